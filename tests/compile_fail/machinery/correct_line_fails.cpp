@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: MIT
+// EXPECT: static assertion failed
+static_assert(sizeof(char) != 1);
