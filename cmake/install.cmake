@@ -18,6 +18,7 @@ install(FILES
 
 # The prefix is written relative to the file itself, so that an installed tree can be moved.
 file(RELATIVE_PATH llmres_pc_prefix "/prefix/${CMAKE_INSTALL_DATADIR}/pkgconfig" "/prefix")
+string(REGEX REPLACE "/$" "" llmres_pc_prefix "${llmres_pc_prefix}")
 set(llmres_pc_includedir "\${prefix}")
 cmake_path(APPEND llmres_pc_includedir "${CMAKE_INSTALL_INCLUDEDIR}")
 configure_file(cmake/llmres.pc.in llmres.pc @ONLY)

@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: MIT
+# The way of a plain Makefile: c++ $(pkg-config --cflags llmres) *.cpp
+find_program(PKG_CONFIG NAMES pkg-config pkgconf REQUIRED)
+set(ENV{PKG_CONFIG_PATH} "${PREFIX}/share/pkgconfig")
+execute_process(COMMAND "${PKG_CONFIG}" --cflags --libs llmres OUTPUT_VARIABLE flags COMMAND_ERROR_IS_FATAL ANY)
+separate_arguments(flags UNIX_COMMAND "${flags}")
+execute_process(
+  COMMAND "${COMPILER}" -std=c++20 "${SOURCES}/main.cpp" "${SOURCES}/elsewhere.cpp" ${flags} -o "${OUTPUT}"
+  COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND "${OUTPUT}" COMMAND_ERROR_IS_FATAL ANY)

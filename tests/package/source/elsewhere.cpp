@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: MIT
+#include "uses_llmres.hpp"
+
+llmres::version_number const* version_seen_elsewhere() {
+    return &llmres::version;
+}

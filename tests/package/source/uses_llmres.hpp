@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+// What a consumer includes. Both translation units do, so that every definition must be inline.
+#include <llmres/version.hpp>
+#if __has_include(<llmres/plan.hpp>)
+#include <llmres/plan.hpp>
+#endif
+
+llmres::version_number const* version_seen_elsewhere();
