@@ -11,7 +11,7 @@ struct version_number {
     int minor;
     int patch;
 
-    friend constexpr auto operator<=>(version_number const&, version_number const&) = default;
+    friend constexpr auto operator<=>(const version_number&, const version_number&) = default;
 };
 
 /// The version of this library. The only place that states it: CMake, Conan and the packages read it from here.

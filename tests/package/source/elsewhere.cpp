@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "uses_llmres.hpp"
 
-llmres::version_number const* version_seen_elsewhere() {
+const llmres::version_number* version_seen_elsewhere() {
     return &llmres::version;
 }

@@ -7,4 +7,4 @@
 #include <llmres/plan.hpp>
 #endif
 
-llmres::version_number const* version_seen_elsewhere();
+const llmres::version_number* version_seen_elsewhere();
