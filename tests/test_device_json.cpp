@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+#include <filesystem>
+#include <llmres/io/device_json.hpp>
+
+using namespace llmres;
+
+namespace {
+
+device sample() {
+    device live;
+    live.identity.uuid = text<63>{"GPU-00000000-0000-0000-0000-000000000001"};
+    live.identity.index_cuda = 0;
+    live.identity.mig_profile = reading<text<31>>::unavailable("not a MIG instance");
+    live.memory.cuda_total = gib(80);
+    live.memory.theoretical_bandwidth = gb_per_s(3352);
+    live.memory.ecc_enabled = true;
+    live.nvlinks_active = 1;
+    device_nvlink link;
+    link.link = 3;
+    link.active = true;
+    link.version = reading<std::int32_t>::unavailable("NVML: not supported");
+    live.nvlinks.push(link);
+    live.measured.read_bandwidth = measured<byte_rate>{gb_per_s(3000), gb_per_s(2990), gb_per_s(3010), 20};
+    device_product product;
+    product.precision = "bf16";
+    product.rows = product.columns = product.inner = 8192;
+    product.rate = measured<flop_rate>{tflops(700), tflops(690), tflops(710), 10};
+    product.verified = true;
+    live.measured.products.push(product);
+    return live;
+}
+
+error refusal(const std::string& written) {
+    const auto read = parse_device_file(written);
+    REQUIRE_FALSE(read.has_value());
+    return read.error();
+}
+
+std::string with_device(const std::string& device) { return R"({"schema_version":1,"devices":[)" + device + "]}"; }
+
+}  // namespace
+
+TEST_CASE("a device survives the way into JSON and back") {
+    const device_file file{"0.1.0", "2025-01-31T12:00:00Z", {sample(), device{}}};
+    const auto again = parse_device_file(to_json(file).dump());
+    REQUIRE(again.has_value());
+    REQUIRE(again->devices.size() == 2);
+    CHECK(again->devices[0] == sample());
+    CHECK(again->devices[1] == device{});
+    CHECK(again->captured_at == "2025-01-31T12:00:00Z");
+}
+
+TEST_CASE("no device is an empty list and nothing else") {
+    CHECK(to_json(device_file{}).dump() == R"({"devices":[]})");
+    CHECK(parse_device_file(R"({"devices":[]})")->devices.empty());
+}
+
+TEST_CASE("what could not be read is null, with the reason beside it") {
+    const auto written = to_json(sample());
+    CHECK(written["identity"]["mig_profile"].is_null());
+    CHECK(written["identity"]["unavailable"]["mig_profile"] == "not a MIG instance");
+    CHECK(written["memory"]["cuda_total_bytes"] == 85899345920);
+    CHECK(written["nvlinks"][0]["unavailable"]["version"] == "NVML: not supported");
+    CHECK(written["measured"]["read_bandwidth"]["median_bytes_per_s"] == 3e12);
+    CHECK_FALSE(written["measured"]["products"][0].contains("unavailable"));
+}
+
+TEST_CASE("a bad device file is refused by the name of the field") {
+    CHECK(refusal("").code == error_code::malformed);
+    CHECK(refusal("[]").field == "device file");
+    CHECK(refusal("{}").field == "devices");
+    CHECK(refusal(R"({"devices":3})").field == "devices");
+    CHECK(refusal(R"({"devices":[{}]})").field == "schema_version");
+    CHECK(refusal(R"({"schema_version":2,"devices":[{}]})").code == error_code::unsupported);
+    CHECK(refusal(R"({"schema_version":"1","devices":[{}]})").field == "schema_version");
+    CHECK(refusal(with_device("7")).field == "devices[0]");
+    CHECK(refusal(with_device(R"({"memory":7})")).field == "devices[0].memory");
+    CHECK(refusal(with_device(R"({"memory":{"cuda_total_bytes":"80 GiB"}})")).field == "devices[0].memory.cuda_total_bytes");
+    CHECK(refusal(with_device(R"({"memory":{"cuda_total_bytes":-1}})")).code == error_code::out_of_range);
+    CHECK(refusal(with_device(R"({"memory":{"cuda_total_bytes":1.5}})")).code == error_code::malformed);
+    CHECK(refusal(with_device(R"({"memory":{"cuda_total_bytes":18446744073709551615}})")).code == error_code::out_of_range);
+    CHECK(refusal(with_device(R"({"compute":{"sm_count":99999999999}})")).code == error_code::out_of_range);
+    CHECK(refusal(with_device(R"({"measured":{"read_bandwidth":{"median_bytes_per_s":1}}})")).code == error_code::missing);
+    CHECK(refusal(with_device(R"({"measured":{"read_bandwidth":{"median_bytes_per_s":1,"low_bytes_per_s":2,"high_bytes_per_s":3,"repeats":1}}})"))
+              .code == error_code::inconsistent);
+    CHECK(read_device_file("/no/such/file").error().code == error_code::io);
+}
+
+TEST_CASE("a list that is too long is refused, a key of a newer probe is not") {
+    std::string links;
+    for (int i = 0; i < 40; ++i) links += std::string(i == 0 ? "" : ",") + R"({"link":1})";
+    CHECK(refusal(with_device(R"({"nvlinks":[)" + links + "]}")).field == "devices[0].nvlinks");
+    CHECK(parse_device_file(with_device(R"({"colour":"green","memory":{"smell_bytes":3}})")).has_value());
+}
+
+TEST_CASE("every recorded device reads, and writes back the same") {
+    int seen = 0;
+    for (const auto& entry : std::filesystem::directory_iterator{LLMRES_SOURCE_DIR "/tests/data/devices"}) {
+        if (entry.path().extension() != ".json") continue;
+        CAPTURE(entry.path().string());
+        const auto file = read_device_file(entry.path().string());
+        REQUIRE(file.has_value());
+        const auto again = device_file_from_json(to_json(*file));
+        REQUIRE(again.has_value());
+        CHECK(again->devices == file->devices);
+        ++seen;
+    }
+    CHECK(seen > 0);
+}
