@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+// The code and the output that README.md and docs/ show are real. A marker above a fenced block says where from:
+//
+//   <!-- from: examples/fits.cpp [tag] -->   the lines between two `// [tag]` lines; without a tag, the whole file
+//   <!-- output of: llmres plan ... -->      what the program prints; the block may begin with the command after "$ "
+#include <sys/wait.h>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <optional>
+#include <regex>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Where the texts come from; nothing if there is no such file, or no such program.
+struct sources {
+    std::function<std::optional<std::string>(const std::string& path)> file;
+    std::function<std::optional<std::string>(const std::string& command)> output;
+};
+
+std::vector<std::string> lines_of(const std::string& text) {
+    std::vector<std::string> lines;
+    std::istringstream in{text};
+    for (std::string line; std::getline(in, line);) lines.push_back(line);
+    return lines;
+}
+
+/// The lines without the indentation that they share: a region comes from inside a function.
+std::string dedented(const std::vector<std::string>& lines) {
+    std::size_t shared = std::string::npos;
+    for (const std::string& line : lines) shared = std::min(shared, line.find_first_not_of(' '));
+    std::string text;
+    for (const std::string& line : lines) text += (line.size() > shared ? line.substr(shared) : "") + '\n';
+    return text;
+}
+
+/// The lines between the first two `// [tag]`; nothing if there are no such two.
+std::optional<std::string> region_of(const std::string& content, const std::string& tag) {
+    std::vector<std::string> region;
+    bool inside = false;
+    for (const std::string& line : lines_of(content)) {
+        if (line.ends_with("// " + tag)) {
+            if (inside) return dedented(region);
+            inside = true;
+        } else if (inside) {
+            region.push_back(line);
+        }
+    }
+    return std::nullopt;
+}
+
+/// Everything in which the document's marked blocks differ from their sources, in words; empty if nothing.
+std::vector<std::string> disagreements(const std::string& document, const sources& from) {
+    static const std::regex code{R"(<!-- from: (\S+)(?: (\[\S+\]))? -->)"};
+    static const std::regex output{R"(<!-- output of: (.+) -->)"};
+    static const std::regex meant_as_marker{R"(<!--\s*(from|output of)\b)"};
+
+    std::vector<std::string> found;
+    const std::vector<std::string> lines = lines_of(document);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        std::smatch marker;
+        if (!std::regex_search(lines[i], meant_as_marker)) continue;
+        const bool is_code = std::regex_match(lines[i], marker, code);
+        if (!is_code && !std::regex_match(lines[i], marker, output)) {
+            found.push_back(lines[i] + ": not a marker this test reads");
+            continue;
+        }
+        const std::string& where = lines[i];
+        if (i + 1 == lines.size() || !lines[i + 1].starts_with("```")) {
+            found.push_back(where + ": no fenced block below");
+            continue;
+        }
+        std::string shown;
+        std::size_t line = i + 2;
+        if (!is_code && line < lines.size() && lines[line] == "$ " + marker[1].str()) ++line;
+        for (; line < lines.size() && !lines[line].starts_with("```"); ++line) shown += lines[line] + '\n';
+
+        std::optional<std::string> real = is_code ? from.file(marker[1]) : from.output(marker[1]);
+        if (real && is_code && marker[2].matched) real = region_of(*real, marker[2]);
+        if (!real)
+            found.push_back(where + ": there is no such thing");
+        else if (*real != shown)
+            found.push_back(where + ": shown\n" + shown + "but really\n" + *real);
+    }
+    return found;
+}
+
+std::optional<std::string> content_of(const fs::path& file) {
+    std::ifstream in{file};
+    if (!in) return std::nullopt;
+    return std::string{std::istreambuf_iterator<char>{in}, {}};
+}
+
+/// What a command of the llmres program prints, run in the project's folder; nothing if it finds its input bad.
+std::optional<std::string> output_of(const std::string& command) {
+#ifdef LLMRES_PROGRAM
+    static constexpr std::string_view name = "llmres ";
+    if (!command.starts_with(name)) return std::nullopt;
+    const std::string line =
+        "cd '" LLMRES_SOURCE_DIR "' && '" LLMRES_PROGRAM "' " + command.substr(name.size()) + " 2>/dev/null";
+    std::FILE* pipe = popen(line.c_str(), "r");
+    REQUIRE(pipe != nullptr);
+    std::string text;
+    for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) text += static_cast<char>(c);
+    const int status = pclose(pipe);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) > 1) return std::nullopt;  // 0: fits, 1: does not fit
+    return text;
+#else
+    static_cast<void>(command);
+    return std::nullopt;
+#endif
+}
+
+}  // namespace
+
+TEST_CASE("a marked block must equal its source") {
+    const sources from{
+        .file = [](const std::string& path) -> std::optional<std::string> {
+            if (path != "examples/a.cpp") return std::nullopt;
+            return "int main() {\n    // [one]\n    f();\n\n    if (x)\n        g();\n    // [one]\n}\n";
+        },
+        .output = [](const std::string& command) -> std::optional<std::string> {
+            if (command != "llmres gpus") return std::nullopt;
+            return "a gpu\n";
+        },
+    };
+    const auto count = [&](const std::string& document) { return disagreements(document, from).size(); };
+
+    CHECK(count("no markers\n```\nblock\n```\n") == 0);
+    CHECK(count("<!-- from: examples/a.cpp [one] -->\n```cpp\nf();\n\nif (x)\n    g();\n```\n") == 0);
+    CHECK(count("<!-- output of: llmres gpus -->\n```\na gpu\n```\n") == 0);
+    CHECK(count("<!-- output of: llmres gpus -->\n```console\n$ llmres gpus\na gpu\n```\n") == 0);
+
+    CHECK(count("<!-- from: examples/a.cpp [one] -->\n```cpp\nf();\n```\n") == 1);          // other code
+    CHECK(count("<!-- from: examples/a.cpp -->\n```cpp\nf();\n```\n") == 1);                // not the whole file
+    CHECK(count("<!-- from: examples/a.cpp [two] -->\n```cpp\nf();\n```\n") == 1);          // no such region
+    CHECK(count("<!-- from: examples/b.cpp -->\n```cpp\nf();\n```\n") == 1);                // no such file
+    CHECK(count("<!-- from: examples/a.cpp [one] -->\n\ntext\n") == 1);                     // no block
+    CHECK(count("<!--from: examples/a.cpp [one] -->\n```cpp\nf();\n```\n") == 1);           // a marker mistyped
+    CHECK(count("<!-- output of: llmres gpus -->\n```\nanother gpu\n```\n") == 1);          // other output
+    CHECK(count("<!-- output of: llmres gpu -->\n```\na gpu\n```\n") == 1);                 // no such command
+    CHECK(count("<!-- output of: llmres gpus -->\n```\n$ llmres gpu\na gpu\n```\n") == 1);  // another command shown
+}
+
+TEST_CASE("what README.md and docs/ show is real") {
+    const fs::path root{LLMRES_SOURCE_DIR};
+    std::vector<fs::path> documents;
+    if (fs::exists(root / "README.md")) documents.push_back(root / "README.md");
+    for (const auto& found : fs::recursive_directory_iterator{root / "docs"}) {
+        if (found.path().extension() == ".md") documents.push_back(found.path());
+    }
+    const sources real{.file = [&](const std::string& path) { return content_of(root / path); }, .output = output_of};
+    for (const fs::path& document : documents) {
+        CAPTURE(document.string());
+        for (const std::string& disagreement : disagreements(content_of(document).value(), real)) {
+            FAIL_CHECK(disagreement);
+        }
+    }
+}
