@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <llmres/error.hpp>
+#include <llmres/gpu.hpp>
+#include <llmres/interconnect.hpp>
+
+/// GPUs of one kind, how they are joined, and the hosts they sit in.
+namespace llmres {
+
+struct host {
+    byte_count memory{};
+    byte_rate bandwidth{};     ///< of main memory
+    std::int32_t cores = 0;
+};
+
+struct cluster {
+    llmres::gpu gpu{};
+    std::int32_t gpus = 1;
+    std::int32_t gpus_per_node = 0;  ///< 0: all of them in one node
+    link scale_up{};                 ///< joins the GPUs of a node
+    link scale_out{};                ///< joins nodes, for each GPU
+    llmres::host host{};
+    byte_count in_use{};             ///< memory others already hold on each GPU
+
+    constexpr std::int32_t node_size() const { return gpus_per_node > 0 ? gpus_per_node : gpus; }
+};
+
+/// Memory a job may take on one GPU: what a process sees, less what others hold.
+constexpr byte_count available_memory(const cluster& c) { return usable_memory(c.gpu) - c.in_use; }
+
+constexpr status validate(const cluster& c) {
+    if (const status s = in_range("cluster.gpus", c.gpus, 1, 1 << 20); !s) return s;
+    if (const status s = in_range("cluster.gpus_per_node", c.gpus_per_node, 0, 1 << 20); !s) return s;
+    if (usable_memory(c.gpu) <= byte_count{})
+        return refused(error_code::out_of_range, "cluster.gpu.memory", usable_memory(c.gpu).in(bytes), "a GPU with memory");
+    if (c.in_use < byte_count{})
+        return refused(error_code::out_of_range, "cluster.in_use", c.in_use.in(bytes), "0 bytes or more");
+    return done{};
+}
+
+}  // namespace llmres

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <llmres/error.hpp>
+#include <llmres/maybe.hpp>
+#include <llmres/model.hpp>
+#include <llmres/optimizer.hpp>
+#include <llmres/precision.hpp>
+#include <llmres/runtime.hpp>
+
+/// What the caller wants to run.
+namespace llmres {
+
+enum class task : std::uint8_t { serving, pretraining, finetuning };
+
+/// How attention is computed, and so what it keeps.
+enum class attention_kernel : std::uint8_t {
+    eager,  ///< scores and probabilities of every pair of tokens are tensors
+    sdpa,   ///< torch's scaled_dot_product_attention: as flash, keys and values copied to every query head first
+    flash,  ///< tile by tile: only the softmax statistics are kept
+};
+
+/// What a training step computes again in the backward pass instead of keeping it.
+enum class recompute : std::uint8_t {
+    none,
+    selective,  ///< the core of attention
+    full,       ///< every layer, from its input
+};
+
+/// A job reads like its JSON; a field left out takes the default named here.
+struct job {
+    llmres::model model{};
+    llmres::task task = task::serving;
+
+    maybe<precision> weights{};           ///< default: as the model is published
+    maybe<precision> kv_cache{};          ///< default: `compute`
+    precision compute = bf16;             ///< activations
+    maybe<precision> gradients{};         ///< default: as the weights
+    maybe<precision> master_weights{};    ///< a copy the optimizer updates; default: fp32 where the weights are narrower
+    precision optimizer_states = fp32;
+
+    // Serving. `context` is what a sequence may reach: the default is prompt + output, or else what the model was trained for.
+    std::int64_t batch = 1;  ///< sequences in flight, over all replicas' data ranks
+    token_count prompt{};
+    token_count output{};
+    token_count context{};
+    token_count max_batched_tokens{};  ///< prompt tokens computed in one step; default: the runtime's, or the whole prompt
+
+    // Training.
+    token_count sequence{};        ///< default: what the model was trained for
+    std::int64_t micro_batch = 1;  ///< sequences a data rank computes at once
+    std::int64_t global_batch = 0;  ///< sequences in one optimizer step; default: one micro-batch a data rank
+    llmres::optimizer optimizer = adamw;
+    attention_kernel attention = attention_kernel::flash;
+    llmres::recompute recompute = recompute::none;
+
+    llmres::runtime runtime = no_runtime;
+};
+
+// ---- the defaults, resolved -----------------------------------------------------------------------------------------
+
+constexpr bool trains(const job& j) { return j.task != task::serving; }
+constexpr precision weights_of(const job& j) { return j.weights.value_or(j.model.weights); }
+constexpr precision kv_cache_of(const job& j) { return j.kv_cache.value_or(j.compute); }
+constexpr precision gradients_of(const job& j) { return j.gradients.value_or(weights_of(j)); }
+
+/// Mixed precision keeps an fp32 copy of 16-bit weights (arXiv 1710.03740); fp32 weights are their own.
+constexpr maybe<precision> master_weights_of(const job& j) {
+    if (j.master_weights) return *j.master_weights == weights_of(j) ? maybe<precision>{} : j.master_weights;
+    return weights_of(j) == fp32 || weights_of(j) == tf32 ? maybe<precision>{} : maybe<precision>{fp32};
+}
+constexpr token_count context_of(const job& j) {
+    if (j.context > token_count{}) return j.context;
+    const token_count both = j.prompt + j.output;
+    return both > token_count{} ? both : j.model.max_context;
+}
+/// The prompt: what the context leaves beside the output, unless given.
+constexpr token_count prompt_of(const job& j) {
+    return j.prompt > token_count{} ? j.prompt : context_of(j) - j.output;
+}
+constexpr token_count sequence_of(const job& j) { return j.sequence > token_count{} ? j.sequence : j.model.max_context; }
+
+/// Prompt tokens that pass the layers at once.
+constexpr token_count batched_tokens_of(const job& j) {
+    const token_count whole = prompt_of(j) * j.batch;
+    const token_count limit = j.max_batched_tokens > token_count{} ? j.max_batched_tokens : j.runtime.max_batched_tokens;
+    return limit > token_count{} && limit < whole ? limit : whole;
+}
+
+/// Bounds of the numbers, and that they agree. (What a layout or a cluster cannot do is found by plan().)
+constexpr status validate(const job& j) {
+    if (const status s = validate(j.model); !s) return s;
+    constexpr std::int64_t most_tokens = std::int64_t{1} << 40;
+    if (!trains(j)) {
+        if (const status s = in_range("batch", j.batch, 1, std::int64_t{1} << 24); !s) return s;
+        if (const status s = in_range("prompt", j.prompt.in(tokens), 0, most_tokens); !s) return s;
+        if (const status s = in_range("output", j.output.in(tokens), 0, most_tokens); !s) return s;
+        if (const status s = in_range("max_batched_tokens", j.max_batched_tokens.in(tokens), 0, most_tokens); !s) return s;
+        if (const status s = in_range("context", context_of(j).in(tokens), 1, most_tokens); !s) return s;
+        if (j.prompt + j.output > context_of(j))
+            return refused(error_code::inconsistent, "context", context_of(j).in(tokens), "at least prompt + output tokens");
+        return done{};
+    }
+    if (const status s = in_range("sequence", sequence_of(j).in(tokens), 1, most_tokens); !s) return s;
+    if (const status s = in_range("micro_batch", j.micro_batch, 1, std::int64_t{1} << 24); !s) return s;
+    if (const status s = in_range("global_batch", j.global_batch, 0, std::int64_t{1} << 32); !s) return s;
+    return done{};
+}
+
+}  // namespace llmres
