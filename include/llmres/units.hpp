@@ -7,7 +7,6 @@
 #include <boost/units/base_units/si/kilogram.hpp>
 #include <boost/units/base_units/si/meter.hpp>
 #include <boost/units/base_units/si/second.hpp>
-#include <boost/units/is_dimensionless.hpp>
 #include <boost/units/make_system.hpp>
 #include <boost/units/physical_dimensions/energy.hpp>
 #include <boost/units/physical_dimensions/information.hpp>
@@ -19,6 +18,7 @@
 #include <limits>
 #include <llmres/error.hpp>
 #include <type_traits>
+#include <utility>
 
 /// Quantities: bytes, tokens, parameters, FLOPs, seconds, watts and money, which never mix.
 ///
@@ -54,27 +54,88 @@ using unit_system =
 
 template <class Dimension>
 using unit_of = boost::units::unit<Dimension, unit_system>;
-template <class A, class B>
-using unit_product = typename boost::units::multiply_typeof_helper<A, B>::type;
-template <class A, class B>
-using unit_quotient = typename boost::units::divide_typeof_helper<A, B>::type;
 
-using byte_unit = unit_of<boost::units::information_dimension>;
-using flop_unit = unit_of<flop_dimension::dimension_type>;
-using token_unit = unit_of<token_dimension::dimension_type>;
-using parameter_unit = unit_of<parameter_dimension::dimension_type>;
-using currency_unit = unit_of<currency_dimension::dimension_type>;
-using second_unit = unit_of<boost::units::time_dimension>;
-using joule_unit = unit_of<boost::units::energy_dimension>;
-using watt_unit = unit_of<boost::units::power_dimension>;
+// A unit of ours is a short name for one of Boost's, so that compilers, linkers and debuggers say `byte_unit` where they
+// would spell out the whole system. Boost does the algebra; its result gets its short name back (detail::named).
+
+// clang-format off
+struct no_unit { using boost_unit = unit_of<boost::units::dimensionless_type>; };
+struct byte_unit { using boost_unit = unit_of<boost::units::information_dimension>; };
+struct flop_unit { using boost_unit = unit_of<flop_dimension::dimension_type>; };
+struct token_unit { using boost_unit = unit_of<token_dimension::dimension_type>; };
+struct parameter_unit { using boost_unit = unit_of<parameter_dimension::dimension_type>; };
+struct currency_unit { using boost_unit = unit_of<currency_dimension::dimension_type>; };
+struct second_unit { using boost_unit = unit_of<boost::units::time_dimension>; };
+struct joule_unit { using boost_unit = unit_of<boost::units::energy_dimension>; };
+struct watt_unit { using boost_unit = unit_of<boost::units::power_dimension>; };
 /// Bits stand in a system of their own, so that they convert to bytes only by name: to_bytes_exact, to_bytes_up.
-using bit_unit = boost::units::unit<boost::units::information_dimension,
-                                    boost::units::make_system<boost::units::information::bit_base_unit>::type>;
+struct bit_unit {
+    using boost_unit = boost::units::unit<boost::units::information_dimension,
+                                          boost::units::make_system<boost::units::information::bit_base_unit>::type>;
+};
+
+namespace detail {
+
+template <class A, class B>
+using boost_product =
+    typename boost::units::multiply_typeof_helper<typename A::boost_unit, typename B::boost_unit>::type;
+template <class A, class B>
+using boost_quotient =
+    typename boost::units::divide_typeof_helper<typename A::boost_unit, typename B::boost_unit>::type;
+
+}  // namespace detail
+
+struct hertz_unit { using boost_unit = detail::boost_quotient<no_unit, second_unit>; };
+struct byte_per_token_unit { using boost_unit = detail::boost_quotient<byte_unit, token_unit>; };
+struct byte_per_second_unit { using boost_unit = detail::boost_quotient<byte_unit, second_unit>; };
+struct flop_per_second_unit { using boost_unit = detail::boost_quotient<flop_unit, second_unit>; };
+struct token_per_second_unit { using boost_unit = detail::boost_quotient<token_unit, second_unit>; };
+/// A unit that has no short name.
+template <class Boost>
+struct derived_unit { using boost_unit = Boost; };
+
+namespace detail {
+
+template <class Boost> struct named { using type = derived_unit<Boost>; };
+template <> struct named<no_unit::boost_unit> { using type = no_unit; };
+template <> struct named<byte_unit::boost_unit> { using type = byte_unit; };
+template <> struct named<bit_unit::boost_unit> { using type = bit_unit; };
+template <> struct named<flop_unit::boost_unit> { using type = flop_unit; };
+template <> struct named<token_unit::boost_unit> { using type = token_unit; };
+template <> struct named<parameter_unit::boost_unit> { using type = parameter_unit; };
+template <> struct named<currency_unit::boost_unit> { using type = currency_unit; };
+template <> struct named<second_unit::boost_unit> { using type = second_unit; };
+template <> struct named<joule_unit::boost_unit> { using type = joule_unit; };
+template <> struct named<watt_unit::boost_unit> { using type = watt_unit; };
+template <> struct named<hertz_unit::boost_unit> { using type = hertz_unit; };
+template <> struct named<byte_per_token_unit::boost_unit> { using type = byte_per_token_unit; };
+template <> struct named<byte_per_second_unit::boost_unit> { using type = byte_per_second_unit; };
+template <> struct named<flop_per_second_unit::boost_unit> { using type = flop_per_second_unit; };
+template <> struct named<token_per_second_unit::boost_unit> { using type = token_per_second_unit; };
+
+}  // namespace detail
+
+// clang-format on
+
+template <class A, class B>
+using unit_product = typename detail::named<detail::boost_product<A, B>>::type;
+template <class A, class B>
+using unit_quotient = typename detail::named<detail::boost_quotient<A, B>>::type;
 
 // ---- quantity -------------------------------------------------------------------------------------------------------
 
 template <class Rep>
-concept arithmetic = std::integral<Rep> || std::floating_point<Rep>;
+concept arithmetic = (std::integral<Rep> && !std::same_as<Rep, bool>) || std::floating_point<Rep>;
+
+/// What stands in a compiler's message when a line is refused; docs/troubleshooting.md explains each.
+namespace refusal {
+
+struct different_units_neither_add_nor_compare {};
+struct a_count_times_a_fraction_must_say_how_it_rounds {};  // scaled_up, scaled_down
+struct a_count_divided_must_say_how_it_rounds {};           // div_up, div_down, times_in, ratio
+struct a_count_is_made_of_whole_numbers {};                 // gib(1) + mib(512), or scaled_up(gib(1), 1.5)
+
+}  // namespace refusal
 
 /// A number with a unit. Trivially copyable and structural; zero unless made by a maker.
 template <class Unit, arithmetic Rep>
@@ -98,9 +159,7 @@ struct quantity {
     /// The number in the maker's unit: exact integer in the base unit of a count, double in any other.
     template <class Maker>
         requires std::same_as<typename Maker::unit, Unit>
-    constexpr auto in(const Maker& maker) const {
-        return maker.number_in(*this);
-    }
+    constexpr auto in(const Maker& maker) const { return maker.number_in(*this); }
 
     friend constexpr auto operator<=>(const quantity&, const quantity&) = default;
     friend constexpr bool operator==(const quantity&, const quantity&) = default;
@@ -115,10 +174,23 @@ template <arithmetic Rep>
 constexpr Rep sum(Rep a, Rep b) {
     if constexpr (std::integral<Rep>) {
         Rep r{};
-        if (__builtin_add_overflow(a, b, &r)) return b < 0 ? std::numeric_limits<Rep>::min() : std::numeric_limits<Rep>::max();
+        if (__builtin_add_overflow(a, b, &r))
+            return b < 0 ? std::numeric_limits<Rep>::min() : std::numeric_limits<Rep>::max();
         return r;
     } else {
         return a + b;
+    }
+}
+
+template <arithmetic Rep>
+constexpr Rep difference(Rep a, Rep b) {
+    if constexpr (std::integral<Rep>) {
+        Rep r{};
+        if (__builtin_sub_overflow(a, b, &r))
+            return b < 0 ? std::numeric_limits<Rep>::max() : std::numeric_limits<Rep>::min();
+        return r;
+    } else {
+        return a - b;
     }
 }
 
@@ -134,12 +206,32 @@ constexpr Rep product(Rep a, Rep b) {
     }
 }
 
-constexpr std::int64_t ceil_quotient(std::int64_t a, std::int64_t b) { return a / b + (a % b > 0 ? 1 : 0); }
+/// Rounded up; b is not negative. Nothing is split in no parts: 0 for b = 0 saturates as an overflow would.
+constexpr std::int64_t ceil_quotient(std::int64_t a, std::int64_t b) {
+    if (b <= 0)
+        return a > 0 ? std::numeric_limits<std::int64_t>::max() : a < 0 ? std::numeric_limits<std::int64_t>::min() : 0;
+    return a / b + (a % b > 0 ? 1 : 0);
+}
+constexpr std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
+    if (b <= 0) return ceil_quotient(a, b);
+    return a / b - (a % b < 0 ? 1 : 0);
+}
+
+/// A number in another type: at its end where it would lie beyond it.
+template <arithmetic To, arithmetic From>
+constexpr To saturated(From number) {
+    if constexpr (std::integral<To> && std::integral<From>) {
+        if (std::in_range<To>(number)) return static_cast<To>(number);
+        return number < From{} ? std::numeric_limits<To>::min() : std::numeric_limits<To>::max();
+    } else {
+        return static_cast<To>(number);
+    }
+}
 
 /// Bare numbers where the units cancel, quantities where they do not.
 template <class Unit, class Rep>
 constexpr auto with_unit(Rep number) {
-    if constexpr (boost::units::is_dimensionless<Unit>::value)
+    if constexpr (std::same_as<Unit, no_unit>)
         return number;
     else
         return quantity<Unit, Rep>::from_base(number);
@@ -156,58 +248,61 @@ constexpr quantity<U, R> operator+(quantity<U, R> a, quantity<U, R> b) {
 }
 template <class U, class R>
 constexpr quantity<U, R> operator-(quantity<U, R> a, quantity<U, R> b) {
-    return quantity<U, R>::from_base(detail::sum(a.base(), static_cast<R>(-b.base())));
+    return quantity<U, R>::from_base(detail::difference(a.base(), b.base()));
 }
 /// Quantities of different units neither add nor compare.
 template <class U, class R, class V, class S>
     requires(!std::same_as<U, V>)
-void operator+(quantity<U, R>, quantity<V, S>) = delete;
+refusal::different_units_neither_add_nor_compare operator+(quantity<U, R>, quantity<V, S>) = delete;
 template <class U, class R, class V, class S>
     requires(!std::same_as<U, V>)
-void operator-(quantity<U, R>, quantity<V, S>) = delete;
+refusal::different_units_neither_add_nor_compare operator-(quantity<U, R>, quantity<V, S>) = delete;
 template <class U, class R, class V, class S>
     requires(!std::same_as<U, V>)
-bool operator==(quantity<U, R>, quantity<V, S>) = delete;
+refusal::different_units_neither_add_nor_compare operator==(quantity<U, R>, quantity<V, S>) = delete;
 template <class U, class R, class V, class S>
     requires(!std::same_as<U, V>)
-std::strong_ordering operator<=>(quantity<U, R>, quantity<V, S>) = delete;
+refusal::different_units_neither_add_nor_compare operator<=>(quantity<U, R>, quantity<V, S>) = delete;
 
 template <class U, class R, class V, class S>
 constexpr auto operator*(quantity<U, R> a, quantity<V, S> b) {
     using rep = detail::common_rep<R, S>;
-    return detail::with_unit<unit_product<U, V>>(detail::product(static_cast<rep>(a.base()), static_cast<rep>(b.base())));
+    return detail::with_unit<unit_product<U, V>>(
+        detail::product(static_cast<rep>(a.base()), static_cast<rep>(b.base())));
 }
-/// Division gives doubles. For counts say how to round: div_up, div_down; ratio() gives the plain quotient.
+/// Division gives doubles. For counts say how to round: div_up, div_down, times_in; ratio() gives the plain quotient.
 template <class U, class R, class V, class S>
     requires(std::floating_point<R> || std::floating_point<S>)
 constexpr auto operator/(quantity<U, R> a, quantity<V, S> b) {
     return detail::with_unit<unit_quotient<U, V>>(static_cast<double>(a.base()) / static_cast<double>(b.base()));
 }
+template <class U, std::integral R, class V, std::integral S>
+refusal::a_count_divided_must_say_how_it_rounds operator/(quantity<U, R>, quantity<V, S>) = delete;
+template <class U, std::integral R, arithmetic N>
+refusal::a_count_divided_must_say_how_it_rounds operator/(quantity<U, R>, N) = delete;
 
 template <class U, class R, arithmetic N>
     requires(std::floating_point<R> || std::integral<N>)
 constexpr quantity<U, R> operator*(quantity<U, R> q, N n) {
-    return quantity<U, R>::from_base(detail::product(q.base(), static_cast<R>(n)));
+    return quantity<U, R>::from_base(detail::product(q.base(), detail::saturated<R>(n)));
 }
 template <class U, class R, arithmetic N>
     requires(std::floating_point<R> || std::integral<N>)
-constexpr quantity<U, R> operator*(N n, quantity<U, R> q) {
-    return q * n;
-}
+constexpr quantity<U, R> operator*(N n, quantity<U, R> q) { return q * n; }
 /// A count scaled by a fraction must say how it rounds: scaled_up(q, x) or scaled_down(q, x).
 template <class U, class R, std::floating_point N>
-    requires std::integral<R>
-void operator*(quantity<U, R>, N) = delete;
+requires std::integral<R> refusal::a_count_times_a_fraction_must_say_how_it_rounds operator*(quantity<U, R>,
+                                                                                             N) = delete;
 template <class U, class R, std::floating_point N>
-    requires std::integral<R>
-void operator*(N, quantity<U, R>) = delete;
+requires std::integral<R> refusal::a_count_times_a_fraction_must_say_how_it_rounds operator*(N,
+                                                                                             quantity<U, R>) = delete;
 template <class U, std::floating_point R, arithmetic N>
 constexpr quantity<U, R> operator/(quantity<U, R> q, N n) {
     return quantity<U, R>::from_base(q.base() / static_cast<R>(n));
 }
 template <class U, std::floating_point R, arithmetic N>
 constexpr auto operator/(N n, quantity<U, R> q) {
-    return quantity<unit_quotient<unit_of<boost::units::dimensionless_type>, U>, R>::from_base(static_cast<R>(n) / q.base());
+    return quantity<unit_quotient<no_unit, U>, R>::from_base(static_cast<R>(n) / q.base());
 }
 
 // ---- rounding, ratios, saturation -----------------------------------------------------------------------------------
@@ -217,41 +312,44 @@ template <class U, class R, class S>
 constexpr double ratio(quantity<U, R> a, quantity<U, S> b) {
     return static_cast<double>(a.base()) / static_cast<double>(b.base());
 }
-/// A count split n ways: the largest share.
+/// A count split n ways: the largest share. n is not negative; by 0 saturates.
 template <class U>
 constexpr quantity<U, std::int64_t> div_up(quantity<U, std::int64_t> q, std::int64_t n) {
     return quantity<U, std::int64_t>::from_base(detail::ceil_quotient(q.base(), n));
 }
 template <class U>
 constexpr quantity<U, std::int64_t> div_down(quantity<U, std::int64_t> q, std::int64_t n) {
-    return quantity<U, std::int64_t>::from_base(q.base() / n);
+    return quantity<U, std::int64_t>::from_base(detail::floor_quotient(q.base(), n));
 }
-/// How many whole `part`s there are in `all`.
+/// How many whole `part`s there are in `all`; in parts of zero saturates.
 template <class U>
 constexpr std::int64_t times_in(quantity<U, std::int64_t> part, quantity<U, std::int64_t> all) {
-    return all.base() / part.base();
+    return detail::floor_quotient(all.base(), part.base());
 }
-/// The double nearest above as an integer count, saturated.
+/// The least integer count that is not below q, saturated; what is not a number saturates upwards.
 template <class U>
 constexpr quantity<U, std::int64_t> rounded_up(quantity<U, double> q) {
-    constexpr double limit = 9223372036854774784.0;  // the largest double below 2^63
-    if (!(q.base() < limit)) return quantity<U, std::int64_t>::max();
-    if (!(q.base() > -limit)) return quantity<U, std::int64_t>::from_base(std::numeric_limits<std::int64_t>::min());
+    constexpr double end = 9223372036854775808.0;  // 2^63
+    if (!(q.base() < end)) return quantity<U, std::int64_t>::max();
+    if (!(q.base() > -end)) return quantity<U, std::int64_t>::from_base(std::numeric_limits<std::int64_t>::min());
     const auto whole = static_cast<std::int64_t>(q.base());
     return quantity<U, std::int64_t>::from_base(whole + (static_cast<double>(whole) < q.base() ? 1 : 0));
 }
+/// The greatest integer count that is not above q, saturated; what is not a number saturates upwards.
 template <class U>
 constexpr quantity<U, std::int64_t> rounded_down(quantity<U, double> q) {
     const auto up = rounded_up(q);
-    return static_cast<double>(up.base()) > q.base() && up != quantity<U, std::int64_t>::max()
-               ? quantity<U, std::int64_t>::from_base(up.base() - 1)
-               : up;
+    const bool at_an_end =
+        up == quantity<U, std::int64_t>::max() || up.base() == std::numeric_limits<std::int64_t>::min();
+    return !at_an_end && static_cast<double>(up.base()) > q.base() ? quantity<U, std::int64_t>::from_base(up.base() - 1)
+                                                                   : up;
 }
 /// A count as a double quantity of the same unit, for rates and times.
 template <class U, class R>
 constexpr quantity<U, double> approx(quantity<U, R> q) {
     return quantity<U, double>::from_base(static_cast<double>(q.base()));
 }
+/// A count times a factor. Computed in double: counts above 2^53 keep 53 bits.
 template <class U>
 constexpr quantity<U, std::int64_t> scaled_up(quantity<U, std::int64_t> q, double factor) {
     return rounded_up(approx(q) * factor);
@@ -260,9 +358,10 @@ template <class U>
 constexpr quantity<U, std::int64_t> scaled_down(quantity<U, std::int64_t> q, double factor) {
     return rounded_down(approx(q) * factor);
 }
-/// The smallest multiple of `granule` that is not below q.
+/// The smallest multiple of `granule` that is not below q; saturates for a granule of zero.
 template <class U>
 constexpr quantity<U, std::int64_t> aligned_up(quantity<U, std::int64_t> q, quantity<U, std::int64_t> granule) {
+    if (granule.base() <= 0) return quantity<U, std::int64_t>::from_base(detail::ceil_quotient(q.base(), 0));
     return granule * detail::ceil_quotient(q.base(), granule.base());
 }
 /// True if the count hit the end of its range: the true value is larger.
@@ -270,12 +369,13 @@ template <class U>
 constexpr bool is_saturated(quantity<U, std::int64_t> q) {
     return q == quantity<U, std::int64_t>::max();
 }
-/// The product, or an `overflow` error that names the field.
+/// The product, or an `overflow` error that names the field and its factor.
 template <class U>
 constexpr result<quantity<U, std::int64_t>> checked_product(std::string_view field, quantity<U, std::int64_t> q,
                                                             std::int64_t n) {
     const auto made = q * n;
-    if (is_saturated(made)) return refused(error_code::overflow, field, n, "a product below 2^63");
+    const bool below = made.base() == std::numeric_limits<std::int64_t>::min();
+    if (is_saturated(made) || below) return refused(error_code::overflow, field, n, "a product below 2^63");
     return made;
 }
 
@@ -285,13 +385,13 @@ using byte_count = quantity<byte_unit, std::int64_t>;
 using bit_count = quantity<bit_unit, std::int64_t>;
 using token_count = quantity<token_unit, std::int64_t>;
 using parameter_count = quantity<parameter_unit, std::int64_t>;
-using bytes_per_token = quantity<unit_quotient<byte_unit, token_unit>, std::int64_t>;
+using bytes_per_token = quantity<byte_per_token_unit, std::int64_t>;
 using flop_count = quantity<flop_unit, double>;  ///< double: a training run passes 2^63 FLOPs
 using duration = quantity<second_unit, double>;
-using frequency = quantity<unit_quotient<unit_of<boost::units::dimensionless_type>, second_unit>, double>;
-using byte_rate = quantity<unit_quotient<byte_unit, second_unit>, double>;
-using flop_rate = quantity<unit_quotient<flop_unit, second_unit>, double>;
-using token_rate = quantity<unit_quotient<token_unit, second_unit>, double>;
+using frequency = quantity<hertz_unit, double>;
+using byte_rate = quantity<byte_per_second_unit, double>;
+using flop_rate = quantity<flop_per_second_unit, double>;
+using token_rate = quantity<token_per_second_unit, double>;
 using power = quantity<watt_unit, double>;
 using energy = quantity<joule_unit, double>;
 using money = quantity<currency_unit, double>;
@@ -309,9 +409,11 @@ struct maker {
     template <arithmetic N>
         requires(std::floating_point<rep> || std::integral<N>)
     constexpr Quantity operator()(N number) const {
-        const auto scaled = detail::product(static_cast<rep>(number), static_cast<rep>(Numerator));
+        const auto scaled = detail::product(detail::saturated<rep>(number), static_cast<rep>(Numerator));
         return Quantity::from_base(static_cast<rep>(scaled / static_cast<rep>(Denominator)));
     }
+    template <std::floating_point N>
+    requires std::integral<rep> refusal::a_count_is_made_of_whole_numbers operator()(N number) const = delete;
     /// Exact in the base unit of a count; double otherwise.
     template <class R>
     constexpr auto number_in(quantity<unit, R> q) const {
@@ -345,7 +447,8 @@ inline constexpr maker<frequency, 1'000'000> mhz;
 inline constexpr maker<byte_rate> bytes_per_s;
 inline constexpr maker<byte_rate, 1'000'000'000> gb_per_s;
 inline constexpr maker<flop_rate> flops_per_s;
-inline constexpr maker<flop_rate, 1'000'000'000'000> tflops;  ///< 10^12 operations a second, integer ones (TOPS) included
+inline constexpr maker<flop_rate, 1'000'000'000'000>
+    tflops;  ///< 10^12 operations a second, integer ones (TOPS) included
 inline constexpr maker<token_rate> tokens_per_s;
 inline constexpr maker<power> watts;
 inline constexpr maker<energy> joules;
