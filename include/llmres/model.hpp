@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <llmres/error.hpp>
+#include <llmres/maybe.hpp>
 #include <llmres/precision.hpp>
 #include <llmres/text.hpp>
 #include <llmres/units.hpp>
@@ -158,7 +159,24 @@ struct model {
     bool head_bias = false;
     norm_kind final_norm = norm_kind::rms;
     precision weights = bf16;    ///< as published: what the stored linear weights are in
+    maybe<parameter_count> published{};  ///< the total that its publisher gives: what count_parameters() is held against
 };
+
+/// A model of the same shape under another name: a distillation, a finetune. Nobody published its total.
+constexpr model renamed(model m, std::string_view name) {
+    m.name = name;
+    m.published = {};
+    return m;
+}
+
+/// Layers of one kind, but for every `period`th, which has no window: it sees everything.
+constexpr layer_stack alternating(std::int32_t count, std::int32_t period, const layer& windowed) {
+    layer global = windowed;
+    global.attention.window = token_count{};
+    layer_stack stack;
+    for (std::int32_t i = 0; i < count; ++i) stack.append(1, (i + 1) % period == 0 ? global : windowed);
+    return stack;
+}
 
 /// Structural mistakes: zero or absurd dimensions, heads that do not divide, more experts a token than there are.
 constexpr status validate(const model& m);

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <llmres/error.hpp>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// JSON from strangers, and its fields with their types and ranges.
+namespace llmres {
+
+/// A parsed document. (In a struct of its own, since braces around a bare nlohmann::json make a list of it.)
+struct json_document {
+    nlohmann::json root;
+};
+
+/// Parses a JSON document that must be an object. Refused by name: what is no JSON, nesting deeper than 64, the same
+/// key twice in one object. Never throws.
+inline result<json_document> parse_json_object(std::string_view document);
+
+/// One of several names under which files spell a field.
+struct field_names {
+    static constexpr std::size_t most = 8;
+    std::string_view names[most]{};
+    std::size_t count = 0;
+
+    template <class... Names>
+    constexpr field_names(const char* first, Names... others)  // NOLINT(google-explicit-constructor): reads as a name
+        : names{first, others...}, count{1 + sizeof...(others)} {}
+};
+
+/// Reads the fields of one JSON object. The first mistake is kept and every later read returns its fallback, so that a
+/// reader can be written straight down and asked once, at its end, whether all was well.
+class config_fields {
+public:
+    using json = nlohmann::json;
+
+    /// `nested`: the object lies inside another one, where files leave out what equals the class's default.
+    explicit config_fields(const json& object, std::string_view path = {}, bool nested = false)
+        : object_{&object}, path_{path}, nested_{nested} {}
+
+    const llmres::error& error() const { return error_; }
+    bool ok() const { return error_.code == error_code::none; }
+    /// Keeps the first error only.
+    void fail(const llmres::error& what) {
+        if (ok()) error_ = what;
+    }
+    void fail(error_code code, const field_names& field, std::string_view expected) {
+        fail({code, label(field), written(find(field)), expected});
+    }
+    void keep(const status& checked) {
+        if (!checked) fail(checked.error());
+    }
+
+    bool has(const field_names& field) const { return find(field) != nullptr; }
+    bool nested() const { return nested_; }
+
+    /// An integer that must be there. Integers written as 4096.0 are understood; text and fractions are refused.
+    std::int64_t number(const field_names& field, std::int64_t low, std::int64_t high) {
+        const json* found = find(field);
+        if (found == nullptr) {
+            text<191> expected{"an integer"};
+            for (std::size_t i = 0; i < field.count && field.count > 1; ++i) {
+                expected.append(i == 0 ? ", under the name " : " or ");
+                expected.append(field.names[i]);
+            }
+            fail({error_code::missing, label(field), "absent", expected});
+            return low;
+        }
+        return integer(field, *found, low, high);
+    }
+    /// An integer, or the fallback where it is absent or null.
+    std::int64_t number_or(const field_names& field, std::int64_t fallback, std::int64_t low, std::int64_t high) {
+        const json* found = find(field);
+        return found == nullptr ? fallback : integer(field, *found, low, high);
+    }
+    /// An integer that must be there, except in a nested object, where its absence means the class's default.
+    std::int64_t number_nested(const field_names& field, std::int64_t class_default, std::int64_t low, std::int64_t high) {
+        return nested_ && !has(field) ? class_default : number(field, low, high);
+    }
+    bool flag_or(const field_names& field, bool fallback) {
+        const json* found = find(field);
+        if (found == nullptr) return fallback;
+        if (const auto* value = found->get_ptr<const json::boolean_t*>()) return *value;
+        fail(error_code::malformed, field, "true or false");
+        return fallback;
+    }
+    std::string_view text_or(const field_names& field, std::string_view fallback) {
+        const json* found = find(field);
+        if (found == nullptr) return fallback;
+        if (const auto* value = found->get_ptr<const json::string_t*>()) return *value;
+        fail(error_code::malformed, field, "a string");
+        return fallback;
+    }
+    /// A list, or nullptr where it is absent or null.
+    const json* list(const field_names& field) {
+        const json* found = find(field);
+        if (found == nullptr || found->is_array()) return found;
+        fail(error_code::malformed, field, "a list");
+        return nullptr;
+    }
+    /// An object, or nullptr where it is absent or null.
+    const json* object(const field_names& field) {
+        const json* found = find(field);
+        if (found == nullptr || found->is_object()) return found;
+        fail(error_code::malformed, field, "an object");
+        return nullptr;
+    }
+    /// Whether the list holds this number.
+    bool lists(const field_names& field, std::int64_t number) {
+        const json* found = list(field);
+        if (found == nullptr) return false;
+        for (const json& entry : *found)
+            if (const std::int64_t* value = entry.get_ptr<const json::number_integer_t*>();
+                (value != nullptr && *value == number))
+                return true;
+        return false;
+    }
+    /// The nth string of a list; an error where there is none.
+    std::string_view text_at(const field_names& field, std::size_t index) {
+        const json* found = list(field);
+        if (found != nullptr && index < found->size())
+            if (const auto* value = (*found)[index].get_ptr<const json::string_t*>()) return *value;
+        fail(error_code::malformed, field, "a list with one string a layer");
+        return {};
+    }
+    std::int64_t number_at(const field_names& field, std::size_t index, std::int64_t low, std::int64_t high) {
+        const json* found = list(field);
+        if (found != nullptr && index < found->size()) return integer(field, (*found)[index], low, high);
+        fail(error_code::malformed, field, "a list with one integer a layer");
+        return low;
+    }
+
+    /// The name under which this file has the field, with the path to it.
+    text<63> label(const field_names& field) const {
+        std::string_view name = field.names[0];
+        for (std::size_t i = 0; i < field.count; ++i)
+            if (present(field.names[i])) {
+                name = field.names[i];
+                break;
+            }
+        text<63> full{path_};
+        if (!full.empty()) full.append(".");
+        full.append(name);
+        return full;
+    }
+    /// The field that held the largest number so far: where to look when the whole overflows.
+    text<63> largest_field() const { return largest_field_; }
+    std::int64_t largest_value() const { return largest_value_; }
+
+private:
+    bool present(std::string_view name) const {
+        const auto found = object_->find(name);
+        return found != object_->end() && !found->is_null();
+    }
+    /// The first spelling that is there; null counts as absent.
+    const json* find(const field_names& field) const {
+        for (std::size_t i = 0; i < field.count; ++i)
+            if (present(field.names[i])) return &*object_->find(field.names[i]);
+        return nullptr;
+    }
+    /// A value as an error shows it.
+    static text<95> written(const json* value) {
+        if (value == nullptr) return "absent";
+        if (value->is_object()) return "an object";
+        if (value->is_array()) return "a list";
+        text<95> shown;
+        if (const auto* characters = value->get_ptr<const json::string_t*>()) {
+            shown.append("\"");
+            shown.append(std::string_view{*characters}.substr(0, 90));
+            shown.append("\"");
+        } else {
+            shown.append(value->dump());
+        }
+        return shown;
+    }
+    std::int64_t integer(const field_names& field, const json& value, std::int64_t low, std::int64_t high) {
+        text<191> expected{"an integer from "};
+        expected.append(detail::digits(low));
+        expected.append(" to ");
+        expected.append(detail::digits(high));
+        const auto refuse = [&](error_code code) {
+            fail({code, label(field), written(&value), expected});
+            return low;
+        };
+        std::int64_t number = 0;
+        if (const auto* natural = value.get_ptr<const json::number_unsigned_t*>()) {
+            if (*natural > static_cast<std::uint64_t>(high)) return refuse(error_code::out_of_range);
+            number = static_cast<std::int64_t>(*natural);
+        } else if (const auto* whole = value.get_ptr<const json::number_integer_t*>()) {
+            number = *whole;
+        } else if (const auto* real = value.get_ptr<const json::number_float_t*>()) {
+            if (!(*real >= static_cast<double>(low) && *real <= static_cast<double>(high)))
+                return refuse(error_code::out_of_range);
+            number = static_cast<std::int64_t>(*real);
+            if (static_cast<double>(number) != *real) return refuse(error_code::malformed);
+        } else {
+            return refuse(error_code::malformed);
+        }
+        if (number < low || number > high) return refuse(error_code::out_of_range);
+        if (number > largest_value_) {
+            largest_value_ = number;
+            largest_field_ = label(field);
+        }
+        return number;
+    }
+
+    const json* object_;
+    text<63> path_;
+    bool nested_ = false;
+    llmres::error error_{};
+    text<63> largest_field_{};
+    std::int64_t largest_value_ = 0;
+};
+
+// ---- detail ---------------------------------------------------------------------------------------------------------
+
+inline result<json_document> parse_json_object(std::string_view document) {
+    using json = nlohmann::json;
+    constexpr int deepest = 64;
+    // Nesting is measured first: a parser's stack is no place for a stranger's depth.
+    int depth = 0;
+    bool quoted = false;
+    for (std::size_t i = 0; i < document.size(); ++i) {
+        const char c = document[i];
+        if (quoted) {
+            if (c == '\\')
+                ++i;
+            else if (c == '"')
+                quoted = false;
+        } else if (c == '"') {
+            quoted = true;
+        } else if (c == '{' || c == '[') {
+            if (++depth > deepest) return refused(error_code::malformed, "JSON", "nested too deep", "at most 64 levels");
+        } else if (c == '}' || c == ']') {
+            --depth;
+        }
+    }
+    std::vector<std::set<std::string>> open;
+    error twice;
+    const auto watch = [&](int, json::parse_event_t event, json& parsed) {
+        if (event == json::parse_event_t::object_start) open.emplace_back();
+        if (event == json::parse_event_t::object_end && !open.empty()) open.pop_back();
+        if (event == json::parse_event_t::key && !open.empty())
+            if (const auto* key = parsed.get_ptr<const json::string_t*>();
+                key != nullptr && !open.back().insert(*key).second && twice.code == error_code::none)
+                twice = refused(error_code::inconsistent, *key, "given twice", "one value");
+        return true;
+    };
+    json_document read{};
+    read.root = json::parse(document.begin(), document.end(), watch, /*allow_exceptions=*/false);
+    const json& parsed = read.root;
+    if (parsed.is_discarded()) {
+        text<95> beginning{document.substr(0, 40)};
+        return refused(error_code::malformed, "JSON", beginning.view(), "a JSON object");
+    }
+    if (twice.code != error_code::none) return twice;
+    if (!parsed.is_object()) return refused(error_code::malformed, "JSON", parsed.type_name(), "a JSON object");
+    return read;
+}
+
+}  // namespace llmres

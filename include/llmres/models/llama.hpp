@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <llmres/model.hpp>
+
+// A model is laid out as its config.json.
+// clang-format off
+
+/// Meta's Llama models, and those of its layout under other names. Shapes are those of the published config.json files; `published` is the total of the checkpoint that the
+/// Hub or the publisher gives, and is left out where only our own count is known.
+namespace llmres::models {
+
+inline constexpr model llama_7b{
+    .name = "llama-7b", .architecture = "llama",
+    .vocabulary = 32000, .hidden = 4096,
+    .layers = {32, {.attention = {.heads = 32, .kv_heads = 32, .head_dim = 128},
+                    .feed_forward = {.width = 11008}}},
+    .max_context = tokens(2048), .weights = fp16,
+    .published = parameters(6'738'415'616)};
+
+inline constexpr model llama_13b{
+    .name = "llama-13b", .architecture = "llama",
+    .vocabulary = 32000, .hidden = 5120,
+    .layers = {40, {.attention = {.heads = 40, .kv_heads = 40, .head_dim = 128},
+                    .feed_forward = {.width = 13824}}},
+    .max_context = tokens(2048), .weights = fp16};
+
+inline constexpr model llama_30b{
+    .name = "llama-30b", .architecture = "llama",
+    .vocabulary = 32000, .hidden = 6656,
+    .layers = {60, {.attention = {.heads = 52, .kv_heads = 52, .head_dim = 128},
+                    .feed_forward = {.width = 17920}}},
+    .max_context = tokens(2048), .weights = fp16};
+
+inline constexpr model llama_65b{
+    .name = "llama-65b", .architecture = "llama",
+    .vocabulary = 32000, .hidden = 8192,
+    .layers = {80, {.attention = {.heads = 64, .kv_heads = 64, .head_dim = 128},
+                    .feed_forward = {.width = 22016}}},
+    .max_context = tokens(2048), .weights = fp16};
+
+inline constexpr model llama_2_7b{
+    .name = "llama-2-7b", .architecture = "llama",
+    .vocabulary = 32000, .hidden = 4096,
+    .layers = {32, {.attention = {.heads = 32, .kv_heads = 32, .head_dim = 128},
+                    .feed_forward = {.width = 11008}}},
+    .max_context = tokens(4096), .weights = fp16,
+    .published = parameters(6'738'415'616)};
+
+inline constexpr model llama_2_13b{
+    .name = "llama-2-13b", .architecture = "llama",
+    .vocabulary = 32000, .hidden = 5120,
+    .layers = {40, {.attention = {.heads = 40, .kv_heads = 40, .head_dim = 128},
+                    .feed_forward = {.width = 13824}}},
+    .max_context = tokens(4096), .weights = fp16};
+
+inline constexpr model llama_2_70b{
+    .name = "llama-2-70b", .architecture = "llama",
+    .vocabulary = 32000, .hidden = 8192,
+    .layers = {80, {.attention = {.heads = 64, .kv_heads = 8, .head_dim = 128},
+                    .feed_forward = {.width = 28672}}},
+    .max_context = tokens(4096), .weights = fp16,
+    .published = parameters(68'976'648'192)};
+
+inline constexpr model codellama_7b{
+    .name = "codellama-7b", .architecture = "llama",
+    .vocabulary = 32016, .hidden = 4096,
+    .layers = {32, {.attention = {.heads = 32, .kv_heads = 32, .head_dim = 128},
+                    .feed_forward = {.width = 11008}}},
+    .max_context = tokens(16384),
+    .published = parameters(6'738'546'688)};
+
+inline constexpr model codellama_34b{
+    .name = "codellama-34b", .architecture = "llama",
+    .vocabulary = 32000, .hidden = 8192,
+    .layers = {48, {.attention = {.heads = 64, .kv_heads = 8, .head_dim = 128},
+                    .feed_forward = {.width = 22016}}},
+    .max_context = tokens(16384)};
+
+inline constexpr model llama_3_8b{
+    .name = "llama-3-8b", .architecture = "llama",
+    .vocabulary = 128256, .hidden = 4096,
+    .layers = {32, {.attention = {.heads = 32, .kv_heads = 8, .head_dim = 128},
+                    .feed_forward = {.width = 14336}}},
+    .max_context = tokens(8192),
+    .published = parameters(8'030'261'248)};
+
+inline constexpr model llama_3_70b{
+    .name = "llama-3-70b", .architecture = "llama",
+    .vocabulary = 128256, .hidden = 8192,
+    .layers = {80, {.attention = {.heads = 64, .kv_heads = 8, .head_dim = 128},
+                    .feed_forward = {.width = 28672}}},
+    .max_context = tokens(8192),
+    .published = parameters(70'553'706'496)};
+
+inline constexpr model llama_3_1_8b{
+    .name = "llama-3.1-8b", .architecture = "llama",
+    .vocabulary = 128256, .hidden = 4096,
+    .layers = {32, {.attention = {.heads = 32, .kv_heads = 8, .head_dim = 128},
+                    .feed_forward = {.width = 14336}}},
+    .max_context = tokens(131072),
+    .published = parameters(8'030'261'248)};
+
+inline constexpr model llama_3_1_70b{
+    .name = "llama-3.1-70b", .architecture = "llama",
+    .vocabulary = 128256, .hidden = 8192,
+    .layers = {80, {.attention = {.heads = 64, .kv_heads = 8, .head_dim = 128},
+                    .feed_forward = {.width = 28672}}},
+    .max_context = tokens(131072),
+    .published = parameters(70'553'706'496)};
+
+inline constexpr model llama_3_1_405b{
+    .name = "llama-3.1-405b", .architecture = "llama",
+    .vocabulary = 128256, .hidden = 16384,
+    .layers = {126, {.attention = {.heads = 128, .kv_heads = 8, .head_dim = 128},
+                    .feed_forward = {.width = 53248}}},
+    .max_context = tokens(131072)};
+
+inline constexpr model llama_3_2_1b{
+    .name = "llama-3.2-1b", .architecture = "llama",
+    .vocabulary = 128256, .hidden = 2048,
+    .layers = {16, {.attention = {.heads = 32, .kv_heads = 8, .head_dim = 64},
+                    .feed_forward = {.width = 8192}}},
+    .max_context = tokens(131072), .tied_head = true,
+    .published = parameters(1'235'814'400)};
+
+inline constexpr model llama_3_2_3b{
+    .name = "llama-3.2-3b", .architecture = "llama",
+    .vocabulary = 128256, .hidden = 3072,
+    .layers = {28, {.attention = {.heads = 24, .kv_heads = 8, .head_dim = 128},
+                    .feed_forward = {.width = 8192}}},
+    .max_context = tokens(131072), .tied_head = true};
+
+inline constexpr model llama_3_3_70b = renamed(llama_3_1_70b, "llama-3.3-70b");
+
+inline constexpr model tinyllama_1_1b{
+    .name = "tinyllama-1.1b", .architecture = "llama",
+    .vocabulary = 32000, .hidden = 2048,
+    .layers = {22, {.attention = {.heads = 32, .kv_heads = 4, .head_dim = 64},
+                    .feed_forward = {.width = 5632}}},
+    .max_context = tokens(2048)};
+
+inline constexpr model yi_6b{
+    .name = "yi-6b", .architecture = "llama",
+    .vocabulary = 64000, .hidden = 4096,
+    .layers = {32, {.attention = {.heads = 32, .kv_heads = 4, .head_dim = 128},
+                    .feed_forward = {.width = 11008}}},
+    .max_context = tokens(4096),
+    .published = parameters(6'061'035'520)};
+
+inline constexpr model yi_34b{
+    .name = "yi-34b", .architecture = "llama",
+    .vocabulary = 64000, .hidden = 7168,
+    .layers = {60, {.attention = {.heads = 56, .kv_heads = 8, .head_dim = 128},
+                    .feed_forward = {.width = 20480}}},
+    .max_context = tokens(4096)};
+
+inline constexpr model smollm2_135m{
+    .name = "smollm2-135m", .architecture = "llama",
+    .vocabulary = 49152, .hidden = 576,
+    .layers = {30, {.attention = {.heads = 9, .kv_heads = 3, .head_dim = 64},
+                    .feed_forward = {.width = 1536}}},
+    .max_context = tokens(8192), .tied_head = true,
+    .published = parameters(134'515'008)};
+
+inline constexpr model smollm2_1_7b{
+    .name = "smollm2-1.7b", .architecture = "llama",
+    .vocabulary = 49152, .hidden = 2048,
+    .layers = {24, {.attention = {.heads = 32, .kv_heads = 32, .head_dim = 64},
+                    .feed_forward = {.width = 8192}}},
+    .max_context = tokens(8192), .tied_head = true,
+    .published = parameters(1'711'376'384)};
+
+
+/// All of them.
+inline constexpr std::array all_llama{
+    &llama_7b, &llama_13b, &llama_30b, &llama_65b, &llama_2_7b, &llama_2_13b, &llama_2_70b, &codellama_7b,
+    &codellama_34b, &llama_3_8b, &llama_3_70b, &llama_3_1_8b, &llama_3_1_70b, &llama_3_1_405b, &llama_3_2_1b,
+    &llama_3_2_3b, &llama_3_3_70b, &tinyllama_1_1b, &yi_6b, &yi_34b, &smollm2_135m, &smollm2_1_7b};
+
+}  // namespace llmres::models
+
+// clang-format on

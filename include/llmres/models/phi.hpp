@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <llmres/model.hpp>
+
+// A model is laid out as its config.json.
+// clang-format off
+
+/// Microsoft's Phi models. Shapes are those of the published config.json files; `published` is the total of the checkpoint that the
+/// Hub or the publisher gives, and is left out where only our own count is known.
+namespace llmres::models {
+
+inline constexpr model phi_3_mini_4k{
+    .name = "phi-3-mini-4k", .architecture = "phi3",
+    .vocabulary = 32064, .hidden = 3072,
+    .layers = {32, {.attention = {.heads = 32, .kv_heads = 32, .head_dim = 96, .window = tokens(2047)},
+                    .feed_forward = {.width = 8192}}},
+    .max_context = tokens(4096),
+    .published = parameters(3'821'079'552)};
+
+inline constexpr model phi_3_medium_4k{
+    .name = "phi-3-medium-4k", .architecture = "phi3",
+    .vocabulary = 32064, .hidden = 5120,
+    .layers = {40, {.attention = {.heads = 40, .kv_heads = 10, .head_dim = 128, .window = tokens(2047)},
+                    .feed_forward = {.width = 17920}}},
+    .max_context = tokens(4096)};
+
+inline constexpr model phi_3_5_mini{
+    .name = "phi-3.5-mini", .architecture = "phi3",
+    .vocabulary = 32064, .hidden = 3072,
+    .layers = {32, {.attention = {.heads = 32, .kv_heads = 32, .head_dim = 96, .window = tokens(262144)},
+                    .feed_forward = {.width = 8192}}},
+    .max_context = tokens(131072),
+    .published = parameters(3'821'079'552)};
+
+inline constexpr model phi_4{
+    .name = "phi-4", .architecture = "phi3",
+    .vocabulary = 100352, .hidden = 5120,
+    .layers = {40, {.attention = {.heads = 40, .kv_heads = 10, .head_dim = 128},
+                    .feed_forward = {.width = 17920}}},
+    .max_context = tokens(16384)};
+
+inline constexpr model phi_4_mini{
+    .name = "phi-4-mini", .architecture = "phi3",
+    .vocabulary = 200064, .hidden = 3072,
+    .layers = {32, {.attention = {.heads = 24, .kv_heads = 8, .head_dim = 128, .window = tokens(262144)},
+                    .feed_forward = {.width = 8192}}},
+    .max_context = tokens(131072), .tied_head = true,
+    .published = parameters(3'836'021'760)};
+
+
+/// All of them.
+inline constexpr std::array all_phi{
+    &phi_3_mini_4k, &phi_3_medium_4k, &phi_3_5_mini, &phi_4, &phi_4_mini};
+
+}  // namespace llmres::models
+
+// clang-format on
