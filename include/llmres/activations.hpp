@@ -54,10 +54,10 @@ enum class activation_split : std::uint8_t {
 };
 
 struct activation {
-    activation_role role = activation_role::residual;
-    std::int64_t elements = 0;  ///< on all tensor ranks together
-    precision format = bf16;
-    activation_split split = activation_split::sequence;
+    activation_role role;
+    std::int64_t elements;  ///< on all tensor ranks together
+    const precision& format;
+    activation_split split;
 };
 
 /// The tokens that pass at once on one rank.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <llmres/text.hpp>
 #include <string_view>
+#include <variant>
 #if defined(__cpp_exceptions)
 #include <exception>
 #endif
@@ -70,35 +71,36 @@ private:
 template <class T>
 class [[nodiscard]] result {
 public:
-    constexpr result(const T& value) : value_{value} {}                            // NOLINT(google-explicit-constructor)
-    constexpr result(T&& value) : value_{static_cast<T&&>(value)} {}               // NOLINT(google-explicit-constructor)
-    constexpr result(const llmres::error& what) : error_{what} {}                  // NOLINT(google-explicit-constructor)
+    constexpr result(const T& value) : held_{std::in_place_index<0>, value} {}                        // NOLINT(google-explicit-constructor)
+    constexpr result(T&& value) : held_{std::in_place_index<0>, static_cast<T&&>(value)} {}           // NOLINT(google-explicit-constructor)
+    constexpr result(const llmres::error& what) : held_{std::in_place_index<1>, what} {}              // NOLINT(google-explicit-constructor)
 
-    constexpr bool has_value() const { return error_.code == error_code::none; }
+    constexpr bool has_value() const { return held_.index() == 0; }
     constexpr explicit operator bool() const { return has_value(); }
 
     /// The value; only if has_value().
-    constexpr const T& operator*() const& { return value_; }
-    constexpr T&& operator*() && { return static_cast<T&&>(value_); }
-    constexpr const T* operator->() const { return &value_; }
+    constexpr const T& operator*() const& { return *std::get_if<0>(&held_); }
+    constexpr T& operator*() & { return *std::get_if<0>(&held_); }
+    constexpr T&& operator*() && { return static_cast<T&&>(*std::get_if<0>(&held_)); }
+    constexpr const T* operator->() const { return std::get_if<0>(&held_); }
+    constexpr T* operator->() { return std::get_if<0>(&held_); }
     /// The error; its code is `none` if there is a value.
-    constexpr const llmres::error& error() const { return error_; }
+    constexpr llmres::error error() const { return has_value() ? llmres::error{} : *std::get_if<1>(&held_); }
 
 #if defined(__cpp_exceptions)
     /// The value, or throws `llmres::exception`; in a constant expression an error stops the compilation here.
     constexpr const T& value() const& {
-        if (!has_value()) throw exception{error_};
-        return value_;
+        if (!has_value()) throw exception{error()};
+        return **this;
     }
     constexpr T&& value() && {
-        if (!has_value()) throw exception{error_};
-        return static_cast<T&&>(value_);
+        if (!has_value()) throw exception{error()};
+        return static_cast<T&&>(**this);
     }
 #endif
 
 private:
-    T value_{};
-    llmres::error error_{};
+    std::variant<T, llmres::error> held_;
 };
 
 /// Success or an error, where there is nothing else to return.

@@ -52,7 +52,7 @@ struct job {
     std::int64_t micro_batch = 1;  ///< sequences a data rank computes at once
     std::int64_t global_batch = 0;  ///< sequences in one optimizer step; default: one micro-batch a data rank
     llmres::optimizer optimizer = adamw;
-    attention_kernel attention = attention_kernel::flash;
+    attention_kernel attention = attention_kernel::sdpa;
     llmres::recompute recompute = recompute::none;
 
     llmres::runtime runtime = no_runtime;
@@ -100,6 +100,11 @@ constexpr status validate(const job& j) {
         if (const status s = in_range("context", context_of(j).in(tokens), 1, most_tokens); !s) return s;
         if (j.prompt + j.output > context_of(j))
             return refused(error_code::inconsistent, "context", context_of(j).in(tokens), "at least prompt + output tokens");
+        if (j.model.max_context > token_count{} && context_of(j) > j.model.max_context) {
+            text<191> expected{"at most the model's own context, "};
+            expected.append(detail::digits(j.model.max_context.in(tokens)));
+            return refused(error_code::out_of_range, "context", context_of(j).in(tokens), expected);
+        }
         return done{};
     }
     if (const status s = in_range("sequence", sequence_of(j).in(tokens), 1, most_tokens); !s) return s;

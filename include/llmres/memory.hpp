@@ -95,7 +95,8 @@ struct weight_state {
     }
 };
 
-/// Sums weights, gradients and optimizer states over the weights it is called with.
+/// Sums weights, gradients and optimizer states over the weights it is called with. Made once a plan: it holds the
+/// job's formats, resolved.
 struct weight_fold {
     const job& of;
     const layout& over;
@@ -146,9 +147,6 @@ constexpr byte_count checkpoint_bytes(const job& j, const layout& l, const token
 
 constexpr layer_share training_share(const layer& kind, const job& j, const layout& l, const token_shape& s) {
     layer_share share;
-    weight_fold fold{j, l};
-    for_each_weight(kind, j.model.hidden, fold);
-    share.state = fold.sum;
     share.live = saved_bytes(kind, j, l, s, j.attention);
     switch (j.recompute) {
         case recompute::none: share.saved = share.live; break;
@@ -160,9 +158,6 @@ constexpr layer_share training_share(const layer& kind, const job& j, const layo
 
 constexpr layer_share serving_share(const layer& kind, const job& j, const layout& l, std::int64_t sequences, const token_shape& s) {
     layer_share share;
-    weight_fold fold{j, l};
-    for_each_weight(kind, j.model.hidden, fold);
-    share.state = fold.sum;
     byte_count halves[2];
     for_each_live_activation(kind, j.model.hidden, s, j.attention, j.compute, [&](const activation& a, layer_half half) {
         halves[static_cast<int>(half)] += local_bytes(a, l);
@@ -190,12 +185,19 @@ struct tensor_bytes {
     byte_count cache{};
     byte_count logits{};
     byte_count communication{};
+    std::int32_t stage = 0;
+    llmres::phase phase = phase::prefill;
+
+    constexpr byte_count all() const {
+        return state.weights + state.gradients + state.optimizer + activations + cache + logits + communication;
+    }
 };
 
-constexpr memory_breakdown with_runtime(const tensor_bytes& t, const job& j, const layout& l, std::int32_t stage, phase when) {
+/// What the runtime adds is the same on every GPU or grows with its tensors: the GPU with most of these is the busiest.
+constexpr memory_breakdown with_runtime(const tensor_bytes& t, const job& j, const layout& l) {
     memory_breakdown m;
-    m.stage = stage;
-    m.phase = when;
+    m.stage = t.stage;
+    m.phase = t.phase;
     m[memory_term::weights] = t.state.weights;
     m[memory_term::gradients] = t.state.gradients;
     m[memory_term::optimizer] = t.state.optimizer;
@@ -218,18 +220,13 @@ constexpr memory_breakdown with_runtime(const tensor_bytes& t, const job& j, con
     return m;
 }
 
-/// Weights before the first layer and after the last, on the stages that hold them.
-constexpr weight_state end_state(const job& j, const layout& l, bool first, bool last) {
-    weight_fold fold{j, l};
-    if (first) for_each_input_weight(j.model, fold);
-    if (last) for_each_output_weight(j.model, fold);
-    // A tied head on another stage than the embedding is a copy of it.
-    if (last && !first && j.model.tied_head) for_each_input_weight(j.model, fold);
+/// Weights before the first layer and after the last, on the stages that hold them. A tied head on another stage than
+/// the embedding is a copy of it.
+constexpr weight_state end_state(const model& m, weight_fold& fold, bool first, bool last) {
+    fold.sum = {};
+    if (first || (last && m.tied_head)) for_each_input_weight(m, fold);
+    if (last) for_each_output_weight(m, fold);
     return fold.sum;
-}
-
-constexpr memory_breakdown fuller(const memory_breakdown& a, const memory_breakdown& b) {
-    return a.total().expected < b.total().expected ? b : a;
 }
 
 }  // namespace detail
@@ -255,22 +252,29 @@ constexpr memory_breakdown memory_of(const job& j, const layout& l) {
     const std::int64_t chunk = training ? 0 : detail::ceil_quotient(batched_tokens_of(j).in(tokens), std::int64_t{l.data} * l.context_parallel * l.replicas);
     const token_shape chunked = chunk < whole.all() ? token_shape{1, chunk, context_of(j).in(tokens)} : whole;
 
+    detail::weight_fold fold{j, l};
     std::array<detail::layer_share, layer_stack::max_kinds> shares{};
     byte_count widest_gather;
     for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k) {
         shares[k] = training ? detail::training_share(m.layers.kinds[k], j, l, whole)
                              : detail::serving_share(m.layers.kinds[k], j, l, sequences, chunked);
-        if (shares[k].state.gathered > widest_gather) widest_gather = shares[k].state.gathered;
+        fold.sum = {};
+        for_each_weight(m.layers.kinds[k], m.hidden, fold);
+        shares[k].state = fold.sum;
+        if (fold.sum.gathered > widest_gather) widest_gather = fold.sum.gathered;
     }
 
-    memory_breakdown busiest;
+    detail::tensor_bytes fullest;
+    const auto consider = [&](const detail::tensor_bytes& moment) {
+        if (moment.all() > fullest.all()) fullest = moment;
+    };
+    const std::int64_t rounds = training ? micro_batches(j, l) : 1;
     for (std::int32_t stage = 0; stage < l.pipeline; ++stage) {
-        const bool first = stage == 0;
         const bool last = stage == l.pipeline - 1;
         const stage_range range = stage_layers(m.layers.size, l.pipeline, stage);
         const auto counts = m.layers.counts(range.first, range.last);
 
-        detail::tensor_bytes t{.state = detail::end_state(j, l, first, last)};
+        detail::tensor_bytes t{.state = detail::end_state(m, fold, stage == 0, last), .stage = stage};
         byte_count saved;
         byte_count live;
         for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k) {
@@ -285,30 +289,28 @@ constexpr memory_breakdown memory_of(const job& j, const layout& l) {
             t.activations = live;
             if (last)
                 for_each_sampled_activation(m, sequences, j.compute, [&](const activation& a) { t.logits += local_bytes(a, l); });
-            busiest = detail::fuller(busiest, detail::with_runtime(t, j, l, stage, phase::prefill));
+            consider(t);
             continue;
         }
 
         // ZeRO 3 computes one layer while it fetches the next.
         if (l.zero >= 3) t.communication = widest_gather * 2;
-        const byte_count gradients = t.state.gradients;
-        saved = scaled_up(saved, detail::in_flight(l, stage, micro_batches(j, l)));
+        t.phase = phase::optimizer;
+        consider(t);
 
-        detail::tensor_bytes at_loss = t;
-        at_loss.activations = saved;
-        if (micro_batches(j, l) == 1) at_loss.state.gradients = {};  // none accumulated yet
+        saved = scaled_up(saved, detail::in_flight(l, stage, rounds));
+        t.phase = phase::backward;
+        t.activations = j.recompute == recompute::none ? live : saved + live;
+        consider(t);
+
+        t.phase = phase::loss;
+        t.activations = saved;
+        if (rounds == 1) t.state.gradients = {};  // none accumulated yet
         if (last)
-            for_each_loss_activation(m, whole.all(), j.compute, [&](const activation& a) { at_loss.logits += local_bytes(a, l); });
-
-        detail::tensor_bytes at_backward = t;
-        at_backward.state.gradients = gradients;
-        at_backward.activations = j.recompute == recompute::none ? live : saved + live;
-
-        busiest = detail::fuller(busiest, detail::with_runtime(at_loss, j, l, stage, phase::loss));
-        busiest = detail::fuller(busiest, detail::with_runtime(at_backward, j, l, stage, phase::backward));
-        busiest = detail::fuller(busiest, detail::with_runtime(t, j, l, stage, phase::optimizer));
+            for_each_loss_activation(m, whole.all(), j.compute, [&](const activation& a) { t.logits += local_bytes(a, l); });
+        consider(t);
     }
-    return busiest;
+    return detail::with_runtime(fullest, j, l);
 }
 
 }  // namespace llmres

@@ -46,6 +46,10 @@ struct precision {
 
 /// The exact size of a rows x columns tensor (output x input features; a vector is one row).
 constexpr byte_count size_of(const precision& format, std::int64_t rows, std::int64_t columns) {
+    const tile& first = format.parts[0];
+    if (first.rows == 1 && first.columns == 1 && format.parts[1].bytes == 0)  // plain, the commonest case: no division
+        return bytes(detail::product(detail::product<std::int64_t>(rows, columns), std::int64_t{first.bytes})) +
+               bytes(format.tensor_bytes);
     byte_count total = bytes(format.tensor_bytes);
     for (const tile& part : format.parts) {
         if (part.bytes == 0) break;

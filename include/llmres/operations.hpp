@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <llmres/activations.hpp>
+#include <llmres/collectives.hpp>
+#include <llmres/kv_cache.hpp>
+#include <llmres/layout.hpp>
+#include <llmres/model.hpp>
+#include <llmres/parameters.hpp>
+#include <llmres/weight_formats.hpp>
+#include <string_view>
+
+/// The inventory of operations: what one forward pass of tokens through a layer computes, moves and exchanges. Matrix
+/// products follow from the weights; times are folds over this.
+namespace llmres {
+
+enum class operation_kind : std::uint8_t {
+    projection,   ///< a matrix product with a weight
+    attention,    ///< queries with keys, probabilities with values
+    elementwise,  ///< everything between them: norms, rotary embedding, activation functions, residual sums
+};
+
+/// One kind of kernel on one rank.
+struct operation {
+    operation_kind kind = operation_kind::projection;
+    weight_role role = weight_role::q_proj;  ///< of a projection
+    arithmetic_kind arithmetic = arithmetic_kind::bf16;
+    flop_count flops{};        ///< a multiplication and an addition are two
+    byte_count read{};         ///< weights or cache, and inputs
+    byte_count written{};
+};
+
+/// An exchange that the pass waits for.
+struct exchange {
+    enum class group : std::uint8_t { tensor, expert };
+    collective_kind kind = collective_kind::all_reduce;
+    group among = group::tensor;
+    byte_count message{};
+};
+
+/// Tokens on their way through the layers.
+struct token_pass {
+    token_shape tokens{};   ///< on this rank; `keys` is what they attend to
+    bool decode = false;    ///< one token a sequence, keys and values from the cache
+    precision compute = bf16;
+    precision kv_cache = bf16;
+    weight_formats weights{};
+};
+
+namespace detail {
+
+/// Narrow floats multiply in their own units; integers and codebooks are unpacked to the compute format first.
+constexpr arithmetic_kind arithmetic_of(const precision& stored, const precision& compute) {
+    switch (stored.arithmetic) {
+        case arithmetic_kind::fp8:
+        case arithmetic_kind::fp6:
+        case arithmetic_kind::fp4: return stored.arithmetic;
+        default: return compute.arithmetic;
+    }
+}
+
+/// Experts of this rank that at least one of n tokens is routed to, if they choose evenly: E (1 - (1 - k/E)^n).
+constexpr double experts_touched(const weight& w, std::int64_t local_copies, std::int64_t n) {
+    const double chance = 1.0 - static_cast<double>(w.active) / static_cast<double>(w.copies);
+    double missed = 1.0;
+    for (double factor = chance; n > 0; n /= 2, factor *= factor)
+        if (n % 2 == 1) missed *= factor;
+    return static_cast<double>(local_copies) * (1.0 - missed);
+}
+
+template <class Visit>
+constexpr void visit_projection(const weight& whole, const token_pass& pass, const layout& l, Visit& visit) {
+    if (whole.rows == 1) return;  // vectors: norms and biases
+    const weight part = local_part(whole, l);
+    // Routed tokens of all ranks meet at their experts; ranks that hold copies of the same tokens share the work.
+    const std::int64_t n = whole.routed ? ceil_quotient(pass.tokens.all() * whole.active * l.expert_tensor_ranks(), l.tensor)
+                                        : pass.tokens.all();
+    const precision& format = pass.weights.of(whole);
+    const byte_count weights = size_of(format, part.rows, part.columns);
+    visit(operation{.kind = operation_kind::projection,
+                    .role = whole.role,
+                    .arithmetic = arithmetic_of(format, pass.compute),
+                    .flops = flops(2.0 * static_cast<double>(n) * static_cast<double>(part.rows) * static_cast<double>(part.columns)),
+                    .read = (whole.routed ? scaled_up(weights, experts_touched(whole, part.copies, pass.tokens.all())) : weights) +
+                            size_of(pass.compute, n, part.columns),
+                    .written = size_of(pass.compute, n, part.rows)});
+}
+
+template <class Visit>
+constexpr void visit_attention_core(const attention& a, const token_pass& pass, const layout& l, Visit& visit) {
+    const std::int64_t n = pass.tokens.all();
+    const token_count kept = kept_tokens(a, tokens(pass.tokens.keys));
+    // A prompt's token sees on average half of what comes before the prompt's end.
+    const double seen = static_cast<double>(kept.in(tokens)) / (pass.decode ? 1.0 : 2.0);
+    const std::int64_t heads = ceil_quotient(a.heads, l.tensor);
+    // Decoding latent attention works on the compressed vector itself (DeepSeek-V2 section 2.1.3).
+    const bool absorbed = pass.decode && a.kind == attention_kind::latent;
+    const std::int64_t query = heads * (absorbed ? a.kv_rank + a.rope_dim : a.query_width());
+    const std::int64_t value = heads * (absorbed ? a.kv_rank : a.value_width());
+    visit(operation{.kind = operation_kind::attention,
+                    .arithmetic = pass.compute.arithmetic,
+                    .flops = flops(2.0 * static_cast<double>(n) * seen * static_cast<double>(query + value)),
+                    .read = kv_bytes_per_token(a, pass.kv_cache, l.tensor) * kept * pass.tokens.sequences +
+                            size_of(pass.compute, n, query),
+                    .written = size_of(pass.compute, n, value)});
+}
+
+}  // namespace detail
+
+/// Calls visit(operation) for everything one layer computes, forward, on one rank.
+template <class Visit>
+constexpr void for_each_operation(const layer& l, std::int64_t hidden, const token_pass& pass, const layout& over, Visit&& visit) {
+    for_each_weight(l, hidden, [&](const weight& w) { detail::visit_projection(w, pass, over, visit); });
+    if (l.attention.kind != attention_kind::none) detail::visit_attention_core(l.attention, pass, over, visit);
+    // Every tensor between the products is written once and read once.
+    byte_count between;
+    for_each_live_activation(l, hidden, pass.tokens, attention_kernel::flash, pass.compute,
+                             [&](const activation& a, layer_half) { between += local_bytes(a, over); });
+    visit(operation{.kind = operation_kind::elementwise, .arithmetic = pass.compute.arithmetic, .read = between, .written = between});
+}
+
+/// ... and for the head, which scores `rows` tokens. (Looking up embeddings computes nothing.)
+template <class Visit>
+constexpr void for_each_head_operation(const model& m, std::int64_t rows, const token_pass& pass, const layout& over, Visit&& visit) {
+    token_pass scored = pass;
+    scored.tokens = {rows, 1, 1};
+    const weight head{.role = weight_role::lm_head, .rows = m.vocabulary, .columns = m.hidden, .split = weight_split::rows};
+    detail::visit_projection(head, scored, over, visit);
+}
+
+/// Calls visit(exchange) for what the ranks of one layer send each other, forward. Tensor parallelism sums partial
+/// results after attention and after the feed-forward (arXiv 1909.08053 section 3); expert parallelism sends tokens to
+/// their experts and back.
+template <class Visit>
+constexpr void for_each_exchange(const layer& l, std::int64_t hidden, const token_pass& pass, const layout& over, Visit&& visit) {
+    const byte_count stream = size_of(pass.compute, pass.tokens.all(), hidden);
+    const bool moe = l.feed_forward.routed();
+    const bool spread = moe && over.expert > 1;
+    if (over.tensor > 1) {
+        const int sums = (l.attention.kind != attention_kind::none) + (l.feed_forward.kind != feed_forward_kind::none && !spread);
+        for (int i = 0; i < sums; ++i) visit(exchange{collective_kind::all_reduce, exchange::group::tensor, stream});
+    }
+    if (spread) {
+        const byte_count routed = stream * l.feed_forward.experts.per_token;
+        for (int i = 0; i < 2; ++i) visit(exchange{collective_kind::all_to_all, exchange::group::expert, routed});
+    }
+}
+
+}  // namespace llmres

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <llmres/cluster.hpp>
+#include <llmres/error.hpp>
+#include <llmres/job.hpp>
+#include <llmres/layout.hpp>
+#include <llmres/memory.hpp>
+#include <llmres/throughput.hpp>
+#include <string_view>
+
+/// Does this job fit on these GPUs, in which layout, how fast, and what limits it?
+///
+///     const auto answer = llmres::plan(job, layout, cluster);      // result<job_plan>: the plan, or what is wrong
+///     if (answer && answer->verdict == llmres::verdict::fits) ...
+///     static_assert(llmres::fits(job, layout, cluster));           // the same, before the program runs
+namespace llmres {
+
+enum class verdict : std::uint8_t {
+    fits,          ///< even if every estimate is at its upper bound
+    tight,         ///< only if estimates turn out below their upper bounds
+    does_not_fit,  ///< not even at the lower bounds, or it cannot run there at all
+};
+constexpr std::string_view name_of(verdict v) {
+    constexpr std::array<std::string_view, 3> names{"fits", "tight", "does_not_fit"};
+    return names[static_cast<std::size_t>(v)];
+}
+
+enum class reason_code : std::uint8_t {
+    memory_exceeded,              ///< `needed` bytes on `gpu`, `available` are there; `term` is the largest part
+    weights_exceed,               ///< the weights alone are too many
+    memory_tight,                 ///< the upper bound exceeds what is there
+    flash_attention_unsupported,  ///< asked for, and needs compute capability 8.0
+    format_emulated,              ///< the GPU has no arithmetic for a format of the job and converts it first
+};
+constexpr std::string_view name_of(reason_code code) {
+    constexpr std::array<std::string_view, 5> names{"memory_exceeded", "weights_exceed", "memory_tight",
+                                                    "flash_attention_unsupported", "format_emulated"};
+    return names[static_cast<std::size_t>(code)];
+}
+
+struct reason {
+    reason_code code = reason_code::memory_exceeded;
+    std::int32_t gpu = 0;  ///< rank within the replica
+    memory_term term = memory_term::weights;
+    byte_count needed{};
+    byte_count available{};
+};
+
+/// The answer for one layout.
+struct job_plan {
+    llmres::verdict verdict = verdict::does_not_fit;
+    llmres::layout layout{};
+    byte_count usable{};          ///< what the job may take of the busiest GPU
+    memory_breakdown memory{};    ///< of the busiest GPU
+    std::int32_t gpu = 0;         ///< the busiest GPU's rank within the replica
+    job_speed speed{};
+    std::array<reason, 4> reasons{};
+    std::int32_t reason_count = 0;
+
+    /// What takes the most time: of a training step, or of making one token.
+    constexpr time_term bottleneck() const { return speed.step.largest(); }
+    constexpr void because(const reason& r) {
+        if (static_cast<std::size_t>(reason_count) < reasons.size()) reasons[static_cast<std::size_t>(reason_count++)] = r;
+    }
+};
+
+/// What an engine lets itself use of a GPU: all that is free, or a fraction of the whole.
+constexpr byte_count usable_memory(const job& j, const cluster& c) {
+    const byte_count free = available_memory(c);
+    if (!j.runtime.gpu_memory_utilization) return free;
+    const byte_count budget = scaled_down(usable_memory(c.gpu), *j.runtime.gpu_memory_utilization);
+    return budget < free ? budget : free;
+}
+
+/// The plan of a job in a given layout. Allocates nothing.
+/// Errors: a field of job, layout or cluster out of its bounds; more GPUs in the layout than in the cluster; sizes
+/// beyond 2^63 bytes.
+constexpr result<job_plan> plan(const job& j, const layout& l, const cluster& c);
+
+/// The plan in the smallest layout that fits: fewest GPUs for serving, the least sharding over all GPUs for training.
+/// If none fits, that of the layout that comes nearest.
+constexpr result<job_plan> plan(const job& j, const cluster& c);
+
+/// True if the plan exists and its verdict is `fits`.
+constexpr bool fits(const job& j, const layout& l, const cluster& c) {
+    const result<job_plan> made = plan(j, l, c);
+    return made && made->verdict == verdict::fits;
+}
+
+/// Shows both numbers in the compiler's message when an assertion on it fails.
+template <std::int64_t NeededMiB, std::int64_t AvailableMiB>
+struct memory_in_mib {
+    static constexpr bool fits = NeededMiB <= AvailableMiB;
+};
+
+/// Asserts at compile time that a plan fits; the compiler's message names needed and available MiB.
+///     static constexpr auto p = llmres::plan(job, layout, cluster).value();
+///     static_assert(llmres::must_fit<p>());
+template <const job_plan& Plan>
+constexpr bool must_fit() {
+    constexpr auto in_mib = [](byte_count size) { return div_up(size, mib(1).in(bytes)).in(bytes); };
+    static_assert(memory_in_mib<in_mib(Plan.memory.total().high), in_mib(Plan.usable)>::fits, "the job does not fit");
+    return Plan.verdict == verdict::fits;
+}
+
+// ---- detail ---------------------------------------------------------------------------------------------------------
+
+namespace detail {
+
+constexpr bool has_arithmetic(const gpu& card, arithmetic_kind kind) {
+    switch (kind) {
+        case arithmetic_kind::bf16: return card.rates.bf16.value_or(tflops(1)) > flop_rate{};
+        case arithmetic_kind::fp8: return card.rates.fp8.value_or(tflops(1)) > flop_rate{};
+        case arithmetic_kind::fp4: return card.rates.fp4.value_or(tflops(1)) > flop_rate{};
+        default: return true;
+    }
+}
+
+constexpr void judge(job_plan& p, const job& j, const cluster& c) {
+    const interval<byte_count> need = p.memory.total();
+    p.verdict = need.high <= p.usable ? verdict::fits : need.low <= p.usable ? verdict::tight : verdict::does_not_fit;
+    const byte_count weights = p.memory[memory_term::weights].expected;
+    if (weights > p.usable) p.because({reason_code::weights_exceed, p.gpu, memory_term::weights, weights, p.usable});
+    if (p.verdict == verdict::does_not_fit)
+        p.because({reason_code::memory_exceeded, p.gpu, p.memory.largest(), need.expected, p.usable});
+    if (p.verdict == verdict::tight) p.because({reason_code::memory_tight, p.gpu, p.memory.largest(), need.high, p.usable});
+    if (j.attention == attention_kernel::flash && c.gpu.vendor == gpu_vendor::nvidia && !has_flash_attention(c.gpu)) {
+        p.verdict = verdict::does_not_fit;
+        p.because({.code = reason_code::flash_attention_unsupported, .gpu = p.gpu});
+    }
+    if (!has_arithmetic(c.gpu, j.compute.arithmetic) || !has_arithmetic(c.gpu, arithmetic_of(weights_of(j), j.compute)))
+        p.because({.code = reason_code::format_emulated, .gpu = p.gpu});
+}
+
+/// The plan of what is known to be valid.
+constexpr result<job_plan> plan_valid(const job& j, const layout& l, const cluster& c) {
+    job_plan p{.layout = l, .usable = usable_memory(j, c), .memory = memory_of(j, l)};
+    if (is_saturated(p.memory.total().high))
+        return refused(error_code::overflow, "memory", "2^63 bytes or more", "a model, batch and context of a size that exists");
+    p.gpu = static_cast<std::int32_t>(p.memory.stage * std::int64_t{l.tensor} * l.data * l.context_parallel);
+    p.speed = speed_of(j, l, c, p.memory);
+    judge(p, j, c);
+    return p;
+}
+
+/// Tensor degrees worth trying for a model: those that every layer's heads allow, inside a node.
+constexpr bool divides_heads(const model& m, std::int32_t tensor) {
+    for (std::int32_t k = 0; k < m.layers.kind_count; ++k) {
+        const attention& a = m.layers.kinds[static_cast<std::size_t>(k)].attention;
+        if (a.kind != attention_kind::none && a.heads % tensor != 0) return false;
+    }
+    return true;
+}
+
+constexpr bool better(const job_plan& a, const job_plan& b) {
+    if (a.verdict != b.verdict) return a.verdict < b.verdict;
+    return a.memory.total().expected < b.memory.total().expected;
+}
+
+}  // namespace detail
+
+constexpr result<job_plan> plan(const job& j, const layout& l, const cluster& c) {
+    if (const status s = validate(j); !s) return s.error();
+    if (const status s = validate(l, j.model); !s) return s.error();
+    if (const status s = validate(c); !s) return s.error();
+    if (l.gpus() > c.gpus) {
+        text<191> expected{"at most the cluster's GPUs, "};
+        expected.append(detail::digits(c.gpus));
+        return refused(error_code::inconsistent, "layout", l.gpus(), expected);
+    }
+    return detail::plan_valid(j, l, c);
+}
+
+/// Calls try_layout(layout) -> bool for the layouts of `gpus` GPUs that suit the job, wide tensor parallelism first;
+/// stops when it returns true.
+template <class Try>
+constexpr bool for_each_layout(const job& j, std::int32_t gpus, const cluster& c, Try&& try_layout) {
+    const std::int32_t node = c.node_size();
+    for (std::int32_t tensor = gpus < node ? gpus : node; tensor >= 1; --tensor) {
+        if (gpus % tensor != 0 || !detail::divides_heads(j.model, tensor)) continue;
+        const std::int32_t pipeline = gpus / tensor;
+        if (pipeline > j.model.layers.size) continue;
+        if (try_layout(layout{.tensor = tensor, .pipeline = pipeline})) return true;
+    }
+    return false;
+}
+
+constexpr result<job_plan> plan(const job& j, const cluster& c) {
+    if (const status s = validate(j); !s) return s.error();
+    if (const status s = validate(c); !s) return s.error();
+    result<job_plan> best = error{error_code::unsupported, "layout", "none", "a model that can be cut over these GPUs"};
+    const auto consider = [&](const layout& l) {
+        const result<job_plan> made = detail::plan_valid(j, l, c);
+        if (!best || (made && detail::better(*made, *best))) best = made;
+        return best && best->verdict == verdict::fits;
+    };
+    if (!trains(j)) {
+        for (std::int32_t gpus = 1; gpus <= c.gpus; ++gpus)
+            if (for_each_layout(j, gpus, c, consider)) break;
+        return best;
+    }
+    // Training uses every GPU: model-parallel groups as small as they may be, the rest data-parallel, sharded by ZeRO.
+    for (std::int32_t group = 1; group <= c.gpus; ++group) {
+        if (c.gpus % group != 0) continue;
+        const bool found = for_each_layout(j, group, c, [&](layout l) {
+            l.data = c.gpus / group;
+            for (l.zero = 0; l.zero <= (l.data > 1 && l.pipeline == 1 ? 3 : l.data > 1 ? 1 : 0); ++l.zero)
+                if (consider(l)) return true;
+            return false;
+        });
+        if (found) break;
+    }
+    return best;
+}
+
+}  // namespace llmres

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <llmres/cluster.hpp>
+#include <llmres/collectives.hpp>
+#include <llmres/interval.hpp>
+#include <llmres/job.hpp>
+#include <llmres/layout.hpp>
+#include <llmres/memory.hpp>
+#include <llmres/operations.hpp>
+#include <string_view>
+
+/// Where the time of a step goes: every operation takes as long as its arithmetic or its memory traffic, whichever is
+/// longer (the roofline model, doi 10.1145/1498765.1498785), at a stated part of the GPU's peaks.
+namespace llmres {
+
+enum class time_term : std::uint8_t {
+    compute,               ///< operations bound by arithmetic
+    memory,                ///< operations bound by memory traffic
+    tensor_communication,
+    pipeline_bubble,       ///< waiting for other stages, and the sends between them
+    data_communication,    ///< gradients and ZeRO's gathers, as far as they do not overlap
+    expert_communication,
+    host_transfer,
+    host_optimizer,
+    launch,                ///< starting kernels
+};
+inline constexpr std::array<std::string_view, 9> time_term_names{
+    "compute", "memory", "tensor_communication", "pipeline_bubble", "data_communication", "expert_communication",
+    "host_transfer", "host_optimizer", "launch"};
+constexpr std::string_view name_of(time_term term) { return time_term_names[static_cast<std::size_t>(term)]; }
+
+/// What kernels reach of the peaks. `low` is the slow end.
+struct efficiency {
+    /// Matrix products. Median of large bf16 shapes over 10 GPUs: 0.74 of the dense peak, 0.55 to 0.96 (tag AIC-GEMM);
+    /// less in long runs, when power limits lower the clock, and for the narrow shapes that parallelism leaves.
+    interval<double> arithmetic{0.38, 0.62, 0.92};
+    /// Memory traffic. Weight streaming over 10 GPUs: median 0.84, at most 0.92 (AIC-GEMM); whole decode steps of small
+    /// models 0.5 and less (llama.cpp and vLLM logs).
+    interval<double> bandwidth{0.45, 0.78, 0.92};
+    /// Links, relative to what large transfers reach.
+    interval<double> link{0.60, 0.90, 1.00};
+    /// Starting the kernels of one layer; CUDA graphs at the low end, eager Python at the high one
+    /// (2.5 to 4 ms a token for 32 layers without graphs).
+    interval<duration> launch_per_layer{microseconds(15), microseconds(35), microseconds(120)};
+    /// How much of the gradients' exchange the backward pass hides.
+    interval<double> overlap{1.0, 0.7, 0.0};
+};
+inline constexpr efficiency default_efficiency{};
+
+/// Time by term; `terms` add up to total().
+struct time_breakdown {
+    std::array<interval<duration>, time_term_names.size()> terms{};
+
+    constexpr interval<duration>& operator[](time_term t) { return terms[static_cast<std::size_t>(t)]; }
+    constexpr const interval<duration>& operator[](time_term t) const { return terms[static_cast<std::size_t>(t)]; }
+    constexpr interval<duration> total() const {
+        interval<duration> sum;
+        for (const auto& term : terms) sum += term;
+        return sum;
+    }
+    constexpr time_term largest() const {
+        std::size_t best = 0;
+        for (std::size_t i = 1; i < terms.size(); ++i)
+            if (terms[i].expected > terms[best].expected) best = i;
+        return static_cast<time_term>(best);
+    }
+};
+
+/// How fast a job runs in a layout.
+struct job_speed {
+    time_breakdown step{};     ///< one optimizer step; when serving, one token of every sequence (time per output token)
+    time_breakdown prefill{};  ///< serving: one prompt, alone (time to first token)
+    token_rate tokens_per_second{};  ///< over all GPUs: trained, or generated with prompts in between
+    double mfu = 0;            ///< model FLOPs over what the GPUs could compute in the time, recomputation not counted
+    flop_count flops{};        ///< of the model: one step, or one token of every sequence
+};
+
+/// `held` is memory_of(j, l). Preconditions: validate() holds for job, layout and cluster.
+constexpr job_speed speed_of(const job& j, const layout& l, const cluster& c, const memory_breakdown& held,
+                             const efficiency& e = default_efficiency);
+
+// ---- detail ---------------------------------------------------------------------------------------------------------
+
+namespace detail {
+
+constexpr interval<duration> at(duration ideal, const interval<double>& reached) {
+    return {ideal / reached.high, ideal / reached.expected, ideal / reached.low};
+}
+constexpr interval<duration> times(const interval<duration>& t, double n) {
+    return {t.low * n, t.expected * n, t.high * n};
+}
+constexpr time_breakdown times(time_breakdown t, double n) {
+    for (auto& term : t.terms) term = times(term, n);
+    return t;
+}
+constexpr void add(time_breakdown& to, const time_breakdown& from) {
+    for (std::size_t i = 0; i < to.terms.size(); ++i) to.terms[i] += from.terms[i];
+}
+
+/// The link over which a group of consecutive ranks talks: the node's own while they all sit in one.
+constexpr const link& link_among(const cluster& c, std::int64_t span) {
+    return span <= c.node_size() ? c.scale_up : c.scale_out;
+}
+
+struct pass_cost {
+    time_breakdown time{};
+    flop_count flops{};  ///< of all tensor ranks
+};
+
+/// Prices one rank's operations and exchanges.
+struct pricer {
+    const layout& over;
+    const cluster& on;
+    const efficiency& reach;
+    pass_cost cost{};
+
+    constexpr void operator()(const operation& o) {
+        const flop_rate peak = matrix_rate(on.gpu, o.arithmetic);
+        const duration computing = peak > flop_rate{} ? o.flops / peak : duration{};
+        const duration moving = (o.read + o.written) / on.gpu.memory.bandwidth;
+        const interval<duration> by_arithmetic = at(computing, reach.arithmetic);
+        const interval<duration> by_traffic = at(moving, reach.bandwidth);
+        if (by_arithmetic.expected > by_traffic.expected)
+            cost.time[time_term::compute] += by_arithmetic;
+        else
+            cost.time[time_term::memory] += by_traffic;
+        cost.flops += o.flops * over.tensor;
+    }
+    constexpr void operator()(const exchange& x) {
+        const bool experts = x.among == exchange::group::expert;
+        const std::int64_t ranks = experts ? over.expert : over.tensor;
+        const std::int64_t span = experts ? std::int64_t{over.expert} * over.expert_tensor_ranks() : over.tensor;
+        const duration ideal = time_of(x.kind, x.message, ranks, link_among(on, span));
+        cost.time[experts ? time_term::expert_communication : time_term::tensor_communication] += at(ideal, reach.link);
+    }
+};
+
+constexpr pass_cost layer_cost(const layer& kind, const job& j, const layout& l, const cluster& c, const efficiency& e, const token_pass& pass) {
+    pricer price{l, c, e};
+    for_each_operation(kind, j.model.hidden, pass, l, price);
+    for_each_exchange(kind, j.model.hidden, pass, l, price);
+    price.cost.time[time_term::launch] += e.launch_per_layer;
+    return price.cost;
+}
+
+/// All layers and the head, forward, one after another. `scored` tokens pass the head.
+constexpr pass_cost forward_cost(const job& j, const layout& l, const cluster& c, const efficiency& e, const token_pass& pass, std::int64_t scored) {
+    const model& m = j.model;
+    pass_cost all;
+    const auto counts = m.layers.counts();
+    for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k) {
+        const pass_cost one = layer_cost(m.layers.kinds[k], j, l, c, e, pass);
+        add(all.time, times(one.time, counts[k]));
+        all.flops += one.flops * counts[k];
+    }
+    pricer head{l, c, e};
+    for_each_head_operation(m, scored, pass, l, head);
+    add(all.time, head.cost.time);
+    all.flops += head.cost.flops;
+    return all;
+}
+
+constexpr interval<duration> send_time(const job& j, const layout& l, const cluster& c, const efficiency& e, std::int64_t positions) {
+    const std::int64_t span = std::int64_t{l.tensor} * l.data * l.context_parallel * 2;
+    return at(time_of(collective_kind::send, size_of(j.compute, positions, j.model.hidden), 2, link_among(c, span)), e.link);
+}
+
+constexpr double gpu_seconds_of_flops(flop_count f, const cluster& c, const precision& compute, std::int64_t gpus) {
+    const flop_rate peak = matrix_rate(c.gpu, compute.arithmetic);
+    return peak > flop_rate{} ? (f / peak).in(seconds) / static_cast<double>(gpus) : 0.0;
+}
+
+constexpr job_speed serving_speed(const job& j, const layout& l, const cluster& c, const efficiency& e) {
+    const std::int64_t sequences = sequences_per_rank(j, l);
+    const token_count prompt = prompt_of(j);
+    const token_count reached = j.output > token_count{} ? prompt + div_up(j.output, 2) : context_of(j);
+    token_pass pass{.decode = true, .compute = j.compute, .kv_cache = kv_cache_of(j), .weights = formats_for(weights_of(j), j.compute)};
+
+    job_speed speed;
+    pass.tokens = {sequences, 1, ceil_quotient(reached.in(tokens), l.context_parallel)};
+    const pass_cost step = forward_cost(j, l, c, e, pass, sequences);
+    speed.step = step.time;
+    if (l.pipeline > 1)
+        speed.step[time_term::pipeline_bubble] += times(send_time(j, l, c, e, sequences), l.pipeline - 1);
+
+    pass.decode = false;
+    const std::int64_t length = ceil_quotient(prompt.in(tokens), l.context_parallel);
+    pass.tokens = {1, length > 0 ? length : 1, prompt.in(tokens)};
+    speed.prefill = forward_cost(j, l, c, e, pass, 1).time;
+    if (l.pipeline > 1)
+        speed.prefill[time_term::pipeline_bubble] += times(send_time(j, l, c, e, pass.tokens.length), l.pipeline - 1);
+
+    // A sequence takes its prompt's turn and then its share of every step.
+    const auto made = static_cast<double>(j.output > token_count{} ? j.output.in(tokens) : 1);
+    const double batch = static_cast<double>(j.batch);
+    const double per_rank = static_cast<double>(sequences);
+    const duration round = j.output > token_count{} ? speed.prefill.total().expected * per_rank + speed.step.total().expected * made
+                                                    : speed.step.total().expected;
+    speed.tokens_per_second = approx(tokens(1)) * (batch * made) / round;
+    speed.flops = step.flops * (l.data * l.replicas);
+    speed.mfu = gpu_seconds_of_flops(speed.flops, c, j.compute, l.gpus()) / speed.step.total().expected.in(seconds);
+    return speed;
+}
+
+/// Gradients and, under ZeRO, weights: what data-parallel ranks exchange in one step.
+constexpr duration data_exchange(const job& j, const layout& l, const cluster& c, std::int64_t micro_batches) {
+    const std::int64_t ranks = l.dense_data_ranks() * l.replicas;
+    if (ranks <= 1) return {};
+    // What one GPU holds before ZeRO shards it; the first pipeline stage stands for all.
+    const layout unsharded{.tensor = l.tensor, .pipeline = l.pipeline, .expert = l.expert, .expert_tensor = l.expert_tensor};
+    parameter_count held;
+    for_each_weight(j.model, [&](const weight& w, std::int64_t layers) { held += local_part(w, unsharded).count() * layers; });
+    held = div_up(held, l.pipeline);
+    const byte_count gradients = size_of(gradients_of(j), 1, held.in(parameters));
+    const byte_count weights = size_of(weights_of(j), 1, held.in(parameters));
+    const link& over = link_among(c, std::int64_t{l.tensor} * ranks);
+    if (l.zero == 0) return time_of(collective_kind::all_reduce, gradients, ranks, over);
+    const duration scatter = time_of(collective_kind::reduce_scatter, gradients, ranks, over);
+    const duration gather = time_of(collective_kind::all_gather, weights, ranks, over);
+    // ZeRO 3 gathers for every forward and every backward pass.
+    return scatter + (l.zero == 3 ? gather * (2 * micro_batches) : gather);
+}
+
+/// The optimizer reads gradients and states and writes weights and states.
+constexpr duration optimizer_time(const memory_breakdown& held, const cluster& c) {
+    const byte_count traffic = held[memory_term::optimizer].expected * 2 + held[memory_term::gradients].expected +
+                               held[memory_term::weights].expected;
+    return traffic / c.gpu.memory.bandwidth;
+}
+
+constexpr job_speed training_speed(const job& j, const layout& l, const cluster& c, const memory_breakdown& held, const efficiency& e) {
+    const std::int64_t length = ceil_quotient(sequence_of(j).in(tokens), l.context_parallel);
+    const token_pass pass{.tokens = {j.micro_batch, length, sequence_of(j).in(tokens)},
+                          .compute = j.compute,
+                          .kv_cache = j.compute,
+                          .weights = formats_for(weights_of(j), j.compute)};
+    const std::int64_t rounds = micro_batches(j, l);
+    const pass_cost forward = forward_cost(j, l, c, e, pass, pass.tokens.all());
+
+    // The backward pass multiplies twice: for inputs and for weights. Full recomputation adds a forward pass.
+    const double passes = j.recompute == recompute::full ? 4.0 : 3.0;
+    job_speed speed;
+    speed.step = times(forward.time, passes * static_cast<double>(rounds) / l.pipeline);
+    const interval<duration> busy = speed.step.total();
+    if (l.pipeline > 1) {
+        // The idle part of 1F1B is (p - 1) / (m v) of the busy one (arXiv 2104.04473 section 2.2).
+        const double idle = static_cast<double>(l.pipeline - 1) / (static_cast<double>(rounds) * l.virtual_pipeline);
+        speed.step[time_term::pipeline_bubble] += times(busy, idle);
+        speed.step[time_term::pipeline_bubble] += times(send_time(j, l, c, e, pass.tokens.all()), 2.0 * l.virtual_pipeline);
+    }
+    const interval<duration> exchange = at(data_exchange(j, l, c, rounds), e.link);
+    const auto exposed = [&](duration all, duration hidden_behind, double overlap) {
+        const duration hidden = all * overlap < hidden_behind ? all * overlap : hidden_behind;
+        return all - hidden;
+    };
+    speed.step[time_term::data_communication] += {exposed(exchange.low, busy.low, e.overlap.low),
+                                                  exposed(exchange.expected, busy.expected, e.overlap.expected),
+                                                  exposed(exchange.high, busy.high, e.overlap.high)};
+    speed.step[time_term::memory] += at(optimizer_time(held, c), e.bandwidth);
+
+    const std::int64_t data_ranks = std::int64_t{l.data} * l.replicas;
+    const std::int64_t trained = product(product(j.micro_batch * data_ranks, rounds), sequence_of(j).in(tokens));
+    speed.tokens_per_second = approx(tokens(trained)) / speed.step.total().expected;
+    speed.flops = forward.flops * (3.0 * static_cast<double>(rounds) * static_cast<double>(data_ranks * l.context_parallel));
+    speed.mfu = gpu_seconds_of_flops(speed.flops, c, j.compute, l.gpus()) / speed.step.total().expected.in(seconds);
+    return speed;
+}
+
+}  // namespace detail
+
+constexpr job_speed speed_of(const job& j, const layout& l, const cluster& c, const memory_breakdown& held, const efficiency& e) {
+    return trains(j) ? detail::training_speed(j, l, c, held, e) : detail::serving_speed(j, l, c, e);
+}
+
+}  // namespace llmres
