@@ -53,7 +53,7 @@ struct nearest_names {
 };
 
 /// The up to three names of the range (of anything that converts to std::string_view) nearest to what was typed; the
-/// earlier of two equally near ones first. None at all where nothing resembles it: about half of it must be right.
+/// earlier of two equally near ones first. None at all where nothing resembles it: half of it must be right.
 template <class Range>
 constexpr nearest_names nearest(std::string_view typed, const Range& range) {
     nearest_names found;
@@ -62,7 +62,7 @@ constexpr nearest_names nearest(std::string_view typed, const Range& range) {
         const std::string_view name = candidate;
         const std::size_t distance = spelling_distance(typed, name);
         const std::size_t missing = name.size() > typed.size() ? name.size() - typed.size() : 0;
-        if (typed.empty() || distance > missing + 2 * typed.size()) continue;
+        if (typed.empty() || distance > missing + typed.size() * 5 / 2) continue;
         std::size_t place = found.count;
         while (place > 0 && distance < distances[place - 1]) --place;
         if (place == found.names.size()) continue;
