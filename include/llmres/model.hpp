@@ -2,164 +2,122 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <llmres/error.hpp>
+#include <llmres/layer.hpp>
 #include <llmres/maybe.hpp>
 #include <llmres/precision.hpp>
 #include <llmres/text.hpp>
 #include <llmres/units.hpp>
 
-/// What a model is: its embedding, its layers, its head. Dimensions are plain integers (features, heads, experts);
-/// everything countable about a model follows from them (parameters.hpp, kv_cache.hpp, activations.hpp, operations.hpp).
+/// What a model is: its embedding, its layers, its head, and what stands beside them. Dimensions are plain integers
+/// (features, heads, experts); everything countable about a model follows from them (parameters.hpp, kv_cache.hpp,
+/// activations.hpp, operations.hpp).
 namespace llmres {
 
-enum class norm_kind : std::uint8_t {
-    none,                ///< no parameters, or no norm at all
-    rms,                 ///< weight
-    layer,               ///< weight and bias
-    layer_without_bias,  ///< weight
+/// What a weight is for, in the names Hugging Face gives the modules.
+enum class weight_role : std::uint8_t {
+    embed_tokens,
+    q_proj,
+    k_proj,
+    v_proj,
+    o_proj,
+    q_a_proj,   ///< latent attention: compresses the query
+    q_b_proj,   ///< expands it to heads
+    kv_a_proj,  ///< compresses keys and values, and projects the shared key's position part
+    kv_b_proj,  ///< expands them to heads
+    gate_proj,
+    up_proj,
+    down_proj,
+    router,
+    shared_gate,
+    bias,
+    norm,
+    lm_head,
+    in_proj,     ///< recurrences: into the inner channels
+    out_proj,    ///< ... and back
+    conv,        ///< convolutions over time, and stems of encoders
+    state,       ///< decay, step and skip of a recurrence
+    attn_gate,   ///< gate on attention's output
+    indexer,     ///< chooses the tokens that sparse attention reads
+    positions,   ///< learned positions, token types, class tokens, attention biases by distance
+    projector,   ///< from one part's features to another's
+    classifier,  ///< poolers and heads for tasks
+    values,      ///< scales, gates and sinks: no matrix
+};
+inline constexpr std::array<std::string_view, 27> weight_role_names{
+    "embed_tokens", "q_proj",    "k_proj", "v_proj", "o_proj",    "q_a_proj", "q_b_proj",  "kv_a_proj",  "kv_b_proj",
+    "gate_proj",    "up_proj",   "down_proj", "router", "shared_gate", "bias", "norm",      "lm_head",    "in_proj",
+    "out_proj",     "conv",      "state",  "attn_gate", "indexer", "positions", "projector", "classifier", "values"};
+
+constexpr std::string_view name_of(weight_role role) { return weight_role_names[static_cast<std::size_t>(role)]; }
+
+/// Where in a model a tensor outside the layers stands.
+enum class model_part : std::uint8_t {
+    input,   ///< before the layers: positions, patches, towers' stems and projectors
+    output,  ///< after them: poolers
+    apart,   ///< in the published file, but no part of the model that a count means: pretraining heads
 };
 
-enum class attention_kind : std::uint8_t {
-    none,
-    grouped,  ///< multi-head, grouped-query and multi-query: `heads` queries share `kv_heads` keys and values
-    latent,   ///< multi-head latent attention (DeepSeek-V2, arXiv 2405.04434 section 2.1)
+/// Tensors of one shape outside the layers.
+struct extra_weight {
+    weight_role role = weight_role::values;
+    model_part part = model_part::input;
+    bool bias = false;  ///< and one bias a row
+    std::int64_t rows = 1;
+    std::int64_t columns = 1;
+    std::int64_t copies = 1;
 };
 
-/// A norm of queries and keys before their product.
-enum class query_key_norm : std::uint8_t {
-    none,
-    shared,  ///< one weight of head_dim for all heads (Qwen3, Gemma 3)
-    full,    ///< one weight over all heads together (OLMo 2)
+/// A second stack of equal layers, whose output the decoder reads: a text or audio encoder, a vision tower. Its stem,
+/// positions and projector are `extras` of the model.
+struct encoder {
+    std::int64_t hidden = 0;
+    std::int32_t layers = 0;  ///< 0: there is none
+    layer block{};
+    bool quantised = true;  ///< quantised checkpoints quantise it too; vision towers they leave alone
+    token_count output{};   ///< tokens it puts out for one input (an image, 30 s of audio); 0: as many as go in, or unknown
 };
 
-struct attention {
-    attention_kind kind = attention_kind::grouped;
-    std::int64_t heads = 0;
-    std::int64_t kv_heads = 0;
-    std::int64_t head_dim = 0;  ///< of queries and keys; in latent attention their part without position
-    // Latent attention only.
-    std::int64_t q_rank = 0;     ///< rank of the query's compression; 0: queries are not compressed
-    std::int64_t kv_rank = 0;    ///< rank of the compression that the cache holds
-    std::int64_t rope_dim = 0;   ///< the part of a key that carries position, one for all heads
-    std::int64_t value_dim = 0;  ///< of a value head; 0: head_dim
-
-    bool qkv_bias = false;
-    bool output_bias = false;
-    query_key_norm qk_norm = query_key_norm::none;
-    token_count window{};  ///< a token sees this many tokens back; 0: all of them
-
-    constexpr std::int64_t value_width() const { return value_dim != 0 ? value_dim : head_dim; }
-    /// Features of one query (or key) head.
-    constexpr std::int64_t query_width() const { return head_dim + rope_dim; }
-    friend constexpr bool operator==(const attention&, const attention&) = default;
+/// Heads that predict tokens further ahead, with layers of their own (multi-token prediction: DeepSeek-V3 report,
+/// section 2.2). Counted apart from the model.
+struct prediction {
+    std::int32_t layers = 0;  ///< 0: there is none
+    layer block{};
+    std::int32_t norms = 0;      ///< of the hidden width, beside the block's own, a layer
+    bool own_embedding = false;  ///< the file stores a copy of the embedding ...
+    bool own_head = false;       ///< ... and of the head
 };
 
-enum class feed_forward_kind : std::uint8_t {
-    none,
-    gated,  ///< down(act(gate(x)) * up(x))
-    plain,  ///< down(act(up(x)))
-};
-
-/// Routed experts, and the experts every token passes.
-struct experts {
-    std::int64_t count = 0;      ///< routed experts in the layer; 0: a dense layer
-    std::int64_t per_token = 0;  ///< of them, how many a token is routed to
-    std::int64_t width = 0;      ///< inner width of one routed expert
-    std::int64_t shared_width = 0;  ///< inner width of all shared experts together
-    bool shared_gate = false;       ///< the shared expert's output is scaled by a learned gate (Qwen-MoE)
-    bool score_bias = false;        ///< one correction a routed expert, added to its score (DeepSeek-V3 `noaux_tc`)
-    friend constexpr bool operator==(const experts&, const experts&) = default;
-};
-
-struct feed_forward {
-    feed_forward_kind kind = feed_forward_kind::gated;
-    std::int64_t width = 0;  ///< inner width of a dense layer
-    bool bias = false;
-    llmres::experts experts{};
-
-    constexpr bool routed() const { return experts.count > 0; }
-    friend constexpr bool operator==(const feed_forward&, const feed_forward&) = default;
-};
-
-/// One layer: attention and feed-forward, each with the norms around it.
-struct layer {
-    llmres::attention attention{};
-    llmres::feed_forward feed_forward{};
-    norm_kind norm = norm_kind::rms;
-    bool norm_before_attention = true;
-    bool norm_after_attention = false;  ///< on attention's output, before the residual sum (Gemma 2, OLMo 2)
-    bool norm_before_feed_forward = true;
-    bool norm_after_feed_forward = false;
-
-    constexpr int norms() const {
-        return norm == norm_kind::none
-                   ? 0
-                   : norm_before_attention + norm_after_attention + norm_before_feed_forward + norm_after_feed_forward;
-    }
-    friend constexpr bool operator==(const layer&, const layer&) = default;
-};
-
-/// The layers in order, each distinct kind described once. Folds go over kinds and counts; only cutting the stack into
-/// pipeline stages looks at the order.
-struct layer_stack {
-    static constexpr int max_kinds = 12;    ///< the most seen is 9 (a network found by architecture search)
-    static constexpr int max_layers = 256;  ///< the most seen is 162
-
-    std::array<layer, max_kinds> kinds{};
-    std::array<std::uint8_t, max_layers> order{};  ///< the kind of each layer
-    std::int32_t kind_count = 0;
-    std::int32_t size = 0;
-
-    constexpr layer_stack() = default;
-    /// `count` layers of one kind.
-    constexpr layer_stack(std::int32_t count, const layer& kind) { append(count, kind); }
-
-    /// Appends layers; false if there is no room for them, and then nothing is appended.
-    constexpr bool append(std::int32_t count, const layer& kind) {
-        int index = 0;
-        while (index < kind_count && !(kinds[static_cast<std::size_t>(index)] == kind)) ++index;
-        if (count < 0 || count > max_layers - size || index == max_kinds) return false;
-        if (index == kind_count) kinds[static_cast<std::size_t>(kind_count++)] = kind;
-        for (int i = 0; i < count; ++i) order[static_cast<std::size_t>(size++)] = static_cast<std::uint8_t>(index);
-        return true;
-    }
-    constexpr layer_stack& then(std::int32_t count, const layer& kind) {
-        append(count, kind);
-        return *this;
-    }
-
-    constexpr const layer& operator[](int index) const {
-        return kinds[order[static_cast<std::size_t>(index)]];
-    }
-    /// How many layers of each kind lie in [first, last).
-    constexpr std::array<std::int32_t, max_kinds> counts(std::int32_t first, std::int32_t last) const {
-        std::array<std::int32_t, max_kinds> found{};
-        for (std::int32_t i = first; i < last; ++i) ++found[order[static_cast<std::size_t>(i)]];
-        return found;
-    }
-    constexpr std::array<std::int32_t, max_kinds> counts() const { return counts(0, size); }
-    /// The first n layers alone, as benchmarks cut models.
-    constexpr layer_stack first(std::int32_t n) const {
-        layer_stack cut;
-        for (std::int32_t i = 0; i < n && i < size; ++i) cut.append(1, (*this)[i]);
-        return cut;
-    }
-};
-
-/// A decoder-only language model.
+/// A language model, or an encoder: tokens (or patches) in, layers, head.
 struct model {
+    static constexpr std::size_t max_encoders = 2;
+    static constexpr std::size_t max_extras = 32;
+
     text<63> name{};
     text<31> architecture{};  ///< the family, as Hugging Face's `model_type` names it
-    std::int64_t vocabulary = 0;
+    std::int64_t vocabulary = 0;  ///< rows of the token embedding; 0: no tokens go in (a vision model)
     std::int64_t hidden = 0;
     layer_stack layers{};
     token_count max_context{};   ///< as trained; 0: unknown
-    bool tied_head = false;      ///< the output head is the token embedding
+    bool tied_head = false;      ///< the output head is the token embedding, or there is none
     bool head_bias = false;
     norm_kind final_norm = norm_kind::rms;
+    std::int64_t embedding_width = 0;  ///< of the token embedding, with projections to and from hidden; 0: hidden
     precision weights = bf16;    ///< as published: what the stored linear weights are in
     maybe<parameter_count> published{};  ///< the total that its publisher gives: what count_parameters() is held against
+    std::array<encoder, max_encoders> encoders{};
+    llmres::prediction prediction{};
+    std::array<extra_weight, max_extras> extras{};
+    std::int32_t extra_count = 0;
+
+    /// Adds tensors outside the layers; false if there is no room.
+    constexpr bool add(const extra_weight& extra) {
+        if (extra_count == static_cast<std::int32_t>(max_extras)) return false;
+        extras[static_cast<std::size_t>(extra_count++)] = extra;
+        return true;
+    }
 };
 
 /// A model of the same shape under another name: a distillation, a finetune. Nobody published its total.
@@ -169,30 +127,8 @@ constexpr model renamed(model m, std::string_view name) {
     return m;
 }
 
-/// Layers of one kind, but for every `period`th, which has no window: it sees everything.
-constexpr layer_stack alternating(std::int32_t count, std::int32_t period, const layer& windowed) {
-    layer global = windowed;
-    global.attention.window = token_count{};
-    layer_stack stack;
-    for (std::int32_t i = 0; i < count; ++i) stack.append(1, (i + 1) % period == 0 ? global : windowed);
-    return stack;
-}
-
 /// Structural mistakes: zero or absurd dimensions, heads that do not divide, more experts a token than there are.
 constexpr status validate(const model& m);
-
-/// "attention+mlp", "sliding_attention+moe": the kind of a layer in one word.
-constexpr text<47> kind_name(const layer& l) {
-    text<47> name;
-    if (l.attention.kind == attention_kind::grouped)
-        name.append(l.attention.window > token_count{} ? "sliding_attention" : "attention");
-    if (l.attention.kind == attention_kind::latent) name.append("latent_attention");
-    if (l.feed_forward.kind != feed_forward_kind::none) {
-        if (!name.empty()) name.append("+");
-        name.append(l.feed_forward.routed() ? "moe" : "mlp");
-    }
-    return name;
-}
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
 
@@ -222,6 +158,9 @@ constexpr status validate(const attention& a) {
                                                  bounded_field{"attention.value_dim", a.value_dim, 0, 65536},
                                                  bounded_field{"attention.rope_dim", a.rope_dim, 0, 65536},
                                                  bounded_field{"attention.q_rank", a.q_rank, 0, widest},
+                                                 bounded_field{"attention.cross_width", a.cross_width, 0, widest},
+                                                 bounded_field{"attention.indexer.heads", a.indexer.heads, 0, 65536},
+                                                 bounded_field{"attention.indexer.head_dim", a.indexer.head_dim, 0, 65536},
                                                  bounded_field{"attention.window", a.window.in(tokens), 0, std::int64_t{1} << 40}});
         !s)
         return s;
@@ -232,29 +171,67 @@ constexpr status validate(const attention& a) {
     return done{};
 }
 
+constexpr status validate(const recurrent& r) {
+    if (r.kind == recurrent_kind::none) return done{};
+    return all_in_range(std::array{bounded_field{"recurrent.heads", r.heads, 1, widest},
+                                   bounded_field{"recurrent.head_dim", r.head_dim, 1, 65536},
+                                   bounded_field{"recurrent.key_heads", r.key_heads, 0, 65536},
+                                   bounded_field{"recurrent.state", r.state, 0, 65536},
+                                   bounded_field{"recurrent.rank", r.rank, 0, widest},
+                                   bounded_field{"recurrent.kernel", r.kernel, 0, 65536}});
+}
+
 constexpr status validate(const feed_forward& f) {
     if (f.kind == feed_forward_kind::none) return done{};
     if (!f.routed()) return in_range("feed_forward.width", f.width, 1, widest);
     return all_in_range(std::array{bounded_field{"experts.count", f.experts.count, 1, 65536},
                                    bounded_field{"experts.per_token", f.experts.per_token, 1, f.experts.count},
                                    bounded_field{"experts.width", f.experts.width, 1, widest},
+                                   bounded_field{"experts.idle", f.experts.idle, 0, 65536},
+                                   bounded_field{"experts.latent", f.experts.latent, 0, widest},
                                    bounded_field{"experts.shared_width", f.experts.shared_width, 0, widest}});
+}
+
+constexpr status validate(const layer& l) {
+    if (const status s = validate(l.attention); !s) return s;
+    if (const status s = validate(l.recurrent); !s) return s;
+    if (const status s = validate(l.feed_forward); !s) return s;
+    return all_in_range(std::array{bounded_field{"layer.more_norms", l.more_norms, 0, 64},
+                                   bounded_field{"layer.more_values", l.more_values, 0, std::int64_t{1} << 32}});
 }
 
 }  // namespace detail
 
 constexpr status validate(const model& m) {
     if (const status s = detail::all_in_range(
-            std::array{detail::bounded_field{"vocabulary", m.vocabulary, 1, detail::widest},
+            std::array{detail::bounded_field{"vocabulary", m.vocabulary, m.tied_head ? 0 : 1, detail::widest},
                        detail::bounded_field{"hidden", m.hidden, 1, detail::widest},
                        detail::bounded_field{"layers", m.layers.size, 1, layer_stack::max_layers},
+                       detail::bounded_field{"embedding_width", m.embedding_width, 0, detail::widest},
+                       detail::bounded_field{"prediction.layers", m.prediction.layers, 0, layer_stack::max_layers},
                        detail::bounded_field{"max_context", m.max_context.in(tokens), 0, std::int64_t{1} << 40}});
         !s)
         return s;
-    for (std::int32_t k = 0; k < m.layers.kind_count; ++k) {
-        const layer& l = m.layers.kinds[static_cast<std::size_t>(k)];
-        if (const status s = detail::validate(l.attention); !s) return s;
-        if (const status s = detail::validate(l.feed_forward); !s) return s;
+    for (std::int32_t k = 0; k < m.layers.kind_count; ++k)
+        if (const status s = detail::validate(m.layers.kinds[static_cast<std::size_t>(k)]); !s) return s;
+    if (m.prediction.layers > 0)
+        if (const status s = detail::validate(m.prediction.block); !s) return s;
+    for (const encoder& e : m.encoders) {
+        if (e.layers == 0) continue;
+        if (const status s = detail::all_in_range(
+                std::array{detail::bounded_field{"encoder.layers", e.layers, 1, layer_stack::max_layers},
+                           detail::bounded_field{"encoder.hidden", e.hidden, 1, detail::widest}});
+            !s)
+            return s;
+        if (const status s = detail::validate(e.block); !s) return s;
+    }
+    for (std::int32_t i = 0; i < m.extra_count; ++i) {
+        const extra_weight& e = m.extras[static_cast<std::size_t>(i)];
+        if (const status s = detail::all_in_range(std::array{detail::bounded_field{"extra.rows", e.rows, 1, detail::widest},
+                                                             detail::bounded_field{"extra.columns", e.columns, 1, detail::widest},
+                                                             detail::bounded_field{"extra.copies", e.copies, 1, 65536}});
+            !s)
+            return s;
     }
     return done{};
 }
