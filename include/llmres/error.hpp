@@ -79,13 +79,13 @@ public:
     constexpr explicit operator bool() const { return has_value(); }
 
     /// The value; only if has_value().
-    constexpr const T& operator*() const& { return *std::get_if<0>(&held_); }
-    constexpr T& operator*() & { return *std::get_if<0>(&held_); }
-    constexpr T&& operator*() && { return static_cast<T&&>(*std::get_if<0>(&held_)); }
-    constexpr const T* operator->() const { return std::get_if<0>(&held_); }
-    constexpr T* operator->() { return std::get_if<0>(&held_); }
+    constexpr const T& operator*() const& { return std::get<0>(held_); }
+    constexpr T& operator*() & { return std::get<0>(held_); }
+    constexpr T&& operator*() && { return std::get<0>(static_cast<std::variant<T, llmres::error>&&>(held_)); }
+    constexpr const T* operator->() const { return &std::get<0>(held_); }
+    constexpr T* operator->() { return &std::get<0>(held_); }
     /// The error; its code is `none` if there is a value.
-    constexpr llmres::error error() const { return has_value() ? llmres::error{} : *std::get_if<1>(&held_); }
+    constexpr llmres::error error() const { return has_value() ? llmres::error{} : std::get<1>(held_); }
 
 #if defined(__cpp_exceptions)
     /// The value, or throws `llmres::exception`; in a constant expression an error stops the compilation here.
@@ -95,7 +95,7 @@ public:
     }
     constexpr T&& value() && {
         if (!has_value()) throw exception{error()};
-        return static_cast<T&&>(**this);
+        return std::get<0>(static_cast<std::variant<T, llmres::error>&&>(held_));
     }
 #endif
 

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <llmres/interval.hpp>
+#include <llmres/job.hpp>
+#include <llmres/layout.hpp>
+#include <llmres/runtime.hpp>
+#include <llmres/units.hpp>
+#include <string_view>
+
+/// Where the memory of one GPU of one layout goes.
+namespace llmres {
+
+enum class memory_term : std::uint8_t {
+    weights,
+    adapter,
+    gradients,
+    optimizer,
+    activations,
+    kv_cache,
+    recurrent_state,
+    logits,
+    communication,
+    workspace,
+    runtime,
+    fragmentation,
+};
+inline constexpr std::array<std::string_view, 12> memory_term_names{
+    "weights",   "adapter",         "gradients", "optimizer",     "activations", "kv_cache",
+    "recurrent_state", "logits", "communication", "workspace", "runtime",     "fragmentation"};
+constexpr std::string_view name_of(memory_term term) { return memory_term_names[static_cast<std::size_t>(term)]; }
+
+/// When in a step the memory is fullest.
+enum class phase : std::uint8_t {
+    prefill,    ///< serving: a chunk of prompt tokens passes while the cache is full
+    loss,       ///< training: all saved activations and the logits are there
+    backward,   ///< gradients are complete, one layer's activations are computed again
+    optimizer,  ///< gradients and optimizer states, no activations
+};
+constexpr std::string_view name_of(phase p) {
+    constexpr std::array<std::string_view, 4> names{"prefill", "loss", "backward", "optimizer"};
+    return names[static_cast<std::size_t>(p)];
+}
+
+/// The memory of one GPU at its fullest moment.
+struct memory_breakdown {
+    std::array<interval<byte_count>, memory_term_names.size()> terms{};
+    byte_count ideal{};               ///< tensors alone
+    interval<byte_count> allocated{};  ///< as the engine's allocator hands them out
+    interval<byte_count> reserved{};   ///< what that allocator or pool holds
+    std::int32_t stage = 0;           ///< pipeline stage of the GPU
+    llmres::phase phase = phase::prefill;
+
+    constexpr interval<byte_count>& operator[](memory_term t) { return terms[static_cast<std::size_t>(t)]; }
+    constexpr const interval<byte_count>& operator[](memory_term t) const { return terms[static_cast<std::size_t>(t)]; }
+    /// What the device loses, context and libraries included.
+    constexpr interval<byte_count> total() const {
+        interval<byte_count> sum;
+        for (const auto& term : terms) sum += term;
+        return sum;
+    }
+    constexpr memory_term largest() const {
+        std::size_t best = 0;
+        for (std::size_t i = 1; i < terms.size(); ++i)
+            if (terms[i].expected > terms[best].expected) best = i;
+        return static_cast<memory_term>(best);
+    }
+};
+
+/// The tensors of one GPU at one moment, before the runtime adds to them.
+struct tensor_memory {
+    byte_count weights{};
+    byte_count gradients{};
+    byte_count optimizer{};
+    byte_count activations{};
+    byte_count kv_cache{};
+    byte_count logits{};
+    byte_count communication{};
+    std::int32_t stage = 0;
+    llmres::phase phase = phase::prefill;
+
+    constexpr byte_count all() const {
+        return weights + gradients + optimizer + activations + kv_cache + logits + communication;
+    }
+};
+
+/// What the runtime adds is the same on every GPU or grows with its tensors: the GPU with most of these is the busiest.
+constexpr memory_breakdown with_runtime(const tensor_memory& t, const job& j, const layout& l) {
+    memory_breakdown m;
+    m.stage = t.stage;
+    m.phase = t.phase;
+    m[memory_term::weights] = t.weights;
+    m[memory_term::gradients] = t.gradients;
+    m[memory_term::optimizer] = t.optimizer;
+    m[memory_term::activations] = t.activations;
+    m[memory_term::kv_cache] = t.kv_cache;
+    m[memory_term::logits] = t.logits;
+    m[memory_term::communication] = t.communication;
+    m.ideal = m.total().expected;
+    m.allocated = m.ideal;
+
+    const runtime& r = j.runtime;
+    const interval<byte_count> slack{scaled_up(m.ideal, r.fragmentation.low), scaled_up(m.ideal, r.fragmentation.expected),
+                                     scaled_up(m.ideal, r.fragmentation.high)};
+    m[memory_term::fragmentation] = slack;
+    m.reserved = m.allocated + slack;
+    m[memory_term::runtime] = r.context + r.cuda_graphs;
+    m[memory_term::workspace] = r.workspace;
+    const int groups = (l.tensor > 1) + (l.pipeline > 1) + (l.dense_data_ranks() > 1) + (l.expert > 1);
+    for (int i = 0; i < groups; ++i) m[memory_term::communication] += r.communicator;
+    return m;
+}
+
+}  // namespace llmres
