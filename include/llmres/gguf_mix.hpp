@@ -1,0 +1,690 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <llmres/error.hpp>
+#include <llmres/maybe.hpp>
+#include <llmres/model.hpp>
+#include <llmres/parameters.hpp>
+#include <llmres/precision.hpp>
+#include <llmres/units.hpp>
+#include <string_view>
+
+/// The bytes of a GGUF file's tensors, before the file exists. llama.cpp's quantisations (Q4_K_M and the like) are mixes: each
+/// tensor gets a type by what it is, in which layer it stands and what the model is like. The rules here say the same as
+/// llama-quant.cpp (llama_tensor_get_type, llama_ftype_get_default_type, tensor_allows_quantization) and
+/// convert_hf_to_gguf.py, and give the published sizes to the byte (tests/validation/gguf_sizes.cpp).
+/// Not counted: the header (metadata and tokenizer), vision and audio towers (a file of their own, `mmproj`).
+namespace llmres {
+
+// clang-format off
+/// What a GGUF tensor is stored in, by the number that the file holds (ggml.h: ggml_type) and spelled as it is there.
+enum class gguf_type : std::uint32_t {
+    F32 = 0, F16 = 1, Q4_0 = 2, Q4_1 = 3, Q5_0 = 6, Q5_1 = 7, Q8_0 = 8, Q8_1 = 9, Q2_K = 10, Q3_K = 11, Q4_K = 12,
+    Q5_K = 13, Q6_K = 14, Q8_K = 15, IQ2_XXS = 16, IQ2_XS = 17, IQ3_XXS = 18, IQ1_S = 19, IQ4_NL = 20, IQ3_S = 21,
+    IQ2_S = 22, IQ4_XS = 23, I8 = 24, I16 = 25, I32 = 26, I64 = 27, F64 = 28, IQ1_M = 29, BF16 = 30, Q4_0_4_4 = 31,
+    Q4_0_4_8 = 32, Q4_0_8_8 = 33, TQ1_0 = 34, TQ2_0 = 35, MXFP4 = 39, NVFP4 = 40,
+};
+// clang-format on
+
+/// A type as the file format knows it: values a block, bytes a block, and the precision of the same layout.
+struct gguf_type_info {
+    gguf_type type = gguf_type::F32;
+    std::string_view name{};
+    precision format{};
+
+    /// Values a block; a row is a whole number of blocks.
+    constexpr std::int64_t block() const { return format.parts[0].columns; }
+    constexpr std::int64_t block_bytes() const { return format.parts[0].bytes; }
+};
+
+/// The types, or nothing for a number that no llama.cpp has used or that it has given up.
+constexpr maybe<gguf_type_info> find_gguf_type(std::uint32_t number);
+
+// clang-format off
+/// llama.cpp's file types: what its quantiser is asked for.
+enum class gguf_quantisation : std::uint8_t {
+    F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q4_0_4_4, Q4_0_4_8, Q4_0_8_8, Q2_K, Q2_K_S, Q3_K_S, Q3_K_M, Q3_K_L,
+    Q4_K_S, Q4_K_M, Q5_K_S, Q5_K_M, Q6_K, IQ1_S, IQ1_M, IQ2_XXS, IQ2_XS, IQ2_S, IQ2_M, IQ3_XXS, IQ3_XS, IQ3_S, IQ3_M,
+    IQ4_NL, IQ4_XS, TQ1_0, TQ2_0, MXFP4_MOE,
+};
+// clang-format on
+
+/// A quantisation, and what else decides the type of a tensor.
+struct gguf_mix {
+    gguf_quantisation quantisation = gguf_quantisation::Q4_K_M;
+    /// Quantised with an importance matrix (`--imatrix`): the first eighth of ffn_down then is q4_1 in Q4_0, for one.
+    bool importance_matrix = false;
+    maybe<gguf_type> embedding{};   ///< --token-embedding-type
+    maybe<gguf_type> output{};      ///< --output-tensor-type; of a tied embedding as well
+    bool tied_head_stored = false;  ///< the file repeats a tied embedding as its output
+    // What converter and quantiser did at other times.
+    bool before_2024 = false;        ///< until January 2024: Q2_K held ffn_gate and ffn_up in Q3_K
+    bool router_in_16_bits = false;  ///< until mid 2024: routers kept the 16 bits of the source
+    bool latent_expansion_whole =
+        false;                     ///< until April 2025: latent attention had attn_kv_b, not attn_k_b and attn_v_b
+    bool fused_as_values = false;  ///< since early 2026: attn_qkv and attn_kv_b get what attn_v gets
+    /// Vectors of fp32 rotary factors, which no checkpoint stores: one (`rope_freqs`) for Llama 3.1's scaling, two
+    /// (`rope_factors_long`, `rope_factors_short`) for LongRoPE; each as wide as half the rotated part of a head.
+    std::int64_t rope_vectors = 0;
+    std::int64_t rope_width = 0;
+};
+
+/// The mix of that name in either case: Q4_K_M, IQ3_XXS, MXFP4_MOE, and the `_L` and `_XL` that keep embedding and output
+/// in q8_0 (Q2_K_L, Q3_K_XL, Q4_K_L, Q5_K_L, Q6_K_L).
+constexpr result<gguf_mix> find_gguf_mix(std::string_view field, std::string_view name);
+
+/// One tensor of the file.
+struct gguf_tensor {
+    weight_role role = weight_role::norm;
+    bool fused_qkv = false;  ///< queries, keys and values in one tensor: `role` is v_proj
+    bool stacked = false;    ///< of more than two dimensions: routed experts, latent attention's split expansion
+    std::int64_t rows = 1;   ///< of all that is stacked
+    std::int64_t columns = 1;
+    gguf_type type = gguf_type::F32;
+
+    /// With the padding to the file's alignment of 32.
+    constexpr byte_count size() const;
+};
+
+/// Calls visit(gguf_tensor) for each tensor of one layer.
+template <class Visit>
+constexpr void for_each_gguf_tensor(const model& m, const gguf_mix& mix, std::int32_t layer_index, Visit&& visit);
+
+/// One layer's tensors.
+constexpr byte_count gguf_layer_bytes(const model& m, const gguf_mix& mix, std::int32_t layer_index);
+/// What stands before the layers: token_embd and the rotary factors.
+constexpr byte_count gguf_input_bytes(const model& m, const gguf_mix& mix);
+/// And after them: output_norm and output. A tied output is none.
+constexpr byte_count gguf_output_bytes(const model& m, const gguf_mix& mix);
+/// All tensors, each padded to 32 bytes: the file without its header.
+constexpr byte_count gguf_tensor_bytes(const model& m, const gguf_mix& mix);
+
+// ---- detail: the tables ----------------------------------------------------------------------------------------------------
+
+namespace detail::gguf {
+
+using q = gguf_quantisation;
+using t = gguf_type;
+
+inline constexpr std::array types{gguf_type_info{t::F32, "F32", fp32},
+                                  gguf_type_info{t::F16, "F16", fp16},
+                                  gguf_type_info{t::Q4_0, "Q4_0", q4_0},
+                                  gguf_type_info{t::Q4_1, "Q4_1", q4_1},
+                                  gguf_type_info{t::Q5_0, "Q5_0", q5_0},
+                                  gguf_type_info{t::Q5_1, "Q5_1", q5_1},
+                                  gguf_type_info{t::Q8_0, "Q8_0", q8_0},
+                                  gguf_type_info{t::Q8_1, "Q8_1", q8_1},
+                                  gguf_type_info{t::Q2_K, "Q2_K", q2_k},
+                                  gguf_type_info{t::Q3_K, "Q3_K", q3_k},
+                                  gguf_type_info{t::Q4_K, "Q4_K", q4_k},
+                                  gguf_type_info{t::Q5_K, "Q5_K", q5_k},
+                                  gguf_type_info{t::Q6_K, "Q6_K", q6_k},
+                                  gguf_type_info{t::Q8_K, "Q8_K", q8_k},
+                                  gguf_type_info{t::IQ2_XXS, "IQ2_XXS", iq2_xxs},
+                                  gguf_type_info{t::IQ2_XS, "IQ2_XS", iq2_xs},
+                                  gguf_type_info{t::IQ3_XXS, "IQ3_XXS", iq3_xxs},
+                                  gguf_type_info{t::IQ1_S, "IQ1_S", iq1_s},
+                                  gguf_type_info{t::IQ4_NL, "IQ4_NL", iq4_nl},
+                                  gguf_type_info{t::IQ3_S, "IQ3_S", iq3_s},
+                                  gguf_type_info{t::IQ2_S, "IQ2_S", iq2_s},
+                                  gguf_type_info{t::IQ4_XS, "IQ4_XS", iq4_xs},
+                                  gguf_type_info{t::I8, "I8", int8},
+                                  gguf_type_info{t::I16, "I16", {"int16", arithmetic_kind::fp16, {{{1, 1, 2}}}}},
+                                  gguf_type_info{t::I32, "I32", {"int32", arithmetic_kind::fp32, {{{1, 1, 4}}}}},
+                                  gguf_type_info{t::I64, "I64", {"int64", arithmetic_kind::fp64, {{{1, 1, 8}}}}},
+                                  gguf_type_info{t::F64, "F64", fp64},
+                                  gguf_type_info{t::IQ1_M, "IQ1_M", iq1_m},
+                                  gguf_type_info{t::BF16, "BF16", bf16},
+                                  gguf_type_info{t::Q4_0_4_4, "Q4_0_4_4", q4_0},
+                                  gguf_type_info{t::Q4_0_4_8, "Q4_0_4_8", q4_0},
+                                  gguf_type_info{t::Q4_0_8_8, "Q4_0_8_8", q4_0},
+                                  gguf_type_info{t::TQ1_0, "TQ1_0", tq1_0},
+                                  gguf_type_info{t::TQ2_0, "TQ2_0", tq2_0},
+                                  gguf_type_info{t::MXFP4, "MXFP4", mxfp4_gguf},
+                                  gguf_type_info{t::NVFP4, "NVFP4", nvfp4_gguf}};
+
+/// A quantisation's name and the type of what no rule names (llama_ftype_get_default_type).
+struct quantisation_info {
+    gguf_quantisation quantisation;
+    std::string_view name;
+    gguf_type base;
+};
+inline constexpr std::array quantisations{quantisation_info{q::F32, "F32", t::F32},
+                                          quantisation_info{q::F16, "F16", t::F16},
+                                          quantisation_info{q::BF16, "BF16", t::BF16},
+                                          quantisation_info{q::Q8_0, "Q8_0", t::Q8_0},
+                                          quantisation_info{q::Q4_0, "Q4_0", t::Q4_0},
+                                          quantisation_info{q::Q4_1, "Q4_1", t::Q4_1},
+                                          quantisation_info{q::Q5_0, "Q5_0", t::Q5_0},
+                                          quantisation_info{q::Q5_1, "Q5_1", t::Q5_1},
+                                          quantisation_info{q::Q4_0_4_4, "Q4_0_4_4", t::Q4_0_4_4},
+                                          quantisation_info{q::Q4_0_4_8, "Q4_0_4_8", t::Q4_0_4_8},
+                                          quantisation_info{q::Q4_0_8_8, "Q4_0_8_8", t::Q4_0_8_8},
+                                          quantisation_info{q::Q2_K, "Q2_K", t::Q2_K},
+                                          quantisation_info{q::Q2_K_S, "Q2_K_S", t::Q2_K},
+                                          quantisation_info{q::Q3_K_S, "Q3_K_S", t::Q3_K},
+                                          quantisation_info{q::Q3_K_M, "Q3_K_M", t::Q3_K},
+                                          quantisation_info{q::Q3_K_L, "Q3_K_L", t::Q3_K},
+                                          quantisation_info{q::Q4_K_S, "Q4_K_S", t::Q4_K},
+                                          quantisation_info{q::Q4_K_M, "Q4_K_M", t::Q4_K},
+                                          quantisation_info{q::Q5_K_S, "Q5_K_S", t::Q5_K},
+                                          quantisation_info{q::Q5_K_M, "Q5_K_M", t::Q5_K},
+                                          quantisation_info{q::Q6_K, "Q6_K", t::Q6_K},
+                                          quantisation_info{q::IQ1_S, "IQ1_S", t::IQ1_S},
+                                          quantisation_info{q::IQ1_M, "IQ1_M", t::IQ1_M},
+                                          quantisation_info{q::IQ2_XXS, "IQ2_XXS", t::IQ2_XXS},
+                                          quantisation_info{q::IQ2_XS, "IQ2_XS", t::IQ2_XS},
+                                          quantisation_info{q::IQ2_S, "IQ2_S", t::IQ2_XS},
+                                          quantisation_info{q::IQ2_M, "IQ2_M", t::IQ2_S},
+                                          quantisation_info{q::IQ3_XXS, "IQ3_XXS", t::IQ3_XXS},
+                                          quantisation_info{q::IQ3_XS, "IQ3_XS", t::IQ3_S},
+                                          quantisation_info{q::IQ3_S, "IQ3_S", t::IQ3_S},
+                                          quantisation_info{q::IQ3_M, "IQ3_M", t::IQ3_S},
+                                          quantisation_info{q::IQ4_NL, "IQ4_NL", t::IQ4_NL},
+                                          quantisation_info{q::IQ4_XS, "IQ4_XS", t::IQ4_XS},
+                                          quantisation_info{q::TQ1_0, "TQ1_0", t::TQ1_0},
+                                          quantisation_info{q::TQ2_0, "TQ2_0", t::TQ2_0},
+                                          quantisation_info{q::MXFP4_MOE, "MXFP4_MOE", t::MXFP4}};
+
+/// Values in a block of the type; the table's lookup, without its copy.
+constexpr std::size_t index_of(gguf_type type) {
+    std::size_t i = 0;
+    while (types[i].type != type) ++i;
+    return i;
+}
+constexpr std::int64_t block_of(gguf_type type) { return types[index_of(type)].block(); }
+constexpr gguf_type base_of(gguf_quantisation wanted) {
+    std::size_t i = 0;
+    while (quantisations[i].quantisation != wanted) ++i;
+    return quantisations[i].base;
+}
+template <class Value, class... Values>
+constexpr bool is_any(Value value, Values... of) {
+    return ((value == of) || ...);
+}
+
+/// What the rules ask of the model.
+struct traits {
+    std::int32_t layers = 0;
+    std::int32_t value_tensors = 0;  ///< how many tensors carry values: attn_v, attn_qkv or attn_kv_b
+    std::int64_t shared_heads = 0;   ///< queries to a key, in the first layer
+    std::int64_t experts = 0;
+    bool falcon = false;
+    bool fused_qkv = false;
+    bool seventy_b = false;  ///< llama.cpp's name for eighty layers of grouped-query attention in these families
+};
+
+/// How many tensors of a sort came before: some rules count tensors, not layers.
+struct counters {
+    std::int32_t value_tensors = 0;
+    std::int32_t down_tensors = 0;
+};
+
+constexpr bool has_values(const layer& l, const gguf_mix& mix) {
+    return l.attention.kind == attention_kind::grouped ||
+           (l.attention.kind == attention_kind::latent && mix.latent_expansion_whole);
+}
+constexpr counters after(counters before, const layer& l, const gguf_mix& mix) {
+    before.value_tensors += has_values(l, mix) ? 1 : 0;
+    if (l.feed_forward.kind != feed_forward_kind::none)
+        before.down_tensors += l.feed_forward.routed() && l.feed_forward.experts.shared_width > 0 ? 2 : 1;
+    return before;
+}
+
+/// Families whose GGUF keeps queries, keys and values in one tensor.
+constexpr bool is_fused(std::string_view architecture) {
+    for (const std::string_view fused :
+         {"phi3", "phi", "gpt2", "gpt_neox", "gpt_bigcode", "bloom", "falcon", "RefinedWeb", "RefinedWebModel", "mpt",
+          "qwen", "dbrx", "chatglm", "codeshell"})
+        if (architecture == fused) return true;
+    return false;
+}
+
+constexpr traits traits_of(const model& m, const gguf_mix& mix) {
+    traits found;
+    const std::string_view architecture = m.architecture.view();
+    found.layers = m.layers.size;
+    found.falcon = is_any(architecture, "falcon", "RefinedWeb", "RefinedWebModel");
+    found.fused_qkv = is_fused(architecture);
+    const auto counts = m.layers.counts();
+    for (std::int32_t k = 0; k < m.layers.kind_count; ++k) {
+        const layer& l = m.layers.kinds[static_cast<std::size_t>(k)];
+        found.value_tensors += counts[static_cast<std::size_t>(k)] * (has_values(l, mix) ? 1 : 0);
+        if (l.feed_forward.experts.count > found.experts) found.experts = l.feed_forward.experts.count;
+    }
+    if (m.layers.size > 0) {
+        const attention& first = m.layers[0].attention;
+        if (first.kind == attention_kind::grouped) found.shared_heads = first.heads / first.kv_heads;
+        // One stored vector serves all heads; the files with attn_kv_b counted a key a head.
+        if (first.kind == attention_kind::latent) found.shared_heads = mix.latent_expansion_whole ? 1 : first.heads;
+    }
+    found.seventy_b = m.layers.size == 80 && found.shared_heads != 1 &&
+                      is_any(architecture, "llama", "qwen2", "qwen2_vl", "qwen2_5_vl", "nemotron-nas", "deci");
+    return found;
+}
+
+/// llama.cpp's use_more_bits: the first and last eighth of the layers, and every third between.
+constexpr bool more_bits(std::int32_t i, std::int32_t n) { return i < n / 8 || i >= 7 * n / 8 || (i - n / 8) % 3 == 2; }
+
+// ---- detail: the rules, one function a sort of tensor ----------------------------------------------------------------------
+
+/// The output, or the embedding that serves as one.
+constexpr gguf_type output_type(const gguf_mix& mix, const traits& of, gguf_type base, std::int64_t columns) {
+    if (mix.output) return *mix.output;
+    const auto quantisation = mix.quantisation;
+    if (quantisation == q::MXFP4_MOE || of.falcon || columns % block_of(base) != 0) return t::Q8_0;
+    if (is_any(quantisation, q::IQ1_S, q::IQ1_M, q::IQ2_XXS, q::IQ2_XS, q::IQ2_S, q::IQ2_M, q::IQ3_XXS)) return t::Q5_K;
+    return base == t::Q8_0 ? base : t::Q6_K;
+}
+
+/// An embedding beside an output of its own.
+constexpr gguf_type embedding_type(const gguf_mix& mix, gguf_type base) {
+    switch (mix.quantisation) {
+        case q::IQ1_S:
+        case q::IQ1_M:
+        case q::IQ2_XXS:
+        case q::IQ2_XS:
+            return t::Q2_K;
+        case q::IQ2_S:
+        case q::IQ2_M:
+        case q::IQ3_XXS:
+            return t::IQ3_S;
+        case q::TQ1_0:
+        case q::TQ2_0:
+            return t::Q4_K;
+        case q::Q4_0_4_4:
+        case q::Q4_0_4_8:
+        case q::Q4_0_8_8:
+            return t::Q4_0;
+        case q::MXFP4_MOE:
+            return t::Q8_0;
+        default:
+            return base;
+    }
+}
+
+/// attn_qkv before it was treated as values.
+constexpr gguf_type fused_type(const gguf_mix& mix, gguf_type base) {
+    switch (mix.quantisation) {
+        case q::Q3_K_M:
+        case q::Q3_K_L:
+        case q::IQ3_M:
+            return t::Q4_K;
+        case q::Q4_K_M:
+            return t::Q5_K;
+        case q::Q5_K_M:
+            return t::Q6_K;
+        default:
+            return base;
+    }
+}
+
+/// attn_v, and since 2026 attn_qkv and attn_kv_b; `i` counts them.
+constexpr gguf_type value_type(const gguf_mix& mix, const traits& of, gguf_type base, std::int32_t i) {
+    gguf_type type = base;
+    const bool shared = of.shared_heads >= 4;
+    switch (mix.quantisation) {
+        case q::Q2_K:
+            type = shared ? t::Q4_K : t::Q3_K;
+            break;
+        case q::Q2_K_S:
+            type = shared ? t::Q4_K : base;
+            break;
+        case q::IQ3_XXS:
+            type = shared ? t::Q4_K : mix.importance_matrix ? t::IQ3_XXS : t::IQ3_S;
+            break;
+        case q::IQ3_XS:
+        case q::IQ3_S:
+            type = shared ? t::Q4_K : base;
+            break;
+        case q::IQ3_M:
+            type = t::Q4_K;
+            break;
+        case q::Q3_K_M:
+            type = i < 2 ? t::Q5_K : t::Q4_K;
+            break;
+        case q::Q3_K_L:
+            type = t::Q5_K;
+            break;
+        case q::IQ4_NL:
+        case q::IQ4_XS:
+            type = shared ? t::Q5_K : base;
+            break;
+        case q::Q4_K_S:
+            type = i < 4 ? t::Q5_K : base;
+            break;
+        case q::Q4_K_M:
+        case q::Q5_K_M:
+            type = more_bits(i, of.value_tensors) ? t::Q6_K : base;
+            break;
+        default:
+            break;
+    }
+    if (of.seventy_b && is_any(type, t::Q3_K, t::Q4_K)) type = t::Q5_K;
+    return of.experts == 8 ? t::Q8_0 : type;
+}
+
+/// Queries and keys on their own.
+constexpr gguf_type query_key_type(const gguf_mix& mix, const traits& of, gguf_type base, bool key) {
+    if (key && of.experts == 8) return t::Q8_0;
+    if (mix.quantisation == q::IQ3_XS) return t::IQ3_XXS;
+    return mix.quantisation == q::IQ3_XXS ? t::IQ2_S : base;
+}
+
+constexpr gguf_type attention_output_type(const gguf_mix& mix, const traits& of, gguf_type base) {
+    const auto quantisation = mix.quantisation;
+    if (of.falcon) return quantisation == q::Q3_K_L ? t::Q4_K : base;
+    if (of.experts == 8)
+        return is_any(quantisation, q::Q2_K, q::IQ3_XS, q::IQ3_XXS, q::Q3_K_S, q::Q3_K_M, q::IQ4_NL, q::Q4_K_S,
+                      q::Q4_K_M, q::IQ3_S, q::IQ3_M, q::IQ4_XS)
+                   ? t::Q5_K
+                   : base;
+    switch (quantisation) {
+        case q::Q2_K:
+            return t::Q3_K;
+        case q::IQ3_XXS:
+            return t::IQ3_S;
+        case q::Q3_K_M:
+        case q::IQ3_M:
+            return t::Q4_K;
+        case q::Q3_K_L:
+            return t::Q5_K;
+        default:
+            return base;
+    }
+}
+
+/// ffn_down; `i` is the layer, or in a model without experts the count of them.
+constexpr gguf_type down_type(const gguf_mix& mix, const traits& of, gguf_type base, std::int32_t i) {
+    const bool early = i < of.layers / 8;
+    const bool more = more_bits(i, of.layers);
+    switch (mix.quantisation) {
+        case q::Q2_K:
+            return t::Q3_K;
+        case q::Q2_K_S:
+            return early ? t::Q4_K : base;
+        case q::IQ3_XXS:
+            return mix.importance_matrix ? base : early ? t::Q4_K : t::Q3_K;
+        case q::Q3_K_M:
+            return i < of.layers / 16 ? t::Q5_K : !of.falcon || more ? t::Q4_K : t::Q3_K;
+        case q::IQ3_M:
+            return early || (of.experts == 8 && more) ? t::Q4_K : base;
+        case q::Q3_K_L:
+            return of.falcon ? t::Q4_K : t::Q5_K;
+        case q::Q4_K_M:
+            if (of.falcon) return i < of.layers / 16 ? t::Q6_K : more ? t::Q5_K : base;
+            return more ? t::Q6_K : base;
+        case q::IQ4_NL:
+        case q::IQ4_XS:
+            return early && !mix.importance_matrix ? t::Q5_K : base;
+        case q::Q5_K_M:
+            return more ? t::Q6_K : base;
+        case q::Q4_K_S:
+            return early && !of.falcon ? t::Q5_K : base;
+        case q::Q4_0:
+            return early && mix.importance_matrix ? t::Q4_1 : base;
+        case q::Q5_0:
+            return early && mix.importance_matrix ? t::Q5_1 : base;
+        default:
+            return base;
+    }
+}
+
+/// ffn_gate and ffn_up.
+constexpr gguf_type gate_up_type(const gguf_mix& mix, const traits& of, gguf_type base, std::int32_t i) {
+    if (mix.before_2024 && mix.quantisation == q::Q2_K) return t::Q3_K;
+    const bool middle = i >= of.layers / 8 && i < 7 * of.layers / 8;
+    return mix.quantisation == q::IQ3_XS && middle ? t::IQ3_XXS : base;
+}
+
+/// All of the above in the quantisations below 2.6 bits, which have rules of their own.
+constexpr gguf_type smallest_type(const gguf_mix& mix, const traits& of, gguf_type base, const gguf_tensor& tensor,
+                                  const counters& at) {
+    const bool larger = is_any(mix.quantisation, q::IQ2_S, q::IQ2_M);
+    if (tensor.role == weight_role::v_proj || tensor.role == weight_role::kv_b_proj)
+        return of.shared_heads >= 4 || of.experts >= 4 ? t::Q4_K : larger ? t::IQ3_S : t::Q2_K;
+    switch (tensor.role) {
+        case weight_role::k_proj:
+            return of.experts == 8 ? t::Q4_K : base;
+        case weight_role::down_proj:
+            return at.down_tensors >= of.layers / 8 ? base : larger ? t::IQ3_S : t::Q2_K;
+        case weight_role::o_proj:
+            if (of.experts == 8) return t::Q5_K;
+            if (is_any(mix.quantisation, q::IQ1_S, q::IQ1_M)) return t::IQ2_XXS;
+            return larger ? t::IQ3_S : base;
+        default:
+            return base;
+    }
+}
+
+/// What llama.cpp takes where a row is no whole number of blocks (tensor_type_fallback).
+constexpr gguf_type fitting(gguf_type type, std::int64_t columns) {
+    if (columns % block_of(type) == 0) return type;
+    switch (type) {
+        case t::Q2_K:
+        case t::Q3_K:
+        case t::TQ1_0:
+        case t::TQ2_0:
+            type = t::Q4_0;
+            break;
+        case t::Q4_K:
+            type = t::Q5_0;
+            break;
+        case t::Q5_K:
+            type = t::Q5_1;
+            break;
+        case t::Q6_K:
+            type = t::Q8_0;
+            break;
+        case t::IQ1_S:
+        case t::IQ1_M:
+        case t::IQ2_XXS:
+        case t::IQ2_XS:
+        case t::IQ2_S:
+        case t::IQ3_XXS:
+        case t::IQ3_S:
+        case t::IQ4_XS:
+            type = t::IQ4_NL;
+            break;
+        default:
+            return t::F16;
+    }
+    return columns % block_of(type) == 0 ? type : t::F16;
+}
+
+/// The type of a matrix in layer `i`.
+constexpr gguf_type matrix_type(const gguf_mix& mix, const traits& of, const gguf_tensor& tensor, std::int32_t i,
+                                const counters& at) {
+    const gguf_type base = base_of(mix.quantisation);
+    if (is_any(mix.quantisation, q::F32, q::F16, q::BF16)) return base;
+    if (mix.quantisation == q::MXFP4_MOE) return fitting(tensor.stacked ? t::MXFP4 : t::Q8_0, tensor.columns);
+    const bool small = is_any(mix.quantisation, q::IQ1_S, q::IQ1_M, q::IQ2_XXS, q::IQ2_XS, q::IQ2_S, q::IQ2_M);
+    gguf_type type = base;
+    if (tensor.role == weight_role::kv_b_proj && (tensor.stacked || !mix.fused_as_values)) {
+        // attn_k_b and attn_v_b: no rule names them, nor of old attn_kv_b.
+    } else if (tensor.fused_qkv && !mix.fused_as_values) {
+        if (!small) type = fused_type(mix, base);
+    } else if (small) {
+        type = smallest_type(mix, of, base, tensor, at);
+    } else {
+        switch (tensor.role) {
+            case weight_role::v_proj:
+            case weight_role::kv_b_proj:
+                type = value_type(mix, of, base, at.value_tensors);
+                break;
+            case weight_role::q_proj:
+                type = query_key_type(mix, of, base, false);
+                break;
+            case weight_role::k_proj:
+                type = query_key_type(mix, of, base, true);
+                break;
+            case weight_role::o_proj:
+                type = attention_output_type(mix, of, base);
+                break;
+            case weight_role::gate_proj:
+            case weight_role::up_proj:
+                type = gate_up_type(mix, of, base, i);
+                break;
+            case weight_role::down_proj:
+                type = down_type(mix, of, base, of.experts > 1 ? i : at.down_tensors);
+                break;
+            default:
+                break;
+        }
+    }
+    return fitting(type, tensor.columns);
+}
+
+/// Vectors, and matrices that llama.cpp never quantises.
+constexpr bool stays_wide(const weight& w) {
+    return w.rows == 1 || w.columns == 1 || is_any(w.role, weight_role::norm, weight_role::bias, weight_role::router);
+}
+
+/// Calls visit(gguf_tensor) for each tensor of a layer, the weights turned into what the converter makes of them.
+template <class Visit>
+constexpr void visit_layer(const model& m, const gguf_mix& mix, const traits& of, std::int32_t index, counters at,
+                           Visit&& visit) {
+    const auto matrix = [&](gguf_tensor tensor) {
+        tensor.type = matrix_type(mix, of, tensor, index, at);
+        if (tensor.role == weight_role::down_proj) ++at.down_tensors;
+        visit(tensor);
+    };
+    const layer& l = m.layers[index];
+    std::int64_t fused_rows = 0;
+    for_each_weight(l, m.hidden, [&](const weight& w) {
+        if (stays_wide(w)) {
+            const bool half =
+                w.role == weight_role::router && mix.router_in_16_bits && base_of(mix.quantisation) != t::F32;
+            const gguf_type type = half ? t::F16 : t::F32;
+            // The biases of the routed experts are one tensor, the rest are vectors.
+            const std::int64_t tensors = w.routed ? 1 : w.copies;
+            for (std::int64_t i = 0; i < tensors; ++i)
+                visit(gguf_tensor{
+                    .role = w.role, .rows = w.rows * (w.copies / tensors), .columns = w.columns, .type = type});
+            return;
+        }
+        gguf_tensor tensor{
+            .role = w.role, .stacked = w.routed, .rows = w.rows * (w.routed ? w.copies : 1), .columns = w.columns};
+        if (of.fused_qkv && is_any(w.role, weight_role::q_proj, weight_role::k_proj, weight_role::v_proj)) {
+            fused_rows += w.rows;
+            if (w.role != weight_role::v_proj) return;
+            tensor.rows = fused_rows;
+            tensor.fused_qkv = true;
+        }
+        if (w.role == weight_role::kv_b_proj && !mix.latent_expansion_whole) {
+            // Keys' part transposed, so that queries can be taken to the compressed space; values' part as it was.
+            const attention& a = l.attention;
+            matrix({.role = w.role, .stacked = true, .rows = a.kv_rank * a.heads, .columns = a.head_dim});
+            tensor = {.role = w.role, .stacked = true, .rows = a.value_width() * a.heads, .columns = a.kv_rank};
+        }
+        for (std::int64_t i = 0; i < (w.routed ? 1 : w.copies); ++i) matrix(tensor);
+    });
+}
+
+constexpr gguf_tensor embedding(const model& m, const gguf_mix& mix, const traits& of) {
+    gguf_tensor tensor{.role = weight_role::embed_tokens, .rows = m.vocabulary, .columns = m.hidden};
+    const gguf_type base = base_of(mix.quantisation);
+    const bool plain = is_any(mix.quantisation, q::F32, q::F16, q::BF16);
+    const bool serves_as_output = m.tied_head && !mix.tied_head_stored;
+    tensor.type = mix.embedding      ? *mix.embedding
+                  : plain            ? base
+                  : serves_as_output ? fitting(output_type(mix, of, base, m.hidden), m.hidden)
+                                     : fitting(embedding_type(mix, base), m.hidden);
+    return tensor;
+}
+
+constexpr gguf_tensor output(const model& m, const gguf_mix& mix, const traits& of) {
+    gguf_tensor tensor{.role = weight_role::lm_head, .rows = m.vocabulary, .columns = m.hidden};
+    const gguf_type base = base_of(mix.quantisation);
+    const bool plain = is_any(mix.quantisation, q::F32, q::F16, q::BF16);
+    tensor.type = plain && !mix.output ? base : fitting(output_type(mix, of, base, m.hidden), m.hidden);
+    return tensor;
+}
+
+}  // namespace detail::gguf
+
+// ---- detail: the public functions -------------------------------------------------------------------------------------------
+
+constexpr maybe<gguf_type_info> find_gguf_type(std::uint32_t number) {
+    for (const gguf_type_info& info : detail::gguf::types)
+        if (static_cast<std::uint32_t>(info.type) == number) return info;
+    return {};
+}
+
+constexpr byte_count gguf_tensor::size() const {
+    return aligned_up(size_of(detail::gguf::types[detail::gguf::index_of(type)].format, rows, columns), bytes(32));
+}
+
+template <class Visit>
+constexpr void for_each_gguf_tensor(const model& m, const gguf_mix& mix, std::int32_t layer_index, Visit&& visit) {
+    detail::gguf::counters at;
+    for (std::int32_t i = 0; i < layer_index; ++i) at = detail::gguf::after(at, m.layers[i], mix);
+    detail::gguf::visit_layer(m, mix, detail::gguf::traits_of(m, mix), layer_index, at, visit);
+}
+
+constexpr byte_count gguf_layer_bytes(const model& m, const gguf_mix& mix, std::int32_t layer_index) {
+    byte_count total;
+    for_each_gguf_tensor(m, mix, layer_index, [&](const gguf_tensor& tensor) { total += tensor.size(); });
+    return total;
+}
+
+constexpr byte_count gguf_input_bytes(const model& m, const gguf_mix& mix) {
+    const gguf_tensor factors{.columns = mix.rope_width};
+    return detail::gguf::embedding(m, mix, detail::gguf::traits_of(m, mix)).size() + factors.size() * mix.rope_vectors;
+}
+
+constexpr byte_count gguf_output_bytes(const model& m, const gguf_mix& mix) {
+    byte_count total;
+    for_each_output_weight(m, [&](const weight& w) {
+        if (detail::gguf::stays_wide(w))
+            for (std::int64_t i = 0; i < w.copies; ++i)
+                total += gguf_tensor{.rows = w.rows, .columns = w.columns}.size();
+    });
+    if (!m.tied_head || mix.tied_head_stored)
+        total += detail::gguf::output(m, mix, detail::gguf::traits_of(m, mix)).size();
+    return total;
+}
+
+constexpr byte_count gguf_tensor_bytes(const model& m, const gguf_mix& mix) {
+    byte_count total = gguf_input_bytes(m, mix) + gguf_output_bytes(m, mix);
+    const detail::gguf::traits of = detail::gguf::traits_of(m, mix);
+    detail::gguf::counters at;
+    for (std::int32_t i = 0; i < m.layers.size; ++i) {
+        detail::gguf::visit_layer(m, mix, of, i, at, [&](const gguf_tensor& tensor) { total += tensor.size(); });
+        at = detail::gguf::after(at, m.layers[i], mix);
+    }
+    return total;
+}
+
+constexpr result<gguf_mix> find_gguf_mix(std::string_view field, std::string_view name) {
+    text<31> upper{name};
+    for (char& c : upper.characters)
+        if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+    std::string_view wanted = upper.view();
+    gguf_mix mix;
+    for (const auto& [large, small] : std::array<std::array<std::string_view, 2>, 5>{{{"Q2_K_L", "Q2_K"},
+                                                                                      {"Q3_K_XL", "Q3_K_L"},
+                                                                                      {"Q4_K_L", "Q4_K_M"},
+                                                                                      {"Q5_K_L", "Q5_K_M"},
+                                                                                      {"Q6_K_L", "Q6_K"}}})
+        if (wanted == large) {
+            wanted = small;
+            mix.embedding = mix.output = gguf_type::Q8_0;
+            break;
+        }
+    if (wanted == "FP16") wanted = "F16";
+    if (wanted == "FP32") wanted = "F32";
+    if (wanted == "MXFP4") wanted = "MXFP4_MOE";
+    for (const auto& known : detail::gguf::quantisations)
+        if (known.name == wanted) {
+            mix.quantisation = known.quantisation;
+            return mix;
+        }
+    return refused(error_code::unknown, field, name,
+                   "a GGUF quantisation, such as Q4_K_M, Q8_0, IQ3_XXS, TQ2_0 or BF16");
+}
+
+}  // namespace llmres
