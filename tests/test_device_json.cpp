@@ -31,7 +31,7 @@ device sample() {
     return live;
 }
 
-error refusal(const std::string& written) {
+error refusal_of(const std::string& written) {
     const auto read = parse_device_file(written);
     REQUIRE_FALSE(read.has_value());
     return read.error();
@@ -67,30 +67,36 @@ TEST_CASE("what could not be read is null, with the reason beside it") {
 }
 
 TEST_CASE("a bad device file is refused by the name of the field") {
-    CHECK(refusal("").code == error_code::malformed);
-    CHECK(refusal("[]").field == "device file");
-    CHECK(refusal("{}").field == "devices");
-    CHECK(refusal(R"({"devices":3})").field == "devices");
-    CHECK(refusal(R"({"devices":[{}]})").field == "schema_version");
-    CHECK(refusal(R"({"schema_version":2,"devices":[{}]})").code == error_code::unsupported);
-    CHECK(refusal(R"({"schema_version":"1","devices":[{}]})").field == "schema_version");
-    CHECK(refusal(with_device("7")).field == "devices[0]");
-    CHECK(refusal(with_device(R"({"memory":7})")).field == "devices[0].memory");
-    CHECK(refusal(with_device(R"({"memory":{"cuda_total_bytes":"80 GiB"}})")).field == "devices[0].memory.cuda_total_bytes");
-    CHECK(refusal(with_device(R"({"memory":{"cuda_total_bytes":-1}})")).code == error_code::out_of_range);
-    CHECK(refusal(with_device(R"({"memory":{"cuda_total_bytes":1.5}})")).code == error_code::malformed);
-    CHECK(refusal(with_device(R"({"memory":{"cuda_total_bytes":18446744073709551615}})")).code == error_code::out_of_range);
-    CHECK(refusal(with_device(R"({"compute":{"sm_count":99999999999}})")).code == error_code::out_of_range);
-    CHECK(refusal(with_device(R"({"measured":{"read_bandwidth":{"median_bytes_per_s":1}}})")).code == error_code::missing);
-    CHECK(refusal(with_device(R"({"measured":{"read_bandwidth":{"median_bytes_per_s":1,"low_bytes_per_s":2,"high_bytes_per_s":3,"repeats":1}}})"))
-              .code == error_code::inconsistent);
+    CHECK(refusal_of("").code == error_code::malformed);
+    CHECK(refusal_of("[]").field == "device file");
+    CHECK(refusal_of("{}").field == "devices");
+    CHECK(refusal_of(R"({"devices":3})").field == "devices");
+    CHECK(refusal_of(R"({"devices":[{}]})").field == "schema_version");
+    CHECK(refusal_of(R"({"schema_version":2,"devices":[{}]})").code == error_code::unsupported);
+    CHECK(refusal_of(R"({"schema_version":"1","devices":[{}]})").field == "schema_version");
+    CHECK(refusal_of(with_device("7")).field == "devices[0]");
+    CHECK(refusal_of(with_device(R"({"memory":7})")).field == "devices[0].memory");
+    CHECK(refusal_of(with_device(R"({"memory":{"cuda_total_bytes":"80 GiB"}})")).field ==
+          "devices[0].memory.cuda_total_bytes");
+    CHECK(refusal_of(with_device(R"({"memory":{"cuda_total_bytes":-1}})")).code == error_code::out_of_range);
+    CHECK(refusal_of(with_device(R"({"memory":{"cuda_total_bytes":1.5}})")).code == error_code::malformed);
+    CHECK(refusal_of(with_device(R"({"memory":{"cuda_total_bytes":18446744073709551615}})")).code ==
+          error_code::out_of_range);
+    CHECK(refusal_of(with_device(R"({"compute":{"sm_count":99999999999}})")).code == error_code::out_of_range);
+    CHECK(refusal_of(with_device(R"({"measured":{"read_bandwidth":{"median_bytes_per_s":1}}})")).code ==
+          error_code::missing);
+    CHECK(
+        refusal_of(
+            with_device(
+                R"({"measured":{"read_bandwidth":{"median_bytes_per_s":1,"low_bytes_per_s":2,"high_bytes_per_s":3,"repeats":1}}})"))
+            .code == error_code::inconsistent);
     CHECK(read_device_file("/no/such/file").error().code == error_code::io);
 }
 
 TEST_CASE("a list that is too long is refused, a key of a newer probe is not") {
     std::string links;
     for (int i = 0; i < 40; ++i) links += std::string(i == 0 ? "" : ",") + R"({"link":1})";
-    CHECK(refusal(with_device(R"({"nvlinks":[)" + links + "]}")).field == "devices[0].nvlinks");
+    CHECK(refusal_of(with_device(R"({"nvlinks":[)" + links + "]}")).field == "devices[0].nvlinks");
     CHECK(parse_device_file(with_device(R"({"colour":"green","memory":{"smell_bytes":3}})")).has_value());
 }
 

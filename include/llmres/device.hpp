@@ -17,11 +17,12 @@ namespace llmres {
 template <class T>
 struct reading {
     bool known = false;
-    T value{};                  ///< meaningful only if `known`
-    text<95> why{"not read"};   ///< meaningful only if not `known`
+    T value{};                 ///< meaningful only if `known`
+    text<95> why{"not read"};  ///< meaningful only if not `known`
 
     constexpr reading() = default;
-    constexpr reading(const T& v) : known{true}, value{v}, why{} {}  // NOLINT(google-explicit-constructor): reads as data
+    constexpr reading(const T& v)
+        : known{true}, value{v}, why{} {}  // NOLINT(google-explicit-constructor): reads as data
     static constexpr reading unavailable(std::string_view reason) {
         reading none;
         none.why = reason;
@@ -30,6 +31,7 @@ struct reading {
 
     constexpr explicit operator bool() const { return known; }
     constexpr const T& operator*() const { return value; }
+    constexpr const T* operator->() const { return &value; }
     constexpr T value_or(const T& otherwise) const { return known ? value : otherwise; }
 
     friend constexpr bool operator==(const reading& a, const reading& b) {
@@ -80,22 +82,22 @@ struct measured {
 
 /// Which device this is.
 struct device_identity {
-    reading<text<63>> uuid{};          ///< "GPU-..." or, of a MIG instance, "MIG-..."
+    reading<text<63>> uuid{};  ///< "GPU-..." or, of a MIG instance, "MIG-..."
     reading<text<63>> name{};
-    reading<text<31>> pci_bus_id{};    ///< domain:bus:device.function
+    reading<text<31>> pci_bus_id{};  ///< domain:bus:device.function
     reading<std::int32_t> index_cuda{};
     reading<std::int32_t> index_nvml{};  ///< differs from the CUDA index where CUDA_VISIBLE_DEVICES or its order is set
     reading<text<31>> architecture{};
     reading<text<31>> board_part_number{};
     reading<bool> mig_enabled{};
-    reading<text<31>> mig_profile{};   ///< "1g.10gb"
+    reading<text<31>> mig_profile{};  ///< "1g.10gb"
     reading<text<63>> mig_parent_uuid{};
     friend constexpr bool operator==(const device_identity&, const device_identity&) = default;
 };
 
 struct device_software {
     reading<text<31>> driver_version{};
-    reading<std::int32_t> cuda_driver_version{};   ///< 1000 * major + 10 * minor, as CUDA counts
+    reading<std::int32_t> cuda_driver_version{};  ///< 1000 * major + 10 * minor, as CUDA counts
     reading<std::int32_t> cuda_runtime_version{};
     reading<text<31>> nvml_version{};
     reading<text<31>> vbios_version{};
@@ -118,10 +120,10 @@ struct device_memory {
     reading<byte_count> l2_cache{};
     reading<std::int32_t> bus_width_bits{};
     reading<byte_rate> theoretical_bandwidth{};  ///< derived: 2 x memory clock x bus width
-    reading<byte_count> granularity_minimum{};      ///< of virtual-memory allocations
+    reading<byte_count> granularity_minimum{};   ///< of virtual-memory allocations
     reading<byte_count> granularity_recommended{};
     reading<bool> ecc_enabled{};
-    reading<bool> ecc_pending{};       ///< after the next reboot
+    reading<bool> ecc_pending{};  ///< after the next reboot
     reading<std::int32_t> remapped_rows_correctable{};
     reading<std::int32_t> remapped_rows_uncorrectable{};
     reading<bool> remapping_pending{};
@@ -129,8 +131,9 @@ struct device_memory {
     reading<bool> virtual_memory_supported{};
     reading<bool> memory_pools_supported{};
     reading<bool> managed_memory{};
-    reading<bool> pageable_memory_access{};  ///< the GPU reads host memory as its own: free memory is the system's to say
-    reading<bool> integrated{};              ///< shares the host's memory
+    reading<bool>
+        pageable_memory_access{};  ///< the GPU reads host memory as its own: free memory is the system's to say
+    reading<bool> integrated{};    ///< shares the host's memory
     friend constexpr bool operator==(const device_memory&, const device_memory&) = default;
 };
 
@@ -147,7 +150,7 @@ struct device_compute {
 
 struct device_power {
     reading<power> draw{};
-    reading<power> limit{};          ///< enforced now
+    reading<power> limit{};  ///< enforced now
     reading<power> limit_default{};
     reading<std::int32_t> temperature_celsius{};
     reading<std::int32_t> slowdown_celsius{};
@@ -222,8 +225,8 @@ struct device_measurements {
     reading<measured<byte_rate>> device_to_host_pageable{};
     reading<measured<duration>> launch_latency{};   ///< an empty kernel, launched and waited for
     reading<measured<duration>> launch_interval{};  ///< of empty kernels launched back to back
-    reading<byte_count> context{};            ///< what opening a CUDA context takes from the device
-    reading<byte_count> library_workspace{};  ///< what a cuBLAS handle and its first product take on top
+    reading<byte_count> context{};                  ///< what opening a CUDA context takes from the device
+    reading<byte_count> library_workspace{};        ///< what a cuBLAS handle and its first product take on top
     short_list<device_product, 64> products{};
     short_list<device_all_reduce, 8> all_reduces{};
     friend constexpr bool operator==(const device_measurements&, const device_measurements&) = default;
@@ -290,9 +293,10 @@ constexpr gpu to_gpu(const device& live, const gpu& sheet, const device_override
         if (live.compute.sm_count && sheet.sm_count.value_or(0) > 0) {
             const double share = static_cast<double>(*live.compute.sm_count) / static_cast<double>(*sheet.sm_count);
             for (maybe<flop_rate>* rate :
-                 {&made.rates.fp64, &made.rates.fp64_tensor, &made.rates.fp32, &made.rates.fp16_vector, &made.rates.tf32,
-                  &made.rates.fp16_accumulate16, &made.rates.fp16, &made.rates.bf16, &made.rates.fp8_accumulate16,
-                  &made.rates.fp8, &made.rates.fp6, &made.rates.fp4, &made.rates.int8, &made.rates.int4})
+                 {&made.rates.fp64, &made.rates.fp64_tensor, &made.rates.fp32, &made.rates.fp16_vector,
+                  &made.rates.tf32, &made.rates.fp16_accumulate16, &made.rates.fp16, &made.rates.bf16,
+                  &made.rates.fp8_accumulate16, &made.rates.fp8, &made.rates.fp6, &made.rates.fp4, &made.rates.int8,
+                  &made.rates.int4})
                 if (*rate) rate->value = rate->value * share;
         }
         if (live.memory.cuda_total && sheet.memory.fitted > byte_count{})
@@ -305,7 +309,8 @@ constexpr gpu to_gpu(const device& live, const gpu& sheet, const device_override
         if (live.memory.nvml_total) made.memory.reported = *live.memory.nvml_total;
     }
     if (use.bandwidth) {
-        const auto& bandwidth = live.measured.read_bandwidth ? live.measured.read_bandwidth : live.measured.copy_bandwidth;
+        const auto& bandwidth =
+            live.measured.read_bandwidth ? live.measured.read_bandwidth : live.measured.copy_bandwidth;
         if (bandwidth) {
             made.memory.bandwidth = bandwidth.value.median;
             achieved = true;

@@ -159,10 +159,10 @@ json value_json(const short_list<T, N>& list) {
     return all;
 }
 template <class Section>
-    requires requires(const Section& s) { each_field(s, [](auto&&...) {}); }
-json value_json(const Section& section) {
-    return section_json(section);
-}
+    requires requires(const Section& s) {
+        each_field(s, [](auto&&...) {});
+    }
+json value_json(const Section& section) { return section_json(section); }
 
 struct field_writer {
     json& into;
@@ -205,7 +205,9 @@ struct field_reader {
                 error_code code = error_code::malformed) {
         if (ok()) wrong = refused(code, field, found.dump(-1, ' ', true, json::error_handler_t::replace), expected);
     }
-    std::string at(std::string_view key) const { return path.empty() ? std::string{key} : path + "." + std::string{key}; }
+    std::string at(std::string_view key) const {
+        return path.empty() ? std::string{key} : path + "." + std::string{key};
+    }
 
     void read(const std::string& field, const json& found, bool& into) {
         if (!found.is_boolean()) return refuse(field, found, "true or false");
@@ -268,7 +270,8 @@ struct field_reader {
             T item{};
             read_section(field + "[" + std::to_string(i) + "]", found[i], item);
             if (!into.push(item))
-                return refuse(field, found.size(), "at most " + std::to_string(N) + " entries", error_code::out_of_range);
+                return refuse(field, found.size(), "at most " + std::to_string(N) + " entries",
+                              error_code::out_of_range);
         }
     }
     template <class Section>
@@ -277,10 +280,10 @@ struct field_reader {
         each_field(into, field_reader{found, field, wrong});
     }
     template <class Section>
-        requires requires(Section& s) { each_field(s, [](auto&&...) {}); }
-    void read(const std::string& field, const json& found, Section& into) {
-        read_section(field, found, into);
-    }
+        requires requires(Section& s) {
+            each_field(s, [](auto&&...) {});
+        }
+    void read(const std::string& field, const json& found, Section& into) { read_section(field, found, into); }
 
     template <class T>
     void operator()(const char* key, reading<T>& field) {
@@ -290,8 +293,10 @@ struct field_reader {
             field = reading<T>::unavailable("not in the file");
         } else if (here->is_null()) {
             const auto reasons = from.find("unavailable");
-            const bool said = reasons != from.end() && reasons->is_object() && reasons->contains(key) && (*reasons)[key].is_string();
-            field = reading<T>::unavailable(said ? (*reasons)[key].template get_ref<const std::string&>() : "no reason given");
+            const bool said =
+                reasons != from.end() && reasons->is_object() && reasons->contains(key) && (*reasons)[key].is_string();
+            field = reading<T>::unavailable(said ? (*reasons)[key].template get_ref<const std::string&>()
+                                                 : "no reason given");
         } else {
             field = reading<T>{T{}};
             read(at(key), *here, field.value);
@@ -328,10 +333,12 @@ inline nlohmann::ordered_json to_json(const device_file& file) {
 /// Keys it does not know are left alone, so that a newer probe's file of the same schema still reads.
 inline result<device_file> device_file_from_json(const nlohmann::ordered_json& document) {
     using detail::json;
-    if (!document.is_object()) return refused(error_code::malformed, "device file", document.type_name(), "a JSON object");
+    if (!document.is_object())
+        return refused(error_code::malformed, "device file", document.type_name(), "a JSON object");
     const auto devices = document.find("devices");
     if (devices == document.end()) return refused(error_code::missing, "devices", "", "an array of devices");
-    if (!devices->is_array()) return refused(error_code::malformed, "devices", devices->type_name(), "an array of devices");
+    if (!devices->is_array())
+        return refused(error_code::malformed, "devices", devices->type_name(), "an array of devices");
     device_file file;
     if (devices->empty()) return file;
 

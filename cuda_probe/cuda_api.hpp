@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <llmres/device.hpp>
+#include <memory>
+#include <vector>
+
+/// What the probe asks of CUDA, without a CUDA header: everything that decides anything is host code above this line,
+/// and is tested on a simulated device. cuda_device.cu is the one real implementation.
+namespace llmres::probe {
+
+/// How device memory is obtained.
+enum class allocator_kind : std::uint8_t {
+    cuda_malloc,     ///< cudaMalloc
+    stream_ordered,  ///< cudaMallocFromPoolAsync, from a pool of the probe's own that keeps what it has until trimmed
+    virtual_memory,  ///< cuMemCreate, cuMemAddressReserve, cuMemMap
+};
+
+/// Empty if all went well, else the failed call and its error.
+using problem = text<95>;
+
+struct memory_state {
+    byte_count free{};
+    byte_count total{};
+};
+
+/// One allocation that is held.
+struct block {
+    allocator_kind kind = allocator_kind::cuda_malloc;
+    std::uint64_t address = 0;
+    byte_count size{};         ///< usable: at least what was asked for
+    std::uint64_t handle = 0;  ///< the back end's own
+};
+
+struct allocation {
+    reading<block> made{};
+    bool out_of_memory = false;  ///< the device had no room; any other failure is a fault
+};
+
+/// Memory of the one device whose context is open.
+class memory_api {
+public:
+    virtual ~memory_api() = default;
+    virtual reading<memory_state> memory() = 0;  ///< cudaMemGetInfo
+    virtual allocation allocate(allocator_kind kind, byte_count size) = 0;
+    virtual problem release(const block& held) = 0;
+    /// Writes the whole block with words that only this seed gives.
+    virtual problem touch(const block& held, std::uint64_t seed) = 0;
+    /// How many 8-byte words of the block are not what touch() wrote.
+    virtual reading<std::int64_t> verify(const block& held, std::uint64_t seed) = 0;
+    /// Waits for the device and gives unused pool memory back to it.
+    virtual problem trim() = 0;
+};
+
+enum class transfer : std::uint8_t {
+    device_read,
+    device_copy,
+    host_to_device_pinned,
+    device_to_host_pinned,
+    host_to_device_pageable,
+    device_to_host_pageable,
+};
+
+using samples = reading<std::vector<double>>;  ///< seconds, one a repeat
+
+struct product_shape {
+    text<23> precision{};  ///< bf16, fp16, tf32, fp8_e4m3, int8
+    std::int64_t rows = 0;
+    std::int64_t columns = 0;
+    std::int64_t inner = 0;
+};
+
+struct checked_samples {
+    samples seconds{};
+    reading<bool> verified{};
+};
+
+/// A CUDA installation. Nothing is opened before open_context(), so that NVML can see the device without us first.
+class cuda_api : public memory_api {
+public:
+    /// Devices this process may use; unavailable, with the reason, where there is no driver or it is too old.
+    virtual reading<std::int32_t> device_count() = 0;
+    /// Identity and attributes; needs no context.
+    virtual void describe(std::int32_t index, device& into) = 0;
+    virtual void describe_peer(std::int32_t from, std::int32_t to, device_peer& into) = 0;
+
+    virtual problem open_context(std::int32_t index) = 0;
+    /// A cuBLAS handle and one product through it, so that it takes what it will take.
+    virtual problem open_libraries() = 0;
+
+    virtual samples time_transfer(transfer which, byte_count size, std::int32_t repeats) = 0;
+    /// One empty kernel and the wait for it; or, with batch > 1, the time of each of so many launched back to back.
+    virtual samples time_launch(std::int32_t batch, std::int32_t repeats) = 0;
+    virtual checked_samples time_product(const product_shape& shape, std::int32_t repeats) = 0;
+    virtual samples time_peer(std::int32_t from, std::int32_t to, byte_count size, std::int32_t repeats) = 0;
+    virtual checked_samples time_all_reduce(std::int32_t devices, byte_count message, std::int32_t repeats) = 0;
+};
+
+/// The real one, or one that has no device where the program was built without a CUDA compiler.
+std::unique_ptr<cuda_api> make_cuda();
+
+}  // namespace llmres::probe

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+#include "nvml.hpp"
+
+#include <unistd.h>
+
+#include <vector>
+
+#include "nvml_call.hpp"
+
+namespace llmres::probe {
+
+using namespace nvml_abi;
+
+text<95> nvml_reason(code code) {
+    switch (code) {
+        case 1:
+            return "NVML: not initialised";
+        case 2:
+            return "NVML: argument refused";
+        case not_supported:
+            return "NVML: not supported on this device";
+        case no_permission:
+            return "NVML: no permission";
+        case not_found:
+            return "NVML: not found";
+        case insufficient_size:
+            return "NVML: answer too large";
+        case 9:
+            return "NVML: driver not loaded";
+        case 10:
+            return "NVML: timed out";
+        case 13:
+            return "NVML: function not known to this driver";
+        case 15:
+            return "NVML: the GPU is lost (fell off the bus)";
+        case 16:
+            return "NVML: the GPU needs a reset";
+        case 18:
+            return "NVML: library and driver differ in version";
+        case 999:
+            return "NVML: unknown error";
+        default:
+            break;
+    }
+    text<95> other{"NVML: error "};
+    other.append(llmres::detail::digits(code));
+    return other;
+}
+
+nvml::nvml(const std::string& library) : library_{library}, call_{std::make_unique<functions>()} {
+    if (!library_) {
+        reason_ = "NVML: " + library_.reason();
+        return;
+    }
+    functions& c = *call_;
+    const auto get = [this](auto*& into, const char* name) { library_.resolve(into, name); };
+    get(c.init, "nvmlInit_v2");
+    get(c.shutdown, "nvmlShutdown");
+    get(c.driver_version, "nvmlSystemGetDriverVersion");
+    get(c.nvml_version, "nvmlSystemGetNVMLVersion");
+    get(c.count, "nvmlDeviceGetCount_v2");
+    get(c.by_index, "nvmlDeviceGetHandleByIndex_v2");
+    get(c.by_uuid, "nvmlDeviceGetHandleByUUID");
+    get(c.by_pci, "nvmlDeviceGetHandleByPciBusId_v2");
+    get(c.parent_of_mig, "nvmlDeviceGetDeviceHandleFromMigDeviceHandle");
+    get(c.is_mig, "nvmlDeviceIsMigDeviceHandle");
+    get(c.mig_mode, "nvmlDeviceGetMigMode");
+    get(c.uuid, "nvmlDeviceGetUUID");
+    get(c.name, "nvmlDeviceGetName");
+    get(c.part_number, "nvmlDeviceGetBoardPartNumber");
+    get(c.vbios, "nvmlDeviceGetVbiosVersion");
+    get(c.index, "nvmlDeviceGetIndex");
+    get(c.persistence, "nvmlDeviceGetPersistenceMode");
+    get(c.compute_mode, "nvmlDeviceGetComputeMode");
+    get(c.pci, "nvmlDeviceGetPciInfo_v3");
+    get(c.memory, "nvmlDeviceGetMemoryInfo_v2");
+    get(c.bar1, "nvmlDeviceGetBAR1MemoryInfo");
+    get(c.ecc, "nvmlDeviceGetEccMode");
+    get(c.remapped, "nvmlDeviceGetRemappedRows");
+    get(c.clock, "nvmlDeviceGetClockInfo");
+    get(c.max_clock, "nvmlDeviceGetMaxClockInfo");
+    get(c.power_draw, "nvmlDeviceGetPowerUsage");
+    get(c.power_limit, "nvmlDeviceGetEnforcedPowerLimit");
+    get(c.power_default, "nvmlDeviceGetPowerManagementDefaultLimit");
+    get(c.temperature, "nvmlDeviceGetTemperature");
+    get(c.threshold, "nvmlDeviceGetTemperatureThreshold");
+    get(c.throttle, "nvmlDeviceGetCurrentClocksThrottleReasons");
+    get(c.pcie_generation, "nvmlDeviceGetCurrPcieLinkGeneration");
+    get(c.pcie_generation_max, "nvmlDeviceGetMaxPcieLinkGeneration");
+    get(c.pcie_width, "nvmlDeviceGetCurrPcieLinkWidth");
+    get(c.pcie_width_max, "nvmlDeviceGetMaxPcieLinkWidth");
+    get(c.numa, "nvmlDeviceGetNumaNodeId");
+    get(c.link_state, "nvmlDeviceGetNvLinkState");
+    get(c.link_version, "nvmlDeviceGetNvLinkVersion");
+    get(c.link_remote, "nvmlDeviceGetNvLinkRemotePciInfo_v2");
+    get(c.link_remote_type, "nvmlDeviceGetNvLinkRemoteDeviceType");
+    get(c.processes, "nvmlDeviceGetComputeRunningProcesses_v3");
+    get(c.topology, "nvmlDeviceGetTopologyCommonAncestor");
+    if (c.init == nullptr) {
+        reason_ = "NVML: " + library + " has no nvmlInit_v2";
+        return;
+    }
+    const code code = c.init();
+    if (code != success) reason_ = nvml_reason(code).view();
+}
+
+nvml::~nvml() {
+    if (usable() && call_->shutdown != nullptr) call_->shutdown();
+}
+
+reading<std::int32_t> nvml::device_count() const {
+    if (!usable()) return reading<std::int32_t>::unavailable(reason_);
+    return bounded(ask(call_->count, 0U), 0, 1024);
+}
+
+reading<nvml::handle> nvml::by_index(std::int32_t index) const {
+    if (!usable()) return reading<handle>::unavailable(reason_);
+    return ask(call_->by_index, handle{}, static_cast<unsigned>(index));
+}
+
+reading<nvml::handle> nvml::find(std::string_view uuid, std::string_view pci_bus_id) const {
+    if (!usable()) return reading<handle>::unavailable(reason_);
+    const std::string by_uuid{uuid};
+    const auto found = ask(call_->by_uuid, handle{}, by_uuid.c_str());
+    if (found && *found != nullptr) return found;
+    if (pci_bus_id.empty() || uuid.starts_with("MIG-")) return found;  // the address would be the whole card's
+    const std::string by_pci{pci_bus_id};
+    const auto there = ask(call_->by_pci, handle{}, by_pci.c_str());
+    return there && *there == nullptr ? reading<handle>::unavailable("NVML: not found") : there;
+}
+
+nvml::handle nvml::whole_card(handle which) const {
+    const auto mig = ask(call_->is_mig, 0U, which);
+    if (mig.value_or(0) != 1) return which;
+    const auto parent = ask(call_->parent_of_mig, handle{}, which);
+    return parent && *parent != nullptr ? *parent : which;
+}
+
+reading<memory_v2> nvml::memory(handle which) const {
+    const auto raw = ask(call_->memory, memory_v2{}, which);
+    if (!raw) return raw;
+    if (raw->total == 0 || raw->total > most_memory) return implausible<memory_v2>(raw->total);
+    for (const unsigned long long part : {raw->used, raw->free, raw->reserved})
+        if (part > raw->total) return implausible<memory_v2>(part);
+    return raw;
+}
+
+reading<byte_count> nvml::used(handle which) const {
+    if (!usable()) return reading<byte_count>::unavailable(reason_);
+    const auto all = memory(which);
+    if (!all) return reading<byte_count>::unavailable(all.why);
+    return bytes(static_cast<std::int64_t>(all->used));
+}
+
+reading<short_list<device_process, 32>> nvml::processes(handle which, reading<std::int32_t>& count) const {
+    using list = reading<short_list<device_process, 32>>;
+    const auto none = [&count](std::string_view why) {
+        count = reading<std::int32_t>::unavailable(why);
+        return list::unavailable(why);
+    };
+    if (!usable()) return none(reason_);
+    if (call_->processes == nullptr) return none("NVML: function not known to this driver");
+    std::vector<process_info> room(64);
+    for (int attempt = 0; attempt < 3; ++attempt) {
+        auto number = static_cast<unsigned>(room.size());
+        const code code = call_->processes(which, &number, room.data());
+        if (number > 65'536) return none(implausible<bool>(number).why);
+        if (code == insufficient_size) {  // more came in between: ask again with room for them
+            room.resize(number * 2 + 8);
+            continue;
+        }
+        if (code != success) return none(nvml_reason(code));
+        if (number > room.size()) return none(implausible<bool>(number).why);
+        short_list<device_process, 32> found;
+        for (unsigned i = 0; i < number; ++i) {
+            device_process one;
+            one.pid = room[i].pid;
+            if (room[i].used == not_available)
+                one.used = reading<byte_count>::unavailable("NVML: the driver does not tell");
+            else if (room[i].used > most_memory)
+                one.used = implausible<byte_count>(room[i].used);
+            else
+                one.used = bytes(static_cast<std::int64_t>(room[i].used));
+            if (!found.push(one)) break;  // process_count still tells how many there are
+        }
+        count = static_cast<std::int32_t>(number);
+        return found;
+    }
+    return none("NVML: the list of processes kept growing");
+}
+
+reading<byte_count> nvml::used_by_others(handle which) const {
+    reading<std::int32_t> count;
+    const auto all = processes(which, count);
+    if (!all) return reading<byte_count>::unavailable(all.why);
+    byte_count others{};
+    const auto self = static_cast<std::int64_t>(getpid());
+    for (const device_process& one : *all) {
+        if (one.pid == self) continue;
+        if (!one.used) return reading<byte_count>::unavailable(one.used.why);
+        others += *one.used;
+    }
+    return others;
+}
+
+reading<text<31>> nvml::topology(handle a, handle b) const {
+    if (!usable()) return reading<text<31>>::unavailable(reason_);
+    const auto level = ask(call_->topology, -1, a, b);
+    if (!level) return reading<text<31>>::unavailable(level.why);
+    switch (*level) {
+        case 0:
+            return text<31>{"internal"};
+        case 10:
+            return text<31>{"single_switch"};
+        case 20:
+            return text<31>{"multiple_switches"};
+        case 30:
+            return text<31>{"host_bridge"};
+        case 40:
+            return text<31>{"node"};
+        case 50:
+            return text<31>{"system"};
+        default:
+            return implausible<text<31>>(static_cast<unsigned long long>(*level));
+    }
+}
+
+}  // namespace llmres::probe

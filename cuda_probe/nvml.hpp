@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <llmres/device.hpp>
+#include <memory>
+#include <string>
+
+#include "nvml_abi.hpp"
+#include "shared_library.hpp"
+
+namespace llmres::probe {
+
+/// The driver's management library, loaded at run time. Nothing here throws or fails: what NVML cannot tell, or tells
+/// implausibly, is a reading without a value that says why.
+class nvml {
+public:
+    struct functions;  ///< nvml_call.hpp
+    using handle = nvml_abi::device_handle;
+
+    explicit nvml(const std::string& library = "libnvidia-ml.so.1");
+    ~nvml();
+    nvml(const nvml&) = delete;
+    nvml& operator=(const nvml&) = delete;
+
+    bool usable() const { return reason_.empty(); }
+    /// Why it is not usable; empty if it is.
+    const std::string& reason() const { return reason_; }
+
+    reading<std::int32_t> device_count() const;
+    reading<handle> by_index(std::int32_t index) const;
+    /// By UUID ("GPU-..." or "MIG-..."), which holds whatever order CUDA numbers devices in; else by PCI address.
+    reading<handle> find(std::string_view uuid, std::string_view pci_bus_id) const;
+
+    /// Puts everything NVML knows of the device into the descriptor; what CUDA said before is not overwritten.
+    void describe(handle which, device& into) const;
+    /// Only what changes from moment to moment: memory and who holds it.
+    void describe_memory(handle which, device& into) const;
+
+    /// Bytes in use on the device by anyone, the driver's own included.
+    reading<byte_count> used(handle which) const;
+    /// Bytes that processes other than this one hold, where the driver shows them.
+    reading<byte_count> used_by_others(handle which) const;
+    /// "internal", "single_switch", ... "system": how far apart two devices sit.
+    reading<text<31>> topology(handle a, handle b) const;
+
+private:
+    reading<nvml_abi::memory_v2> memory(handle which) const;
+    reading<short_list<device_process, 32>> processes(handle which, reading<std::int32_t>& count) const;
+    void describe_identity(handle which, device& into) const;
+    void describe_links(handle which, device& into) const;
+    void describe_power(handle which, device& into) const;
+    handle whole_card(handle which) const;
+
+    shared_library library_;
+    std::unique_ptr<functions> call_;
+    std::string reason_;
+};
+
+/// "NVML: no permission" and the like.
+text<95> nvml_reason(nvml_abi::code code);
+/// Names of a throttle-reason mask, comma between; "none" for 0.
+text<95> throttle_reason_names(unsigned long long mask);
+
+}  // namespace llmres::probe

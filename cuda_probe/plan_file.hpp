@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <llmres/device.hpp>
+#include <llmres/error.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// The prediction to test: what `llmres plan --json` wrote.
+namespace llmres::probe {
+
+/// The memory terms of a plan.
+inline constexpr std::array<std::string_view, 12> plan_terms{
+    "weights",         "adapter", "gradients",     "optimizer", "activations", "kv_cache",
+    "recurrent_state", "logits",  "communication", "workspace", "runtime",     "fragmentation"};
+
+struct plan_buffer {
+    std::string name;
+    std::string term;
+    byte_count size{};       ///< of one
+    std::int64_t count = 1;  ///< so many of them, each allocated on its own
+    bool scales_with_batch = false;
+    bool scales_with_context = false;
+};
+
+struct plan_file {
+    std::string text;       ///< as read
+    std::string hash;       ///< FNV-1a of the text, so that a report says which plan it tested
+    std::string runtime;    ///< engine name; empty if not said
+    std::string allocator;  ///< empty if not said
+    std::int64_t gpus = 1;
+    byte_count usable{};
+    byte_count expected{};
+    std::vector<std::pair<std::string, byte_count>> terms;
+    std::vector<plan_buffer> buffers;   ///< in the order of allocation
+    std::optional<std::int64_t> batch;  ///< sequences in flight, or the micro-batch of training
+    std::optional<std::int64_t> context;
+    std::optional<std::int64_t> max_batch;  ///< what the planner says is the largest that fits
+    std::optional<std::int64_t> max_context;
+
+    byte_count buffer_total() const;
+    byte_count buffer_total(std::string_view term) const;
+    std::optional<byte_count> predicted(std::string_view term) const;
+};
+
+/// Refuses by name what is missing, malformed, unknown or contradictory; `gpus_asked` of another number than the plan's
+/// is inconsistent.
+result<plan_file> parse_plan(std::string_view written, std::optional<std::int64_t> gpus_asked = {});
+result<plan_file> read_plan(const std::string& path, std::optional<std::int64_t> gpus_asked = {});
+
+/// The plan for another batch or context: buffers that scale grow in proportion, rounded up; the others stay.
+enum class plan_axis : std::uint8_t { batch, context };
+result<plan_file> scaled(const plan_file& plan, plan_axis axis, std::int64_t to);
+
+}  // namespace llmres::probe

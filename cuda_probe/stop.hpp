@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <string>
+
+namespace llmres::probe {
+
+/// Why to stop before the work is done: Ctrl-C (or SIGTERM), or the time is up. Asked between steps, so that whoever
+/// holds memory lets go of it by the ordinary way out.
+class stop_signal {
+public:
+    /// `timeout_s` of 0 means none.
+    explicit stop_signal(double timeout_s = 0) : timeout_s_{timeout_s}, start_{clock::now()} {}
+
+    /// SIGINT and SIGTERM ask to stop; a second one ends the process at once.
+    static void listen() {
+        std::signal(SIGINT, note);
+        std::signal(SIGTERM, note);
+    }
+    /// Empty while there is no reason to stop.
+    std::string why() const {
+        if (noted().load() != 0) return "interrupted";
+        if (timeout_s_ > 0 && std::chrono::duration<double>(clock::now() - start_).count() > timeout_s_)
+            return "timed out after " + std::to_string(static_cast<long long>(timeout_s_)) + " s";
+        return {};
+    }
+    static std::atomic<int>& noted() {
+        static std::atomic<int> signal{0};
+        return signal;
+    }
+
+private:
+    using clock = std::chrono::steady_clock;
+    static_assert(std::atomic<int>::is_always_lock_free);
+    static void note(int signal) {
+        noted().store(signal);
+        std::signal(signal, SIG_DFL);
+    }
+    double timeout_s_;
+    clock::time_point start_;
+};
+
+}  // namespace llmres::probe

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+#include "verdict.hpp"
+
+namespace llmres::probe {
+
+namespace {
+
+std::string at_buffer(const alloc_run& run) {
+    return "at buffer " + std::to_string(run.failed_at) + " (" + run.failed_name + ", " +
+           std::to_string(run.failed_size.base()) + " bytes)";
+}
+
+reading<double> error_of(byte_count predicted, const reading<byte_count>& measured) {
+    if (!measured) return reading<double>::unavailable(measured.why);
+    if (measured->base() == 0) {
+        return predicted.base() == 0 ? reading<double>{0.0} : reading<double>::unavailable("measured zero");
+    }
+    return 100.0 * (ratio(predicted, *measured) - 1.0);
+}
+
+}  // namespace
+
+judgement judge(const alloc_run& run) {
+    const std::string moved = "memory of other processes moved by more than the tolerance";
+    switch (run.outcome) {
+        case run_outcome::held:
+            return run.others_moved ? judgement{verdict::inconclusive, "all buffers were held, but " + moved}
+                                    : judgement{verdict::fits, "all buffers were held at once and kept their content"};
+        case run_outcome::no_room:
+            return run.others_moved ? judgement{verdict::inconclusive, "no room " + at_buffer(run) + ", but " + moved}
+                                    : judgement{verdict::does_not_fit, "no room " + at_buffer(run) + ": " + run.reason};
+        case run_outcome::guarded:
+            return run.others_moved
+                       ? judgement{verdict::inconclusive, run.reason + " " + at_buffer(run) + ", and " + moved}
+                       : judgement{verdict::skipped, run.reason + " " + at_buffer(run)};
+        case run_outcome::stopped:
+            return {verdict::skipped, run.reason};
+        case run_outcome::overcommitted:
+            return {verdict::inconclusive, run.reason};
+        case run_outcome::wrong_content:
+        case run_outcome::failed:
+            return {verdict::failed, run.reason + (run.failed_at >= 0 ? " " + at_buffer(run) : "")};
+    }
+    return {};
+}
+
+judgement judge(std::span<const alloc_run> runs) {
+    if (runs.empty()) return {verdict::skipped, "nothing was run"};
+    judgement all = judge(runs.front());
+    for (const alloc_run& run : runs) {
+        const judgement one = judge(run);
+        if (one.says == verdict::failed || run.outcome == run_outcome::stopped) return one;
+        if (one.says == all.says) continue;
+        if (one.says == verdict::inconclusive || all.says == verdict::inconclusive)
+            all = one.says == verdict::inconclusive ? one : all;
+        else
+            all = {verdict::inconclusive, "the runs disagree: " + all.reason + "; " + one.reason};
+    }
+    return all;
+}
+
+std::vector<term_comparison> compare(const plan_file& plan, const alloc_run& run, const baselines& around) {
+    const bool complete = run.outcome == run_outcome::held;
+    std::vector<term_comparison> all;
+    for (const std::string_view term : plan_terms) {
+        const byte_count buffers = plan.buffer_total(term);
+        const auto predicted = plan.predicted(term);
+        if (!predicted && buffers == byte_count{}) continue;
+        term_comparison line{std::string{term}, predicted.value_or(byte_count{})};
+        if (buffers > byte_count{}) {
+            line.requested = buffers;
+            byte_count granted{};
+            for (const buffer_result& b : run.buffers)
+                if (b.term == term) granted += b.granted;
+            // A shared segment is charged to the buffer that caused it, so that terms still add up to the total.
+            line.measured =
+                complete ? reading<byte_count>{granted} : reading<byte_count>::unavailable("not all buffers were held");
+        } else {
+            line.requested = reading<byte_count>::unavailable("the plan has no buffer of this term");
+            if (term == "runtime")
+                line.measured = around.context;
+            else if (term == "workspace")
+                line.measured = around.libraries;
+            else if (term == "fragmentation")
+                // Rounding is within the buffers' granted bytes; it is told apart here and counted there.
+                line.measured = complete && run.granted >= run.requested
+                                    ? reading<byte_count>{run.granted - run.requested}
+                                    : reading<byte_count>::unavailable("not all buffers were held");
+            else
+                line.measured = reading<byte_count>::unavailable("not measured: no buffer of this term");
+        }
+        line.error_percent = error_of(line.predicted, line.measured);
+        all.push_back(std::move(line));
+    }
+    return all;
+}
+
+term_comparison compare_total(const plan_file& plan, const alloc_run& run, const baselines& around) {
+    term_comparison total{"total", plan.expected};
+    total.requested = plan.buffer_total();
+    if (run.outcome != run_outcome::held)
+        total.measured = reading<byte_count>::unavailable("not all buffers were held");
+    else if (!around.context)
+        total.measured = reading<byte_count>::unavailable(around.context.why);
+    else
+        // Libraries count only where the plan leaves the workspace to them.
+        total.measured = run.granted + *around.context +
+                         (plan.buffer_total("workspace") > byte_count{} ? byte_count{} : around.libraries.value_or({}));
+    total.error_percent = error_of(total.predicted, total.measured);
+    return total;
+}
+
+}  // namespace llmres::probe

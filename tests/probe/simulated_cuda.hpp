@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "cuda_api.hpp"
+
+/// A device that exists only in tests: so many bytes, a granularity, other tenants that come and go, and faults on
+/// demand. Its times are made up; nothing it says is a measurement.
+namespace llmres::probe {
+
+struct simulation {
+    byte_count total = gib(24);
+    byte_count granule = mib(2);
+    byte_count reserved = mib(500);  ///< the driver's own: NVML's used counts it
+    byte_count context = mib(300);
+    byte_count libraries = mib(40);
+    std::int32_t devices = 1;
+
+    /// Bytes of other tenants after so many allocations since the start.
+    std::function<byte_count(std::int64_t)> tenants = [](std::int64_t) { return byte_count{}; };
+    std::int64_t fail_at = -1;     ///< this allocation (from 0) fails for another reason than room
+    std::int64_t corrupt_at = -1;  ///< this allocation does not keep what is written
+    std::int64_t leak_at = -1;     ///< this allocation is not given back
+    bool overcommits = false;      ///< hands out memory without having it
+    bool libraries_missing = false;
+    std::string count_problem;  ///< device_count() has no value, for this reason
+    std::string context_problem;
+    std::function<void(std::int64_t)> on_allocate = [](std::int64_t) {};
+};
+
+class simulated_cuda : public cuda_api {
+public:
+    explicit simulated_cuda(simulation s = {}) : s_{std::move(s)} {}
+
+    byte_count held() const { return held_; }
+    std::int64_t blocks_held() const { return static_cast<std::int64_t>(contents_.size()); }
+    std::int64_t allocations() const { return allocations_; }
+    byte_count peak() const { return peak_; }
+    byte_count others() const { return s_.tenants(allocations_); }
+    byte_count used() const { return s_.reserved + own() + others(); }
+
+    reading<memory_state> memory() override {
+        const byte_count taken = own() + others();
+        return memory_state{s_.total > taken ? s_.total - taken : byte_count{}, s_.total};
+    }
+
+    allocation allocate(allocator_kind kind, byte_count size) override {
+        s_.on_allocate(allocations_);
+        const std::int64_t number = allocations_++;
+        if (number == s_.fail_at) return {reading<block>::unavailable("simulated fault"), false};
+        const byte_count granted = s_.overcommits ? byte_count{} : aligned_up(size, s_.granule);
+        if (granted > memory()->free) return {reading<block>::unavailable("out of memory"), true};
+        held_ += granted;
+        if (held_ > peak_) peak_ = held_;
+        const block made{kind, static_cast<std::uint64_t>(number) + 1, size,
+                         static_cast<std::uint64_t>(granted.base())};
+        contents_[made.address] = 0;
+        return {made, false};
+    }
+    problem release(const block& held) override {
+        if (contents_.erase(held.address) != 1) return "released what is not held";
+        if (static_cast<std::int64_t>(held.address) - 1 != s_.leak_at)
+            held_ -= bytes(static_cast<std::int64_t>(held.handle));
+        return {};
+    }
+    problem touch(const block& held, std::uint64_t seed) override {
+        contents_[held.address] = static_cast<std::int64_t>(held.address) - 1 == s_.corrupt_at ? seed + 1 : seed;
+        return {};
+    }
+    reading<std::int64_t> verify(const block& held, std::uint64_t seed) override {
+        return std::int64_t{contents_[held.address] == seed ? 0 : 7};
+    }
+    problem trim() override { return {}; }
+
+    reading<std::int32_t> device_count() override {
+        if (!s_.count_problem.empty()) return reading<std::int32_t>::unavailable(s_.count_problem);
+        return s_.devices;
+    }
+    void describe(std::int32_t index, device& into) override {
+        text<63> uuid{"GPU-51515151-0000-4000-8000-00000000000"};
+        uuid.append(std::to_string(index));
+        into.identity.uuid = uuid;
+        into.identity.name = text<63>{"Simulated device"};
+        into.identity.index_cuda = index;
+        into.identity.pci_bus_id = text<31>{"00000000:01:00.0"};
+        into.memory.cuda_total = s_.total;
+        into.compute.capability_major = 9;
+        into.compute.capability_minor = 0;
+        into.compute.sm_count = 100;
+    }
+    void describe_peer(std::int32_t, std::int32_t, device_peer& into) override { into.access = true; }
+    problem open_context(std::int32_t index) override {
+        if (!s_.context_problem.empty()) return problem{s_.context_problem};
+        if (index >= s_.devices) return "no such device";
+        context_open_ = true;
+        return {};
+    }
+    problem open_libraries() override {
+        if (s_.libraries_missing) return "libcublas.so.13 could not be loaded";
+        libraries_open_ = true;
+        return {};
+    }
+    samples time_transfer(transfer, byte_count, std::int32_t repeats) override { return made_up(repeats); }
+    samples time_launch(std::int32_t, std::int32_t repeats) override { return made_up(repeats); }
+    checked_samples time_product(const product_shape&, std::int32_t repeats) override {
+        return {made_up(repeats), true};
+    }
+    samples time_peer(std::int32_t, std::int32_t, byte_count, std::int32_t repeats) override {
+        return made_up(repeats);
+    }
+    checked_samples time_all_reduce(std::int32_t, byte_count, std::int32_t repeats) override {
+        return {made_up(repeats), true};
+    }
+
+private:
+    byte_count own() const {
+        return held_ + (context_open_ ? s_.context : byte_count{}) + (libraries_open_ ? s_.libraries : byte_count{});
+    }
+    static samples made_up(std::int32_t repeats) {
+        std::vector<double> all;
+        for (std::int32_t i = 0; i < repeats; ++i) all.push_back(0.001 + 0.00001 * i);
+        return all;
+    }
+
+    simulation s_;
+    std::map<std::uint64_t, std::uint64_t> contents_;
+    std::int64_t allocations_ = 0;
+    byte_count held_{};
+    byte_count peak_{};
+    bool context_open_ = false;
+    bool libraries_open_ = false;
+};
+
+}  // namespace llmres::probe

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+
+#include "caching.hpp"
+#include "simulated_cuda.hpp"
+#include "verdict.hpp"
+
+using namespace llmres;
+using namespace llmres::probe;
+
+namespace {
+
+plan_file plan_of(byte_count weights_a_layer, byte_count cache_a_layer, std::int64_t layers) {
+    plan_file plan;
+    plan.buffers.push_back({"layer.weights", "weights", weights_a_layer, layers});
+    plan.buffers.push_back({"layer.kv", "kv_cache", cache_a_layer, layers, true, true});
+    plan.terms = {{"kv_cache", cache_a_layer * layers},
+                  {"runtime", mib(300)},
+                  {"weights", weights_a_layer * layers},
+                  {"workspace", mib(40)}};
+    plan.expected = (weights_a_layer + cache_a_layer) * layers + mib(340);
+    return plan;
+}
+
+struct bench {
+    simulated_cuda cuda;
+    stop_signal stop;
+    explicit bench(simulation s = {}, double timeout_s = 0) : cuda{std::move(s)}, stop{timeout_s} {}
+    alloc_environment around() {
+        return {cuda, [this] { return reading<byte_count>{cuda.others()}; }, stop};
+    }
+    alloc_run run(const plan_file& plan, const alloc_options& options = {}) {
+        return run_allocation(around(), plan, options);
+    }
+};
+
+}  // namespace
+
+TEST_CASE("a plan that fits is held at once, verified, and let go of") {
+    bench b;
+    const alloc_run run = b.run(plan_of(mib(400), mib(100), 32));
+    CHECK(run.outcome == run_outcome::held);
+    CHECK(judge(run).says == verdict::fits);
+    CHECK(run.buffers.size() == 64);
+    CHECK(run.buffers.front().name == "layer.weights[0]");
+    CHECK(run.requested == mib(500) * 32);
+    CHECK(run.granted == run.requested);
+    CHECK(run.buffers.back().cumulative == run.granted);
+    CHECK(b.cuda.peak() == run.granted);
+    CHECK(b.cuda.held() == byte_count{});
+    CHECK(b.cuda.blocks_held() == 0);
+}
+
+TEST_CASE("granted counts the device's rounding") {
+    bench b;
+    const alloc_run run = b.run(plan_of(mib(3), mib(1), 4));
+    CHECK(run.requested == mib(16));
+    CHECK(run.granted == mib(4 * 4 + 2 * 4));
+}
+
+TEST_CASE("a plan that does not fit says at which buffer, and nothing stays held") {
+    bench b;
+    const alloc_run run = b.run(plan_of(gib(1), gib(1), 16));
+    CHECK(run.outcome == run_outcome::no_room);
+    CHECK(run.failed_at == 24);
+    CHECK(run.failed_name == "layer.kv[8]");
+    CHECK(run.failed_size == gib(1));
+    CHECK(judge(run).says == verdict::does_not_fit);
+    CHECK(exit_of(judge(run).says) == exit_does_not_fit);
+    CHECK(b.cuda.held() == byte_count{});
+}
+
+TEST_CASE("another tenant that moves makes it inconclusive, whatever was found") {
+    simulation s;
+    s.tenants = [](std::int64_t n) { return n > 10 ? gib(4) : byte_count{}; };
+    bench fits{s};
+    CHECK(judge(fits.run(plan_of(mib(100), mib(100), 10))).says == verdict::inconclusive);
+    bench does_not{s};
+    const alloc_run run = does_not.run(plan_of(gib(1), gib(1), 12));
+    CHECK(run.outcome == run_outcome::no_room);
+    CHECK(judge(run).says == verdict::inconclusive);
+    CHECK(exit_of(judge(run).says) == exit_inconclusive);
+
+    // A tenant that NVML does not show is still seen: what was released does not come back.
+    bench hidden{s};
+    const alloc_environment blind{hidden.cuda, [] { return reading<byte_count>::unavailable("NVML: no permission"); },
+                                  hidden.stop};
+    CHECK(judge(run_allocation(blind, plan_of(mib(100), mib(100), 10), {})).says == verdict::inconclusive);
+}
+
+TEST_CASE("a tenant that sits still does not disturb") {
+    simulation s;
+    s.tenants = [](std::int64_t) { return gib(10); };
+    bench b{s};
+    CHECK(judge(b.run(plan_of(gib(1), gib(1), 5))).says == verdict::fits);
+    CHECK(judge(b.run(plan_of(gib(1), gib(1), 8))).says == verdict::does_not_fit);
+}
+
+TEST_CASE("the guard band is never put to the test") {
+    bench b;
+    const plan_file nearly = plan_of(gib(1), mib(480), 16);  // 23.5 GiB of 24
+    CHECK(judge(b.run(nearly, {.guard = gib(1)})).says == verdict::skipped);
+    CHECK(b.cuda.peak() <= gib(23));
+    CHECK(judge(b.run(nearly)).says == verdict::fits);
+    static_assert(default_guard(gib(80)) > mib(800));
+    static_assert(default_guard(gib(8)) == mib(256));
+}
+
+TEST_CASE("memory that does not keep what was written is a fault, not a verdict") {
+    simulation s;
+    s.corrupt_at = 5;
+    bench b{s};
+    const alloc_run run = b.run(plan_of(mib(100), mib(100), 10));
+    CHECK(run.outcome == run_outcome::wrong_content);
+    CHECK(exit_of(judge(run).says) == exit_internal);
+    CHECK(b.cuda.held() == byte_count{});
+}
+
+TEST_CASE("a call that fails at buffer k for another reason than room is a fault that names the buffer") {
+    simulation s;
+    s.fail_at = 7;
+    bench b{s};
+    const alloc_run run = b.run(plan_of(mib(100), mib(100), 10));
+    CHECK(run.failed_at == 7);
+    CHECK(judge(run).says == verdict::failed);
+    CHECK(judge(run).reason.find("buffer 7") != std::string::npos);
+    CHECK(b.cuda.held() == byte_count{});
+}
+
+TEST_CASE("memory that is handed out twice is not believed") {
+    simulation s;
+    s.overcommits = true;
+    bench b{s};
+    CHECK(judge(b.run(plan_of(gib(10), gib(10), 10))).says == verdict::inconclusive);
+}
+
+TEST_CASE("memory that does not come back is noticed") {
+    simulation s;
+    s.leak_at = 3;
+    bench b{s};
+    CHECK(judge(b.run(plan_of(mib(100), mib(100), 10))).says == verdict::inconclusive);
+}
+
+TEST_CASE("Ctrl-C in the middle frees everything and skips") {
+    simulation s;
+    s.on_allocate = [](std::int64_t n) {
+        if (n == 12) stop_signal::noted() = 2;
+    };
+    bench b{s};
+    const alloc_run run = b.run(plan_of(mib(100), mib(100), 10));
+    stop_signal::noted() = 0;
+    CHECK(run.outcome == run_outcome::stopped);
+    CHECK(run.reason == "interrupted");
+    CHECK(exit_of(judge(run).says) == exit_skipped);
+    CHECK(run.buffers.size() == 13);
+    CHECK(b.cuda.held() == byte_count{});
+}
+
+TEST_CASE("the time can be up") {
+    bench b{{}, 1e-9};
+    const alloc_run run = b.run(plan_of(mib(100), mib(100), 10));
+    CHECK(run.outcome == run_outcome::stopped);
+    CHECK(run.reason.find("timed out") == 0);
+}
+
+TEST_CASE("another order holds the same bytes") {
+    bench b;
+    const plan_file plan = plan_of(mib(400), mib(100), 32);
+    const alloc_run in_order = b.run(plan);
+    const alloc_run shuffled = b.run(plan, {.shuffled = true, .seed = 2});
+    CHECK(shuffled.granted == in_order.granted);
+    CHECK(shuffled.buffers.front().name != in_order.buffers.front().name);
+}
+
+TEST_CASE("runs that disagree are inconclusive, a fault in one decides") {
+    alloc_run yes;
+    yes.outcome = run_outcome::held;
+    alloc_run no;
+    no.outcome = run_outcome::no_room;
+    alloc_run fault;
+    fault.outcome = run_outcome::failed;
+    CHECK(judge(std::vector{yes, yes}).says == verdict::fits);
+    CHECK(judge(std::vector{yes, no}).says == verdict::inconclusive);
+    CHECK(judge(std::vector{no, no}).says == verdict::does_not_fit);
+    CHECK(judge(std::vector{yes, fault}).says == verdict::failed);
+    CHECK(judge(std::vector<alloc_run>{}).says == verdict::skipped);
+}
+
+TEST_CASE("prediction and measurement are compared term by term") {
+    bench b;
+    const plan_file plan = plan_of(mib(401), mib(100), 32);
+    const alloc_run run = b.run(plan);
+    const baselines around{mib(306), reading<byte_count>::unavailable("NVML: no permission")};
+    const auto lines = compare(plan, run, around);
+    REQUIRE(lines.size() == 4);
+    CHECK(lines[0].term == "weights");
+    CHECK(*lines[0].measured == mib(402) * 32);
+    CHECK(*lines[0].error_percent == doctest::Approx(-0.2488).epsilon(0.001));
+    CHECK(lines[1].term == "kv_cache");
+    CHECK(*lines[1].error_percent == 0.0);
+    CHECK(lines[2].term == "workspace");
+    CHECK_FALSE(lines[2].measured.known);
+    CHECK(lines[2].error_percent.why == "NVML: no permission");
+    CHECK(lines[3].term == "runtime");
+    CHECK(*lines[3].measured == mib(306));
+    CHECK(*compare_total(plan, run, around).measured == mib(502) * 32 + mib(306));
+
+    alloc_run partial = run;
+    partial.outcome = run_outcome::no_room;
+    CHECK_FALSE(compare(plan, partial, around)[0].measured.known);
+    CHECK_FALSE(compare_total(plan, partial, around).measured.known);
+}
+
+TEST_CASE("the caching allocator shares segments as PyTorch does") {
+    caching_layout caching;
+    CHECK(caching.segment_for(bytes(1)) == mib(2));  // small ones share 2 MiB
+    CHECK(caching.segment_for(kib(512)) == byte_count{});
+    CHECK(caching.segment_for(mib(1)) == byte_count{});
+    CHECK(caching.segment_for(mib(1)) == mib(2));
+    CHECK(caching.segment_for(mib(4)) == mib(20));  // middle ones share 20 MiB
+    CHECK(caching.segment_for(mib(9)) == byte_count{});
+    CHECK(caching.segment_for(mib(7)) == byte_count{});  // 7 of the 7 left
+    CHECK(caching.segment_for(mib(2)) == mib(20));
+    CHECK(caching.segment_for(mib(11)) == byte_count{});  // 18 were left
+    CHECK(caching.segment_for(mib(11)) == mib(12));       // large ones round to 2 MiB; 1 MiB of it is not kept
+    CHECK(caching.segment_for(mib(100)) == mib(100));
+
+    bench b;
+    plan_file plan;
+    plan.buffers.push_back({"norms", "weights", kib(16), 100});
+    CHECK(b.run(plan, {.caching = true}).granted == mib(2));
+    CHECK(b.run(plan).granted == mib(200));
+}

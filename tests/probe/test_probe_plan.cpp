@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+
+#include "plan_file.hpp"
+
+using namespace llmres;
+using namespace llmres::probe;
+
+namespace {
+
+const std::string memory = R"("memory":{"usable":1000,"expected":300,"terms":{"weights":200,"kv_cache":100}})";
+const std::string buffers =
+    R"("buffers":[{"name":"w","term":"weights","bytes":100,"count":2},{"name":"kv","term":"kv_cache","bytes":100}])";
+
+std::string object(std::initializer_list<std::string> parts) {
+    std::string all = "{";
+    for (const auto& part : parts) all += (all.size() > 1 ? "," : "") + part;
+    return all + "}";
+}
+error refusal_of(const std::string& written, std::optional<std::int64_t> gpus = {}) {
+    const auto plan = parse_plan(written, gpus);
+    REQUIRE_FALSE(plan.has_value());
+    return plan.error();
+}
+error buffer_refusal_of(const std::string& buffer) {
+    return refusal_of(object({memory, R"("buffers":[)" + buffer + "]"}));
+}
+
+}  // namespace
+
+TEST_CASE("a plan is read in the order of allocation") {
+    const auto plan = parse_plan(object({memory, buffers, R"("runtime":"vllm","allocator":{"name":"pytorch_caching"})",
+                                         R"("job":{"batch":4,"context":128},"limits":{"max_batch":9})"}));
+    REQUIRE(plan.has_value());
+    CHECK(plan->usable == bytes(1000));
+    CHECK(plan->buffers.size() == 2);
+    CHECK(plan->buffer_total() == bytes(300));
+    CHECK(plan->buffer_total("weights") == bytes(200));
+    CHECK(plan->predicted("kv_cache") == bytes(100));
+    CHECK_FALSE(plan->predicted("gradients").has_value());
+    CHECK(plan->runtime == "vllm");
+    CHECK(plan->allocator == "pytorch_caching");
+    CHECK(plan->batch == 4);
+    CHECK(plan->max_batch == 9);
+    CHECK(plan->hash.size() == 16);
+    CHECK(plan->hash != parse_plan(object({memory, buffers}))->hash);
+}
+
+TEST_CASE("what is not a plan is refused by name") {
+    CHECK(refusal_of("").code == error_code::malformed);
+    CHECK(refusal_of("hello").field == "plan");
+    CHECK(refusal_of("[1]").field == "plan");
+    CHECK(refusal_of(R"({"devices":[]})").field == "memory");
+    CHECK(refusal_of(object({memory})).field == "buffers");
+    CHECK(refusal_of(object({R"("memory":3)", buffers})).field == "memory");
+    CHECK(refusal_of(object({R"("memory":{})", buffers})).field == "memory.usable");
+    CHECK(refusal_of(object({R"("memory":{"usable":1})", buffers})).field == "memory.expected");
+    CHECK(refusal_of(object({R"("memory":{"usable":1,"expected":2})", buffers})).field == "memory.terms");
+    CHECK(refusal_of(object({R"("memory":{"usable":-1,"expected":2,"terms":{}})", buffers})).code ==
+          error_code::out_of_range);
+    CHECK(refusal_of(object({R"("memory":{"usable":1,"expected":2,"terms":{"love":2}})", buffers})).code ==
+          error_code::unknown);
+    CHECK(refusal_of(object({R"("memory":{"usable":1,"expected":500,"terms":{"weights":200}})", buffers})).code ==
+          error_code::inconsistent);
+    CHECK(refusal_of(object({memory, R"("buffers":{})"})).field == "buffers");
+    CHECK(refusal_of(object({memory, R"("buffers":[])"})).code == error_code::missing);
+    CHECK(refusal_of(object({memory, buffers, R"("runtime":7)"})).field == "runtime");
+    CHECK(refusal_of(object({memory, buffers, R"("allocator":{})"})).field == "allocator.name");
+    CHECK(read_plan("/no/such/plan.json").error().code == error_code::io);
+}
+
+TEST_CASE("a bad buffer is refused with its place") {
+    CHECK(buffer_refusal_of("1").field == "buffers[0]");
+    CHECK(buffer_refusal_of(R"({"term":"weights","bytes":1})").field == "buffers[0].name");
+    CHECK(buffer_refusal_of(R"({"name":"w","bytes":1})").field == "buffers[0].term");
+    CHECK(buffer_refusal_of(R"({"name":"w","term":"wheels","bytes":1})").value == "wheels");
+    CHECK(buffer_refusal_of(R"({"name":"w","term":"weights"})").field == "buffers[0].bytes");
+    CHECK(buffer_refusal_of(R"({"name":"w","term":"weights","bytes":0})").code == error_code::out_of_range);
+    CHECK(buffer_refusal_of(R"({"name":"w","term":"weights","bytes":1.5})").code == error_code::malformed);
+    CHECK(buffer_refusal_of(R"({"name":"w","term":"weights","bytes":18446744073709551615})").code ==
+          error_code::malformed);
+    CHECK(buffer_refusal_of(R"({"name":"w","term":"weights","bytes":1,"count":0})").field == "buffers[0].count");
+    CHECK(buffer_refusal_of(R"({"name":"w","term":"weights","bytes":1,"count":1000001})").field == "buffers[0].count");
+    CHECK(buffer_refusal_of(R"({"name":"w","term":"weights","bytes":9223372036854775807,"count":2})").code ==
+          error_code::overflow);
+    CHECK(buffer_refusal_of(R"({"name":"w","term":"weights","bytes":1,"scales_with":["weather"]})").code ==
+          error_code::unknown);
+}
+
+TEST_CASE("a plan for another number of GPUs than asked is refused") {
+    const std::string layout = R"("layout":{"tensor":4,"pipeline":2,"data":1})";
+    CHECK(parse_plan(object({memory, buffers, layout}), 8).has_value());
+    CHECK(parse_plan(object({memory, buffers, layout}))->gpus == 8);
+    const error wrong = refusal_of(object({memory, buffers, layout}), 1);
+    CHECK(wrong.field == "gpus");
+    CHECK(wrong.code == error_code::inconsistent);
+    CHECK(refusal_of(object({memory, buffers, R"("gpus":2)"}), 4).value == "2");
+    CHECK(refusal_of(object({memory, buffers, R"("layout":{"tensor":0})"})).field == "layout.tensor");
+}
+
+TEST_CASE("caches grow with batch and context, weights do not; in training activations grow") {
+    auto plan = *parse_plan(object({memory, buffers, R"("batch":2,"context":64)"}));
+    const auto more = scaled(plan, plan_axis::batch, 3);
+    REQUIRE(more.has_value());
+    CHECK(more->buffers[0].size == bytes(100));
+    CHECK(more->buffers[1].size == bytes(150));
+    CHECK(more->predicted("kv_cache") == bytes(150));
+    CHECK(more->expected == bytes(350));
+    CHECK(scaled(plan, plan_axis::context, 65)->buffers[1].size == bytes(102));  // 101.56, up
+    CHECK(scaled(plan, plan_axis::batch, INT64_MAX).error().code == error_code::overflow);
+    plan.batch.reset();
+    CHECK(scaled(plan, plan_axis::batch, 3).error().field == "job.batch");
+
+    const auto training = parse_plan(
+        R"({"memory":{"usable":9,"expected":3,"terms":{"weights":1,"gradients":1,"activations":1}},"micro_batch":1,"buffers":[
+            {"name":"w","term":"weights","bytes":1},{"name":"a","term":"activations","bytes":1}]})");
+    REQUIRE(training.has_value());
+    CHECK(training->buffers[1].scales_with_batch);
+    CHECK_FALSE(training->buffers[1].scales_with_context);
+}
+
+TEST_CASE("the plans kept for tests read") {
+    for (const char* name : {"serving-small.json", "training-small.json", "too-large.json"}) {
+        CAPTURE(name);
+        CHECK(read_plan(std::string{LLMRES_SOURCE_DIR "/tests/data/plans/"} + name, 1).has_value());
+    }
+}
