@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <llmres/error.hpp>
 #include <llmres/maybe.hpp>
@@ -8,11 +10,14 @@
 #include <llmres/optimizer.hpp>
 #include <llmres/precision.hpp>
 #include <llmres/runtime.hpp>
+#include <string_view>
 
 /// What the caller wants to run.
 namespace llmres {
 
 enum class task : std::uint8_t { serving, pretraining, finetuning };
+inline constexpr std::array<std::string_view, 3> task_names{"serving", "pretraining", "finetuning"};
+constexpr std::string_view name_of(task t) { return task_names[static_cast<std::size_t>(t)]; }
 
 /// How attention is computed, and so what it keeps.
 enum class attention_kernel : std::uint8_t {
@@ -20,6 +25,8 @@ enum class attention_kernel : std::uint8_t {
     sdpa,   ///< torch's scaled_dot_product_attention: as flash, keys and values copied to every query head first
     flash,  ///< tile by tile: only the softmax statistics are kept
 };
+inline constexpr std::array<std::string_view, 3> attention_kernel_names{"eager", "sdpa", "flash"};
+constexpr std::string_view name_of(attention_kernel k) { return attention_kernel_names[static_cast<std::size_t>(k)]; }
 
 /// What a training step computes again in the backward pass instead of keeping it.
 enum class recompute : std::uint8_t {
@@ -27,6 +34,8 @@ enum class recompute : std::uint8_t {
     selective,  ///< the core of attention
     full,       ///< every layer, from its input
 };
+inline constexpr std::array<std::string_view, 3> recompute_names{"none", "selective", "full"};
+constexpr std::string_view name_of(recompute r) { return recompute_names[static_cast<std::size_t>(r)]; }
 
 /// A job reads like its JSON; a field left out takes the default named here.
 struct job {
