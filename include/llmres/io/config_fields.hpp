@@ -19,7 +19,7 @@ struct json_document {
 };
 
 /// Parses a JSON document that must be an object. Refused by name: what is no JSON, nesting deeper than 64, the same
-/// key twice in one object. Never throws.
+/// key twice in one object. NaN and Infinity, which Python writes and JSON has not, are read as null. Never throws.
 inline result<json_document> parse_json_object(std::string_view document);
 
 /// One of several names under which files spell a field.
@@ -225,6 +225,8 @@ inline result<json_document> parse_json_object(std::string_view document) {
     // Nesting is measured first: a parser's stack is no place for a stranger's depth.
     int depth = 0;
     bool quoted = false;
+    std::string repaired;
+    std::size_t copied = 0;
     for (std::size_t i = 0; i < document.size(); ++i) {
         const char c = document[i];
         if (quoted) {
@@ -238,8 +240,17 @@ inline result<json_document> parse_json_object(std::string_view document) {
             if (++depth > deepest) return refused(error_code::malformed, "JSON", "nested too deep", "at most 64 levels");
         } else if (c == '}' || c == ']') {
             --depth;
+        } else if (c == 'N' || c == 'I' || c == '-') {
+            for (const std::string_view word : {"NaN", "Infinity", "-Infinity"}) {
+                if (document.substr(i, word.size()) != word) continue;
+                repaired.append(document.substr(copied, i - copied)).append("null");
+                i += word.size() - 1;
+                copied = i + 1;
+                break;
+            }
         }
     }
+    if (copied > 0) document = repaired.append(document.substr(copied));
     std::vector<std::set<std::string>> open;
     error twice;
     const auto watch = [&](int, json::parse_event_t event, json& parsed) {

@@ -67,6 +67,7 @@ inline attention read_heads(config_fields& c, std::int64_t hidden, const class_d
             c.fail(error_code::inconsistent, heads_field, expected);
         }
         a.head_dim = hidden / a.heads;
+        if (a.head_dim > most_heads) c.fail(error_code::inconsistent, heads_field, "heads of at most 65536 features");
     }
     return a;
 }

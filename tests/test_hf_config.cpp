@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+
+#include <llmres/io/hf_config.hpp>
+#include <llmres/parameters.hpp>
+#include <string>
+
+using namespace llmres;
+
+namespace {
+
+const std::string fixtures = LLMRES_SOURCE_DIR "/tests/data/configs/";
+
+/// A sound llama config with one field replaced, or added (`"name": value`).
+std::string with(const std::string& name, const std::string& value) {
+    std::string fields;
+    const char* sound[][2] = {{"model_type", "\"llama\""},   {"vocab_size", "1000"},      {"hidden_size", "64"},
+                              {"num_hidden_layers", "3"},    {"num_attention_heads", "4"}, {"num_key_value_heads", "2"},
+                              {"intermediate_size", "160"}};
+    bool replaced = false;
+    for (const auto& [key, given] : sound) {
+        const bool this_one = name == key;
+        replaced = replaced || this_one;
+        fields += (fields.empty() ? "{\"" : ", \"") + std::string{key} + "\": " + (this_one ? value : given);
+    }
+    if (!replaced && !name.empty()) fields += ", \"" + name + "\": " + value;
+    return fields + "}";
+}
+
+/// The error of a config; its code is `none` where there is no error.
+error error_of(const std::string& text) { return read_hf_config(text).error(); }
+
+parameter_count count_of(const std::string& text) {
+    const auto read = read_hf_config(text);
+    CHECK_MESSAGE(read, read.error().field.view(), " ", read.error().value.view(), " ", read.error().expected.view());
+    return count_parameters(*read);
+}
+
+bool mentions(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+}  // namespace
+
+TEST_CASE("a config is read from its file or its folder, and named after it") {
+    const auto folder = load_hf_config(fixtures + "tiny-llama");
+    REQUIRE(folder);
+    CHECK(folder->name == "tiny-llama");
+    CHECK(folder->architecture == "llama");
+    CHECK(folder->weights == fp16);
+    CHECK(folder->max_context == tokens(2048));
+    CHECK(count_parameters(*folder) == parameters(2 * 1000 * 64 + 3 * (2 * 64 * 64 + 2 * 32 * 64 + 3 * 160 * 64 + 128) + 64));
+    CHECK(load_hf_config(fixtures + "tiny-llama/config.json")->name == "tiny-llama");
+
+    const auto file = load_hf_config(fixtures + "tiny-deepseek.json");
+    REQUIRE(file);
+    CHECK(file->name == "tiny-deepseek");
+    CHECK(file->weights == fp8_block);
+    CHECK(file->layers.counts()[0] == 1);
+    CHECK(file->layers.counts()[1] == 3);
+}
+
+TEST_CASE("a file that is not there is refused with its path") {
+    const auto read = load_hf_config(fixtures + "nowhere/config.json");
+    REQUIRE_FALSE(read);
+    CHECK(read.error().code == error_code::io);
+    CHECK(mentions(read.error().value, "nowhere"));
+}
+
+TEST_CASE("what is no JSON object is refused") {
+    for (const char* text : {"", "{", "hello", "[1, 2]", "3", "null", "{\"a\": }", "{\"a\": 1} x", "\xff\xfe{}", "{'a': 1}"}) {
+        CHECK(error_of(text).code == error_code::malformed);
+        CHECK(error_of(text).field == "JSON");
+    }
+}
+
+TEST_CASE("deep nesting is refused before it is parsed") {
+    const std::string deep(100'000, '[');
+    CHECK(error_of(deep).code == error_code::malformed);
+    CHECK(error_of("{\"a\": " + deep).code == error_code::malformed);
+    CHECK(error_of(with("rope_scaling", std::string(40, '[') + std::string(40, ']'))).code == error_code::none);
+}
+
+TEST_CASE("the same key twice is refused by its name") {
+    const error twice = error_of(R"({"model_type": "llama", "hidden_size": 64, "hidden_size": 65})");
+    CHECK(twice.code == error_code::inconsistent);
+    CHECK(twice.field == "hidden_size");
+}
+
+TEST_CASE("Python's NaN and Infinity are read as absent") {
+    CHECK(error_of(with("time_step_limit", "[0.0, Infinity]")).code == error_code::none);
+    CHECK(error_of(with("a", "[-Infinity, NaN]")).code == error_code::none);
+    CHECK(error_of(with("hidden_size", "NaN")).field == "hidden_size");
+}
+
+TEST_CASE("an unknown model_type is refused with the nearest that are known") {
+    const error unknown = error_of(with("model_type", "\"lama\""));
+    CHECK(unknown.code == error_code::unknown);
+    CHECK(unknown.field == "model_type");
+    CHECK(unknown.value == "lama");
+    CHECK(mentions(unknown.expected, "llama"));
+    CHECK(error_of(R"({"hidden_size": 64})").code == error_code::missing);
+    CHECK(error_of(with("model_type", "7")).code == error_code::malformed);
+}
+
+TEST_CASE("a size that is no sensible integer is refused by field, value and range") {
+    for (const char* value : {"0", "-1", "\"4096\"", "1e30", "4096.5", "true", "[4096]", "{}", "18446744073709551615", "1e400"}) {
+        const error wrong = error_of(with("hidden_size", value));
+        CHECK_MESSAGE(wrong.code != error_code::none, value);
+        if (wrong.field != "JSON") {  // 1e400 is no JSON number
+            CHECK(wrong.field == "hidden_size");
+            CHECK(mentions(wrong.expected, "an integer from 1 to"));
+        }
+    }
+    CHECK(error_of(with("hidden_size", "\"4096\"")).value == "\"4096\"");
+    CHECK(error_of(with("hidden_size", "null")).code == error_code::missing);
+    CHECK(error_of(with("hidden_size", "64.0")).code == error_code::none);
+    CHECK(error_of(with("num_hidden_layers", "100000")).field == "num_hidden_layers");
+    CHECK(error_of(with("head_dim", "-5")).field == "head_dim");
+}
+
+TEST_CASE("a field is named as the file spells it") {
+    CHECK(error_of(R"({"model_type": "llama", "vocab_size": 10, "n_embd": -4})").field == "n_embd");
+}
+
+TEST_CASE("heads must go round") {
+    const error kv = error_of(with("num_key_value_heads", "3"));
+    CHECK(kv.code == error_code::inconsistent);
+    CHECK(kv.field == "num_key_value_heads");
+    CHECK(kv.value == "3");
+    CHECK(error_of(with("num_attention_heads", "6")).field == "num_attention_heads");
+}
+
+TEST_CASE("more experts a token than there are is refused") {
+    std::string text = with("num_local_experts", "4");
+    text.replace(text.find("llama"), 5, "mixtral");
+    text.insert(text.size() - 1, ", \"num_experts_per_tok\": 5");
+    CHECK(error_of(text).field == "num_experts_per_tok");
+}
+
+TEST_CASE("a count beyond 63 bits is an overflow that names the largest field") {
+    const error over = error_of(R"({"model_type": "mixtral", "vocab_size": 10, "hidden_size": 16777216, "num_hidden_layers": 256,
+        "num_attention_heads": 4096, "intermediate_size": 16777215, "num_local_experts": 65536, "num_experts_per_tok": 1})");
+    CHECK(over.code == error_code::overflow);
+    CHECK(over.field == "hidden_size");
+}
+
+TEST_CASE("absent fields take the class's defaults") {
+    const auto read = read_hf_config(
+        R"({"model_type": "llama", "vocab_size": 1000, "hidden_size": 64, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 160})");
+    REQUIRE(read);
+    CHECK(read->layers[0].attention.kv_heads == 4);
+    CHECK(read->layers[0].attention.head_dim == 16);
+    CHECK_FALSE(read->tied_head);
+    CHECK(read->weights == bf16);
+    CHECK(error_of(R"({"model_type": "llama", "vocab_size": 1000})").code == error_code::missing);
+}
+
+TEST_CASE("biases are counted where the file asks for them") {
+    const parameter_count base = count_of(with("", ""));
+    CHECK(count_of(with("attention_bias", "true")) == base + parameters(3 * (64 + 32 + 32 + 64)));
+    CHECK(count_of(with("mlp_bias", "true")) == base + parameters(3 * (160 + 160 + 64)));
+    CHECK(count_of(with("tie_word_embeddings", "true")) == base - parameters(64'000));
+    CHECK(error_of(with("attention_bias", "1")).field == "attention_bias");
+}
+
+TEST_CASE("a window covers the layers that the family gives one") {
+    const auto windows = [](const std::string& type, const std::string& more) {
+        std::string text = with("num_hidden_layers", "6");
+        text.replace(text.find("llama"), 5, type);
+        text.insert(text.size() - 1, more);
+        const auto read = read_hf_config(text);
+        REQUIRE(read);
+        std::string shown;
+        for (int i = 0; i < read->layers.size; ++i) shown += read->layers[i].attention.window > token_count{} ? 'w' : '-';
+        return shown;
+    };
+    CHECK(windows("llama", "") == "------");
+    CHECK(windows("mistral", "") == "------");
+    CHECK(windows("mistral", R"(, "sliding_window": 32)") == "wwwwww");
+    CHECK(windows("mistral", R"(, "sliding_window": null)") == "------");
+    CHECK(windows("qwen2", R"(, "sliding_window": 32)") == "------");
+    CHECK(windows("qwen2", R"(, "sliding_window": 32, "use_sliding_window": true, "max_window_layers": 4)") == "----ww");
+    CHECK(windows("gemma2", R"(, "sliding_window": 32)") == "w-w-w-");
+    CHECK(windows("gemma3_text", R"(, "sliding_window": 32)") == "wwwww-");
+    CHECK(windows("gemma3_text", R"(, "sliding_window": 32, "sliding_window_pattern": 2)") == "w-w-w-");
+    CHECK(windows("qwen3", R"(, "sliding_window": 32, "use_sliding_window": true, "layer_types": ["full_attention",
+        "sliding_attention", "full_attention", "full_attention", "full_attention", "sliding_attention"])") == "-w---w");
+}
+
+TEST_CASE("a list with too few layers is refused") {
+    std::string text = with("layer_types", R"(["full_attention"])");
+    text.replace(text.find("llama"), 5, "mistral");
+    CHECK(error_of(text).field == "layer_types");
+}
+
+TEST_CASE("an unknown number format or quantisation is refused") {
+    CHECK(error_of(with("torch_dtype", "\"float12\"")).field == "torch_dtype");
+    const error method = error_of(with("quantization_config", R"({"quant_method": "magic"})"));
+    CHECK(method.code == error_code::unsupported);
+    CHECK(method.field == "quantization_config.quant_method");
+    CHECK(method.value == "\"magic\"");
+}
+
+TEST_CASE("no shortened or damaged config crashes the reader") {
+    const std::string whole = with("rope_scaling", R"({"factor": 8.0, "type": "yarn"})");
+    for (std::size_t length = 0; length < whole.size(); ++length) CHECK_FALSE(read_hf_config(whole.substr(0, length)));
+    for (std::size_t i = 0; i < whole.size(); ++i) {
+        for (const char replacement : {'\0', '"', '{', '9', '-', '\xff'}) {
+            std::string damaged = whole;
+            damaged[i] = replacement;
+            const auto read = read_hf_config(damaged);
+            CHECK((read || !read.error().field.empty()));
+        }
+    }
+}
