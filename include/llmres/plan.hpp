@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <llmres/budget.hpp>
 #include <llmres/cluster.hpp>
 #include <llmres/error.hpp>
 #include <llmres/job.hpp>
@@ -66,14 +67,6 @@ struct job_plan {
         if (static_cast<std::size_t>(reason_count) < reasons.size()) reasons[static_cast<std::size_t>(reason_count++)] = r;
     }
 };
-
-/// What an engine lets itself use of a GPU: all that is free, or a fraction of the whole.
-constexpr byte_count usable_memory(const job& j, const cluster& c) {
-    const byte_count free = available_memory(c);
-    if (!j.runtime.gpu_memory_utilization) return free;
-    const byte_count budget = scaled_down(usable_memory(c.gpu), *j.runtime.gpu_memory_utilization);
-    return budget < free ? budget : free;
-}
 
 /// The plan of a job in a given layout. Allocates nothing.
 /// Errors: a field of job, layout or cluster out of its bounds; more GPUs in the layout than in the cluster; sizes
