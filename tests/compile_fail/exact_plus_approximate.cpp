@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+// An exact count and an approximate one do not add
+//
+// What was computed in double (approx(), or a rate times a time) has to be rounded before it joins the integers:
+// rounded_up(), rounded_down().
+//
+// EXPECT-GCC: no match for 'operator[+]' .operand types are 'llmres::quantity<llmres::byte_unit, [a-z ]+>' and 'llmres::quantity<llmres::byte_unit, double>'
+// EXPECT-CLANG: invalid operands to binary expression .'llmres::quantity<llmres::byte_unit, [a-z ]+>' and 'quantity<.*byte_unit.*, double>'
+#include <llmres/units.hpp>
+
+using namespace llmres;
+
+#ifdef LLMRES_COMPILE_FAIL
+const auto total = gib(16) + gb_per_s(25) * seconds(2);
+#else
+const auto total = gib(16) + rounded_up(gb_per_s(25) * seconds(2));
+#endif
