@@ -11,6 +11,7 @@
 #include <llmres/precision.hpp>
 #include <llmres/units.hpp>
 #include <string_view>
+#include <utility>
 
 /// The bytes of a GGUF file's tensors, before the file exists. llama.cpp's quantisations (Q4_K_M and the like) are mixes: each
 /// tensor gets a type by what it is, in which layer it stands and what the model is like. The rules here say the same as
@@ -85,19 +86,25 @@ struct gguf_tensor {
     std::int64_t columns = 1;
     gguf_type type = gguf_type::F32;
 
-    /// With the padding to the file's alignment of 32.
+    /// With the padding to the file's alignment of 32, and without.
     constexpr byte_count size() const;
+    constexpr byte_count unpadded() const;
 };
 
 /// Calls visit(gguf_tensor) for each tensor of one layer.
 template <class Visit>
 constexpr void for_each_gguf_tensor(const model& m, const gguf_mix& mix, std::int32_t layer_index, Visit&& visit);
 
+/// ... of what stands before the layers: token_embd, learned positions and the rotary factors.
+template <class Visit>
+constexpr void for_each_gguf_input_tensor(const model& m, const gguf_mix& mix, Visit&& visit);
+/// ... and after them: output_norm and output. A tied output is none.
+template <class Visit>
+constexpr void for_each_gguf_output_tensor(const model& m, const gguf_mix& mix, Visit&& visit);
+
 /// One layer's tensors.
 constexpr byte_count gguf_layer_bytes(const model& m, const gguf_mix& mix, std::int32_t layer_index);
-/// What stands before the layers: token_embd and the rotary factors.
 constexpr byte_count gguf_input_bytes(const model& m, const gguf_mix& mix);
-/// And after them: output_norm and output. A tied output is none.
 constexpr byte_count gguf_output_bytes(const model& m, const gguf_mix& mix);
 /// All tensors, each padded to 32 bytes: the file without its header.
 constexpr byte_count gguf_tensor_bytes(const model& m, const gguf_mix& mix);
@@ -224,8 +231,9 @@ struct counters {
 };
 
 constexpr bool has_values(const layer& l, const gguf_mix& mix) {
-    return l.attention.kind == attention_kind::grouped ||
-           (l.attention.kind == attention_kind::latent && mix.latent_expansion_whole);
+    const attention& a = l.attention;
+    return (a.kind == attention_kind::grouped && a.kv != kv_source::shared && !a.key_is_value) ||
+           (a.kind == attention_kind::latent && mix.latent_expansion_whole);
 }
 constexpr counters after(counters before, const layer& l, const gguf_mix& mix) {
     before.value_tensors += has_values(l, mix) ? 1 : 0;
@@ -540,7 +548,9 @@ constexpr gguf_type matrix_type(const gguf_mix& mix, const traits& of, const ggu
 
 /// Vectors, and matrices that llama.cpp never quantises.
 constexpr bool stays_wide(const weight& w) {
-    return w.rows == 1 || w.columns == 1 || is_any(w.role, weight_role::norm, weight_role::bias, weight_role::router);
+    return w.rows == 1 || w.columns == 1 ||
+           is_any(w.role, weight_role::norm, weight_role::bias, weight_role::router, weight_role::conv,
+                  weight_role::state, weight_role::positions, weight_role::values);
 }
 
 /// Calls visit(gguf_tensor) for each tensor of a layer, the weights turned into what the converter makes of them.
@@ -571,7 +581,7 @@ constexpr void visit_layer(const model& m, const gguf_mix& mix, const traits& of
         if (of.fused_qkv && is_any(w.role, weight_role::q_proj, weight_role::k_proj, weight_role::v_proj)) {
             fused_rows += w.rows;
             if (w.role != weight_role::v_proj) return;
-            tensor.rows = fused_rows;
+            tensor.rows = std::exchange(fused_rows, 0);
             tensor.fused_qkv = true;
         }
         if (w.role == weight_role::kv_b_proj && !mix.latent_expansion_whole) {
@@ -614,9 +624,10 @@ constexpr maybe<gguf_type_info> find_gguf_type(std::uint32_t number) {
     return {};
 }
 
-constexpr byte_count gguf_tensor::size() const {
-    return aligned_up(size_of(detail::gguf::types[detail::gguf::index_of(type)].format, rows, columns), bytes(32));
+constexpr byte_count gguf_tensor::unpadded() const {
+    return size_of(detail::gguf::types[detail::gguf::index_of(type)].format, rows, columns);
 }
+constexpr byte_count gguf_tensor::size() const { return aligned_up(unpadded(), bytes(32)); }
 
 template <class Visit>
 constexpr void for_each_gguf_tensor(const model& m, const gguf_mix& mix, std::int32_t layer_index, Visit&& visit) {
@@ -631,20 +642,40 @@ constexpr byte_count gguf_layer_bytes(const model& m, const gguf_mix& mix, std::
     return total;
 }
 
-constexpr byte_count gguf_input_bytes(const model& m, const gguf_mix& mix) {
-    const gguf_tensor factors{.columns = mix.rope_width};
-    return detail::gguf::embedding(m, mix, detail::gguf::traits_of(m, mix)).size() + factors.size() * mix.rope_vectors;
+template <class Visit>
+constexpr void for_each_gguf_input_tensor(const model& m, const gguf_mix& mix, Visit&& visit) {
+    if (m.vocabulary > 0) visit(detail::gguf::embedding(m, mix, detail::gguf::traits_of(m, mix)));
+    for (std::int64_t i = 0; i < mix.rope_vectors; ++i)
+        visit(gguf_tensor{.role = weight_role::values, .columns = mix.rope_width});
+    bool towers = false;  // they and their positions go to a file of their own
+    for (const encoder& e : m.encoders) towers = towers || e.layers > 0;
+    for (std::int32_t i = 0; i < m.extra_count && !towers; ++i) {
+        const extra_weight& e = m.extras[static_cast<std::size_t>(i)];
+        if (e.part != model_part::input || e.role != weight_role::positions) continue;
+        for (std::int64_t copy = 0; copy < e.copies; ++copy)
+            visit(gguf_tensor{.role = e.role, .rows = e.rows, .columns = e.columns});
+    }
 }
 
+template <class Visit>
+constexpr void for_each_gguf_output_tensor(const model& m, const gguf_mix& mix, Visit&& visit) {
+    for_each_output_weight(m, [&](const weight& w) {
+        if (!detail::gguf::stays_wide(w)) return;
+        for (std::int64_t i = 0; i < w.copies; ++i)
+            visit(gguf_tensor{.role = w.role, .rows = w.rows, .columns = w.columns});
+    });
+    if (m.vocabulary > 0 && (!m.tied_head || mix.tied_head_stored))
+        visit(detail::gguf::output(m, mix, detail::gguf::traits_of(m, mix)));
+}
+
+constexpr byte_count gguf_input_bytes(const model& m, const gguf_mix& mix) {
+    byte_count total;
+    for_each_gguf_input_tensor(m, mix, [&](const gguf_tensor& tensor) { total += tensor.size(); });
+    return total;
+}
 constexpr byte_count gguf_output_bytes(const model& m, const gguf_mix& mix) {
     byte_count total;
-    for_each_output_weight(m, [&](const weight& w) {
-        if (detail::gguf::stays_wide(w))
-            for (std::int64_t i = 0; i < w.copies; ++i)
-                total += gguf_tensor{.rows = w.rows, .columns = w.columns}.size();
-    });
-    if (!m.tied_head || mix.tied_head_stored)
-        total += detail::gguf::output(m, mix, detail::gguf::traits_of(m, mix)).size();
+    for_each_gguf_output_tensor(m, mix, [&](const gguf_tensor& tensor) { total += tensor.size(); });
     return total;
 }
 

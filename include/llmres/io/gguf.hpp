@@ -1,0 +1,527 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <llmres/error.hpp>
+#include <llmres/gguf_mix.hpp>
+#include <llmres/io/byte_source.hpp>
+#include <llmres/maybe.hpp>
+#include <llmres/parameters.hpp>
+#include <llmres/units.hpp>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// The header of a GGUF file: what it says of the model, and where its tensors lie. The tensors themselves are never read.
+/// Versions 2 and 3, little-endian; anything else is refused by name. (Format: ggml's docs/gguf.md.)
+/// No length in the file is believed: what is kept in memory is bounded by the bytes that are there.
+namespace llmres {
+
+/// What a header may hold at most. Real ones stay below a tenth of each.
+struct gguf_limits {
+    static constexpr std::uint64_t tensors = 1u << 20;
+    static constexpr std::uint64_t metadata = 1u << 16;
+    static constexpr std::uint64_t name = 1u << 12;    ///< bytes of a key or a tensor's name
+    static constexpr std::uint64_t text = 16u << 20;   ///< bytes of a text value: a chat template
+    static constexpr std::uint64_t array = 16u << 20;  ///< elements of an array: a vocabulary
+    static constexpr int nesting = 4;                  ///< arrays in arrays
+    static constexpr std::uint64_t kept_array = 4096;  ///< elements of an array of numbers that is kept, one a layer
+    static constexpr std::uint64_t files = 1000;       ///< parts of a split model
+};
+
+/// A value of the metadata. Arrays of texts and long arrays are counted only.
+struct gguf_value {
+    enum class kind : std::uint8_t { integer, number, flag, text, array };
+    kind is = kind::integer;
+    std::int64_t integer = 0;  ///< also a flag: 0 or 1. Beyond 2^63: the largest
+    double number = 0;
+    std::string text{};
+    std::uint64_t elements = 0;            ///< of an array, nested ones by their outermost
+    std::vector<std::int64_t> integers{};  ///< a kept array of integers or flags
+};
+
+/// One tensor as the header lists it.
+struct gguf_tensor_info {
+    std::string name{};
+    gguf_type type = gguf_type::F32;
+    std::array<std::uint64_t, 4> shape{1, 1, 1, 1};  ///< the row's length first
+    std::uint32_t dimensions = 0;
+    std::uint64_t offset = 0;  ///< from the start of the file's data
+    std::uint32_t file = 0;    ///< which part of a split model
+    byte_count size{};         ///< without padding
+};
+
+/// One file, or a split model put together.
+struct gguf_file {
+    std::uint32_t version = 0;
+    std::uint64_t alignment = 32;
+    std::map<std::string, gguf_value, std::less<>> metadata{};
+    std::vector<gguf_tensor_info> tensors{};
+    byte_count header{};  ///< of all parts, with the padding before the data
+    byte_count size{};    ///< of all parts
+    std::uint32_t files = 1;
+
+    const gguf_value* find(std::string_view key) const {
+        const auto found = metadata.find(key);
+        return found == metadata.end() ? nullptr : &found->second;
+    }
+    std::int64_t integer_or(std::string_view key, std::int64_t fallback) const {
+        const gguf_value* found = find(key);
+        return found != nullptr && found->is == gguf_value::kind::integer ? found->integer : fallback;
+    }
+    std::string_view text_or(std::string_view key, std::string_view fallback) const {
+        const gguf_value* found = find(key);
+        return found != nullptr && found->is == gguf_value::kind::text ? std::string_view{found->text} : fallback;
+    }
+    /// All tensors, each padded to the alignment.
+    byte_count tensor_bytes() const {
+        byte_count total;
+        for (const gguf_tensor_info& tensor : tensors)
+            total += aligned_up(tensor.size, bytes(static_cast<std::int64_t>(alignment)));
+        return total;
+    }
+    /// Values in all tensors.
+    parameter_count elements() const;
+};
+
+/// Reads the header in memory; a part of a split model on its own.
+inline result<gguf_file> read_gguf(std::span<const std::byte> file);
+
+/// Reads the header of a file. Of a split model name any part: the others lie beside it (`-00001-of-00005.gguf`).
+inline result<gguf_file> load_gguf(const std::filesystem::path& path);
+
+/// What a tensor is for, by its name; nothing for a name that no described family has.
+inline maybe<weight_role> gguf_role(std::string_view name);
+/// The layer in a tensor's name (`blk.7.`); -1 outside the layers.
+inline std::int32_t gguf_layer(std::string_view name);
+
+/// Bytes by role, without padding; what has no role we know stands under "other".
+inline std::map<std::string_view, byte_count> gguf_bytes_by_role(const gguf_file& file);
+
+// ---- detail ---------------------------------------------------------------------------------------------------------
+
+namespace detail::gguf {
+
+/// Value types of the metadata (gguf.md: gguf_metadata_value_type).
+enum value_type : std::uint64_t { u8, i8, u16, i16, u32, i32, f32, boolean, text_value, array, u64, i64, f64 };
+
+class reader {
+public:
+    explicit reader(byte_source source) : source_{std::move(source)} {}
+
+    result<gguf_file> read() {
+        if (!magic() || !pairs() || !tensors() || !places()) return error_;
+        return std::move(file_);
+    }
+
+private:
+    bool fail(error_code code, std::string_view field, std::string_view value, std::string_view expected) {
+        error_ = {code, field, value, expected};
+        return false;
+    }
+    bool fail(error_code code, std::string_view field, std::uint64_t value, std::string_view expected) {
+        return fail(code, field, std::to_string(value), expected);
+    }
+    bool truncated(std::string_view field) {
+        return fail(error_code::malformed, field, "the end of the file", "a GGUF header that is all there");
+    }
+    bool number(std::string_view field, std::uint64_t& to) {
+        return source_.read_little_endian<8>(to) || truncated(field);
+    }
+    bool small_number(std::string_view field, std::uint64_t& to) {
+        return source_.read_little_endian<4>(to) || truncated(field);
+    }
+    bool text(std::string_view field, std::uint64_t most, std::string& to) {
+        std::uint64_t length = 0;
+        if (!number(field, length)) return false;
+        if (length > most) return fail(error_code::out_of_range, field, length, "a text of a plausible length");
+        return source_.read_text(length, to) || truncated(field);
+    }
+
+    bool magic() {
+        std::array<char, 4> letters{};
+        if (!source_.read(letters.data(), letters.size())) return truncated("gguf.magic");
+        const std::string_view found{letters.data(), letters.size()};
+        if (found == "FUGG") return fail(error_code::unsupported, "gguf.magic", "FUGG", "a little-endian GGUF file");
+        if (found == "lmgg" || found == "tjgg" || found == "fmgg" || found == "algg")
+            return fail(error_code::unsupported, "gguf.magic", "a GGML file from before GGUF", "a GGUF file");
+        if (found != "GGUF")
+            return fail(error_code::malformed, "gguf.magic", "other bytes", "a file that starts with GGUF");
+        std::uint64_t version = 0;
+        if (!small_number("gguf.version", version)) return false;
+        if (version != 0 && (version & 0xffff) == 0)
+            return fail(error_code::unsupported, "gguf.version", "a big-endian number", "a little-endian GGUF file");
+        if (version != 2 && version != 3)
+            return fail(error_code::unsupported, "gguf.version", version, "version 2 or 3");
+        file_.version = static_cast<std::uint32_t>(version);
+        if (!number("gguf.tensor_count", tensor_count_) || !number("gguf.metadata_count", pair_count_)) return false;
+        // A tensor takes 32 bytes and its name, a pair 13 and its key: more than fit the file are none.
+        if (tensor_count_ > gguf_limits::tensors || tensor_count_ > source_.remaining() / 32)
+            return fail(error_code::out_of_range, "gguf.tensor_count", tensor_count_,
+                        "as many tensors as the file can hold");
+        if (pair_count_ > gguf_limits::metadata || pair_count_ > source_.remaining() / 13)
+            return fail(error_code::out_of_range, "gguf.metadata_count", pair_count_,
+                        "as many keys as the file can hold");
+        return true;
+    }
+
+    static std::size_t width_of(std::uint64_t type) {
+        switch (type) {
+            case u8:
+            case i8:
+            case boolean:
+                return 1;
+            case u16:
+            case i16:
+                return 2;
+            case u32:
+            case i32:
+            case f32:
+                return 4;
+            case u64:
+            case i64:
+            case f64:
+                return 8;
+            default:
+                return 0;
+        }
+    }
+
+    /// A number of the type, as both integer and double.
+    bool scalar(std::string_view key, std::uint64_t type, gguf_value& to) {
+        std::uint64_t raw = 0;
+        bool there = false;
+        switch (width_of(type)) {
+            case 1:
+                there = source_.read_little_endian<1>(raw);
+                break;
+            case 2:
+                there = source_.read_little_endian<2>(raw);
+                break;
+            case 4:
+                there = source_.read_little_endian<4>(raw);
+                break;
+            case 8:
+                there = source_.read_little_endian<8>(raw);
+                break;
+            default:
+                return fail(error_code::unknown, key, type, "a value type from 0 to 12");
+        }
+        if (!there) return truncated(key);
+        to.is = type == boolean ? gguf_value::kind::flag : gguf_value::kind::integer;
+        switch (type) {
+            case i8:
+                to.integer = static_cast<std::int8_t>(raw);
+                break;
+            case i16:
+                to.integer = static_cast<std::int16_t>(raw);
+                break;
+            case i32:
+                to.integer = static_cast<std::int32_t>(raw);
+                break;
+            case i64:
+                to.integer = static_cast<std::int64_t>(raw);
+                break;
+            case f32:
+                to.number = static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(raw)));
+                break;
+            case f64:
+                to.number = std::bit_cast<double>(raw);
+                break;
+            case boolean:
+                if (raw > 1) return fail(error_code::malformed, key, raw, "a boolean of 0 or 1");
+                [[fallthrough]];
+            default:
+                to.integer = raw > 0x7fffffffffffffffu ? 0x7fffffffffffffff : static_cast<std::int64_t>(raw);
+        }
+        if (type == f32 || type == f64) to.is = gguf_value::kind::number;
+        return true;
+    }
+
+    bool elements(std::string_view key, int depth, gguf_value& to) {
+        if (depth > gguf_limits::nesting)
+            return fail(error_code::out_of_range, key, "arrays in arrays", "arrays nested at most four deep");
+        std::uint64_t type = 0;
+        std::uint64_t count = 0;
+        if (!small_number(key, type) || !number(key, count)) return false;
+        if (depth == 1) to.elements = count;
+        const std::size_t width = width_of(type);
+        if (count > gguf_limits::array || count > source_.remaining() / (width > 0 ? width : type == array ? 12 : 8))
+            return fail(error_code::out_of_range, key, count, "as many elements as the file can hold");
+        if (width > 0) {
+            if (type == f32 || type == f64 || depth > 1 || count > gguf_limits::kept_array)
+                return source_.skip(count * width) || truncated(key);
+            gguf_value element;
+            for (std::uint64_t i = 0; i < count; ++i) {
+                if (!scalar(key, type, element)) return false;
+                to.integers.push_back(element.integer);
+            }
+            return true;
+        }
+        for (std::uint64_t i = 0; i < count; ++i) {
+            if (type == array) {
+                if (!elements(key, depth + 1, to)) return false;
+            } else if (type == text_value) {
+                std::uint64_t length = 0;
+                if (!number(key, length)) return false;
+                if (!source_.skip(length)) return truncated(key);
+            } else {
+                return fail(error_code::unknown, key, type, "a value type from 0 to 12");
+            }
+        }
+        return true;
+    }
+
+    bool pairs() {
+        for (std::uint64_t i = 0; i < pair_count_; ++i) {
+            std::string key;
+            std::uint64_t type = 0;
+            if (!text("gguf.key", gguf_limits::name, key) || !small_number(key, type)) return false;
+            gguf_value value;
+            if (type == text_value) {
+                value.is = gguf_value::kind::text;
+                if (!text(key, gguf_limits::text, value.text)) return false;
+            } else if (type == array) {
+                value.is = gguf_value::kind::array;
+                if (!elements(key, 1, value)) return false;
+            } else if (!scalar(key, type, value)) {
+                return false;
+            }
+            if (!file_.metadata.emplace(key, std::move(value)).second)
+                return fail(error_code::inconsistent, "gguf.key", key, "each key once");
+        }
+        const gguf_value* alignment = file_.find("general.alignment");
+        if (alignment == nullptr) return true;
+        if (alignment->is != gguf_value::kind::integer || alignment->integer < 1 || alignment->integer > (1 << 20) ||
+            !std::has_single_bit(static_cast<std::uint64_t>(alignment->integer)))
+            return fail(error_code::out_of_range, "general.alignment", static_cast<std::uint64_t>(alignment->integer),
+                        "a power of two up to 2^20");
+        file_.alignment = static_cast<std::uint64_t>(alignment->integer);
+        return true;
+    }
+
+    bool tensors() {
+        std::set<std::string, std::less<>> names;
+        for (std::uint64_t i = 0; i < tensor_count_; ++i) {
+            gguf_tensor_info tensor;
+            std::uint64_t dimensions = 0;
+            std::uint64_t type = 0;
+            if (!text("gguf.tensor", gguf_limits::name, tensor.name) || !small_number(tensor.name, dimensions))
+                return false;
+            if (dimensions > tensor.shape.size())
+                return fail(error_code::out_of_range, tensor.name, dimensions, "at most four dimensions");
+            tensor.dimensions = static_cast<std::uint32_t>(dimensions);
+            for (std::uint64_t d = 0; d < dimensions; ++d)
+                if (!number(tensor.name, tensor.shape[static_cast<std::size_t>(d)])) return false;
+            if (!small_number(tensor.name, type) || !number(tensor.name, tensor.offset)) return false;
+            const maybe<gguf_type_info> known = find_gguf_type(static_cast<std::uint32_t>(type));
+            if (!known) return fail(error_code::unknown, tensor.name, type, "a tensor type that llama.cpp knows");
+            tensor.type = known.value.type;
+            if (!sized(tensor, known.value)) return false;
+            if (!names.insert(tensor.name).second)
+                return fail(error_code::inconsistent, "gguf.tensor", tensor.name, "each tensor once");
+            file_.tensors.push_back(std::move(tensor));
+        }
+        return true;
+    }
+
+    bool sized(gguf_tensor_info& tensor, const gguf_type_info& type) {
+        std::int64_t count = 1;
+        for (const std::uint64_t side : tensor.shape)
+            if (side > static_cast<std::uint64_t>(INT64_MAX) ||
+                __builtin_mul_overflow(count, static_cast<std::int64_t>(side), &count))
+                return fail(error_code::overflow, tensor.name, side, "fewer than 2^63 values in a tensor");
+        if (tensor.shape[0] % static_cast<std::uint64_t>(type.block()) != 0)
+            return fail(error_code::inconsistent, tensor.name, tensor.shape[0],
+                        "rows of whole blocks of the tensor's type");
+        std::int64_t size = 0;
+        if (__builtin_mul_overflow(count / type.block(), type.block_bytes(), &size))
+            return fail(error_code::overflow, tensor.name, static_cast<std::uint64_t>(count),
+                        "fewer than 2^63 bytes in a tensor");
+        tensor.size = bytes(size);
+        return true;
+    }
+
+    /// Where the data starts, and whether each tensor lies within it and over no other.
+    bool places() {
+        const std::uint64_t padding = (file_.alignment - source_.position() % file_.alignment) % file_.alignment;
+        std::uint64_t start = source_.position() + padding;
+        if (start > source_.size()) {
+            if (!file_.tensors.empty()) return truncated("gguf.data");
+            start = source_.size();  // nothing to align
+        }
+        const std::uint64_t there = source_.size() - start;
+        std::vector<std::pair<std::uint64_t, std::uint64_t>> spans;
+        for (const gguf_tensor_info& tensor : file_.tensors) {
+            const auto size = static_cast<std::uint64_t>(tensor.size.in(bytes));
+            if (tensor.offset % file_.alignment != 0)
+                return fail(error_code::inconsistent, tensor.name, tensor.offset,
+                            "an offset at a multiple of the alignment");
+            if (tensor.offset > there || size > there - tensor.offset)
+                return fail(error_code::out_of_range, tensor.name, tensor.offset,
+                            "an offset and a size within the file");
+            if (size > 0) spans.emplace_back(tensor.offset, size);
+        }
+        std::sort(spans.begin(), spans.end());
+        for (std::size_t i = 1; i < spans.size(); ++i)
+            if (spans[i].first < spans[i - 1].first + spans[i - 1].second)
+                return fail(error_code::inconsistent, "gguf.data", spans[i].first, "tensors that do not overlap");
+        file_.header = bytes(static_cast<std::int64_t>(start));
+        file_.size = bytes(static_cast<std::int64_t>(source_.size()));
+        return true;
+    }
+
+    byte_source source_;
+    gguf_file file_{};
+    error error_{};
+    std::uint64_t tensor_count_ = 0;
+    std::uint64_t pair_count_ = 0;
+};
+
+/// The name of part `part` of the split model that `path` is a part of; empty if its name is not that of a part.
+inline std::filesystem::path part_of(const std::filesystem::path& path, std::uint64_t part, std::uint64_t parts) {
+    const auto padded = [](std::uint64_t number) {
+        std::string digits = std::to_string(number);
+        return std::string(digits.size() < 5 ? 5 - digits.size() : 0, '0') + digits;
+    };
+    const std::string name = path.filename().string();
+    const std::string tail = "-of-" + padded(parts) + ".gguf";
+    if (!name.ends_with(tail) || name.size() < tail.size() + 6) return {};
+    const std::string stem = name.substr(0, name.size() - tail.size() - 5);
+    return path.parent_path() / (stem + padded(part) + tail);
+}
+
+inline result<gguf_file> load_one(const std::filesystem::path& path) {
+    result<byte_source> source = byte_source::open("gguf", path);
+    if (!source) return source.error();
+    return reader{std::move(*std::move(source))}.read();
+}
+
+struct named_role {
+    std::string_view part;
+    weight_role role;
+};
+/// What follows `blk.N.` and the roles it stands for (gguf-py's constants.py: TENSOR_NAMES).
+inline constexpr std::array layer_roles{
+    named_role{"attn_q", weight_role::q_proj},           named_role{"attn_k", weight_role::k_proj},
+    named_role{"attn_v", weight_role::v_proj},           named_role{"attn_qkv", weight_role::v_proj},
+    named_role{"attn_output", weight_role::o_proj},      named_role{"attn_q_a", weight_role::q_a_proj},
+    named_role{"attn_q_b", weight_role::q_b_proj},       named_role{"attn_kv_a_mqa", weight_role::kv_a_proj},
+    named_role{"attn_kv_b", weight_role::kv_b_proj},     named_role{"attn_k_b", weight_role::kv_b_proj},
+    named_role{"attn_v_b", weight_role::kv_b_proj},      named_role{"ffn_gate", weight_role::gate_proj},
+    named_role{"ffn_up", weight_role::up_proj},          named_role{"ffn_down", weight_role::down_proj},
+    named_role{"ffn_gate_exps", weight_role::gate_proj}, named_role{"ffn_up_exps", weight_role::up_proj},
+    named_role{"ffn_down_exps", weight_role::down_proj}, named_role{"ffn_gate_shexp", weight_role::gate_proj},
+    named_role{"ffn_up_shexp", weight_role::up_proj},    named_role{"ffn_down_shexp", weight_role::down_proj},
+    named_role{"ffn_gate_inp", weight_role::router},     named_role{"ffn_gate_inp_shexp", weight_role::shared_gate},
+    named_role{"attn_sinks", weight_role::values},       named_role{"exp_probs_b", weight_role::bias}};
+
+}  // namespace detail::gguf
+
+inline parameter_count gguf_file::elements() const {
+    parameter_count total;
+    for (const gguf_tensor_info& tensor : tensors) {
+        parameter_count count = parameters(1);
+        for (const std::uint64_t side : tensor.shape) count = count * static_cast<std::int64_t>(side);
+        total += count;
+    }
+    return total;
+}
+
+inline result<gguf_file> read_gguf(std::span<const std::byte> file) {
+    return detail::gguf::reader{byte_source{file}}.read();
+}
+
+inline result<gguf_file> load_gguf(const std::filesystem::path& path) {
+    result<gguf_file> first = detail::gguf::load_one(path);
+    if (!first) return first;
+    const std::int64_t parts = first->integer_or("split.count", 1);
+    if (parts <= 1) return first;
+    if (parts > static_cast<std::int64_t>(gguf_limits::files))
+        return refused(error_code::out_of_range, "split.count", parts, "at most 1000 parts");
+    const auto count = static_cast<std::uint64_t>(parts);
+    gguf_file whole;
+    for (std::uint64_t i = 1; i <= count; ++i) {
+        const std::filesystem::path part = detail::gguf::part_of(path, i, count);
+        if (part.empty())
+            return refused(error_code::malformed, "split.count", path.filename().string(),
+                           "a name that ends in -NNNNN-of-NNNNN.gguf");
+        result<gguf_file> read = detail::gguf::load_one(part);
+        if (!read) return read;
+        gguf_file next = *std::move(read);
+        if (next.integer_or("split.count", 1) != parts ||
+            next.integer_or("split.no", -1) != static_cast<std::int64_t>(i - 1))
+            return refused(error_code::inconsistent, "split.no", part.filename().string(),
+                           "the part that its name says");
+        for (gguf_tensor_info& tensor : next.tensors) {
+            tensor.file = static_cast<std::uint32_t>(i - 1);
+            whole.tensors.push_back(std::move(tensor));
+        }
+        if (i == 1) {
+            whole.version = next.version;
+            whole.alignment = next.alignment;
+            whole.metadata = std::move(next.metadata);
+        }
+        whole.header += next.header;
+        whole.size += next.size;
+    }
+    whole.files = static_cast<std::uint32_t>(count);
+    const std::int64_t listed =
+        whole.integer_or("split.tensors.count", static_cast<std::int64_t>(whole.tensors.size()));
+    if (listed != static_cast<std::int64_t>(whole.tensors.size()))
+        return refused(error_code::inconsistent, "split.tensors.count", listed, "as many tensors as the parts hold");
+    return whole;
+}
+
+inline std::int32_t gguf_layer(std::string_view name) {
+    if (!name.starts_with("blk.")) return -1;
+    name.remove_prefix(4);
+    std::int32_t number = 0;
+    std::size_t length = 0;
+    for (; length < name.size() && length < 6 && name[length] >= '0' && name[length] <= '9'; ++length)
+        number = number * 10 + (name[length] - '0');
+    return length > 0 && length < name.size() && name[length] == '.' ? number : -1;
+}
+
+inline maybe<weight_role> gguf_role(std::string_view name) {
+    if (name == "token_embd.weight") return weight_role::embed_tokens;
+    if (name == "output.weight") return weight_role::lm_head;
+    if (name == "rope_freqs.weight" || name.starts_with("rope_factors_")) return weight_role::values;
+    if (name == "position_embd.weight" || name == "token_types.weight") return weight_role::positions;
+    if (name.ends_with("_norm.weight") || name.ends_with("_norm.bias") || name.ends_with("_norm_2.weight"))
+        return weight_role::norm;
+    if (name.ends_with(".bias")) return weight_role::bias;
+    if (gguf_layer(name) < 0 || !name.ends_with(".weight")) return {};
+    name.remove_suffix(std::string_view{".weight"}.size());
+    const std::size_t end = name.find('.', 4);
+    if (end == std::string_view::npos) return {};
+    name.remove_prefix(end + 1);
+    for (const auto& [part, role] : detail::gguf::layer_roles)
+        if (name == part) return role;
+    // Experts in tensors of their own, as files of 2023 had them: ffn_up.3
+    const std::size_t dot = name.find('.');
+    if (dot != std::string_view::npos && name.starts_with("ffn_"))
+        for (const auto& [part, role] : detail::gguf::layer_roles)
+            if (name.substr(0, dot) == part) return role;
+    return {};
+}
+
+inline std::map<std::string_view, byte_count> gguf_bytes_by_role(const gguf_file& file) {
+    std::map<std::string_view, byte_count> total;
+    for (const gguf_tensor_info& tensor : file.tensors) {
+        const maybe<weight_role> role = gguf_role(tensor.name);
+        total[role ? name_of(role.value) : std::string_view{"other"}] += tensor.size;
+    }
+    return total;
+}
+
+}  // namespace llmres

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <llmres/error.hpp>
+#include <llmres/gguf_mix.hpp>
+#include <llmres/io/gguf.hpp>
+#include <llmres/io/hf_config.hpp>
+#include <llmres/model.hpp>
+#include <llmres/units.hpp>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// What a GGUF header says of its model, and how what it stores differs from what a config predicts.
+namespace llmres {
+
+/// The model that the metadata describes, for the families of the llama layout; refused by name for the others.
+/// `weights` stays 16-bit: a mix is no single format.
+inline result<model> describe_gguf(const gguf_file& file);
+
+/// The mix that the file says it is (`general.file_type`), with what its tensors show of converter and quantiser.
+inline result<gguf_mix> gguf_mix_of(const gguf_file& file);
+
+/// The mix with the rotary factors that the converter adds for this config.json (`rope_scaling`): llama3 and longrope.
+inline gguf_mix with_rope_factors(gguf_mix mix, const nlohmann::json& config);
+
+/// Bytes of one sort of tensor in one layer (-1: outside the layers) that were predicted and are stored, without padding.
+struct gguf_difference {
+    std::int32_t layer = -1;
+    std::string what{};  ///< a role's name, or a tensor's where it has none
+    byte_count predicted{};
+    byte_count stored{};
+};
+/// Where the file departs from the prediction, in the order of layers. Gate and up count as one, and so do queries, keys
+/// and values: files may fuse them.
+inline std::vector<gguf_difference> compare_gguf(const gguf_file& file, const model& m, const gguf_mix& mix);
+
+// ---- detail ---------------------------------------------------------------------------------------------------------
+
+namespace detail::gguf {
+
+/// Reads the metadata of one architecture, whose keys start with its name, into the fields of a config.json.
+class describer {
+public:
+    explicit describer(const gguf_file& file) : file_{file}, architecture_{file.text_or("general.architecture", "")} {
+        for (const gguf_tensor_info& tensor : file.tensors) {
+            has_output_ = has_output_ || tensor.name == "output.weight";
+            has_query_bias_ = has_query_bias_ || tensor.name == "blk.0.attn_q.bias";
+            has_score_bias_ = has_score_bias_ || tensor.name.ends_with("exp_probs_b.bias");
+            if (tensor.name == "token_embd.weight") vocabulary_ = static_cast<std::int64_t>(tensor.shape[1]);
+        }
+    }
+
+    /// The text of the config.json.
+    result<std::string> config() {
+        if (architecture_.empty())
+            return refused(error_code::missing, "general.architecture", "absent", "the name of an architecture");
+        if (vocabulary_ == 0) return refused(error_code::missing, "token_embd.weight", "absent", "a token embedding");
+        common();
+        if (architecture_ == "llama") {
+            llama();
+        } else if (architecture_ == "qwen2" || architecture_ == "qwen3" || architecture_ == "gemma" ||
+                   architecture_ == "phi3") {
+            config_["model_type"] = architecture_;
+        } else if (architecture_ == "gemma2" || architecture_ == "gemma3") {
+            config_["model_type"] = architecture_ == "gemma2" ? "gemma2" : "gemma3_text";
+            copy("attention.sliding_window", "sliding_window");
+        } else if (architecture_ == "qwen2moe" || architecture_ == "qwen3moe") {
+            qwen_moe();
+        } else if (architecture_ == "deepseek2") {
+            latent();
+        } else {
+            return refused(error_code::unsupported, "general.architecture", architecture_,
+                           "an architecture that is described, such as llama, qwen3, gemma2 or deepseek2");
+        }
+        if (failed_.code != error_code::none) return failed_;
+        return config_.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    }
+
+private:
+    std::string key(std::string_view name) const { return std::string{architecture_} + "." + std::string{name}; }
+    std::int64_t number(std::string_view name, std::int64_t fallback) const {
+        return file_.integer_or(key(name), fallback);
+    }
+    /// Copies an integer where the file has one; one that differs by layer is not described.
+    void copy(std::string_view name, const char* field) {
+        const gguf_value* found = file_.find(key(name));
+        if (found == nullptr) return;
+        if (found->is == gguf_value::kind::integer) {
+            config_[field] = found->integer;
+            return;
+        }
+        const auto& all = found->integers;
+        if (found->is == gguf_value::kind::array && !all.empty() &&
+            std::all_of(all.begin(), all.end(), [&](std::int64_t i) { return i == all[0]; }))
+            config_[field] = all[0];
+        else if (failed_.code == error_code::none)
+            failed_ = refused(error_code::unsupported, key(name), "not one integer", "the same in all layers");
+    }
+
+    void common() {
+        config_["vocab_size"] = vocabulary_;
+        config_["tie_word_embeddings"] = !has_output_;
+        copy("embedding_length", "hidden_size");
+        copy("block_count", "num_hidden_layers");
+        copy("feed_forward_length", "intermediate_size");
+        copy("context_length", "max_position_embeddings");
+        copy("attention.head_count", "num_attention_heads");
+        copy("attention.head_count_kv", "num_key_value_heads");
+        copy("attention.key_length", "head_dim");
+    }
+    void llama() {
+        config_["model_type"] = number("expert_count", 0) > 0 ? "mixtral" : "llama";
+        config_["attention_bias"] = has_query_bias_;
+        copy("expert_count", "num_local_experts");
+        copy("expert_used_count", "num_experts_per_tok");
+    }
+    void qwen_moe() {
+        config_["model_type"] = architecture_ == "qwen2moe" ? "qwen2_moe" : "qwen3_moe";
+        copy("expert_count", "num_experts");
+        copy("expert_used_count", "num_experts_per_tok");
+        copy("expert_feed_forward_length", "moe_intermediate_size");
+        copy("expert_shared_feed_forward_length", "shared_expert_intermediate_size");
+        if (!config_.contains("intermediate_size"))
+            config_["intermediate_size"] = config_.value("moe_intermediate_size", 0);
+    }
+    void latent() {
+        config_["model_type"] = has_score_bias_ ? "deepseek_v3" : "deepseek_v2";
+        copy("attention.q_lora_rank", "q_lora_rank");
+        copy("attention.kv_lora_rank", "kv_lora_rank");
+        copy("rope.dimension_count", "qk_rope_head_dim");
+        // Files that absorb the expansion give the heads' own widths under names of their own.
+        const std::int64_t width = number("attention.key_length_mla", number("attention.key_length", 0));
+        config_["qk_nope_head_dim"] = width - number("rope.dimension_count", 0);
+        config_["v_head_dim"] = number("attention.value_length_mla", number("attention.value_length", 0));
+        copy("leading_dense_block_count", "first_k_dense_replace");
+        copy("expert_count", "n_routed_experts");
+        copy("expert_used_count", "num_experts_per_tok");
+        copy("expert_shared_count", "n_shared_experts");
+        copy("expert_feed_forward_length", "moe_intermediate_size");
+        config_.erase("head_dim");
+        config_.erase("num_key_value_heads");
+    }
+
+    const gguf_file& file_;
+    std::string_view architecture_;
+    nlohmann::json config_ = nlohmann::json::object();
+    error failed_{};
+    std::int64_t vocabulary_ = 0;
+    bool has_output_ = false;
+    bool has_query_bias_ = false;
+    bool has_score_bias_ = false;
+};
+
+/// llama.h: llama_ftype, by number; nothing for those that were given up.
+inline maybe<gguf_quantisation> quantisation_of(std::int64_t file_type) {
+    constexpr std::array<std::pair<std::int32_t, q>, 36> numbers{
+        {{0, q::F32},       {1, q::F16},       {2, q::Q4_0},      {3, q::Q4_1},    {7, q::Q8_0},
+         {8, q::Q5_0},      {9, q::Q5_1},      {10, q::Q2_K},     {11, q::Q3_K_S}, {12, q::Q3_K_M},
+         {13, q::Q3_K_L},   {14, q::Q4_K_S},   {15, q::Q4_K_M},   {16, q::Q5_K_S}, {17, q::Q5_K_M},
+         {18, q::Q6_K},     {19, q::IQ2_XXS},  {20, q::IQ2_XS},   {21, q::Q2_K_S}, {22, q::IQ3_XS},
+         {23, q::IQ3_XXS},  {24, q::IQ1_S},    {25, q::IQ4_NL},   {26, q::IQ3_S},  {27, q::IQ3_M},
+         {28, q::IQ2_S},    {29, q::IQ2_M},    {30, q::IQ4_XS},   {31, q::IQ1_M},  {32, q::BF16},
+         {33, q::Q4_0_4_4}, {34, q::Q4_0_4_8}, {35, q::Q4_0_8_8}, {36, q::TQ1_0},  {37, q::TQ2_0},
+         {38, q::MXFP4_MOE}}};
+    for (const auto& [number, quantisation] : numbers)
+        if (number == file_type) return quantisation;
+    return {};
+}
+
+/// Roles under which files may fuse tensors are counted together.
+inline std::string sort_of(weight_role role) {
+    switch (role) {
+        case weight_role::q_proj:
+        case weight_role::k_proj:
+        case weight_role::v_proj:
+            return "q_proj, k_proj and v_proj";
+        case weight_role::gate_proj:
+        case weight_role::up_proj:
+            return "gate_proj and up_proj";
+        default:
+            return std::string{name_of(role)};
+    }
+}
+
+}  // namespace detail::gguf
+
+inline result<model> describe_gguf(const gguf_file& file) {
+    const result<std::string> config = detail::gguf::describer{file}.config();
+    if (!config) return config.error();
+    result<model> read = read_hf_config(*config);
+    if (!read) return read;
+    model named = *read;
+    const std::string_view name = file.text_or("general.name", "");
+    if (!name.empty()) named.name = name;
+    return named;
+}
+
+inline result<gguf_mix> gguf_mix_of(const gguf_file& file) {
+    constexpr std::int64_t guessed = 1024;  // added to the number where the writer was not sure of it
+    const std::int64_t type = file.integer_or("general.file_type", -1);
+    const maybe<gguf_quantisation> known = detail::gguf::quantisation_of(type >= guessed ? type - guessed : type);
+    if (!known) return refused(error_code::unknown, "general.file_type", type, "a file type that llama.cpp knows");
+    gguf_mix mix{.quantisation = *known};
+    mix.importance_matrix =
+        file.find("quantize.imatrix.file") != nullptr || file.find("quantize.imatrix.entries_count") != nullptr;
+    for (const gguf_tensor_info& tensor : file.tensors) {
+        if (tensor.name == "rope_freqs.weight" || tensor.name.starts_with("rope_factors_")) {
+            ++mix.rope_vectors;
+            mix.rope_width = static_cast<std::int64_t>(tensor.shape[0]);
+        }
+        const maybe<weight_role> role = gguf_role(tensor.name);
+        if (!role) continue;
+        if (*role == weight_role::router && tensor.type != gguf_type::F32) mix.router_in_16_bits = true;
+        if (tensor.name.ends_with("attn_kv_b.weight")) mix.latent_expansion_whole = true;
+    }
+    return mix;
+}
+
+inline gguf_mix with_rope_factors(gguf_mix mix, const nlohmann::json& config) {
+    const auto object_in = [](const nlohmann::json& outer, const char* name) -> const nlohmann::json* {
+        const auto found = outer.find(name);
+        return found != outer.end() && found->is_object() ? &*found : nullptr;
+    };
+    const auto integer_in = [](const nlohmann::json& outer, const char* name) -> std::int64_t {
+        const auto found = outer.find(name);
+        return found != outer.end() && found->is_number_integer() ? found->get<std::int64_t>() : 0;
+    };
+    if (!config.is_object()) return mix;
+    const nlohmann::json* inner = object_in(config, "text_config");
+    const nlohmann::json& text = inner != nullptr ? *inner : config;
+    const nlohmann::json* scaling = object_in(text, "rope_scaling");
+    if (scaling == nullptr) scaling = object_in(text, "rope_parameters");
+    if (scaling == nullptr) return mix;
+    std::string kind;
+    for (const char* name : {"rope_type", "type"})
+        if (const auto found = scaling->find(name); found != scaling->end() && found->is_string() && kind.empty())
+            kind = found->get<std::string>();
+    if (kind == "llama3") {
+        const std::int64_t heads = integer_in(text, "num_attention_heads");
+        const std::int64_t width = integer_in(text, "head_dim");
+        mix.rope_vectors = 1;
+        mix.rope_width = (width > 0 ? width : heads > 0 ? integer_in(text, "hidden_size") / heads : 0) / 2;
+    } else if (const auto factors = scaling->find("long_factor"); factors != scaling->end() && factors->is_array()) {
+        mix.rope_vectors = 2;
+        mix.rope_width = static_cast<std::int64_t>(factors->size());
+    }
+    return mix;
+}
+
+inline std::vector<gguf_difference> compare_gguf(const gguf_file& file, const model& m, const gguf_mix& mix) {
+    using place = std::pair<std::int32_t, std::string>;
+    std::map<place, std::pair<byte_count, byte_count>> found;  // predicted, stored
+    const auto predict = [&](std::int32_t layer, const gguf_tensor& tensor) {
+        found[place{layer, detail::gguf::sort_of(tensor.role)}].first += tensor.unpadded();
+    };
+    for (std::int32_t i = 0; i < m.layers.size; ++i)
+        for_each_gguf_tensor(m, mix, i, [&](const gguf_tensor& tensor) { predict(i, tensor); });
+    for_each_gguf_input_tensor(m, mix, [&](const gguf_tensor& tensor) { predict(-1, tensor); });
+    for_each_gguf_output_tensor(m, mix, [&](const gguf_tensor& tensor) { predict(-1, tensor); });
+    for (const gguf_tensor_info& tensor : file.tensors) {
+        const maybe<weight_role> role = gguf_role(tensor.name);
+        const std::string what = role ? detail::gguf::sort_of(*role) : tensor.name;
+        found[place{gguf_layer(tensor.name), what}].second += tensor.size;
+    }
+    std::vector<gguf_difference> differences;
+    for (const auto& [where, both] : found)
+        if (both.first != both.second) differences.push_back({where.first, where.second, both.first, both.second});
+    return differences;
+}
+
+}  // namespace llmres
