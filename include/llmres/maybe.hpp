@@ -15,6 +15,7 @@ struct maybe {
 
     constexpr explicit operator bool() const { return known; }
     constexpr const T& operator*() const { return value; }
+    constexpr const T* operator->() const { return &value; }
     constexpr T value_or(const T& otherwise) const { return known ? value : otherwise; }
 
     friend constexpr bool operator==(const maybe& a, const maybe& b) {
