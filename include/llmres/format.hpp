@@ -49,7 +49,7 @@ inline constexpr std::array decimal{scale{1, ""},     scale{1e3, "k"},  scale{1e
                                     scale{1e18, "E"}, scale{1e21, "Z"}, scale{1e24, "Y"}};
 /// As models and data sets are spoken of: thousands, millions, billions, trillions.
 inline constexpr std::array spoken{scale{1, ""}, scale{1e3, "K"}, scale{1e6, "M"}, scale{1e9, "B"}, scale{1e12, "T"}};
-inline constexpr std::array times{scale{1e-9, "ns"}, scale{1e-6, "us"}, scale{1e-3, "ms"},   scale{1, "s"},
+inline constexpr std::array time_scales{scale{1e-9, "ns"}, scale{1e-6, "us"}, scale{1e-3, "ms"},   scale{1, "s"},
                                   scale{60, "min"},  scale{3600, "h"},  scale{86400, "days"}};
 
 constexpr double magnitude(double x) { return x < 0 ? -x : x; }
@@ -236,7 +236,7 @@ inline std::string to_string(energy q) { return std::string{detail::scaled(q.bas
 /// "12.3 ms", "51 s", "2.5 min", "3.75 h", "8.68 days".
 inline std::string to_string(duration q) {
     if (q.base() == 0) return "0 s";
-    return std::string{detail::scaled(q.base(), detail::times).view()};
+    return std::string{detail::scaled(q.base(), detail::time_scales).view()};
 }
 /// "12.3 tokens/s", "1234 tokens/s", "56,789 tokens/s".
 inline std::string to_string(token_rate q) {

@@ -89,11 +89,11 @@ namespace detail {
 constexpr interval<duration> at(duration ideal, const interval<double>& reached) {
     return {ideal / reached.high, ideal / reached.expected, ideal / reached.low};
 }
-constexpr interval<duration> times(const interval<duration>& t, double n) {
+constexpr interval<duration> operator*(const interval<duration>& t, double n) {
     return {t.low * n, t.expected * n, t.high * n};
 }
-constexpr time_breakdown times(time_breakdown t, double n) {
-    for (auto& term : t.terms) term = times(term, n);
+constexpr time_breakdown operator*(time_breakdown t, double n) {
+    for (auto& term : t.terms) term = term * n;
     return t;
 }
 constexpr void add(time_breakdown& to, const time_breakdown& from) {
@@ -153,7 +153,7 @@ constexpr pass_cost forward_cost(const job& j, const layout& l, const cluster& c
     const auto counts = m.layers.counts();
     for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k) {
         const pass_cost one = layer_cost(m.layers.kinds[k], j, l, c, e, pass);
-        add(all.time, times(one.time, counts[k]));
+        add(all.time, one.time * counts[k]);
         all.flops += one.flops * counts[k];
     }
     pricer head{l, c, e};
@@ -184,14 +184,14 @@ constexpr job_speed serving_speed(const job& j, const layout& l, const cluster& 
     const pass_cost step = forward_cost(j, l, c, e, pass, sequences);
     speed.step = step.time;
     if (l.pipeline > 1)
-        speed.step[time_term::pipeline_bubble] += times(send_time(j, l, c, e, sequences), l.pipeline - 1);
+        speed.step[time_term::pipeline_bubble] += send_time(j, l, c, e, sequences) * (l.pipeline - 1);
 
     pass.decode = false;
     const std::int64_t length = ceil_quotient(prompt.in(tokens), l.context_parallel);
     pass.tokens = {1, length > 0 ? length : 1, prompt.in(tokens)};
     speed.prefill = forward_cost(j, l, c, e, pass, 1).time;
     if (l.pipeline > 1)
-        speed.prefill[time_term::pipeline_bubble] += times(send_time(j, l, c, e, pass.tokens.length), l.pipeline - 1);
+        speed.prefill[time_term::pipeline_bubble] += send_time(j, l, c, e, pass.tokens.length) * (l.pipeline - 1);
 
     // A sequence takes its prompt's turn and then its share of every step.
     const auto made = static_cast<double>(j.output > token_count{} ? j.output.in(tokens) : 1);
@@ -243,13 +243,13 @@ constexpr job_speed training_speed(const job& j, const layout& l, const cluster&
     // The backward pass multiplies twice: for inputs and for weights. Full recomputation adds a forward pass.
     const double passes = j.recompute == recompute::full ? 4.0 : 3.0;
     job_speed speed;
-    speed.step = times(forward.time, passes * static_cast<double>(rounds) / l.pipeline);
+    speed.step = forward.time * (passes * static_cast<double>(rounds) / l.pipeline);
     const interval<duration> busy = speed.step.total();
     if (l.pipeline > 1) {
         // The idle part of 1F1B is (p - 1) / (m v) of the busy one (arXiv 2104.04473 section 2.2).
         const double idle = static_cast<double>(l.pipeline - 1) / (static_cast<double>(rounds) * l.virtual_pipeline);
-        speed.step[time_term::pipeline_bubble] += times(busy, idle);
-        speed.step[time_term::pipeline_bubble] += times(send_time(j, l, c, e, pass.tokens.all()), 2.0 * l.virtual_pipeline);
+        speed.step[time_term::pipeline_bubble] += busy * idle;
+        speed.step[time_term::pipeline_bubble] += send_time(j, l, c, e, pass.tokens.all()) * (2.0 * l.virtual_pipeline);
     }
     const interval<duration> exchange = at(data_exchange(j, l, c, rounds), e.link);
     const auto exposed = [&](duration all, duration hidden_behind, double overlap) {
