@@ -18,7 +18,6 @@
 #include <limits>
 #include <llmres/error.hpp>
 #include <type_traits>
-#include <utility>
 
 /// Quantities: bytes, tokens, parameters, FLOPs, seconds, watts and money, which never mix.
 ///
@@ -220,9 +219,9 @@ constexpr std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
 /// A number in another type: at its end where it would lie beyond it.
 template <arithmetic To, arithmetic From>
 constexpr To saturated(From number) {
-    if constexpr (std::integral<To> && std::integral<From>) {
-        if (std::in_range<To>(number)) return static_cast<To>(number);
-        return number < From{} ? std::numeric_limits<To>::min() : std::numeric_limits<To>::max();
+    if constexpr (std::unsigned_integral<From> && std::integral<To> && sizeof(From) >= sizeof(To)) {
+        constexpr auto most = static_cast<From>(std::numeric_limits<To>::max());
+        return number > most ? std::numeric_limits<To>::max() : static_cast<To>(number);
     } else {
         return static_cast<To>(number);
     }
