@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <llmres/error.hpp>
+#include <llmres/gguf_mix.hpp>
 #include <llmres/maybe.hpp>
 #include <llmres/model.hpp>
 #include <llmres/optimizer.hpp>
@@ -43,6 +44,7 @@ struct job {
     llmres::task task = task::serving;
 
     maybe<precision> weights{};           ///< default: as the model is published
+    maybe<gguf_mix> gguf{};               ///< the weights are those of a GGUF file of this mix, whatever `weights` says
     maybe<precision> kv_cache{};          ///< default: `compute`
     precision compute = bf16;             ///< activations
     maybe<precision> gradients{};         ///< default: as the weights
@@ -54,7 +56,7 @@ struct job {
     token_count prompt{};
     token_count output{};
     token_count context{};
-    token_count max_batched_tokens{};  ///< prompt tokens computed in one step; default: the runtime's, or the whole prompt
+    token_count max_batched_tokens{};  ///< prompt tokens computed in one step; default: the runtime's, or one prompt
 
     // Training.
     token_count sequence{};        ///< default: what the model was trained for
@@ -93,8 +95,9 @@ constexpr token_count sequence_of(const job& j) { return j.sequence > token_coun
 /// Prompt tokens that pass the layers at once.
 constexpr token_count batched_tokens_of(const job& j) {
     const token_count whole = prompt_of(j) * j.batch;
-    const token_count limit = j.max_batched_tokens > token_count{} ? j.max_batched_tokens : j.runtime.max_batched_tokens;
-    return limit > token_count{} && limit < whole ? limit : whole;
+    const token_count engine = j.runtime.max_batched_tokens > token_count{} ? j.runtime.max_batched_tokens : prompt_of(j);
+    const token_count limit = j.max_batched_tokens > token_count{} ? j.max_batched_tokens : engine;
+    return limit < whole ? limit : whole;
 }
 
 /// Bounds of the numbers, and that they agree. (What a layout or a cluster cannot do is found by plan().)

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// llmres plan: verdict, layout, memory of the busiest GPU, time, what limits it, what would help.
+#include "commands.hpp"
+#include "report.hpp"
+
+#include <charconv>
+#include <fmt/format.h>
+#include <fstream>
+#include <iterator>
+#include <llmres/io/job_fields.hpp>
+#include <llmres/io/job_json.hpp>
+#include <llmres/io/plan_json.hpp>
+#include <llmres/io/svg.hpp>
+#include <string>
+
+namespace program {
+namespace {
+
+/// A flag's text as the JSON value its field holds. What is no number stays text, for the reader to refuse by name.
+nlohmann::json value_of(const std::string& text, llmres::field_type type) {
+    if (type == llmres::field_type::flag && (text == "true" || text == "false")) return text == "true";
+    if (type == llmres::field_type::integer || type == llmres::field_type::real) {
+        std::int64_t whole = 0;
+        double real = 0;
+        const char* end = text.data() + text.size();
+        if (const auto r = std::from_chars(text.data(), end, whole); r.ec == std::errc{} && r.ptr == end) return whole;
+        if (const auto r = std::from_chars(text.data(), end, real); r.ec == std::errc{} && r.ptr == end) return real;
+    }
+    return text;
+}
+
+/// The job document of a file, or one that names the source as its model.
+nlohmann::json document_of(const std::string& source) {
+    if (source.ends_with(".json")) {
+        std::ifstream file{source, std::ios::binary};
+        if (!file) throw refusal{llmres::refused(llmres::error_code::io, "JOB", source, "a file that can be read")};
+        const std::string content{std::istreambuf_iterator<char>{file}, {}};
+        llmres::json_document read = accept(llmres::parse_json_object(content));
+        if (read.root.contains("model")) return read.root;
+    }
+    return {{"model", source}};
+}
+
+/// Flags go over what the file says.
+nlohmann::json merged(const plan_options& o) {
+    nlohmann::json document = document_of(o.source);
+    for (const llmres::job_field& f : llmres::job_fields) {
+        const auto given = o.fields.find(llmres::flag_of(f));
+        if (given == o.fields.end() || given->second.empty()) continue;
+        const nlohmann::json value = value_of(given->second, f.type);
+        const std::string name{f.name};
+        if (f.object.empty()) document[name] = value;
+        else if (f.object == "host") document["cluster"]["host"][name] = value;
+        else if (f.name == "runtime") document[name] = value;
+        else if (f.object == "runtime") {
+            if (document["runtime"].is_string()) document["runtime"] = {{"name", document["runtime"]}};
+            document["runtime"][name] = value;
+        } else document[std::string{f.object}][name] = value;
+    }
+    return document;
+}
+
+}  // namespace
+
+int run_plan(const plan_options& o) {
+    const std::filesystem::path here = o.source.ends_with(".json") ? std::filesystem::path{o.source}.parent_path() : "";
+    const nlohmann::json document = merged(o);
+    const bool from_file = document["model"] != o.source;
+    const llmres::plan_request request = accept(llmres::read_job(document, from_file ? here : ""));
+    const llmres::job_plan p = accept(request.layout ? llmres::plan(request.job, *request.layout, request.cluster)
+                                                     : llmres::plan(request.job, request.cluster));
+    const bool chosen = !request.layout;
+    if (!o.svg.empty()) {
+        std::ofstream picture{o.svg};
+        picture << llmres::to_svg(p, request.job.model.name.view());
+        if (!picture.flush()) throw refusal{llmres::refused(llmres::error_code::io, "svg", o.svg, "a file that can be written")};
+    }
+    if (o.json)
+        fmt::print("{}\n", llmres::to_json(p, request.job, request.cluster, chosen).dump(2));
+    else
+        print_plan(p, request.job, request.cluster, chosen);
+    if (p.verdict == llmres::verdict::tight)
+        fmt::print(stderr, "llmres: tight: it fits only if the estimates turn out below their upper bounds\n");
+    return p.verdict == llmres::verdict::does_not_fit ? does_not_fit : fits;
+}
+
+}  // namespace program

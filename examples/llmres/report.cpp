@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+// A plan as a page of text.
+#include "report.hpp"
+
+#include <array>
+#include <fmt/format.h>
+#include <llmres/format.hpp>
+#include <llmres/io/text.hpp>
+#include <llmres/search.hpp>
+#include <string>
+#include <string_view>
+
+namespace program {
+namespace {
+
+using llmres::to_string;
+
+/// One letter of the bar for each memory_term.
+constexpr std::array<std::string_view, llmres::memory_term_names.size()> marks{"W", "L", "G", "O", "A", "K",
+                                                                              "S", "V", "C", "w", "r", "f"};
+
+/// The terms to scale, a bar for where the usable memory ends.
+std::string bar(const llmres::job_plan& p) {
+    constexpr double width = 64;
+    const llmres::byte_count expected = p.memory.total().expected;
+    const llmres::byte_count most = expected < p.usable ? p.usable : expected;
+    const auto column = [&](llmres::byte_count size) { return static_cast<int>(width * llmres::ratio(size, most) + 0.5); };
+    std::string drawn;
+    llmres::byte_count end;
+    for (std::size_t i = 0; i < marks.size(); ++i) {
+        end += p.memory.terms[i].expected;
+        while (static_cast<int>(drawn.size()) < column(end)) drawn += marks[i];
+    }
+    drawn.resize(static_cast<std::size_t>(width), '.');
+    drawn.insert(static_cast<std::size_t>(column(p.usable)), "|");
+    return drawn;
+}
+
+std::string layout_text(const llmres::layout& l) {
+    std::string text = fmt::format("{} GPU{}", l.gpus(), l.gpus() == 1 ? "" : "s");
+    const auto part = [&](std::string_view name, int degree) {
+        if (degree > 1) text += fmt::format(", {} {}", name, degree);
+    };
+    part("tensor", l.tensor);
+    part("pipeline", l.pipeline);
+    part("data", l.data);
+    part("context_parallel", l.context_parallel);
+    part("expert", l.expert);
+    part("replicas", l.replicas);
+    if (l.zero > 0) text += fmt::format(", zero {}", l.zero);
+    return text;
+}
+
+std::string bounds(const llmres::interval<llmres::duration>& t) {
+    return fmt::format("{} ({} to {})", to_string(t.expected), to_string(t.low), to_string(t.high));
+}
+
+void print_time(const llmres::job_plan& p, bool trains) {
+    if (trains) {
+        fmt::print("time     {} a step\n", bounds(p.speed.step.total()));
+    } else {
+        fmt::print("time     {} to the first token\n", bounds(p.speed.prefill.total()));
+        fmt::print("         {} for each token of every sequence\n", bounds(p.speed.step.total()));
+    }
+    fmt::print("         {} in all, {:.1f} % of the GPUs' arithmetic; most of it is {}\n",
+               to_string(p.speed.tokens_per_second), 100 * p.speed.mfu, name_of(p.bottleneck()));
+}
+
+}  // namespace
+
+void print_plan(const llmres::job_plan& p, const llmres::job& j, const llmres::cluster& c, bool layout_chosen) {
+    const auto total = p.memory.total();
+    fmt::print("{}, {} on {} x {}, runtime {}: {}\n\n", j.model.name.view(), name_of(j.task), c.gpus, c.gpu.name.view(),
+               j.runtime.name.view(), name_of(p.verdict));
+    fmt::print("layout   {}{}\n", layout_text(p.layout), layout_chosen ? " (chosen)" : "");
+    fmt::print("memory   {} ({} to {}) of {} usable, at its fullest in {}{}\n", to_string(total.expected),
+               to_string(total.low), to_string(total.high), to_string(p.usable), name_of(p.memory.phase),
+               p.layout.pipeline > 1 ? fmt::format(" of stage {}", p.memory.stage) : "");
+    fmt::print("         [{}]\n", bar(p));
+    for (std::size_t i = 0; i < p.memory.terms.size(); ++i) {
+        const auto& term = p.memory.terms[i];
+        if (term.high <= llmres::byte_count{}) continue;
+        fmt::print("         {} {:<16} {:>10}{}\n", marks[i], llmres::memory_term_names[i], to_string(term.expected),
+                   term.low == term.high ? "" : fmt::format("  ({} to {})", to_string(term.low), to_string(term.high)));
+    }
+    print_time(p, trains(j));
+    for (std::int32_t i = 0; i < p.reason_count; ++i)
+        fmt::print("{}{}\n", i == 0 ? "why      " : "         ", llmres::to_text(p.reasons[static_cast<std::size_t>(i)], p));
+    if (p.verdict != llmres::verdict::fits) {
+        std::string_view head = "helps    ";
+        for (const llmres::remedy& r : llmres::what_would_help(j, p.layout, c)) {
+            fmt::print("{}{}\n", head, llmres::to_text(r));
+            head = "         ";
+        }
+    }
+    const llmres::job_limits limits = llmres::limits_of(j, p.layout, c);
+    const auto number = [](const auto& m, auto read) { return m ? fmt::format("{}", read(*m)) : std::string{"none"}; };
+    const auto same = [](std::int64_t n) { return n; };
+    fmt::print("limits   largest {} {}, longest {} {} tokens, fewest GPUs {}\n", trains(j) ? "micro_batch" : "batch",
+               number(limits.max_batch, same), trains(j) ? "sequence" : "context",
+               number(limits.max_context, [](llmres::token_count t) { return t.in(llmres::tokens); }),
+               number(limits.min_gpus, same));
+}
+
+}  // namespace program

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <llmres/io/text.hpp>
+#include <llmres/job.hpp>
+#include <llmres/model.hpp>
+#include <llmres/kv_cache.hpp>
+#include <llmres/parameters.hpp>
+#include <llmres/plan.hpp>
+#include <llmres/search.hpp>
+#include <llmres/weight_formats.hpp>
+#include <nlohmann/json.hpp>
+#include <string>
+
+/// Answers as JSON: sizes in bytes (integers), times in seconds, rates a second. Keys are the names of the C++ fields.
+namespace llmres {
+
+/// Keys stay in the order in which they are written.
+using json_value = nlohmann::ordered_json;
+
+inline json_value to_json(const layout& l) {
+    return {{"tensor", l.tensor},
+            {"sequence_parallel", l.sequence_parallel},
+            {"pipeline", l.pipeline},
+            {"virtual_pipeline", l.virtual_pipeline},
+            {"data", l.data},
+            {"context_parallel", l.context_parallel},
+            {"expert", l.expert},
+            {"expert_tensor", l.expert_tensor_ranks()},
+            {"zero", l.zero},
+            {"replicas", l.replicas}};
+}
+
+inline json_value to_json(const memory_breakdown& m) {
+    json_value terms = json_value::object();
+    for (std::size_t i = 0; i < m.terms.size(); ++i) terms[memory_term_names[i]] = m.terms[i].expected.in(bytes);
+    const interval<byte_count> total = m.total();
+    return {{"low", total.low.in(bytes)},
+            {"expected", total.expected.in(bytes)},
+            {"high", total.high.in(bytes)},
+            {"allocated", m.allocated.expected.in(bytes)},
+            {"reserved", m.reserved.expected.in(bytes)},
+            {"ideal", m.ideal.in(bytes)},
+            {"stage", m.stage},
+            {"phase", name_of(m.phase)},
+            {"terms", terms}};
+}
+
+inline json_value to_json(const time_breakdown& t) {
+    json_value terms = json_value::object();
+    for (std::size_t i = 0; i < t.terms.size(); ++i) terms[time_term_names[i]] = t.terms[i].expected.in(seconds);
+    return terms;
+}
+inline json_value to_json(const interval<duration>& t) {
+    return {{"low", t.low.in(seconds)}, {"expected", t.expected.in(seconds)}, {"high", t.high.in(seconds)}};
+}
+
+inline json_value to_json(const reason& r, const job_plan& p) {
+    return {{"code", name_of(r.code)},
+            {"gpu", r.gpu},
+            {"term", name_of(r.term)},
+            {"needed", r.needed.in(bytes)},
+            {"available", r.available.in(bytes)},
+            {"text", to_text(r, p)}};
+}
+
+inline json_value to_json(const job_limits& l) {
+    const auto known = [](const auto& m, auto read) { return m ? json_value(read(*m)) : json_value(nullptr); };
+    const auto same = [](std::int64_t n) { return n; };
+    return {{"max_batch", known(l.max_batch, same)},
+            {"max_context", known(l.max_context, [](token_count t) { return t.in(tokens); })},
+            {"min_gpus", known(l.min_gpus, same)}};
+}
+
+/// The job with its defaults filled in.
+inline json_value to_json(const job& j) {
+    json_value out{{"model", j.model.name.view()},
+                   {"task", name_of(j.task)},
+                   {"weights", weights_of(j).name.view()},
+                   {"compute", j.compute.name.view()},
+                   {"attention", name_of(j.attention)}};
+    if (!trains(j)) {
+        out["kv_cache"] = kv_cache_of(j).name.view();
+        out["batch"] = j.batch;
+        out["prompt"] = prompt_of(j).in(tokens);
+        out["output"] = j.output.in(tokens);
+        out["context"] = context_of(j).in(tokens);
+        out["max_batched_tokens"] = batched_tokens_of(j).in(tokens);
+    } else {
+        const maybe<precision> master = master_weights_of(j);
+        out["gradients"] = gradients_of(j).name.view();
+        out["master_weights"] = master ? json_value(master->name.view()) : json_value(nullptr);
+        out["optimizer_states"] = j.optimizer_states.name.view();
+        out["optimizer"] = j.optimizer.name.view();
+        out["sequence"] = sequence_of(j).in(tokens);
+        out["micro_batch"] = j.micro_batch;
+        out["global_batch"] = j.global_batch;
+        out["recompute"] = name_of(j.recompute);
+    }
+    return out;
+}
+
+/// The whole answer. `chosen`: the layout was the planner's choice.
+inline json_value to_json(const job_plan& p, const job& j, const cluster& c, bool chosen) {
+    json_value memory = to_json(p.memory);
+    memory["usable"] = p.usable.in(bytes);
+    memory["gpu"] = p.gpu;
+
+    json_value time{{"terms", to_json(p.speed.step)}};
+    if (trains(j)) {
+        time["step"] = p.speed.step.total().expected.in(seconds);
+        time["step_bounds"] = to_json(p.speed.step.total());
+    } else {
+        time["prefill_terms"] = to_json(p.speed.prefill);
+        time["time_to_first_token"] = p.speed.prefill.total().expected.in(seconds);
+        time["time_to_first_token_bounds"] = to_json(p.speed.prefill.total());
+        time["time_per_output_token"] = p.speed.step.total().expected.in(seconds);
+        time["time_per_output_token_bounds"] = to_json(p.speed.step.total());
+    }
+    time["tokens_per_second"] = p.speed.tokens_per_second.in(tokens_per_s);
+    time["mfu"] = p.speed.mfu;
+
+    json_value reasons = json_value::array();
+    for (std::int32_t i = 0; i < p.reason_count; ++i) reasons.push_back(to_json(p.reasons[static_cast<std::size_t>(i)], p));
+    json_value help = json_value::array();
+    if (p.verdict != verdict::fits)
+        for (const remedy& r : what_would_help(j, p.layout, c)) help.push_back(to_text(r));
+
+    return {{"verdict", name_of(p.verdict)},
+            {"job", to_json(j)},
+            {"runtime", {{"name", j.runtime.name.view()}, {"versions", j.runtime.versions.view()}}},
+            {"cluster", {{"gpu", c.gpu.id.view()}, {"gpus", c.gpus}, {"gpus_per_node", c.node_size()},
+                         {"scale_up", c.scale_up.id.view()}, {"scale_out", c.scale_out.id.view()}}},
+            {"layout", to_json(p.layout)},
+            {"layout_chosen", chosen},
+            {"memory", memory},
+            {"time", time},
+            {"bottleneck", name_of(p.bottleneck())},
+            {"reasons", reasons},
+            {"would_help", help},
+            {"limits", to_json(limits_of(j, p.layout, c))}};
+}
+
+/// `llmres model`.
+inline json_value to_json(const model& m, const weight_formats& formats, const precision& kv_cache) {
+    json_value roles = json_value::object();
+    for_each_weight(m, [&](const weight& w, std::int64_t layers) {
+        const std::int64_t counted = (w.count() * layers).in(parameters);
+        const std::string role{name_of(w.role)};
+        roles[role] = roles.contains(role) ? roles[role].get<std::int64_t>() + counted : counted;
+    });
+    json_value kinds = json_value::array();
+    const auto counts = m.layers.counts();
+    for (std::int32_t k = 0; k < m.layers.kind_count; ++k)
+        kinds.push_back({{"kind", kind_name(m.layers.kinds[static_cast<std::size_t>(k)]).view()},
+                         {"count", counts[static_cast<std::size_t>(k)]}});
+    return {{"name", m.name.view()},
+            {"architecture", m.architecture.view()},
+            {"parameters", {{"total", count_parameters(m).in(parameters)},
+                            {"active", count_active_parameters(m).in(parameters)},
+                            {"by_role", roles}}},
+            {"weights", formats.matrices.name.view()},
+            {"weights_bytes", weight_bytes(m, formats).in(bytes)},
+            {"kv_cache", kv_cache.name.view()},
+            {"kv_bytes_per_token", kv_bytes_per_token(m, kv_cache).in(bytes_a_token)},
+            {"max_context", m.max_context > token_count{} ? json_value(m.max_context.in(tokens)) : json_value(nullptr)},
+            {"layers", kinds}};
+}
+
+}  // namespace llmres

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <llmres/capacity.hpp>
+#include <llmres/cluster.hpp>
+#include <llmres/error.hpp>
+#include <llmres/job.hpp>
+#include <llmres/layout.hpp>
+#include <llmres/maybe.hpp>
+#include <llmres/plan.hpp>
+#include <llmres/precision.hpp>
+
+/// What the largest and the smallest is that fits, and what would help where something does not.
+namespace llmres {
+
+/// The bounds of a job in a layout. Unknown where nothing of the kind fits.
+struct job_limits {
+    maybe<std::int64_t> max_batch{};     ///< sequences in flight; when training, sequences in a micro-batch
+    maybe<token_count> max_context{};    ///< tokens of a sequence at the job's batch
+    maybe<std::int64_t> min_gpus{};      ///< GPUs of the cluster's kind, in whatever layout
+};
+
+constexpr job_limits limits_of(const job& j, const layout& l, const cluster& c);
+
+/// The fewest GPUs of the cluster's kind that the job fits on, up to `most`.
+constexpr maybe<std::int64_t> min_gpus(const job& j, const cluster& c, std::int32_t most = 1024);
+
+/// A change to a job that makes it fit.
+struct remedy {
+    enum class kind : std::uint8_t { more_gpus, narrower_weights, smaller_batch, shorter_context, full_recompute };
+    kind what = kind::more_gpus;
+    std::int64_t amount = 0;     ///< GPUs, sequences or tokens
+    precision format{};          ///< of narrower weights
+    llmres::layout layout{};     ///< of more GPUs
+};
+
+/// What would make a job fit that does not, each change alone.
+struct remedies {
+    std::array<remedy, 5> list{};
+    std::int32_t count = 0;
+
+    constexpr void add(const remedy& r) { list[static_cast<std::size_t>(count++)] = r; }
+    constexpr auto begin() const { return list.begin(); }
+    constexpr auto end() const { return list.begin() + count; }
+};
+
+constexpr remedies what_would_help(const job& j, const layout& l, const cluster& c);
+
+// ---- detail ---------------------------------------------------------------------------------------------------------
+
+namespace detail {
+
+/// The smallest layout on at most `most` GPUs of the kind, in nodes of the cluster's size.
+constexpr maybe<layout> smallest_layout(const job& j, cluster c, std::int32_t most) {
+    maybe<layout> found;
+    const std::int32_t node = c.node_size() > 1 ? c.node_size() : c.gpu.links.scale_up_domain.value_or(8);
+    c.gpus_per_node = node > 8 ? node : 8;
+    c.gpus = most;
+    const auto good = [&](const layout& l) {
+        if (!memory_fits(j, l, c)) return false;
+        found = l;
+        return true;
+    };
+    for (std::int32_t gpus = 1; gpus <= most && !found; ++gpus) {
+        if (!trains(j)) {
+            for_each_layout(j, gpus, c, good);
+            continue;
+        }
+        // Training shards over data ranks before it cuts the model.
+        if (good(layout{.data = gpus, .zero = gpus > 1 ? 3 : 0})) break;
+        for_each_layout(j, gpus, c, good);
+    }
+    return found;
+}
+
+}  // namespace detail
+
+constexpr maybe<std::int64_t> min_gpus(const job& j, const cluster& c, std::int32_t most) {
+    const maybe<layout> smallest = detail::smallest_layout(j, c, most);
+    return smallest ? maybe<std::int64_t>{smallest->gpus()} : maybe<std::int64_t>{};
+}
+
+constexpr job_limits limits_of(const job& j, const layout& l, const cluster& c) {
+    job_limits limits{.min_gpus = min_gpus(j, c)};
+    if (const auto batch = max_batch(j, l, c); batch && *batch > 0) limits.max_batch = *batch;
+    if (const auto context = max_context(j, l, c); context && *context > token_count{}) limits.max_context = *context;
+    return limits;
+}
+
+constexpr remedies what_would_help(const job& j, const layout& l, const cluster& c) {
+    remedies found;
+    if (const maybe<layout> smallest = detail::smallest_layout(j, c, 1024); smallest && smallest->gpus() > c.gpus)
+        found.add({.what = remedy::kind::more_gpus, .amount = smallest->gpus(), .layout = *smallest});
+    job tried = j;
+    for (const precision& format : {fp8_e4m3, int4}) {
+        if (trains(j) || bits_per_element(format) >= bits_per_element(weights_of(j))) continue;
+        tried.weights = format;
+        if (!memory_fits(tried, l, c)) continue;
+        found.add({.what = remedy::kind::narrower_weights, .format = format});
+        break;
+    }
+    if (const auto batch = max_batch(j, l, c); batch && *batch > 0)
+        found.add({.what = remedy::kind::smaller_batch, .amount = *batch});
+    if (const auto context = max_context(j, l, c); context && *context > token_count{})
+        found.add({.what = remedy::kind::shorter_context, .amount = context->in(tokens)});
+    if (trains(j) && j.recompute != recompute::full) {
+        tried = j;
+        tried.recompute = recompute::full;
+        if (memory_fits(tried, l, c)) found.add({.what = remedy::kind::full_recompute});
+    }
+    return found;
+}
+
+}  // namespace llmres
