@@ -4,7 +4,11 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <set>
 #include <string>
 #include <string_view>
@@ -204,6 +208,41 @@ TEST_CASE("a PCIe width between two rows takes its share of sixteen lanes") {
 TEST_CASE("a link that nobody measured counts as signalled") {
     CHECK(links::nvlink6_rubin.bandwidth() == gb_per_s(1800));
     CHECK(links::ib_ndr_400.bandwidth() == gb_per_s(50) * 0.95);
+}
+
+TEST_CASE("every source tag of GPUs and links is explained in docs/sources.md") {
+    std::ifstream file{LLMRES_SOURCE_DIR "/docs/sources.md"};
+    const std::string document{std::istreambuf_iterator<char>{file}, {}};
+    const std::size_t table = document.find("## Tags");
+    REQUIRE(table != std::string::npos);
+    std::set<std::string> explained;
+    std::string word;
+    for (const char c : document.substr(table)) {
+        if ((c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-') {
+            word += c;
+        } else {
+            explained.insert(word);
+            word.clear();
+        }
+    }
+    const auto check = [&](std::string_view sources) {
+        CAPTURE(sources);
+        std::string tag;
+        int depth = 0;
+        for (const char c : std::string{sources} + ";") {
+            depth += c == '(' ? 1 : c == ')' ? -1 : 0;
+            if (c == ';' && depth == 0) {
+                const bool issue = tag.starts_with("NCCL") && tag.size() > 4 && tag.back() >= '0' && tag.back() <= '9';
+                CAPTURE(tag);
+                CHECK((issue || explained.contains(tag)));
+                tag.clear();
+            } else if (depth == 0 && c != ')') {
+                tag += c;
+            }
+        }
+    };
+    for (const gpu* card : gpus::all) check(card->sources);
+    for (const auto* row : links::all) check(row->sources);
 }
 
 TEST_CASE("kinds have names") {
