@@ -167,6 +167,14 @@ struct feed_forward {
 
 // ---- the layer, and the stack of layers --------------------------------------------------------------------------------
 
+/// Which of a layer's matrices a quantised checkpoint of the model quantises.
+enum class quantised_part : std::uint8_t {
+    matrices,      ///< all of them, but for the router
+    feed_forward,  ///< not those that mix tokens
+    experts,       ///< the routed experts alone (gpt-oss)
+    none,
+};
+
 /// One layer: attention or a recurrence (or neither, or both side by side), a feed-forward (or none), and the norms
 /// around them. A block that computes both halves from one norm has `norm_before_feed_forward = false`.
 struct layer {
@@ -180,6 +188,7 @@ struct layer {
     bool norm_after_feed_forward = false;
     std::int32_t more_norms = 0;   ///< of the hidden width, beyond these
     std::int64_t more_values = 0;  ///< parameters of no matrix: layer scales, gates
+    quantised_part quantised = quantised_part::matrices;
 
     constexpr int norms() const {
         return norm == norm_kind::none

@@ -333,9 +333,18 @@ constexpr void visit_feed_forward(const feed_forward& f, std::int64_t hidden, Vi
 /// Calls visit(weight) for every tensor shape of one layer.
 template <class Visit>
 constexpr void for_each_weight(const layer& l, std::int64_t hidden, Visit&& visit) {
-    detail::visit_attention(l.attention, hidden, visit);
-    detail::visit_recurrent(l.recurrent, hidden, visit);
-    detail::visit_feed_forward(l.feed_forward, hidden, visit);
+    auto mixing = [&](weight w) {
+        w.quantised = w.quantised && l.quantised == quantised_part::matrices;
+        visit(w);
+    };
+    auto feeding = [&](weight w) {
+        w.quantised = w.quantised && (l.quantised == quantised_part::matrices || l.quantised == quantised_part::feed_forward ||
+                                      (l.quantised == quantised_part::experts && w.routed));
+        visit(w);
+    };
+    detail::visit_attention(l.attention, hidden, mixing);
+    detail::visit_recurrent(l.recurrent, hidden, mixing);
+    detail::visit_feed_forward(l.feed_forward, hidden, feeding);
     detail::visit_norm(l.norm, hidden, l.norms(), visit);
     detail::visit_values(weight_role::values, l.more_values, visit);
 }

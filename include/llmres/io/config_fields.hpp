@@ -57,6 +57,16 @@ public:
     }
 
     bool has(const field_names& field) const { return find(field) != nullptr; }
+    /// Whether a field is there and says more than "none": neither false, 0, 1 nor empty.
+    bool says_something(const char* name) const {
+        const json* found = present(name) ? &*object_->find(name) : nullptr;
+        if (found == nullptr) return false;
+        if (const auto* flag = found->get_ptr<const json::boolean_t*>()) return *flag;
+        if (const auto* number = found->get_ptr<const json::number_integer_t*>()) return *number != 0 && *number != 1;
+        return !found->is_structured() || !found->empty();
+    }
+    /// Whether a reader asked for the field.
+    bool was_read(const char* name) const { return read_.find(name) != read_.end(); }
     bool nested() const { return nested_; }
 
     /// An integer that must be there. Integers written as 4096.0 are understood; text and fractions are refused.
@@ -96,6 +106,14 @@ public:
         fail(error_code::malformed, field, "a string");
         return fallback;
     }
+    bool holds_list(const field_names& field) const {
+        const json* found = find(field);
+        return found != nullptr && found->is_array();
+    }
+    bool holds_text(const field_names& field) const {
+        const json* found = find(field);
+        return found != nullptr && found->is_string();
+    }
     /// A list, or nullptr where it is absent or null.
     const json* list(const field_names& field) {
         const json* found = find(field);
@@ -119,6 +137,22 @@ public:
                 (value != nullptr && *value == number))
                 return true;
         return false;
+    }
+    /// A number that may be fractional.
+    double real_or(const field_names& field, double fallback, double low, double high) {
+        const json* found = find(field);
+        if (found == nullptr) return fallback;
+        double value = 0;
+        if (const auto* real = found->get_ptr<const json::number_float_t*>())
+            value = *real;
+        else if (const auto* natural = found->get_ptr<const json::number_unsigned_t*>())
+            value = static_cast<double>(*natural);
+        else if (const auto* whole = found->get_ptr<const json::number_integer_t*>())
+            value = static_cast<double>(*whole);
+        else
+            fail(error_code::malformed, field, "a number");
+        if (ok() && !(value >= low && value <= high)) fail(error_code::out_of_range, field, "a number in its usual range");
+        return ok() ? value : fallback;
     }
     /// The nth string of a list; an error where there is none.
     std::string_view text_at(const field_names& field, std::size_t index) {
@@ -159,6 +193,7 @@ private:
     }
     /// The first spelling that is there; null counts as absent.
     const json* find(const field_names& field) const {
+        for (std::size_t i = 0; i < field.count; ++i) read_.insert(field.names[i]);
         for (std::size_t i = 0; i < field.count; ++i)
             if (present(field.names[i])) return &*object_->find(field.names[i]);
         return nullptr;
@@ -210,6 +245,7 @@ private:
     }
 
     const json* object_;
+    mutable std::set<std::string_view> read_{};
     text<63> path_;
     bool nested_ = false;
     llmres::error error_{};

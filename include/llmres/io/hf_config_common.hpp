@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <llmres/io/config_fields.hpp>
+#include <llmres/model.hpp>
+#include <string_view>
+
+/// How the fields that nearly all config.json files share are read. Field meanings and class defaults are those of the
+/// model classes in Hugging Face transformers.
+namespace llmres::detail::hf {
+
+inline constexpr std::int64_t most_features = widest;
+inline constexpr std::int64_t most_heads = 65536;
+inline constexpr std::int64_t most_tokens = std::int64_t{1} << 40;
+
+inline constexpr field_names heads_field{"num_attention_heads", "n_head", "n_heads", "num_heads"};
+inline constexpr field_names kv_heads_field{"num_key_value_heads", "num_kv_heads", "n_head_kv", "kv_n_heads"};
+inline constexpr field_names hidden_field{"hidden_size", "n_embd", "d_model", "n_embed"};
+inline constexpr field_names layers_field{"num_hidden_layers", "n_layer", "n_layers", "num_layers"};
+inline constexpr field_names width_field{"intermediate_size", "ffn_hidden_size", "n_inner", "ffn_dim", "d_ff", "inner_hidden_size"};
+inline constexpr field_names vocabulary_field{"padded_vocab_size", "vocab_size"};
+inline constexpr field_names context_field{"max_position_embeddings", "n_positions", "max_seq_len", "seq_length",
+                                           "max_sequence_length", "context_length", "max_target_positions", "n_ctx"};
+
+/// What a nested config leaves out is its class's default: LlamaConfig's, unless a family says otherwise.
+struct class_defaults {
+    std::int64_t vocabulary = 32000;
+    std::int64_t hidden = 4096;
+    std::int64_t layers = 32;
+    std::int64_t heads = 32;
+    std::int64_t width = 11008;
+};
+
+inline std::int64_t feature_count(config_fields& c, const field_names& field) { return c.number(field, 1, most_features); }
+
+inline std::int64_t layer_count(config_fields& c, const class_defaults& d = {}) {
+    return c.number_nested(layers_field, d.layers, 1, layer_stack::max_layers);
+}
+
+/// Vocabulary, width, context and head.
+inline model read_frame(config_fields& c, bool tied_by_default, const class_defaults& d = {}) {
+    model m;
+    m.vocabulary = c.number_nested(vocabulary_field, d.vocabulary, 1, most_features);
+    m.hidden = c.number_nested(hidden_field, d.hidden, 1, most_features);
+    m.max_context = tokens(c.number_or(context_field, 0, 0, most_tokens));
+    m.tied_head = c.flag_or("tie_word_embeddings", tied_by_default);
+    return m;
+}
+
+/// Heads, KV heads (absent: as many as heads) and their width (absent: the hidden size shared out).
+inline attention read_heads(config_fields& c, std::int64_t hidden, const class_defaults& d = {}) {
+    attention a;
+    a.heads = c.number_nested(heads_field, d.heads, 1, most_heads);
+    a.kv_heads = c.number_or(kv_heads_field, a.heads, 1, most_heads);
+    a.head_dim = c.number_or({"head_dim", "attention_head_dim", "kv_channels"}, 0, 1, most_heads);
+    if (!c.ok()) return a;
+    if (a.heads % a.kv_heads != 0) {
+        text<191> expected{"a divisor of the attention heads, "};
+        expected.append(digits(a.heads));
+        c.fail(error_code::inconsistent, kv_heads_field, expected);
+    }
+    if (a.head_dim == 0) {
+        if (hidden % a.heads != 0) {
+            text<191> expected{"a divisor of the hidden size, "};
+            expected.append(digits(hidden));
+            c.fail(error_code::inconsistent, heads_field, expected);
+        }
+        a.head_dim = hidden / a.heads;
+        if (a.head_dim > most_heads) c.fail(error_code::inconsistent, heads_field, "heads of at most 65536 features");
+    }
+    return a;
+}
+
+/// Calls make(i) for the layers in order.
+template <class Make>
+void read_layers(config_fields& c, model& m, std::int64_t count, Make make) {
+    for (std::int64_t i = 0; i < count && c.ok(); ++i) {
+        const layer made = make(i);
+        if (c.ok() && !m.layers.append(1, made))
+            c.fail(error_code::unsupported, layers_field, "at most 12 different kinds of layer");
+    }
+}
+
+/// Whether layer i has the kind: `layer_types` where the file has it, the family's own rule where it has not. Any other
+/// kind than full attention is one that the family does not have.
+inline bool layer_is(config_fields& c, std::string_view kind, std::int64_t i, bool by_rule) {
+    if (!c.has("layer_types")) return by_rule;
+    const std::string_view given = c.text_at("layer_types", static_cast<std::size_t>(i));
+    if (given == kind) return true;
+    if (given != "full_attention" && given != "attention" && c.ok()) {
+        text<191> expected{"full_attention or "};
+        expected.append(kind);
+        c.fail({error_code::unsupported, c.label("layer_types"), given, expected});
+    }
+    return false;
+}
+
+inline token_count read_window(config_fields& c) { return tokens(c.number_or("sliding_window", 0, 0, most_tokens)); }
+
+/// The llama layer: gated feed-forward, two RMS norms, biases where the file asks for them.
+inline layer read_llama_layer(config_fields& c, std::int64_t hidden, const class_defaults& d = {}) {
+    layer l;
+    l.attention = read_heads(c, hidden, d);
+    l.attention.qkv_bias = l.attention.output_bias = c.flag_or("attention_bias", false);
+    l.feed_forward.width = c.number_nested(width_field, d.width, 1, most_features);
+    l.feed_forward.bias = c.flag_or("mlp_bias", false);
+    return l;
+}
+
+/// A model all of whose layers are alike.
+inline model stack_of(config_fields& c, model m, const layer& l, const class_defaults& d = {}) {
+    m.layers.append(static_cast<std::int32_t>(layer_count(c, d)), l);
+    return m;
+}
+
+}  // namespace llmres::detail::hf

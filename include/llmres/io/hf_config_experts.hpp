@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <llmres/io/config_fields.hpp>
+#include <llmres/io/hf_config_dense.hpp>
+#include <llmres/model.hpp>
+#include <string_view>
+
+/// Decoders with routed experts, and those with multi-head latent attention.
+namespace llmres::detail::hf {
+
+inline constexpr field_names experts_field{"n_routed_experts", "num_local_experts", "num_experts", "moe_num_experts"};
+inline constexpr field_names per_token_field{"num_experts_per_tok", "num_experts_per_token", "moe_topk", "moe_k",
+                                             "moe_top_k", "experts_per_token"};
+inline constexpr field_names prediction_field{"num_nextn_predict_layers", "mtp_num_hidden_layers"};
+
+inline experts read_experts(config_fields& c, const field_names& width, std::int64_t per_token_default = 0) {
+    experts e;
+    e.count = c.number(experts_field, 1, most_heads);
+    e.per_token = per_token_default > 0 ? c.number_or(per_token_field, per_token_default, 1, most_heads)
+                                        : c.number(per_token_field, 1, most_heads);
+    e.width = feature_count(c, width);
+    if (c.ok() && e.per_token > e.count) {
+        text<191> expected{"at most the routed experts, "};
+        expected.append(digits(e.count));
+        c.fail(error_code::inconsistent, per_token_field, expected);
+    }
+    return e;
+}
+
+/// Layers that predict further ahead: as the last layer, with three norms and a projection; some files copy embedding
+/// and head for them.
+inline void read_prediction(config_fields& c, model& m, bool copies, std::int64_t by_default = 0) {
+    m.prediction.layers = static_cast<std::int32_t>(c.number_or(prediction_field, by_default, 0, 64));
+    if (m.prediction.layers == 0 || m.layers.size == 0) return;
+    m.prediction.block = m.layers[m.layers.size - 1];
+    m.prediction.norms = 3;
+    m.prediction.own_embedding = m.prediction.own_head = copies;
+}
+
+// ---- every layer routed ------------------------------------------------------------------------------------------------
+
+inline model read_mixtral(config_fields& c) {
+    model m = read_frame(c, false);
+    layer l = read_llama_layer(c, m.hidden, {.width = 14336});
+    l.feed_forward.experts = read_experts(c, "intermediate_size", 2);
+    l.attention.window = read_window(c);
+    return stack_of(c, m, l);
+}
+
+/// Phi-3.5-MoE: as Mixtral with LayerNorms and biases.
+inline model read_phimoe(config_fields& c) {
+    model m = read_mixtral(c);
+    for (layer& l : m.layers.kinds) l.norm = norm_kind::layer;
+    m.final_norm = norm_kind::layer;
+    m.head_bias = c.flag_or("lm_head_bias", false);
+    return m;
+}
+
+/// Granite's mixture: as Mixtral, tied; with a dense path beside the experts in some.
+inline model read_granitemoe(config_fields& c) {
+    model m = read_frame(c, true);
+    layer l = read_llama_layer(c, m.hidden);
+    l.feed_forward.experts = read_experts(c, "intermediate_size");
+    l.feed_forward.experts.shared_width = c.number_or("shared_intermediate_size", 0, 0, most_features);
+    return stack_of(c, m, l);
+}
+
+/// MiniCPM is a tied llama, or a mixture of them.
+inline model read_minicpm(config_fields& c) {
+    if (!c.has("num_experts")) return read_tied_llama(c);
+    model m = read_frame(c, true);
+    layer l = read_llama_layer(c, m.hidden);
+    l.feed_forward.experts = read_experts(c, "intermediate_size");
+    return stack_of(c, m, l);
+}
+
+/// MiniMax-M2: norms over all heads, routing corrected by a bias. The file names prediction layers that no release holds.
+inline model read_minimax_m2(config_fields& c) {
+    model m = read_frame(c, false);
+    layer l = read_llama_layer(c, m.hidden);
+    l.attention.qk_norm = c.flag_or("use_qk_norm", true) ? query_key_norm::full : query_key_norm::none;
+    l.feed_forward.experts = read_experts(c, "intermediate_size");
+    l.feed_forward.experts.score_bias = c.flag_or("use_routing_bias", true);
+    l.feed_forward.experts.shared_width = c.number_or("shared_intermediate_size", 0, 0, most_features);
+    (void)c.number_or("num_mtp_modules", 0, 0, 64);
+    return stack_of(c, m, l);
+}
+
+/// OLMoE: norms over all heads of queries and keys.
+inline model read_olmoe(config_fields& c) {
+    model m = read_frame(c, false);
+    layer l = read_llama_layer(c, m.hidden);
+    l.attention.qk_norm = query_key_norm::full;
+    l.feed_forward.experts = read_experts(c, "intermediate_size");
+    return stack_of(c, m, l);
+}
+
+/// gpt-oss: everything biased, a sink a head, a window in every other layer.
+inline model read_gpt_oss(config_fields& c) {
+    model m = read_frame(c, false, {.vocabulary = 201088, .hidden = 2880, .layers = 36, .heads = 64, .width = 2880});
+    layer l = read_llama_layer(c, m.hidden);
+    if (!c.has("head_dim")) l.attention.head_dim = 64;
+    l.attention.qkv_bias = l.attention.output_bias = c.flag_or("attention_bias", true);
+    l.attention.sinks = true;
+    l.feed_forward.bias = true;
+    l.feed_forward.experts = read_experts(c, "intermediate_size");
+    l.feed_forward.experts.router_bias = true;
+    const token_count window = read_window(c);
+    read_layers(c, m, layer_count(c), [&](std::int64_t i) {
+        l.attention.window = layer_is(c, "sliding_attention", i, i % 2 == 0) ? window : token_count{};
+        return l;
+    });
+    return m;
+}
+
+/// Grok 1: norms before and after both halves, tied.
+inline model read_grok(config_fields& c) {
+    model m = read_frame(c, true);
+    layer l = read_llama_layer(c, m.hidden);
+    l.norm_after_attention = l.norm_after_feed_forward = true;
+    l.feed_forward.experts = read_experts(c, "intermediate_size");
+    return stack_of(c, m, l);
+}
+
+/// DBRX keeps attention and experts in objects of their own.
+inline model read_dbrx(config_fields& c) {
+    static const nlohmann::json nothing = nlohmann::json::object();
+    model m = read_frame(c, false);
+    const nlohmann::json* attention_object = c.object("attn_config");
+    const nlohmann::json* feed_forward_object = c.object("ffn_config");
+    config_fields a{attention_object != nullptr ? *attention_object : nothing, "attn_config", true};
+    config_fields f{feed_forward_object != nullptr ? *feed_forward_object : nothing, "ffn_config", true};
+    layer l;
+    l.norm = m.final_norm = norm_kind::layer_without_bias;
+    l.attention.heads = c.number(heads_field, 1, most_heads);
+    l.attention.kv_heads = a.number_or(kv_heads_field, 1, 1, most_heads);
+    l.attention.head_dim = m.hidden / l.attention.heads;
+    experts& e = l.feed_forward.experts;
+    e.count = f.number_nested("moe_num_experts", 4, 1, most_heads);
+    e.per_token = f.number_nested("moe_top_k", 1, 1, most_heads);
+    e.width = f.number_nested("ffn_hidden_size", 3584, 1, most_features);
+    l.feed_forward.width = e.width;
+    if (!a.ok()) c.fail(a.error());
+    if (!f.ok()) c.fail(f.error());
+    return stack_of(c, m, l);
+}
+
+// ---- some layers dense -------------------------------------------------------------------------------------------------
+
+/// Which of Qwen's layers are routed: not those listed, and of the rest every decoder_sparse_step-th.
+inline bool qwen_routed(config_fields& c, std::int64_t i) {
+    return !c.lists("mlp_only_layers", i) && (i + 1) % c.number_or("decoder_sparse_step", 1, 1, most_features) == 0;
+}
+
+inline experts read_qwen_experts(config_fields& c) {
+    experts e = read_experts(c, "moe_intermediate_size");
+    e.shared_width = feature_count(c, "shared_expert_intermediate_size");
+    e.shared_gate = true;
+    return e;
+}
+
+inline model read_qwen2_moe(config_fields& c) {
+    model m = read_frame(c, false, {.vocabulary = 151936});
+    const layer dense = read_qwen2_layer(c, m.hidden);
+    layer routed = dense;
+    routed.feed_forward.experts = read_qwen_experts(c);
+    read_qwen_layers(c, m, layer_count(c), [&](std::int64_t i) { return qwen_routed(c, i) ? routed : dense; });
+    return m;
+}
+
+inline model read_qwen3_moe(config_fields& c) {
+    model m = read_frame(c, false, {.vocabulary = 151936});
+    const layer dense = read_qwen3_layer(c, m.hidden);
+    layer routed = dense;
+    routed.feed_forward.experts = read_experts(c, "moe_intermediate_size");
+    read_qwen_layers(c, m, layer_count(c), [&](std::int64_t i) { return qwen_routed(c, i) ? routed : dense; });
+    return m;
+}
+
+/// The dense first layers, and the routed rest with shared experts fused into one.
+inline void read_deepseek_layers(config_fields& c, model& m, const layer& dense, bool score_bias) {
+    layer routed = dense;
+    experts& e = routed.feed_forward.experts;
+    const bool has_experts = c.has(experts_field);
+    if (has_experts) {
+        e = read_experts(c, "moe_intermediate_size");
+        e.shared_width = e.width * c.number_or({"n_shared_experts", "num_shared_experts"}, 0, 0, most_heads);
+        e.score_bias = score_bias;
+    }
+    const std::int64_t first = c.number_or("first_k_dense_replace", 0, 0, most_features);
+    const bool listed_frequency = c.holds_list("moe_layer_freq");
+    const std::int64_t step = listed_frequency ? 1 : c.number_or("moe_layer_freq", 1, 1, most_features);
+    read_layers(c, m, layer_count(c), [&](std::int64_t i) {
+        bool sparse = i >= first && i % step == 0;
+        if (listed_frequency) sparse = c.number_at("moe_layer_freq", static_cast<std::size_t>(i), 0, 1) == 1;
+        if (c.has("mlp_layer_types")) sparse = c.text_at("mlp_layer_types", static_cast<std::size_t>(i)) == "sparse";
+        return has_experts && sparse ? routed : dense;
+    });
+}
+
+/// The first DeepSeek MoE: multi-head attention.
+inline model read_deepseek(config_fields& c) {
+    model m = read_frame(c, false);
+    read_deepseek_layers(c, m, read_llama_layer(c, m.hidden), false);
+    return m;
+}
+
+/// GLM-4.5: grouped-query attention, DeepSeek's routing.
+inline model read_glm4_moe(config_fields& c) {
+    model m = read_frame(c, false, {.vocabulary = 151552});
+    layer dense = read_qkv_biased_layer(c, m.hidden, false);
+    if (c.flag_or("use_qk_norm", false)) dense.attention.qk_norm = query_key_norm::shared;
+    read_deepseek_layers(c, m, dense, true);
+    read_prediction(c, m, true);
+    return m;
+}
+
+/// Dots: GLM's routing with norms on queries and keys.
+inline model read_dots1(config_fields& c) {
+    model m = read_frame(c, false);
+    layer dense = read_llama_layer(c, m.hidden);
+    dense.attention.qk_norm = query_key_norm::shared;
+    read_deepseek_layers(c, m, dense, true);
+    return m;
+}
+
+inline model read_ernie4_5_moe(config_fields& c) {
+    model m = read_frame(c, true);
+    layer dense = read_llama_layer(c, m.hidden);
+    if (c.flag_or("use_bias", false)) dense.attention.qkv_bias = dense.attention.output_bias = dense.feed_forward.bias = true;
+    layer routed = dense;
+    experts& e = routed.feed_forward.experts;
+    e = read_experts(c, "moe_intermediate_size", 2);
+    e.shared_width = e.width * c.number_or("moe_num_shared_experts", 0, 0, most_heads);
+    e.score_bias = c.flag_or("moe_use_aux_free", true);
+    const std::int64_t count = layer_count(c);
+    const std::int64_t first = c.number_or("moe_layer_start_index", 0, 0, most_features);
+    const std::int64_t last = c.number_or("moe_layer_end_index", count - 1, -1, most_features);
+    const std::int64_t step = c.number_or("moe_layer_interval", 1, 1, most_features);
+    read_layers(c, m, count, [&](std::int64_t i) {
+        return i >= first && (last < 0 || i <= last) && (i + 1) % step == 0 ? routed : dense;
+    });
+    return m;
+}
+
+/// Llama 4's text model: chunks in three layers of four, routed layers among dense ones of another width.
+inline model read_llama4(config_fields& c) {
+    constexpr class_defaults d{.vocabulary = 202048, .hidden = 5120, .layers = 48, .heads = 40, .width = 8192};
+    model m = read_frame(c, false, d);
+    layer dense = read_llama_layer(c, m.hidden, d);
+    if (c.nested() && !c.has(kv_heads_field)) dense.attention.kv_heads = 8;
+    if (!c.has("head_dim")) dense.attention.head_dim = 128;
+    layer routed = dense;
+    dense.feed_forward.width = c.number_nested("intermediate_size_mlp", 16384, 1, most_features);
+    experts& e = routed.feed_forward.experts;
+    e.count = c.number_nested(experts_field, 16, 1, most_heads);
+    e.per_token = c.number_nested(per_token_field, 1, 1, most_heads);
+    e.width = e.shared_width = routed.feed_forward.width;
+    (void)c.flag_or("use_qk_norm", true);  // a norm without parameters
+    const std::int64_t step = c.number_or("interleave_moe_layer_step", 1, 1, most_features);
+    const token_count chunk = tokens(c.number_or("attention_chunk_size", 8192, 0, most_tokens));
+    const bool listed_rope = c.has("no_rope_layers") && c.list("no_rope_layers") != nullptr && !c.list("no_rope_layers")->empty();
+    read_layers(c, m, layer_count(c, d), [&](std::int64_t i) {
+        const bool sparse = c.has("moe_layers") ? c.lists("moe_layers", i) : (i + 1) % step == 0;
+        layer l = sparse ? routed : dense;
+        // no_rope_layers holds 1 where a layer has rotary positions, and so a chunk.
+        const bool rope = listed_rope ? c.number_at("no_rope_layers", static_cast<std::size_t>(i), 0, 1) == 1 : (i + 1) % 4 != 0;
+        if (layer_is(c, "chunked_attention", i, rope)) {
+            l.attention.window = chunk;
+            l.attention.chunked = true;
+        }
+        return l;
+    });
+    return m;
+}
+
+/// Arctic: a dense llama feed-forward of the hidden width beside the experts, with a norm of its own.
+inline model read_arctic(config_fields& c) {
+    model m = read_frame(c, false);
+    layer dense = read_llama_layer(c, m.hidden);
+    layer routed = dense;
+    routed.feed_forward.experts = read_experts(c, "intermediate_size", 1);
+    if (c.flag_or("parallel_attn_mlp_res", false)) {
+        routed.feed_forward.experts.shared_width = m.hidden;
+        routed.more_norms = 1;
+    }
+    const std::int64_t step = c.number_or("moe_layer_frequency", 2, 1, most_features);
+    read_layers(c, m, layer_count(c), [&](std::int64_t i) { return (i + 1) % step == 0 ? routed : dense; });
+    return m;
+}
+
+// ---- latent attention --------------------------------------------------------------------------------------------------
+
+/// Multi-head latent attention. The file's num_key_value_heads equals the heads and says nothing about the cache.
+inline attention read_latent(config_fields& c) {
+    attention a;
+    a.kind = attention_kind::latent;
+    a.heads = c.number(heads_field, 1, most_heads);
+    (void)c.number_or(kv_heads_field, 1, 1, most_heads);
+    a.kv_heads = a.heads;
+    a.head_dim = c.number("qk_nope_head_dim", 1, most_heads);
+    a.rope_dim = c.number("qk_rope_head_dim", 0, most_heads);
+    a.value_dim = c.number("v_head_dim", 1, most_heads);
+    a.q_rank = c.number_or("q_lora_rank", 0, 0, most_features);
+    a.kv_rank = feature_count(c, "kv_lora_rank");
+    a.qkv_bias = a.output_bias = c.flag_or("attention_bias", false);
+    return a;
+}
+
+inline layer read_latent_layer(config_fields& c) {
+    layer l;
+    l.attention = read_latent(c);
+    l.feed_forward.width = feature_count(c, width_field);
+    return l;
+}
+
+/// DeepSeek-V2, and its small relatives that fall back to multi-head attention (`use_mla: false`).
+inline model read_deepseek_v2(config_fields& c) {
+    model m = read_frame(c, false);
+    const bool latent = c.has("kv_lora_rank") && c.flag_or("use_mla", true);
+    if (!latent) {
+        for (const char* rank : {"q_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim"})
+            (void)c.number_or(rank, 0, 0, most_features);
+    }
+    read_deepseek_layers(c, m, latent ? read_latent_layer(c) : read_llama_layer(c, m.hidden),
+                         c.text_or("topk_method", "") == "noaux_tc");
+    return m;
+}
+
+/// DeepSeek-V3 and what follows its layout (Kimi K2, Moonlight): routing corrected by a bias unless the file names
+/// another method. `copies`: the file stores embedding and head once more for the layers that predict ahead.
+inline model read_v3_like(config_fields& c, bool copies) {
+    model m = read_frame(c, false, {.vocabulary = 129280});
+    layer dense = read_latent_layer(c);
+    if (c.has("index_n_heads")) {
+        dense.attention.indexer = {.heads = c.number("index_n_heads", 1, most_heads),
+                                   .head_dim = c.number("index_head_dim", 1, most_heads),
+                                   .selected = tokens(c.number_or("index_topk", 0, 0, most_tokens))};
+    }
+    read_deepseek_layers(c, m, dense, c.text_or("topk_method", "noaux_tc") == "noaux_tc");
+    read_prediction(c, m, copies);
+    return m;
+}
+inline model read_deepseek_v3(config_fields& c) { return read_v3_like(c, true); }
+
+/// GLM-5: DeepSeek's sparse attention. From 5.2 on only the layers that `indexer_types` calls full have an indexer; the
+/// others read what it chose.
+inline model read_glm_moe_dsa(config_fields& c) {
+    model m = read_v3_like(c, false);
+    for (std::int32_t i = 0; c.has("layer_types") && i < m.layers.size && c.ok(); ++i) {
+        const std::string_view kind = c.text_at("layer_types", static_cast<std::size_t>(i));
+        if (kind != "deepseek_sparse_attention" && kind != "full_attention" && c.ok())
+            c.fail({error_code::unsupported, c.label("layer_types"), kind, "deepseek_sparse_attention"});
+    }
+    if (!c.has("indexer_types") || !c.ok()) return m;
+    const layer_stack with_indexers = m.layers;
+    m.layers = {};
+    read_layers(c, m, with_indexers.size, [&](std::int64_t i) {
+        layer l = with_indexers[static_cast<int>(i)];
+        const std::string_view kind = c.text_at("indexer_types", static_cast<std::size_t>(i));
+        if (kind == "shared")
+            l.attention.indexer = {};
+        else if (kind != "full" && c.ok())
+            c.fail({error_code::unsupported, c.label("indexer_types"), kind, "full or shared"});
+        return l;
+    });
+    return m;
+}
+
+/// LongCat: two latent attentions and two dense feed-forwards a layer around one routed one, some of whose choices do
+/// nothing. Described as two layers: attention with experts beside the dense path, then attention with the dense path.
+inline model read_longcat(config_fields& c) {
+    model m = read_frame(c, false);
+    layer first;
+    first.attention = read_latent(c);
+    first.feed_forward.width = feature_count(c, {"ffn_hidden_size", "intermediate_size"});
+    layer second = first;
+    experts& e = first.feed_forward.experts;
+    e.count = c.number(experts_field, 1, most_heads);
+    e.per_token = c.number(per_token_field, 1, most_heads);
+    e.width = feature_count(c, {"expert_ffn_hidden_size", "moe_intermediate_size"});
+    e.shared_width = first.feed_forward.width;
+    e.idle = c.number_or("zero_expert_num", 0, 0, most_heads);
+    e.score_bias = true;
+    e.router_bias = c.flag_or("router_bias", false);
+    const std::int64_t count = c.number({"num_layers", "num_hidden_layers"}, 1, layer_stack::max_layers / 2);
+    read_layers(c, m, 2 * count, [&](std::int64_t i) { return i % 2 == 0 ? first : second; });
+    return m;
+}
+
+}  // namespace llmres::detail::hf

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <llmres/io/config_fields.hpp>
+#include <llmres/io/hf_config_common.hpp>
+#include <llmres/io/hf_config_dense.hpp>
+#include <llmres/io/hf_config_encoders.hpp>
+#include <llmres/model.hpp>
+#include <string_view>
+
+/// Vision towers: what a multimodal config adds to its text model. A tower is an `encoder` of the model; its stem,
+/// positions and projector are extra tensors.
+namespace llmres::detail::hf {
+
+inline constexpr field_names vision_field{"vision_config"};
+
+/// The vision part of a multimodal config, as a reader of its own.
+struct vision_fields {
+    config_fields v;
+    config_fields& outer;
+    explicit vision_fields(config_fields& c) : v{object_of(c), "vision_config", true}, outer{c} {}
+    ~vision_fields() {
+        if (!v.ok()) outer.fail(v.error());
+    }
+    vision_fields(const vision_fields&) = delete;
+    vision_fields& operator=(const vision_fields&) = delete;
+
+private:
+    static const nlohmann::json& object_of(config_fields& c) {
+        static const nlohmann::json nothing = nlohmann::json::object();
+        const nlohmann::json* found = c.object(vision_field);
+        if (found == nullptr) c.fail({error_code::missing, c.label(vision_field), "absent", "the description of the vision tower"});
+        return found != nullptr ? *found : nothing;
+    }
+};
+
+struct tower_shape {
+    std::int64_t hidden = 0;
+    std::int64_t width = 0;
+    std::int64_t layers = 0;
+    std::int64_t heads = 0;
+};
+
+inline tower_shape read_tower_shape(config_fields& v, const tower_shape& d) {
+    tower_shape t;
+    t.hidden = v.number_nested({"hidden_size", "embed_dim"}, d.hidden, 1, most_features);
+    t.width = v.number_nested({"intermediate_size", "mlp_dim"}, d.width, 1, most_features);
+    t.layers = v.number_nested({"num_hidden_layers", "depth"}, d.layers, 1, layer_stack::max_layers);
+    t.heads = v.number_nested({"num_attention_heads", "num_heads", "attention_heads"}, d.heads, 1, most_heads);
+    if (v.ok() && t.hidden % t.heads != 0)
+        v.fail(error_code::inconsistent, {"num_attention_heads", "num_heads", "attention_heads"}, "a divisor of the hidden size");
+    return t;
+}
+
+inline encoder tower_of(const tower_shape& t, const layer& block) {
+    return {.hidden = t.hidden, .layers = static_cast<std::int32_t>(t.layers), .block = block, .quantised = false};
+}
+
+/// A square of patches put together into one token's features.
+inline std::int64_t merged(config_fields& v, std::int64_t by_default = 2) {
+    const std::int64_t side = v.number_or("spatial_merge_size", by_default, 1, 64);
+    return side * side;
+}
+
+inline extra_weight projection(std::int64_t rows, std::int64_t columns, bool bias) {
+    return {.role = weight_role::projector, .bias = bias, .rows = rows, .columns = columns};
+}
+
+// ---- towers ------------------------------------------------------------------------------------------------------------
+
+/// SigLIP: patches with a bias, positions, a final norm; in some files an attention that pools.
+inline tower_shape add_siglip(config_fields& v, model& m, bool head_by_default) {
+    const tower_shape t = read_tower_shape(v, {.hidden = 768, .width = 3072, .layers = 12, .heads = 12});
+    m.encoders[0] = tower_of(t, transformer_layer(t.heads, t.hidden, t.width));
+    const std::int64_t patches = v.has("num_image_tokens") ? v.number("num_image_tokens", 1, most_features) : patch_count(v, 224, 16);
+    m.encoders[0].output = tokens(patches);
+    m.add(patch_embedding(v, t.hidden, 16, true));
+    m.add({.role = weight_role::positions, .rows = patches, .columns = t.hidden});
+    m.add(layer_norm(t.hidden));
+    if (v.flag_or("vision_use_head", head_by_default)) {
+        m.add({.role = weight_role::positions, .columns = t.hidden});
+        m.add(projection(4 * t.hidden, t.hidden, true));
+        m.add(projection(t.width, t.hidden, true));
+        m.add(projection(t.hidden, t.width, true));
+        m.add(layer_norm(t.hidden));
+    }
+    return t;
+}
+
+/// CLIP: a class token, patches without bias, norms before and after.
+inline tower_shape add_clip(config_fields& v, model& m) {
+    const tower_shape t = read_tower_shape(v, {.hidden = 768, .width = 3072, .layers = 12, .heads = 12});
+    m.encoders[0] = tower_of(t, transformer_layer(t.heads, t.hidden, t.width));
+    const std::int64_t patches = patch_count(v, 224, 32);
+    m.encoders[0].output = tokens(patches);
+    m.add(patch_embedding(v, t.hidden, 32, false));
+    m.add({.role = weight_role::positions, .rows = patches + 2, .columns = t.hidden});
+    m.add(layer_norm(t.hidden));
+    m.add(layer_norm(t.hidden));
+    return t;
+}
+
+/// Pixtral: llama-like layers without biases, a norm before them, rotary positions.
+inline tower_shape add_pixtral(config_fields& v, model& m) {
+    const tower_shape t = read_tower_shape(v, {.hidden = 1024, .width = 4096, .layers = 24, .heads = 16});
+    layer block;
+    block.attention = {.heads = t.heads,
+                       .kv_heads = t.heads,
+                       .head_dim = v.number_or("head_dim", v.ok() ? t.hidden / t.heads : 1, 1, most_heads)};
+    block.feed_forward.width = t.width;
+    m.encoders[0] = tower_of(t, block);
+    m.add(patch_embedding(v, t.hidden, 16, false));
+    m.add({.role = weight_role::norm, .columns = t.hidden});
+    return t;
+}
+
+/// SigLIP, CLIP or Pixtral, as the vision part says.
+inline tower_shape add_named_tower(config_fields& v, model& m) {
+    const std::string_view type = v.text_or("model_type", "clip_vision_model");
+    if (type == "siglip_vision_model") return add_siglip(v, m, false);
+    if (type == "clip_vision_model") return add_clip(v, m);
+    if (type == "pixtral") return add_pixtral(v, m);
+    v.fail({error_code::unsupported, "vision_config.model_type", type, "siglip_vision_model, clip_vision_model or pixtral"});
+    return {};
+}
+
+// ---- the multimodal families -------------------------------------------------------------------------------------------
+
+inline void add_gemma3_vision(config_fields& c, model& m) {
+    vision_fields fields{c};
+    const tower_shape t = add_siglip(fields.v, m, true);
+    m.encoders[0].output = tokens(c.number_or("mm_tokens_per_image", 256, 1, most_features));
+    m.add(projection(m.hidden, t.hidden, false));
+    m.add({.role = weight_role::norm, .columns = t.hidden});
+}
+
+/// PaliGemma: SigLIP and one linear.
+inline void add_paligemma_vision(config_fields& c, model& m) {
+    vision_fields fields{c};
+    const tower_shape t = add_siglip(fields.v, m, false);
+    m.add(projection(m.hidden, t.hidden, true));
+}
+
+/// LLaVA: two linears from the tower's features to the text model's.
+inline void add_llava_vision(config_fields& c, model& m) {
+    vision_fields fields{c};
+    const tower_shape t = add_named_tower(fields.v, m);
+    const bool bias = c.flag_or("multimodal_projector_bias", true);
+    m.add(projection(m.hidden, t.hidden, bias));
+    m.add(projection(m.hidden, m.hidden, bias));
+}
+
+/// Mistral 3: Pixtral, and a projector that first merges squares of patches.
+inline void add_mistral3_vision(config_fields& c, model& m) {
+    vision_fields fields{c};
+    const tower_shape t = add_pixtral(fields.v, m);
+    const bool bias = c.flag_or("multimodal_projector_bias", false);
+    m.add({.role = weight_role::norm, .columns = t.hidden});
+    m.add(projection(t.hidden, merged(c) * t.hidden, false));
+    m.add(projection(m.hidden, t.hidden, bias));
+    m.add(projection(m.hidden, m.hidden, bias));
+}
+
+/// Llama 4: patches as a linear, positions with a class token, norms before and after, two linears after shuffling.
+inline void add_llama4_vision(config_fields& c, model& m) {
+    vision_fields fields{c};
+    config_fields& v = fields.v;
+    const tower_shape t = read_tower_shape(v, {.hidden = 768, .width = 5632, .layers = 34, .heads = 16});
+    m.encoders[0] = tower_of(t, transformer_layer(t.heads, t.hidden, t.width));
+    m.add(patch_embedding(v, t.hidden, 14, false));
+    m.add({.role = weight_role::positions, .rows = patch_count(v, 448, 14) + 2, .columns = t.hidden});
+    m.add(layer_norm(t.hidden));
+    m.add(layer_norm(t.hidden));
+    const std::int64_t in = v.number_or("projector_input_dim", 4096, 1, most_features);
+    const std::int64_t out = v.number_or("projector_output_dim", 4096, 1, most_features);
+    m.add(projection(in, t.width, false));
+    m.add(projection(out, in, false));
+    m.add(projection(m.hidden, v.number_or("vision_output_dim", 7680, 1, most_features), false));
+}
+
+/// Llama 3.2 Vision: positions and tiles with gates, local and gated global layers, of which five outputs are joined.
+inline void add_mllama_vision(config_fields& c, model& m) {
+    vision_fields fields{c};
+    config_fields& v = fields.v;
+    tower_shape t = read_tower_shape(v, {.hidden = 1280, .width = 5120, .layers = 32, .heads = 16});
+    const std::int64_t global = v.number_or("num_global_layers", 8, 0, 128);
+    t.layers += global;
+    m.encoders[0] = tower_of(t, transformer_layer(t.heads, t.hidden, t.width, false));
+    const std::int64_t rows = patch_count(v, 448, 14) + 1;
+    const std::int64_t tiles = v.number_or("max_num_tiles", 4, 1, 1024);
+    const nlohmann::json* given = v.list("supported_aspect_ratios");
+    const std::int64_t ratios = 1 + (given != nullptr ? static_cast<std::int64_t>(given->size()) : 8);
+    m.encoders[0].output = tokens(rows * tiles);
+    m.add(patch_embedding(v, t.hidden, 14, false));
+    m.add({.role = weight_role::positions, .rows = rows + 1, .columns = t.hidden});  // and the class token
+    m.add({.role = weight_role::positions, .rows = ratios, .columns = tiles * rows * t.hidden});
+    m.add({.role = weight_role::positions, .rows = ratios, .columns = tiles * t.hidden, .copies = 2});
+    m.add({.role = weight_role::values, .columns = 3 + 2 * global});  // gates of positions, tiles and global layers
+    m.add(layer_norm(t.hidden));
+    m.add(layer_norm(t.hidden));
+    m.add(projection(m.hidden, v.number_or("vision_output_dim", 7680, 1, most_features), true));
+}
+
+/// Its text model: some layers attend to the image instead of the text; eight more rows in the embedding than in the head.
+inline model read_mllama_text(config_fields& c) {
+    constexpr class_defaults d{.vocabulary = 128256, .hidden = 4096, .layers = 40, .heads = 32, .width = 14336};
+    model m = read_frame(c, false, d);
+    layer self = read_llama_layer(c, m.hidden, d);
+    if (c.nested() && !c.has(kv_heads_field)) self.attention.kv_heads = 8;
+    layer cross = self;
+    cross.attention.cross = cross_attention::instead;
+    cross.attention.qk_norm = query_key_norm::shared;
+    cross.more_values = 2;
+    read_layers(c, m, layer_count(c, d), [&](std::int64_t i) { return c.lists("cross_attention_layers", i) ? cross : self; });
+    m.add({.role = weight_role::embed_tokens, .rows = 8, .columns = m.hidden});
+    return m;
+}
+
+/// Qwen2-VL: patches over two frames, LayerNorms, a merger of two linears. Its `hidden_size` is the text model's.
+inline void add_qwen2_vision(config_fields& c, model& m) {
+    vision_fields fields{c};
+    config_fields& v = fields.v;
+    tower_shape t;
+    t.hidden = v.number_or("embed_dim", 1280, 1, most_features);
+    t.layers = v.number_or("depth", 32, 1, layer_stack::max_layers);
+    t.heads = v.number_or("num_heads", 16, 1, most_heads);
+    t.width = v.number_or("mlp_ratio", 4, 1, 64) * t.hidden;
+    const std::int64_t joined = merged(v) * t.hidden;
+    m.encoders[0] = tower_of(t, transformer_layer(t.heads, t.hidden, t.width));
+    m.add(patch_embedding(v, t.hidden, 14, false, v.number_or("temporal_patch_size", 2, 1, 64)));
+    m.add(layer_norm(t.hidden));
+    m.add(projection(joined, joined, true));
+    m.add(projection(m.hidden, joined, true));
+}
+
+/// Qwen2.5-VL: gated feed-forwards and RMS norms in the tower.
+inline void add_qwen2_5_vision(config_fields& c, model& m) {
+    vision_fields fields{c};
+    config_fields& v = fields.v;
+    const tower_shape t = read_tower_shape(v, {.hidden = 1280, .width = 3420, .layers = 32, .heads = 16});
+    layer block = transformer_layer(t.heads, t.hidden, t.width);
+    block.feed_forward.kind = feed_forward_kind::gated;
+    block.norm = norm_kind::rms;
+    const std::int64_t joined = merged(v) * t.hidden;
+    m.encoders[0] = tower_of(t, block);
+    m.add(patch_embedding(v, t.hidden, 14, false, v.number_or("temporal_patch_size", 2, 1, 64)));
+    m.add({.role = weight_role::norm, .columns = t.hidden});
+    m.add(projection(joined, joined, true));
+    m.add(projection(m.hidden, joined, true));
+}
+
+/// Qwen3-VL and Qwen3.5: learned positions, a merger, and one more merger for each layer whose output joins the text's
+/// first layers.
+inline void add_qwen3_vision(config_fields& c, model& m) {
+    vision_fields fields{c};
+    config_fields& v = fields.v;
+    const tower_shape t = read_tower_shape(v, {.hidden = 1152, .width = 4304, .layers = 27, .heads = 16});
+    const std::int64_t joined = merged(v) * t.hidden;
+    const std::int64_t out = v.number_or("out_hidden_size", m.hidden, 1, most_features);
+    const nlohmann::json* deep = v.list("deepstack_visual_indexes");
+    const std::int64_t mergers = deep != nullptr ? static_cast<std::int64_t>(deep->size()) : v.has("deepstack_visual_indexes") ? 0 : 3;
+    m.encoders[0] = tower_of(t, transformer_layer(t.heads, t.hidden, t.width));
+    m.add(patch_embedding(v, t.hidden, 16, true, v.number_or("temporal_patch_size", 2, 1, 64)));
+    m.add({.role = weight_role::positions, .rows = v.number_or("num_position_embeddings", 2304, 1, most_features), .columns = t.hidden});
+    m.add(layer_norm(t.hidden));
+    m.add(projection(joined, joined, true));
+    m.add(projection(out, joined, true));
+    if (mergers == 0) return;
+    m.add({.role = weight_role::norm, .columns = joined, .copies = 2 * mergers});
+    m.add({.role = weight_role::projector, .bias = true, .rows = joined, .columns = joined, .copies = mergers});
+    m.add({.role = weight_role::projector, .bias = true, .rows = out, .columns = joined, .copies = mergers});
+}
+
+/// Idefics 3 and SmolVLM: SigLIP, patches shuffled together, one linear.
+inline void add_idefics3_vision(config_fields& c, model& m) {
+    vision_fields fields{c};
+    const tower_shape t = add_siglip(fields.v, m, false);
+    const std::int64_t scale = c.number_or("scale_factor", 2, 1, 64);
+    m.add(projection(m.hidden, t.hidden * scale * scale, false));
+}
+
+/// CLIP: the text encoder is the model's own layers, the image encoder its tower; both are projected to a common width.
+inline model read_clip_text(config_fields& c) {
+    model m = read_frame(c, true, {.vocabulary = 49408, .hidden = 512});
+    m.tied_head = true;
+    m.final_norm = norm_kind::layer;
+    const std::int64_t heads = c.number_nested(heads_field, 8, 1, most_heads);
+    if (c.ok() && m.hidden % heads != 0) c.fail(error_code::inconsistent, heads_field, "a divisor of the hidden size");
+    m.add({.role = weight_role::positions, .rows = c.number_or(context_field, 77, 1, most_features), .columns = m.hidden});
+    return stack_of(c, m, transformer_layer(heads, m.hidden, c.number_nested(width_field, 2048, 1, most_features)), {.layers = 12});
+}
+inline void add_clip_vision(config_fields& c, model& m) {
+    vision_fields fields{c};
+    const tower_shape t = add_clip(fields.v, m);
+    const std::int64_t common = c.number_or("projection_dim", 512, 1, most_features);
+    m.add(projection(common, t.hidden, false));
+    m.add(projection(common, m.hidden, false));
+    m.add({.role = weight_role::values});
+}
+
+}  // namespace llmres::detail::hf
