@@ -35,6 +35,14 @@ constexpr status validate(const cluster& c) {
     if (const status s = in_range("cluster.gpus_per_node", c.gpus_per_node, 0, 1 << 20); !s) return s;
     if (usable_memory(c.gpu) <= byte_count{})
         return refused(error_code::out_of_range, "cluster.gpu.memory", usable_memory(c.gpu).in(bytes), "a GPU with memory");
+    if (c.gpu.memory.bandwidth <= byte_rate{})
+        return refused(error_code::missing, "cluster.gpu.memory.bandwidth", "unknown", "a rate above 0");
+    if (matrix_rate(c.gpu, arithmetic_kind::bf16) <= flop_rate{})
+        return refused(error_code::missing, "cluster.gpu.rates", "unknown", "a GPU with a known 16-bit or fp32 rate");
+    if (c.gpus > 1 && c.scale_up.bandwidth() <= byte_rate{})
+        return refused(error_code::missing, "cluster.scale_up", "no link", "the link inside a node, as standard_cluster() finds it");
+    if (c.gpus > c.node_size() && c.scale_out.bandwidth() <= byte_rate{})
+        return refused(error_code::missing, "cluster.scale_out", "no link", "the link between nodes");
     if (c.in_use < byte_count{})
         return refused(error_code::out_of_range, "cluster.in_use", c.in_use.in(bytes), "0 bytes or more");
     return done{};
