@@ -1,0 +1,23 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Regenerates ../data/pytorch_runs.csv and ../data/pytorch_saved.csv. No GPU needed; with `--device cuda` on one.
+#
+#   run.sh [arguments of python -m memory_reference]
+#
+# Environment: LLMRES_REFERENCE_VENV (the virtual environment, made when absent), PYTHON (3.10 or newer), CXX.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../../.." && pwd)
+venv=${LLMRES_REFERENCE_VENV:-$root/build/reference-venv}
+output=$here/../data
+
+if ! "$venv/bin/python" -c 'import torch, transformers, peft' 2>/dev/null; then
+    "${PYTHON:-python3}" -m venv "$venv"
+    "$venv/bin/python" -m pip install --quiet --requirement "$here/requirements.txt"
+fi
+
+export OMP_NUM_THREADS=1 TOKENIZERS_PARALLELISM=false HF_HUB_OFFLINE=1 PYTHONDONTWRITEBYTECODE=1
+export LLMRES_REFERENCE_CACHE="$venv"
+cd "$here"
+"$venv/bin/python" -m pytest -q -p no:cacheprovider test_reference.py
+exec "$venv/bin/python" -m memory_reference --output "$output" "$@"
