@@ -11,7 +11,7 @@
 using namespace llmres;
 
 #ifdef LLMRES_COMPILE_FAIL
-const auto total = gib(16) + seconds(2);
+auto total = gib(16) + seconds(2);
 #else
-const auto total = gib(16) / gb_per_s(3350) + seconds(2);
+auto total = gib(16) / gb_per_s(3350) + seconds(2);
 #endif

@@ -11,7 +11,7 @@
 using namespace llmres;
 
 #ifdef LLMRES_COMPILE_FAIL
-const auto share = gib(16) / 3;
+auto share = gib(16) / 3;
 #else
-const auto share = div_up(gib(16), 3);
+auto share = div_up(gib(16), 3);
 #endif

@@ -10,7 +10,7 @@
 using namespace llmres;
 
 #ifdef LLMRES_COMPILE_FAIL
-const auto workspace = gib(1.5);
+auto workspace = gib(1.5);
 #else
-const auto workspace = mib(1536);
+auto workspace = mib(1536);
 #endif

@@ -10,7 +10,7 @@
 using namespace llmres;
 
 #ifdef LLMRES_COMPILE_FAIL
-const auto total = gib(16) + 512;
+auto total = gib(16) + 512;
 #else
-const auto total = gib(16) + mib(512);
+auto total = gib(16) + mib(512);
 #endif

@@ -11,7 +11,7 @@
 using namespace llmres;
 
 #ifdef LLMRES_COMPILE_FAIL
-const auto budget = gib(80) * 0.9;
+auto budget = gib(80) * 0.9;
 #else
-const auto budget = scaled_down(gib(80), 0.9);
+auto budget = scaled_down(gib(80), 0.9);
 #endif

@@ -11,7 +11,7 @@
 using namespace llmres;
 
 #ifdef LLMRES_COMPILE_FAIL
-const auto size = gib(16).in(seconds);
+auto size = gib(16).in(seconds);
 #else
-const auto size = gib(16).in(gib);
+auto size = gib(16).in(gib);
 #endif

@@ -11,7 +11,7 @@
 using namespace llmres;
 
 #ifdef LLMRES_COMPILE_FAIL
-const bool enough = tokens(160) > parameters(8);
+bool enough = tokens(160) > parameters(8);
 #else
-const bool enough = approx(tokens(160)) / approx(parameters(8)) > approx(tokens(20)) / approx(parameters(1));
+bool enough = approx(tokens(160)) / approx(parameters(8)) > approx(tokens(20)) / approx(parameters(1));
 #endif
