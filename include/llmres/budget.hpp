@@ -3,16 +3,44 @@
 
 #include <llmres/cluster.hpp>
 #include <llmres/job.hpp>
+#include <llmres/layout.hpp>
+#include <llmres/memory.hpp>
+#include <llmres/runtime.hpp>
 
-/// How much of a GPU a job may take: the other side of every "does it fit".
+/// What a job takes of a certain device, and how much of it the job may take: the two sides of every "does it fit".
 namespace llmres {
 
-/// What an engine lets itself use of a GPU: all that is free, or a fraction of the whole.
+/// The profile with the defaults its engine takes on that device: devices of 70 GiB and more, but for the A100, get larger
+/// steps (vLLM's EngineArgs.get_batch_defaults).
+constexpr runtime on_device(runtime r, const gpu& card) {
+    const bool large = usable_memory(card) >= gib(70) && card.capability != compute_capability{8, 0};
+    if (large && r.large_max_batched_tokens > token_count{}) r.max_batched_tokens = r.large_max_batched_tokens;
+    if (large && r.large_max_num_seqs > 0) r.max_num_seqs = r.large_max_num_seqs;
+    return r;
+}
+
+/// Memory of a GPU of the busiest pipeline stage, with the runtime's defaults for the cluster's GPU.
+constexpr memory_breakdown memory_of(const job& j, const layout& l, const cluster& c) {
+    return trains(j) ? training_memory(j, l) : serving_memory(j, l, on_device(j.runtime, c.gpu));
+}
+
+/// What an engine lets itself use of a GPU: all that is free, or a fraction of the whole and what it does not count into
+/// that fraction (its context, and in some versions its CUDA graphs). Zero where the engine does not start, because others
+/// hold a part of its fraction.
 constexpr byte_count usable_memory(const job& j, const cluster& c) {
+    const runtime& r = j.runtime;
     const byte_count free = available_memory(c);
-    if (!j.runtime.gpu_memory_utilization) return free;
-    const byte_count budget = scaled_down(usable_memory(c.gpu), *j.runtime.gpu_memory_utilization);
-    return budget < free ? budget : free;
+    if (r.pool != cache_pool::share_of_total || !r.gpu_memory_utilization) return free;
+    const byte_count fraction = scaled_down(usable_memory(c.gpu), *r.gpu_memory_utilization);
+    if (r.refuses_less && free - r.context.expected < fraction) return {};
+    const byte_count beside = r.graphs_deducted ? r.context.high : r.context.high + r.cuda_graphs.high;
+    return fraction + beside < free ? fraction + beside : free;
+}
+
+/// True if the job's memory fits on the busiest GPU even if every estimate is at its upper bound. Preconditions:
+/// validate() holds for job, layout and cluster.
+constexpr bool memory_fits(const job& j, const layout& l, const cluster& c) {
+    return memory_of(j, l, c).total().high <= usable_memory(j, c);
 }
 
 }  // namespace llmres

@@ -7,17 +7,10 @@
 #include <llmres/error.hpp>
 #include <llmres/job.hpp>
 #include <llmres/layout.hpp>
-#include <llmres/memory.hpp>
 
 /// How much of a job a layout holds. Nothing here allocates: memory only grows with batch and context, so each answer is a
-/// bisection over memory_of().
+/// bisection over memory_fits().
 namespace llmres {
-
-/// True if the job's memory fits on the busiest GPU even if every estimate is at its upper bound. Preconditions:
-/// validate() holds for job, layout and cluster.
-constexpr bool memory_fits(const job& j, const layout& l, const cluster& c) {
-    return memory_of(j, l).total().high <= usable_memory(j, c);
-}
 
 /// The most sequences (training: sequences of a micro-batch) that fit, all else as in the job; 0 if not even one does.
 /// Errors: a field of job, layout or cluster out of its bounds.
@@ -27,6 +20,27 @@ constexpr result<std::int64_t> max_batch(const job& j, const layout& l, const cl
 /// tokens if not even one does. A prompt or output that the context does not hold is cut.
 /// Errors: a field of job, layout or cluster out of its bounds.
 constexpr result<token_count> max_context(const job& j, const layout& l, const cluster& c);
+
+/// What an engine sets aside for caches on the busiest GPU, all else as in the job. Engines without a pool: what is free
+/// for caches.
+struct pool_size {
+    interval<byte_count> memory{};  ///< low: if all else is at its upper bound
+    token_count token_room{};       ///< tokens that the expected bytes hold, in whole blocks; windowed layers count as at the job's context
+    std::int64_t blocks = 0;       ///< of the engine's size; tokens where it has none
+    double sequences = 0;          ///< of the job's context that they hold: "maximum concurrency"
+    std::int32_t stage = 0;        ///< the GPU's pipeline stage
+};
+/// Errors: a field of job, layout or cluster out of its bounds.
+constexpr result<pool_size> cache_pool_of(const job& j, const layout& l, const cluster& c);
+
+/// How long the sequences of a batch are: the job's `context` is what one may reach, this is what they hold on average.
+struct length_distribution {
+    token_count mean{};
+    token_count longest{};  ///< must fit beside the others; 0: the mean
+};
+/// Sequences that the pool holds at once when their lengths are so distributed; 0 where not one of the longest fits.
+constexpr result<std::int64_t> concurrent_sequences(const job& j, const layout& l, const cluster& c,
+                                                    const length_distribution& lengths);
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
 
@@ -61,7 +75,76 @@ constexpr status validate_all(const job& j, const layout& l, const cluster& c) {
 inline constexpr std::int64_t most_sequences = std::int64_t{1} << 24;
 inline constexpr std::int64_t most_context = std::int64_t{1} << 30;
 
+/// Cache and state of one sequence of the job's context.
+constexpr byte_count cache_of_one(const job& j, const layout& l, const cluster& c) {
+    job one = j;
+    one.batch = std::int64_t{l.data} * l.replicas;
+    const memory_breakdown m = memory_of(one, l, c);
+    return m[memory_term::kv_cache].expected + m[memory_term::recurrent_state].expected;
+}
+
+constexpr byte_count pool_bytes(const runtime& r, byte_count total, byte_count free, byte_count context, byte_count graphs,
+                                byte_count communication, byte_count weights, byte_count rest) {
+    const double part = r.gpu_memory_utilization.value_or(1.0);
+    byte_count pool;
+    switch (r.pool) {
+        case cache_pool::share_of_total:
+            pool = scaled_down(total, part) - weights - rest - communication - (r.graphs_deducted ? graphs : byte_count{});
+            break;
+        case cache_pool::share_with_weights:
+            pool = scaled_down(free - context - communication, part) - weights;
+            break;
+        case cache_pool::share_of_free:
+        case cache_pool::grows:
+        case cache_pool::allotted:
+            pool = scaled_down(free - context - communication - weights - rest - graphs, part);
+            break;
+    }
+    return pool > byte_count{} ? pool : byte_count{};
+}
+
 }  // namespace detail
+
+constexpr result<pool_size> cache_pool_of(const job& j, const layout& l, const cluster& c) {
+    if (const status s = detail::validate_all(j, l, c); !s) return s.error();
+    const memory_breakdown m = memory_of(j, l, c);
+    const runtime r = on_device(j.runtime, c.gpu);
+    const auto left = [&](auto end) {
+        const auto of = [&](memory_term t) { return end(m[t]); };
+        return detail::pool_bytes(r, usable_memory(c.gpu), available_memory(c), end(r.context), end(r.cuda_graphs),
+                                  of(memory_term::communication), of(memory_term::weights) + of(memory_term::adapter),
+                                  of(memory_term::activations) + of(memory_term::logits) + of(memory_term::workspace));
+    };
+    pool_size pool{.stage = m.stage};
+    pool.memory = {left([](const auto& i) { return i.high; }), left([](const auto& i) { return i.expected; }),
+                  left([](const auto& i) { return i.low; })};
+    const byte_count one = detail::cache_of_one(j, l, c);
+    if (one <= byte_count{}) return pool;
+    const std::int64_t block = r.kv_block > token_count{} ? r.kv_block.in(tokens) : 1;
+    pool.sequences = ratio(pool.memory.expected, one);
+    const double held = pool.sequences * static_cast<double>(aligned_up(context_of(j), tokens(block)).in(tokens));
+    pool.blocks = static_cast<std::int64_t>(held / static_cast<double>(block));
+    pool.token_room = tokens(pool.blocks * block);
+    return pool;
+}
+
+constexpr result<std::int64_t> concurrent_sequences(const job& j, const layout& l, const cluster& c,
+                                                    const length_distribution& lengths) {
+    job mean = j;
+    mean.prompt = mean.output = {};
+    mean.context = lengths.mean;
+    const token_count most = lengths.longest > lengths.mean ? lengths.longest : lengths.mean;
+    job longest = mean;
+    longest.context = most;
+    const result<pool_size> pool = cache_pool_of(longest, l, c);
+    if (!pool) return pool.error();
+    if (const status s = in_range("lengths.mean", lengths.mean.in(tokens), 1, detail::most_context); !s) return s.error();
+    const byte_count long_one = detail::cache_of_one(longest, l, c);
+    if (pool->memory.low < long_one) return std::int64_t{0};
+    const byte_count each = detail::cache_of_one(mean, l, c);
+    const std::int64_t beside = each > byte_count{} ? times_in(each, pool->memory.low - long_one) : 0;
+    return (1 + beside) * l.data * l.replicas;
+}
 
 constexpr result<std::int64_t> max_batch(const job& j, const layout& l, const cluster& c) {
     job tried = j;

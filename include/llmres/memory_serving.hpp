@@ -3,23 +3,20 @@
 
 #include <array>
 #include <cstdint>
-#include <llmres/activations.hpp>
 #include <llmres/job.hpp>
-#include <llmres/kv_cache.hpp>
 #include <llmres/layout.hpp>
 #include <llmres/memory_breakdown.hpp>
 #include <llmres/parameters.hpp>
-#include <llmres/weight_formats.hpp>
+#include <llmres/serving/cache.hpp>
+#include <llmres/serving/step.hpp>
+#include <llmres/serving/weights.hpp>
 
-/// Memory of serving: weights, the cache of every sequence at its full context, and a chunk of prompt on its way.
+/// Memory of serving: weights, the cache of every sequence at its full context, and the fullest moment of a step.
 namespace llmres {
 
-/// Sequences that one data rank holds.
-constexpr std::int64_t sequences_per_rank(const job& j, const layout& l) {
-    return detail::ceil_quotient(j.batch, std::int64_t{l.data} * l.replicas);
-}
-
-/// The busiest pipeline stage. Preconditions: validate() holds for job and layout.
+/// The busiest pipeline stage, under the job's own runtime or another (its defaults resolved for a device, say).
+/// Preconditions: validate() holds for job and layout.
+constexpr memory_breakdown serving_memory(const job& j, const layout& l, const runtime& r);
 constexpr memory_breakdown serving_memory(const job& j, const layout& l);
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
@@ -29,72 +26,127 @@ namespace detail {
 /// The layers of one kind on one GPU: folded once, then counted per stage.
 struct serving_layer {
     byte_count weights{};
-    byte_count live{};   ///< activations at the fuller of the layer's halves
-    byte_count cache{};  ///< of all sequences
+    byte_count adapters{};
+    byte_count live{};  ///< activations at the fuller of the layer's halves
+    allotment cache{};
+    byte_count state{};
 };
 
-constexpr byte_count cache_bytes(const attention& a, const job& j, const layout& l, std::int64_t sequences) {
-    const token_count kept = tokens(ceil_quotient(kept_tokens(a, context_of(j)).in(tokens), l.context_parallel));
-    const token_count whole_blocks = j.runtime.kv_block > token_count{} ? aligned_up(kept, j.runtime.kv_block) : kept;
-    return kv_bytes_per_token(a, kv_cache_of(j), l.tensor) * whole_blocks * sequences;
+/// One GPU's share, before the engine adds to it.
+struct serving_stage {
+    byte_count weights{};
+    byte_count adapters{};
+    allotment cache{};
+    byte_count state{};
+    byte_count live{};
+    bool last = false;
+    std::int32_t index = 0;
+
+    constexpr byte_count held() const { return weights + adapters + cache.allocated + state; }
+};
+
+/// The layers that are on GPUs: from this one on.
+constexpr std::int32_t first_gpu_layer(const model& m, const runtime& r) {
+    if (!r.gpu_layers || *r.gpu_layers >= m.layers.size) return 0;
+    return *r.gpu_layers > 0 ? m.layers.size - *r.gpu_layers : m.layers.size;
+}
+/// llama.cpp counts the head as one more layer.
+constexpr bool head_on_gpu(const model& m, const runtime& r) { return !r.gpu_layers || *r.gpu_layers > m.layers.size; }
+
+/// What is left of the device for nothing else, because pools are fractions.
+constexpr interval<byte_count> withheld(const runtime& r, const memory_breakdown& m) {
+    const double part = r.gpu_memory_utilization.value_or(1.0);
+    const auto beyond = [&](byte_count pooled, byte_count rest) {
+        const byte_count left = scaled_up(pooled, 1.0 / part - 1.0);
+        return left > rest ? left - rest : byte_count{};
+    };
+    const interval<byte_count>& weights = m[memory_term::weights];
+    const interval<byte_count> cache = m[memory_term::kv_cache] + m[memory_term::recurrent_state];
+    if (r.pool == cache_pool::share_of_free)
+        return {beyond(cache.low, {}), beyond(cache.expected, {}), beyond(cache.high, {})};
+    if (r.pool != cache_pool::share_with_weights) return {};
+    // What is not weights or cache must find room in the rest, and often does.
+    const interval<byte_count> step = m[memory_term::activations] + m[memory_term::logits] + r.cuda_graphs;
+    return {beyond(weights.low + cache.low, step.high), beyond(weights.expected + cache.expected, step.expected),
+            beyond(weights.high + cache.high, step.low)};
 }
 
-constexpr byte_count live_bytes(const layer& kind, const job& j, const layout& l, const token_shape& s) {
-    byte_count halves[2];
-    for_each_live_activation(kind, j.model.hidden, s, j.attention, j.compute, [&](const activation& a, layer_half half) {
-        halves[static_cast<int>(half)] += local_bytes(a, l);
-    });
-    return halves[0] < halves[1] ? halves[1] : halves[0];
-}
+constexpr memory_breakdown with_engine(const serving_stage& s, const step& of, const runtime& r, const layout& l) {
+    memory_breakdown m;
+    m.stage = s.index;
+    m.phase = phase::prefill;
+    const step_peak peak = of.peak(s.live, s.last);
+    m[memory_term::weights] = s.weights;
+    m[memory_term::adapter] = s.adapters;
+    m[memory_term::kv_cache] = s.cache.allocated;
+    m[memory_term::recurrent_state] = s.state;
+    m[memory_term::activations] = peak.activations;
+    m[memory_term::logits] = peak.logits;
+    m.allocated = m.total();
+    m.ideal = m.allocated.expected - s.cache.allocated + s.cache.ideal;
 
-/// The widest run of prompt tokens that passes at once. An engine that chunks mixes sequences in one run of tokens.
-constexpr token_shape prefill_shape(const job& j, const layout& l) {
-    const std::int64_t ranks = std::int64_t{l.data} * l.context_parallel * l.replicas;
-    const std::int64_t chunk = ceil_quotient(batched_tokens_of(j).in(tokens), ranks);
-    const std::int64_t prompt = prompt_of(j).in(tokens);
-    const token_shape whole{sequences_per_rank(j, l), ceil_quotient(prompt, l.context_parallel), prompt};
-    return chunk < whole.all() ? token_shape{1, chunk, context_of(j).in(tokens)} : whole;
+    const byte_count hoarded = of.beside_peak(s.live, s.last);
+    interval<byte_count> slack{scaled_up(m.allocated.low, r.fragmentation.low),
+                               scaled_up(m.allocated.expected, r.fragmentation.expected) + hoarded,
+                               scaled_up(m.allocated.high, r.fragmentation.high) + hoarded};
+    m.reserved = m.allocated + slack;
+    m[memory_term::fragmentation] = slack + withheld(r, m);
+    m[memory_term::runtime] = r.context + r.cuda_graphs;
+    m[memory_term::workspace] = r.workspace;
+    const int groups = (l.tensor > 1) + (l.pipeline > 1) + (l.dense_data_ranks() > 1) + (l.expert > 1);
+    for (int i = 0; i < groups; ++i) m[memory_term::communication] += r.communicator;
+    return m;
 }
 
 }  // namespace detail
 
-constexpr memory_breakdown serving_memory(const job& j, const layout& l) {
+constexpr memory_breakdown serving_memory(const job& j, const layout& l, const runtime& r) {
     const model& m = j.model;
     const std::int64_t sequences = sequences_per_rank(j, l);
-    const token_shape shape = detail::prefill_shape(j, l);
-    const weight_formats formats = formats_for(weights_of(j), j.compute);
+    const detail::step of{j, r, l};
+    const serving_weights weights{j, l, r};
 
-    byte_count weights;
-    const auto add_weight = [&](const weight& w) { weights += size_of(local_part(w, l), formats); };
-    std::array<detail::serving_layer, layer_stack::max_kinds> layers{};
+    std::array<detail::serving_layer, layer_stack::max_kinds> kinds{};
     for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k) {
         const layer& kind = m.layers.kinds[k];
-        weights = {};
-        for_each_weight(kind, m.hidden, add_weight);
-        layers[k] = {weights, detail::live_bytes(kind, j, l, shape), detail::cache_bytes(kind.attention, j, l, sequences)};
+        kinds[k] = {weights.of_kind(kind), weights.adapters_of(kind), of.layer_peak(kind),
+                    layer_cache(kind.attention, j, r, l, sequences), layer_state(kind.recurrent, j, r, l, sequences)};
     }
+    const std::int32_t first = detail::first_gpu_layer(m, r);
+    const byte_count encoders = of.encoder_peak();
 
-    tensor_memory fullest;
-    for (std::int32_t stage = 0; stage < l.pipeline; ++stage) {
-        const bool last = stage == l.pipeline - 1;
-        const stage_range range = stage_layers(m.layers.size, l.pipeline, stage);
+    detail::serving_stage fullest;
+    byte_count most;
+    for (std::int32_t index = 0; index < l.pipeline; ++index) {
+        const stage_range dealt = stage_layers(m.layers.size - first, l.pipeline, index);
+        const stage_range range{first + dealt.first, first + dealt.last};
         const auto counts = m.layers.counts(range.first, range.last);
-
-        // A tied head on another stage than the embedding is a copy of it.
-        weights = {};
-        if (stage == 0 || (last && m.tied_head)) for_each_input_weight(m, add_weight);
-        if (last) for_each_output_weight(m, add_weight);
-        tensor_memory t{.weights = weights, .stage = stage};
+        const bool end = index == l.pipeline - 1;
+        detail::serving_stage s{.weights = weights.of_ends(index == 0, end && detail::head_on_gpu(m, r)),
+                                .last = end,
+                                .index = index};
+        if (index == 0) s.live = encoders;
         for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k) {
-            t.weights += layers[k].weights * counts[k];
-            t.kv_cache += layers[k].cache * counts[k];
-            if (counts[k] > 0 && layers[k].live > t.activations) t.activations = layers[k].live;
+            s.weights += kinds[k].weights * counts[k];
+            s.adapters += kinds[k].adapters * counts[k];
+            s.cache += kinds[k].cache * counts[k];
+            s.state += kinds[k].state * counts[k];
+            if (counts[k] > 0 && kinds[k].live > s.live) s.live = kinds[k].live;
         }
-        if (last)
-            for_each_sampled_activation(m, sequences, j.compute, [&](const activation& a) { t.logits += local_bytes(a, l); });
-        if (t.all() > fullest.all()) fullest = t;
+        if (j.gguf) s.weights += weights.of_file(range);
+        if (end && r.speculates_ahead && m.prediction.layers > 0) {
+            s.weights += weights.of_prediction();
+            s.cache += layer_cache(m.prediction.block.attention, j, r, l, sequences) * m.prediction.layers;
+        }
+        s.weights += r.draft_weights;
+        s.cache += allotment{r.draft_kv * context_of(j) * sequences, r.draft_kv * context_of(j) * sequences};
+
+        const byte_count all = s.held() + of.peak(s.live, s.last).all().expected;
+        if (index == 0 || all > most) fullest = s, most = all;
     }
-    return with_runtime(fullest, j, l);
+    return detail::with_engine(fullest, of, r, l);
 }
+
+constexpr memory_breakdown serving_memory(const job& j, const layout& l) { return serving_memory(j, l, j.runtime); }
 
 }  // namespace llmres

@@ -130,7 +130,7 @@ constexpr void judge(job_plan& p, const job& j, const cluster& c) {
 
 /// The plan of what is known to be valid.
 constexpr result<job_plan> plan_valid(const job& j, const layout& l, const cluster& c) {
-    job_plan p{.layout = l, .usable = usable_memory(j, c), .memory = memory_of(j, l)};
+    job_plan p{.layout = l, .usable = usable_memory(j, c), .memory = memory_of(j, l, c)};
     if (is_saturated(p.memory.total().high))
         return refused(error_code::overflow, "memory", "2^63 bytes or more", "a model, batch and context of a size that exists");
     p.gpu = static_cast<std::int32_t>(p.memory.stage * std::int64_t{l.tensor} * l.data * l.context_parallel);

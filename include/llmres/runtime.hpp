@@ -1,21 +1,55 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
+#include <compare>
 #include <cstdint>
-#include <llmres/error.hpp>
 #include <llmres/interval.hpp>
 #include <llmres/maybe.hpp>
 #include <llmres/text.hpp>
 #include <llmres/units.hpp>
+#include <string_view>
 
 /// What an engine adds to the tensors: its context, its workspaces, the way it hands out and holds on to memory.
 /// Each constant of a profile (runtimes/*.hpp) names its source, and a profile is true for the versions it names.
 namespace llmres {
 
+/// Numbers of a release, or of a build: "0.8.5.post1" is {0, 8, 5}, "b2824" is {2824}.
+struct engine_version {
+    std::int32_t major = 0;
+    std::int32_t minor = 0;
+    std::int32_t patch = 0;
+    friend constexpr auto operator<=>(const engine_version&, const engine_version&) = default;
+};
+
+/// How an engine comes by the memory of its cache.
+enum class cache_pool : std::uint8_t {
+    grows,               ///< with each token, or for this job exactly
+    allotted,            ///< at start, for all sequences at their full context, as one run of cells (llama.cpp)
+    share_of_total,      ///< what weights and a profiling run leave of a fraction of the device (vLLM)
+    share_with_weights,  ///< weights and cache are a fraction of what was free at start (SGLang)
+    share_of_free,       ///< a fraction of what is free once all else is there (TensorRT-LLM, LMDeploy)
+};
+
+/// Tokens that are kept of a layer that looks back over a window only.
+enum class window_cells : std::uint8_t {
+    window,        ///< the window
+    whole,         ///< the whole context
+    window_batch,  ///< the window, and the tokens computed in one step (llama.cpp)
+};
+
+/// Positions whose scores over the vocabulary are alive at once.
+enum class scored_tokens : std::uint8_t {
+    last,      ///< one a sequence of the job
+    profiled,  ///< one a sequence that the engine admits: its profiling run scores max_num_seqs
+    chunk,     ///< all tokens computed in one step
+    prompt,    ///< all tokens of all prompts
+};
+
 struct runtime {
     text<23> name{};
     text<31> versions{};  ///< the versions the constants were taken from
+    engine_version since{};      ///< the first of them
+    engine_version before{};     ///< the first that they no longer hold for; zero: none known
 
     // Per GPU, whatever the job.
     interval<byte_count> context{};       ///< CUDA context and loaded kernels
@@ -24,12 +58,51 @@ struct runtime {
 
     /// What the allocator holds beyond what it handed out, as a part of the latter.
     interval<double> fragmentation{};
+    bool hoards = false;  ///< blocks of one phase are kept while the next asks for others: peaks add up in what is held
 
-    // Engines that allot a pool at start.
-    maybe<double> gpu_memory_utilization{};  ///< the part of the visible memory that the engine lets itself use
-    token_count kv_block{};                  ///< tokens a cache block holds; 0: caches grow token by token
-    token_count max_batched_tokens{};        ///< prompt tokens in one step; 0: a whole prompt
-    interval<byte_count> cuda_graphs{};      ///< captured after start
+    // The cache. Engines that allot a pool at start take a fraction, each by a name of its own.
+    cache_pool pool = cache_pool::grows;
+    maybe<double> gpu_memory_utilization{};  ///< that fraction; of the visible memory with pool `share_of_total`
+    text<31> fraction_name{"gpu_memory_utilization"};
+    bool refuses_less = false;      ///< does not start where less than the fraction of the whole is free
+    bool graphs_deducted = false;   ///< CUDA graphs count into the fraction; else they come on top
+    token_count kv_block{};         ///< tokens a cache block holds; 0: caches grow token by token
+    window_cells windows = window_cells::window;
+
+    // What is computed in one step.
+    token_count max_batched_tokens{};  ///< prompt tokens in one step; 0: a whole prompt
+    std::int64_t max_num_seqs = 0;     ///< sequences in one step; 0: those of the job
+    token_count large_max_batched_tokens{};  ///< the defaults on devices of 70 GiB and more, but for the A100; 0: the same
+    std::int64_t large_max_num_seqs = 0;
+    token_count chunked_beyond{};  ///< contexts up to this are computed whole, in at least 2048 tokens; 0: chunks always
+    bool profiles = false;         ///< runs the largest step at start, and counts its peak whatever the job is
+
+    // The peak of a step, as factors of the inventory in activations.hpp.
+    bool fp32_activations = false;   ///< whatever the weights are in (ggml)
+    bool written_in_place = false;   ///< keys and values go straight to the cache, products over their factors (ggml)
+    bool attention_mask = false;     ///< tokens x context: fp32, or 16 bit with flash attention (ggml)
+    maybe<bool> flash_attention{};   ///< overrides the job's `attention`
+    std::int32_t more_hidden = 0;    ///< vectors of the hidden width beside the inventory's
+    std::int32_t score_bytes = 4;    ///< a pair of tokens and head, where attention is eager
+    interval<double> activations{1.0, 1.0, 1.0};  ///< the truth over the inventory's sum
+    scored_tokens scored = scored_tokens::last;
+    interval<double> logits_bytes{6.0, 6.0, 6.0};  ///< alive for each score, the sampler's sort included
+    interval<double> chunked_logits_bytes{};  ///< the same where `chunked_beyond` was passed; zero: the same
+    std::int32_t step_copies = 1;  ///< of inputs and masks, where GPUs take turns at layers (ggml: GGML_SCHED_MAX_COPIES)
+    interval<byte_count> cuda_graphs{};  ///< captured after start
+
+    // Where the weights are.
+    bool embedding_on_host = false;     ///< the token table is read from main memory
+    maybe<std::int32_t> gpu_layers{};   ///< the last n layers and, if n exceeds them, the head are on GPUs; all by default
+    bool layers_by_capacity = false;    ///< GPUs of a pipeline get layers in proportion to their memory
+
+    // What a job may ask of it beside the model.
+    std::int64_t max_loras = 0;         ///< adapters that are resident at once
+    std::int64_t max_lora_rank = 16;
+    bool speculates_ahead = false;      ///< the model's own prediction layers are loaded, and keep a cache
+    byte_count draft_weights{};         ///< of a draft model on this GPU
+    bytes_per_token draft_kv{};
+    token_count encoder_tokens{};       ///< patches that pass the vision tower at once, whatever the job's
 
     friend constexpr bool operator==(const runtime& a, const runtime& b) {
         return a.name == b.name && a.versions == b.versions;
@@ -38,5 +111,24 @@ struct runtime {
 
 /// Ideal bytes: tensors and nothing else.
 inline constexpr runtime no_runtime{.name = "none"};
+
+/// The version that a text begins with; zero where it holds none. A leading "v" or "b" is passed over.
+constexpr engine_version to_version(std::string_view written) {
+    engine_version version;
+    std::int32_t* const parts[] = {&version.major, &version.minor, &version.patch};
+    std::size_t at = written.starts_with('v') || written.starts_with('b') ? 1 : 0;
+    for (std::int32_t* part : parts) {
+        while (at < written.size() && written[at] >= '0' && written[at] <= '9' && *part < 100'000'000)
+            *part = *part * 10 + (written[at++] - '0');
+        if (at >= written.size() || written[at] != '.') break;
+        ++at;
+    }
+    return version;
+}
+
+/// True if the profile is meant for that version.
+constexpr bool covers(const runtime& r, engine_version version) {
+    return r.since <= version && (r.before == engine_version{} || version < r.before);
+}
 
 }  // namespace llmres

@@ -2,27 +2,62 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <llmres/error.hpp>
 #include <llmres/nearest.hpp>
 #include <llmres/runtime.hpp>
+#include <llmres/runtimes/exllama.hpp>
+#include <llmres/runtimes/huggingface_serving.hpp>
+#include <llmres/runtimes/llama_cpp.hpp>
+#include <llmres/runtimes/lmdeploy.hpp>
+#include <llmres/runtimes/ollama.hpp>
 #include <llmres/runtimes/pytorch.hpp>
+#include <llmres/runtimes/sglang.hpp>
+#include <llmres/runtimes/tensorrt_llm.hpp>
+#include <llmres/runtimes/tgi.hpp>
 #include <llmres/runtimes/vllm.hpp>
+#include <span>
 #include <string_view>
 
-/// All runtime profiles, and how to find one by name.
+/// All runtime profiles, and how to find one by name and version.
 namespace llmres {
 
 namespace runtimes {
-inline constexpr std::array all{&no_runtime, &pytorch, &vllm};
+
+/// Each engine's profiles stand together, the newest first.
+inline constexpr std::array all{&no_runtime,       &pytorch,        &vllm,           &vllm_v1_21,     &vllm_v1,
+                                &vllm_v0_7,        &vllm_v0_6,      &vllm_v0,        &sglang,         &tensorrt_llm,
+                                &llama_cpp,        &llama_cpp_2025, &llama_cpp_2024, &llama_cpp_2023, &ollama,
+                                &transformers,     &transformers_4_44, &lmdeploy,    &exllama,        &exllama_v1,
+                                &tgi};
+
 }  // namespace runtimes
 
-/// The profile of that name; an `unknown` error names those nearest to it.
-constexpr result<runtime> find_runtime(std::string_view name, std::string_view field = "runtime") {
-    for (const runtime* r : runtimes::all)
-        if (r->name == name) return *r;
+/// The profile of that name for that version; the newest for an empty version. An `unknown` error names the nearest
+/// names, or the versions there are.
+constexpr result<runtime> find_runtime(std::string_view name, std::string_view version, std::string_view field) {
+    text<191> versions{"a version: "};
+    bool known = false;
+    for (const runtime* r : runtimes::all) {
+        if (r->name != name) continue;
+        if (version.empty() || covers(*r, to_version(version))) return *r;
+        if (known) versions.append("; ");
+        versions.append(r->versions);
+        known = true;
+    }
+    if (known) return refused(error_code::unknown, field, version, versions);
     std::array<std::string_view, runtimes::all.size()> names{};
-    for (std::size_t i = 0; i < names.size(); ++i) names[i] = runtimes::all[i]->name.view();
-    return refused(error_code::unknown, field, name, such_as("a runtime", nearest(name, names)));
+    std::size_t count = 0;
+    for (const runtime* r : runtimes::all)
+        if (count == 0 || names[count - 1] != r->name) names[count++] = r->name;
+    return refused(error_code::unknown, field, name, such_as("a runtime", nearest(name, std::span{names.data(), count})));
+}
+
+/// The same, written in one: "vllm", "vllm@0.9.2", "llama.cpp@b2824".
+constexpr result<runtime> find_runtime(std::string_view name, std::string_view field = "runtime") {
+    const std::size_t at = name.find('@');
+    if (at == std::string_view::npos) return find_runtime(name, "", field);
+    return find_runtime(name.substr(0, at), name.substr(at + 1), field);
 }
 
 }  // namespace llmres

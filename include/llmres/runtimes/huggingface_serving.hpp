@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <llmres/runtime.hpp>
+
+/// Hugging Face transformers' generate(): caches grow token by token, whole prompts at once, PyTorch's caching allocator.
+namespace llmres::runtimes {
+
+namespace detail {
+
+inline constexpr runtime huggingface_base{
+    .name = "transformers",
+    .versions = "4.45 to 4.57",
+    .since = {4, 45, 0},
+    .context = {mib(300), mib(500), mib(900)},
+    // 8.1 MiB a handle and stream before Hopper, 32 MiB since (CublasHandlePool.cpp).
+    .workspace = {mib(8), mib(32), mib(96)},
+    .communicator = {},
+    .fragmentation = {0.0, 0.02, 0.10},
+    .hoards = true,
+    .windows = window_cells::whole,
+    // Scores in 16 bit with the mask added, their softmax in fp32, and its cast (modeling_llama.py: eager_attention_forward).
+    .score_bytes = 8,
+    .activations = {0.9, 1.0, 1.15},
+    .logits_bytes = {2.0, 6.0, 8.0},
+};
+
+/// Until num_logits_to_keep (4.45) the scores of every position of the prompt were made in 16 bit, then cast to fp32.
+constexpr runtime huggingface_all_logits() {
+    runtime r = huggingface_base;
+    r.versions = "4.30 to 4.44";
+    r.since = {};
+    r.before = {4, 45, 0};
+    r.scored = scored_tokens::prompt;
+    r.logits_bytes = {6.0, 6.0, 6.2};
+    return r;
+}
+
+}  // namespace detail
+
+inline constexpr runtime transformers = detail::huggingface_base;
+inline constexpr runtime transformers_4_44 = detail::huggingface_all_logits();
+inline constexpr std::array all_transformers{&transformers, &transformers_4_44};
+
+}  // namespace llmres::runtimes

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <llmres/runtime.hpp>
+
+/// llama.cpp: one graph, laid out at start for n_ubatch tokens against all cells, in fp32; keys and values go straight to
+/// the cache. Its compute buffer on a GPU is the fullest of (build 1671 to 2843 logs, to 0.01 MiB, six models)
+///     attention   4 ubatch (4 n_embd + n_ctx (n_head + 1))      without flash attention
+///     feed-forward  4 ubatch (2 n_embd + 2 n_ff + n_ctx)
+///     head        4 ubatch (n_embd + n_vocab)
+/// and with layers split over GPUs, four copies of masks and layer inputs beside it. The token table stays on the host.
+/// Versions are build numbers: b2824 is {2824}.
+namespace llmres::runtimes {
+
+namespace detail {
+
+inline constexpr runtime llama_cpp_base{
+    .name = "llama.cpp",
+    // nvidia-smi less the printed buffers: 0.25 to 0.75 GiB.
+    .context = {mib(200), mib(450), mib(750)},
+    .workspace = {mib(0), mib(64), mib(256)},  // cuBLAS, and pools for dequantised tiles
+    .communicator = {},
+    .pool = cache_pool::allotted,
+    .kv_block = tokens(32),
+    .windows = window_cells::whole,
+    .max_batched_tokens = tokens(512),  // n_ubatch
+    .fp32_activations = true,
+    .written_in_place = true,
+    .attention_mask = true,
+    .flash_attention = false,
+    .activations = {0.98, 1.0, 1.04},
+    .scored = scored_tokens::chunk,
+    .logits_bytes = {4.0, 4.0, 4.0},
+    .embedding_on_host = true,
+};
+
+/// Since March 2024 GPUs take turns at micro-batches (pull request 6017).
+constexpr runtime llama_cpp_turns() {
+    runtime r = llama_cpp_base;
+    r.versions = "b2400 to b5426";
+    r.since = {2400};
+    r.before = {5427};
+    r.step_copies = 4;
+    return r;
+}
+/// Since May 2025 windowed layers keep window and micro-batch only (pull request 13194), in cells of 256; since August 2025
+/// flash attention wherever the device has it (`-fa auto`).
+constexpr runtime llama_cpp_windows(bool flash) {
+    runtime r = llama_cpp_turns();
+    r.versions = flash ? "b6325 and later" : "b5427 to b6324";
+    r.since = {flash ? 6325 : 5427};
+    r.before = {flash ? 0 : 6325};
+    r.windows = window_cells::window_batch;
+    r.kv_block = tokens(256);
+    r.flash_attention = flash;
+    // With flash attention the head is the fullest; a fully offloaded graph keeps no other copy of its input.
+    return r;
+}
+constexpr runtime llama_cpp_first() {
+    runtime r = llama_cpp_base;
+    r.versions = "b1600 to b2399";
+    r.before = {2400};
+    return r;
+}
+
+}  // namespace detail
+
+inline constexpr runtime llama_cpp_2023 = detail::llama_cpp_first();
+inline constexpr runtime llama_cpp_2024 = detail::llama_cpp_turns();
+inline constexpr runtime llama_cpp_2025 = detail::llama_cpp_windows(false);
+inline constexpr runtime llama_cpp = detail::llama_cpp_windows(true);
+
+inline constexpr std::array all_llama_cpp{&llama_cpp, &llama_cpp_2025, &llama_cpp_2024, &llama_cpp_2023};
+
+}  // namespace llmres::runtimes

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <llmres/runtime.hpp>
+
+/// LMDeploy TurboMind: after weights and buffers, blocks take a fraction of what is still free.
+namespace llmres::runtimes {
+
+inline constexpr runtime lmdeploy{
+    .name = "lmdeploy",
+    .versions = "0.2 to 0.9",
+    .since = {0, 2, 0},
+    .context = {mib(300), mib(500), mib(900)},
+    .workspace = {mib(50), mib(300), mib(900)},
+    .communicator = {mib(300), mib(600), mib(1500)},
+    .pool = cache_pool::share_of_free,
+    .gpu_memory_utilization = 0.8,  // of what is free (messages.py: TurbomindEngineConfig); 0.5 of all until 0.2.0
+    .fraction_name = "cache_max_entry_count",
+    .kv_block = tokens(64),              // cache_block_seq_len
+    .max_batched_tokens = tokens(8192),  // max_prefill_token_num
+    .max_num_seqs = 256,                 // max_batch_size on devices of 80 GB; 128 on smaller ones
+    .profiles = true,
+    .flash_attention = true,
+    .activations = {0.7, 1.0, 1.4},
+    .scored = scored_tokens::profiled,
+    .logits_bytes = {2.0, 6.0, 10.0},
+};
+
+}  // namespace llmres::runtimes

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <llmres/runtime.hpp>
+
+/// TensorRT-LLM: engine, execution context and buffers come first, and the cache takes a fraction of what is still free.
+namespace llmres::runtimes {
+
+inline constexpr runtime tensorrt_llm{
+    .name = "tensorrt-llm",
+    .versions = "0.9 to 1.0",
+    .since = {0, 9, 0},
+    // Total less available before the cache, less engine, context and buffers: 0.7 GiB on an H100 (its memory document).
+    .context = {mib(400), mib(700), mib(1100)},
+    .workspace = {mib(40), mib(220), mib(700)},  // runtime and decoder buffers: 43 + 180 MB there
+    .communicator = {mib(300), mib(600), mib(1500)},
+    .fragmentation = {0.0, 0.0, 0.02},
+    .pool = cache_pool::share_of_free,
+    .gpu_memory_utilization = 0.9,
+    .fraction_name = "free_gpu_memory_fraction",
+    .kv_block = tokens(32),
+    .max_batched_tokens = tokens(8192),  // max_num_tokens: the execution context is laid out for it
+    .max_num_seqs = 2048,                // max_batch_size
+    .profiles = true,
+    .flash_attention = true,
+    .more_hidden = 1,
+    .activations = {0.6, 1.0, 1.5},
+    .scored = scored_tokens::profiled,
+    .logits_bytes = {2.0, 4.0, 8.0},
+};
+
+}  // namespace llmres::runtimes

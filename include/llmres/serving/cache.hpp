@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <llmres/job.hpp>
+#include <llmres/kv_cache.hpp>
+#include <llmres/layout.hpp>
+
+/// The cache as an engine allots it: in blocks, cells or token by token; and the state of recurrences.
+namespace llmres {
+
+/// Bytes, as tensors and as the engine rounds them.
+struct allotment {
+    byte_count ideal{};
+    byte_count allocated{};
+
+    constexpr allotment& operator+=(const allotment& o) {
+        ideal += o.ideal;
+        allocated += o.allocated;
+        return *this;
+    }
+    friend constexpr allotment operator*(allotment a, std::int64_t n) { return {a.ideal * n, a.allocated * n}; }
+};
+
+/// Tokens that a layer keeps of all sequences of a rank.
+constexpr token_count allotted_tokens(const attention& a, const job& j, const runtime& r, const layout& l,
+                                      std::int64_t sequences) {
+    const token_count context = context_of(j);
+    if (a.cross == cross_attention::instead) return {};
+    token_count kept = r.windows == window_cells::whole ? context : kept_tokens(a, context);
+    kept = tokens(detail::ceil_quotient(kept.in(tokens), l.context_parallel));
+    const bool blocks = r.kv_block > token_count{};
+    if (r.pool != cache_pool::allotted) return (blocks ? aligned_up(kept, r.kv_block) : kept) * sequences;
+    token_count cells = kept * sequences;
+    if (r.windows == window_cells::window_batch && kept < context) {
+        cells += j.max_batched_tokens > token_count{} ? j.max_batched_tokens : r.max_batched_tokens;
+        if (cells > context * sequences) cells = context * sequences;
+    }
+    return blocks ? aligned_up(cells, r.kv_block) : cells;
+}
+
+/// One layer's cache of all sequences of a rank.
+constexpr allotment layer_cache(const attention& a, const job& j, const runtime& r, const layout& l,
+                                std::int64_t sequences) {
+    if (a.kind == attention_kind::none) return {};
+    const precision format = kv_cache_of(j);
+    const token_count ideal = tokens(detail::ceil_quotient(kept_tokens(a, context_of(j)).in(tokens), l.context_parallel));
+    const bytes_per_token each = kv_bytes_per_token(a, format, l.tensor);
+    const bytes_per_token index = indexer_bytes_per_token(a);
+    return {each * ideal * sequences + index * context_of(j) * sequences,
+            each * allotted_tokens(a, j, r, l, sequences) + index * context_of(j) * sequences};
+}
+
+/// One layer's recurrent state of all sequences of a rank. llama.cpp keeps all of it in fp32, others the convolution's
+/// part in the format of the activations (ggml: ssm_conv and ssm_scan states; vLLM: mamba_cache_dtype and
+/// mamba_ssm_cache_dtype).
+constexpr byte_count layer_state(const recurrent& rec, const job& j, const runtime& r, const layout& l, std::int64_t sequences) {
+    if (rec.kind == recurrent_kind::none) return {};
+    return recurrent_state_bytes(rec, {fp32, r.fp32_activations ? fp32 : j.compute}, l.tensor) * sequences;
+}
+
+}  // namespace llmres

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <llmres/activations.hpp>
+#include <llmres/interval.hpp>
+#include <llmres/job.hpp>
+#include <llmres/layout.hpp>
+
+/// The peak of one step of a serving engine on one GPU: either a layer is at its fullest, or the scores over the
+/// vocabulary are; the two do not overlap.
+namespace llmres {
+
+/// Sequences that one data rank holds.
+constexpr std::int64_t sequences_per_rank(const job& j, const layout& l) {
+    return detail::ceil_quotient(j.batch, std::int64_t{l.data} * l.replicas);
+}
+
+/// What is alive at one moment of a step.
+struct step_peak {
+    interval<byte_count> activations{};
+    interval<byte_count> logits{};
+
+    constexpr interval<byte_count> all() const { return activations + logits; }
+};
+
+// ---- detail ---------------------------------------------------------------------------------------------------------
+
+namespace detail {
+
+constexpr interval<byte_count> scaled(byte_count size, const interval<double>& factors) {
+    return {scaled_up(size, factors.low), scaled_up(size, factors.expected), scaled_up(size, factors.high)};
+}
+
+constexpr attention_kernel kernel_of(const job& j, const runtime& r) {
+    if (!r.flash_attention) return j.attention;
+    return *r.flash_attention ? attention_kernel::flash : attention_kernel::eager;
+}
+
+/// Whether prompts are cut into chunks: some engines do so from a length on.
+constexpr bool chunks(const job& j, const runtime& r) { return context_of(j) > r.chunked_beyond; }
+
+/// Tokens computed in one step on one rank, by all its sequences.
+constexpr token_shape step_shape(const job& j, const runtime& r, const layout& l) {
+    const std::int64_t ranks = std::int64_t{l.data} * l.context_parallel * l.replicas;
+    const std::int64_t prompt = prompt_of(j).in(tokens);
+    const std::int64_t context = context_of(j).in(tokens);
+    const std::int64_t sequences = sequences_per_rank(j, l);
+    const token_shape whole{sequences, ceil_quotient(prompt, l.context_parallel), prompt};
+
+    const token_count asked = j.max_batched_tokens > token_count{} ? j.max_batched_tokens : r.max_batched_tokens;
+    std::int64_t limit = asked.in(tokens);
+    constexpr std::int64_t least_unchunked = 2048;  // vLLM's EngineArgs: max(max_model_len, 2048)
+    if (!chunks(j, r)) limit = context > least_unchunked ? context : least_unchunked;
+    if (r.pool == cache_pool::allotted && limit > 0) {  // the graph is laid out for the largest batch the cells allow
+        const std::int64_t cells = product(context, sequences);
+        return {1, limit < cells ? limit : cells, cells};
+    }
+    if (r.profiles && limit > 0) return {1, limit, context};
+    // An engine that chunks mixes sequences in one run of tokens.
+    const std::int64_t chunk = limit > 0 ? ceil_quotient(limit, ranks) : whole.all();
+    return chunk < whole.all() ? token_shape{1, chunk, context} : whole;
+}
+
+/// Sequences whose scores a step computes.
+constexpr std::int64_t scored_rows(const job& j, const runtime& r, const layout& l, const token_shape& s) {
+    const std::int64_t sequences = sequences_per_rank(j, l);
+    switch (r.scored) {
+        case scored_tokens::last: return sequences;
+        case scored_tokens::profiled: return r.max_num_seqs > sequences ? r.max_num_seqs : sequences;
+        case scored_tokens::chunk:
+        case scored_tokens::prompt: return s.all();
+    }
+    return sequences;
+}
+
+/// What one step needs to know, once for all layers.
+struct step {
+    const job& of;
+    const runtime& engine;
+    const layout& over;
+    token_shape shape{};
+    attention_kernel kernel = attention_kernel::sdpa;
+
+    constexpr step(const job& j, const runtime& r, const layout& l)
+        : of{j}, engine{r}, over{l}, shape{step_shape(j, r, l)}, kernel{kernel_of(j, r)} {}
+
+    constexpr const precision& format() const { return engine.fp32_activations ? fp32 : of.compute; }
+    constexpr byte_count hidden() const {
+        return size_of(format(), 1, product(shape.all(), of.model.hidden));
+    }
+    constexpr byte_count mask() const {
+        if (!engine.attention_mask) return {};
+        return bytes(product(product(shape.all(), shape.keys), std::int64_t{kernel == attention_kernel::flash ? 2 : 4}));
+    }
+
+    /// The fuller half of a layer.
+    constexpr byte_count layer_peak(const layer& kind, std::int64_t width, const token_shape& s) const {
+        byte_count halves[2];
+        for_each_live_activation(kind, width, s, kernel, format(), [&](const activation& a, layer_half half) {
+            byte_count size = local_bytes(a, over);
+            if (engine.written_in_place && (a.role == activation_role::key || a.role == activation_role::value ||
+                                            a.role == activation_role::product))
+                return;
+            if (a.role == activation_role::probabilities) size = div_up(size * engine.score_bytes, 4);
+            halves[static_cast<int>(half)] += size;
+        });
+        return halves[0] < halves[1] ? halves[1] : halves[0];
+    }
+    constexpr byte_count layer_peak(const layer& kind) const { return layer_peak(kind, of.model.hidden, shape); }
+
+    /// Of a vision tower, where the engine runs one.
+    constexpr byte_count encoder_peak() const {
+        byte_count most;
+        for (const encoder& e : of.model.encoders) {
+            if (e.layers == 0 || engine.encoder_tokens == token_count{}) continue;
+            const std::int64_t n = engine.encoder_tokens.in(tokens);
+            const byte_count peak = layer_peak(e.block, e.hidden, {1, n, n});
+            if (peak > most) most = peak;
+        }
+        return most;
+    }
+
+    /// The step's fullest moment on a GPU whose fullest layer is `layers`, and which scores if it is the `last` stage.
+    constexpr step_peak peak(byte_count layers, bool last) const {
+        const byte_count beside = hidden() * engine.more_hidden + (kernel == attention_kernel::flash ? byte_count{} : mask());
+        const interval<byte_count> in_layers = scaled(layers + beside, engine.activations);
+        // Where GPUs take turns, inputs and masks are kept for each turn.
+        const byte_count turns =
+            over.pipeline > 1 ? (hidden() + mask()) * engine.step_copies - (kernel == attention_kernel::flash ? byte_count{} : mask())
+                              : byte_count{};
+        step_peak full{.activations = in_layers};
+        if (last) {
+            const bool chunked = engine.chunked_beyond > token_count{} && chunks(of, engine);
+            const interval<double>& each =
+                chunked && engine.chunked_logits_bytes.high > 0 ? engine.chunked_logits_bytes : engine.logits_bytes;
+            const std::int64_t scores = product(scored_rows(of, engine, over, shape), of.model.vocabulary);
+            const step_peak scoring{hidden(), scaled(bytes(scores), each)};
+            if (scoring.all().expected > full.all().expected) full = scoring;
+        }
+        if (engine.step_copies > 1 && over.pipeline > 1) full.activations += turns;
+        return full;
+    }
+    /// What an allocator that never gives back holds of the moments that were not the fullest.
+    constexpr byte_count beside_peak(byte_count layers, bool last) const {
+        if (!engine.hoards || !last) return {};
+        const byte_count scores = bytes(product(scored_rows(of, engine, over, shape), of.model.vocabulary));
+        const byte_count logits = scaled_up(scores, engine.logits_bytes.expected);
+        return layers < logits ? layers : logits;
+    }
+};
+
+}  // namespace detail
+
+}  // namespace llmres

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <llmres/gguf_mix.hpp>
+#include <llmres/job.hpp>
+#include <llmres/layout.hpp>
+#include <llmres/parameters.hpp>
+#include <llmres/weight_formats.hpp>
+
+/// The weights that one GPU of a serving layout holds, in the formats of a checkpoint or of a GGUF file.
+namespace llmres {
+
+/// A fold over the weights of one job; made once a plan, as it holds the formats resolved.
+struct serving_weights {
+    const job& of;
+    const layout& over;
+    const runtime& engine;
+    weight_formats formats;
+
+    constexpr serving_weights(const job& j, const layout& l, const runtime& r)
+        : of{j}, over{l}, engine{r}, formats{formats_for(weights_of(j), j.compute)} {}
+
+    /// One layer of a kind; none where the weights are a GGUF file's, which depend on where the layer stands.
+    constexpr byte_count of_kind(const layer& kind) const {
+        byte_count total;
+        if (!of.gguf)
+            for_each_weight(kind, of.model.hidden, [&](const weight& w) { total += size_of(local_part(w, over), formats); });
+        return total;
+    }
+    /// LoRA adapters that stay resident on one layer of a kind: for every matrix that tokens all pass, the two factors of
+    /// the largest rank in 16 bit (vLLM: max_loras, max_lora_rank).
+    constexpr byte_count adapters_of(const layer& kind) const {
+        byte_count total;
+        if (engine.max_loras > 0)
+            for_each_weight(kind, of.model.hidden, [&](const weight& whole) {
+                const weight w = local_part(whole, over);
+                if (w.quantised && !w.routed) total += bytes(2) * ((w.rows + w.columns) * engine.max_lora_rank) * engine.max_loras;
+            });
+        return total;
+    }
+    /// What stands before the layers on the first stage, and after them on the last. A tied head on another GPU than the
+    /// embedding is a copy of it.
+    constexpr byte_count of_ends(bool first, bool last) const {
+        const bool embedded = first && !engine.embedding_on_host;
+        if (of.gguf) return ends_of_file(embedded, last);
+        byte_count total;
+        const auto add = [&](const weight& w) { total += size_of(local_part(w, over), formats); };
+        if (embedded) for_each_input_weight(of.model, add);
+        if (last) for_each_output_weight(of.model, add);
+        if (last && !embedded && of.model.tied_head) for_each_input_weight(of.model, add);
+        return total;
+    }
+    /// The layers of a GGUF file.
+    constexpr byte_count of_file(stage_range range) const {
+        byte_count total;
+        for (std::int32_t i = range.first; i < range.last; ++i) total += gguf_layer_bytes(of.model, *of.gguf, i);
+        return div_up(total, over.tensor);
+    }
+    constexpr byte_count of_prediction() const {
+        byte_count total;
+        for_each_prediction_weight(of.model, [&](const weight& w) { total += size_of(local_part(w, over), formats); });
+        return total * of.model.prediction.layers;
+    }
+
+private:
+    constexpr byte_count ends_of_file(bool embedded, bool last) const {
+        byte_count total;
+        if (embedded) total += gguf_input_bytes(of.model, *of.gguf);
+        if (last) total += gguf_output_bytes(of.model, *of.gguf);
+        if (last && !embedded && of.model.tied_head) total += gguf_input_bytes(of.model, *of.gguf);
+        return div_up(total, over.tensor);
+    }
+};
+
+}  // namespace llmres
