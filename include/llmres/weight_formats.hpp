@@ -2,25 +2,47 @@
 #pragma once
 
 #include <cstdint>
+#include <llmres/maybe.hpp>
 #include <llmres/parameters.hpp>
 #include <llmres/precision.hpp>
 
 /// Which format each weight of a checkpoint is stored in, and the bytes that follow.
 namespace llmres {
 
-/// Which format each weight is in: matrices inside the layers in `matrices`, all else in `rest`.
+namespace detail {
+
+constexpr bool is_feed_forward(weight_role role) {
+    return role == weight_role::gate_proj || role == weight_role::up_proj || role == weight_role::down_proj;
+}
+
+}  // namespace detail
+
+static_assert(weight_role_names.size() <= 64, "a bit a role");
+
+/// Which format each weight is in: matrices inside the layers in `matrices`, all else (embedding, head, norms, biases,
+/// routers) in `rest`, but for the exceptions that quantised checkpoints make.
 struct weight_formats {
     precision matrices = bf16;
     precision rest = bf16;
+    maybe<precision> attention{};     ///< projections of attention and recurrences, if not as `matrices`
+    maybe<precision> feed_forward{};  ///< dense feed-forwards and shared experts, if not as `matrices`
+    maybe<precision> head{};          ///< the output head, if not as `rest`
+    std::uint64_t wide_roles = 0;     ///< a bit a weight_role: matrices of these stay in `rest`
 
-    constexpr const precision& of(const weight& w) const { return w.quantised ? matrices : rest; }
+    constexpr const precision& of(const weight& w) const {
+        if (w.role == weight_role::lm_head && head) return *head;
+        if (!w.quantised || (wide_roles >> static_cast<unsigned>(w.role) & 1) != 0) return rest;
+        if (detail::is_feed_forward(w.role)) return feed_forward && !w.routed ? *feed_forward : matrices;
+        return attention && w.role != weight_role::projector ? *attention : matrices;
+    }
+    constexpr void keep_wide(weight_role role) { wide_roles |= std::uint64_t{1} << static_cast<unsigned>(role); }
 };
 
 /// A checkpoint in a plain 16-bit or wider format holds everything in it; a quantised one keeps embedding, head, norms
 /// and routers in `wide`.
 constexpr weight_formats formats_for(const precision& weights, const precision& wide = bf16) {
     const bool plain = weights.parts[1].bytes == 0 && weights.parts[0].columns == 1 && weights.parts[0].bytes >= 2;
-    return {weights, plain ? weights : wide};
+    return {.matrices = weights, .rest = plain ? weights : wide};
 }
 
 /// Bytes of all the weight's copies.

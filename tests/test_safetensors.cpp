@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <llmres/io/safetensors.hpp>
+#include <string>
+
+using namespace llmres;
+
+namespace {
+
+std::string file_of(const std::string& header, std::size_t data) {
+    std::string file(8, '\0');
+    const std::uint64_t length = header.size();
+    std::memcpy(file.data(), &length, 8);
+    return file + header + std::string(data, '\0');
+}
+
+result<safetensors_checkpoint> read(const std::string& file) {
+    return read_safetensors(std::as_bytes(std::span{file}));
+}
+
+void refuses(const std::string& header, std::size_t data, error_code code, std::string_view field) {
+    const auto found = read(file_of(header, data));
+    CAPTURE(header.substr(0, 200));
+    CAPTURE(found.error().value.view());
+    CHECK(found.error().code == code);
+    CHECK(found.error().field == field);
+    CHECK_FALSE(found.error().expected.empty());
+}
+
+const std::string good =
+    R"({"__metadata__":{"format":"pt"},)"
+    R"("model.embed_tokens.weight":{"dtype":"BF16","shape":[10,4],"data_offsets":[0,80]},)"
+    R"("model.layers.0.self_attn.q_proj.weight":{"dtype":"F8_E4M3","shape":[4,4],"data_offsets":[80,96]},)"
+    R"("model.layers.0.self_attn.q_proj.weight_scale_inv":{"dtype":"F32","shape":[1,1],"data_offsets":[96,100]},)"
+    R"("model.norm.weight":{"dtype":"BF16","shape":[4],"data_offsets":[100,108]},)"
+    R"("scalar":{"dtype":"F32","shape":[],"data_offsets":[108,112]}}   )";
+
+struct folder {
+    std::filesystem::path path = std::filesystem::temp_directory_path() / "llmres_test_safetensors";
+    folder() { std::filesystem::create_directories(path); }
+    folder(const folder&) = delete;
+    folder& operator=(const folder&) = delete;
+    ~folder() { std::filesystem::remove_all(path); }
+    std::filesystem::path write(const std::string& name, const std::string& content) const {
+        std::ofstream{path / name, std::ios::binary} << content;
+        return path / name;
+    }
+};
+
+std::string one_tensor(const std::string& name, std::size_t values) {
+    const std::string end = std::to_string(4 * values);
+    return file_of("{\"" + name + "\":{\"dtype\":\"F32\",\"shape\":[" + std::to_string(values) +
+                       "],\"data_offsets\":[0," + end + "]}}",
+                   4 * values);
+}
+
+}  // namespace
+
+TEST_CASE("a header gives tensors, exact bytes by role, and nothing else is read") {
+    const auto found = read(file_of(good, 112));
+    REQUIRE(found);
+    REQUIRE(found->tensors.size() == 5);
+    CHECK(found->tensor_bytes() == bytes(112));
+    CHECK(found->elements() == parameters(40 + 16 + 1 + 4 + 1));
+    CHECK(found->header + found->tensor_bytes() == found->size);
+    const auto roles = safetensors_bytes_by_role(*found);
+    CHECK(roles.at("embed_tokens") == bytes(80));
+    CHECK(roles.at("q_proj") == bytes(20));  // with its scale
+    CHECK(roles.at("norm") == bytes(8));
+    CHECK(roles.at("other") == bytes(4));
+}
+
+TEST_CASE("a file cut anywhere is refused by name") {
+    const std::string whole = file_of(good, 112);
+    for (std::size_t length = 0; length < whole.size(); ++length) {
+        CAPTURE(length);
+        const auto found = read(whole.substr(0, length));
+        REQUIRE_FALSE(found);
+        CHECK_FALSE(found.error().field.empty());
+    }
+    CHECK_FALSE(read(whole + "x"));
+}
+
+TEST_CASE("a header longer than the file, or than any header, is refused before it is read") {
+    for (const std::uint64_t length :
+         {std::uint64_t{1} << 63, ~std::uint64_t{0}, std::uint64_t{100'000'001}, std::uint64_t{1000}}) {
+        std::string file = file_of("{}", 0);
+        std::memcpy(file.data(), &length, 8);
+        CHECK(read(file).error().code == error_code::out_of_range);
+        CHECK(read(file).error().field == "safetensors.header");
+    }
+}
+
+TEST_CASE("what is no header is refused by name") {
+    for (const char* wrong : {"", " ", "[]", "7", "\"text\"", "null", "true", "{\"a\":1}", "{\"a\":[]}", "{\"a\":null}",
+                              "{\"a\":{}", "{\"a\"}"}) {
+        CAPTURE(wrong);
+        CHECK_FALSE(read(file_of(wrong, 0)));
+    }
+    refuses("{\"a\":\"b\"}", 0, error_code::malformed, "safetensors.header");
+    CHECK(read(file_of("{}", 0)));
+    CHECK(read(file_of("{\"__metadata__\":{}}", 0)));
+    refuses("{\"__metadata__\":{\"a\":1}}", 0, error_code::malformed, "__metadata__");
+    refuses("{\"__metadata__\":{\"a\":{}}}", 0, error_code::malformed, "__metadata__");
+}
+
+TEST_CASE("a hundred thousand levels of nesting are refused, not descended") {
+    refuses(std::string(100000, '['), 0, error_code::malformed, "safetensors.header");
+    std::string objects = "{\"a\":";
+    for (int i = 0; i < 100000; ++i) objects += "{\"shape\":";
+    refuses(objects, 0, error_code::malformed, "a");
+    refuses("{\"a\":{\"shape\":" + std::string(100000, '['), 0, error_code::malformed, "a");
+}
+
+TEST_CASE("names that come twice are refused by name") {
+    const std::string tensor = R"({"dtype":"F32","shape":[0],"data_offsets":[0,0]})";
+    refuses("{\"a\":" + tensor + ",\"a\":" + tensor + "}", 0, error_code::inconsistent, "safetensors.tensor");
+    refuses(R"({"a":{"dtype":"F32","dtype":"F32","shape":[0],"data_offsets":[0,0]}})", 0, error_code::inconsistent,
+            "a");
+}
+
+TEST_CASE("a tensor says its dtype, shape and place, and they agree") {
+    refuses(R"({"t":{"dtype":"F32","shape":[2]}})", 8, error_code::missing, "t");
+    refuses(R"({"t":{"dtype":"F32","shape":[2],"data_offsets":[0,8],"more":1}})", 8, error_code::unknown, "t");
+    refuses(R"({"t":{"dtype":"F33","shape":[2],"data_offsets":[0,8]}})", 8, error_code::unknown, "t");
+    refuses(R"({"t":{"dtype":7,"shape":[2],"data_offsets":[0,8]}})", 8, error_code::malformed, "t");
+    refuses(R"({"t":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})", 8, error_code::malformed, "t");
+    refuses(R"({"t":{"dtype":"F32","shape":[2.5],"data_offsets":[0,8]}})", 8, error_code::malformed, "t");
+    refuses(R"({"t":{"dtype":"F32","shape":[[2]],"data_offsets":[0,8]}})", 8, error_code::malformed, "t");
+    refuses(R"({"t":{"dtype":"F32","shape":2,"data_offsets":[0,8]}})", 8, error_code::malformed, "t");
+    refuses(R"({"t":{"dtype":"F32","shape":[2],"data_offsets":[0,8,9]}})", 8, error_code::malformed, "t");
+    refuses(R"({"t":{"dtype":"F32","shape":[2],"data_offsets":[0]}})", 8, error_code::malformed, "t");
+    refuses(R"({"t":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", 8, error_code::inconsistent, "t");
+    refuses(R"({"t":{"dtype":"F4","shape":[3],"data_offsets":[0,2]}})", 2, error_code::inconsistent, "t");
+    CHECK(read(file_of(R"({"t":{"dtype":"F4","shape":[4],"data_offsets":[0,2]}})", 2)));
+    refuses(R"({"t":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,8]}})", 8, error_code::overflow,
+            "t");
+    refuses(R"({"t":{"dtype":"F32","shape":[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1],"data_offsets":[0,4]}})", 4,
+            error_code::out_of_range, "t");
+}
+
+TEST_CASE("a tensor beyond the file, over another, or with a gap before it is refused") {
+    refuses(R"({"t":{"dtype":"F32","shape":[2],"data_offsets":[8,16]}})", 8, error_code::out_of_range, "t");
+    refuses(R"({"t":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})", 8, error_code::out_of_range, "t");
+    refuses(R"({"t":{"dtype":"F32","shape":[2],"data_offsets":[18446744073709551608,18446744073709551615]}})", 8,
+            error_code::out_of_range, "t");
+    refuses(R"({"t":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})", 12, error_code::inconsistent,
+            "safetensors.data");
+    refuses(
+        R"({"t":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"u":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})",
+        8, error_code::inconsistent, "safetensors.data");
+    refuses(R"({"t":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})", 9, error_code::inconsistent,
+            "safetensors.data");
+}
+
+TEST_CASE("an index puts the files of a checkpoint together") {
+    const folder here;
+    here.write("a.safetensors", one_tensor("x.q_proj.weight", 3));
+    here.write("b.safetensors", one_tensor("x.k_proj.weight", 5));
+    const auto index = [&](const std::string& content) {
+        return load_safetensors(here.write("model.safetensors.index.json", content));
+    };
+    const auto whole = index(
+        R"({"metadata":{"total_size":32},"weight_map":{"x.q_proj.weight":"a.safetensors","x.k_proj.weight":"b.safetensors"}})");
+    REQUIRE(whole);
+    CHECK(whole->files == 2);
+    CHECK(whole->tensor_bytes() == bytes(32));
+    CHECK(*whole->stated == bytes(32));
+    CHECK(whole->header + whole->tensor_bytes() == whole->size);
+    CHECK(load_safetensors(here.path)->tensors.size() == 2);
+    CHECK(load_safetensors(here.path / "b.safetensors")->tensors.size() == 1);
+
+    CHECK(index(R"({"weight_map":{"absent":"a.safetensors"}})").error().value == "absent");
+    CHECK(index(R"({"weight_map":{"x":"c.safetensors"}})").error().code == error_code::io);
+    for (const char* path : {"../a.safetensors", "/etc/passwd", "", ".."})
+        CHECK(index(std::string{R"({"weight_map":{"x":")"} + path + "\"}}").error().field == "weight_map");
+    CHECK(index(R"({"weight_map":{"x":7}})").error().code == error_code::malformed);
+    CHECK(index(R"({"weight_map":[]})").error().field == "weight_map");
+    CHECK(index("{}").error().code == error_code::missing);
+    CHECK(index("[").error().code == error_code::malformed);
+    CHECK(index(std::string(100000, '[')).error().code == error_code::malformed);
+    here.write("c.safetensors", one_tensor("x.q_proj.weight", 3));
+    CHECK(index(R"({"weight_map":{"x.q_proj.weight":"a.safetensors","y":"c.safetensors"}})").error().code ==
+          error_code::inconsistent);
+    CHECK(load_safetensors(here.path / "absent.safetensors").error().code == error_code::io);
+    std::filesystem::remove(here.path / "model.safetensors.index.json");
+    CHECK(load_safetensors(here.path).error().code == error_code::io);
+}
+
+TEST_CASE("tensors' names give roles, packed parts and scales with their weight") {
+    const auto role = [](const char* name) { return safetensors_role(name); };
+    CHECK(*role("model.layers.3.mlp.experts.7.down_proj.weight") == weight_role::down_proj);
+    CHECK(*role("model.layers.3.mlp.experts.7.down_proj.qweight") == weight_role::down_proj);
+    CHECK(*role("model.layers.3.mlp.down_proj.weight.quant_state.bitsandbytes__nf4") == weight_role::down_proj);
+    CHECK(*role("model.layers.3.mlp.gate.weight") == weight_role::router);
+    CHECK(*role("model.layers.3.mlp.gate.e_score_correction_bias") == weight_role::bias);
+    CHECK(*role("model.layers.3.mlp.experts.gate_up_proj_blocks") == weight_role::gate_proj);
+    CHECK(*role("model.layers.3.mlp.experts.gate_up_proj_bias") == weight_role::bias);
+    CHECK(*role("model.layers.3.self_attn.q_proj.bias") == weight_role::bias);
+    CHECK(*role("model.layers.3.self_attn.q_norm.weight") == weight_role::norm);
+    CHECK(*role("model.layers.3.input_layernorm.weight") == weight_role::norm);
+    CHECK(*role("transformer.h.0.ln_1.bias") == weight_role::norm);
+    CHECK(*role("transformer.h.0.attn.c_attn.weight") == weight_role::q_proj);
+    CHECK(*role("lm_head.weight") == weight_role::lm_head);
+    for (const char* none : {"", ".", "..", "weight", "model.layers.0.strange.weight", "vision.patch"})
+        CHECK_FALSE(role(none));
+}
+
+TEST_CASE("what is stored otherwise than predicted is named") {
+    const model m{
+        .vocabulary = 10,
+        .hidden = 4,
+        .layers = {1, {.attention = {.heads = 1, .kv_heads = 1, .head_dim = 4}, .feed_forward = {.width = 8}}},
+        .tied_head = true};
+    std::string header;
+    std::size_t at = 0;
+    const auto add = [&](const std::string& name, std::size_t values) {
+        header += (header.empty() ? "{\"" : ",\"") + name + "\":{\"dtype\":\"BF16\",\"shape\":[" +
+                  std::to_string(values) + "],\"data_offsets\":[" + std::to_string(at) + "," +
+                  std::to_string(at + 2 * values) + "]}";
+        at += 2 * values;
+    };
+    add("model.embed_tokens.weight", 40);
+    for (const char* name : {"q_proj", "k_proj", "v_proj", "o_proj"})
+        add(std::string{"model.layers.0.self_attn."} + name + ".weight", 16);
+    add("model.layers.0.mlp.gate_up_proj.weight", 64);
+    add("model.layers.0.mlp.down_proj.weight", 32);
+    add("model.layers.0.input_layernorm.weight", 4);
+    add("model.layers.0.post_attention_layernorm.weight", 4);
+    add("model.norm.weight", 4);
+    CHECK(compare_safetensors(*read(file_of(header + "}", at)), m, formats_for(bf16)).empty());
+    add("lm_head.weight", 40);
+    const auto differences = compare_safetensors(*read(file_of(header + "}", at)), m, formats_for(bf16));
+    REQUIRE(differences.size() == 1);
+    CHECK(differences[0].what == "lm_head");
+    CHECK(differences[0].predicted == bytes(0));
+    CHECK(differences[0].stored == bytes(80));
+}
