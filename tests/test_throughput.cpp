@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+#include <llmres/gpus/nvidia.hpp>
+#include <llmres/memory.hpp>
+#include <llmres/models/llama.hpp>
+#include <llmres/models/mistral.hpp>
+#include <llmres/plan.hpp>
+#include <llmres/standard_cluster.hpp>
+#include <llmres/throughput.hpp>
+
+using namespace llmres;
+
+namespace {
+
+job_speed speed(const job& j, const layout& l, const cluster& c) { return plan(j, l, c).value().speed; }
+
+const cluster h100 = standard_cluster(gpus::h100_sxm5_80gb, 1).value();
+const cluster eight_h100 = standard_cluster(gpus::h100_sxm5_80gb, 8).value();
+const job chat{.model = models::llama_3_1_8b, .batch = 1, .prompt = tokens(1024), .output = tokens(256)};
+const job pretraining{.model = models::llama_3_1_8b, .task = task::pretraining, .sequence = tokens(4096), .micro_batch = 1};
+
+}  // namespace
+
+TEST_CASE("terms add up to the time, and the bounds enclose what is expected") {
+    for (const job_speed& s : {speed(chat, {}, h100), speed(pretraining, {.data = 8, .zero = 3}, eight_h100)}) {
+        interval<duration> sum;
+        for (const interval<duration>& term : s.step.terms) {
+            CHECK(term.low <= term.expected);
+            CHECK(term.expected <= term.high);
+            sum += term;
+        }
+        CHECK(sum == s.step.total());
+    }
+}
+
+TEST_CASE("decoding one sequence takes at least as long as reading the weights, and is bound by memory") {
+    const job_speed s = speed(chat, {}, h100);
+    const duration reading = weight_bytes(chat.model, {}) / gpus::h100_sxm5_80gb.memory.bandwidth;
+    CHECK(s.step.total().low >= reading * 0.9);
+    CHECK(s.step.largest() == time_term::memory);
+    // Measured: 6.44 ms and 4.37e-5 ms a token of context (vLLM on an H100, Llama 3.1 8B, batch 1).
+    CHECK(s.step.total().contains(milliseconds(6.44 + 4.37e-5 * 1152)));
+}
+
+TEST_CASE("a long prompt is bound by arithmetic") {
+    job j = chat;
+    j.prompt = tokens(16384);
+    CHECK(speed(j, {}, h100).prefill.largest() == time_term::compute);
+}
+
+TEST_CASE("a larger batch makes more tokens a second, and each of them later") {
+    job j = chat;
+    job_speed before = speed(j, {}, h100);
+    for (j.batch = 2; j.batch <= 256; j.batch *= 2) {
+        const job_speed now = speed(j, {}, h100);
+        CHECK(now.tokens_per_second > before.tokens_per_second);
+        CHECK(now.step.total().expected >= before.step.total().expected);
+        before = now;
+    }
+}
+
+TEST_CASE("a longer context never makes a token quicker") {
+    job j = chat;
+    duration before;
+    for (std::int64_t prompt = 1; prompt <= 100'000; prompt *= 10) {
+        j.prompt = tokens(prompt);
+        const duration now = speed(j, {}, h100).step.total().expected;
+        CHECK(now >= before);
+        before = now;
+    }
+}
+
+TEST_CASE("tensor parallelism makes a token quicker, but not as many times as there are GPUs") {
+    const duration alone = speed(chat, {}, eight_h100).step.total().expected;
+    const duration shared = speed(chat, {.tensor = 8}, eight_h100).step.total().expected;
+    CHECK(shared < alone);
+    CHECK(shared * 8 > alone);
+    CHECK(speed(chat, {.tensor = 8}, eight_h100).step[time_term::tensor_communication].expected > duration{});
+}
+
+TEST_CASE("model FLOPs of a training step are three forward passes, recomputation apart") {
+    job j = pretraining;
+    const job_speed plain = speed(j, {}, eight_h100);
+    j.recompute = recompute::full;
+    const job_speed again = speed(j, {}, eight_h100);
+    CHECK(again.flops == plain.flops);
+    CHECK(again.step[time_term::compute].expected.in(seconds) ==
+          doctest::Approx(plain.step[time_term::compute].expected.in(seconds) * 4 / 3));
+    CHECK(again.mfu < plain.mfu);
+    // 6 N D and the attention beside it (arXiv 2001.08361).
+    const double rule = 6.0 * 8.03e9 * 4096;
+    CHECK(plain.flops.in(flops) / rule > 0.93);
+    CHECK(plain.flops.in(flops) / rule < 1.10);
+}
+
+TEST_CASE("pipeline stages idle less with more micro-batches and with interleaving") {
+    job j = pretraining;
+    const auto idle = [&](std::int64_t global_batch, std::int32_t chunks) {
+        j.global_batch = global_batch;
+        const time_breakdown step = speed(j, {.pipeline = 4, .virtual_pipeline = chunks}, eight_h100).step;
+        return step[time_term::pipeline_bubble].expected.in(seconds) / step.total().expected.in(seconds);
+    };
+    CHECK(idle(4, 1) == doctest::Approx(3.0 / 7).epsilon(0.05));
+    CHECK(idle(64, 1) < idle(4, 1));
+    CHECK(idle(8, 2) < idle(8, 1));
+}
+
+TEST_CASE("gradients travel more slowly between hosts than inside one") {
+    job j = pretraining;
+    const cluster apart = [] {
+        cluster c = standard_cluster(gpus::h100_sxm5_80gb, 16).value();
+        c.gpus_per_node = 8;
+        return c;
+    }();
+    const auto exchanged = [&](std::int32_t ranks) {
+        return speed(j, {.data = ranks}, apart).step[time_term::data_communication].high;
+    };
+    CHECK(exchanged(16) > exchanged(8) * 2);
+}
+
+TEST_CASE("mfu is a share of what the GPUs could do") {
+    const job_speed s = speed(pretraining, {.data = 8, .zero = 3}, eight_h100);
+    CHECK(s.mfu > 0.2);
+    CHECK(s.mfu < 0.92);
+    CHECK(s.tokens_per_second.in(tokens_per_s) == doctest::Approx(8 * 4096 / s.step.total().expected.in(seconds)));
+}
