@@ -5,6 +5,7 @@
 #include <llmres/parameters.hpp>
 #include <set>
 #include <string>
+#include <utility>
 
 using namespace llmres;
 
@@ -39,4 +40,25 @@ TEST_CASE("an unknown id is refused with the nearest ids") {
     CHECK(found.error().value == "lama-3.1-8b");
     CHECK(found.error().expected.view().find("llama-3.1-8b") != std::string_view::npos);
     CHECK_FALSE(find_model(""));
+}
+
+TEST_CASE("a model is found by the words of its name, however they are spelled") {
+    for (const auto& [typed, id] : {std::pair{"llama 3.1 70b", "llama-3.1-70b"}, {"Llama-3.1-8B-Instruct", "llama-3.1-8b"},
+                                    {"meta-llama/Llama-2-70b-hf", "llama-2-70b"}, {"deepseek-ai/DeepSeek-V3", "deepseek-v3"},
+                                    {"qwen2.5 7b", "qwen2.5-7b"}, {"Qwen/Qwen3-30B-A3B", "qwen3-30b-a3b"}, {"qwen3 30b", "qwen3-30b-a3b"},
+                                    {"70B llama 3.3", "llama-3.3-70b"}, {"llama3.1 8b", "llama-3.1-8b"}, {"google/gemma-3-27b-it", "gemma-3-27b"},
+                                    {"falcon 180b", "falcon-180b"}, {"GROK-1", "grok-1"}})
+        CHECK_MESSAGE(find_model(typed)->name == id, typed, " found ", find_model(typed)->name.view());
+}
+
+TEST_CASE("a name that means several models, or none, is refused with up to three that it might mean") {
+    for (const char* typed : {"llama 70b", "mistral 7b", "gemma-3", "llama 3.1 9b", "", "/", "instruct", "zzzz"}) {
+        const auto found = find_model(typed);
+        CHECK_MESSAGE(!found, typed, " found ", found->name.view());
+        CHECK(found.error().code == error_code::unknown);
+    }
+    CHECK(search_models("mistral 7b").count == 2);
+    CHECK(find_model("llama 70b").error().expected.view().find("70b") != std::string_view::npos);
+    CHECK(search_models("llama-3.1-9b").count == 3);
+    static_assert(search_models("gpt oss").count == 2);
 }

@@ -4,8 +4,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <llmres/text.hpp>
 #include <llmres/units.hpp>
+#include <string_view>
 
 /// What a layer is: what mixes tokens (attention, a recurrence, or both), and the feed-forward that follows.
 namespace llmres {
@@ -256,6 +258,19 @@ constexpr layer_stack alternating(std::int32_t count, std::int32_t period, const
     global.attention.window = token_count{};
     layer_stack stack;
     for (std::int32_t i = 0; i < count; ++i) stack.append(1, (i + 1) % period == 0 ? global : windowed);
+    return stack;
+}
+
+/// Layers in the order of letters, 'a' the first of the kinds; the letters start over until there are `count` layers
+/// (0: as many as letters). Letters that name no kind are left out.
+constexpr layer_stack in_order(std::string_view letters, std::initializer_list<layer> kinds, std::int32_t count = 0) {
+    layer_stack stack;
+    if (letters.empty()) return stack;
+    if (count == 0) count = static_cast<std::int32_t>(letters.size());
+    for (std::int32_t i = 0; i < count; ++i) {
+        const char letter = letters[static_cast<std::size_t>(i) % letters.size()];
+        if (letter >= 'a' && letter < 'a' + static_cast<int>(kinds.size())) stack.append(1, kinds.begin()[letter - 'a']);
+    }
     return stack;
 }
 

@@ -206,7 +206,7 @@ inline model read_qwen3_next_like(config_fields& c, std::int64_t prediction_defa
     full.attention.qk_norm = query_key_norm::shared;
     if (c.flag_or("attn_output_gate", true)) full.attention.gate = output_gate::features;
     const bool routed = c.has(experts_field);
-    full.feed_forward.width = routed ? c.number_or(width_field, 1, 1, most_features) : feature_count(c, width_field);
+    full.feed_forward.width = routed ? c.number_or(width_field, 0, 1, most_features) : feature_count(c, width_field);
     layer linear = full;
     linear.attention = no_attention;
     linear.recurrent = {.kind = recurrent_kind::delta_net,

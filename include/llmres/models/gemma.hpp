@@ -7,8 +7,9 @@
 // A model is laid out as its config.json.
 // clang-format off
 
-/// Google's Gemma models. Shapes are those of the published config.json files; `published` is the total of the checkpoint that the
-/// Hub or the publisher gives, and is left out where only our own count is known.
+/// Google's Gemma models.
+/// Shapes are those of the published config.json files. `published` is the total of the checkpoint that the Hub or the
+/// publisher gives; where it is left out, only our own count is known.
 namespace llmres::models {
 
 inline constexpr model gemma_2b{
@@ -16,7 +17,7 @@ inline constexpr model gemma_2b{
     .vocabulary = 256000, .hidden = 2048,
     .layers = {18, {.attention = {.heads = 8, .kv_heads = 1, .head_dim = 256},
                     .feed_forward = {.width = 16384}}},
-    .max_context = tokens(8192), .tied_head = true,
+    .max_context = tokens(8192), .tied_head = true, .weights = bf16,
     .published = parameters(2'506'172'416)};
 
 inline constexpr model gemma_7b{
@@ -24,48 +25,141 @@ inline constexpr model gemma_7b{
     .vocabulary = 256000, .hidden = 3072,
     .layers = {28, {.attention = {.heads = 16, .kv_heads = 16, .head_dim = 256},
                     .feed_forward = {.width = 24576}}},
-    .max_context = tokens(8192), .tied_head = true};
+    .max_context = tokens(8192), .tied_head = true, .weights = bf16};
 
 inline constexpr model gemma_2_2b{
     .name = "gemma-2-2b", .architecture = "gemma2",
     .vocabulary = 256000, .hidden = 2304,
-    .layers = alternating(26, 2, {.attention = {.heads = 8, .kv_heads = 4, .head_dim = 256, .window = tokens(4096)},
-                                  .feed_forward = {.width = 9216},
-                                  .norm_after_attention = true, .norm_after_feed_forward = true}),
-    .max_context = tokens(8192), .tied_head = true,
+    .layers = in_order("ab", {
+        layer{.attention = {.heads = 8, .kv_heads = 4, .head_dim = 256, .window = tokens(4096)},
+              .feed_forward = {.width = 9216},
+              .norm_after_attention = true, .norm_after_feed_forward = true},
+        layer{.attention = {.heads = 8, .kv_heads = 4, .head_dim = 256},
+              .feed_forward = {.width = 9216},
+              .norm_after_attention = true, .norm_after_feed_forward = true}}, 26),
+    .max_context = tokens(8192), .tied_head = true, .weights = bf16,
     .published = parameters(2'614'341'888)};
 
 inline constexpr model gemma_2_9b{
     .name = "gemma-2-9b", .architecture = "gemma2",
     .vocabulary = 256000, .hidden = 3584,
-    .layers = alternating(42, 2, {.attention = {.heads = 16, .kv_heads = 8, .head_dim = 256, .window = tokens(4096)},
-                                  .feed_forward = {.width = 14336},
-                                  .norm_after_attention = true, .norm_after_feed_forward = true}),
-    .max_context = tokens(8192), .tied_head = true};
+    .layers = in_order("ab", {
+        layer{.attention = {.heads = 16, .kv_heads = 8, .head_dim = 256, .window = tokens(4096)},
+              .feed_forward = {.width = 14336},
+              .norm_after_attention = true, .norm_after_feed_forward = true},
+        layer{.attention = {.heads = 16, .kv_heads = 8, .head_dim = 256},
+              .feed_forward = {.width = 14336},
+              .norm_after_attention = true, .norm_after_feed_forward = true}}, 42),
+    .max_context = tokens(8192), .tied_head = true, .weights = bf16};
 
 inline constexpr model gemma_2_27b{
     .name = "gemma-2-27b", .architecture = "gemma2",
     .vocabulary = 256000, .hidden = 4608,
-    .layers = alternating(46, 2, {.attention = {.heads = 32, .kv_heads = 16, .head_dim = 128, .window = tokens(4096)},
-                                  .feed_forward = {.width = 36864},
-                                  .norm_after_attention = true, .norm_after_feed_forward = true}),
-    .max_context = tokens(8192), .tied_head = true,
+    .layers = in_order("ab", {
+        layer{.attention = {.heads = 32, .kv_heads = 16, .head_dim = 128, .window = tokens(4096)},
+              .feed_forward = {.width = 36864},
+              .norm_after_attention = true, .norm_after_feed_forward = true},
+        layer{.attention = {.heads = 32, .kv_heads = 16, .head_dim = 128},
+              .feed_forward = {.width = 36864},
+              .norm_after_attention = true, .norm_after_feed_forward = true}}, 46),
+    .max_context = tokens(8192), .tied_head = true, .weights = bf16,
     .published = parameters(27'227'128'320)};
 
 inline constexpr model gemma_3_1b{
     .name = "gemma-3-1b", .architecture = "gemma3_text",
     .vocabulary = 262144, .hidden = 1152,
-    .layers = alternating(26, 6, {.attention = {.heads = 4, .kv_heads = 1, .head_dim = 256,
-                                                .qk_norm = query_key_norm::shared, .window = tokens(512)},
-                                  .feed_forward = {.width = 6912},
-                                  .norm_after_attention = true, .norm_after_feed_forward = true}),
-    .max_context = tokens(32768), .tied_head = true,
+    .layers = in_order("aaaaab", {
+        layer{.attention = {.heads = 4, .kv_heads = 1, .head_dim = 256, .qk_norm = query_key_norm::shared,
+                            .window = tokens(512)},
+              .feed_forward = {.width = 6912},
+              .norm_after_attention = true, .norm_after_feed_forward = true},
+        layer{.attention = {.heads = 4, .kv_heads = 1, .head_dim = 256, .qk_norm = query_key_norm::shared},
+              .feed_forward = {.width = 6912},
+              .norm_after_attention = true, .norm_after_feed_forward = true}}, 26),
+    .max_context = tokens(32768), .tied_head = true, .weights = bf16,
     .published = parameters(999'885'952)};
 
+inline constexpr model gemma_3_4b{
+    .name = "gemma-3-4b", .architecture = "gemma3",
+    .vocabulary = 262208, .hidden = 2560,
+    .layers = in_order("aaaaab", {
+        layer{.attention = {.heads = 8, .kv_heads = 4, .head_dim = 256, .qk_norm = query_key_norm::shared,
+                            .window = tokens(1024)},
+              .feed_forward = {.width = 10240},
+              .norm_after_attention = true, .norm_after_feed_forward = true},
+        layer{.attention = {.heads = 8, .kv_heads = 4, .head_dim = 256, .qk_norm = query_key_norm::shared},
+              .feed_forward = {.width = 10240},
+              .norm_after_attention = true, .norm_after_feed_forward = true}}, 34),
+    .tied_head = true, .weights = bf16,
+    .published = parameters(4'300'079'472),
+    .encoders = {{{.hidden = 1152, .layers = 27,
+                   .block = {.attention = {.heads = 16, .kv_heads = 16, .head_dim = 72, .qkv_bias = true,
+                                           .output_bias = true},
+                             .feed_forward = {.kind = feed_forward_kind::plain, .width = 4304, .bias = true},
+                             .norm = norm_kind::layer},
+                   .quantised = false, .output = tokens(256)}}},
+    .extras = {{{.role = weight_role::conv, .bias = true, .rows = 1152, .columns = 588},
+                {.role = weight_role::positions, .rows = 4096, .columns = 1152},
+                {.role = weight_role::norm, .columns = 1152, .copies = 2},
+                {.role = weight_role::projector, .rows = 2560, .columns = 1152},
+                {.role = weight_role::norm, .columns = 1152}}},
+    .extra_count = 5};
+
+inline constexpr model gemma_3_12b{
+    .name = "gemma-3-12b", .architecture = "gemma3",
+    .vocabulary = 262208, .hidden = 3840,
+    .layers = in_order("aaaaab", {
+        layer{.attention = {.heads = 16, .kv_heads = 8, .head_dim = 256, .qk_norm = query_key_norm::shared,
+                            .window = tokens(1024)},
+              .feed_forward = {.width = 15360},
+              .norm_after_attention = true, .norm_after_feed_forward = true},
+        layer{.attention = {.heads = 16, .kv_heads = 8, .head_dim = 256, .qk_norm = query_key_norm::shared},
+              .feed_forward = {.width = 15360},
+              .norm_after_attention = true, .norm_after_feed_forward = true}}, 48),
+    .max_context = tokens(131072), .tied_head = true, .weights = bf16,
+    .encoders = {{{.hidden = 1152, .layers = 27,
+                   .block = {.attention = {.heads = 16, .kv_heads = 16, .head_dim = 72, .qkv_bias = true,
+                                           .output_bias = true},
+                             .feed_forward = {.kind = feed_forward_kind::plain, .width = 4304, .bias = true},
+                             .norm = norm_kind::layer},
+                   .quantised = false, .output = tokens(256)}}},
+    .extras = {{{.role = weight_role::conv, .bias = true, .rows = 1152, .columns = 588},
+                {.role = weight_role::positions, .rows = 4096, .columns = 1152},
+                {.role = weight_role::norm, .columns = 1152, .copies = 2},
+                {.role = weight_role::projector, .rows = 3840, .columns = 1152},
+                {.role = weight_role::norm, .columns = 1152}}},
+    .extra_count = 5};
+
+inline constexpr model gemma_3_27b{
+    .name = "gemma-3-27b", .architecture = "gemma3",
+    .vocabulary = 262208, .hidden = 5376,
+    .layers = in_order("aaaaab", {
+        layer{.attention = {.heads = 32, .kv_heads = 16, .head_dim = 128, .qk_norm = query_key_norm::shared,
+                            .window = tokens(1024)},
+              .feed_forward = {.width = 21504},
+              .norm_after_attention = true, .norm_after_feed_forward = true},
+        layer{.attention = {.heads = 32, .kv_heads = 16, .head_dim = 128, .qk_norm = query_key_norm::shared},
+              .feed_forward = {.width = 21504},
+              .norm_after_attention = true, .norm_after_feed_forward = true}}, 62),
+    .max_context = tokens(131072), .tied_head = true, .weights = bf16,
+    .published = parameters(27'432'406'640),
+    .encoders = {{{.hidden = 1152, .layers = 27,
+                   .block = {.attention = {.heads = 16, .kv_heads = 16, .head_dim = 72, .qkv_bias = true,
+                                           .output_bias = true},
+                             .feed_forward = {.kind = feed_forward_kind::plain, .width = 4304, .bias = true},
+                             .norm = norm_kind::layer},
+                   .quantised = false, .output = tokens(256)}}},
+    .extras = {{{.role = weight_role::conv, .bias = true, .rows = 1152, .columns = 588},
+                {.role = weight_role::positions, .rows = 4096, .columns = 1152},
+                {.role = weight_role::norm, .columns = 1152, .copies = 2},
+                {.role = weight_role::projector, .rows = 5376, .columns = 1152},
+                {.role = weight_role::norm, .columns = 1152}}},
+    .extra_count = 5};
 
 /// All of them.
 inline constexpr std::array all_gemma{
-    &gemma_2b, &gemma_7b, &gemma_2_2b, &gemma_2_9b, &gemma_2_27b, &gemma_3_1b};
+    &gemma_2b, &gemma_7b, &gemma_2_2b, &gemma_2_9b, &gemma_2_27b, &gemma_3_1b, &gemma_3_4b, &gemma_3_12b,
+    &gemma_3_27b};
 
 }  // namespace llmres::models
 

@@ -7,8 +7,9 @@
 // A model is laid out as its config.json.
 // clang-format off
 
-/// Mistral AI's models. Shapes are those of the published config.json files; `published` is the total of the checkpoint that the
-/// Hub or the publisher gives, and is left out where only our own count is known.
+/// Mistral AI's models.
+/// Shapes are those of the published config.json files. `published` is the total of the checkpoint that the Hub or the
+/// publisher gives; where it is left out, only our own count is known.
 namespace llmres::models {
 
 inline constexpr model mistral_7b_v0_1{
@@ -16,7 +17,7 @@ inline constexpr model mistral_7b_v0_1{
     .vocabulary = 32000, .hidden = 4096,
     .layers = {32, {.attention = {.heads = 32, .kv_heads = 8, .head_dim = 128, .window = tokens(4096)},
                     .feed_forward = {.width = 14336}}},
-    .max_context = tokens(32768),
+    .max_context = tokens(32768), .weights = bf16,
     .published = parameters(7'241'732'096)};
 
 inline constexpr model mistral_7b_v0_3{
@@ -24,7 +25,7 @@ inline constexpr model mistral_7b_v0_3{
     .vocabulary = 32768, .hidden = 4096,
     .layers = {32, {.attention = {.heads = 32, .kv_heads = 8, .head_dim = 128},
                     .feed_forward = {.width = 14336}}},
-    .max_context = tokens(32768),
+    .max_context = tokens(32768), .weights = bf16,
     .published = parameters(7'248'023'552)};
 
 inline constexpr model mistral_nemo_12b{
@@ -32,21 +33,21 @@ inline constexpr model mistral_nemo_12b{
     .vocabulary = 131072, .hidden = 5120,
     .layers = {40, {.attention = {.heads = 32, .kv_heads = 8, .head_dim = 128},
                     .feed_forward = {.width = 14336}}},
-    .max_context = tokens(131072)};
+    .max_context = tokens(131072), .weights = bf16};
 
 inline constexpr model mistral_small_22b{
     .name = "mistral-small-22b", .architecture = "mistral",
     .vocabulary = 32768, .hidden = 6144,
     .layers = {56, {.attention = {.heads = 48, .kv_heads = 8, .head_dim = 128},
                     .feed_forward = {.width = 16384}}},
-    .max_context = tokens(32768)};
+    .max_context = tokens(32768), .weights = bf16};
 
 inline constexpr model mistral_small_24b{
     .name = "mistral-small-24b", .architecture = "mistral",
     .vocabulary = 131072, .hidden = 5120,
     .layers = {40, {.attention = {.heads = 32, .kv_heads = 8, .head_dim = 128},
                     .feed_forward = {.width = 32768}}},
-    .max_context = tokens(32768),
+    .max_context = tokens(32768), .weights = bf16,
     .published = parameters(23'572'403'200)};
 
 inline constexpr model mistral_large_123b{
@@ -54,28 +55,37 @@ inline constexpr model mistral_large_123b{
     .vocabulary = 32768, .hidden = 12288,
     .layers = {88, {.attention = {.heads = 96, .kv_heads = 8, .head_dim = 128},
                     .feed_forward = {.width = 28672}}},
-    .max_context = tokens(131072)};
+    .max_context = tokens(131072), .weights = bf16};
 
 inline constexpr model mixtral_8x7b{
     .name = "mixtral-8x7b", .architecture = "mixtral",
     .vocabulary = 32000, .hidden = 4096,
     .layers = {32, {.attention = {.heads = 32, .kv_heads = 8, .head_dim = 128},
-                    .feed_forward = {.width = 14336, .experts = {.count = 8, .per_token = 2, .width = 14336}}}},
-    .max_context = tokens(32768),
+                    .feed_forward = {.experts = {.count = 8, .per_token = 2, .width = 14336}}}},
+    .max_context = tokens(32768), .weights = bf16,
     .published = parameters(46'702'792'704)};
 
 inline constexpr model mixtral_8x22b{
     .name = "mixtral-8x22b", .architecture = "mixtral",
     .vocabulary = 32000, .hidden = 6144,
     .layers = {56, {.attention = {.heads = 48, .kv_heads = 8, .head_dim = 128},
-                    .feed_forward = {.width = 16384, .experts = {.count = 8, .per_token = 2, .width = 16384}}}},
-    .max_context = tokens(65536)};
+                    .feed_forward = {.experts = {.count = 8, .per_token = 2, .width = 16384}}}},
+    .max_context = tokens(65536), .weights = bf16};
 
+inline constexpr model codestral_mamba_7b{
+    .name = "codestral-mamba-7b", .architecture = "mamba2",
+    .vocabulary = 32768, .hidden = 4096,
+    .layers = {64, {.attention = no_attention,
+                    .recurrent = {.kind = recurrent_kind::mamba2, .heads = 128, .head_dim = 64, .key_heads = 8,
+                                  .state = 128, .kernel = 4, .conv_bias = true},
+                    .feed_forward = no_feed_forward,
+                    .norm_before_feed_forward = false}},
+    .weights = bf16};
 
 /// All of them.
 inline constexpr std::array all_mistral{
     &mistral_7b_v0_1, &mistral_7b_v0_3, &mistral_nemo_12b, &mistral_small_22b, &mistral_small_24b,
-    &mistral_large_123b, &mixtral_8x7b, &mixtral_8x22b};
+    &mistral_large_123b, &mixtral_8x7b, &mixtral_8x22b, &codestral_mamba_7b};
 
 }  // namespace llmres::models
 

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <llmres/model.hpp>
+
+// A model is laid out as its config.json.
+// clang-format off
+
+/// NVIDIA's Nemotron models.
+/// Shapes are those of the published config.json files. `published` is the total of the checkpoint that the Hub or the
+/// publisher gives; where it is left out, only our own count is known.
+namespace llmres::models {
+
+inline constexpr model nemotron_4_340b{
+    .name = "nemotron-4-340b", .architecture = "nemotron",
+    .vocabulary = 256000, .hidden = 18432,
+    .layers = {96, {.attention = {.heads = 96, .kv_heads = 8, .head_dim = 192},
+                    .feed_forward = {.kind = feed_forward_kind::plain, .width = 73728},
+                    .norm = norm_kind::layer}},
+    .final_norm = norm_kind::layer, .weights = bf16};
+
+inline constexpr model nemotron_h_8b{
+    .name = "nemotron-h-8b", .architecture = "nemotron_h",
+    .vocabulary = 131072, .hidden = 4096,
+    .layers = in_order("abababacbababababacbababababacbababababacbababababab", {
+        layer{.attention = no_attention,
+              .recurrent = {.kind = recurrent_kind::mamba2, .heads = 128, .head_dim = 64, .key_heads = 8,
+                            .state = 128, .kernel = 4, .conv_bias = true},
+              .feed_forward = no_feed_forward,
+              .norm_before_feed_forward = false},
+        layer{.attention = no_attention,
+              .feed_forward = {.kind = feed_forward_kind::plain, .width = 21504},
+              .norm_before_feed_forward = false},
+        layer{.attention = {.heads = 32, .kv_heads = 8, .head_dim = 128},
+              .feed_forward = no_feed_forward,
+              .norm_before_feed_forward = false}}),
+    .weights = bf16};
+
+inline constexpr model nemotron_nano_9b_v2{
+    .name = "nemotron-nano-9b-v2", .architecture = "nemotron_h",
+    .vocabulary = 131072, .hidden = 4480,
+    .layers = in_order("abababaabababacbababacbabababacbabababacbabaabababababab", {
+        layer{.attention = no_attention,
+              .recurrent = {.kind = recurrent_kind::mamba2, .heads = 128, .head_dim = 80, .key_heads = 8,
+                            .state = 128, .kernel = 4, .conv_bias = true},
+              .feed_forward = no_feed_forward,
+              .norm_before_feed_forward = false},
+        layer{.attention = no_attention,
+              .feed_forward = {.kind = feed_forward_kind::plain, .width = 15680},
+              .norm_before_feed_forward = false},
+        layer{.attention = {.heads = 40, .kv_heads = 8, .head_dim = 128},
+              .feed_forward = no_feed_forward,
+              .norm_before_feed_forward = false}}),
+    .weights = bf16,
+    .published = parameters(8'888'227'328)};
+
+/// The Hub gives 123,611,012,096 with the layers that predict one token further and without score corrections.
+inline constexpr model nemotron_3_super_120b_a12b{
+    .name = "nemotron-3-super-120b-a12b", .architecture = "nemotron_h",
+    .vocabulary = 131072, .hidden = 4096,
+    .layers = in_order("abababacbabababacbabababacbababababacbababababacbababababacbababababacbabababacbabababab", {
+        layer{.attention = no_attention,
+              .recurrent = {.kind = recurrent_kind::mamba2, .heads = 128, .head_dim = 64, .key_heads = 8,
+                            .state = 128, .kernel = 4, .conv_bias = true},
+              .feed_forward = no_feed_forward,
+              .norm_before_feed_forward = false},
+        layer{.attention = no_attention,
+              .feed_forward = {.kind = feed_forward_kind::plain, .experts = {.count = 512, .per_token = 22,
+                                                                             .width = 2688, .shared_width = 5376,
+                                                                              .score_bias = true, .latent = 1024}},
+              .norm_before_feed_forward = false},
+        layer{.attention = {.heads = 32, .kv_heads = 2, .head_dim = 128},
+              .feed_forward = no_feed_forward,
+              .norm_before_feed_forward = false}}),
+    .max_context = tokens(262144), .weights = bf16,
+    .prediction = {.layers = 1,
+                   .block = {.attention = {.heads = 32, .kv_heads = 2, .head_dim = 128},
+                             .feed_forward = {.kind = feed_forward_kind::plain, .experts = {.count = 512,
+                                                                                            .per_token = 22,
+                                                                                             .width = 2688,
+                                                                                              .shared_width = 5376,
+                                                                                               .score_bias = true,
+                                                                                                .latent = 1024}}},
+                   .norms = 3}};
+
+/// All of them.
+inline constexpr std::array all_nvidia{
+    &nemotron_4_340b, &nemotron_h_8b, &nemotron_nano_9b_v2, &nemotron_3_super_120b_a12b};
+
+}  // namespace llmres::models
+
+// clang-format on
