@@ -227,6 +227,17 @@ def test_a_llama_layer_saves_what_one_counts_by_hand():
     assert row["attention_kernel"] == "flash"
 
 
+def test_real_tensors_on_the_cpu_and_fake_ones_on_a_gpu_agree():
+    shape = Shape(hidden=64, layers=2, heads=4, kv_heads=2, head_dim=16, intermediate=128, vocab=100)
+    case = Case("llama", shape, attention="eager", precision="fp32", optimizer="sgd_momentum", batch=2, sequence=16)
+    real = run(case, "cpu").row
+    with fake_gpu.fake_tensors():
+        fake = run(case, "cuda").row
+    for column in ("saved_activation_bytes", "gradient_bytes", "optimizer_bytes", "forward_peak_1_bytes",
+                   "loss_peak_1_bytes", "backward_peak_1_bytes"):
+        assert abs(real[column] - fake[column]) <= 64, column  # a few scalars live on the host
+
+
 def test_every_case_has_its_own_name_and_a_known_family():
     found = cases.all_cases()
     assert len(found) >= 400

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import gc
 import pathlib
 import re
 import subprocess
@@ -93,7 +94,7 @@ def measure_all(selected: list[Case], device: str, folder: pathlib.Path) -> int:
                 print(f"FAILED {case.run_id}: {type(error).__name__}: {str(error)[:200]}", file=sys.stderr, flush=True)
                 continue
             runs.writerow(describe(case, mode) | result.row)
-            if case.forward_id not in described:  # the optimizer does not change what is saved
+            if case.forward_id not in described:
                 described.add(case.forward_id)
                 saved.writerows({"run_id": case.run_id} | asdict(row) for row in result.saved)
             runs_file.flush()
@@ -148,6 +149,8 @@ def main() -> int:
     transformers.utils.logging.set_verbosity_error()
     warnings.filterwarnings("ignore", module="peft")
     torch.set_num_threads(1)
+    gc.collect()
+    gc.freeze()  # each case collects garbage: not the libraries again
     start, step = map(int, options.part.split("/"))
     return min(measure_all(selected[start::step], options.device, options.output), 1)
 
