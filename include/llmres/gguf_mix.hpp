@@ -564,7 +564,11 @@ constexpr void visit_layer(const model& m, const gguf_mix& mix, const traits& of
     };
     const layer& l = m.layers[index];
     std::int64_t fused_rows = 0;
-    for_each_weight(l, m.hidden, [&](const weight& w) {
+    for_each_weight(l, m.hidden, [&](weight w) {
+        // Attention that a search replaced by one square matrix (Nemotron 51B) is described as values; its tensor is attn_output.
+        if (w.role == weight_role::values && l.attention.kind == attention_kind::none &&
+            w.columns == m.hidden * m.hidden)
+            w = {.role = weight_role::o_proj, .rows = m.hidden, .columns = m.hidden, .quantised = true};
         if (stays_wide(w)) {
             const bool half =
                 w.role == weight_role::router && mix.router_in_16_bits && base_of(mix.quantisation) != t::F32;
