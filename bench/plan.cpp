@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// How long one plan takes, for the jobs a scheduler meets: nanoseconds a call, median of batches, with their spread.
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <llmres/gpus/nvidia.hpp>
+#include <llmres/models.hpp>
+#include <llmres/plan.hpp>
+#include <llmres/runtimes/pytorch.hpp>
+#include <llmres/runtimes/vllm.hpp>
+#include <llmres/standard_cluster.hpp>
+#include <string_view>
+#include <vector>
+
+using namespace llmres;
+
+namespace {
+
+struct work {
+    std::string_view name;
+    job what;
+    layout how;
+};
+
+struct timing {
+    double median;
+    double spread;  ///< half the distance between the quartiles, relative
+};
+
+/// Batches of calls; the batch varies so that nothing is computed ahead.
+timing time_plans(std::vector<work>& queue, const cluster& machine) {
+    constexpr int batches = 101;
+    constexpr int calls = 200;
+    std::vector<double> ns;
+    std::size_t sink = 0;
+    for (int b = 0; b < batches; ++b) {
+        const auto start = std::chrono::steady_clock::now();
+        for (int i = 0; i < calls; ++i) {
+            work& w = queue[static_cast<std::size_t>(i) % queue.size()];
+            w.what.batch = w.what.micro_batch = 1 + i % 7;
+            sink += static_cast<std::size_t>(plan(w.what, w.how, machine)->verdict);
+        }
+        const std::chrono::duration<double, std::nano> spent = std::chrono::steady_clock::now() - start;
+        ns.push_back(spent.count() / calls);
+    }
+    std::sort(ns.begin(), ns.end());
+    if (sink == 12345) std::puts("");  // the answers are used
+    return {ns[batches / 2], (ns[batches * 3 / 4] - ns[batches / 4]) / 2 / ns[batches / 2]};
+}
+
+}  // namespace
+
+int main() {
+    const cluster machine = standard_cluster(gpus::h100_sxm5_80gb, 64).value();
+    std::vector<work> all{
+        {"serving 8B", {.model = models::llama_3_1_8b, .context = tokens(8192), .runtime = runtimes::vllm}, {}},
+        {"serving 70B, tensor 4", {.model = models::llama_3_1_70b, .context = tokens(4096), .runtime = runtimes::vllm}, {.tensor = 4}},
+        {"serving 671B, tensor 8", {.model = models::deepseek_v3, .context = tokens(4096), .runtime = runtimes::vllm}, {.tensor = 8}},
+        {"training 8B, ZeRO 3", {.model = models::llama_3_1_8b, .task = task::pretraining, .sequence = tokens(8192), .runtime = runtimes::pytorch}, {.data = 8, .zero = 3}},
+        {"training 70B, tensor 8, pipeline 4", {.model = models::llama_3_1_70b, .task = task::pretraining, .sequence = tokens(4096), .runtime = runtimes::pytorch}, {.tensor = 8, .pipeline = 4, .data = 2, .zero = 1}},
+        {"training 8x7B, expert 8", {.model = models::mixtral_8x7b, .task = task::pretraining, .sequence = tokens(4096), .runtime = runtimes::pytorch}, {.data = 8, .expert = 8, .zero = 1}},
+    };
+    std::printf("%-36s %10s %8s\n", "plan(job, layout, cluster)", "ns a call", "spread");
+    for (const work& w : all) {
+        std::vector<work> alone{w};
+        const timing t = time_plans(alone, machine);
+        std::printf("%-36s %10.0f %7.1f%%\n", w.name.data(), t.median, 100 * t.spread);
+    }
+    const timing t = time_plans(all, machine);
+    std::printf("%-36s %10.0f %7.1f%%\n", "all of them in turn", t.median, 100 * t.spread);
+    return 0;
+}

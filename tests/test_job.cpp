@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+#include <llmres/job.hpp>
+#include <llmres/models/llama.hpp>
+
+using namespace llmres;
+
+TEST_CASE("a field left out takes the default its comment names") {
+    constexpr job bare{.model = models::llama_3_1_8b};
+    static_assert(weights_of(bare) == bf16);
+    static_assert(kv_cache_of(bare) == bf16);
+    static_assert(context_of(bare) == tokens(131'072));
+    static_assert(sequence_of(bare) == tokens(131'072));
+    CHECK(prompt_of(bare) == context_of(bare));
+
+    constexpr job turn{.model = models::llama_3_1_8b, .compute = fp16, .prompt = tokens(1000), .output = tokens(24)};
+    static_assert(context_of(turn) == tokens(1024));
+    CHECK(kv_cache_of(turn) == fp16);
+    constexpr job room{.model = models::llama_3_1_8b, .output = tokens(24), .context = tokens(1024)};
+    CHECK(prompt_of(room) == tokens(1000));
+}
+
+TEST_CASE("mixed precision keeps an fp32 copy of narrower weights, and fp32 weights are their own") {
+    job j{.model = models::llama_3_1_8b, .task = task::pretraining};
+    CHECK(master_weights_of(j).value == fp32);
+    j.weights = fp32;
+    CHECK_FALSE(master_weights_of(j));
+    j.weights = bf16;
+    j.master_weights = bf16;
+    CHECK_FALSE(master_weights_of(j));
+}
+
+TEST_CASE("prompts pass in steps of what the caller, or else the engine, allows") {
+    job j{.model = models::llama_3_1_8b, .batch = 8, .prompt = tokens(4096)};
+    CHECK(batched_tokens_of(j) == tokens(4096));
+    j.runtime.max_batched_tokens = tokens(8192);
+    CHECK(batched_tokens_of(j) == tokens(8192));
+    j.max_batched_tokens = tokens(512);
+    CHECK(batched_tokens_of(j) == tokens(512));
+    j.max_batched_tokens = tokens(1 << 20);
+    CHECK(batched_tokens_of(j) == tokens(8 * 4096));
+}
+
+TEST_CASE("numbers out of their bounds are refused by name and value") {
+    job j{.model = models::llama_3_1_8b};
+    CHECK(validate(j));
+    j.batch = -5;
+    CHECK(validate(j).error().field == "batch");
+    CHECK(validate(j).error().value == "-5");
+    j.batch = 1;
+    j.context = tokens(200'000);
+    CHECK(validate(j).error().expected == "at most the model's own context, 131072");
+    j = {.model = models::llama_3_1_8b, .task = task::finetuning, .global_batch = -1};
+    CHECK(validate(j).error().field == "global_batch");
+}
