@@ -229,6 +229,15 @@ TEST_CASE("a tensor's shape and type must make sense") {
     CHECK(read(w.bytes()));
 }
 
+TEST_CASE("names that cannot be shown are shown as something") {  // found by fuzzing
+    gguf_writer w;
+    w.tensor_at("", {1, 1, 1, 1, 1}, 0, 0);
+    refuses(w.bytes(), error_code::out_of_range, "(empty)");
+    gguf_writer control;
+    control.tensor_at(std::string_view{"\0\x1b[2J", 5}, {100}, 12, 0);
+    refuses(control.bytes(), error_code::inconsistent, "??[2J");
+}
+
 TEST_CASE("alignment is a power of two") {
     gguf_writer w;
     w.alignment = 64;

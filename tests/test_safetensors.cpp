@@ -143,6 +143,11 @@ TEST_CASE("a tensor says its dtype, shape and place, and they agree") {
             error_code::out_of_range, "t");
 }
 
+TEST_CASE("names that cannot be shown are shown as something") {  // found by fuzzing
+    refuses(R"({"":{"dtype":"F32"}})", 0, error_code::missing, "(empty)");
+    refuses(R"({"\u0000\u001b[2J":{"dtype":"F32"}})", 0, error_code::missing, "??[2J");
+}
+
 TEST_CASE("a tensor beyond the file, over another, or with a gap before it is refused") {
     refuses(R"({"t":{"dtype":"F32","shape":[2],"data_offsets":[8,16]}})", 8, error_code::out_of_range, "t");
     refuses(R"({"t":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})", 8, error_code::out_of_range, "t");

@@ -19,6 +19,14 @@
 /// Bytes in order, from a file or from memory. Knows how many there are, so that no length read from them is believed.
 namespace llmres {
 
+/// A name from a stranger as an error may show it: control characters as '?', and never nothing.
+inline std::string printable(std::string_view name) {
+    std::string shown{name.substr(0, 100)};
+    for (char& c : shown)
+        if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';
+    return shown.empty() ? "(empty)" : shown;
+}
+
 class byte_source {
 public:
     byte_source() = default;
@@ -32,8 +40,7 @@ public:
         const std::uintmax_t size = regular ? std::filesystem::file_size(path, failed) : 0;
         byte_source made;
         made.file_ = std::make_unique<std::ifstream>(path, std::ios::binary);
-        if (!regular || failed || !*made.file_)
-            return refused(error_code::io, field, shown, "a file that can be read");
+        if (!regular || failed || !*made.file_) return refused(error_code::io, field, shown, "a file that can be read");
         made.size_ = size;
         made.window_.resize(static_cast<std::size_t>(std::min<std::uintmax_t>(size, 64u << 10)));
         return made;

@@ -125,7 +125,7 @@ public:
 
 private:
     bool fail(error_code code, std::string_view field, std::string_view value, std::string_view expected) {
-        error_ = {code, field, value, expected};
+        error_ = {code, std::string_view{printable(field)}, std::string_view{printable(value)}, expected};
         return false;
     }
     bool fail(error_code code, std::string_view field, std::uint64_t value, std::string_view expected) {

@@ -76,7 +76,7 @@ public:
         } else if (architecture_ == "deepseek2") {
             latent();
         } else {
-            return refused(error_code::unsupported, "general.architecture", architecture_,
+            return refused(error_code::unsupported, "general.architecture", printable(architecture_),
                            "an architecture that is described, such as llama, qwen3, gemma2 or deepseek2");
         }
         if (failed_.code != error_code::none) return failed_;
@@ -101,7 +101,8 @@ private:
             std::all_of(all.begin(), all.end(), [&](std::int64_t i) { return i == all[0]; }))
             config_[field] = all[0];
         else if (failed_.code == error_code::none)
-            failed_ = refused(error_code::unsupported, key(name), "not one integer", "the same in all layers");
+            failed_ =
+                refused(error_code::unsupported, printable(key(name)), "not one integer", "the same in all layers");
     }
 
     void common() {
@@ -198,7 +199,7 @@ inline result<model> describe_gguf(const gguf_file& file) {
     if (!read) return read;
     model named = *read;
     const std::string_view name = file.text_or("general.name", "");
-    if (!name.empty()) named.name = name;
+    if (!name.empty()) named.name = std::string_view{printable(name)};
     return named;
 }
 
@@ -246,7 +247,8 @@ inline gguf_mix with_rope_factors(gguf_mix mix, const nlohmann::json& config) {
         const std::int64_t heads = integer_in(text, "num_attention_heads");
         const std::int64_t width = integer_in(text, "head_dim");
         mix.rope_vectors = 1;
-        mix.rope_width = (width > 0 ? width : heads > 0 ? integer_in(text, "hidden_size") / heads : 0) / 2;
+        const std::int64_t head = width > 0 ? width : heads > 0 ? integer_in(text, "hidden_size") / heads : 0;
+        mix.rope_width = std::clamp<std::int64_t>(head, 0, detail::widest) / 2;
     } else if (const auto factors = scaling->find("long_factor"); factors != scaling->end() && factors->is_array()) {
         mix.rope_vectors = 2;
         mix.rope_width = static_cast<std::int64_t>(factors->size());

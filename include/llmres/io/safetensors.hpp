@@ -194,7 +194,8 @@ public:
 
 private:
     bool fail(error_code code, std::string_view field, std::string_view value, std::string_view expected) {
-        if (failure_.code == error_code::none) failure_ = {code, field, value, expected};
+        if (failure_.code == error_code::none)
+            failure_ = {code, std::string_view{printable(field)}, std::string_view{printable(value)}, expected};
         return false;
     }
     bool unexpected(std::string_view what) {
@@ -220,13 +221,14 @@ private:
 /// Whether the tensor's shape, format and place agree.
 inline status check(const safetensors_tensor& tensor, std::uint64_t data) {
     const auto refuse = [&](error_code code, std::uint64_t value, std::string_view expected) {
-        return refused(code, tensor.name, std::to_string(value), expected);
+        return refused(code, std::string_view{printable(tensor.name)}, std::to_string(value), expected);
     };
     std::uint64_t bits = 0;
     for (const element& e : elements)
         if (e.name == tensor.format) bits = e.bits;
     if (bits == 0)
-        return refused(error_code::unknown, tensor.name, tensor.format, "a dtype such as BF16, F32 or F8_E4M3");
+        return refused(error_code::unknown, std::string_view{printable(tensor.name)},
+                       std::string_view{printable(tensor.format)}, "a dtype such as BF16, F32 or F8_E4M3");
     for (const std::uint64_t side : tensor.shape)
         if (__builtin_mul_overflow(bits, side, &bits))
             return refuse(error_code::overflow, side, "fewer than 2^64 bits in a tensor");
@@ -303,7 +305,8 @@ inline result<safetensors_checkpoint> load_index(const std::filesystem::path& pa
     std::map<std::string, std::set<std::string>> files;
     for (const auto& [tensor, file] : map->items()) {
         if (!file.is_string() || !is_plain(file.get_ref<const std::string&>()))
-            return refused(error_code::malformed, "weight_map", tensor, "the name of a file beside the index");
+            return refused(error_code::malformed, "weight_map", printable(tensor),
+                           "the name of a file beside the index");
         files[file.get<std::string>()].insert(tensor);
     }
     if (files.size() > safetensors_limits::files)
@@ -319,7 +322,8 @@ inline result<safetensors_checkpoint> load_index(const std::filesystem::path& pa
         std::size_t present = 0;
         for (safetensors_tensor& tensor : next.tensors) {
             if (!names.insert(tensor.name).second)
-                return refused(error_code::inconsistent, "safetensors.tensor", tensor.name, "each tensor in one file");
+                return refused(error_code::inconsistent, "safetensors.tensor", printable(tensor.name),
+                               "each tensor in one file");
             present += listed.count(tensor.name);
             tensor.file = whole.files;
             whole.tensors.push_back(std::move(tensor));
