@@ -31,7 +31,12 @@ TEST_CASE("a job gets what the driver leaves of the memory") {
     CHECK(usable_memory(other) == gib(24) - mib(500));
     other.memory.fitted = {};
     CHECK(usable_memory(other) == bytes(0));
-    CHECK(usable_memory(gpu{.vendor = gpu_vendor::apple, .memory = {.fitted = gib(96)}}) == gib(64));
+    CHECK(usable_memory(gpu{.vendor = gpu_vendor::apple, .memory = {.fitted = gib(24)}}) == gib(16));
+    CHECK(usable_memory(gpu{.vendor = gpu_vendor::apple, .memory = {.fitted = gib(96)}}) == gib(72));
+    // Windows reports nearly all of a card to CUDA; no driver leaves that much.
+    CHECK(usable_memory(gpu{.memory = {.fitted = gib(24), .reported = mib(24564), .cuda_visible = mib(24563)}}) == mib(24064));
+    const gpu_memory shared{.fitted = gib(64), .reported = mib(62840), .cuda_visible = mib(62840), .type = "LPDDR5 unified"};
+    CHECK(usable_memory(gpu{.memory = shared}) == mib(62840));
 }
 
 TEST_CASE("usable memory never exceeds what is fitted") {

@@ -105,12 +105,26 @@ struct gpu {
     text<95> sources{};           ///< tags explained in docs/sources.md
 };
 
+/// True if GPU and host share the memory: then others' processes take of it too.
+constexpr bool shares_host_memory(const gpu& card) {
+    return card.memory.type.view().find("unified") != std::string_view::npos;
+}
+
 /// What a process can have before its own context: the CUDA-visible total, or where no log of it is known, the reported
 /// total less the 500 MiB that drivers keep (430 to 980 MiB seen; docs/sources.md, "Visible memory"). Apple's GPUs get
-/// two thirds of the memory they share with the host, which is macOS's default for small machines. Zero if not known.
+/// two thirds of the memory they share with the host up to 36 GiB, three quarters beyond (Metal's
+/// recommendedMaxWorkingSetSize, as llama.cpp logs it: 21.3 of 32, 48 of 64, 144 of 192 GiB). Zero if not known.
 constexpr byte_count usable_memory(const gpu& card) {
-    if (card.memory.cuda_visible) return *card.memory.cuda_visible;
-    if (card.vendor == gpu_vendor::apple) return div_down(card.memory.fitted * 2, 3);
+    // The driver keeps 430 MiB and more of every NVIDIA card with memory of its own (docs/sources.md, "Visible memory"): a figure nearer to the
+    // reported total is that total again, or Windows', and not believed.
+    const bool believed = card.memory.cuda_visible && !(card.vendor == gpu_vendor::nvidia && !shares_host_memory(card) &&
+                                                        card.memory.reported &&
+                                                        *card.memory.cuda_visible + mib(300) > *card.memory.reported);
+    if (believed) return *card.memory.cuda_visible;
+    if (card.vendor == gpu_vendor::apple) {
+        const bool small = card.memory.fitted <= gib(36);
+        return small ? div_down(card.memory.fitted * 2, 3) : div_down(card.memory.fitted * 3, 4);
+    }
     const byte_count total = card.memory.reported.value_or(card.memory.fitted);
     return total > mib(500) ? total - mib(500) : bytes(0);
 }

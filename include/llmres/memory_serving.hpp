@@ -41,6 +41,7 @@ struct serving_stage {
     byte_count live{};
     bool last = false;
     std::int32_t index = 0;
+    byte_count maybe_weights{};  ///< that some checkpoints hold
 
     constexpr byte_count held() const { return weights + adapters + cache.allocated + state; }
 };
@@ -76,14 +77,24 @@ constexpr memory_breakdown with_engine(const serving_stage& s, const step& of, c
     m.stage = s.index;
     m.phase = phase::prefill;
     const step_peak peak = of.peak(s.live, s.last);
-    m[memory_term::weights] = s.weights;
+    m[memory_term::weights] = {s.weights, s.weights, s.weights + s.maybe_weights};
     m[memory_term::adapter] = s.adapters;
     m[memory_term::kv_cache] = s.cache.allocated;
     m[memory_term::recurrent_state] = s.state;
     m[memory_term::activations] = peak.activations;
     m[memory_term::logits] = peak.logits;
+    m.ideal = m.total().expected - s.cache.allocated + s.cache.ideal;
+    // Where adding a token makes a new cache beside the old one, that moment may be fuller than the prompt's.
+    if (r.cache_copies > 1 && of.of.output > token_count{}) {
+        const interval<byte_count> scores = of.scores_of_sequences();
+        const byte_count more = s.cache.allocated * (r.cache_copies - 1);
+        if (more + scores.expected > peak.all().expected) {
+            m[memory_term::kv_cache] = s.cache.allocated + more;
+            m[memory_term::activations] = {};
+            m[memory_term::logits] = scores;
+        }
+    }
     m.allocated = m.total();
-    m.ideal = m.allocated.expected - s.cache.allocated + s.cache.ideal;
 
     const byte_count hoarded = of.beside_peak(s.live, s.last);
     interval<byte_count> slack{scaled_up(m.allocated.low, r.fragmentation.low),
@@ -124,7 +135,8 @@ constexpr memory_breakdown serving_memory(const job& j, const layout& l, const r
         const bool end = index == l.pipeline - 1;
         detail::serving_stage s{.weights = weights.of_ends(index == 0, end && detail::head_on_gpu(m, r)),
                                 .last = end,
-                                .index = index};
+                                .index = index,
+                                .maybe_weights = end ? weights.head_again() : byte_count{}};
         if (index == 0) s.live = encoders;
         for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k) {
             s.weights += kinds[k].weights * counts[k];
@@ -138,7 +150,7 @@ constexpr memory_breakdown serving_memory(const job& j, const layout& l, const r
             s.weights += weights.of_prediction();
             s.cache += layer_cache(m.prediction.block.attention, j, r, l, sequences) * m.prediction.layers;
         }
-        s.weights += r.draft_weights;
+        s.weights += r.draft_weights + weights.rope_table();
         s.cache += allotment{r.draft_kv * context_of(j) * sequences, r.draft_kv * context_of(j) * sequences};
 
         const byte_count all = s.held() + of.peak(s.live, s.last).all().expected;

@@ -68,6 +68,7 @@ struct runtime {
     bool graphs_deducted = false;   ///< CUDA graphs count into the fraction; else they come on top
     token_count kv_block{};         ///< tokens a cache block holds; 0: caches grow token by token
     window_cells windows = window_cells::window;
+    std::int32_t cache_copies = 1;  ///< of the whole cache while a token is added: what a step hands on beside what it read
 
     // What is computed in one step.
     token_count max_batched_tokens{};  ///< prompt tokens in one step; 0: a whole prompt
@@ -80,6 +81,8 @@ struct runtime {
     // The peak of a step, as factors of the inventory in activations.hpp.
     bool fp32_activations = false;   ///< whatever the weights are in (ggml)
     bool written_in_place = false;   ///< keys and values go straight to the cache, products over their factors (ggml)
+    byte_count latent_expanded{};  ///< latent attention expands keys and values of the whole context, and its scores in parts of this
+    bool output_over_query = false;  ///< attention's output takes the place of its queries
     bool attention_mask = false;     ///< tokens x context: fp32, or 16 bit with flash attention (ggml)
     maybe<bool> flash_attention{};   ///< overrides the job's `attention`
     std::int32_t more_hidden = 0;    ///< vectors of the hidden width beside the inventory's
@@ -91,9 +94,12 @@ struct runtime {
     std::int32_t step_copies = 1;  ///< of inputs and masks, where GPUs take turns at layers (ggml: GGML_SCHED_MAX_COPIES)
     interval<byte_count> cuda_graphs{};  ///< captured after start
 
-    // Where the weights are.
+    // The weights, and where they are.
+    bool rope_table = false;            ///< cosines and sines of every position up to the model's context, in 16 bit
     bool embedding_on_host = false;     ///< the token table is read from main memory
     maybe<std::int32_t> gpu_layers{};   ///< the last n layers and, if n exceeds them, the head are on GPUs; all by default
+    bool experts_on_host = false;       ///< routed experts are computed by the CPU (llama.cpp: --cpu-moe)
+    bool head_again = false;            ///< quantised checkpoints of tied models may hold the head beside the embedding
     bool layers_by_capacity = false;    ///< GPUs of a pipeline get layers in proportion to their memory
 
     // What a job may ask of it beside the model.

@@ -27,9 +27,9 @@ namespace runtimes {
 /// Each engine's profiles stand together, the newest first.
 inline constexpr std::array all{&no_runtime,       &pytorch,        &vllm,           &vllm_v1_21,     &vllm_v1,
                                 &vllm_v0_7,        &vllm_v0_6,      &vllm_v0,        &sglang,         &tensorrt_llm,
-                                &llama_cpp,        &llama_cpp_2025, &llama_cpp_2024, &llama_cpp_2023, &ollama,
-                                &transformers,     &transformers_4_44, &lmdeploy,    &exllama,        &exllama_v1,
-                                &tgi};
+                                &llama_cpp,        &llama_cpp_2025, &llama_cpp_2024, &llama_cpp_2023, &ik_llama_cpp, &ollama,
+                                &transformers,     &transformers_4_44, &transformers_4_35, &lmdeploy,    &exllama,
+                                &exllama_v1,       &tgi};
 
 }  // namespace runtimes
 

@@ -6,7 +6,7 @@
 
 /// llama.cpp: one graph, laid out at start for n_ubatch tokens against all cells, in fp32; keys and values go straight to
 /// the cache. Its compute buffer on a GPU is the fullest of (build 1671 to 2843 logs, to 0.01 MiB, six models)
-///     attention   4 ubatch (4 n_embd + n_ctx (n_head + 1))      without flash attention
+///     attention   4 ubatch (4 n_embd + n_ctx (n_head + 1))      without flash attention; 3 n_embd until 2024
 ///     feed-forward  4 ubatch (2 n_embd + 2 n_ff + n_ctx)
 ///     head        4 ubatch (n_embd + n_vocab)
 /// and with layers split over GPUs, four copies of masks and layer inputs beside it. The token table stays on the host.
@@ -17,9 +17,9 @@ namespace detail {
 
 inline constexpr runtime llama_cpp_base{
     .name = "llama.cpp",
-    // nvidia-smi less the printed buffers: 0.25 to 0.75 GiB.
-    .context = {mib(200), mib(450), mib(750)},
-    .workspace = {mib(0), mib(64), mib(256)},  // cuBLAS, and pools for dequantised tiles
+    // nvidia-smi less the buffers: 0.75 GiB on an RTX 6000 Ada whatever the layers, 0.5 to 1.2 elsewhere.
+    .context = {mib(250), mib(600), mib(850)},
+    .workspace = {mib(0), mib(100), mib(250)},  // cuBLAS, and pools for dequantised tiles
     .communicator = {},
     .pool = cache_pool::allotted,
     .kv_block = tokens(32),
@@ -61,6 +61,7 @@ constexpr runtime llama_cpp_first() {
     runtime r = llama_cpp_base;
     r.versions = "b1600 to b2399";
     r.before = {2400};
+    r.output_over_query = true;
     return r;
 }
 
@@ -71,6 +72,20 @@ inline constexpr runtime llama_cpp_2024 = detail::llama_cpp_turns();
 inline constexpr runtime llama_cpp_2025 = detail::llama_cpp_windows(false);
 inline constexpr runtime llama_cpp = detail::llama_cpp_windows(true);
 
-inline constexpr std::array all_llama_cpp{&llama_cpp, &llama_cpp_2025, &llama_cpp_2024, &llama_cpp_2023};
+/// ik_llama.cpp, the fork for latent attention and experts on the host: full cells, no copies for taking turns beyond
+/// masks and inputs, and with -mla 2 or 3 keys and values expanded for the whole context, scores in parts of -amb MiB.
+constexpr runtime ik_llama_cpp_as() {
+    runtime r = detail::llama_cpp_windows(true);
+    r.name = "ik_llama.cpp";
+    r.versions = "2025";
+    r.since = {};
+    r.windows = window_cells::whole;
+    r.latent_expanded = mib(512);
+    r.activations = {0.9, 1.0, 1.25};
+    return r;
+}
+inline constexpr runtime ik_llama_cpp = ik_llama_cpp_as();
+
+inline constexpr std::array all_llama_cpp{&llama_cpp, &llama_cpp_2025, &llama_cpp_2024, &llama_cpp_2023, &ik_llama_cpp};
 
 }  // namespace llmres::runtimes

@@ -40,6 +40,7 @@ inline constexpr runtime vllm_base{
     .logits_bytes = {37.5, 38.4, 40.0},
     // 0.1 to 0.55 GiB up to 20 B on one GPU, 0.7 on a 4 B of 2025; captured after the cache is allotted, on top of it.
     .cuda_graphs = {mib(0), mib(400), mib(800)},
+    .rope_table = true,  // RotaryEmbedding.cos_sin_cache: what Llama 3.1 loads beyond its parameters, to 0.1 MiB
 };
 
 constexpr runtime vllm_as(runtime r, const char* versions, engine_version since, engine_version before) {
@@ -59,13 +60,14 @@ constexpr runtime vllm_v0_base() {
     r.chunked_beyond = tokens(32768);
     r.chunked_logits_bytes = {2.0, 2.0, 4.0};
     r.windows = window_cells::whole;
-    r.workspace = {mib(10), mib(150), mib(360)};
+    r.workspace = {mib(10), mib(60), mib(220)};
     return r;
 }
 /// Chunks of 512 tokens; 2048 since 0.7.
 constexpr runtime vllm_v0_chunks(token_count chunk) {
     runtime r = vllm_v0_base();
     r.max_batched_tokens = chunk;
+    if (chunk < tokens(2048)) r.workspace = {mib(10), mib(300), mib(400)};  // 0.35 GiB on an RTX 3090
     return r;
 }
 /// Counted memory from the empty device for a while: 1.79 GiB on one H100, 3.58 on each of two (vllm pull request of
@@ -96,8 +98,9 @@ constexpr runtime vllm_lean_sampler() {
 inline constexpr runtime vllm_v0 =
     detail::vllm_as(detail::vllm_v0_chunks(tokens(512)), "up to 0.6.4 (V0)", {}, {0, 6, 5});
 inline constexpr runtime vllm_v0_6 = detail::vllm_as(detail::vllm_v0_counts_all(), "0.6.5 and 0.6.6 (V0)", {0, 6, 5}, {0, 7, 0});
+/// 0.8 to 0.10 ran it under VLLM_USE_V1=0.
 inline constexpr runtime vllm_v0_7 =
-    detail::vllm_as(detail::vllm_v0_chunks(tokens(2048)), "0.7, and 0.8 to 0.10 under VLLM_USE_V1=0", {0, 7, 0}, {0, 8, 0});
+    detail::vllm_as(detail::vllm_v0_chunks(tokens(2048)), "0.7 to 0.10 (V0)", {0, 7, 0}, {0, 8, 0});
 inline constexpr runtime vllm_v1 = detail::vllm_as(detail::vllm_base, "0.8 to 0.20 (V1)", {0, 8, 0}, {0, 21, 0});
 inline constexpr runtime vllm_v1_21 =
     detail::vllm_as(detail::vllm_graphs_deducted(), "0.21 to 0.27", {0, 21, 0}, {0, 28, 0});

@@ -51,7 +51,7 @@ constexpr token_shape step_shape(const job& j, const runtime& r, const layout& l
     const token_count asked = j.max_batched_tokens > token_count{} ? j.max_batched_tokens : r.max_batched_tokens;
     std::int64_t limit = asked.in(tokens);
     constexpr std::int64_t least_unchunked = 2048;  // vLLM's EngineArgs: max(max_model_len, 2048)
-    if (!chunks(j, r)) limit = context > least_unchunked ? context : least_unchunked;
+    if (!chunks(j, r) && j.max_batched_tokens == token_count{}) limit = context > least_unchunked ? context : least_unchunked;
     if (r.pool == cache_pool::allotted && limit > 0) {  // the graph is laid out for the largest batch the cells allow
         const std::int64_t cells = product(context, sequences);
         return {1, limit < cells ? limit : cells, cells};
@@ -94,6 +94,10 @@ struct step {
         return bytes(product(product(shape.all(), shape.keys), std::int64_t{kernel == attention_kernel::flash ? 2 : 4}));
     }
 
+    /// Then GPUs do not take turns, and what comes from the host is copied (llama_context: pipeline_parallel).
+    constexpr bool parts_on_host() const {
+        return engine.experts_on_host || (engine.gpu_layers && *engine.gpu_layers <= of.model.layers.size);
+    }
     /// The fuller half of a layer.
     constexpr byte_count layer_peak(const layer& kind, std::int64_t width, const token_shape& s) const {
         byte_count halves[2];
@@ -102,9 +106,14 @@ struct step {
             if (engine.written_in_place && (a.role == activation_role::key || a.role == activation_role::value ||
                                             a.role == activation_role::product))
                 return;
+            if (engine.output_over_query && a.role == activation_role::attention_output) return;
             if (a.role == activation_role::probabilities) size = div_up(size * engine.score_bytes, 4);
             halves[static_cast<int>(half)] += size;
         });
+        const attention& latent = kind.attention;
+        if (engine.latent_expanded > byte_count{} && latent.kind == attention_kind::latent)
+            halves[0] += engine.latent_expanded +
+                         size_of(fp16, shape.keys, ceil_quotient(latent.heads, over.tensor) * (latent.query_width() + latent.value_width()));
         return halves[0] < halves[1] ? halves[1] : halves[0];
     }
     constexpr byte_count layer_peak(const layer& kind) const { return layer_peak(kind, of.model.hidden, shape); }
@@ -126,8 +135,9 @@ struct step {
         const byte_count beside = hidden() * engine.more_hidden + (kernel == attention_kernel::flash ? byte_count{} : mask());
         const interval<byte_count> in_layers = scaled(layers + beside, engine.activations);
         // Where GPUs take turns, inputs and masks are kept for each turn.
+        const bool partly = parts_on_host();
         const byte_count turns =
-            over.pipeline > 1 ? (hidden() + mask()) * engine.step_copies - (kernel == attention_kernel::flash ? byte_count{} : mask())
+            over.pipeline > 1 && !partly ? (hidden() + mask()) * engine.step_copies - (kernel == attention_kernel::flash ? byte_count{} : mask())
                               : byte_count{};
         step_peak full{.activations = in_layers};
         if (last) {
@@ -138,8 +148,12 @@ struct step {
             const step_peak scoring{hidden(), scaled(bytes(scores), each)};
             if (scoring.all().expected > full.all().expected) full = scoring;
         }
-        if (engine.step_copies > 1 && over.pipeline > 1) full.activations += turns;
+        if (engine.step_copies > 1) full.activations += partly ? hidden() : turns;
         return full;
+    }
+    /// Of one new token a sequence.
+    constexpr interval<byte_count> scores_of_sequences() const {
+        return scaled(bytes(product(sequences_per_rank(of, over), of.model.vocabulary)), engine.logits_bytes);
     }
     /// What an allocator that never gives back holds of the moments that were not the fullest.
     constexpr byte_count beside_peak(byte_count layers, bool last) const {

@@ -19,13 +19,30 @@ struct serving_weights {
     weight_formats formats;
 
     constexpr serving_weights(const job& j, const layout& l, const runtime& r)
-        : of{j}, over{l}, engine{r}, formats{formats_for(weights_of(j), j.compute)} {}
+        : of{j}, over{l}, engine{r}, formats{formats_for(weights_of(j), j.compute)} {
+        // Who publishes in MXFP4 quantises routed experts alone (gpt-oss: modules_to_not_convert).
+        if (formats.matrices == mxfp4) formats.attention = formats.feed_forward = formats.rest;
+    }
+
+    /// Tables of rotary positions: one a model, as wide as the widest layer's rotated part.
+    constexpr byte_count rope_table() const {
+        if (!engine.rope_table) return {};
+        std::int64_t width = 0;
+        for (std::int32_t k = 0; k < of.model.layers.kind_count; ++k) {
+            const attention& a = of.model.layers.kinds[static_cast<std::size_t>(k)].attention;
+            const std::int64_t rotated = a.kind == attention_kind::none ? 0 : a.rope_dim > 0 ? a.rope_dim : a.head_dim;
+            if (rotated > width) width = rotated;
+        }
+        return bytes(2) * detail::product(width, of.model.max_context.in(tokens));
+    }
 
     /// One layer of a kind; none where the weights are a GGUF file's, which depend on where the layer stands.
     constexpr byte_count of_kind(const layer& kind) const {
         byte_count total;
-        if (!of.gguf)
-            for_each_weight(kind, of.model.hidden, [&](const weight& w) { total += size_of(local_part(w, over), formats); });
+        if (of.gguf) return total;
+        for_each_weight(kind, of.model.hidden, [&](const weight& w) {
+            if (!(w.routed && engine.experts_on_host)) total += size_of(local_part(w, over), formats);
+        });
         return total;
     }
     /// LoRA adapters that stay resident on one layer of a kind: for every matrix that tokens all pass, the two factors of
@@ -38,6 +55,11 @@ struct serving_weights {
                 if (w.quantised && !w.routed) total += bytes(2) * ((w.rows + w.columns) * engine.max_lora_rank) * engine.max_loras;
             });
         return total;
+    }
+    /// What a quantised checkpoint of a tied model may hold beside the rest.
+    constexpr byte_count head_again() const {
+        if (!engine.head_again || !of.model.tied_head || formats.matrices == formats.rest) return {};
+        return size_of(formats.rest, of.model.vocabulary, of.model.hidden);
     }
     /// What stands before the layers on the first stage, and after them on the last. A tied head on another GPU than the
     /// embedding is a copy of it.
@@ -54,7 +76,16 @@ struct serving_weights {
     /// The layers of a GGUF file.
     constexpr byte_count of_file(stage_range range) const {
         byte_count total;
-        for (std::int32_t i = range.first; i < range.last; ++i) total += gguf_layer_bytes(of.model, *of.gguf, i);
+        for (std::int32_t i = range.first; i < range.last; ++i) {
+            if (!engine.experts_on_host) {
+                total += gguf_layer_bytes(of.model, *of.gguf, i);
+                continue;
+            }
+            for_each_gguf_tensor(of.model, *of.gguf, i, [&](const gguf_tensor& t) {
+                const bool expert = t.stacked && detail::is_feed_forward(t.role);
+                if (!expert) total += t.size();
+            });
+        }
         return div_up(total, over.tensor);
     }
     constexpr byte_count of_prediction() const {

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+// The serving profiles against measured memory: no model of it may get worse unnoticed. tables/serving_memory.cpp prints
+// the figures behind these bounds.
+#include "serving_memory.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace serving;
+
+namespace {
+
+struct score {
+    std::map<std::string, std::vector<figure>> figures;  // by "engine: figure"
+    std::vector<judged> verdicts;
+
+    std::vector<figure> of(const std::string& engine, const std::string& what) const {
+        std::vector<figure> found;
+        for (const auto& [key, list] : figures)
+            for (const figure& f : list)
+                if (f.label.starts_with(engine) && f.what == what) found.push_back(f);
+        return found;
+    }
+};
+
+const score& scored() {
+    static const score all = [] {
+        score s;
+        for (const csv::row& row : rows_to_score())
+            if (const auto c = case_of(row)) {
+                for (const figure& f : figures_of(*c)) s.figures[f.label + ": " + f.what].push_back(f);
+                if (const auto said = judge(*c)) s.verdicts.push_back(*said);
+            }
+        return s;
+    }();
+    return all;
+}
+
+double mean_error(const std::vector<figure>& figures) {
+    double sum = 0;
+    for (const figure& f : figures) sum += std::fabs(f.error());
+    return figures.empty() ? 0 : sum / static_cast<double>(figures.size());
+}
+
+}  // namespace
+
+TEST_CASE("nothing that ran out of memory or refused to start is said to fit") {
+    REQUIRE(!scored().verdicts.empty());
+    for (const judged& said : scored().verdicts)
+        if (!said.ran) {
+            INFO(said.id << " " << said.label << " needs " << said.need_low / one_gib << " to " << said.need_high / one_gib
+                         << " GiB of " << said.usable / one_gib);
+            CHECK(said.verdict != verdict::fits);
+        }
+}
+
+TEST_CASE("at most 5 % of what ran is said not to fit, and at most 10 % of all is tight") {
+    double ran = 0, refused_ones = 0, tight = 0;
+    for (const judged& said : scored().verdicts) {
+        ran += said.ran;
+        refused_ones += said.ran && said.verdict == verdict::does_not_fit;
+        tight += said.verdict == verdict::tight;
+    }
+    CHECK(refused_ones <= 0.05 * ran);
+    CHECK(tight <= 0.10 * static_cast<double>(scored().verdicts.size()));
+}
+
+TEST_CASE("caches are what engines log, to the byte that is printed") {
+    for (const char* engine : {"llama.cpp", "vllm", "sglang", "tensorrt-llm"})
+        for (const char* what : {"kv", "kv token"}) {
+            const auto figures = scored().of(engine, what);
+            INFO(engine << " " << what);
+            CHECK(mean_error(figures) < 0.005);
+        }
+}
+
+TEST_CASE("weights are what engines log: within 1 % for vLLM, SGLang and TensorRT-LLM, within 0.5 % for llama.cpp") {
+    for (const char* engine : {"vllm", "sglang", "tensorrt-llm"}) CHECK(mean_error(scored().of(engine, "weights")) < 0.01);
+    CHECK(mean_error(scored().of("llama.cpp", "weights")) < 0.005);
+}
+
+TEST_CASE("llama.cpp's compute buffers are within 1 % of the logs, ik_llama.cpp's within 10 %") {
+    CHECK(mean_error(scored().of("llama.cpp b1600", "compute")) < 0.01);
+    CHECK(mean_error(scored().of("llama.cpp b2400", "compute")) < 0.01);
+    CHECK(mean_error(scored().of("ik_llama.cpp", "compute")) < 0.10);
+}
+
+TEST_CASE("what llama.cpp allots in all is within 1 % of the logs") {
+    CHECK(mean_error(scored().of("llama.cpp b1600", "total")) < 0.01);
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// Prints, as markdown, how the serving profiles stand against what was measured: the section between the `serving` markers
+// of docs/accuracy.md. Another table of the same columns can be named: table_serving_memory FILE.
+#include "../serving_memory.hpp"
+
+#include <cstdio>
+#include <set>
+
+namespace {
+
+using namespace serving;
+
+struct tally {
+    std::string what;
+    double absolute = 0, signed_sum = 0, worst = 0, gib_off = 0;
+    int rows = 0, covered = 0;
+
+    void add(const figure& f) {
+        const double e = f.error();
+        ++rows;
+        absolute += std::fabs(e);
+        signed_sum += e;
+        gib_off += std::fabs(f.expected - f.measured) / one_gib;
+        if (std::fabs(e) > std::fabs(worst)) worst = e;
+        covered += f.covered(rounding_of(f)) ? 1 : 0;
+    }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const auto rows = rows_to_score(argc > 1 ? argv[1] : "");
+    std::map<std::pair<std::string, std::string>, tally> figures;
+    std::map<std::string, std::array<int, 6>> verdicts;  // by what happened, and what was said of it
+    std::set<std::string> unmapped;
+    int mapped = 0;
+    for (const csv::row& row : rows) {
+        const auto c = case_of(row);
+        if (!c) {
+            unmapped.insert(row.at("engine"));
+            continue;
+        }
+        ++mapped;
+        for (const figure& f : figures_of(*c)) figures[{f.label, f.what}].add(f);
+        if (const auto said = judge(*c)) {
+            auto& counts = verdicts[said->label];
+            ++counts[static_cast<std::size_t>((said->ran ? 0 : 3) + static_cast<int>(said->verdict))];
+        }
+    }
+    std::printf("%zu rows, %d of engines and models that have a profile and a shape.\n\n", rows.size(), mapped);
+    std::printf("| engine and versions | figure | rows | mean error | bias | worst | mean off, GiB | inside the bounds |\n");
+    std::printf("|---|---|--:|--:|--:|--:|--:|--:|\n");
+    for (const auto& [key, t] : figures) {
+        const double n = t.rows;
+        std::printf("| %s | %s | %d | %.2f %% | %+.2f %% | %+.1f %% | %.3f | %.0f %% |\n", key.first.c_str(), key.second.c_str(),
+                    t.rows, 100 * t.absolute / n, 100 * t.signed_sum / n, 100 * t.worst, t.gib_off / n, 100 * t.covered / n);
+    }
+    std::printf("\n| engine and versions | ran: fits | tight | does not fit | did not run: fits | tight | does not fit |\n");
+    std::printf("|---|--:|--:|--:|--:|--:|--:|\n");
+    std::array<int, 6> all{};
+    for (const auto& [label, n] : verdicts) {
+        std::printf("| %s | %d | %d | %d | %d | %d | %d |\n", label.c_str(), n[0], n[1], n[2], n[3], n[4], n[5]);
+        for (std::size_t i = 0; i < n.size(); ++i) all[i] += n[i];
+    }
+    std::printf("| all | %d | %d | %d | %d | %d | %d |\n", all[0], all[1], all[2], all[3], all[4], all[5]);
+    if (!unmapped.empty()) {
+        std::printf("\nWithout a profile:");
+        for (const std::string& engine : unmapped) std::printf(" %s;", engine.c_str());
+        std::printf("\n");
+    }
+}
