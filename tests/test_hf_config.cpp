@@ -3,6 +3,8 @@
 
 #include <llmres/io/hf_config.hpp>
 #include <llmres/parameters.hpp>
+#include <fstream>
+#include <nlohmann/json.hpp>
 #include <string>
 
 using namespace llmres;
@@ -211,4 +213,107 @@ TEST_CASE("no shortened or damaged config crashes the reader") {
             CHECK((read || !read.error().field.empty()));
         }
     }
+}
+
+TEST_CASE("a model of each family counts what is known of it, from the fields that say its shape") {
+    std::ifstream file{fixtures + "families.json"};
+    const auto table = nlohmann::json::parse(file, nullptr, false);
+    REQUIRE(table.is_array());
+    CHECK(table.size() > 40);
+    for (const auto& row : table) {
+        const auto read = read_hf_config(row["config"].dump());
+        const std::string name = row["name"];
+        CHECK_MESSAGE(read, name, ": ", read.error().field.view(), " ", read.error().value.view());
+        const parameter_count counted = row["count"] == "stored" ? count_stored_parameters(*read) : count_parameters(*read);
+        CHECK_MESSAGE(counted.in(parameters) == row["parameters"].get<std::int64_t>(), name);
+    }
+}
+
+TEST_CASE("no field of any family's config can be missing, of another type or absurd without a named error") {
+    std::ifstream file{fixtures + "families.json"};
+    const auto table = nlohmann::json::parse(file, nullptr, false);
+    const nlohmann::json wrong[] = {nullptr, -1, 0, 7, 1e30, "x", true, nlohmann::json::array(), nlohmann::json::object(), 16777216};
+    for (const auto& row : table) {
+        for (const auto& [field, value] : row["config"].items()) {
+            for (const nlohmann::json& other : wrong) {
+                nlohmann::json config = row["config"];
+                config[field] = other;
+                const auto read = read_hf_config(config.dump());
+                CHECK((read || !read.error().field.empty()));
+                if (read) CHECK(validate(*read));
+            }
+        }
+    }
+}
+
+TEST_CASE("a structure that the family is described without is refused by its field") {
+    CHECK(error_of(with("kv_lora_rank", "512")).field == "kv_lora_rank");
+    CHECK(error_of(with("num_local_experts", "8")).field == "num_local_experts");
+    CHECK(error_of(with("hybrid_override_pattern", "\"M-M*\"")).field == "hybrid_override_pattern");
+    CHECK(error_of(with("layer_types", R"(["full_attention", "linear_attention", "full_attention"])")).field == "layer_types");
+    CHECK(error_of(with("num_local_experts", "0")).code == error_code::none);
+    CHECK(error_of(with("layer_types", R"(["full_attention", "full_attention", "full_attention"])")).code == error_code::none);
+    CHECK(error_of(with("vision_config", R"({"hidden_size": 8})")).field == "vision_config");
+}
+
+TEST_CASE("a nested text model is read, and refused where a copy outside contradicts it") {
+    const std::string text = with("", "");
+    const auto nested = [&](const std::string& more) {
+        return R"({"model_type": "llava", "vision_config": {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2,
+            "num_attention_heads": 2, "image_size": 28, "patch_size": 14}, "text_config": )" + text + more + "}";
+    };
+    const auto read = read_hf_config(nested(""));
+    REQUIRE(read);
+    CHECK(read->architecture == "llava");
+    CHECK(read->encoders[0].layers == 2);
+    CHECK(count_parameters(*read) > count_of(text));
+    CHECK(error_of(nested(R"(, "hidden_size": 64)")).code == error_code::none);
+    const error other = error_of(nested(R"(, "hidden_size": 128)"));
+    CHECK(other.code == error_code::inconsistent);
+    CHECK(other.field == "hidden_size");
+    CHECK(mentions(other.expected, "text_config.hidden_size, 64"));
+    std::string unknown = nested("");
+    unknown.replace(unknown.find("llava"), 5, "avall");
+    CHECK(error_of(unknown).field == "model_type");
+    std::string inside = nested("");
+    inside.replace(inside.find("\"hidden_size\": 64"), 17, "\"hidden_size\": -4");
+    CHECK(error_of(inside).field == "text_config.hidden_size");
+}
+
+TEST_CASE("the methods of quantisation are read in their own words") {
+    const auto format = [](const std::string& object) {
+        const auto read = read_hf_config(with("quantization_config", object));
+        CHECK_MESSAGE(read, read.error().field.view(), " ", read.error().value.view());
+        return read->weights;
+    };
+    CHECK(format(R"({"quant_method": "gptq", "bits": 4, "group_size": 128, "desc_act": true})") == gptq(4, 128));
+    CHECK(format(R"({"quant_method": "awq", "bits": 4, "group_size": 128, "version": "gemm"})") == awq(4, 128));
+    CHECK(format(R"({"quant_method": "bitsandbytes", "load_in_4bit": true, "bnb_4bit_quant_type": "nf4"})") == nf4);
+    CHECK(format(R"({"quant_method": "bitsandbytes", "load_in_4bit": true, "bnb_4bit_quant_type": "nf4",
+        "bnb_4bit_use_double_quant": true})") == nf4_double);
+    CHECK(format(R"({"quant_method": "bitsandbytes", "load_in_8bit": true})") == bnb_int8);
+    CHECK(format(R"({"quant_method": "fp8", "activation_scheme": "dynamic"})") == fp8_tensor);
+    CHECK(format(R"({"quant_method": "mxfp4"})") == mxfp4);
+    CHECK(format(R"({"quant_method": "modelopt", "quant_algo": "NVFP4"})") == nvfp4_static);
+    CHECK(format(R"({"quant_method": "compressed-tensors", "config_groups": {"group_0": {"weights": {"num_bits": 4, "type": "int",
+        "group_size": 128, "symmetric": true, "strategy": "group"}}}})") == packed_int(4, 128));
+    const std::string mixed = R"({"quant_method": "compressed-tensors", "config_groups": {
+        "a": {"weights": {"num_bits": 4, "type": "int", "group_size": 128}},
+        "b": {"weights": {"num_bits": 8, "type": "int", "group_size": 128}}}})";
+    CHECK(error_of(with("quantization_config", mixed)).field == "quantization_config.config_groups");
+    CHECK(error_of(with("quantization_config", R"({"quant_method": "gptq"})")).field == "quantization_config.bits");
+}
+
+TEST_CASE("modules that a quantised file leaves as they are stay as they are") {
+    const auto part = [](const std::string& names) {
+        const auto read = read_hf_config(
+            with("quantization_config", R"({"quant_method": "fp8", "modules_to_not_convert": [)" + names + "]}"));
+        REQUIRE(read);
+        return read->layers[0].quantised;
+    };
+    CHECK(part(R"("lm_head")") == quantised_part::matrices);
+    CHECK(part(R"("model.layers.0.self_attn.q_a_layernorm")") == quantised_part::matrices);
+    CHECK(part(R"("model.layers.*.self_attn")") == quantised_part::feed_forward);
+    CHECK(part(R"("vision_model.layers.0.self_attn.q_proj")") == quantised_part::matrices);
+    CHECK(part(R"("re:.*self_attn.*", "re:.*shared_experts.*")") == quantised_part::experts);
 }

@@ -76,6 +76,8 @@ inline constexpr std::array families{
     family{"ernie4_5_moe", read_ernie4_5_moe}, family{"llama4_text", read_llama4}, family{"arctic", read_arctic},
     family{"deepseek_v2", read_deepseek_v2}, family{"deepseek_v3", read_deepseek_v3}, family{"deepseek_v32", read_deepseek_v3},
     family{"kimi_k2", read_deepseek_v3}, family{"glm_moe_dsa", read_glm_moe_dsa}, family{"longcat_flash", read_longcat},
+    family{"mimo_v2_flash", read_mimo_v2}, family{"step3p5", read_step3p5},
+    family{"bailing_moe", read_bailing_moe}, family{"bailing_moe_v2", read_bailing_moe_v2},
     // recurrences and hybrids
     family{"mamba", read_mamba1}, family{"falcon_mamba", read_falcon_mamba}, family{"mamba2", read_mamba2},
     family{"jamba", read_jamba}, family{"nemotron_h", read_nemotron_h}, family{"granitemoehybrid", read_granite_hybrid},
@@ -87,8 +89,8 @@ inline constexpr std::array families{
     family{"camembert", read_roberta}, family{"distilbert", read_distilbert}, family{"t5", read_t5}, family{"mt5", read_mt5},
     family{"umt5", read_umt5}, family{"bart", read_bart}, family{"mbart", read_mbart}, family{"whisper", read_whisper},
     family{"vit", read_vit},
-    // text models that stand only inside multimodal ones
-    family{"mllama_text_model", read_mllama_text}, family{"clip_text_model", read_clip_text},
+    // with towers of their own, and text models that stand only inside multimodal ones
+    family{"phi3_v", read_phi3_vision}, family{"mllama_text_model", read_mllama_text}, family{"clip_text_model", read_clip_text},
 };
 
 /// What a multimodal `model_type` adds to the text model nested in it, and which text model that is unless it says so.
@@ -138,7 +140,8 @@ inline void refuse_unread_structure(config_fields& c) {
         if (c.was_read(name) || !c.says_something(name)) continue;
         if (std::string_view{name} == "layer_types") {
             // Harmless where all layers are of the only kind that the family has.
-            for (std::size_t i = 0; i < c.list("layer_types")->size() && c.ok(); ++i)
+            const nlohmann::json* types = c.list("layer_types");
+            for (std::size_t i = 0; types != nullptr && i < types->size() && c.ok(); ++i)
                 (void)layer_is(c, "sliding_attention", static_cast<std::int64_t>(i), false);
             continue;
         }
@@ -190,7 +193,7 @@ inline result<model> read_config(const nlohmann::json& document) {
     const multimodal_family* whole = find_type(multimodal_families, outer_type);
     if (nested == nullptr && !outer.has(vision_field)) whole = nullptr;
     std::string_view type = outer_type;
-    config_fields inner = outer;
+    config_fields inner{document};
     if (nested != nullptr) {
         if (whole == nullptr) return unknown_type(outer, outer_type);
         inner = config_fields{*nested, outer.label(nested_field), true};

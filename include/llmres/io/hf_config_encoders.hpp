@@ -192,6 +192,7 @@ inline model read_whisper(config_fields& c) {
 /// Patches of a square image.
 inline std::int64_t patch_count(config_fields& c, std::int64_t image, std::int64_t patch) {
     const std::int64_t side = c.number_or("image_size", image, 1, 65536) / c.number_or("patch_size", patch, 1, 65536);
+    if (side < 1 || side > 4096) c.fail(error_code::out_of_range, "image_size", "1 to 4096 patches a side");
     return side * side;
 }
 

@@ -291,6 +291,80 @@ inline model read_arctic(config_fields& c) {
     return m;
 }
 
+/// MiMo-V2: values narrower than keys, windows with other KV heads and a sink a head, as `hybrid_layer_pattern` says (1).
+inline model read_mimo_v2(config_fields& c) {
+    model m = read_frame(c, false);
+    layer dense = read_llama_layer(c, m.hidden);
+    dense.attention.value_dim = c.number_or("v_head_dim", dense.attention.head_dim, 1, most_heads);
+    dense.attention.sinks = c.flag_or("add_full_attention_sink_bias", false);
+    read_deepseek_layers(c, m, dense, c.text_or("topk_method", "noaux_tc") == "noaux_tc");
+    attention windowed = dense.attention;
+    windowed.heads = c.number_or("swa_num_attention_heads", windowed.heads, 1, most_heads);
+    windowed.kv_heads = c.number_or("swa_num_key_value_heads", windowed.kv_heads, 1, most_heads);
+    windowed.head_dim = c.number_or("swa_head_dim", windowed.head_dim, 1, most_heads);
+    windowed.value_dim = c.number_or("swa_v_head_dim", windowed.value_dim, 1, most_heads);
+    windowed.window = read_window(c);
+    windowed.sinks = c.flag_or("add_swa_attention_sink_bias", false);
+    const layer_stack global = m.layers;
+    m.layers = {};
+    read_layers(c, m, global.size, [&](std::int64_t i) {
+        layer l = global[static_cast<int>(i)];
+        if (c.number_at("hybrid_layer_pattern", static_cast<std::size_t>(i), 0, 1) == 1) l.attention = windowed;
+        return l;
+    });
+    return m;
+}
+
+/// Step 3.5: windows with more heads, a gate a head, norms on queries and keys; experts in the layers that a text lists.
+inline bool listed_in_text(std::string_view numbers, std::int64_t number) {
+    for (std::size_t i = 0; i <= numbers.size();) {
+        const std::size_t end = numbers.find(',', i) < numbers.size() ? numbers.find(',', i) : numbers.size();
+        if (numbers.substr(i, end - i) == digits(number).view()) return true;
+        i = end + 1;
+    }
+    return false;
+}
+inline model read_step3p5(config_fields& c) {
+    static const nlohmann::json nothing = nlohmann::json::object();
+    model m = read_frame(c, false);
+    layer full = read_llama_layer(c, m.hidden);
+    attention& a = full.attention;
+    a.kv_heads = c.number_or("num_attention_groups", a.kv_heads, 1, a.heads);
+    a.qk_norm = query_key_norm::shared;
+    if (c.flag_or("use_head_wise_attn_gate", false)) a.gate = output_gate::heads;
+    layer sliding = full;
+    constexpr field_names other_field{"attention_other_setting"};
+    if (const nlohmann::json* other = c.object(other_field)) {
+        config_fields o{*other, "attention_other_setting", true};
+        sliding.attention.heads = o.number_or(heads_field, a.heads, 1, most_heads);
+        sliding.attention.kv_heads = o.number_or("num_attention_groups", a.kv_heads, 1, most_heads);
+        sliding.attention.head_dim = o.number_or("head_dim", a.head_dim, 1, most_heads);
+        if (!o.ok()) c.fail(o.error());
+    } else {
+        c.fail({error_code::missing, c.label(other_field), "absent", "the heads of the layers with a window"});
+    }
+    sliding.attention.window = read_window(c);
+    experts e;
+    e.count = c.number({"moe_num_experts", "num_experts"}, 1, most_heads);
+    e.per_token = c.number(per_token_field, 1, most_heads);
+    e.width = feature_count(c, "moe_intermediate_size");
+    e.shared_width = c.number_or("share_expert_dim", 0, 0, most_features);
+    e.score_bias = c.flag_or("use_moe_router_bias", true);
+    const std::string_view routed = c.text_or("moe_layers_enum", "");
+    const std::int64_t first = c.number_or("first_k_dense_replace", 0, 0, most_features);
+    const std::int64_t count = layer_count(c);
+    read_layers(c, m, count, [&](std::int64_t i) {
+        layer l = layer_is(c, "sliding_attention", i, i % 4 != 0) ? sliding : full;
+        if (routed.empty() ? i >= first : listed_in_text(routed, i)) l.feed_forward.experts = e;
+        return l;
+    });
+    m.prediction = {.layers = static_cast<std::int32_t>(c.number_or(prediction_field, 0, 0, 64)),
+                    .block = sliding,
+                    .norms = 3,
+                    .own_head = true};
+    return m;
+}
+
 // ---- latent attention --------------------------------------------------------------------------------------------------
 
 /// Multi-head latent attention. The file's num_key_value_heads equals the heads and says nothing about the cache.
@@ -387,7 +461,26 @@ inline model read_longcat(config_fields& c) {
     e.router_bias = c.flag_or("router_bias", false);
     const std::int64_t count = c.number({"num_layers", "num_hidden_layers"}, 1, layer_stack::max_layers / 2);
     read_layers(c, m, 2 * count, [&](std::int64_t i) { return i % 2 == 0 ? first : second; });
+    // What predicts ahead is one dense layer with its own embedding, which no field of the first files mentions.
+    m.prediction = {.layers = static_cast<std::int32_t>(c.number_or({"mtp_num_layers", "num_nextn_predict_layers"}, 1, 0, 64)),
+                    .block = second,
+                    .norms = 3,
+                    .own_embedding = true};
     return m;
 }
+
+/// Ling and Ring (Bailing): grouped-query attention, the second version with norms on queries and keys and DeepSeek's routing.
+inline model read_bailing(config_fields& c, bool second) {
+    model m = read_frame(c, false);
+    layer dense = read_llama_layer(c, m.hidden);
+    dense.attention.qkv_bias = c.flag_or("use_qkv_bias", false);
+    dense.attention.output_bias = dense.feed_forward.bias = c.flag_or("use_bias", false);
+    if (c.flag_or("use_qk_norm", second)) dense.attention.qk_norm = query_key_norm::shared;
+    read_deepseek_layers(c, m, dense, c.flag_or("moe_router_enable_expert_bias", second));
+    read_prediction(c, m, false);
+    return m;
+}
+inline model read_bailing_moe(config_fields& c) { return read_bailing(c, false); }
+inline model read_bailing_moe_v2(config_fields& c) { return read_bailing(c, true); }
 
 }  // namespace llmres::detail::hf

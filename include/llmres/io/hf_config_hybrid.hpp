@@ -181,15 +181,16 @@ inline model read_granite_hybrid(config_fields& c) {
         base.feed_forward.experts = read_experts(c, "intermediate_size");
         base.feed_forward.experts.shared_width = base.feed_forward.width;
     }
-    layer mixing = base;
-    mixing.attention = no_attention;
-    mixing.recurrent = read_hybrid_mamba2(c);
     constexpr field_names kinds{"layer_types", "layers_block_type"};
     read_layers(c, m, layer_count(c), [&](std::int64_t i) {
         const std::string_view kind = c.text_at(kinds, static_cast<std::size_t>(i));
         if (kind != "mamba" && kind != "attention" && kind != "full_attention" && c.ok())
             c.fail({error_code::unsupported, c.label(kinds), kind, "mamba or attention"});
-        return kind == "mamba" ? mixing : base;
+        if (kind != "mamba") return base;
+        layer mixing = base;
+        mixing.attention = no_attention;
+        mixing.recurrent = read_hybrid_mamba2(c);
+        return mixing;
     });
     return m;
 }

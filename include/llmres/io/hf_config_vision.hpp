@@ -280,6 +280,28 @@ inline void add_idefics3_vision(config_fields& c, model& m) {
     m.add(projection(m.hidden, t.hidden * scale * scale, false));
 }
 
+/// Phi-3-Vision: Phi-3 with CLIP ViT-L/14 at 336 pixels, whose shape the file only names, a projector of squares of four
+/// patches, and two separators.
+inline model read_phi3_vision(config_fields& c) {
+    model m = read_mistral(c);
+    constexpr field_names processor_field{"img_processor"};
+    const nlohmann::json* processor = c.object(processor_field);
+    const auto name = processor != nullptr ? processor->find("name") : nlohmann::json::const_iterator{};
+    if (processor == nullptr || name == processor->end() || *name != nlohmann::json("clip_vision_model")) {
+        c.fail({error_code::unsupported, "img_processor.name", "another tower", "clip_vision_model"});
+        return m;
+    }
+    static const nlohmann::json clip_large_336 = nlohmann::json::parse(
+        R"({"hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 24, "num_attention_heads": 16,
+            "image_size": 336, "patch_size": 14})");
+    config_fields v{clip_large_336, "img_processor", true};
+    const tower_shape t = add_clip(v, m);
+    m.add(projection(m.hidden, 4 * t.hidden, true));
+    m.add(projection(m.hidden, m.hidden, true));
+    m.add({.role = weight_role::positions, .rows = 2, .columns = 4 * t.hidden});
+    return m;
+}
+
 /// CLIP: the text encoder is the model's own layers, the image encoder its tower; both are projected to a common width.
 inline model read_clip_text(config_fields& c) {
     model m = read_frame(c, true, {.vocabulary = 49408, .hidden = 512});

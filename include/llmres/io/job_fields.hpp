@@ -14,55 +14,84 @@ enum class field_type : std::uint8_t { integer, real, flag, text };
 /// A key of the job document, what it holds and where.
 struct job_field {
     std::string_view object;  ///< "", "layout", "cluster", "host" (in the cluster) or "runtime"
+    std::string_view group;   ///< the heading of its flag in the help
     std::string_view name;
     field_type type = field_type::integer;
+    double low = 0;  ///< of a number. (Integers up to 2^62 that are powers of two: exact.)
+    double high = 0;
     std::string_view help;
 };
 
 /// Every key there is, in the order in which people read them. The command line makes a flag of each.
-inline constexpr std::array job_fields{
-    job_field{"", "task", field_type::text, "serving, pretraining or finetuning"},
-    job_field{"", "weights", field_type::text, "precision of the weights; default: as published"},
-    job_field{"", "kv_cache", field_type::text, "precision of the KV cache; default: that of compute"},
-    job_field{"", "compute", field_type::text, "precision of activations; default bf16"},
-    job_field{"", "gradients", field_type::text, "precision of gradients; default: that of the weights"},
-    job_field{"", "master_weights", field_type::text, "precision of the optimizer's own copy; default fp32 beside 16-bit weights"},
-    job_field{"", "optimizer_states", field_type::text, "precision of the optimizer's moments; default fp32"},
-    job_field{"", "batch", field_type::integer, "sequences in flight (serving)"},
-    job_field{"", "prompt", field_type::integer, "tokens of a prompt"},
-    job_field{"", "output", field_type::integer, "tokens generated for a prompt"},
-    job_field{"", "context", field_type::integer, "tokens a sequence may reach; default: prompt + output, or the model's"},
-    job_field{"", "max_batched_tokens", field_type::integer, "prompt tokens computed in one step"},
-    job_field{"", "sequence", field_type::integer, "tokens of a training sequence; default: the model's context"},
-    job_field{"", "micro_batch", field_type::integer, "sequences a data rank computes at once"},
-    job_field{"", "global_batch", field_type::integer, "sequences in one optimizer step"},
-    job_field{"", "optimizer", field_type::text, "adamw, adam, sgd, sgd_momentum"},
-    job_field{"", "attention", field_type::text, "eager, sdpa or flash"},
-    job_field{"", "recompute", field_type::text, "none, selective or full"},
-    job_field{"layout", "tensor", field_type::integer, "tensor-parallel ranks"},
-    job_field{"layout", "sequence_parallel", field_type::flag, "split norms and residuals over the tensor ranks too"},
-    job_field{"layout", "pipeline", field_type::integer, "pipeline stages"},
-    job_field{"layout", "virtual_pipeline", field_type::integer, "interleaved chunks a stage"},
-    job_field{"layout", "data", field_type::integer, "data-parallel ranks"},
-    job_field{"layout", "context_parallel", field_type::integer, "ranks that share each sequence"},
-    job_field{"layout", "expert", field_type::integer, "ranks that share a layer's experts"},
-    job_field{"layout", "expert_tensor", field_type::integer, "ranks that share each expert; default: tensor"},
-    job_field{"layout", "zero", field_type::integer, "ZeRO stage, 0 to 3"},
-    job_field{"layout", "replicas", field_type::integer, "independent copies"},
-    job_field{"cluster", "gpu", field_type::text, "a GPU of `llmres gpus`"},
-    job_field{"cluster", "gpus", field_type::integer, "how many; default 1"},
-    job_field{"cluster", "gpus_per_node", field_type::integer, "GPUs in one host; default 8, or what one fabric joins"},
-    job_field{"cluster", "scale_up", field_type::text, "the link inside a node; default: the GPU's own"},
-    job_field{"cluster", "scale_out", field_type::text, "the link between nodes, for each GPU; default ib-ndr-400"},
-    job_field{"cluster", "in_use", field_type::integer, "bytes that others already hold on each GPU"},
-    job_field{"host", "memory", field_type::integer, "bytes of host memory"},
-    job_field{"host", "bandwidth", field_type::real, "bytes a second of host memory"},
-    job_field{"host", "cores", field_type::integer, "CPU cores of a host"},
-    job_field{"runtime", "runtime", field_type::text, "the engine: a runtime of `llmres runtimes`; default none"},
-    job_field{"runtime", "gpu_memory_utilization", field_type::real, "part of the GPU that the engine lets itself use"},
-};
+// clang-format off
+inline constexpr std::array job_fields = [] {
+    using enum field_type;
+    // The bounds that validate() has for the C++ values.
+    constexpr double most_sequences = 1 << 24;
+    constexpr double most_global_batch = static_cast<double>(std::int64_t{1} << 32);
+    constexpr double most_tokens = static_cast<double>(std::int64_t{1} << 40);
+    constexpr double most_bytes = static_cast<double>(std::int64_t{1} << 62);
+    constexpr double most_gpus = 1 << 20;
+    return std::array{
+        job_field{"", "Job", "task", text, 0, 0, "serving, pretraining or finetuning; default serving"},
+        job_field{"", "Job", "weights", text, 0, 0, "precision of the weights, or a GGUF mix such as q4_k_m; default: as published"},
+        job_field{"", "Job", "compute", text, 0, 0, "precision of activations; default bf16"},
+        job_field{"", "Job", "attention", text, 0, 0, "eager, sdpa or flash; default sdpa"},
+        job_field{"", "Serving", "kv_cache", text, 0, 0, "precision of the KV cache; default: as compute"},
+        job_field{"", "Serving", "batch", integer, 1, most_sequences, "sequences in flight; default 1"},
+        job_field{"", "Serving", "prompt", integer, 0, most_tokens, "tokens of a prompt; default: what context leaves beside output"},
+        job_field{"", "Serving", "output", integer, 0, most_tokens, "tokens generated for a prompt"},
+        job_field{"", "Serving", "context", integer, 0, most_tokens, "tokens a sequence may reach; default: prompt + output, or the model's own"},
+        job_field{"", "Serving", "max_batched_tokens", integer, 0, most_tokens, "prompt tokens computed in one step; default: the runtime's"},
+        job_field{"", "Training", "sequence", integer, 0, most_tokens, "tokens of a sequence; default: the model's context"},
+        job_field{"", "Training", "micro_batch", integer, 1, most_sequences, "sequences a data rank computes at once; default 1"},
+        job_field{"", "Training", "global_batch", integer, 0, most_global_batch, "sequences in one optimizer step; default: one micro-batch a data rank"},
+        job_field{"", "Training", "optimizer", text, 0, 0, "adamw, adam, sgd or sgd_momentum; default adamw"},
+        job_field{"", "Training", "gradients", text, 0, 0, "precision of gradients; default: as the weights"},
+        job_field{"", "Training", "master_weights", text, 0, 0, "precision of the optimizer's own copy; default: fp32 beside narrower weights"},
+        job_field{"", "Training", "optimizer_states", text, 0, 0, "precision of the optimizer's moments; default fp32"},
+        job_field{"", "Training", "recompute", text, 0, 0, "none, selective or full; default none"},
+        job_field{"layout", "Layout", "tensor", integer, 1, most_gpus, "ranks that share each matrix product"},
+        job_field{"layout", "Layout", "sequence_parallel", flag, 0, 0, "split norms and residuals over the tensor ranks too"},
+        job_field{"layout", "Layout", "pipeline", integer, 1, most_gpus, "stages of consecutive layers"},
+        job_field{"layout", "Layout", "virtual_pipeline", integer, 1, most_gpus, "interleaved chunks of layers a stage holds"},
+        job_field{"layout", "Layout", "data", integer, 1, most_gpus, "ranks that each take their own samples"},
+        job_field{"layout", "Layout", "context_parallel", integer, 1, most_gpus, "ranks that share each sequence"},
+        job_field{"layout", "Layout", "expert", integer, 1, most_gpus, "ranks that share the routed experts of a layer"},
+        job_field{"layout", "Layout", "expert_tensor", integer, 0, most_gpus, "ranks that share each routed expert; default: as tensor"},
+        job_field{"layout", "Layout", "zero", integer, 0, 3, "ZeRO stage: 1 shards optimizer states, 2 gradients too, 3 weights too"},
+        job_field{"layout", "Layout", "replicas", integer, 1, most_gpus, "independent copies of all this"},
+        job_field{"cluster", "Cluster", "gpu", text, 0, 0, "a GPU of `llmres gpus`"},
+        job_field{"cluster", "Cluster", "gpus", integer, 1, most_gpus, "how many; default 1"},
+        job_field{"cluster", "Cluster", "gpus_per_node", integer, 0, most_gpus, "GPUs in one host; default 8, or what one fabric joins"},
+        job_field{"cluster", "Cluster", "scale_up", text, 0, 0, "the link inside a node; default: the GPU's own"},
+        job_field{"cluster", "Cluster", "scale_out", text, 0, 0, "the link between nodes, for each GPU; default ib-ndr-400"},
+        job_field{"cluster", "Cluster", "in_use", integer, 0, most_bytes, "bytes that others already hold on each GPU"},
+        job_field{"host", "Cluster", "memory", integer, 0, most_bytes, "bytes of a host's memory"},
+        job_field{"host", "Cluster", "bandwidth", real, 0, 1e18, "bytes a second of a host's memory"},
+        job_field{"host", "Cluster", "cores", integer, 0, most_gpus, "CPU cores of a host"},
+        job_field{"runtime", "Runtime", "runtime", text, 0, 0, "an engine of `llmres runtimes`, with a version if you like: vllm, vllm@0.9.2; default none"},
+        job_field{"runtime", "Runtime", "gpu_memory_utilization", real, 0, 1, "part of the GPU that the engine lets itself use"},
+        job_field{"runtime", "Runtime", "kv_block", integer, 0, most_tokens, "tokens that a block of the cache holds"},
+        job_field{"runtime", "Runtime", "max_num_seqs", integer, 0, most_sequences, "sequences in one step"},
+        job_field{"runtime", "Runtime", "flash_attention", flag, 0, 0, "whether the engine computes attention tile by tile, whatever `attention` says"},
+        job_field{"runtime", "Runtime", "gpu_layers", integer, 0, most_gpus, "the last n layers are on GPUs, the others on the host; default: all"},
+        job_field{"runtime", "Runtime", "embedding_on_host", flag, 0, 0, "the token table is read from main memory"},
+        job_field{"runtime", "Runtime", "max_loras", integer, 0, 65536, "adapters that are resident at once"},
+        job_field{"runtime", "Runtime", "max_lora_rank", integer, 1, 65536, "the largest rank among them"},
+        job_field{"runtime", "Runtime", "speculates_ahead", flag, 0, 0, "the model's own prediction layers are loaded"},
+    };
+}();
+// clang-format on
 
-/// A field's name on the command line, without the dashes.
+/// The key of that name in that object; nullptr if there is none.
+constexpr const job_field* find_job_field(std::string_view object, std::string_view name) {
+    for (const job_field& f : job_fields)
+        if (f.object == object && f.name == name) return &f;
+    return nullptr;
+}
+
+/// A field's name on the command line, without the dashes. Only the host's need to say whose they are.
 inline std::string flag_of(const job_field& f) {
     return (f.object == "host" ? "host_" : "") + std::string{f.name};
 }

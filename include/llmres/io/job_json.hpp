@@ -9,6 +9,7 @@
 #include <limits>
 #include <llmres/cluster.hpp>
 #include <llmres/error.hpp>
+#include <llmres/gguf_mix.hpp>
 #include <llmres/gpus.hpp>
 #include <llmres/io/config_fields.hpp>
 #include <llmres/io/job_fields.hpp>
@@ -44,6 +45,11 @@ inline result<plan_request> read_job(std::string_view document, const std::files
 
 namespace detail {
 
+/// A value as an error shows it. (What comes from a command line need not be UTF-8.)
+inline std::string shown(const nlohmann::json& value) {
+    return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 /// Refuses the keys of an object that no job_field names.
 inline status known_keys(const nlohmann::json& object, std::string_view where, std::initializer_list<std::string_view> others) {
     std::vector<std::string_view> known{others};
@@ -54,24 +60,56 @@ inline status known_keys(const nlohmann::json& object, std::string_view where, s
         text<63> field{where == "host" ? "cluster.host" : where};
         if (!field.empty()) field.append(".");
         field.append(key);
-        return refused(error_code::unknown, field, value.dump(), such_as("a field", nearest(key, known)));
+        return refused(error_code::unknown, field, shown(value), such_as("a field", nearest(key, known)));
     }
     return done{};
 }
 
-/// Reads the fields of one object of a job document into C++ fields of the same name.
+/// Reads the fields of one object of a job document into C++ fields of the same name, with the bounds of job_fields.
 class job_reader {
 public:
-    job_reader(const nlohmann::json& object, std::string_view where) : fields_{object, where} {}
+    job_reader(const nlohmann::json& object, std::string_view where)
+        : fields_{object, where == "host" ? "cluster.host" : where}, where_{where} {}
 
     template <class Integer>
     void integer(const char* name, Integer& into) {
-        into = static_cast<Integer>(fields_.number_or(name, into, std::numeric_limits<std::int32_t>::min(),
-                                                      std::is_same_v<Integer, std::int64_t> ? most : std::int64_t{1} << 30));
+        const job_field& f = described(name);
+        into = static_cast<Integer>(
+            fields_.number_or(name, into, static_cast<std::int64_t>(f.low), static_cast<std::int64_t>(f.high)));
     }
-    void count(const char* name, token_count& into) { into = tokens(fields_.number_or(name, into.in(tokens), 0, most)); }
-    void size(const char* name, byte_count& into) { into = bytes(fields_.number_or(name, into.in(bytes), 0, most)); }
+    template <class Value>
+    void integer(const char* name, maybe<Value>& into) {
+        if (!fields_.has(name)) return;
+        Value read{};
+        integer(name, read);
+        into = read;
+    }
+    void count(const char* name, token_count& into) {
+        std::int64_t read = into.in(tokens);
+        integer(name, read);
+        into = tokens(read);
+    }
+    void size(const char* name, byte_count& into) {
+        std::int64_t read = into.in(bytes);
+        integer(name, read);
+        into = bytes(read);
+    }
     void flag(const char* name, bool& into) { into = fields_.flag_or(name, into); }
+    void flag(const char* name, maybe<bool>& into) {
+        if (fields_.has(name)) into = fields_.flag_or(name, false);
+    }
+    double real(const char* name, double fallback) {
+        if (!fields_.has(name)) return fallback;
+        const double read = fields_.real_or(name, fallback, -1e300, 1e300);
+        const job_field& f = described(name);
+        if (read > f.low && read <= f.high) return read;
+        text<191> expected{"a number above "};
+        expected.append(detail::digits(static_cast<std::int64_t>(f.low)));
+        expected.append(" and at most ");
+        expected.append(detail::digits(static_cast<std::int64_t>(f.high)));
+        fields_.fail(error_code::out_of_range, name, expected);
+        return fallback;
+    }
     void format(const char* name, precision& into) {
         if (!fields_.has(name)) return;
         const result<precision> found = find_precision(fields_.label(name), fields_.text_or(name, ""));
@@ -112,7 +150,6 @@ public:
         if (found) into = *found;
         else fields_.fail(found.error());
     }
-    double real(const char* name, double fallback) { return fields_.real_or(name, fallback, 0, 1e30); }
     config_fields& fields() { return fields_; }
     status checked() const {
         if (fields_.ok()) return done{};
@@ -120,8 +157,16 @@ public:
     }
 
 private:
-    static constexpr std::int64_t most = std::int64_t{1} << 62;
+    /// A field that is read and not described would be refused as unknown: that is a mistake here, not in the document.
+    const job_field& described(const char* name) {
+        static constexpr job_field none{"", "", "", field_type::integer, 0, 0, ""};
+        if (const job_field* f = find_job_field(where_, name)) return *f;
+        fields_.fail(error_code::unknown, name, "a field that job_fields describes");
+        return none;
+    }
+
     config_fields fields_;
+    std::string_view where_;
 };
 
 inline result<layout> read_layout(const nlohmann::json& object) {
@@ -160,29 +205,62 @@ inline result<cluster> read_cluster(const nlohmann::json& object) {
     read.size("in_use", c.in_use);
     if (const nlohmann::json* host = read.fields().object("host"); host != nullptr) {
         if (const status s = known_keys(*host, "host", {}); !s) return s.error();
-        job_reader of_host{*host, "cluster.host"};
+        job_reader of_host{*host, "host"};
         of_host.size("memory", c.host.memory);
-        c.host.bandwidth = bytes_per_s(of_host.real("bandwidth", 0));
+        c.host.bandwidth = bytes_per_s(of_host.real("bandwidth", c.host.bandwidth.in(bytes_per_s)));
         of_host.integer("cores", c.host.cores);
         if (const status s = of_host.checked(); !s) return s.error();
     }
     if (const status s = read.checked(); !s) return s.error();
+    if (c.in_use > usable_memory(card)) {
+        text<191> expected{"at most the GPU's memory, "};
+        expected.append(digits(usable_memory(card).in(bytes)));
+        return refused(error_code::out_of_range, "cluster.in_use", c.in_use.in(bytes), expected);
+    }
     return c;
 }
 
 /// A runtime by its name, or an object with the name and knobs of its own.
 inline result<runtime> read_runtime(const nlohmann::json& value) {
     if (value.is_string()) return find_runtime(value.get_ref<const std::string&>());
-    if (!value.is_object()) return refused(error_code::malformed, "runtime", value.dump(), "a name, or an object with a name");
-    if (const status s = known_keys(value, "runtime", {"name"}); !s) return s.error();
+    if (!value.is_object()) return refused(error_code::malformed, "runtime", shown(value), "a name, or an object with a name");
     job_reader read{value, "runtime"};
     runtime r;
     if (!read.fields().has("name")) return refused(error_code::missing, "runtime.name", "absent", "the name of a runtime");
     read.named("name", r, [](std::string_view name) { return find_runtime(name, "runtime.name"); });
-    if (read.fields().has("gpu_memory_utilization"))
-        r.gpu_memory_utilization = read.real("gpu_memory_utilization", 0);
+    if (const status s = read.checked(); !s) return s.error();
+    // Engines have names of their own for the part of the GPU they take: mem_fraction_static, free_gpu_memory_fraction.
+    const std::string own_name{r.fraction_name.view()};
+    if (const status s = known_keys(value, "runtime", {"name", own_name}); !s) return s.error();
+    for (const std::string& name : {own_name, std::string{"gpu_memory_utilization"}}) {
+        if (!read.fields().has(name.c_str())) continue;
+        if (!r.gpu_memory_utilization)
+            return refused(error_code::unsupported, "runtime." + name, shown(value[name]),
+                           "a runtime that takes a part of the GPU at start, such as vllm");
+        const nlohmann::json renamed{{"gpu_memory_utilization", value[name]}};
+        job_reader fraction{renamed, "runtime"};
+        r.gpu_memory_utilization = fraction.real("gpu_memory_utilization", 0);
+        if (const status s = fraction.checked(); !s) return s.error();
+    }
+    read.count("kv_block", r.kv_block);
+    read.integer("max_num_seqs", r.max_num_seqs);
+    if (read.fields().has("max_num_seqs")) r.large_max_num_seqs = 0;  // no longer the engine's choice
+    read.flag("flash_attention", r.flash_attention);
+    read.integer("gpu_layers", r.gpu_layers);
+    read.flag("embedding_on_host", r.embedding_on_host);
+    read.integer("max_loras", r.max_loras);
+    read.integer("max_lora_rank", r.max_lora_rank);
+    read.flag("speculates_ahead", r.speculates_ahead);
     if (const status s = read.checked(); !s) return s.error();
     return r;
+}
+
+/// A precision, or the mix of a GGUF file: then `weights` is the format of most of its matrices.
+inline void read_weights(job_reader& read, job& j) {
+    const maybe<gguf_mix> mix = trains(j) ? maybe<gguf_mix>{} : find_file_mix(read.fields().text_or("weights", ""));
+    if (!mix) return read.format("weights", j.weights);
+    j.gguf = mix;
+    j.weights = find_gguf_type(static_cast<std::uint32_t>(gguf::base_of(mix->quantisation))).value.format;
 }
 
 }  // namespace detail
@@ -196,13 +274,15 @@ inline result<plan_request> read_job(const nlohmann::json& document, const std::
     const auto model_field = document.find("model");
     if (model_field == document.end())
         return refused(error_code::missing, "model", "absent", "a model of `llmres models`, or a config.json");
-    const result<model> described = read_model_source(*model_field, here);
+    const result<model_source> described = read_model_source(*model_field, here);
     if (!described) return described.error();
-    j.model = *described;
+    j.model = described->model;
 
     detail::job_reader read{document, ""};
     read.choice("task", task_names, j.task);
-    read.format("weights", j.weights);
+    if (!trains(j)) j.gguf = described->gguf;
+    if (read.fields().has("weights")) j.gguf = {};
+    detail::read_weights(read, j);
     read.format("kv_cache", j.kv_cache);
     read.format("compute", j.compute);
     read.format("gradients", j.gradients);

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <llmres/buffers.hpp>
+#include <llmres/gguf_mix.hpp>
+#include <llmres/io/model_source.hpp>
 #include <llmres/io/text.hpp>
 #include <llmres/job.hpp>
-#include <llmres/model.hpp>
 #include <llmres/kv_cache.hpp>
+#include <llmres/model.hpp>
 #include <llmres/parameters.hpp>
 #include <llmres/plan.hpp>
 #include <llmres/search.hpp>
@@ -72,11 +75,20 @@ inline json_value to_json(const job_limits& l) {
             {"min_gpus", known(l.min_gpus, same)}};
 }
 
+/// A mix as people name it: q4_k_m.
+inline std::string mix_name(const gguf_mix& mix) {
+    std::string name;
+    for (const auto& known : detail::gguf::quantisations)
+        if (known.quantisation == mix.quantisation) name = known.name;
+    for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    return name;
+}
+
 /// The job with its defaults filled in.
 inline json_value to_json(const job& j) {
     json_value out{{"model", j.model.name.view()},
                    {"task", name_of(j.task)},
-                   {"weights", weights_of(j).name.view()},
+                   {"weights", j.gguf ? mix_name(*j.gguf) : std::string{weights_of(j).name.view()}},
                    {"compute", j.compute.name.view()},
                    {"attention", name_of(j.attention)}};
     if (!trains(j)) {
@@ -98,6 +110,15 @@ inline json_value to_json(const job& j) {
         out["recompute"] = name_of(j.recompute);
     }
     return out;
+}
+
+/// The tensors of the busiest GPU, in the order in which they are allocated.
+inline json_value buffers_to_json(const job_plan& p, const job& j) {
+    json_value list = json_value::array();
+    for_each_buffer(j, p.layout, p, [&](const buffer& b) {
+        list.push_back({{"name", b.name.view()}, {"term", name_of(b.term)}, {"bytes", b.size.in(bytes)}, {"count", b.count}});
+    });
+    return list;
 }
 
 /// The whole answer. `chosen`: the layout was the planner's choice.
@@ -138,11 +159,13 @@ inline json_value to_json(const job_plan& p, const job& j, const cluster& c, boo
             {"bottleneck", name_of(p.bottleneck())},
             {"reasons", reasons},
             {"would_help", help},
-            {"limits", to_json(limits_of(j, p.layout, c))}};
+            {"limits", to_json(limits_of(j, p.layout, c))},
+            {"buffers", buffers_to_json(p, j)}};
 }
 
-/// `llmres model`.
-inline json_value to_json(const model& m, const weight_formats& formats, const precision& kv_cache) {
+namespace detail {
+
+inline json_value described(const model& m, std::string_view weights, byte_count size, const precision& kv_cache) {
     json_value roles = json_value::object();
     for_each_weight(m, [&](const weight& w, std::int64_t layers) {
         const std::int64_t counted = (w.count() * layers).in(parameters);
@@ -159,12 +182,35 @@ inline json_value to_json(const model& m, const weight_formats& formats, const p
             {"parameters", {{"total", count_parameters(m).in(parameters)},
                             {"active", count_active_parameters(m).in(parameters)},
                             {"by_role", roles}}},
-            {"weights", formats.matrices.name.view()},
-            {"weights_bytes", weight_bytes(m, formats).in(bytes)},
+            {"weights", weights},
+            {"weights_bytes", size.in(bytes)},
             {"kv_cache", kv_cache.name.view()},
             {"kv_bytes_per_token", kv_bytes_per_token(m, kv_cache).in(bytes_a_token)},
             {"max_context", m.max_context > token_count{} ? json_value(m.max_context.in(tokens)) : json_value(nullptr)},
             {"layers", kinds}};
+}
+
+}  // namespace detail
+
+/// `llmres model`: of a checkpoint, and of a GGUF file.
+inline json_value to_json(const model& m, const weight_formats& formats, const precision& kv_cache) {
+    return detail::described(m, formats.matrices.name, weight_bytes(m, formats), kv_cache);
+}
+inline json_value to_json(const model& m, const gguf_mix& mix, const precision& kv_cache) {
+    return detail::described(m, mix_name(mix), gguf_tensor_bytes(m, mix), kv_cache);
+}
+
+/// What a file of weights holds.
+inline json_value to_json(const stored_weights& s) {
+    json_value roles = json_value::object();
+    for (const auto& [role, size] : s.by_role) roles[role] = size.in(bytes);
+    json_value differences = json_value::array();
+    for (const stored_difference& d : s.differences)
+        differences.push_back({{"what", d.what},
+                               {"layer", d.layer < 0 ? json_value(nullptr) : json_value(d.layer)},
+                               {"predicted", d.predicted.in(bytes)},
+                               {"stored", d.stored.in(bytes)}});
+    return {{"files", s.files.in(bytes)}, {"tensors", s.tensors.in(bytes)}, {"by_role", roles}, {"differences", differences}};
 }
 
 }  // namespace llmres

@@ -26,7 +26,8 @@ inline std::string to_svg(const job_plan& p, std::string_view title) {
     constexpr double left = 20;
     constexpr double row = 20;
     const interval<byte_count> total = p.memory.total();
-    const byte_count most = total.high < p.usable ? p.usable : total.high;
+    const byte_count usable = p.usable > byte_count{} ? p.usable : byte_count{};
+    const byte_count most = total.high < usable ? usable : total.high;
     const auto x = [&](byte_count size) { return left + width * ratio(size, most); };
 
     std::string escaped;
@@ -47,8 +48,8 @@ inline std::string to_svg(const job_plan& p, std::string_view title) {
         y += row;
     }
     fmt::format_to(out, "<line x1=\"{0:.1f}\" y1=\"88\" x2=\"{1:.1f}\" y2=\"88\" stroke=\"black\"/>\n", x(total.low), x(total.high));
-    fmt::format_to(out, "<line x1=\"{0:.1f}\" y1=\"42\" x2=\"{0:.1f}\" y2=\"94\" stroke=\"black\" stroke-width=\"2\"/>\n", x(p.usable));
-    fmt::format_to(out, "<text x=\"{:.1f}\" y=\"106\" text-anchor=\"end\">usable {}</text>\n", x(p.usable), to_string(p.usable));
+    fmt::format_to(out, "<line x1=\"{0:.1f}\" y1=\"42\" x2=\"{0:.1f}\" y2=\"94\" stroke=\"black\" stroke-width=\"2\"/>\n", x(usable));
+    fmt::format_to(out, "<text x=\"{:.1f}\" y=\"106\" text-anchor=\"end\">usable {}</text>\n", x(usable), to_string(p.usable));
     return fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" font-family=\"sans-serif\" font-size=\"12\">\n"
                        "<text x=\"{2:.0f}\" y=\"30\" font-size=\"15\">{3}: {4}, {5} of {6}</text>\n{7}</svg>\n",
                        width + 2 * left, y + 10, left, escaped, name_of(p.verdict), to_string(total.expected), to_string(p.usable), shapes);

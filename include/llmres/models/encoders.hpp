@@ -280,11 +280,87 @@ inline constexpr model clip_vit_large_patch14{
                 {.role = weight_role::values}}},
     .extra_count = 8};
 
+inline constexpr model whisper_small{
+    .name = "whisper-small", .architecture = "whisper",
+    .vocabulary = 51865, .hidden = 768,
+    .layers = {12, {.attention = {.heads = 12, .kv_heads = 12, .head_dim = 64, .qkv_bias = true,
+                                  .output_bias = true, .no_key_bias = true, .cross = cross_attention::beside},
+                    .feed_forward = {.kind = feed_forward_kind::plain, .width = 3072, .bias = true},
+                    .norm = norm_kind::layer}},
+    .max_context = tokens(448), .tied_head = true, .final_norm = norm_kind::layer, .weights = bf16,
+    .encoders = {{{.hidden = 768, .layers = 12,
+                   .block = {.attention = {.heads = 12, .kv_heads = 12, .head_dim = 64, .qkv_bias = true,
+                                           .output_bias = true, .no_key_bias = true},
+                             .feed_forward = {.kind = feed_forward_kind::plain, .width = 3072, .bias = true},
+                             .norm = norm_kind::layer}, .output = tokens(1500)}}},
+    .extras = {{{.role = weight_role::conv, .bias = true, .rows = 768, .columns = 240},
+                {.role = weight_role::conv, .bias = true, .rows = 768, .columns = 2304},
+                {.role = weight_role::positions, .rows = 1500, .columns = 768},
+                {.role = weight_role::positions, .rows = 448, .columns = 768},
+                {.role = weight_role::norm, .columns = 768, .copies = 2}}},
+    .extra_count = 5};
+
+inline constexpr model bart_base{
+    .name = "bart-base", .architecture = "bart",
+    .vocabulary = 50265, .hidden = 768,
+    .layers = {6, {.attention = {.heads = 12, .kv_heads = 12, .head_dim = 64, .qkv_bias = true,
+                                 .output_bias = true, .cross = cross_attention::beside},
+                   .feed_forward = {.kind = feed_forward_kind::plain, .width = 3072, .bias = true},
+                   .norm = norm_kind::layer}},
+    .max_context = tokens(1024), .tied_head = true, .final_norm = norm_kind::none, .weights = bf16,
+    .encoders = {{{.hidden = 768, .layers = 6,
+                   .block = {.attention = {.heads = 12, .kv_heads = 12, .head_dim = 64, .qkv_bias = true,
+                                           .output_bias = true},
+                             .feed_forward = {.kind = feed_forward_kind::plain, .width = 3072, .bias = true},
+                             .norm = norm_kind::layer}}}},
+    .extras = {{{.role = weight_role::positions, .rows = 1026, .columns = 768, .copies = 2},
+                {.role = weight_role::norm, .columns = 768, .copies = 4}}},
+    .extra_count = 2};
+
+inline constexpr model roberta_base{
+    .name = "roberta-base", .architecture = "roberta",
+    .vocabulary = 50265, .hidden = 768,
+    .layers = {12, {.attention = {.heads = 12, .kv_heads = 12, .head_dim = 64, .qkv_bias = true, .output_bias = true},
+                    .feed_forward = {.kind = feed_forward_kind::plain, .width = 3072, .bias = true},
+                    .norm = norm_kind::layer}},
+    .max_context = tokens(514), .tied_head = true, .final_norm = norm_kind::none, .weights = bf16,
+    .extras = {{{.role = weight_role::positions, .rows = 514, .columns = 768},
+                {.role = weight_role::positions, .columns = 768},
+                {.role = weight_role::norm, .columns = 768, .copies = 2},
+                {.role = weight_role::classifier, .part = model_part::output, .bias = true, .rows = 768,
+                 .columns = 768}}},
+    .extra_count = 4};
+
+inline constexpr model distilbert_base{
+    .name = "distilbert-base", .architecture = "distilbert",
+    .vocabulary = 30522, .hidden = 768,
+    .layers = {6, {.attention = {.heads = 12, .kv_heads = 12, .head_dim = 64, .qkv_bias = true, .output_bias = true},
+                   .feed_forward = {.kind = feed_forward_kind::plain, .width = 3072, .bias = true},
+                   .norm = norm_kind::layer}},
+    .max_context = tokens(512), .tied_head = true, .final_norm = norm_kind::none, .weights = bf16,
+    .extras = {{{.role = weight_role::positions, .rows = 512, .columns = 768},
+                {.role = weight_role::norm, .columns = 768, .copies = 2}}},
+    .extra_count = 2};
+
+inline constexpr model t5_3b{
+    .name = "t5-3b", .architecture = "t5",
+    .vocabulary = 32128, .hidden = 1024,
+    .layers = {24, {.attention = {.heads = 32, .kv_heads = 32, .head_dim = 128, .cross = cross_attention::beside},
+                    .feed_forward = {.kind = feed_forward_kind::plain, .width = 16384}}},
+    .tied_head = true, .weights = bf16,
+    .encoders = {{{.hidden = 1024, .layers = 24,
+                   .block = {.attention = {.heads = 32, .kv_heads = 32, .head_dim = 128},
+                             .feed_forward = {.kind = feed_forward_kind::plain, .width = 16384}}}}},
+    .extras = {{{.role = weight_role::positions, .rows = 32, .columns = 32},
+                {.role = weight_role::norm, .columns = 1024},
+                {.role = weight_role::positions, .rows = 32, .columns = 32}}},
+    .extra_count = 3};
+
 /// All of them.
 inline constexpr std::array all_encoders{
     &bert_base, &bert_large, &t5_small, &t5_base, &t5_large, &t5_11b, &flan_t5_base, &flan_t5_xxl, &t5_xxl_encoder,
     &whisper_tiny, &whisper_base, &whisper_medium, &whisper_large_v2, &whisper_large_v3, &vit_base_patch16_224,
-    &clip_vit_large_patch14};
+    &clip_vit_large_patch14, &whisper_small, &bart_base, &roberta_base, &distilbert_base, &t5_3b};
 
 }  // namespace llmres::models
 

@@ -156,10 +156,28 @@ inline constexpr model gemma_3_27b{
                 {.role = weight_role::norm, .columns = 1152}}},
     .extra_count = 5};
 
+inline constexpr model paligemma_3b{
+    .name = "paligemma-3b", .architecture = "paligemma",
+    .vocabulary = 257216, .hidden = 2048,
+    .layers = {18, {.attention = {.heads = 8, .kv_heads = 1, .head_dim = 256},
+                    .feed_forward = {.width = 16384}}},
+    .tied_head = true, .weights = bf16,
+    .encoders = {{{.hidden = 1152, .layers = 27,
+                   .block = {.attention = {.heads = 16, .kv_heads = 16, .head_dim = 72, .qkv_bias = true,
+                                           .output_bias = true},
+                             .feed_forward = {.kind = feed_forward_kind::plain, .width = 4304, .bias = true},
+                             .norm = norm_kind::layer},
+                   .quantised = false, .output = tokens(256)}}},
+    .extras = {{{.role = weight_role::conv, .bias = true, .rows = 1152, .columns = 588},
+                {.role = weight_role::positions, .rows = 256, .columns = 1152},
+                {.role = weight_role::norm, .columns = 1152, .copies = 2},
+                {.role = weight_role::projector, .bias = true, .rows = 2048, .columns = 1152}}},
+    .extra_count = 4};
+
 /// All of them.
 inline constexpr std::array all_gemma{
     &gemma_2b, &gemma_7b, &gemma_2_2b, &gemma_2_9b, &gemma_2_27b, &gemma_3_1b, &gemma_3_4b, &gemma_3_12b,
-    &gemma_3_27b};
+    &gemma_3_27b, &paligemma_3b};
 
 }  // namespace llmres::models
 

@@ -294,12 +294,32 @@ inline constexpr model smollm3_3b{
                     .feed_forward = {.width = 11008}}},
     .max_context = tokens(65536), .tied_head = true, .weights = bf16};
 
+inline constexpr model llava_1_5_7b{
+    .name = "llava-1.5-7b", .architecture = "llava",
+    .vocabulary = 32064, .hidden = 4096,
+    .layers = {32, {.attention = {.heads = 32, .kv_heads = 32, .head_dim = 128},
+                    .feed_forward = {.width = 11008}}},
+    .max_context = tokens(4096), .weights = fp16,
+    .encoders = {{{.hidden = 1024, .layers = 24,
+                   .block = {.attention = {.heads = 16, .kv_heads = 16, .head_dim = 64, .qkv_bias = true,
+                                           .output_bias = true},
+                             .feed_forward = {.kind = feed_forward_kind::plain, .width = 4096, .bias = true},
+                             .norm = norm_kind::layer},
+                   .quantised = false, .output = tokens(576)}}},
+    .extras = {{{.role = weight_role::conv, .rows = 1024, .columns = 588},
+                {.role = weight_role::positions, .rows = 578, .columns = 1024},
+                {.role = weight_role::norm, .columns = 1024, .copies = 2},
+                {.role = weight_role::norm, .columns = 1024, .copies = 2},
+                {.role = weight_role::projector, .bias = true, .rows = 4096, .columns = 1024},
+                {.role = weight_role::projector, .bias = true, .rows = 4096, .columns = 4096}}},
+    .extra_count = 6};
+
 /// All of them.
 inline constexpr std::array all_llama{
     &llama_7b, &llama_13b, &llama_30b, &llama_65b, &llama_2_7b, &llama_2_13b, &llama_2_70b, &codellama_7b,
     &codellama_34b, &llama_3_8b, &llama_3_70b, &llama_3_1_8b, &llama_3_1_70b, &llama_3_1_405b, &llama_3_2_1b,
     &llama_3_2_3b, &llama_3_2_11b_vision, &llama_3_2_90b_vision, &llama_3_3_70b, &llama_4_scout, &llama_4_maverick,
-    &vicuna_7b_v1_5, &tinyllama_1_1b, &yi_6b, &yi_34b, &smollm2_135m, &smollm2_1_7b, &smollm3_3b};
+    &vicuna_7b_v1_5, &tinyllama_1_1b, &yi_6b, &yi_34b, &smollm2_135m, &smollm2_1_7b, &smollm3_3b, &llava_1_5_7b};
 
 }  // namespace llmres::models
 

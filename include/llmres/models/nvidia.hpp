@@ -84,9 +84,85 @@ inline constexpr model nemotron_3_super_120b_a12b{
                                                                                                 .latent = 1024}}},
                    .norms = 3}};
 
+inline constexpr model llama_3_1_nemotron_51b{
+    .name = "llama-3.1-nemotron-51b", .architecture = "nemotron-nas",
+    .vocabulary = 128256, .hidden = 8192,
+    .layers = in_order("abcccddeeddfeddgccccccccccccccccccccccccccfccfhfffigcigicgiggiigiiggggcccccccccc", {
+        layer{.attention = {.heads = 64, .kv_heads = 8, .head_dim = 128},
+              .feed_forward = {.width = 7168}},
+        layer{.attention = {.heads = 64, .kv_heads = 4, .head_dim = 128},
+              .feed_forward = {.width = 14336}},
+        layer{.attention = {.heads = 64, .kv_heads = 8, .head_dim = 128},
+              .feed_forward = {.width = 28672}},
+        layer{.attention = {.heads = 64, .kv_heads = 2, .head_dim = 128},
+              .feed_forward = {.width = 14336}},
+        layer{.attention = {.heads = 64, .kv_heads = 1, .head_dim = 128},
+              .feed_forward = {.width = 14336}},
+        layer{.attention = no_attention,
+              .feed_forward = {.width = 14336},
+              .more_values = 67108864},
+        layer{.attention = no_attention,
+              .feed_forward = {.width = 7168},
+              .more_values = 67108864},
+        layer{.attention = no_attention,
+              .feed_forward = {.width = 28672},
+              .more_values = 67108864},
+        layer{.attention = no_attention,
+              .feed_forward = {.width = 7168},
+              .norm_before_attention = false}}),
+    .max_context = tokens(131072), .weights = bf16};
+
+inline constexpr model llama_3_3_nemotron_super_49b{
+    .name = "llama-3.3-nemotron-super-49b", .architecture = "nemotron-nas",
+    .vocabulary = 128256, .hidden = 8192,
+    .layers = in_order("abbbbbccbbbdbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbeccefeceeebeggegggeehhgghhghhbbbbbbbbb", {
+        layer{.attention = {.heads = 64, .kv_heads = 8, .head_dim = 128},
+              .feed_forward = {.width = 14336}},
+        layer{.attention = {.heads = 64, .kv_heads = 8, .head_dim = 128},
+              .feed_forward = {.width = 28672}},
+        layer{.attention = no_attention,
+              .feed_forward = {.width = 14336},
+              .norm_before_attention = false},
+        layer{.attention = no_attention,
+              .feed_forward = {.width = 17920},
+              .norm_before_attention = false},
+        layer{.attention = no_attention,
+              .feed_forward = {.width = 7168},
+              .norm_before_attention = false},
+        layer{.attention = no_attention,
+              .feed_forward = {.width = 28672},
+              .norm_before_attention = false},
+        layer{.attention = no_attention,
+              .feed_forward = {.width = 5632},
+              .norm_before_attention = false},
+        layer{.attention = no_attention,
+              .feed_forward = {.width = 2816},
+              .norm_before_attention = false}}),
+    .max_context = tokens(131072), .weights = bf16};
+
+inline constexpr model nemotron_3_nano_30b_a3b{
+    .name = "nemotron-3-nano-30b-a3b", .architecture = "nemotron_h",
+    .vocabulary = 131072, .hidden = 2688,
+    .layers = in_order("ababacbababacbababacbababacbababacbabababacbabababab", {
+        layer{.attention = no_attention,
+              .recurrent = {.kind = recurrent_kind::mamba2, .heads = 64, .head_dim = 64, .key_heads = 8,
+                            .state = 128, .kernel = 4, .conv_bias = true},
+              .feed_forward = no_feed_forward,
+              .norm_before_feed_forward = false},
+        layer{.attention = no_attention,
+              .feed_forward = {.kind = feed_forward_kind::plain, .experts = {.count = 128, .per_token = 6,
+                                                                             .width = 1856, .shared_width = 3712,
+                                                                              .score_bias = true}},
+              .norm_before_feed_forward = false},
+        layer{.attention = {.heads = 32, .kv_heads = 2, .head_dim = 128},
+              .feed_forward = no_feed_forward,
+              .norm_before_feed_forward = false}}),
+    .weights = bf16};
+
 /// All of them.
 inline constexpr std::array all_nvidia{
-    &nemotron_4_340b, &nemotron_h_8b, &nemotron_nano_9b_v2, &nemotron_3_super_120b_a12b};
+    &nemotron_4_340b, &nemotron_h_8b, &nemotron_nano_9b_v2, &nemotron_3_super_120b_a12b, &llama_3_1_nemotron_51b,
+    &llama_3_3_nemotron_super_49b, &nemotron_3_nano_30b_a3b};
 
 }  // namespace llmres::models
 

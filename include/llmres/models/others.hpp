@@ -249,12 +249,111 @@ inline constexpr model minicpm_2b{
                     .feed_forward = {.width = 5760}}},
     .max_context = tokens(65536), .weights = bf16};
 
+inline constexpr model ling_1t{
+    .name = "ling-1t", .architecture = "bailing_moe_v2",
+    .vocabulary = 157184, .hidden = 8192,
+    .layers = layer_stack{}
+        .then(4, {.attention = {.heads = 64, .kv_heads = 8, .head_dim = 128, .qk_norm = query_key_norm::shared},
+                  .feed_forward = {.width = 18432}})
+        .then(76, {.attention = {.heads = 64, .kv_heads = 8, .head_dim = 128, .qk_norm = query_key_norm::shared},
+                   .feed_forward = {.width = 18432, .experts = {.count = 256, .per_token = 8, .width = 2048,
+                                                                .shared_width = 2048, .score_bias = true}}}),
+    .weights = bf16,
+    .published = parameters(999'705'328'640)};
+
+/// The Hub gives 561,862,880,256 with the layer that predicts one token further.
+inline constexpr model longcat_flash{
+    .name = "longcat-flash", .architecture = "longcat_flash",
+    .vocabulary = 131072, .hidden = 6144,
+    .layers = in_order("ab", {
+        layer{.attention = {.kind = attention_kind::latent, .heads = 64, .kv_heads = 64, .head_dim = 128,
+                            .q_rank = 1536, .kv_rank = 512, .rope_dim = 64, .value_dim = 128},
+              .feed_forward = {.width = 12288, .experts = {.count = 512, .per_token = 12, .width = 2048,
+                                                           .shared_width = 12288, .score_bias = true, .idle = 256}}},
+        layer{.attention = {.kind = attention_kind::latent, .heads = 64, .kv_heads = 64, .head_dim = 128,
+                            .q_rank = 1536, .kv_rank = 512, .rope_dim = 64, .value_dim = 128},
+              .feed_forward = {.width = 12288}}}, 56),
+    .weights = bf16,
+    .prediction = {.layers = 1,
+                   .block = {.attention = {.kind = attention_kind::latent, .heads = 64, .kv_heads = 64,
+                                           .head_dim = 128, .q_rank = 1536, .kv_rank = 512, .rope_dim = 64,
+                                            .value_dim = 128},
+                             .feed_forward = {.width = 12288}},
+                   .norms = 3, .own_embedding = true}};
+
+/// The Hub gives 199,384,301,376 with the layers that predict further ahead.
+inline constexpr model step_3_5_flash{
+    .name = "step-3.5-flash", .architecture = "step3p5",
+    .vocabulary = 128896, .hidden = 4096,
+    .layers = in_order("abbcdcccdcccdcccdcccdcccdcccdcccdcccdcccdcccd", {
+        layer{.attention = {.heads = 64, .kv_heads = 8, .head_dim = 128, .qk_norm = query_key_norm::shared,
+                            .gate = output_gate::heads},
+              .feed_forward = {.width = 11264}},
+        layer{.attention = {.heads = 96, .kv_heads = 8, .head_dim = 128, .qk_norm = query_key_norm::shared,
+                            .window = tokens(512), .gate = output_gate::heads},
+              .feed_forward = {.width = 11264}},
+        layer{.attention = {.heads = 96, .kv_heads = 8, .head_dim = 128, .qk_norm = query_key_norm::shared,
+                            .window = tokens(512), .gate = output_gate::heads},
+              .feed_forward = {.width = 11264, .experts = {.count = 288, .per_token = 8, .width = 1280,
+                                                           .shared_width = 1280, .score_bias = true}}},
+        layer{.attention = {.heads = 64, .kv_heads = 8, .head_dim = 128, .qk_norm = query_key_norm::shared,
+                            .gate = output_gate::heads},
+              .feed_forward = {.width = 11264, .experts = {.count = 288, .per_token = 8, .width = 1280,
+                                                           .shared_width = 1280, .score_bias = true}}}}),
+    .weights = bf16,
+    .prediction = {.layers = 3,
+                   .block = {.attention = {.heads = 96, .kv_heads = 8, .head_dim = 128,
+                                           .qk_norm = query_key_norm::shared, .window = tokens(512),
+                                            .gate = output_gate::heads},
+                             .feed_forward = {.width = 11264}},
+                   .norms = 3, .own_head = true}};
+
+inline constexpr model mimo_v2_flash{
+    .name = "mimo-v2-flash", .architecture = "mimo_v2_flash",
+    .vocabulary = 152576, .hidden = 4096,
+    .layers = in_order("abbbbcbbbbbcbbbbbcbbbbbcbbbbbcbbbbbcbbbbbcbbbbbc", {
+        layer{.attention = {.heads = 64, .kv_heads = 4, .head_dim = 192, .value_dim = 128},
+              .feed_forward = {.width = 16384}},
+        layer{.attention = {.heads = 64, .kv_heads = 8, .head_dim = 192, .value_dim = 128, .window = tokens(128),
+                            .sinks = true},
+              .feed_forward = {.width = 16384, .experts = {.count = 256, .per_token = 8, .width = 2048,
+                                                           .score_bias = true}}},
+        layer{.attention = {.heads = 64, .kv_heads = 4, .head_dim = 192, .value_dim = 128},
+              .feed_forward = {.width = 16384, .experts = {.count = 256, .per_token = 8, .width = 2048,
+                                                           .score_bias = true}}}}),
+    .max_context = tokens(262144), .weights = fp8_block};
+
+inline constexpr model hunyuan_a13b{
+    .name = "hunyuan-a13b", .architecture = "hunyuan_v1_moe",
+    .vocabulary = 128167, .hidden = 4096,
+    .layers = {32, {.attention = {.heads = 32, .kv_heads = 8, .head_dim = 128, .qk_norm = query_key_norm::shared},
+                    .feed_forward = {.experts = {.count = 64, .per_token = 8, .width = 3072, .shared_width = 3072}}}},
+    .tied_head = true, .weights = bf16};
+
+inline constexpr model olmoe_1b_7b{
+    .name = "olmoe-1b-7b", .architecture = "olmoe",
+    .vocabulary = 50304, .hidden = 2048,
+    .layers = {16, {.attention = {.heads = 16, .kv_heads = 16, .head_dim = 128, .qk_norm = query_key_norm::full},
+                    .feed_forward = {.experts = {.count = 64, .per_token = 8, .width = 1024}}}},
+    .weights = bf16};
+
+inline constexpr model falcon_mamba_7b{
+    .name = "falcon-mamba-7b", .architecture = "falcon_mamba",
+    .vocabulary = 65024, .hidden = 4096,
+    .layers = {64, {.attention = no_attention,
+                    .recurrent = {.kind = recurrent_kind::mamba, .heads = 8192, .head_dim = 1, .state = 16,
+                                  .rank = 256, .kernel = 4, .conv_bias = true},
+                    .feed_forward = no_feed_forward,
+                    .norm_before_feed_forward = false}},
+    .weights = bf16};
+
 /// All of them.
 inline constexpr std::array all_others{
     &baichuan2_7b, &internlm_20b, &internlm2_5_7b, &aya_23_8b, &command_r, &command_r_plus, &dbrx, &grok_1,
     &olmo_2_7b, &olmo_2_32b, &granite_3b_code, &granite_3_3_8b, &granite_4_0_h_small, &stablelm_2_1_6b,
     &stablelm_2_12b, &ernie_4_5_21b_a3b, &minimax_text_01, &minimax_m2, &jamba_1_5_mini, &mamba_130m, &mamba_370m,
-    &mamba_1_4b, &mamba2_2_7b, &lfm2_1_2b, &minicpm_2b};
+    &mamba_1_4b, &mamba2_2_7b, &lfm2_1_2b, &minicpm_2b, &ling_1t, &longcat_flash, &step_3_5_flash, &mimo_v2_flash,
+    &hunyuan_a13b, &olmoe_1b_7b, &falcon_mamba_7b};
 
 }  // namespace llmres::models
 

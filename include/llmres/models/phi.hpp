@@ -75,9 +75,31 @@ inline constexpr model phi_4_mini{
     .max_context = tokens(131072), .tied_head = true, .weights = bf16,
     .published = parameters(3'836'021'760)};
 
+inline constexpr model phi_3_5_vision{
+    .name = "phi-3.5-vision", .architecture = "phi3_v",
+    .vocabulary = 32064, .hidden = 3072,
+    .layers = {32, {.attention = {.heads = 32, .kv_heads = 32, .head_dim = 96, .window = tokens(262144)},
+                    .feed_forward = {.width = 8192}}},
+    .max_context = tokens(131072), .weights = bf16,
+    .encoders = {{{.hidden = 1024, .layers = 24,
+                   .block = {.attention = {.heads = 16, .kv_heads = 16, .head_dim = 64, .qkv_bias = true,
+                                           .output_bias = true},
+                             .feed_forward = {.kind = feed_forward_kind::plain, .width = 4096, .bias = true},
+                             .norm = norm_kind::layer},
+                   .quantised = false, .output = tokens(576)}}},
+    .extras = {{{.role = weight_role::conv, .rows = 1024, .columns = 588},
+                {.role = weight_role::positions, .rows = 578, .columns = 1024},
+                {.role = weight_role::norm, .columns = 1024, .copies = 2},
+                {.role = weight_role::norm, .columns = 1024, .copies = 2},
+                {.role = weight_role::projector, .bias = true, .rows = 3072, .columns = 4096},
+                {.role = weight_role::projector, .bias = true, .rows = 3072, .columns = 3072},
+                {.role = weight_role::positions, .rows = 2, .columns = 4096}}},
+    .extra_count = 7};
+
 /// All of them.
 inline constexpr std::array all_phi{
-    &phi_1_5, &phi_2, &phi_3_mini_4k, &phi_3_medium_4k, &phi_3_5_mini, &phi_3_5_moe, &phi_4, &phi_4_mini};
+    &phi_1_5, &phi_2, &phi_3_mini_4k, &phi_3_medium_4k, &phi_3_5_mini, &phi_3_5_moe, &phi_4, &phi_4_mini,
+    &phi_3_5_vision};
 
 }  // namespace llmres::models
 

@@ -305,12 +305,30 @@ inline constexpr model qwen3_5_122b_a10b{
                 {.role = weight_role::projector, .bias = true, .rows = 3072, .columns = 4608}}},
     .extra_count = 5};
 
+inline constexpr model qwen2_vl_7b{
+    .name = "qwen2-vl-7b", .architecture = "qwen2_vl",
+    .vocabulary = 152064, .hidden = 3584,
+    .layers = {28, {.attention = {.heads = 28, .kv_heads = 4, .head_dim = 128, .qkv_bias = true},
+                    .feed_forward = {.width = 18944}}},
+    .weights = bf16,
+    .encoders = {{{.hidden = 1280, .layers = 32,
+                   .block = {.attention = {.heads = 16, .kv_heads = 16, .head_dim = 80, .qkv_bias = true,
+                                           .output_bias = true},
+                             .feed_forward = {.kind = feed_forward_kind::plain, .width = 5120, .bias = true},
+                             .norm = norm_kind::layer},
+                   .quantised = false}}},
+    .extras = {{{.role = weight_role::conv, .rows = 1280, .columns = 1176},
+                {.role = weight_role::norm, .columns = 1280, .copies = 2},
+                {.role = weight_role::projector, .bias = true, .rows = 5120, .columns = 5120},
+                {.role = weight_role::projector, .bias = true, .rows = 3584, .columns = 5120}}},
+    .extra_count = 4};
+
 /// All of them.
 inline constexpr std::array all_qwen{
     &qwen_1_8b, &qwen_7b, &qwen1_5_1_8b, &qwen1_5_moe_a2_7b, &qwen2_7b, &qwen2_5_0_5b, &qwen2_5_1_5b, &qwen2_5_3b,
     &qwen2_5_7b, &qwen2_5_14b, &qwen2_5_32b, &qwen2_5_72b, &qwen2_5_coder_32b, &qwq_32b, &qwen2_5_vl_7b,
     &qwen3_0_6b, &qwen3_1_7b, &qwen3_4b, &qwen3_8b, &qwen3_14b, &qwen3_32b, &qwen3_30b_a3b, &qwen3_235b_a22b,
-    &qwen3_embedding_0_6b, &qwen3_next_80b_a3b, &qwen3_vl_8b, &qwen3_5_27b, &qwen3_5_122b_a10b};
+    &qwen3_embedding_0_6b, &qwen3_next_80b_a3b, &qwen3_vl_8b, &qwen3_5_27b, &qwen3_5_122b_a10b, &qwen2_vl_7b};
 
 }  // namespace llmres::models
 
