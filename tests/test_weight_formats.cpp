@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
+#include <llmres/models/deepseek.hpp>
 #include <llmres/weight_formats.hpp>
 
 using namespace llmres;
@@ -68,6 +69,24 @@ TEST_CASE("norms, biases, routers and the embedding are never quantised") {
     for (const weight_role role :
          {weight_role::norm, weight_role::bias, weight_role::router, weight_role::embed_tokens, weight_role::lm_head})
         CHECK(formats.of({.role = role}) == bf16);
+}
+
+TEST_CASE("DeepSeek-V3's published FP8 file, its prediction layer included: elements and scales") {
+    // F8_E4M3 680,571,043,840; F32 scales 41,540,496; the rest BF16 3,918,786,560 and 59 x 256 biases of the router.
+    parameter_count low;
+    parameter_count wide;
+    byte_count scales;
+    const auto count = [&](const weight& w, std::int64_t layers) {
+        (w.quantised ? low : wide) += w.count() * layers;
+        if (w.quantised)
+            scales += (size_of(fp8_block, w.rows, w.columns) - bytes(w.rows * w.columns)) * (w.copies * layers);
+    };
+    const model& m = models::deepseek_v3;
+    for_each_weight(m, count);
+    for_each_prediction_weight(m, [&](const weight& w) { count(w, m.prediction.layers); });
+    CHECK(low == parameters(680'571'043'840));
+    CHECK(scales == bytes(4 * 41'540'496));
+    CHECK(wide == parameters(3'918'786'560 + 59 * 256));
 }
 
 TEST_CASE("formats are values that stand in constant expressions and template arguments") {
