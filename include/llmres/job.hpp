@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <llmres/engine_formats.hpp>
 #include <llmres/error.hpp>
 #include <llmres/gguf_mix.hpp>
 #include <llmres/maybe.hpp>
@@ -105,6 +106,7 @@ constexpr status validate(const job& j) {
     if (const status s = validate(j.model); !s) return s;
     constexpr std::int64_t most_tokens = std::int64_t{1} << 40;
     if (!trains(j)) {
+        if (const status s = validate(j.runtime, weights_of(j), j.gguf.known); !s) return s;
         if (const status s = in_range("batch", j.batch, 1, std::int64_t{1} << 24); !s) return s;
         if (const status s = in_range("prompt", j.prompt.in(tokens), 0, most_tokens); !s) return s;
         if (const status s = in_range("output", j.output.in(tokens), 0, most_tokens); !s) return s;
