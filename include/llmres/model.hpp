@@ -144,7 +144,7 @@ struct bounded_field {
 template <std::size_t N>
 constexpr status all_in_range(const std::array<bounded_field, N>& fields) {
     for (const auto& [name, value, low, high] : fields)
-        if (const status checked = in_range(name, value, low, high); !checked) return checked;
+        if (value < low || value > high) return in_range(name, value, low, high);
     return done{};
 }
 

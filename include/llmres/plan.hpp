@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <llmres/budget.hpp>
+#include <llmres/capacity.hpp>
 #include <llmres/cluster.hpp>
 #include <llmres/error.hpp>
 #include <llmres/job.hpp>
@@ -77,11 +78,8 @@ constexpr result<job_plan> plan(const job& j, const layout& l, const cluster& c)
 /// If none fits, that of the layout that comes nearest.
 constexpr result<job_plan> plan(const job& j, const cluster& c);
 
-/// True if the plan exists and its verdict is `fits`.
-constexpr bool fits(const job& j, const layout& l, const cluster& c) {
-    const result<job_plan> made = plan(j, l, c);
-    return made && made->verdict == verdict::fits;
-}
+/// True if the plan exists and its verdict is `fits`; quicker than the plan, since it asks for no times.
+constexpr bool fits(const job& j, const layout& l, const cluster& c);
 
 /// Shows both numbers in the compiler's message when an assertion on it fails.
 template <std::int64_t NeededMiB, std::int64_t AvailableMiB>
@@ -128,14 +126,19 @@ constexpr void judge(job_plan& p, const job& j, const cluster& c) {
         p.because({.code = reason_code::format_emulated, .gpu = p.gpu});
 }
 
-/// The plan of what is known to be valid.
-constexpr result<job_plan> plan_valid(const job& j, const layout& l, const cluster& c) {
+/// Memory and verdict of what is known to be valid, without times.
+constexpr result<job_plan> judged(const job& j, const layout& l, const cluster& c) {
     job_plan p{.layout = l, .usable = usable_memory(j, c), .memory = memory_of(j, l, c)};
     if (is_saturated(p.memory.total().high))
         return refused(error_code::overflow, "memory", "2^63 bytes or more", "a model, batch and context of a size that exists");
     p.gpu = static_cast<std::int32_t>(p.memory.stage * std::int64_t{l.tensor} * l.data * l.context_parallel);
-    p.speed = speed_of(j, l, c, p.memory);
     judge(p, j, c);
+    return p;
+}
+
+/// The same with times.
+constexpr result<job_plan> timed(result<job_plan> p, const job& j, const cluster& c) {
+    if (p) p->speed = speed_of(j, p->layout, c, p->memory);
     return p;
 }
 
@@ -155,16 +158,28 @@ constexpr bool better(const job_plan& a, const job_plan& b) {
 
 }  // namespace detail
 
+namespace detail {
+
+/// As validate_all(), and that the cluster has the GPUs.
+constexpr status validate_placed(const job& j, const layout& l, const cluster& c) {
+    if (const status s = validate_all(j, l, c); !s) return s;
+    if (l.gpus() <= c.gpus) return done{};
+    text<191> expected{"at most the cluster's GPUs, "};
+    expected.append(digits(c.gpus));
+    return refused(error_code::inconsistent, "layout", l.gpus(), expected);
+}
+
+}  // namespace detail
+
 constexpr result<job_plan> plan(const job& j, const layout& l, const cluster& c) {
-    if (const status s = validate(j); !s) return s.error();
-    if (const status s = validate(l, j.model); !s) return s.error();
-    if (const status s = validate(c); !s) return s.error();
-    if (l.gpus() > c.gpus) {
-        text<191> expected{"at most the cluster's GPUs, "};
-        expected.append(detail::digits(c.gpus));
-        return refused(error_code::inconsistent, "layout", l.gpus(), expected);
-    }
-    return detail::plan_valid(j, l, c);
+    if (const status s = detail::validate_placed(j, l, c); !s) return s.error();
+    return detail::timed(detail::judged(j, l, c), j, c);
+}
+
+constexpr bool fits(const job& j, const layout& l, const cluster& c) {
+    if (const status s = detail::validate_placed(j, l, c); !s) return false;
+    const result<job_plan> made = detail::judged(j, l, c);
+    return made && made->verdict == verdict::fits;
 }
 
 /// Calls try_layout(layout) -> bool for the layouts of `gpus` GPUs that suit the job, wide tensor parallelism first;
@@ -186,14 +201,14 @@ constexpr result<job_plan> plan(const job& j, const cluster& c) {
     if (const status s = validate(c); !s) return s.error();
     result<job_plan> best = error{error_code::unsupported, "layout", "none", "a model that can be cut over these GPUs"};
     const auto consider = [&](const layout& l) {
-        const result<job_plan> made = detail::plan_valid(j, l, c);
+        const result<job_plan> made = detail::judged(j, l, c);
         if (!best || (made && detail::better(*made, *best))) best = made;
         return best && best->verdict == verdict::fits;
     };
     if (!trains(j)) {
         for (std::int32_t gpus = 1; gpus <= c.gpus; ++gpus)
             if (for_each_layout(j, gpus, c, consider)) break;
-        return best;
+        return detail::timed(best, j, c);
     }
     // Training uses every GPU: model-parallel groups as small as they may be, the rest data-parallel, sharded by ZeRO.
     for (std::int32_t group = 1; group <= c.gpus; ++group) {
@@ -206,7 +221,7 @@ constexpr result<job_plan> plan(const job& j, const cluster& c) {
         });
         if (found) break;
     }
-    return best;
+    return detail::timed(best, j, c);
 }
 
 }  // namespace llmres

@@ -44,23 +44,30 @@ struct precision {
     friend constexpr bool operator==(const precision& a, const precision& b) { return a.name == b.name; }
 };
 
-/// The exact size of a rows x columns tensor (output x input features; a vector is one row).
-constexpr byte_count size_of(const precision& format, std::int64_t rows, std::int64_t columns) {
-    const tile& first = format.parts[0];
-    if (first.rows == 1 && first.columns == 1 && format.parts[1].bytes == 0)  // plain, the commonest case: no division
-        return bytes(detail::product(detail::product<std::int64_t>(rows, columns), std::int64_t{first.bytes})) +
-               bytes(format.tensor_bytes);
+namespace detail {
+
+constexpr byte_count size_in_parts(const precision& format, std::int64_t rows, std::int64_t columns) {
     byte_count total = bytes(format.tensor_bytes);
     for (const tile& part : format.parts) {
         if (part.bytes == 0) break;
         const std::int64_t tiles =
             part.rows == tile::flat
-                ? detail::ceil_quotient(detail::product(rows, columns), part.columns)
-                : detail::product(part.rows == 1 ? rows : detail::ceil_quotient(rows, part.rows),
-                                  part.columns == 1 ? columns : detail::ceil_quotient(columns, part.columns));
-        total += bytes(detail::product<std::int64_t>(tiles, part.bytes));
+                ? ceil_quotient(product(rows, columns), part.columns)
+                : product(part.rows == 1 ? rows : ceil_quotient(rows, part.rows),
+                          part.columns == 1 ? columns : ceil_quotient(columns, part.columns));
+        total += bytes(product<std::int64_t>(tiles, part.bytes));
     }
     return total;
+}
+
+}  // namespace detail
+
+/// The exact size of a rows x columns tensor (output x input features; a vector is one row).
+constexpr byte_count size_of(const precision& format, std::int64_t rows, std::int64_t columns) {
+    const tile& values = format.parts[0];
+    const bool plain = values.rows == 1 && values.columns == 1 && format.parts[1].bytes == 0 && format.tensor_bytes == 0;
+    if (plain) return bytes(detail::product(detail::product(rows, columns), std::int64_t{values.bytes}));  // no division
+    return detail::size_in_parts(format, rows, columns);
 }
 
 /// Bits an element takes on average in a large tensor: 4.5 for q4_0. What a table prints, never what a size is made of.

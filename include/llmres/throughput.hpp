@@ -96,70 +96,85 @@ constexpr time_breakdown operator*(time_breakdown t, double n) {
     for (auto& term : t.terms) term = term * n;
     return t;
 }
-constexpr void add(time_breakdown& to, const time_breakdown& from) {
-    for (std::size_t i = 0; i < to.terms.size(); ++i) to.terms[i] += from.terms[i];
-}
-
 /// The link over which a group of consecutive ranks talks: the node's own while they all sit in one.
 constexpr const link& link_among(const cluster& c, std::int64_t span) {
     return span <= c.node_size() ? c.scale_up : c.scale_out;
 }
 
-struct pass_cost {
-    time_breakdown time{};
+/// What a pass would take at the peaks: the efficiencies come last, once a class.
+struct ideal_pass {
+    duration compute{};
+    duration memory{};
+    duration tensor{};
+    duration expert{};
+    double layers = 0;
     flop_count flops{};  ///< of all tensor ranks
+
+    constexpr void add(const ideal_pass& other, double times) {
+        compute += other.compute * times;
+        memory += other.memory * times;
+        tensor += other.tensor * times;
+        expert += other.expert * times;
+        layers += other.layers * times;
+        flops += other.flops * times;
+    }
+    constexpr time_breakdown at_efficiency(const efficiency& e) const {
+        time_breakdown t;
+        t[time_term::compute] = at(compute, e.arithmetic);
+        t[time_term::memory] = at(memory, e.bandwidth);
+        t[time_term::tensor_communication] = at(tensor, e.link);
+        t[time_term::expert_communication] = at(expert, e.link);
+        t[time_term::launch] = e.launch_per_layer * layers;
+        return t;
+    }
 };
 
-/// Prices one rank's operations and exchanges.
+/// Prices one rank's operations and exchanges at the peaks. An operation counts as bound by what takes longer at the
+/// expected efficiencies.
 struct pricer {
     const layout& over;
     const cluster& on;
     const efficiency& reach;
-    pass_cost cost{};
+    ideal_pass ideal{};
+    arithmetic_kind last = arithmetic_kind::fp64;
+    flop_rate peak{};  ///< of `last`
 
     constexpr void operator()(const operation& o) {
-        const flop_rate peak = matrix_rate(on.gpu, o.arithmetic);
+        if (o.arithmetic != last || peak <= flop_rate{}) {
+            last = o.arithmetic;
+            peak = matrix_rate(on.gpu, last);
+        }
         const duration computing = peak > flop_rate{} ? o.flops / peak : duration{};
         const duration moving = (o.read + o.written) / on.gpu.memory.bandwidth;
-        const interval<duration> by_arithmetic = at(computing, reach.arithmetic);
-        const interval<duration> by_traffic = at(moving, reach.bandwidth);
-        if (by_arithmetic.expected > by_traffic.expected)
-            cost.time[time_term::compute] += by_arithmetic;
+        if (computing * reach.bandwidth.expected > moving * reach.arithmetic.expected)
+            ideal.compute += computing;
         else
-            cost.time[time_term::memory] += by_traffic;
-        cost.flops += o.flops * over.tensor;
+            ideal.memory += moving;
+        ideal.flops += o.flops * over.tensor;
     }
     constexpr void operator()(const exchange& x) {
         const bool experts = x.among == exchange::group::expert;
         const std::int64_t ranks = experts ? over.expert : over.tensor;
         const std::int64_t span = experts ? std::int64_t{over.expert} * over.expert_tensor_ranks() : over.tensor;
-        const duration ideal = time_of(x.kind, x.message, ranks, link_among(on, span));
-        cost.time[experts ? time_term::expert_communication : time_term::tensor_communication] += at(ideal, reach.link);
+        (experts ? ideal.expert : ideal.tensor) += time_of(x.kind, x.message, ranks, link_among(on, span));
     }
 };
 
-constexpr pass_cost layer_cost(const layer& kind, const job& j, const layout& l, const cluster& c, const efficiency& e, const token_pass& pass) {
-    pricer price{l, c, e};
-    for_each_operation(kind, j.model.hidden, pass, l, price);
-    for_each_exchange(kind, j.model.hidden, pass, l, price);
-    price.cost.time[time_term::launch] += e.launch_per_layer;
-    return price.cost;
-}
-
 /// All layers and the head, forward, one after another. `scored` tokens pass the head.
-constexpr pass_cost forward_cost(const job& j, const layout& l, const cluster& c, const efficiency& e, const token_pass& pass, std::int64_t scored) {
+constexpr ideal_pass forward_pass(const job& j, const layout& l, const cluster& c, const efficiency& e, const token_pass& pass, std::int64_t scored) {
     const model& m = j.model;
-    pass_cost all;
+    ideal_pass all;
     const auto counts = m.layers.counts();
+    pricer price{l, c, e};
     for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k) {
-        const pass_cost one = layer_cost(m.layers.kinds[k], j, l, c, e, pass);
-        add(all.time, one.time * counts[k]);
-        all.flops += one.flops * counts[k];
+        price.ideal = {.layers = 1};
+        for_each_operation(m.layers.kinds[k], m.hidden, pass, l, price);
+        for_each_exchange(m.layers.kinds[k], m.hidden, pass, l, price);
+        all.add(price.ideal, counts[k]);
     }
-    pricer head{l, c, e};
-    for_each_head_operation(m, scored, pass, l, head);
-    add(all.time, head.cost.time);
-    all.flops += head.cost.flops;
+    price.ideal = {};
+    for_each_head_operation(m, scored, pass, l, price);
+    all.add(price.ideal, 1);
     return all;
 }
 
@@ -181,15 +196,15 @@ constexpr job_speed serving_speed(const job& j, const layout& l, const cluster& 
 
     job_speed speed;
     pass.tokens = {sequences, 1, ceil_quotient(reached.in(tokens), l.context_parallel)};
-    const pass_cost step = forward_cost(j, l, c, e, pass, sequences);
-    speed.step = step.time;
+    const ideal_pass step = forward_pass(j, l, c, e, pass, sequences);
+    speed.step = step.at_efficiency(e);
     if (l.pipeline > 1)
         speed.step[time_term::pipeline_bubble] += send_time(j, l, c, e, sequences) * (l.pipeline - 1);
 
     pass.decode = false;
     const std::int64_t length = ceil_quotient(prompt.in(tokens), l.context_parallel);
     pass.tokens = {1, length > 0 ? length : 1, prompt.in(tokens)};
-    speed.prefill = forward_cost(j, l, c, e, pass, 1).time;
+    speed.prefill = forward_pass(j, l, c, e, pass, 1).at_efficiency(e);
     if (l.pipeline > 1)
         speed.prefill[time_term::pipeline_bubble] += send_time(j, l, c, e, pass.tokens.length) * (l.pipeline - 1);
 
@@ -238,12 +253,12 @@ constexpr job_speed training_speed(const job& j, const layout& l, const cluster&
                           .kv_cache = j.compute,
                           .weights = formats_for(weights_of(j), j.compute)};
     const std::int64_t rounds = micro_batches(j, l);
-    const pass_cost forward = forward_cost(j, l, c, e, pass, pass.tokens.all());
+    const ideal_pass forward = forward_pass(j, l, c, e, pass, pass.tokens.all());
 
     // The backward pass multiplies twice: for inputs and for weights. Full recomputation adds a forward pass.
     const double passes = j.recompute == recompute::full ? 4.0 : 3.0;
     job_speed speed;
-    speed.step = forward.time * (passes * static_cast<double>(rounds) / l.pipeline);
+    speed.step = forward.at_efficiency(e) * (passes * static_cast<double>(rounds) / l.pipeline);
     const interval<duration> busy = speed.step.total();
     if (l.pipeline > 1) {
         // The idle part of 1F1B is (p - 1) / (m v) of the busy one (arXiv 2104.04473 section 2.2).
