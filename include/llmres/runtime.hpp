@@ -120,8 +120,8 @@ inline constexpr runtime no_runtime{.name = "none"};
 
 /// The version that a text begins with; zero where it holds none. A leading "v" or "b" is passed over.
 constexpr engine_version to_version(std::string_view written) {
-    engine_version version;
-    std::int32_t* const parts[] = {&version.major, &version.minor, &version.patch};
+    engine_version found;
+    std::int32_t* const parts[] = {&found.major, &found.minor, &found.patch};
     std::size_t at = written.starts_with('v') || written.starts_with('b') ? 1 : 0;
     for (std::int32_t* part : parts) {
         while (at < written.size() && written[at] >= '0' && written[at] <= '9' && *part < 100'000'000)
@@ -129,12 +129,12 @@ constexpr engine_version to_version(std::string_view written) {
         if (at >= written.size() || written[at] != '.') break;
         ++at;
     }
-    return version;
+    return found;
 }
 
 /// True if the profile is meant for that version.
-constexpr bool covers(const runtime& r, engine_version version) {
-    return r.since <= version && (r.before == engine_version{} || version < r.before);
+constexpr bool covers(const runtime& r, engine_version asked) {
+    return r.since <= asked && (r.before == engine_version{} || asked < r.before);
 }
 
 }  // namespace llmres
