@@ -35,17 +35,17 @@ inline constexpr std::array all{&no_runtime,       &pytorch,        &vllm,      
 
 /// The profile of that name for that version; the newest for an empty version. An `unknown` error names the nearest
 /// names, or the versions there are.
-constexpr result<runtime> find_runtime(std::string_view name, std::string_view version, std::string_view field) {
+constexpr result<runtime> find_runtime(std::string_view name, std::string_view asked, std::string_view field) {
     text<191> versions{"a version: "};
     bool known = false;
     for (const runtime* r : runtimes::all) {
         if (r->name != name) continue;
-        if (version.empty() || covers(*r, to_version(version))) return *r;
+        if (asked.empty() || covers(*r, to_version(asked))) return *r;
         if (known) versions.append("; ");
         versions.append(r->versions);
         known = true;
     }
-    if (known) return refused(error_code::unknown, field, version, versions);
+    if (known) return refused(error_code::unknown, field, asked, versions);
     std::array<std::string_view, runtimes::all.size()> names{};
     std::size_t count = 0;
     for (const runtime* r : runtimes::all)

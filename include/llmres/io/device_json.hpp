@@ -344,12 +344,12 @@ inline result<device_file> device_file_from_json(const nlohmann::ordered_json& d
 
     error wrong{};
     detail::field_reader reader{document, "", wrong};
-    std::int64_t version = 0;
+    std::int64_t stated = 0;
     const auto schema = document.find("schema_version");
     if (schema == document.end()) return refused(error_code::missing, "schema_version", "", "1");
-    reader.read("schema_version", *schema, version);
-    if (reader.ok() && version != device_file::schema_version)
-        return refused(error_code::unsupported, "schema_version", version, "1");
+    reader.read("schema_version", *schema, stated);
+    if (reader.ok() && stated != device_file::schema_version)
+        return refused(error_code::unsupported, "schema_version", stated, "1");
     reader("probe_version", file.probe_version);
     reader("captured_at", file.captured_at);
     for (std::size_t i = 0; i < devices->size() && reader.ok(); ++i)
