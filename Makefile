@@ -1,27 +1,33 @@
 # SPDX-License-Identifier: MIT
-# Short names for the CMake presets; `cmake --list-presets` shows them all. `.ci/setup` installs what they need.
+# Short names for the CMake presets; `cmake --list-presets` shows them all. Each installs what it needs first (.ci/setup).
 .PHONY: demo test bench probe fuzz format clean
 
 demo:  ## one question, answered: the program is all that is built
+	@.ci/setup base
 	@cmake --preset release >/dev/null
 	@cmake --build --preset release --target llmres_program -- --quiet
-	build/release/llmres plan llama-3.1-8b --task serving --gpu rtx-4090 --gpus 1 --context 8192 --batch 8
+	build/release/llmres plan llama-3.1-8b --gpu rtx-4090 --context 8192 --batch 4 --runtime vllm --svg build/demo.svg || [ $$? -eq 1 ]
 
 test:
+	@.ci/setup base
 	cmake --workflow --preset gcc
 
 bench:
-	cmake --preset release >/dev/null
+	@.ci/setup base bench
+	@cmake --preset release >/dev/null
 	cmake --build --preset release --target run_benchmarks
 
 probe:
+	@.ci/setup base probe
 	cmake --workflow --preset cuda-probe
 
 fuzz:
-	cmake --preset fuzz >/dev/null
+	@.ci/setup base clang
+	@cmake --preset fuzz >/dev/null
 	cmake --build --preset fuzz --target run_fuzz
 
 format:
+	@.ci/setup format
 	git ls-files '*.hpp' '*.cpp' '*.cu' | xargs clang-format -i
 
 clean:

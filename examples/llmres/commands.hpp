@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <fmt/format.h>
 #include <llmres/error.hpp>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 
 /// The commands of the program, apart from how they are spelled on the command line (main.cpp).
@@ -23,6 +25,11 @@ T accept(const llmres::result<T>& r) {
     return *r;
 }
 
+/// The one document on stdout. (Names that come from a file system need not be UTF-8; JSON must.)
+inline void print_json(const nlohmann::ordered_json& document) {
+    fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+}
+
 struct model_options {
     std::string source;
     std::string weights;
@@ -33,14 +40,14 @@ int run_model(const model_options& o);
 
 struct plan_options {
     std::string source;  ///< a job document or a model
-    std::map<std::string, std::string> fields;  ///< by flag, without its dashes; empty: not given
+    std::map<std::string, std::string> fields;  ///< what flags gave, by their names without dashes
     std::string svg;
     bool json = false;
 };
 int run_plan(const plan_options& o);
 
 struct table_options {
-    std::string id;  ///< one row; empty: all
+    std::string id;  ///< one row, or of models what their names hold; empty: all
     bool json = false;
 };
 int run_gpus(const table_options& o);

@@ -3,50 +3,111 @@
 #include "commands.hpp"
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <exception>
 #include <fmt/format.h>
 #include <llmres/io/job_fields.hpp>
 #include <llmres/io/text.hpp>
+#include <llmres/nearest.hpp>
 #include <llmres/version.hpp>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace {
 
 using namespace program;
 
+constexpr const char* model_help =
+    "a preset of `llmres models`, a config.json or its folder, a .gguf or .safetensors file";
+
+/// What a command's line holds that no command or option takes is refused with the nearest name there is.
+void refuse_rest(const CLI::App& command) {
+    std::vector<std::string> known;
+    for (const CLI::Option* option : command.get_options()) known.push_back(option->get_name());
+    // CLI11 lists what it could not place last to first.
+    const std::vector<std::string> rest = command.remaining();
+    for (const std::string& argument : rest) {
+        if (!argument.starts_with('-')) continue;
+        const std::string name = argument.substr(0, argument.find('='));
+        throw refusal{llmres::refused(llmres::error_code::unknown, name, "", llmres::such_as("a flag of --help", llmres::nearest(name, known)))};
+    }
+    for (const std::string& argument : rest)
+        throw refusal{llmres::refused(llmres::error_code::unknown, "argument", argument, "nothing more")};
+}
+
 void add_model(CLI::App& app, int& exit) {
     static model_options o;
     auto* command = app.add_subcommand("model", "The architecture, exact parameters by role, weight and KV bytes");
-    command->add_option("MODEL", o.source, "a preset of `llmres models`, a config.json or its folder")->required();
-    command->add_option("--weights", o.weights, "precision of the weights instead of the published one");
-    command->add_option("--kv_cache", o.kv_cache, "precision of the KV cache; default bf16");
+    command->allow_extras();
+    command->add_option("MODEL", o.source, model_help)->required()->type_name("");
+    command->add_option("--weights", o.weights, "precision of the weights, or a GGUF mix such as q4_k_m; default: as published")
+        ->type_name("FORMAT");
+    command->add_option("--kv_cache", o.kv_cache, "precision of the KV cache; default bf16")->type_name("FORMAT");
     command->add_flag("--json", o.json, "one JSON document on stdout");
-    command->callback([&exit] { exit = run_model(o); });
+    command->callback([command, &exit] {
+        refuse_rest(*command);
+        exit = run_model(o);
+    });
 }
 
 void add_plan(CLI::App& app, int& exit) {
     static plan_options o;
+    static std::map<std::string, std::string> typed;
     auto* command = app.add_subcommand("plan", "Verdict, layout, memory and time of a job, and what would help");
-    command->add_option("JOB", o.source, "a job (JSON), or a MODEL: a preset, a config.json or its folder")->required();
+    command->allow_extras();
+    command->footer("A flag goes over what the job document says, under the same name: --tensor is {\"layout\": {\"tensor\"}}.\n"
+                    "Without any of Layout the planner chooses. Exit codes: 0 fits (tight: with a warning), 1 does not fit,\n"
+                    "2 bad input.");
+    command->add_option("JOB", o.source, std::string{"a job (JSON), or a model: "} + model_help)->required()->type_name("");
+    std::vector<std::pair<std::string, CLI::Option*>> options;
     for (const llmres::job_field& f : llmres::job_fields) {
+        constexpr std::array type_names{"N", "X", "", "NAME"};  // by field_type
         const std::string flag = llmres::flag_of(f);
-        const std::string group{f.object.empty() ? "job" : f.object};
-        if (f.type == llmres::field_type::flag)
-            command->add_flag("--" + flag + "{true}", o.fields[flag], std::string{f.help})->group(group);
-        else
-            command->add_option("--" + flag, o.fields[flag], std::string{f.help})->group(group);
+        CLI::Option* option = f.type == llmres::field_type::flag
+                                  ? command->add_flag("--" + flag, typed[flag], std::string{f.help})
+                                  : command->add_option("--" + flag, typed[flag], std::string{f.help});
+        option->group(std::string{f.group})->type_name(type_names[static_cast<std::size_t>(f.type)]);
+        options.emplace_back(flag, option);
     }
     command->add_flag("--json", o.json, "one JSON document on stdout");
-    command->add_option("--svg", o.svg, "write the memory of the busiest GPU as a picture");
-    command->callback([&exit] { exit = run_plan(o); });
+    command->add_option("--svg", o.svg, "write the memory of the busiest GPU as a picture")->type_name("FILE");
+    command->callback([command, options, &exit] {
+        refuse_rest(*command);
+        for (const auto& [flag, option] : options)
+            if (option->count() > 0) o.fields[flag] = typed[flag];
+        exit = run_plan(o);
+    });
 }
 
-void add_table(CLI::App& app, int& exit, const std::string& name, const std::string& help, int (*run)(const table_options&)) {
+void add_table(CLI::App& app, int& exit, const std::string& name, const std::string& help, const std::string& id_help,
+               int (*run)(const table_options&)) {
     static table_options o;  // one command runs at a time
     auto* command = app.add_subcommand(name, help);
-    command->add_option("ID", o.id, "one of them");
+    command->allow_extras();
+    command->add_option("ID", o.id, id_help)->type_name("");
     command->add_flag("--json", o.json, "one JSON document on stdout");
-    command->callback([run, &exit] { exit = run(o); });
+    command->callback([command, run, &exit] {
+        refuse_rest(*command);
+        exit = run(o);
+    });
+}
+
+int parse(CLI::App& app, int argc, char** argv) {
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& e) {
+        if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
+        fmt::print(stderr, "llmres: {}\n", e.what());
+        return bad_input;
+    }
+    if (!app.get_subcommands().empty()) return fits;
+    std::vector<std::string> commands;
+    for (const CLI::App* command : app.get_subcommands({})) commands.push_back(command->get_name());
+    const std::vector<std::string> rest = app.remaining();
+    const std::string typed = rest.empty() ? "absent" : rest.front();
+    throw refusal{llmres::refused(llmres::error_code::unknown, "command", typed,
+                                  fmt::format("one of {} (see --help)", fmt::join(commands, ", ")))};
 }
 
 }  // namespace
@@ -55,19 +116,17 @@ int main(int argc, char** argv) {
     int exit = fits;
     try {
         CLI::App app{"Does this LLM job fit on these GPUs, in which layout, how fast, and what limits it?", "llmres"};
-        app.require_subcommand(1);
+        app.require_subcommand(0, 1);
+        app.allow_extras();
+        app.footer("llmres COMMAND --help says what each takes.");
         const auto [major, minor, patch] = llmres::version;
         app.set_version_flag("--version", fmt::format("{}.{}.{}", major, minor, patch));
         add_model(app, exit);
         add_plan(app, exit);
-        add_table(app, exit, "gpus", "The GPUs, with memory, bandwidth and dense bf16 rate", run_gpus);
-        add_table(app, exit, "models", "The models that come with the library", run_models);
-        add_table(app, exit, "runtimes", "The engines, and the versions their constants were taken from", run_runtimes);
-        try {
-            app.parse(argc, argv);
-        } catch (const CLI::ParseError& e) {
-            return app.exit(e) == 0 ? fits : bad_input;
-        }
+        add_table(app, exit, "gpus", "The GPUs, with memory, bandwidth and dense bf16 rate", "one of them", run_gpus);
+        add_table(app, exit, "models", "The models that come with the library", "one of them, or words of their names", run_models);
+        add_table(app, exit, "runtimes", "The engines, and the versions their constants were taken from", "one of them", run_runtimes);
+        if (const int failed = parse(app, argc, argv); failed != fits) return failed;
         return exit;
     } catch (const refusal& r) {
         fmt::print(stderr, "llmres: {}\n", llmres::to_text(r.what));

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// llmres model: what a model is, counted exactly.
+// llmres model: what a model is, counted exactly; of a file of weights, also what it really holds.
 #include "commands.hpp"
 
+#include <cstdint>
 #include <fmt/format.h>
 #include <llmres/format.hpp>
+#include <llmres/gguf_mix.hpp>
 #include <llmres/io/model_source.hpp>
 #include <llmres/io/plan_json.hpp>
 #include <string>
@@ -11,35 +13,53 @@
 namespace program {
 namespace {
 
-void print(const llmres::json_value& m, const llmres::weight_formats& formats) {
+void print_stored(const llmres::json_value& stored) {
+    const auto size = [](const llmres::json_value& v) { return llmres::to_string(llmres::bytes(v.get<std::int64_t>())); };
+    fmt::print("\n{:<20} {:>20} in the file: {}\n", "stored", stored["tensors"].get<std::int64_t>(), size(stored["tensors"]));
+    for (const auto& [role, bytes] : stored["by_role"].items()) fmt::print("  {:<18} {:>20}\n", role, bytes.get<std::int64_t>());
+    if (stored["differences"].empty()) fmt::print("{:<20} {:>20}\n", "as predicted", "to the byte");
+    for (const auto& d : stored["differences"])
+        fmt::print("  {}{}: {} predicted, {} stored\n", d["what"].get<std::string>(),
+                   d["layer"].is_null() ? "" : fmt::format(" of layer {}", d["layer"].get<int>()), size(d["predicted"]),
+                   size(d["stored"]));
+}
+
+void print(const llmres::json_value& m) {
     fmt::print("{} ({})\n\n", m["name"].get<std::string>(), m["architecture"].get<std::string>());
     fmt::print("{:<20} {:>20}\n", "parameters", m["parameters"]["total"].get<std::int64_t>());
     for (const auto& [role, count] : m["parameters"]["by_role"].items())
         fmt::print("  {:<18} {:>20}\n", role, count.get<std::int64_t>());
     fmt::print("{:<20} {:>20}\n", "active for a token", m["parameters"]["active"].get<std::int64_t>());
     const auto weights = llmres::bytes(m["weights_bytes"].get<std::int64_t>());
-    fmt::print("\n{:<20} {:>20} in {}, {} in all else: {}\n", "weights", weights.in(llmres::bytes),
-               formats.matrices.name.view(), formats.rest.name.view(), llmres::to_string(weights));
+    fmt::print("\n{:<20} {:>20} bytes in {}: {}\n", "weights", weights.in(llmres::bytes), m["weights"].get<std::string>(),
+               llmres::to_string(weights));
     fmt::print("{:<20} {:>20} bytes a token in {}\n", "KV cache", m["kv_bytes_per_token"].get<std::int64_t>(),
                m["kv_cache"].get<std::string>());
     if (!m["max_context"].is_null()) fmt::print("{:<20} {:>20} tokens\n", "context", m["max_context"].get<std::int64_t>());
     for (const auto& kind : m["layers"])
         fmt::print("{:<20} {:>20} x {}\n", "layers", kind["count"].get<int>(), kind["kind"].get<std::string>());
+    if (m.contains("stored")) print_stored(m["stored"]);
 }
 
 }  // namespace
 
 int run_model(const model_options& o) {
-    const llmres::model m = accept(llmres::find_model_source(o.source));
-    const llmres::precision weights = o.weights.empty() ? m.weights : accept(llmres::find_precision("weights", o.weights));
+    const llmres::model_source source = accept(llmres::find_model_source(o.source));
+    const llmres::model& m = source.model;
     const llmres::precision kv_cache =
         o.kv_cache.empty() ? llmres::bf16 : accept(llmres::find_precision("kv_cache", o.kv_cache));
-    const llmres::weight_formats formats = llmres::formats_for(weights);
-    const llmres::json_value described = llmres::to_json(m, formats, kv_cache);
+    const llmres::maybe<llmres::gguf_mix> mix = o.weights.empty() ? source.gguf : llmres::find_file_mix(o.weights);
+    const llmres::precision weights =
+        o.weights.empty() || mix ? m.weights : accept(llmres::find_precision("weights", o.weights));
+    const llmres::weight_formats formats =
+        o.weights.empty() && source.formats ? *source.formats : llmres::formats_for(weights);
+    llmres::json_value described = mix ? llmres::to_json(m, *mix, kv_cache) : llmres::to_json(m, formats, kv_cache);
+    if (llmres::holds_weights(o.source))
+        described["stored"] = llmres::to_json(accept(llmres::read_stored_weights(o.source, source)));
     if (o.json)
-        fmt::print("{}\n", described.dump(2));
+        print_json(described);
     else
-        print(described, formats);
+        print(described);
     return fits;
 }
 

@@ -4,6 +4,8 @@
 #include "report.hpp"
 
 #include <charconv>
+#include <cmath>
+#include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
 #include <iterator>
@@ -24,7 +26,8 @@ nlohmann::json value_of(const std::string& text, llmres::field_type type) {
         double real = 0;
         const char* end = text.data() + text.size();
         if (const auto r = std::from_chars(text.data(), end, whole); r.ec == std::errc{} && r.ptr == end) return whole;
-        if (const auto r = std::from_chars(text.data(), end, real); r.ec == std::errc{} && r.ptr == end) return real;
+        if (const auto r = std::from_chars(text.data(), end, real); r.ec == std::errc{} && r.ptr == end && std::isfinite(real))
+            return real;
     }
     return text;
 }
@@ -41,21 +44,33 @@ nlohmann::json document_of(const std::string& source) {
     return {{"model", source}};
 }
 
+/// The object of that name, made if absent; nullptr where the document holds something else, which its reader refuses.
+nlohmann::json* object_in(nlohmann::json& outer, const std::string& name) {
+    nlohmann::json& inner = outer[name];
+    if (inner.is_null()) inner = nlohmann::json::object();
+    return inner.is_object() ? &inner : nullptr;
+}
+
 /// Flags go over what the file says.
 nlohmann::json merged(const plan_options& o) {
     nlohmann::json document = document_of(o.source);
     for (const llmres::job_field& f : llmres::job_fields) {
         const auto given = o.fields.find(llmres::flag_of(f));
-        if (given == o.fields.end() || given->second.empty()) continue;
+        if (given == o.fields.end()) continue;
         const nlohmann::json value = value_of(given->second, f.type);
         const std::string name{f.name};
-        if (f.object.empty()) document[name] = value;
-        else if (f.object == "host") document["cluster"]["host"][name] = value;
-        else if (f.name == "runtime") document[name] = value;
-        else if (f.object == "runtime") {
-            if (document["runtime"].is_string()) document["runtime"] = {{"name", document["runtime"]}};
-            document["runtime"][name] = value;
-        } else document[std::string{f.object}][name] = value;
+        nlohmann::json* into = &document;
+        if (f.object == "host") {
+            into = object_in(document, "cluster");
+            if (into != nullptr) into = object_in(*into, "host");
+        } else if (f.object == "runtime" && name != "runtime") {
+            nlohmann::json& engine = document["runtime"];
+            if (engine.is_string()) engine = {{"name", engine}};
+            into = object_in(document, "runtime");
+        } else if (!f.object.empty() && name != "runtime") {
+            into = object_in(document, std::string{f.object});
+        }
+        if (into != nullptr) (*into)[name] = value;
     }
     return document;
 }
@@ -76,7 +91,7 @@ int run_plan(const plan_options& o) {
         if (!picture.flush()) throw refusal{llmres::refused(llmres::error_code::io, "svg", o.svg, "a file that can be written")};
     }
     if (o.json)
-        fmt::print("{}\n", llmres::to_json(p, request.job, request.cluster, chosen).dump(2));
+        print_json(llmres::to_json(p, request.job, request.cluster, chosen));
     else
         print_plan(p, request.job, request.cluster, chosen);
     if (p.verdict == llmres::verdict::tight)

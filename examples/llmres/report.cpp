@@ -23,7 +23,8 @@ constexpr std::array<std::string_view, llmres::memory_term_names.size()> marks{"
 std::string bar(const llmres::job_plan& p) {
     constexpr double width = 64;
     const llmres::byte_count expected = p.memory.total().expected;
-    const llmres::byte_count most = expected < p.usable ? p.usable : expected;
+    const llmres::byte_count usable = p.usable > llmres::byte_count{} ? p.usable : llmres::byte_count{};
+    const llmres::byte_count most = expected < usable ? usable : expected;
     const auto column = [&](llmres::byte_count size) { return static_cast<int>(width * llmres::ratio(size, most) + 0.5); };
     std::string drawn;
     llmres::byte_count end;
@@ -32,7 +33,7 @@ std::string bar(const llmres::job_plan& p) {
         while (static_cast<int>(drawn.size()) < column(end)) drawn += marks[i];
     }
     drawn.resize(static_cast<std::size_t>(width), '.');
-    drawn.insert(static_cast<std::size_t>(column(p.usable)), "|");
+    drawn.insert(static_cast<std::size_t>(column(usable)), "|");
     return drawn;
 }
 

@@ -2,6 +2,7 @@
 // llmres gpus, models, runtimes: what the library knows.
 #include "commands.hpp"
 
+#include <cctype>
 #include <fmt/format.h>
 #include <llmres/format.hpp>
 #include <llmres/gpus.hpp>
@@ -9,12 +10,24 @@
 #include <llmres/io/plan_json.hpp>
 #include <llmres/models.hpp>
 #include <llmres/runtimes.hpp>
+#include <sstream>
 #include <string>
+#include <string_view>
 
 namespace program {
 namespace {
 
-void print_json(const llmres::json_value& value) { fmt::print("{}\n", value.dump(2)); }
+/// Whether a name holds every word typed, whatever their case.
+bool holds_all(std::string_view name, const std::string& typed) {
+    const auto lower = [](std::string text) {
+        for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+        return text;
+    };
+    std::istringstream words{lower(typed)};
+    for (std::string word; words >> word;)
+        if (lower(std::string{name}).find(word) == std::string::npos) return false;
+    return true;
+}
 
 }  // namespace
 
@@ -42,30 +55,34 @@ int run_gpus(const table_options& o) {
 
 int run_models(const table_options& o) {
     llmres::json_value rows = llmres::json_value::array();
-    for (const llmres::model* m : llmres::models::all) {
-        if (!o.id.empty() && m->name != o.id) continue;
-        if (o.json)
-            rows.push_back(llmres::to_json(*m, llmres::formats_for(m->weights), llmres::bf16));
-        else
-            fmt::print("{:<40} {:<14} {:>18} parameters\n", m->name.view(), m->architecture.view(),
-                       llmres::count_parameters(*m).in(llmres::parameters));
-    }
-    if (!o.id.empty()) accept(llmres::find_model(o.id));
-    if (o.json) print_json(o.id.empty() ? rows : rows[0]);
+    const auto show = [&](const llmres::model& m) {
+        rows.push_back(llmres::to_json(m, llmres::formats_for(m.weights), llmres::bf16));
+        if (o.json) return;
+        fmt::print("{:<40} {:<14} {:>18} parameters\n", m.name.view(), m.architecture.view(),
+                   llmres::count_parameters(m).in(llmres::parameters));
+    };
+    bool one = false;
+    for (const llmres::model* m : llmres::models::all) one = one || m->name == o.id;
+    for (const llmres::model* m : llmres::models::all)
+        if (one ? m->name == o.id : holds_all(m->name, o.id)) show(*m);
+    if (rows.empty()) show(accept(llmres::find_model(o.id)));  // or names the nearest
+    if (o.json) print_json(one ? rows[0] : rows);
     return fits;
 }
 
 int run_runtimes(const table_options& o) {
     llmres::json_value rows = llmres::json_value::array();
     if (!o.id.empty()) accept(llmres::find_runtime(o.id));
+    const std::string name = o.id.substr(0, o.id.find('@'));
     for (const llmres::runtime* r : llmres::runtimes::all) {
-        if (!o.id.empty() && r->name != o.id) continue;
+        if (!o.id.empty() && r->name != name) continue;
+        if (name != o.id && !llmres::covers(*r, llmres::to_version(o.id.substr(name.size() + 1)))) continue;
         if (o.json)
             rows.push_back({{"name", r->name.view()}, {"versions", r->versions.view()}});
         else
             fmt::print("{:<20} {}\n", r->name.view(), r->versions.view());
     }
-    if (o.json) print_json(o.id.empty() ? rows : rows[0]);
+    if (o.json) print_json(rows);
     return fits;
 }
 

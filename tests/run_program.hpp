@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <unistd.h>
+#include <vector>
+
+/// Runs the llmres program as a user's shell would.
+namespace run_program {
+
+namespace fs = std::filesystem;
+
+/// A folder of one test, gone with it.
+class scratch {
+public:
+    scratch() {
+        std::string pattern = (fs::temp_directory_path() / "llmres-test-XXXXXX").string();
+        if (mkdtemp(pattern.data()) != nullptr) path_ = pattern;
+    }
+    ~scratch() {
+        std::error_code ignored;
+        if (!path_.empty()) fs::remove_all(path_, ignored);
+    }
+    scratch(const scratch&) = delete;
+    scratch& operator=(const scratch&) = delete;
+
+    fs::path path() const { return path_; }
+    /// Writes a file and gives its path.
+    std::string file(const std::string& name, std::string_view content) const {
+        const fs::path file = path_ / name;
+        fs::create_directories(file.parent_path());
+        std::ofstream{file, std::ios::binary} << content;
+        return file.string();
+    }
+
+private:
+    fs::path path_;
+};
+
+struct outcome {
+    int exit = -1;  ///< negative where a signal ended it
+    std::string out;
+    std::string err;
+
+    nlohmann::json json() const { return nlohmann::json::parse(out, nullptr, false); }
+};
+
+inline std::string content_of(const fs::path& file) {
+    std::ifstream in{file, std::ios::binary};
+    return {std::istreambuf_iterator<char>{in}, {}};
+}
+
+/// The program with these arguments, in a folder.
+inline outcome run(const std::vector<std::string>& arguments, const fs::path& folder = LLMRES_SOURCE_DIR) {
+    const auto quoted = [](const std::string& text) {
+        std::string shell = "'";
+        for (const char c : text) shell += c == '\'' ? std::string{"'\\''"} : std::string(1, c);
+        return shell + "'";
+    };
+    const scratch streams;
+    std::string line = "cd " + quoted(folder.string()) + " && exec " + quoted(LLMRES_PROGRAM);
+    for (const std::string& argument : arguments) line += " " + quoted(argument);
+    line += " >" + quoted((streams.path() / "out").string()) + " 2>" + quoted((streams.path() / "err").string()) + " </dev/null";
+    const int status = std::system(line.c_str());
+    outcome o;
+    o.exit = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    o.out = content_of(streams.path() / "out");
+    o.err = content_of(streams.path() / "err");
+    return o;
+}
+
+}  // namespace run_program
