@@ -32,25 +32,25 @@ namespace detail {
 
 using written = text<47>;
 
-struct scale {
+struct unit_scale {
     double factor;
     std::string_view name;
 };
 
-inline constexpr std::array binary_bytes{scale{1, "B"},
-                                         scale{1024.0, "KiB"},
-                                         scale{1048576.0, "MiB"},
-                                         scale{1073741824.0, "GiB"},
-                                         scale{1099511627776.0, "TiB"},
-                                         scale{1125899906842624.0, "PiB"},
-                                         scale{1152921504606846976.0, "EiB"}};
-inline constexpr std::array decimal{scale{1, ""},     scale{1e3, "k"},  scale{1e6, "M"},
-                                    scale{1e9, "G"},  scale{1e12, "T"}, scale{1e15, "P"},
-                                    scale{1e18, "E"}, scale{1e21, "Z"}, scale{1e24, "Y"}};
+inline constexpr std::array binary_bytes{unit_scale{1, "B"},
+                                         unit_scale{1024.0, "KiB"},
+                                         unit_scale{1048576.0, "MiB"},
+                                         unit_scale{1073741824.0, "GiB"},
+                                         unit_scale{1099511627776.0, "TiB"},
+                                         unit_scale{1125899906842624.0, "PiB"},
+                                         unit_scale{1152921504606846976.0, "EiB"}};
+inline constexpr std::array decimal{unit_scale{1, ""},     unit_scale{1e3, "k"},  unit_scale{1e6, "M"},
+                                    unit_scale{1e9, "G"},  unit_scale{1e12, "T"}, unit_scale{1e15, "P"},
+                                    unit_scale{1e18, "E"}, unit_scale{1e21, "Z"}, unit_scale{1e24, "Y"}};
 /// As models and data sets are spoken of: thousands, millions, billions, trillions.
-inline constexpr std::array spoken{scale{1, ""}, scale{1e3, "K"}, scale{1e6, "M"}, scale{1e9, "B"}, scale{1e12, "T"}};
-inline constexpr std::array time_scales{scale{1e-9, "ns"}, scale{1e-6, "us"}, scale{1e-3, "ms"},   scale{1, "s"},
-                                  scale{60, "min"},  scale{3600, "h"},  scale{86400, "days"}};
+inline constexpr std::array spoken{unit_scale{1, ""}, unit_scale{1e3, "K"}, unit_scale{1e6, "M"}, unit_scale{1e9, "B"}, unit_scale{1e12, "T"}};
+inline constexpr std::array time_scales{unit_scale{1e-9, "ns"}, unit_scale{1e-6, "us"}, unit_scale{1e-3, "ms"},   unit_scale{1, "s"},
+                                  unit_scale{60, "min"},  unit_scale{3600, "h"},  unit_scale{86400, "days"}};
 
 constexpr double magnitude(double x) { return x < 0 ? -x : x; }
 
@@ -118,7 +118,7 @@ constexpr written scientific(double x) {
 
 /// The number in the largest scale of which there is at least one, behind its sign; `gap` stands before the unit.
 template <std::size_t Size>
-constexpr written scaled(double number, const std::array<scale, Size>& scales, std::string_view unit = "",
+constexpr written scaled(double number, const std::array<unit_scale, Size>& scales, std::string_view unit = "",
                          std::string_view gap = " ") {
     written made{number < 0 ? "-" : ""};
     const double x = magnitude(number);
@@ -249,7 +249,7 @@ inline std::string to_string(token_rate q) {
 inline std::string to_string(money q) {
     const double x = detail::magnitude(q.base());
     if (!(x >= 0.995 && x < 1e15))
-        return std::string{detail::scaled(q.base(), std::array{detail::scale{1, ""}}).view()};
+        return std::string{detail::scaled(q.base(), std::array{detail::unit_scale{1, ""}}).view()};
     const auto cents = static_cast<std::uint64_t>(detail::nearest_whole(x * 100));
     std::string made{q.base() < 0 ? "-" : ""};
     made += detail::grouped(cents / 100).view();
