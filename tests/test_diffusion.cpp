@@ -49,10 +49,12 @@ TEST_CASE("a network of another class, or with blocks that are not described, is
     CHECK(read_hf_unet(R"({"_class_name": "UNet3D"})").error().field == "_class_name");
     CHECK(read_hf_unet("{}").error().code == error_code::missing);
     CHECK(read_hf_unet("[]").error().code == error_code::malformed);
-    CHECK(read_hf_unet(replaced(small_unet, "\"DownBlock2D\"", "\"AttnDownBlock2D\"")).error().field == "down_block_types");
+    CHECK(read_hf_unet(replaced(small_unet, "\"DownBlock2D\"", "\"AttnDownBlock2D\"")).error().field ==
+          "down_block_types");
     CHECK(read_hf_unet(replaced(small_unet, "[32, 64]", "[]")).error().field == "block_out_channels");
     CHECK(read_hf_unet(replaced(small_unet, "[32, 64]", "[32, -1]")).error().field == "block_out_channels");
     CHECK(read_hf_unet(replaced(small_unet, "[32, 64]", "[32]")).error().code == error_code::none);
     CHECK(read_hf_flow_transformer(small_unet).error().field == "_class_name");
-    CHECK(read_hf_flow_transformer(R"({"_class_name": "FluxTransformer2DModel", "num_layers": "x"})").error().field == "num_layers");
+    CHECK(read_hf_flow_transformer(R"({"_class_name": "FluxTransformer2DModel", "num_layers": "x"})").error().field ==
+          "num_layers");
 }

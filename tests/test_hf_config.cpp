@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
+#include <fstream>
 #include <llmres/io/hf_config.hpp>
 #include <llmres/parameters.hpp>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -16,8 +16,8 @@ const std::string fixtures = LLMRES_SOURCE_DIR "/tests/data/configs/";
 /// A sound llama config with one field replaced, or added (`"name": value`).
 std::string with(const std::string& name, const std::string& value) {
     std::string fields;
-    const char* sound[][2] = {{"model_type", "\"llama\""},   {"vocab_size", "1000"},      {"hidden_size", "64"},
-                              {"num_hidden_layers", "3"},    {"num_attention_heads", "4"}, {"num_key_value_heads", "2"},
+    const char* sound[][2] = {{"model_type", "\"llama\""}, {"vocab_size", "1000"},       {"hidden_size", "64"},
+                              {"num_hidden_layers", "3"},  {"num_attention_heads", "4"}, {"num_key_value_heads", "2"},
                               {"intermediate_size", "160"}};
     bool replaced = false;
     for (const auto& [key, given] : sound) {
@@ -49,7 +49,8 @@ TEST_CASE("a config is read from its file or its folder, and named after it") {
     CHECK(folder->architecture == "llama");
     CHECK(folder->weights == fp16);
     CHECK(folder->max_context == tokens(2048));
-    CHECK(count_parameters(*folder) == parameters(2 * 1000 * 64 + 3 * (2 * 64 * 64 + 2 * 32 * 64 + 3 * 160 * 64 + 128) + 64));
+    CHECK(count_parameters(*folder) ==
+          parameters(2 * 1000 * 64 + 3 * (2 * 64 * 64 + 2 * 32 * 64 + 3 * 160 * 64 + 128) + 64));
     CHECK(load_hf_config(fixtures + "tiny-llama/config.json")->name == "tiny-llama");
 
     const auto file = load_hf_config(fixtures + "tiny-deepseek.json");
@@ -68,7 +69,8 @@ TEST_CASE("a file that is not there is refused with its path") {
 }
 
 TEST_CASE("what is no JSON object is refused") {
-    for (const char* text : {"", "{", "hello", "[1, 2]", "3", "null", "{\"a\": }", "{\"a\": 1} x", "\xff\xfe{}", "{'a': 1}"}) {
+    for (const char* text :
+         {"", "{", "hello", "[1, 2]", "3", "null", "{\"a\": }", "{\"a\": 1} x", "\xff\xfe{}", "{'a': 1}"}) {
         CHECK(error_of(text).code == error_code::malformed);
         CHECK(error_of(text).field == "JSON");
     }
@@ -104,7 +106,8 @@ TEST_CASE("an unknown model_type is refused with the nearest that are known") {
 }
 
 TEST_CASE("a size that is no sensible integer is refused by field, value and range") {
-    for (const char* value : {"0", "-1", "\"4096\"", "1e30", "4096.5", "true", "[4096]", "{}", "18446744073709551615", "1e400"}) {
+    for (const char* value :
+         {"0", "-1", "\"4096\"", "1e30", "4096.5", "true", "[4096]", "{}", "18446744073709551615", "1e400"}) {
         const error wrong = error_of(with("hidden_size", value));
         CHECK_MESSAGE(wrong.code != error_code::none, value);
         if (wrong.field != "JSON") {  // 1e400 is no JSON number
@@ -139,7 +142,8 @@ TEST_CASE("more experts a token than there are is refused") {
 }
 
 TEST_CASE("a count beyond 63 bits is an overflow that names the largest field") {
-    const error over = error_of(R"({"model_type": "mixtral", "vocab_size": 10, "hidden_size": 16777216, "num_hidden_layers": 256,
+    const error over =
+        error_of(R"({"model_type": "mixtral", "vocab_size": 10, "hidden_size": 16777216, "num_hidden_layers": 256,
         "num_attention_heads": 4096, "intermediate_size": 16777215, "num_local_experts": 65536, "num_experts_per_tok": 1})");
     CHECK(over.code == error_code::overflow);
     CHECK(over.field == "hidden_size");
@@ -172,7 +176,8 @@ TEST_CASE("a window covers the layers that the family gives one") {
         const auto read = read_hf_config(text);
         REQUIRE(read);
         std::string shown;
-        for (int i = 0; i < read->layers.size; ++i) shown += read->layers[i].attention.window > token_count{} ? 'w' : '-';
+        for (int i = 0; i < read->layers.size; ++i)
+            shown += read->layers[i].attention.window > token_count{} ? 'w' : '-';
         return shown;
     };
     CHECK(windows("llama", "") == "------");
@@ -180,7 +185,8 @@ TEST_CASE("a window covers the layers that the family gives one") {
     CHECK(windows("mistral", R"(, "sliding_window": 32)") == "wwwwww");
     CHECK(windows("mistral", R"(, "sliding_window": null)") == "------");
     CHECK(windows("qwen2", R"(, "sliding_window": 32)") == "------");
-    CHECK(windows("qwen2", R"(, "sliding_window": 32, "use_sliding_window": true, "max_window_layers": 4)") == "----ww");
+    CHECK(windows("qwen2", R"(, "sliding_window": 32, "use_sliding_window": true, "max_window_layers": 4)") ==
+          "----ww");
     CHECK(windows("gemma2", R"(, "sliding_window": 32)") == "w-w-w-");
     CHECK(windows("gemma3_text", R"(, "sliding_window": 32)") == "wwwww-");
     CHECK(windows("gemma3_text", R"(, "sliding_window": 32, "sliding_window_pattern": 2)") == "w-w-w-");
@@ -224,7 +230,8 @@ TEST_CASE("a model of each family counts what is known of it, from the fields th
         const auto read = read_hf_config(row["config"].dump());
         const std::string name = row["name"];
         CHECK_MESSAGE(read, name, ": ", read.error().field.view(), " ", read.error().value.view());
-        const parameter_count counted = row["count"] == "stored" ? count_stored_parameters(*read) : count_parameters(*read);
+        const parameter_count counted =
+            row["count"] == "stored" ? count_stored_parameters(*read) : count_parameters(*read);
         CHECK_MESSAGE(counted.in(parameters) == row["parameters"].get<std::int64_t>(), name);
     }
 }
@@ -232,7 +239,8 @@ TEST_CASE("a model of each family counts what is known of it, from the fields th
 TEST_CASE("no field of any family's config can be missing, of another type or absurd without a named error") {
     std::ifstream file{fixtures + "families.json"};
     const auto table = nlohmann::json::parse(file, nullptr, false);
-    const nlohmann::json wrong[] = {nullptr, -1, 0, 7, 1e30, "x", true, nlohmann::json::array(), nlohmann::json::object(), 16777216};
+    const nlohmann::json wrong[] = {
+        nullptr, -1, 0, 7, 1e30, "x", true, nlohmann::json::array(), nlohmann::json::object(), 16777216};
     for (const auto& row : table) {
         for (const auto& [field, value] : row["config"].items()) {
             for (const nlohmann::json& other : wrong) {
@@ -250,9 +258,11 @@ TEST_CASE("a structure that the family is described without is refused by its fi
     CHECK(error_of(with("kv_lora_rank", "512")).field == "kv_lora_rank");
     CHECK(error_of(with("num_local_experts", "8")).field == "num_local_experts");
     CHECK(error_of(with("hybrid_override_pattern", "\"M-M*\"")).field == "hybrid_override_pattern");
-    CHECK(error_of(with("layer_types", R"(["full_attention", "linear_attention", "full_attention"])")).field == "layer_types");
+    CHECK(error_of(with("layer_types", R"(["full_attention", "linear_attention", "full_attention"])")).field ==
+          "layer_types");
     CHECK(error_of(with("num_local_experts", "0")).code == error_code::none);
-    CHECK(error_of(with("layer_types", R"(["full_attention", "full_attention", "full_attention"])")).code == error_code::none);
+    CHECK(error_of(with("layer_types", R"(["full_attention", "full_attention", "full_attention"])")).code ==
+          error_code::none);
     CHECK(error_of(with("vision_config", R"({"hidden_size": 8})")).field == "vision_config");
 }
 
@@ -260,7 +270,8 @@ TEST_CASE("a nested text model is read, and refused where a copy outside contrad
     const std::string text = with("", "");
     const auto nested = [&](const std::string& more) {
         return R"({"model_type": "llava", "vision_config": {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2,
-            "num_attention_heads": 2, "image_size": 28, "patch_size": 14}, "text_config": )" + text + more + "}";
+            "num_attention_heads": 2, "image_size": 28, "patch_size": 14}, "text_config": )" +
+               text + more + "}";
     };
     const auto read = read_hf_config(nested(""));
     REQUIRE(read);
@@ -295,7 +306,9 @@ TEST_CASE("the methods of quantisation are read in their own words") {
     CHECK(format(R"({"quant_method": "fp8", "activation_scheme": "dynamic"})") == fp8_tensor);
     CHECK(format(R"({"quant_method": "mxfp4"})") == mxfp4);
     CHECK(format(R"({"quant_method": "modelopt", "quant_algo": "NVFP4"})") == nvfp4_static);
-    CHECK(format(R"({"quant_method": "compressed-tensors", "config_groups": {"group_0": {"weights": {"num_bits": 4, "type": "int",
+    CHECK(
+        format(
+            R"({"quant_method": "compressed-tensors", "config_groups": {"group_0": {"weights": {"num_bits": 4, "type": "int",
         "group_size": 128, "symmetric": true, "strategy": "group"}}}})") == packed_int(4, 128));
     const std::string mixed = R"({"quant_method": "compressed-tensors", "config_groups": {
         "a": {"weights": {"num_bits": 4, "type": "int", "group_size": 128}},

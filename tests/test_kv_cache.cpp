@@ -53,13 +53,20 @@ TEST_CASE("cross-attention stores the sequence it reads, whatever the context") 
 }
 
 TEST_CASE("an indexer keeps one key a token, in eight bits with a scale") {
-    constexpr attention a{.kind = attention_kind::latent, .heads = 64, .kv_heads = 64, .head_dim = 128, .kv_rank = 512, .rope_dim = 64, .indexer = {.heads = 32, .head_dim = 128}};
+    constexpr attention a{.kind = attention_kind::latent,
+                          .heads = 64,
+                          .kv_heads = 64,
+                          .head_dim = 128,
+                          .kv_rank = 512,
+                          .rope_dim = 64,
+                          .indexer = {.heads = 32, .head_dim = 128}};
     CHECK(indexer_bytes_per_token(a) == bytes_a_token(132));
     CHECK(kv_cache_bytes(a, bf16, tokens(10)) == bytes(10 * (1152 + 132)));
 }
 
 TEST_CASE("a recurrence's state does not know the context") {
-    constexpr recurrent r{.kind = recurrent_kind::delta_net, .heads = 48, .head_dim = 128, .key_heads = 16, .state = 128, .kernel = 4};
+    constexpr recurrent r{
+        .kind = recurrent_kind::delta_net, .heads = 48, .head_dim = 128, .key_heads = 16, .state = 128, .kernel = 4};
     CHECK(recurrent_state_bytes(r) == bytes(48 * 128 * 128 * 4 + (2 * 16 * 128 + 48 * 128) * 3 * 4));
     CHECK(recurrent_state_bytes(r, {.state = fp32, .convolution = bf16}) ==
           bytes(48 * 128 * 128 * 4 + (2 * 16 * 128 + 48 * 128) * 3 * 2));

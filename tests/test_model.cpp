@@ -9,11 +9,12 @@ using namespace llmres;
 
 namespace {
 
-constexpr model small{.name = "small",
-                      .architecture = "llama",
-                      .vocabulary = 100,
-                      .hidden = 64,
-                      .layers = {4, {.attention = {.heads = 4, .kv_heads = 2, .head_dim = 16}, .feed_forward = {.width = 128}}}};
+constexpr model small{
+    .name = "small",
+    .architecture = "llama",
+    .vocabulary = 100,
+    .hidden = 64,
+    .layers = {4, {.attention = {.heads = 4, .kv_heads = 2, .head_dim = 16}, .feed_forward = {.width = 128}}}};
 
 /// The field that validate() refuses after a change to the small model.
 template <class Change>
@@ -64,6 +65,19 @@ TEST_CASE("a layer stack refuses the layer that no longer has room, and stays as
     CHECK_FALSE(kinds.append(-1, {.feed_forward = {.width = 1}}));
 }
 
+TEST_CASE("layers follow the order of letters, which start over") {
+    const layer a{.feed_forward = {.width = 1}};
+    const layer b{.feed_forward = {.width = 2}};
+    const layer_stack stack = in_order("aab", {a, b}, 7);
+    CHECK(stack.size == 7);
+    CHECK(stack.kind_count == 2);
+    for (const int second : {2, 5}) CHECK(stack[second].feed_forward.width == 2);
+    CHECK(stack[6].feed_forward.width == 1);
+    CHECK(in_order("ba", {a, b})[0].feed_forward.width == 2);
+    CHECK(in_order("", {a}).size == 0);
+    CHECK(in_order("az", {a}).size == 1);
+}
+
 TEST_CASE("a sound model is accepted") { CHECK(validate(small)); }
 
 TEST_CASE("a structural mistake is refused by the name of its field") {
@@ -75,9 +89,11 @@ TEST_CASE("a structural mistake is refused by the name of its field") {
     CHECK(refused_field([](model& m) { m.layers.kinds[0].attention.kv_heads = 3; }) == "attention.kv_heads");
     CHECK(refused_field([](model& m) { m.layers.kinds[0].attention.kv_heads = 5; }) == "attention.kv_heads");
     CHECK(refused_field([](model& m) { m.layers.kinds[0].feed_forward.width = 0; }) == "feed_forward.width");
-    CHECK(refused_field([](model& m) { m.layers.kinds[0].feed_forward.experts = {.count = 8, .per_token = 9, .width = 1}; }) ==
-          "experts.per_token");
-    CHECK(refused_field([](model& m) { m.layers.kinds[0].recurrent = {.kind = recurrent_kind::mamba}; }) == "recurrent.heads");
+    CHECK(refused_field([](model& m) {
+              m.layers.kinds[0].feed_forward.experts = {.count = 8, .per_token = 9, .width = 1};
+          }) == "experts.per_token");
+    CHECK(refused_field([](model& m) { m.layers.kinds[0].recurrent = {.kind = recurrent_kind::mamba}; }) ==
+          "recurrent.heads");
     CHECK(refused_field([](model& m) { m.encoders[0].layers = 2; }) == "encoder.hidden");
     CHECK(refused_field([](model& m) { m.add({.rows = 0}); }) == "extra.rows");
 }
@@ -87,8 +103,9 @@ TEST_CASE("the kind of a layer reads as what it does") {
     CHECK(kind_name({.attention = {.heads = 1, .window = tokens(4)}, .feed_forward = {.experts = {.count = 2}}}) ==
           "sliding_attention+moe");
     CHECK(kind_name({.attention = {.kind = attention_kind::latent}}) == "latent_attention+mlp");
-    CHECK(kind_name({.attention = no_attention, .recurrent = {.kind = recurrent_kind::mamba2}, .feed_forward = no_feed_forward}) ==
-          "mamba2");
+    CHECK(kind_name({.attention = no_attention,
+                     .recurrent = {.kind = recurrent_kind::mamba2},
+                     .feed_forward = no_feed_forward}) == "mamba2");
     CHECK(kind_name({.attention = {.cross = cross_attention::beside}}) == "attention+cross_attention+mlp");
 }
 

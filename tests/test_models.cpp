@@ -16,7 +16,8 @@ TEST_CASE("every preset is sound, named, and named once") {
         CHECK_FALSE(m->name.empty());
         CHECK_FALSE(m->architecture.empty());
         CHECK_MESSAGE(names.insert(std::string{m->name.view()}).second, m->name.view(), " is there twice");
-        for (const char c : m->name.view()) CHECK((c == '-' || c == '.' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z')));
+        for (const char c : m->name.view())
+            CHECK((c == '-' || c == '.' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z')));
     }
 }
 
@@ -43,11 +44,18 @@ TEST_CASE("an unknown id is refused with the nearest ids") {
 }
 
 TEST_CASE("a model is found by the words of its name, however they are spelled") {
-    for (const auto& [typed, id] : {std::pair{"llama 3.1 70b", "llama-3.1-70b"}, {"Llama-3.1-8B-Instruct", "llama-3.1-8b"},
-                                    {"meta-llama/Llama-2-70b-hf", "llama-2-70b"}, {"deepseek-ai/DeepSeek-V3", "deepseek-v3"},
-                                    {"qwen2.5 7b", "qwen2.5-7b"}, {"Qwen/Qwen3-30B-A3B", "qwen3-30b-a3b"}, {"qwen3 30b", "qwen3-30b-a3b"},
-                                    {"70B llama 3.3", "llama-3.3-70b"}, {"llama3.1 8b", "llama-3.1-8b"}, {"google/gemma-3-27b-it", "gemma-3-27b"},
-                                    {"falcon 180b", "falcon-180b"}, {"GROK-1", "grok-1"}})
+    for (const auto& [typed, id] : {std::pair{"llama 3.1 70b", "llama-3.1-70b"},
+                                    {"Llama-3.1-8B-Instruct", "llama-3.1-8b"},
+                                    {"meta-llama/Llama-2-70b-hf", "llama-2-70b"},
+                                    {"deepseek-ai/DeepSeek-V3", "deepseek-v3"},
+                                    {"qwen2.5 7b", "qwen2.5-7b"},
+                                    {"Qwen/Qwen3-30B-A3B", "qwen3-30b-a3b"},
+                                    {"qwen3 30b", "qwen3-30b-a3b"},
+                                    {"70B llama 3.3", "llama-3.3-70b"},
+                                    {"llama3.1 8b", "llama-3.1-8b"},
+                                    {"google/gemma-3-27b-it", "gemma-3-27b"},
+                                    {"falcon 180b", "falcon-180b"},
+                                    {"GROK-1", "grok-1"}})
         CHECK_MESSAGE(find_model(typed)->name == id, typed, " found ", find_model(typed)->name.view());
 }
 

@@ -68,7 +68,8 @@ TEST_CASE("a layer that shares an earlier layer's keys and values projects none"
     CHECK(total(l, 32) == total(plain, 32) - 16 * 32);
 }
 
-TEST_CASE("cross-attention beside self-attention doubles the projections and adds a norm; instead of it, adds nothing") {
+TEST_CASE(
+    "cross-attention beside self-attention doubles the projections and adds a norm; instead of it, adds nothing") {
     layer l = plain;
     l.attention.cross = cross_attention::beside;
     CHECK(total(l, 32) == total(plain, 32) + 2 * 32 * 32 + 2 * 16 * 32 + 32);
@@ -79,7 +80,13 @@ TEST_CASE("cross-attention beside self-attention doubles the projections and add
 }
 
 TEST_CASE("latent attention compresses and expands") {
-    const layer l{.attention = {.kind = attention_kind::latent, .heads = 4, .head_dim = 8, .q_rank = 12, .kv_rank = 6, .rope_dim = 2, .value_dim = 7},
+    const layer l{.attention = {.kind = attention_kind::latent,
+                                .heads = 4,
+                                .head_dim = 8,
+                                .q_rank = 12,
+                                .kv_rank = 6,
+                                .rope_dim = 2,
+                                .value_dim = 7},
                   .feed_forward = no_feed_forward,
                   .norm = norm_kind::none};
     CHECK(total(l, 32) == 12 * 32 + 12 + 4 * 10 * 12 + (6 + 2) * 32 + 6 + 4 * (8 + 7) * 6 + 32 * 4 * 7);
@@ -87,7 +94,8 @@ TEST_CASE("latent attention compresses and expands") {
 
 TEST_CASE("routed experts count all of them; active parameters only those a token passes") {
     model m{.vocabulary = 10, .hidden = 32, .layers = {1, plain}};
-    m.layers.kinds[0].feed_forward.experts = {.count = 8, .per_token = 2, .width = 50, .shared_width = 60, .shared_gate = true, .score_bias = true};
+    m.layers.kinds[0].feed_forward.experts = {
+        .count = 8, .per_token = 2, .width = 50, .shared_width = 60, .shared_gate = true, .score_bias = true};
     const std::int64_t attention = 32 * 32 * 2 + 2 * 16 * 32 + 2 * 32;
     const std::int64_t rest = 2 * 10 * 32 + 32 + attention + 8 * 32 + 8 + 3 * 60 * 32 + 32;
     CHECK(count_parameters(m) == parameters(rest + 8 * 3 * 50 * 32));
@@ -98,11 +106,24 @@ TEST_CASE("routed experts count all of them; active parameters only those a toke
 
 TEST_CASE("a recurrence counts its projections, convolution and states") {
     layer l{.attention = no_attention, .feed_forward = no_feed_forward, .norm = norm_kind::none};
-    l.recurrent = {.kind = recurrent_kind::mamba, .heads = 64, .head_dim = 1, .state = 4, .rank = 3, .kernel = 4, .conv_bias = true};
+    l.recurrent = {.kind = recurrent_kind::mamba,
+                   .heads = 64,
+                   .head_dim = 1,
+                   .state = 4,
+                   .rank = 3,
+                   .kernel = 4,
+                   .conv_bias = true};
     CHECK(total(l, 32) == 128 * 32 + 64 * 5 + (3 + 8) * 64 + 64 * 3 + 64 + 64 * 4 + 64 + 32 * 64);
-    l.recurrent = {.kind = recurrent_kind::mamba2, .heads = 8, .head_dim = 8, .key_heads = 2, .state = 4, .kernel = 4, .conv_bias = true};
+    l.recurrent = {.kind = recurrent_kind::mamba2,
+                   .heads = 8,
+                   .head_dim = 8,
+                   .key_heads = 2,
+                   .state = 4,
+                   .kernel = 4,
+                   .conv_bias = true};
     CHECK(total(l, 32) == (2 * 64 + 2 * 2 * 4 + 8) * 32 + (64 + 16) * 5 + 3 * 8 + 64 + 32 * 64);
-    l.recurrent = {.kind = recurrent_kind::delta_net, .heads = 8, .head_dim = 8, .key_heads = 2, .state = 4, .kernel = 4};
+    l.recurrent = {
+        .kind = recurrent_kind::delta_net, .heads = 8, .head_dim = 8, .key_heads = 2, .state = 4, .kernel = 4};
     CHECK(total(l, 32) == (2 * 8 + 2 * 64 + 2 * 8) * 32 + (16 + 64) * 4 + 2 * 8 + 8 + 32 * 64);
     l.recurrent = {.kind = recurrent_kind::lightning, .heads = 4, .head_dim = 8, .state = 8};
     CHECK(total(l, 32) == 5 * 32 * 32 + 32);
@@ -144,9 +165,11 @@ TEST_CASE("sharding loses no parameter of any model, and none is doubled where a
     for (const model* m : models::all) {
         for (const int ranks : {1, 2, 3, 8}) {
             for_each_weight(*m, [&](const weight& w, std::int64_t) {
-                const weight part = local_part(w, {.tensor = ranks, .data = ranks, .expert = ranks, .expert_tensor = 1});
+                const weight part =
+                    local_part(w, {.tensor = ranks, .data = ranks, .expert = ranks, .expert_tensor = 1});
                 const std::int64_t holders = w.routed ? ranks : w.split == weight_split::replicated ? 1 : ranks;
-                CHECK_MESSAGE(part.count() * holders >= w.count(), m->name.view(), " ", name_of(w.role), " over ", ranks);
+                CHECK_MESSAGE(part.count() * holders >= w.count(), m->name.view(), " ", name_of(w.role), " over ",
+                              ranks);
                 CHECK(part.count() <= w.count());
                 const std::int64_t cut = w.routed                           ? w.copies
                                          : w.split == weight_split::rows    ? w.rows / w.granule

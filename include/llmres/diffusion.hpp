@@ -23,13 +23,13 @@ struct unet {
     text<63> name{};
     std::int64_t in_channels = 4;
     std::int64_t out_channels = 4;
-    std::int32_t levels = 0;                           ///< resolutions, each half the one before
-    std::array<std::int64_t, max_levels> channels{};   ///< of each level
-    std::array<std::int32_t, max_levels> depth{};      ///< transformer blocks after each residual block; 0: no attention
-    std::int32_t blocks = 2;                           ///< residual blocks a level on the way down; one more on the way up
-    std::int32_t middle_depth = 1;                     ///< transformer blocks at the lowest resolution
-    std::int64_t context_width = 0;                    ///< features of the text that cross-attention reads
-    std::int64_t added_embedding = 0;                  ///< features of size and pooled text, added to the time (SDXL)
+    std::int32_t levels = 0;                          ///< resolutions, each half the one before
+    std::array<std::int64_t, max_levels> channels{};  ///< of each level
+    std::array<std::int32_t, max_levels> depth{};     ///< transformer blocks after each residual block; 0: no attention
+    std::int32_t blocks = 2;           ///< residual blocks a level on the way down; one more on the way up
+    std::int32_t middle_depth = 1;     ///< transformer blocks at the lowest resolution
+    std::int64_t context_width = 0;    ///< features of the text that cross-attention reads
+    std::int64_t added_embedding = 0;  ///< features of size and pooled text, added to the time (SDXL)
     precision weights = fp16;
     maybe<parameter_count> published{};
 };
@@ -55,10 +55,11 @@ namespace detail {
 
 /// A matrix with a bias on its output, `copies` times.
 template <class Visit>
-constexpr void visit_biased(weight_role role, std::int64_t rows, std::int64_t columns, Visit& visit, std::int64_t copies = 1,
-                            bool bias = true) {
-    visit_linear(weight{.role = role, .rows = rows, .columns = columns, .copies = copies, .active = copies, .quantised = true},
-                 bias, visit);
+constexpr void visit_biased(weight_role role, std::int64_t rows, std::int64_t columns, Visit& visit,
+                            std::int64_t copies = 1, bool bias = true) {
+    visit_linear(
+        weight{.role = role, .rows = rows, .columns = columns, .copies = copies, .active = copies, .quantised = true},
+        bias, visit);
 }
 
 /// A convolution over 3 x 3 pixels.
@@ -171,7 +172,8 @@ constexpr void for_each_weight(const flow_transformer& f, Visit&& visit) {
     visit_biased(weight_role::up_proj, 4 * h, h, visit, streams);
     visit_biased(weight_role::down_proj, h, 4 * h, visit, streams);
     visit_biased(weight_role::projector, 3 * h, h, visit, f.single_blocks);
-    visit_biased(weight_role::in_proj, 7 * h, h, visit, f.single_blocks);  // queries, keys, values and feed-forward in one
+    visit_biased(weight_role::in_proj, 7 * h, h, visit,
+                 f.single_blocks);  // queries, keys, values and feed-forward in one
     visit_norm(norm_kind::rms, f.head_dim, 2 * f.single_blocks, visit);
     visit_biased(weight_role::out_proj, h, 5 * h, visit, f.single_blocks);
     visit_biased(weight_role::projector, 2 * h, h, visit);
@@ -180,7 +182,10 @@ constexpr void for_each_weight(const flow_transformer& f, Visit&& visit) {
 
 /// Unique parameters of a denoising network.
 template <class Network>
-    requires requires(const Network& n) { n.published; for_each_weight(n, [](const weight&) {}); }
+    requires requires(const Network& n) {
+        n.published;
+        for_each_weight(n, [](const weight&) {});
+    }
 constexpr parameter_count count_parameters(const Network& network) {
     parameter_count total;
     for_each_weight(network, [&](const weight& w) { total += w.count(); });
@@ -188,7 +193,10 @@ constexpr parameter_count count_parameters(const Network& network) {
 }
 
 template <class Network>
-    requires requires(const Network& n) { n.published; for_each_weight(n, [](const weight&) {}); }
+    requires requires(const Network& n) {
+        n.published;
+        for_each_weight(n, [](const weight&) {});
+    }
 constexpr byte_count weight_bytes(const Network& network, const weight_formats& formats) {
     byte_count total;
     for_each_weight(network, [&](const weight& w) { total += size_of(w, formats); });
@@ -198,11 +206,13 @@ constexpr byte_count weight_bytes(const Network& network, const weight_formats& 
 /// Structural mistakes: no level, zero or absurd widths.
 constexpr status validate(const unet& u) {
     using detail::bounded_field;
-    if (const status s = detail::all_in_range(std::array{
-            bounded_field{"in_channels", u.in_channels, 1, 65536}, bounded_field{"out_channels", u.out_channels, 1, 65536},
-            bounded_field{"levels", u.levels, 1, std::int64_t{unet::max_levels}}, bounded_field{"blocks", u.blocks, 1, 16},
-            bounded_field{"middle_depth", u.middle_depth, 0, 1024}, bounded_field{"context_width", u.context_width, 0, 1 << 20},
-            bounded_field{"added_embedding", u.added_embedding, 0, 1 << 20}});
+    if (const status s = detail::all_in_range(
+            std::array{bounded_field{"in_channels", u.in_channels, 1, 65536},
+                       bounded_field{"out_channels", u.out_channels, 1, 65536},
+                       bounded_field{"levels", u.levels, 1, std::int64_t{unet::max_levels}},
+                       bounded_field{"blocks", u.blocks, 1, 16}, bounded_field{"middle_depth", u.middle_depth, 0, 1024},
+                       bounded_field{"context_width", u.context_width, 0, 1 << 20},
+                       bounded_field{"added_embedding", u.added_embedding, 0, 1 << 20}});
         !s)
         return s;
     for (std::size_t level = 0; level < static_cast<std::size_t>(u.levels); ++level) {
@@ -219,7 +229,8 @@ constexpr status validate(const flow_transformer& f) {
     return detail::all_in_range(std::array{
         bounded_field{"in_channels", f.in_channels, 1, 65536}, bounded_field{"heads", f.heads, 1, 65536},
         bounded_field{"head_dim", f.head_dim, 1, 4096}, bounded_field{"double_blocks", f.double_blocks, 0, 1024},
-        bounded_field{"single_blocks", f.single_blocks, 0, 1024}, bounded_field{"context_width", f.context_width, 1, 1 << 20},
+        bounded_field{"single_blocks", f.single_blocks, 0, 1024},
+        bounded_field{"context_width", f.context_width, 1, 1 << 20},
         bounded_field{"pooled_width", f.pooled_width, 1, 1 << 20}});
 }
 

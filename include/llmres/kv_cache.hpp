@@ -27,7 +27,8 @@ constexpr kv_shape kv_shape_of(const attention& a, std::int64_t tensor_ranks = 1
 }
 
 /// Bytes one token of the sequence that a layer attends to adds to that layer's cache.
-constexpr bytes_per_token kv_bytes_per_token(const attention& a, const precision& format, std::int64_t tensor_ranks = 1) {
+constexpr bytes_per_token kv_bytes_per_token(const attention& a, const precision& format,
+                                             std::int64_t tensor_ranks = 1) {
     const kv_shape shape = kv_shape_of(a, tensor_ranks);
     // Scales of block formats follow the vector they belong to: each head's vector is one row.
     return bytes_a_token(shape.vectors == 0 ? 0 : size_of(format, shape.vectors, shape.width).in(bytes));
@@ -72,11 +73,15 @@ constexpr state_shape state_shape_of(const recurrent& r, std::int64_t tensor_ran
     const std::int64_t channels = detail::ceil_quotient(r.conv_channels(), tensor_ranks);
     const std::int64_t taps = r.kernel > 0 ? channels * (r.kernel - 1) : 0;
     switch (r.kind) {
-        case recurrent_kind::none: return {};
-        case recurrent_kind::short_conv: return {0, taps};
+        case recurrent_kind::none:
+            return {};
+        case recurrent_kind::short_conv:
+            return {0, taps};
         // Time mixing and channel mixing each remember the token before.
-        case recurrent_kind::rwkv: return {heads * r.head_dim * r.head_dim, 2 * heads * r.head_dim};
-        default: return {heads * r.head_dim * r.state, taps};
+        case recurrent_kind::rwkv:
+            return {heads * r.head_dim * r.head_dim, 2 * heads * r.head_dim};
+        default:
+            return {heads * r.head_dim * r.state, taps};
     }
 }
 

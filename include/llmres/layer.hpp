@@ -51,7 +51,7 @@ enum class output_gate : std::uint8_t {
 /// Whose keys and values a layer attends to.
 enum class kv_source : std::uint8_t {
     own,
-    shared,         ///< an earlier layer's: no cache, and no key and value projections (Hunyuan's cross-layer attention)
+    shared,  ///< an earlier layer's: no cache, and no key and value projections (Hunyuan's cross-layer attention)
     shared_unused,  ///< an earlier layer's: no cache; projections are stored but never run (Gemma 3n)
 };
 
@@ -126,10 +126,13 @@ struct recurrent {
     constexpr std::int64_t conv_channels() const {
         switch (kind) {
             case recurrent_kind::mamba:
-            case recurrent_kind::short_conv: return inner();
+            case recurrent_kind::short_conv:
+                return inner();
             case recurrent_kind::mamba2:
-            case recurrent_kind::delta_net: return inner() + 2 * key_heads * state;
-            default: return 0;
+            case recurrent_kind::delta_net:
+                return inner() + 2 * key_heads * state;
+            default:
+                return 0;
         }
     }
     friend constexpr bool operator==(const recurrent&, const recurrent&) = default;
@@ -145,15 +148,15 @@ enum class feed_forward_kind : std::uint8_t {
 
 /// Routed experts, and the experts every token passes.
 struct experts {
-    std::int64_t count = 0;      ///< routed experts in the layer; 0: a dense layer
-    std::int64_t per_token = 0;  ///< of them, how many a token is routed to
-    std::int64_t width = 0;      ///< inner width of one routed expert
-    std::int64_t shared_width = 0;  ///< inner width of all shared experts together, or of a dense path beside the routed
+    std::int64_t count = 0;         ///< routed experts in the layer; 0: a dense layer
+    std::int64_t per_token = 0;     ///< of them, how many a token is routed to
+    std::int64_t width = 0;         ///< inner width of one routed expert
+    std::int64_t shared_width = 0;  ///< inner width of all shared experts together, or of a dense path beside
     bool shared_gate = false;       ///< the shared expert's output is scaled by a learned gate (Qwen-MoE)
     bool score_bias = false;        ///< one correction a routed expert, added to its score (DeepSeek-V3 `noaux_tc`)
     bool router_bias = false;
     std::int64_t idle = 0;    ///< choices of the router that compute nothing (LongCat)
-    std::int64_t latent = 0;  ///< experts work on this many features, projected down and up again; 0: on the hidden ones
+    std::int64_t latent = 0;  ///< features that experts work on, projected down and up again; 0: the hidden ones
     friend constexpr bool operator==(const experts&, const experts&) = default;
 };
 
@@ -234,9 +237,7 @@ struct layer_stack {
         return *this;
     }
 
-    constexpr const layer& operator[](int index) const {
-        return kinds[order[static_cast<std::size_t>(index)]];
-    }
+    constexpr const layer& operator[](int index) const { return kinds[order[static_cast<std::size_t>(index)]]; }
     /// How many layers of each kind lie in [first, last).
     constexpr std::array<std::int32_t, max_kinds> counts(std::int32_t first, std::int32_t last) const {
         std::array<std::int32_t, max_kinds> found{};
@@ -269,7 +270,8 @@ constexpr layer_stack in_order(std::string_view letters, std::initializer_list<l
     if (count == 0) count = static_cast<std::int32_t>(letters.size());
     for (std::int32_t i = 0; i < count; ++i) {
         const char letter = letters[static_cast<std::size_t>(i) % letters.size()];
-        if (letter >= 'a' && letter < 'a' + static_cast<int>(kinds.size())) stack.append(1, kinds.begin()[letter - 'a']);
+        if (letter >= 'a' && letter < 'a' + static_cast<int>(kinds.size()))
+            stack.append(1, kinds.begin()[letter - 'a']);
     }
     return stack;
 }
@@ -291,8 +293,10 @@ constexpr text<47> kind_name(const layer& l) {
         else
             add("attention");
     }
-    if (l.attention.kind != attention_kind::none && l.attention.cross == cross_attention::beside) add("cross_attention");
-    constexpr std::array<std::string_view, 7> mixers{"", "mamba", "mamba2", "delta_net", "lightning", "short_conv", "rwkv"};
+    if (l.attention.kind != attention_kind::none && l.attention.cross == cross_attention::beside)
+        add("cross_attention");
+    constexpr std::array<std::string_view, 7> mixers{"",          "mamba",      "mamba2", "delta_net",
+                                                     "lightning", "short_conv", "rwkv"};
     if (l.recurrent.kind != recurrent_kind::none) add(mixers[static_cast<std::size_t>(l.recurrent.kind)]);
     if (l.feed_forward.kind != feed_forward_kind::none) add(l.feed_forward.routed() ? "moe" : "mlp");
     if (name.empty()) name.append("none");

@@ -47,9 +47,10 @@ enum class weight_role : std::uint8_t {
     values,      ///< scales, gates and sinks: no matrix
 };
 inline constexpr std::array<std::string_view, 27> weight_role_names{
-    "embed_tokens", "q_proj",    "k_proj", "v_proj", "o_proj",    "q_a_proj", "q_b_proj",  "kv_a_proj",  "kv_b_proj",
-    "gate_proj",    "up_proj",   "down_proj", "router", "shared_gate", "bias", "norm",      "lm_head",    "in_proj",
-    "out_proj",     "conv",      "state",  "attn_gate", "indexer", "positions", "projector", "classifier", "values"};
+    "embed_tokens", "q_proj",    "k_proj",    "v_proj",    "o_proj",     "q_a_proj", "q_b_proj",
+    "kv_a_proj",    "kv_b_proj", "gate_proj", "up_proj",   "down_proj",  "router",   "shared_gate",
+    "bias",         "norm",      "lm_head",   "in_proj",   "out_proj",   "conv",     "state",
+    "attn_gate",    "indexer",   "positions", "projector", "classifier", "values"};
 
 constexpr std::string_view name_of(weight_role role) { return weight_role_names[static_cast<std::size_t>(role)]; }
 
@@ -77,7 +78,8 @@ struct encoder {
     std::int32_t layers = 0;  ///< 0: there is none
     layer block{};
     bool quantised = true;  ///< quantised checkpoints quantise it too; vision towers they leave alone
-    token_count output{};   ///< tokens it puts out for one input (an image, 30 s of audio); 0: as many as go in, or unknown
+    token_count
+        output{};  ///< tokens it puts out for one input (an image, 30 s of audio); 0: as many as go in, or unknown
 };
 
 /// Heads that predict tokens further ahead, with layers of their own (multi-token prediction: DeepSeek-V3 report,
@@ -96,17 +98,18 @@ struct model {
     static constexpr std::size_t max_extras = 32;
 
     text<63> name{};
-    text<31> architecture{};  ///< the family, as Hugging Face's `model_type` names it
+    text<31> architecture{};      ///< the family, as Hugging Face's `model_type` names it
     std::int64_t vocabulary = 0;  ///< rows of the token embedding; 0: no tokens go in (a vision model)
     std::int64_t hidden = 0;
     layer_stack layers{};
-    token_count max_context{};   ///< as trained; 0: unknown
-    bool tied_head = false;      ///< the output head is the token embedding, or there is none
+    token_count max_context{};  ///< as trained; 0: unknown
+    bool tied_head = false;     ///< the output head is the token embedding, or there is none
     bool head_bias = false;
     norm_kind final_norm = norm_kind::rms;
     std::int64_t embedding_width = 0;  ///< of the token embedding, with projections to and from hidden; 0: hidden
-    precision weights = bf16;    ///< as published: what the stored linear weights are in
-    maybe<parameter_count> published{};  ///< the total that its publisher gives: what count_parameters() is held against
+    precision weights = bf16;          ///< as published: what the stored linear weights are in
+    maybe<parameter_count>
+        published{};  ///< the total that its publisher gives: what count_parameters() is held against
     std::array<encoder, max_encoders> encoders{};
     llmres::prediction prediction{};
     std::array<extra_weight, max_extras> extras{};
@@ -153,15 +156,16 @@ inline constexpr std::int64_t widest = std::int64_t{1} << 24;
 
 constexpr status validate(const attention& a) {
     if (a.kind == attention_kind::none) return done{};
-    if (const status s = all_in_range(std::array{bounded_field{"attention.heads", a.heads, 1, 65536},
-                                                 bounded_field{"attention.head_dim", a.head_dim, 1, 65536},
-                                                 bounded_field{"attention.value_dim", a.value_dim, 0, 65536},
-                                                 bounded_field{"attention.rope_dim", a.rope_dim, 0, 65536},
-                                                 bounded_field{"attention.q_rank", a.q_rank, 0, widest},
-                                                 bounded_field{"attention.cross_width", a.cross_width, 0, widest},
-                                                 bounded_field{"attention.indexer.heads", a.indexer.heads, 0, 65536},
-                                                 bounded_field{"attention.indexer.head_dim", a.indexer.head_dim, 0, 65536},
-                                                 bounded_field{"attention.window", a.window.in(tokens), 0, std::int64_t{1} << 40}});
+    if (const status s =
+            all_in_range(std::array{bounded_field{"attention.heads", a.heads, 1, 65536},
+                                    bounded_field{"attention.head_dim", a.head_dim, 1, 65536},
+                                    bounded_field{"attention.value_dim", a.value_dim, 0, 65536},
+                                    bounded_field{"attention.rope_dim", a.rope_dim, 0, 65536},
+                                    bounded_field{"attention.q_rank", a.q_rank, 0, widest},
+                                    bounded_field{"attention.cross_width", a.cross_width, 0, widest},
+                                    bounded_field{"attention.indexer.heads", a.indexer.heads, 0, 65536},
+                                    bounded_field{"attention.indexer.head_dim", a.indexer.head_dim, 0, 65536},
+                                    bounded_field{"attention.window", a.window.in(tokens), 0, std::int64_t{1} << 40}});
         !s)
         return s;
     if (a.kind == attention_kind::latent) return in_range("attention.kv_rank", a.kv_rank, 1, widest);
@@ -173,12 +177,11 @@ constexpr status validate(const attention& a) {
 
 constexpr status validate(const recurrent& r) {
     if (r.kind == recurrent_kind::none) return done{};
-    return all_in_range(std::array{bounded_field{"recurrent.heads", r.heads, 1, widest},
-                                   bounded_field{"recurrent.head_dim", r.head_dim, 1, 65536},
-                                   bounded_field{"recurrent.key_heads", r.key_heads, 0, 65536},
-                                   bounded_field{"recurrent.state", r.state, 0, 65536},
-                                   bounded_field{"recurrent.rank", r.rank, 0, widest},
-                                   bounded_field{"recurrent.kernel", r.kernel, 0, 65536}});
+    return all_in_range(std::array{
+        bounded_field{"recurrent.heads", r.heads, 1, widest}, bounded_field{"recurrent.head_dim", r.head_dim, 1, 65536},
+        bounded_field{"recurrent.key_heads", r.key_heads, 0, 65536},
+        bounded_field{"recurrent.state", r.state, 0, 65536}, bounded_field{"recurrent.rank", r.rank, 0, widest},
+        bounded_field{"recurrent.kernel", r.kernel, 0, 65536}});
 }
 
 constexpr status validate(const feed_forward& f) {
@@ -227,9 +230,10 @@ constexpr status validate(const model& m) {
     }
     for (std::int32_t i = 0; i < m.extra_count; ++i) {
         const extra_weight& e = m.extras[static_cast<std::size_t>(i)];
-        if (const status s = detail::all_in_range(std::array{detail::bounded_field{"extra.rows", e.rows, 1, detail::widest},
-                                                             detail::bounded_field{"extra.columns", e.columns, 1, detail::widest},
-                                                             detail::bounded_field{"extra.copies", e.copies, 1, 65536}});
+        if (const status s =
+                detail::all_in_range(std::array{detail::bounded_field{"extra.rows", e.rows, 1, detail::widest},
+                                                detail::bounded_field{"extra.columns", e.columns, 1, detail::widest},
+                                                detail::bounded_field{"extra.copies", e.copies, 1, 65536}});
             !s)
             return s;
     }

@@ -85,7 +85,7 @@ struct words {
 
 private:
     constexpr void add(std::string_view word) {
-        constexpr std::array<std::string_view, 10> no_shape{"",     "instruct", "chat", "it", "hf",
+        constexpr std::array<std::string_view, 10> no_shape{"",     "instruct", "chat", "it",   "hf",
                                                             "base", "meta",     "bf16", "fp16", "model"};
         for (const std::string_view other : no_shape)
             if (word == other) return;

@@ -157,8 +157,7 @@ constexpr void visit_attention(const attention& a, std::int64_t hidden, Visit& v
     if (a.gate == output_gate::features)
         visit_heads(weight_role::attn_gate, a.heads, a.value_width(), hidden, false, visit);
     if (a.gate == output_gate::heads) visit_heads(weight_role::attn_gate, a.heads, 1, hidden, false, visit);
-    if (a.sinks)
-        visit(weight{.role = weight_role::values, .columns = a.heads, .split = weight_split::columns});
+    if (a.sinks) visit(weight{.role = weight_role::values, .columns = a.heads, .split = weight_split::columns});
     visit_indexer(a, hidden, visit);
     if (a.cross == cross_attention::beside) {
         visit_grouped(a, hidden, source, visit);
@@ -274,13 +273,20 @@ constexpr void visit_rwkv(const recurrent& r, std::int64_t hidden, Visit& visit)
 template <class Visit>
 constexpr void visit_recurrent(const recurrent& r, std::int64_t hidden, Visit& visit) {
     switch (r.kind) {
-        case recurrent_kind::none: return;
-        case recurrent_kind::mamba: return visit_mamba(r, hidden, visit);
-        case recurrent_kind::mamba2: return visit_mamba2(r, hidden, visit);
-        case recurrent_kind::delta_net: return visit_delta_net(r, hidden, visit);
-        case recurrent_kind::lightning: return visit_lightning(r, hidden, visit);
-        case recurrent_kind::short_conv: return visit_short_conv(r, hidden, visit);
-        case recurrent_kind::rwkv: return visit_rwkv(r, hidden, visit);
+        case recurrent_kind::none:
+            return;
+        case recurrent_kind::mamba:
+            return visit_mamba(r, hidden, visit);
+        case recurrent_kind::mamba2:
+            return visit_mamba2(r, hidden, visit);
+        case recurrent_kind::delta_net:
+            return visit_delta_net(r, hidden, visit);
+        case recurrent_kind::lightning:
+            return visit_lightning(r, hidden, visit);
+        case recurrent_kind::short_conv:
+            return visit_short_conv(r, hidden, visit);
+        case recurrent_kind::rwkv:
+            return visit_rwkv(r, hidden, visit);
     }
 }
 
@@ -317,7 +323,8 @@ constexpr void visit_feed_forward(const feed_forward& f, std::int64_t hidden, Vi
     if (f.kind == feed_forward_kind::none) return;
     if (!f.routed()) return visit_mlp(f, hidden, f.width, 1, 1, false, visit);
     const experts& e = f.experts;
-    visit_linear(weight{.role = weight_role::router, .rows = e.count + e.idle, .columns = hidden}, e.router_bias, visit);
+    visit_linear(weight{.role = weight_role::router, .rows = e.count + e.idle, .columns = hidden}, e.router_bias,
+                 visit);
     if (e.score_bias) visit(weight{.role = weight_role::bias, .columns = e.count + e.idle});
     if (e.latent > 0) {
         visit(weight{.role = weight_role::projector, .rows = e.latent, .columns = hidden, .quantised = true});
@@ -338,8 +345,9 @@ constexpr void for_each_weight(const layer& l, std::int64_t hidden, Visit&& visi
         visit(w);
     };
     auto feeding = [&](weight w) {
-        w.quantised = w.quantised && (l.quantised == quantised_part::matrices || l.quantised == quantised_part::feed_forward ||
-                                      (l.quantised == quantised_part::experts && w.routed));
+        w.quantised =
+            w.quantised && (l.quantised == quantised_part::matrices || l.quantised == quantised_part::feed_forward ||
+                            (l.quantised == quantised_part::experts && w.routed));
         visit(w);
     };
     detail::visit_attention(l.attention, hidden, mixing);
@@ -357,8 +365,9 @@ constexpr void visit_extras(const model& m, model_part part, Visit& visit) {
     for (std::int32_t i = 0; i < m.extra_count; ++i) {
         const extra_weight& e = m.extras[static_cast<std::size_t>(i)];
         if (e.part != part) continue;
-        visit_linear(weight{.role = e.role, .rows = e.rows, .columns = e.columns, .copies = e.copies, .active = e.copies},
-                     e.bias, visit);
+        visit_linear(
+            weight{.role = e.role, .rows = e.rows, .columns = e.columns, .copies = e.copies, .active = e.copies},
+            e.bias, visit);
     }
 }
 
@@ -381,7 +390,8 @@ template <class Visit>
 constexpr void for_each_input_weight(const model& m, Visit&& visit) {
     const std::int64_t width = m.embedding_width > 0 ? m.embedding_width : m.hidden;
     if (m.vocabulary > 0)
-        visit(weight{.role = weight_role::embed_tokens, .rows = m.vocabulary, .columns = width, .split = weight_split::rows});
+        visit(weight{
+            .role = weight_role::embed_tokens, .rows = m.vocabulary, .columns = width, .split = weight_split::rows});
     if (m.embedding_width > 0) visit(weight{.role = weight_role::projector, .rows = m.hidden, .columns = width});
     for (const encoder& e : m.encoders) detail::visit_encoder(e, visit);
     detail::visit_extras(m, model_part::input, visit);
@@ -394,9 +404,9 @@ constexpr void for_each_output_weight(const model& m, Visit&& visit) {
     detail::visit_norm(m.final_norm, m.hidden, 1, visit);
     if (m.embedding_width > 0) visit(weight{.role = weight_role::projector, .rows = width, .columns = m.hidden});
     if (!m.tied_head)
-        visit(weight{.role = weight_role::lm_head, .rows = m.vocabulary, .columns = width, .split = weight_split::rows});
-    if (m.head_bias)
-        visit(weight{.role = weight_role::bias, .columns = m.vocabulary, .split = weight_split::columns});
+        visit(
+            weight{.role = weight_role::lm_head, .rows = m.vocabulary, .columns = width, .split = weight_split::rows});
+    if (m.head_bias) visit(weight{.role = weight_role::bias, .columns = m.vocabulary, .split = weight_split::columns});
     detail::visit_extras(m, model_part::output, visit);
 }
 
@@ -409,7 +419,8 @@ constexpr void for_each_prediction_weight(const model& m, Visit&& visit) {
     for_each_weight(p.block, m.hidden, visit);
     visit(weight{.role = weight_role::projector, .rows = m.hidden, .columns = 2 * m.hidden});
     detail::visit_norm(p.block.norm, m.hidden, p.norms, visit);
-    const weight table{.role = weight_role::embed_tokens, .rows = m.vocabulary, .columns = m.hidden, .split = weight_split::rows};
+    const weight table{
+        .role = weight_role::embed_tokens, .rows = m.vocabulary, .columns = m.hidden, .split = weight_split::rows};
     if (p.own_embedding) visit(table);
     if (p.own_head) {
         weight head = table;

@@ -110,8 +110,12 @@ inline std::vector<comparison> of_presets() {
     std::vector<comparison> made;
     const auto add = [&](const auto& m) {
         if (!m.published) return;
-        made.push_back({std::string{m.name.view()}, m.published.value.in(llmres::parameters),
-                        llmres::count_parameters(m).in(llmres::parameters), "total", {}, {}});
+        made.push_back({std::string{m.name.view()},
+                        m.published.value.in(llmres::parameters),
+                        llmres::count_parameters(m).in(llmres::parameters),
+                        "total",
+                        {},
+                        {}});
     };
     for (const llmres::model* m : llmres::models::all) add(*m);
     add(llmres::models::stable_diffusion_1_5);

@@ -13,7 +13,8 @@ namespace {
 const std::string shared = LLMRES_SHARED_DATA;
 
 /// Architectures that nobody described yet: refused by name, not guessed.
-const std::set<std::string> not_described{"moonshotai/Kimi-K3", "deepseek-ai/DeepSeek-V4-Pro", "deepseek-ai/DeepSeek-V4-Flash"};
+const std::set<std::string> not_described{"moonshotai/Kimi-K3", "deepseek-ai/DeepSeek-V4-Pro",
+                                          "deepseek-ai/DeepSeek-V4-Flash"};
 
 }  // namespace
 
@@ -26,7 +27,8 @@ TEST_CASE("the count of every config equals the published total, or the model is
             CHECK_MESSAGE(row.refusal.find("model_type") == 0, row.model, " ", row.refusal);
             continue;
         }
-        CHECK_MESSAGE(row.equal(), row.model, ": published ", row.published, ", counted ", row.counted, " ", row.refusal);
+        CHECK_MESSAGE(row.equal(), row.model, ": published ", row.published, ", counted ", row.counted, " ",
+                      row.refusal);
     }
 }
 
@@ -36,9 +38,11 @@ TEST_CASE("totals that were derived or remembered agree too, but for the two who
         if (row.at("confidence") == "found" || row.at("config_file").empty()) continue;
         const counts::comparison c = counts::compare(row, shared + "/models/");
         if (c.model == "Qwen/Qwen1.5-1.8B") {
-            CHECK(c.published - c.counted == 151936 * 2048);  // this copy of the config ties the head; the original does not
+            CHECK(c.published - c.counted ==
+                  151936 * 2048);  // this copy of the config ties the head; the original does not
         } else if (c.model == "google/vit-base-patch16-224") {
-            CHECK(c.published - c.counted == 1000 * 768 + 1000);  // a classifier of 1000 classes that the config does not name
+            CHECK(c.published - c.counted ==
+                  1000 * 768 + 1000);  // a classifier of 1000 classes that the config does not name
         } else {
             CHECK_MESSAGE(c.equal(), c.model, ": said to be ", c.published, ", counted ", c.counted, " ", c.refusal);
         }

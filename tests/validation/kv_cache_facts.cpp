@@ -28,7 +28,8 @@ constexpr double cells(const attention& a, const precision& format, std::int64_t
 
 constexpr double cells(const model& m, const precision& format, std::int64_t cell_count, std::int64_t layers) {
     for (int i = 0; i < m.layers.size; ++i)
-        if (m.layers[i].attention.kind != attention_kind::none) return cells(m.layers[i].attention, format, cell_count, layers);
+        if (m.layers[i].attention.kind != attention_kind::none)
+            return cells(m.layers[i].attention, format, cell_count, layers);
     return 0;
 }
 
@@ -38,7 +39,8 @@ constexpr double all_cells(const model& m, const precision& format, std::int64_t
 
 /// State of `layers` layers of Qwen3.5's recurrence with that many value heads, for so many sequences.
 constexpr recurrent qwen3_5(std::int64_t heads) {
-    return {.kind = recurrent_kind::delta_net, .heads = heads, .head_dim = 128, .key_heads = 16, .state = 128, .kernel = 4};
+    return {
+        .kind = recurrent_kind::delta_net, .heads = heads, .head_dim = 128, .key_heads = 16, .state = 128, .kernel = 4};
 }
 constexpr double states(std::int64_t heads, std::int64_t layers, std::int64_t sequences) {
     return static_cast<double>(state_shape_of(qwen3_5(heads)).state * 4 * layers * sequences);
@@ -63,7 +65,11 @@ constexpr attention gemma_4_12b_full{.heads = 16, .kv_heads = 1, .head_dim = 512
 constexpr attention gemma_4_e4b_full{.heads = 8, .kv_heads = 2, .head_dim = 512};
 constexpr attention laguna{.heads = 48, .kv_heads = 8, .head_dim = 128};
 constexpr attention deepseek = models::deepseek_v3.layers[0].attention;
-constexpr attention sparse{.kind = attention_kind::latent, .heads = 128, .head_dim = 128, .kv_rank = 512, .indexer = {.heads = 64, .head_dim = 128}};
+constexpr attention sparse{.kind = attention_kind::latent,
+                           .heads = 128,
+                           .head_dim = 128,
+                           .kv_rank = 512,
+                           .indexer = {.heads = 64, .head_dim = 128}};
 
 constexpr std::array facts{
     fact{"Llama-2-7B", "KV self size, n_ctx 4096", 2048, mebi, all_cells(models::llama_2_7b, fp16, 4096)},
@@ -75,7 +81,7 @@ constexpr std::array facts{
     fact{"Qwen3-235B-A22B", "KV unified, 4096", 752, mebi, all_cells(models::qwen3_235b_a22b, fp16, 4096)},
     fact{"Qwen2.5-Coder-32B", "KV self size, 32768", 4352, mebi, all_cells(models::qwen2_5_32b, q8_0, 32768)},
     fact{"DeepSeek-V3/R1", "KV self size, 32768", 1166.62, mebi, cells(deepseek, q8_0, 32768, 61)},
-    fact{"DeepSeek-V3/R1", "n_embd_v_gqa", 16384, 1, static_cast<double>(deepseek.heads * deepseek.value_width())},
+    fact{"DeepSeek-V3/R1", "n_embd_v_gqa", 16384, 1, static_cast<double>(deepseek.heads* deepseek.value_width())},
     fact{"gpt-oss-20b", "non-SWA cache, 131072", 3072, mebi, cells(models::gpt_oss_20b, fp16, 131072, 12)},
     fact{"gpt-oss-20b", "SWA cache, 2304", 54, mebi, cells(models::gpt_oss_20b, fp16, 2304, 12)},
     fact{"gpt-oss-20b", "non-SWA cache, 8192", 102, mebi, cells(models::gpt_oss_20b, q8_0, 8192, 12)},
@@ -101,7 +107,8 @@ constexpr std::array facts{
     fact{"Llama-2-7B", "KV at 4196", 2.05, gibi, all_cells(models::llama_2_7b, fp16, 4196)},
     fact{"DeepSeek-V2", "MLA bytes per token", 69120, 1,
          static_cast<double>(kv_bytes_per_token(models::deepseek_v2, bf16).in(bytes_a_token))},
-    fact{"DeepSeek-V3.2 (DSA)", "+ indexer K cache", 132, 1, static_cast<double>(indexer_bytes_per_token(sparse).in(bytes_a_token))},
+    fact{"DeepSeek-V3.2 (DSA)", "+ indexer K cache", 132, 1,
+         static_cast<double>(indexer_bytes_per_token(sparse).in(bytes_a_token))},
 };
 
 /// What engines print after filling the rest of a GPU, or only repeat: no size of a known shape.
@@ -120,8 +127,8 @@ double half_a_step(double published) {
 
 TEST_CASE("every cache that an engine printed is equal in the digits it printed") {
     for (const fact& f : facts)
-        CHECK_MESSAGE(std::abs(f.ours / f.unit - f.published) <= half_a_step(f.published) * 1.0001, f.model, ", ", f.says, ": printed ",
-                      f.published, ", computed ", f.ours / f.unit);
+        CHECK_MESSAGE(std::abs(f.ours / f.unit - f.published) <= half_a_step(f.published) * 1.0001, f.model, ", ",
+                      f.says, ": printed ", f.published, ", computed ", f.ours / f.unit);
 }
 
 TEST_CASE("whole numbers of MiB are equal to the byte") {
@@ -152,6 +159,7 @@ TEST_CASE("every row of the collected facts is among them") {
 
 TEST_CASE("vLLM's blocks are what its pool holds, as far as the pool was printed") {
     // 1952 blocks of 16 tokens, and a pool that was printed as 3.81 GiB.
-    const double pool = 1952 * 16 * static_cast<double>(kv_bytes_per_token(models::llama_3_1_8b, bf16).in(bytes_a_token)) / gibi;
+    const double pool =
+        1952 * 16 * static_cast<double>(kv_bytes_per_token(models::llama_3_1_8b, bf16).in(bytes_a_token)) / gibi;
     CHECK(std::abs(pool - 3.81) <= 0.005);
 }

@@ -12,7 +12,8 @@
 namespace {
 
 void print(const counts::comparison& row, bool markdown) {
-    const std::string difference = row.count.empty() ? "refused: " + row.refusal : std::to_string(row.counted - row.published);
+    const std::string difference =
+        row.count.empty() ? "refused: " + row.refusal : std::to_string(row.counted - row.published);
     const char* form = markdown ? "| %s | %lld | %lld | %s | %s | %s |\n" : "\"%s\",%lld,%lld,%s,\"%s\",\"%s\"\n";
     std::printf(form, row.model.c_str(), static_cast<long long>(row.published), static_cast<long long>(row.counted),
                 difference.c_str(), row.count.c_str(), row.remark.c_str());
@@ -26,6 +27,7 @@ TEST_CASE("print published totals against our counts" * doctest::skip()) {
     std::puts(markdown ? "| model | published | counted | difference | count | remark |\n|---|---:|---:|---:|---|---|"
                        : "model,published,counted,difference,count,remark");
     const std::string shared = LLMRES_SHARED_DATA;
-    for (const counts::comparison& row : shared.empty() ? counts::of_presets() : counts::of_configs(shared + "/models/"))
+    for (const counts::comparison& row :
+         shared.empty() ? counts::of_presets() : counts::of_configs(shared + "/models/"))
         print(row, markdown);
 }

@@ -89,7 +89,8 @@ public:
         return found == nullptr ? fallback : integer(field, *found, low, high);
     }
     /// An integer that must be there, except in a nested object, where its absence means the class's default.
-    std::int64_t number_nested(const field_names& field, std::int64_t class_default, std::int64_t low, std::int64_t high) {
+    std::int64_t number_nested(const field_names& field, std::int64_t class_default, std::int64_t low,
+                               std::int64_t high) {
         return nested_ && !has(field) ? class_default : number(field, low, high);
     }
     bool flag_or(const field_names& field, bool fallback) {
@@ -151,7 +152,8 @@ public:
             value = static_cast<double>(*whole);
         else
             fail(error_code::malformed, field, "a number");
-        if (ok() && !(value >= low && value <= high)) fail(error_code::out_of_range, field, "a number in its usual range");
+        if (ok() && !(value >= low && value <= high))
+            fail(error_code::out_of_range, field, "a number in its usual range");
         return ok() ? value : fallback;
     }
     /// The nth string of a list; an error where there is none.
@@ -273,7 +275,8 @@ inline result<json_document> parse_json_object(std::string_view document) {
         } else if (c == '"') {
             quoted = true;
         } else if (c == '{' || c == '[') {
-            if (++depth > deepest) return refused(error_code::malformed, "JSON", "nested too deep", "at most 64 levels");
+            if (++depth > deepest)
+                return refused(error_code::malformed, "JSON", "nested too deep", "at most 64 levels");
         } else if (c == '}' || c == ']') {
             --depth;
         } else if (c == 'N' || c == 'I' || c == '-') {

@@ -43,6 +43,7 @@ struct family {
     constexpr operator std::string_view() const { return model_type; }  // NOLINT(google-explicit-constructor)
 };
 
+// clang-format off
 inline constexpr std::array families{
     // dense
     family{"llama", read_llama}, family{"Yi", read_llama}, family{"aquila", read_llama}, family{"internlm", read_plain_llama},
@@ -93,6 +94,8 @@ inline constexpr std::array families{
     family{"phi3_v", read_phi3_vision}, family{"mllama_text_model", read_mllama_text}, family{"clip_text_model", read_clip_text},
 };
 
+// clang-format on
+
 /// What a multimodal `model_type` adds to the text model nested in it, and which text model that is unless it says so.
 struct multimodal_family {
     std::string_view model_type;
@@ -125,15 +128,54 @@ inline constexpr field_names type_field{"model_type"};
 
 /// Fields of structures that change a count. A reader that never asks for one does not know the structure: such a model
 /// is refused, not guessed.
-inline constexpr std::array structural_fields{
-    "kv_lora_rank", "o_lora_rank", "n_routed_experts", "num_local_experts", "num_experts", "moe_num_experts", "n_shared_experts",
-    "moe_intermediate_size", "shared_expert_intermediate_size", "moe_latent_size", "hybrid_override_pattern", "layers_block_type",
-    "attn_type_list", "block_configs", "ssm_state_size", "mamba_d_state", "state_size", "cross_attention_layers",
-    "num_kv_shared_layers", "use_cla", "use_qk_norm", "qk_layernorm", "index_n_heads", "indexer_types", "attention_bias",
-    "mlp_bias", "num_nextn_predict_layers", "mtp_num_hidden_layers", "altup_num_inputs", "hidden_size_per_layer_input",
-    "laurel_rank", "vision_config", "audio_config", "attention_k_eq_v", "sparse_attention_config", "hc_mult", "attn_output_gate",
-    "lm_head_bias", "word_embed_proj_dim", "embedding_size", "global_head_dim", "add_cross_attention", "zero_expert_num",
-    "linear_num_value_heads", "adapter_layers", "use_mem_rope", "num_mem_blocks", "layer_types"};
+inline constexpr std::array structural_fields{"kv_lora_rank",
+                                              "o_lora_rank",
+                                              "n_routed_experts",
+                                              "num_local_experts",
+                                              "num_experts",
+                                              "moe_num_experts",
+                                              "n_shared_experts",
+                                              "moe_intermediate_size",
+                                              "shared_expert_intermediate_size",
+                                              "moe_latent_size",
+                                              "hybrid_override_pattern",
+                                              "layers_block_type",
+                                              "attn_type_list",
+                                              "block_configs",
+                                              "ssm_state_size",
+                                              "mamba_d_state",
+                                              "state_size",
+                                              "cross_attention_layers",
+                                              "num_kv_shared_layers",
+                                              "use_cla",
+                                              "use_qk_norm",
+                                              "qk_layernorm",
+                                              "index_n_heads",
+                                              "indexer_types",
+                                              "attention_bias",
+                                              "mlp_bias",
+                                              "num_nextn_predict_layers",
+                                              "mtp_num_hidden_layers",
+                                              "altup_num_inputs",
+                                              "hidden_size_per_layer_input",
+                                              "laurel_rank",
+                                              "vision_config",
+                                              "audio_config",
+                                              "attention_k_eq_v",
+                                              "sparse_attention_config",
+                                              "hc_mult",
+                                              "attn_output_gate",
+                                              "lm_head_bias",
+                                              "word_embed_proj_dim",
+                                              "embedding_size",
+                                              "global_head_dim",
+                                              "add_cross_attention",
+                                              "zero_expert_num",
+                                              "linear_num_value_heads",
+                                              "adapter_layers",
+                                              "use_mem_rope",
+                                              "num_mem_blocks",
+                                              "layer_types"};
 
 inline void refuse_unread_structure(config_fields& c) {
     for (const char* name : structural_fields) {
@@ -231,7 +273,8 @@ inline result<model> read_config(const nlohmann::json& document) {
     if (!outer.ok()) return outer.error();
     if (const status valid = validate(m); !valid) return valid.error();
     if (is_saturated(count_stored_parameters(m)))
-        return refused(error_code::overflow, inner.largest_field(), inner.largest_value(), "fewer than 2^63 parameters in all");
+        return refused(error_code::overflow, inner.largest_field(), inner.largest_value(),
+                       "fewer than 2^63 parameters in all");
     return m;
 }
 

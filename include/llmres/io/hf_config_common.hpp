@@ -18,10 +18,12 @@ inline constexpr field_names heads_field{"num_attention_heads", "n_head", "n_hea
 inline constexpr field_names kv_heads_field{"num_key_value_heads", "num_kv_heads", "n_head_kv", "kv_n_heads"};
 inline constexpr field_names hidden_field{"hidden_size", "n_embd", "d_model", "n_embed"};
 inline constexpr field_names layers_field{"num_hidden_layers", "n_layer", "n_layers", "num_layers"};
-inline constexpr field_names width_field{"intermediate_size", "ffn_hidden_size", "n_inner", "ffn_dim", "d_ff", "inner_hidden_size"};
+inline constexpr field_names width_field{"intermediate_size", "ffn_hidden_size", "n_inner", "ffn_dim", "d_ff",
+                                         "inner_hidden_size"};
 inline constexpr field_names vocabulary_field{"padded_vocab_size", "vocab_size"};
-inline constexpr field_names context_field{"max_position_embeddings", "n_positions", "max_seq_len", "seq_length",
-                                           "max_sequence_length", "context_length", "max_target_positions", "n_ctx"};
+inline constexpr field_names context_field{
+    "max_position_embeddings", "n_positions",    "max_seq_len",          "seq_length",
+    "max_sequence_length",     "context_length", "max_target_positions", "n_ctx"};
 
 /// What a nested config leaves out is its class's default: LlamaConfig's, unless a family says otherwise.
 struct class_defaults {
@@ -32,7 +34,9 @@ struct class_defaults {
     std::int64_t width = 11008;
 };
 
-inline std::int64_t feature_count(config_fields& c, const field_names& field) { return c.number(field, 1, most_features); }
+inline std::int64_t feature_count(config_fields& c, const field_names& field) {
+    return c.number(field, 1, most_features);
+}
 
 inline std::int64_t layer_count(config_fields& c, const class_defaults& d = {}) {
     return c.number_nested(layers_field, d.layers, 1, layer_stack::max_layers);

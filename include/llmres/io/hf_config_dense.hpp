@@ -257,7 +257,8 @@ inline model read_nemotron_nas(config_fields& c) {
             l.more_values += m.hidden * m.hidden;
         } else {
             const std::int64_t group = mix.number("n_heads_in_group", 1, most_heads);
-            if (mix.ok() && heads % group != 0) mix.fail(error_code::inconsistent, "n_heads_in_group", "a divisor of the heads");
+            if (mix.ok() && heads % group != 0)
+                mix.fail(error_code::inconsistent, "n_heads_in_group", "a divisor of the heads");
             l.attention = {.heads = heads, .kv_heads = mix.ok() ? heads / group : heads, .head_dim = m.hidden / heads};
         }
         if (!l.norm_before_feed_forward) {

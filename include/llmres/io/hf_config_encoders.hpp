@@ -31,7 +31,8 @@ inline bool is_architecture(config_fields& c, std::string_view suffix) {
     if (names == nullptr) return false;
     for (const nlohmann::json& name : *names)
         if (const auto* text = name.get_ptr<const nlohmann::json::string_t*>())
-            if (text->size() >= suffix.size() && std::string_view{*text}.substr(text->size() - suffix.size()) == suffix) return true;
+            if (text->size() >= suffix.size() && std::string_view{*text}.substr(text->size() - suffix.size()) == suffix)
+                return true;
     return false;
 }
 
@@ -43,7 +44,11 @@ inline std::int64_t label_count(config_fields& c) {
 
 inline void add_classifier(config_fields& c, model& m) {
     if (!is_architecture(c, "Classification")) return;
-    m.add({.role = weight_role::classifier, .part = model_part::output, .bias = true, .rows = label_count(c), .columns = m.hidden});
+    m.add({.role = weight_role::classifier,
+           .part = model_part::output,
+           .bias = true,
+           .rows = label_count(c),
+           .columns = m.hidden});
 }
 
 // ---- text encoders -----------------------------------------------------------------------------------------------------
@@ -58,23 +63,37 @@ inline model read_bert_like(config_fields& c, std::int64_t positions, std::int64
     m.add({.role = weight_role::positions, .rows = positions, .columns = m.hidden});
     if (types > 0) m.add({.role = weight_role::positions, .rows = types, .columns = m.hidden});
     m.add(layer_norm(m.hidden));
-    m.add({.role = weight_role::classifier, .part = model_part::output, .bias = true, .rows = m.hidden, .columns = m.hidden});
+    m.add({.role = weight_role::classifier,
+           .part = model_part::output,
+           .bias = true,
+           .rows = m.hidden,
+           .columns = m.hidden});
     if (is_architecture(c, "ForMaskedLM") || is_architecture(c, "ForPreTraining")) {
-        m.add({.role = weight_role::classifier, .part = model_part::apart, .bias = true, .rows = m.hidden, .columns = m.hidden});
+        m.add({.role = weight_role::classifier,
+               .part = model_part::apart,
+               .bias = true,
+               .rows = m.hidden,
+               .columns = m.hidden});
         m.add(layer_norm(m.hidden, model_part::apart));
         m.add({.role = weight_role::bias, .part = model_part::apart, .columns = m.vocabulary});
         if (next_sentence)
-            m.add({.role = weight_role::classifier, .part = model_part::apart, .bias = true, .rows = 2, .columns = m.hidden});
+            m.add({.role = weight_role::classifier,
+                   .part = model_part::apart,
+                   .bias = true,
+                   .rows = 2,
+                   .columns = m.hidden});
     }
     add_classifier(c, m);
     return stack_of(c, m, transformer_layer(heads, m.hidden, c.number(width_field, 1, most_features)));
 }
 
 inline model read_bert(config_fields& c) {
-    return read_bert_like(c, c.number_or(context_field, 512, 1, most_features), c.number_or("type_vocab_size", 2, 0, 1024), true);
+    return read_bert_like(c, c.number_or(context_field, 512, 1, most_features),
+                          c.number_or("type_vocab_size", 2, 0, 1024), true);
 }
 inline model read_roberta(config_fields& c) {
-    return read_bert_like(c, c.number_or(context_field, 512, 1, most_features), c.number_or("type_vocab_size", 2, 0, 1024), false);
+    return read_bert_like(c, c.number_or(context_field, 512, 1, most_features),
+                          c.number_or("type_vocab_size", 2, 0, 1024), false);
 }
 
 /// DistilBERT spells its own way, and has neither token types nor a pooler.
@@ -179,7 +198,10 @@ inline model read_whisper(config_fields& c) {
     m.max_context = tokens(c.number_or("max_target_positions", 448, 1, most_features));
     m.encoders[0].output = tokens(frames);
     m.final_norm = norm_kind::layer;
-    m.add({.role = weight_role::conv, .bias = true, .rows = m.hidden, .columns = 3 * c.number_or("num_mel_bins", 80, 1, 65536)});
+    m.add({.role = weight_role::conv,
+           .bias = true,
+           .rows = m.hidden,
+           .columns = 3 * c.number_or("num_mel_bins", 80, 1, 65536)});
     m.add({.role = weight_role::conv, .bias = true, .rows = m.hidden, .columns = 3 * m.hidden});
     m.add({.role = weight_role::positions, .rows = frames, .columns = m.hidden});
     m.add({.role = weight_role::positions, .rows = m.max_context.in(tokens), .columns = m.hidden});

@@ -12,7 +12,7 @@ namespace llmres::detail::hf {
 
 inline constexpr field_names experts_field{"n_routed_experts", "num_local_experts", "num_experts", "moe_num_experts"};
 inline constexpr field_names per_token_field{"num_experts_per_tok", "num_experts_per_token", "moe_topk", "moe_k",
-                                             "moe_top_k", "experts_per_token"};
+                                             "moe_top_k",           "experts_per_token"};
 inline constexpr field_names prediction_field{"num_nextn_predict_layers", "mtp_num_hidden_layers"};
 
 inline experts read_experts(config_fields& c, const field_names& width, std::int64_t per_token_default = 0) {
@@ -229,7 +229,8 @@ inline model read_dots1(config_fields& c) {
 inline model read_ernie4_5_moe(config_fields& c) {
     model m = read_frame(c, true);
     layer dense = read_llama_layer(c, m.hidden);
-    if (c.flag_or("use_bias", false)) dense.attention.qkv_bias = dense.attention.output_bias = dense.feed_forward.bias = true;
+    if (c.flag_or("use_bias", false))
+        dense.attention.qkv_bias = dense.attention.output_bias = dense.feed_forward.bias = true;
     layer routed = dense;
     experts& e = routed.feed_forward.experts;
     e = read_experts(c, "moe_intermediate_size", 2);
@@ -261,12 +262,14 @@ inline model read_llama4(config_fields& c) {
     (void)c.flag_or("use_qk_norm", true);  // a norm without parameters
     const std::int64_t step = c.number_or("interleave_moe_layer_step", 1, 1, most_features);
     const token_count chunk = tokens(c.number_or("attention_chunk_size", 8192, 0, most_tokens));
-    const bool listed_rope = c.has("no_rope_layers") && c.list("no_rope_layers") != nullptr && !c.list("no_rope_layers")->empty();
+    const bool listed_rope =
+        c.has("no_rope_layers") && c.list("no_rope_layers") != nullptr && !c.list("no_rope_layers")->empty();
     read_layers(c, m, layer_count(c, d), [&](std::int64_t i) {
         const bool sparse = c.has("moe_layers") ? c.lists("moe_layers", i) : (i + 1) % step == 0;
         layer l = sparse ? routed : dense;
         // no_rope_layers holds 1 where a layer has rotary positions, and so a chunk.
-        const bool rope = listed_rope ? c.number_at("no_rope_layers", static_cast<std::size_t>(i), 0, 1) == 1 : (i + 1) % 4 != 0;
+        const bool rope =
+            listed_rope ? c.number_at("no_rope_layers", static_cast<std::size_t>(i), 0, 1) == 1 : (i + 1) % 4 != 0;
         if (layer_is(c, "chunked_attention", i, rope)) {
             l.attention.window = chunk;
             l.attention.chunked = true;
@@ -462,10 +465,11 @@ inline model read_longcat(config_fields& c) {
     const std::int64_t count = c.number({"num_layers", "num_hidden_layers"}, 1, layer_stack::max_layers / 2);
     read_layers(c, m, 2 * count, [&](std::int64_t i) { return i % 2 == 0 ? first : second; });
     // What predicts ahead is one dense layer with its own embedding, which no field of the first files mentions.
-    m.prediction = {.layers = static_cast<std::int32_t>(c.number_or({"mtp_num_layers", "num_nextn_predict_layers"}, 1, 0, 64)),
-                    .block = second,
-                    .norms = 3,
-                    .own_embedding = true};
+    m.prediction = {
+        .layers = static_cast<std::int32_t>(c.number_or({"mtp_num_layers", "num_nextn_predict_layers"}, 1, 0, 64)),
+        .block = second,
+        .norms = 3,
+        .own_embedding = true};
     return m;
 }
 

@@ -94,7 +94,8 @@ inline model read_opt(config_fields& c) {
     add_positions(m, c.number_or(context_field, 2048, 1, most_features - 2) + 2);
     const std::int64_t narrow = c.number_or("word_embed_proj_dim", m.hidden, 1, most_features);
     if (narrow != m.hidden) m.embedding_width = narrow;
-    if (!c.flag_or("do_layer_norm_before", true) || c.flag_or("_remove_final_layer_norm", false)) m.final_norm = norm_kind::none;
+    if (!c.flag_or("do_layer_norm_before", true) || c.flag_or("_remove_final_layer_norm", false))
+        m.final_norm = norm_kind::none;
     if (!c.flag_or("layer_norm_elementwise_affine", true)) l.norm = m.final_norm = norm_kind::none;
     return stack_of(c, m, l);
 }

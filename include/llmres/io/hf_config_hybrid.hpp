@@ -143,7 +143,9 @@ inline model read_nemotron_h(config_fields& c) {
     read_layers(c, m, count, [&](std::int64_t i) {
         layer l = base;
         switch (kind_of(i)) {
-            case 'M': l.recurrent = read_hybrid_mamba2(c); break;
+            case 'M':
+                l.recurrent = read_hybrid_mamba2(c);
+                break;
             case '*':
                 l.attention = read_heads(c, m.hidden);
                 l.attention.qkv_bias = l.attention.output_bias = c.flag_or("attention_bias", false);
@@ -167,7 +169,8 @@ inline model read_nemotron_h(config_fields& c) {
         layer block;
         block.attention = read_heads(c, m.hidden);
         block.feed_forward = {.kind = feed_forward_kind::plain, .experts = read_nemotron_experts(c)};
-        m.prediction = {.layers = static_cast<std::int32_t>(c.number(prediction_field, 0, 64)), .block = block, .norms = 3};
+        m.prediction = {
+            .layers = static_cast<std::int32_t>(c.number(prediction_field, 0, 64)), .block = block, .norms = 3};
     }
     return m;
 }

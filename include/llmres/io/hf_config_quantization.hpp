@@ -51,7 +51,8 @@ inline precision read_weight_scheme(config_fields& c, const nlohmann::json& grou
     const nlohmann::json* weights = g.object("weights");
     const nlohmann::json* activations = g.object("input_activations");
     config_fields w{weights != nullptr ? *weights : nothing, "quantization_config.config_groups.weights", true};
-    config_fields a{activations != nullptr ? *activations : nothing, "quantization_config.config_groups.input_activations", true};
+    config_fields a{activations != nullptr ? *activations : nothing,
+                    "quantization_config.config_groups.input_activations", true};
     constexpr field_names bits_field{"num_bits"};
     constexpr field_names size_field{"group_size"};
     const std::int64_t bits = w.number(bits_field, 1, 16);
@@ -74,7 +75,8 @@ inline precision read_weight_scheme(config_fields& c, const nlohmann::json& grou
     } else if (type == "int" && bits == 8 && size <= 0 && activations != nullptr) {
         format = strategy == "channel" ? int8_channel_s16 : int8_tensor;
     } else if (type == "int" && (bits == 4 || bits == 8)) {
-        format = packed_int(width, columns, !w.flag_or("symmetric", true), w.has("actorder") && w.text_or("actorder", "") == "group");
+        format = packed_int(width, columns, !w.flag_or("symmetric", true),
+                            w.has("actorder") && w.text_or("actorder", "") == "group");
     } else if (w.ok()) {
         w.fail(error_code::unsupported, bits_field, "float of 8 or 4 bits, or int of 8 or 4 bits");
     }
@@ -115,8 +117,8 @@ inline bool leaves_out(config_fields& c, std::string_view module) {
             const std::size_t at = name->find(module);
             if (at == std::string::npos) continue;
             const std::string_view rest = std::string_view{*name}.substr(at + module.size());
-            for (const std::string_view whole : {"", "*", ".*", "s", "s*", "s.*", "s.*.*", ".q_proj", ".qkv_proj", ".q_a_proj",
-                                                 ".gate_proj", "s.gate_proj", ".out_proj"})
+            for (const std::string_view whole : {"", "*", ".*", "s", "s*", "s.*", "s.*.*", ".q_proj", ".qkv_proj",
+                                                 ".q_a_proj", ".gate_proj", "s.gate_proj", ".out_proj"})
                 if (rest == whole) return true;
         }
     }
@@ -142,7 +144,9 @@ inline void read_quantization(const nlohmann::json& object, config_fields& outer
         c.fail(error_code::unsupported, algorithm_field, "the same format for all weights that are quantised");
     } else if (method == "fp8") {
         const bool fixed_input = c.text_or("activation_scheme", "dynamic") == "static";
-        format = c.has("weight_block_size") ? fp8_blocks(c, "weight_block_size") : fixed_input ? fp8_tensor_static : fp8_tensor;
+        format = c.has("weight_block_size") ? fp8_blocks(c, "weight_block_size")
+                 : fixed_input              ? fp8_tensor_static
+                                            : fp8_tensor;
     } else if (method == "fbgemm_fp8") {
         format = fp8_channel;
     } else if (method == "compressed-tensors") {
@@ -177,7 +181,7 @@ inline void read_quantization(const nlohmann::json& object, config_fields& outer
     }
     if (leaves_out(c, "self_attn") || leaves_out(c, "linear_attn"))
         part = leaves_out(c, "shared_expert") || part == quantised_part::experts ? quantised_part::experts
-                                                                                : quantised_part::feed_forward;
+                                                                                 : quantised_part::feed_forward;
     m.weights = format;
     for (layer& l : m.layers.kinds) l.quantised = part;
     m.prediction.block.quantised = part;

@@ -30,7 +30,8 @@ private:
     static const nlohmann::json& object_of(config_fields& c) {
         static const nlohmann::json nothing = nlohmann::json::object();
         const nlohmann::json* found = c.object(vision_field);
-        if (found == nullptr) c.fail({error_code::missing, c.label(vision_field), "absent", "the description of the vision tower"});
+        if (found == nullptr)
+            c.fail({error_code::missing, c.label(vision_field), "absent", "the description of the vision tower"});
         return found != nullptr ? *found : nothing;
     }
 };
@@ -49,7 +50,8 @@ inline tower_shape read_tower_shape(config_fields& v, const tower_shape& d) {
     t.layers = v.number_nested({"num_hidden_layers", "depth"}, d.layers, 1, layer_stack::max_layers);
     t.heads = v.number_nested({"num_attention_heads", "num_heads", "attention_heads"}, d.heads, 1, most_heads);
     if (v.ok() && t.hidden % t.heads != 0)
-        v.fail(error_code::inconsistent, {"num_attention_heads", "num_heads", "attention_heads"}, "a divisor of the hidden size");
+        v.fail(error_code::inconsistent, {"num_attention_heads", "num_heads", "attention_heads"},
+               "a divisor of the hidden size");
     return t;
 }
 
@@ -73,7 +75,8 @@ inline extra_weight projection(std::int64_t rows, std::int64_t columns, bool bia
 inline tower_shape add_siglip(config_fields& v, model& m, bool head_by_default) {
     const tower_shape t = read_tower_shape(v, {.hidden = 768, .width = 3072, .layers = 12, .heads = 12});
     m.encoders[0] = tower_of(t, transformer_layer(t.heads, t.hidden, t.width));
-    const std::int64_t patches = v.has("num_image_tokens") ? v.number("num_image_tokens", 1, most_features) : patch_count(v, 224, 16);
+    const std::int64_t patches =
+        v.has("num_image_tokens") ? v.number("num_image_tokens", 1, most_features) : patch_count(v, 224, 16);
     m.encoders[0].output = tokens(patches);
     m.add(patch_embedding(v, t.hidden, 16, true));
     m.add({.role = weight_role::positions, .rows = patches, .columns = t.hidden});
@@ -121,7 +124,8 @@ inline tower_shape add_named_tower(config_fields& v, model& m) {
     if (type == "siglip_vision_model") return add_siglip(v, m, false);
     if (type == "clip_vision_model") return add_clip(v, m);
     if (type == "pixtral") return add_pixtral(v, m);
-    v.fail({error_code::unsupported, "vision_config.model_type", type, "siglip_vision_model, clip_vision_model or pixtral"});
+    v.fail({error_code::unsupported, "vision_config.model_type", type,
+            "siglip_vision_model, clip_vision_model or pixtral"});
     return {};
 }
 
@@ -212,7 +216,8 @@ inline model read_mllama_text(config_fields& c) {
     cross.attention.cross = cross_attention::instead;
     cross.attention.qk_norm = query_key_norm::shared;
     cross.more_values = 2;
-    read_layers(c, m, layer_count(c, d), [&](std::int64_t i) { return c.lists("cross_attention_layers", i) ? cross : self; });
+    read_layers(c, m, layer_count(c, d),
+                [&](std::int64_t i) { return c.lists("cross_attention_layers", i) ? cross : self; });
     m.add({.role = weight_role::embed_tokens, .rows = 8, .columns = m.hidden});
     return m;
 }
@@ -259,10 +264,14 @@ inline void add_qwen3_vision(config_fields& c, model& m) {
     const std::int64_t joined = merged(v) * t.hidden;
     const std::int64_t out = v.number_or("out_hidden_size", m.hidden, 1, most_features);
     const nlohmann::json* deep = v.list("deepstack_visual_indexes");
-    const std::int64_t mergers = deep != nullptr ? static_cast<std::int64_t>(deep->size()) : v.has("deepstack_visual_indexes") ? 0 : 3;
+    const std::int64_t mergers = deep != nullptr                     ? static_cast<std::int64_t>(deep->size())
+                                 : v.has("deepstack_visual_indexes") ? 0
+                                                                     : 3;
     m.encoders[0] = tower_of(t, transformer_layer(t.heads, t.hidden, t.width));
     m.add(patch_embedding(v, t.hidden, 16, true, v.number_or("temporal_patch_size", 2, 1, 64)));
-    m.add({.role = weight_role::positions, .rows = v.number_or("num_position_embeddings", 2304, 1, most_features), .columns = t.hidden});
+    m.add({.role = weight_role::positions,
+           .rows = v.number_or("num_position_embeddings", 2304, 1, most_features),
+           .columns = t.hidden});
     m.add(layer_norm(t.hidden));
     m.add(projection(joined, joined, true));
     m.add(projection(out, joined, true));
@@ -309,8 +318,11 @@ inline model read_clip_text(config_fields& c) {
     m.final_norm = norm_kind::layer;
     const std::int64_t heads = c.number_nested(heads_field, 8, 1, most_heads);
     if (c.ok() && m.hidden % heads != 0) c.fail(error_code::inconsistent, heads_field, "a divisor of the hidden size");
-    m.add({.role = weight_role::positions, .rows = c.number_or(context_field, 77, 1, most_features), .columns = m.hidden});
-    return stack_of(c, m, transformer_layer(heads, m.hidden, c.number_nested(width_field, 2048, 1, most_features)), {.layers = 12});
+    m.add({.role = weight_role::positions,
+           .rows = c.number_or(context_field, 77, 1, most_features),
+           .columns = m.hidden});
+    return stack_of(c, m, transformer_layer(heads, m.hidden, c.number_nested(width_field, 2048, 1, most_features)),
+                    {.layers = 12});
 }
 inline void add_clip_vision(config_fields& c, model& m) {
     vision_fields fields{c};

@@ -26,7 +26,8 @@ inline void require_class(config_fields& c, std::string_view name) {
 }
 
 /// A number for every level: one for all of them, or a list.
-inline std::int64_t number_of_level(config_fields& c, const field_names& field, std::size_t level, std::int64_t fallback) {
+inline std::int64_t number_of_level(config_fields& c, const field_names& field, std::size_t level,
+                                    std::int64_t fallback) {
     return c.holds_list(field) ? c.number_at(field, level, 0, 1 << 20) : c.number_or(field, fallback, 0, 1 << 20);
 }
 
@@ -56,7 +57,8 @@ inline result<unet> read_hf_unet(std::string_view json_text) {
     for (std::size_t level = 0; c.ok() && level < static_cast<std::size_t>(u.levels); ++level) {
         u.channels[level] = c.number_at("block_out_channels", level, 1, 1 << 20);
         if (detail::hf::attends(c, level))
-            u.depth[level] = static_cast<std::int32_t>(detail::hf::number_of_level(c, "transformer_layers_per_block", level, 1));
+            u.depth[level] =
+                static_cast<std::int32_t>(detail::hf::number_of_level(c, "transformer_layers_per_block", level, 1));
     }
     // The middle is as deep as the lowest level, whether that attends or not.
     if (c.ok())
