@@ -21,6 +21,7 @@ TOKENS, WIDTH, INNER = 32, 64, 256
 @pytest.fixture(scope="session", autouse=True)
 def _gpu() -> None:
     fake_gpu.install()
+    torch.autograd.set_multithreading_enabled(False)
 
 
 @pytest.fixture(params=["cuda", "cpu"])

@@ -149,6 +149,7 @@ def main() -> int:
     transformers.utils.logging.set_verbosity_error()
     warnings.filterwarnings("ignore", module="peft")
     torch.set_num_threads(1)
+    torch.autograd.set_multithreading_enabled(False)  # the tracker watches backward from this thread
     gc.collect()
     gc.freeze()  # each case collects garbage: not the libraries again
     start, step = map(int, options.part.split("/"))

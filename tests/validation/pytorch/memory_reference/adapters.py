@@ -17,6 +17,7 @@ def quantise(model: nn.Module) -> None:
     bitsandbytes's own parameter class only adds methods.
     """
     import bitsandbytes as bnb
+    bnb.functional.name2qmap.clear()  # tables cached by an earlier case belong to its fake tensors
     head = model.get_output_embeddings()
     for parent in list(model.modules()):
         for name, linear in list(parent.named_children()):

@@ -54,7 +54,6 @@ def install() -> None:
         raise RuntimeError("this machine has a real GPU: hide it (CUDA_VISIBLE_DEVICES=) or use --device cuda")
     ctypes.CDLL(str(_build_hooks())).install_fake_gpu()
     logging.getLogger(FakeTensorMode.__module__).setLevel(logging.CRITICAL)  # it prints each refusal in full
-    torch.autograd.set_multithreading_enabled(False)  # backward on this thread, in one order
     torch.cuda.amp.common.amp_definitely_not_available = lambda: False
     torch.cuda.is_bf16_supported = lambda including_emulation=True: True
     torch.cuda.current_device = lambda: 0
