@@ -24,6 +24,11 @@ struct serving_weights {
         if (formats.matrices == mxfp4) formats.attention = formats.feed_forward = formats.rest;
     }
 
+    /// One GPU's part of a weight.
+    constexpr byte_count local_size(const weight& w) const {
+        const bool whole = over.tensor == 1 && over.expert == 1;  // the commonest case, and the quickest
+        return whole ? size_of(w, formats) : size_of(local_part(w, over), formats);
+    }
     /// Tables of rotary positions: one a model, as wide as the widest layer's rotated part.
     constexpr byte_count rope_table() const {
         if (!engine.rope_table) return {};
@@ -41,7 +46,7 @@ struct serving_weights {
         byte_count total;
         if (of.gguf) return total;
         for_each_weight(kind, of.model.hidden, [&](const weight& w) {
-            if (!(w.routed && engine.experts_on_host)) total += size_of(local_part(w, over), formats);
+            if (!(w.routed && engine.experts_on_host)) total += local_size(w);
         });
         return total;
     }
@@ -67,30 +72,30 @@ struct serving_weights {
         const bool embedded = first && !engine.embedding_on_host;
         if (of.gguf) return ends_of_file(embedded, last);
         byte_count total;
-        const auto add = [&](const weight& w) { total += size_of(local_part(w, over), formats); };
+        const auto add = [&](const weight& w) { total += local_size(w); };
         if (embedded) for_each_input_weight(of.model, add);
         if (last) for_each_output_weight(of.model, add);
         if (last && !embedded && of.model.tied_head) for_each_input_weight(of.model, add);
         return total;
     }
-    /// The layers of a GGUF file.
+    /// The layers of a GGUF file. Which type a tensor gets depends on all before it: this walks the file once.
     constexpr byte_count of_file(stage_range range) const {
         byte_count total;
-        for (std::int32_t i = range.first; i < range.last; ++i) {
-            if (!engine.experts_on_host) {
-                total += gguf_layer_bytes(of.model, *of.gguf, i);
-                continue;
-            }
-            for_each_gguf_tensor(of.model, *of.gguf, i, [&](const gguf_tensor& t) {
-                const bool expert = t.stacked && detail::is_feed_forward(t.role);
-                if (!expert) total += t.size();
-            });
+        const detail::gguf::traits traits = detail::gguf::traits_of(of.model, *of.gguf);
+        detail::gguf::counters at;
+        for (std::int32_t i = 0; i < range.last; ++i) {
+            if (i >= range.first)
+                detail::gguf::visit_layer(of.model, *of.gguf, traits, i, at, [&](const gguf_tensor& t) {
+                    const bool expert = t.stacked && detail::is_feed_forward(t.role);
+                    if (!(expert && engine.experts_on_host)) total += t.size();
+                });
+            at = detail::gguf::after(at, of.model.layers[i], *of.gguf);
         }
         return div_up(total, over.tensor);
     }
     constexpr byte_count of_prediction() const {
         byte_count total;
-        for_each_prediction_weight(of.model, [&](const weight& w) { total += size_of(local_part(w, over), formats); });
+        for_each_prediction_weight(of.model, [&](const weight& w) { total += local_size(w); });
         return total * of.model.prediction.layers;
     }
 
