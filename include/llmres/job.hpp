@@ -4,11 +4,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <llmres/adapter.hpp>
 #include <llmres/engine_formats.hpp>
 #include <llmres/error.hpp>
 #include <llmres/gguf_mix.hpp>
 #include <llmres/maybe.hpp>
 #include <llmres/model.hpp>
+#include <llmres/offload.hpp>
 #include <llmres/optimizer.hpp>
 #include <llmres/precision.hpp>
 #include <llmres/runtime.hpp>
@@ -48,7 +50,7 @@ struct job {
     maybe<gguf_mix> gguf{};               ///< the weights are those of a GGUF file of this mix, whatever `weights` says
     maybe<precision> kv_cache{};          ///< default: `compute`
     precision compute = bf16;             ///< activations
-    maybe<precision> gradients{};         ///< default: as the weights
+    maybe<precision> gradients{};         ///< default: the runtime's, or as the weights
     maybe<precision> master_weights{};    ///< a copy the optimizer updates; default: fp32 where the weights are narrower
     precision optimizer_states = fp32;
 
@@ -66,6 +68,13 @@ struct job {
     llmres::optimizer optimizer = adamw;
     attention_kernel attention = attention_kernel::sdpa;
     llmres::recompute recompute = recompute::none;
+    std::int32_t recompute_every = 1;  ///< full recomputation of every n-th layer only
+    llmres::adapter adapter{};         ///< trained beside a frozen model
+    llmres::offload offload{};
+    maybe<bool> autocast{};            ///< default: where weights are wider than `compute` and the engine casts at each operation
+    bool dropout = false;              ///< of residuals and attention
+    double expert_load = 1.0;          ///< tokens of the busiest rank's experts, over the mean
+    bool ema = false;                  ///< and an average of the weights, in fp32
 
     llmres::runtime runtime = no_runtime;
 };
@@ -75,7 +84,9 @@ struct job {
 constexpr bool trains(const job& j) { return j.task != task::serving; }
 constexpr precision weights_of(const job& j) { return j.weights.value_or(j.model.weights); }
 constexpr precision kv_cache_of(const job& j) { return j.kv_cache.value_or(j.compute); }
-constexpr precision gradients_of(const job& j) { return j.gradients.value_or(weights_of(j)); }
+constexpr precision gradients_of(const job& j) {
+    return j.gradients.value_or(j.runtime.training.gradients.value_or(weights_of(j)));
+}
 
 /// Mixed precision keeps an fp32 copy of 16-bit weights (arXiv 1710.03740); fp32 weights are their own.
 constexpr maybe<precision> master_weights_of(const job& j) {

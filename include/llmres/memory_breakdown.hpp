@@ -38,9 +38,10 @@ enum class phase : std::uint8_t {
     loss,       ///< training: all saved activations and the logits are there
     backward,   ///< gradients are complete, one layer's activations are computed again
     optimizer,  ///< gradients and optimizer states, no activations
+    forward,    ///< training: a layer is computed, all before it are kept
 };
 constexpr std::string_view name_of(phase p) {
-    constexpr std::array<std::string_view, 4> names{"prefill", "loss", "backward", "optimizer"};
+    constexpr std::array<std::string_view, 5> names{"prefill", "loss", "backward", "optimizer", "forward"};
     return names[static_cast<std::size_t>(p)];
 }
 
@@ -72,6 +73,7 @@ struct memory_breakdown {
 /// The tensors of one GPU at one moment, before the runtime adds to them.
 struct tensor_memory {
     byte_count weights{};
+    byte_count adapter{};
     byte_count gradients{};
     byte_count optimizer{};
     byte_count activations{};
@@ -82,7 +84,7 @@ struct tensor_memory {
     llmres::phase phase = phase::prefill;
 
     constexpr byte_count all() const {
-        return weights + gradients + optimizer + activations + kv_cache + logits + communication;
+        return weights + adapter + gradients + optimizer + activations + kv_cache + logits + communication;
     }
 };
 
@@ -92,6 +94,7 @@ constexpr memory_breakdown with_runtime(const tensor_memory& t, const job& j, co
     m.stage = t.stage;
     m.phase = t.phase;
     m[memory_term::weights] = t.weights;
+    m[memory_term::adapter] = t.adapter;
     m[memory_term::gradients] = t.gradients;
     m[memory_term::optimizer] = t.optimizer;
     m[memory_term::activations] = t.activations;
@@ -99,15 +102,17 @@ constexpr memory_breakdown with_runtime(const tensor_memory& t, const job& j, co
     m[memory_term::logits] = t.logits;
     m[memory_term::communication] = t.communication;
     m.ideal = m.total().expected;
-    m.allocated = m.ideal;
 
+    // PyTorch takes the libraries' workspaces from its own allocator.
     const runtime& r = j.runtime;
-    const interval<byte_count> slack{scaled_up(m.ideal, r.fragmentation.low), scaled_up(m.ideal, r.fragmentation.expected),
-                                     scaled_up(m.ideal, r.fragmentation.high)};
+    m[memory_term::workspace] = r.workspace;
+    m.allocated = m.total();
+    const interval<byte_count> slack{scaled_up(m.allocated.low, r.fragmentation.low),
+                                     scaled_up(m.allocated.expected, r.fragmentation.expected),
+                                     scaled_up(m.allocated.high, r.fragmentation.high)};
     m[memory_term::fragmentation] = slack;
     m.reserved = m.allocated + slack;
     m[memory_term::runtime] = r.context + r.cuda_graphs;
-    m[memory_term::workspace] = r.workspace;
     const int groups = (l.tensor > 1) + (l.pipeline > 1) + (l.dense_data_ranks() > 1) + (l.expert > 1);
     for (int i = 0; i < groups; ++i) m[memory_term::communication] += r.communicator;
     return m;

@@ -4,35 +4,84 @@
 #include <array>
 #include <cstdint>
 #include <llmres/error.hpp>
+#include <llmres/nearest.hpp>
 #include <llmres/precision.hpp>
 #include <llmres/text.hpp>
 
-/// What an optimizer keeps for each parameter it trains.
+/// What an optimizer keeps for each tensor it trains.
 namespace llmres {
 
 struct optimizer {
     text<23> name{};
-    std::int32_t moments = 0;  ///< running averages as large as the parameter
+    std::int32_t moments = 0;         ///< running averages as large as the tensor
+    std::int32_t matrix_moments = -1; ///< the same for matrices inside the layers, if other than `moments`
+    bool factored = false;            ///< and a second moment as one row and one column; a vector's is whole
+    bool row_moment = false;          ///< and one value a row
+    bool kronecker = false;           ///< and for each side of a matrix a statistic and its root or basis
+    std::int32_t rank = 0;            ///< a matrix's moments are of its projection to this rank, which is kept too
+    std::int32_t block = 0;           ///< states are 8-bit, with one fp32 scale a block, in tensors of 4096 values and more
+    bool paged = false;               ///< states may be evicted to the host
+    bool in_backward = false;         ///< a tensor is updated as soon as its gradient is there, and the gradient freed
+    bool quantised_base = false;      ///< can train quantised weights themselves (none here can)
+    std::int32_t temporaries = 0;     ///< tensors as large as all that is trained, while it steps in one call (foreach)
 
-    friend constexpr bool operator==(const optimizer& a, const optimizer& b) { return a.name == b.name; }
+    friend constexpr bool operator==(const optimizer&, const optimizer&) = default;
 };
 
-inline constexpr optimizer sgd{"sgd", 0};
-inline constexpr optimizer sgd_momentum{"sgd_momentum", 1};
-inline constexpr optimizer adam{"adam", 2};    ///< arXiv 1412.6980: first and second moment
-inline constexpr optimizer adamw{"adamw", 2};  ///< arXiv 1711.05101: the same states
+inline constexpr optimizer sgd{.name = "sgd"};
+inline constexpr optimizer sgd_momentum{.name = "sgd_momentum", .moments = 1};
+/// arXiv 1412.6980: first and second moment. torch.optim: `foreach` takes "~ sizeof(params) more peak memory".
+inline constexpr optimizer adam{.name = "adam", .moments = 2, .temporaries = 1};
+inline constexpr optimizer adamw{.name = "adamw", .moments = 2, .temporaries = 1};  ///< arXiv 1711.05101: the same states
+inline constexpr optimizer adamw_fused{.name = "adamw_fused", .moments = 2};        ///< in one kernel
+inline constexpr optimizer paged_adamw{.name = "paged_adamw", .moments = 2, .paged = true};
+/// bitsandbytes: blocks of 256 values since 0.44 (optim/optimizer.py; 2048 before), `min_8bit_size` 4096.
+inline constexpr optimizer adamw_8bit{.name = "adamw_8bit", .moments = 2, .block = 256};
+inline constexpr optimizer paged_adamw_8bit{.name = "paged_adamw_8bit", .moments = 2, .block = 256, .paged = true};
+inline constexpr optimizer adafactor{.name = "adafactor", .factored = true};     ///< arXiv 1804.04235, without momentum
+inline constexpr optimizer adagrad{.name = "adagrad", .moments = 1, .temporaries = 1};
+inline constexpr optimizer lion{.name = "lion", .moments = 1, .temporaries = 1};  ///< arXiv 2302.06675
+inline constexpr optimizer lamb{.name = "lamb", .moments = 2, .temporaries = 1};  ///< arXiv 1904.00962
+inline constexpr optimizer muon{.name = "muon", .moments = 2, .matrix_moments = 1};  ///< Adam for all but the layers' matrices
+inline constexpr optimizer shampoo{.name = "shampoo", .moments = 1, .kronecker = true};  ///< arXiv 1802.09568
+inline constexpr optimizer soap{.name = "soap", .moments = 2, .kronecker = true};        ///< arXiv 2409.11321
+inline constexpr optimizer adam_mini{.name = "adam_mini", .moments = 1, .row_moment = true};  ///< arXiv 2406.16793
+inline constexpr optimizer galore{.name = "galore", .moments = 2, .rank = 128};               ///< arXiv 2403.03507
+inline constexpr optimizer apollo{.name = "apollo", .moments = 2, .rank = 256};               ///< arXiv 2412.05270
+inline constexpr optimizer lomo{.name = "lomo", .in_backward = true};                         ///< arXiv 2306.09782
+inline constexpr optimizer schedule_free{.name = "schedule_free", .moments = 2, .temporaries = 1};  ///< arXiv 2405.15682
 
-inline constexpr std::array optimizers{sgd, sgd_momentum, adam, adamw};
+inline constexpr std::array optimizers{sgd,       sgd_momentum, adam, adamw, adamw_fused, paged_adamw, adamw_8bit,
+                                       paged_adamw_8bit, adafactor, adagrad, lion, lamb, muon, shampoo, soap, adam_mini,
+                                       galore,    apollo,       lomo, schedule_free};
 
-constexpr result<optimizer> find_optimizer(std::string_view name) {
+/// The optimizer of that name; an `unknown` error names those nearest to it.
+constexpr result<optimizer> find_optimizer(std::string_view name, std::string_view field = "optimizer") {
     for (const optimizer& o : optimizers)
         if (o.name == name) return o;
-    return refused(error_code::unknown, "optimizer", name, "one of sgd, sgd_momentum, adam, adamw");
+    std::array<std::string_view, optimizers.size()> names{};
+    for (std::size_t i = 0; i < names.size(); ++i) names[i] = optimizers[i].name.view();
+    return refused(error_code::unknown, field, name, such_as("an optimizer", nearest(name, names)));
 }
 
-/// States of a rows x columns tensor.
-constexpr byte_count state_bytes(const optimizer& o, const precision& states, std::int64_t rows, std::int64_t columns) {
-    return size_of(states, rows, columns) * o.moments;
+/// States of a rows x columns tensor; `inner` means a matrix inside the layers, which some optimizers treat apart.
+constexpr byte_count state_bytes(const optimizer& o, const precision& states, std::int64_t rows, std::int64_t columns,
+                                 bool inner = true) {
+    const std::int64_t count = detail::product(rows, columns);
+    const bool matrix = inner && rows > 1 && columns > 1;
+    const std::int32_t moments = matrix && o.matrix_moments >= 0 ? o.matrix_moments : o.moments;
+    if (o.block > 0 && count >= 4096)
+        return (bytes(count) + bytes(4) * detail::ceil_quotient(count, o.block)) * moments;
+    if (o.rank > 0 && matrix) {  // the longer side stays
+        const std::int64_t shorter = rows < columns ? rows : columns;
+        const std::int64_t rank = o.rank < shorter ? o.rank : shorter;
+        return size_of(states, rank, count / shorter) * moments + size_of(states, rank, shorter);
+    }
+    byte_count total = size_of(states, rows, columns) * moments;
+    if (o.factored) total += matrix ? size_of(states, 1, rows) + size_of(states, 1, columns) : size_of(states, 1, count);
+    if (o.row_moment) total += size_of(states, 1, rows > 1 ? rows : columns);
+    if (o.kronecker && matrix) total += (size_of(states, rows, rows) + size_of(states, columns, columns)) * 2;
+    return total;
 }
 
 }  // namespace llmres

@@ -6,6 +6,7 @@
 #include <llmres/interval.hpp>
 #include <llmres/maybe.hpp>
 #include <llmres/text.hpp>
+#include <llmres/training_engine.hpp>
 #include <llmres/units.hpp>
 #include <string_view>
 
@@ -109,6 +110,8 @@ struct runtime {
     byte_count draft_weights{};         ///< of a draft model on this GPU
     bytes_per_token draft_kv{};
     token_count encoder_tokens{};       ///< patches that pass the vision tower at once, whatever the job's
+
+    training_engine training{};  ///< how it writes what it trains
 
     friend constexpr bool operator==(const runtime& a, const runtime& b) {
         return a.name == b.name && a.versions == b.versions;

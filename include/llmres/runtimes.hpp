@@ -6,15 +6,21 @@
 #include <llmres/error.hpp>
 #include <llmres/nearest.hpp>
 #include <llmres/runtime.hpp>
+#include <llmres/runtimes/deepspeed.hpp>
 #include <llmres/runtimes/exllama.hpp>
+#include <llmres/runtimes/huggingface.hpp>
 #include <llmres/runtimes/huggingface_serving.hpp>
+#include <llmres/runtimes/litgpt.hpp>
 #include <llmres/runtimes/llama_cpp.hpp>
 #include <llmres/runtimes/lmdeploy.hpp>
+#include <llmres/runtimes/megatron.hpp>
 #include <llmres/runtimes/ollama.hpp>
 #include <llmres/runtimes/pytorch.hpp>
 #include <llmres/runtimes/sglang.hpp>
 #include <llmres/runtimes/tensorrt_llm.hpp>
 #include <llmres/runtimes/tgi.hpp>
+#include <llmres/runtimes/torchtitan.hpp>
+#include <llmres/runtimes/torchtune.hpp>
 #include <llmres/runtimes/vllm.hpp>
 #include <span>
 #include <string_view>
@@ -29,7 +35,8 @@ inline constexpr std::array all{&no_runtime,       &pytorch,        &vllm,      
                                 &vllm_v0_7,        &vllm_v0_6,      &vllm_v0,        &sglang,         &tensorrt_llm,
                                 &llama_cpp,        &llama_cpp_2025, &llama_cpp_2024, &llama_cpp_2023, &ik_llama_cpp, &ollama,
                                 &transformers,     &transformers_4_44, &transformers_4_35, &lmdeploy,    &exllama,
-                                &exllama_v1,       &tgi};
+                                &exllama_v1,       &tgi,             &huggingface,      &litgpt,      &torchtune,      &torchtitan,
+                                &deepspeed,        &megatron};
 
 }  // namespace runtimes
 

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+/// What a training job keeps outside the GPU.
+namespace llmres {
+
+enum class offload_place : std::uint8_t { none, host, nvme };
+inline constexpr std::array<std::string_view, 3> offload_place_names{"none", "host", "nvme"};
+constexpr std::string_view name_of(offload_place p) { return offload_place_names[static_cast<std::size_t>(p)]; }
+
+struct offload {
+    offload_place optimizer = offload_place::none;   ///< states and master weights; the host computes the step
+    offload_place parameters = offload_place::none;  ///< shards, fetched when they are gathered (ZeRO 3, FSDP)
+    offload_place activations = offload_place::none; ///< what recomputation starts from, or all that is saved
+
+    friend constexpr bool operator==(const offload&, const offload&) = default;
+};
+
+}  // namespace llmres

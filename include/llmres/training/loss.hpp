@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <llmres/activations.hpp>
+#include <llmres/model.hpp>
+#include <llmres/training/step.hpp>
+
+/// The inventory of the head and the loss: logits are the widest activations there are, and how often they are copied is
+/// up to the engine.
+namespace llmres {
+
+/// The moments at which the loss may be fullest.
+enum class loss_point : std::uint8_t {
+    saved,     ///< at all of them: what the final norm and the head keep
+    forward,   ///< the loss is computed
+    gradient,  ///< ... and differentiated
+    head,      ///< the head's backward pass
+};
+
+/// Positions whose logits exist at once.
+constexpr std::int64_t logit_positions(const training_step& step) {
+    const loss_code code = step.engine.loss;
+    const bool parts = code == loss_code::chunked || code == loss_code::fused_linear;
+    return parts ? detail::ceil_quotient(step.tokens.all(), step.engine.loss_chunks) : step.tokens.all();
+}
+
+/// Calls visit(activation, loss_point) for what the final norm, the head and the cross entropy hold.
+template <class Visit>
+constexpr void for_each_loss_activation(const model& m, const training_step& step, Visit&& visit) {
+    const std::int64_t n = step.tokens.all();
+    const auto save = [&](const activation& a) { visit(a, loss_point::saved); };
+    const detail::layer_writer<const decltype(save)> saved{step, save};
+    constexpr auto by_sequence = activation_split::sequence;
+    constexpr auto by_tensor = activation_split::tensor;
+    saved.norm(n, m.hidden, m.final_norm, by_sequence, backward_point::output, backward_point::output);
+    if (!step.frozen) saved.put(activation_role::linear_input, n * m.hidden, step.compute, activation_split::whole, backward_point::output);
+
+    if (step.autocast && !(step.weights == step.compute))
+        visit(activation{activation_role::weight, detail::product(m.vocabulary, m.hidden), step.compute, by_tensor}, loss_point::saved);
+
+    const auto logits = [&](loss_point at, activation_role role, std::int64_t copies, const precision& format, std::int64_t positions) {
+        visit(activation{role, detail::product(copies * positions, m.vocabulary), format, by_tensor}, at);
+    };
+    const bool wide = step.compute == fp32;
+    using role = activation_role;
+    switch (step.engine.loss) {
+        case loss_code::eager:
+        case loss_code::eager_shifted: {
+            if (!wide) logits(loss_point::forward, role::logits, 1, step.compute, n);
+            logits(loss_point::forward, role::logits_fp32, step.engine.loss == loss_code::eager ? 1 : 2, fp32, n);
+            logits(loss_point::forward, role::log_probabilities, 1, fp32, n);
+            logits(loss_point::gradient, role::log_probabilities, 1, fp32, n);
+            logits(loss_point::gradient, role::logits_gradient, 2, fp32, n);
+            logits(loss_point::head, role::logits_gradient, 1, step.compute, n);
+            break;
+        }
+        case loss_code::triton:
+            logits(loss_point::forward, role::logits, 2, step.compute, n);
+            logits(loss_point::gradient, role::logits, 2, step.compute, n);
+            logits(loss_point::head, role::logits_gradient, 1, step.compute, n);
+            break;
+        case loss_code::chunked: {
+            const std::int64_t part = logit_positions(step);
+            logits(loss_point::forward, role::logits, 1, step.compute, n);
+            logits(loss_point::forward, role::log_probabilities, 1, fp32, n);
+            logits(loss_point::forward, role::logits_fp32, 1, fp32, part);
+            logits(loss_point::gradient, role::log_probabilities, 1, fp32, n);
+            logits(loss_point::gradient, role::logits_gradient, 1, step.compute, n);
+            logits(loss_point::gradient, role::logits_gradient, 2, fp32, part);
+            logits(loss_point::head, role::logits_gradient, 1, step.compute, n);
+            break;
+        }
+        case loss_code::fused_linear: {
+            const std::int64_t part = logit_positions(step);
+            logits(loss_point::forward, role::logits, 1, step.compute, part);
+            logits(loss_point::forward, role::logits_fp32, 1, fp32, part);
+            break;
+        }
+        case loss_code::vocabulary_parallel:
+        case loss_code::vocabulary_parallel_fused:
+            logits(loss_point::forward, role::logits, 1, step.compute, n);
+            logits(loss_point::forward, role::logits_fp32, step.engine.loss == loss_code::vocabulary_parallel ? 1 : 2, fp32, n);
+            logits(loss_point::gradient, role::logits_fp32, 1, fp32, n);
+            logits(loss_point::gradient, role::logits_gradient, 1, step.compute, n);
+            logits(loss_point::head, role::logits, 1, step.compute, n);
+            logits(loss_point::head, role::logits_gradient, 1, step.compute, n);
+            break;
+        case loss_code::transformer_engine:
+            for (const loss_point at : {loss_point::forward, loss_point::gradient, loss_point::head})
+                logits(at, role::logits, 2, step.compute, n);
+            break;
+    }
+    visit(activation{role::gradient, n * m.hidden, step.compute, activation_split::whole}, loss_point::head);
+}
+
+}  // namespace llmres

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <llmres/adapter.hpp>
+#include <llmres/job.hpp>
+#include <llmres/layout.hpp>
+#include <llmres/optimizer.hpp>
+#include <llmres/parameters.hpp>
+#include <llmres/training/step.hpp>
+#include <llmres/weight_formats.hpp>
+
+/// What training keeps of the weights of one place in the model, on one GPU: a fold over the parameter inventory.
+namespace llmres {
+
+struct weight_state {
+    byte_count weights{};
+    byte_count adapter{};
+    byte_count gathered{};     ///< whole, in the format they are computed in: what ZeRO 3 brings together
+    byte_count gradients{};    ///< as kept
+    byte_count whole_gradients{};  ///< before they are scattered
+    byte_count optimizer{};    ///< states, master weights, averages
+    byte_count temporaries{};  ///< while the optimizer steps
+    byte_count casts{};        ///< autocast's copies of the matrices
+    byte_count dummies{};      ///< Transformer Engine's unused gradients, one for each shape
+    byte_count largest{};      ///< of the matrices, in the compute format
+
+    constexpr weight_state& add(const weight_state& o, std::int64_t times) {
+        weights += o.weights * times;
+        adapter += o.adapter * times;
+        gathered += o.gathered * times;
+        gradients += o.gradients * times;
+        whole_gradients += o.whole_gradients * times;
+        optimizer += o.optimizer * times;
+        temporaries += o.temporaries * times;
+        casts += o.casts * times;
+        if (o.dummies > dummies) dummies = o.dummies;
+        if (o.largest > largest) largest = o.largest;
+        return *this;
+    }
+};
+
+/// Sums over the weights it is called with. Made once a plan: it holds the job's formats, resolved.
+struct state_fold {
+    const job& of;
+    const layout& over;
+    const training_step& step;
+    weight_formats formats;
+    precision gradients;
+    maybe<precision> master;
+    bool on_gpu;  ///< the optimizer's states
+    weight_state sum{};
+
+    constexpr state_fold(const job& j, const layout& l, const training_step& s)
+        : of{j}, over{l}, step{s}, formats{formats_for(weights_of(j), j.compute)}, gradients{gradients_of(j)},
+          master{master_weights_of(j)}, on_gpu{j.offload.optimizer == offload_place::none} {}
+
+    constexpr void operator()(const weight& whole) { (*this)(whole, true); }
+
+    /// `inner`: a weight of a layer, which adapters may touch and matrix optimizers treat apart.
+    constexpr void operator()(const weight& whole, bool inner) {
+        const weight w = local_part(whole, over);
+        const std::int64_t ranks = w.routed ? over.expert_data_ranks() : over.dense_data_ranks();
+        const byte_count size = size_of(w, formats);
+        const bool matrix = w.rows > 1 && w.columns > 1;
+        const byte_count computed = size_of(step.compute, w.rows, w.columns) * w.copies;
+        const bool narrower = matrix && !(formats.of(w) == step.compute);
+        sum.weights += of.offload.parameters == offload_place::none ? share(size, ranks, 3) : byte_count{};
+        sum.gathered += narrower && !step.engine.casts_weights ? computed : size;
+        if (matrix) {
+            const byte_count one = size_of(step.compute, w.rows, w.columns);
+            if (one > sum.largest) sum.largest = one;
+            sum.dummies += inner && !w.routed ? computed : byte_count{};  // grouped products write gradients in place
+            if (step.autocast && narrower && inner) sum.casts += computed;
+        }
+        if (!step.frozen) return train(w, gradients, of.optimizer_states, master, ranks, inner);
+        if (!inner) return;
+        for_each_adapter_weight(step.adapter, whole, [&](const weight& added) {
+            const weight local = local_part(added, over);
+            sum.adapter += share(size_of(step.adapted, local.rows, local.columns) * local.copies, ranks, 3);
+            sum.gathered += size_of(step.adapted, local.rows, local.columns) * local.copies;
+            if (step.autocast && !(step.adapted == step.compute))
+                sum.casts += size_of(step.compute, local.rows, local.columns) * local.copies;
+            train(local, step.adapted, step.adapted, {}, ranks, inner);
+        });
+    }
+
+private:
+    constexpr byte_count share(byte_count size, std::int64_t ranks, int from_stage) const {
+        return over.zero >= from_stage ? div_up(size, ranks) : size;
+    }
+    constexpr void train(const weight& w, const precision& gradient, const precision& states, const maybe<precision>& copy,
+                         std::int64_t ranks, bool inner) {
+        const byte_count whole = size_of(gradient, w.rows, w.columns) * w.copies;
+        sum.whole_gradients += whole;
+        if (!of.optimizer.in_backward) sum.gradients += share(whole, ranks, 2);
+        if (of.ema) sum.optimizer += share(size_of(fp32, w.rows, w.columns) * w.copies, ranks, 1);
+        if (!on_gpu) return;
+        const byte_count kept = state_bytes(of.optimizer, states, w.rows, w.columns, inner) +
+                                (copy ? size_of(*copy, w.rows, w.columns) : byte_count{});
+        sum.optimizer += share(kept * w.copies, ranks, 1);
+        if (step.engine.foreach_optimizer && !of.optimizer.in_backward)
+            sum.temporaries += share(size_of(states, w.rows, w.columns) * w.copies, ranks, 1) * of.optimizer.temporaries;
+    }
+};
+
+}  // namespace llmres

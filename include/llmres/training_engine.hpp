@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <llmres/maybe.hpp>
+#include <llmres/precision.hpp>
+#include <string_view>
+
+/// How an engine writes the parts of a model, and how it keeps what it trains: all that memory shows of it.
+/// A value of these belongs to a runtime profile (runtimes/*.hpp), which names the source of each choice.
+namespace llmres {
+
+enum class norm_code : std::uint8_t {
+    eager,  ///< a handful of fp32 operations (Hugging Face): input in fp32, and the result that the weight multiplies
+    fused,  ///< one kernel (Apex, Transformer Engine, Liger, torch.nn): input and statistics
+};
+enum class gate_code : std::uint8_t {
+    eager,  ///< act(gate) is a tensor of its own
+    fused,  ///< gate and up are kept, act(gate) is computed again
+};
+enum class loss_code : std::uint8_t {
+    eager,            ///< logits, a copy in fp32, its log-softmax and its gradient
+    eager_shifted,    ///< the same, with a shifted copy (transformers before 4.50)
+    triton,           ///< one kernel over the logits, which then hold their own gradient (Unsloth, fms-acceleration)
+    chunked,          ///< eager, over a part of the tokens at a time
+    fused_linear,     ///< head and loss together, over a part of the tokens at a time (Liger): no logits
+    vocabulary_parallel,        ///< Megatron-Core: fp32 logits on each tensor rank become their own gradient
+    vocabulary_parallel_fused,  ///< the same compiled by PyTorch, which keeps the exponentials apart
+    transformer_engine,         ///< one kernel over the 16-bit logits of each tensor rank
+};
+enum class linear_code : std::uint8_t {
+    plain,               ///< a weight's gradient is a tensor
+    accumulates,         ///< into the gradient buffer (Apex, Megatron-Core)
+    accumulates_beside,  ///< the same, and a dummy of each weight's shape stays allocated (Transformer Engine)
+};
+enum class sharding_code : std::uint8_t {
+    buckets,   ///< DDP, and ZeRO 1 and 2 as Megatron's distributed optimizer: gradients in one buffer
+    fsdp1,     ///< flat parameters: a unit is gathered whole
+    fsdp2,     ///< the same by parameter, the root's weights kept gathered
+    deepspeed,
+};
+inline constexpr std::array<std::string_view, 8> loss_code_names{
+    "eager", "eager_shifted", "triton", "chunked", "fused_linear", "vocabulary_parallel", "vocabulary_parallel_fused",
+    "transformer_engine"};
+constexpr std::string_view name_of(loss_code c) { return loss_code_names[static_cast<std::size_t>(c)]; }
+
+/// The defaults are those of Hugging Face's modules under PyTorch.
+struct training_engine {
+    norm_code norm = norm_code::eager;
+    gate_code gate = gate_code::eager;
+    loss_code loss = loss_code::eager;
+    linear_code linear = linear_code::plain;
+    sharding_code sharding = sharding_code::buckets;
+    bool shared_heads = true;      ///< sdpa reads keys and values of grouped queries without a copy for every query head
+    bool casts_weights = true;     ///< narrower computation casts at each operation (autocast), not by a narrower copy
+    bool keeps_gradients = false;  ///< in a buffer of their own, from the first step to the last
+    bool foreach_optimizer = true; ///< all tensors in one call, with a temporary for each
+    bool fp32_adapters = true;     ///< adapters are fp32 beside a narrower base (PEFT)
+    maybe<precision> gradients{};  ///< default: as the weights
+    std::int32_t loss_chunks = 8;  ///< chunked and fused_linear: parts
+
+    friend constexpr bool operator==(const training_engine&, const training_engine&) = default;
+};
+
+}  // namespace llmres

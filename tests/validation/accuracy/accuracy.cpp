@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <string>
+
+#include "../training_runs.hpp"
+
+// llmres_accuracy [--rows [PART]]: how far predictions are from published training measurements, by series and counter,
+// as a table for docs/accuracy.md; with --rows each measurement too.
+
+namespace {
+
+void show(const training_runs::run& r, const llmres::memory_breakdown& m) {
+    const auto in_gib = [](llmres::byte_count size) { return size.in(llmres::gib); };
+    const double measured = r.allocated > 0 ? r.allocated : r.reserved > 0 ? r.reserved : r.smi;
+    const double predicted = in_gib(r.allocated > 0 ? m.allocated.expected : r.reserved > 0 ? m.reserved.expected : m.total().expected);
+    const auto total = m.total();
+    const auto usable = llmres::available_memory(r.on);
+    std::printf("%s %.3f %.3f %+.2f%% smi %.2f %.2f..%.2f..%.2f %s %s| %s st%d", r.id.c_str(), measured, predicted,
+                measured > 0 ? (predicted / measured - 1) * 100 : 0.0, r.smi, in_gib(total.low), in_gib(total.expected), in_gib(total.high),
+                r.out_of_memory ? "OOM" : "ran", total.high <= usable ? "fits" : total.low > usable ? "does_not_fit" : "tight",
+                std::string(name_of(m.phase)).c_str(), m.stage);
+    for (std::size_t i = 0; i < m.terms.size(); ++i)
+        if (m.terms[i].expected > llmres::byte_count{})
+            std::printf(" %s %.3f", std::string(llmres::memory_term_names[i]).c_str(), in_gib(m.terms[i].expected));
+    std::printf("\n");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const bool rows = argc > 1 && std::strcmp(argv[1], "--rows") == 0;
+    const std::string part = rows && argc > 2 ? argv[2] : "";
+    std::map<std::string, training_runs::score> scores;
+    for (const training_runs::run& r : training_runs::all()) {
+        if (!part.empty() && r.id.find(part) == std::string::npos && r.series.find(part) == std::string::npos) continue;
+        const auto predicted = scores[r.series].add(r);
+        if (rows && predicted) show(r, *predicted);
+        if (rows && !predicted) std::printf("%s refused\n", r.id.c_str());
+    }
+    std::printf("| series | counter | rows | mean error | bias | worst | in interval | ran, called does_not_fit | out of memory, called fits | tight |\n");
+    std::printf("|---|---|---|---|---|---|---|---|---|---|\n");
+    for (const auto& [name, s] : scores) {
+        bool first = true;
+        for (const auto& [counter, e] : s.counters) {
+            if (e.rows == 0) continue;
+            std::printf("| %s | %s | %d | %.2f %% | %+.2f %% | %.2f %% | %d of %d |", first ? name.c_str() : "", counter.c_str(), e.rows, e.mean() * 100,
+                        e.bias / e.rows * 100, e.worst * 100, e.inside, e.rows);
+            if (first)
+                std::printf(" %d of %d | %d of %d | %d of %d |\n", s.ran_refused, s.ran, s.failed_fits, s.failed, s.tight, s.ran + s.failed);
+            else
+                std::printf(" | | |\n");
+            first = false;
+        }
+        if (s.refused > 0) std::printf("| %s | refused | %d | | | | | | | |\n", name.c_str(), s.refused);
+    }
+}

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <llmres/gpus.hpp>
+#include <llmres/plan.hpp>
+#include <llmres/runtimes.hpp>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "../csv.hpp"
+
+/// Published training measurements as jobs: data/training_runs.csv, one mapping a series. The mapping says what the
+/// publisher wrote down (framework, precision, batch), never what was measured.
+namespace training_runs {
+
+using namespace llmres;
+
+struct run {
+    std::string id;
+    std::string series;
+    job what{};
+    layout over{};
+    cluster on{};
+    double allocated = 0;  // GiB; 0: not measured
+    double reserved = 0;
+    double smi = 0;
+    bool out_of_memory = false;
+    bool last_stage = false;  // the counter is that of the last pipeline stage, not of the busiest
+};
+
+inline bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+struct cells {
+    const csv::row& row;
+    std::string text(const char* name) const {
+        const auto found = row.find(name);
+        return found == row.end() ? std::string{} : found->second;
+    }
+    std::int64_t number(const char* name, std::int64_t otherwise = 0) const {
+        const std::string t = text(name);
+        return t.empty() ? otherwise : std::atoll(t.c_str());
+    }
+    double real(const char* name) const { return std::atof(text(name).c_str()); }
+};
+
+/// Models that the columns do not describe to the end: head width, norms, biases, tied heads.
+inline model shape_of(const cells& c) {
+    const std::string name = c.text("model");
+    const std::string notes = c.text("notes");
+    const bool golden = c.text("series") == "megatron_golden" || c.text("series") == "megatron_b200";
+    model m{.name = "measured", .architecture = "llama", .vocabulary = c.number("vocab"), .hidden = c.number("hidden")};
+    layer l;
+    l.attention.heads = c.number("heads");
+    l.attention.kv_heads = c.number("kv_heads", l.attention.heads);
+    l.attention.head_dim = c.number("head_dim", m.hidden / l.attention.heads);
+    l.feed_forward.width = c.number("ffn");
+    if (golden) {
+        const bool bias = c.number("bias") != 0;
+        l.norm = c.text("norm") == "RMSNorm" ? norm_kind::rms : norm_kind::layer;
+        l.feed_forward.kind = c.number("glu") != 0 ? feed_forward_kind::gated : feed_forward_kind::plain;
+        l.feed_forward.bias = bias;
+        l.attention.qkv_bias = l.attention.output_bias = bias;
+        if (c.number("qk_norm") != 0 && c.number("kv_rank") == 0) l.attention.qk_norm = query_key_norm::shared;
+        m.tied_head = c.number("tied") != 0;
+        if (c.number("positions") > 0)
+            m.add({.role = weight_role::positions, .rows = c.number("positions"), .columns = m.hidden});
+        if (c.number("kv_rank") > 0) {
+            l.attention.kind = attention_kind::latent;
+            l.attention.q_rank = c.number("q_rank");
+            l.attention.kv_rank = c.number("kv_rank");
+            l.attention.rope_dim = c.number("rope_dim");
+            l.attention.value_dim = c.number("v_dim");
+        }
+    } else if (has(name, "stablelm") || has(name, "falcon") || has(name, "BLOOM") || has(name, "santacoder") || has(name, "ds-simple")) {
+        l.norm = norm_kind::layer;
+        l.feed_forward.kind = feed_forward_kind::plain;
+        l.feed_forward.bias = l.attention.output_bias = l.attention.qkv_bias = !has(name, "falcon");
+        m.tied_head = has(name, "BLOOM") || has(name, "santacoder") || has(name, "falcon");
+        if (has(name, "santacoder")) m.add({.role = weight_role::positions, .rows = 2048, .columns = m.hidden});
+    } else {
+        m.tied_head = has(notes, "tied embeddings") || has(name, "PowerLM") || has(name, "Llama-3.2");
+        l.attention.qkv_bias = has(notes, "qkv bias");
+        if (has(name, "Qwen3")) {
+            l.attention.head_dim = 128;
+            l.attention.qk_norm = query_key_norm::shared;
+        }
+        if (has(name, "Mixtral")) {
+            l.feed_forward.experts = {.count = 8, .per_token = 2, .width = l.feed_forward.width};
+            l.feed_forward.width = 0;
+        }
+    }
+    layer dense = l;
+    std::int64_t moe_layers = c.number("moe_layers");
+    if (c.number("experts") > 0) {
+        l.feed_forward.experts = {.count = c.number("experts"), .per_token = c.number("topk"), .width = c.number("moe_ffn"),
+                                  .shared_width = c.number("shared_ffn")};
+        l.feed_forward.width = 0;
+    }
+    if (has(name, "deepseek-v2-lite")) {
+        l.attention = {.kind = attention_kind::latent, .heads = 16, .kv_heads = 16, .head_dim = 128, .kv_rank = 512, .rope_dim = 64, .value_dim = 128};
+        dense = l;
+        l.feed_forward.width = 0;
+        l.feed_forward.experts = {.count = 64, .per_token = 6, .width = 1408, .shared_width = 2816};
+        moe_layers = 26;
+    }
+    const auto count = static_cast<std::int32_t>(c.number("layers"));
+    const auto routed = static_cast<std::int32_t>(l.feed_forward.routed() ? (moe_layers > 0 ? moe_layers : count) : count);
+    m.final_norm = l.norm;
+    if (count > routed) m.layers.append(count - routed, dense);
+    m.layers.append(routed, l);
+    return m;
+}
+
+inline cluster cluster_of(const std::string& named, std::int64_t gpus) {
+    static const std::vector<std::pair<const char*, const char*>> table{
+        {"A100-SXM4-40GB", "a100-sxm4-40gb"}, {"A100 40GB", "a100-sxm4-40gb"}, {"A100 80GB", "a100-sxm4-80gb"},
+        {"DGX A100", "a100-sxm4-80gb"}, {"H100 96GB", "h100-sxm5-96gb"}, {"H100 80/96GB", "h100-sxm5-96gb"}, {"H100", "h100-sxm5-80gb"},
+        {"H200", "h200-sxm-141gb"}, {"GB200", "gb200"}, {"B200", "b200-sxm"}, {"178 GiB", "b200-sxm"}, {"3090", "rtx-3090"},
+        {"4090", "rtx-4090"}, {"MI300X", "mi300x"}, {"16GB", "v100-sxm2-16gb"}};
+    cluster c{.gpus = static_cast<std::int32_t>(gpus)};
+    for (const auto& [part, id] : table)
+        if (has(named, part)) {
+            if (const auto found = find_gpu(id)) {
+                c.gpu = *found;
+                if (has(named, "96GB")) c.gpu = with_memory(c.gpu, gib(96));
+                break;
+            }
+        }
+    if (c.gpu.memory.fitted <= byte_count{}) c.gpu = *find_gpu("h100-sxm5-80gb");
+    return c;
+}
+
+/// Micro-batches in "128/micro_batch" and "GBS 32" as in plain numbers.
+inline run run_of(const csv::row& row) {
+    const cells c{row};
+    run r{.id = c.text("id"), .series = c.text("series")};
+    const std::string method = c.text("method");
+    const std::string formats = c.text("precision");
+    const std::string framework = c.text("framework");
+    const std::string tuned = c.text("optimizer");
+    const std::string attention = c.text("attention");
+    job& j = r.what;
+    layout& l = r.over;
+    j.model = shape_of(c);
+    j.task = method == "full pre-training" ? task::pretraining : task::finetuning;
+    j.sequence = tokens(c.number("seq"));
+    j.micro_batch = c.number("micro_batch", 1);
+    l.tensor = static_cast<std::int32_t>(c.number("tp", 1));
+    l.sequence_parallel = c.number("sp") != 0 && l.tensor > 1;
+    l.pipeline = static_cast<std::int32_t>(c.number("pp", 1));
+    l.virtual_pipeline = static_cast<std::int32_t>(c.number("vpp", 1));
+    l.data = static_cast<std::int32_t>(c.number("dp", 1));
+    l.context_parallel = static_cast<std::int32_t>(c.number("cp", 1));
+    l.expert = static_cast<std::int32_t>(c.number("ep", 1));
+    if (l.expert > 1 || l.tensor > 1) l.expert_tensor = static_cast<std::int32_t>(c.number("etp", 1));
+    l.zero = static_cast<std::int32_t>(c.number("zero"));
+    j.global_batch = c.number("global_batch") > 0 ? c.number("global_batch") : j.micro_batch * l.data;
+    j.weights = bf16;
+    j.compute = bf16;
+    if (has(formats, "float16") || has(formats, "fp16")) j.compute = fp16, j.weights = fp16;
+    j.attention = has(attention, "lash") ? attention_kernel::flash : has(attention, "nfused") || has(attention, "eager") ? attention_kernel::eager : attention_kernel::sdpa;
+    const std::string again = c.text("recompute");
+    j.recompute = has(again, "full") ? recompute::full : has(again, "selective") ? recompute::selective : recompute::none;
+    // What is trained in 16 bits alone: weights, gradients and states.
+    j.master_weights = *j.weights;
+    j.optimizer_states = *j.weights;
+    if (has(tuned, "Paged")) j.optimizer = paged_adamw;
+    if (has(tuned, "8bit")) j.optimizer = adamw_8bit;
+    if (has(tuned, "in_bwd")) j.optimizer.in_backward = true, j.optimizer.temporaries = 0;
+    if (tuned == "none") j.optimizer = sgd;
+    if (has(c.text("offload"), "activations CPU")) j.offload.activations = offload_place::host;
+    if (has(c.text("offload"), "optimizer CPU")) j.offload.optimizer = offload_place::host;
+    if (has(c.text("offload"), "CPU params")) j.offload.parameters = offload_place::host;
+    const bool lora = has(method, "lora");
+    if (lora) {
+        j.adapter = {.kind = adapter_kind::lora, .rank = 8, .targets = attention_linears};
+        if (const auto at = method.find(" r"); at != std::string::npos && method[at + 2] >= '0' && method[at + 2] <= '9')
+            j.adapter.rank = std::atoll(method.c_str() + at + 2);
+    }
+    if (has(method, "nf4-dq"))
+        j.weights = nf4_double;
+    else if (has(method, "nf4") || has(method, "bnb") || has(method, "hqq"))
+        j.weights = nf4;
+    else if (has(method, "gptq"))
+        j.weights = has(method, "int8") ? gptq(8, 128) : gptq(4, 128);
+
+    if (r.series.starts_with("megatron")) {
+        j.runtime = runtimes::megatron;
+        training_engine& e = j.runtime.training;
+        j.weights = has(formats, "fp16") ? fp16 : has(formats, "fp32; fp8") ? fp32 : bf16;
+        j.compute = *j.weights;
+        j.master_weights = fp32;
+        j.optimizer_states = fp32;
+        j.dropout = c.number("dropout") != 0;
+        if (c.number("accumulate") == 0) e.linear = linear_code::plain;
+        if (c.number("ce_fusion") != 0)
+            e.loss = r.series == "megatron_b200" || has(c.text("notes"), "fusion-impl=te") ? loss_code::transformer_engine
+                                                                                         : loss_code::vocabulary_parallel_fused;
+        if (attention == "TE default") j.attention = attention_kernel::flash;
+        r.last_stage = r.series == "megatron_golden";
+    } else if (r.series == "torchtitan" || r.series == "torchao") {
+        j.runtime = runtimes::torchtitan;
+        j.weights = fp32, j.compute = bf16, j.master_weights = fp32, j.optimizer_states = fp32;
+        j.attention = attention_kernel::flash;
+        j.optimizer = adamw_fused;
+        l.zero = 3;
+        if (has(framework, "chunked")) j.runtime.training.loss = loss_code::chunked;
+    } else if (r.series.starts_with("fms")) {
+        j.runtime = runtimes::huggingface;
+        training_engine& e = j.runtime.training;
+        e.loss = loss_code::eager_shifted;
+        if (has(framework, "foak")) e.norm = norm_code::fused, e.loss = loss_code::triton;
+        if (has(framework, "liger")) e.loss = loss_code::fused_linear;
+        j.autocast = has(formats, "AMP");
+        if (has(method, "full") && has(formats, "AMP")) j.weights = fp32, j.master_weights = fp32, j.optimizer_states = fp32;
+        if (l.zero > 0) j.runtime.training.sharding = sharding_code::fsdp1;
+        if (lora && has(method, "q_proj")) j.adapter.targets = attention_linears;
+    } else if (r.series == "swift") {
+        j.runtime = runtimes::huggingface;
+        j.runtime.training.loss = loss_code::eager_shifted;
+        j.global_batch = 16 * j.micro_batch;
+        if (lora) j.adapter.targets = {weight_role::q_proj, weight_role::k_proj, weight_role::v_proj};
+    } else if (r.series == "litgpt" || r.series == "issues") {
+        j.runtime = runtimes::litgpt;
+        j.global_batch = 128;
+        if (lora) j.adapter.targets = {weight_role::q_proj, weight_role::v_proj}, j.adapter.dropout = 0.05;
+        if (has(method, "Adapter")) j.adapter = {.kind = adapter_kind::prompt, .rank = 10};
+        if (l.zero > 0) j.runtime.training.sharding = sharding_code::fsdp1;
+    } else if (r.series.starts_with("fsdp_qlora")) {
+        j.runtime = runtimes::huggingface;
+        j.runtime.training.loss = loss_code::eager_shifted;
+        j.runtime.training.sharding = sharding_code::fsdp1;
+        j.runtime.training.fp32_adapters = false;
+        if (lora) j.adapter.targets = r.series == "fsdp_qlora" ? role_set{weight_role::q_proj, weight_role::k_proj, weight_role::v_proj, weight_role::gate_proj, weight_role::up_proj, weight_role::down_proj} : all_linears;
+    } else if (r.series == "torchtune_flags") {
+        j.runtime = runtimes::torchtune;
+        if (has(framework, "optimizer in backward") || has(framework, "offloading") || has(framework, "8-bit")) j.runtime.training.loss = loss_code::chunked;
+    } else if (r.series == "stas_h200_b200" || r.series == "deepspeed") {
+        j.runtime = runtimes::deepspeed;
+        j.runtime.training.loss = has(framework, "no Liger") ? loss_code::eager : loss_code::fused_linear;
+        j.master_weights = r.series == "deepspeed" ? bf16 : fp32;
+        j.optimizer_states = r.series == "deepspeed" ? bf16 : fp32;
+        j.attention = attention_kernel::flash;
+    } else if (r.series == "bloom_prequel") {
+        j.runtime = runtimes::deepspeed;
+        j.master_weights = fp32;
+        j.optimizer_states = fp32;
+        j.attention = attention_kernel::eager;
+        j.dropout = true;
+    } else if (r.series == "mbridge_70b") {
+        j.runtime = runtimes::megatron;
+        j.master_weights = fp32;
+        j.optimizer_states = fp32;
+        j.attention = attention_kernel::flash;
+    }
+    r.on = cluster_of(c.text("gpu"), l.gpus());
+    r.allocated = c.real("allocated_gib") > 0 ? c.real("allocated_gib") : c.real("active_gib");
+    r.reserved = c.real("reserved_gib");
+    r.smi = c.real("nvidia_smi_mib") / 1024;
+    r.out_of_memory = c.text("oom") == "yes";
+    return r;
+}
+
+inline std::vector<run> all() {
+    std::vector<run> runs;
+    for (const csv::row& row : csv::read(std::string{LLMRES_SOURCE_DIR} + "/tests/validation/data/training_runs.csv"))
+        runs.push_back(run_of(row));
+    return runs;
+}
+
+/// How far predictions of one counter are from what was measured.
+struct errors {
+    int rows = 0;
+    double sum = 0, bias = 0, worst = 0;
+    int inside = 0;
+
+    void add(const interval<byte_count>& predicted, double measured) {
+        if (measured <= 0) return;
+        const double e = predicted.expected.in(gib) / measured - 1;
+        ++rows, sum += std::fabs(e), bias += e, worst = std::max(worst, std::fabs(e));
+        inside += predicted.low.in(gib) <= measured * 1.0001 && measured * 0.9999 <= predicted.high.in(gib);
+    }
+    double mean() const { return rows > 0 ? sum / rows : 0; }
+};
+
+/// The verdicts and errors of one series.
+struct score {
+    std::map<std::string, errors> counters;
+    int ran = 0, failed = 0, ran_refused = 0, failed_fits = 0, tight = 0, refused = 0;
+
+    /// The prediction, if the job is one that can be sized.
+    maybe<memory_breakdown> add(const run& r) {
+        if (!validate(r.what) || !validate(r.over, r.what.model)) {
+            ++refused;
+            return {};
+        }
+        const memory_breakdown m = r.last_stage ? training_memory(r.what, r.over, r.over.pipeline - 1) : memory_of(r.what, r.over);
+        if (!r.out_of_memory) {
+            counters["allocated"].add(m.allocated, r.allocated);
+            counters["reserved"].add(m.reserved, r.reserved);
+            counters["nvidia-smi"].add(m.total(), r.smi);
+        }
+        const byte_count usable = available_memory(r.on);
+        const bool fits = m.total().high <= usable;
+        const bool cannot = m.total().low > usable;
+        ++(r.out_of_memory ? failed : ran);
+        failed_fits += r.out_of_memory && fits;
+        ran_refused += !r.out_of_memory && cannot;
+        tight += !fits && !cannot;
+        return m;
+    }
+};
+
+}  // namespace training_runs
