@@ -28,20 +28,20 @@ enum class format_family : std::uint8_t {
 };
 
 constexpr format_family family_of(const precision& format) {
-    struct prefix {
+    struct beginning {
         std::string_view begins;
         format_family family;
     };
-    constexpr std::array known{prefix{"fp8", format_family::eight_bit_float},           prefix{"int8", format_family::eight_bit},
-                               prefix{"mxfp4_gguf", format_family::gguf},   prefix{"nvfp4_gguf", format_family::gguf},
-                               prefix{"mxfp", format_family::microscaling}, prefix{"nvfp4", format_family::microscaling},
-                               prefix{"gptq", format_family::gptq_words},         prefix{"awq", format_family::awq_words},
-                               prefix{"packed", format_family::packed},     prefix{"bnb", format_family::bitsandbytes},
-                               prefix{"nf4", format_family::bitsandbytes},  prefix{"fp4", format_family::bitsandbytes},
-                               prefix{"exl2", format_family::exllama2},         prefix{"exl3", format_family::exllama3},
-                               prefix{"hqq", format_family::half_quadratic},           prefix{"iq", format_family::gguf},
-                               prefix{"q", format_family::gguf},            prefix{"tq", format_family::gguf}};
-    for (const prefix& p : known)
+    constexpr std::array known{beginning{"fp8", format_family::eight_bit_float},           beginning{"int8", format_family::eight_bit},
+                               beginning{"mxfp4_gguf", format_family::gguf},   beginning{"nvfp4_gguf", format_family::gguf},
+                               beginning{"mxfp", format_family::microscaling}, beginning{"nvfp4", format_family::microscaling},
+                               beginning{"gptq", format_family::gptq_words},         beginning{"awq", format_family::awq_words},
+                               beginning{"packed", format_family::packed},     beginning{"bnb", format_family::bitsandbytes},
+                               beginning{"nf4", format_family::bitsandbytes},  beginning{"fp4", format_family::bitsandbytes},
+                               beginning{"exl2", format_family::exllama2},         beginning{"exl3", format_family::exllama3},
+                               beginning{"hqq", format_family::half_quadratic},           beginning{"iq", format_family::gguf},
+                               beginning{"q", format_family::gguf},            beginning{"tq", format_family::gguf}};
+    for (const beginning& p : known)
         if (format.name.view().starts_with(p.begins)) return p.family;
     return format_family::plain;
 }
