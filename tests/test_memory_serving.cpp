@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: MIT
+#include <llmres/memory_serving.hpp>
+
+#include <doctest/doctest.h>
+
+#include <llmres/capacity.hpp>
+#include <llmres/gpus.hpp>
+#include <llmres/links.hpp>
+#include <llmres/models.hpp>
+#include <llmres/plan.hpp>
+#include <llmres/runtimes.hpp>
+#include <string>
+#include <type_traits>
+
+using namespace llmres;
+
+namespace {
+
+job chat(std::string_view model_id = "llama-3.1-8b") {
+    return {.model = find_model(model_id).value(), .context = tokens(8192), .runtime = runtimes::vllm_v1};
+}
+cluster one(const gpu& card) { return {.gpu = card}; }
+byte_count need(const job& j, const layout& l = {}) { return memory_of(j, l).total().expected; }
+
+}  // namespace
+
+TEST_CASE("profiles are found by engine and version, and a release between two belongs to one") {
+    const std::pair<const char*, const char*> expected[] = {
+        {"vllm", "0.28 and later"},           {"vllm@0.30.1", "0.28 and later"},   {"vllm@0.21", "0.21 to 0.27"},
+        {"vllm@0.9.2", "0.8 to 0.20 (V1)"},   {"vllm@v0.7.3", "0.7 to 0.10 (V0)"}, {"vllm@0.5.4", "up to 0.6.4 (V0)"},
+        {"llama.cpp@b2824", "b2400 to b5426"}, {"llama.cpp", "b6325 and later"},   {"transformers@4.38.2", "4.36 to 4.44"}};
+    for (const auto& [name, versions] : expected) {
+        INFO(name);
+        const auto found = find_runtime(name);
+        REQUIRE(found);
+        CHECK(found->versions == versions);
+    }
+    for (const runtime* r : runtimes::all) CHECK(find_runtime(r->name));
+}
+
+TEST_CASE("an unknown engine is refused with the nearest names, an unknown version with those there are") {
+    CHECK(std::string{find_runtime("vlm").error().expected.view()}.find("vllm") != std::string::npos);
+    const error version = find_runtime("tgi@1.0").error();
+    CHECK(version.code == error_code::unknown);
+    CHECK(version.value == "1.0");
+    CHECK(std::string{version.expected.view()}.find("2 and 3") != std::string::npos);
+}
+
+TEST_CASE("versions of two profiles of one engine never overlap") {
+    for (const runtime* a : runtimes::all)
+        for (const runtime* b : runtimes::all)
+            if (a != b && a->name == b->name) CHECK_FALSE((covers(*a, b->since) && covers(*b, a->since)));
+}
+
+TEST_CASE("memory grows with batch, context and width of the cache, under every profile") {
+    for (const runtime* r : runtimes::all) {
+        INFO(std::string{r->name.view()} << " " << std::string{r->versions.view()});
+        job small = chat();
+        small.runtime = *r;
+        job more = small;
+        more.batch = 4;
+        CHECK(need(small) <= need(more));
+        more = small;
+        more.context = tokens(32768);
+        CHECK(need(small) <= need(more));
+        more = small;
+        more.kv_cache = fp32;
+        CHECK(need(small) <= need(more));
+    }
+}
+
+TEST_CASE("bounds enclose what is expected, and terms add up to it, under every profile") {
+    for (const runtime* r : runtimes::all) {
+        INFO(std::string{r->name.view()} << " " << std::string{r->versions.view()});
+        job j = chat();
+        j.runtime = *r;
+        const memory_breakdown m = memory_of(j, layout{});
+        byte_count sum;
+        for (const auto& term : m.terms) {
+            CHECK(term.low <= term.expected);
+            CHECK(term.expected <= term.high);
+            sum += term.expected;
+        }
+        CHECK(sum == m.total().expected);
+        CHECK(m.ideal <= m.allocated.high);
+        CHECK(m.allocated.expected <= m.reserved.expected);
+    }
+}
+
+TEST_CASE("vLLM's pool on a log's own flags: Llama 3.1 8B on an H100 leaves 51.38 GiB") {
+    job j = chat();
+    j.context = tokens(16000);
+    cluster c = one(gpus::h100_sxm5_80gb);
+    c.gpu.memory.cuda_visible = scaled_down(gib(1), 79.18);
+    const auto pool = cache_pool_of(j, layout{}, c);
+    REQUIRE(pool);
+    CHECK(pool->memory.expected.in(gib) == doctest::Approx(51.38).epsilon(0.003));
+    CHECK(pool->token_room.in(tokens) == pool->blocks * 16);
+    CHECK(pool->sequences == doctest::Approx(26.3).epsilon(0.01));
+}
+
+TEST_CASE("vLLM does not start where one sequence of the context does not fit, or others hold a part of its fraction") {
+    job j = chat();
+    j.context = tokens(131072);
+    j.runtime = runtimes::vllm_v0_7;
+    CHECK(plan(j, layout{}, one(gpus::a10g_24gb)).value().verdict == verdict::does_not_fit);  // a log of March 2025
+    j = chat();
+    cluster c = one(gpus::h100_sxm5_80gb);
+    CHECK(fits(j, layout{}, c));
+    c.in_use = gib(20);
+    CHECK(usable_memory(j, c) == bytes(0));
+    CHECK(plan(j, layout{}, c).value().verdict == verdict::does_not_fit);
+}
+
+TEST_CASE("capacities are tight: one more does not fit") {
+    for (const char* engine : {"vllm@0.9", "sglang", "tensorrt-llm", "llama.cpp", "transformers", "tgi"}) {
+        INFO(engine);
+        job j = chat();
+        j.runtime = find_runtime(engine).value();
+        const cluster c = one(gpus::a100_sxm4_80gb);
+        const std::int64_t most = max_batch(j, layout{}, c).value();
+        REQUIRE(most > 0);
+        j.batch = most;
+        CHECK(memory_fits(j, layout{}, c));
+        j.batch = most + 1;
+        CHECK_FALSE(memory_fits(j, layout{}, c));
+        j.batch = most;
+        const token_count longest = max_context(j, layout{}, c).value();
+        CHECK(longest >= j.context);
+        j.context = longest + tokens(256);
+        CHECK((j.context > j.model.max_context || !memory_fits(j, layout{}, c)));
+    }
+}
+
+TEST_CASE("sequences of mixed lengths: more than of the longest, fewer than of the mean") {
+    const job j = chat();
+    const cluster c = one(gpus::h100_sxm5_80gb);
+    const auto at = [&](std::int64_t mean, std::int64_t longest) {
+        return concurrent_sequences(j, layout{}, c, {tokens(mean), tokens(longest)}).value();
+    };
+    CHECK(at(8192, 8192) < at(2048, 8192));
+    CHECK(at(2048, 8192) < at(2048, 2048));
+    CHECK(concurrent_sequences(j, layout{}, one(gpus::rtx_4090), {tokens(1024), tokens(131072)}).value() == 0);
+}
+
+TEST_CASE("llama.cpp: layers on the host take no memory of the GPU, and the last of all is the head") {
+    job j = chat();
+    j.runtime = runtimes::llama_cpp;
+    j.gguf = find_gguf_mix("weights", "Q4_K_M").value();
+    byte_count before = need(j);
+    for (const std::int32_t layers : {33, 32, 16, 1, 0}) {
+        j.runtime.gpu_layers = layers;
+        CHECK(need(j) <= before);
+        before = need(j);
+    }
+    CHECK(memory_of(j, layout{})[memory_term::weights].expected == bytes(0));
+    CHECK(memory_of(j, layout{})[memory_term::kv_cache].expected == bytes(0));
+}
+
+TEST_CASE("windowed layers keep their window and a micro-batch in llama.cpp, everything with --swa-full") {
+    job j = chat("gemma-2-2b");
+    j.context = tokens(8192);
+    j.runtime = runtimes::llama_cpp;
+    // 13 layers of 8192 cells, 13 of 4096 + 512: 2 x 4 heads x 256 x 2 bytes a token and layer.
+    CHECK(memory_of(j, layout{})[memory_term::kv_cache].expected == bytes(4096) * (13 * 8192 + 13 * 4608));
+    CHECK(set_knob(j.runtime, "swa_full", 1));
+    CHECK(memory_of(j, layout{})[memory_term::kv_cache].expected == bytes(4096) * (26 * 8192));
+}
+
+TEST_CASE("resident adapters, prediction layers and a draft model are counted") {
+    job j = chat();
+    const byte_count plain = need(j);
+    CHECK(set_knob(j.runtime, "max_loras", 4));
+    CHECK(set_knob(j.runtime, "max_lora_rank", 16));
+    // Rank 16 on all seven matrices of 32 layers: 41.9 million parameters each, in two bytes.
+    CHECK(memory_of(j, layout{})[memory_term::adapter].expected == bytes(41'943'040) * 2 * 4);
+    CHECK(need(j) > plain);
+    j = chat();
+    j.runtime.draft_weights = gib(1);
+    j.runtime.draft_kv = bytes_a_token(1024);
+    CHECK(memory_of(j, layout{})[memory_term::weights].expected - memory_of(chat(), layout{})[memory_term::weights].expected == gib(1));
+    j = chat("deepseek-v3");
+    j.runtime = runtimes::sglang;
+    const byte_count without = need(j);
+    j.runtime.speculates_ahead = true;
+    CHECK((j.model.prediction.layers == 0 || need(j) > without));
+}
+
+TEST_CASE("attention data-parallel: each rank holds its own sequences, and experts are spread") {
+    job j = chat("deepseek-v3");
+    j.runtime = runtimes::sglang;
+    j.batch = 64;
+    const memory_breakdown tensor = memory_of(j, layout{.tensor = 8});
+    const memory_breakdown data = memory_of(j, layout{.data = 8, .expert = 8});
+    // Every tensor rank holds the latent cache of all 64 sequences; a data rank that of its eight.
+    CHECK(tensor[memory_term::kv_cache].expected == data[memory_term::kv_cache].expected * 8);
+    CHECK(data[memory_term::weights].expected > tensor[memory_term::weights].expected);
+}
+
+TEST_CASE("bad input is refused by name") {
+    const cluster c = one(gpus::a100_sxm4_80gb);
+    const auto refusal = [&](const job& j, const layout& l = {}) { return plan(j, l, c).error(); };
+    job j = chat();
+    j.context = tokens(200'000);
+    CHECK(refusal(j).field == "context");
+    j = chat();
+    j.batch = 0;
+    CHECK(refusal(j).field == "batch");
+    for (const double fraction : {1.2, 0.0, -0.5}) {
+        j = chat();
+        j.runtime.gpu_memory_utilization = fraction;
+        CHECK(refusal(j).field == "runtime.gpu_memory_utilization");
+        CHECK(refusal(j).code == error_code::out_of_range);
+    }
+    j.runtime = runtimes::sglang;
+    j.runtime.gpu_memory_utilization = 1.5;
+    CHECK(refusal(j).field == "runtime.mem_fraction_static");
+    CHECK(refusal(j).value == "150 %");
+    j = chat();
+    CHECK(plan(j, layout{.tensor = 64}, cluster{.gpu = c.gpu, .gpus = 64, .scale_up = links::pcie_gen4_x16, .scale_out = links::pcie_gen4_x16})
+              .error()
+              .field == "layout.tensor");
+    j.runtime = runtimes::llama_cpp;
+    j.weights = awq(4, 128);
+    CHECK(refusal(j).code == error_code::unsupported);
+    CHECK(refusal(j).field == "weights");
+    CHECK(refusal(j).value == "awq_int4_g128");
+    j.weights = q4_0;
+    CHECK(plan(j, layout{}, c));
+    j.runtime = runtimes::tensorrt_llm;
+    CHECK(refusal(j).code == error_code::unsupported);
+    runtime r = runtimes::vllm;
+    CHECK(set_knob(r, "mem_fraction_static", 0.8).error().code == error_code::unknown);
+}
+
+TEST_CASE("eight-bit floats on an A100 run, converted first: the plan says so") {
+    job j = chat();
+    j.weights = fp8_channel;
+    const auto p = plan(j, layout{}, one(gpus::a100_sxm4_80gb));
+    REQUIRE(p);
+    bool said = false;
+    for (std::int32_t i = 0; i < p->reason_count; ++i)
+        said = said || p->reasons[static_cast<std::size_t>(i)].code == reason_code::format_emulated;
+    CHECK(said);
+}
+
+TEST_CASE("the answers of compile time are those of run time") {
+    static constexpr model small = models::llama_3_2_1b;
+    constexpr job j{.model = small, .context = tokens(4096), .runtime = runtimes::vllm_v1};
+    constexpr cluster c{.gpu = gpus::rtx_4090};
+    constexpr memory_breakdown m = memory_of(j, layout{}, c);
+    constexpr auto pool = cache_pool_of(j, layout{}, c);
+    const job same = j;
+    CHECK(memory_of(same, layout{}, c).total() == m.total());
+    CHECK(cache_pool_of(same, layout{}, c)->memory == pool->memory);
+    static_assert(std::is_trivially_copyable_v<runtime> && std::is_standard_layout_v<runtime>);
+    static_assert(std::is_trivially_copyable_v<job> && std::is_trivially_copyable_v<memory_breakdown>);
+}
