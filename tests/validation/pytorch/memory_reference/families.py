@@ -218,7 +218,7 @@ FAMILIES: dict[str, Family] = {f.name: f for f in (
            linear_targets=("q_proj", "k_proj", "v_proj", "out_proj", "fc1", "fc2")),
     Family("mamba2", "Mamba2ForCausalLM", _mamba2,
            (Shape(2048, 2, 0, 0, 0, 0, 32768, state=128, conv_kernel=4, ssm_heads=64, ssm_head_dim=64, ssm_groups=1,
-                  chunk=256),), _causal, linear_targets=("in_proj", "out_proj"), attention_targets=("in_proj",),
+                  chunk=256),), _causal, linear_targets=("in_proj",), attention_targets=("in_proj",),
            attentions=("none",)),
     Family("bamba", "BambaForCausalLM", _bamba,
            (Shape(2048, 4, 16, 4, 128, 5632, 32768, state=128, conv_kernel=4, ssm_heads=64, ssm_head_dim=64,
