@@ -17,8 +17,8 @@ constexpr runtime on_device(runtime r, const gpu& card) {
     if (large && r.large_max_batched_tokens > token_count{}) r.max_batched_tokens = r.large_max_batched_tokens;
     if (large && r.large_max_num_seqs > 0) r.max_num_seqs = r.large_max_num_seqs;
     // Where the host shares the memory, what its own processes take counts as the engine's: 1 and 4.8 GiB of a Jetson's 30
-    // in vLLM's logs.
-    if (shares_host_memory(card) && r.name != no_runtime.name) {
+    // in vLLM's logs. (Apple's working set already leaves the host its part.)
+    if (shares_host_memory(card) && card.vendor != gpu_vendor::apple && r.name != no_runtime.name) {
         const byte_count all = usable_memory(card);
         r.workspace += {scaled_up(all, 0.01), scaled_up(all, 0.04), scaled_up(all, 0.20)};
     }

@@ -254,7 +254,10 @@ inline weights_format format_of(const std::string& quant, const std::string& eng
     if (is("fp8 block")) return {fp8_block, {}};
     if (is("fp8-dynamic")) return {fp8_channel, {}};
     if (is("fp8")) return {has(engine, "HF") ? fp8_block : fp8_tensor, {}};
-    if (is("w8a8") || is("int8")) return {int8_channel, {}};
+    if (is("w8a8") || (is("int8") && !has(engine, "exllama"))) return {int8_channel, {}};
+    if (is("int4") || is("int8")) {
+        if (has(engine, "exllama")) return {exl2(is("int4") ? 4250 : 8000), {}};
+    }
     if (is("int4")) return {awq(4, 128), {}};
     return {};
 }
@@ -345,6 +348,7 @@ inline engine engine_of(const csv::row& row) {
         if (is("awq")) r = runtimes::transformers_4_44;  // its fused modules keep a cache of their own
         counted what = peak ? counted::allocated : counted::device;
         if (has(source, "Qwen3 docs")) what = counted::resident;
+        if (has(source, "Qwen (v1)")) what = counted::reserved;
         return {r, what};
     }
     return {no_runtime, counted::device, false};
@@ -412,6 +416,7 @@ inline std::optional<one_case> case_of(const csv::row& row) {
     j.model = *m;
     j.runtime = e.profile;
     j.compute = format.plain && *format.plain == fp32 ? fp32 : format.plain && *format.plain == fp16 ? fp16 : bf16;
+    j.weights = fp16;  // where the format is one that nobody knows, and weights are not compared
     if (format.plain) j.weights = *format.plain;
     if (format.mix) j.gguf = *format.mix;
     if (has(row.at("engine"), "litgpt")) j.model.tied_head = false;  // it loads the head beside the embedding
@@ -538,12 +543,13 @@ inline std::vector<figure> figures_of(const one_case& c) {
     if (const auto used = cell("total_used_mib", one_mib); used && c.weights_known && c.whole_model) {
         // Each GPU of a pipeline has a peak of its own. Torch's workspaces come from its allocator.
         interval<byte_count> said = sum.allocated;
-        if (!ggml) said += m[memory_term::workspace];
+        if (!ggml) said += c.task.runtime.workspace;
         for (std::int32_t i = 1; i < c.spread.pipeline && !ggml; ++i) said += sum[memory_term::activations];
-        if (has(c.row.at("notes"), "single GPU")) said = m.total();
         if (c.total == counted::reserved) said = sum.reserved;
         if (c.total == counted::device) said = sum.total();
-        if (c.total == counted::resident) said = sum[memory_term::weights] + sum[memory_term::kv_cache];
+        if (c.total == counted::resident)
+            said = sum[memory_term::weights] + sum[memory_term::kv_cache] + c.task.runtime.workspace;
+        if (has(c.row.at("notes"), "single GPU")) said = m.total();
         if (pooled) {
             const auto pool = cache_pool_of(c.task, single, c.machines);
             const interval<byte_count> kv = sum[memory_term::kv_cache] + sum[memory_term::fragmentation];
