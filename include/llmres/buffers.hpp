@@ -8,6 +8,7 @@
 #include <llmres/kv_cache.hpp>
 #include <llmres/layout.hpp>
 #include <llmres/memory.hpp>
+#include <llmres/offload.hpp>
 #include <llmres/optimizer.hpp>
 #include <llmres/parameters.hpp>
 #include <llmres/plan.hpp>
@@ -174,11 +175,11 @@ constexpr void write_optimizer(const stage_parts& stage, Writer& to) {
     stage.for_each_local_weight([&](const weight& w, std::int32_t layer) {
         to.layer = layer;
         const byte_count copy = master ? size_of(*master, w.rows, w.columns) : byte_count{};
-        const byte_count states = state_bytes(j.optimizer, j.optimizer_states, w.rows, w.columns);
+        const byte_count states = state_bytes(j.optimizer, j.optimizer_states, w.rows, w.columns, layer >= 0);
         const std::int64_t ranks = w.routed ? stage.l.expert_data_ranks() : stage.l.dense_data_ranks();
         if (stage.l.zero >= 1) return to.add(name_of(w.role), div_up((states + copy) * w.copies, ranks));
         to.add(name_of(w.role), copy, w.copies);
-        if (j.optimizer.moments > 0) to.add(name_of(w.role), div_down(states, j.optimizer.moments), j.optimizer.moments * w.copies);
+        to.add(name_of(w.role), states, w.copies);
     });
 }
 
@@ -194,14 +195,17 @@ constexpr void for_each_buffer(const job& j, const layout& l, const job_plan& p,
         to.end();
     };
     const auto whole = [] {};
-    write(memory_term::weights, [&] { detail::write_weights(stage, to); });
+    const bool frozen = j.adapter.trains();
+    const bool here = !trains(j) || j.offload.parameters == offload_place::none;
+    write(memory_term::weights, [&] { if (here) detail::write_weights(stage, to); });
     write(memory_term::adapter, whole);
     if (!trains(j)) {
         write(memory_term::kv_cache, [&] { detail::write_cache(stage, to); });
         write(memory_term::recurrent_state, [&] { detail::write_states(stage, to); });
     } else {
-        write(memory_term::gradients, [&] { detail::write_gradients(stage, to); });
-        write(memory_term::optimizer, [&] { detail::write_optimizer(stage, to); });
+        write(memory_term::gradients, [&] { if (!frozen) detail::write_gradients(stage, to); });
+        const bool steps_here = !frozen && j.offload.optimizer == offload_place::none;
+        write(memory_term::optimizer, [&] { if (steps_here) detail::write_optimizer(stage, to); });
     }
     for (const memory_term term : {memory_term::activations, memory_term::logits, memory_term::communication, memory_term::workspace})
         write(term, whole);

@@ -13,7 +13,7 @@ enum class field_type : std::uint8_t { integer, real, flag, text };
 
 /// A key of the job document, what it holds and where.
 struct job_field {
-    std::string_view object;  ///< "", "layout", "cluster", "host" (in the cluster) or "runtime"
+    std::string_view object;  ///< "", "adapter", "offload", "layout", "cluster", "host" (in the cluster) or "runtime"
     std::string_view group;   ///< the heading of its flag in the help
     std::string_view name;
     field_type type = field_type::integer;
@@ -46,11 +46,23 @@ inline constexpr std::array job_fields = [] {
         job_field{"", "Training", "sequence", integer, 0, most_tokens, "tokens of a sequence; default: the model's context"},
         job_field{"", "Training", "micro_batch", integer, 1, most_sequences, "sequences a data rank computes at once; default 1"},
         job_field{"", "Training", "global_batch", integer, 0, most_global_batch, "sequences in one optimizer step; default: one micro-batch a data rank"},
-        job_field{"", "Training", "optimizer", text, 0, 0, "adamw, adam, sgd or sgd_momentum; default adamw"},
+        job_field{"", "Training", "optimizer", text, 0, 0, "adamw (default), adamw_8bit, adafactor, sgd, lion, muon, ...: an unknown name gets the nearest"},
         job_field{"", "Training", "gradients", text, 0, 0, "precision of gradients; default: as the weights"},
         job_field{"", "Training", "master_weights", text, 0, 0, "precision of the optimizer's own copy; default: fp32 beside narrower weights"},
         job_field{"", "Training", "optimizer_states", text, 0, 0, "precision of the optimizer's moments; default fp32"},
         job_field{"", "Training", "recompute", text, 0, 0, "none, selective or full; default none"},
+        job_field{"", "Training", "recompute_every", integer, 1, most_gpus, "with full recomputation: of every n-th layer only; default 1"},
+        job_field{"", "Training", "autocast", flag, 0, 0, "cast at each operation; default: where weights are wider than compute"},
+        job_field{"", "Training", "dropout", flag, 0, 0, "of residuals and attention"},
+        job_field{"", "Training", "expert_load", real, 1, 1e6, "tokens of the busiest rank's experts, over the mean; default 1"},
+        job_field{"", "Training", "ema", flag, 0, 0, "keep an average of the weights too, in fp32"},
+        job_field{"adapter", "Adapter", "kind", text, 0, 0, "lora, rslora, dora, ia3 or prompt: trained beside a frozen model"},
+        job_field{"adapter", "Adapter", "rank", integer, 0, 65536, "of its factors; of prompt: trained tokens"},
+        job_field{"adapter", "Adapter", "targets", text, 0, 0, "all-linear (default), attention, or modules: q_proj,v_proj"},
+        job_field{"adapter", "Adapter", "dropout", real, 0, 1, "of the adapter's input; default 0"},
+        job_field{"offload", "Offload", "optimizer", text, 0, 0, "none, host or nvme: states and master weights"},
+        job_field{"offload", "Offload", "parameters", text, 0, 0, "none, host or nvme: shards of the weights"},
+        job_field{"offload", "Offload", "activations", text, 0, 0, "none, host or nvme: what the backward pass needs"},
         job_field{"layout", "Layout", "tensor", integer, 1, most_gpus, "ranks that share each matrix product"},
         job_field{"layout", "Layout", "sequence_parallel", flag, 0, 0, "split norms and residuals over the tensor ranks too"},
         job_field{"layout", "Layout", "pipeline", integer, 1, most_gpus, "stages of consecutive layers"},
@@ -77,6 +89,7 @@ inline constexpr std::array job_fields = [] {
         job_field{"runtime", "Runtime", "flash_attention", flag, 0, 0, "whether the engine computes attention tile by tile, whatever `attention` says"},
         job_field{"runtime", "Runtime", "gpu_layers", integer, 0, most_gpus, "the last n layers are on GPUs, the others on the host; default: all"},
         job_field{"runtime", "Runtime", "embedding_on_host", flag, 0, 0, "the token table is read from main memory"},
+        job_field{"runtime", "Runtime", "experts_on_host", flag, 0, 0, "routed experts are computed by the CPU"},
         job_field{"runtime", "Runtime", "max_loras", integer, 0, 65536, "adapters that are resident at once"},
         job_field{"runtime", "Runtime", "max_lora_rank", integer, 1, 65536, "the largest rank among them"},
         job_field{"runtime", "Runtime", "speculates_ahead", flag, 0, 0, "the model's own prediction layers are loaded"},
@@ -91,9 +104,10 @@ constexpr const job_field* find_job_field(std::string_view object, std::string_v
     return nullptr;
 }
 
-/// A field's name on the command line, without the dashes. Only the host's need to say whose they are.
+/// A field's name on the command line, without the dashes: some need to say whose they are.
 inline std::string flag_of(const job_field& f) {
-    return (f.object == "host" ? "host_" : "") + std::string{f.name};
+    const bool says_whose = f.object == "host" || f.object == "adapter" || f.object == "offload";
+    return (says_whose ? std::string{f.object} + "_" : "") + std::string{f.name};
 }
 
 }  // namespace llmres

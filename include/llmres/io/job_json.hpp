@@ -7,7 +7,9 @@
 #include <filesystem>
 #include <initializer_list>
 #include <limits>
+#include <llmres/adapter.hpp>
 #include <llmres/cluster.hpp>
+#include <llmres/engine_formats.hpp>
 #include <llmres/error.hpp>
 #include <llmres/gguf_mix.hpp>
 #include <llmres/gpus.hpp>
@@ -19,6 +21,7 @@
 #include <llmres/links.hpp>
 #include <llmres/maybe.hpp>
 #include <llmres/nearest.hpp>
+#include <llmres/offload.hpp>
 #include <llmres/runtimes.hpp>
 #include <llmres/standard_cluster.hpp>
 #include <string>
@@ -102,10 +105,10 @@ public:
         if (!fields_.has(name)) return fallback;
         const double read = fields_.real_or(name, fallback, -1e300, 1e300);
         const job_field& f = described(name);
-        if (read > f.low && read <= f.high) return read;
-        text<191> expected{"a number above "};
+        if (read >= f.low && read <= f.high) return read;
+        text<191> expected{"a number from "};
         expected.append(detail::digits(static_cast<std::int64_t>(f.low)));
-        expected.append(" and at most ");
+        expected.append(" to ");
         expected.append(detail::digits(static_cast<std::int64_t>(f.high)));
         fields_.fail(error_code::out_of_range, name, expected);
         return fallback;
@@ -169,6 +172,29 @@ private:
     std::string_view where_;
 };
 
+inline result<adapter> read_adapter(const nlohmann::json& object) {
+    if (const status s = known_keys(object, "adapter", {}); !s) return s.error();
+    adapter a;
+    job_reader read{object, "adapter"};
+    read.choice("kind", adapter_kind_names, a.kind);
+    read.integer("rank", a.rank);
+    read.named("targets", a.targets, [](std::string_view names) { return find_roles(names); });
+    a.dropout = read.real("dropout", a.dropout);
+    if (const status s = read.checked(); !s) return s.error();
+    return a;
+}
+
+inline result<offload> read_offload(const nlohmann::json& object) {
+    if (const status s = known_keys(object, "offload", {}); !s) return s.error();
+    offload o;
+    job_reader read{object, "offload"};
+    read.choice("optimizer", offload_place_names, o.optimizer);
+    read.choice("parameters", offload_place_names, o.parameters);
+    read.choice("activations", offload_place_names, o.activations);
+    if (const status s = read.checked(); !s) return s.error();
+    return o;
+}
+
 inline result<layout> read_layout(const nlohmann::json& object) {
     if (const status s = known_keys(object, "layout", {}); !s) return s.error();
     layout l;
@@ -229,18 +255,23 @@ inline result<runtime> read_runtime(const nlohmann::json& value) {
     if (!read.fields().has("name")) return refused(error_code::missing, "runtime.name", "absent", "the name of a runtime");
     read.named("name", r, [](std::string_view name) { return find_runtime(name, "runtime.name"); });
     if (const status s = read.checked(); !s) return s.error();
-    // Engines have names of their own for the part of the GPU they take: mem_fraction_static, free_gpu_memory_fraction.
-    const std::string own_name{r.fraction_name.view()};
-    if (const status s = known_keys(value, "runtime", {"name", own_name}); !s) return s.error();
-    for (const std::string& name : {own_name, std::string{"gpu_memory_utilization"}}) {
-        if (!read.fields().has(name.c_str())) continue;
+    for (const auto& [key, knob] : value.items()) {
+        if (key == "name" || find_job_field("runtime", key) != nullptr) continue;
+        // Engines have names of their own: mem_fraction_static, n_gpu_layers.
+        const double number = knob.is_boolean() ? (knob.get<bool>() ? 1.0 : 0.0) : knob.is_number() ? knob.get<double>() : -1.0;
+        if (set_knob(r, key, 0)) {
+            if (!(number >= 0 && number < 1e15))
+                return refused(error_code::malformed, "runtime." + key, shown(knob), "true, false or a number from 0");
+            static_cast<void>(set_knob(r, key, number).has_value());
+            continue;
+        }
+        return known_keys(value, "runtime", {"name"}).error();
+    }
+    if (read.fields().has("gpu_memory_utilization")) {
         if (!r.gpu_memory_utilization)
-            return refused(error_code::unsupported, "runtime." + name, shown(value[name]),
+            return refused(error_code::unsupported, "runtime.gpu_memory_utilization", shown(value["gpu_memory_utilization"]),
                            "a runtime that takes a part of the GPU at start, such as vllm");
-        const nlohmann::json renamed{{"gpu_memory_utilization", value[name]}};
-        job_reader fraction{renamed, "runtime"};
-        r.gpu_memory_utilization = fraction.real("gpu_memory_utilization", 0);
-        if (const status s = fraction.checked(); !s) return s.error();
+        r.gpu_memory_utilization = read.real("gpu_memory_utilization", 0);
     }
     read.count("kv_block", r.kv_block);
     read.integer("max_num_seqs", r.max_num_seqs);
@@ -248,6 +279,7 @@ inline result<runtime> read_runtime(const nlohmann::json& value) {
     read.flag("flash_attention", r.flash_attention);
     read.integer("gpu_layers", r.gpu_layers);
     read.flag("embedding_on_host", r.embedding_on_host);
+    read.flag("experts_on_host", r.experts_on_host);
     read.integer("max_loras", r.max_loras);
     read.integer("max_lora_rank", r.max_lora_rank);
     read.flag("speculates_ahead", r.speculates_ahead);
@@ -267,7 +299,7 @@ inline void read_weights(job_reader& read, job& j) {
 
 inline result<plan_request> read_job(const nlohmann::json& document, const std::filesystem::path& here) {
     if (!document.is_object()) return refused(error_code::malformed, "job", document.type_name(), "a JSON object");
-    if (const status s = detail::known_keys(document, "", {"model", "layout", "cluster", "runtime"}); !s) return s.error();
+    if (const status s = detail::known_keys(document, "", {"model", "adapter", "offload", "layout", "cluster", "runtime"}); !s) return s.error();
 
     plan_request request;
     job& j = request.job;
@@ -299,6 +331,13 @@ inline result<plan_request> read_job(const nlohmann::json& document, const std::
     read.named("optimizer", j.optimizer, [](std::string_view name) { return find_optimizer(name); });
     read.choice("attention", attention_kernel_names, j.attention);
     read.choice("recompute", recompute_names, j.recompute);
+    read.integer("recompute_every", j.recompute_every);
+    read.flag("autocast", j.autocast);
+    read.flag("dropout", j.dropout);
+    j.expert_load = read.real("expert_load", j.expert_load);
+    read.flag("ema", j.ema);
+    const nlohmann::json* adapter_object = read.fields().object("adapter");
+    const nlohmann::json* offload_object = read.fields().object("offload");
     const nlohmann::json* layout_object = read.fields().object("layout");
     const nlohmann::json* cluster_object = read.fields().object("cluster");
     if (const status s = read.checked(); !s) return s.error();
@@ -307,6 +346,17 @@ inline result<plan_request> read_job(const nlohmann::json& document, const std::
         const result<runtime> r = detail::read_runtime(*named);
         if (!r) return r.error();
         j.runtime = *r;
+    }
+    if (adapter_object != nullptr) {
+        const result<adapter> a = detail::read_adapter(*adapter_object);
+        if (!a) return a.error();
+        if (const status s = validate(*a, j.model); !s) return s.error();
+        j.adapter = *a;
+    }
+    if (offload_object != nullptr) {
+        const result<offload> o = detail::read_offload(*offload_object);
+        if (!o) return o.error();
+        j.offload = *o;
     }
     if (layout_object != nullptr) {
         const result<layout> l = detail::read_layout(*layout_object);

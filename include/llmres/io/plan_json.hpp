@@ -108,6 +108,14 @@ inline json_value to_json(const job& j) {
         out["micro_batch"] = j.micro_batch;
         out["global_batch"] = j.global_batch;
         out["recompute"] = name_of(j.recompute);
+        out["recompute_every"] = j.recompute_every;
+        out["dropout"] = j.dropout;
+        out["expert_load"] = j.expert_load;
+        out["ema"] = j.ema;
+        out["adapter"] = {{"kind", name_of(j.adapter.kind)}, {"rank", j.adapter.rank}, {"dropout", j.adapter.dropout}};
+        out["offload"] = {{"optimizer", name_of(j.offload.optimizer)},
+                          {"parameters", name_of(j.offload.parameters)},
+                          {"activations", name_of(j.offload.activations)}};
     }
     return out;
 }
