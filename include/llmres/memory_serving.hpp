@@ -135,8 +135,7 @@ constexpr memory_breakdown serving_memory(const job& j, const layout& l, const r
         const bool end = index == l.pipeline - 1;
         detail::serving_stage s{.weights = weights.of_ends(index == 0, end && detail::head_on_gpu(m, r)),
                                 .last = end,
-                                .index = index,
-                                .maybe_weights = end ? weights.head_again() : byte_count{}};
+                                .index = index};
         if (index == 0) s.live = encoders;
         for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k) {
             s.weights += kinds[k].weights * counts[k];
@@ -153,6 +152,7 @@ constexpr memory_breakdown serving_memory(const job& j, const layout& l, const r
         s.weights += r.draft_weights + weights.rope_table();
         s.cache += allotment{r.draft_kv * context_of(j) * sequences, r.draft_kv * context_of(j) * sequences};
 
+        s.maybe_weights = weights.perhaps(s.weights, end);
         const byte_count all = s.held() + of.peak(s.live, s.last).all().expected;
         if (index == 0 || all > most) fullest = s, most = all;
     }

@@ -101,7 +101,7 @@ struct runtime {
     maybe<std::int32_t> gpu_layers{};   ///< the last n layers and, if n exceeds them, the head are on GPUs; all by default
     bool experts_on_host = false;       ///< routed experts are computed by the CPU (llama.cpp: --cpu-moe)
     bool head_again = false;            ///< quantised checkpoints of tied models may hold the head beside the embedding
-    bool layers_by_capacity = false;    ///< GPUs of a pipeline get layers in proportion to their memory
+    double repacked = 0.0;              ///< the part of quantised weights that kernels may hold again, fused or in another order
 
     // What a job may ask of it beside the model.
     std::int64_t max_loras = 0;         ///< adapters that are resident at once

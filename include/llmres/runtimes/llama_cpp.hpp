@@ -81,7 +81,7 @@ constexpr runtime ik_llama_cpp_as() {
     r.since = {};
     r.windows = window_cells::whole;
     r.latent_expanded = mib(512);
-    r.activations = {0.9, 1.0, 1.25};
+    r.activations = {0.85, 1.0, 1.4};
     return r;
 }
 inline constexpr runtime ik_llama_cpp = ik_llama_cpp_as();

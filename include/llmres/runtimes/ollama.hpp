@@ -13,7 +13,6 @@ constexpr runtime ollama_as() {
     r.versions = "0.9 to 0.15";
     r.since = {0, 9, 0};
     r.before = {};
-    r.layers_by_capacity = true;
     // It spreads over GPUs only what one does not hold, and asks for a margin of its own (OLLAMA_GPU_OVERHEAD apart).
     r.workspace = {mib(0), mib(128), mib(512)};
     return r;

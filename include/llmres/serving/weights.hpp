@@ -61,10 +61,13 @@ struct serving_weights {
             });
         return total;
     }
-    /// What a quantised checkpoint of a tied model may hold beside the rest.
-    constexpr byte_count head_again() const {
-        if (!engine.head_again || !of.model.tied_head || formats.matrices == formats.rest) return {};
-        return size_of(formats.rest, of.model.vocabulary, of.model.hidden);
+    /// What a GPU that holds `weights` of a quantised checkpoint may hold beside them: a tied model's head, and a part
+    /// repacked for its kernels.
+    constexpr byte_count perhaps(byte_count weights, bool head) const {
+        if (of.gguf || formats.matrices == formats.rest) return {};
+        const bool again = engine.head_again && head && of.model.tied_head;
+        return (again ? size_of(formats.rest, of.model.vocabulary, of.model.hidden) : byte_count{}) +
+               (engine.repacked > 0.0 ? scaled_up(weights, engine.repacked) : byte_count{});
     }
     /// What stands before the layers on the first stage, and after them on the last. A tied head on another GPU than the
     /// embedding is a copy of it.
