@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT
+#include <llmres/io/job_json.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+
+using namespace llmres;
+using nlohmann::json;
+
+namespace {
+
+// ---- how many fields an aggregate has: a field that JSON forgot makes a count below differ ------------------------------
+
+struct anything {
+    template <class T>
+    constexpr operator T() const;  // NOLINT(google-explicit-constructor)
+};
+
+template <class Aggregate, std::size_t... I>
+constexpr bool takes(std::index_sequence<I...>) {
+    return requires { Aggregate{(static_cast<void>(I), anything{})...}; };
+}
+template <class Aggregate, std::size_t Count = 64>
+constexpr std::size_t field_count() {
+    if constexpr (takes<Aggregate>(std::make_index_sequence<Count>{})) return Count;
+    else return field_count<Aggregate, Count - 1>();
+}
+struct three {
+    int a;
+    double b;
+    maybe<precision> c;
+};
+static_assert(field_count<three>() == 3);
+
+std::size_t described(std::string_view object) {
+    std::size_t count = 0;
+    for (const job_field& f : job_fields) count += f.object == object ? 1 : 0;
+    return count;
+}
+
+json minimal() { return {{"model", "llama-3.1-8b"}, {"cluster", {{"gpu", "rtx-4090"}}}}; }
+
+plan_request read(const json& document) {
+    CAPTURE(document.dump());
+    const result<plan_request> made = read_job(document);
+    INFO(std::string{made.error().field.view()} << ": " << std::string{made.error().expected.view()});
+    REQUIRE(made);
+    return *made;
+}
+
+/// A value other than the default for a field, and what it must have set.
+struct example {
+    json value;
+    std::function<bool(const plan_request&)> seen;
+};
+
+/// One for every job_field: a field without one fails below.
+const std::map<std::string, example>& examples() {
+    using r = const plan_request&;
+    static const std::map<std::string, example> all{
+        {".task", {"finetuning", [](r q) { return q.job.task == task::finetuning; }}},
+        {".weights", {"fp8_e4m3", [](r q) { return q.job.weights == maybe<precision>{fp8_e4m3}; }}},
+        {".compute", {"fp16", [](r q) { return q.job.compute == fp16; }}},
+        {".attention", {"flash", [](r q) { return q.job.attention == attention_kernel::flash; }}},
+        {".kv_cache", {"fp8_e5m2", [](r q) { return q.job.kv_cache == maybe<precision>{fp8_e5m2}; }}},
+        {".batch", {7, [](r q) { return q.job.batch == 7; }}},
+        {".prompt", {7, [](r q) { return q.job.prompt == tokens(7); }}},
+        {".output", {7, [](r q) { return q.job.output == tokens(7); }}},
+        {".context", {7, [](r q) { return q.job.context == tokens(7); }}},
+        {".max_batched_tokens", {7, [](r q) { return q.job.max_batched_tokens == tokens(7); }}},
+        {".sequence", {7, [](r q) { return q.job.sequence == tokens(7); }}},
+        {".micro_batch", {7, [](r q) { return q.job.micro_batch == 7; }}},
+        {".global_batch", {7, [](r q) { return q.job.global_batch == 7; }}},
+        {".optimizer", {"sgd", [](r q) { return q.job.optimizer == sgd; }}},
+        {".gradients", {"fp32", [](r q) { return q.job.gradients == maybe<precision>{fp32}; }}},
+        {".master_weights", {"bf16", [](r q) { return q.job.master_weights == maybe<precision>{bf16}; }}},
+        {".optimizer_states", {"bf16", [](r q) { return q.job.optimizer_states == bf16; }}},
+        {".recompute", {"full", [](r q) { return q.job.recompute == recompute::full; }}},
+        {".recompute_every", {2, [](r q) { return q.job.recompute_every == 2; }}},
+        {".autocast", {false, [](r q) { return q.job.autocast == maybe<bool>{false}; }}},
+        {".dropout", {true, [](r q) { return q.job.dropout; }}},
+        {".expert_load", {1.5, [](r q) { return q.job.expert_load == 1.5; }}},
+        {".ema", {true, [](r q) { return q.job.ema; }}},
+        {"adapter.kind", {"lora", [](r q) { return q.job.adapter.kind == adapter_kind::lora; }}},
+        {"adapter.rank", {7, [](r q) { return q.job.adapter.rank == 7; }}},
+        {"adapter.targets", {"q_proj,v_proj", [](r q) { return q.job.adapter.targets == role_set{weight_role::q_proj, weight_role::v_proj}; }}},
+        {"adapter.dropout", {0.1, [](r q) { return q.job.adapter.dropout == 0.1; }}},
+        {"offload.optimizer", {"host", [](r q) { return q.job.offload.optimizer == offload_place::host; }}},
+        {"offload.parameters", {"nvme", [](r q) { return q.job.offload.parameters == offload_place::nvme; }}},
+        {"offload.activations", {"host", [](r q) { return q.job.offload.activations == offload_place::host; }}},
+        {"layout.tensor", {2, [](r q) { return q.layout->tensor == 2; }}},
+        {"layout.sequence_parallel", {true, [](r q) { return q.layout->sequence_parallel; }}},
+        {"layout.pipeline", {2, [](r q) { return q.layout->pipeline == 2; }}},
+        {"layout.virtual_pipeline", {2, [](r q) { return q.layout->virtual_pipeline == 2; }}},
+        {"layout.data", {2, [](r q) { return q.layout->data == 2; }}},
+        {"layout.context_parallel", {2, [](r q) { return q.layout->context_parallel == 2; }}},
+        {"layout.expert", {2, [](r q) { return q.layout->expert == 2; }}},
+        {"layout.expert_tensor", {2, [](r q) { return q.layout->expert_tensor == 2; }}},
+        {"layout.zero", {3, [](r q) { return q.layout->zero == 3; }}},
+        {"layout.replicas", {2, [](r q) { return q.layout->replicas == 2; }}},
+        {"cluster.gpu", {"h100-sxm5-80gb", [](r q) { return q.cluster.gpu.id == "h100-sxm5-80gb"; }}},
+        {"cluster.gpus", {5, [](r q) { return q.cluster.gpus == 5; }}},
+        {"cluster.gpus_per_node", {2, [](r q) { return q.cluster.gpus_per_node == 2; }}},
+        {"cluster.scale_up", {"pcie-gen3-x16", [](r q) { return q.cluster.scale_up.id == "pcie-gen3-x16"; }}},
+        {"cluster.scale_out", {"ib-hdr-200", [](r q) { return q.cluster.scale_out.id == "ib-hdr-200"; }}},
+        {"cluster.in_use", {1000, [](r q) { return q.cluster.in_use == bytes(1000); }}},
+        {"host.memory", {1000, [](r q) { return q.cluster.host.memory == bytes(1000); }}},
+        {"host.bandwidth", {2.5e11, [](r q) { return q.cluster.host.bandwidth == bytes_per_s(2.5e11); }}},
+        {"host.cores", {3, [](r q) { return q.cluster.host.cores == 3; }}},
+        {"runtime.runtime", {"vllm", [](r q) { return q.job.runtime.name == "vllm"; }}},
+        {"runtime.gpu_memory_utilization", {0.5, [](r q) { return q.job.runtime.gpu_memory_utilization == maybe<double>{0.5}; }}},
+        {"runtime.kv_block", {128, [](r q) { return q.job.runtime.kv_block == tokens(128); }}},
+        {"runtime.max_num_seqs", {7, [](r q) { return q.job.runtime.max_num_seqs == 7; }}},
+        {"runtime.flash_attention", {false, [](r q) { return q.job.runtime.flash_attention == maybe<bool>{false}; }}},
+        {"runtime.gpu_layers", {7, [](r q) { return q.job.runtime.gpu_layers == maybe<std::int32_t>{7}; }}},
+        {"runtime.embedding_on_host", {true, [](r q) { return q.job.runtime.embedding_on_host; }}},
+        {"runtime.experts_on_host", {true, [](r q) { return q.job.runtime.experts_on_host; }}},
+        {"runtime.max_loras", {7, [](r q) { return q.job.runtime.max_loras == 7; }}},
+        {"runtime.max_lora_rank", {7, [](r q) { return q.job.runtime.max_lora_rank == 7; }}},
+        {"runtime.speculates_ahead", {true, [](r q) { return q.job.runtime.speculates_ahead; }}},
+    };
+    return all;
+}
+
+json with(const job_field& f, const json& value) {
+    json document = minimal();
+    const std::string name{f.name};
+    if (f.object.empty() || name == "runtime") document[name] = value;
+    else if (f.object == "host") document["cluster"]["host"][name] = value;
+    else if (f.object == "runtime") document["runtime"] = {{"name", "vllm"}, {name, value}};
+    else document[std::string{f.object}][name] = value;
+    if (f.object == "adapter" && name == "kind") document["adapter"]["rank"] = 8;
+    return document;
+}
+
+}  // namespace
+
+TEST_CASE("every field of a job, a layout, a cluster and a host has its JSON key") {
+    // If one of these fails, a field was added to the C++ type: describe it in job_fields.hpp, read it in job_json.hpp,
+    // and give it an example above; or count it here if a document gives it by other means.
+    CHECK(field_count<job>() == described("") + 4 + 1);  // model, adapter, offload and runtime are objects; gguf is a kind of weights
+    CHECK(field_count<adapter>() == described("adapter"));
+    CHECK(field_count<offload>() == described("offload"));
+    CHECK(field_count<layout>() == described("layout"));
+    CHECK(field_count<cluster>() == described("cluster") + 1);  // host is an object
+    CHECK(field_count<host>() == described("host"));
+}
+
+TEST_CASE("every job_field reaches the C++ field of its name") {
+    for (const job_field& f : job_fields) {
+        const std::string key = std::string{f.object} + "." + std::string{f.name};
+        CAPTURE(key);
+        const auto found = examples().find(key);
+        REQUIRE(found != examples().end());
+        const plan_request given = read(with(f, found->second.value));
+        CHECK(found->second.seen(given));
+        // The example differs from the default, or it would prove nothing.
+        json plain = minimal();
+        if (f.object == "layout") plain["layout"] = json::object();
+        if (f.object == "runtime" && f.name != "runtime") plain["runtime"] = "vllm";
+        CHECK_FALSE(found->second.seen(read(plain)));
+    }
+    CHECK(examples().size() == job_fields.size());
+}
+
+TEST_CASE("every number is refused outside its bounds, by its path") {
+    for (const job_field& f : job_fields) {
+        if (f.type != field_type::integer && f.type != field_type::real) continue;
+        CAPTURE(std::string{f.name});
+        for (const json& value : {json(-1), json(1e30), json("1"), json(true), json::array(), json(f.high * 2)}) {
+            if (value.is_number() && f.object == "host" && f.name == "bandwidth" && value == 2e18) continue;
+            CAPTURE(value.dump());
+            const result<plan_request> made = read_job(with(f, value));
+            REQUIRE_FALSE(made);
+            CHECK(std::string{made.error().field.view()}.find(std::string{f.name}) != std::string::npos);
+            CHECK_FALSE(made.error().expected.empty());
+        }
+    }
+}
+
+TEST_CASE("no two flags have one name, and each has help") {
+    std::map<std::string, int> seen;
+    for (const job_field& f : job_fields) {
+        CAPTURE(std::string{f.name});
+        CHECK(++seen[flag_of(f)] == 1);
+        CHECK_FALSE(f.help.empty());
+        CHECK_FALSE(f.group.empty());
+        CHECK(find_job_field(f.object, f.name) == &f);
+    }
+    CHECK(find_job_field("layout", "batch") == nullptr);
+}
+
+TEST_CASE("a document without a layout leaves it to the planner") {
+    CHECK_FALSE(read(minimal()).layout);
+    json document = minimal();
+    document["layout"] = json::object();
+    CHECK(read(document).layout == maybe<layout>{layout{}});
+}
+
+TEST_CASE("weights may be a GGUF mix, in serving") {
+    json document = minimal();
+    for (const char* name : {"q4_k_m", "Q4_K_M"}) {
+        document["weights"] = name;
+        const plan_request q = read(document);
+        REQUIRE(q.job.gguf);
+        CHECK(q.job.gguf->quantisation == gguf_quantisation::Q4_K_M);
+        CHECK(weights_of(q.job) == q4_k);
+    }
+    document["weights"] = "q8_0";  // a format and a file type
+    CHECK(read(document).job.gguf);
+    document["weights"] = "bf16";
+    CHECK_FALSE(read(document).job.gguf);
+    document["weights"] = "q4_k_m";
+    document["task"] = "pretraining";
+    CHECK(read_job(document).error().field == "weights");
+}
+
+TEST_CASE("an engine's knobs go by the engine's names for them, too") {
+    json document = minimal();
+    document["runtime"] = {{"name", "sglang"}, {"mem_fraction_static", 0.7}};
+    CHECK(read(document).job.runtime.gpu_memory_utilization == maybe<double>{0.7});
+    document["runtime"] = {{"name", "vllm"}, {"mem_fraction_static", 0.7}};
+    CHECK(read_job(document).error().field == "runtime.mem_fraction_static");
+    document["runtime"] = {{"name", "llama.cpp"}, {"n_gpu_layers", 20}};
+    CHECK(read(document).job.runtime.gpu_layers == maybe<std::int32_t>{20});
+    for (const json& value : {json(-1), json(1e30), json("20"), json::array()}) {
+        document["runtime"]["n_gpu_layers"] = value;
+        CHECK(read_job(document).error().field == "runtime.n_gpu_layers");
+    }
+}
+
+TEST_CASE("null is as good as absent") {
+    json document = minimal();
+    document["batch"] = nullptr;
+    document["layout"] = {{"tensor", nullptr}};
+    CHECK(read(document).job.batch == 1);
+}
+
+TEST_CASE("a text that is no job is refused, never thrown at") {
+    for (const char* text : {"", "{", "[]", "1", "{\"model\": 1}", "{\"model\": \"llama-3.1-8b\"}", "{\"cluster\": {}}"}) {
+        CAPTURE(text);
+        const result<plan_request> made = read_job(std::string_view{text});
+        CHECK_FALSE(made);
+        CHECK_FALSE(made.error().expected.empty());
+    }
+}
