@@ -82,7 +82,13 @@ struct job {
 // ---- the defaults, resolved -----------------------------------------------------------------------------------------
 
 constexpr bool trains(const job& j) { return j.task != task::serving; }
-constexpr precision weights_of(const job& j) { return j.weights.value_or(j.model.weights); }
+/// Whether a format stores scales or packs values: such weights serve, or stand frozen beside an adapter.
+constexpr bool is_packed(const precision& format) { return format.parts[1].bytes != 0 || format.parts[0].columns != 1; }
+/// What is trained itself is plain: models published in a packed format are trained in `compute`.
+constexpr precision weights_of(const job& j) {
+    if (j.weights) return *j.weights;
+    return trains(j) && !j.adapter.trains() && is_packed(j.model.weights) ? j.compute : j.model.weights;
+}
 constexpr precision kv_cache_of(const job& j) { return j.kv_cache.value_or(j.compute); }
 constexpr precision gradients_of(const job& j) {
     return j.gradients.value_or(j.runtime.training.gradients.value_or(weights_of(j)));
@@ -132,6 +138,13 @@ constexpr status validate(const job& j) {
         }
         return done{};
     }
+    if (const status s = validate(j.adapter, j.model); !s) return s;
+    const precision& held = weights_of(j);
+    if (!j.adapter.trains() && is_packed(held))
+        return refused(error_code::unsupported, "weights", held.name.view(), "plain weights, or an adapter beside quantised ones");
+    if (const status s = in_range("recompute_every", j.recompute_every, 1, 256); !s) return s;
+    if (!(j.expert_load >= 1 && j.expert_load <= 1024))
+        return refused(error_code::out_of_range, "expert_load", "below 1", "tokens of the busiest experts over the mean, 1 to 1024");
     if (const status s = in_range("sequence", sequence_of(j).in(tokens), 1, most_tokens); !s) return s;
     if (const status s = in_range("micro_batch", j.micro_batch, 1, std::int64_t{1} << 24); !s) return s;
     if (const status s = in_range("global_batch", j.global_batch, 0, std::int64_t{1} << 32); !s) return s;

@@ -89,7 +89,8 @@ struct tensor_memory {
 };
 
 /// What the runtime adds is the same on every GPU or grows with its tensors: the GPU with most of these is the busiest.
-constexpr memory_breakdown with_runtime(const tensor_memory& t, const job& j, const layout& l) {
+/// `hoarded`: freed blocks that the allocator cannot use again.
+constexpr memory_breakdown with_runtime(const tensor_memory& t, const job& j, const layout& l, byte_count hoarded = {}) {
     memory_breakdown m;
     m.stage = t.stage;
     m.phase = t.phase;
@@ -106,10 +107,15 @@ constexpr memory_breakdown with_runtime(const tensor_memory& t, const job& j, co
     // PyTorch takes the libraries' workspaces from its own allocator.
     const runtime& r = j.runtime;
     m[memory_term::workspace] = r.workspace;
+    if (trains(j))
+        for (const memory_term estimated : {memory_term::activations, memory_term::logits, memory_term::communication}) {
+            const byte_count about = m[estimated].expected;
+            m[estimated] = {scaled_up(about, r.activations.low), about, scaled_up(about, r.activations.high)};
+        }
     m.allocated = m.total();
     const interval<byte_count> slack{scaled_up(m.allocated.low, r.fragmentation.low),
-                                     scaled_up(m.allocated.expected, r.fragmentation.expected),
-                                     scaled_up(m.allocated.high, r.fragmentation.high)};
+                                     scaled_up(m.allocated.expected, r.fragmentation.expected) + hoarded,
+                                     scaled_up(m.allocated.high, r.fragmentation.high) + hoarded};
     m[memory_term::fragmentation] = slack;
     m.reserved = m.allocated + slack;
     m[memory_term::runtime] = r.context + r.cuda_graphs;

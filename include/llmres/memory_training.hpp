@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <llmres/activations.hpp>
+#include <llmres/gpu.hpp>
 #include <llmres/job.hpp>
 #include <llmres/layout.hpp>
 #include <llmres/memory_breakdown.hpp>
@@ -20,6 +21,29 @@ namespace llmres {
 constexpr std::int64_t micro_batches(const job& j, const layout& l) {
     const std::int64_t at_once = j.micro_batch * l.data * l.replicas;
     return j.global_batch > 0 ? detail::ceil_quotient(j.global_batch, at_once) : 1;
+}
+
+/// What a training job cannot do in this layout on this GPU: batches that do not go round, ZeRO 3 across pipeline stages
+/// (DeepSpeed's PipelineEngine asserts stage 1 at most; FSDP gathers at every micro-batch), fp8 without the units,
+/// layers whose backward pass no inventory describes.
+constexpr status validate_training(const job& j, const layout& l, const gpu& card) {
+    if (!trains(j)) return done{};
+    const std::int64_t at_once = j.micro_batch * l.data * l.replicas;
+    if (j.global_batch > 0 && j.global_batch % at_once != 0) {
+        text<191> expected{"a multiple of micro_batch x data x replicas, "};
+        expected.append(detail::digits(at_once));
+        return refused(error_code::inconsistent, "global_batch", j.global_batch, expected);
+    }
+    if (l.zero >= 2 && l.pipeline > 1 && j.runtime.training.sharding == sharding_code::deepspeed)
+        return refused(error_code::unsupported, "layout.zero", l.zero, "at most 1 with pipeline stages under DeepSpeed");
+    if (j.compute.arithmetic == arithmetic_kind::fp8 && !has_fp8(card))
+        return refused(error_code::unsupported, "compute", j.compute.name.view(), "a GPU with fp8 units to train in fp8");
+    for (std::int32_t k = 0; k < j.model.layers.kind_count; ++k) {
+        const layer& kind = j.model.layers.kinds[static_cast<std::size_t>(k)];
+        if (kind.recurrent.kind != recurrent_kind::none || kind.attention.cross != cross_attention::none)
+            return refused(error_code::unsupported, "layers", kind_name(kind).view(), "layers of self-attention and feed-forward to train");
+    }
+    return done{};
 }
 
 /// The fullest moment of the busiest pipeline stage. Preconditions: validate() holds for job and layout.
@@ -63,12 +87,15 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
     if (step.frozen && !(weights_of(j) == step.compute)) held[static_cast<std::size_t>(backward_point::inner)] += state.largest;
     for (const byte_count at : held)
         if (at > t.peak) t.peak = at;
+    if (step.engine.recomputes_in_fp32 && step.frozen && j.recompute == recompute::full) t.peak = t.peak * 2;
     t.saved += state.casts;
     t.peak += state.casts;
     t.checkpoint = local_bytes({activation_role::residual, step.tokens.all() * j.model.hidden, step.stream, activation_split::sequence}, l);
     switch (j.recompute) {
         case recompute::none: t.kept = t.saved; break;
-        case recompute::selective: t.kept = t.saved - core; break;
+        case recompute::selective:
+            t.kept = step.engine.recomputes_half ? div_up(t.saved + t.checkpoint, 2) : t.saved - core;
+            break;
         case recompute::full: t.kept = t.checkpoint; break;
     }
     return t;
@@ -144,6 +171,7 @@ constexpr memory_breakdown training_memory(const job& j, const layout& l, std::i
     }
 
     tensor_memory fullest;
+    byte_count hoarded;
     const auto consider = [&](const tensor_memory& moment) {
         if (moment.all() > fullest.all()) fullest = moment;
     };
@@ -181,12 +209,15 @@ constexpr memory_breakdown training_memory(const job& j, const layout& l, std::i
 
         t.phase = phase::optimizer;
         t.gradients = state.gradients;
-        t.communication = resident + state.temporaries;
+        t.communication = resident + state.temporaries + state.stepped * j.optimizer.tensor_temporaries;
         consider(t);
 
         // A unit under way and the one fetched ahead of it; the root's weights, gathered from first to last.
         byte_count fetched = resident;
-        if (sharded) fetched += unit.gathered * 2 + ends.gathered;
+        if (sharded && engine.keeps_frozen_gathered && step.frozen)
+            fetched += state.gathered;
+        else if (sharded)
+            fetched += unit.gathered * 2 + ends.gathered;
 
         t.phase = phase::backward;
         t.gradients = state.gradients;
@@ -214,6 +245,7 @@ constexpr memory_breakdown training_memory(const job& j, const layout& l, std::i
         t.gradients = accumulated ? state.gradients : byte_count{};
         t.activations = all_saved + loss[0];
         t.logits = loss[1] > loss[2] ? loss[1] : loss[2];
+        if (engine.hoards_logits) hoarded = loss[1] > loss[2] ? loss[2] : loss[1];
         consider(t);
         t.logits = loss[3];
         if (engine.linear == linear_code::plain)
@@ -222,7 +254,7 @@ constexpr memory_breakdown training_memory(const job& j, const layout& l, std::i
             t.communication += ends.largest;
         consider(t);
     }
-    return with_runtime(fullest, j, l);
+    return with_runtime(fullest, j, l, hoarded);
 }
 
 }  // namespace detail

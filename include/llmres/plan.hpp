@@ -163,6 +163,7 @@ namespace detail {
 /// As validate_all(), and that the cluster has the GPUs.
 constexpr status validate_placed(const job& j, const layout& l, const cluster& c) {
     if (const status s = validate_all(j, l, c); !s) return s;
+    if (const status s = validate_training(j, l, c.gpu); !s) return s;
     if (l.gpus() <= c.gpus) return done{};
     text<191> expected{"at most the cluster's GPUs, "};
     expected.append(digits(c.gpus));

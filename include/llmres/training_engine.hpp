@@ -59,6 +59,11 @@ struct training_engine {
     bool foreach_optimizer = true; ///< all tensors in one call, with a temporary for each
     bool fp32_adapters = true;     ///< adapters are fp32 beside a narrower base (PEFT)
     maybe<precision> gradients{};  ///< default: as the weights
+    bool fp32_stream = false;      ///< embedding, norms and head are fp32 beside narrower weights (PEFT's k-bit preparation)
+    bool hoards_logits = false;    ///< the allocator keeps the loss's forward blocks while its backward pass asks for others
+    bool recomputes_in_fp32 = false;  ///< layers of a frozen model are computed again in fp32 (PEFT under FSDP1)
+    bool keeps_frozen_gathered = false;  ///< a unit without trained weights is not let go after its backward pass (FSDP1 of torch 2.1)
+    bool recomputes_half = false;  ///< `selective` recomputes every second product (torchtitan), not attention's core
     std::int32_t loss_chunks = 8;  ///< chunked and fused_linear: parts
 
     friend constexpr bool operator==(const training_engine&, const training_engine&) = default;

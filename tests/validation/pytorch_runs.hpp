@@ -26,6 +26,7 @@ struct row {
 /// The families whose operations the inventory of training/saved.hpp describes.
 inline bool described(const row& r) {
     const std::string family = r.text("family");
+    if (r.text("method") == "qlora" || !find_optimizer(r.text("optimizer"))) return false;
     for (const char* known : {"llama", "mistral", "qwen2", "qwen3"})
         if (family == known) return true;
     return false;

@@ -152,7 +152,7 @@ inline run run_of(const csv::row& row) {
     j.sequence = tokens(c.number("seq"));
     j.micro_batch = c.number("micro_batch", 1);
     l.tensor = static_cast<std::int32_t>(c.number("tp", 1));
-    l.sequence_parallel = c.number("sp") != 0 && l.tensor > 1;
+    l.sequence_parallel = (c.number("sp") != 0 || has(c.text("parallel"), "sequence parallel")) && l.tensor > 1;
     l.pipeline = static_cast<std::int32_t>(c.number("pp", 1));
     l.virtual_pipeline = static_cast<std::int32_t>(c.number("vpp", 1));
     l.data = static_cast<std::int32_t>(c.number("dp", 1));
@@ -216,15 +216,24 @@ inline run run_of(const csv::row& row) {
         training_engine& e = j.runtime.training;
         e.loss = loss_code::eager_shifted;
         if (has(framework, "foak")) e.norm = norm_code::fused, e.loss = loss_code::triton;
-        if (has(framework, "liger")) e.loss = loss_code::fused_linear;
+        if (framework.ends_with("-liger")) e.loss = loss_code::fused_linear;
         j.autocast = has(formats, "AMP");
-        if (has(method, "full") && has(formats, "AMP")) j.weights = fp32, j.master_weights = fp32, j.optimizer_states = fp32;
-        if (l.zero > 0) j.runtime.training.sharding = sharding_code::fsdp1;
+        if (has(framework, "baseline-peft-bnb")) e.fp32_stream = true;
+        if (l.zero > 0) {
+            // accelerate keeps what is trained in fp32 under FSDP, and gathers it in the autocast type.
+            e.sharding = sharding_code::fsdp1;
+            if (has(method, "full") && has(formats, "AMP")) {
+                j.weights = fp32, j.master_weights = fp32, j.optimizer_states = fp32;
+                j.autocast = false, e.casts_weights = false;
+            }
+            if (lora) e.recomputes_in_fp32 = true;
+        }
         if (lora && has(method, "q_proj")) j.adapter.targets = attention_linears;
     } else if (r.series == "swift") {
         j.runtime = runtimes::huggingface;
         j.runtime.training.loss = loss_code::eager_shifted;
         j.global_batch = 16 * j.micro_batch;
+        if (has(c.text("parallel"), "naive")) l.pipeline = 2, l.data = 1;
         if (lora) j.adapter.targets = {weight_role::q_proj, weight_role::k_proj, weight_role::v_proj};
     } else if (r.series == "litgpt" || r.series == "issues") {
         j.runtime = runtimes::litgpt;

@@ -9,10 +9,17 @@ namespace llmres::runtimes {
 inline constexpr runtime megatron{
     .name = "megatron",
     .versions = "Megatron-Core 0.11 to 0.16",
+    // 0.3 to 0.55 GiB with lazily loaded kernels, 0.92 with all of them (pytorch/pytorch issues 107667 and 109888;
+    // ml-engineering, training/performance).
     .context = {mib(400), mib(600), mib(1200)},
+    // cuBLAS 32 MiB when deterministic (:4096:8) or on Hopper, Transformer Engine's own 4 MiB before Hopper, 32 MiB since.
     .workspace = {mib(36), mib(64), mib(104)},
+    // 484 to 700 MiB for a group (NVIDIA/nccl issue 964); 1.45 GiB after the first barrier on 8 GPU nodes.
     .communicator = {mib(300), mib(700), mib(1700)},
+    // Reserved over allocated in 24 runs on B200 (data/training_runs.csv, series megatron_b200): 1.027 to 1.10.
     .fragmentation = {0.0, 0.035, 0.12},
+    // The inventory against the same runs (docs/accuracy.md, training).
+    .activations = {0.95, 1.0, 1.06},
     .training = {.norm = norm_code::fused,
                  .gate = gate_code::fused,
                  .loss = loss_code::vocabulary_parallel,

@@ -57,8 +57,10 @@ constexpr void for_each_loss_activation(const model& m, const training_step& ste
             break;
         }
         case loss_code::triton:
-            logits(loss_point::forward, role::logits, 2, step.compute, n);
-            logits(loss_point::gradient, role::logits, 2, step.compute, n);
+            for (const loss_point at : {loss_point::forward, loss_point::gradient}) {
+                logits(at, role::logits, 2, step.compute, n);
+                logits(at, role::logits_fp32, 1, fp32, n);
+            }
             logits(loss_point::head, role::logits_gradient, 1, step.compute, n);
             break;
         case loss_code::chunked: {

@@ -24,6 +24,7 @@ struct weight_state {
     byte_count casts{};        ///< autocast's copies of the matrices
     byte_count dummies{};      ///< Transformer Engine's unused gradients, one for each shape
     byte_count largest{};      ///< of the matrices, in the compute format
+    byte_count stepped{};      ///< the largest tensor trained, in the states' format
 
     constexpr weight_state& add(const weight_state& o, std::int64_t times) {
         weights += o.weights * times;
@@ -36,6 +37,7 @@ struct weight_state {
         casts += o.casts * times;
         if (o.dummies > dummies) dummies = o.dummies;
         if (o.largest > largest) largest = o.largest;
+        if (o.stepped > stepped) stepped = o.stepped;
         return *this;
     }
 };
@@ -52,7 +54,7 @@ struct state_fold {
     weight_state sum{};
 
     constexpr state_fold(const job& j, const layout& l, const training_step& s)
-        : of{j}, over{l}, step{s}, formats{formats_for(weights_of(j), j.compute)}, gradients{gradients_of(j)},
+        : of{j}, over{l}, step{s}, formats{formats_for(weights_of(j), s.stream)}, gradients{gradients_of(j)},
           master{master_weights_of(j)}, on_gpu{j.offload.optimizer == offload_place::none} {}
 
     constexpr void operator()(const weight& whole) { (*this)(whole, true); }
@@ -99,6 +101,8 @@ private:
         const byte_count kept = state_bytes(of.optimizer, states, w.rows, w.columns, inner) +
                                 (copy ? size_of(*copy, w.rows, w.columns) : byte_count{});
         sum.optimizer += share(kept * w.copies, ranks, 1);
+        const byte_count one = share(size_of(states, w.rows, w.columns), ranks, 1);
+        if (one > sum.stepped) sum.stepped = one;
         if (step.engine.foreach_optimizer && !of.optimizer.in_backward)
             sum.temporaries += share(size_of(states, w.rows, w.columns) * w.copies, ranks, 1) * of.optimizer.temporaries;
     }

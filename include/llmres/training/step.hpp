@@ -23,6 +23,7 @@ struct training_step {
     bool autocast;
     bool frozen;     ///< the model's own weights are not trained
     bool dropout;
+    bool keeps_inputs;  ///< of frozen 4-bit weights: bitsandbytes saves them though only the weight is needed (autograd/_functions.py)
     double expert_load;
     std::int64_t expert_gather;  ///< tensor ranks that share each expert, and so see each other's tokens
     precision weights;
@@ -39,12 +40,13 @@ struct training_step {
           autocast{autocasts(j)},
           frozen{j.adapter.trains()},
           dropout{j.dropout},
+          keeps_inputs{weights_of(j).name.view().starts_with("nf4") || weights_of(j).name.view().starts_with("fp4")},
           expert_load{j.expert_load},
           expert_gather{l.expert_tensor_ranks()},
           weights{weights_of(j)},
           compute{j.compute},
           // The token embedding is no operation that autocast casts, so the stream has its format.
-          stream{autocast && weights_of(j) == fp32 ? fp32 : j.compute},
+          stream{(autocast && weights_of(j) == fp32) || j.runtime.training.fp32_stream ? fp32 : j.compute},
           adapted{engine.fp32_adapters ? fp32 : j.compute} {}
 
     constexpr bool trained(weight_role role) const { return !frozen || adapter.adapts(role); }
@@ -103,6 +105,7 @@ struct layer_writer {
                 else
                     shared = true;
             }
+            if (step.keeps_inputs) shared = true;
             if (!adapted) continue;
             const bool drops = step.adapter.dropout > 0;
             const precision& copied = step.autocast ? step.compute : step.adapted;

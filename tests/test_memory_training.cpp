@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+
+#include <llmres/gpus/nvidia.hpp>
+#include <llmres/models/llama.hpp>
+#include <llmres/plan.hpp>
+#include <llmres/runtimes/deepspeed.hpp>
+#include <llmres/runtimes/megatron.hpp>
+#include <llmres/standard_cluster.hpp>
+
+using namespace llmres;
+
+namespace {
+
+constexpr job full() {
+    return {.model = models::llama_3_1_8b, .task = task::finetuning, .weights = bf16, .sequence = tokens(4096)};
+}
+byte_count peak(const job& j, const layout& l = {}) { return training_memory(j, l).ideal; }
+
+/// The field that a plan of the job refuses; empty if it is planned.
+std::string refused_field(const job& j, const layout& l, const gpu& card, std::int32_t gpus) {
+    const auto made = plan(j, l, *standard_cluster(card, gpus));
+    return made ? std::string{} : std::string{made.error().field.view()};
+}
+
+}  // namespace
+
+static_assert(training_memory(full(), layout{}).ideal > gib(100));  // at compile time too
+
+TEST_CASE("terms add up to the whole, ideal to allocated to reserved") {
+    job j = full();
+    j.runtime = runtimes::megatron;
+    const memory_breakdown m = training_memory(j, {});
+    CHECK(m.ideal <= m.allocated.expected);
+    CHECK(m.allocated.expected <= m.reserved.expected);
+    CHECK(m.reserved.expected <= m.total().expected);
+}
+TEST_CASE("more tokens never take less, and recomputing never more") {
+    job j = full();
+    byte_count before;
+    for (const std::int64_t n : {512, 1024, 4096, 16384}) {
+        j.sequence = tokens(n);
+        CHECK(peak(j) >= before);
+        before = peak(j);
+        job again = j;
+        again.recompute = recompute::full;
+        CHECK(peak(again) <= peak(j));
+    }
+}
+TEST_CASE("each ZeRO stage takes less than the one before") {
+    for (std::int32_t stage = 1; stage <= 3; ++stage)
+        CHECK(training_state(full(), {.data = 8, .zero = stage}).weights + training_state(full(), {.data = 8, .zero = stage}).gradients +
+                  training_state(full(), {.data = 8, .zero = stage}).optimizer <
+              training_state(full(), {.data = 8, .zero = stage - 1}).weights + training_state(full(), {.data = 8, .zero = stage - 1}).gradients +
+                  training_state(full(), {.data = 8, .zero = stage - 1}).optimizer);
+}
+TEST_CASE("an adapter's states are of the adapter alone") {
+    job j = full();
+    j.adapter = {.kind = adapter_kind::lora, .rank = 8};
+    CHECK(training_state(j, {}).optimizer < gib(1));
+    CHECK(peak(j) < peak(full()));
+}
+TEST_CASE("what cannot run is refused by name") {
+    job j = full();
+    j.weights = nf4;
+    CHECK(refused_field(j, {}, gpus::a100_sxm4_80gb, 1) == "weights");
+    j = full();
+    j.global_batch = 7;
+    CHECK(refused_field(j, {.data = 2}, gpus::a100_sxm4_80gb, 2) == "global_batch");
+    j = full();
+    j.runtime = runtimes::deepspeed;
+    CHECK(refused_field(j, {.pipeline = 2, .data = 2, .zero = 3}, gpus::a100_sxm4_80gb, 4) == "layout.zero");
+    j = full();
+    j.compute = fp8_e4m3;
+    CHECK(refused_field(j, {}, gpus::a100_sxm4_80gb, 1) == "compute");
+    j = full();
+    j.adapter = {.kind = adapter_kind::lora, .rank = 8, .targets = {weight_role::in_proj}};
+    CHECK(refused_field(j, {}, gpus::a100_sxm4_80gb, 1) == "adapter.targets");
+}
