@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: MIT
+// The program as a user or a script meets it: arguments in; stdout, stderr and an exit code out.
+#include <doctest/doctest.h>
+
+#include "run_program.hpp"
+
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+using run_program::outcome;
+using run_program::run;
+using run_program::scratch;
+using nlohmann::json;
+
+namespace {
+
+enum exit_code { fits = 0, does_not_fit = 1, bad_input = 2 };
+
+const std::string jobs = LLMRES_SOURCE_DIR "/tests/data/jobs/";
+
+using arguments = std::vector<std::string>;
+
+arguments operator+(arguments a, const arguments& b) {
+    a.insert(a.end(), b.begin(), b.end());
+    return a;
+}
+
+/// A job that fits, to vary.
+const arguments small_job{"plan", "llama-3.1-8b", "--gpu", "h100-sxm5-80gb", "--context", "4096"};
+
+/// A config.json that is read, to spoil.
+json llama_config() {
+    return {{"model_type", "llama"},       {"hidden_size", 256},        {"num_hidden_layers", 4}, {"num_attention_heads", 8},
+            {"num_key_value_heads", 2},    {"intermediate_size", 512},  {"vocab_size", 1000},     {"max_position_embeddings", 2048},
+            {"tie_word_embeddings", false}};
+}
+
+/// Nothing on stdout, exit code 2, one message on stderr that holds all the words.
+void refused(const arguments& given, const std::vector<std::string>& words, const std::string& folder = LLMRES_SOURCE_DIR) {
+    std::string line;
+    for (const std::string& argument : given) line += " " + argument.substr(0, 80);
+    CAPTURE(line);
+    const outcome o = run(given, folder);
+    CAPTURE(o.err);
+    CHECK(o.exit == bad_input);
+    CHECK(o.out.empty());
+    CHECK(o.err.starts_with("llmres: "));
+    CHECK(o.err.ends_with("\n"));
+    CHECK(o.err.size() < 500);
+    for (const std::string& word : words) {
+        CAPTURE(word);
+        CHECK(o.err.find(word) != std::string::npos);
+    }
+}
+
+json planned(const arguments& given, int code = fits) {
+    const outcome o = run(given + arguments{"--json"});
+    CAPTURE(o.err);
+    CHECK(o.exit == code);
+    const json read = o.json();
+    REQUIRE(read.is_object());
+    return read;
+}
+
+/// What must hold of every plan.
+void consistent(const json& p) {
+    const json& m = p["memory"];
+    std::int64_t sum = 0;
+    for (const auto& [term, size] : m["terms"].items()) {
+        CAPTURE(term);
+        CHECK(size.is_number_integer());
+        CHECK(size.get<std::int64_t>() >= 0);
+        sum += size.get<std::int64_t>();
+    }
+    CHECK(sum == m["expected"].get<std::int64_t>());
+    for (const char* size : {"usable", "low", "expected", "high", "allocated", "reserved", "ideal", "gpu", "stage"}) {
+        CAPTURE(size);
+        CHECK(m[size].is_number_integer());
+    }
+    const auto [low, expected, high] = std::tuple{m["low"].get<std::int64_t>(), m["expected"].get<std::int64_t>(), m["high"].get<std::int64_t>()};
+    CHECK(low <= expected);
+    CHECK(expected <= high);
+    CHECK(m["ideal"] <= m["allocated"]);
+    CHECK(m["allocated"] <= m["reserved"]);
+    CHECK(m["reserved"] <= m["expected"]);
+    CHECK(m["phase"].is_string());
+    const auto usable = m["usable"].get<std::int64_t>();
+    CHECK(p["verdict"] == (high <= usable ? "fits" : low <= usable ? "tight" : "does_not_fit"));
+
+    double step = 0;
+    for (const auto& [term, time] : p["time"]["terms"].items()) {
+        CAPTURE(term);
+        CHECK(time.get<double>() >= 0);
+        step += time.get<double>();
+    }
+    const bool serves = p["job"]["task"] == "serving";
+    CHECK(p["time"][serves ? "time_per_output_token" : "step"].get<double>() == doctest::Approx(step));
+    for (const char* name : {"time_to_first_token", "time_per_output_token", "step"}) {
+        if (!p["time"].contains(name)) continue;
+        const json& bounds = p["time"][std::string{name} + "_bounds"];
+        CHECK(bounds["low"] <= bounds["expected"]);
+        CHECK(bounds["expected"] <= bounds["high"]);
+        CHECK(bounds["expected"] == p["time"][name]);
+    }
+    CHECK(p["time"].contains("time_to_first_token") == serves);
+    CHECK(p["time"]["tokens_per_second"].get<double>() > 0);
+    CHECK(p["time"]["mfu"].get<double>() > 0);
+    CHECK(p["time"]["mfu"].get<double>() <= 1);
+    CHECK(p["time"]["terms"].contains(p["bottleneck"].get<std::string>()));
+    CHECK(p["reasons"].is_array());
+    CHECK((p["verdict"] != "fits" || p["would_help"].empty()));
+    for (const char* limit : {"max_batch", "max_context", "min_gpus"}) CHECK(p["limits"].contains(limit));
+    CHECK(p["layout"]["tensor"].get<int>() >= 1);
+    CHECK(p["cluster"]["gpus"].get<int>() >= 1);
+    CHECK(p["runtime"]["name"].is_string());
+    for (const json& b : p["buffers"]) CHECK(b["bytes"].get<std::int64_t>() > 0);
+}
+
+}  // namespace
+
+TEST_CASE("every command answers people in text and programs in one JSON document") {
+    const std::vector<arguments> commands{{"model", "llama-3.1-8b"}, small_job, {"gpus"}, {"gpus", "rtx-4090"},
+                                          {"models"}, {"models", "llama-3.1-8b"}, {"models", "Qwen 7b"},
+                                          {"runtimes"}, {"runtimes", "vllm"}};
+    for (const arguments& command : commands) {
+        CAPTURE(command.front());
+        const outcome text = run(command);
+        CHECK(text.exit == fits);
+        CHECK(text.err.empty());
+        CHECK(text.out.size() > 20);
+        CHECK(text.out.ends_with("\n"));
+        CHECK(text.json().is_discarded());
+        const outcome document = run(command + arguments{"--json"});
+        CHECK(document.exit == fits);
+        CHECK(document.err.empty());
+        CHECK(document.json().is_structured());
+    }
+    CHECK(run({"--help"}).exit == fits);
+    CHECK(run({"plan", "--help"}).out.find("--gpu_memory_utilization") != std::string::npos);
+    CHECK(run({"--version"}).out.find('.') != std::string::npos);
+}
+
+TEST_CASE("a model is described with its published count, to the parameter") {
+    const json m = planned({"model", "llama-3.1-8b"});
+    CHECK(m["parameters"]["total"] == 8'030'261'248);
+    CHECK(m["kv_bytes_per_token"] == 131'072);
+    CHECK(m["weights_bytes"] == 16'060'522'496);
+    std::int64_t by_role = 0;
+    for (const auto& [role, count] : m["parameters"]["by_role"].items()) by_role += count.get<std::int64_t>();
+    CHECK(by_role == m["parameters"]["total"]);
+    int layers = 0;
+    for (const json& kind : m["layers"]) layers += kind["count"].get<int>();
+    CHECK(layers == 32);
+
+    CHECK(planned({"model", "llama-2-70b"})["kv_bytes_per_token"] == 327'680);
+    CHECK(planned({"model", "deepseek-v3"})["parameters"]["total"] == 671'026'419'200);
+    CHECK(planned({"model", "deepseek-v3"})["kv_bytes_per_token"] == 70'272);
+    CHECK(planned({"model", "llama-3.1-8b", "--kv_cache", "fp8_e4m3"})["kv_bytes_per_token"] == 65'536);
+    CHECK(planned({"model", "llama-3.1-8b", "--weights", "fp8_e4m3"})["weights_bytes"] < 16'060'522'496 * 6 / 10);
+}
+
+TEST_CASE("names of presets are found however they are spelled") {
+    CHECK(planned({"model", "Llama 3.1 8B"})["name"] == "llama-3.1-8b");
+    CHECK(planned({"model", "LLAMA_3.1_8B"})["name"] == "llama-3.1-8b");
+    CHECK(run({"models", "70b llama 3.1", "--json"}).json()[0]["name"] == "llama-3.1-70b");
+}
+
+TEST_CASE("a GGUF mix is a format of the weights") {
+    const json m = planned({"model", "llama-3.1-8b", "--weights", "Q4_K_M"});
+    CHECK(m["weights"] == "q4_k_m");
+    // The published file has 4,920,734,272 bytes, of which 7.8 MB are header (vocabulary); the rotary factors are 256 B.
+    CHECK(m["weights_bytes"].get<std::int64_t>() > 4'900'000'000);
+    CHECK(m["weights_bytes"].get<std::int64_t>() < 4'920'734'272);
+    const json p = planned(small_job + arguments{"--weights", "q4_k_m", "--runtime", "llama.cpp"});
+    consistent(p);
+    CHECK(p["job"]["weights"] == "q4_k_m");
+    CHECK(p["memory"]["terms"]["weights"].get<std::int64_t>() < 4'950'000'000);
+}
+
+TEST_CASE("plans are consistent, whatever the job") {
+    for (const arguments& job : std::vector<arguments>{
+             small_job,
+             {"plan", "deepseek-v3", "--gpu", "h100-sxm5-80gb", "--gpus", "16", "--context", "8192", "--runtime", "vllm"},
+             {"plan", "qwen2.5-7b", "--gpu", "rtx-4090", "--gpus", "2", "--context", "8192", "--batch", "4", "--runtime", "vllm"},
+             {"plan", "gemma-3-4b", "--gpu", "rtx-3090", "--context", "32768", "--kv_cache", "fp8_e4m3"},
+             {"plan", jobs + "serving.json"},
+             {"plan", jobs + "pretraining.json"},
+             {"plan", jobs + "pretraining.json", "--recompute", "none", "--zero", "3"},
+             {"plan", "llama-3.1-8b", "--task", "finetuning", "--gpu", "h100-sxm5-80gb", "--sequence", "2048", "--adapter_kind", "lora",
+              "--adapter_rank", "16", "--runtime", "pytorch"},
+             {"plan", "llama-3.1-8b", "--task", "finetuning", "--gpu", "rtx-4090", "--gpus", "4", "--sequence", "1024", "--zero", "3",
+              "--data", "4", "--offload_optimizer", "host", "--offload_parameters", "host", "--recompute", "full"},
+             {"plan", jobs + "first_layers.json"}}) {
+        CAPTURE(job[1]);
+        const outcome o = run(job + arguments{"--json"});
+        CAPTURE(o.err);
+        const json p = o.json();
+        REQUIRE(p.is_object());
+        consistent(p);
+        CHECK(o.exit == (p["verdict"] == "does_not_fit" ? does_not_fit : fits));
+        CHECK((p["verdict"] == "tight") == (o.err.find("tight") != std::string::npos));
+        CHECK(run(job).exit == o.exit);
+    }
+}
+
+TEST_CASE("the exit code tells the verdict; tight fits, with a warning") {
+    const outcome too_large = run({"plan", "llama-3.1-70b", "--gpu", "rtx-4090", "--context", "4096"});
+    CHECK(too_large.exit == does_not_fit);
+    CHECK(too_large.err.empty());
+    CHECK(too_large.out.find("GPUs") != std::string::npos);
+    const json p = planned({"plan", "llama-3.1-70b", "--gpu", "rtx-4090", "--context", "4096"}, does_not_fit);
+    CHECK(p["verdict"] == "does_not_fit");
+    CHECK_FALSE(p["reasons"].empty());
+    CHECK_FALSE(p["would_help"].empty());
+    CHECK(p["limits"]["max_batch"].is_null());
+    CHECK(p["limits"]["min_gpus"].get<int>() > 1);
+
+    // Somewhere between what surely fits and what surely does not lies what only may.
+    bool seen = false;
+    for (std::int64_t low = 1, high = 4096; !seen && low < high;) {
+        const std::int64_t batch = (low + high) / 2;
+        const arguments job{"plan", "llama-3.1-8b", "--gpu", "h100-sxm5-80gb", "--context", "4096", "--runtime", "pytorch", "--batch", std::to_string(batch), "--json"};
+        const outcome o = run(job);
+        const json found = o.json();
+        REQUIRE(found.is_object());
+        if (found["verdict"] == "tight") {
+            seen = true;
+            CHECK(o.exit == fits);
+            CHECK(o.err.find("tight") != std::string::npos);
+        }
+        (found["verdict"] == "fits" ? low : high) = found["verdict"] == "fits" ? batch + 1 : batch;
+    }
+    CHECK(seen);
+}
+
+TEST_CASE("flags go over what the job document says") {
+    const json from_file = planned({"plan", jobs + "serving.json"});
+    CHECK(from_file["job"]["batch"] == 16);
+    CHECK(from_file["job"]["context"] == 4096);
+    CHECK(from_file["job"]["kv_cache"] == "fp8_e4m3");
+    CHECK(from_file["runtime"]["name"] == "vllm");
+    CHECK(from_file["layout_chosen"] == true);
+    const json changed = planned({"plan", jobs + "serving.json", "--batch", "4", "--kv_cache", "bf16", "--gpus", "2", "--tensor", "2",
+                                  "--gpu_memory_utilization", "0.5"});
+    CHECK(changed["job"]["batch"] == 4);
+    CHECK(changed["job"]["kv_cache"] == "bf16");
+    CHECK(changed["job"]["output"] == 1024);
+    CHECK(changed["layout"]["tensor"] == 2);
+    CHECK(changed["layout_chosen"] == false);
+    CHECK(changed["memory"]["usable"] < from_file["memory"]["usable"]);
+    CHECK(planned({"plan", jobs + "serving.json", "--runtime", "none"})["runtime"]["name"] == "none");
+}
+
+TEST_CASE("a model's path in a job starts from the job's folder") {
+    const json p = planned({"plan", jobs + "relative_model.json"});
+    CHECK(p["job"]["model"] == "tiny-model");
+    CHECK(run({"model", "tests/data/jobs/tiny-model"}).exit == fits);
+    CHECK(run({"model", "tests/data/jobs/tiny-model/config.json"}).exit == fits);
+    CHECK(run({"plan", "tests/data/jobs/tiny-model/config.json", "--gpu", "rtx-4090"}).exit == fits);
+}
+
+TEST_CASE("a model can be cut to its first layers") {
+    const json p = planned({"plan", jobs + "first_layers.json"});
+    const json whole = planned({"plan", "deepseek-v3", "--gpu", "h100-sxm5-80gb", "--gpus", "64", "--context", "4096"});
+    CHECK(p["memory"]["terms"]["weights"].get<std::int64_t>() > 0);
+    CHECK(p["layout"]["pipeline"] == 1);
+    CHECK(whole["verdict"] == "fits");
+    const scratch s;
+    for (const char* layers : {"0", "-1", "62", "\"4\"", "1.5"})
+        refused({"plan", s.file("job.json", R"({"model": {"from": "deepseek-v3", "layers": )" + std::string{layers} + R"(}, "cluster": {"gpu": "rtx-4090"}})")},
+                {"model.layers", layers, "from 1 to 61"});
+}
+
+TEST_CASE("--svg draws the memory of the busiest GPU") {
+    const scratch s;
+    const std::string file = (s.path() / "memory.svg").string();
+    CHECK(run(small_job + arguments{"--svg", file}).exit == fits);
+    const std::string picture = run_program::content_of(file);
+    CHECK(picture.starts_with("<svg "));
+    CHECK(picture.ends_with("</svg>\n"));
+    CHECK(picture.find("weights") != std::string::npos);
+    refused(small_job + arguments{"--svg", "/nonexistent/x.svg"}, {"svg", "/nonexistent/x.svg", "can be written"});
+    refused(small_job + arguments{"--svg", "/"}, {"svg", "can be written"});
+}
+
+TEST_CASE("a command line that means nothing is refused with what comes near") {
+    refused({}, {"command", "absent", "model, plan"});
+    refused({"plant"}, {"command", "plant", "model, plan"});
+    refused({"plan"}, {"JOB"});
+    refused({"model"}, {"MODEL"});
+    refused(small_job + arguments{"--bach", "3"}, {"--bach", "--batch"});
+    refused({"model", "llama-3.1-8b", "--jsn"}, {"--jsn", "--json"});
+    refused(small_job + arguments{"more"}, {"more", "nothing"});
+    refused(small_job + arguments{"--batch"}, {"--batch"});
+    refused(small_job + arguments{"--batch", "1", "--batch", "2"}, {"--batch"});
+    refused({"gpus", "rtx-4900"}, {"gpu", "rtx-4900", "rtx-4090"});
+    refused({"models", "llama-9.1-8b"}, {"llama-9.1-8b", "llama-3.1-8b"});
+    refused({"runtimes", "vlm"}, {"runtime", "vlm", "vllm"});
+}
+
+TEST_CASE("a file that is no job and no model is refused") {
+    const scratch s;
+    refused({"plan", "nosuch.json", "--gpu", "rtx-4090"}, {"nosuch.json", "can be read"});
+    refused({"model", "nosuch/config.json"}, {"nosuch/config.json", "can be read"});
+    refused({"model", "nosuch.gguf"}, {"nosuch.gguf"});
+    refused({"model", s.path().string()}, {"config.json", "can be read"});
+    refused({"plan", s.path().string(), "--gpu", "rtx-4090"}, {"config.json"});
+    refused({"model", "llama-3.1-9b"}, {"model", "llama-3.1-9b", "llama-3.1-8b"});
+    refused({"model", "xyzzy"}, {"model", "xyzzy", "llmres models"});
+    refused({"model", ""}, {"model"});
+    for (const std::string content : {"", "not JSON", "[1, 2]", "null", "{\"model\": ", "\xff\xfe", "{\"a\": 1} {\"b\": 2}"}) {
+        const std::string file = s.file("bad.json", content);
+        refused({"plan", file}, {"JSON"});
+        refused({"model", file}, {"JSON"});
+    }
+    refused({"model", s.file("empty.gguf", "")}, {});
+    refused({"model", s.file("short.gguf", "GGUF")}, {});
+    refused({"plan", s.file("huge.gguf", std::string{"GGUF\3\0\0\0\xff\xff\xff\xff\xff\xff\xff\x7f\xff\xff\xff\xff\xff\xff\xff\x7f", 24}), "--gpu", "rtx-4090"}, {});
+    refused({"plan", s.file("twice.json", R"({"model": "llama-3.1-8b", "batch": 1, "batch": 2, "cluster": {"gpu": "rtx-4090"}})")}, {"batch", "twice"});
+    refused({"plan", s.file("deep.json", std::string(100'000, '[') + std::string(100'000, ']'))}, {"JSON", "deep"});
+    refused({"plan", s.file("deep.json", [] {
+                 std::string text;
+                 for (int i = 0; i < 100'000; ++i) text += "{\"model\":";
+                 return text;
+             }())}, {"JSON", "deep"});
+    refused({"plan", s.file("digits.json", R"({"model": "llama-3.1-8b", "batch": )" + std::string(30'000'000, '9') + R"(, "cluster": {"gpu": "rtx-4090"}})")}, {});
+    refused({"model", s.file("digits/config.json", R"({"model_type": "llama", "hidden_size": )" + std::string(3'000'000, '9') + "}")}, {});
+}
+
+TEST_CASE("a config.json that cannot be is refused by field, value and expectation") {
+    const scratch s;
+    const auto spoiled = [&](const char* field, const json& value, std::vector<std::string> words) {
+        json config = llama_config();
+        config[field] = value;
+        const std::string file = s.file("model/config.json", config.dump());
+        refused({"model", file}, words);
+        refused({"plan", file, "--gpu", "rtx-4090"}, words);
+    };
+    REQUIRE(run({"model", s.file("model/config.json", llama_config().dump())}).exit == fits);
+    spoiled("model_type", "lama", {"model_type", "lama", "llama"});
+    spoiled("model_type", 3, {"model_type", "3"});
+    spoiled("hidden_size", 0, {"hidden_size", "0", "from 1"});
+    spoiled("hidden_size", -4096, {"hidden_size", "-4096", "integer"});
+    spoiled("hidden_size", "big", {"hidden_size", "\"big\"", "integer"});
+    spoiled("hidden_size", 1e30, {"hidden_size", "1e+30", "integer"});
+    spoiled("hidden_size", nullptr, {"hidden_size", "absent"});
+    spoiled("hidden_size", json::array({256}), {"hidden_size", "list"});
+    spoiled("num_key_value_heads", 3, {"num_key_value_heads", "3"});
+    spoiled("num_attention_heads", 0, {"num_attention_heads", "0"});
+    spoiled("num_hidden_layers", 0, {"num_hidden_layers", "0"});
+    spoiled("num_hidden_layers", 1'000'000, {"num_hidden_layers", "1000000"});
+    spoiled("vocab_size", -1, {"vocab_size", "-1"});
+    // Each number within its bounds, their product beyond 2^63.
+    json config = llama_config();
+    for (const char* field : {"hidden_size", "intermediate_size", "vocab_size"}) config[field] = 1 << 24;
+    config["model_type"] = "mixtral";
+    config["num_attention_heads"] = config["num_key_value_heads"] = 256;
+    config["num_local_experts"] = 65536;
+    config["num_experts_per_tok"] = 2;
+    config["num_hidden_layers"] = 256;
+    refused({"model", s.file("model/config.json", config.dump())}, {"fewer than 2^63"});
+}
+
+TEST_CASE("a job that cannot be is refused by field, value and expectation") {
+    for (const char* batch : {"0", "-1", "abc", "1.5", "nan", "inf", "0x10", " 3", "+3", ""})
+        refused(small_job + arguments{"--batch", batch}, {"batch", batch, "an integer from 1 to"});
+    refused(small_job + arguments{"--batch", "99999999999999999999"}, {"batch", "1e+20", "an integer from 1 to"});
+    refused(small_job + arguments{"--batch", "1e30"}, {"batch", "1e+30", "an integer from 1 to"});
+    refused({"plan", "llama-3.1-8b", "--gpu", "rtx-4090", "--context", "131073"}, {"context", "131073", "131072"});
+    refused(small_job + arguments{"--prompt", "5000"}, {"context", "4096", "prompt + output"});
+    refused(small_job + arguments{"--weights", "fp9"}, {"weights", "fp9", "bf16"});
+    refused(small_job + arguments{"--kv_cache", "fp9"}, {"kv_cache", "fp9", "bf16"});
+    refused(small_job + arguments{"--task", "train"}, {"task", "train", "pretraining"});
+    refused(small_job + arguments{"--optimizer", "adamx"}, {"optimizer", "adamx", "adamw"});
+    refused(small_job + arguments{"--attention", "flush"}, {"attention", "flush", "flash"});
+    refused(small_job + arguments{"--recompute", "all"}, {"recompute", "all", "full"});
+    refused(small_job + arguments{"--weights", "\xff\xfe"}, {"weights"});
+    const arguments tuning{"plan", "llama-3.1-8b", "--task", "finetuning", "--gpu", "h100-sxm5-80gb", "--sequence", "1024"};
+    refused(tuning + arguments{"--adapter_kind", "lore"}, {"adapter.kind", "lore", "lora"});
+    refused(tuning + arguments{"--adapter_kind", "lora"}, {"adapter.rank", "0", "from 1"});
+    refused(tuning + arguments{"--adapter_kind", "lora", "--adapter_rank", "8", "--adapter_targets", "x_proj"}, {"adapter.targets", "x_proj", "q_proj"});
+    refused(tuning + arguments{"--offload_optimizer", "cloud"}, {"offload.optimizer", "cloud", "host"});
+}
+
+TEST_CASE("a layout, a cluster or a runtime that cannot be is refused by field, value and expectation") {
+    refused(small_job + arguments{"--gpus", "8", "--tensor", "3"}, {"layout.tensor", "3", "32"});
+    refused(small_job + arguments{"--gpus", "64", "--pipeline", "33"}, {"layout.pipeline", "33", "32"});
+    refused(small_job + arguments{"--gpus", "1", "--tensor", "2"}, {"layout", "2", "at most the cluster's GPUs, 1"});
+    refused(small_job + arguments{"--tensor", "0"}, {"layout.tensor", "0", "from 1"});
+    refused(small_job + arguments{"--tensor", "2147483648"}, {"layout.tensor", "2147483648", "from 1"});
+    refused(small_job + arguments{"--gpus", "4", "--zero", "4"}, {"layout.zero", "4", "from 0 to 3"});
+    refused(small_job + arguments{"--sequence_parallel"}, {"layout.sequence_parallel", "true"});
+    refused(small_job + arguments{"--sequence_parallel=maybe"}, {"sequence_parallel", "maybe"});
+    refused(small_job + arguments{"--gpus", "0"}, {"cluster.gpus", "0", "from 1"});
+    refused(small_job + arguments{"--gpus", "1e30"}, {"cluster.gpus", "1e+30", "from 1"});
+    refused(small_job + arguments{"--scale_up", "nvlink9"}, {"cluster.scale_up", "nvlink9", "nvlink"});
+    refused(small_job + arguments{"--scale_out", "carrier-pigeon"}, {"cluster.scale_out", "carrier-pigeon", "a link"});
+    refused(small_job + arguments{"--in_use", "99999999999999"}, {"cluster.in_use", "99999999999999", "GPU's memory"});
+    refused(small_job + arguments{"--host_memory", "-3"}, {"cluster.host.memory", "-3"});
+    refused(small_job + arguments{"--host_bandwidth", "-1"}, {"cluster.host.bandwidth", "-1", "from 0"});
+    refused({"plan", "llama-3.1-8b"}, {"cluster", "absent"});
+    refused({"plan", "llama-3.1-8b", "--gpus", "2"}, {"cluster.gpu", "absent"});
+    refused({"plan", "llama-3.1-8b", "--gpu", "rtx-4900"}, {"cluster.gpu", "rtx-4900", "rtx-4090"});
+    refused(small_job + arguments{"--runtime", "vlm"}, {"runtime", "vlm", "vllm"});
+    refused(small_job + arguments{"--runtime", "vllm", "--gpu_memory_utilization", "2"}, {"runtime.gpu_memory_utilization", "2", "from 0 to 1"});
+    refused(small_job + arguments{"--runtime", "none", "--gpu_memory_utilization", "0.5"}, {"runtime.gpu_memory_utilization", "0.5"});
+    refused(small_job + arguments{"--gpu_memory_utilization", "0.5"}, {"runtime.name", "absent"});
+
+    const scratch s;
+    const auto document = [&](const char* field, const json& value, const std::vector<std::string>& words) {
+        json job{{"model", "llama-3.1-8b"}, {"context", 4096}, {"cluster", {{"gpu", "rtx-4090"}}}};
+        job[field] = value;
+        refused({"plan", s.file("job.json", job.dump())}, words);
+    };
+    document("bach", 3, {"bach", "3", "batch"});
+    document("model", 3, {"model", "3"});
+    document("model", {{"from", "llama-3.1-8b"}, {"layer", 2}}, {"model.layer", "from or layers"});
+    document("model", {{"layers", 2}}, {"model.from", "absent"});
+    document("layout", 3, {"layout", "3", "object"});
+    document("layout", {{"tensr", 2}}, {"layout.tensr", "tensor"});
+    document("layout", {{"tensor", "two"}}, {"layout.tensor", "\"two\""});
+    document("cluster", "h100", {"cluster", "h100", "object"});
+    document("cluster", {{"gpu", 4090}}, {"cluster.gpu", "4090", "string"});
+    document("cluster", {{"gpu", "rtx-4090"}, {"hosts", 1}}, {"cluster.hosts", "host"});
+    document("cluster", {{"gpu", "rtx-4090"}, {"host", {{"core", 1}}}}, {"cluster.host.core", "cores"});
+    document("runtime", 5, {"runtime", "5", "name"});
+    document("runtime", {{"name", "vllm"}, {"gpu_memory_utilisation", 0.5}}, {"gpu_memory_utilisation", "gpu_memory_utilization"});
+    document("runtime", json::object(), {"runtime.name", "absent"});
+    document("batch", true, {"batch", "true", "integer"});
+    document("batch", json::object(), {"batch", "object", "integer"});
+    document("task", 1, {"task", "1", "string"});
+    // Flags over a document whose objects are something else.
+    refused({"plan", s.file("job.json", R"({"model": "llama-3.1-8b", "layout": 3, "cluster": 7, "runtime": 5})"), "--tensor", "2", "--gpus",
+             "2", "--host_cores", "3", "--gpu_memory_utilization", "0.5"}, {"layout"});
+}
