@@ -87,7 +87,7 @@ struct token_shape {
 /// Bytes of it on one rank.
 constexpr byte_count local_bytes(const activation& a, const layout& l) {
     const bool cut = a.split == activation_split::tensor || (a.split == activation_split::sequence && l.sequence_parallel);
-    return size_of(a.format, 1, cut ? detail::ceil_quotient(a.elements, l.tensor) : a.elements);
+    return size_of(a.format, 1, cut && l.tensor > 1 ? detail::ceil_quotient(a.elements, l.tensor) : a.elements);
 }
 
 namespace detail {

@@ -150,6 +150,7 @@ inline run run_of(const csv::row& row) {
     j.model = shape_of(c);
     j.task = method == "full pre-training" ? task::pretraining : task::finetuning;
     j.sequence = tokens(c.number("seq"));
+    if (has(c.text("model"), "santacoder")) j.sequence = tokens(2048);  // its positions end there
     j.micro_batch = c.number("micro_batch", 1);
     l.tensor = static_cast<std::int32_t>(c.number("tp", 1));
     l.sequence_parallel = (c.number("sp") != 0 || has(c.text("parallel"), "sequence parallel")) && l.tensor > 1;
@@ -249,7 +250,7 @@ inline run run_of(const csv::row& row) {
         if (lora) j.adapter.targets = r.series == "fsdp_qlora" ? role_set{weight_role::q_proj, weight_role::k_proj, weight_role::v_proj, weight_role::gate_proj, weight_role::up_proj, weight_role::down_proj} : all_linears;
     } else if (r.series == "torchtune_flags") {
         j.runtime = runtimes::torchtune;
-        if (has(framework, "optimizer in backward") || has(framework, "offloading") || has(framework, "8-bit")) j.runtime.training.loss = loss_code::chunked;
+        if (has(framework, "checkpointing") || has(framework, "optimizer in backward") || has(framework, "offloading") || has(framework, "8-bit")) j.runtime.training.loss = loss_code::chunked;
     } else if (r.series == "stas_h200_b200" || r.series == "deepspeed") {
         j.runtime = runtimes::deepspeed;
         j.runtime.training.loss = has(framework, "no Liger") ? loss_code::eager : loss_code::fused_linear;

@@ -20,7 +20,7 @@ constexpr void save_heads(const attention& a, const layer_writer<Visit>& save) {
     const training_step& step = save.step;
     const std::int64_t n = step.tokens.all();
     // torch has no fp32 kernel for shared heads: it multiplies score by score.
-    const bool by_hand = step.kernel == attention_kernel::sdpa && step.engine.shared_heads && step.compute == fp32 &&
+    const bool by_hand = step.kernel == attention_kernel::sdpa && step.engine.shared_heads && step.wide &&
                          a.kind == attention_kind::grouped && a.kv_heads != a.heads;
     const bool eager = step.kernel == attention_kernel::eager || by_hand;
     // Kernels that know of shared heads read keys and values without a copy for every query head.
@@ -36,8 +36,8 @@ constexpr void save_heads(const attention& a, const layer_writer<Visit>& save) {
     if (eager) {
         const std::int64_t pairs = product(product(step.tokens.sequences, a.heads), product(step.tokens.length, step.tokens.keys));
         const bool one_kernel = step.engine.norm == norm_code::fused && !(step.engine == training_engine{});
-        if (!one_kernel || step.compute == fp32) save.put(activation_role::probabilities, pairs, fp32, split, attention);
-        if (!(step.compute == fp32))
+        if (!one_kernel || step.wide) save.put(activation_role::probabilities, pairs, fp32, split, attention);
+        if (!step.wide)
             save.put(activation_role::probabilities, pairs, step.compute, split, one_kernel ? attention : norm);
         if (step.dropout) {
             save.put(activation_role::mask, pairs, int8, split, attention);

@@ -51,11 +51,13 @@ struct state_fold {
     precision gradients;
     maybe<precision> master;
     bool on_gpu;  ///< the optimizer's states
+    bool narrower[2];  ///< matrices and all else are computed in another format than they are stored in
     weight_state sum{};
 
     constexpr state_fold(const job& j, const layout& l, const training_step& s)
         : of{j}, over{l}, step{s}, formats{formats_for(weights_of(j), s.stream)}, gradients{gradients_of(j)},
-          master{master_weights_of(j)}, on_gpu{j.offload.optimizer == offload_place::none} {}
+          master{master_weights_of(j)}, on_gpu{j.offload.optimizer == offload_place::none},
+          narrower{!(formats.matrices == s.compute), !(formats.rest == s.compute)} {}
 
     constexpr void operator()(const weight& whole) { (*this)(whole, true); }
 
@@ -66,14 +68,14 @@ struct state_fold {
         const byte_count size = size_of(w, formats);
         const bool matrix = w.rows > 1 && w.columns > 1;
         const byte_count computed = size_of(step.compute, w.rows, w.columns) * w.copies;
-        const bool narrower = matrix && !(formats.of(w) == step.compute);
+        const bool cast = matrix && narrower[w.quantised ? 0 : 1];
         sum.weights += of.offload.parameters == offload_place::none ? share(size, ranks, 3) : byte_count{};
-        sum.gathered += narrower && !step.engine.casts_weights ? computed : size;
+        sum.gathered += cast && !step.engine.casts_weights ? computed : size;
         if (matrix) {
-            const byte_count one = size_of(step.compute, w.rows, w.columns);
+            const byte_count one = w.copies == 1 ? computed : size_of(step.compute, w.rows, w.columns);
             if (one > sum.largest) sum.largest = one;
             sum.dummies += inner && !w.routed ? computed : byte_count{};  // grouped products write gradients in place
-            if (step.autocast && narrower && inner) sum.casts += computed;
+            if (step.autocast && cast && inner) sum.casts += computed;
         }
         if (!step.frozen) return train(w, gradients, of.optimizer_states, master, ranks, inner);
         if (!inner) return;
@@ -101,9 +103,11 @@ private:
         const byte_count kept = state_bytes(of.optimizer, states, w.rows, w.columns, inner) +
                                 (copy ? size_of(*copy, w.rows, w.columns) : byte_count{});
         sum.optimizer += share(kept * w.copies, ranks, 1);
-        const byte_count one = share(size_of(states, w.rows, w.columns), ranks, 1);
-        if (one > sum.stepped) sum.stepped = one;
-        if (step.engine.foreach_optimizer && !of.optimizer.in_backward)
+        if (of.optimizer.tensor_temporaries > 0) {
+            const byte_count one = share(size_of(states, w.rows, w.columns), ranks, 1);
+            if (one > sum.stepped) sum.stepped = one;
+        }
+        if (step.engine.foreach_optimizer && of.optimizer.temporaries > 0 && !of.optimizer.in_backward)
             sum.temporaries += share(size_of(states, w.rows, w.columns) * w.copies, ranks, 1) * of.optimizer.temporaries;
     }
 };

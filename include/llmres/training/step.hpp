@@ -30,6 +30,9 @@ struct training_step {
     precision compute;
     precision stream;   ///< of the residual stream and of what norms put out
     precision adapted;  ///< of adapters
+    bool casts;         ///< each linear layer casts what it reads of the stream
+    bool copies;        ///< each adapter copies its input to its own format
+    bool wide;          ///< computed in fp32
 
     constexpr training_step(const job& j, const layout& l)
         : tokens{j.micro_batch, detail::ceil_quotient(sequence_of(j).in(llmres::tokens), l.context_parallel),
@@ -47,7 +50,10 @@ struct training_step {
           compute{j.compute},
           // The token embedding is no operation that autocast casts, so the stream has its format.
           stream{(autocast && weights_of(j) == fp32) || j.runtime.training.fp32_stream ? fp32 : j.compute},
-          adapted{engine.fp32_adapters ? fp32 : j.compute} {}
+          adapted{engine.fp32_adapters ? fp32 : j.compute},
+          casts{autocast && !(stream == compute)},
+          copies{autocast || !(adapted == compute)},
+          wide{compute == fp32} {}
 
     constexpr bool trained(weight_role role) const { return !frozen || adapter.adapts(role); }
 };
@@ -96,7 +102,7 @@ struct layer_writer {
     constexpr void inputs(const std::array<weight_role, N>& roles, std::int64_t elements, std::int64_t n, bool from_stream,
                           activation_split split, backward_point until) const {
         bool shared = false;
-        const bool casts = step.autocast && from_stream && !(step.stream == step.compute);
+        const bool casts = step.casts && from_stream;
         for (const weight_role role : roles) {
             const bool adapted = step.adapter.adapts(role);
             if (!step.frozen) {
@@ -109,7 +115,7 @@ struct layer_writer {
             if (!adapted) continue;
             const bool drops = step.adapter.dropout > 0;
             const precision& copied = step.autocast ? step.compute : step.adapted;
-            if (drops || step.autocast || !(step.adapted == step.compute))
+            if (drops || step.copies)
                 put(activation_role::adapter, elements, copied, split, until);
             else
                 shared = true;
