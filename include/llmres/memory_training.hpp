@@ -54,6 +54,9 @@ constexpr memory_breakdown training_memory(const job& j, const layout& l, std::i
 /// Weights, gradients and optimizer states on a GPU of one stage.
 constexpr weight_state training_state(const job& j, const layout& l, std::int32_t stage = 0);
 
+/// Main memory that offloading takes for one GPU: weights, states and gradients, without the engine's pinned buffers.
+constexpr byte_count host_memory(const job& j, const layout& l, std::int32_t stage = 0);
+
 /// What one micro-batch keeps from its forward pass to its backward pass on a GPU of one stage.
 constexpr byte_count saved_activations(const job& j, const layout& l, std::int32_t stage = 0);
 
@@ -202,8 +205,13 @@ constexpr memory_breakdown training_memory(const job& j, const layout& l, std::i
         if (first) saved -= cut_off(j, l, step);
         const byte_count all_saved = scaled_up(saved, in_flight(l, stage, rounds)) + mask_bytes(m, step);
 
+        // DeepSpeed hands gradients to the host by the bucket: two of 5e8 values (reduce_bucket_size, contiguous_gradients).
+        const byte_count buckets = gb(2);
+        if (j.offload.optimizer != offload_place::none && engine.sharding == sharding_code::deepspeed && state.gradients > buckets)
+            state.gradients = buckets;
         tensor_memory t{.weights = state.weights, .adapter = state.adapter, .optimizer = state.optimizer, .stage = stage};
-        const bool sharded = l.zero >= 3 && l.dense_data_ranks() > 1;
+        const bool fetches = j.offload.parameters != offload_place::none;
+        const bool sharded = l.zero >= 3 && (l.dense_data_ranks() > 1 || fetches);
         const byte_count resident = engine.linear == linear_code::accumulates_beside ? state.dummies : byte_count{};
         const bool accumulated = engine.keeps_gradients || rounds > 1;
 
@@ -278,6 +286,10 @@ constexpr weight_state training_state(const job& j, const layout& l, std::int32_
         state.add(fold.sum, counts[k]);
     }
     return state;
+}
+
+constexpr byte_count host_memory(const job& j, const layout& l, std::int32_t stage) {
+    return training_state(j, l, stage).host;
 }
 
 constexpr byte_count saved_activations(const job& j, const layout& l, std::int32_t stage) {

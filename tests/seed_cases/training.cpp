@@ -6,6 +6,7 @@
 #include <llmres/models/llama.hpp>
 #include <llmres/models/mistral.hpp>
 #include <llmres/plan.hpp>
+#include <llmres/runtimes/deepspeed.hpp>
 #include <llmres/runtimes/huggingface.hpp>
 #include <llmres/standard_cluster.hpp>
 
@@ -24,6 +25,25 @@ constexpr model llama_shape(std::int64_t hidden, std::int32_t layers, std::int64
 }
 
 }  // namespace
+
+TEST_CASE("B1: a full fine-tune of a 6B model fits one GPU of 24 GB, its optimizer and weights in main memory") {
+    layer l{.norm = norm_kind::layer};
+    l.attention = {.heads = 32, .kv_heads = 32, .head_dim = 128};
+    l.feed_forward = {.kind = feed_forward_kind::plain, .width = 16384};
+    model chatglm{.name = "chatglm-6b", .vocabulary = 130528, .hidden = 4096};
+    chatglm.layers.append(28, l);
+    job j{.model = chatglm, .task = task::finetuning, .weights = fp16, .compute = fp16, .sequence = tokens(2048), .recompute = recompute::full};
+    j.runtime = runtimes::deepspeed;
+    j.offload = {.optimizer = offload_place::host, .parameters = offload_place::host};
+    const layout zero3{.zero = 3};
+    const auto p = plan(j, zero3, *standard_cluster(gpus::rtx_4090, 1));
+    REQUIRE(p);
+    CHECK(p->verdict == verdict::fits);
+    // 2 + 2 + 12 bytes a parameter are in main memory.
+    CHECK(host_memory(j, zero3) == bytes(16 * count_parameters(chatglm).in(parameters)));
+    j.offload = {};
+    CHECK(plan(j, zero3, *standard_cluster(gpus::rtx_4090, 1))->verdict == verdict::does_not_fit);
+}
 
 TEST_CASE("C8: mixed-precision Adam takes 16 bytes a parameter") {
     const job j{.model = llama_shape(4096, 32, 32, 11008, 32000), .task = task::finetuning, .weights = bf16, .sequence = tokens(512)};

@@ -20,6 +20,7 @@ struct weight_state {
     byte_count gradients{};    ///< as kept
     byte_count whole_gradients{};  ///< before they are scattered
     byte_count optimizer{};    ///< states, master weights, averages
+    byte_count host{};         ///< what is offloaded to main memory, for this GPU
     byte_count temporaries{};  ///< while the optimizer steps
     byte_count casts{};        ///< autocast's copies of the matrices
     byte_count dummies{};      ///< Transformer Engine's unused gradients, one for each shape
@@ -33,6 +34,7 @@ struct weight_state {
         gradients += o.gradients * times;
         whole_gradients += o.whole_gradients * times;
         optimizer += o.optimizer * times;
+        host += o.host * times;
         temporaries += o.temporaries * times;
         casts += o.casts * times;
         if (o.dummies > dummies) dummies = o.dummies;
@@ -69,7 +71,7 @@ struct state_fold {
         const bool matrix = w.rows > 1 && w.columns > 1;
         const byte_count computed = size_of(step.compute, w.rows, w.columns) * w.copies;
         const bool cast = matrix && narrower[w.quantised ? 0 : 1];
-        sum.weights += of.offload.parameters == offload_place::none ? share(size, ranks, 3) : byte_count{};
+        (of.offload.parameters == offload_place::none ? sum.weights : sum.host) += share(size, ranks, 3);
         sum.gathered += cast && !step.engine.casts_weights ? computed : size;
         if (matrix) {
             const byte_count one = w.copies == 1 ? computed : size_of(step.compute, w.rows, w.columns);
@@ -99,9 +101,12 @@ private:
         sum.whole_gradients += whole;
         if (!of.optimizer.in_backward) sum.gradients += share(whole, ranks, 2);
         if (of.ema) sum.optimizer += share(size_of(fp32, w.rows, w.columns) * w.copies, ranks, 1);
-        if (!on_gpu) return;
         const byte_count kept = state_bytes(of.optimizer, states, w.rows, w.columns, inner) +
                                 (copy ? size_of(*copy, w.rows, w.columns) : byte_count{});
+        if (!on_gpu) {  // gradients follow the states: the host steps
+            sum.host += share(kept * w.copies + whole, ranks, 1);
+            return;
+        }
         sum.optimizer += share(kept * w.copies, ranks, 1);
         if (of.optimizer.tensor_temporaries > 0) {
             const byte_count one = share(size_of(states, w.rows, w.columns), ranks, 1);
