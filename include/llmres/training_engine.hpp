@@ -28,7 +28,7 @@ enum class loss_code : std::uint8_t {
     fused_linear,     ///< head and loss together, over a part of the tokens at a time (Liger): no logits
     vocabulary_parallel,        ///< Megatron-Core: fp32 logits on each tensor rank become their own gradient
     vocabulary_parallel_fused,  ///< the same compiled by PyTorch, which keeps the exponentials apart
-    transformer_engine,         ///< one kernel over the 16-bit logits of each tensor rank
+    transformer_engine,         ///< one kernel over the 16-bit logits of each tensor rank (two copies: from B200 slopes)
 };
 enum class linear_code : std::uint8_t {
     plain,               ///< a weight's gradient is a tensor
@@ -61,9 +61,12 @@ struct training_engine {
     maybe<precision> gradients{};  ///< default: as the weights
     bool fp32_stream = false;      ///< embedding, norms and head are fp32 beside narrower weights (PEFT's k-bit preparation)
     bool hoards_logits = false;    ///< the allocator keeps the loss's forward blocks while its backward pass asks for others
-    bool recomputes_in_fp32 = false;  ///< layers of a frozen model are computed again in fp32 (PEFT under FSDP1)
-    bool keeps_frozen_gathered = false;  ///< a unit without trained weights is not let go after its backward pass (FSDP1 of torch 2.1)
-    bool recomputes_half = false;  ///< `selective` recomputes every second product (torchtitan), not attention's core
+    bool recomputes_in_fp32 = false;  ///< layers of a frozen model take twice as much when computed again: seen with PEFT
+                                      ///< under FSDP1 (fms rows), inferred from slopes, not read in its code
+    bool keeps_frozen_gathered = false;  ///< a unit without trained weights is not let go after its backward pass: inferred from
+                                         ///< lit-gpt's rows under torch 2.1
+    bool recomputes_half = false;  ///< `selective` recomputes every second product (torchtitan), taken as half of what is saved:
+                                   ///< 40.6 of 28.1 to 53.1 GiB (torchao's README), not attention's core
     std::int32_t loss_chunks = 8;  ///< chunked and fused_linear: parts
 
     friend constexpr bool operator==(const training_engine&, const training_engine&) = default;

@@ -150,7 +150,7 @@ inline run run_of(const csv::row& row) {
     j.model = shape_of(c);
     j.task = method == "full pre-training" ? task::pretraining : task::finetuning;
     j.sequence = tokens(c.number("seq"));
-    if (has(c.text("model"), "santacoder")) j.sequence = tokens(2048);  // its positions end there
+    if (has(c.text("model"), "santacoder")) j.sequence = tokens(2048);  // its positions end there, so packing to 4096 cannot hold: inferred
     j.micro_batch = c.number("micro_batch", 1);
     l.tensor = static_cast<std::int32_t>(c.number("tp", 1));
     l.sequence_parallel = (c.number("sp") != 0 || has(c.text("parallel"), "sequence parallel")) && l.tensor > 1;
