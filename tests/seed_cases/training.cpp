@@ -77,10 +77,22 @@ TEST_CASE("C11: LLaMA 65B does not fit four V100 of 32 GB: five would hold the w
     const auto p = plan(j, layout{.data = 4, .zero = 3}, c);
     REQUIRE(p);
     CHECK(p->verdict == verdict::does_not_fit);
-    bool named = false;
-    for (std::int32_t i = 0; i < p->reason_count; ++i)
-        named = named || p->reasons[static_cast<std::size_t>(i)].code == reason_code::flash_attention_unsupported;
-    CHECK(named);
+    const auto named = [&](reason_code code) {
+        for (std::int32_t i = 0; i < p->reason_count; ++i)
+            if (p->reasons[static_cast<std::size_t>(i)].code == code) return true;
+        return false;
+    };
+    CHECK(named(reason_code::memory_exceeded));
+    CHECK(named(reason_code::flash_attention_unsupported));
+
+    // What is left: QLoRA in pipeline stages, with the attention that the card can run.
+    job qlora = j;
+    qlora.weights = nf4;
+    qlora.attention = attention_kernel::sdpa;
+    qlora.adapter = {.kind = adapter_kind::lora, .rank = 8, .targets = all_linears};
+    const auto q = plan(qlora, layout{.pipeline = 4}, c);
+    REQUIRE(q);
+    CHECK(q->verdict == verdict::fits);
 }
 
 TEST_CASE("E1: LoRA of Qwen-1.8B in fp16 fits the cards that ran it") {
