@@ -80,7 +80,11 @@ bool hold_all(const alloc_environment& around, const std::vector<request>& reque
             // What cannot fit at all may be tried: the device refuses, and nobody is harmed.
             if (from_device <= free && free - from_device < options.guard) {
                 mark();
-                return fail(run_outcome::guarded, "less than the guard band would stay free");
+                byte_count left{};
+                for (std::size_t later = i; later < requests.size(); ++later) left += requests[later].buffer->size;
+                return left > free && !options.caching
+                           ? fail(run_outcome::no_room, "the buffers that are left exceed what is free")
+                           : fail(run_outcome::guarded, "less than the guard band would stay free");
             }
             const allocation got = around.memory.allocate(options.allocator, from_device);
             if (!got.made) {

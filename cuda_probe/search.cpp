@@ -17,8 +17,7 @@ std::optional<std::int64_t> bisect(std::int64_t low, std::int64_t high,
     return low - 1;
 }
 
-search_result search_largest(const alloc_environment& around, const plan_file& plan, plan_axis axis,
-                             const alloc_options& options) {
+search_result search_largest(const alloc_environment& around, const plan_at& plan, const alloc_options& options) {
     search_result found;
     const auto fail = [&found](verdict says, std::string reason) {
         found.says = says;
@@ -32,13 +31,13 @@ search_result search_largest(const alloc_environment& around, const plan_file& p
 
     // How far arithmetic alone lets us go: an upper end by doubling, then bisected without touching the device.
     const auto adds_up = [&](std::int64_t n) -> std::optional<bool> {
-        const auto at = scaled(plan, axis, n);
+        const auto at = plan(n);
         return at.has_value() && at->buffer_total() <= room;
     };
-    if (const auto one = scaled(plan, axis, 1); !one.has_value()) {
+    if (const auto one = plan(1); !one.has_value()) {
         const error& wrong = one.error();
         return fail(verdict::failed, std::string{wrong.field.view()} + ": " + std::string{wrong.expected.view()});
-    } else if (const auto two = scaled(plan, axis, 2); two.has_value() && two->buffer_total() == one->buffer_total()) {
+    } else if (const auto two = plan(2); two.has_value() && two->buffer_total() == one->buffer_total()) {
         return fail(verdict::failed, "no buffer of the plan grows with what is searched");
     }
     std::int64_t beyond = 1;
@@ -48,7 +47,7 @@ search_result search_largest(const alloc_environment& around, const plan_file& p
     // The device decides below that. Rounding makes it a little less, so the first tries are near the top.
     judgement last{verdict::fits, ""};
     const auto fits = [&](std::int64_t n) -> std::optional<bool> {
-        const auto at = scaled(plan, axis, n);
+        const auto at = plan(n);
         const alloc_run run = run_allocation(around, *at, options);
         last = judge(run);
         const bool yes = last.says == verdict::fits;

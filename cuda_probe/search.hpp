@@ -27,11 +27,13 @@ struct search_result {
     std::vector<search_try> tries;
 };
 
+/// The plan for another n: replanned(), or scaled() where the job is not known.
+using plan_at = std::function<result<plan_file>(std::int64_t)>;
+
 /// Bisects between 0 (nothing) and the largest n whose buffers add up to less than what is free less the guard.
 /// `options.guard` must not be zero; the caller takes default_guard(). Runs that disagree with monotony, that move or
 /// fail end the search with that verdict.
-search_result search_largest(const alloc_environment& around, const plan_file& plan, plan_axis axis,
-                             const alloc_options& options);
+search_result search_largest(const alloc_environment& around, const plan_at& plan, const alloc_options& options);
 
 /// The largest n in [low, high] for which `fits` holds, given that it holds for low - 1 and that it is monotone;
 /// low - 1 if for none. `fits` may end the search by returning no value.

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "verdict.hpp"
 
+#include <fmt/format.h>
+
 namespace llmres::probe {
 
 namespace {
 
 std::string at_buffer(const alloc_run& run) {
-    return "at buffer " + std::to_string(run.failed_at) + " (" + run.failed_name + ", " +
-           std::to_string(run.failed_size.base()) + " bytes)";
+    return fmt::format("at buffer {} ({}, {} bytes)", run.failed_at, run.failed_name, run.failed_size.base());
 }
 
 reading<double> error_of(byte_count predicted, const reading<byte_count>& measured) {
@@ -39,7 +40,8 @@ judgement judge(const alloc_run& run) {
             return {verdict::inconclusive, run.reason};
         case run_outcome::wrong_content:
         case run_outcome::failed:
-            return {verdict::failed, run.reason + (run.failed_at >= 0 ? " " + at_buffer(run) : "")};
+            return {verdict::failed,
+                    run.reason + (run.failed_at >= 0 ? fmt::format(" {}", at_buffer(run)) : std::string{})};
     }
     return {};
 }
@@ -65,7 +67,8 @@ std::vector<term_comparison> compare(const plan_file& plan, const alloc_run& run
     for (const std::string_view term : plan_terms) {
         const byte_count buffers = plan.buffer_total(term);
         const auto predicted = plan.predicted(term);
-        if (!predicted && buffers == byte_count{}) continue;
+        // A plan names every term; those that are nothing say nothing. The context is always worth a line.
+        if (predicted.value_or(byte_count{}) == byte_count{} && buffers == byte_count{} && term != "runtime") continue;
         term_comparison line{std::string{term}, predicted.value_or(byte_count{})};
         if (buffers > byte_count{}) {
             line.requested = buffers;

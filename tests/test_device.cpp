@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 #include <llmres/device.hpp>
+#include <llmres/gpu.hpp>
 #include <type_traits>
 
 using namespace llmres;

@@ -2,16 +2,20 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <llmres/gpu.hpp>
+#include <llmres/error.hpp>
 #include <llmres/interconnect.hpp>
+#include <llmres/maybe.hpp>
 #include <llmres/text.hpp>
 #include <llmres/units.hpp>
 
 /// A live device: what one GPU in one machine says of itself, and what was measured on it. Plain host values, no CUDA
 /// header: cuda_probe/ fills it, io/device_json.hpp stores it, and to_gpu() makes it stand in for a row of the tables.
 namespace llmres {
+
+struct gpu;  // gpu.hpp: whoever has a sheet to put a device over has included it
 
 /// What was read, or why it could not be. A field that could not be read never reads as zero.
 template <class T>
@@ -279,8 +283,9 @@ constexpr void override_with(maybe<flop_rate>& rate, const maybe<flop_rate>& liv
 /// reported memory, bus, L2, board power, bandwidth (read only, else copy) and rates of matrix products (the best
 /// verified shape). What the device did not tell stays the sheet's; on a MIG instance, which is a part of the sheet's
 /// card, unmeasured rates and bandwidth shrink with its SMs and its memory.
-constexpr gpu to_gpu(const device& live, const gpu& sheet, const device_overrides& use = {}) {
-    gpu made = sheet;
+template <std::same_as<gpu> Gpu>
+constexpr Gpu to_gpu(const device& live, const Gpu& sheet, const device_overrides& use = {}) {
+    Gpu made = sheet;
     if (live.identity.name) made.name = *live.identity.name;
     if (live.compute.capability_major && live.compute.capability_minor)
         made.capability = {*live.compute.capability_major, *live.compute.capability_minor};

@@ -102,6 +102,8 @@ TEST_CASE("the guard band is never put to the test") {
     CHECK(judge(b.run(nearly, {.guard = gib(1)})).says == verdict::skipped);
     CHECK(b.cuda.peak() <= gib(23));
     CHECK(judge(b.run(nearly)).says == verdict::fits);
+    // What is left exceeds what is free: that needs no try.
+    CHECK(judge(b.run(plan_of(gib(1), gib(1), 13), {.guard = gib(1)})).says == verdict::does_not_fit);
     static_assert(default_guard(gib(80)) > mib(800));
     static_assert(default_guard(gib(8)) == mib(256));
 }

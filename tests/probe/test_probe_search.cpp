@@ -23,7 +23,8 @@ search_result search(simulation s, const plan_file& plan, plan_axis axis = plan_
     simulated_cuda cuda{std::move(s)};
     const stop_signal stop;
     const alloc_environment around{cuda, [&] { return reading<byte_count>{cuda.others()}; }, stop};
-    const auto found = search_largest(around, plan, axis, {.guard = default_guard(gib(24))});
+    const auto found = search_largest(around, [&](std::int64_t n) { return scaled(plan, axis, n); },
+                                      {.guard = default_guard(gib(24))});
     CHECK(cuda.held() == byte_count{});
     CHECK(cuda.peak() <= gib(24) - default_guard(gib(24)));
     return found;
@@ -105,5 +106,7 @@ TEST_CASE("a plan that nothing can be searched in is refused") {
     simulated_cuda cuda;
     const stop_signal stop;
     const alloc_environment around{cuda, [] { return reading<byte_count>{}; }, stop};
-    CHECK(search_largest(around, serving(mib(1)), plan_axis::batch, {}).says == verdict::failed);
+    CHECK(
+        search_largest(around, [](std::int64_t n) { return scaled(serving(mib(1)), plan_axis::batch, n); }, {}).says ==
+        verdict::failed);
 }

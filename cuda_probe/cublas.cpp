@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+#include "cublas.hpp"
+
+#include <array>
+#include <string>
+
+namespace llmres::probe {
+
+namespace {
+
+// Enumerators of cudaDataType, cublasComputeType_t, cublasOperation_t and cublasLt's attributes.
+constexpr int r_32f = 0, r_16f = 2, r_8i = 3, r_32i = 10, r_16bf = 14, r_8f_e4m3 = 28;
+constexpr int compute_32f = 68, compute_32i = 72, compute_32f_fast_tf32 = 77;
+constexpr int transposed = 1, as_is = 0, default_algorithm = -1;
+constexpr int desc_transpose_a = 3, preference_workspace = 1;
+
+struct lt_heuristic {
+    std::array<std::uint64_t, 8> algorithm{};
+    std::size_t workspace = 0;
+    int state = 0;
+    float waves = 0;
+    std::array<int, 4> reserved{};
+};
+static_assert(sizeof(lt_heuristic) == 96);
+
+text<95> failure(const char* call, int code) {
+    if (code == 0) return {};
+    text<95> why{call};
+    why.append(": cuBLAS status ");
+    why.append(std::to_string(code));
+    return why;
+}
+
+}  // namespace
+
+struct cublas::functions {
+    int (*create)(void**) = nullptr;
+    int (*destroy)(void*) = nullptr;
+    int (*gemm)(void*, int, int, int, int, int, const void*, const void*, int, int, const void*, int, int, const void*,
+                void*, int, int, int, int) = nullptr;
+    int (*lt_create)(void**) = nullptr;
+    int (*lt_destroy)(void*) = nullptr;
+    int (*desc_create)(void**, int, int) = nullptr;
+    int (*desc_set)(void*, int, const void*, std::size_t) = nullptr;
+    int (*desc_destroy)(void*) = nullptr;
+    int (*layout_create)(void**, int, std::uint64_t, std::uint64_t, std::int64_t) = nullptr;
+    int (*layout_destroy)(void*) = nullptr;
+    int (*preference_create)(void**) = nullptr;
+    int (*preference_set)(void*, int, const void*, std::size_t) = nullptr;
+    int (*preference_destroy)(void*) = nullptr;
+    int (*heuristic)(void*, void*, void*, void*, void*, void*, void*, int, lt_heuristic*, int*) = nullptr;
+    int (*matmul)(void*, void*, const void*, const void*, void*, const void*, void*, const void*, const void*, void*,
+                  void*, void*, const void*, void*, std::size_t, void*) = nullptr;
+};
+
+/// What cuBLASLt wants to be told of a product, and the algorithm it chose.
+struct cublas::lt_plan {
+    const functions& call;
+    std::int64_t rows, columns, inner;
+    void* desc = nullptr;
+    void* a = nullptr;
+    void* b = nullptr;
+    void* c = nullptr;
+    void* preference = nullptr;
+    lt_heuristic chosen{};
+    text<95> wrong;
+
+    lt_plan(const functions& f, void* handle, std::int64_t m, std::int64_t n, std::int64_t k, std::size_t workspace)
+        : call{f}, rows{m}, columns{n}, inner{k} {
+        const auto step = [this](const char* name, int code) {
+            if (wrong.empty()) wrong = failure(name, code);
+        };
+        const auto m_ = static_cast<std::uint64_t>(m), n_ = static_cast<std::uint64_t>(n),
+                   k_ = static_cast<std::uint64_t>(k);
+        step("cublasLtMatmulDescCreate", call.desc_create(&desc, compute_32f, r_32f));
+        if (wrong.empty())
+            step("cublasLtMatmulDescSetAttribute",
+                 call.desc_set(desc, desc_transpose_a, &transposed, sizeof transposed));
+        step("cublasLtMatrixLayoutCreate", call.layout_create(&a, r_8f_e4m3, k_, m_, k));
+        step("cublasLtMatrixLayoutCreate", call.layout_create(&b, r_8f_e4m3, k_, n_, k));
+        step("cublasLtMatrixLayoutCreate", call.layout_create(&c, r_16bf, m_, n_, m));
+        step("cublasLtMatmulPreferenceCreate", call.preference_create(&preference));
+        if (wrong.empty())
+            step("cublasLtMatmulPreferenceSetAttribute",
+                 call.preference_set(preference, preference_workspace, &workspace, sizeof workspace));
+        int found = 0;
+        if (wrong.empty())
+            step("cublasLtMatmulAlgoGetHeuristic",
+                 call.heuristic(handle, desc, a, b, c, c, preference, 1, &chosen, &found));
+        if (wrong.empty() && found == 0) wrong = "cuBLASLt has no algorithm for this product";
+        if (wrong.empty()) step("cublasLtMatmulAlgoGetHeuristic", chosen.state);
+    }
+    ~lt_plan() {
+        if (preference != nullptr) call.preference_destroy(preference);
+        for (void* layout : {a, b, c})
+            if (layout != nullptr) call.layout_destroy(layout);
+        if (desc != nullptr) call.desc_destroy(desc);
+    }
+    lt_plan(const lt_plan&) = delete;
+    lt_plan& operator=(const lt_plan&) = delete;
+};
+
+cublas::cublas() : call_{std::make_unique<functions>()} {}
+cublas::~cublas() { close(); }
+
+void cublas::close() {
+    lt_plan_.reset();
+    if (lt_handle_ != nullptr) call_->lt_destroy(lt_handle_);
+    if (handle_ != nullptr) call_->destroy(handle_);
+    lt_handle_ = handle_ = nullptr;
+}
+
+text<95> cublas::open() {
+    if (is_open()) return {};
+    if (!library_) library_ = shared_library{"libcublas.so.13", "libcublas.so.12", "libcublas.so"};
+    if (!library_) return text<95>{library_.reason()};
+    functions& c = *call_;
+    library_.resolve(c.create, "cublasCreate_v2");
+    library_.resolve(c.destroy, "cublasDestroy_v2");
+    library_.resolve(c.gemm, "cublasGemmEx");
+    if (c.create == nullptr || c.destroy == nullptr || c.gemm == nullptr)
+        return "libcublas lacks a function that the probe needs";
+    return failure("cublasCreate", c.create(&handle_));
+}
+
+text<95> cublas::multiply(element kind, std::int64_t rows, std::int64_t columns, std::int64_t inner, const void* a,
+                          const void* b, void* c, void* workspace, std::size_t workspace_bytes) {
+    if (!is_open()) return "cuBLAS is not open";
+    if (kind == element::fp8_e4m3) return multiply_fp8(rows, columns, inner, a, b, c, workspace, workspace_bytes);
+    const int factors = kind == element::bf16   ? r_16bf
+                        : kind == element::fp16 ? r_16f
+                        : kind == element::int8 ? r_8i
+                                                : r_32f;
+    const int product = kind == element::int8 ? r_32i : factors;
+    const int compute = kind == element::int8   ? compute_32i
+                        : kind == element::tf32 ? compute_32f_fast_tf32
+                                                : compute_32f;
+    const float one = 1, zero = 0;
+    const std::int32_t whole_one = 1, whole_zero = 0;
+    const void* alpha = kind == element::int8 ? static_cast<const void*>(&whole_one) : &one;
+    const void* beta = kind == element::int8 ? static_cast<const void*>(&whole_zero) : &zero;
+    const auto m = static_cast<int>(rows), n = static_cast<int>(columns), k = static_cast<int>(inner);
+    return failure("cublasGemmEx", call_->gemm(handle_, transposed, as_is, m, n, k, alpha, a, factors, k, b, factors, k,
+                                               beta, c, product, m, compute, default_algorithm));
+}
+
+text<95> cublas::multiply_fp8(std::int64_t rows, std::int64_t columns, std::int64_t inner, const void* a, const void* b,
+                              void* c, void* workspace, std::size_t workspace_bytes) {
+    functions& f = *call_;
+    if (lt_handle_ == nullptr) {
+        if (!lt_library_) lt_library_ = shared_library{"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"};
+        if (!lt_library_) return text<95>{lt_library_.reason()};
+        lt_library_.resolve(f.lt_create, "cublasLtCreate");
+        lt_library_.resolve(f.lt_destroy, "cublasLtDestroy");
+        lt_library_.resolve(f.desc_create, "cublasLtMatmulDescCreate");
+        lt_library_.resolve(f.desc_set, "cublasLtMatmulDescSetAttribute");
+        lt_library_.resolve(f.desc_destroy, "cublasLtMatmulDescDestroy");
+        lt_library_.resolve(f.layout_create, "cublasLtMatrixLayoutCreate");
+        lt_library_.resolve(f.layout_destroy, "cublasLtMatrixLayoutDestroy");
+        lt_library_.resolve(f.preference_create, "cublasLtMatmulPreferenceCreate");
+        lt_library_.resolve(f.preference_set, "cublasLtMatmulPreferenceSetAttribute");
+        lt_library_.resolve(f.preference_destroy, "cublasLtMatmulPreferenceDestroy");
+        lt_library_.resolve(f.heuristic, "cublasLtMatmulAlgoGetHeuristic");
+        lt_library_.resolve(f.matmul, "cublasLtMatmul");
+        for (const bool missing : {!f.lt_create, !f.lt_destroy, !f.desc_create, !f.desc_set, !f.desc_destroy,
+                                   !f.layout_create, !f.layout_destroy, !f.preference_create, !f.preference_set,
+                                   !f.preference_destroy, !f.heuristic, !f.matmul})
+            if (missing) return "libcublasLt lacks a function that the probe needs";
+        if (const auto wrong = failure("cublasLtCreate", f.lt_create(&lt_handle_)); !wrong.empty()) return wrong;
+    }
+    if (!lt_plan_ || lt_plan_->rows != rows || lt_plan_->columns != columns || lt_plan_->inner != inner)
+        lt_plan_ = std::make_unique<lt_plan>(f, lt_handle_, rows, columns, inner, workspace_bytes);
+    if (!lt_plan_->wrong.empty()) return lt_plan_->wrong;
+    const float one = 1, zero = 0;
+    const lt_plan& p = *lt_plan_;
+    return failure("cublasLtMatmul", f.matmul(lt_handle_, p.desc, &one, a, p.a, b, p.b, &zero, c, p.c, c, p.c,
+                                              p.chosen.algorithm.data(), workspace, workspace_bytes, nullptr));
+}
+
+}  // namespace llmres::probe

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: MIT
+// The one CUDA translation unit: cuda_api on a real device. The files it includes are one idea each.
+#include <string>
+
+#include "cuda_error.cuh"
+#include "cuda_facts.cuh"
+#include "cuda_kernels.cuh"
+#include "cuda_memory.cuh"
+#include "cuda_peers.cuh"
+#include "cuda_timing.cuh"
+
+namespace llmres::probe {
+
+namespace {
+
+void* address_of(const block& held) { return reinterpret_cast<void*>(held.address); }
+std::uint64_t size_of(byte_count size) { return static_cast<std::uint64_t>(size.base()); }
+
+class real_cuda final : public cuda_api {
+public:
+    ~real_cuda() override {
+        library_.close();
+        if (counter_ != nullptr) cudaFree(counter_);
+    }
+
+    reading<std::int32_t> device_count() override {
+        return reading_of([] {
+            int count = 0;
+            must("cudaGetDeviceCount", cudaGetDeviceCount(&count));
+            return std::int32_t{count};
+        });
+    }
+
+    void describe(std::int32_t index, device& into) override {
+        describe_device(index, into.identity, into.memory, into.compute);
+        into.software.cuda_driver_version = version(&cudaDriverGetVersion);
+        into.software.cuda_runtime_version = version(&cudaRuntimeGetVersion);
+        constexpr const char* modes[] = {"default", "exclusive_thread", "prohibited", "exclusive_process"};
+        const auto mode = attribute(index, cudaDevAttrComputeMode);
+        if (mode && *mode >= 0 && *mode < 4) into.software.compute_mode = text<31>{modes[*mode]};
+#if CUDART_VERSION >= 12020
+        const auto node = attribute(index, cudaDevAttrHostNumaId);
+        if (node && *node >= 0) into.pcie.numa_node = *node;
+#endif
+        if (open_ == index) {
+            const auto now = memory();
+            into.memory.cuda_free = now ? reading<byte_count>{now->free} : reading<byte_count>::unavailable(now.why);
+        } else {
+            into.memory.cuda_free = reading<byte_count>::unavailable("no context was opened");
+        }
+    }
+
+    void describe_peer(std::int32_t from, std::int32_t to, device_peer& into) override { peer_facts(from, to, into); }
+
+    problem open_context(std::int32_t index) override {
+        return problem_of([&] {
+            must("cudaSetDevice", cudaSetDevice(index));
+            must("cudaFree", cudaFree(nullptr));
+            // The probe's own kernels load now: later, their first use would look like a buffer's cost.
+            must("cudaMalloc", cudaMalloc(&counter_, 4096));
+            kernels::nothing<<<1, 1>>>();
+            kernels::launch_fill(counter_, 64, 1);
+            kernels::differences(counter_, 64, 1, counter_ + 64);
+            must("cudaDeviceSynchronize", cudaDeviceSynchronize());
+            open_ = index;
+        });
+    }
+
+    problem open_libraries() override {
+        return problem_of([&] {
+            if (const problem wrong = library_.open(); !wrong.empty()) throw cuda_failure{wrong};
+            constexpr std::int64_t n = 256;
+            const scratch a{n * n * 2}, b{n * n * 2}, c{n * n * 4};
+            kernels::launch_fill_elements(a.get(), n * n, element::bf16, 1);
+            kernels::launch_fill_elements(b.get(), n * n, element::bf16, 2);
+            const problem wrong = library_.multiply(element::bf16, n, n, n, a.get(), b.get(), c.get(), nullptr, 0);
+            if (!wrong.empty()) throw cuda_failure{wrong};
+            must("cudaDeviceSynchronize", cudaDeviceSynchronize());
+        });
+    }
+
+    reading<memory_state> memory() override {
+        return reading_of([] {
+            std::size_t free = 0;
+            std::size_t total = 0;
+            must("cudaMemGetInfo", cudaMemGetInfo(&free, &total));
+            return memory_state{bytes(static_cast<std::int64_t>(free)), bytes(static_cast<std::int64_t>(total))};
+        });
+    }
+
+    allocation allocate(allocator_kind kind, byte_count size) override {
+        try {
+            switch (kind) {
+                case allocator_kind::stream_ordered:
+                    return {pool_.allocate(open_, size), false};
+                case allocator_kind::virtual_memory:
+                    virtual_.open(open_);
+                    return {virtual_.allocate(size), false};
+                case allocator_kind::cuda_malloc:
+                    break;
+            }
+            void* address = nullptr;
+            must("cudaMalloc", cudaMalloc(&address, size_of(size)));
+            return {block{kind, reinterpret_cast<std::uint64_t>(address), size, 0}, false};
+        } catch (const cuda_failure& failed) {
+            return {reading<block>::unavailable(failed.why), failed.out_of_memory};
+        }
+    }
+
+    problem release(const block& held) override {
+        return problem_of([&] {
+            switch (held.kind) {
+                case allocator_kind::stream_ordered:
+                    return memory_pool::release(held);
+                case allocator_kind::virtual_memory:
+                    return virtual_.release(held);
+                case allocator_kind::cuda_malloc:
+                    return must("cudaFree", cudaFree(address_of(held)));
+            }
+        });
+    }
+
+    problem touch(const block& held, std::uint64_t seed) override {
+        return problem_of([&] {
+            kernels::launch_fill(address_of(held), size_of(held.size), seed);
+            must("fill kernel", cudaDeviceSynchronize());
+        });
+    }
+
+    reading<std::int64_t> verify(const block& held, std::uint64_t seed) override {
+        return reading_of([&] { return kernels::differences(address_of(held), size_of(held.size), seed, counter_); });
+    }
+
+    problem trim() override {
+        return problem_of([&] {
+            must("cudaDeviceSynchronize", cudaDeviceSynchronize());
+            pool_.trim();
+        });
+    }
+
+    samples time_transfer(transfer which, byte_count size, std::int32_t repeats) override {
+        return reading_of([&] {
+            switch (which) {
+                case transfer::device_read:
+                    return time_device_read(size_of(size), repeats, counter_);
+                case transfer::device_copy:
+                    return time_device_copy(size_of(size), repeats, counter_);
+                case transfer::host_to_device_pinned:
+                    return time_host_copy(size_of(size), true, true, repeats, counter_);
+                case transfer::device_to_host_pinned:
+                    return time_host_copy(size_of(size), true, false, repeats, counter_);
+                case transfer::host_to_device_pageable:
+                    return time_host_copy(size_of(size), false, true, repeats, counter_);
+                case transfer::device_to_host_pageable:
+                    return time_host_copy(size_of(size), false, false, repeats, counter_);
+            }
+            throw cuda_failure{"no such transfer"};
+        });
+    }
+
+    samples time_launch(std::int32_t batch, std::int32_t repeats) override {
+        return reading_of([&] {
+            auto all = wall_times(repeats, [&] {
+                for (std::int32_t i = 0; i < batch; ++i) kernels::nothing<<<1, 1>>>();
+                must("empty kernel", cudaStreamSynchronize(nullptr));
+            });
+            for (double& one : all) one /= batch;
+            return all;
+        });
+    }
+
+    checked_samples time_product(const product_shape& shape, std::int32_t repeats) override {
+        if (const problem wrong = library_.open(); !wrong.empty())
+            return {samples::unavailable(wrong), reading<bool>::unavailable(wrong)};
+        return probe::time_product(library_, shape, repeats);
+    }
+
+    samples time_peer(std::int32_t from, std::int32_t to, byte_count size, std::int32_t repeats) override {
+        const auto all = reading_of([&] { return time_peer_copy(from, to, size_of(size), repeats); });
+        if (open_ >= 0) cudaSetDevice(open_);
+        return all;
+    }
+
+    checked_samples time_all_reduce(std::int32_t devices, byte_count message, std::int32_t repeats) override {
+        const auto all = probe::time_all_reduce(collective_, devices, size_of(message), repeats);
+        if (open_ >= 0) cudaSetDevice(open_);
+        return all;
+    }
+
+private:
+    static reading<std::int32_t> version(cudaError_t (*ask)(int*)) {
+        return reading_of([&] {
+            int number = 0;
+            must("version", ask(&number));
+            return std::int32_t{number};
+        });
+    }
+
+    int open_ = -1;
+    kernels::counter* counter_ = nullptr;
+    virtual_memory virtual_;
+    memory_pool pool_;
+    cublas library_;
+    nccl collective_;
+};
+
+}  // namespace
+
+std::unique_ptr<cuda_api> make_cuda() { return std::make_unique<real_cuda>(); }
+
+}  // namespace llmres::probe

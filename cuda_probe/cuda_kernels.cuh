@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "cuda_error.cuh"
+#include "pattern.hpp"
+
+/// The probe's kernels. Each walks its data in strides of the whole grid, so that one launch shape serves every size.
+namespace llmres::probe::kernels {
+
+using counter = unsigned long long;
+
+constexpr unsigned threads = 256;
+
+inline unsigned blocks_for(std::uint64_t items) {
+    const std::uint64_t wanted = (items + threads - 1) / threads;
+    return static_cast<unsigned>(wanted < 1 ? 1 : wanted > 65'536 ? 65'536 : wanted);
+}
+
+__global__ void nothing() {}
+
+/// Every byte of the block: whole words, then the low bytes of one more.
+__global__ void fill(std::uint64_t* words, std::uint64_t size, std::uint64_t seed) {
+    const std::uint64_t count = size / 8, stride = std::uint64_t{gridDim.x} * blockDim.x;
+    const std::uint64_t first = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    for (std::uint64_t i = first; i < count; i += stride) words[i] = pattern_word(seed, i);
+    if (first == 0)
+        for (std::uint64_t byte = 0; byte < size % 8; ++byte)
+            reinterpret_cast<unsigned char*>(words + count)[byte] =
+                static_cast<unsigned char>(pattern_word(seed, count) >> (8 * byte));
+}
+
+__global__ void count_differences(const std::uint64_t* words, std::uint64_t size, std::uint64_t seed,
+                                  counter* differences) {
+    const std::uint64_t count = size / 8, stride = std::uint64_t{gridDim.x} * blockDim.x;
+    const std::uint64_t first = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    counter found = 0;
+    for (std::uint64_t i = first; i < count; i += stride) found += words[i] != pattern_word(seed, i) ? 1 : 0;
+    if (first == 0) {
+        bool tail = false;
+        for (std::uint64_t byte = 0; byte < size % 8; ++byte)
+            tail |= reinterpret_cast<const unsigned char*>(words + count)[byte] !=
+                    static_cast<unsigned char>(pattern_word(seed, count) >> (8 * byte));
+        found += tail ? 1 : 0;
+    }
+    if (found != 0) atomicAdd(differences, found);
+}
+
+/// Adds all words up, modulo 2^64: reading and nothing else. 16 bytes a load, four loads in flight a thread.
+__global__ void __launch_bounds__(threads) sum(const ulonglong2* pairs, std::uint64_t count, counter* total) {
+    const std::uint64_t stride = std::uint64_t{gridDim.x} * blockDim.x;
+    counter mine = 0;
+    std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    for (; i + 3 * stride < count; i += 4 * stride) {
+        const ulonglong2 a = __ldcs(pairs + i), b = __ldcs(pairs + i + stride);
+        const ulonglong2 c = __ldcs(pairs + i + 2 * stride), d = __ldcs(pairs + i + 3 * stride);
+        mine += a.x + a.y + b.x + b.y + c.x + c.y + d.x + d.y;
+    }
+    for (; i < count; i += stride) mine += pairs[i].x + pairs[i].y;
+    for (unsigned lane = 16; lane > 0; lane /= 2) mine += __shfl_down_sync(0xffffffffU, mine, lane);
+    if (threadIdx.x % 32 == 0) atomicAdd(total, mine);
+}
+
+template <class Bits>
+__global__ void fill_elements(Bits* into, std::uint64_t count, element kind, std::uint64_t seed) {
+    const std::uint64_t stride = std::uint64_t{gridDim.x} * blockDim.x;
+    for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += stride)
+        into[i] = static_cast<Bits>(element_bits(kind, seed, i));
+}
+
+/// (rank + 1) * (i % 7 + 1): sums of these over ranks are exact in fp32.
+__global__ void fill_ranked(float* into, std::uint64_t count, int rank) {
+    const std::uint64_t stride = std::uint64_t{gridDim.x} * blockDim.x;
+    for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += stride)
+        into[i] = static_cast<float>((rank + 1) * static_cast<int>(i % 7 + 1));
+}
+
+inline void launch_fill(void* address, std::uint64_t size, std::uint64_t seed) {
+    fill<<<blocks_for(size / 8), threads>>>(static_cast<std::uint64_t*>(address), size, seed);
+    must("fill kernel", cudaGetLastError());
+}
+
+/// How many words differ from what launch_fill() writes; waits. `count` is 8 bytes of device memory.
+inline std::int64_t differences(const void* address, std::uint64_t size, std::uint64_t seed, counter* count) {
+    must("cudaMemset", cudaMemset(count, 0, sizeof *count));
+    count_differences<<<blocks_for(size / 8), threads>>>(static_cast<const std::uint64_t*>(address), size, seed, count);
+    must("verify kernel", cudaGetLastError());
+    counter found = 0;
+    must("verify kernel", cudaMemcpy(&found, count, sizeof found, cudaMemcpyDeviceToHost));
+    return static_cast<std::int64_t>(found);
+}
+
+inline void launch_fill_elements(void* address, std::uint64_t count, element kind, std::uint64_t seed) {
+    switch (element_bytes(kind)) {
+        case 4:
+            fill_elements<<<blocks_for(count), threads>>>(static_cast<std::uint32_t*>(address), count, kind, seed);
+            break;
+        case 2:
+            fill_elements<<<blocks_for(count), threads>>>(static_cast<std::uint16_t*>(address), count, kind, seed);
+            break;
+        default:
+            fill_elements<<<blocks_for(count), threads>>>(static_cast<std::uint8_t*>(address), count, kind, seed);
+            break;
+    }
+    must("element kernel", cudaGetLastError());
+}
+
+}  // namespace llmres::probe::kernels

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "cuda_timing.cuh"
+
+/// Between the devices of one machine: what they can do to each other, copies, and sums over all of them.
+namespace llmres::probe {
+
+inline void peer_facts(int from, int to, device_peer& into) {
+    const auto ask = [&](cudaDeviceP2PAttr which) {
+        return reading_of([&] {
+            int value = 0;
+            must("cudaDeviceGetP2PAttribute", cudaDeviceGetP2PAttribute(&value, which, from, to));
+            return std::int32_t{value};
+        });
+    };
+    const auto flag = [](const reading<std::int32_t>& raw) {
+        return raw ? reading<bool>{*raw != 0} : reading<bool>::unavailable(raw.why);
+    };
+    into.access = flag(ask(cudaDevP2PAttrAccessSupported));
+    into.native_atomics = flag(ask(cudaDevP2PAttrNativeAtomicSupported));
+    into.performance_rank = ask(cudaDevP2PAttrPerformanceRank);
+}
+
+inline std::vector<double> time_peer_copy(int from, int to, std::uint64_t size, std::int32_t repeats) {
+    constexpr std::uint64_t seed = 14;
+    size -= size % 8;
+    int direct = 0;
+    must("cudaDeviceCanAccessPeer", cudaDeviceCanAccessPeer(&direct, from, to));
+    must("cudaSetDevice", cudaSetDevice(to));
+    const scratch there{size};
+    const scratch counter{8};
+    must("cudaMemset", cudaMemset(there.get(), 0, size));
+    must("cudaDeviceSynchronize", cudaDeviceSynchronize());
+    must("cudaSetDevice", cudaSetDevice(from));
+    if (direct != 0) {
+        const cudaError_t code = cudaDeviceEnablePeerAccess(to, 0);
+        if (code == cudaErrorPeerAccessAlreadyEnabled)
+            cudaGetLastError();
+        else
+            must("cudaDeviceEnablePeerAccess", code);
+    }
+    const scratch here{size};
+    kernels::launch_fill(here.get(), size, seed);
+    stopwatch watch;
+    const auto all = watch.time(
+        repeats, [&] { must("cudaMemcpyPeerAsync", cudaMemcpyPeerAsync(there.get(), to, here.get(), from, size)); });
+    must("cudaDeviceSynchronize", cudaDeviceSynchronize());
+    must("cudaSetDevice", cudaSetDevice(to));
+    must_be_right(kernels::differences(there.get(), size, seed, static_cast<kernels::counter*>(counter.get())));
+    must("cudaSetDevice", cudaSetDevice(from));
+    return all;
+}
+
+/// One device's part in a sum over all.
+struct all_reduce_member {
+    int device;
+    std::unique_ptr<scratch> send;
+    std::unique_ptr<scratch> receive;
+    cudaStream_t stream = nullptr;
+
+    all_reduce_member(int index, std::uint64_t floats) : device{index} {
+        must("cudaSetDevice", cudaSetDevice(device));
+        send = std::make_unique<scratch>(floats * 4);
+        receive = std::make_unique<scratch>(floats * 4);
+        must("cudaStreamCreate", cudaStreamCreate(&stream));
+        kernels::fill_ranked<<<kernels::blocks_for(floats), kernels::threads>>>(static_cast<float*>(send->get()),
+                                                                                floats, device);
+        must("rank kernel", cudaDeviceSynchronize());
+    }
+    ~all_reduce_member() {
+        if (stream != nullptr) cudaStreamDestroy(stream);
+    }
+    all_reduce_member(const all_reduce_member&) = delete;
+    all_reduce_member& operator=(const all_reduce_member&) = delete;
+};
+
+inline checked_samples time_all_reduce(nccl& library, std::int32_t devices, std::uint64_t size, std::int32_t repeats) {
+    checked_samples all;
+    all.seconds = reading_of([&] {
+        if (const problem wrong = library.open(devices); !wrong.empty()) throw cuda_failure{wrong};
+        const std::uint64_t floats = size / 4;
+        std::vector<std::unique_ptr<all_reduce_member>> members;
+        std::vector<void*> send, receive, streams;
+        for (int i = 0; i < devices; ++i) {
+            members.push_back(std::make_unique<all_reduce_member>(i, floats));
+            send.push_back(members.back()->send->get());
+            receive.push_back(members.back()->receive->get());
+            streams.push_back(members.back()->stream);
+        }
+        auto times = wall_times(repeats, [&] {
+            if (const problem wrong = library.all_reduce(send, receive, floats, streams); !wrong.empty())
+                throw cuda_failure{wrong};
+            for (const auto& member : members) must("ncclAllReduce", cudaStreamSynchronize(member->stream));
+        });
+        bool right = true;
+        const int ranks = devices * (devices + 1) / 2;
+        for (const auto& member : members) {
+            for (std::uint64_t sample = 0; sample < 64; ++sample) {
+                const std::uint64_t i = pattern_word(23, sample) % floats;
+                float found = 0;
+                must("cudaMemcpy", cudaMemcpy(&found, static_cast<const float*>(member->receive->get()) + i, 4,
+                                              cudaMemcpyDeviceToHost));
+                right = right && found == static_cast<float>(ranks * static_cast<int>(i % 7 + 1));
+            }
+        }
+        all.verified = right;
+        return times;
+    });
+    if (!all.seconds) all.verified = reading<bool>::unavailable(all.seconds.why);
+    return all;
+}
+
+}  // namespace llmres::probe

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <vector>
+
+#include "cublas.hpp"
+#include "cuda_kernels.cuh"
+#include "nccl.hpp"
+
+/// What is timed on the device, and how each result is checked. A time whose result was wrong is no time.
+namespace llmres::probe {
+
+class stopwatch {
+public:
+    stopwatch() {
+        must("cudaEventCreate", cudaEventCreate(&begin_));
+        must("cudaEventCreate", cudaEventCreate(&end_));
+    }
+    ~stopwatch() {
+        cudaEventDestroy(begin_);
+        cudaEventDestroy(end_);
+    }
+    stopwatch(const stopwatch&) = delete;
+    stopwatch& operator=(const stopwatch&) = delete;
+
+    /// Device time of each of so many repeats, after two that warm up.
+    template <class Action>
+    std::vector<double> time(std::int32_t repeats, Action&& action) {
+        std::vector<double> all;
+        for (std::int32_t i = -2; i < repeats; ++i) {
+            must("cudaEventRecord", cudaEventRecord(begin_));
+            action();
+            must("cudaEventRecord", cudaEventRecord(end_));
+            must("cudaEventSynchronize", cudaEventSynchronize(end_));
+            float milliseconds = 0;
+            must("cudaEventElapsedTime", cudaEventElapsedTime(&milliseconds, begin_, end_));
+            if (i >= 0) all.push_back(milliseconds / 1000.0);
+        }
+        return all;
+    }
+
+private:
+    cudaEvent_t begin_ = nullptr;
+    cudaEvent_t end_ = nullptr;
+};
+
+/// Wall time of each repeat, for what the device's own clock cannot see.
+template <class Action>
+std::vector<double> wall_times(std::int32_t repeats, Action&& action) {
+    std::vector<double> all;
+    for (std::int32_t i = -3; i < repeats; ++i) {
+        const auto begin = std::chrono::steady_clock::now();
+        action();
+        const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+        if (i >= 0) all.push_back(took.count());
+    }
+    return all;
+}
+
+inline void must_be_right(std::int64_t differences) {
+    if (differences != 0) throw cuda_failure{problem{"wrong result: " + std::to_string(differences) + " words differ"}};
+}
+
+inline std::vector<double> time_device_read(std::uint64_t size, std::int32_t repeats, kernels::counter* counter) {
+    constexpr std::uint64_t seed = 11;
+    const scratch source{size};
+    kernels::launch_fill(source.get(), size, seed);
+    int sms = 0;
+    int device = 0;
+    must("cudaGetDevice", cudaGetDevice(&device));
+    must("cudaDeviceGetAttribute", cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device));
+    stopwatch watch;
+    const auto all = watch.time(repeats, [&] {
+        kernels::sum<<<static_cast<unsigned>(sms) * 16, kernels::threads>>>(
+            static_cast<const ulonglong2*>(source.get()), size / 16, counter);
+        must("read kernel", cudaGetLastError());
+    });
+    kernels::counter found = 0;
+    must("cudaMemset", cudaMemset(counter, 0, sizeof *counter));
+    kernels::sum<<<static_cast<unsigned>(sms) * 16, kernels::threads>>>(static_cast<const ulonglong2*>(source.get()),
+                                                                        size / 16, counter);
+    must("cudaMemcpy", cudaMemcpy(&found, counter, sizeof found, cudaMemcpyDeviceToHost));
+    std::uint64_t wanted = 0;
+    for (std::uint64_t i = 0; i < size / 16 * 2; ++i) wanted += pattern_word(seed, i);
+    if (found != wanted) throw cuda_failure{"wrong result: the sum of what was read"};
+    return all;
+}
+
+inline std::vector<double> time_device_copy(std::uint64_t size, std::int32_t repeats, kernels::counter* counter) {
+    constexpr std::uint64_t seed = 12;
+    const scratch from{size}, to{size};
+    kernels::launch_fill(from.get(), size, seed);
+    must("cudaMemset", cudaMemset(to.get(), 0, size));
+    stopwatch watch;
+    const auto all = watch.time(repeats, [&] {
+        must("cudaMemcpyAsync", cudaMemcpyAsync(to.get(), from.get(), size, cudaMemcpyDeviceToDevice));
+    });
+    must_be_right(kernels::differences(to.get(), size, seed, counter));
+    return all;
+}
+
+/// Host memory, pinned or not.
+class host_memory {
+public:
+    host_memory(std::uint64_t size, bool pinned) : pinned_{pinned} {
+        if (pinned)
+            must("cudaHostAlloc", cudaHostAlloc(&address_, size, cudaHostAllocDefault));
+        else
+            pageable_.resize(size / 8 + 1);
+    }
+    ~host_memory() {
+        if (pinned_) cudaFreeHost(address_);
+    }
+    host_memory(const host_memory&) = delete;
+    host_memory& operator=(const host_memory&) = delete;
+    std::uint64_t* words() { return pinned_ ? static_cast<std::uint64_t*>(address_) : pageable_.data(); }
+
+private:
+    bool pinned_;
+    void* address_ = nullptr;
+    std::vector<std::uint64_t> pageable_;
+};
+
+/// Pageable copies are staged by the host, so they are timed by the wall clock.
+inline std::vector<double> time_host_copy(std::uint64_t size, bool pinned, bool to_device, std::int32_t repeats,
+                                          kernels::counter* counter) {
+    constexpr std::uint64_t seed = 13;
+    size -= size % 8;
+    host_memory host{size, pinned};
+    const scratch device{size};
+    for (std::uint64_t i = 0; i < size / 8; ++i) host.words()[i] = to_device ? pattern_word(seed, i) : 0;
+    if (!to_device) kernels::launch_fill(device.get(), size, seed);
+    must("cudaDeviceSynchronize", cudaDeviceSynchronize());
+    const auto copy = [&] {
+        if (to_device)
+            must("cudaMemcpyAsync", cudaMemcpyAsync(device.get(), host.words(), size, cudaMemcpyHostToDevice));
+        else
+            must("cudaMemcpyAsync", cudaMemcpyAsync(host.words(), device.get(), size, cudaMemcpyDeviceToHost));
+    };
+    std::vector<double> all;
+    if (pinned) {
+        stopwatch watch;
+        all = watch.time(repeats, copy);
+    } else {
+        all = wall_times(repeats, [&] {
+            copy();
+            must("cudaStreamSynchronize", cudaStreamSynchronize(nullptr));
+        });
+    }
+    must("cudaDeviceSynchronize", cudaDeviceSynchronize());
+    if (to_device) {
+        must_be_right(kernels::differences(device.get(), size, seed, counter));
+    } else {
+        std::int64_t wrong = 0;
+        for (std::uint64_t i = 0; i < size / 8; ++i) wrong += host.words()[i] != pattern_word(seed, i) ? 1 : 0;
+        must_be_right(wrong);
+    }
+    return all;
+}
+
+inline element element_of(std::string_view precision) {
+    if (precision == "bf16") return element::bf16;
+    if (precision == "fp16") return element::fp16;
+    if (precision == "tf32") return element::tf32;
+    if (precision == "fp8_e4m3") return element::fp8_e4m3;
+    if (precision == "int8") return element::int8;
+    throw cuda_failure{"no product is measured in this precision"};
+}
+
+/// 64 elements of C against the host's own sums of the same factors. What a wrong product would be off by grows with
+/// the root of `inner`; the bound is far below that, and above what rounding of sums and results makes.
+inline bool product_is_right(element kind, const product_shape& s, const void* c) {
+    const element out = product_element(kind);
+    const auto width = static_cast<std::size_t>(kind == element::int8 ? 4 : element_bytes(out));
+    for (std::uint64_t sample = 0; sample < 64; ++sample) {
+        const std::uint64_t i = pattern_word(21, sample) % static_cast<std::uint64_t>(s.rows);
+        const std::uint64_t j = pattern_word(22, sample) % static_cast<std::uint64_t>(s.columns);
+        const auto inner = static_cast<std::uint64_t>(s.inner);
+        double wanted = 0;
+        for (std::uint64_t k = 0; k < inner; ++k)
+            wanted += element_value(kind, element_bits(kind, 1, i * inner + k)) *
+                      element_value(kind, element_bits(kind, 2, j * inner + k));
+        std::uint32_t raw = 0;
+        const auto at = (i + j * static_cast<std::uint64_t>(s.rows)) * width;
+        must("cudaMemcpy", cudaMemcpy(&raw, static_cast<const char*>(c) + at, width, cudaMemcpyDeviceToHost));
+        const double found =
+            kind == element::int8 ? static_cast<double>(static_cast<std::int32_t>(raw)) : element_value(out, raw);
+        const double allowed =
+            kind == element::int8 ? 0.0 : 0.01 * std::abs(wanted) + 0.02 * std::sqrt(static_cast<double>(inner));
+        if (!(std::abs(found - wanted) <= allowed)) return false;
+    }
+    return true;
+}
+
+inline checked_samples time_product(cublas& library, const product_shape& s, std::int32_t repeats) {
+    checked_samples all;
+    all.seconds = reading_of([&] {
+        const element kind = element_of(s.precision);
+        const auto size = [](std::int64_t a, std::int64_t b, int width) {
+            return static_cast<std::size_t>(a) * static_cast<std::size_t>(b) * static_cast<std::size_t>(width);
+        };
+        const scratch a{size(s.inner, s.rows, element_bytes(kind))}, b{size(s.inner, s.columns, element_bytes(kind))};
+        const scratch c{size(s.rows, s.columns, 4)};
+        constexpr std::size_t workspace_bytes = std::size_t{32} << 20;
+        const scratch workspace{workspace_bytes};
+        kernels::launch_fill_elements(a.get(), size(s.inner, s.rows, 1), kind, 1);
+        kernels::launch_fill_elements(b.get(), size(s.inner, s.columns, 1), kind, 2);
+        must("cudaMemset", cudaMemset(c.get(), 0xff, size(s.rows, s.columns, 4)));
+        stopwatch watch;
+        auto times = watch.time(repeats, [&] {
+            const problem wrong = library.multiply(kind, s.rows, s.columns, s.inner, a.get(), b.get(), c.get(),
+                                                   workspace.get(), workspace_bytes);
+            if (!wrong.empty()) throw cuda_failure{wrong};
+        });
+        all.verified = product_is_right(kind, s, c.get());
+        return times;
+    });
+    if (!all.seconds) all.verified = reading<bool>::unavailable(all.seconds.why);
+    return all;
+}
+
+}  // namespace llmres::probe

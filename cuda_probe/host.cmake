@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: MIT
+# The probe's host side: everything but the CUDA translation unit and main(). Included by the probe itself and by its
+# tests, whichever comes first.
+include_guard(GLOBAL)
+
+find_package(nlohmann_json 3.10 REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(fmt REQUIRED)
+
+set(llmres_probe_dir "${CMAKE_CURRENT_LIST_DIR}")
+# What decides: no command line, no stdout, and the device behind an interface.
+add_library(llmres_probe_host STATIC
+  "${llmres_probe_dir}/alloc.cpp"
+  "${llmres_probe_dir}/child.cpp"
+  "${llmres_probe_dir}/cublas.cpp"
+  "${llmres_probe_dir}/describe.cpp"
+  "${llmres_probe_dir}/measure.cpp"
+  "${llmres_probe_dir}/nvml.cpp"
+  "${llmres_probe_dir}/nvml_describe.cpp"
+  "${llmres_probe_dir}/plan_file.cpp"
+  "${llmres_probe_dir}/planner.cpp"
+  "${llmres_probe_dir}/search.cpp"
+  "${llmres_probe_dir}/verdict.cpp")
+target_include_directories(llmres_probe_host PUBLIC "${llmres_probe_dir}")
+target_link_libraries(llmres_probe_host PUBLIC llmres::llmres llmres::io fmt::fmt-header-only ${CMAKE_DL_LIBS})
+
+# The program but for its device: whoever links this brings a make_cuda().
+add_library(llmres_probe_program STATIC
+  "${llmres_probe_dir}/alloc_command.cpp"
+  "${llmres_probe_dir}/campaign.cpp"
+  "${llmres_probe_dir}/common.cpp"
+  "${llmres_probe_dir}/describe_command.cpp"
+  "${llmres_probe_dir}/main.cpp"
+  "${llmres_probe_dir}/report.cpp")
+target_link_libraries(llmres_probe_program PUBLIC llmres_probe_host PRIVATE CLI11::CLI11)

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+// llmres-probe: what a GPU is, what it does, and whether a plan's buffers really fit on it.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <exception>
+#include <iostream>
+#include <llmres/version.hpp>
+#include <string>
+#include <vector>
+
+#include "commands.hpp"
+
+namespace {
+
+using namespace llmres::probe;
+
+/// Options that every subcommand takes, and where it ends.
+CLI::App* add_command(CLI::App& app, const char* name, const char* what, common_options& common) {
+    CLI::App* command = app.add_subcommand(name, what);
+    command->add_option("--device", common.device, "CUDA index or UUID; default: the first");
+    command
+        ->add_option("--simulate", common.simulate,
+                     "work on a recorded device file, up to what needs the device itself")
+        ->type_name("FILE");
+    command->add_option("--timeout", common.timeout_s, "give up after so many seconds; 0: never")
+        ->check(CLI::Range(0.0, 1e9));
+    command->add_option("--json", common.json, "the result as JSON, to stdout or to --json=FILE")->type_name("[=FILE]");
+    return command;
+}
+
+void add_measure_options(CLI::App* command, measure_command_options& options) {
+    command->add_option("--repeats", options.repeats, "samples of each measurement")
+        ->check(CLI::Range(1, 100'000))
+        ->capture_default_str();
+    command->add_flag("--quick", options.quick, "fewer shapes, smaller transfers");
+}
+
+int run(int count, char** arguments) {
+    CLI::App app{"What a GPU is, what it does, and whether a plan's buffers really fit on it.", "llmres-probe"};
+    app.require_subcommand(1);
+    app.set_version_flag("--version", std::to_string(llmres::version.major) + "." +
+                                          std::to_string(llmres::version.minor) + "." +
+                                          std::to_string(llmres::version.patch));
+    app.footer(
+        "Exit codes: 0 done or fits, 1 internal, 2 usage, 3 does not fit, 4 no device, 5 skipped, 6 inconclusive.");
+    common_options common;
+    int exit = exit_done;
+
+    CLI::App* list = add_command(app, "list", "devices, one a line, those that CUDA hides included", common);
+    list->callback([&] { exit = run_list(common); });
+
+    describe_options describe;
+    CLI::App* describing = add_command(app, "describe", "everything the devices tell of themselves, as JSON", common);
+    bool no_context = false;
+    describing->add_flag("--no-context", no_context, "open no device: free memory as CUDA sees it stays unknown");
+    describing->add_flag("--all", describe.hidden, "devices that CUDA does not show, too");
+    describing->callback([&] {
+        describe.context = !no_context;
+        exit = run_describe(common, describe);
+    });
+
+    measure_command_options measuring;
+    CLI::App* measure =
+        add_command(app, "measure", "bandwidths, matrix products, latencies, context and workspace", common);
+    add_measure_options(measure, measuring);
+    measure->callback([&] { exit = run_measure(common, measuring); });
+
+    alloc_command_options allocating;
+    CLI::App* alloc = add_command(app, "alloc", "allocates a plan's buffers and compares with its prediction", common);
+    alloc->add_option("PLAN", allocating.job.model, "a plan (`llmres plan --json`), a job document, or a preset's name")
+        ->required()
+        ->type_name("");
+    alloc->add_option("--task", allocating.job.task, "of a preset: serving, pretraining or finetuning");
+    alloc->add_option("--runtime", allocating.job.runtime, "of a preset: an engine of `llmres runtimes`");
+    alloc->add_option("--batch", allocating.job.batch, "of a preset: sequences, or the micro-batch")
+        ->check(CLI::Range(1, 1 << 24));
+    alloc->add_option("--context", allocating.job.context, "of a preset: tokens of a sequence")
+        ->check(CLI::Range(1, 1 << 30));
+    alloc->add_option("--allocator", allocating.allocator,
+                      "cuda_malloc, stream_ordered, virtual_memory or pytorch_caching; default: the plan's");
+    alloc
+        ->add_option("--search", allocating.search,
+                     "find the largest batch or context by bisection, within a guard band")
+        ->check(CLI::IsMember({"batch", "context"}));
+    alloc->add_option("--at", allocating.at, "the batch or context the plan was made for, where it does not say")
+        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
+    alloc->add_option("--gpus", allocating.gpus, "refuse a plan for another number of GPUs")
+        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20));
+    alloc
+        ->add_option("--guard-mib", allocating.guard_mib,
+                     "always leave so much free; default: max(256 MiB, 1 %) when searching or sharing")
+        ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 24));
+    alloc->add_option("--repeats", allocating.repeats, "runs; the last of several is in another order")
+        ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
+    bool no_libraries = false;
+    alloc->add_flag("--no-libraries", no_libraries, "do not open cuBLAS before allocating");
+    alloc->callback([&] {
+        allocating.libraries = !no_libraries;
+        exit = run_alloc(common, allocating);
+    });
+
+    measure_command_options calibrating;
+    std::string out;
+    CLI::App* calibrate = add_command(app, "calibrate", "measures and writes a device file for the planner", common);
+    add_measure_options(calibrate, calibrating);
+    calibrate->add_option("--out", out, "the device file")->required()->type_name("FILE");
+    calibrate->callback([&] { exit = run_calibrate(common, calibrating, out); });
+
+    campaign_options campaigning;
+    CLI::App* campaign =
+        add_command(app, "campaign", "all of it, each step in a fresh process, results as files", common);
+    campaign->add_option("--out", campaigning.out, "folder for the results")->required()->type_name("DIR");
+    campaign->add_option("--runtime", campaigning.runtime, "the engine whose plans are tested")->capture_default_str();
+    campaign->add_flag("--quick", campaigning.quick, "fewer and shorter measurements");
+    campaign->callback([&] { exit = run_campaign(common, campaigning); });
+
+    // --json takes a file only behind "=", so that it never swallows the argument after it.
+    std::vector<std::string> given(arguments + 1, arguments + count);
+    for (std::string& one : given)
+        if (one == "--json") one = "--json=-";
+    std::reverse(given.begin(), given.end());  // as CLI11 wants them
+    try {
+        app.parse(given);
+    } catch (const CLI::ParseError& wrong) {
+        return app.exit(wrong) == 0 ? int{exit_done} : int{exit_usage};
+    }
+    return exit;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+    stop_signal::listen();
+    try {
+        return run(count, arguments);
+    } catch (const std::exception& wrong) {
+        std::cerr << "llmres-probe: internal: " << wrong.what() << "\n";
+        return exit_internal;
+    }
+}

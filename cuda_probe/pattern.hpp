@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#if defined(__CUDACC__)
+#define LLMRES_PROBE_EVERYWHERE __host__ __device__
+#else
+#define LLMRES_PROBE_EVERYWHERE
+#endif
+
+/// What the probe writes into memory: pseudo-random, so that nothing is compressed or guessed, and computable anywhere,
+/// so that the host can tell what the device should hold without having sent it.
+namespace llmres::probe {
+
+/// Word `index` of a block written with `seed` (the splitmix64 mixing function).
+LLMRES_PROBE_EVERYWHERE constexpr std::uint64_t pattern_word(std::uint64_t seed, std::uint64_t index) {
+    std::uint64_t z = seed * 0x9e3779b97f4a7c15U + index * 0xbf58476d1ce4e5b9U + 0x94d049bb133111ebU;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
+    return z ^ (z >> 31);
+}
+
+/// The elements of matrices.
+enum class element : std::uint8_t { fp32, tf32, bf16, fp16, fp8_e4m3, int8 };
+
+LLMRES_PROBE_EVERYWHERE constexpr int element_bytes(element kind) {
+    return kind == element::fp32 || kind == element::tf32 ? 4 : kind == element::bf16 || kind == element::fp16 ? 2 : 1;
+}
+
+struct float_layout {
+    int mantissa_bits;
+    int kept_mantissa_bits;  ///< tf32 multiplies with 10 bits: inputs that have no more are exact in it
+    int exponent_bits;
+    int bias;
+};
+LLMRES_PROBE_EVERYWHERE constexpr float_layout layout_of(element kind) {
+    switch (kind) {
+        case element::fp32:
+            return {23, 23, 8, 127};
+        case element::tf32:
+            return {23, 10, 8, 127};
+        case element::bf16:
+            return {7, 7, 8, 127};
+        case element::fp16:
+            return {10, 10, 5, 15};
+        default:
+            return {3, 3, 4, 7};
+    }
+}
+
+/// The bits of element `index`: any int8, or a float of random sign and mantissa from [1/16, 1).
+LLMRES_PROBE_EVERYWHERE constexpr std::uint32_t element_bits(element kind, std::uint64_t seed, std::uint64_t index) {
+    const std::uint64_t random = pattern_word(seed, index);
+    if (kind == element::int8) return static_cast<std::uint32_t>(random & 0xff);
+    const float_layout f = layout_of(kind);
+    const auto sign = static_cast<std::uint32_t>(random & 1) << (f.mantissa_bits + f.exponent_bits);
+    const auto exponent = static_cast<std::uint32_t>(f.bias - 1 - static_cast<int>((random >> 1) & 3))
+                          << f.mantissa_bits;
+    const int dropped = f.mantissa_bits - f.kept_mantissa_bits;
+    const auto mantissa = (static_cast<std::uint32_t>(random >> 8) & ((std::uint32_t{1} << f.kept_mantissa_bits) - 1))
+                          << dropped;
+    return sign | exponent | mantissa;
+}
+
+/// The value of such bits; also of results in fp32, bf16 and fp16, whose subnormals and infinities do not occur.
+inline double element_value(element kind, std::uint32_t bits) {
+    if (kind == element::int8) return static_cast<double>(static_cast<std::int8_t>(bits));
+    const float_layout f = layout_of(kind);
+    const std::uint32_t mantissa = bits & ((std::uint32_t{1} << f.mantissa_bits) - 1);
+    const auto exponent = static_cast<int>((bits >> f.mantissa_bits) & ((std::uint32_t{1} << f.exponent_bits) - 1));
+    const bool negative = ((bits >> (f.mantissa_bits + f.exponent_bits)) & 1) != 0;
+    const double magnitude =
+        exponent == 0
+            ? std::ldexp(static_cast<double>(mantissa), 1 - f.bias - f.mantissa_bits)
+            : std::ldexp(1.0 + std::ldexp(static_cast<double>(mantissa), -f.mantissa_bits), exponent - f.bias);
+    return negative ? -magnitude : magnitude;
+}
+
+}  // namespace llmres::probe

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "search.hpp"
+#include "verdict.hpp"
+
+/// What an allocation test found, as JSON and for people.
+namespace llmres::probe {
+
+struct alloc_report {
+    device live{};
+    plan_file plan;
+    std::string plan_source;  ///< the file, or the preset's name
+    std::string allocator;
+    std::string allocator_source;  ///< "plan", "flag" or "default"
+    byte_count guard{};
+    std::string guard_reason;
+    reading<byte_count> used_before{};  ///< NVML's used bytes before CUDA was touched
+    reading<byte_count> used_with_context{};
+    reading<byte_count> used_with_libraries{};
+    reading<byte_count> cuda_free{};  ///< with context and libraries
+    baselines around{};
+    std::vector<alloc_run> runs;
+    std::string search_axis;
+    std::string search_plans;  ///< "replanned" or "scaled"
+    std::optional<search_result> search;
+    std::string forecast;  ///< what arithmetic alone says, where nothing was allocated
+    judgement judged;
+};
+
+nlohmann::ordered_json to_json(const alloc_report& report);
+/// The same in a few lines.
+std::string to_text(const alloc_report& report);
+
+}  // namespace llmres::probe

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// The probe on a simulated device, for tests of the program: LLMRES_SIMULATED chooses what the device is like.
+#include "simulated_cuda.hpp"
+
+#include <chrono>
+#include <cstdlib>
+#include <string_view>
+#include <thread>
+
+namespace llmres::probe {
+
+std::unique_ptr<cuda_api> make_cuda() {
+    simulation s;
+    const char* said = std::getenv("LLMRES_SIMULATED");
+    const std::string_view like = said ? said : "";
+    if (like == "none") s.devices = 0;
+    if (like == "two") s.devices = 2;
+    if (like == "large") s.total = gib(80);
+    if (like == "faulty") s.corrupt_at = 3;
+    if (like == "busy") s.context_problem = "cudaSetDevice: cudaErrorDevicesUnavailable";
+    if (like == "moving") s.tenants = [](std::int64_t n) { return n > 5 ? gib(3) : byte_count{}; };
+    if (like == "no_cublas") s.libraries_missing = true;
+    if (like == "slow")
+        s.on_allocate = [](std::int64_t) { std::this_thread::sleep_for(std::chrono::milliseconds{200}); };
+    return std::make_unique<simulated_cuda>(s);
+}
+
+}  // namespace llmres::probe

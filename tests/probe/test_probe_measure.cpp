@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+
+#include <map>
+#include <set>
+
+#include "cublas.hpp"
+#include "measure.hpp"
+#include "pattern.hpp"
+#include "planner.hpp"
+#include "simulated_cuda.hpp"
+
+using namespace llmres;
+using namespace llmres::probe;
+
+TEST_CASE("times become rates: the median decides, the longest is the lowest") {
+    const auto rate = rate_of(samples{std::vector{0.2, 0.1, 0.4}}, gb(1));
+    REQUIRE(rate.known);
+    CHECK(rate->median.in(gb_per_s) == doctest::Approx(5));
+    CHECK(rate->low.in(gb_per_s) == doctest::Approx(2.5));
+    CHECK(rate->high.in(gb_per_s) == doctest::Approx(10));
+    CHECK(rate->repeats == 3);
+    CHECK(summary_of(samples{std::vector{1.0, 2.0, 3.0, 10.0}})->median.in(seconds) == doctest::Approx(2.5));
+    CHECK(rate_of(samples::unavailable("broken"), gb(1)).why == "broken");
+    CHECK_FALSE(rate_of(samples{std::vector<double>{}}, gb(1)).known);
+    CHECK_FALSE(rate_of(samples{std::vector{0.0, 1.0}}, gb(1)).known);
+}
+
+TEST_CASE("products are measured only in precisions that the device has, and all fit the list") {
+    const auto precisions = [](int major, int minor) {
+        std::set<std::string> all;
+        for (const auto& shape : product_shapes(major, minor, false)) all.insert(std::string{shape.precision.view()});
+        return all;
+    };
+    CHECK(precisions(7, 5) == std::set<std::string>{"fp16", "int8"});
+    CHECK(precisions(8, 0) == std::set<std::string>{"bf16", "fp16", "int8", "tf32"});
+    CHECK(precisions(9, 0).count("fp8_e4m3") == 1);
+    CHECK(product_shapes(9, 0, false).size() <= device_measurements{}.products.capacity);
+    CHECK(product_shapes(9, 0, true).size() == 10);
+}
+
+TEST_CASE("context and workspace are what NVML's used bytes grew by") {
+    simulated_cuda cuda;
+    device live;
+    cuda.describe(0, live);
+    measure(
+        cuda, 0, 1, [&] { return reading<byte_count>{cuda.used()}; }, {.repeats = 3, .quick = true}, stop_signal{},
+        live);
+    CHECK(*live.measured.context == mib(300));
+    CHECK(*live.measured.library_workspace == mib(40));
+    CHECK(live.measured.copy_bandwidth->repeats == 3);
+    CHECK(live.measured.all_reduces.empty());
+
+    device blind;
+    simulated_cuda again;
+    measure(
+        again, 0, 1, [] { return reading<byte_count>::unavailable("NVML: no permission"); }, {}, stop_signal{}, blind);
+    CHECK(blind.measured.context.why == "NVML: no permission");
+}
+
+TEST_CASE("a measurement that was stopped says so") {
+    simulated_cuda cuda;
+    device live;
+    cuda.describe(0, live);
+    const stop_signal stop{1e-9};
+    measure(
+        cuda, 0, 1, [&] { return reading<byte_count>{cuda.used()}; }, {}, stop, live);
+    CHECK(live.measured.read_bandwidth.why.view().starts_with("timed out"));
+    CHECK(live.measured.products[0].verified.why.view().starts_with("timed out"));
+}
+
+TEST_CASE("patterns differ by seed and by place, and elements are what they decode to") {
+    std::set<std::uint64_t> words;
+    for (std::uint64_t seed = 0; seed < 8; ++seed)
+        for (std::uint64_t i = 0; i < 1000; ++i) words.insert(pattern_word(seed, i));
+    CHECK(words.size() == 8000);
+    for (const element kind : {element::fp32, element::tf32, element::bf16, element::fp16, element::fp8_e4m3})
+        for (std::uint64_t i = 0; i < 1000; ++i) {
+            const double value = std::abs(element_value(kind, element_bits(kind, 1, i)));
+            CHECK(value >= 1.0 / 16);
+            CHECK(value < 1.0);
+        }
+    CHECK(element_value(element::fp32, 0x3fc00000) == 1.5);
+    CHECK(element_value(element::bf16, 0xc040) == -3.0);
+    CHECK(element_value(element::fp16, 0x3c01) == 1.0 + 1.0 / 1024);
+    CHECK(element_value(element::fp16, 0x0001) == std::ldexp(1.0, -24));
+    CHECK(element_value(element::fp8_e4m3, 0x38) == 1.0);
+    CHECK(element_value(element::int8, 0x80) == -128.0);
+    CHECK((element_bits(element::tf32, 3, 7) & 0x1fff) == 0);
+}
+
+TEST_CASE("cuBLAS that is absent is a reason, not a failure to start") {
+    cublas library;
+    CHECK_FALSE(library.multiply(element::bf16, 1, 1, 1, nullptr, nullptr, nullptr, nullptr, 0).empty());
+}
+
+TEST_CASE("a device finds its row, and a preset is planned on it") {
+    device live;
+    live.compute.capability_major = 9;
+    live.compute.capability_minor = 0;
+    live.compute.sm_count = 132;
+    live.identity.name = text<63>{"NVIDIA H100 80GB HBM3"};
+    live.memory.cuda_total = bytes(84'943'110'144);
+    CHECK(sheet_for(live)->id == "h100-sxm5-80gb");
+    const auto plan = plan_job({"llama-3.1-8b", "serving", "pytorch", 4, 2048}, live);
+    REQUIRE(plan.has_value());
+    CHECK(plan->usable <= bytes(84'943'110'144));
+    CHECK(plan->buffers.size() > 200);
+    CHECK(replanned(*plan, plan_axis::batch, 8)->buffer_total() > plan->buffer_total());
+    live.compute.capability_major = 99;
+    CHECK(sheet_for(live).error().code == error_code::unknown);
+    CHECK(sheet_for(device{}).error().code == error_code::missing);
+}

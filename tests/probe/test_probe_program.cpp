@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: MIT
+// The program as people run it: arguments in, JSON and exit codes out.
+#include <doctest/doctest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <sys/wait.h>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <llmres/io/device_json.hpp>
+#include <string>
+
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+struct ended {
+    int code = -1;
+    std::string out;
+    json document() const { return json::parse(out, nullptr, false); }
+};
+
+/// Runs through the shell with stderr beside stdout where `both`.
+ended shell(const std::string& line) {
+    ended result;
+    FILE* pipe = popen(line.c_str(), "r");
+    REQUIRE(pipe != nullptr);
+    std::array<char, 4096> room{};
+    for (std::size_t got = 0; (got = fread(room.data(), 1, room.size(), pipe)) > 0;)
+        result.out.append(room.data(), got);
+    const int state = pclose(pipe);
+    result.code = WIFEXITED(state) ? WEXITSTATUS(state) : -1;
+    return result;
+}
+
+const std::string driver = "LD_LIBRARY_PATH=" LLMRES_FAKE_NVML_DIR " ";
+ended none(const std::string& arguments) { return shell(LLMRES_PROBE_WITHOUT_CUDA " " + arguments + " 2>/dev/null"); }
+ended none_said(const std::string& arguments) {
+    return shell(LLMRES_PROBE_WITHOUT_CUDA " " + arguments + " 2>&1 >/dev/null");
+}
+ended simulated(const std::string& arguments, const std::string& like = "", const std::string& mood = "good") {
+    return shell("LLMRES_SIMULATED=" + like + " LLMRES_FAKE_NVML=" + mood + " " + driver + LLMRES_PROBE_SIMULATED " " +
+                 arguments + " 2>/dev/null");
+}
+
+const std::string plans = LLMRES_SOURCE_DIR "/tests/data/plans/";
+const std::string devices = LLMRES_SOURCE_DIR "/tests/data/devices/";
+
+std::string scratch_file(const char* name, const std::string& content = "") {
+    const fs::path folder = fs::temp_directory_path() / ("llmres-probe-test-" + std::to_string(getpid()));
+    fs::create_directories(folder);
+    const fs::path file = folder / name;
+    if (!content.empty()) std::ofstream{file} << content;
+    return file.string();
+}
+
+}  // namespace
+
+TEST_CASE("without a device every command that needs one says so and exits with 4") {
+    for (const char* command : {"list", "describe", "measure", "calibrate --out /dev/null"}) {
+        CAPTURE(command);
+        const ended it = none(command);
+        CHECK(it.code == 4);
+        CHECK(it.out == "{\"devices\":[]}\n");
+    }
+    CHECK(none("alloc " + plans + "serving-small.json").code == 4);
+    CHECK(none("alloc llama-3.1-8b").code == 4);
+    CHECK(none("campaign --out " + scratch_file("nothing")).code == 4);
+    CHECK(simulated("describe", "none").code == 4);
+    CHECK(simulated("describe", "none").out == "{\"devices\":[]}\n");
+}
+
+TEST_CASE("bad arguments exit with 2 and name what is wrong") {
+    for (const char* arguments :
+         {"", "fly", "describe --speed 3", "describe --timeout -1", "describe --timeout soon", "alloc",
+          "measure --repeats 0", "alloc x --search memory", "alloc x --gpus 0", "calibrate", "campaign"}) {
+        CAPTURE(arguments);
+        CHECK(none(arguments).code == 2);
+    }
+    CHECK(none_said("describe --timeout -1").out.find("--timeout") != std::string::npos);
+    const auto named = [](const std::string& arguments, const char* field) {
+        CAPTURE(arguments);
+        const ended it = none_said(arguments);
+        CHECK(it.code == 2);
+        CHECK(it.out.find(field) != std::string::npos);
+    };
+    named("alloc " + devices + "synthetic-rtx-4090.json", "memory: missing");
+    named("alloc /no/such/plan.json", "plan: io");
+    named("alloc " + scratch_file("text.json", "hello"), "plan: malformed");
+    named("alloc " + plans + "serving-small.json --gpus 8", "gpus: inconsistent");
+    named("alloc " + plans + "serving-small.json --allocator magic", "allocator: unknown");
+    named("describe --simulate /no/such/file", "device file: io");
+    named("describe --simulate " + scratch_file("v9.json", R"({"schema_version":9,"devices":[{}]})"),
+          "schema_version: unsupported");
+    named("describe --device 1 --simulate " + devices + "synthetic-rtx-4090.json", "device: out_of_range");
+    named("describe --device -1 --simulate " + devices + "synthetic-rtx-4090.json", "device: out_of_range");
+    named("describe --device GPU-nobody --simulate " + devices + "synthetic-rtx-4090.json", "device: unknown");
+    named("alloc no-such-model --simulate " + devices + "synthetic-rtx-4090.json", "model: ");
+    named("alloc " + scratch_file("job.json", R"({"model":"llama-3.1-8b","cluster":{"gpu":"no-such-gpu"}})"),
+          "cluster.gpu");
+    CHECK(none("--version").code == 0);
+    CHECK(none("alloc --help").code == 0);
+}
+
+TEST_CASE("a recorded device is described, and skipped where the device itself is needed") {
+    for (const auto& entry : fs::directory_iterator{devices}) {
+        if (entry.path().extension() != ".json") continue;
+        const std::string simulate = " --simulate " + entry.path().string();
+        CAPTURE(simulate);
+        const ended described = none("describe" + simulate);
+        CHECK(described.code == 0);
+        const auto again = llmres::parse_device_file(described.out);
+        const auto recorded = llmres::read_device_file(entry.path().string());
+        REQUIRE(again.has_value());
+        CHECK(again->devices == recorded->devices);
+        CHECK(none("list" + simulate).code == 0);
+        CHECK(none("measure" + simulate).code == 5);
+        CHECK(none("alloc " + plans + "serving-small.json" + simulate).code == 5);
+    }
+    const ended forecast =
+        none("alloc " + plans + "too-large.json --json --simulate " + devices + "synthetic-rtx-4090.json");
+    CHECK(forecast.code == 5);
+    CHECK(forecast.document()["verdict"] == "skipped");
+    CHECK(forecast.document()["forecast"].get<std::string>().find("exceed") != std::string::npos);
+    const ended preset = none("alloc llama-3.1-8b --runtime pytorch --batch 4 --context 2048 --json --simulate " +
+                              devices + "synthetic-h100-sxm5-80gb.json");
+    CHECK(preset.code == 5);
+    CHECK(preset.document()["plan"]["buffers_bytes"].get<std::int64_t>() > 15'000'000'000);
+    const std::string out = scratch_file("calibrated.json");
+    CHECK(none("calibrate --out " + out + " --simulate " + devices + "synthetic-rtx-4090.json").code == 0);
+    CHECK(llmres::read_device_file(out).has_value());
+    CHECK(
+        none("campaign --out " + scratch_file("recorded") + " --simulate " + devices + "synthetic-h100-sxm5-80gb.json")
+            .code == 5);
+}
+
+TEST_CASE("CUDA's device and NVML's are one, joined by UUID") {
+    const ended it = simulated("describe");
+    CHECK(it.code == 0);
+    const json live = it.document()["devices"][0];
+    CHECK(live["identity"]["index_cuda"] == 0);
+    CHECK(live["identity"]["index_nvml"] == 0);
+    CHECK(live["memory"]["nvml_total_bytes"] == 25769803776);
+    CHECK(live["memory"]["cuda_free_bytes"] == 25769803776 - (300 << 20));
+    CHECK(live["measured"]["unavailable"]["read_bandwidth"] == "not read");
+    CHECK(simulated("describe --no-context").document()["devices"][0]["memory"]["cuda_free_bytes"].is_null());
+    CHECK(simulated("describe", "two").document()["devices"][1]["peers"][0]["topology"] == "multiple_switches");
+    CHECK(simulated("describe --device 1", "two").document()["devices"].size() == 1);
+}
+
+TEST_CASE("a driver that denies is described with reasons, exit 0") {
+    for (const char* mood : {"no_permission", "unsupported", "errors", "nonsense", "init_fails", "lost"}) {
+        CAPTURE(mood);
+        const ended it = simulated("describe", "", mood);
+        CHECK(it.code == 0);
+        const json memory = it.document()["devices"][0]["memory"];
+        CHECK(memory["nvml_total_bytes"].is_null());
+        CHECK(memory["unavailable"]["nvml_total_bytes"].get<std::string>().starts_with("NVML: "));
+        CHECK(memory["cuda_total_bytes"] == 25769803776);
+    }
+}
+
+TEST_CASE("devices that CUDA hides are listed, and are still no device to work on") {
+    const ended it = simulated("list --json", "none");
+    CHECK(it.code == 4);
+    CHECK(it.document()["devices"].size() == 3);
+    CHECK(simulated("list --json").document()["devices"].size() == 3);
+    CHECK(simulated("describe --all").document()["devices"].size() == 3);
+}
+
+TEST_CASE("the verdicts' exit codes: 0 fits, 3 does not, 6 others moved, 1 a fault") {
+    const auto alloc = [](const std::string& arguments, const std::string& like = "") {
+        return simulated("alloc " + plans + arguments + " --json", like);
+    };
+    const ended fits = alloc("serving-small.json");
+    CHECK(fits.code == 0);
+    const json report = fits.document();
+    CHECK(report["verdict"] == "fits");
+    CHECK(report["runs"].size() == 3);
+    CHECK(report["runs"][2]["order"] == "shuffled");
+    CHECK(report["runs"][0]["buffers"].size() == 51);
+    CHECK(report["terms"][0]["term"] == "weights");
+    CHECK(report["terms"][0]["error_percent"] == 0.0);
+    CHECK(report["guard"]["reason"] == "other processes use this device");
+    CHECK(alloc("training-small.json").document()["allocator"]["name"] == "pytorch_caching");
+    CHECK(alloc("training-small.json --allocator virtual_memory").document()["allocator"]["source"] == "flag");
+
+    const ended too_large = alloc("too-large.json");
+    CHECK(too_large.code == 3);
+    CHECK(too_large.document()["runs"][0]["failed"]["buffer"] == 5);
+    CHECK(alloc("serving-small.json", "moving").code == 6);
+    CHECK(alloc("serving-small.json", "faulty").code == 1);
+    CHECK(alloc("serving-small.json", "busy").code == 1);
+    CHECK(alloc("serving-small.json --guard-mib 20000").code == 5);
+    const ended no_cublas = alloc("serving-small.json", "no_cublas");
+    CHECK(no_cublas.code == 0);
+    CHECK(no_cublas.document()["baselines"]["unavailable"]["libraries_bytes"] == "libcublas.so.13 could not be loaded");
+}
+
+TEST_CASE("a search finds the largest batch; of a preset by planning each try anew") {
+    const ended it = simulated("alloc " + plans + "serving-small.json --search batch --json");
+    CHECK(it.code == 0);
+    const json found = it.document()["search"];
+    CHECK(found["plans"] == "scaled");
+    CHECK(found["largest"] == found["predicted_in_guard"]);
+    CHECK(found["largest"].get<int>() > 8);
+    CHECK(found["predicted_by_plan"] == 70);
+
+    const ended preset = simulated("alloc llama-3.2-1b --runtime pytorch --context 2048 --search batch --json");
+    CHECK(preset.code == 0);
+    const json again = preset.document()["search"];
+    CHECK(again["plans"] == "replanned");
+    CHECK(again["largest"].get<int>() > 8);
+    CHECK(again["largest"].get<double>() >= 0.99 * again["predicted_in_guard"].get<double>());
+}
+
+TEST_CASE("measure and calibrate fill the device file that the planner reads") {
+    const std::string out = scratch_file("live.json");
+    CHECK(simulated("calibrate --out " + out).code == 0);
+    const auto file = llmres::read_device_file(out);
+    REQUIRE(file.has_value());
+    const auto& m = file->devices[0].measured;
+    CHECK(m.read_bandwidth.known);
+    CHECK(m.read_bandwidth->repeats == 20);
+    CHECK(m.products.size() == 50);
+    CHECK(m.products[0].verified.value_or(false));
+    CHECK(simulated("measure --json", "two").document()["devices"][0]["measured"]["all_reduces"].size() == 4);
+    CHECK(simulated("measure").out.find("bf16 8192 x 16 x 8192") != std::string::npos);
+    CHECK(simulated("measure", "busy").code == 1);
+}
+
+TEST_CASE("a timeout ends the test, frees and exits with 5") {
+    CHECK(simulated("alloc " + plans + "serving-small.json --timeout 1", "slow").code == 5);
+}
+
+TEST_CASE("Ctrl-C ends the test, frees and exits with 5") {
+    const std::string report = scratch_file("interrupted.json");
+    const pid_t child = fork();
+    if (child == 0) {
+        setenv("LLMRES_SIMULATED", "slow", 1);
+        setenv("LD_LIBRARY_PATH", LLMRES_FAKE_NVML_DIR, 1);
+        const std::string json_to = "--json=" + report;
+        execl(LLMRES_PROBE_SIMULATED, "llmres-probe", "alloc", (plans + "serving-small.json").c_str(), json_to.c_str(),
+              nullptr);
+        _exit(99);
+    }
+    usleep(1'500'000);
+    kill(child, SIGINT);
+    int state = 0;
+    waitpid(child, &state, 0);
+    CHECK(WIFEXITED(state));
+    CHECK(WEXITSTATUS(state) == 5);
+    const json said = json::parse(std::ifstream{report}, nullptr, false);
+    CHECK(said["reason"] == "interrupted");
+    CHECK(said["runs"][0]["free_after_release_bytes"] == said["runs"][0]["free_before_bytes"]);
+}
+
+TEST_CASE("one command does it all and leaves its results as files") {
+    const std::string out = scratch_file("campaign");
+    const ended it = simulated("campaign --quick --out " + out, "large");
+    CHECK(it.code == 0);
+    const json summary = json::parse(std::ifstream{out + "/campaign.json"}, nullptr, false);
+    REQUIRE(summary["steps"].size() == 13);
+    for (const json& step : summary["steps"]) {
+        CAPTURE(step.dump());
+        CHECK(step["exit_code"] == (step["step"] == "alloc-too-large" ? 3 : 0));
+    }
+    for (const char* file :
+         {"devices.json", "measured.json", "calibrated-device.json", "alloc-serving-99.json", "plans/training.json"}) {
+        CAPTURE(file);
+        CHECK(fs::exists(out + "/" + file));
+    }
+    const json ninety = json::parse(std::ifstream{out + "/alloc-serving-90.json"}, nullptr, false);
+    CHECK(ninety["verdict"] == "fits");
+    CHECK(ninety["plan"]["buffers_bytes"].get<double>() > 0.88 * 79.7 * 1073741824.0);
+    CHECK(simulated("campaign --out " + scratch_file("faulty"), "faulty").code == 1);
+    fs::remove_all(fs::temp_directory_path() / ("llmres-probe-test-" + std::to_string(getpid())));
+}
