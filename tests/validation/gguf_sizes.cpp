@@ -27,7 +27,7 @@ using namespace llmres;
 
 namespace {
 
-const std::string data = std::string{LLMRES_SHARED_DATA} + "/models/";
+const std::string data = LLMRES_SHARED_DATA "/models/";
 
 /// The config of each model of the table; models without one are left out.
 const std::map<std::string, std::string> configs{

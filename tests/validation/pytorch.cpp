@@ -15,7 +15,7 @@ using namespace pytorch_runs;
 
 template <class Check>
 void for_each_row(Check&& check) {
-    for (const csv::row& cells : csv::read(std::string{LLMRES_SOURCE_DIR} + "/tests/validation/data/pytorch_runs.csv")) {
+    for (const csv::row& cells : csv::read(LLMRES_SOURCE_DIR "/tests/validation/data/pytorch_runs.csv")) {
         const row r{cells};
         if (described(r)) check(r, job_of(r));
     }

@@ -576,7 +576,7 @@ inline double rounding_of(const figure& f) {
 /// The complete rows of tests/validation/data, or of another file: one named by LLMRES_SERVING_ROWS, or here.
 inline std::vector<csv::row> rows_to_score(std::string file = "") {
     if (const char* named = std::getenv("LLMRES_SERVING_ROWS"); file.empty() && named != nullptr) file = named;
-    if (file.empty()) file = std::string{LLMRES_SOURCE_DIR} + "/tests/validation/data/serving_memory.csv";
+    if (file.empty()) file = LLMRES_SOURCE_DIR "/tests/validation/data/serving_memory.csv";
     std::vector<csv::row> complete;
     for (csv::row& row : csv::read(file))
         if (!row.contains("complete") || row.at("complete") == "yes") complete.push_back(std::move(row));

@@ -279,7 +279,7 @@ inline run run_of(const csv::row& row) {
 
 inline std::vector<run> all() {
     std::vector<run> runs;
-    for (const csv::row& row : csv::read(std::string{LLMRES_SOURCE_DIR} + "/tests/validation/data/training_runs.csv"))
+    for (const csv::row& row : csv::read(LLMRES_SOURCE_DIR "/tests/validation/data/training_runs.csv"))
         runs.push_back(run_of(row));
     return runs;
 }
