@@ -4,6 +4,7 @@
 /// The whole library but for files (io/) and bridges (interop/). Most callers want plan.hpp and the tables they use;
 /// tests/test_llmres.cpp holds this list complete.
 #include <llmres/activations.hpp>
+#include <llmres/adapter.hpp>
 #include <llmres/budget.hpp>
 #include <llmres/buffers.hpp>
 #include <llmres/capacity.hpp>
@@ -51,6 +52,7 @@
 #include <llmres/models/phi.hpp>
 #include <llmres/models/qwen.hpp>
 #include <llmres/nearest.hpp>
+#include <llmres/offload.hpp>
 #include <llmres/operations.hpp>
 #include <llmres/optimizer.hpp>
 #include <llmres/parameters.hpp>
@@ -59,15 +61,21 @@
 #include <llmres/rules_of_thumb.hpp>
 #include <llmres/runtime.hpp>
 #include <llmres/runtimes.hpp>
+#include <llmres/runtimes/deepspeed.hpp>
 #include <llmres/runtimes/exllama.hpp>
+#include <llmres/runtimes/huggingface.hpp>
 #include <llmres/runtimes/huggingface_serving.hpp>
+#include <llmres/runtimes/litgpt.hpp>
 #include <llmres/runtimes/llama_cpp.hpp>
 #include <llmres/runtimes/lmdeploy.hpp>
+#include <llmres/runtimes/megatron.hpp>
 #include <llmres/runtimes/ollama.hpp>
 #include <llmres/runtimes/pytorch.hpp>
 #include <llmres/runtimes/sglang.hpp>
 #include <llmres/runtimes/tensorrt_llm.hpp>
 #include <llmres/runtimes/tgi.hpp>
+#include <llmres/runtimes/torchtitan.hpp>
+#include <llmres/runtimes/torchtune.hpp>
 #include <llmres/runtimes/vllm.hpp>
 #include <llmres/search.hpp>
 #include <llmres/serving/cache.hpp>
@@ -76,6 +84,12 @@
 #include <llmres/standard_cluster.hpp>
 #include <llmres/text.hpp>
 #include <llmres/throughput.hpp>
+#include <llmres/training/loss.hpp>
+#include <llmres/training/saved.hpp>
+#include <llmres/training/state.hpp>
+#include <llmres/training/step.hpp>
+#include <llmres/training_engine.hpp>
+#include <llmres/uneven.hpp>
 #include <llmres/units.hpp>
 #include <llmres/version.hpp>
 #include <llmres/weight_formats.hpp>
