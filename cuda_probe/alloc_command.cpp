@@ -162,12 +162,13 @@ int run_alloc(const common_options& common, const alloc_command_options& options
     };
     const auto used = [&] { return ask(&nvml::used); };
     const auto others = [&] { return ask(&nvml::used_by_others); };
+    const auto others_before = others();  // before our own context, which a container may show under another id
     if (const problem wrong = open_watched(*cuda, static_cast<std::int32_t>(*which), options.libraries, used, report);
         !wrong.empty()) {
         report.judged = {verdict::failed, std::string{wrong.view()}};
         return finish(common, report);
     }
-    set_guard(report, options, others());
+    set_guard(report, options, others_before);
 
     const alloc_environment around{*cuda, others, stop};
     alloc_options how{.allocator = chosen->kind, .caching = chosen->caching, .guard = report.guard};

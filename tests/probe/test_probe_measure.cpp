@@ -27,14 +27,14 @@ TEST_CASE("times become rates: the median decides, the longest is the lowest") {
 }
 
 TEST_CASE("products are measured only in precisions that the device has, and all fit the list") {
-    const auto precisions = [](int major, int minor) {
+    const auto measured_in = [](int major, int minor) {
         std::set<std::string> all;
         for (const auto& shape : product_shapes(major, minor, false)) all.insert(std::string{shape.precision.view()});
         return all;
     };
-    CHECK(precisions(7, 5) == std::set<std::string>{"fp16", "int8"});
-    CHECK(precisions(8, 0) == std::set<std::string>{"bf16", "fp16", "int8", "tf32"});
-    CHECK(precisions(9, 0).count("fp8_e4m3") == 1);
+    CHECK(measured_in(7, 5) == std::set<std::string>{"fp16", "int8"});
+    CHECK(measured_in(8, 0) == std::set<std::string>{"bf16", "fp16", "int8", "tf32"});
+    CHECK(measured_in(9, 0).count("fp8_e4m3") == 1);
     CHECK(product_shapes(9, 0, false).size() <= device_measurements{}.products.capacity);
     CHECK(product_shapes(9, 0, true).size() == 10);
 }
