@@ -157,6 +157,7 @@ TEST_CASE("a model is described with its published count, to the parameter") {
 
     CHECK(planned({"model", "llama-2-70b"})["kv_bytes_per_token"] == 327'680);
     CHECK(planned({"model", "deepseek-v3"})["parameters"]["total"] == 671'026'419'200);
+    CHECK(planned({"model", "deepseek-v3"})["parameters"]["stored"] == 684'489'845'504);  // with its MTP layer
     CHECK(planned({"model", "deepseek-v3"})["kv_bytes_per_token"] == 70'272);
     CHECK(planned({"model", "llama-3.1-8b", "--kv_cache", "fp8_e4m3"})["kv_bytes_per_token"] == 65'536);
     CHECK(planned({"model", "llama-3.1-8b", "--weights", "fp8_e4m3"})["weights_bytes"] < 16'060'522'496 * 6 / 10);

@@ -29,6 +29,8 @@ void print(const llmres::json_value& m) {
     fmt::print("{:<20} {:>20}\n", "parameters", m["parameters"]["total"].get<std::int64_t>());
     for (const auto& [role, count] : m["parameters"]["by_role"].items())
         fmt::print("  {:<18} {:>20}\n", role, count.get<std::int64_t>());
+    if (m["parameters"]["stored"] != m["parameters"]["total"])
+        fmt::print("{:<20} {:>20}\n", "stored in its files", m["parameters"]["stored"].get<std::int64_t>());
     fmt::print("{:<20} {:>20}\n", "active for a token", m["parameters"]["active"].get<std::int64_t>());
     const auto weights = llmres::bytes(m["weights_bytes"].get<std::int64_t>());
     fmt::print("\n{:<20} {:>20} bytes in {}: {}\n", "weights", weights.in(llmres::bytes), m["weights"].get<std::string>(),

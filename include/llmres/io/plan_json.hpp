@@ -188,6 +188,7 @@ inline json_value described(const model& m, std::string_view weights, byte_count
     return {{"name", m.name.view()},
             {"architecture", m.architecture.view()},
             {"parameters", {{"total", count_parameters(m).in(parameters)},
+                            {"stored", count_stored_parameters(m).in(parameters)},
                             {"active", count_active_parameters(m).in(parameters)},
                             {"by_role", roles}}},
             {"weights", weights},
