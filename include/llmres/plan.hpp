@@ -25,10 +25,8 @@ enum class verdict : std::uint8_t {
     tight,         ///< only if estimates turn out below their upper bounds
     does_not_fit,  ///< not even at the lower bounds, or it cannot run there at all
 };
-constexpr std::string_view name_of(verdict v) {
-    constexpr std::array<std::string_view, 3> names{"fits", "tight", "does_not_fit"};
-    return names[static_cast<std::size_t>(v)];
-}
+inline constexpr std::array<std::string_view, 3> verdict_names{"fits", "tight", "does_not_fit"};
+constexpr std::string_view name_of(verdict v) { return verdict_names[static_cast<std::size_t>(v)]; }
 
 enum class reason_code : std::uint8_t {
     memory_exceeded,              ///< `needed` bytes on `gpu`, `available` are there; `term` is the largest part
@@ -37,11 +35,9 @@ enum class reason_code : std::uint8_t {
     flash_attention_unsupported,  ///< asked for, and needs compute capability 8.0
     format_emulated,              ///< the GPU has no arithmetic for a format of the job and converts it first
 };
-constexpr std::string_view name_of(reason_code code) {
-    constexpr std::array<std::string_view, 5> names{"memory_exceeded", "weights_exceed", "memory_tight",
-                                                    "flash_attention_unsupported", "format_emulated"};
-    return names[static_cast<std::size_t>(code)];
-}
+inline constexpr std::array<std::string_view, 5> reason_code_names{
+    "memory_exceeded", "weights_exceed", "memory_tight", "flash_attention_unsupported", "format_emulated"};
+constexpr std::string_view name_of(reason_code code) { return reason_code_names[static_cast<std::size_t>(code)]; }
 
 struct reason {
     reason_code code = reason_code::memory_exceeded;

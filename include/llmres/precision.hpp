@@ -404,9 +404,9 @@ constexpr precision packed_int(std::int32_t width, std::int32_t group, bool zero
 }
 
 constexpr precision hqq(std::int32_t width, std::int32_t group) {
-    return {detail::grouped_name("hqq", width, group),
-            arithmetic_kind::bf16,
-            {{width == 3 ? tile{tile::flat, 10, 4} : tile{tile::flat, 8 / width, 1}, {tile::flat, group, 4}}}};
+    // In a variable of its own: the compiler of nvcc 13.0 fails on the choice inside the braces.
+    const tile values = width == 3 ? tile{tile::flat, 10, 4} : tile{tile::flat, 8 / width, 1};
+    return {detail::grouped_name("hqq", width, group), arithmetic_kind::bf16, {{values, {tile::flat, group, 4}}}};
 }
 
 constexpr precision exl2(std::int32_t millibits) {
