@@ -6,7 +6,7 @@
 
 #include "training_runs.hpp"
 
-// Published training measurements; `llmres_accuracy` prints the table that docs/accuracy.md shows.
+// Published training measurements; `table_training_memory` prints the table that docs/accuracy.md shows.
 
 namespace {
 

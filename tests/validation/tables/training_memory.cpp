@@ -6,7 +6,7 @@
 
 #include "../training_runs.hpp"
 
-// llmres_accuracy [--rows [PART]]: how far predictions are from published training measurements, by series and counter,
+// table_training_memory [--rows [PART]]: how far predictions are from published training measurements, by series and counter,
 // as a table for docs/accuracy.md; with --rows each measurement too.
 
 namespace {
