@@ -53,3 +53,23 @@ TEST_CASE("numbers out of their bounds are refused by name and value") {
     j = {.model = models::llama_3_1_8b, .task = task::finetuning, .global_batch = -1};
     CHECK(validate(j).error().field == "global_batch");
 }
+
+TEST_CASE("more tokens at once than sizes can count are an overflow by name, at the edge of it and far beyond") {
+    job j{.model = models::llama_3_1_405b, .batch = std::int64_t{1} << 24};
+    j.model.max_context = {};
+    j.context = tokens(std::int64_t{1} << 40);
+    CHECK(validate(j).error().code == error_code::overflow);
+    CHECK(validate(j).error().field == "batch");
+    // 2^60 elements of the widest tensor, the vocabulary of 128256, are 8.99e12 tokens.
+    j.batch = 1;
+    CHECK(validate(j));
+    j.context = tokens(8'900'000'000'000);
+    CHECK(validate(j).error().code == error_code::out_of_range);
+    j.context = tokens(1 << 30);
+    j.batch = 8'000;
+    CHECK(validate(j));
+    j.batch = 9'000;
+    CHECK(validate(j).error().code == error_code::overflow);
+    job t{.model = models::llama_3_1_8b, .task = task::pretraining, .sequence = tokens(std::int64_t{1} << 40), .micro_batch = 1 << 24};
+    CHECK(validate(t).error().field == "micro_batch");
+}

@@ -118,6 +118,17 @@ constexpr token_count batched_tokens_of(const job& j) {
     return limit < whole ? limit : whole;
 }
 
+namespace detail {
+
+/// Sizes are products of tokens and features: none may leave 64 bits, whatever the tensor.
+constexpr status sizes_fit(std::string_view field, std::int64_t sequences, token_count each, const model& m) {
+    constexpr double most = 1152921504606846976.0;  // 2^60: bytes, copies and sums have room above it
+    if (static_cast<double>(sequences) * static_cast<double>(each.in(tokens)) * widest_activation(m) <= most) return done{};
+    return refused(error_code::overflow, field, sequences, "tokens at once whose widest tensor has at most 2^60 elements");
+}
+
+}  // namespace detail
+
 /// Bounds of the numbers, and that they agree. (What a layout or a cluster cannot do is found by plan().)
 constexpr status validate(const job& j) {
     if (const status s = validate(j.model); !s) return s;
@@ -136,7 +147,7 @@ constexpr status validate(const job& j) {
             expected.append(detail::digits(j.model.max_context.in(tokens)));
             return refused(error_code::out_of_range, "context", context_of(j).in(tokens), expected);
         }
-        return done{};
+        return detail::sizes_fit("batch", j.batch, context_of(j), j.model);
     }
     if (const status s = validate(j.adapter, j.model); !s) return s;
     const precision& held = weights_of(j);
@@ -148,7 +159,7 @@ constexpr status validate(const job& j) {
     if (const status s = in_range("sequence", sequence_of(j).in(tokens), 1, most_tokens); !s) return s;
     if (const status s = in_range("micro_batch", j.micro_batch, 1, std::int64_t{1} << 24); !s) return s;
     if (const status s = in_range("global_batch", j.global_batch, 0, std::int64_t{1} << 32); !s) return s;
-    return done{};
+    return detail::sizes_fit("micro_batch", j.micro_batch, sequence_of(j), j.model);
 }
 
 }  // namespace llmres

@@ -130,6 +130,9 @@ constexpr model renamed(model m, std::string_view name) {
     return m;
 }
 
+/// Elements of the widest tensor that one token passes, as a double: what tells sizes that fit 64 bits from those that do not.
+constexpr double widest_activation(const model& m);
+
 /// Structural mistakes: zero or absurd dimensions, heads that do not divide, more experts a token than there are.
 constexpr status validate(const model& m);
 
@@ -204,6 +207,23 @@ constexpr status validate(const layer& l) {
 }
 
 }  // namespace detail
+
+constexpr double widest_activation(const model& m) {
+    double most = static_cast<double>(m.vocabulary > m.hidden ? m.vocabulary : m.hidden);
+    const auto consider = [&](double elements) { most = elements > most ? elements : most; };
+    for (std::int32_t k = 0; k < m.layers.kind_count; ++k) {
+        const layer& l = m.layers.kinds[static_cast<std::size_t>(k)];
+        const attention& a = l.attention;
+        consider(static_cast<double>(a.heads) * static_cast<double>(a.query_width() + a.value_width()));
+        consider(static_cast<double>(a.q_rank + a.kv_rank));
+        consider(static_cast<double>(l.recurrent.heads) * static_cast<double>(l.recurrent.head_dim + l.recurrent.state));
+        const experts& e = l.feed_forward.experts;
+        const double passed = l.feed_forward.routed() ? static_cast<double>(e.per_token) : 1.0;
+        consider(passed * static_cast<double>(l.feed_forward.width + e.width + e.shared_width + m.hidden));
+        consider(2.0 * static_cast<double>(e.count));
+    }
+    return most;
+}
 
 constexpr status validate(const model& m) {
     if (const status s = detail::all_in_range(
