@@ -17,7 +17,7 @@ struct work {
 
 work work_of(const layer& l, std::int64_t hidden, const token_pass& pass, const layout& over = {}) {
     work w;
-    for_each_operation(l, hidden, pass, over, [&](const operation& o) {
+    for_each_operation(l, hidden, {}, std::array{pass}, over, [&](const operation& o, std::size_t) {
         (o.kind == operation_kind::attention ? w.attention : w.products) += o.flops;
         w.read += o.read;
     });
@@ -39,7 +39,7 @@ TEST_CASE("a decode step reads the weights once and the whole cache, so it is bo
     const token_pass pass{.tokens = {4, 1, 8192}, .decode = true};
     const work w = work_of(m.layers[0], m.hidden, pass);
     byte_count weights;
-    for_each_weight(m.layers[0], m.hidden, [&](const weight& each) { weights += each.rows > 1 ? size_of(each, pass.weights) : byte_count{}; });
+    for_each_weight(m.layers[0], m.hidden, [&](const weight& each) { weights += each.rows > 1 ? size_of(each, weight_formats{}) : byte_count{}; });
     const byte_count cache = kv_cache_bytes(m.layers[0].attention, bf16, tokens(8192)) * 4;
     CHECK(w.read > weights + cache);
     CHECK(ratio(w.read, weights + cache) < 1.01);
@@ -81,7 +81,7 @@ TEST_CASE("tensor parallelism sums twice a layer; expert parallelism sends token
     const auto exchanges = [](const layer& l, const layout& over) {
         int sums = 0;
         int trips = 0;
-        for_each_exchange(l, 4096, {.tokens = {1, 16, 16}}, over, [&](const exchange& x) {
+        for_each_exchange(l, 4096, bf16, {1, 16, 16}, over, [&](const exchange& x) {
             (x.kind == collective_kind::all_reduce ? sums : trips) += 1;
             CHECK(x.message > byte_count{});
         });

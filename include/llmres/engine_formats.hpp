@@ -28,6 +28,7 @@ enum class format_family : std::uint8_t {
 };
 
 constexpr format_family family_of(const precision& format) {
+    if (is_wide(format)) return format_family::plain;  // most are, and need no name read
     struct beginning {
         std::string_view begins;
         format_family family;
@@ -46,19 +47,21 @@ constexpr format_family family_of(const precision& format) {
     return format_family::plain;
 }
 
-/// True if the engine has kernels for weights of that format. Profiles of no engine load everything.
+/// True if the engine has kernels for weights of that format: every engine for plain ones. Profiles of no engine load
+/// everything.
 constexpr bool loads(const runtime& r, format_family family) {
     using f = format_family;
+    if (family == f::plain) return true;
     const auto any = [&](auto... listed) { return ((family == listed) || ...); };
     const std::string_view name = r.name.view();
     if (name == "vllm") return !any(f::exllama2, f::exllama3);
     if (name == "sglang") return !any(f::exllama2, f::exllama3, f::half_quadratic);
-    if (name == "llama.cpp" || name == "ik_llama.cpp" || name == "ollama") return any(f::plain, f::gguf);
-    if (name == "tensorrt-llm") return any(f::plain, f::eight_bit_float, f::eight_bit, f::microscaling, f::gptq_words, f::awq_words);
+    if (name == "llama.cpp" || name == "ik_llama.cpp" || name == "ollama") return any(f::gguf);
+    if (name == "tensorrt-llm") return any(f::eight_bit_float, f::eight_bit, f::microscaling, f::gptq_words, f::awq_words);
     if (name == "transformers") return !any(f::gguf, f::exllama2, f::exllama3);  // it unpacks GGUF files to 32 bits first
-    if (name == "lmdeploy") return any(f::plain, f::eight_bit_float, f::eight_bit, f::microscaling, f::gptq_words, f::awq_words);
-    if (name == "exllama") return any(f::plain, f::gptq_words, f::exllama2, f::exllama3);
-    if (name == "tgi") return any(f::plain, f::eight_bit_float, f::gptq_words, f::awq_words, f::packed, f::bitsandbytes, f::exllama2);
+    if (name == "lmdeploy") return any(f::eight_bit_float, f::eight_bit, f::microscaling, f::gptq_words, f::awq_words);
+    if (name == "exllama") return any(f::gptq_words, f::exllama2, f::exllama3);
+    if (name == "tgi") return any(f::eight_bit_float, f::gptq_words, f::awq_words, f::packed, f::bitsandbytes, f::exllama2);
     return true;
 }
 

@@ -82,8 +82,6 @@ struct job {
 // ---- the defaults, resolved -----------------------------------------------------------------------------------------
 
 constexpr bool trains(const job& j) { return j.task != task::serving; }
-/// Whether a format stores scales or packs values: such weights serve, or stand frozen beside an adapter.
-constexpr bool is_packed(const precision& format) { return format.parts[1].bytes != 0 || format.parts[0].columns != 1; }
 /// What is trained itself is plain: models published in a packed format are trained in `compute`.
 constexpr precision weights_of(const job& j) {
     if (j.weights) return *j.weights;

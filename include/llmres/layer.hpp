@@ -241,7 +241,13 @@ struct layer_stack {
     /// How many layers of each kind lie in [first, last).
     constexpr std::array<std::int32_t, max_kinds> counts(std::int32_t first, std::int32_t last) const {
         std::array<std::int32_t, max_kinds> found{};
-        for (std::int32_t i = first; i < last; ++i) ++found[order[static_cast<std::size_t>(i)]];
+        const auto kind_at = [&](std::int32_t i) { return order[static_cast<std::size_t>(i)]; };
+        if (kind_count == 1) found[0] = last - first;
+        for (std::int32_t i = first; kind_count > 1 && i < last;) {  // run by run: adding ones to one sum would wait for each
+            const std::int32_t begin = i;
+            while (i < last && kind_at(i) == kind_at(begin)) ++i;
+            found[kind_at(begin)] += i - begin;
+        }
         return found;
     }
     constexpr std::array<std::int32_t, max_kinds> counts() const { return counts(0, size); }

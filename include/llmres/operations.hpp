@@ -42,8 +42,13 @@ struct exchange {
 
 /// Tokens on their way through the layers.
 struct token_pass {
-    token_shape tokens{};   ///< on this rank; `keys` is what they attend to
-    bool decode = false;    ///< one token a sequence, keys and values from the cache
+    token_shape tokens{};     ///< on this rank; `keys` is what they attend to
+    std::int64_t scored = 0;  ///< positions that pass the head
+    bool decode = false;      ///< one token a sequence, keys and values from the cache
+};
+
+/// In which formats they pass.
+struct operation_formats {
     precision compute = bf16;
     precision kv_cache = bf16;
     weight_formats weights{};
@@ -70,26 +75,34 @@ constexpr double experts_touched(const weight& w, std::int64_t local_copies, std
     return static_cast<double>(local_copies) * (1.0 - missed);
 }
 
-template <class Visit>
-constexpr void visit_projection(const weight& whole, const token_pass& pass, const layout& l, Visit& visit) {
+/// `head`: the scored positions pass, not all.
+template <std::size_t N, class Visit>
+constexpr void visit_projection(const weight& whole, const operation_formats& formats, const std::array<token_pass, N>& passes,
+                                const layout& l, bool head, Visit& visit) {
     if (whole.rows == 1) return;  // vectors: norms and biases
     const weight part = local_part(whole, l);
-    // Routed tokens of all ranks meet at their experts; ranks that hold copies of the same tokens share the work.
-    const std::int64_t n = whole.routed ? ceil_quotient(pass.tokens.all() * whole.active * l.expert_tensor_ranks(), l.tensor)
-                                        : pass.tokens.all();
-    const precision& format = pass.weights.of(whole);
+    const precision& format = formats.weights.of(whole);
     const byte_count weights = size_of(format, part.rows, part.columns);
-    visit(operation{.kind = operation_kind::projection,
-                    .role = whole.role,
-                    .arithmetic = arithmetic_of(format, pass.compute),
-                    .flops = flops(2.0 * static_cast<double>(n) * static_cast<double>(part.rows) * static_cast<double>(part.columns)),
-                    .read = (whole.routed ? scaled_up(weights, experts_touched(whole, part.copies, pass.tokens.all())) : weights) +
-                            size_of(pass.compute, n, part.columns),
-                    .written = size_of(pass.compute, n, part.rows)});
+    const arithmetic_kind arithmetic = arithmetic_of(format, formats.compute);
+    const double flops_a_token = 2.0 * static_cast<double>(part.rows) * static_cast<double>(part.columns);
+    for (std::size_t p = 0; p < N; ++p) {
+        const std::int64_t here = head ? passes[p].scored : passes[p].tokens.all();
+        // Routed tokens of all ranks meet at their experts; ranks that hold copies of the same tokens share the work.
+        const std::int64_t n = whole.routed ? ceil_quotient(here * whole.active * l.expert_tensor_ranks(), l.tensor) : here;
+        visit(operation{.kind = operation_kind::projection,
+                        .role = whole.role,
+                        .arithmetic = arithmetic,
+                        .flops = flops(flops_a_token * static_cast<double>(n)),
+                        .read = (whole.routed ? scaled_up(weights, experts_touched(whole, part.copies, here)) : weights) +
+                                size_of(formats.compute, n, part.columns),
+                        .written = size_of(formats.compute, n, part.rows)},
+              p);
+    }
 }
 
 template <class Visit>
-constexpr void visit_attention_core(const attention& a, const token_pass& pass, const layout& l, Visit& visit) {
+constexpr void visit_attention_core(const attention& a, const operation_formats& formats, const token_pass& pass, std::size_t index,
+                                    const layout& l, Visit& visit) {
     const std::int64_t n = pass.tokens.all();
     const token_count kept = kept_tokens(a, tokens(pass.tokens.keys));
     // A prompt's token sees on average half of what comes before the prompt's end.
@@ -100,44 +113,50 @@ constexpr void visit_attention_core(const attention& a, const token_pass& pass, 
     const std::int64_t query = heads * (absorbed ? a.kv_rank + a.rope_dim : a.query_width());
     const std::int64_t value = heads * (absorbed ? a.kv_rank : a.value_width());
     visit(operation{.kind = operation_kind::attention,
-                    .arithmetic = pass.compute.arithmetic,
+                    .arithmetic = formats.compute.arithmetic,
                     .flops = flops(2.0 * static_cast<double>(n) * seen * static_cast<double>(query + value)),
-                    .read = kv_bytes_per_token(a, pass.kv_cache, l.tensor) * kept * pass.tokens.sequences +
-                            size_of(pass.compute, n, query),
-                    .written = size_of(pass.compute, n, value)});
+                    .read = kv_bytes_per_token(a, formats.kv_cache, l.tensor) * kept * pass.tokens.sequences +
+                            size_of(formats.compute, n, query),
+                    .written = size_of(formats.compute, n, value)},
+          index);
 }
 
 }  // namespace detail
 
-/// Calls visit(operation) for everything one layer computes, forward, on one rank.
-template <class Visit>
-constexpr void for_each_operation(const layer& l, std::int64_t hidden, const token_pass& pass, const layout& over, Visit&& visit) {
-    for_each_weight(l, hidden, [&](const weight& w) { detail::visit_projection(w, pass, over, visit); });
-    if (l.attention.kind != attention_kind::none) detail::visit_attention_core(l.attention, pass, over, visit);
-    // Every tensor between the products is written once and read once.
-    byte_count between;
-    for_each_live_activation(l, hidden, pass.tokens, attention_kernel::flash, pass.compute,
-                             [&](const activation& a, layer_half) { between += local_bytes(a, over); });
-    visit(operation{.kind = operation_kind::elementwise, .arithmetic = pass.compute.arithmetic, .read = between, .written = between});
+/// Calls visit(operation, p) for everything one layer computes, forward, on one rank, p being the pass it belongs to.
+/// Passes share the layer's weights, so that asking for several at once is little more than for one.
+template <std::size_t N, class Visit>
+constexpr void for_each_operation(const layer& l, std::int64_t hidden, const operation_formats& formats,
+                                  const std::array<token_pass, N>& passes, const layout& over, Visit&& visit) {
+    for_each_weight(l, hidden, [&](const weight& w) { detail::visit_projection(w, formats, passes, over, false, visit); });
+    // Every tensor between the products is written once and read once, and is as large as there are tokens.
+    byte_count a_token;
+    for_each_live_activation(l, hidden, token_shape{}, attention_kernel::flash, formats.compute,
+                             [&](const activation& a, layer_half) { a_token += local_bytes(a, over); });
+    for (std::size_t p = 0; p < N; ++p) {
+        if (l.attention.kind != attention_kind::none) detail::visit_attention_core(l.attention, formats, passes[p], p, over, visit);
+        const byte_count between = a_token * passes[p].tokens.all();
+        visit(operation{.kind = operation_kind::elementwise, .arithmetic = formats.compute.arithmetic, .read = between, .written = between}, p);
+    }
 }
 
-/// ... and for the head, which scores `rows` tokens. (Looking up embeddings computes nothing.)
-template <class Visit>
-constexpr void for_each_head_operation(const model& m, std::int64_t rows, const token_pass& pass, const layout& over, Visit&& visit) {
-    token_pass scored = pass;
-    scored.tokens = {rows, 1, 1};
+/// ... and for the head. (Looking up embeddings computes nothing.)
+template <std::size_t N, class Visit>
+constexpr void for_each_head_operation(const model& m, const operation_formats& formats, const std::array<token_pass, N>& passes,
+                                       const layout& over, Visit&& visit) {
     const weight head{.role = weight_role::lm_head, .rows = m.vocabulary, .columns = m.hidden, .split = weight_split::rows};
-    detail::visit_projection(head, scored, over, visit);
+    detail::visit_projection(head, formats, passes, over, true, visit);
 }
 
-/// Calls visit(exchange) for what the ranks of one layer send each other, forward. Tensor parallelism sums partial
-/// results after attention and after the feed-forward (arXiv 1909.08053 section 3); expert parallelism sends tokens to
-/// their experts and back.
+/// Calls visit(exchange) for what the ranks of one layer send each other while the tokens pass forward. Tensor parallelism
+/// sums partial results after attention and after the feed-forward (arXiv 1909.08053 section 3); expert parallelism sends
+/// tokens to their experts and back.
 template <class Visit>
-constexpr void for_each_exchange(const layer& l, std::int64_t hidden, const token_pass& pass, const layout& over, Visit&& visit) {
-    const byte_count stream = size_of(pass.compute, pass.tokens.all(), hidden);
-    const bool moe = l.feed_forward.routed();
-    const bool spread = moe && over.expert > 1;
+constexpr void for_each_exchange(const layer& l, std::int64_t hidden, const precision& compute, const token_shape& s, const layout& over,
+                                 Visit&& visit) {
+    const bool spread = l.feed_forward.routed() && over.expert > 1;
+    if (over.tensor == 1 && !spread) return;
+    const byte_count stream = size_of(compute, s.all(), hidden);
     if (over.tensor > 1) {
         const int sums = (l.attention.kind != attention_kind::none) + (l.feed_forward.kind != feed_forward_kind::none && !spread);
         for (int i = 0; i < sums; ++i) visit(exchange{collective_kind::all_reduce, exchange::group::tensor, stream});

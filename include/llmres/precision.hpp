@@ -46,7 +46,8 @@ struct precision {
 
 namespace detail {
 
-constexpr byte_count size_in_parts(const precision& format, std::int64_t rows, std::int64_t columns) {
+/// Out of line, so that size_of() of a plain format stays small enough to be part of its caller.
+[[gnu::noinline]] constexpr byte_count size_in_parts(const precision& format, std::int64_t rows, std::int64_t columns) {
     byte_count total = bytes(format.tensor_bytes);
     for (const tile& part : format.parts) {
         if (part.bytes == 0) break;
@@ -69,6 +70,11 @@ constexpr byte_count size_of(const precision& format, std::int64_t rows, std::in
     if (plain) return bytes(detail::product(detail::product(rows, columns), std::int64_t{values.bytes}));  // no division
     return detail::size_in_parts(format, rows, columns);
 }
+
+/// Whether a format stores scales or packs values: such weights serve, or stand frozen beside an adapter.
+constexpr bool is_packed(const precision& format) { return format.parts[1].bytes != 0 || format.parts[0].columns != 1; }
+/// Whether it is plain numbers of 16 bits or more: what models are trained and published in before anybody quantises them.
+constexpr bool is_wide(const precision& format) { return !is_packed(format) && format.parts[0].bytes >= 2; }
 
 /// Bits an element takes on average in a large tensor: 4.5 for q4_0. What a table prints, never what a size is made of.
 constexpr double bits_per_element(const precision& format) {

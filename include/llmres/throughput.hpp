@@ -129,52 +129,74 @@ struct ideal_pass {
     }
 };
 
-/// Prices one rank's operations and exchanges at the peaks. An operation counts as bound by what takes longer at the
-/// expected efficiencies.
+/// Prices one rank's operations and exchanges of N passes at the peaks. An operation counts as bound by what takes longer
+/// at the expected efficiencies.
+template <std::size_t N>
 struct pricer {
+    using duration_a_byte = decltype(1.0 / byte_rate{});
+    using duration_a_flop = decltype(1.0 / flop_rate{});
+
     const layout& over;
     const cluster& on;
     const efficiency& reach;
-    ideal_pass ideal{};
+    duration_a_byte a_byte;
     arithmetic_kind last = arithmetic_kind::fp64;
-    flop_rate peak{};  ///< of `last`
+    duration_a_flop a_flop;  ///< in the arithmetic of `last`
+    std::array<ideal_pass, N> ideal{};
 
-    constexpr void operator()(const operation& o) {
-        if (o.arithmetic != last || peak <= flop_rate{}) {
-            last = o.arithmetic;
-            peak = matrix_rate(on.gpu, last);
-        }
-        const duration computing = peak > flop_rate{} ? o.flops / peak : duration{};
-        const duration moving = (o.read + o.written) / on.gpu.memory.bandwidth;
-        if (computing * reach.bandwidth.expected > moving * reach.arithmetic.expected)
-            ideal.compute += computing;
-        else
-            ideal.memory += moving;
-        ideal.flops += o.flops * over.tensor;
+    constexpr pricer(const layout& l, const cluster& c, const efficiency& e)
+        : over{l}, on{c}, reach{e}, a_byte{1.0 / c.gpu.memory.bandwidth}, a_flop{at_rate(last)} {
+        start_over();
     }
-    constexpr void operator()(const exchange& x) {
+
+    constexpr void start_over() {
+        for (ideal_pass& pass : ideal) pass = ideal_pass{};  // GCC 12 takes array{} for uninitialised in constant expressions
+    }
+
+    constexpr void operator()(const operation& o, std::size_t pass) {
+        if (o.arithmetic != last) a_flop = at_rate(last = o.arithmetic);
+        const duration computing = o.flops * a_flop;
+        const duration moving = approx(o.read + o.written) * a_byte;
+        ideal_pass& sum = ideal[pass];
+        if (computing * reach.bandwidth.expected > moving * reach.arithmetic.expected)
+            sum.compute += computing;
+        else
+            sum.memory += moving;
+        sum.flops += o.flops * over.tensor;
+    }
+    constexpr void operator()(const exchange& x, std::size_t pass) {
         const bool experts = x.among == exchange::group::expert;
         const std::int64_t ranks = experts ? over.expert : over.tensor;
         const std::int64_t span = experts ? std::int64_t{over.expert} * over.expert_tensor_ranks() : over.tensor;
-        (experts ? ideal.expert : ideal.tensor) += time_of(x.kind, x.message, ranks, link_among(on, span));
+        (experts ? ideal[pass].expert : ideal[pass].tensor) += time_of(x.kind, x.message, ranks, link_among(on, span));
+    }
+
+private:
+    /// What has no rate takes no time: such a GPU is not known well enough.
+    constexpr duration_a_flop at_rate(arithmetic_kind kind) const {
+        const flop_rate peak = matrix_rate(on.gpu, kind);
+        return peak > flop_rate{} ? 1.0 / peak : duration_a_flop{};
     }
 };
 
-/// All layers and the head, forward, one after another. `scored` tokens pass the head.
-constexpr ideal_pass forward_pass(const job& j, const layout& l, const cluster& c, const efficiency& e, const token_pass& pass, std::int64_t scored) {
+/// All layers and the head, forward, one after another, for each of the passes.
+template <std::size_t N>
+constexpr std::array<ideal_pass, N> forward_passes(const job& j, const layout& l, const cluster& c, const efficiency& e,
+                                                   const operation_formats& formats, const std::array<token_pass, N>& passes) {
     const model& m = j.model;
-    ideal_pass all;
     const auto counts = m.layers.counts();
-    pricer price{l, c, e};
+    pricer<N> price{l, c, e};
+    for_each_head_operation(m, formats, passes, l, price);
+    std::array<ideal_pass, N> all = price.ideal;
     for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k) {
-        price.ideal = {.layers = 1};
-        for_each_operation(m.layers.kinds[k], m.hidden, pass, l, price);
-        for_each_exchange(m.layers.kinds[k], m.hidden, pass, l, price);
-        all.add(price.ideal, counts[k]);
+        price.start_over();
+        for_each_operation(m.layers.kinds[k], m.hidden, formats, passes, l, price);
+        for (std::size_t p = 0; p < N; ++p) {
+            for_each_exchange(m.layers.kinds[k], m.hidden, formats.compute, passes[p].tokens, l, [&](const exchange& x) { price(x, p); });
+            price.ideal[p].layers = 1;
+            all[p].add(price.ideal[p], counts[k]);
+        }
     }
-    price.ideal = {};
-    for_each_head_operation(m, scored, pass, l, price);
-    all.add(price.ideal, 1);
     return all;
 }
 
@@ -192,21 +214,19 @@ constexpr job_speed serving_speed(const job& j, const layout& l, const cluster& 
     const std::int64_t sequences = sequences_per_rank(j, l);
     const token_count prompt = prompt_of(j);
     const token_count reached = j.output > token_count{} ? prompt + div_up(j.output, 2) : context_of(j);
-    token_pass pass{.decode = true, .compute = j.compute, .kv_cache = kv_cache_of(j), .weights = formats_for(weights_of(j), j.compute)};
+    const operation_formats formats{j.compute, kv_cache_of(j), formats_for(weights_of(j), j.compute)};
+    const std::int64_t length = ceil_quotient(prompt.in(tokens), l.context_parallel);
+    const token_pass decode{.tokens = {sequences, 1, ceil_quotient(reached.in(tokens), l.context_parallel)}, .scored = sequences, .decode = true};
+    const token_pass prefill{.tokens = {1, length > 0 ? length : 1, prompt.in(tokens)}, .scored = 1};
+    const auto [step, first] = forward_passes(j, l, c, e, formats, std::array{decode, prefill});
 
     job_speed speed;
-    pass.tokens = {sequences, 1, ceil_quotient(reached.in(tokens), l.context_parallel)};
-    const ideal_pass step = forward_pass(j, l, c, e, pass, sequences);
     speed.step = step.at_efficiency(e);
-    if (l.pipeline > 1)
+    speed.prefill = first.at_efficiency(e);
+    if (l.pipeline > 1) {
         speed.step[time_term::pipeline_bubble] += send_time(j, l, c, e, sequences) * (l.pipeline - 1);
-
-    pass.decode = false;
-    const std::int64_t length = ceil_quotient(prompt.in(tokens), l.context_parallel);
-    pass.tokens = {1, length > 0 ? length : 1, prompt.in(tokens)};
-    speed.prefill = forward_pass(j, l, c, e, pass, 1).at_efficiency(e);
-    if (l.pipeline > 1)
-        speed.prefill[time_term::pipeline_bubble] += send_time(j, l, c, e, pass.tokens.length) * (l.pipeline - 1);
+        speed.prefill[time_term::pipeline_bubble] += send_time(j, l, c, e, prefill.tokens.length) * (l.pipeline - 1);
+    }
 
     // A sequence takes its prompt's turn and then its share of every step.
     const auto made = static_cast<double>(j.output > token_count{} ? j.output.in(tokens) : 1);
@@ -248,12 +268,11 @@ constexpr duration optimizer_time(const memory_breakdown& held, const cluster& c
 
 constexpr job_speed training_speed(const job& j, const layout& l, const cluster& c, const memory_breakdown& held, const efficiency& e) {
     const std::int64_t length = ceil_quotient(sequence_of(j).in(tokens), l.context_parallel);
-    const token_pass pass{.tokens = {j.micro_batch, length, sequence_of(j).in(tokens)},
-                          .compute = j.compute,
-                          .kv_cache = j.compute,
-                          .weights = formats_for(weights_of(j), j.compute)};
+    const token_shape shape{j.micro_batch, length, sequence_of(j).in(tokens)};
+    const operation_formats formats{j.compute, j.compute, formats_for(weights_of(j), j.compute)};
     const std::int64_t rounds = micro_batches(j, l);
-    const ideal_pass forward = forward_pass(j, l, c, e, pass, pass.tokens.all());
+    const ideal_pass forward =
+        forward_passes(j, l, c, e, formats, std::array{token_pass{.tokens = shape, .scored = shape.all()}})[0];
 
     // The backward pass multiplies twice: for inputs and for weights. Full recomputation adds a forward pass.
     const double passes = j.recompute == recompute::full ? 4.0 : 3.0;
@@ -264,7 +283,7 @@ constexpr job_speed training_speed(const job& j, const layout& l, const cluster&
         // The idle part of 1F1B is (p - 1) / (m v) of the busy one (arXiv 2104.04473 section 2.2).
         const double idle = static_cast<double>(l.pipeline - 1) / (static_cast<double>(rounds) * l.virtual_pipeline);
         speed.step[time_term::pipeline_bubble] += busy * idle;
-        speed.step[time_term::pipeline_bubble] += send_time(j, l, c, e, pass.tokens.all()) * (2.0 * l.virtual_pipeline);
+        speed.step[time_term::pipeline_bubble] += send_time(j, l, c, e, shape.all()) * (2.0 * l.virtual_pipeline);
     }
     const interval<duration> exchange = at(data_exchange(j, l, c, rounds), e.link);
     const auto exposed = [&](duration all, duration hidden_behind, double overlap) {

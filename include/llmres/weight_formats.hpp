@@ -41,8 +41,7 @@ struct weight_formats {
 /// A checkpoint in a plain 16-bit or wider format holds everything in it; a quantised one keeps embedding, head, norms
 /// and routers in `wide`.
 constexpr weight_formats formats_for(const precision& weights, const precision& wide = bf16) {
-    const bool plain = weights.parts[1].bytes == 0 && weights.parts[0].columns == 1 && weights.parts[0].bytes >= 2;
-    return {.matrices = weights, .rest = plain ? weights : wide};
+    return {.matrices = weights, .rest = is_wide(weights) ? weights : wide};
 }
 
 /// Bytes of all the weight's copies.

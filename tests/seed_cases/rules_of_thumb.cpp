@@ -68,12 +68,12 @@ TEST_CASE("C10: bf16 takes 2 bytes a parameter to run and 8 to train; with fp32 
 TEST_CASE("D1: two FLOPs a token and parameter, but for the embedding that is looked up and the attention it leaves out") {
     const model& m = models::llama_2_70b;
     const layout alone;
-    const token_pass pass{.tokens = {8, 1, 4096}, .decode = true};
+    const std::array decode{token_pass{.tokens = {8, 1, 4096}, .scored = 8, .decode = true}};
     flop_count products;
     flop_count attention;
-    const auto add = [&](const operation& o) { (o.kind == operation_kind::attention ? attention : products) += o.flops; };
-    for (std::int32_t layer = 0; layer < m.layers.size; ++layer) for_each_operation(m.layers[layer], m.hidden, pass, alone, add);
-    for_each_head_operation(m, 8, pass, alone, add);
+    const auto add = [&](const operation& o, std::size_t) { (o.kind == operation_kind::attention ? attention : products) += o.flops; };
+    for (std::int32_t layer = 0; layer < m.layers.size; ++layer) for_each_operation(m.layers[layer], m.hidden, {}, decode, alone, add);
+    for_each_head_operation(m, {}, decode, alone, add);
 
     const flop_count rule = rules::generation(tokens(8), count_parameters(m));
     const std::int64_t looked_up = m.vocabulary * m.hidden;       // the embedding
