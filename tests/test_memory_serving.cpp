@@ -28,7 +28,7 @@ TEST_CASE("profiles are found by engine and version, and a release between two b
     const std::pair<const char*, const char*> expected[] = {
         {"vllm", "0.28 and later"},           {"vllm@0.30.1", "0.28 and later"},   {"vllm@0.21", "0.21 to 0.27"},
         {"vllm@0.9.2", "0.8 to 0.20 (V1)"},   {"vllm@v0.7.3", "0.7 to 0.10 (V0)"}, {"vllm@0.5.4", "up to 0.6.4 (V0)"},
-        {"llama.cpp@b2824", "b2400 to b5426"}, {"llama.cpp", "b6325 and later"},   {"transformers@4.38.2", "4.36 to 4.44"}};
+        {"llama.cpp@b2824", "b2400 to b5426"}, {"llama.cpp", "b6325 and later"},   {"transformers@4.38.2", "4.36 to 4.41"}};
     for (const auto& [name, versions] : expected) {
         INFO(name);
         const auto found = find_runtime(name);
@@ -195,6 +195,70 @@ TEST_CASE("attention data-parallel: each rank holds its own sequences, and exper
     // Every tensor rank holds the latent cache of all 64 sequences; a data rank that of its eight.
     CHECK(tensor[memory_term::kv_cache].expected == data[memory_term::kv_cache].expected * 8);
     CHECK(data[memory_term::weights].expected > tensor[memory_term::weights].expected);
+}
+
+TEST_CASE("transformers allots tensors one by one until 4.50: matrices of Qwen2.5-14B carry a tail of a mebibyte") {
+    job j = chat("qwen2.5-14b");
+    j.runtime = find_runtime("transformers@4.51").value();
+    const byte_count block = memory_of(j, layout{})[memory_term::weights].expected;
+    j.runtime = find_runtime("transformers@4.46").value();
+    const byte_count alone = memory_of(j, layout{})[memory_term::weights].expected;
+    // 13824 x 5120 in 16 bit are 135 MiB, in steps of two; embedding and head of 152064 rows are 1485.
+    CHECK(alone - block == mib(48 * 3 + 2));
+}
+
+TEST_CASE("transformers until 4.44: a table of positions in every layer; until 4.41 the cache twice as a token is made") {
+    job j = chat("qwen2.5-7b");
+    j.model.max_context = tokens(32768);
+    j.prompt = tokens(1);
+    j.output = tokens(2048);
+    j.context = {};
+    const auto term = [&](const char* engine, memory_term t) {
+        j.runtime = find_runtime(engine).value();
+        return memory_of(j, layout{})[t].expected;
+    };
+    CHECK(term("transformers@4.44", memory_term::weights) - term("transformers@4.49", memory_term::weights) == mib(28 * 16));
+    CHECK(term("transformers@4.44", memory_term::kv_cache) == bytes(57344) * 2049);
+    CHECK(term("transformers@4.38", memory_term::kv_cache) == bytes(57344) * 2049 * 2);
+    CHECK(memory_of(j, layout{}).phase == phase::decode);
+    j.prompt = tokens(16384);  // the scores of the whole prompt, in 16 and in 32 bit, beside the prompt's cache
+    CHECK(term("transformers@4.38", memory_term::kv_cache) == bytes(57344) * 16384);
+    CHECK(term("transformers@4.38", memory_term::logits) == bytes(6) * 152064 * 16384);
+}
+
+TEST_CASE("each stage answers for itself, and the busiest is the one that is planned") {
+    job j = chat("qwen2.5-72b");
+    j.context = tokens(4096);
+    j.runtime = find_runtime("transformers@4.38").value();
+    const layout l{.pipeline = 3};
+    byte_count most, weights;
+    for (std::int32_t stage = 0; stage < 3; ++stage) {
+        const memory_breakdown m = serving_memory_of_stage(j, l, j.runtime, stage);
+        CHECK(m.stage == stage);
+        weights += m[memory_term::weights].expected;
+        if (m.total().expected > most) most = m.total().expected;
+    }
+    CHECK(memory_of(j, l).total().expected == most);
+    CHECK(weights == memory_of(j, layout{})[memory_term::weights].expected);
+    // Scores in fp32 go back to the first GPU (accelerate), and are more there than any of its layers.
+    const memory_breakdown first = serving_memory_of_stage(j, l, j.runtime, 0);
+    CHECK(first[memory_term::logits].expected + first[memory_term::activations].expected == bytes(4) * 152064 * 4096);
+    CHECK(serving_memory_of_stage(j, l, j.runtime, 1)[memory_term::logits].high == bytes(0));
+}
+
+TEST_CASE("an FP8 checkpoint of a tied model holds a head of its own, AutoAWQ joined projections") {
+    job j = chat("qwen3-0.6b");
+    j.runtime = runtimes::transformers;
+    j.weights = fp8_block;
+    const byte_count tied = memory_of(j, layout{})[memory_term::weights].expected;
+    j.model.tied_head = false;
+    CHECK(memory_of(j, layout{})[memory_term::weights].expected == tied);
+    job awq_job = chat("llama-2-13b");
+    awq_job.context = tokens(4096);
+    awq_job.weights = awq(4, 128);
+    awq_job.runtime = runtimes::autoawq;
+    const interval<byte_count> weights = memory_of(awq_job, layout{})[memory_term::weights];
+    CHECK(weights.expected - weights.low == size_of(awq(4, 128), 5120, 5120) * 3 * 40);
 }
 
 TEST_CASE("bad input is refused by name") {

@@ -39,9 +39,10 @@ enum class phase : std::uint8_t {
     backward,   ///< gradients are complete, one layer's activations are computed again
     optimizer,  ///< gradients and optimizer states, no activations
     forward,    ///< training: a layer is computed, all before it are kept
+    decode,     ///< serving: the last token of every sequence is made, the cache is full
 };
 constexpr std::string_view name_of(phase p) {
-    constexpr std::array<std::string_view, 5> names{"prefill", "loss", "backward", "optimizer", "forward"};
+    constexpr std::array<std::string_view, 6> names{"prefill", "loss", "backward", "optimizer", "forward", "decode"};
     return names[static_cast<std::size_t>(p)];
 }
 

@@ -19,6 +19,9 @@ namespace llmres {
 constexpr memory_breakdown serving_memory(const job& j, const layout& l, const runtime& r);
 constexpr memory_breakdown serving_memory(const job& j, const layout& l);
 
+/// One pipeline stage, the busiest or not, from 0 to l.pipeline - 1.
+constexpr memory_breakdown serving_memory_of_stage(const job& j, const layout& l, const runtime& r, std::int32_t stage);
+
 // ---- detail ---------------------------------------------------------------------------------------------------------
 
 namespace detail {
@@ -41,9 +44,10 @@ struct serving_stage {
     byte_count live{};
     bool last = false;
     std::int32_t index = 0;
+    byte_count joined{};         ///< weights that are there again, joined
     byte_count maybe_weights{};  ///< that some checkpoints hold
 
-    constexpr byte_count held() const { return weights + adapters + cache.allocated + state; }
+    constexpr byte_count held() const { return weights + joined + adapters + cache.allocated + state; }
 };
 
 /// The layers that are on GPUs: from this one on.
@@ -72,28 +76,35 @@ constexpr interval<byte_count> withheld(const runtime& r, const memory_breakdown
             beyond(weights.high + cache.high, step.low)};
 }
 
+/// Where the cache grows, prompts pass beside their own part of it; when the last token is made it is whole, and may be there
+/// once more, handed on beside what was read. The fuller of the two moments counts.
+constexpr void choose_moment(memory_breakdown& m, const serving_stage& s, const step& of, const step_peak& peak) {
+    const byte_count prompts = scaled_up(s.cache.allocated, ratio(prompt_of(of.of), context_of(of.of)));
+    const byte_count whole = s.cache.allocated * of.engine.cache_copies;
+    const interval<byte_count> scores = of.scores_of_sequences();
+    if (whole + scores.expected > prompts + peak.all().expected) {
+        m.phase = phase::decode;
+        m[memory_term::kv_cache] = whole;
+        m[memory_term::activations] = {};
+        m[memory_term::logits] = scores;
+    } else {
+        m[memory_term::kv_cache] = {prompts, prompts, s.cache.allocated};
+    }
+}
+
 constexpr memory_breakdown with_engine(const serving_stage& s, const step& of, const runtime& r, const layout& l) {
     memory_breakdown m;
     m.stage = s.index;
     m.phase = phase::prefill;
-    const step_peak peak = of.peak(s.live, s.last);
-    m[memory_term::weights] = {s.weights, s.weights, s.weights + s.maybe_weights};
+    const step_peak peak = of.peak(s.live, s.last, s.index);
+    m[memory_term::weights] = {s.weights, s.weights + s.joined, s.weights + s.joined + s.maybe_weights};
     m[memory_term::adapter] = s.adapters;
     m[memory_term::kv_cache] = s.cache.allocated;
     m[memory_term::recurrent_state] = s.state;
     m[memory_term::activations] = peak.activations;
     m[memory_term::logits] = peak.logits;
     m.ideal = m.total().expected - s.cache.allocated + s.cache.ideal;
-    // Where adding a token makes a new cache beside the old one, that moment may be fuller than the prompt's.
-    if (r.cache_copies > 1 && of.of.output > token_count{}) {
-        const interval<byte_count> scores = of.scores_of_sequences();
-        const byte_count more = s.cache.allocated * (r.cache_copies - 1);
-        if (more + scores.expected > peak.all().expected) {
-            m[memory_term::kv_cache] = s.cache.allocated + more;
-            m[memory_term::activations] = {};
-            m[memory_term::logits] = scores;
-        }
-    }
+    if (r.whole_batches && of.of.output > token_count{}) choose_moment(m, s, of, peak);
     m.allocated = m.total();
 
     const byte_count hoarded = of.beside_peak(s.live, s.last);
@@ -109,54 +120,78 @@ constexpr memory_breakdown with_engine(const serving_stage& s, const step& of, c
     return m;
 }
 
-}  // namespace detail
+/// What all stages of a layout need to know, made once.
+struct serving_stages {
+    const job& of;
+    const layout& over;
+    const runtime& engine;
+    step of_step;
+    serving_weights weights;
+    std::int64_t sequences;
+    std::int32_t first_layer;
+    byte_count encoders;
+    std::array<serving_layer, layer_stack::max_kinds> kinds{};
 
-constexpr memory_breakdown serving_memory(const job& j, const layout& l, const runtime& r) {
-    const model& m = j.model;
-    const std::int64_t sequences = sequences_per_rank(j, l);
-    const detail::step of{j, r, l};
-    const serving_weights weights{j, l, r};
-
-    std::array<detail::serving_layer, layer_stack::max_kinds> kinds{};
-    for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k) {
-        const layer& kind = m.layers.kinds[k];
-        kinds[k] = {weights.of_kind(kind), weights.adapters_of(kind), of.layer_peak(kind),
-                    layer_cache(kind.attention, j, r, l, sequences), layer_state(kind.recurrent, j, r, l, sequences)};
+    constexpr serving_stages(const job& j, const layout& l, const runtime& r)
+        : of{j}, over{l}, engine{r}, of_step{j, r, l}, weights{j, l, r}, sequences{sequences_per_rank(j, l)},
+          first_layer{first_gpu_layer(j.model, r)}, encoders{of_step.encoder_peak()} {
+        for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k) {
+            const layer& kind = j.model.layers.kinds[k];
+            kinds[k] = {weights.of_kind(kind), weights.adapters_of(kind), of_step.layer_peak(kind),
+                        layer_cache(kind.attention, j, r, l, sequences), layer_state(kind.recurrent, j, r, l, sequences)};
+        }
     }
-    const std::int32_t first = detail::first_gpu_layer(m, r);
-    const byte_count encoders = of.encoder_peak();
 
-    detail::serving_stage fullest;
-    byte_count most;
-    for (std::int32_t index = 0; index < l.pipeline; ++index) {
-        const stage_range dealt = stage_layers(m.layers.size - first, l.pipeline, index);
-        const stage_range range{first + dealt.first, first + dealt.last};
+    constexpr serving_stage stage(std::int32_t index) const {
+        const model& m = of.model;
+        const stage_range dealt = stage_layers(m.layers.size - first_layer, over.pipeline, index);
+        const stage_range range{first_layer + dealt.first, first_layer + dealt.last};
         const auto counts = m.layers.counts(range.first, range.last);
-        const bool end = index == l.pipeline - 1;
-        detail::serving_stage s{.weights = weights.of_ends(index == 0, end && detail::head_on_gpu(m, r)),
-                                .last = end,
-                                .index = index};
+        const bool end = index == over.pipeline - 1;
+        serving_stage s{.weights = weights.of_ends(index == 0, end && head_on_gpu(m, engine)), .last = end, .index = index};
         if (index == 0) s.live = encoders;
         for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k) {
             s.weights += kinds[k].weights * counts[k];
+            if (engine.joins_projections) s.joined += weights.joined_of(m.layers.kinds[k]) * counts[k];
             s.adapters += kinds[k].adapters * counts[k];
             s.cache += kinds[k].cache * counts[k];
             s.state += kinds[k].state * counts[k];
             if (counts[k] > 0 && kinds[k].live > s.live) s.live = kinds[k].live;
         }
-        if (j.gguf) s.weights += weights.of_file(range);
-        if (end && r.speculates_ahead && m.prediction.layers > 0) {
+        if (of.gguf) s.weights += weights.of_file(range);
+        if (end && engine.speculates_ahead && m.prediction.layers > 0) {
             s.weights += weights.of_prediction();
-            s.cache += layer_cache(m.prediction.block.attention, j, r, l, sequences) * m.prediction.layers;
+            s.cache += layer_cache(m.prediction.block.attention, of, engine, over, sequences) * m.prediction.layers;
         }
-        s.weights += r.draft_weights + weights.rope_table();
-        s.cache += allotment{r.draft_kv * context_of(j) * sequences, r.draft_kv * context_of(j) * sequences};
-
+        s.weights += engine.draft_weights + weights.rope_table();
+        s.cache += allotment{engine.draft_kv * context_of(of) * sequences, engine.draft_kv * context_of(of) * sequences};
         s.maybe_weights = weights.perhaps(s.weights, end);
-        const byte_count all = s.held() + of.peak(s.live, s.last).all().expected;
-        if (index == 0 || all > most) fullest = s, most = all;
+        return s;
     }
-    return detail::with_engine(fullest, of, r, l);
+    constexpr byte_count fullest(const serving_stage& s) const {
+        return s.held() + of_step.peak(s.live, s.last, s.index).all().expected;
+    }
+};
+
+}  // namespace detail
+
+constexpr memory_breakdown serving_memory_of_stage(const job& j, const layout& l, const runtime& r, std::int32_t stage) {
+    const detail::serving_stages all{j, l, r};
+    return detail::with_engine(all.stage(stage), all.of_step, r, l);
+}
+
+constexpr memory_breakdown serving_memory(const job& j, const layout& l, const runtime& r) {
+    const detail::serving_stages all{j, l, r};
+    detail::serving_stage busiest = all.stage(0);
+    if (l.pipeline > 1) {
+        byte_count most = all.fullest(busiest);
+        for (std::int32_t index = 1; index < l.pipeline; ++index) {
+            const detail::serving_stage s = all.stage(index);
+            const byte_count all_of_it = all.fullest(s);
+            if (all_of_it > most) busiest = s, most = all_of_it;
+        }
+    }
+    return detail::with_engine(busiest, all.of_step, r, l);
 }
 
 constexpr memory_breakdown serving_memory(const job& j, const layout& l) { return serving_memory(j, l, j.runtime); }

@@ -46,6 +46,13 @@ enum class scored_tokens : std::uint8_t {
     prompt,    ///< all tokens of all prompts
 };
 
+/// Tables of rotary positions that stay on the GPU, in 16 bit.
+enum class rope_tables : std::uint8_t {
+    computed,  ///< none: made anew in each step
+    shared,    ///< one a model, cosines and sines of half a head's width each (vLLM)
+    own,       ///< every layer its own, both of the whole width (transformers to 4.44)
+};
+
 struct runtime {
     text<23> name{};
     text<31> versions{};  ///< the versions the constants were taken from
@@ -59,6 +66,7 @@ struct runtime {
 
     /// What the allocator holds beyond what it handed out, as a part of the latter.
     interval<double> fragmentation{};
+    bool segments = false;  ///< tensors of 10 MiB and more are segments in steps of 2 MiB, a tail of up to 1 MiB included (PyTorch)
     bool hoards = false;  ///< blocks of one phase are kept while the next asks for others: peaks add up in what is held
 
     // The cache. Engines that allot a pool at start take a fraction, each by a name of its own.
@@ -69,6 +77,7 @@ struct runtime {
     bool graphs_deducted = false;   ///< CUDA graphs count into the fraction; else they come on top
     token_count kv_block{};         ///< tokens a cache block holds; 0: caches grow token by token
     window_cells windows = window_cells::window;
+    bool whole_batches = false;     ///< all prompts pass before the first token is made: until then the cache holds no more
     std::int32_t cache_copies = 1;  ///< of the whole cache while a token is added: what a step hands on beside what it read
 
     // What is computed in one step.
@@ -90,17 +99,19 @@ struct runtime {
     std::int32_t score_bytes = 4;    ///< a pair of tokens and head, where attention is eager
     interval<double> activations{1.0, 1.0, 1.0};  ///< the truth over the inventory's sum
     scored_tokens scored = scored_tokens::last;
+    bool scores_return = false;  ///< GPUs that take turns at layers hand the scores, in fp32, back to the first (accelerate)
     interval<double> logits_bytes{6.0, 6.0, 6.0};  ///< alive for each score, the sampler's sort included
     interval<double> chunked_logits_bytes{};  ///< the same where `chunked_beyond` was passed; zero: the same
     std::int32_t step_copies = 1;  ///< of inputs and masks, where GPUs take turns at layers (ggml: GGML_SCHED_MAX_COPIES)
     interval<byte_count> cuda_graphs{};  ///< captured after start
 
     // The weights, and where they are.
-    bool rope_table = false;            ///< cosines and sines of every position up to the model's context, in 16 bit
+    rope_tables rope = rope_tables::computed;  ///< of every position up to the model's context
     bool embedding_on_host = false;     ///< the token table is read from main memory
     maybe<std::int32_t> gpu_layers{};   ///< the last n layers and, if n exceeds them, the head are on GPUs; all by default
     bool experts_on_host = false;       ///< routed experts are computed by the CPU (llama.cpp: --cpu-moe)
-    bool head_again = false;            ///< quantised checkpoints of tied models may hold the head beside the embedding
+    bool head_again = false;            ///< quantised checkpoints of tied models may hold the head beside the embedding; FP8 ones do
+    bool joins_projections = false;     ///< queries, keys and values are joined in new tensors, and the old ones kept (AutoAWQ)
     double repacked = 0.0;              ///< the part of quantised weights that kernels may hold again, fused or in another order
 
     // What a job may ask of it beside the model.

@@ -34,7 +34,7 @@ namespace runtimes {
 inline constexpr std::array all{&no_runtime,       &pytorch,        &vllm,           &vllm_v1_21,     &vllm_v1,
                                 &vllm_v0_7,        &vllm_v0_6,      &vllm_v0,        &sglang,         &tensorrt_llm,
                                 &llama_cpp,        &llama_cpp_2025, &llama_cpp_2024, &llama_cpp_2023, &ik_llama_cpp, &ollama,
-                                &transformers,     &transformers_4_44, &transformers_4_35, &lmdeploy,    &exllama,
+                                &transformers,     &transformers_4_49, &transformers_4_44, &transformers_4_41, &transformers_4_35, &autoawq, &lmdeploy,    &exllama,
                                 &exllama_v1,       &tgi,             &huggingface,      &litgpt,      &torchtune,      &torchtitan,
                                 &deepspeed,        &megatron};
 

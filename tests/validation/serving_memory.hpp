@@ -344,11 +344,12 @@ inline engine engine_of(const csv::row& row) {
         const std::string source = row.at("source");
         const bool peak = has(source, "speed benchmark") || has(source, "AutoAWQ README") || is("litgpt") || is("mlx") ||
                           has(source, "Qwen (v1)") || has(source, "GPTQ-for");
-        runtime r = last_only ? runtimes::transformers : early ? runtimes::transformers_4_35 : runtimes::transformers_4_44;
-        if (is("awq")) r = runtimes::transformers_4_44;  // its fused modules keep a cache of their own
+        const runtime newest = has(version, "4.46") ? runtimes::transformers_4_49 : runtimes::transformers;
+        runtime r = last_only ? newest : early ? runtimes::transformers_4_35 : runtimes::transformers_4_41;
+        if (is("autoawq") || is("tinychat")) r = runtimes::autoawq;
         counted what = peak ? counted::allocated : counted::device;
         if (has(source, "Qwen3 docs")) what = counted::resident;
-        if (has(source, "Qwen (v1)")) what = counted::reserved;
+        if (has(source, "Qwen (v1)") || has(source, "DeepSeek-LLM")) what = counted::reserved;
         return {r, what};
     }
     return {no_runtime, counted::device, false};
@@ -420,6 +421,7 @@ inline std::optional<one_case> case_of(const csv::row& row) {
     if (format.plain) j.weights = *format.plain;
     if (format.mix) j.gguf = *format.mix;
     if (has(row.at("engine"), "litgpt")) j.model.tied_head = false;  // it loads the head beside the embedding
+    if (has(lower(row.at("model")), "qwen2-") && has(row.at("model"), "Instruct")) j.model.max_context = tokens(32768);
     j.kv_cache = cache_format(row.at("kv_dtype"), j.compute);
     const std::string& notes = row.at("notes");
     const std::string& source = row.at("source");
@@ -450,13 +452,18 @@ inline std::optional<one_case> case_of(const csv::row& row) {
             j.output = tokens(2048);
             j.prompt = tokens(context > 2048 ? context - 2048 : 1);
             j.attention = attention_kernel::flash;
-        } else if (has(source, "AutoAWQ")) {
-            j.prompt = tokens(context / 2), j.output = tokens(context / 2);
         } else if (has(notes, "enerat")) {
             j.prompt = tokens(1), j.output = tokens(context > 1 ? context - 1 : 0);
         }
         if (has(source, "DeepSeek-LLM")) j.attention = attention_kernel::eager;
     }
+    if (r.name == "autoawq") {
+        j.prompt = tokens(context / 2), j.output = tokens(context / 2);
+        if (j.model.name == "mixtral-8x7b") j.attention = attention_kernel::eager;  // transformers had no other for it until 4.37
+        if (has(lower(row.at("model")), "mpt")) r.joins_projections = false;       // its projections are joined as published
+    }
+    // ExLlamaV2 allots its cache at load: for the model's own context where nobody asks for less.
+    if (r.name == "exllama" && has(source, "premAI")) j.context = j.model.max_context;
     c.spread.tensor = static_cast<std::int32_t>(whole(row.at("tp")).value_or(1));
     const std::int64_t gpus = whole(row.at("n_gpus")).value_or(1);
     if (c.spread.tensor == 1 && gpus > 1) c.spread.pipeline = static_cast<std::int32_t>(gpus);
@@ -480,12 +487,21 @@ struct figure {
     std::string id, label, what;
     double measured = 0, low = 0, expected = 0, high = 0;  // bytes
 
+    double printed_to = 0;  ///< half the last digit that was printed, where it is coarser than one would think
+
     double error() const { return expected / measured - 1.0; }
-    bool covered(double rounding) const { return low <= measured + rounding && high >= measured - rounding; }
+    bool covered(double usual) const {
+        const double rounding = printed_to > usual ? printed_to : usual;
+         return low <= measured + rounding && high >= measured - rounding; }
 };
 
 constexpr double one_gib = 1073741824.0;
 constexpr double one_mib = 1048576.0;
+
+/// Until its buffers had back ends of their own (January 2024), llama.cpp's "compute buffer total size" counted the graph's
+/// descriptions too: 8192 tensors of 32 + 352 bytes, a graph of 2048 nodes and leafs, and 4099 hashed pointers. On NVIDIA
+/// GPUs the table has the "VRAM scratch buffer" of the same logs, which does not.
+inline constexpr byte_count graph_structs = bytes(8192 * (32 + 352) + (2 * 2048 + 4099) * 8);
 
 inline std::vector<figure> figures_of(const one_case& c) {
     std::vector<figure> all;
@@ -538,17 +554,29 @@ inline std::vector<figure> figures_of(const one_case& c) {
     {
         // The log's largest over the GPUs; without copies, that of a GPU that has all.
         const memory_breakdown& fullest = c.task.runtime.step_copies == 1 ? sum : m;
-        add("compute", *buffer, fullest[memory_term::activations] + fullest[memory_term::logits]);
+        const byte_count logged = c.machines.gpu.vendor == gpu_vendor::apple && has(c.label, "b1600") ? graph_structs : byte_count{};
+        add("compute", *buffer, fullest[memory_term::activations] + fullest[memory_term::logits] + logged);
     }
     if (const auto used = cell("total_used_mib", one_mib); used && c.weights_known && c.whole_model) {
         // Each GPU of a pipeline has a peak of its own. Torch's workspaces come from its allocator.
         interval<byte_count> said = sum.allocated;
         if (!ggml) said += c.task.runtime.workspace;
-        for (std::int32_t i = 1; i < c.spread.pipeline && !ggml; ++i) said += sum[memory_term::activations];
-        if (c.total == counted::reserved) said = sum.reserved;
-        if (c.total == counted::device) said = sum.total();
-        if (c.total == counted::resident)
-            said = sum[memory_term::weights] + sum[memory_term::kv_cache] + c.task.runtime.workspace;
+        const auto over_gpus = [&](auto&& of) {
+            interval<byte_count> all_of_them;
+            for (std::int32_t i = 0; i < c.spread.pipeline; ++i)
+                all_of_them += of(serving_memory_of_stage(c.task, c.spread, on_device(c.task.runtime, c.machines.gpu), i));
+            return all_of_them;
+        };
+        if (c.spread.pipeline > 1 && !ggml && !pooled)
+            said = over_gpus([&](const memory_breakdown& one) { return one.allocated + c.task.runtime.workspace; });
+        if (c.total == counted::reserved) said = over_gpus([](const memory_breakdown& one) { return one.reserved; });
+        if (c.total == counted::device) said = over_gpus([](const memory_breakdown& one) { return one.total(); });
+        if (c.total == counted::resident) {
+            job rest = c.task;
+            rest.prompt = rest.output = {};
+            const memory_breakdown between = memory_of(rest, single, c.machines);
+            said = between[memory_term::weights] + between[memory_term::kv_cache] + c.task.runtime.workspace;
+        }
         if (has(c.row.at("notes"), "single GPU")) said = m.total();
         if (pooled) {
             const auto pool = cache_pool_of(c.task, single, c.machines);
@@ -564,6 +592,13 @@ inline std::vector<figure> figures_of(const one_case& c) {
             said += interval<byte_count>{kept};
         }
         add("total", *used, said);
+        // Tables in GB give two places, or one, or none.
+        if (has(c.row.at("notes"), "GB") || has(c.row.at("source"), "speed benchmark"))
+            for (const double place : {1.0, 0.1, 0.01})
+                if (const double n = *used / one_gib / place; std::fabs(n - std::round(n)) < 1e-4 / place) {
+                    all.back().printed_to = 0.5 * place * one_gib;
+                    break;
+                }
     }
     return all;
 }

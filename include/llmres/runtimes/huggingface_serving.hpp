@@ -11,8 +11,8 @@ namespace detail {
 
 inline constexpr runtime huggingface_base{
     .name = "transformers",
-    .versions = "4.45 to 4.57",
-    .since = {4, 45, 0},
+    .versions = "4.50 to 4.57",
+    .since = {4, 50, 0},
     .context = {mib(300), mib(500), mib(900)},
     // 8.1 MiB a handle and stream before Hopper, 32 MiB since (CublasHandlePool.cpp).
     .workspace = {mib(8), mib(32), mib(400)},
@@ -20,43 +20,75 @@ inline constexpr runtime huggingface_base{
     .fragmentation = {0.0, 0.02, 0.10},
     .hoards = true,
     .windows = window_cells::whole,
+    .whole_batches = true,
     // Scores in 16 bit with the mask added, their softmax in fp32, and its cast (modeling_llama.py: eager_attention_forward).
     .more_hidden = 1,
     .score_bytes = 8,
-    .activations = {0.7, 1.0, 1.4},
+    .activations = {0.5, 1.0, 1.4},
+    .scores_return = true,
     .logits_bytes = {2.0, 6.0, 8.0},
     .head_again = true,
     // AutoAWQ holds 1.6 GiB beside a 13B and 2 beside a 34B, AutoGPTQ's kernels 0.7 beside a 7B (their own tables).
     .repacked = 0.15,
 };
 
-/// Until num_logits_to_keep (4.45) the scores of every position of the prompt were made in 16 bit, then cast to fp32.
-constexpr runtime huggingface_all_logits() {
+/// Until 4.50 each tensor was allotted as it was loaded; since then they are cut from one block (caching_allocator_warmup).
+constexpr runtime huggingface_tensor_by_tensor() {
     runtime r = huggingface_base;
-    r.versions = "4.36 to 4.44";
-    r.since = {4, 36, 0};
-    r.before = {4, 45, 0};
-    r.scored = scored_tokens::prompt;
-    r.logits_bytes = {6.0, 6.0, 6.2};
+    r.versions = "4.45 to 4.49";
+    r.since = {4, 45, 0};
+    r.before = {4, 50, 0};
+    r.segments = true;
     return r;
 }
 
-/// Until caches became objects (4.36), each layer handed on a new, longer cache while the caller still held all old ones:
-/// Qwen-72B after 2048 tokens holds weights and twice its 5 GiB, to 0.1 %.
-constexpr runtime huggingface_tuples() {
+/// Until num_logits_to_keep (4.45) the scores of every position of the prompt were made in 16 bit, then cast to fp32; and
+/// each layer had a table of rotary positions of its own.
+constexpr runtime huggingface_all_logits() {
+    runtime r = huggingface_tensor_by_tensor();
+    r.versions = "4.42 to 4.44";
+    r.since = {4, 42, 0};
+    r.before = {4, 45, 0};
+    r.scored = scored_tokens::prompt;
+    r.logits_bytes = {6.0, 6.0, 6.2};
+    r.rope = rope_tables::own;
+    return r;
+}
+
+/// Until generate() kept one cache object (4.42), each step made one of the tuples that the caller still held, and with
+/// them the old keys and values: Qwen2-7B after 2048 tokens holds weights, tables and twice its cache, to 0.1 %. Until 4.36
+/// the tuples were all there was: Qwen-72B the same.
+constexpr runtime huggingface_tuples(bool objects) {
     runtime r = huggingface_all_logits();
-    r.versions = "up to 4.35";
-    r.since = {};
-    r.before = {4, 36, 0};
+    r.versions = objects ? "4.36 to 4.41" : "up to 4.35";
+    r.since = {objects ? 4 : 0, objects ? 36 : 0, 0};
+    r.before = {4, objects ? 42 : 36, 0};
     r.cache_copies = 2;
+    return r;
+}
+
+/// AutoAWQ runs such models with modules of its own, whose joined projections and cache of prompt and output stand beside
+/// what they were made from.
+constexpr runtime autoawq_fused() {
+    runtime r = huggingface_all_logits();
+    r.name = "autoawq";
+    r.versions = "0.1 and 0.2";
+    r.since = {};
+    r.before = {};
+    r.rope = rope_tables::computed;
+    r.whole_batches = false;
+    r.joins_projections = true;
     return r;
 }
 
 }  // namespace detail
 
 inline constexpr runtime transformers = detail::huggingface_base;
+inline constexpr runtime transformers_4_49 = detail::huggingface_tensor_by_tensor();
 inline constexpr runtime transformers_4_44 = detail::huggingface_all_logits();
-inline constexpr runtime transformers_4_35 = detail::huggingface_tuples();
-inline constexpr std::array all_transformers{&transformers, &transformers_4_44, &transformers_4_35};
+inline constexpr runtime transformers_4_41 = detail::huggingface_tuples(true);
+inline constexpr runtime transformers_4_35 = detail::huggingface_tuples(false);
+inline constexpr runtime autoawq = detail::autoawq_fused();
+inline constexpr std::array all_transformers{&transformers, &transformers_4_49, &transformers_4_44, &transformers_4_41, &transformers_4_35, &autoawq};
 
 }  // namespace llmres::runtimes

@@ -26,7 +26,7 @@ inline constexpr runtime sglang{
     .activations = {0.9, 1.0, 1.15},
     .logits_bytes = {6.0, 8.0, 12.0},
     .cuda_graphs = {mib(200), mib(900), mib(2500)},
-    .rope_table = true,
+    .rope = rope_tables::shared,
 };
 
 }  // namespace llmres::runtimes

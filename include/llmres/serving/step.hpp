@@ -131,7 +131,7 @@ struct step {
     }
 
     /// The step's fullest moment on a GPU whose fullest layer is `layers`, and which scores if it is the `last` stage.
-    constexpr step_peak peak(byte_count layers, bool last) const {
+    constexpr step_peak peak(byte_count layers, bool last, std::int32_t stage) const {
         const byte_count beside = hidden() * engine.more_hidden + (kernel == attention_kernel::flash ? byte_count{} : mask());
         const interval<byte_count> in_layers = scaled(layers + beside, engine.activations);
         // Where GPUs take turns, inputs and masks are kept for each turn.
@@ -147,6 +147,12 @@ struct step {
             const std::int64_t scores = product(scored_rows(of, engine, over, shape), of.model.vocabulary);
             const step_peak scoring{hidden(), scaled(bytes(scores), each)};
             if (scoring.all().expected > full.all().expected) full = scoring;
+        }
+        if (engine.scores_return && stage == 0 && !last) {
+            const byte_count returned = bytes(4) * product(scored_rows(of, engine, over, shape), of.model.vocabulary);
+            const byte_count layers_alone = full.all().expected;
+            // Two copies were seen as often as none.
+            if (returned > layers_alone) full.logits = {byte_count{}, returned - layers_alone, returned * 2 - layers_alone};
         }
         if (engine.step_copies > 1) full.activations += partly ? hidden() : turns;
         return full;

@@ -27,18 +27,32 @@ struct serving_weights {
     /// One GPU's part of a weight.
     constexpr byte_count local_size(const weight& w) const {
         const bool whole = over.tensor == 1 && over.expert == 1;  // the commonest case, and the quickest
-        return whole ? size_of(w, formats) : size_of(local_part(w, over), formats);
+        const byte_count size = whole ? size_of(w, formats) : size_of(local_part(w, over), formats);
+        return engine.segments ? size + tails(whole ? w : local_part(w, over)) : size;
     }
-    /// Tables of rotary positions: one a model, as wide as the widest layer's rotated part.
+    /// What PyTorch's allocator hands out beyond a weight's own bytes: from 10 MiB on a tensor is a segment, in steps of
+    /// 2 MiB, and a tail of up to 1 MiB is not split off (CUDACachingAllocator.cpp: kMinLargeAlloc, kRoundLarge,
+    /// should_split). Packed formats are several tensors a weight, and not rounded here.
+    constexpr byte_count tails(const weight& w) const {
+        const precision& format = formats.of(w);
+        if (is_packed(format)) return {};
+        const byte_count one = size_of(format, w.rows, w.columns);
+        if (one < mib(10)) return {};
+        const byte_count tail = aligned_up(one, mib(2)) - one;
+        return tail <= mib(1) ? tail * w.copies : byte_count{};
+    }
+    /// The table of rotary positions that all layers share: as wide as the widest layer's rotated part.
     constexpr byte_count rope_table() const {
-        if (!engine.rope_table) return {};
+        if (engine.rope != rope_tables::shared) return {};
         std::int64_t width = 0;
         for (std::int32_t k = 0; k < of.model.layers.kind_count; ++k) {
-            const attention& a = of.model.layers.kinds[static_cast<std::size_t>(k)].attention;
-            const std::int64_t rotated = a.kind == attention_kind::none ? 0 : a.rope_dim > 0 ? a.rope_dim : a.head_dim;
+            const std::int64_t rotated = rotated_width(of.model.layers.kinds[static_cast<std::size_t>(k)].attention);
             if (rotated > width) width = rotated;
         }
         return bytes(2) * detail::product(width, of.model.max_context.in(tokens));
+    }
+    static constexpr std::int64_t rotated_width(const attention& a) {
+        return a.kind == attention_kind::none ? 0 : a.rope_dim > 0 ? a.rope_dim : a.head_dim;
     }
 
     /// One layer of a kind; none where the weights are a GGUF file's, which depend on where the layer stands.
@@ -48,6 +62,17 @@ struct serving_weights {
         for_each_weight(kind, of.model.hidden, [&](const weight& w) {
             if (!(w.routed && engine.experts_on_host)) total += local_size(w);
         });
+        if (engine.rope == rope_tables::own)  // cosines and sines
+            total += bytes(4) * detail::product(rotated_width(kind.attention), of.model.max_context.in(tokens));
+        return total;
+    }
+    /// Queries, keys and values of a layer, where an engine joins them and keeps what it joined.
+    constexpr byte_count joined_of(const layer& kind) const {
+        byte_count total;
+        if (engine.joins_projections)
+            for_each_weight(kind, of.model.hidden, [&](const weight& w) {
+                if (is_attention_input(w.role)) total += local_size(w);
+            });
         return total;
     }
     /// LoRA adapters that stay resident on one layer of a kind: for every matrix that tokens all pass, the two factors of
@@ -65,7 +90,7 @@ struct serving_weights {
     /// repacked for its kernels.
     constexpr byte_count perhaps(byte_count weights, bool head) const {
         if (of.gguf || formats.matrices == formats.rest) return {};
-        const bool again = engine.head_again && head && of.model.tied_head;
+        const bool again = engine.head_again && head && of.model.tied_head && !head_stored();
         return (again ? size_of(formats.rest, of.model.vocabulary, of.model.hidden) : byte_count{}) +
                (engine.repacked > 0.0 ? scaled_up(weights, engine.repacked) : byte_count{});
     }
@@ -78,9 +103,11 @@ struct serving_weights {
         const auto add = [&](const weight& w) { total += local_size(w); };
         if (embedded) for_each_input_weight(of.model, add);
         if (last) for_each_output_weight(of.model, add);
-        if (last && !embedded && of.model.tied_head) for_each_input_weight(of.model, add);
+        if (last && of.model.tied_head && (!embedded || (engine.head_again && head_stored()))) for_each_input_weight(of.model, add);
         return total;
     }
+    /// FP8 checkpoints of tied models hold a head of their own (Qwen3-0.6B-FP8, -4B-FP8: lm_head.weight), and it stays.
+    constexpr bool head_stored() const { return formats.matrices.arithmetic == arithmetic_kind::fp8 && formats.rest != formats.matrices; }
     /// The layers of a GGUF file. Which type a tensor gets depends on all before it: this walks the file once.
     constexpr byte_count of_file(stage_range range) const {
         byte_count total;
@@ -103,6 +130,9 @@ struct serving_weights {
     }
 
 private:
+    static constexpr bool is_attention_input(weight_role role) {
+        return role == weight_role::q_proj || role == weight_role::k_proj || role == weight_role::v_proj;
+    }
     constexpr byte_count ends_of_file(bool embedded, bool last) const {
         byte_count total;
         if (embedded) total += gguf_input_bytes(of.model, *of.gguf);
