@@ -89,9 +89,9 @@ TEST_CASE("a quantised checkpoint's weights follow its quantization_config") {
     here.write("config.json", config.dump());
     const auto found = find_model_source(here.path.string());
     REQUIRE(found);
-    REQUIRE(found->formats);
-    CHECK(weight_bytes(found->model, *found->formats) < weight_bytes(found->model, formats_for(fp16)));
-    CHECK_FALSE(find_model_source("configs/tiny-llama", data)->formats);
+    CHECK(found->model.weights == fp8_block);
+    CHECK(weight_bytes(found->model, formats_of(found->model)) < weight_bytes(found->model, formats_for(fp16)));
+    CHECK(find_model_source("configs/tiny-llama", data)->model.weights == fp16);
 }
 
 TEST_CASE("the mix of a GGUF file is known by either spelling; plain formats are none") {

@@ -58,7 +58,7 @@ TEST_CASE("exceptions by place: attention, the feed-forwards every token passes,
 
 TEST_CASE("exceptions by role stay in the rest's format") {
     weight_formats formats = formats_for(fp8_e4m3);
-    formats.keep_wide(weight_role::o_proj);
+    formats.wide_roles = std::uint64_t{1} << static_cast<unsigned>(weight_role::o_proj);
     CHECK(formats.of({.role = weight_role::o_proj, .quantised = true}) == bf16);
     CHECK(formats.of({.role = weight_role::q_proj, .quantised = true}) == fp8_e4m3);
     CHECK(bytes_of(formats) - bytes_of(formats_for(fp8_e4m3)) == bytes(4 * 512 * 512));

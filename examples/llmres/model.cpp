@@ -54,7 +54,7 @@ int run_model(const model_options& o) {
     const llmres::precision weights =
         o.weights.empty() || mix ? m.weights : accept(llmres::find_precision("weights", o.weights));
     const llmres::weight_formats formats =
-        o.weights.empty() && source.formats ? *source.formats : llmres::formats_for(weights);
+        o.weights.empty() ? llmres::formats_of(m) : llmres::formats_for(weights);
     llmres::json_value described = mix ? llmres::to_json(m, *mix, kv_cache) : llmres::to_json(m, formats, kv_cache);
     if (llmres::holds_weights(o.source))
         described["stored"] = llmres::to_json(accept(llmres::read_stored_weights(o.source, source)));

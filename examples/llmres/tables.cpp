@@ -56,7 +56,7 @@ int run_gpus(const table_options& o) {
 int run_models(const table_options& o) {
     llmres::json_value rows = llmres::json_value::array();
     const auto show = [&](const llmres::model& m) {
-        rows.push_back(llmres::to_json(m, llmres::formats_for(m.weights), llmres::bf16));
+        rows.push_back(llmres::to_json(m, llmres::formats_of(m), llmres::bf16));
         if (o.json) return;
         fmt::print("{:<40} {:<14} {:>18} parameters\n", m.name.view(), m.architecture.view(),
                    llmres::count_parameters(m).in(llmres::parameters));

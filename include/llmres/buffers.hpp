@@ -120,7 +120,7 @@ constexpr void write_weights(const stage_parts& stage, Writer& to) {
         if (stage.last) for_each_gguf_output_tensor(j.model, *j.gguf, tensor);
         return;
     }
-    const weight_formats formats = formats_for(weights_of(j), j.compute);
+    const weight_formats formats = formats_of(j, j.compute);
     stage.for_each_local_weight([&](const weight& w, std::int32_t layer) {
         to.layer = layer;
         const std::int64_t ranks = w.routed ? stage.l.expert_data_ranks() : stage.l.dense_data_ranks();

@@ -14,6 +14,7 @@
 #include <llmres/optimizer.hpp>
 #include <llmres/precision.hpp>
 #include <llmres/runtime.hpp>
+#include <llmres/weight_formats.hpp>
 #include <string_view>
 
 /// What the caller wants to run.
@@ -86,6 +87,16 @@ constexpr bool trains(const job& j) { return j.task != task::serving; }
 constexpr precision weights_of(const job& j) {
     if (j.weights) return *j.weights;
     return trains(j) && !j.adapter.trains() && is_packed(j.model.weights) ? j.compute : j.model.weights;
+}
+/// ... each weight in its format, what is not quantised in `wide`. The formats that a checkpoint mixes are those of the
+/// checkpoint: a job that names its own format has one alone. (Who names MXFP4 means the routed experts: gpt-oss's
+/// modules_to_not_convert.)
+constexpr weight_formats formats_of(const job& j, const precision& wide) {
+    const precision weights = weights_of(j);
+    if (!j.weights && weights == j.model.weights) return formats_of(j.model, weights, wide);
+    weight_formats formats = formats_for(weights, wide);
+    if (formats.matrices == mxfp4) formats.attention = formats.feed_forward = formats.rest;
+    return formats;
 }
 constexpr precision kv_cache_of(const job& j) { return j.kv_cache.value_or(j.compute); }
 constexpr precision gradients_of(const job& j) {

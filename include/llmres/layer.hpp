@@ -172,13 +172,21 @@ struct feed_forward {
 
 // ---- the layer, and the stack of layers --------------------------------------------------------------------------------
 
-/// Which of a layer's matrices a quantised checkpoint of the model quantises.
+/// Which of a layer's matrices a quantised checkpoint of the model quantises: a bit for each sort of them.
 enum class quantised_part : std::uint8_t {
-    matrices,      ///< all of them, but for the router
-    feed_forward,  ///< not those that mix tokens
-    experts,       ///< the routed experts alone (gpt-oss)
-    none,
+    none = 0,
+    experts = 1,       ///< the routed experts alone (gpt-oss)
+    dense = 2,         ///< dense feed-forwards and shared experts
+    feed_forward = 3,  ///< experts and dense: not those that mix tokens
+    mixers = 4,        ///< projections of attention and recurrences
+    matrices = 7,      ///< all of them, but for the router
 };
+constexpr quantised_part operator|(quantised_part a, quantised_part b) {
+    return static_cast<quantised_part>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
+}
+constexpr bool quantises(quantised_part which, quantised_part sort) {
+    return (static_cast<unsigned>(which) & static_cast<unsigned>(sort)) != 0;
+}
 
 /// One layer: attention or a recurrence (or neither, or both side by side), a feed-forward (or none), and the norms
 /// around them. A block that computes both halves from one norm has `norm_before_feed_forward = false`.

@@ -52,6 +52,7 @@ inline constexpr std::array<std::string_view, 27> weight_role_names{
     "bias",         "norm",      "lm_head",   "in_proj",   "out_proj",   "conv",     "state",
     "attn_gate",    "indexer",   "positions", "projector", "classifier", "values"};
 
+static_assert(weight_role_names.size() <= 64, "a bit a role");
 constexpr std::string_view name_of(weight_role role) { return weight_role_names[static_cast<std::size_t>(role)]; }
 
 /// Where in a model a tensor outside the layers stands.
@@ -92,6 +93,18 @@ struct prediction {
     bool own_head = false;       ///< ... and of the head
 };
 
+/// What a checkpoint of several formats stores otherwise than in its model's `weights`. (What it leaves as it was, layer
+/// by layer, is `layer::quantised`.)
+struct mixed_formats {
+    maybe<precision> attention{};     ///< projections of attention and recurrences
+    maybe<precision> feed_forward{};  ///< dense feed-forwards and shared experts
+    maybe<precision> head{};          ///< the output head, which otherwise is not quantised
+    maybe<precision> rest{};          ///< what is not quantised, if it is not in 16 bits
+    std::uint64_t wide_roles = 0;     ///< a bit a weight_role: matrices of these are not quantised
+
+    constexpr bool any() const { return attention || feed_forward || head || rest || wide_roles != 0; }
+};
+
 /// A language model, or an encoder: tokens (or patches) in, layers, head.
 struct model {
     static constexpr std::size_t max_encoders = 2;
@@ -108,6 +121,7 @@ struct model {
     norm_kind final_norm = norm_kind::rms;
     std::int64_t embedding_width = 0;  ///< of the token embedding, with projections to and from hidden; 0: hidden
     precision weights = bf16;          ///< as published: what the stored linear weights are in
+    mixed_formats mixed{};             ///< ... but for these
     maybe<parameter_count>
         published{};  ///< the total that its publisher gives: what count_parameters() is held against
     std::array<encoder, max_encoders> encoders{};

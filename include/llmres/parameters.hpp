@@ -341,13 +341,11 @@ constexpr void visit_feed_forward(const feed_forward& f, std::int64_t hidden, Vi
 template <class Visit>
 constexpr void for_each_weight(const layer& l, std::int64_t hidden, Visit&& visit) {
     auto mixing = [&](weight w) {
-        w.quantised = w.quantised && l.quantised == quantised_part::matrices;
+        w.quantised = w.quantised && quantises(l.quantised, quantised_part::mixers);
         visit(w);
     };
     auto feeding = [&](weight w) {
-        w.quantised =
-            w.quantised && (l.quantised == quantised_part::matrices || l.quantised == quantised_part::feed_forward ||
-                            (l.quantised == quantised_part::experts && w.routed));
+        w.quantised = w.quantised && quantises(l.quantised, w.routed ? quantised_part::experts : quantised_part::dense);
         visit(w);
     };
     detail::visit_attention(l.attention, hidden, mixing);

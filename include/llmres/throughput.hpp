@@ -214,7 +214,7 @@ constexpr job_speed serving_speed(const job& j, const layout& l, const cluster& 
     const std::int64_t sequences = sequences_per_rank(j, l);
     const token_count prompt = prompt_of(j);
     const token_count reached = j.output > token_count{} ? prompt + div_up(j.output, 2) : context_of(j);
-    const operation_formats formats{j.compute, kv_cache_of(j), formats_for(weights_of(j), j.compute)};
+    const operation_formats formats{j.compute, kv_cache_of(j), formats_of(j, j.compute)};
     const std::int64_t length = ceil_quotient(prompt.in(tokens), l.context_parallel);
     const token_pass decode{.tokens = {sequences, 1, ceil_quotient(reached.in(tokens), l.context_parallel)}, .scored = sequences, .decode = true};
     const token_pass prefill{.tokens = {1, length > 0 ? length : 1, prompt.in(tokens)}, .scored = 1};
@@ -269,7 +269,7 @@ constexpr duration optimizer_time(const memory_breakdown& held, const cluster& c
 constexpr job_speed training_speed(const job& j, const layout& l, const cluster& c, const memory_breakdown& held, const efficiency& e) {
     const std::int64_t length = ceil_quotient(sequence_of(j).in(tokens), l.context_parallel);
     const token_shape shape{j.micro_batch, length, sequence_of(j).in(tokens)};
-    const operation_formats formats{j.compute, j.compute, formats_for(weights_of(j), j.compute)};
+    const operation_formats formats{j.compute, j.compute, formats_of(j, j.compute)};
     const std::int64_t rounds = micro_batches(j, l);
     const ideal_pass forward =
         forward_passes(j, l, c, e, formats, std::array{token_pass{.tokens = shape, .scored = shape.all()}})[0];

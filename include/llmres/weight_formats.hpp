@@ -17,8 +17,6 @@ constexpr bool is_feed_forward(weight_role role) {
 
 }  // namespace detail
 
-static_assert(weight_role_names.size() <= 64, "a bit a role");
-
 /// Which format each weight is in: matrices inside the layers in `matrices`, all else (embedding, head, norms, biases,
 /// routers) in `rest`, but for the exceptions that quantised checkpoints make.
 struct weight_formats {
@@ -35,7 +33,6 @@ struct weight_formats {
         if (detail::is_feed_forward(w.role)) return feed_forward && !w.routed ? *feed_forward : matrices;
         return attention && w.role != weight_role::projector ? *attention : matrices;
     }
-    constexpr void keep_wide(weight_role role) { wide_roles |= std::uint64_t{1} << static_cast<unsigned>(role); }
 };
 
 /// A checkpoint in a plain 16-bit or wider format holds everything in it; a quantised one keeps embedding, head, norms
@@ -43,6 +40,18 @@ struct weight_formats {
 constexpr weight_formats formats_for(const precision& weights, const precision& wide = bf16) {
     return {.matrices = weights, .rest = is_wide(weights) ? weights : wide};
 }
+
+/// The formats of the published checkpoint: `weights`, and what it mixes with it.
+constexpr weight_formats formats_of(const model& m, const precision& weights, const precision& wide) {
+    weight_formats formats = formats_for(weights, wide);
+    if (!m.mixed.any()) return formats;
+    formats.attention = m.mixed.attention;
+    formats.feed_forward = m.mixed.feed_forward;
+    formats.head = m.mixed.head;
+    formats.wide_roles = m.mixed.wide_roles;
+    return formats;
+}
+constexpr weight_formats formats_of(const model& m) { return formats_of(m, m.weights, m.mixed.rest.value_or(bf16)); }
 
 /// Bytes of all the weight's copies.
 constexpr byte_count size_of(const weight& w, const weight_formats& formats) {

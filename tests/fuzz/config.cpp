@@ -5,7 +5,6 @@
 #include <llmres/gguf_mix.hpp>
 #include <llmres/io/gguf_model.hpp>
 #include <llmres/io/hf_config.hpp>
-#include <llmres/io/quantization_config.hpp>
 #include <llmres/kv_cache.hpp>
 #include <llmres/parameters.hpp>
 #include <llmres/weight_formats.hpp>
@@ -27,8 +26,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const result<model> m = read_hf_config(text);
     if (!m)
         require(m.error().code != error_code::none && !m.error().expected.empty(), "a failure says what was expected");
-    const result<weight_formats> formats = read_quantization_config(document->root, bf16);
-    if (!formats) require_named(formats.error());
     const gguf_mix mix = with_rope_factors({.quantisation = gguf_quantisation::Q4_K_M}, document->root);
     if (!m) return 0;
     require(static_cast<bool>(validate(*m)), "a model that is read is valid");
@@ -36,7 +33,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(total > parameter_count{} && !is_saturated(total), "parameters are counted");
     require(count_active_parameters(*m) <= total, "active parameters are some of them");
     require(weight_bytes(*m, formats_for(bf16)) >= byte_count{}, "weights are sized");
-    if (formats) require(weight_bytes(*m, *formats) >= byte_count{}, "weights are sized in their formats");
+    require(weight_bytes(*m, formats_of(*m)) >= byte_count{}, "weights are sized in their formats");
     require(gguf_tensor_bytes(*m, mix) >= byte_count{}, "GGUF tensors are sized");
     require(kv_cache_bytes(*m, bf16, tokens(4096)) >= byte_count{}, "the cache is sized");
     return 0;

@@ -13,8 +13,8 @@
 #include <llmres/io/hf_config_experts.hpp>
 #include <llmres/io/hf_config_gpt.hpp>
 #include <llmres/io/hf_config_hybrid.hpp>
-#include <llmres/io/hf_config_quantization.hpp>
 #include <llmres/io/hf_config_vision.hpp>
+#include <llmres/io/quantization_config.hpp>
 #include <llmres/model.hpp>
 #include <llmres/nearest.hpp>
 #include <llmres/parameters.hpp>
@@ -265,12 +265,12 @@ inline result<model> read_config(const nlohmann::json& document) {
     m.name = full_name.substr(full_name.find_last_of('/') + 1);
     m.weights = read_dtype(outer, read_dtype(inner, m.weights));
     constexpr field_names quantization_field{"quantization_config"};
-    if (const nlohmann::json* quantization = outer.object(quantization_field))
-        read_quantization(*quantization, outer, m);
-    else if (const nlohmann::json* inside = inner.object(quantization_field))
-        read_quantization(*inside, inner, m);
+    const nlohmann::json* outside = outer.object(quantization_field);
+    const nlohmann::json* quantization = outside != nullptr ? outside : inner.object(quantization_field);
     if (!inner.ok()) return inner.error();
     if (!outer.ok()) return outer.error();
+    if (quantization != nullptr)
+        if (const status read = read_quantization_config(*quantization, precision{m.weights}, m); !read) return read.error();
     if (const status valid = validate(m); !valid) return valid.error();
     if (is_saturated(count_stored_parameters(m)))
         return refused(error_code::overflow, inner.largest_field(), inner.largest_value(),

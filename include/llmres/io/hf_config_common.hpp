@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <llmres/io/config_fields.hpp>
 #include <llmres/model.hpp>
+#include <llmres/precision.hpp>
 #include <string_view>
 
 /// How the fields that nearly all config.json files share are read. Field meanings and class defaults are those of the
@@ -50,6 +51,22 @@ inline model read_frame(config_fields& c, bool tied_by_default, const class_defa
     m.max_context = tokens(c.number_or(context_field, 0, 0, most_tokens));
     m.tied_head = c.flag_or("tie_word_embeddings", tied_by_default);
     return m;
+}
+
+/// Names that torch gives the formats of stored weights.
+inline precision read_dtype(config_fields& c, const precision& fallback) {
+    constexpr field_names field{"torch_dtype", "dtype"};
+    std::string_view name = c.text_or(field, "");
+    if (name.substr(0, 6) == "torch.") name.remove_prefix(6);
+    if (name.empty() || name == "auto") return fallback;
+    if (name == "bfloat16") return bf16;
+    if (name == "float16" || name == "half") return fp16;
+    if (name == "float32" || name == "float") return fp32;
+    if (name == "float64") return fp64;
+    if (name == "float8_e4m3fn") return fp8_e4m3;
+    if (name == "float8_e5m2") return fp8_e5m2;
+    c.fail(error_code::unknown, field, "bfloat16, float16 or float32");
+    return fallback;
 }
 
 /// Heads, KV heads (absent: as many as heads) and their width (absent: the hidden size shared out).

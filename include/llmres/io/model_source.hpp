@@ -3,15 +3,12 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <llmres/error.hpp>
 #include <llmres/gguf_mix.hpp>
 #include <llmres/io/config_fields.hpp>
 #include <llmres/io/gguf.hpp>
 #include <llmres/io/gguf_model.hpp>
 #include <llmres/io/hf_config.hpp>
-#include <llmres/io/quantization_config.hpp>
 #include <llmres/io/safetensors.hpp>
 #include <llmres/maybe.hpp>
 #include <llmres/model.hpp>
@@ -28,11 +25,10 @@
 /// The MODEL of a job or a command: a preset's id, or a file that describes one.
 namespace llmres {
 
-/// A model, and how the files that it was read from store its weights, if they say so.
+/// A model, and the mix of types of the GGUF file that it was read from, if it was.
 struct model_source {
     llmres::model model{};
-    maybe<gguf_mix> gguf{};           ///< of a GGUF file
-    maybe<weight_formats> formats{};  ///< of a config.json with a quantization_config
+    maybe<gguf_mix> gguf{};  ///< of a GGUF file
 };
 
 /// A preset, as find_model() understands names; a config.json or its folder; a .gguf file; a .safetensors
@@ -75,29 +71,6 @@ inline bool holds_weights(const std::filesystem::path& path);
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
 
-namespace detail {
-
-/// The formats that the quantization_config of a config.json names, if it has one.
-inline result<maybe<weight_formats>> quantised_formats(const std::filesystem::path& config) {
-    std::ifstream stream{config, std::ios::binary};
-    const std::string content{std::istreambuf_iterator<char>{stream}, std::istreambuf_iterator<char>{}};
-    const result<json_document> document = parse_json_object(content);
-    if (!document) return document.error();
-    const nlohmann::json& root = document->root;
-    const auto text = root.find("text_config");
-    const bool inside = text != root.end() && text->is_object() && text->contains("quantization_config");
-    if (!inside && !root.contains("quantization_config")) return maybe<weight_formats>{};
-    precision stored = bf16;
-    for (const char* name : {"torch_dtype", "dtype"})
-        if (const auto dtype = root.find(name); dtype != root.end())
-            stored = *dtype == "float16" ? fp16 : *dtype == "float32" ? fp32 : stored;
-    const result<weight_formats> formats = read_quantization_config(root, stored);
-    if (!formats) return formats.error();
-    return maybe<weight_formats>{*formats};
-}
-
-}  // namespace detail
-
 inline bool holds_weights(const std::filesystem::path& path) {
     return path.extension() == ".gguf" || path.extension() == ".safetensors" ||
            path.filename().string().ends_with(".safetensors.index.json");
@@ -131,9 +104,7 @@ inline result<model_source> find_model_source(std::string_view source, const std
                                                                                          : path;
     const result<model> described = load_hf_config(config);
     if (!described) return described.error();
-    const result<maybe<weight_formats>> formats = detail::quantised_formats(config);
-    if (!formats) return formats.error();
-    return model_source{.model = *described, .formats = *formats};
+    return model_source{.model = *described};
 }
 
 inline result<model_source> read_model_source(const nlohmann::json& value, const std::filesystem::path& here) {
@@ -173,7 +144,7 @@ inline result<stored_weights> read_stored_weights(const std::filesystem::path& p
     found.files = checkpoint->size;
     found.tensors = checkpoint->tensor_bytes();
     for (const auto& [role, size] : safetensors_bytes_by_role(*checkpoint)) found.by_role[std::string{role}] = size;
-    for (const safetensors_difference& d : compare_safetensors(*checkpoint, said.model, said.formats.value_or(formats_for(said.model.weights))))
+    for (const safetensors_difference& d : compare_safetensors(*checkpoint, said.model, formats_of(said.model)))
         found.differences.push_back({d.what, -1, d.predicted, d.stored});
     return found;
 }

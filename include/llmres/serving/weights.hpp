@@ -19,10 +19,7 @@ struct serving_weights {
     weight_formats formats;
 
     constexpr serving_weights(const job& j, const layout& l, const runtime& r)
-        : of{j}, over{l}, engine{r}, formats{formats_for(weights_of(j), j.compute)} {
-        // Who publishes in MXFP4 quantises routed experts alone (gpt-oss: modules_to_not_convert).
-        if (formats.matrices == mxfp4) formats.attention = formats.feed_forward = formats.rest;
-    }
+        : of{j}, over{l}, engine{r}, formats{formats_of(j, j.compute)} {}
 
     /// One GPU's part of a weight.
     constexpr byte_count local_size(const weight& w) const {

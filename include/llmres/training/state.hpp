@@ -57,7 +57,7 @@ struct state_fold {
     weight_state sum{};
 
     constexpr state_fold(const job& j, const layout& l, const training_step& s)
-        : of{j}, over{l}, step{s}, formats{formats_for(weights_of(j), s.stream)}, gradients{gradients_of(j)},
+        : of{j}, over{l}, step{s}, formats{formats_of(j, s.stream)}, gradients{gradients_of(j)},
           master{master_weights_of(j)}, on_gpu{j.offload.optimizer == offload_place::none},
           narrower{!(formats.matrices == s.compute), !(formats.rest == s.compute)} {}
 
