@@ -168,30 +168,23 @@ struct serving_stages {
         s.maybe_weights = weights.perhaps(s.weights, end);
         return s;
     }
-    constexpr byte_count fullest(const serving_stage& s) const {
-        return s.held() + of_step.peak(s.live, s.last, s.index).all().expected;
-    }
+    constexpr memory_breakdown memory(std::int32_t index) const { return with_engine(stage(index), of_step, engine, over); }
 };
 
 }  // namespace detail
 
 constexpr memory_breakdown serving_memory_of_stage(const job& j, const layout& l, const runtime& r, std::int32_t stage) {
-    const detail::serving_stages all{j, l, r};
-    return detail::with_engine(all.stage(stage), all.of_step, r, l);
+    return detail::serving_stages{j, l, r}.memory(stage);
 }
 
 constexpr memory_breakdown serving_memory(const job& j, const layout& l, const runtime& r) {
-    const detail::serving_stages all{j, l, r};
-    detail::serving_stage busiest = all.stage(0);
-    if (l.pipeline > 1) {
-        byte_count most = all.fullest(busiest);
-        for (std::int32_t index = 1; index < l.pipeline; ++index) {
-            const detail::serving_stage s = all.stage(index);
-            const byte_count all_of_it = all.fullest(s);
-            if (all_of_it > most) busiest = s, most = all_of_it;
-        }
+    const detail::serving_stages stages{j, l, r};
+    memory_breakdown busiest = stages.memory(0);
+    for (std::int32_t index = 1; index < l.pipeline; ++index) {
+        const memory_breakdown m = stages.memory(index);
+        if (m.total().expected > busiest.total().expected) busiest = m;
     }
-    return detail::with_engine(busiest, all.of_step, r, l);
+    return busiest;
 }
 
 constexpr memory_breakdown serving_memory(const job& j, const layout& l) { return serving_memory(j, l, j.runtime); }
