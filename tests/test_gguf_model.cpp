@@ -133,7 +133,7 @@ TEST_CASE("what is not described is refused by name") {
     gguf_writer missing;
     missing.text("general.architecture", "llama");
     missing.tensor("token_embd.weight", {512, 1000});
-    CHECK(describe_gguf(*read(missing)).error().field == "hidden_size");
+    CHECK(describe_gguf(*read(missing)).error().field == "llama.embedding_length");
 }
 
 TEST_CASE("a file that holds what was predicted has no differences; one tensor in another type is named") {

@@ -206,6 +206,7 @@ TEST_CASE("an unknown number format or quantisation is refused") {
     CHECK(method.code == error_code::unknown);
     CHECK(method.field == "quantization_config.quant_method");
     CHECK(method.value == "\"magic\"");
+    CHECK(method.expected == "a quantisation method");
 }
 
 TEST_CASE("no shortened or damaged config crashes the reader") {
@@ -283,6 +284,7 @@ TEST_CASE("a nested text model is read, and refused where a copy outside contrad
     CHECK(other.code == error_code::inconsistent);
     CHECK(other.field == "hidden_size");
     CHECK(mentions(other.expected, "text_config.hidden_size, 64"));
+    CHECK(error_of(R"({"model_type": "llava", "head_dim": 8, "text_config": {"head_dim": 16}})").field == "head_dim");
     std::string unknown = nested("");
     unknown.replace(unknown.find("llava"), 5, "avall");
     CHECK(error_of(unknown).field == "model_type");

@@ -64,6 +64,7 @@ TEST_CASE("very long names are compared by their beginning") {
 
 TEST_CASE("suggestions read as a sentence") {
     CHECK(such_as("a GPU", {}) == "a GPU");
+    CHECK(such_as("a GPU of ours,", {}) == "a GPU of ours");
     CHECK(such_as("a GPU", {{"a"}, 1}) == "a GPU such as a");
     CHECK(such_as("a GPU", {{"a", "b"}, 2}) == "a GPU such as a or b");
     CHECK(such_as("a GPU", {{"a", "b", "c"}, 3}) == "a GPU such as a, b or c");

@@ -79,6 +79,7 @@ constexpr nearest_names nearest(std::string_view typed, const Range& range) {
 
 /// For an error's `expected`: "a GPU such as a, b or c", or `what` alone where nothing is near.
 constexpr text<191> such_as(std::string_view what, const nearest_names& near) {
+    if (near.empty() && what.ends_with(',')) what.remove_suffix(1);
     text<191> written{what};
     for (std::size_t i = 0; i < near.count; ++i) {
         written.append(i == 0 ? " such as " : i + 1 == near.count ? " or " : ", ");

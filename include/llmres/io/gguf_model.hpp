@@ -57,6 +57,16 @@ public:
         }
     }
 
+    /// An error of the config.json in the file's own words: its key, where the field came from one.
+    error in_keys(error of_config) const {
+        for (const auto& [field, from] : keys_)
+            if (of_config.field == field) {
+                of_config.field = std::string_view{printable(from)};
+                if (of_config.code == error_code::missing) of_config.expected = "an integer";
+            }
+        return of_config;
+    }
+
     /// The text of the config.json.
     result<std::string> config() {
         if (architecture_.empty())
@@ -91,6 +101,7 @@ private:
     /// Copies an integer where the file has one; one that differs by layer is not described.
     void copy(std::string_view name, const char* field) {
         const gguf_value* found = file_.find(key(name));
+        keys_.emplace_back(field, key(name));
         if (found == nullptr) return;
         if (found->is == gguf_value::kind::integer) {
             config_[field] = found->integer;
@@ -152,6 +163,7 @@ private:
     const gguf_file& file_;
     std::string_view architecture_;
     nlohmann::json config_ = nlohmann::json::object();
+    std::vector<std::pair<std::string_view, std::string>> keys_{};  ///< the field of a config.json, and the key it is copied from
     error failed_{};
     std::int64_t vocabulary_ = 0;
     bool has_output_ = false;
@@ -193,10 +205,11 @@ inline std::string sort_of(weight_role role) {
 }  // namespace detail::gguf
 
 inline result<model> describe_gguf(const gguf_file& file) {
-    const result<std::string> config = detail::gguf::describer{file}.config();
+    detail::gguf::describer describer{file};
+    const result<std::string> config = describer.config();
     if (!config) return config.error();
-    result<model> read = read_hf_config(*config);
-    if (!read) return read;
+    const result<model> read = read_hf_config(*config);
+    if (!read) return describer.in_keys(read.error());
     model named = *read;
     const std::string_view name = file.text_or("general.name", "");
     if (!name.empty()) named.name = std::string_view{printable(name)};

@@ -210,7 +210,7 @@ inline error unknown_type(const config_fields& c, std::string_view type) {
 
 /// The nested text model must not be contradicted by a copy of its fields outside.
 inline void refuse_contradiction(config_fields& outer, config_fields& inner) {
-    constexpr std::array shapes{hidden_field, layers_field, heads_field, kv_heads_field, width_field};
+    constexpr std::array shapes{hidden_field, layers_field, heads_field, kv_heads_field, width_field, field_names{"head_dim"}};
     for (const field_names& field : shapes) {
         if (!outer.has(field) || !inner.has(field)) continue;
         const std::int64_t outside = outer.number(field, 0, most_features);
