@@ -84,7 +84,7 @@ struct job {
 
 constexpr bool trains(const job& j) { return j.task != task::serving; }
 /// What is trained itself is plain: models published in a packed format are trained in `compute`.
-constexpr precision weights_of(const job& j) {
+constexpr const precision& weights_of(const job& j) {
     if (j.weights) return *j.weights;
     return trains(j) && !j.adapter.trains() && is_packed(j.model.weights) ? j.compute : j.model.weights;
 }
@@ -92,16 +92,21 @@ constexpr precision weights_of(const job& j) {
 /// checkpoint: a job that names its own format has one alone. (Who names MXFP4 means the routed experts: gpt-oss's
 /// modules_to_not_convert.)
 constexpr weight_formats formats_of(const job& j, const precision& wide) {
-    const precision weights = weights_of(j);
+    const precision& weights = weights_of(j);
     if (!j.weights && weights == j.model.weights) return formats_of(j.model, weights, wide);
     weight_formats formats = formats_for(weights, wide);
     if (formats.matrices == mxfp4) formats.attention = formats.feed_forward = formats.rest;
     return formats;
 }
-constexpr precision kv_cache_of(const job& j) { return j.kv_cache.value_or(j.compute); }
-constexpr precision gradients_of(const job& j) {
-    return j.gradients.value_or(j.runtime.training.gradients.value_or(weights_of(j)));
+constexpr const precision& kv_cache_of(const job& j) { return j.kv_cache ? *j.kv_cache : j.compute; }
+constexpr const precision& gradients_of(const job& j) {
+    if (j.gradients) return *j.gradients;
+    return j.runtime.training.gradients ? *j.runtime.training.gradients : weights_of(j);
 }
+// (They refer into the job.)
+const precision& weights_of(const job&&) = delete;
+const precision& kv_cache_of(const job&&) = delete;
+const precision& gradients_of(const job&&) = delete;
 
 /// Mixed precision keeps an fp32 copy of 16-bit weights (arXiv 1710.03740); fp32 weights are their own.
 constexpr maybe<precision> master_weights_of(const job& j) {

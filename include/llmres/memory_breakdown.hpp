@@ -52,6 +52,8 @@ struct memory_breakdown {
     byte_count ideal{};               ///< tensors alone
     interval<byte_count> allocated{};  ///< as the engine's allocator hands them out
     interval<byte_count> reserved{};   ///< what that allocator or pool holds
+    byte_count reduced{};             ///< training: gradients that data ranks sum, before ZeRO shards them
+    byte_count gathered{};            ///< training: weights that ZeRO brings together
     std::int32_t stage = 0;           ///< pipeline stage of the GPU
     llmres::phase phase = phase::prefill;
 
@@ -81,6 +83,8 @@ struct tensor_memory {
     byte_count kv_cache{};
     byte_count logits{};
     byte_count communication{};
+    byte_count reduced{};   ///< no memory: what data ranks exchange
+    byte_count gathered{};
     std::int32_t stage = 0;
     llmres::phase phase = phase::prefill;
 
@@ -95,6 +99,8 @@ constexpr memory_breakdown with_runtime(const tensor_memory& t, const job& j, co
     memory_breakdown m;
     m.stage = t.stage;
     m.phase = t.phase;
+    m.reduced = t.reduced;
+    m.gathered = t.gathered;
     m[memory_term::weights] = t.weights;
     m[memory_term::adapter] = t.adapter;
     m[memory_term::gradients] = t.gradients;

@@ -175,8 +175,10 @@ constexpr memory_breakdown training_memory(const job& j, const layout& l, std::i
 
     tensor_memory fullest;
     byte_count hoarded;
+    byte_count most;
     const auto consider = [&](const tensor_memory& moment) {
-        if (moment.all() > fullest.all()) fullest = moment;
+        const byte_count all = moment.all();
+        if (all > most) fullest = moment, most = all;
     };
     const std::int64_t rounds = micro_batches(j, l);
     for (std::int32_t stage = first_stage; stage < end_stage; ++stage) {
@@ -209,7 +211,12 @@ constexpr memory_breakdown training_memory(const job& j, const layout& l, std::i
         const byte_count buckets = gb(2);
         if (j.offload.optimizer != offload_place::none && engine.sharding == sharding_code::deepspeed && state.gradients > buckets)
             state.gradients = buckets;
-        tensor_memory t{.weights = state.weights, .adapter = state.adapter, .optimizer = state.optimizer, .stage = stage};
+        tensor_memory t{.weights = state.weights,
+                        .adapter = state.adapter,
+                        .optimizer = state.optimizer,
+                        .reduced = state.whole_gradients,
+                        .gathered = step.frozen && l.zero < 3 ? state.whole_gradients : state.gathered,
+                        .stage = stage};
         const bool fetches = j.offload.parameters != offload_place::none;
         const bool sharded = l.zero >= 3 && (l.dense_data_ranks() > 1 || fetches);
         const byte_count resident = engine.linear == linear_code::accumulates_beside ? state.dummies : byte_count{};

@@ -80,10 +80,12 @@ template <std::size_t N, class Visit>
 constexpr void visit_projection(const weight& whole, const operation_formats& formats, const std::array<token_pass, N>& passes,
                                 const layout& l, bool head, Visit& visit) {
     if (whole.rows == 1) return;  // vectors: norms and biases
-    const weight part = local_part(whole, l);
+    const weight_shape part = local_shape(whole, l);
     const precision& format = formats.weights.of(whole);
     const byte_count weights = size_of(format, part.rows, part.columns);
     const arithmetic_kind arithmetic = arithmetic_of(format, formats.compute);
+    const byte_count in = size_of(formats.compute, 1, part.columns);  // of one token
+    const byte_count out = size_of(formats.compute, 1, part.rows);
     const double flops_a_token = 2.0 * static_cast<double>(part.rows) * static_cast<double>(part.columns);
     for (std::size_t p = 0; p < N; ++p) {
         const std::int64_t here = head ? passes[p].scored : passes[p].tokens.all();
@@ -93,9 +95,8 @@ constexpr void visit_projection(const weight& whole, const operation_formats& fo
                         .role = whole.role,
                         .arithmetic = arithmetic,
                         .flops = flops(flops_a_token * static_cast<double>(n)),
-                        .read = (whole.routed ? scaled_up(weights, experts_touched(whole, part.copies, here)) : weights) +
-                                size_of(formats.compute, n, part.columns),
-                        .written = size_of(formats.compute, n, part.rows)},
+                        .read = (whole.routed ? scaled_up(weights, experts_touched(whole, part.copies, here)) : weights) + in * n,
+                        .written = out * n},
               p);
     }
 }

@@ -45,7 +45,7 @@ constexpr void visit_norm(norm_kind kind, std::int64_t width, std::int64_t how_m
 
 /// A matrix, and the bias on its output where it has one. A bias is cut as the output it is added to.
 template <class Visit>
-constexpr void visit_linear(weight w, bool bias, Visit& visit) {
+constexpr void visit_linear(const weight& w, bool bias, Visit& visit) {
     visit(w);
     if (!bias) return;
     const bool cut = w.split == weight_split::rows;
@@ -296,26 +296,20 @@ constexpr void visit_recurrent(const recurrent& r, std::int64_t hidden, Visit& v
 template <class Visit>
 constexpr void visit_mlp(const feed_forward& f, std::int64_t hidden, std::int64_t width, std::int64_t copies,
                          std::int64_t active, bool routed, Visit& visit) {
-    const weight up{.role = weight_role::up_proj,
-                    .rows = width,
-                    .columns = hidden,
-                    .copies = copies,
-                    .active = active,
-                    .split = weight_split::rows,
-                    .routed = routed,
-                    .quantised = true};
-    if (f.kind == feed_forward_kind::gated) {
-        weight gate = up;
-        gate.role = weight_role::gate_proj;
-        visit_linear(gate, f.bias, visit);
-    }
-    visit_linear(up, f.bias, visit);
-    weight down = up;
-    down.role = weight_role::down_proj;
-    down.rows = hidden;
-    down.columns = width;
-    down.split = weight_split::columns;
-    visit_linear(down, f.bias, visit);
+    const auto matrix = [&](weight_role role, std::int64_t rows, std::int64_t columns, weight_split split) {
+        visit_linear(weight{.role = role,
+                            .rows = rows,
+                            .columns = columns,
+                            .copies = copies,
+                            .active = active,
+                            .split = split,
+                            .routed = routed,
+                            .quantised = true},
+                     f.bias, visit);
+    };
+    if (f.kind == feed_forward_kind::gated) matrix(weight_role::gate_proj, width, hidden, weight_split::rows);
+    matrix(weight_role::up_proj, width, hidden, weight_split::rows);
+    matrix(weight_role::down_proj, hidden, width, weight_split::columns);
 }
 
 template <class Visit>
@@ -340,13 +334,15 @@ constexpr void visit_feed_forward(const feed_forward& f, std::int64_t hidden, Vi
 /// Calls visit(weight) for every tensor shape of one layer.
 template <class Visit>
 constexpr void for_each_weight(const layer& l, std::int64_t hidden, Visit&& visit) {
-    auto mixing = [&](weight w) {
-        w.quantised = w.quantised && quantises(l.quantised, quantised_part::mixers);
+    // Weights are handed on as they are but where the layer keeps one wide: copying each costs more than all else here.
+    const auto wide = [&](weight w) {
+        w.quantised = false;
         visit(w);
     };
-    auto feeding = [&](weight w) {
-        w.quantised = w.quantised && quantises(l.quantised, w.routed ? quantised_part::experts : quantised_part::dense);
-        visit(w);
+    auto mixing = [&](const weight& w) { w.quantised && !quantises(l.quantised, quantised_part::mixers) ? wide(w) : visit(w); };
+    auto feeding = [&](const weight& w) {
+        const quantised_part part = w.routed ? quantised_part::experts : quantised_part::dense;
+        w.quantised && !quantises(l.quantised, part) ? wide(w) : visit(w);
     };
     detail::visit_attention(l.attention, hidden, mixing);
     detail::visit_recurrent(l.recurrent, hidden, mixing);
@@ -472,21 +468,34 @@ constexpr parameter_count count_stored_parameters(const model& m) {
     return count_parameters(m) + count_apart_parameters(m);
 }
 
+/// What of a weight one GPU holds.
+struct weight_shape {
+    std::int64_t rows = 1;
+    std::int64_t columns = 1;
+    std::int64_t copies = 1;
+
+    constexpr parameter_count count() const { return parameters(rows) * columns * copies; }
+};
+
 /// The largest part of a weight that one GPU of the layout holds (ZeRO apart). Heads stay whole; where there are fewer
 /// of them than ranks, ranks hold copies.
-constexpr weight local_part(weight w, const layout& l) {
+constexpr weight_shape local_shape(const weight& w, const layout& l) {
     const std::int64_t ranks = w.routed ? l.expert_tensor_ranks() : l.tensor;
-    if (w.routed) {
-        w.copies = detail::ceil_quotient(w.copies, l.expert);
-        w.active = w.active < w.copies ? w.active : w.copies;
-    }
-    if (ranks == 1) return w;
-    const auto part = [&](std::int64_t size) {
-        const std::int64_t most = detail::ceil_quotient(detail::ceil_quotient(size, w.granule), ranks) * w.granule;
-        return most < size ? most : size;
-    };
-    if (w.split == weight_split::rows) w.rows = part(w.rows);
-    if (w.split == weight_split::columns) w.columns = part(w.columns);
+    weight_shape held{w.rows, w.columns, w.routed && l.expert > 1 ? detail::ceil_quotient(w.copies, l.expert) : w.copies};
+    if (ranks == 1 || w.split == weight_split::replicated) return held;
+    std::int64_t& size = w.split == weight_split::rows ? held.rows : held.columns;
+    const std::int64_t most = detail::ceil_quotient(detail::ceil_quotient(size, w.granule), ranks) * w.granule;
+    if (most < size) size = most;
+    return held;
+}
+
+/// The same as a weight.
+constexpr weight local_part(weight w, const layout& l) {
+    const weight_shape held = local_shape(w, l);
+    w.rows = held.rows;
+    w.columns = held.columns;
+    w.copies = held.copies;
+    w.active = w.active < held.copies ? w.active : held.copies;
     return w;
 }
 

@@ -124,18 +124,20 @@ constexpr void judge(job_plan& p, const job& j, const cluster& c) {
 
 /// Memory and verdict of what is known to be valid, without times.
 constexpr result<job_plan> judged(const job& j, const layout& l, const cluster& c) {
-    job_plan p{.layout = l, .usable = usable_memory(j, c), .memory = memory_of(j, l, c)};
-    if (is_saturated(p.memory.total().high))
-        return refused(error_code::overflow, "memory", "2^63 bytes or more", "a model, batch and context of a size that exists");
-    p.gpu = static_cast<std::int32_t>(p.memory.stage * std::int64_t{l.tensor} * l.data * l.context_parallel);
-    judge(p, j, c);
-    return p;
+    result<job_plan> made = job_plan{.layout = l, .usable = usable_memory(j, c), .memory = memory_of(j, l, c)};
+    job_plan& p = *made;
+    if (is_saturated(p.memory.total().high)) {
+        made = refused(error_code::overflow, "memory", "2^63 bytes or more", "a model, batch and context of a size that exists");
+    } else {
+        p.gpu = static_cast<std::int32_t>(p.memory.stage * std::int64_t{l.tensor} * l.data * l.context_parallel);
+        judge(p, j, c);
+    }
+    return made;
 }
 
-/// The same with times.
-constexpr result<job_plan> timed(result<job_plan> p, const job& j, const cluster& c) {
+/// Adds the times.
+constexpr void time(result<job_plan>& p, const job& j, const cluster& c) {
     if (p) p->speed = speed_of(j, p->layout, c, p->memory);
-    return p;
 }
 
 /// Tensor degrees worth trying for a model: those that every layer's heads allow, inside a node.
@@ -170,7 +172,9 @@ constexpr status validate_placed(const job& j, const layout& l, const cluster& c
 
 constexpr result<job_plan> plan(const job& j, const layout& l, const cluster& c) {
     if (const status s = detail::validate_placed(j, l, c); !s) return s.error();
-    return detail::timed(detail::judged(j, l, c), j, c);
+    result<job_plan> made = detail::judged(j, l, c);
+    detail::time(made, j, c);
+    return made;
 }
 
 constexpr bool fits(const job& j, const layout& l, const cluster& c) {
@@ -205,7 +209,8 @@ constexpr result<job_plan> plan(const job& j, const cluster& c) {
     if (!trains(j)) {
         for (std::int32_t gpus = 1; gpus <= c.gpus; ++gpus)
             if (for_each_layout(j, gpus, c, consider)) break;
-        return detail::timed(best, j, c);
+        detail::time(best, j, c);
+        return best;
     }
     // Training uses every GPU: model-parallel groups as small as they may be, the rest data-parallel, sharded by ZeRO.
     for (std::int32_t group = 1; group <= c.gpus; ++group) {
@@ -218,7 +223,8 @@ constexpr result<job_plan> plan(const job& j, const cluster& c) {
         });
         if (found) break;
     }
-    return detail::timed(best, j, c);
+    detail::time(best, j, c);
+    return best;
 }
 
 }  // namespace llmres

@@ -40,6 +40,9 @@ struct precision {
     arithmetic_kind arithmetic = arithmetic_kind::bf16;
     std::array<tile, 4> parts{};    ///< values first; unused parts hold no bytes
     std::int32_t tensor_bytes = 0;  ///< once a tensor: a global scale, a code table
+    /// Of a format of values alone, whose sizes are products; 0 of any other. Follows from the above: leave it out.
+    std::int32_t element_bytes =
+        parts[0].rows == 1 && parts[0].columns == 1 && parts[1].bytes == 0 && tensor_bytes == 0 ? parts[0].bytes : 0;
 
     friend constexpr bool operator==(const precision& a, const precision& b) { return a.name == b.name; }
 };
@@ -65,9 +68,8 @@ namespace detail {
 
 /// The exact size of a rows x columns tensor (output x input features; a vector is one row).
 constexpr byte_count size_of(const precision& format, std::int64_t rows, std::int64_t columns) {
-    const tile& values = format.parts[0];
-    const bool plain = values.rows == 1 && values.columns == 1 && format.parts[1].bytes == 0 && format.tensor_bytes == 0;
-    if (plain) return bytes(detail::product(detail::product(rows, columns), std::int64_t{values.bytes}));  // no division
+    if (format.element_bytes > 0)
+        return bytes(detail::product(detail::product(rows, columns), std::int64_t{format.element_bytes}));
     return detail::size_in_parts(format, rows, columns);
 }
 

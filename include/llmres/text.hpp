@@ -34,9 +34,13 @@ struct text {
         for (std::size_t i = 0; i < more.size() && length < Capacity; ++i) characters[length++] = more[i];
     }
 
-    friend constexpr bool operator==(const text& a, const text& b) { return a.view() == b.view(); }
+    friend constexpr bool operator==(const text& a, const text& b) { return a == static_cast<const char*>(b.characters); }
     friend constexpr bool operator==(const text& a, std::string_view b) { return a.view() == b; }
-    friend constexpr bool operator==(const text& a, const char* b) { return a.view() == std::string_view{b}; }
+    friend constexpr bool operator==(const text& a, const char* b) {  // most differ in their first characters
+        std::size_t i = 0;
+        while (i < Capacity && a.characters[i] == b[i] && b[i] != '\0') ++i;
+        return i == Capacity ? b[i] == '\0' : a.characters[i] == b[i];
+    }
 };
 
 }  // namespace llmres

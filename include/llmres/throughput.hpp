@@ -87,6 +87,7 @@ constexpr job_speed speed_of(const job& j, const layout& l, const cluster& c, co
 namespace detail {
 
 constexpr interval<duration> at(duration ideal, const interval<double>& reached) {
+    if (ideal == duration{}) return {};  // most jobs leave most terms out
     return {ideal / reached.high, ideal / reached.expected, ideal / reached.low};
 }
 constexpr interval<duration> operator*(const interval<duration>& t, double n) {
@@ -153,7 +154,7 @@ struct pricer {
         for (ideal_pass& pass : ideal) pass = ideal_pass{};  // GCC 12 takes array{} for uninitialised in constant expressions
     }
 
-    constexpr void operator()(const operation& o, std::size_t pass) {
+    [[gnu::always_inline]] constexpr void operator()(const operation& o, std::size_t pass) {
         if (o.arithmetic != last) a_flop = at_rate(last = o.arithmetic);
         const duration computing = o.flops * a_flop;
         const duration moving = approx(o.read + o.written) * a_byte;
@@ -240,21 +241,14 @@ constexpr job_speed serving_speed(const job& j, const layout& l, const cluster& 
     return speed;
 }
 
-/// Gradients and, under ZeRO, weights: what data-parallel ranks exchange in one step.
-constexpr duration data_exchange(const job& j, const layout& l, const cluster& c, std::int64_t micro_batches) {
+/// Gradients and, under ZeRO, weights: what the data-parallel ranks of the busiest GPU exchange in one step.
+constexpr duration data_exchange(const memory_breakdown& held, const layout& l, const cluster& c, std::int64_t micro_batches) {
     const std::int64_t ranks = l.dense_data_ranks() * l.replicas;
     if (ranks <= 1) return {};
-    // What one GPU holds before ZeRO shards it; the first pipeline stage stands for all.
-    const layout unsharded{.tensor = l.tensor, .pipeline = l.pipeline, .expert = l.expert, .expert_tensor = l.expert_tensor};
-    parameter_count held;
-    for_each_weight(j.model, [&](const weight& w, std::int64_t layers) { held += local_part(w, unsharded).count() * layers; });
-    held = div_up(held, l.pipeline);
-    const byte_count gradients = size_of(gradients_of(j), 1, held.in(parameters));
-    const byte_count weights = size_of(weights_of(j), 1, held.in(parameters));
     const link& over = link_among(c, std::int64_t{l.tensor} * ranks);
-    if (l.zero == 0) return time_of(collective_kind::all_reduce, gradients, ranks, over);
-    const duration scatter = time_of(collective_kind::reduce_scatter, gradients, ranks, over);
-    const duration gather = time_of(collective_kind::all_gather, weights, ranks, over);
+    if (l.zero == 0) return time_of(collective_kind::all_reduce, held.reduced, ranks, over);
+    const duration scatter = time_of(collective_kind::reduce_scatter, held.reduced, ranks, over);
+    const duration gather = time_of(collective_kind::all_gather, held.gathered, ranks, over);
     // ZeRO 3 gathers for every forward and every backward pass.
     return scatter + (l.zero == 3 ? gather * (2 * micro_batches) : gather);
 }
@@ -285,7 +279,7 @@ constexpr job_speed training_speed(const job& j, const layout& l, const cluster&
         speed.step[time_term::pipeline_bubble] += busy * idle;
         speed.step[time_term::pipeline_bubble] += send_time(j, l, c, e, shape.all()) * (2.0 * l.virtual_pipeline);
     }
-    const interval<duration> exchange = at(data_exchange(j, l, c, rounds), e.link);
+    const interval<duration> exchange = at(data_exchange(held, l, c, rounds), e.link);
     const auto exposed = [&](duration all, duration hidden_behind, double overlap) {
         const duration hidden = all * overlap < hidden_behind ? all * overlap : hidden_behind;
         return all - hidden;

@@ -206,14 +206,17 @@ constexpr Rep product(Rep a, Rep b) {
     }
 }
 
+[[gnu::noinline]] constexpr std::int64_t ceil_quotient_of_any(std::int64_t a, std::int64_t b) {
+    if (b <= 0)
+        return a > 0 ? std::numeric_limits<std::int64_t>::max() : a < 0 ? std::numeric_limits<std::int64_t>::min() : 0;
+    return a / b + (a % b > 0 ? 1 : 0);
+}
 /// Rounded up; b is not negative. Nothing is split in no parts: 0 for b = 0 saturates as an overflow would.
 constexpr std::int64_t ceil_quotient(std::int64_t a, std::int64_t b) {
     // Most divisors here are powers of two (degrees, heads, blocks), and a shift is tens of cycles quicker.
     if (a >= 0 && b > 0 && (b & (b - 1)) == 0)
         return (a >> std::countr_zero(static_cast<std::uint64_t>(b))) + ((a & (b - 1)) != 0 ? 1 : 0);
-    if (b <= 0)
-        return a > 0 ? std::numeric_limits<std::int64_t>::max() : a < 0 ? std::numeric_limits<std::int64_t>::min() : 0;
-    return a / b + (a % b > 0 ? 1 : 0);
+    return ceil_quotient_of_any(a, b);
 }
 constexpr std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
     if (b <= 0) return ceil_quotient(a, b);

@@ -23,20 +23,17 @@ struct serving_weights {
 
     /// One GPU's part of a weight.
     constexpr byte_count local_size(const weight& w) const {
-        const bool whole = over.tensor == 1 && over.expert == 1;  // the commonest case, and the quickest
-        const byte_count size = whole ? size_of(w, formats) : size_of(local_part(w, over), formats);
-        return engine.segments ? size + tails(whole ? w : local_part(w, over)) : size;
+        const weight_shape held = local_shape(w, over);
+        const byte_count one = size_of(formats.of(w), held.rows, held.columns);
+        return (engine.segments ? one + tail(one, formats.of(w)) : one) * held.copies;
     }
     /// What PyTorch's allocator hands out beyond a weight's own bytes: from 10 MiB on a tensor is a segment, in steps of
     /// 2 MiB, and a tail of up to 1 MiB is not split off (CUDACachingAllocator.cpp: kMinLargeAlloc, kRoundLarge,
     /// should_split). Packed formats are several tensors a weight, and not rounded here.
-    constexpr byte_count tails(const weight& w) const {
-        const precision& format = formats.of(w);
-        if (is_packed(format)) return {};
-        const byte_count one = size_of(format, w.rows, w.columns);
-        if (one < mib(10)) return {};
-        const byte_count tail = aligned_up(one, mib(2)) - one;
-        return tail <= mib(1) ? tail * w.copies : byte_count{};
+    static constexpr byte_count tail(byte_count one, const precision& format) {
+        if (is_packed(format) || one < mib(10)) return {};
+        const byte_count more = aligned_up(one, mib(2)) - one;
+        return more <= mib(1) ? more : byte_count{};
     }
     /// The table of rotary positions that all layers share: as wide as the widest layer's rotated part.
     constexpr byte_count rope_table() const {
@@ -77,9 +74,9 @@ struct serving_weights {
     constexpr byte_count adapters_of(const layer& kind) const {
         byte_count total;
         if (engine.max_loras > 0)
-            for_each_weight(kind, of.model.hidden, [&](const weight& whole) {
-                const weight w = local_part(whole, over);
-                if (w.quantised && !w.routed) total += bytes(2) * ((w.rows + w.columns) * engine.max_lora_rank) * engine.max_loras;
+            for_each_weight(kind, of.model.hidden, [&](const weight& w) {
+                const weight_shape held = local_shape(w, over);
+                if (w.quantised && !w.routed) total += bytes(2) * ((held.rows + held.columns) * engine.max_lora_rank) * engine.max_loras;
             });
         return total;
     }

@@ -50,7 +50,7 @@ struct state_fold {
     const layout& over;
     const training_step& step;
     weight_formats formats;
-    precision gradients;
+    const precision& gradients;
     maybe<precision> master;
     bool on_gpu;  ///< the optimizer's states
     bool narrower[2];  ///< matrices and all else are computed in another format than they are stored in
@@ -65,24 +65,24 @@ struct state_fold {
 
     /// `inner`: a weight of a layer, which adapters may touch and matrix optimizers treat apart.
     constexpr void operator()(const weight& whole, bool inner) {
-        const weight w = local_part(whole, over);
-        const std::int64_t ranks = w.routed ? over.expert_data_ranks() : over.dense_data_ranks();
-        const byte_count size = size_of(w, formats);
+        const weight_shape w = local_shape(whole, over);
+        const std::int64_t ranks = whole.routed ? over.expert_data_ranks() : over.dense_data_ranks();
+        const byte_count size = size_of(formats.of(whole), w.rows, w.columns) * w.copies;
         const bool matrix = w.rows > 1 && w.columns > 1;
         const byte_count computed = size_of(step.compute, w.rows, w.columns) * w.copies;
-        const bool cast = matrix && narrower[w.quantised ? 0 : 1];
+        const bool cast = matrix && narrower[whole.quantised ? 0 : 1];
         (of.offload.parameters == offload_place::none ? sum.weights : sum.host) += share(size, ranks, 3);
         sum.gathered += cast && !step.engine.casts_weights ? computed : size;
         if (matrix) {
             const byte_count one = w.copies == 1 ? computed : size_of(step.compute, w.rows, w.columns);
             if (one > sum.largest) sum.largest = one;
-            sum.dummies += inner && !w.routed ? computed : byte_count{};  // grouped products write gradients in place
+            sum.dummies += inner && !whole.routed ? computed : byte_count{};  // grouped products write gradients in place
             if (step.autocast && cast && inner) sum.casts += computed;
         }
         if (!step.frozen) return train(w, gradients, of.optimizer_states, master, ranks, inner);
         if (!inner) return;
         for_each_adapter_weight(step.adapter, whole, [&](const weight& added) {
-            const weight local = local_part(added, over);
+            const weight_shape local = local_shape(added, over);
             sum.adapter += share(size_of(step.adapted, local.rows, local.columns) * local.copies, ranks, 3);
             sum.gathered += size_of(step.adapted, local.rows, local.columns) * local.copies;
             if (step.autocast && !(step.adapted == step.compute))
@@ -95,7 +95,7 @@ private:
     constexpr byte_count share(byte_count size, std::int64_t ranks, int from_stage) const {
         return over.zero >= from_stage ? div_up(size, ranks) : size;
     }
-    constexpr void train(const weight& w, const precision& gradient, const precision& states, const maybe<precision>& copy,
+    constexpr void train(const weight_shape& w, const precision& gradient, const precision& states, const maybe<precision>& copy,
                          std::int64_t ranks, bool inner) {
         const byte_count whole = size_of(gradient, w.rows, w.columns) * w.copies;
         sum.whole_gradients += whole;

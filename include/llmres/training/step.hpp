@@ -18,18 +18,18 @@ constexpr bool autocasts(const job& j) {
 struct training_step {
     token_shape tokens;
     attention_kernel kernel;
-    training_engine engine;
-    llmres::adapter adapter;
+    const training_engine& engine;
+    const llmres::adapter& adapter;
     bool autocast;
     bool frozen;     ///< the model's own weights are not trained
     bool dropout;
     bool keeps_inputs;  ///< of frozen 4-bit weights: bitsandbytes saves them though only the weight is needed (autograd/_functions.py)
     double expert_load;
     std::int64_t expert_gather;  ///< tensor ranks that share each expert, and so see each other's tokens
-    precision weights;
-    precision compute;
-    precision stream;   ///< of the residual stream and of what norms put out
-    precision adapted;  ///< of adapters
+    const precision& weights;
+    const precision& compute;
+    const precision& stream;   ///< of the residual stream and of what norms put out
+    const precision& adapted;  ///< of adapters
     bool casts;         ///< each linear layer casts what it reads of the stream
     bool copies;        ///< each adapter copies its input to its own format
     bool wide;          ///< computed in fp32
