@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -224,8 +225,10 @@ result<plan_file> parse_plan(std::string_view written, std::optional<std::int64_
 }
 
 result<plan_file> read_plan(const std::string& path, std::optional<std::int64_t> gpus_asked) {
+    std::error_code none;
     std::ifstream in{path, std::ios::binary};
-    if (!in) return refused(error_code::io, "plan", path, "a plan file that can be read");
+    if (!in || std::filesystem::is_directory(path, none))
+        return refused(error_code::io, "plan", path, "a plan file that can be read");
     const std::string written{std::istreambuf_iterator<char>{in}, {}};
     return parse_plan(written, gpus_asked);
 }

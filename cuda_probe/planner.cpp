@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "planner.hpp"
 
-#include <algorithm>
-#include <cctype>
-#include <llmres/device.hpp>
-#include <llmres/gpus.hpp>
 #include <llmres/io/job_json.hpp>
 #include <llmres/io/plan_json.hpp>
+#include <llmres/live_cluster.hpp>
 #include <llmres/models.hpp>
 #include <llmres/plan.hpp>
+#include <llmres/runtimes.hpp>
 #include <nlohmann/json.hpp>
 
 namespace llmres::probe {
@@ -30,24 +28,22 @@ bool same_buffers(const plan_file& a, const plan_file& b) {
     return true;
 }
 
-/// Whether the device's name has the part of the id that tells chips apart: "h100" of "h100-sxm5-80gb".
-bool named_alike(const gpu& card, std::string_view name) {
-    const std::string_view id = card.id.view();
-    for (std::size_t begin = 0; begin < id.size();) {
-        const std::size_t end = std::min(id.find('-', begin), id.size());
-        const std::string_view word = id.substr(begin, end - begin);
-        if (word.find_first_of("0123456789") != std::string_view::npos)
-            return std::search(name.begin(), name.end(), word.begin(), word.end(), [](char a, char b) {
-                       return std::tolower(static_cast<unsigned char>(a)) == b;
-                   }) != name.end();
-        begin = end + 1;
+/// The engine as a document names it: at the first version that its profile is for, with the knobs that were set.
+nlohmann::json engine_of(nlohmann::json written) {
+    const auto text_of = [&](const char* key) { return written.contains(key) && written[key].is_string() ? written[key].get<std::string>() : ""; };
+    const std::string name = text_of("name");
+    const std::string versions = text_of("versions");
+    written.erase("versions");
+    for (const runtime* profile : runtimes::all) {
+        if (profile->name != name || profile->versions != versions) continue;
+        const engine_version since = profile->since;
+        written["name"] = name + "@" + std::to_string(since.major) + "." + std::to_string(since.minor) + "." + std::to_string(since.patch);
     }
-    return false;
+    return written;
 }
 
-/// The document that would give this plan, with the axis set if `to` is.
-result<nlohmann::json> document_of(const plan_file& plan, plan_axis axis, std::optional<std::int64_t> to,
-                                   bool own_step) {
+/// The job document that gives this plan, with the axis set if `to` is.
+result<nlohmann::json> document_of(const plan_file& plan, plan_axis axis, std::optional<std::int64_t> to) {
     const auto written = nlohmann::json::parse(plan.text, nullptr, false);
     const auto part = [&](const char* key) {
         return written.is_object() && written.contains(key) && written[key].is_object() ? written[key]
@@ -59,11 +55,11 @@ result<nlohmann::json> document_of(const plan_file& plan, plan_axis axis, std::o
     for (auto field = document.begin(); field != document.end();)
         field = field->is_null() ? document.erase(field) : std::next(field);
     document["layout"] = part("layout");
-    document["cluster"] = part("cluster");
-    if (const auto engine = part("runtime");
-        engine.contains("name") && engine["name"].is_string() && engine["name"] != "none")
-        document["runtime"] = engine["name"];
-    if (!own_step) document.erase("max_batched_tokens");
+    nlohmann::json& on = document["cluster"] = part("cluster");
+    on.erase("measured");
+    if (on.contains("device")) on.erase("gpu");  // the row that the device was put over
+    for (const char* link : {"scale_up", "scale_out"}) on.erase(link);  // they move no memory
+    if (part("runtime").contains("name")) document["runtime"] = engine_of(part("runtime"));
     const bool training = document.contains("micro_batch");
     if (to && axis == plan_axis::batch) document[training ? "micro_batch" : "batch"] = *to;
     if (to && axis == plan_axis::context) {
@@ -75,27 +71,6 @@ result<nlohmann::json> document_of(const plan_file& plan, plan_axis axis, std::o
 }
 
 }  // namespace
-
-result<gpu> sheet_for(const device& live) {
-    if (!live.compute.capability_major || !live.compute.capability_minor || !live.memory.cuda_total)
-        return refused(error_code::missing, "compute.capability_major", live.compute.capability_major.why,
-                       "a device that was described");
-    const compute_capability capability{*live.compute.capability_major, *live.compute.capability_minor};
-    const gpu* nearest = nullptr;
-    std::int64_t least = 0;
-    for (const gpu* card : gpus::all) {
-        if (card->capability != capability) continue;
-        const std::int64_t apart = (usable_memory(*card) - *live.memory.cuda_total).base();
-        const bool other_part = card->sm_count && live.compute.sm_count && *card->sm_count != *live.compute.sm_count;
-        const std::int64_t distance = (apart < 0 ? -apart : apart) + (other_part ? tib(1).base() : 0) +
-                                      (named_alike(*card, live.identity.name.value) ? 0 : tib(2).base());
-        if (nearest == nullptr || distance < least) nearest = card, least = distance;
-    }
-    if (nearest == nullptr)
-        return refused(error_code::unknown, "compute.capability", live.identity.name.value.view(),
-                       "a compute capability that the tables know");
-    return *nearest;
-}
 
 result<plan_file> plan_job(const job_request& request, const device& live) {
     const auto sheet = sheet_for(live);
@@ -120,17 +95,13 @@ result<plan_file> plan_document(const std::string& document) {
 }
 
 result<plan_file> replanned(const plan_file& plan, plan_axis axis, std::int64_t to) {
-    // The tokens of one step are echoed whether the job or the engine said them: whichever gives the plan's own buffers.
-    for (const bool own_step : {true, false}) {
-        const auto own = document_of(plan, axis, {}, own_step);
-        if (!own) return own.error();
-        const auto again = plan_document(own->dump());
-        if (!again) return again.error();
-        if (!same_buffers(*again, plan)) continue;
-        const auto document = document_of(plan, axis, to, own_step);
-        return document ? plan_document(document->dump()) : result<plan_file>{document.error()};
-    }
-    return refused(error_code::inconsistent, "buffers", plan.hash, "those of the plan's own job");
+    const auto own = document_of(plan, axis, {});
+    if (!own) return own.error();
+    const auto again = plan_document(own->dump());
+    if (!again) return again.error();
+    if (!same_buffers(*again, plan)) return refused(error_code::inconsistent, "buffers", plan.hash, "those of the plan's own job");
+    const auto document = document_of(plan, axis, to);
+    return document ? plan_document(document->dump()) : result<plan_file>{document.error()};
 }
 
 }  // namespace llmres::probe

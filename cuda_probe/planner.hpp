@@ -18,10 +18,6 @@ struct job_request {
     std::int64_t context = 0;  ///< of training the sequence
 };
 
-/// The table's row that is nearest to a device: of its compute capability, then named alike, then with as many SMs, then
-/// nearest in memory. Unknown if there is none of the capability.
-result<gpu> sheet_for(const device& live);
-
 /// The plan of a preset on one such device.
 result<plan_file> plan_job(const job_request& request, const device& live);
 

@@ -64,7 +64,7 @@ TEST_CASE("a device that told nothing leaves the sheet as it is") {
     CHECK(same.confidence == "high");
 }
 
-TEST_CASE("what was measured goes over the sheet") {
+TEST_CASE("what the device said goes over the sheet, what was measured beside it") {
     device live;
     live.memory.cuda_total = bytes(84'943'110'144);
     live.memory.nvml_total = mib(81559);
@@ -75,22 +75,25 @@ TEST_CASE("what was measured goes over the sheet") {
     live.compute.capability_minor = 0;
     const gpu card = to_gpu(live, sheet());
     CHECK(usable_memory(card) == bytes(84'943'110'144));
-    CHECK(card.memory.bandwidth == gb_per_s(2800));
-    CHECK(card.rates.bf16.value == tflops(700));
-    CHECK(card.rates.fp16.value == tflops(900));
+    CHECK(card.measured.bandwidth == maybe<byte_rate>{gb_per_s(2800)});
+    CHECK(card.measured.bf16 == maybe<flop_rate>{tflops(700)});
+    CHECK_FALSE(card.measured.fp16.known);
+    CHECK_FALSE(card.measured.context.known);
+    CHECK(card.memory.bandwidth == gb_per_s(3000));  // the sheet's peaks stay beside it
+    CHECK(card.rates.bf16.value == tflops(900));
     CHECK(card.capability == compute_capability{9, 0});
     CHECK(card.confidence == "measured");
 
     const gpu memory_only = to_gpu(live, sheet(), {.bandwidth = false, .rates = false});
-    CHECK(memory_only.memory.bandwidth == gb_per_s(3000));
-    CHECK(memory_only.rates.bf16.value == tflops(900));
+    CHECK_FALSE(memory_only.measured.bandwidth.known);
+    CHECK_FALSE(memory_only.measured.any_rate());
     CHECK(memory_only.confidence == "high");
 }
 
 TEST_CASE("a product whose result was wrong does not count as a rate") {
     device live;
     live.measured.products.push(product_of("bf16", 5000, false));
-    CHECK(to_gpu(live, sheet()).rates.bf16.value == tflops(900));
+    CHECK_FALSE(to_gpu(live, sheet()).measured.bf16.known);
 }
 
 TEST_CASE("an instance of a card has its share of what was not measured") {
@@ -102,6 +105,25 @@ TEST_CASE("an instance of a card has its share of what was not measured") {
     CHECK(card.rates.bf16.value.in(tflops) == doctest::Approx(450));
     CHECK(card.memory.bandwidth.in(gb_per_s) == doctest::Approx(1500));
     CHECK(usable_memory(card) == gib(40));
+    live.memory.nvml_total = gib(40) + mib(128);  // the driver keeps its own of the card, not of the instance
+    CHECK(usable_memory(to_gpu(live, sheet())) == gib(40));
+}
+
+TEST_CASE("what others hold is what NVML saw taken before a context, or CUDA beside our own") {
+    device live;
+    CHECK_FALSE(held_by_others(live).known);
+    live.memory.cuda_total = gib(79);
+    live.memory.cuda_free = gib(70);
+    CHECK_FALSE(held_by_others(live).known);  // how much of it is the probe's own context, nobody measured
+    live.measured.context = gib(1);
+    live.measured.library_workspace = gib(2);
+    CHECK(held_by_others(live) == maybe<byte_count>{gib(6)});
+    live.memory.nvml_total = gib(80);
+    live.memory.nvml_reserved = gib(1);
+    live.memory.nvml_free = gib(75);
+    CHECK(held_by_others(live) == maybe<byte_count>{gib(4)});
+    live.memory.nvml_free = gib(80);
+    CHECK(held_by_others(live) == maybe<byte_count>{gib(0)});
 }
 
 TEST_CASE("the host link is what PCIe signals, and the slower measured direction of it") {

@@ -43,6 +43,9 @@ std::size_t described(std::string_view object) {
     return count;
 }
 
+const std::string devices = LLMRES_SOURCE_DIR "/tests/data/devices/";
+const std::string h100_file = devices + "synthetic-h100-sxm5-80gb.json";
+
 json minimal() { return {{"model", "llama-3.1-8b"}, {"cluster", {{"gpu", "rtx-4090"}}}}; }
 
 plan_request read(const json& document) {
@@ -104,6 +107,7 @@ const std::map<std::string, example>& examples() {
         {"layout.zero", {3, [](r q) { return q.layout->zero == 3; }}},
         {"layout.replicas", {2, [](r q) { return q.layout->replicas == 2; }}},
         {"cluster.gpu", {"h100-sxm5-80gb", [](r q) { return q.cluster.gpu.id == "h100-sxm5-80gb"; }}},
+        {"cluster.device", {h100_file, [](r q) { return q.device == h100_file && q.cluster.gpu.name == "NVIDIA H100 80GB HBM3"; }}},
         {"cluster.gpus", {5, [](r q) { return q.cluster.gpus == 5; }}},
         {"cluster.gpus_per_node", {2, [](r q) { return q.cluster.gpus_per_node == 2; }}},
         {"cluster.scale_up", {"pcie-gen3-x16", [](r q) { return q.cluster.scale_up.id == "pcie-gen3-x16"; }}},
@@ -134,6 +138,7 @@ json with(const job_field& f, const json& value) {
     else if (f.object == "host") document["cluster"]["host"][name] = value;
     else if (f.object == "runtime") document["runtime"] = {{"name", "vllm"}, {name, value}};
     else document[std::string{f.object}][name] = value;
+    if (name == "device") document["cluster"].erase("gpu");
     if (f.object == "adapter" && name == "kind") document["adapter"]["rank"] = 8;
     return document;
 }
@@ -147,7 +152,7 @@ TEST_CASE("every field of a job, a layout, a cluster and a host has its JSON key
     CHECK(field_count<adapter>() == described("adapter"));
     CHECK(field_count<offload>() == described("offload"));
     CHECK(field_count<layout>() == described("layout"));
-    CHECK(field_count<cluster>() == described("cluster") + 1);  // host is an object
+    CHECK(field_count<cluster>() + 1 == described("cluster") + 1);  // host is an object; device is a file that gives the gpu
     CHECK(field_count<host>() == described("host"));
 }
 
@@ -248,4 +253,36 @@ TEST_CASE("a text that is no job is refused, never thrown at") {
         CHECK_FALSE(made);
         CHECK_FALSE(made.error().expected.empty());
     }
+}
+
+TEST_CASE("a device file gives the GPU, its memory and what was measured on it") {
+    const auto on = [](const json& cluster) {
+        json document = minimal();
+        document["cluster"] = cluster;
+        return document;
+    };
+    const plan_request q = read(on({{"device", h100_file}, {"gpus", 2}}));
+    CHECK(q.cluster.gpus == 2);
+    CHECK(q.cluster.gpu.id == "h100-sxm5-80gb");
+    CHECK(usable_memory(q.cluster.gpu) == bytes(84'943'110'144));
+    CHECK(q.cluster.scale_up.kind == link_kind::nvlink);
+    CHECK(read(on({{"device", h100_file}, {"in_use", 1000}})).cluster.in_use == bytes(1000));
+    const result<plan_request> relative = read_job(on({{"device", "synthetic-rtx-4090.json"}}), devices);
+    REQUIRE(relative);
+    CHECK(relative->cluster.gpu.id == "rtx-4090");
+
+    const auto refusal = [&](const json& cluster) {
+        const result<plan_request> made = read_job(on(cluster));
+        REQUIRE_FALSE(made);
+        return made.error();
+    };
+    CHECK(refusal({{"device", h100_file}, {"gpu", "rtx-4090"}}).code == error_code::inconsistent);
+    CHECK(refusal({{"device", h100_file}, {"gpu", "rtx-4090"}}).field == "cluster.device");
+    CHECK(refusal({{"device", 4090}}).code == error_code::malformed);
+    CHECK(refusal({{"device", ""}}).field == "cluster.device");
+    CHECK(refusal({{"device", "/no/such/file.json"}}).code == error_code::io);
+    CHECK(refusal({{"device", devices + "README.md"}}).field == "cluster.device");
+    CHECK(refusal({{"device", devices + "synthetic-two-h100.json"}}).field == "cluster.device: devices");
+    CHECK(refusal({{"device", devices + "synthetic-two-h100.json"}}).value == "2");
+    CHECK(refusal({{"device", h100_file}, {"gpus", 0}}).field == "cluster.gpus");
 }

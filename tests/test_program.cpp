@@ -255,6 +255,55 @@ TEST_CASE("flags go over what the job document says") {
     CHECK(planned({"plan", jobs + "serving.json", "--runtime", "none"})["runtime"]["name"] == "none");
 }
 
+TEST_CASE("--device plans on the very GPU that the probe looked at") {
+    const std::string file = LLMRES_SOURCE_DIR "/tests/data/devices/synthetic-h100-sxm5-80gb.json";
+    json device = json::parse(run_program::content_of(file));
+    json& measured = device["devices"][0]["measured"];
+    measured["read_bandwidth"] = {{"median_bytes_per_s", 3.0e12}, {"low_bytes_per_s", 2.9e12}, {"high_bytes_per_s", 3.1e12}, {"repeats", 20}};
+    measured["products"] = {{{"precision", "bf16"}, {"rows", 8192}, {"columns", 8192}, {"inner", 8192}, {"verified", true},
+                             {"rate", {{"median_flops_per_s", 7.0e14}, {"low_flops_per_s", 6.9e14}, {"high_flops_per_s", 7.1e14}, {"repeats", 20}}}}};
+    measured["context_bytes"] = 700 << 20;
+    device["devices"][0]["memory"]["nvml_free_bytes"] = device["devices"][0]["memory"]["nvml_free_bytes"].get<std::int64_t>() - (std::int64_t{10} << 30);
+    const scratch s;
+    const std::string live = s.file("live.json", device.dump());
+    const arguments job{"plan", "llama-3.1-8b", "--context", "4096", "--runtime", "pytorch"};
+
+    const json on_sheet = planned(job + arguments{"--gpu", "h100-sxm5-80gb"});
+    const json on_device = planned(job + arguments{"--device", live});
+    CHECK(on_device["cluster"]["measured"]["bandwidth"] == 3.0e12);
+    CHECK(on_device["cluster"]["measured"]["bf16"] == 7.0e14);
+    CHECK(on_device["cluster"]["device"] == live);
+    CHECK(on_device["cluster"]["in_use"] == std::int64_t{10} << 30);
+    CHECK(on_device["memory"]["usable"] == 84'943'110'144 - (std::int64_t{10} << 30));
+    CHECK(on_device["memory"]["terms"]["runtime"] == 700 << 20);
+    CHECK(on_device["memory"]["terms"]["weights"] == on_sheet["memory"]["terms"]["weights"]);
+    const auto memory_time = [](const json& p) { return p["time"]["terms"]["memory"].get<double>(); };
+    CHECK(memory_time(on_device) < memory_time(on_sheet));             // 3.0 TB/s achieved, not 0.78 of 3.35
+    CHECK(memory_time(on_device) > 0.86 * memory_time(on_sheet));
+    CHECK_FALSE(on_sheet["cluster"].contains("measured"));
+    CHECK(run(job + arguments{"--device", live}).out.find("measured bandwidth 3 TB/s, bf16 700 TFLOP/s, context 700 MiB") != std::string::npos);
+
+    // Flags go over the file: either names the GPU. A path in a document starts from its folder.
+    CHECK(planned({"plan", jobs + "serving.json", "--device", live})["cluster"].contains("measured"));
+    const std::string document = s.file("job.json", R"({"model": "llama-3.1-8b", "context": 4096, "cluster": {"device": "live.json"}})");
+    CHECK(planned({"plan", document})["cluster"]["measured"]["bandwidth"] == 3.0e12);
+    CHECK_FALSE(planned({"plan", document, "--gpu", "rtx-4090"})["cluster"].contains("measured"));
+    CHECK(planned({"plan", document, "--in_use", "0"})["memory"]["usable"] == 84'943'110'144);
+
+    refused(job + arguments{"--device", live, "--gpu", "h100"}, {"cluster.device", "live.json", "not both"});
+    refused(job + arguments{"--device", "/no/such/file"}, {"cluster.device", "/no/such/file", "can be read"});
+    refused(job + arguments{"--device", "tests"}, {"cluster.device", "tests"});
+    refused(job + arguments{"--device", ""}, {"cluster.device"});
+    refused(job + arguments{"--device", s.file("text.json", "hello")}, {"cluster.device", "JSON"});
+    refused(job + arguments{"--device", jobs + "serving.json"}, {"cluster.device: devices", "an array of devices"});
+    refused(job + arguments{"--device", s.file("none.json", R"({"devices": []})")}, {"cluster.device: devices", "0", "one device"});
+    refused(job + arguments{"--device", LLMRES_SOURCE_DIR "/tests/data/devices/synthetic-two-h100.json"}, {"cluster.device: devices", "2", "one device"});
+    refused(job + arguments{"--device", s.file("v9.json", R"({"schema_version": 9, "devices": [{}]})")}, {"schema_version", "9", "expected 1"});
+    refused(job + arguments{"--device", s.file("empty.json", R"({"schema_version": 1, "devices": [{}]})")}, {"compute.capability_major", "described"});
+    device["devices"][0]["compute"]["capability_major"] = 99;
+    refused(job + arguments{"--device", s.file("new.json", device.dump())}, {"compute.capability", "NVIDIA H100", "tables"});
+}
+
 TEST_CASE("a model's path in a job starts from the job's folder") {
     const json p = planned({"plan", jobs + "relative_model.json"});
     CHECK(p["job"]["model"] == "tiny-model");

@@ -124,3 +124,67 @@ TEST_CASE("mfu is a share of what the GPUs could do") {
     CHECK(s.mfu < 0.92);
     CHECK(s.tokens_per_second.in(tokens_per_s) == doctest::Approx(8 * 4096 / s.step.total().expected.in(seconds)));
 }
+
+namespace {
+
+/// An H100 on which these were measured; zero for what was not.
+cluster measured_h100(double gigabytes_per_s, double bf16_tflops) {
+    cluster c = h100;
+    if (gigabytes_per_s > 0) c.gpu.measured.bandwidth = gb_per_s(gigabytes_per_s);
+    if (bf16_tflops > 0) c.gpu.measured.bf16 = tflops(bf16_tflops);
+    return c;
+}
+
+double bytes_read(const job& j, const cluster& c) {
+    return speed(j, {}, c).step[time_term::memory].expected.in(seconds) * c.gpu.memory.bandwidth.in(bytes_per_s) *
+           default_efficiency.bandwidth.expected;
+}
+
+}  // namespace
+
+TEST_CASE("a measured bandwidth is achieved: no efficiency is multiplied in again") {
+    const cluster c = measured_h100(3000, 0);
+    const interval<duration> step = speed(chat, {}, c).step[time_term::memory];
+    CHECK(step.expected.in(seconds) == doctest::Approx(bytes_read(chat, h100) / 3e12).epsilon(1e-9));
+    CHECK(step.low == step.expected);  // nothing is faster than what was measured to be fastest
+    const double as_before = default_efficiency.bandwidth.expected / default_efficiency.bandwidth.low;
+    CHECK(step.high / step.expected == doctest::Approx(as_before));
+}
+
+TEST_CASE("a measured rate is achieved, and the part of the peak is still told of the peak") {
+    const cluster c = measured_h100(0, 700);
+    const job_speed s = speed(pretraining, {}, c);
+    const job_speed before = speed(pretraining, {}, h100);
+    const double reached = 700.0 / gpus::h100_sxm5_80gb.rates.bf16->in(tflops);
+    const double ratio_of_times = s.step[time_term::compute].expected / before.step[time_term::compute].expected;
+    CHECK(ratio_of_times == doctest::Approx(default_efficiency.arithmetic.expected / reached).epsilon(1e-9));
+    CHECK(s.step[time_term::compute].low == s.step[time_term::compute].expected);
+    CHECK(s.step[time_term::memory].expected.in(seconds) ==
+          doctest::Approx(before.step[time_term::memory].expected.in(seconds)).epsilon(1e-9));  // the sheet's still
+    CHECK(s.mfu < reached);
+    CHECK(s.mfu * s.step.total().expected.in(seconds) == doctest::Approx(before.mfu * before.step.total().expected.in(seconds)));
+}
+
+TEST_CASE("figures measured to be what is expected of the sheet change no expected time") {
+    const gpu& card = gpus::h100_sxm5_80gb;
+    const cluster c = measured_h100(card.memory.bandwidth.in(gb_per_s) * default_efficiency.bandwidth.expected,
+                                    card.rates.bf16->in(tflops) * default_efficiency.arithmetic.expected);
+    for (const job& j : {chat, pretraining}) {
+        const job_speed a = speed(j, {}, c);
+        const job_speed b = speed(j, {}, h100);
+        CHECK(a.step.total().expected.in(seconds) == doctest::Approx(b.step.total().expected.in(seconds)).epsilon(1e-9));
+        CHECK(a.step.total().high.in(seconds) == doctest::Approx(b.step.total().high.in(seconds)).epsilon(1e-9));
+        CHECK(a.step.total().low > b.step.total().low);
+        CHECK(a.mfu == doctest::Approx(b.mfu).epsilon(1e-9));
+    }
+}
+
+TEST_CASE("a format that was not measured keeps the sheet's peak and its bounds") {
+    job j = pretraining;
+    j.compute = fp16;  // bf16 alone was measured
+    const job_speed a = speed(j, {}, measured_h100(0, 700));
+    const job_speed b = speed(j, {}, h100);
+    CHECK(a.step.total().expected.in(seconds) == doctest::Approx(b.step.total().expected.in(seconds)).epsilon(1e-9));
+    CHECK(a.step.total().low.in(seconds) == doctest::Approx(b.step.total().low.in(seconds)).epsilon(1e-9));
+    CHECK(a.step.total().high.in(seconds) == doctest::Approx(b.step.total().high.in(seconds)).epsilon(1e-9));
+}

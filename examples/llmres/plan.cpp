@@ -70,7 +70,12 @@ nlohmann::json merged(const plan_options& o) {
         } else if (!f.object.empty() && name != "runtime") {
             into = object_in(document, std::string{f.object});
         }
-        if (into != nullptr) (*into)[name] = value;
+        if (into == nullptr) continue;
+        (*into)[name] = value;
+        // Either names the GPU: the flag's goes over the file's.
+        if (name == "device" && !o.fields.contains("gpu")) into->erase("gpu");
+        if (name == "gpu" && !o.fields.contains("device")) into->erase("device");
+        if (name == "device" && !given->second.empty()) (*into)[name] = std::filesystem::absolute(given->second).string();
     }
     return document;
 }
@@ -90,10 +95,13 @@ int run_plan(const plan_options& o) {
         picture << llmres::to_svg(p, request.job.model.name.view());
         if (!picture.flush()) throw refusal{llmres::refused(llmres::error_code::io, "svg", o.svg, "a file that can be written")};
     }
-    if (o.json)
-        print_json(llmres::to_json(p, request.job, request.cluster, chosen));
-    else
+    if (o.json) {
+        auto answer = llmres::to_json(p, request.job, request.cluster, chosen);
+        if (!request.device.empty()) answer["cluster"]["device"] = std::filesystem::absolute(request.device).string();
+        print_json(answer);
+    } else {
         print_plan(p, request.job, request.cluster, chosen);
+    }
     if (p.verdict == llmres::verdict::tight)
         fmt::print(stderr, "llmres: tight: it fits only if the estimates turn out below their upper bounds\n");
     return p.verdict == llmres::verdict::does_not_fit ? does_not_fit : fits;

@@ -56,6 +56,19 @@ std::string bounds(const llmres::interval<llmres::duration>& t) {
     return fmt::format("{} ({} to {})", to_string(t.expected), to_string(t.low), to_string(t.high));
 }
 
+/// What was measured on the GPU itself and counts in place of its sheet; nothing if nothing was.
+void print_measured(const llmres::gpu& card) {
+    const llmres::gpu_measured& m = card.measured;
+    std::string text;
+    const auto part = [&](std::string_view name, const auto& figure) {
+        if (figure) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, to_string(*figure));
+    };
+    part("bandwidth", m.bandwidth);
+    part("tf32", m.tf32), part("fp16", m.fp16), part("bf16", m.bf16), part("fp8", m.fp8), part("int8", m.int8);
+    part("context", m.context);
+    if (!text.empty()) fmt::print("measured {}\n", text);
+}
+
 void print_time(const llmres::job_plan& p, bool trains) {
     if (trains) {
         fmt::print("time     {} a step\n", bounds(p.speed.step.total()));
@@ -73,6 +86,7 @@ void print_plan(const llmres::job_plan& p, const llmres::job& j, const llmres::c
     const auto total = p.memory.total();
     fmt::print("{}, {} on {} x {}, runtime {}: {}\n\n", j.model.name.view(), name_of(j.task), c.gpus, c.gpu.name.view(),
                j.runtime.name.view(), name_of(p.verdict));
+    print_measured(c.gpu);
     fmt::print("layout   {}{}\n", layout_text(p.layout), layout_chosen ? " (chosen)" : "");
     fmt::print("memory   {} ({} to {}) of {} usable, at its fullest in {}{}\n", to_string(total.expected),
                to_string(total.low), to_string(total.high), to_string(p.usable), name_of(p.memory.phase),

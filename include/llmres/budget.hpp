@@ -10,12 +10,21 @@
 /// What a job takes of a certain device, and how much of it the job may take: the two sides of every "does it fit".
 namespace llmres {
 
+/// The engine's context on that device: a bare one that was measured (gpu::measured) is the least that any engine's takes,
+/// since an engine loads its own kernels on top.
+constexpr interval<byte_count> context_on(const runtime& r, const gpu& card) {
+    if (!card.measured.context || r.context.high <= byte_count{}) return r.context;
+    const auto least = [&](byte_count said) { return said < *card.measured.context ? *card.measured.context : said; };
+    return {least(r.context.low), least(r.context.expected), least(r.context.high)};
+}
+
 /// The profile with the defaults its engine takes on that device: devices of 70 GiB and more, but for the A100, get larger
 /// steps (vLLM's EngineArgs.get_batch_defaults).
 constexpr runtime on_device(runtime r, const gpu& card) {
     const bool large = usable_memory(card) >= gib(70) && card.capability != compute_capability{8, 0};
     if (large && r.large_max_batched_tokens > token_count{}) r.max_batched_tokens = r.large_max_batched_tokens;
     if (large && r.large_max_num_seqs > 0) r.max_num_seqs = r.large_max_num_seqs;
+    if (card.measured.context) r.context = context_on(r, card);
     // Where the host shares the memory, what its own processes take counts as the engine's: 1 and 4.8 GiB of a Jetson's 30
     // in vLLM's logs. (Apple's working set already leaves the host its part.)
     if (shares_host_memory(card) && card.vendor != gpu_vendor::apple && r.name != no_runtime.name) {
@@ -27,7 +36,10 @@ constexpr runtime on_device(runtime r, const gpu& card) {
 
 /// Memory of a GPU of the busiest pipeline stage, with the runtime's defaults for the cluster's GPU.
 constexpr memory_breakdown memory_of(const job& j, const layout& l, const cluster& c) {
-    return trains(j) ? training_memory(j, l) : serving_memory(j, l, on_device(j.runtime, c.gpu));
+    if (!trains(j)) return serving_memory(j, l, on_device(j.runtime, c.gpu));
+    memory_breakdown m = training_memory(j, l);
+    if (c.gpu.measured.context) m[memory_term::runtime] = context_on(j.runtime, c.gpu) + j.runtime.cuda_graphs;
+    return m;
 }
 
 /// What an engine lets itself use of a GPU: all that is free, or a fraction of the whole and what it does not count into
@@ -38,8 +50,9 @@ constexpr byte_count usable_memory(const job& j, const cluster& c) {
     const byte_count free = available_memory(c);
     if (r.pool != cache_pool::share_of_total || !r.gpu_memory_utilization) return free;
     const byte_count fraction = scaled_down(usable_memory(c.gpu), *r.gpu_memory_utilization);
-    if (r.refuses_less && free - r.context.expected < fraction) return {};
-    const byte_count beside = r.graphs_deducted ? r.context.high : r.context.high + r.cuda_graphs.high;
+    const interval<byte_count> context = context_on(r, c.gpu);
+    if (r.refuses_less && free - context.expected < fraction) return {};
+    const byte_count beside = r.graphs_deducted ? context.high : context.high + r.cuda_graphs.high;
     return fraction + beside < free ? fraction + beside : free;
 }
 

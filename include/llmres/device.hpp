@@ -254,12 +254,12 @@ struct device {
 
 // ---- from a live device to the planner's vocabulary ------------------------------------------------------------------
 
-/// What of a device overrides the sheet. Measured rates and bandwidths are *achieved*; whoever multiplies sheet rates
-/// with an efficiency must not do so with these, which is why `to_gpu` sets `confidence` to "measured" when it used any.
+/// What of a device goes over the sheet.
 struct device_overrides {
     bool memory = true;
     bool bandwidth = true;
     bool rates = true;
+    bool context = true;
 };
 
 namespace detail {
@@ -273,16 +273,12 @@ constexpr maybe<flop_rate> best_rate(const device& live, std::string_view precis
     return best;
 }
 
-constexpr void override_with(maybe<flop_rate>& rate, const maybe<flop_rate>& live) {
-    if (live) rate = live;
-}
-
 }  // namespace detail
 
-/// The sheet with what the device itself said and what was measured put over it: name, capability, SMs, visible and
-/// reported memory, bus, L2, board power, bandwidth (read only, else copy) and rates of matrix products (the best
-/// verified shape). What the device did not tell stays the sheet's; on a MIG instance, which is a part of the sheet's
-/// card, unmeasured rates and bandwidth shrink with its SMs and its memory.
+/// The sheet with what the device itself said put over it: name, capability, SMs, visible and reported memory, bus, L2,
+/// board power. What was measured stands beside the sheet's peaks, as gpu::measured: bandwidth (read only, else copy), rates
+/// of matrix products (the best verified shape) and the context; `confidence` is then "measured". What the device did not
+/// tell stays the sheet's; on a MIG instance, which is a part of the sheet's card, peaks shrink with its SMs and its memory.
 template <std::same_as<gpu> Gpu>
 constexpr Gpu to_gpu(const device& live, const Gpu& sheet, const device_overrides& use = {}) {
     Gpu made = sheet;
@@ -293,6 +289,10 @@ constexpr Gpu to_gpu(const device& live, const Gpu& sheet, const device_override
     if (live.memory.l2_cache) made.l2_cache = *live.memory.l2_cache;
     if (live.memory.bus_width_bits) made.memory.bus_bits = *live.memory.bus_width_bits;
     if (live.compute.sm_count) made.sm_count = *live.compute.sm_count;
+    if (use.memory) {
+        if (live.memory.cuda_total) made.memory.cuda_visible = *live.memory.cuda_total;
+        if (live.memory.nvml_total) made.memory.reported = *live.memory.nvml_total;
+    }
 
     if (live.identity.mig_profile) {
         if (live.compute.sm_count && sheet.sm_count.value_or(0) > 0) {
@@ -306,37 +306,36 @@ constexpr Gpu to_gpu(const device& live, const Gpu& sheet, const device_override
         }
         if (live.memory.cuda_total && sheet.memory.fitted > byte_count{})
             made.memory.bandwidth = sheet.memory.bandwidth * ratio(*live.memory.cuda_total, sheet.memory.fitted);
+        // The driver keeps its own of the card, not of the instance: what CUDA sees is to be believed, however near.
+        if (use.memory && live.memory.cuda_total) made.memory.reported = {};
     }
 
-    bool achieved = false;
-    if (use.memory) {
-        if (live.memory.cuda_total) made.memory.cuda_visible = *live.memory.cuda_total;
-        if (live.memory.nvml_total) made.memory.reported = *live.memory.nvml_total;
-    }
-    if (use.bandwidth) {
-        const auto& bandwidth =
-            live.measured.read_bandwidth ? live.measured.read_bandwidth : live.measured.copy_bandwidth;
-        if (bandwidth) {
-            made.memory.bandwidth = bandwidth.value.median;
-            achieved = true;
-        }
-    }
+    const device_measurements& m = live.measured;
+    if (use.bandwidth && (m.read_bandwidth || m.copy_bandwidth))
+        made.measured.bandwidth = (m.read_bandwidth ? m.read_bandwidth : m.copy_bandwidth)->median;
     if (use.rates) {
-        const auto rate = [&](maybe<flop_rate>& into, std::string_view precision) {
-            const maybe<flop_rate> best = detail::best_rate(live, precision);
-            detail::override_with(into, best);
-            achieved = achieved || best.known;
-        };
-        rate(made.rates.bf16, "bf16");
-        rate(made.rates.fp16, "fp16");
-        rate(made.rates.tf32, "tf32");
-        rate(made.rates.fp8, "fp8_e4m3");
-        rate(made.rates.int8, "int8");
-        rate(made.rates.fp32, "fp32");
+        made.measured.tf32 = detail::best_rate(live, "tf32");
+        made.measured.fp16 = detail::best_rate(live, "fp16");
+        made.measured.bf16 = detail::best_rate(live, "bf16");
+        made.measured.fp8 = detail::best_rate(live, "fp8_e4m3");
+        made.measured.int8 = detail::best_rate(live, "int8");
     }
-    if (achieved) made.confidence = "measured";
+    if (use.context && m.context) made.measured.context = *m.context;
+    if (made.measured.bandwidth || made.measured.any_rate()) made.confidence = "measured";
     made.sources = "device";
     return made;
+}
+
+/// Bytes that others held when the device was described: what NVML saw neither free nor reserved before a context was
+/// opened; else what CUDA saw taken, less the probe's own. Unknown if neither was read.
+constexpr maybe<byte_count> held_by_others(const device& live) {
+    const device_memory& m = live.memory;
+    const auto left = [](byte_count all, byte_count own) { return all > own ? all - own : byte_count{}; };
+    if (m.nvml_total && m.nvml_free) return left(*m.nvml_total, *m.nvml_free + m.nvml_reserved.value_or({}));
+    if (m.cuda_total && m.cuda_free && live.measured.context)
+        return left(*m.cuda_total,
+                    *m.cuda_free + *live.measured.context + live.measured.library_workspace.value_or({}));
+    return {};
 }
 
 /// The device's attachment to its host. `raw` is what PCIe signals in one direction: 0.25 GB/s a lane in generation 1,

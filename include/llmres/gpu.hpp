@@ -71,6 +71,31 @@ struct gpu_rates {
     text<47> sparsity{};  ///< begins with "yes" where structured 2:4 sparsity doubles the rates above
 };
 
+/// What a live device was measured to do (device.hpp), beside the peaks of its sheet. These are achieved: a time is work
+/// over rate, and no efficiency is multiplied in again. The tables leave all of it unknown.
+struct gpu_measured {
+    maybe<byte_rate> bandwidth{};  ///< of device memory
+    maybe<flop_rate> tf32{};       ///< of the best matrix product in that precision, and so below
+    maybe<flop_rate> fp16{};
+    maybe<flop_rate> bf16{};
+    maybe<flop_rate> fp8{};
+    maybe<flop_rate> int8{};
+    maybe<byte_count> context{};   ///< what a bare CUDA context takes
+
+    /// The measured rate of products in a format; unknown if they were not measured in that very format.
+    constexpr maybe<flop_rate> rate(arithmetic_kind kind) const {
+        switch (kind) {
+            case arithmetic_kind::tf32: return tf32;
+            case arithmetic_kind::fp16: return fp16;
+            case arithmetic_kind::bf16: return bf16;
+            case arithmetic_kind::fp8: return fp8;
+            case arithmetic_kind::int8: return int8;
+            default: return {};
+        }
+    }
+    constexpr bool any_rate() const { return tf32 || fp16 || bf16 || fp8 || int8; }
+};
+
 struct gpu_links {
     maybe<std::int32_t> pcie_generation{};
     maybe<std::int32_t> pcie_lanes{};
@@ -95,6 +120,7 @@ struct gpu {
     gpu_memory memory{};
     maybe<byte_count> l2_cache{};
     gpu_rates rates{};
+    gpu_measured measured{};
     maybe<power> board_power{};
     gpu_links links{};
     maybe<std::int32_t> mig_instances{};  ///< the most MIG slices; 0 without MIG

@@ -32,6 +32,7 @@
 #include <llmres/layer.hpp>
 #include <llmres/layout.hpp>
 #include <llmres/links.hpp>
+#include <llmres/live_cluster.hpp>
 #include <llmres/maybe.hpp>
 #include <llmres/memory.hpp>
 #include <llmres/memory_breakdown.hpp>

@@ -50,6 +50,18 @@ struct efficiency {
 };
 inline constexpr efficiency default_efficiency{};
 
+/// What a job reaches of what was measured on the device itself: all of it, since those are achieved figures, and at the
+/// slow end as much less as whole steps may fall short of what is expected of them anyway. What was not measured counts as
+/// the sheet's peak at the expected efficiency `e`, and keeps its bounds.
+constexpr efficiency efficiency_of_measured(bool arithmetic, bool bandwidth, efficiency e = default_efficiency) {
+    const auto relative = [](const interval<double>& of, bool measured) {
+        return interval<double>{of.low / of.expected, 1.0, measured ? 1.0 : of.high / of.expected};
+    };
+    e.arithmetic = relative(e.arithmetic, arithmetic);
+    e.bandwidth = relative(e.bandwidth, bandwidth);
+    return e;
+}
+
 /// Time by term; `terms` add up to total().
 struct time_breakdown {
     std::array<interval<duration>, time_term_names.size()> terms{};
@@ -69,7 +81,8 @@ struct time_breakdown {
     }
 };
 
-/// How fast a job runs in a layout.
+/// How fast a job runs in a layout. On a cluster whose GPU was measured (gpu::measured), measured rates take the place of
+/// the sheet's peaks at an efficiency; `mfu` stays a part of the sheet's peak.
 struct job_speed {
     time_breakdown step{};     ///< one optimizer step; when serving, one token of every sequence (time per output token)
     time_breakdown prefill{};  ///< serving: one prompt, alone (time to first token)
@@ -297,9 +310,36 @@ constexpr job_speed training_speed(const job& j, const layout& l, const cluster&
     return speed;
 }
 
+/// The card with every rate as achieved: measured, or its peak at the expected efficiency.
+constexpr gpu as_achieved(gpu card, const efficiency& e) {
+    const gpu_measured& m = card.measured;
+    gpu_rates& r = card.rates;
+    for (maybe<flop_rate>* peak : {&r.fp64, &r.fp64_tensor, &r.fp32, &r.tf32, &r.fp16, &r.bf16, &r.fp8, &r.fp6, &r.fp4, &r.int8, &r.int4})
+        if (*peak) peak->value = peak->value * e.arithmetic.expected;
+    if (m.tf32) r.tf32 = m.tf32;
+    if (m.fp16) r.fp16 = m.fp16;
+    if (m.bf16) r.bf16 = m.bf16;
+    if (m.fp8) r.fp8 = m.fp8;
+    if (m.int8) r.int8 = m.int8;
+    card.memory.bandwidth = m.bandwidth ? *m.bandwidth : card.memory.bandwidth * e.bandwidth.expected;
+    card.measured = {};
+    return card;
+}
+
+constexpr job_speed measured_speed(const job& j, const layout& l, const cluster& c, const memory_breakdown& held, const efficiency& e) {
+    cluster here = c;
+    here.gpu = as_achieved(c.gpu, e);
+    const gpu_measured& m = c.gpu.measured;
+    const bool arithmetic = m.rate(j.compute.arithmetic) && m.rate(arithmetic_of(weights_of(j), j.compute));
+    job_speed speed = speed_of(j, l, here, held, efficiency_of_measured(arithmetic, m.bandwidth.known, e));
+    speed.mfu = gpu_seconds_of_flops(speed.flops, c, j.compute, l.gpus()) / speed.step.total().expected.in(seconds);
+    return speed;
+}
+
 }  // namespace detail
 
 constexpr job_speed speed_of(const job& j, const layout& l, const cluster& c, const memory_breakdown& held, const efficiency& e) {
+    if (c.gpu.measured.bandwidth || c.gpu.measured.any_rate()) return detail::measured_speed(j, l, c, held, e);
     return trains(j) ? detail::training_speed(j, l, c, held, e) : detail::serving_speed(j, l, c, e);
 }
 

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "plan_file.hpp"
+#include "planner.hpp"
 
 using namespace llmres;
 using namespace llmres::probe;
@@ -67,6 +68,7 @@ TEST_CASE("what is not a plan is refused by name") {
     CHECK(refusal_of(object({memory, buffers, R"("runtime":7)"})).field == "runtime");
     CHECK(refusal_of(object({memory, buffers, R"("allocator":{})"})).field == "allocator.name");
     CHECK(read_plan("/no/such/plan.json").error().code == error_code::io);
+    CHECK(read_plan("/tmp").error().code == error_code::io);
 }
 
 TEST_CASE("a bad buffer is refused with its place") {
@@ -123,5 +125,58 @@ TEST_CASE("the plans kept for tests read") {
     for (const char* name : {"serving-small.json", "training-small.json", "too-large.json"}) {
         CAPTURE(name);
         CHECK(read_plan(std::string{LLMRES_SOURCE_DIR "/tests/data/plans/"} + name, 1).has_value());
+    }
+}
+
+namespace {
+
+/// A job of every engine, and the knobs that change what one allocates.
+const std::vector<std::string> jobs_of_engines = [] {
+    const std::string serving = R"({"model":"llama-3.1-8b","batch":4,"context":4096,"cluster":{"gpu":"h100-sxm5-80gb"},)";
+    const std::string training =
+        R"({"model":"llama-3.2-1b","task":"pretraining","micro_batch":4,"sequence":1024,"cluster":{"gpu":"h100-sxm5-80gb"},)";
+    std::vector<std::string> all;
+    for (const char* engine : {"none", "pytorch", "vllm", "vllm@0.10", "vllm@0.6.0", "sglang", "tensorrt-llm", "llama.cpp",
+                               "llama.cpp@b4000", "ollama", "transformers", "lmdeploy", "exllama", "tgi"})
+        all.push_back(serving + R"("runtime":")" + engine + "\"}");
+    for (const char* engine : {"pytorch", "huggingface", "deepspeed", "megatron", "torchtitan", "torchtune", "litgpt"})
+        all.push_back(training + R"("runtime":")" + engine + "\"}");
+    for (const char* knobs :
+         {R"("max_batched_tokens":1024,"runtime":"vllm"})",
+          R"("runtime":{"name":"vllm","gpu_memory_utilization":0.5,"max_num_batched_tokens":4096,"enforce_eager":true,"max_num_seqs":64}})",
+          R"("runtime":{"name":"sglang","chunked_prefill_size":1024,"disable_cuda_graph":true}})",
+          R"("weights":"q4_k_m","runtime":{"name":"llama.cpp","n_gpu_layers":20,"flash_attn":true}})",
+          R"("weights":"q8_0","kv_cache":"q8_0","runtime":{"name":"llama.cpp","ubatch_size":256}})"})
+        all.push_back(serving + knobs);
+    for (const char* knobs :
+         {R"("runtime":"pytorch","recompute":"full","optimizer":"sgd"})", R"("runtime":"pytorch","autocast":true,"weights":"fp32"})",
+          R"("runtime":"pytorch","adapter":{"kind":"lora","rank":16,"targets":"q_proj,v_proj"}})"})
+        all.push_back(training + knobs);
+    all.push_back(
+        R"({"model":"deepseek-v3","batch":4,"context":4096,"runtime":"vllm","cluster":{"gpu":"h200","gpus":16,"in_use":1000000000},"layout":{"tensor":16}})");
+    return all;
+}();
+
+}  // namespace
+
+TEST_CASE("a plan that was printed and read back gives the same plan, of every engine") {
+    for (const std::string& document : jobs_of_engines) {
+        CAPTURE(document);
+        const auto plan = plan_document(document);
+        REQUIRE(plan.has_value());
+        const std::int64_t batch = plan->batch.value_or(0);
+        const auto again = replanned(*parse_plan(plan->text), plan_axis::batch, batch);
+        REQUIRE(again.has_value());
+        CHECK(again->usable == plan->usable);
+        CHECK(again->expected == plan->expected);
+        CHECK(again->terms == plan->terms);
+        CHECK(again->runtime == plan->runtime);
+        REQUIRE(again->buffers.size() == plan->buffers.size());
+        for (std::size_t i = 0; i < plan->buffers.size(); ++i) {
+            CHECK(again->buffers[i].name == plan->buffers[i].name);
+            CHECK(again->buffers[i].size == plan->buffers[i].size);
+            CHECK(again->buffers[i].count == plan->buffers[i].count);
+        }
+        CHECK(replanned(*plan, plan_axis::batch, batch * 2)->buffer_total() > plan->buffer_total());
     }
 }

@@ -94,6 +94,7 @@ TEST_CASE("bad arguments exit with 2 and name what is wrong") {
     named("alloc " + plans + "serving-small.json --gpus 8", "gpus: inconsistent");
     named("alloc " + plans + "serving-small.json --allocator magic", "allocator: unknown");
     named("describe --simulate /no/such/file", "device file: io");
+    named("describe --simulate " + devices, "device file: io");
     named("describe --simulate " + scratch_file("v9.json", R"({"schema_version":9,"devices":[{}]})"),
           "schema_version: unsupported");
     named("describe --device 1 --simulate " + devices + "synthetic-rtx-4090.json", "device: out_of_range");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <llmres/device.hpp>
@@ -9,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 /// Devices as JSON, both ways. Keys carry their unit (_bytes, _hz, _watts, _bytes_per_s, _flops_per_s, _s); sizes are
@@ -367,8 +369,10 @@ inline result<device_file> parse_device_file(std::string_view written) {
 
 /// The same from a file; one that cannot be read is `io`.
 inline result<device_file> read_device_file(const std::string& path) {
+    std::error_code none;
     std::ifstream in{path, std::ios::binary};
-    if (!in) return refused(error_code::io, "device file", path, "a file that can be read");
+    if (!in || std::filesystem::is_directory(path, none))
+        return refused(error_code::io, "device file", path, "a file that can be read");
     const std::string written{std::istreambuf_iterator<char>{in}, {}};
     return parse_device_file(written);
 }

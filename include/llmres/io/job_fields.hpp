@@ -74,6 +74,7 @@ inline constexpr std::array job_fields = [] {
         job_field{"layout", "Layout", "zero", integer, 0, 3, "ZeRO stage: 1 shards optimizer states, 2 gradients too, 3 weights too"},
         job_field{"layout", "Layout", "replicas", integer, 1, most_gpus, "independent copies of all this"},
         job_field{"cluster", "Cluster", "gpu", text, 0, 0, "a GPU of `llmres gpus`"},
+        job_field{"cluster", "Cluster", "device", text, 0, 0, "instead of gpu: a file of `llmres-probe calibrate`, with what this very GPU has free and does"},
         job_field{"cluster", "Cluster", "gpus", integer, 1, most_gpus, "how many; default 1"},
         job_field{"cluster", "Cluster", "gpus_per_node", integer, 0, most_gpus, "GPUs in one host; default 8, or what one fabric joins"},
         job_field{"cluster", "Cluster", "scale_up", text, 0, 0, "the link inside a node; default: the GPU's own"},

@@ -14,11 +14,13 @@
 #include <llmres/gguf_mix.hpp>
 #include <llmres/gpus.hpp>
 #include <llmres/io/config_fields.hpp>
+#include <llmres/io/device_json.hpp>
 #include <llmres/io/job_fields.hpp>
 #include <llmres/io/model_source.hpp>
 #include <llmres/job.hpp>
 #include <llmres/layout.hpp>
 #include <llmres/links.hpp>
+#include <llmres/live_cluster.hpp>
 #include <llmres/maybe.hpp>
 #include <llmres/nearest.hpp>
 #include <llmres/offload.hpp>
@@ -38,6 +40,7 @@ struct plan_request {
     llmres::job job{};
     maybe<llmres::layout> layout{};
     llmres::cluster cluster{};
+    std::string device{};  ///< path of the device file that the cluster's GPU was read from; empty if it is a table's row
 };
 
 /// Reads a document; `here` is the folder that relative paths of models start from.
@@ -213,16 +216,37 @@ inline result<layout> read_layout(const nlohmann::json& object) {
     return l;
 }
 
-inline result<cluster> read_cluster(const nlohmann::json& object) {
+/// So many of the one device that a file of the probe describes.
+inline result<cluster> read_device(const std::string& path, std::int32_t gpus) {
+    const auto within = [&](const error& e) {
+        const bool whole = e.field == "device file";
+        return refused(e.code, whole ? "cluster.device" : "cluster.device: " + std::string{e.field.view()},
+                       whole ? path : std::string{e.value.view()}, e.expected);
+    };
+    const result<device_file> file = read_device_file(path);
+    if (!file) return within(file.error());
+    if (file->devices.size() != 1)
+        return refused(error_code::inconsistent, "cluster.device: devices", static_cast<std::int64_t>(file->devices.size()),
+                       "one device, as `llmres-probe calibrate` writes; for several alike, gpus says how many");
+    const result<gpu> sheet = sheet_for(file->devices.front());
+    if (!sheet) return within(sheet.error());
+    return cluster_of(file->devices.front(), gpus);
+}
+
+inline result<cluster> read_cluster(const nlohmann::json& object, const std::string& device) {
     if (const status s = known_keys(object, "cluster", {"host"}); !s) return s.error();
     job_reader read{object, "cluster"};
-    if (!read.fields().has("gpu")) return refused(error_code::missing, "cluster.gpu", "absent", "a GPU of `llmres gpus`");
+    const bool named = read.fields().has("gpu");
+    if (named && !device.empty())
+        return refused(error_code::inconsistent, "cluster.device", device, "either a device or a gpu, not both");
+    if (!named && device.empty())
+        return refused(error_code::missing, "cluster.gpu", "absent", "a GPU of `llmres gpus`, or a device file as cluster.device");
     gpu card;
     std::int32_t gpus = 1;
     read.named("gpu", card, [](std::string_view id) { return find_gpu(id, "cluster.gpu"); });
     read.integer("gpus", gpus);
     if (const status s = read.checked(); !s) return s.error();
-    const result<cluster> standard = standard_cluster(card, gpus);
+    const result<cluster> standard = named ? standard_cluster(card, gpus) : read_device(device, gpus);
     if (!standard) return standard.error();
     cluster c = *standard;
     read.integer("gpus_per_node", c.gpus_per_node);
@@ -238,9 +262,9 @@ inline result<cluster> read_cluster(const nlohmann::json& object) {
         if (const status s = of_host.checked(); !s) return s.error();
     }
     if (const status s = read.checked(); !s) return s.error();
-    if (c.in_use > usable_memory(card)) {
+    if (c.in_use > usable_memory(c.gpu)) {
         text<191> expected{"at most the GPU's memory, "};
-        expected.append(digits(usable_memory(card).in(bytes)));
+        expected.append(digits(usable_memory(c.gpu).in(bytes)));
         return refused(error_code::out_of_range, "cluster.in_use", c.in_use.in(bytes), expected);
     }
     return c;
@@ -365,7 +389,14 @@ inline result<plan_request> read_job(const nlohmann::json& document, const std::
     }
     if (cluster_object == nullptr)
         return refused(error_code::missing, "cluster", "absent", "an object with a gpu and the number of gpus");
-    const result<cluster> c = detail::read_cluster(*cluster_object);
+    detail::job_reader of_cluster{*cluster_object, "cluster"};
+    if (of_cluster.fields().has("device")) {
+        const std::filesystem::path named{std::string{of_cluster.fields().text_or("device", "")}};
+        if (const status s = of_cluster.checked(); !s) return s.error();
+        request.device = (named.is_relative() && !here.empty() ? here / named : named).string();
+        if (named.empty()) return refused(error_code::malformed, "cluster.device", "", "a device file");
+    }
+    const result<cluster> c = detail::read_cluster(*cluster_object, request.device);
     if (!c) return c.error();
     request.cluster = *c;
     return request;

@@ -10,6 +10,7 @@
 #include <llmres/model.hpp>
 #include <llmres/parameters.hpp>
 #include <llmres/plan.hpp>
+#include <llmres/runtimes.hpp>
 #include <llmres/search.hpp>
 #include <llmres/weight_formats.hpp>
 #include <nlohmann/json.hpp>
@@ -84,7 +85,42 @@ inline std::string mix_name(const gguf_mix& mix) {
     return name;
 }
 
-/// The job with its defaults filled in.
+/// The roles that an adapter goes beside, as find_roles() reads them.
+inline std::string target_names(const role_set& targets) {
+    std::string names;
+    for (std::size_t i = 0; i < weight_role_names.size(); ++i)
+        if (targets.contains(static_cast<weight_role>(i))) names += (names.empty() ? "" : ",") + std::string{weight_role_names[i]};
+    return names;
+}
+
+/// The engine: its name, the versions that its profile is for, and the knobs that are not as that profile has them, under
+/// the keys by which a job document sets them.
+inline json_value to_json(const runtime& r) {
+    json_value out{{"name", r.name.view()}, {"versions", r.versions.view()}};
+    const runtime* profile = nullptr;
+    for (const runtime* known : runtimes::all)
+        if (*known == r) profile = known;
+    if (profile == nullptr) return out;
+    const runtime& p = *profile;
+    if (r.gpu_memory_utilization && *r.gpu_memory_utilization != p.gpu_memory_utilization.value_or(0))
+        out["gpu_memory_utilization"] = *r.gpu_memory_utilization;
+    if (r.kv_block != p.kv_block) out["kv_block"] = r.kv_block.in(tokens);
+    if (r.max_batched_tokens != p.max_batched_tokens || r.large_max_batched_tokens != p.large_max_batched_tokens)
+        out["max_batched_tokens"] = r.max_batched_tokens.in(tokens);
+    if (r.max_num_seqs != p.max_num_seqs || r.large_max_num_seqs != p.large_max_num_seqs) out["max_num_seqs"] = r.max_num_seqs;
+    if (r.flash_attention && r.flash_attention != p.flash_attention) out["flash_attention"] = *r.flash_attention;
+    if (r.gpu_layers && r.gpu_layers != p.gpu_layers) out["gpu_layers"] = *r.gpu_layers;
+    if (r.embedding_on_host != p.embedding_on_host) out["embedding_on_host"] = r.embedding_on_host;
+    if (r.experts_on_host != p.experts_on_host) out["experts_on_host"] = r.experts_on_host;
+    if (r.max_loras != p.max_loras) out["max_loras"] = r.max_loras;
+    if (r.max_lora_rank != p.max_lora_rank) out["max_lora_rank"] = r.max_lora_rank;
+    if (r.speculates_ahead != p.speculates_ahead) out["speculates_ahead"] = r.speculates_ahead;
+    if (r.windows != p.windows) out["swa_full"] = r.windows == window_cells::whole;
+    if (r.cuda_graphs.high != p.cuda_graphs.high) out[r.name == "sglang" ? "disable_cuda_graph" : "enforce_eager"] = true;
+    return out;
+}
+
+/// The job with its defaults filled in; null where the engine chooses as it runs.
 inline json_value to_json(const job& j) {
     json_value out{{"model", j.model.name.view()},
                    {"task", name_of(j.task)},
@@ -97,7 +133,7 @@ inline json_value to_json(const job& j) {
         out["prompt"] = prompt_of(j).in(tokens);
         out["output"] = j.output.in(tokens);
         out["context"] = context_of(j).in(tokens);
-        out["max_batched_tokens"] = batched_tokens_of(j).in(tokens);
+        out["max_batched_tokens"] = j.max_batched_tokens > token_count{} ? json_value(j.max_batched_tokens.in(tokens)) : json_value(nullptr);
     } else {
         const maybe<precision> master = master_weights_of(j);
         out["gradients"] = gradients_of(j).name.view();
@@ -112,11 +148,34 @@ inline json_value to_json(const job& j) {
         out["dropout"] = j.dropout;
         out["expert_load"] = j.expert_load;
         out["ema"] = j.ema;
+        out["autocast"] = j.autocast ? json_value(*j.autocast) : json_value(nullptr);
         out["adapter"] = {{"kind", name_of(j.adapter.kind)}, {"rank", j.adapter.rank}, {"dropout", j.adapter.dropout}};
+        if (j.adapter.low_rank()) out["adapter"]["targets"] = target_names(j.adapter.targets);
         out["offload"] = {{"optimizer", name_of(j.offload.optimizer)},
                           {"parameters", name_of(j.offload.parameters)},
                           {"activations", name_of(j.offload.activations)}};
     }
+    return out;
+}
+
+/// What a plan depends on of its cluster, under the keys by which a job document gives it; `measured` says which measured
+/// figures took the place of the sheet's.
+inline json_value to_json(const cluster& c) {
+    json_value out{{"gpu", c.gpu.id.view()},
+                   {"gpus", c.gpus},
+                   {"gpus_per_node", c.node_size()},
+                   {"scale_up", c.scale_up.id.view()},
+                   {"scale_out", c.scale_out.id.view()}};
+    if (c.in_use > byte_count{}) out["in_use"] = c.in_use.in(bytes);
+    const gpu_measured& m = c.gpu.measured;
+    json_value measured = json_value::object();
+    if (m.bandwidth) measured["bandwidth"] = m.bandwidth->in(bytes_per_s);
+    const auto rate = [&](const char* name, const maybe<flop_rate>& r) {
+        if (r) measured[name] = r->in(flops_per_s);
+    };
+    rate("tf32", m.tf32), rate("fp16", m.fp16), rate("bf16", m.bf16), rate("fp8", m.fp8), rate("int8", m.int8);
+    if (m.context) measured["context"] = m.context->in(bytes);
+    if (!measured.empty()) out["measured"] = std::move(measured);
     return out;
 }
 
@@ -157,9 +216,8 @@ inline json_value to_json(const job_plan& p, const job& j, const cluster& c, boo
 
     return {{"verdict", name_of(p.verdict)},
             {"job", to_json(j)},
-            {"runtime", {{"name", j.runtime.name.view()}, {"versions", j.runtime.versions.view()}}},
-            {"cluster", {{"gpu", c.gpu.id.view()}, {"gpus", c.gpus}, {"gpus_per_node", c.node_size()},
-                         {"scale_up", c.scale_up.id.view()}, {"scale_out", c.scale_out.id.view()}}},
+            {"runtime", to_json(j.runtime)},
+            {"cluster", to_json(c)},
             {"layout", to_json(p.layout)},
             {"layout_chosen", chosen},
             {"memory", memory},
