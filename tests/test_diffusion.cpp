@@ -58,3 +58,19 @@ TEST_CASE("a network of another class, or with blocks that are not described, is
     CHECK(read_hf_flow_transformer(R"({"_class_name": "FluxTransformer2DModel", "num_layers": "x"})").error().field ==
           "num_layers");
 }
+
+TEST_CASE("a denoiser is found by the name people type, and by its class in a config") {
+    for (const char* name : {"SDXL", "stable-diffusion-xl", "stabilityai/stable-diffusion-xl-base-1.0"}) {
+        const auto found = find_denoiser(name);
+        REQUIRE(found);
+        REQUIRE_MESSAGE(*found, name);
+        CHECK(count_parameters(std::get<unet>(**found)) == parameters(2'567'463'684));
+    }
+    CHECK(std::holds_alternative<flow_transformer>(**find_denoiser("FLUX.1-dev")));
+    CHECK_FALSE(*find_denoiser("llama-3.1-8b"));
+    CHECK_FALSE(*find_denoiser("nosuch/config.json"));
+    CHECK(std::holds_alternative<unet>(*read_hf_denoiser(small_unet)));
+    CHECK(read_hf_denoiser(R"({"_class_name": "PixArtTransformer2DModel"})").error().code == error_code::unsupported);
+    CHECK_FALSE(read_hf_denoiser(R"({"_class_name": "UNet2DConditionModel"})"));
+    CHECK(read_hf_denoiser("{}").error().code == error_code::missing);
+}

@@ -2,10 +2,13 @@
 // The program as a user or a script meets it: arguments in; stdout, stderr and an exit code out.
 #include <doctest/doctest.h>
 
+#include "fuzz/gguf_writer.hpp"
 #include "run_program.hpp"
 
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
+#include <llmres/io/hf_config.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +39,55 @@ json llama_config() {
     return {{"model_type", "llama"},       {"hidden_size", 256},        {"num_hidden_layers", 4}, {"num_attention_heads", 8},
             {"num_key_value_heads", 2},    {"intermediate_size", 512},  {"vocab_size", 1000},     {"max_position_embeddings", 2048},
             {"tie_word_embeddings", false}};
+}
+
+/// A safetensors file: the header's length (or another), the header, and as many zeros.
+std::string safetensors(const std::string& header, std::size_t data_bytes, std::uint64_t length = 0) {
+    std::string file;
+    gguf_writer::put(file, length > 0 ? length : std::uint64_t{header.size()});
+    return file + header + std::string(data_bytes, '\0');
+}
+
+/// Every tensor of llama_config() in 16 bit, by the names of transformers; `change` may spoil the list.
+std::string llama_safetensors(const std::function<void(json&)>& change = {}) {
+    json tensors = json::object();
+    const auto add = [&](const std::string& name, std::vector<std::int64_t> shape) { tensors[name] = {{"dtype", "BF16"}, {"shape", shape}}; };
+    add("model.embed_tokens.weight", {1000, 256});
+    for (int i = 0; i < 4; ++i) {
+        const std::string layer = "model.layers." + std::to_string(i) + ".";
+        add(layer + "self_attn.q_proj.weight", {256, 256});
+        add(layer + "self_attn.k_proj.weight", {64, 256});
+        add(layer + "self_attn.v_proj.weight", {64, 256});
+        add(layer + "self_attn.o_proj.weight", {256, 256});
+        add(layer + "mlp.gate_proj.weight", {512, 256});
+        add(layer + "mlp.up_proj.weight", {512, 256});
+        add(layer + "mlp.down_proj.weight", {256, 512});
+        add(layer + "input_layernorm.weight", {256});
+        add(layer + "post_attention_layernorm.weight", {256});
+    }
+    add("model.norm.weight", {256});
+    add("lm_head.weight", {1000, 256});
+    if (change) change(tensors);
+    std::size_t at = 0;
+    for (auto& [name, tensor] : tensors.items()) {
+        std::size_t size = tensor["dtype"] == "F32" ? 4 : 2;
+        for (const json& side : tensor["shape"]) size *= side.get<std::size_t>();
+        tensor["data_offsets"] = {at, at + size};
+        at += size;
+    }
+    return safetensors(tensors.dump(), at);
+}
+
+/// The same model as a GGUF file.
+gguf_writer llama_gguf(const llmres::gguf_mix& mix) {
+    gguf_writer w;
+    w.text("general.architecture", "llama");
+    w.integer("general.file_type", 15);
+    for (const auto& [key, value] : {std::pair{"embedding_length", 256u}, {"block_count", 4u}, {"feed_forward_length", 512u}, {"context_length", 2048u},
+                                     {"attention.head_count", 8u}, {"attention.head_count_kv", 2u}})
+        w.integer(std::string{"llama."} + key, value);
+    w.tensors_of(*llmres::read_hf_config(llama_config().dump()), mix);
+    return w;
 }
 
 /// Nothing on stdout, exit code 2, one message on stderr that holds all the words.
@@ -179,6 +231,86 @@ TEST_CASE("a GGUF mix is a format of the weights") {
     consistent(p);
     CHECK(p["job"]["weights"] == "q4_k_m");
     CHECK(p["memory"]["terms"]["weights"].get<std::int64_t>() < 4'950'000'000);
+}
+
+TEST_CASE("a GGUF file is counted by what it stores, and held against what its metadata predict") {
+    const scratch s;
+    const llmres::gguf_mix mix = *llmres::find_gguf_mix("mix", "Q4_K_M");
+    const std::string file = s.file("small.gguf", llama_gguf(mix).bytes());
+    const json m = planned({"model", file});
+    CHECK(m["weights"] == "q4_k_m");
+    CHECK(m["parameters"]["total"] == 2 * 1000 * 256 + 4 * (2 * 256 * 256 + 2 * 64 * 256 + 3 * 512 * 256 + 2 * 256) + 256);
+    CHECK(m["stored"]["differences"].empty());
+    CHECK(m["stored"]["by_role"]["embed_tokens"] == 1000 * 144);  // q4_k: 144 bytes for 256
+    CHECK(m["stored"]["by_role"]["lm_head"] == 1000 * 210);       // q6_k
+    std::int64_t sum = 0;
+    for (const auto& [role, size] : m["stored"]["by_role"].items()) sum += size.get<std::int64_t>();
+    CHECK(sum == m["stored"]["tensors"]);
+    CHECK(sum <= m["weights_bytes"].get<std::int64_t>());  // with padding: of one tensor here
+    CHECK(m["weights_bytes"].get<std::int64_t>() < sum + 32);
+    CHECK(m["stored"]["files"].get<std::int64_t>() > sum);
+
+    llmres::gguf_mix other = mix;
+    other.embedding = llmres::gguf_type::Q8_0;
+    const json changed = planned({"model", s.file("changed.gguf", llama_gguf(other).bytes())});
+    REQUIRE(changed["stored"]["differences"].size() == 1);
+    CHECK(changed["stored"]["differences"][0] == json{{"what", "embed_tokens"}, {"layer", nullptr}, {"predicted", 144'000}, {"stored", 272'000}});
+    CHECK(run({"model", s.file("changed.gguf", llama_gguf(other).bytes())}).out.find("embed_tokens: ") != std::string::npos);
+    CHECK(planned({"plan", file, "--gpu", "rtx-4090", "--runtime", "llama.cpp"})["job"]["weights"] == "q4_k_m");
+}
+
+TEST_CASE("a safetensors file is counted by what it stores, and held against its config.json") {
+    const scratch s;
+    s.file("model/config.json", llama_config().dump());
+    const json m = planned({"model", s.file("model/model.safetensors", llama_safetensors())});
+    CHECK(m["stored"]["differences"].empty());
+    CHECK(m["stored"]["tensors"] == m["weights_bytes"]);
+    CHECK(m["stored"]["by_role"]["down_proj"] == 4 * 2 * 512 * 256);
+    CHECK(run({"model", (s.path() / "model/model.safetensors").string()}).out.find("to the byte") != std::string::npos);
+
+    const json other = planned({"model", s.file("model/model.safetensors", llama_safetensors([](json& tensors) {
+                                                    tensors.erase("model.layers.3.self_attn.o_proj.weight");
+                                                    tensors["model.norm.weight"]["dtype"] = "F32";
+                                                    tensors["model.layers.0.self_attn.rotary_emb.inv_freq"] = {{"dtype", "F32"}, {"shape", {16}}};
+                                                }))});
+    const json& differences = other["stored"]["differences"];
+    REQUIRE(differences.size() == 3);
+    CHECK(differences[0] == json{{"what", "norm"}, {"layer", nullptr}, {"predicted", 9 * 512}, {"stored", 10 * 512}});
+    CHECK(differences[1] == json{{"what", "o_proj"}, {"layer", nullptr}, {"predicted", 524'288}, {"stored", 393'216}});
+    CHECK(differences[2] == json{{"what", "other"}, {"layer", nullptr}, {"predicted", 0}, {"stored", 64}});
+}
+
+TEST_CASE("a checkpoint of several formats is planned as it is stored") {
+    const scratch s;
+    json config = llama_config();
+    json by_module = json::object();
+    by_module["lm_head"] = {{"quant_algo", "NVFP4"}};
+    for (int i = 0; i < 4; ++i) {
+        by_module["model.layers." + std::to_string(i) + ".self_attn"] = {{"quant_algo", "FP8"}};
+        if (i > 0) by_module["model.layers." + std::to_string(i) + ".mlp"] = {{"quant_algo", "NVFP4"}};
+    }
+    config["quantization_config"] = {{"quant_method", "modelopt"}, {"quant_algo", "MIXED_PRECISION"}, {"quantized_layers", by_module}};
+    const std::string file = s.file("mixed/config.json", config.dump());
+    const auto nvfp4 = [](std::int64_t rows, std::int64_t columns) { return rows * columns / 2 + rows * columns / 16 + 8; };  // and two scales
+    const std::int64_t attention = 2 * 256 * 256 + 2 * 64 * 256 + 4 * 8;
+    const std::int64_t feed_forward = 3 * (2 * 512 * 256) + 3 * 3 * nvfp4(512, 256);
+    const std::int64_t norms = (4 * 2 + 1) * 256 * 2;
+    const std::int64_t expected = 2 * 1000 * 256 + nvfp4(1000, 256) + 4 * attention + feed_forward + norms;
+    CHECK(planned({"model", file})["weights_bytes"] == expected);
+    const json p = planned({"plan", file, "--gpu", "b200"});
+    CHECK(p["memory"]["terms"]["weights"] == expected);
+    CHECK(p["job"]["weights"] == "nvfp4_static");
+    CHECK(planned({"plan", file, "--gpu", "b200", "--weights", "bf16"})["memory"]["terms"]["weights"] == 2 * 2'742'528);
+}
+
+TEST_CASE("a diffusion model's denoiser is counted from its name and from its config") {
+    const scratch s;
+    CHECK(planned({"model", "SDXL"})["parameters"]["total"] == 2'567'463'684);
+    const std::string file = s.file("flux/config.json", R"({"_class_name": "FluxTransformer2DModel", "guidance_embeds": true})");
+    CHECK(planned({"model", file})["parameters"]["total"] == 11'901'408'320);
+    CHECK(planned({"model", file})["name"] == "flux");
+    CHECK(run({"model", file}).exit == fits);
+    refused({"model", s.file("other/config.json", R"({"_class_name": "SD3Transformer2DModel"})")}, {"_class_name", "SD3Transformer2DModel"});
 }
 
 TEST_CASE("plans are consistent, whatever the job") {
@@ -380,6 +512,60 @@ TEST_CASE("a file that is no job and no model is refused") {
     refused({"model", s.file("digits/config.json", R"({"model_type": "llama", "hidden_size": )" + std::string(3'000'000, '9') + "}")}, {});
 }
 
+TEST_CASE("a file of weights that cannot be is refused by name, whatever length it claims") {
+    const scratch s;
+    const auto gguf = [&](const std::string& content, std::vector<std::string> words) { refused({"model", s.file("bad.gguf", content)}, words); };
+    const std::string good = llama_gguf(*llmres::find_gguf_mix("mix", "Q4_K_M")).bytes();
+    gguf(good.substr(0, 1800), {"end of the file", "all there"});
+    gguf(good.substr(0, good.size() - 100), {"an offset and a size within the file"});
+    gguf_writer beyond;
+    beyond.text("general.architecture", "llama");
+    beyond.tensor_at("token_embd.weight", {256, 1000}, 0, std::uint64_t{1} << 62);
+    gguf(beyond.bytes(), {"token_embd.weight", "within the file"});
+    gguf_writer many;
+    many.tensor_count = std::uint64_t{1} << 63;
+    gguf(many.bytes(), {"gguf.tensor_count", "9223372036854775808"});
+    gguf_writer pairs;
+    pairs.pair_count = std::uint64_t{1} << 63;
+    gguf(pairs.bytes(), {"gguf.metadata_count", "9223372036854775808"});
+    std::string deep;
+    for (int i = 0; i < 100'000; ++i) {
+        gguf_writer::put(deep, std::uint32_t{9});
+        gguf_writer::put(deep, std::uint64_t{1});
+    }
+    gguf_writer nested;
+    nested.raw("tokens", 9, deep);
+    gguf(nested.bytes(), {"tokens", "arrays nested at most four deep"});
+    gguf_writer twice;
+    twice.text("general.architecture", "llama");
+    twice.text("general.architecture", "llama");
+    gguf(twice.bytes(), {"general.architecture", "each key once"});
+    gguf_writer big;
+    big.version = 0x03000000;
+    gguf(big.bytes(), {"big-endian", "little-endian"});
+    gguf_writer named;
+    named.text("general.architecture", "llama");
+    named.tensor("token_embd.weight", {256, 1000});
+    gguf(named.bytes(), {"llama.embedding_length", "absent"});
+    gguf_writer split;
+    split.text("general.architecture", "llama");
+    split.integer("split.count", 3);
+    split.integer("split.no", 0);
+    refused({"model", s.file("x-00001-of-00003.gguf", split.bytes())}, {"x-00002-of-00003.gguf", "can be read"});
+
+    s.file("model/config.json", llama_config().dump());
+    const auto tensors = [&](const std::string& content, std::vector<std::string> words) { refused({"model", s.file("model/model.safetensors", content)}, words); };
+    const std::string whole = llama_safetensors();
+    tensors("", {"safetensors.header", "eight bytes"});
+    tensors(whole.substr(0, 100), {"safetensors.header", "all there"});
+    tensors(whole.substr(0, whole.size() - 1), {"within the file"});
+    tensors(safetensors("{}", 0, std::uint64_t{1} << 63), {"safetensors.header", "9223372036854775808"});
+    tensors(safetensors(R"({"a": {"dtype": "F32", "shape": [1], "data_offsets": [4611686018427387904, 4611686018427387908]}})", 4), {"a", "within the file"});
+    tensors(safetensors(R"({"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}, "a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}})", 4), {"a", "once"});
+    tensors(safetensors(std::string(100'000, '['), 0), {"safetensors.header"});
+    refused({"model", s.file("model/model.safetensors.index.json", R"({"weight_map": {"a": "model-00001-of-00002.safetensors"}})")}, {"model-00001-of-00002.safetensors", "can be read"});
+}
+
 TEST_CASE("a config.json that cannot be is refused by field, value and expectation") {
     const scratch s;
     const auto spoiled = [&](const char* field, const json& value, std::vector<std::string> words) {
@@ -403,6 +589,12 @@ TEST_CASE("a config.json that cannot be is refused by field, value and expectati
     spoiled("num_hidden_layers", 0, {"num_hidden_layers", "0"});
     spoiled("num_hidden_layers", 1'000'000, {"num_hidden_layers", "1000000"});
     spoiled("vocab_size", -1, {"vocab_size", "-1"});
+    spoiled("quantization_config", json{{"quant_method", "wizardry"}}, {"quantization_config.quant_method", "wizardry"});
+    spoiled("quantization_config", json{{"quant_method", "gtpq"}}, {"quantization_config.quant_method", "gtpq", "gptq"});
+    refused({"model", s.file("model/config.json", R"({"model_type": "llama", "hidden_size": 256, "hidden_size": 512})")}, {"hidden_size", "twice"});
+    refused({"model", s.file("model/config.json", std::string(100'000, '['))}, {"JSON", "deep"});
+    refused({"model", s.file("model/config.json", json{{"model_type", "gemma3"}, {"num_hidden_layers", 4}, {"text_config", {{"num_hidden_layers", 6}}}}.dump())},
+            {"num_hidden_layers", "4", "text_config.num_hidden_layers, 6"});
     // Each number within its bounds, their product beyond 2^63.
     json config = llama_config();
     for (const char* field : {"hidden_size", "intermediate_size", "vocab_size"}) config[field] = 1 << 24;

@@ -94,3 +94,13 @@ TEST_CASE("formats are values that stand in constant expressions and template ar
     constexpr auto in_argument = []<weight_formats Formats>() { return Formats.matrices.name == "nf4"; };
     static_assert(in_argument.operator()<formats_for(nf4)>());
 }
+
+TEST_CASE("what published totals count beside the model is a count of its own") {
+    // DeepSeek-V3's repository: 41,540,496 scales, the prediction layer's among them.
+    const weight_formats formats = formats_of(models::deepseek_v3);
+    CHECK(count_scales(models::deepseek_v3, formats) == parameters(41'540'496));
+    CHECK(count_scales(models::deepseek_v3, formats_for(bf16)) == parameters(0));
+    CHECK(count_scales(models::deepseek_v3, formats_for(nf4)) == parameters(0));  // packed: no elements of their own
+    CHECK(stored_bytes(models::deepseek_v3, formats_for(bf16)) == bytes(2 * count_stored_parameters(models::deepseek_v3).in(parameters)));
+    CHECK(stored_bytes(routed, formats) == weight_bytes(routed, formats));
+}

@@ -6,9 +6,11 @@
 #include <fmt/format.h>
 #include <llmres/format.hpp>
 #include <llmres/gguf_mix.hpp>
+#include <llmres/io/hf_diffusion.hpp>
 #include <llmres/io/model_source.hpp>
 #include <llmres/io/plan_json.hpp>
 #include <string>
+#include <variant>
 
 namespace program {
 namespace {
@@ -35,6 +37,7 @@ void print(const llmres::json_value& m) {
     const auto weights = llmres::bytes(m["weights_bytes"].get<std::int64_t>());
     fmt::print("\n{:<20} {:>20} bytes in {}: {}\n", "weights", weights.in(llmres::bytes), m["weights"].get<std::string>(),
                llmres::to_string(weights));
+    if (!m.contains("kv_cache")) return;  // a denoiser
     fmt::print("{:<20} {:>20} bytes a token in {}\n", "KV cache", m["kv_bytes_per_token"].get<std::int64_t>(),
                m["kv_cache"].get<std::string>());
     if (!m["max_context"].is_null()) fmt::print("{:<20} {:>20} tokens\n", "context", m["max_context"].get<std::int64_t>());
@@ -46,6 +49,18 @@ void print(const llmres::json_value& m) {
 }  // namespace
 
 int run_model(const model_options& o) {
+    if (const auto network = accept(llmres::find_denoiser(o.source))) {
+        const llmres::json_value described = std::visit(
+            [&](const auto& n) {
+                return llmres::to_json(n, llmres::formats_for(o.weights.empty() ? n.weights : accept(llmres::find_precision("weights", o.weights))));
+            },
+            *network);
+        if (o.json)
+            print_json(described);
+        else
+            print(described);
+        return fits;
+    }
     const llmres::model_source source = accept(llmres::find_model_source(o.source));
     const llmres::model& m = source.model;
     const llmres::precision kv_cache =

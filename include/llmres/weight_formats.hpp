@@ -63,4 +63,33 @@ constexpr byte_count weight_bytes(const model& m, const weight_formats& formats)
     return total;
 }
 
+/// ... and of all that the published file holds: prediction layers and pretraining heads too.
+constexpr byte_count stored_bytes(const model& m, const weight_formats& formats) {
+    byte_count total = weight_bytes(m, formats);
+    for_each_prediction_weight(m, [&](const weight& w) { total += size_of(w, formats) * m.prediction.layers; });
+    const auto add = [&](const weight& w) { total += size_of(w, formats); };
+    detail::visit_extras(m, model_part::apart, add);
+    return total;
+}
+
+/// Scales that the published file holds beside values of one element each (fp8, int8): repositories' own totals count them
+/// or not, ours never does. Formats that pack values into words have no such total.
+constexpr parameter_count count_scales(const model& m, const weight_formats& formats) {
+    parameter_count total;
+    const auto add = [&](const weight& w, std::int64_t layers) {
+        const precision& format = formats.of(w);
+        if (format.parts[0].rows != 1 || format.parts[0].columns != 1) return;
+        std::int64_t elements = format.tensor_bytes / 4;
+        for (std::size_t part = 1; part < format.parts.size() && format.parts[part].bytes != 0; ++part) {
+            precision alone{};
+            alone.parts[0] = format.parts[part];
+            elements += size_of(alone, w.rows, w.columns).in(bytes) / format.parts[part].bytes;
+        }
+        total += parameters(elements) * w.copies * layers;
+    };
+    for_each_weight(m, add);
+    for_each_prediction_weight(m, [&](const weight& w) { add(w, m.prediction.layers); });
+    return total;
+}
+
 }  // namespace llmres

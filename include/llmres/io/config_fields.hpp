@@ -3,11 +3,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <llmres/error.hpp>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 /// JSON from strangers, and its fields with their types and ranges.
@@ -21,6 +25,12 @@ struct json_document {
 /// Parses a JSON document that must be an object. Refused by name: what is no JSON, nesting deeper than 64, the same
 /// key twice in one object. NaN and Infinity, which Python writes and JSON has not, are read as null. Never throws.
 inline result<json_document> parse_json_object(std::string_view document);
+
+/// What a config.json of at most 16 MiB holds (the largest seen is below 1 MB).
+inline result<std::string> read_config_text(const std::filesystem::path& file);
+
+/// What a model is called after the place of its config.json: the folder, or the file if that is called otherwise.
+inline std::string config_name(const std::filesystem::path& file);
 
 /// One of several names under which files spell a field.
 struct field_names {
@@ -256,6 +266,25 @@ private:
 };
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
+
+inline result<std::string> read_config_text(const std::filesystem::path& file) {
+    constexpr std::uintmax_t largest = 16u << 20;
+    std::error_code failed;
+    const std::string shown = file.generic_string();
+    const std::uintmax_t size = std::filesystem::file_size(file, failed);
+    if (failed) return refused(error_code::io, "config", shown, "a config.json that can be read");
+    if (size > largest) return refused(error_code::io, "config", shown, "a config.json of at most 16 MiB");
+    std::ifstream stream{file, std::ios::binary};
+    std::string content{std::istreambuf_iterator<char>{stream}, std::istreambuf_iterator<char>{}};
+    if (!stream) return refused(error_code::io, "config", shown, "a config.json that can be read");
+    return content;
+}
+
+inline std::string config_name(const std::filesystem::path& file) {
+    std::error_code failed;
+    const std::filesystem::path whole = std::filesystem::absolute(file, failed);
+    return file.filename() == "config.json" ? whole.parent_path().filename().string() : file.stem().string();
+}
 
 inline result<json_document> parse_json_object(std::string_view document) {
     using json = nlohmann::json;

@@ -4,8 +4,6 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <llmres/error.hpp>
 #include <llmres/io/config_fields.hpp>
 #include <llmres/io/hf_config_dense.hpp>
@@ -287,23 +285,14 @@ inline result<model> read_hf_config(std::string_view json_text) {
 }
 
 inline result<model> load_hf_config(const std::filesystem::path& path) {
-    constexpr std::uintmax_t largest = 16u << 20;  // the largest config.json seen is below 1 MB
     std::error_code failed;
-    const bool folder = std::filesystem::is_directory(path, failed);
-    const std::filesystem::path file = folder ? path / "config.json" : path;
-    const std::string shown = file.generic_string();
-    const std::uintmax_t size = std::filesystem::file_size(file, failed);
-    if (failed) return refused(error_code::io, "config", shown, "a config.json that can be read");
-    if (size > largest) return refused(error_code::io, "config", shown, "a config.json of at most 16 MiB");
-    std::ifstream stream{file, std::ios::binary};
-    std::string content{std::istreambuf_iterator<char>{stream}, std::istreambuf_iterator<char>{}};
-    if (!stream) return refused(error_code::io, "config", shown, "a config.json that can be read");
-    result<model> read = read_hf_config(content);
+    const std::filesystem::path file = std::filesystem::is_directory(path, failed) ? path / "config.json" : path;
+    const result<std::string> content = read_config_text(file);
+    if (!content) return content.error();
+    result<model> read = read_hf_config(*content);
     if (!read) return read;
     model named = *read;
-    const std::filesystem::path whole = std::filesystem::absolute(file, failed);
-    const std::string name =
-        file.filename() == "config.json" ? whole.parent_path().filename().string() : file.stem().string();
+    const std::string name = config_name(file);
     if (!name.empty()) named.name = std::string_view{name};
     return named;
 }

@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <llmres/diffusion.hpp>
 #include <llmres/io/config_fields.hpp>
+#include <llmres/maybe.hpp>
+#include <llmres/models.hpp>
+#include <string>
 #include <string_view>
+#include <system_error>
+#include <variant>
 
 /// Denoising networks from the `config.json` that diffusers repositories carry.
 namespace llmres {
@@ -14,6 +22,16 @@ inline result<unet> read_hf_unet(std::string_view json_text);
 
 /// A FluxTransformer2DModel.
 inline result<flow_transformer> read_hf_flow_transformer(std::string_view json_text);
+
+/// What a diffusion model denoises with.
+using denoiser = std::variant<unet, flow_transformer>;
+
+/// Either, as `_class_name` says.
+inline result<denoiser> read_hf_denoiser(std::string_view json_text);
+
+/// The denoiser that comes with the library under that name, in any spelling ("SDXL", "FLUX.1-dev"), or that a diffusers
+/// config.json (or its folder) describes; nothing if the source is neither, and then it may name another model.
+inline result<maybe<denoiser>> find_denoiser(std::string_view source);
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
 
@@ -93,6 +111,61 @@ inline result<flow_transformer> read_hf_flow_transformer(std::string_view json_t
     if (!c.ok()) return c.error();
     if (const status valid = validate(f); !valid) return valid.error();
     return f;
+}
+
+inline result<denoiser> read_hf_denoiser(std::string_view json_text) {
+    const result<json_document> document = parse_json_object(json_text);
+    if (!document) return document.error();
+    config_fields c{document->root};
+    const std::string_view name = c.text_or("_class_name", "");
+    if (name == "UNet2DConditionModel") {
+        const result<unet> read = read_hf_unet(json_text);
+        return read ? result<denoiser>{*read} : result<denoiser>{read.error()};
+    }
+    if (name == "FluxTransformer2DModel") {
+        const result<flow_transformer> read = read_hf_flow_transformer(json_text);
+        return read ? result<denoiser>{*read} : result<denoiser>{read.error()};
+    }
+    return refused(name.empty() ? error_code::missing : error_code::unsupported, "_class_name", name,
+                   "UNet2DConditionModel or FluxTransformer2DModel");
+}
+
+inline result<maybe<denoiser>> find_denoiser(std::string_view source) {
+    struct named_denoiser {
+        std::string_view name;
+        denoiser network;
+    };
+    static const std::array named{named_denoiser{"sdxl", models::stable_diffusion_xl},
+                                  named_denoiser{"stable diffusion xl", models::stable_diffusion_xl},
+                                  named_denoiser{"stable diffusion xl 1.0", models::stable_diffusion_xl},
+                                  named_denoiser{"sd 1.5", models::stable_diffusion_1_5},
+                                  named_denoiser{"stable diffusion 1.5", models::stable_diffusion_1_5},
+                                  named_denoiser{"stable diffusion v1 5", models::stable_diffusion_1_5},
+                                  named_denoiser{"flux.1 dev", models::flux_1_dev},
+                                  named_denoiser{"flux 1 dev", models::flux_1_dev},
+                                  named_denoiser{"flux dev", models::flux_1_dev},
+                                  named_denoiser{"flux.1 schnell", models::flux_1_schnell},
+                                  named_denoiser{"flux 1 schnell", models::flux_1_schnell},
+                                  named_denoiser{"flux schnell", models::flux_1_schnell}};
+    const models::detail::words asked{source};
+    for (const auto& [name, network] : named)
+        if (models::detail::words{name}.joined_up() == asked.joined_up()) return maybe<denoiser>{network};
+
+    std::error_code ignored;
+    const std::filesystem::path path{std::string{source.substr(0, source.find('\0'))}};
+    const bool folder = std::filesystem::is_directory(path, ignored);
+    const std::filesystem::path file = folder ? path / "config.json" : path;
+    if (file.extension() != ".json" || !std::filesystem::is_regular_file(file, ignored)) return maybe<denoiser>{};
+    const result<std::string> content = read_config_text(file);
+    if (!content) return content.error();
+    const result<json_document> document = parse_json_object(*content);
+    if (!document || !document->root.contains("_class_name")) return maybe<denoiser>{};
+    const result<denoiser> read = read_hf_denoiser(*content);
+    if (!read) return read.error();
+    denoiser named_after = *read;
+    const std::string name = config_name(file);
+    if (!name.empty()) std::visit([&](auto& network) { network.name = std::string_view{name}; }, named_after);
+    return maybe<denoiser>{named_after};
 }
 
 }  // namespace llmres

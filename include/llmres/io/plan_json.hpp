@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <concepts>
+#include <cstdint>
 #include <llmres/buffers.hpp>
+#include <llmres/diffusion.hpp>
 #include <llmres/gguf_mix.hpp>
 #include <llmres/io/model_source.hpp>
 #include <llmres/io/text.hpp>
@@ -231,13 +234,26 @@ inline json_value to_json(const job_plan& p, const job& j, const cluster& c, boo
 
 namespace detail {
 
-inline json_value described(const model& m, std::string_view weights, byte_count size, const precision& kv_cache) {
+inline void add_to_role(json_value& roles, const weight& w, std::int64_t layers) {
+    const std::int64_t counted = (w.count() * layers).in(parameters);
+    const std::string role{name_of(w.role)};
+    roles[role] = roles.contains(role) ? roles[role].get<std::int64_t>() + counted : counted;
+}
+
+/// What published totals count beside the model, each by its name: prediction layers, heads of pretraining, scales of a
+/// quantised file, and the copy of a tied head where a file stores one.
+inline json_value counts_apart(const model& m, parameter_count scales) {
+    const parameter_count ahead = count_prediction_parameters(m);
+    const std::int64_t width = m.embedding_width > 0 ? m.embedding_width : m.hidden;
+    return {{"prediction", ahead.in(parameters)},
+            {"pretraining_heads", (count_apart_parameters(m) - ahead).in(parameters)},
+            {"scales", scales.in(parameters)},
+            {"tied_head", m.tied_head ? m.vocabulary * width : 0}};
+}
+
+inline json_value described(const model& m, std::string_view weights, byte_count size, const precision& kv_cache, const json_value& apart) {
     json_value roles = json_value::object();
-    for_each_weight(m, [&](const weight& w, std::int64_t layers) {
-        const std::int64_t counted = (w.count() * layers).in(parameters);
-        const std::string role{name_of(w.role)};
-        roles[role] = roles.contains(role) ? roles[role].get<std::int64_t>() + counted : counted;
-    });
+    for_each_weight(m, [&](const weight& w, std::int64_t layers) { add_to_role(roles, w, layers); });
     json_value kinds = json_value::array();
     const auto counts = m.layers.counts();
     for (std::int32_t k = 0; k < m.layers.kind_count; ++k)
@@ -248,7 +264,8 @@ inline json_value described(const model& m, std::string_view weights, byte_count
             {"parameters", {{"total", count_parameters(m).in(parameters)},
                             {"stored", count_stored_parameters(m).in(parameters)},
                             {"active", count_active_parameters(m).in(parameters)},
-                            {"by_role", roles}}},
+                            {"by_role", roles},
+                            {"apart", apart}}},
             {"weights", weights},
             {"weights_bytes", size.in(bytes)},
             {"kv_cache", kv_cache.name.view()},
@@ -261,10 +278,27 @@ inline json_value described(const model& m, std::string_view weights, byte_count
 
 /// `llmres model`: of a checkpoint, and of a GGUF file.
 inline json_value to_json(const model& m, const weight_formats& formats, const precision& kv_cache) {
-    return detail::described(m, formats.matrices.name, weight_bytes(m, formats), kv_cache);
+    json_value made = detail::described(m, formats.matrices.name, weight_bytes(m, formats), kv_cache,
+                                        detail::counts_apart(m, count_scales(m, formats)));
+    made["stored_bytes"] = stored_bytes(m, formats).in(bytes);
+    return made;
 }
 inline json_value to_json(const model& m, const gguf_mix& mix, const precision& kv_cache) {
-    return detail::described(m, mix_name(mix), gguf_tensor_bytes(m, mix), kv_cache);
+    return detail::described(m, mix_name(mix), gguf_tensor_bytes(m, mix), kv_cache, detail::counts_apart(m, {}));
+}
+
+/// ... of a diffusion model's denoiser.
+template <class Network>
+    requires std::same_as<Network, unet> || std::same_as<Network, flow_transformer>
+json_value to_json(const Network& network, const weight_formats& formats) {
+    json_value roles = json_value::object();
+    for_each_weight(network, [&](const weight& w) { detail::add_to_role(roles, w, 1); });
+    const std::int64_t total = count_parameters(network).in(parameters);
+    return {{"name", network.name.view()},
+            {"architecture", std::same_as<Network, unet> ? "unet" : "flow_transformer"},
+            {"parameters", {{"total", total}, {"stored", total}, {"active", total}, {"by_role", roles}}},
+            {"weights", formats.matrices.name.view()},
+            {"weights_bytes", weight_bytes(network, formats).in(bytes)}};
 }
 
 /// What a file of weights holds.

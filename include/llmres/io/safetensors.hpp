@@ -93,8 +93,8 @@ struct safetensors_difference {
     byte_count predicted{};
     byte_count stored{};
 };
-/// Where the files depart from the prediction. Gate and up count as one, and so do queries, keys and values: checkpoints
-/// may fuse them.
+/// Where the files depart from the prediction, prediction layers and pretraining heads included. Gate and up count as one,
+/// and so do queries, keys and values, for checkpoints may fuse them; and what attention and recurrences project back.
 inline std::vector<safetensors_difference> compare_safetensors(const safetensors_checkpoint& checkpoint, const model& m,
                                                                const weight_formats& formats);
 
@@ -385,7 +385,31 @@ inline constexpr std::array modules{named_module{"embed_tokens", weight_role::em
                                     named_module{"gate", weight_role::router},
                                     named_module{"router", weight_role::router},
                                     named_module{"shared_expert_gate", weight_role::shared_gate},
-                                    named_module{"sinks", weight_role::values}};
+                                    named_module{"sinks", weight_role::values},
+                                    named_module{"out_proj", weight_role::o_proj},
+                                    named_module{"in_proj", weight_role::in_proj},
+                                    named_module{"in_proj_qkvz", weight_role::in_proj},
+                                    named_module{"in_proj_ba", weight_role::in_proj},
+                                    named_module{"in_proj_qkv", weight_role::in_proj},
+                                    named_module{"in_proj_z", weight_role::in_proj},
+                                    named_module{"in_proj_a", weight_role::in_proj},
+                                    named_module{"in_proj_b", weight_role::in_proj},
+                                    named_module{"x_proj", weight_role::in_proj},
+                                    named_module{"dt_proj", weight_role::in_proj},
+                                    named_module{"conv1d", weight_role::conv},
+                                    named_module{"A_log", weight_role::state},
+                                    named_module{"D", weight_role::state},
+                                    named_module{"dt_bias", weight_role::state},
+                                    named_module{"wpe", weight_role::positions},
+                                    named_module{"embed_positions", weight_role::positions},
+                                    named_module{"position_embedding", weight_role::positions},
+                                    named_module{"position_embeddings", weight_role::positions},
+                                    named_module{"token_type_embeddings", weight_role::positions},
+                                    named_module{"patch_embedding", weight_role::conv},
+                                    // of layers that predict ahead
+                                    named_module{"eh_proj", weight_role::projector},
+                                    named_module{"fc", weight_role::projector},
+                                    named_module{"head", weight_role::lm_head}};
 
 /// Roles under which checkpoints may fuse tensors are counted together.
 inline std::string sort_of(weight_role role) {
@@ -397,6 +421,8 @@ inline std::string sort_of(weight_role role) {
         case weight_role::gate_proj:
         case weight_role::up_proj:
             return "gate_proj and up_proj";
+        case weight_role::out_proj:
+            return std::string{name_of(weight_role::o_proj)};
         default:
             return std::string{name_of(role)};
     }
@@ -463,9 +489,13 @@ inline std::map<std::string_view, byte_count> safetensors_bytes_by_role(const sa
 inline std::vector<safetensors_difference> compare_safetensors(const safetensors_checkpoint& checkpoint, const model& m,
                                                                const weight_formats& formats) {
     std::map<std::string, std::pair<byte_count, byte_count>> found;  // predicted, stored
-    for_each_weight(m, [&](const weight& w, std::int64_t layers) {
+    const auto predict = [&](const weight& w, std::int64_t layers) {
         found[detail::safetensors::sort_of(w.role)].first += size_of(w, formats) * layers;
-    });
+    };
+    for_each_weight(m, predict);
+    for_each_prediction_weight(m, [&](const weight& w) { predict(w, m.prediction.layers); });
+    const auto apart = [&](const weight& w) { predict(w, 1); };
+    llmres::detail::visit_extras(m, model_part::apart, apart);
     for (const safetensors_tensor& tensor : checkpoint.tensors) {
         const maybe<weight_role> role = safetensors_role(tensor.name);
         found[role ? detail::safetensors::sort_of(role.value) : "other"].second += tensor.size();
