@@ -71,6 +71,7 @@ const std::map<std::string, example>& examples() {
         {".compute", {"fp16", [](r q) { return q.job.compute == fp16; }}},
         {".attention", {"flash", [](r q) { return q.job.attention == attention_kernel::flash; }}},
         {".kv_cache", {"fp8_e5m2", [](r q) { return q.job.kv_cache == maybe<precision>{fp8_e5m2}; }}},
+        {".kv_cache_values", {"q8_0", [](r q) { return q.job.kv_cache_values == maybe<precision>{q8_0}; }}},
         {".batch", {7, [](r q) { return q.job.batch == 7; }}},
         {".prompt", {7, [](r q) { return q.job.prompt == tokens(7); }}},
         {".output", {7, [](r q) { return q.job.output == tokens(7); }}},

@@ -261,6 +261,66 @@ TEST_CASE("an FP8 checkpoint of a tied model holds a head of its own, AutoAWQ jo
     CHECK(weights.expected - weights.low == size_of(awq(4, 128), 5120, 5120) * 3 * 40);
 }
 
+TEST_CASE("keys in iq4_nl, values in 16 bit: 18 + 64 MiB for 1024 cells of Llama 3.1 8B, as llama.cpp logs") {
+    job j = chat();
+    j.runtime = runtimes::llama_cpp_2025;
+    j.context = tokens(1024);
+    j.kv_cache = iq4_nl;
+    j.kv_cache_values = fp16;
+    CHECK(memory_of(j, layout{})[memory_term::kv_cache].expected == mib(82));
+    const job_plan wide = plan(j, layout{}, one(gpus::rtx_4090)).value();
+    j.kv_cache_values = {};
+    CHECK(memory_of(j, layout{})[memory_term::kv_cache].expected == mib(36));
+    CHECK(plan(j, layout{}, one(gpus::rtx_4090)).value().speed.step.total().expected < wide.speed.step.total().expected);
+    // Latent attention stores one vector for both.
+    job latent = chat("deepseek-v3");
+    const byte_count as_keys = memory_of(latent, layout{})[memory_term::kv_cache].expected;
+    latent.kv_cache_values = q8_0;
+    CHECK(memory_of(latent, layout{})[memory_term::kv_cache].expected == as_keys);
+}
+
+TEST_CASE("ik_llama.cpp expands latent keys and values: 3393 MiB for DeepSeek V3 at 32768 tokens") {
+    job j = chat("deepseek-v3");
+    j.model.max_context = {};
+    j.context = tokens(32768);
+    j.gguf = find_gguf_mix("weights", "Q4_K_M").value();
+    j.runtime = runtimes::ik_llama_cpp;
+    CHECK(set_knob(j.runtime, "cpu_moe", 1));
+    const auto compute = [&] {
+        const memory_breakdown m = memory_of(j, layout{});
+        return (m[memory_term::activations] + m[memory_term::logits]).expected.in(mib);
+    };
+    CHECK(compute() == doctest::Approx(3393).epsilon(0.01));
+    j.kv_cache = q8_0;  // unpacked for it
+    CHECK(compute() == doctest::Approx(3425).epsilon(0.01));
+    j.batch = 1, j.context = tokens(2048);  // one part of all heads
+    CHECK(compute() == doctest::Approx(503).epsilon(0.02));
+}
+
+TEST_CASE("llama.cpp: a stack of experts on the host comes to the GPU for prompts, 816 MiB of Qwen3-235B in Q8_0") {
+    job j = chat("qwen3-235b-a22b");
+    j.context = tokens(32768);
+    j.gguf = find_gguf_mix("weights", "Q8_0").value();
+    j.runtime = runtimes::llama_cpp_2025;
+    j.runtime.flash_attention = true;
+    CHECK(set_knob(j.runtime, "cpu_moe", 1));
+    const auto compute = [&] {
+        const memory_breakdown m = memory_of(j, layout{});
+        return (m[memory_term::activations] + m[memory_term::logits]).expected.in(mib);
+    };
+    CHECK(compute() == doctest::Approx(1024).epsilon(0.03));  // two logs of 2025
+    CHECK(set_knob(j.runtime, "ubatch_size", 16));            // computed where they are
+    CHECK(compute() < 100);
+}
+
+TEST_CASE("experts in MXFP4 are padded for vLLM's kernels, at most") {
+    job j = chat("gpt-oss-20b");
+    j.weights = mxfp4;
+    const interval<byte_count> weights = memory_of(j, layout{})[memory_term::weights];
+    // 24 layers of 32 experts: 3 matrices of 2944 x 3072 for 2880 x 2880, 17 bytes for 32 values.
+    CHECK(weights.expected - weights.low == bytes(std::int64_t{24} * 32 * 3 * (2944 * 3072 - 2880 * 2880) / 32 * 17));
+}
+
 TEST_CASE("bad input is refused by name") {
     const cluster c = one(gpus::a100_sxm4_80gb);
     const auto refusal = [&](const job& j, const layout& l = {}) { return plan(j, l, c).error(); };

@@ -59,6 +59,7 @@ constexpr bool loads(const runtime& r, format_family family) {
     if (name == "llama.cpp" || name == "ik_llama.cpp" || name == "ollama") return any(f::gguf);
     if (name == "tensorrt-llm") return any(f::eight_bit_float, f::eight_bit, f::microscaling, f::gptq_words, f::awq_words);
     if (name == "transformers") return !any(f::gguf, f::exllama2, f::exllama3);  // it unpacks GGUF files to 32 bits first
+    if (name == "autoawq") return any(f::awq_words);
     if (name == "lmdeploy") return any(f::eight_bit_float, f::eight_bit, f::microscaling, f::gptq_words, f::awq_words);
     if (name == "exllama") return any(f::gptq_words, f::exllama2, f::exllama3);
     if (name == "tgi") return any(f::eight_bit_float, f::gptq_words, f::awq_words, f::packed, f::bitsandbytes, f::exllama2);

@@ -50,6 +50,7 @@ struct job {
     maybe<precision> weights{};           ///< default: as the model is published
     maybe<gguf_mix> gguf{};               ///< the weights are those of a GGUF file of this mix, whatever `weights` says
     maybe<precision> kv_cache{};          ///< default: `compute`
+    maybe<precision> kv_cache_values{};   ///< of the cache's values, where they are not as its keys; default: `kv_cache`
     precision compute = bf16;             ///< activations
     maybe<precision> gradients{};         ///< default: the runtime's, or as the weights
     maybe<precision> master_weights{};    ///< a copy the optimizer updates; default: fp32 where the weights are narrower

@@ -34,6 +34,16 @@ constexpr bytes_per_token kv_bytes_per_token(const attention& a, const precision
     return bytes_a_token(shape.vectors == 0 ? 0 : size_of(format, shape.vectors, shape.width).in(bytes));
 }
 
+/// The same where values are stored in a format of their own (llama.cpp: --cache-type-k, --cache-type-v). Latent attention
+/// has one vector for both, stored as the keys.
+constexpr bytes_per_token kv_bytes_per_token(const attention& a, const precision& keys, const precision& values,
+                                             std::int64_t tensor_ranks) {
+    if (a.kind == attention_kind::latent) return kv_bytes_per_token(a, keys, tensor_ranks);
+    const std::int64_t vectors = kv_shape_of(a, tensor_ranks).vectors;
+    if (vectors == 0) return {};
+    return bytes_a_token((size_of(keys, vectors, a.head_dim) + size_of(values, vectors, a.value_width())).in(bytes));
+}
+
 /// Bytes one token adds to the cache of a layer's indexer: one key for all heads, held by every rank. Engines store it
 /// in E4M3 with one fp32 scale whatever the format of the cache (DeepSeek-V3.2-Exp).
 constexpr bytes_per_token indexer_bytes_per_token(const attention& a) {

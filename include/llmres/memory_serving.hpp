@@ -44,10 +44,10 @@ struct serving_stage {
     byte_count live{};
     bool last = false;
     std::int32_t index = 0;
-    byte_count joined{};         ///< weights that are there again, joined
+    byte_count more_weights{};   ///< expected beside them: joined copies, padding
     byte_count maybe_weights{};  ///< that some checkpoints hold
 
-    constexpr byte_count held() const { return weights + joined + adapters + cache.allocated + state; }
+    constexpr byte_count held() const { return weights + more_weights + adapters + cache.allocated + state; }
 };
 
 /// The layers that are on GPUs: from this one on.
@@ -97,7 +97,7 @@ constexpr memory_breakdown with_engine(const serving_stage& s, const step& of, c
     m.stage = s.index;
     m.phase = phase::prefill;
     const step_peak peak = of.peak(s.live, s.last, s.index);
-    m[memory_term::weights] = {s.weights, s.weights + s.joined, s.weights + s.joined + s.maybe_weights};
+    m[memory_term::weights] = {s.weights, s.weights + s.more_weights, s.weights + s.more_weights + s.maybe_weights};
     m[memory_term::adapter] = s.adapters;
     m[memory_term::kv_cache] = s.cache.allocated;
     m[memory_term::recurrent_state] = s.state;
@@ -152,13 +152,15 @@ struct serving_stages {
         if (index == 0) s.live = encoders;
         for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k) {
             s.weights += kinds[k].weights * counts[k];
-            if (engine.joins_projections) s.joined += weights.joined_of(m.layers.kinds[k]) * counts[k];
+            if (engine.joins_projections || engine.pads_mxfp4)
+                s.more_weights += (weights.joined_of(m.layers.kinds[k]) + weights.padding_of(m.layers.kinds[k])) * counts[k];
             s.adapters += kinds[k].adapters * counts[k];
             s.cache += kinds[k].cache * counts[k];
             s.state += kinds[k].state * counts[k];
             if (counts[k] > 0 && kinds[k].live > s.live) s.live = kinds[k].live;
         }
         if (of.gguf) s.weights += weights.of_file(range);
+        if (engine.experts_on_host && engine.copies_experts && of_step.shape.all() >= 32) s.live += weights.largest_experts(range) + of_step.input_masks();
         if (end && engine.speculates_ahead && m.prediction.layers > 0) {
             s.weights += weights.of_prediction();
             s.cache += layer_cache(m.prediction.block.attention, of, engine, over, sequences) * m.prediction.layers;

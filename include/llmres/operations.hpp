@@ -52,6 +52,7 @@ struct operation_formats {
     precision compute = bf16;
     precision kv_cache = bf16;
     weight_formats weights{};
+    maybe<precision> kv_cache_values{};  ///< where values are not stored as keys are
 };
 
 namespace detail {
@@ -113,10 +114,12 @@ constexpr void visit_attention_core(const attention& a, const operation_formats&
     const bool absorbed = pass.decode && a.kind == attention_kind::latent;
     const std::int64_t query = heads * (absorbed ? a.kv_rank + a.rope_dim : a.query_width());
     const std::int64_t value = heads * (absorbed ? a.kv_rank : a.value_width());
+    const bytes_per_token cached = formats.kv_cache_values ? kv_bytes_per_token(a, formats.kv_cache, *formats.kv_cache_values, l.tensor)
+                                                           : kv_bytes_per_token(a, formats.kv_cache, l.tensor);
     visit(operation{.kind = operation_kind::attention,
                     .arithmetic = formats.compute.arithmetic,
                     .flops = flops(2.0 * static_cast<double>(n) * seen * static_cast<double>(query + value)),
-                    .read = kv_bytes_per_token(a, formats.kv_cache, l.tensor) * kept * pass.tokens.sequences +
+                    .read = cached * kept * pass.tokens.sequences +
                             size_of(formats.compute, n, query),
                     .written = size_of(formats.compute, n, value)},
           index);

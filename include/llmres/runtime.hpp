@@ -91,7 +91,7 @@ struct runtime {
     // The peak of a step, as factors of the inventory in activations.hpp.
     bool fp32_activations = false;   ///< whatever the weights are in (ggml)
     bool written_in_place = false;   ///< keys and values go straight to the cache, products over their factors (ggml)
-    byte_count latent_expanded{};  ///< latent attention expands keys and values of the whole context, and its scores in parts of this
+    byte_count latent_expanded{};  ///< latent attention expands keys and values of the whole context, heads in parts of at most this in fp32
     bool output_over_query = false;  ///< attention's output takes the place of its queries
     bool attention_mask = false;     ///< tokens x context: fp32, or 16 bit with flash attention (ggml)
     maybe<bool> flash_attention{};   ///< overrides the job's `attention`
@@ -110,7 +110,9 @@ struct runtime {
     bool embedding_on_host = false;     ///< the token table is read from main memory
     maybe<std::int32_t> gpu_layers{};   ///< the last n layers and, if n exceeds them, the head are on GPUs; all by default
     bool experts_on_host = false;       ///< routed experts are computed by the CPU (llama.cpp: --cpu-moe)
+    bool copies_experts = false;        ///< but in steps of 32 tokens and more one stack of them at a time comes to the GPU
     bool head_again = false;            ///< quantised checkpoints of tied models may hold the head beside the embedding; FP8 ones do
+    bool pads_mxfp4 = false;            ///< experts in MXFP4 are padded to 128 inner and 256 outer features, where kernels ask for it
     bool joins_projections = false;     ///< queries, keys and values are joined in new tensors, and the old ones kept (AutoAWQ)
     double repacked = 0.0;              ///< the part of quantised weights that kernels may hold again, fused or in another order
 

@@ -228,7 +228,7 @@ constexpr job_speed serving_speed(const job& j, const layout& l, const cluster& 
     const std::int64_t sequences = sequences_per_rank(j, l);
     const token_count prompt = prompt_of(j);
     const token_count reached = j.output > token_count{} ? prompt + div_up(j.output, 2) : context_of(j);
-    const operation_formats formats{j.compute, kv_cache_of(j), formats_of(j, j.compute)};
+    const operation_formats formats{j.compute, kv_cache_of(j), formats_of(j, j.compute), j.kv_cache_values};
     const std::int64_t length = ceil_quotient(prompt.in(tokens), l.context_parallel);
     const token_pass decode{.tokens = {sequences, 1, ceil_quotient(reached.in(tokens), l.context_parallel)}, .scored = sequences, .decode = true};
     const token_pass prefill{.tokens = {1, length > 0 ? length : 1, prompt.in(tokens)}, .scored = 1};

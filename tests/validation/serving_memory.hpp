@@ -267,6 +267,7 @@ inline precision cache_format(const std::string& written, const precision& compu
     if (has(written, "fp8")  && !has(written, "fp16")) return fp8_e4m3;
     if (first == "q8_0") return q8_0;
     if (first == "q4_0") return q4_0;
+    if (first == "iq4_nl") return iq4_nl;
     if (first.starts_with("int8 ")) return int8_row;
     if (first == "f16" || first == "fp16") return fp16;
     return compute;
@@ -327,6 +328,8 @@ inline engine engine_of(const csv::row& row) {
     if (is("llama") && !is("gptq")) {
         runtime r = runtimes::llama_cpp_2025;
         if (has(version, "build ")) r = named("llama.cpp", version.substr(version.find("build ") + 6));
+        if (has(version, "2023")) r = runtimes::llama_cpp_2023;
+        if (has(version, "2024")) r = runtimes::llama_cpp_2024;
         if (is("ik_llama")) r = runtimes::ik_llama_cpp;
         if (has(row.at("notes"), "on CPU")) r.experts_on_host = true;
         if (has(row.at("notes"), "flash_attn=1")) r.flash_attention = true;
@@ -419,10 +422,17 @@ inline std::optional<one_case> case_of(const csv::row& row) {
     j.compute = format.plain && *format.plain == fp32 ? fp32 : format.plain && *format.plain == fp16 ? fp16 : bf16;
     j.weights = fp16;  // where the format is one that nobody knows, and weights are not compared
     if (format.plain) j.weights = *format.plain;
-    if (format.mix) j.gguf = *format.mix;
+    if (format.mix) {
+        gguf_mix mix = *format.mix;
+        // Files in IQ types are made with an importance matrix: without one llama.cpp refuses the smaller of them.
+        if (has(row.at("quant"), "IQ")) mix.importance_matrix = true;
+        j.gguf = mix;
+    }
     if (has(row.at("engine"), "litgpt")) j.model.tied_head = false;  // it loads the head beside the embedding
     if (has(lower(row.at("model")), "qwen2-") && has(row.at("model"), "Instruct")) j.model.max_context = tokens(32768);
     j.kv_cache = cache_format(row.at("kv_dtype"), j.compute);
+    if (const auto slash = row.at("kv_dtype").find('/'); slash != std::string::npos && e.profile.fp32_activations)
+        j.kv_cache_values = cache_format(row.at("kv_dtype").substr(slash + 1), j.compute);
     const std::string& notes = row.at("notes");
     const std::string& source = row.at("source");
 
@@ -465,7 +475,14 @@ inline std::optional<one_case> case_of(const csv::row& row) {
     // ExLlamaV2 allots its cache at load: for the model's own context where nobody asks for less.
     if (r.name == "exllama" && has(source, "premAI")) j.context = j.model.max_context;
     c.spread.tensor = static_cast<std::int32_t>(whole(row.at("tp")).value_or(1));
-    const std::int64_t gpus = whole(row.at("n_gpus")).value_or(1);
+    std::int64_t gpus = whole(row.at("n_gpus")).value_or(1);
+    // A log that names GPUs by their buffers used no others.
+    if (const auto at = notes.find("GPU weights MiB:"); at != std::string::npos) {
+        gpus = 0;
+        for (auto next = notes.find("CUDA", at); next < notes.find(';', at); next = notes.find("CUDA", next + 1)) ++gpus;
+    }
+    // n_batch beyond n_ctx is llama-perplexity's, with n_batch / n_ctx sequences at once; others cut it.
+    if (const auto n_batch = after(batched, "n_batch "); r.fp32_activations && n_batch && *n_batch > context) j.batch = *n_batch / context;
     if (c.spread.tensor == 1 && gpus > 1) c.spread.pipeline = static_cast<std::int32_t>(gpus);
     c.whole_model = !has(notes, "on CPU");
     const auto card = gpu_of(row);
@@ -533,10 +550,8 @@ inline std::vector<figure> figures_of(const one_case& c) {
         else if (const auto total = cell("weights_gib_total", one_gib))
             add("weights", *total, sum[memory_term::weights]);
     }
-    const bool one_cache_format = !has(c.row.at("kv_dtype"), "/") || c.row.at("kv_dtype").substr(0, c.row.at("kv_dtype").find('/')) ==
-                                                                   c.row.at("kv_dtype").substr(c.row.at("kv_dtype").find('/') + 1);
     if (const auto kv = cell("kv_cache_gib_per_gpu", one_gib)) {
-        if (!pooled && one_cache_format)
+        if (!pooled)
             add("kv", *kv, sum[memory_term::kv_cache]);
         else if (pooled && c.with_gpu && c.weights_known) {
             if (const auto pool = cache_pool_of(c.task, c.spread, c.machines)) add("pool", *kv, pool->memory);

@@ -38,6 +38,7 @@ inline constexpr std::array job_fields = [] {
         job_field{"", "Job", "compute", text, 0, 0, "precision of activations; default bf16"},
         job_field{"", "Job", "attention", text, 0, 0, "eager, sdpa or flash; default sdpa"},
         job_field{"", "Serving", "kv_cache", text, 0, 0, "precision of the KV cache; default: as compute"},
+        job_field{"", "Serving", "kv_cache_values", text, 0, 0, "precision of the cache's values, where another than its keys'; default: as kv_cache"},
         job_field{"", "Serving", "batch", integer, 1, most_sequences, "sequences in flight; default 1"},
         job_field{"", "Serving", "prompt", integer, 0, most_tokens, "tokens of a prompt; default: what context leaves beside output"},
         job_field{"", "Serving", "output", integer, 0, most_tokens, "tokens generated for a prompt"},

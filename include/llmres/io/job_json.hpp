@@ -340,6 +340,7 @@ inline result<plan_request> read_job(const nlohmann::json& document, const std::
     if (read.fields().has("weights")) j.gguf = {};
     detail::read_weights(read, j);
     read.format("kv_cache", j.kv_cache);
+    read.format("kv_cache_values", j.kv_cache_values);
     read.format("compute", j.compute);
     read.format("gradients", j.gradients);
     read.format("master_weights", j.master_weights);

@@ -132,6 +132,7 @@ inline json_value to_json(const job& j) {
                    {"attention", name_of(j.attention)}};
     if (!trains(j)) {
         out["kv_cache"] = kv_cache_of(j).name.view();
+        if (j.kv_cache_values) out["kv_cache_values"] = j.kv_cache_values->name.view();
         out["batch"] = j.batch;
         out["prompt"] = prompt_of(j).in(tokens);
         out["output"] = j.output.in(tokens);

@@ -18,8 +18,9 @@ namespace detail {
 inline constexpr runtime llama_cpp_base{
     .name = "llama.cpp",
     // nvidia-smi less the buffers: 0.75 GiB on an RTX 6000 Ada whatever the layers, 0.5 to 1.2 elsewhere.
-    .context = {mib(250), mib(600), mib(850)},
-    .workspace = {mib(0), mib(100), mib(250)},  // cuBLAS, and pools for dequantised tiles
+    // An A100 1.1 to 1.3 GiB less what its driver keeps, an RTX 3090 with a desktop 1.4.
+    .context = {mib(250), mib(600), mib(1000)},
+    .workspace = {mib(0), mib(100), mib(400)},  // cuBLAS, and pools for dequantised tiles
     .communicator = {},
     .pool = cache_pool::allotted,
     .kv_block = tokens(32),
@@ -33,6 +34,7 @@ inline constexpr runtime llama_cpp_base{
     .scored = scored_tokens::chunk,
     .logits_bytes = {4.0, 4.0, 4.0},
     .embedding_on_host = true,
+    .copies_experts = true,  // ggml_backend_cuda_device_offload_op: from 32 tokens on
 };
 
 /// Since March 2024 GPUs take turns at micro-batches (pull request 6017).
@@ -81,7 +83,8 @@ constexpr runtime ik_llama_cpp_as() {
     r.since = {};
     r.windows = window_cells::whole;
     r.latent_expanded = mib(512);
-    r.activations = {0.85, 1.0, 1.4};
+    r.copies_experts = false;  // from 32 times as many tokens as there are experts to each that is used, and not of repacked ones
+    r.activations = {0.95, 1.0, 1.15};
     return r;
 }
 inline constexpr runtime ik_llama_cpp = ik_llama_cpp_as();

@@ -41,6 +41,7 @@ inline constexpr runtime vllm_base{
     // 0.1 to 0.55 GiB up to 20 B on one GPU, 0.7 on a 4 B of 2025; captured after the cache is allotted, on top of it.
     .cuda_graphs = {mib(0), mib(400), mib(800)},
     .rope = rope_tables::shared,  // RotaryEmbedding.cos_sin_cache: what Llama 3.1 loads beyond its parameters, to 0.1 MiB
+    .pads_mxfp4 = true,
 };
 
 constexpr runtime vllm_as(runtime r, const char* versions, engine_version since, engine_version before) {

@@ -45,7 +45,8 @@ constexpr allotment layer_cache(const attention& a, const job& j, const runtime&
     if (a.kind == attention_kind::none) return {};
     const precision format = kv_cache_of(j);
     const token_count ideal = tokens(detail::ceil_quotient(kept_tokens(a, context_of(j)).in(tokens), l.context_parallel));
-    const bytes_per_token each = kv_bytes_per_token(a, format, l.tensor);
+    const bytes_per_token each = j.kv_cache_values ? kv_bytes_per_token(a, format, *j.kv_cache_values, l.tensor)
+                                                   : kv_bytes_per_token(a, format, l.tensor);
     const bytes_per_token index = indexer_bytes_per_token(a);
     return {each * ideal * sequences + index * context_of(j) * sequences,
             each * allotted_tokens(a, j, r, l, sequences) + index * context_of(j) * sequences};

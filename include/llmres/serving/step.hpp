@@ -22,6 +22,16 @@ struct step_peak {
     interval<byte_count> logits{};
 
     constexpr interval<byte_count> all() const { return activations + logits; }
+
+    /// Widens the bounds to those of another moment that may be the fuller one. (It is not expected to be.)
+    constexpr void reach(const interval<byte_count>& other) {
+        const interval<byte_count> own = all();
+        if (other.high > own.high) activations.high += other.high - own.high;
+        if (other.low <= own.low) return;
+        const byte_count more = other.low - own.low, room = activations.expected - activations.low;
+        activations.low += more < room ? more : room;
+        logits.low += more < room ? byte_count{} : more - room;
+    }
 };
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
@@ -94,13 +104,35 @@ struct step {
         return bytes(product(product(shape.all(), shape.keys), std::int64_t{kernel == attention_kernel::flash ? 2 : 4}));
     }
 
+    /// Masks as inputs, in fp32 whatever the kernel takes.
+    constexpr byte_count input_masks() const {
+        if (!engine.attention_mask) return {};
+        return mask() + (kernel == attention_kernel::flash ? bytes(4) * product(shape.all(), shape.keys) : byte_count{});
+    }
+
     /// Then GPUs do not take turns, and what comes from the host is copied (llama_context: pipeline_parallel).
     constexpr bool parts_on_host() const {
         return engine.experts_on_host || (engine.gpu_layers && *engine.gpu_layers <= of.model.layers.size);
     }
+    /// Keys and values that prompts make of the latent cache (ik_llama.cpp: build_deepseek2 with -mla 2 or 3): products in
+    /// fp32 in parts of half the heads and half again until they fit -amb; of each part values and keys in 16 bit; and the
+    /// whole keys and values of all parts, as attention runs when all are made. A packed cache is unpacked first.
+    constexpr byte_count latent_expansion(const attention& a) const {
+        const std::int64_t heads = ceil_quotient(a.heads, over.tensor);
+        const std::int64_t made = a.head_dim + a.value_width();  // of a head
+        std::int64_t part = heads;
+        while (part % 2 == 0 && size_of(fp32, shape.keys, part * made) > engine.latent_expanded) part /= 2;
+        const bool unpacked = is_packed(kv_cache_of(of));
+        const byte_count of_part = size_of(fp32, shape.keys, part * made) + size_of(fp16, shape.keys, part * a.query_width()) +
+                                   size_of(fp16, shape.keys, unpacked ? a.kv_rank + a.rope_dim : 0);
+        // A single part's fp32 products are gone before its keys are whole.
+        const byte_count whole = size_of(fp16, shape.keys, heads * (a.query_width() + a.value_width()));
+        return part == heads ? of_part + size_of(fp16, shape.keys, heads * a.value_width()) : of_part + whole;
+    }
     /// The fuller half of a layer.
     constexpr byte_count layer_peak(const layer& kind, std::int64_t width, const token_shape& s) const {
         byte_count halves[2];
+        byte_count residual_and_query;
         for_each_live_activation(kind, width, s, kernel, format(), [&](const activation& a, layer_half half) {
             byte_count size = local_bytes(a, over);
             if (engine.written_in_place && (a.role == activation_role::key || a.role == activation_role::value ||
@@ -109,11 +141,11 @@ struct step {
             if (engine.output_over_query && a.role == activation_role::attention_output) return;
             if (a.role == activation_role::probabilities) size = div_up(size * engine.score_bytes, 4);
             halves[static_cast<int>(half)] += size;
+            if (half == layer_half::attention && (a.role == activation_role::residual || a.role == activation_role::query))
+                residual_and_query += size;
         });
-        const attention& latent = kind.attention;
-        if (engine.latent_expanded > byte_count{} && latent.kind == attention_kind::latent)
-            halves[0] += engine.latent_expanded +
-                         size_of(fp16, shape.keys, ceil_quotient(latent.heads, over.tensor) * (latent.query_width() + latent.value_width()));
+        if (engine.latent_expanded > byte_count{} && kind.attention.kind == attention_kind::latent && s.all() >= 128)
+            halves[0] = residual_and_query + mask() + latent_expansion(kind.attention);
         return halves[0] < halves[1] ? halves[1] : halves[0];
     }
     constexpr byte_count layer_peak(const layer& kind) const { return layer_peak(kind, of.model.hidden, shape); }
@@ -146,7 +178,10 @@ struct step {
                 chunked && engine.chunked_logits_bytes.high > 0 ? engine.chunked_logits_bytes : engine.logits_bytes;
             const std::int64_t scores = product(scored_rows(of, engine, over, shape), of.model.vocabulary);
             const step_peak scoring{hidden(), scaled(bytes(scores), each)};
-            if (scoring.all().expected > full.all().expected) full = scoring;
+            const interval<byte_count> other = full.all();
+            if (scoring.all().expected > other.expected) full = scoring;
+            // The fullest of two moments has the larger of their bounds.
+            full.reach(scoring.all().expected == full.all().expected ? other : scoring.all());
         }
         if (engine.scores_return && stage == 0 && !last) {
             const byte_count returned = bytes(4) * product(scored_rows(of, engine, over, shape), of.model.vocabulary);
@@ -154,7 +189,8 @@ struct step {
             // Two copies were seen as often as none.
             if (returned > layers_alone) full.logits = {byte_count{}, returned - layers_alone, returned * 2 - layers_alone};
         }
-        if (engine.step_copies > 1) full.activations += partly ? hidden() : turns;
+        // The first layer's input may come from the host, and is then there twice.
+        if (engine.step_copies > 1) full.activations += partly || over.pipeline == 1 ? interval<byte_count>{{}, partly ? hidden() : byte_count{}, hidden()} : turns;
         return full;
     }
     /// Of one new token a sequence.

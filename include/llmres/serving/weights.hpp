@@ -117,6 +117,44 @@ struct serving_weights {
         }
         return div_up(total, over.tensor);
     }
+    /// The largest stack of routed experts of the layers in a range, of which a step copies one at a time from the host.
+    constexpr byte_count largest_experts(stage_range range) const {
+        byte_count most;
+        const auto consider = [&](byte_count size) { if (size > most) most = size; };
+        if (!of.gguf) {
+            for (std::int32_t i = range.first; i < range.last; ++i)
+                for_each_weight(of.model.layers[i], of.model.hidden, [&](const weight& w) {
+                    if (w.routed) consider(local_size(w));
+                });
+            return most;
+        }
+        const detail::gguf::traits traits = detail::gguf::traits_of(of.model, *of.gguf);
+        detail::gguf::counters at;
+        for (std::int32_t i = 0; i < range.last; ++i) {
+            if (i >= range.first)
+                detail::gguf::visit_layer(of.model, *of.gguf, traits, i, at, [&](const gguf_tensor& t) {
+                    if (t.stacked && detail::is_feed_forward(t.role)) consider(div_up(t.size(), over.tensor));
+                });
+            at = detail::gguf::after(at, of.model.layers[i], *of.gguf);
+        }
+        return most;
+    }
+    /// What kernels for MXFP4 pad a layer's experts with: inner features to 128, outer ones to 256 (vLLM's mxfp4.py on
+    /// Marlin; Triton's kernels, which it takes on some devices, pad less).
+    constexpr byte_count padding_of(const layer& kind) const {
+        byte_count total;
+        if (engine.pads_mxfp4 && formats.matrices == mxfp4 && kind.feed_forward.routed())
+            for_each_weight(kind, of.model.hidden, [&](const weight& whole) {
+                if (!whole.routed || !detail::is_feed_forward(whole.role)) return;
+                const weight w = local_part(whole, over);
+                weight padded = w;
+                const bool down = w.role == weight_role::down_proj;
+                padded.rows = detail::ceil_quotient(w.rows, down ? 256 : 128) * (down ? 256 : 128);
+                padded.columns = detail::ceil_quotient(w.columns, down ? 128 : 256) * (down ? 128 : 256);
+                total += size_of(padded, formats) - size_of(w, formats);
+            });
+        return total;
+    }
     constexpr byte_count of_prediction() const {
         byte_count total;
         for_each_prediction_weight(of.model, [&](const weight& w) { total += local_size(w); });
