@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <llmres/error.hpp>
+#include <llmres/modules.hpp>
 #include <llmres/parameters.hpp>
 #include <string_view>
 
@@ -79,17 +80,29 @@ constexpr result<role_set> find_roles(std::string_view names, std::string_view f
     return found;
 }
 
+namespace detail {
+
+/// Whether this role's weight is one layer with the one before it: its adapter has no A of its own.
+constexpr bool shares_input_matrix(weight_role role, const module_code& code) {
+    return (code.joined_heads && (role == weight_role::k_proj || role == weight_role::v_proj)) ||
+           (code.joined_gate && role == weight_role::up_proj);
+}
+
+}  // namespace detail
+
 /// Calls visit(weight) for the trained tensors that the adapter puts beside one weight of a layer. A's input and B's
 /// output are cut as the weight's own; the rank is not.
 template <class Visit>
-constexpr void for_each_adapter_weight(const adapter& a, const weight& w, Visit&& visit) {
+constexpr void for_each_adapter_weight(const adapter& a, const module_code& code, const weight& w, Visit&& visit) {
     if (w.columns <= 1 || w.rows <= 1) return;
     if (a.adapts(w.role)) {
-        weight down = w;
-        down.rows = a.rank;
-        down.quantised = false;
-        if (w.split == weight_split::rows) down.split = weight_split::replicated;
-        visit(down);
+        if (!detail::shares_input_matrix(w.role, code)) {
+            weight down = w;
+            down.rows = a.rank;
+            down.quantised = false;
+            if (w.split == weight_split::rows) down.split = weight_split::replicated;
+            visit(down);
+        }
         weight up = w;
         up.columns = a.rank;
         up.quantised = false;
@@ -121,7 +134,7 @@ constexpr parameter_count count_parameters(const adapter& a, const model& m) {
     const auto counts = m.layers.counts();
     for (std::int32_t k = 0; k < m.layers.kind_count; ++k)
         for_each_weight(m.layers.kinds[static_cast<std::size_t>(k)], m.hidden, [&](const weight& w) {
-            for_each_adapter_weight(a, w, [&](const weight& added) {
+            for_each_adapter_weight(a, module_code_of(m), w, [&](const weight& added) {
                 total += added.count() * std::int64_t{counts[static_cast<std::size_t>(k)]};
             });
         });

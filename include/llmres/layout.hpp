@@ -44,6 +44,14 @@ struct stage_range {
     constexpr std::int32_t size() const { return last - first; }
 };
 
+/// From the first layer of a kind in `among` to the last.
+constexpr stage_range span_of(const layer_stack& layers, std::int32_t kind, stage_range among) {
+    const auto is = [&](std::int32_t i) { return layers.order[static_cast<std::size_t>(i)] == kind; };
+    while (among.first < among.last && !is(among.first)) ++among.first;
+    while (among.first < among.last && !is(among.last - 1)) --among.last;
+    return among;
+}
+
 /// Layers are dealt as evenly as they go; the first stages take one more where they do not. (With interleaving, a stage
 /// holds as many layers, in `virtual_pipeline` chunks.)
 constexpr stage_range stage_layers(std::int32_t layers, std::int32_t stages, std::int32_t stage) {

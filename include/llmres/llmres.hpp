@@ -40,6 +40,7 @@
 #include <llmres/memory_training.hpp>
 #include <llmres/mig.hpp>
 #include <llmres/model.hpp>
+#include <llmres/modules.hpp>
 #include <llmres/models.hpp>
 #include <llmres/models/deepseek.hpp>
 #include <llmres/models/encoders.hpp>
@@ -86,6 +87,7 @@
 #include <llmres/text.hpp>
 #include <llmres/throughput.hpp>
 #include <llmres/training/loss.hpp>
+#include <llmres/training/outer.hpp>
 #include <llmres/training/saved.hpp>
 #include <llmres/training/state.hpp>
 #include <llmres/training/step.hpp>

@@ -10,6 +10,7 @@
 #include <llmres/memory_breakdown.hpp>
 #include <llmres/parameters.hpp>
 #include <llmres/training/loss.hpp>
+#include <llmres/training/outer.hpp>
 #include <llmres/training/saved.hpp>
 #include <llmres/training/state.hpp>
 #include <llmres/training/step.hpp>
@@ -71,7 +72,13 @@ struct training_layer {
     byte_count checkpoint{};  ///< the layer's input
     byte_count kept{};        ///< what of the two the job keeps
     byte_count peak{};        ///< of the layer's backward pass, with all it saved
+    byte_count fresh_peak{};  ///< ... and the gradients of its weights as they come
 };
+
+/// Gradients of a layer's weights that are there at each point of its backward pass: from the last product back.
+constexpr std::array<byte_count, backward_points> gradients_so_far(const weight_state& s) {
+    return {s.down_gradients, s.down_gradients, s.feed_forward_gradients, s.feed_forward_gradients, s.gradients};
+}
 
 constexpr training_layer training_layer_of(const layer& kind, const job& j, const layout& l, const training_step& step,
                                            const weight_state& state) {
@@ -88,11 +95,15 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
                                  [&](const activation& a) { held[static_cast<std::size_t>(a.until)] += local_bytes(a, l); });
     // A quantised weight is expanded for each product.
     if (step.frozen && !(weights_of(j) == step.compute)) held[static_cast<std::size_t>(backward_point::inner)] += state.largest;
-    for (const byte_count at : held)
-        if (at > t.peak) t.peak = at;
-    if (step.engine.recomputes_in_fp32 && step.frozen && j.recompute == recompute::full) t.peak = t.peak * 2;
+    const std::array<byte_count, backward_points> fresh = gradients_so_far(state);
+    for (std::size_t p = 0; p < backward_points; ++p) {
+        if (held[p] > t.peak) t.peak = held[p];
+        if (held[p] + fresh[p] > t.fresh_peak) t.fresh_peak = held[p] + fresh[p];
+    }
+    if (step.engine.recomputes_in_fp32 && step.frozen && !step.wide_inner && j.recompute == recompute::full) t.fresh_peak = t.peak = t.peak * 2;
     t.saved += state.casts;
     t.peak += state.casts;
+    t.fresh_peak += state.casts;
     t.checkpoint = local_bytes({activation_role::residual, step.tokens.all() * j.model.hidden, step.stream, activation_split::sequence}, l);
     switch (j.recompute) {
         case recompute::none: t.kept = t.saved; break;
@@ -121,11 +132,12 @@ constexpr byte_count cut_off(const job& j, const layout& l, const training_step&
     return kept;
 }
 
-/// The causal mask, where attention needs it as a tensor: one for all layers.
-constexpr byte_count mask_bytes(const model& m, const training_step& step) {
+/// The causal mask, where attention needs it as a tensor: one for all layers. No operation keeps it, but layers that are
+/// computed again do.
+constexpr byte_count mask_bytes(const model& m, const training_step& step, bool again) {
     const llmres::attention& a = m.layers[0].attention;
     const bool bites = a.window > token_count{} && a.window.in(tokens) <= step.tokens.keys;
-    const bool made = step.kernel == attention_kernel::eager || (step.kernel == attention_kernel::sdpa && bites);
+    const bool made = again && (step.kernel == attention_kernel::eager || (step.kernel == attention_kernel::sdpa && bites));
     if (!made || a.kind == attention_kind::none || step.engine.norm == norm_code::fused) return {};
     return size_of(step.stream, step.tokens.sequences, product(step.tokens.length, step.tokens.keys));
 }
@@ -144,14 +156,56 @@ constexpr double in_flight(const layout& l, std::int32_t stage, std::int64_t rou
     return (chunks < all ? chunks : all) / l.virtual_pipeline;
 }
 
-/// Weights before the first layer and after the last, on the stages that hold them. A tied head on another stage than
-/// the embedding is a copy of it.
-constexpr weight_state end_state(const model& m, state_fold& fold, bool first, bool last) {
+/// Weights before the first layer, on the stages that hold them: a tied head on another stage than the embedding is a
+/// copy of it.
+constexpr weight_state input_state(const model& m, state_fold& fold, bool first, bool last) {
     fold.sum = {};
-    const auto outer = [&](const weight& w) { fold(w, false); };
-    if (first || (last && m.tied_head)) for_each_input_weight(m, outer);
-    if (last) for_each_output_weight(m, outer);
+    if (first || (last && m.tied_head)) for_each_input_weight(m, [&](const weight& w) { fold(w, false); });
     return fold.sum;
+}
+/// ... and after the last.
+constexpr weight_state output_state(const model& m, state_fold& fold, bool last) {
+    fold.sum = {};
+    if (last) for_each_output_weight(m, [&](const weight& w) { fold(w, false); });
+    return fold.sum;
+}
+
+/// The stack that a decoder attends to, on the first stage.
+struct encoder_memory {
+    byte_count kept{};       ///< by its layers, its stem and its last norm
+    byte_count above{};      ///< what a layer's backward pass holds beyond what the layer keeps
+    byte_count output{};     ///< the gradient of what it puts out
+    byte_count gradients{};  ///< of its weights
+};
+
+constexpr token_shape encoder_tokens(const encoder& e, const training_step& step) {
+    token_shape s = step.tokens;
+    if (e.output > token_count{}) s.length = s.keys = e.output.in(tokens);
+    return s;
+}
+
+constexpr encoder_memory encoder_memory_of(const job& j, const layout& l, const training_step& decoder, state_fold& fold) {
+    encoder_memory found;
+    const model& m = j.model;
+    for (const encoder& e : m.encoders) {
+        if (e.layers == 0) continue;
+        training_step step = decoder;
+        step.tokens = encoder_tokens(e, decoder);
+        fold.sum = {};
+        for_each_weight(e.block, e.hidden, fold);
+        const training_layer layer = training_layer_of(e.block, j, l, step, fold.sum);
+        found.kept += layer.kept * e.layers;
+        if (layer.fresh_peak - layer.kept > found.above) found.above = layer.fresh_peak - layer.kept;
+        found.gradients += fold.sum.gradients * e.layers;
+        const auto count = [&](const activation& a) { found.kept += local_bytes(a, l); };
+        const layer_writer<const decltype(count)> save{step, count};
+        save_stack(e.block.attention, e.hidden, true, save);
+        save_stack(e.block.attention, e.hidden, false, save);
+        save_extra_norms(m, model_part::input, step.tokens.all(), save);
+        save_stem(m, save);
+        found.output += size_of(step.stream, step.tokens.all(), e.hidden);
+    }
+    return found;
 }
 
 constexpr memory_breakdown training_memory(const job& j, const layout& l, std::int32_t first_stage, std::int32_t end_stage) {
@@ -187,25 +241,29 @@ constexpr memory_breakdown training_memory(const job& j, const layout& l, std::i
         const stage_range range = stage_layers(m.layers.size, l.pipeline, stage);
         const auto counts = m.layers.counts(range.first, range.last);
 
-        const weight_state ends = end_state(m, fold, first, last);
+        const weight_state input = input_state(m, fold, first, last);
+        const weight_state output = output_state(m, fold, last);
+        weight_state ends = input;
+        ends.add(output, 1);
         weight_state state = ends;
         byte_count saved;
-        byte_count above;    // what the fullest layer's backward pass holds beyond what that layer keeps
-        byte_count recent;   // what the last layer keeps
         for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k) {
             if (counts[k] == 0) continue;
             state.add(layers[k].state, counts[k]);
             saved += layers[k].kept * counts[k];
-            const byte_count more = layers[k].peak - layers[k].kept;
-            if (more > above) above = more, recent = layers[k].kept;
         }
         if (j.recompute == recompute::full && j.recompute_every > 1) {
             byte_count whole;
             for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k) whole += layers[k].saved * counts[k];
             saved = div_up(saved, j.recompute_every) + whole - div_up(whole, j.recompute_every);
         }
-        if (first) saved -= cut_off(j, l, step);
-        const byte_count all_saved = scaled_up(saved, in_flight(l, stage, rounds)) + mask_bytes(m, step);
+        byte_count before;  // kept by what stands before the layers, until the end
+        if (first) for_each_input_activation(m, step, [&](const activation& a) { before += local_bytes(a, l); });
+        encoder_memory read;
+        if (first && m.encoders[0].layers > 0) read = encoder_memory_of(j, l, step, fold);
+        before += read.kept + mask_bytes(m, step, j.recompute == recompute::full);
+        const byte_count cut = first ? cut_off(j, l, step) : byte_count{};
+        const byte_count all_saved = scaled_up(saved - cut, in_flight(l, stage, rounds)) + before;
 
         // DeepSpeed hands gradients to the host by the bucket: two of 5e8 values (reduce_bucket_size, contiguous_gradients).
         const byte_count buckets = gb(2);
@@ -234,13 +292,51 @@ constexpr memory_breakdown training_memory(const job& j, const layout& l, std::i
         else if (sharded)
             fetched += unit.gathered * 2 + ends.gathered;
 
+        // Backward, as far as each kind of layer's last, then its first: gradients of what follows are there, and what
+        // it and the layers before it keep.
         t.phase = phase::backward;
-        t.gradients = state.gradients;
         t.communication = fetched + (sharded ? unit.whole_gradients : byte_count{});
-        t.activations = above + recent;
-        consider(t);
-        t.gradients = accumulated ? state.gradients : ends.gradients;
-        t.activations = all_saved + above;
+        const byte_count first_gradients = m.tied_head && last ? ends.gradients - read.gradients : output.gradients;
+        for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k) {
+            if (counts[k] == 0) continue;
+            const training_layer& of = layers[k];
+            const byte_count above = (accumulated ? of.peak : of.fresh_peak) - of.kept;
+            std::array<byte_count, 2> gradients{first_gradients, first_gradients + of.state.gradients * (counts[k] - 1)};
+            std::array<byte_count, 2> kept{all_saved, of.kept + before - (cut < of.kept ? cut : of.kept)};
+            if (m.layers.kind_count > 1) {
+                const stage_range span = span_of(m.layers, static_cast<std::int32_t>(k), range);
+                const auto later = m.layers.counts(span.last, range.last);
+                const auto earlier = m.layers.counts(range.first, span.first);
+                gradients[1] = state.gradients - ends.gradients + first_gradients - of.state.gradients;
+                kept[1] = of.kept + before;
+                for (std::size_t o = 0; o < static_cast<std::size_t>(m.layers.kind_count); ++o) {
+                    gradients[0] += layers[o].state.gradients * later[o];
+                    kept[0] -= layers[o].kept * later[o];
+                    gradients[1] -= layers[o].state.gradients * earlier[o];
+                    kept[1] += layers[o].kept * earlier[o];
+                }
+            }
+            for (std::size_t i = 0; i < 2; ++i) {
+                t.gradients = accumulated ? state.gradients : gradients[i];
+                t.activations = kept[i] + above;
+                consider(t);
+            }
+        }
+        // The last gradient: the embedding's, beside that of what it put out. One that is read twice is summed apart.
+        const byte_count stream = size_of(step.stream, step.tokens.all(), m.hidden);
+        byte_count summed;
+        if (!step.frozen && engine.linear == linear_code::plain && l.pipeline == 1 && m.tied_head)
+            summed = size_of(gradients_of(j), m.vocabulary, m.embedding_width > 0 ? m.embedding_width : m.hidden) * 2;
+        if (read.kept > byte_count{}) {
+            t.gradients = state.gradients - read.gradients + summed;
+            t.activations = before + stream + read.output;
+            consider(t);
+            t.activations = before + read.output + read.above;
+            consider(t);
+            summed = {};
+        }
+        t.gradients = state.gradients + summed;
+        t.activations = stream;
         consider(t);
 
         if (step.adapter.kind == adapter_kind::dora) {
@@ -257,14 +353,16 @@ constexpr memory_breakdown training_memory(const job& j, const layout& l, std::i
         for_each_loss_activation(m, step, [&](const activation& a, loss_point at) { loss[static_cast<std::size_t>(at)] += local_bytes(a, l); });
         t.phase = phase::loss;
         t.communication = fetched;
+        byte_count after;
+        for_each_output_activation(m, step, [&](const activation& a) { after += local_bytes(a, l); });
         t.gradients = accumulated ? state.gradients : byte_count{};
-        t.activations = all_saved + loss[0];
+        t.activations = all_saved + after + loss[0];
         t.logits = loss[1] > loss[2] ? loss[1] : loss[2];
         if (engine.hoards_logits) hoarded = loss[1] > loss[2] ? loss[2] : loss[1];
         consider(t);
         t.logits = loss[3];
         if (engine.linear == linear_code::plain)
-            t.gradients = accumulated ? state.gradients : ends.gradients;
+            t.gradients = accumulated ? state.gradients : m.tied_head ? first_gradients : output.gradients;
         else if (!step.frozen)
             t.communication += ends.largest;
         consider(t);
@@ -284,7 +382,8 @@ constexpr memory_breakdown training_memory(const job& j, const layout& l, std::i
 constexpr weight_state training_state(const job& j, const layout& l, std::int32_t stage) {
     const training_step step{j, l};
     state_fold fold{j, l, step};
-    weight_state state = detail::end_state(j.model, fold, stage == 0, stage == l.pipeline - 1);
+    weight_state state = detail::input_state(j.model, fold, stage == 0, stage == l.pipeline - 1);
+    state.add(detail::output_state(j.model, fold, stage == l.pipeline - 1), 1);
     const stage_range range = stage_layers(j.model.layers.size, l.pipeline, stage);
     const auto counts = j.model.layers.counts(range.first, range.last);
     for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k) {
@@ -310,13 +409,20 @@ constexpr byte_count saved_activations(const job& j, const layout& l, std::int32
         for_each_weight(j.model.layers.kinds[k], j.model.hidden, fold);
         total += detail::training_layer_of(j.model.layers.kinds[k], j, l, step, fold.sum).kept * counts[k];
     }
-    if (stage == 0) total -= detail::cut_off(j, l, step);
-    total += detail::mask_bytes(j.model, step);
-    if (stage == l.pipeline - 1)
+    const auto count = [&](const activation& a) { total += local_bytes(a, l); };
+    if (stage == 0) {
+        total -= detail::cut_off(j, l, step);
+        for_each_input_activation(j.model, step, count);
+        if (j.model.encoders[0].layers > 0) total += detail::encoder_memory_of(j, l, step, fold).kept;
+    }
+    total += detail::mask_bytes(j.model, step, j.recompute == recompute::full);
+    if (stage == l.pipeline - 1) {
+        for_each_output_activation(j.model, step, count);
         for_each_loss_activation(j.model, step, [&](const activation& a, loss_point at) {
             const bool between = at == loss_point::gradient && a.role == activation_role::log_probabilities;
             if (at == loss_point::saved || between) total += local_bytes(a, l);
         });
+    }
     return total;
 }
 

@@ -35,6 +35,12 @@ enum class linear_code : std::uint8_t {
     accumulates,         ///< into the gradient buffer (Apex, Megatron-Core)
     accumulates_beside,  ///< the same, and a dummy of each weight's shape stays allocated (Transformer Engine)
 };
+/// How transformers computes routed experts.
+enum class expert_code : std::uint8_t {
+    loop,     ///< expert by expert (4.x, and 5.x where experts_implementation is "eager")
+    grouped,  ///< all in one grouped product (5.x: "grouped_mm")
+    batched,  ///< all in one batched product, with a copy of the weights for each token ("batched_mm")
+};
 enum class sharding_code : std::uint8_t {
     buckets,   ///< DDP, and ZeRO 1 and 2 as Megatron's distributed optimizer: gradients in one buffer
     fsdp1,     ///< flat parameters: a unit is gathered whole
@@ -53,12 +59,15 @@ struct training_engine {
     loss_code loss = loss_code::eager;
     linear_code linear = linear_code::plain;
     sharding_code sharding = sharding_code::buckets;
+    expert_code experts = expert_code::loop;
     bool shared_heads = true;      ///< sdpa reads keys and values of grouped queries without a copy for every query head
     bool casts_weights = true;     ///< narrower computation casts at each operation (autocast), not by a narrower copy
     bool keeps_gradients = false;  ///< in a buffer of their own, from the first step to the last
     bool foreach_optimizer = true; ///< all tensors in one call, with a temporary for each
     bool fp32_adapters = true;     ///< adapters are fp32 beside a narrower base (PEFT)
     maybe<precision> gradients{};  ///< default: as the weights
+    bool four_bit_keeps_inputs = true;  ///< bitsandbytes saves what a 4-bit product reads (autograd/_functions.py, MatMul4Bit;
+                                        ///< 0.50 saves the weight alone)
     bool fp32_stream = false;      ///< embedding, norms and head are fp32 beside narrower weights (PEFT's k-bit preparation)
     bool hoards_logits = false;    ///< the allocator keeps the loss's forward blocks while its backward pass asks for others
     bool recomputes_in_fp32 = false;  ///< layers of a frozen model take twice as much when computed again: seen with PEFT

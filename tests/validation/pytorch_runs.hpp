@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <llmres/memory_training.hpp>
@@ -23,25 +24,140 @@ struct row {
     std::int64_t number(const char* name) const { return std::atoll(text(name).c_str()); }
 };
 
-/// The families whose operations the inventory of training/saved.hpp describes.
-inline bool described(const row& r) {
-    const std::string family = r.text("family");
-    if (r.text("method") == "qlora" || !find_optimizer(r.text("optimizer"))) return false;
-    for (const char* known : {"llama", "mistral", "qwen2", "qwen3"})
-        if (family == known) return true;
-    return false;
+// ---- the models, as families.py configures them -----------------------------------------------------------------------
+
+inline layer decoder_layer(const row& r) {
+    layer l;
+    l.attention = {.heads = r.number("heads"), .kv_heads = r.number("kv_heads"), .head_dim = r.number("head_dim")};
+    l.feed_forward.width = r.number("intermediate");
+    return l;
+}
+
+inline void add_positions(model& m, std::int64_t rows) { m.add({.role = weight_role::positions, .rows = rows, .columns = m.hidden}); }
+
+/// Layers of the first transformer, and of GPT-2: LayerNorms and biases, a plain feed-forward.
+inline layer biased_layer(const row& r) {
+    layer l = decoder_layer(r);
+    l.attention.qkv_bias = l.attention.output_bias = l.feed_forward.bias = true;
+    l.feed_forward.kind = feed_forward_kind::plain;
+    l.norm = norm_kind::layer;
+    return l;
+}
+
+inline recurrent mamba2_of(const row& r) {
+    return {.kind = recurrent_kind::mamba2, .heads = r.number("ssm_heads"), .head_dim = r.number("ssm_head_dim"),
+            .key_heads = r.number("ssm_groups"), .state = r.number("state"), .kernel = r.number("conv_kernel"), .conv_bias = true};
 }
 
 inline model model_of(const row& r) {
     const std::string family = r.text("family");
+    const auto count = static_cast<std::int32_t>(r.number("layers"));
     model m{.name = "reference", .vocabulary = r.number("vocab"), .hidden = r.number("hidden")};
-    layer l;
-    l.attention = {.heads = r.number("heads"), .kv_heads = r.number("kv_heads"), .head_dim = r.number("head_dim"), .qkv_bias = family == "qwen2"};
-    l.attention.window = tokens(r.number("window"));
-    if (family == "qwen3") l.attention.qk_norm = query_key_norm::shared;
-    l.feed_forward.width = r.number("intermediate");
-    m.layers.append(static_cast<std::int32_t>(r.number("layers")), l);
+    m.architecture = family == "gemma3" ? "gemma3_text" : family.c_str();
+    layer l = decoder_layer(r);
+    const token_count window = tokens(r.number("window"));
+    if (family == "mistral") l.attention.window = window;
+    if (family == "qwen2") l.attention.qkv_bias = true;
+    if (family == "qwen3" || family == "qwen3_moe" || family == "gemma3") l.attention.qk_norm = query_key_norm::shared;
+    if (r.number("experts") > 0)
+        l.feed_forward.experts = {.count = r.number("experts"), .per_token = r.number("experts_per_token"), .width = r.number("expert_intermediate")};
+    if (family == "gemma2" || family == "gemma3") {
+        l.norm_after_attention = l.norm_after_feed_forward = true;
+        l.attention.window = window;
+        m.layers = alternating(count, family == "gemma2" ? 2 : 6, l);
+        return m;
+    }
+    if (family == "gpt2" || family == "gpt_neox" || family == "opt") {
+        l = biased_layer(r);
+        m.final_norm = norm_kind::layer;
+        m.tied_head = family != "gpt_neox";
+        if (m.tied_head) add_positions(m, family == "opt" ? 8194 : 8192);
+    }
+    if (family == "deepseek_v3") {
+        l.attention = {.kind = attention_kind::latent, .heads = r.number("heads"), .head_dim = r.number("qk_nope_head_dim"),
+                       .q_rank = r.number("q_lora_rank"), .kv_rank = r.number("kv_lora_rank"),
+                       .rope_dim = r.number("qk_rope_head_dim"), .value_dim = r.number("v_head_dim")};
+        layer dense = l;
+        dense.feed_forward.experts = {};
+        l.feed_forward.experts.shared_width = r.number("shared_expert_intermediate");
+        m.layers.append(static_cast<std::int32_t>(r.number("dense_layers")), dense);
+        m.layers.append(count - static_cast<std::int32_t>(r.number("dense_layers")), l);
+        return m;
+    }
+    if (family == "bert") {
+        l = biased_layer(r);
+        m.tied_head = m.head_bias = true;
+        m.final_norm = norm_kind::none;
+        add_positions(m, 4096);
+        add_positions(m, 2);
+        m.add({.role = weight_role::norm, .columns = m.hidden, .copies = 2});
+        m.add({.role = weight_role::classifier, .part = model_part::output, .bias = true, .rows = m.hidden, .columns = m.hidden});
+        m.add({.role = weight_role::norm, .part = model_part::output, .columns = m.hidden, .copies = 2});
+    }
+    if (family == "vit") {
+        l = biased_layer(r);
+        m.tied_head = true;
+        m.final_norm = norm_kind::layer;
+        const std::int64_t side = r.number("image") / r.number("patch");
+        m.add({.role = weight_role::conv, .bias = true, .rows = m.hidden, .columns = 3 * r.number("patch") * r.number("patch")});
+        add_positions(m, side * side + 2);
+        m.add({.role = weight_role::classifier, .part = model_part::output, .bias = true, .rows = 1000, .columns = m.hidden});
+    }
+    if (family == "t5") {
+        m.tied_head = true;  // transformers 5 ties it, whatever the configuration says
+        m.encoders[0] = {.hidden = m.hidden, .layers = count, .block = l};
+        m.add({.role = weight_role::norm, .columns = m.hidden});
+        m.add({.role = weight_role::positions, .rows = 32, .columns = r.number("heads"), .copies = 2});
+        l.attention.cross = cross_attention::beside;
+        m.layers.append(static_cast<std::int32_t>(r.number("decoder_layers")), l);
+        return m;
+    }
+    if (family == "whisper") {
+        l = biased_layer(r);
+        l.attention.no_key_bias = true;
+        m.tied_head = true;
+        m.final_norm = norm_kind::layer;
+        m.encoders[0] = {.hidden = m.hidden, .layers = count, .block = l, .output = tokens(1500)};
+        m.add({.role = weight_role::conv, .bias = true, .rows = m.hidden, .columns = 3 * 80});
+        m.add({.role = weight_role::conv, .bias = true, .rows = m.hidden, .columns = 3 * m.hidden});
+        add_positions(m, 1500);
+        add_positions(m, 448);
+        m.add({.role = weight_role::norm, .columns = m.hidden, .copies = 2});
+        l.attention.cross = cross_attention::beside;
+        m.layers.append(static_cast<std::int32_t>(r.number("decoder_layers")), l);
+        return m;
+    }
+    if (family == "mamba2") {
+        l = {.attention = no_attention, .recurrent = mamba2_of(r), .feed_forward = no_feed_forward};
+        l.norm_before_feed_forward = false;
+    }
+    if (family == "bamba") {
+        layer mixing = l;
+        mixing.attention = no_attention;
+        mixing.recurrent = mamba2_of(r);
+        for (std::int32_t i = 0; i < count; ++i) m.layers.append(1, i % 2 == 1 ? l : mixing);
+        return m;
+    }
+    m.layers.append(count, l);
     return m;
+}
+
+// ---- the jobs -----------------------------------------------------------------------------------------------------------
+
+/// What families.py calls `attention` and `linear` in each family.
+inline role_set targets_of(const row& r) {
+    using role = weight_role;
+    const std::string family = r.text("family");
+    const bool linear = r.text("lora_targets") == "linear";
+    if (family == "deepseek_v3")
+        return linear ? role_set{role::q_a_proj, role::q_b_proj, role::kv_a_proj, role::kv_b_proj, role::o_proj} : role_set{role::q_b_proj, role::kv_b_proj};
+    if (family == "mamba2") return {role::in_proj};
+    if (!linear) return module_code_of(model_of(r)).joined_heads ? role_set{role::q_proj, role::k_proj, role::v_proj} : role_set{role::q_proj, role::v_proj};
+    role_set all{role::q_proj, role::k_proj, role::v_proj, role::o_proj};
+    if (r.number("experts") > 0) return all;
+    for (const role of : {role::gate_proj, role::up_proj, role::down_proj}) all.insert(of);
+    if (family == "bert") all.insert(role::classifier);  // the head's own layer is called `dense` as well
+    return all;
 }
 
 inline job job_of(const row& r) {
@@ -49,10 +165,14 @@ inline job job_of(const row& r) {
         const std::string t = r.text(name);
         return t == "float32" ? fp32 : t == "float16" ? fp16 : bf16;
     };
+    const std::string method = r.text("method");
+    const std::string family = r.text("family");
     job j{.model = model_of(r), .task = task::finetuning};
     j.runtime = runtimes::huggingface;
     j.runtime.training.shared_heads = true;  // transformers 5 hands grouped heads to sdpa as they are
     j.runtime.training.loss = loss_code::eager;
+    const std::string experts = r.text("experts_implementation");
+    j.runtime.training.experts = experts == "eager" ? expert_code::loop : experts == "batched_mm" ? expert_code::batched : expert_code::grouped;
     j.runtime.workspace = {};
     j.weights = format("param_dtype");
     j.autocast = !r.text("autocast_dtype").empty();
@@ -63,14 +183,28 @@ inline job job_of(const row& r) {
     j.micro_batch = r.number("batch");
     j.attention = r.text("attention") == "eager" ? attention_kernel::eager : attention_kernel::sdpa;
     j.recompute = r.text("recompute") == "full" ? recompute::full : recompute::none;
-    const std::string method = r.text("method");
+    j.dropout = family == "gpt2" || family == "opt" || family == "bert" || family == "t5";
     if (method != "full") {
         j.adapter = {.kind = method == "dora" ? adapter_kind::dora : adapter_kind::lora, .rank = r.number("lora_rank"),
-                     .targets = r.text("lora_targets") == "linear" ? all_linears : role_set{weight_role::q_proj, weight_role::v_proj},
-                     .dropout = std::atof(r.text("lora_dropout").c_str())};
+                     .targets = targets_of(r), .dropout = std::atof(r.text("lora_dropout").c_str())};
+    }
+    if (method == "qlora") {
+        j.weights = nf4_double;
+        j.runtime.training.fp32_stream = true;  // prepare_model_for_kbit_training
+        j.runtime.training.four_bit_keeps_inputs = false;
+        j.model.tied_head = false;  // the reference's preparation makes each module's parameters anew, and so unties
     }
     if (const auto o = find_optimizer(r.text("optimizer"))) j.optimizer = *o;
     return j;
+}
+
+/// The families that the inventory describes so far.
+inline bool described(const row& r) {
+    const std::string family = r.text("family");
+    if (!find_optimizer(r.text("optimizer"))) return false;
+    for (const char* known : {"llama", "mistral", "qwen2", "qwen3", "gemma2"})
+        if (family == known) return true;
+    return false;
 }
 
 }  // namespace pytorch_runs

@@ -35,19 +35,33 @@ constexpr void for_each_loss_activation(const model& m, const training_step& ste
     constexpr auto by_sequence = activation_split::sequence;
     constexpr auto by_tensor = activation_split::tensor;
     saved.norm(n, m.hidden, m.final_norm, by_sequence, backward_point::output, backward_point::output);
-    if (!step.frozen) saved.put(activation_role::linear_input, n * m.hidden, step.compute, activation_split::whole, backward_point::output);
+    if (!step.frozen && m.vocabulary > 0)
+        saved.put(activation_role::linear_input, n * m.hidden, step.compute, activation_split::whole, backward_point::output);
 
-    if (step.autocast && !(step.weights == step.compute))
+    if (step.autocast && !(step.weights == step.compute) && m.vocabulary > 0)
         visit(activation{activation_role::weight, detail::product(m.vocabulary, m.hidden), step.compute, by_tensor}, loss_point::saved);
+
+    saved.put(activation_role::mask, 8 * n, int8, activation_split::whole, backward_point::output);  // the labels, shifted
 
     const auto logits = [&](loss_point at, activation_role role, std::int64_t copies, const precision& format, std::int64_t positions) {
         visit(activation{role, detail::product(copies * positions, m.vocabulary), format, by_tensor}, at);
     };
-    const bool wide = step.compute == fp32;
+    const bool wide = step.wide;
     using role = activation_role;
     switch (step.engine.loss) {
         case loss_code::eager:
         case loss_code::eager_shifted: {
+            if (step.code.caps_logits) logits(loss_point::saved, role::logits, 1, step.compute, n);  // the tanh
+            if (!step.code.fp32_loss && !wide) {
+                // The log-softmax is kept as it is, and under autocast once more in fp32.
+                logits(loss_point::saved, role::log_probabilities, 1, step.compute, n);
+                logits(loss_point::forward, role::logits, 1, step.compute, n);
+                if (step.autocast) logits(loss_point::saved, role::log_probabilities, 1, fp32, n);
+                logits(loss_point::gradient, role::logits_gradient, 1, step.autocast ? fp32 : step.compute, n);
+                logits(loss_point::gradient, role::logits_gradient, 1, step.compute, n);
+                logits(loss_point::head, role::logits_gradient, 1, step.compute, n);
+                break;
+            }
             if (!wide) logits(loss_point::forward, role::logits, 1, step.compute, n);
             logits(loss_point::forward, role::logits_fp32, step.engine.loss == loss_code::eager ? 1 : 2, fp32, n);
             logits(loss_point::forward, role::log_probabilities, 1, fp32, n);

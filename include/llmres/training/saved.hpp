@@ -14,39 +14,93 @@ namespace llmres {
 
 namespace detail {
 
+/// Which of PyTorch's kernels computes attention (aten/src/ATen/native/transformers/cuda/sdp_utils.cpp).
+enum class score_code : std::uint8_t {
+    by_pair,  ///< scores of every pair of tokens are a tensor
+    flash,
+    tiled,    ///< memory-efficient, or cuDNN's: takes masks, and heads of different widths
+};
+
+/// A window that bites needs a mask.
+constexpr bool is_masked(const attention& a, const training_step& step) {
+    return a.window > token_count{} && a.window.in(tokens) <= step.tokens.keys;
+}
+
+/// Whether keys and values are repeated for every query head. (transformers repeats where a mask is needed, and one
+/// single head as a view.)
+constexpr bool repeats_heads(const attention& a, const training_step& step) {
+    if (a.kind == attention_kind::latent) return true;
+    if (a.kv_heads == 1 || step.kernel == attention_kernel::flash) return false;
+    return step.kernel == attention_kernel::eager || !step.engine.shared_heads || is_masked(a, step);
+}
+
+constexpr score_code score_code_of(const attention& a, const training_step& step) {
+    if (step.kernel == attention_kernel::eager) return score_code::by_pair;
+    if (step.kernel == attention_kernel::flash) return score_code::flash;
+    const bool one_width = a.query_width() == a.value_width();
+    if (!step.wide && one_width && !step.code.biased_scores && !is_masked(a, step) && a.query_width() <= 256) return score_code::flash;
+    // Kernels for fp32 know nothing of shared heads.
+    const bool shares = a.kind == attention_kind::grouped && a.kv_heads != a.heads && !repeats_heads(a, step) && !is_masked(a, step);
+    return shares ? score_code::by_pair : score_code::tiled;
+}
+
 template <class Visit>
-constexpr void save_heads(const attention& a, const layer_writer<Visit>& save) {
+constexpr void save_scores(std::int64_t pairs, const layer_writer<Visit>& save) {
     using enum backward_point;
+    using role = activation_role;
+    const training_step& step = save.step;
+    constexpr auto split = activation_split::tensor;
+    const bool one_kernel = step.engine.norm == norm_code::fused;
+    const bool drops = step.dropout && step.code.drops_probabilities;
+    if (step.code.caps_scores) save.put(role::probabilities, pairs, step.compute, split, attention);
+    const bool widens = !one_kernel && (step.code.fp32_softmax || step.autocast || step.wide);
+    save.put(role::probabilities, pairs, widens ? fp32 : step.compute, split, attention);
+    if (drops) save.put(role::mask, pairs, int8, split, attention);
+    // What multiplies the values: dropped out, or returned to the compute format.
+    if (drops || (widens && !step.wide)) save.put(role::probabilities, pairs, step.compute, split, norm);
+}
+
+/// `own_keys`: tokens of a sequence whose keys and values are here, of the `keys` that are attended to.
+template <class Visit>
+constexpr void save_heads(const attention& a, std::int64_t own_keys, std::int64_t keys, const layer_writer<Visit>& save) {
+    using enum backward_point;
+    using role = activation_role;
     const training_step& step = save.step;
     const std::int64_t n = step.tokens.all();
-    // torch has no fp32 kernel for shared heads: it multiplies score by score.
-    const bool by_hand = step.kernel == attention_kernel::sdpa && step.engine.shared_heads && step.wide &&
-                         a.kind == attention_kind::grouped && a.kv_heads != a.heads;
-    const bool eager = step.kernel == attention_kernel::eager || by_hand;
-    // Kernels that know of shared heads read keys and values without a copy for every query head.
-    // (None does that takes a mask, which a window that bites needs.)
-    const bool masked = a.window > token_count{} && a.window.in(tokens) <= step.tokens.keys;
-    const bool shares = a.kind == attention_kind::grouped && !eager &&
-                        (step.kernel == attention_kernel::flash || (step.engine.shared_heads && !masked));
-    const std::int64_t kv_heads = shares ? a.kv_heads : a.heads;
+    const std::int64_t m = step.tokens.sequences * own_keys;
+    const score_code scores = score_code_of(a, step);
+    const bool eager = scores == score_code::by_pair;
+    const bool repeats = repeats_heads(a, step) || (eager && a.kv_heads != 1);
+    const std::int64_t kv_heads = repeats ? a.heads : a.kv_heads;
     constexpr auto split = activation_split::tensor;
-    save.put(activation_role::query, n * a.heads * a.query_width(), step.compute, split, attention);
-    save.put(activation_role::key, n * kv_heads * a.query_width(), step.compute, split, attention);
-    save.put(activation_role::value, n * kv_heads * a.value_width(), step.compute, split, eager ? norm : attention);
-    if (eager) {
-        const std::int64_t pairs = product(product(step.tokens.sequences, a.heads), product(step.tokens.length, step.tokens.keys));
-        const bool one_kernel = step.engine.norm == norm_code::fused && !(step.engine == training_engine{});
-        if (!one_kernel || step.wide) save.put(activation_role::probabilities, pairs, fp32, split, attention);
-        if (!step.wide)
-            save.put(activation_role::probabilities, pairs, step.compute, split, one_kernel ? attention : norm);
-        if (step.dropout) {
-            save.put(activation_role::mask, pairs, int8, split, attention);
-            save.put(activation_role::probabilities, pairs, step.compute, split, norm);
-        }
-    } else {
-        save.put(activation_role::softmax_statistics, n * a.heads, fp32, split, attention);
+    const backward_point of_values = eager ? norm : attention;
+    // Views of one product keep all of it, unless they are cast, or copied to lie head by head.
+    const bool casts = step.wide_inner;
+    const bool joined = step.code.joined_heads && !casts && !(eager && step.tokens.sequences > 1);
+    const std::int64_t query = n * a.heads * a.query_width();
+    if (step.code.rotary || !joined) {
+        save.put(role::query, query, step.compute, split, attention);
+        save.put(role::key, m * kv_heads * a.query_width(), step.compute, split, attention);
     }
-    save.put(activation_role::attention_output, n * a.heads * a.value_width(), step.compute, split, eager ? norm : attention);
+    if (joined)
+        save.put(role::value, query + m * a.kv_heads * (a.query_width() + a.value_width()), step.compute, split, of_values);
+    else if (a.kind == attention_kind::latent && step.engine.norm == norm_code::eager)  // views of one product
+        save.put(role::value, m * a.heads * (a.head_dim + a.value_width()), step.compute, split, of_values);
+    else
+        save.put(role::value, m * kv_heads * a.value_width(), step.compute, split, of_values);
+    if (eager) {
+        save_scores(product(product(step.tokens.sequences, a.heads), product(step.tokens.length, keys)), save);
+    } else {
+        save.put(role::softmax_statistics, n * a.heads, fp32, split, attention);
+        // The mask becomes one to add, for each layer; other layers' is the same.
+        if (step.kernel == attention_kernel::sdpa && is_masked(a, step) && step.engine.shared_heads)
+            save.put(role::mask, product(n, keys), step.compute, activation_split::whole, attention);
+        save.put(role::attention_output, n * a.heads * a.value_width(), step.compute, split, attention);
+    }
+    // The output projection reads attention's own output, or the copy that puts a token's heads side by side.
+    const bool copied = eager || (scores == score_code::flash && step.code.heads_first);
+    if (copied && (!step.frozen || step.keeps_inputs))
+        save.put(role::attention_output, n * a.heads * a.value_width(), step.compute, split, norm);
 }
 
 template <class Visit>
@@ -55,51 +109,130 @@ constexpr void save_attention(const llmres::attention& a, std::int64_t hidden, n
     using role = weight_role;
     const training_step& step = save.step;
     const std::int64_t n = step.tokens.all();
+    const bool casts = step.casts(kind);
     constexpr auto by_sequence = activation_split::sequence;
     constexpr auto by_tensor = activation_split::tensor;
     if (a.kind == attention_kind::latent) {
         if (a.q_rank > 0) {
-            save.inputs(std::array{role::q_a_proj, role::kv_a_proj}, n * hidden, n, true, by_sequence, attention);
-            save.norm(n, a.q_rank, norm_kind::rms, by_sequence, attention, attention);
-            save.inputs(std::array{role::q_b_proj}, n * a.q_rank, n, true, by_sequence, attention);
+            save.inputs(std::array{role::q_a_proj, role::kv_a_proj}, n * hidden, n, casts, by_sequence, attention);
+            save.narrow_norm(n, a.q_rank, by_sequence, attention);
+            save.inputs(std::array{role::q_b_proj}, n * a.q_rank, n, step.wide_inner, by_sequence, attention);
         } else {
-            save.inputs(std::array{role::q_proj, role::kv_a_proj}, n * hidden, n, true, by_sequence, attention);
+            save.inputs(std::array{role::q_proj, role::kv_a_proj}, n * hidden, n, casts, by_sequence, attention);
         }
-        save.norm(n, a.kv_rank, norm_kind::rms, by_sequence, attention, attention);
-        save.inputs(std::array{role::kv_b_proj}, n * a.kv_rank, n, true, by_sequence, attention);
+        save.narrow_norm(n, a.kv_rank, by_sequence, attention);
+        save.inputs(std::array{role::kv_b_proj}, n * a.kv_rank, n, step.wide_inner, by_sequence, attention);
     } else {
-        save.inputs(std::array{role::q_proj, role::k_proj, role::v_proj}, n * hidden, n, true, by_sequence, attention);
-        const norm_kind of_heads = a.qk_norm == query_key_norm::none ? norm_kind::none : norm_kind::rms;
-        save.norm(n, a.heads * a.head_dim, of_heads, by_tensor, attention, attention);
-        save.norm(n, a.kv_heads * a.head_dim, of_heads, by_tensor, attention, attention);
+        save.inputs(std::array{role::q_proj, role::k_proj, role::v_proj}, n * hidden, n, casts, by_sequence, attention, step.code.joined_heads);
+        if (a.qk_norm != query_key_norm::none) {
+            save.narrow_norm(n, a.heads * a.head_dim, by_tensor, attention, a.head_dim);
+            save.narrow_norm(n, a.kv_heads * a.head_dim, by_tensor, attention, a.head_dim);
+        }
     }
-    save_heads(a, save);
+    save_heads(a, step.tokens.length, step.tokens.keys, save);
     if (a.gate == output_gate::features) {
         save.put(activation_role::gate, 2 * n * a.heads * a.value_width(), step.compute, by_tensor, norm);
     }
     // The output projection reads attention's own output: only what adapters make of it is more.
     if (step.adapter.adapts(role::o_proj)) save.inputs(std::array{role::o_proj}, n * a.heads * a.value_width(), n, false, by_tensor, norm);
     if (step.dropout) save.put(activation_role::mask, n * hidden, int8, by_sequence, norm);
-    (void)kind;
 }
 
-/// A feed-forward of inner width `width` over n positions; `from_stream`: its input is not a copy made for it.
+/// Attention to what the encoder put out: keys and values are of its tokens. (Its output itself is one for all layers.)
 template <class Visit>
-constexpr void save_mlp(feed_forward_kind kind, std::int64_t hidden, std::int64_t n, std::int64_t width, bool from_stream,
-                        activation_split in_split, const layer_writer<Visit>& save) {
+constexpr void save_cross_attention(const layer& l, std::int64_t hidden, const layer_writer<Visit>& save) {
     using enum backward_point;
     using role = weight_role;
     const training_step& step = save.step;
+    const llmres::attention& a = l.attention;
+    const std::int64_t n = step.tokens.all();
+    const std::int64_t m = step.tokens.sequences * step.read;
+    constexpr auto split = activation_split::sequence;
+    save.norm(n, hidden, l.norm, split, attention_norm, attention);
+    save.inputs(std::array{role::q_proj}, n * hidden, n, step.casts(l.norm), split, attention);
+    const bool own = step.autocast || step.frozen;
+    if (own) save.inputs(std::array{role::k_proj, role::v_proj}, m * hidden, m, step.casts(l.norm), split, attention);
+    save_heads(a, step.read, step.read, save);
+    if (step.adapter.adapts(role::o_proj)) save.inputs(std::array{role::o_proj}, n * a.heads * a.value_width(), n, false, activation_split::tensor, norm);
+    if (step.dropout) save.put(activation_role::mask, n * hidden, int8, split, norm);
+}
+
+/// A feed-forward of inner width `width` over n positions; `casts`: its input is wider than it computes in.
+template <class Visit>
+constexpr void save_mlp(feed_forward_kind kind, std::int64_t hidden, std::int64_t n, std::int64_t width, bool casts,
+                        activation_split in_split, const layer_writer<Visit>& save) {
+    using enum backward_point;
+    using role = weight_role;
+    using form = activation_form;
+    const training_step& step = save.step;
     constexpr auto split = activation_split::tensor;
-    if (kind == feed_forward_kind::gated) {
-        save.inputs(std::array{role::gate_proj, role::up_proj}, n * hidden, n, from_stream, in_split, inner);
-        save.put(activation_role::gate, n * width, step.compute, split, inner);
-        if (step.engine.gate == gate_code::eager) save.put(activation_role::gate_activation, n * width, step.compute, split, inner);
-    } else {
-        save.inputs(std::array{role::up_proj}, n * hidden, n, from_stream, in_split, inner);
+    const bool gated = kind == feed_forward_kind::gated;
+    if (gated)
+        save.inputs(std::array{role::gate_proj, role::up_proj}, n * hidden, n, casts, in_split, inner, step.code.joined_gate);
+    else
+        save.inputs(std::array{role::up_proj}, n * hidden, n, casts, in_split, inner);
+    const activation_role activated = gated ? activation_role::gate : activation_role::up;
+    const precision* product = &step.inner;
+    bool wide_product = step.wide_inner;
+    switch (gated ? step.code.activation : step.code.plain_activation) {
+        case form::from_input: save.put(activated, n * width, step.inner, split, inner); break;
+        case form::from_output:
+            if (gated || step.frozen) save.put(activated, n * width, step.inner, split, inner);
+            break;
+        case form::composed: {
+            // Half of the input, the input, tanh, one plus tanh: autocast cubes in fp32, and what follows is.
+            const precision& cubed = step.autocast ? fp32 : step.inner;
+            product = &cubed;
+            wide_product = wide_product || step.autocast;
+            save.put(activated, n * width, step.inner, split, inner);
+            save.put(activated, 3 * n * width, cubed, split, inner);
+            break;
+        }
     }
-    save.put(activation_role::up, n * width, step.compute, split, inner);
-    save.inputs(std::array{role::down_proj}, n * width, n, false, split, output);
+    if (gated) {
+        const bool again = step.code.activation != form::from_output;
+        if (step.engine.gate == gate_code::eager && again) save.put(activation_role::gate_activation, n * width, *product, split, inner);
+        save.put(activation_role::up, n * width, step.inner, split, inner);
+    }
+    if (step.dropout && step.code.drops_inner) save.put(activation_role::mask, n * width, int8, split, output);
+    save.inputs(std::array{role::down_proj}, n * width, n, step.autocast && wide_product, split, output);
+}
+
+/// Routed experts in transformers: tokens are sorted by expert and copied, weights of all experts are one tensor, which
+/// autocast does not know to cast (integrations/moe.py).
+template <class Visit>
+constexpr void save_transformers_experts(const feed_forward& f, std::int64_t hidden, std::int64_t routed, const layer_writer<Visit>& save) {
+    using enum backward_point;
+    using role = activation_role;
+    const training_step& step = save.step;
+    const experts& e = f.experts;
+    const std::int64_t n = step.tokens.all();
+    const expert_code code = step.engine.experts;
+    const precision& format = code == expert_code::loop ? step.compute : step.stream;
+    constexpr auto by_sequence = activation_split::sequence;
+    constexpr auto by_tensor = activation_split::tensor;
+    const bool gated = f.kind == feed_forward_kind::gated;
+    save.put(role::router, n * e.count, fp32, by_sequence, inner);                                // the scores' softmax
+    save.put(role::router, 2 * n * e.per_token, fp32, by_sequence, inner);                        // those chosen, scaled
+    save.put(role::router, 8 * (n * e.per_token + 3 * routed), int8, by_sequence, inner);         // their places, and back
+    const bool widens = step.code.fp32_router && !step.autocast && !step.wide_stream;
+    if (!step.frozen) {
+        if (widens) save.put(role::weight, hidden * e.count, fp32, activation_split::whole, inner);
+        save.put(role::linear_input, n * hidden, widens ? fp32 : step.compute, by_sequence, inner);
+        save.put(role::linear_input, routed * hidden, format, by_sequence, inner);
+    }
+    if (gated) {
+        save.put(role::gate, 2 * routed * e.width, format, by_tensor, inner);
+        save.put(role::gate_activation, routed * e.width, format, by_tensor, inner);
+    } else {
+        save.put(role::up, routed * e.width, format, by_tensor, inner);
+    }
+    if (!step.frozen) save.put(role::product, routed * e.width, format, by_tensor, output);
+    save.put(role::expert_output, routed * hidden * (code == expert_code::loop ? 2 : 1), format, by_sequence, output);
+    if (code == expert_code::batched)  // each token has its experts' weights copied
+        save.put(role::weight, product(routed, (gated ? 3 : 2) * e.width * hidden), format, activation_split::whole, output);
+    const bool own_input = step.frozen || widens || step.autocast;
+    if (e.shared_width > 0) save_mlp(f.kind, own_input ? hidden : 0, n, e.shared_width, step.casts(norm_kind::rms), by_sequence, save);
 }
 
 /// Routed experts: tokens are copied for each expert they go to, and each rank computes as many as it sends away, times
@@ -111,6 +244,7 @@ constexpr void save_experts(const feed_forward& f, std::int64_t hidden, const la
     const experts& e = f.experts;
     const std::int64_t n = step.tokens.all();
     const std::int64_t routed = static_cast<std::int64_t>(static_cast<double>(n * e.per_token) * step.expert_load);
+    if (step.engine.norm == norm_code::eager) return save_transformers_experts(f, hidden, routed, save);
     save.put(activation_role::router, 2 * n * e.count, fp32, activation_split::sequence, inner);  // scores and their softmax
     if (!step.frozen) save.put(activation_role::linear_input, n * hidden, step.compute, activation_split::sequence, inner);
     save_mlp(f.kind, 0, routed, e.width, false, activation_split::sequence, save);
@@ -119,15 +253,8 @@ constexpr void save_experts(const feed_forward& f, std::int64_t hidden, const la
     // The score weighs the inner features: in the same kernel where the activation is gated, else apart.
     if (step.engine.gate == gate_code::fused && f.kind == feed_forward_kind::plain)
         save.put(activation_role::gate_activation, routed * e.width, step.compute, activation_split::tensor, output);
-    // Without kernels that weigh the inner features, each expert's output waits for the score that weighs it.
-    if (step.engine.norm == norm_code::eager)
-        save.put(activation_role::expert_output, routed * hidden, step.compute, activation_split::sequence, output);
-    if (e.shared_width > 0) {
-        if (step.frozen)
-            save_mlp(f.kind, hidden, n, e.shared_width, true, activation_split::sequence, save);
-        else
-            save_mlp(f.kind, 0, n, e.shared_width, true, activation_split::sequence, save);  // its input is kept already
-    }
+    if (e.shared_width > 0)  // its input is kept already where weights are trained
+        save_mlp(f.kind, step.frozen ? hidden : 0, n, e.shared_width, step.casts(norm_kind::rms), activation_split::sequence, save);
 }
 
 }  // namespace detail
@@ -141,8 +268,9 @@ constexpr void for_each_saved_activation(const layer& l, std::int64_t hidden, co
     constexpr auto split = activation_split::sequence;
     if (l.norm_before_attention) save.norm(n, hidden, l.norm, split, attention_norm, attention);
     if (l.attention.kind != attention_kind::none) detail::save_attention(l.attention, hidden, l.norm, save);
+    if (l.attention.cross == cross_attention::beside) detail::save_cross_attention(l, hidden, save);
     if (l.norm_after_attention) save.norm(n, hidden, l.norm, split, norm, norm);
-    if (l.norm_before_feed_forward) save.norm(n, hidden, l.norm, split, norm, inner);
+    if (l.norm_before_feed_forward) save.norm(n, hidden, l.norm, split, norm, inner, !step.code.one_norm_input);
     const feed_forward& f = l.feed_forward;
     if (f.kind != feed_forward_kind::none) {
         // One norm before both halves: its output is kept already.
@@ -150,7 +278,7 @@ constexpr void for_each_saved_activation(const layer& l, std::int64_t hidden, co
         if (f.routed())
             detail::save_experts(f, hidden, save);
         else
-            detail::save_mlp(f.kind, own_input ? hidden : 0, n, f.width, true, split, save);
+            detail::save_mlp(f.kind, own_input ? hidden : 0, n, f.width, step.casts(l.norm), split, save);
         if (step.dropout) save.put(activation_role::mask, n * hidden, int8, split, output);
     }
     if (l.norm_after_feed_forward) save.norm(n, hidden, l.norm, split, output, output);

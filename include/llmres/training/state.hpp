@@ -19,6 +19,8 @@ struct weight_state {
     byte_count gathered{};     ///< whole, in the format they are computed in: what ZeRO 3 brings together
     byte_count gradients{};    ///< as kept
     byte_count whole_gradients{};  ///< before they are scattered
+    byte_count feed_forward_gradients{};  ///< of `gradients`, the feed-forward's
+    byte_count down_gradients{};          ///< ... and its last product's
     byte_count optimizer{};    ///< states, master weights, averages
     byte_count host{};         ///< what is offloaded to main memory, for this GPU
     byte_count temporaries{};  ///< while the optimizer steps
@@ -77,17 +79,19 @@ struct state_fold {
             const byte_count one = w.copies == 1 ? computed : size_of(step.compute, w.rows, w.columns);
             if (one > sum.largest) sum.largest = one;
             sum.dummies += inner && !whole.routed ? computed : byte_count{};  // grouped products write gradients in place
-            if (step.autocast && cast && inner) sum.casts += computed;
+            if (step.autocast && cast && inner && !(step.four_bit && whole.quantised) &&
+                !(whole.routed && step.engine.experts != expert_code::loop))
+                sum.casts += computed;
         }
-        if (!step.frozen) return train(w, gradients, of.optimizer_states, master, ranks, inner);
-        if (!inner) return;
-        for_each_adapter_weight(step.adapter, whole, [&](const weight& added) {
+        if (!step.frozen) return train(w, whole.role, gradients, of.optimizer_states, master, ranks, inner);
+        if (!inner && !step.adapter.adapts(whole.role)) return;
+        for_each_adapter_weight(step.adapter, step.code, whole, [&](const weight& added) {
             const weight_shape local = local_shape(added, over);
             sum.adapter += share(size_of(step.adapted, local.rows, local.columns) * local.copies, ranks, 3);
             sum.gathered += size_of(step.adapted, local.rows, local.columns) * local.copies;
             if (step.autocast && !(step.adapted == step.compute))
                 sum.casts += size_of(step.compute, local.rows, local.columns) * local.copies;
-            train(local, step.adapted, step.adapted, {}, ranks, inner);
+            train(local, added.role, step.adapted, step.adapted, {}, ranks, inner);
         });
     }
 
@@ -95,11 +99,18 @@ private:
     constexpr byte_count share(byte_count size, std::int64_t ranks, int from_stage) const {
         return over.zero >= from_stage ? div_up(size, ranks) : size;
     }
-    constexpr void train(const weight_shape& w, const precision& gradient, const precision& states, const maybe<precision>& copy,
+    constexpr void train(const weight_shape& w, weight_role role, const precision& gradient, const precision& states, const maybe<precision>& copy,
                          std::int64_t ranks, bool inner) {
         const byte_count whole = size_of(gradient, w.rows, w.columns) * w.copies;
         sum.whole_gradients += whole;
-        if (!of.optimizer.in_backward) sum.gradients += share(whole, ranks, 2);
+        if (!of.optimizer.in_backward) {
+            const byte_count kept_gradient = share(whole, ranks, 2);
+            sum.gradients += kept_gradient;
+            if (inner && detail::is_feed_forward(role)) {
+                sum.feed_forward_gradients += kept_gradient;
+                if (role == weight_role::down_proj) sum.down_gradients += kept_gradient;
+            }
+        }
         if (of.ema) sum.optimizer += share(size_of(fp32, w.rows, w.columns) * w.copies, ranks, 1);
         const byte_count kept = state_bytes(of.optimizer, states, w.rows, w.columns, inner) +
                                 (copy ? size_of(*copy, w.rows, w.columns) : byte_count{});

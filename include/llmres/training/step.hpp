@@ -5,6 +5,7 @@
 #include <llmres/activations.hpp>
 #include <llmres/job.hpp>
 #include <llmres/layout.hpp>
+#include <llmres/modules.hpp>
 #include <llmres/training_engine.hpp>
 
 /// What of a job and a layout decides what a layer keeps for its backward pass, resolved once.
@@ -16,6 +17,7 @@ constexpr bool autocasts(const job& j) {
 }
 
 struct training_step {
+    const module_code& code;
     token_shape tokens;
     attention_kernel kernel;
     const training_engine& engine;
@@ -23,19 +25,25 @@ struct training_step {
     bool autocast;
     bool frozen;     ///< the model's own weights are not trained
     bool dropout;
-    bool keeps_inputs;  ///< of frozen 4-bit weights: bitsandbytes saves them though only the weight is needed (autograd/_functions.py)
+    bool four_bit;      ///< bitsandbytes multiplies by the weights
+    bool keeps_inputs;  ///< ... and saves what it reads, though only the weight is needed
     double expert_load;
     std::int64_t expert_gather;  ///< tensor ranks that share each expert, and so see each other's tokens
+    bool wide;          ///< computed in fp32
+    bool wide_stream;   ///< the stream is
+    bool narrow_stream; ///< the stream has the format of computation
+    bool wide_inner;    ///< linear layers put out more than they compute in: bitsandbytes returns the format that went in
+    bool copies;        ///< each adapter copies its input to its own format
     const precision& weights;
     const precision& compute;
     const precision& stream;   ///< of the residual stream and of what norms put out
     const precision& adapted;  ///< of adapters
-    bool casts;         ///< each linear layer casts what it reads of the stream
-    bool copies;        ///< each adapter copies its input to its own format
-    bool wide;          ///< computed in fp32
+    const precision& inner;    ///< of what linear layers put out
+    std::int64_t read;         ///< tokens of the sequence that cross-attention reads
 
     constexpr training_step(const job& j, const layout& l)
-        : tokens{j.micro_batch, detail::ceil_quotient(sequence_of(j).in(llmres::tokens), l.context_parallel),
+        : code{module_code_of(j.model)},
+          tokens{j.micro_batch, detail::ceil_quotient(sequence_of(j).in(llmres::tokens), l.context_parallel),
                  sequence_of(j).in(llmres::tokens)},
           kernel{j.attention},
           engine{j.runtime.training},
@@ -43,17 +51,29 @@ struct training_step {
           autocast{autocasts(j)},
           frozen{j.adapter.trains()},
           dropout{j.dropout},
-          keeps_inputs{weights_of(j).name.view().starts_with("nf4") || weights_of(j).name.view().starts_with("fp4")},
+          four_bit{weights_of(j).name.view().starts_with("nf4") || weights_of(j).name.view().starts_with("fp4")},
+          keeps_inputs{four_bit && j.runtime.training.four_bit_keeps_inputs},
           expert_load{j.expert_load},
           expert_gather{l.expert_tensor_ranks()},
+          wide{j.compute == fp32},
+          // The token embedding is no operation that autocast casts, so the stream has its format.
+          wide_stream{wide || j.runtime.training.fp32_stream || (autocast && weights_of(j) == fp32)},
+          narrow_stream{wide || !wide_stream},
+          wide_inner{four_bit && !narrow_stream},
+          copies{autocast || (j.runtime.training.fp32_adapters && !wide)},
           weights{weights_of(j)},
           compute{j.compute},
-          // The token embedding is no operation that autocast casts, so the stream has its format.
-          stream{(autocast && weights_of(j) == fp32) || j.runtime.training.fp32_stream ? fp32 : j.compute},
-          adapted{engine.fp32_adapters ? fp32 : j.compute},
-          casts{autocast && !(stream == compute)},
-          copies{autocast || !(adapted == compute)},
-          wide{compute == fp32} {}
+          stream{wide_stream ? fp32 : j.compute},
+          adapted{j.runtime.training.fp32_adapters ? fp32 : j.compute},
+          inner{wide_inner ? fp32 : j.compute},
+          read{j.model.encoders[0].output > token_count{} ? j.model.encoders[0].output.in(llmres::tokens) : tokens.keys} {}
+
+    /// What a norm puts out: autocast computes torch's own layer norm in fp32.
+    constexpr const precision& normed(norm_kind kind) const { return widens(kind) ? fp32 : stream; }
+    /// Whether each linear layer that reads what a norm put out casts it for itself.
+    constexpr bool casts(norm_kind kind) const { return autocast && (!narrow_stream || widens(kind)); }
+
+    constexpr bool widens(norm_kind kind) const { return autocast && kind != norm_kind::rms && kind != norm_kind::none; }
 
     constexpr bool trained(weight_role role) const { return !frozen || adapter.adapts(role); }
 };
@@ -71,7 +91,11 @@ struct layer_writer {
     constexpr std::int64_t outputs(weight_role role) const {
         if (of == nullptr) return 0;
         switch (role) {
-            case weight_role::q_proj: return of->attention.heads * of->attention.query_width();
+            case weight_role::q_proj:
+            case weight_role::q_b_proj: return of->attention.heads * of->attention.query_width();
+            case weight_role::q_a_proj: return of->attention.q_rank;
+            case weight_role::kv_a_proj: return of->attention.kv_rank + of->attention.rope_dim;
+            case weight_role::kv_b_proj: return of->attention.heads * (of->attention.head_dim + of->attention.value_width());
             case weight_role::k_proj: return of->attention.kv_heads * of->attention.query_width();
             case weight_role::v_proj: return of->attention.kv_heads * of->attention.value_width();
             case weight_role::gate_proj:
@@ -86,46 +110,63 @@ struct layer_writer {
     }
 
     /// A norm over `width` features of each of n positions. What its weight multiplies is needed for the weight's own
-    /// gradient; the fp32 input serves the rest. torch.nn.LayerNorm is one kernel in every engine.
+    /// gradient; the fp32 input serves the rest. torch.nn.LayerNorm is one kernel in every engine. `own_input`: nothing
+    /// else has kept what it reads.
     constexpr void norm(std::int64_t n, std::int64_t width, norm_kind kind, activation_split split, backward_point until,
-                        backward_point weight_until) const {
+                        backward_point weight_until, bool own_input = true) const {
         if (kind == norm_kind::none) return;
-        const bool one_kernel = step.engine.norm == norm_code::fused || kind != norm_kind::rms;
-        put(activation_role::norm_input, n * width, one_kernel ? step.stream : fp32, split, until);
-        put(activation_role::norm_statistics, kind == norm_kind::rms ? n : 2 * n, fp32, split, until);
-        if (!one_kernel && !step.frozen) put(activation_role::normalised, n * width, step.stream, split, weight_until);
+        const bool rms = kind == norm_kind::rms;
+        const bool one_kernel = step.engine.norm == norm_code::fused || !rms;
+        if (own_input) put(activation_role::norm_input, n * width, one_kernel ? step.normed(kind) : fp32, split, until);
+        put(activation_role::norm_statistics, rms ? n : 2 * n, fp32, split, until);
+        if (one_kernel) return;
+        const norm_form form = step.code.norm;
+        if (form == norm_form::wide_weight) put(activation_role::weight, width, fp32, activation_split::whole, until);
+        if (form == norm_form::narrow_scale && !step.wide_stream) put(activation_role::norm_input, n * width, step.stream, split, until);
+        if (!step.frozen) put(activation_role::normalised, n * width, form == norm_form::wide_weight ? fp32 : step.stream, split, weight_until);
     }
 
-    /// What linear layers that read one tensor keep of it. Under autocast each casts the stream for itself; a frozen
+    /// An RMS norm of what a linear layer put out, over heads of `group` features (0: over all of them).
+    constexpr void narrow_norm(std::int64_t n, std::int64_t width, activation_split split, backward_point until, std::int64_t group = 0) const {
+        const bool one_kernel = step.engine.norm == norm_code::fused;
+        put(activation_role::norm_input, n * width, one_kernel ? step.inner : fp32, split, until);
+        put(activation_role::norm_statistics, group > 0 ? n * width / group : n, fp32, split, until);
+        const bool wide = step.code.norm == norm_form::wide_weight;
+        if (!one_kernel && !step.frozen) put(activation_role::normalised, n * width, wide ? fp32 : step.inner, split, until);
+    }
+
+    /// What linear layers keep that read one tensor. Where autocast finds it wider, each casts it for itself; a frozen
     /// weight needs no input for its gradient; each adapter has a copy in its own format, or after its own dropout.
+    /// `joined`: they are one layer.
     template <std::size_t N>
-    constexpr void inputs(const std::array<weight_role, N>& roles, std::int64_t elements, std::int64_t n, bool from_stream,
-                          activation_split split, backward_point until) const {
-        bool shared = false;
-        const bool casts = step.casts && from_stream;
-        for (const weight_role role : roles) {
-            const bool adapted = step.adapter.adapts(role);
-            if (!step.frozen) {
-                if (casts)
-                    put(activation_role::linear_input, elements, step.compute, split, until);
-                else
-                    shared = true;
-            }
-            if (step.keeps_inputs) shared = true;
-            if (!adapted) continue;
-            const bool drops = step.adapter.dropout > 0;
-            const precision& copied = step.autocast ? step.compute : step.adapted;
-            if (drops || step.copies)
-                put(activation_role::adapter, elements, copied, split, until);
-            else
-                shared = true;
-            if (drops) put(activation_role::mask, elements, int8, split, until);
-            // Its magnitude scales the sum of what the weight and the adapter put out.
-            if (step.adapter.kind == adapter_kind::dora)
-                put(activation_role::adapter, 2 * n * outputs(role), step.compute, split, until);
-            put(activation_role::adapter, n * step.adapter.rank, copied, activation_split::whole, until);
+    constexpr void inputs(const std::array<weight_role, N>& roles, std::int64_t elements, std::int64_t n, bool casts,
+                          activation_split split, backward_point until, bool joined = false) const {
+        bool shared = step.keeps_inputs || (!step.frozen && !casts);
+        if (casts && !step.frozen)
+            put(activation_role::linear_input, elements * (joined ? 1 : std::int64_t{N}), step.compute, split, until);
+        if (step.frozen && joined) {
+            std::int64_t width = 0;
+            for (const weight_role role : roles) width += outputs(role);
+            if (step.adapter.adapts(roles[0])) shared = adapts(elements, n, width, split, until) || shared;
+        } else if (step.frozen) {
+            for (const weight_role role : roles)
+                if (step.adapter.adapts(role)) shared = adapts(elements, n, outputs(role), split, until) || shared;
         }
         if (shared) put(activation_role::linear_input, elements, step.compute, split, until);
+    }
+
+private:
+    /// What one adapter keeps; true if it reads its layer's input as it is.
+    constexpr bool adapts(std::int64_t elements, std::int64_t n, std::int64_t width, activation_split split, backward_point until) const {
+        const bool drops = step.adapter.dropout > 0;
+        const precision& copied = step.autocast ? step.compute : step.adapted;
+        const bool copies = drops || step.copies;
+        if (copies) put(activation_role::adapter, elements, copied, split, until);
+        if (drops) put(activation_role::mask, elements, int8, split, until);
+        // Its magnitude scales the sum of what the weight and the adapter put out.
+        if (step.adapter.kind == adapter_kind::dora) put(activation_role::adapter, 2 * n * width, step.compute, split, until);
+        put(activation_role::adapter, n * step.adapter.rank, copied, activation_split::whole, until);
+        return !copies;
     }
 };
 
