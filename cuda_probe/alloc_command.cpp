@@ -75,7 +75,6 @@ void set_guard(alloc_report& report, const alloc_command_options& options, const
 /// Context, libraries and free memory, each step watched through NVML; a problem if the device cannot be opened.
 problem open_watched(cuda_api& cuda, std::int32_t index, bool libraries,
                      const std::function<reading<byte_count>()>& used, alloc_report& report) {
-    report.used_before = used();
     if (const problem wrong = cuda.open_context(index); !wrong.empty()) return wrong;
     report.used_with_context = used();
     report.around.context = growth(report.used_before, report.used_with_context);
@@ -161,6 +160,7 @@ int run_alloc(const common_options& common, const alloc_command_options& options
         return handle ? (driver.*what)(*handle) : reading<byte_count>::unavailable(handle.why);
     };
     const auto used = [&] { return ask(&nvml::used); };
+    report.used_before = ask(&nvml::used_at_start);
     const auto others = [&] { return ask(&nvml::used_by_others); };
     const auto others_before = others();  // before our own context, which a container may show under another id
     if (const problem wrong = open_watched(*cuda, static_cast<std::int32_t>(*which), options.libraries, used, report);

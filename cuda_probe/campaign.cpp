@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // campaign: everything that is to be done on a GPU, in one command, each step in a fresh process, results as files.
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -7,6 +8,7 @@
 
 #include "child.hpp"
 #include "commands.hpp"
+#include "describe.hpp"
 #include "search.hpp"
 
 namespace llmres::probe {
@@ -56,22 +58,102 @@ public:
         std::error_code failed;
         fs::create_directories(out_ / "plans", failed);
         if (failed) return refuse(refused(error_code::io, "out", options_.out, "a folder that can be made"));
+        keep_earlier_steps();
         const int described = run_step({"describe", {"describe", "--json=" + file("devices.json")}, ""});
         if (described != exit_done) return finish(described);
         const auto devices = read_device_file(file("devices.json"));
         if (!devices || devices->devices.empty()) return finish(exit_internal);
-        live_ = devices->devices.front();
+        const auto which = select(devices->devices, common_.device);
+        if (!which) return refuse(which.error());
+        live_ = devices->devices[*which];
 
         const std::vector<std::string> effort =
             options_.quick ? std::vector<std::string>{"--quick", "--repeats", "5"} : std::vector<std::string>{};
-        run_step(with({"measure", {"measure", "--json=" + file("measured.json")}, ""}, effort));
-        for (const step& one : alloc_steps()) run_step(one);
-        run_step(with({"calibrate", {"calibrate", "--out", file("calibrated-device.json")}, ""}, effort));
+        std::vector<step> all{with({"measure", {"measure", "--json=" + file("measured.json")}, ""}, effort)};
+        for (step& one : alloc_steps()) all.push_back(std::move(one));
+        all.push_back(with({"calibrate", {"calibrate", "--out", file("calibrated-device.json")}, ""}, effort));
+        bool any = false;
+        for (const step& one : all)
+            if (wanted(one.name)) any = true, run_step(one);
+        if (wanted("torch")) any = true, write_torch_plans();
+        if (!any)
+            return refuse(refused(error_code::unknown, "only", options_.only, "beginnings of measure, alloc-..., calibrate or torch"));
         return finish(worst_);
     }
 
 private:
     std::string file(const std::string& name) const { return (out_ / name).string(); }
+    /// Whether --only begins the name; describing comes always, for plans are made for what it finds.
+    bool wanted(std::string_view name) const {
+        if (options_.only.empty()) return true;
+        std::string_view rest = options_.only;
+        while (!rest.empty()) {
+            const std::size_t end = std::min(rest.find(','), rest.size());
+            if (end > 0 && name.starts_with(rest.substr(0, end))) return true;
+            rest.remove_prefix(std::min(end + 1, rest.size()));
+        }
+        return false;
+    }
+
+    /// Steps of an earlier campaign in this folder, which --only adds to.
+    void keep_earlier_steps() {
+        if (options_.only.empty()) return;
+        std::ifstream in{file("campaign.json")};
+        const json earlier = json::parse(in, nullptr, false);
+        if (earlier.is_object() && earlier.contains("steps") && earlier["steps"].is_array()) steps_ = earlier["steps"];
+    }
+
+    /// Jobs that cuda_probe/compare_torch.py runs in PyTorch, each with its plan: models of Llama's kind, generating from
+    /// prompts and training; the large one cut to as many layers as fit.
+    void write_torch_plans() {
+        struct torch_job {
+            const char* name;
+            const char* fields;
+            const char* model;
+        };
+        const std::string bf16_training =
+            R"("task":"pretraining","weights":"bf16","master_weights":"bf16","optimizer_states":"bf16","micro_batch":1,"sequence":1024)";
+        const torch_job jobs[] = {
+            {"serving-small", R"("task":"serving","batch":8,"prompt":1024,"output":16)", "llama-3.2-1b"},
+            {"serving-large", R"("task":"serving","batch":8,"prompt":1024,"output":16)", "llama-3.1-8b"},
+            {"training-small", R"("task":"pretraining","weights":"fp32","autocast":true,"micro_batch":4,"sequence":1024)",
+             "llama-3.2-1b"},
+            {"training-large", bf16_training.c_str(), "llama-3.1-8b"}};
+        const byte_count free = live_.memory.cuda_free ? *live_.memory.cuda_free : live_.memory.cuda_total.value_or({});
+        for (const torch_job& one : jobs) {
+            json line{{"step", std::string{"torch-plan-"} + one.name}};
+            line["skipped"] = "no plan fits";
+            for (const int layers : {32, 24, 16, 8, 4}) {
+                const bool large = std::string_view{one.model} == "llama-3.1-8b";
+                json document = json::parse(std::string{"{"} + one.fields + R"(,"runtime":"pytorch","attention":"sdpa"})");
+                document["model"] = large ? json{{"from", one.model}, {"layers", layers}} : json(one.model);
+                const auto plan = plan_document(document.dump(), live_);
+                if (!plan) {
+                    line["skipped"] = std::string{plan.error().field.view()} + ": " + std::string{plan.error().expected.view()};
+                    break;
+                }
+                if (plan->expected > scaled_down(free, 0.9)) continue;
+                std::ofstream job{file(std::string{"plans/torch-"} + one.name + ".job.json")};
+                std::ofstream planned{file(std::string{"plans/torch-"} + one.name + ".json")};
+                job << document.dump(1) << "\n";
+                planned << json::parse(plan->text).dump(1) << "\n";
+                if (job.flush() && planned.flush()) line.erase("skipped"), line["exit_code"] = int{exit_done};
+                break;
+            }
+            record(std::move(line));
+        }
+    }
+
+    /// Into the summary, in place of what an earlier run of the step said.
+    void record(json line) {
+        for (json& earlier : steps_)
+            if (earlier.is_object() && earlier.value("step", "") == line["step"]) {
+                earlier = std::move(line);
+                return;
+            }
+        steps_.push_back(std::move(line));
+    }
+
     static step with(step one, const std::vector<std::string>& more) {
         one.arguments.insert(one.arguments.end(), more.begin(), more.end());
         return one;
@@ -87,6 +169,7 @@ private:
             one.needs =
                 "no plan: " + std::string{plan.error().field.view()} + ": " + std::string{plan.error().expected.view()};
         } else {
+            if (!wanted(one.name)) return one;
             std::ofstream written{file("plans/" + name + ".json")};
             written << json::parse(plan->text).dump(1) << "\n";
             if (!written.flush()) one.needs = "the plan could not be written";
@@ -148,7 +231,7 @@ private:
             return c == exit_internal || c == exit_usage ? 3 : c == exit_inconclusive ? 2 : c == exit_skipped ? 1 : 0;
         };
         if (weight(code) > weight(worst_)) worst_ = code == exit_usage ? int{exit_internal} : code;
-        steps_.push_back(std::move(line));
+        record(std::move(line));
         return code;
     }
 

@@ -47,6 +47,7 @@ struct alloc_command_options {
 struct campaign_options {
     std::string out;
     std::string runtime = "pytorch";
+    std::string only;  ///< steps to run, by the beginnings of their names, comma between; empty: all
     bool quick = false;
 };
 

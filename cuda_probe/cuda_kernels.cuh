@@ -56,8 +56,14 @@ __global__ void __launch_bounds__(threads) sum(const ulonglong2* pairs, std::uin
         mine += a.x + a.y + b.x + b.y + c.x + c.y + d.x + d.y;
     }
     for (; i < count; i += stride) mine += pairs[i].x + pairs[i].y;
+    // One atomic a block: tens of thousands on one word would take a part of the time that is measured.
+    __shared__ counter of_block;
+    if (threadIdx.x == 0) of_block = 0;
+    __syncthreads();
     for (unsigned lane = 16; lane > 0; lane /= 2) mine += __shfl_down_sync(0xffffffffU, mine, lane);
-    if (threadIdx.x % 32 == 0) atomicAdd(total, mine);
+    if (threadIdx.x % 32 == 0) atomicAdd(&of_block, mine);
+    __syncthreads();
+    if (threadIdx.x == 0) atomicAdd(total, of_block);
 }
 
 template <class Bits>

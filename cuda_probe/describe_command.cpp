@@ -62,7 +62,10 @@ void measure_device(cuda_api& cuda, const nvml& driver, const measure_command_op
     const auto handle = join(driver, live);
     const auto used = [&] { return handle ? driver.used(*handle) : reading<byte_count>::unavailable(handle.why); };
     measure(cuda, static_cast<std::int32_t>(index), static_cast<std::int32_t>(count), used,
-            {.repeats = options.repeats, .quick = options.quick}, stop, live);
+            {.repeats = options.repeats,
+             .quick = options.quick,
+             .used_at_start = handle ? driver.used_at_start(*handle) : reading<byte_count>::unavailable(handle.why)},
+            stop, live);
 }
 
 }  // namespace

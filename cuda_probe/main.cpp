@@ -112,6 +112,9 @@ int run(int count, char** arguments) {
         add_command(app, "campaign", "all of it, each step in a fresh process, results as files", common);
     campaign->add_option("--out", campaigning.out, "folder for the results")->required()->type_name("DIR");
     campaign->add_option("--runtime", campaigning.runtime, "the engine whose plans are tested")->capture_default_str();
+    campaign->add_option("--only", campaigning.only,
+                         "steps by the beginnings of their names, such as measure,alloc-serving; a folder's other results stay")
+        ->type_name("STEP,...");
     campaign->add_flag("--quick", campaigning.quick, "fewer and shorter measurements");
     campaign->callback([&] { exit = run_campaign(common, campaigning); });
 

@@ -76,7 +76,6 @@ void measure(cuda_api& cuda, std::int32_t index, std::int32_t device_count,
              const std::function<reading<byte_count>()>& used, const measure_options& options, const stop_signal& stop,
              device& into) {
     device_measurements& m = into.measured;
-    const auto unused = used();
     if (const problem wrong = cuda.open_context(index); !wrong.empty()) {
         const auto none = [&wrong](auto& field) {
             field = std::remove_reference_t<decltype(field)>::unavailable(wrong);
@@ -88,7 +87,7 @@ void measure(cuda_api& cuda, std::int32_t index, std::int32_t device_count,
         return;
     }
     const auto opened = used();
-    m.context = growth(unused, opened);
+    m.context = growth(options.used_at_start, opened);
     const problem no_libraries = cuda.open_libraries();
     m.library_workspace =
         no_libraries.empty() ? growth(opened, used()) : reading<byte_count>::unavailable(no_libraries);

@@ -102,6 +102,9 @@ nvml::nvml(const std::string& library) : library_{library}, call_{std::make_uniq
     }
     const code code = c.init();
     if (code != success) reason_ = nvml_reason(code).view();
+    const auto cards = device_count();
+    for (std::int32_t i = 0; cards && i < *cards; ++i)
+        if (const auto card = by_index(i)) at_start_.emplace(*card, memory(*card));
 }
 
 nvml::~nvml() {
@@ -143,6 +146,18 @@ reading<memory_v2> nvml::memory(handle which) const {
     for (const unsigned long long part : {raw->used, raw->free, raw->reserved})
         if (part > raw->total) return implausible<memory_v2>(part);
     return raw;
+}
+
+reading<memory_v2> nvml::memory_at_start(handle which) const {
+    const auto found = at_start_.find(which);
+    return found != at_start_.end() ? found->second : memory(which);
+}
+
+reading<byte_count> nvml::used_at_start(handle which) const {
+    if (!usable()) return reading<byte_count>::unavailable(reason_);
+    const auto all = memory_at_start(which);
+    if (!all) return reading<byte_count>::unavailable(all.why);
+    return bytes(static_cast<std::int64_t>(all->used));
 }
 
 reading<byte_count> nvml::used(handle which) const {

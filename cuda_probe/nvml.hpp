@@ -2,6 +2,7 @@
 #pragma once
 
 #include <llmres/device.hpp>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -33,11 +34,14 @@ public:
 
     /// Puts everything NVML knows of the device into the descriptor; what CUDA said before is not overwritten.
     void describe(handle which, device& into) const;
-    /// Only what changes from moment to moment: memory and who holds it.
+    /// Memory and who holds it: sizes as they were when this object was made.
     void describe_memory(handle which, device& into) const;
 
     /// Bytes in use on the device by anyone, the driver's own included.
     reading<byte_count> used(handle which) const;
+    /// The same when this object was made, which is before anyone here touched CUDA: some of its calls open a context
+    /// unasked. Of a MIG instance, now.
+    reading<byte_count> used_at_start(handle which) const;
     /// Bytes that processes other than this one hold, where the driver shows them.
     reading<byte_count> used_by_others(handle which) const;
     /// "internal", "single_switch", ... "system": how far apart two devices sit.
@@ -45,6 +49,7 @@ public:
 
 private:
     reading<nvml_abi::memory_v2> memory(handle which) const;
+    reading<nvml_abi::memory_v2> memory_at_start(handle which) const;
     reading<short_list<device_process, 32>> processes(handle which, reading<std::int32_t>& count) const;
     void describe_identity(handle which, device& into) const;
     void describe_links(handle which, device& into) const;
@@ -54,6 +59,7 @@ private:
     shared_library library_;
     std::unique_ptr<functions> call_;
     std::string reason_;
+    std::map<handle, reading<nvml_abi::memory_v2>> at_start_;
 };
 
 /// "NVML: no permission" and the like.

@@ -52,6 +52,9 @@ result<nlohmann::json> document_of(const plan_file& plan, plan_axis axis, std::o
     nlohmann::json document = part("job");
     if (!document.contains("model"))
         return refused(error_code::missing, "job.model", "", "the job that the plan was made for");
+    // No copy of the optimizer's own is null in a plan, and the weights' own format in a document.
+    if (document.contains("master_weights") && document["master_weights"].is_null() && document.contains("weights"))
+        document["master_weights"] = document["weights"];
     for (auto field = document.begin(); field != document.end();)
         field = field->is_null() ? document.erase(field) : std::next(field);
     document["layout"] = part("layout");
@@ -73,25 +76,30 @@ result<nlohmann::json> document_of(const plan_file& plan, plan_axis axis, std::o
 }  // namespace
 
 result<plan_file> plan_job(const job_request& request, const device& live) {
-    const auto sheet = sheet_for(live);
-    if (!sheet) return sheet.error();
-    nlohmann::json document{{"model", request.model},
-                            {"cluster", {{"gpu", std::string{sheet->id.view()}}, {"gpus", 1}}}};
+    nlohmann::json document{{"model", request.model}};
     const bool training = !request.task.empty() && request.task != "serving";
     if (!request.task.empty()) document["task"] = request.task;
     if (!request.runtime.empty()) document["runtime"] = request.runtime;
     if (request.batch > 0) document[training ? "micro_batch" : "batch"] = request.batch;
     if (request.context > 0) document[training ? "sequence" : "context"] = request.context;
-    auto read = read_job(document);
-    if (!read) return read.error();
-    plan_request job = *read;
-    job.cluster.gpu = to_gpu(live, *sheet);
-    return planned(job);
+    return plan_document(document.dump(), live);
 }
 
 result<plan_file> plan_document(const std::string& document) {
     const auto read = read_job(std::string_view{document});
     return read ? planned(*read) : result<plan_file>{read.error()};
+}
+
+result<plan_file> plan_document(const std::string& document, const device& live) {
+    const auto sheet = sheet_for(live);
+    if (!sheet) return sheet.error();
+    auto parsed = nlohmann::json::parse(document);
+    parsed["cluster"] = {{"gpu", std::string{sheet->id.view()}}, {"gpus", 1}};
+    auto read = read_job(parsed);
+    if (!read) return read.error();
+    plan_request job = *read;
+    job.cluster.gpu = to_gpu(live, *sheet);
+    return planned(job);
 }
 
 result<plan_file> replanned(const plan_file& plan, plan_axis axis, std::int64_t to) {

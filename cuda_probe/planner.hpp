@@ -24,6 +24,9 @@ result<plan_file> plan_job(const job_request& request, const device& live);
 /// The plan of a job document (what `llmres plan` reads), on the cluster it names.
 result<plan_file> plan_document(const std::string& document);
 
+/// The same on one such device, whatever cluster the document names. `document` is one JSON object.
+result<plan_file> plan_document(const std::string& document, const device& live);
+
 /// A plan made again for another batch or context, from the job it carries. Where it carries none, or where planning it
 /// again for its own numbers does not give its own buffers, `missing` or `inconsistent`: scaled() then has to do.
 result<plan_file> replanned(const plan_file& plan, plan_axis axis, std::int64_t to);

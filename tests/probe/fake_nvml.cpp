@@ -134,7 +134,9 @@ code nvmlDeviceGetMemoryInfo_v2(device_handle d, memory_v2* into) {
     }
     into->total = (d->instance ? 10ULL : 24ULL) << 30;
     into->reserved = 500ULL << 20;
-    into->used = 700ULL << 20;
+    // A context opened between two questions, where a test says so.
+    static unsigned long long asked = 0;
+    into->used = (700ULL + (std::getenv("LLMRES_FAKE_NVML_GROWS") ? 100 * asked++ : 0)) << 20;
     into->free = into->total - into->used;
     return success;
 }

@@ -43,9 +43,9 @@ TEST_CASE("context and workspace are what NVML's used bytes grew by") {
     simulated_cuda cuda;
     device live;
     cuda.describe(0, live);
+    const measure_options options{.repeats = 3, .quick = true, .used_at_start = reading<byte_count>{cuda.used()}};
     measure(
-        cuda, 0, 1, [&] { return reading<byte_count>{cuda.used()}; }, {.repeats = 3, .quick = true}, stop_signal{},
-        live);
+        cuda, 0, 1, [&] { return reading<byte_count>{cuda.used()}; }, options, stop_signal{}, live);
     CHECK(*live.measured.context == mib(300));
     CHECK(*live.measured.library_workspace == mib(40));
     CHECK(live.measured.copy_bandwidth->repeats == 3);
@@ -54,7 +54,8 @@ TEST_CASE("context and workspace are what NVML's used bytes grew by") {
     device blind;
     simulated_cuda again;
     measure(
-        again, 0, 1, [] { return reading<byte_count>::unavailable("NVML: no permission"); }, {}, stop_signal{}, blind);
+        again, 0, 1, [] { return reading<byte_count>::unavailable("NVML: no permission"); },
+        {.used_at_start = reading<byte_count>::unavailable("NVML: no permission")}, stop_signal{}, blind);
     CHECK(blind.measured.context.why == "NVML: no permission");
 }
 

@@ -149,3 +149,21 @@ TEST_CASE("no driver, or one that does not start, is a reason and no crash") {
     const nvml foreign{"libm.so.6"};
     CHECK(foreign.reason() == "NVML: libm.so.6 has no nvmlInit_v2");
 }
+
+TEST_CASE("what was in use before CUDA was touched stays known") {
+    setenv("LLMRES_FAKE_NVML", "good", 1);
+    setenv("LLMRES_FAKE_NVML_GROWS", "1", 1);
+    const nvml driver{LLMRES_FAKE_NVML_LIBRARY};
+    const auto handle = driver.find(first, "");
+    REQUIRE(handle.known);
+    const auto start = driver.used_at_start(*handle);
+    REQUIRE(start.known);
+    const auto now = driver.used(*handle);
+    CHECK(*now > *start);
+    CHECK(*driver.used(*handle) > *now);
+    CHECK(*driver.used_at_start(*handle) == *start);
+    device live;
+    driver.describe(*handle, live);
+    CHECK(*live.memory.nvml_used == *start);
+    unsetenv("LLMRES_FAKE_NVML_GROWS");
+}

@@ -149,7 +149,8 @@ const std::vector<std::string> jobs_of_engines = [] {
           R"("weights":"q8_0","kv_cache":"q8_0","runtime":{"name":"llama.cpp","ubatch_size":256}})"})
         all.push_back(serving + knobs);
     for (const char* knobs :
-         {R"("runtime":"pytorch","recompute":"full","optimizer":"sgd"})", R"("runtime":"pytorch","autocast":true,"weights":"fp32"})",
+         {R"("runtime":"pytorch","recompute":"full","optimizer":"sgd"})",
+          R"("runtime":"pytorch","weights":"bf16","master_weights":"bf16","optimizer_states":"bf16"})", R"("runtime":"pytorch","autocast":true,"weights":"fp32"})",
           R"("runtime":"pytorch","adapter":{"kind":"lora","rank":16,"targets":"q_proj,v_proj"}})"})
         all.push_back(training + knobs);
     all.push_back(

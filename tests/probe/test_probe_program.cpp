@@ -265,7 +265,7 @@ TEST_CASE("one command does it all and leaves its results as files") {
     const ended it = simulated("campaign --quick --out " + out, "large");
     CHECK(it.code == 0);
     const json summary = json::parse(std::ifstream{out + "/campaign.json"}, nullptr, false);
-    REQUIRE(summary["steps"].size() == 13);
+    REQUIRE(summary["steps"].size() == 17);
     for (const json& step : summary["steps"]) {
         CAPTURE(step.dump());
         CHECK(step["exit_code"] == (step["step"] == "alloc-too-large" ? 3 : 0));
@@ -279,5 +279,65 @@ TEST_CASE("one command does it all and leaves its results as files") {
     CHECK(ninety["verdict"] == "fits");
     CHECK(ninety["plan"]["buffers_bytes"].get<double>() > 0.88 * 79.7 * 1073741824.0);
     CHECK(simulated("campaign --out " + scratch_file("faulty"), "faulty").code == 1);
+
+    // --only adds to what is there; the plans for PyTorch have their jobs beside them.
+    CHECK(simulated("campaign --quick --only torch,calibrate --out " + out, "large").code == 0);
+    const json more = json::parse(std::ifstream{out + "/campaign.json"}, nullptr, false);
+    CHECK(more["steps"].size() == 17);
+    for (const char* name : {"serving-small", "serving-large", "training-small", "training-large"}) {
+        CAPTURE(name);
+        const std::string at = out + "/plans/torch-" + name;
+        const json plan = json::parse(std::ifstream{at + ".json"}, nullptr, false);
+        const json job = json::parse(std::ifstream{at + ".job.json"}, nullptr, false);
+        REQUIRE(plan.is_object());
+        CHECK(plan["job"]["task"] == job["task"]);
+        CHECK(plan["memory"]["expected"].get<double>() < 0.9 * 79.7 * 1073741824.0);
+    }
+    CHECK(simulated("campaign --only nonsense --out " + scratch_file("only")).code == 2);
+}
+
+TEST_CASE("the script for a GPU runs every step, and one that fails ends no other") {
+    const std::string script = LLMRES_SOURCE_DIR "/cuda_probe/run_on_gpu.sh ";
+    // Stands in for compute-sanitizer: drops its own options and runs the program.
+    const std::string tools = fs::path{scratch_file("tools/compute-sanitizer")}.parent_path().string();
+    fs::create_directories(tools);
+    std::ofstream{tools + "/compute-sanitizer"}
+        << "#!/bin/sh\nwhile :; do case $1 in --*) shift 2 ;; *) exec \"$@\" ;; esac; done\n";
+    fs::permissions(tools + "/compute-sanitizer", fs::perms::owner_all);
+    const auto run = [&](const std::string& environment, const std::string& arguments) {
+        return shell("PATH=" + tools + ":$PATH LLMRES_FAKE_NVML=good LLMRES_INTERRUPT_AFTER=1 LLMRES_PROBE=" LLMRES_PROBE_SIMULATED " " +
+                     driver + environment + " " + script + arguments + " 2>/dev/null");
+    };
+    const auto log_of = [](const std::string& folder) {
+        std::ifstream in{folder + "/steps.txt"};
+        return std::string{std::istreambuf_iterator<char>{in}, {}};
+    };
+    const auto holds = [](const std::string& log, const std::string& line) {
+        CAPTURE(log);
+        CHECK(log.find(line) != std::string::npos);
+    };
+    const std::string all = scratch_file("script");
+    CHECK(run("LLMRES_SIMULATED=large LLMRES_PYTHON=/no/python", all + " measure alloc search calibrate sanitize torch").code == 5);
+    const std::string log = log_of(all);
+    for (const char* step : {"measure", "alloc", "search", "calibrate", "sanitize-cuda_malloc", "sanitize-stream_ordered",
+                             "sanitize-virtual_memory", "sanitize-measure", "torch-plans"})
+        holds(log, std::string{step} + ": exit 0");
+    holds(log, "torch: exit 5 in 0 s: there is no python3");
+    for (const char* file : {"devices.json", "measured.json", "alloc-serving-99.json", "alloc-too-large.json", "alloc-search-context.json",
+                             "calibrated-device.json", "campaign.json", "sanitize-measure.json", "plans/torch-training-large.job.json"}) {
+        CAPTURE(file);
+        CHECK(fs::exists(all + "/" + file));
+    }
+    const std::string slow = scratch_file("script-slow");
+    CHECK(run("LLMRES_SIMULATED=slow", slow + " interrupt").code == 0);
+    holds(log_of(slow), "interrupt: exit 0");
+    // Faults are told, and what comes after them is still done.
+    const std::string faulty = scratch_file("script-faulty");
+    CHECK(run("LLMRES_SIMULATED=faulty", faulty + " sanitize calibrate").code == 1);
+    holds(log_of(faulty), "sanitize-cuda_malloc: exit 1");
+    holds(log_of(faulty), "calibrate: exit 0");
+    CHECK(run("LLMRES_SIMULATED=none", scratch_file("script-none")).code == 4);
+    CHECK(run("", scratch_file("script-usage") + " fly").code == 2);
+    CHECK(run("", "").code == 2);
     fs::remove_all(fs::temp_directory_path() / ("llmres-probe-test-" + std::to_string(getpid())));
 }
