@@ -146,11 +146,11 @@ private:
 
     /// Into the summary, in place of what an earlier run of the step said.
     void record(json line) {
-        for (json& earlier : steps_)
-            if (earlier.is_object() && earlier.value("step", "") == line["step"]) {
-                earlier = std::move(line);
-                return;
-            }
+        for (json& earlier : steps_) {
+            if (!earlier.is_object() || !earlier.contains("step") || earlier["step"] != line["step"]) continue;
+            earlier = std::move(line);
+            return;
+        }
         steps_.push_back(std::move(line));
     }
 
