@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <llmres/gguf_mix.hpp>
+#include <llmres/models.hpp>
 #include <string>
 #include <vector>
 
@@ -232,4 +233,21 @@ TEST_CASE("tensors are padded to 32 bytes") {
     CHECK(gguf_tensor{.columns = 48}.size() == bytes(192));
     CHECK(gguf_tensor{.columns = 3}.size() == bytes(32));
     CHECK(gguf_tensor{.rows = 0, .columns = 3}.size() == bytes(0));
+}
+
+TEST_CASE("layers counted by groups add up to layers counted one by one, in every quantisation and family") {
+    for (const char* id : {"llama-3.1-8b", "llama-2-70b", "mixtral-8x7b", "qwen3-235b-a22b", "deepseek-v3", "gemma-3-27b", "phi-4",
+                           "qwen3-next-80b-a3b", "gpt-oss-20b", "falcon-7b"}) {
+        const auto found = find_model(id);
+        if (!found) continue;
+        for (const auto& known : detail::gguf::quantisations)
+            for (const bool matrix : {false, true}) {
+                CAPTURE(id);
+                CAPTURE(std::string{known.name});
+                gguf_mix mix{.quantisation = known.quantisation, .importance_matrix = matrix};
+                byte_count one_by_one = gguf_input_bytes(*found, mix) + gguf_output_bytes(*found, mix);
+                for (std::int32_t i = 0; i < found->layers.size; ++i) one_by_one += gguf_layer_bytes(*found, mix, i);
+                CHECK(gguf_tensor_bytes(*found, mix) == one_by_one);
+            }
+    }
 }

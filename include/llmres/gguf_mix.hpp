@@ -196,18 +196,23 @@ inline constexpr std::array quantisations{quantisation_info{q::F32, "F32", t::F3
                                           quantisation_info{q::TQ2_0, "TQ2_0", t::TQ2_0},
                                           quantisation_info{q::MXFP4_MOE, "MXFP4_MOE", t::MXFP4}};
 
+/// Where a type stands in the table, by its number.
+inline constexpr std::array<std::uint8_t, 64> type_indices = [] {
+    std::array<std::uint8_t, 64> found{};
+    for (std::size_t i = 0; i < types.size(); ++i) found[static_cast<std::size_t>(types[i].type)] = static_cast<std::uint8_t>(i);
+    return found;
+}();
+constexpr std::size_t index_of(gguf_type type) { return type_indices[static_cast<std::size_t>(type)]; }
 /// Values in a block of the type; the table's lookup, without its copy.
-constexpr std::size_t index_of(gguf_type type) {
-    std::size_t i = 0;
-    while (types[i].type != type) ++i;
-    return i;
-}
 constexpr std::int64_t block_of(gguf_type type) { return types[index_of(type)].block(); }
-constexpr gguf_type base_of(gguf_quantisation wanted) {
-    std::size_t i = 0;
-    while (quantisations[i].quantisation != wanted) ++i;
-    return quantisations[i].base;
-}
+constexpr gguf_type base_of(gguf_quantisation wanted) { return quantisations[static_cast<std::size_t>(wanted)].base; }
+static_assert(
+    [] {
+        for (std::size_t i = 0; i < quantisations.size(); ++i)
+            if (quantisations[i].quantisation != static_cast<q>(i)) return false;
+        return true;
+    }(),
+    "the table stands in the order of the enumeration");
 template <class Value, class... Values>
 constexpr bool is_any(Value value, Values... of) {
     return ((value == of) || ...);
@@ -598,6 +603,71 @@ constexpr void visit_layer(const model& m, const gguf_mix& mix, const traits& of
     });
 }
 
+/// All that the rules above ask of where a layer stands, one bit a question, and only the questions that the quantisation
+/// asks: layers of one kind and class hold the same tensors.
+constexpr unsigned class_of(const gguf_mix& mix, const traits& of, std::int32_t i, const counters& at) {
+    const std::int32_t down = of.experts > 1 ? i : at.down_tensors;
+    const std::int32_t eighth = of.layers / 8;
+    switch (mix.quantisation) {
+        case q::Q3_K_M:
+            return (at.value_tensors < 2 ? 1U : 0U) | (down < of.layers / 16 ? 2U : 0U) | (of.falcon && more_bits(down, of.layers) ? 4U : 0U);
+        case q::Q4_K_S:
+            return (at.value_tensors < 4 ? 1U : 0U) | (down < eighth ? 2U : 0U);
+        case q::Q4_K_M:
+        case q::Q5_K_M:
+            return (more_bits(at.value_tensors, of.value_tensors) ? 1U : 0U) | (more_bits(down, of.layers) ? 2U : 0U) |
+                   (of.falcon && down < of.layers / 16 ? 4U : 0U);
+        case q::IQ3_M:
+            return (down < eighth ? 1U : 0U) | (of.experts == 8 && more_bits(down, of.layers) ? 2U : 0U);
+        case q::IQ3_XS:
+            return i >= eighth && i < 7 * of.layers / 8 ? 1U : 0U;
+        case q::Q2_K_S:
+        case q::IQ3_XXS:
+        case q::IQ4_NL:
+        case q::IQ4_XS:
+        case q::Q4_0:
+        case q::Q5_0:
+            return down < eighth ? 1U : 0U;
+        case q::IQ1_S:
+        case q::IQ1_M:
+        case q::IQ2_XXS:
+        case q::IQ2_XS:
+        case q::IQ2_S:
+        case q::IQ2_M:  // a layer may hold two of them
+            return (at.down_tensors < eighth ? 1U : 0U) | (at.down_tensors + 1 < eighth ? 2U : 0U);
+        default:
+            return 0;
+    }
+}
+
+/// Calls visit(layer index, counters, how many) once for all layers of [first, last) that hold the same tensors.
+template <class Visit>
+constexpr void for_each_layer_group(const model& m, const gguf_mix& mix, const traits& of, std::int32_t first, std::int32_t last,
+                                    Visit&& visit) {
+    struct group {
+        std::int32_t index = 0;
+        counters at{};
+        std::int64_t count = 0;
+    };
+    constexpr std::size_t classes = 8;
+    std::array<group, classes * layer_stack::max_kinds> groups{};
+    std::array<counters, layer_stack::max_kinds> steps{};
+    const auto kinds = static_cast<std::size_t>(m.layers.kind_count);
+    for (std::size_t k = 0; k < kinds; ++k) steps[k] = after({}, m.layers.kinds[k], mix);
+    counters at;
+    for (std::int32_t i = 0; i < last; ++i) {
+        const std::size_t kind = m.layers.order[static_cast<std::size_t>(i)];
+        if (i >= first) {
+            group& g = groups[kind * classes + class_of(mix, of, i, at)];
+            if (g.count++ == 0) g.index = i, g.at = at;
+        }
+        at.value_tensors += steps[kind].value_tensors;
+        at.down_tensors += steps[kind].down_tensors;
+    }
+    for (std::size_t g = 0; g < kinds * classes; ++g)
+        if (groups[g].count > 0) visit(groups[g].index, groups[g].at, groups[g].count);
+}
+
 constexpr gguf_tensor embedding(const model& m, const gguf_mix& mix, const traits& of) {
     gguf_tensor tensor{.role = weight_role::embed_tokens, .rows = m.vocabulary, .columns = m.hidden};
     const gguf_type base = base_of(mix.quantisation);
@@ -686,11 +756,10 @@ constexpr byte_count gguf_output_bytes(const model& m, const gguf_mix& mix) {
 constexpr byte_count gguf_tensor_bytes(const model& m, const gguf_mix& mix) {
     byte_count total = gguf_input_bytes(m, mix) + gguf_output_bytes(m, mix);
     const detail::gguf::traits of = detail::gguf::traits_of(m, mix);
-    detail::gguf::counters at;
-    for (std::int32_t i = 0; i < m.layers.size; ++i) {
-        detail::gguf::visit_layer(m, mix, of, i, at, [&](const gguf_tensor& tensor) { total += tensor.size(); });
-        at = detail::gguf::after(at, m.layers[i], mix);
-    }
+    detail::gguf::for_each_layer_group(
+        m, mix, of, 0, m.layers.size, [&](std::int32_t i, const detail::gguf::counters& at, std::int64_t layers) {
+            detail::gguf::visit_layer(m, mix, of, i, at, [&](const gguf_tensor& tensor) { total += tensor.size() * layers; });
+        });
     return total;
 }
 

@@ -102,19 +102,13 @@ struct serving_weights {
     }
     /// FP8 checkpoints of tied models hold a head of their own (Qwen3-0.6B-FP8, -4B-FP8: lm_head.weight), and it stays.
     constexpr bool head_stored() const { return formats.matrices.arithmetic == arithmetic_kind::fp8 && formats.rest != formats.matrices; }
-    /// The layers of a GGUF file. Which type a tensor gets depends on all before it: this walks the file once.
+    /// The layers of a GGUF file. Which type a tensor gets depends on where its layer stands.
     constexpr byte_count of_file(stage_range range) const {
         byte_count total;
-        const detail::gguf::traits traits = detail::gguf::traits_of(of.model, *of.gguf);
-        detail::gguf::counters at;
-        for (std::int32_t i = 0; i < range.last; ++i) {
-            if (i >= range.first)
-                detail::gguf::visit_layer(of.model, *of.gguf, traits, i, at, [&](const gguf_tensor& t) {
-                    const bool expert = t.stacked && detail::is_feed_forward(t.role);
-                    if (!(expert && engine.experts_on_host)) total += t.size();
-                });
-            at = detail::gguf::after(at, of.model.layers[i], *of.gguf);
-        }
+        for_each_file_tensor(range, [&](const gguf_tensor& t, std::int64_t layers) {
+            const bool expert = t.stacked && detail::is_feed_forward(t.role);
+            if (!(expert && engine.experts_on_host)) total += t.size() * layers;
+        });
         return div_up(total, over.tensor);
     }
     /// The largest stack of routed experts of the layers in a range, of which a step copies one at a time from the host.
@@ -128,15 +122,9 @@ struct serving_weights {
                 });
             return most;
         }
-        const detail::gguf::traits traits = detail::gguf::traits_of(of.model, *of.gguf);
-        detail::gguf::counters at;
-        for (std::int32_t i = 0; i < range.last; ++i) {
-            if (i >= range.first)
-                detail::gguf::visit_layer(of.model, *of.gguf, traits, i, at, [&](const gguf_tensor& t) {
-                    if (t.stacked && detail::is_feed_forward(t.role)) consider(div_up(t.size(), over.tensor));
-                });
-            at = detail::gguf::after(at, of.model.layers[i], *of.gguf);
-        }
+        for_each_file_tensor(range, [&](const gguf_tensor& t, std::int64_t) {
+            if (t.stacked && detail::is_feed_forward(t.role)) consider(div_up(t.size(), over.tensor));
+        });
         return most;
     }
     /// What kernels for MXFP4 pad a layer's experts with: inner features to 128, outer ones to 256 (vLLM's mxfp4.py on
@@ -162,6 +150,16 @@ struct serving_weights {
     }
 
 private:
+    /// Calls visit(tensor, layers that hold it) for the layers of a GGUF file.
+    template <class Visit>
+    constexpr void for_each_file_tensor(stage_range range, Visit&& visit) const {
+        const detail::gguf::traits traits = detail::gguf::traits_of(of.model, *of.gguf);
+        detail::gguf::for_each_layer_group(
+            of.model, *of.gguf, traits, range.first, range.last,
+            [&](std::int32_t i, const detail::gguf::counters& at, std::int64_t layers) {
+                detail::gguf::visit_layer(of.model, *of.gguf, traits, i, at, [&](const gguf_tensor& t) { visit(t, layers); });
+            });
+    }
     static constexpr bool is_attention_input(weight_role role) {
         return role == weight_role::q_proj || role == weight_role::k_proj || role == weight_role::v_proj;
     }
