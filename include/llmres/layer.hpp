@@ -259,6 +259,12 @@ struct layer_stack {
         return found;
     }
     constexpr std::array<std::int32_t, max_kinds> counts() const { return counts(0, size); }
+    /// Whether n layers from `a` on are of the same kinds as those from `b` on.
+    constexpr bool alike(std::int32_t a, std::int32_t b, std::int32_t n) const {
+        for (std::int32_t i = 0; i < n && kind_count > 1; ++i)
+            if (order[static_cast<std::size_t>(a + i)] != order[static_cast<std::size_t>(b + i)]) return false;
+        return true;
+    }
     /// The first n layers alone, as benchmarks cut models.
     constexpr layer_stack first(std::int32_t n) const {
         layer_stack cut;

@@ -239,6 +239,10 @@ constexpr memory_breakdown training_memory(const job& j, const layout& l, std::i
         const bool first = stage == 0;
         const bool last = stage == l.pipeline - 1;
         const stage_range range = stage_layers(m.layers.size, l.pipeline, stage);
+        if (stage > first_stage && stage > 1 && !last) {  // no fuller than an equal stage before it, which has more in flight
+            const stage_range before_it = stage_layers(m.layers.size, l.pipeline, stage - 1);
+            if (before_it.size() == range.size() && m.layers.alike(before_it.first, range.first, range.size())) continue;
+        }
         const auto counts = m.layers.counts(range.first, range.last);
 
         const weight_state input = input_state(m, fold, first, last);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <string_view>
 
@@ -34,12 +35,15 @@ struct text {
         for (std::size_t i = 0; i < more.size() && length < Capacity; ++i) characters[length++] = more[i];
     }
 
-    friend constexpr bool operator==(const text& a, const text& b) { return a == static_cast<const char*>(b.characters); }
+    friend constexpr bool operator==(const text& a, const text& b) { return a == b.characters; }
     friend constexpr bool operator==(const text& a, std::string_view b) { return a.view() == b; }
-    friend constexpr bool operator==(const text& a, const char* b) {  // most differ in their first characters
-        std::size_t i = 0;
-        while (i < Capacity && a.characters[i] == b[i] && b[i] != '\0') ++i;
-        return i == Capacity ? b[i] == '\0' : a.characters[i] == b[i];
+    template <std::size_t Size>
+    friend constexpr bool operator==(const text& a, const char (&b)[Size]) {  // most differ in their first characters
+        for (std::size_t i = 0; i < std::min(Size, Capacity + 1); ++i) {
+            if (a.characters[i] != b[i]) return false;
+            if (b[i] == '\0') return true;
+        }
+        return false;
     }
 };
 
