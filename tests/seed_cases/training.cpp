@@ -2,7 +2,9 @@
 #include <doctest/doctest.h>
 
 #include <llmres/adapter.hpp>
+#include <llmres/capacity.hpp>
 #include <llmres/gpus/nvidia.hpp>
+#include <llmres/models.hpp>
 #include <llmres/models/llama.hpp>
 #include <llmres/models/mistral.hpp>
 #include <llmres/plan.hpp>
@@ -25,6 +27,32 @@ constexpr model llama_shape(std::int64_t hidden, std::int32_t layers, std::int64
 }
 
 }  // namespace
+
+TEST_CASE("A4: QLoRA of models over 30B does not fit a 4090 either, whatever the batch; 32B fits a card of 48 GB") {
+    for (const model& m : {find_model("qwen2.5-32b").value(), find_model("llama-3-70b").value()}) {
+        INFO(m.name.view());
+        job j{.model = m,
+              .task = task::finetuning,
+              .weights = nf4_double,
+              .sequence = tokens(2048),
+              .micro_batch = 8,
+              .recompute = recompute::full,
+              .adapter = {.kind = adapter_kind::lora, .rank = 16, .targets = all_linears},
+              .runtime = runtimes::huggingface};
+        const cluster card{.gpu = gpus::rtx_4090};
+        const auto p = plan(j, layout{}, card);
+        REQUIRE(p);
+        CHECK(p->verdict == verdict::does_not_fit);
+        REQUIRE(p->reason_count > 0);
+        CHECK(p->reasons[0].needed > p->reasons[0].available);
+        CHECK(max_batch(j, layout{}, card).value() == 0);  // the answer to "which batch would": none
+        const cluster larger{.gpu = gpus::rtx_a6000};
+        CHECK((max_batch(j, layout{}, larger).value() > 0) == (m.name == "qwen2.5-32b"));
+        if (m.name != "qwen2.5-32b") continue;
+        j.micro_batch = 1;
+        CHECK(max_context(j, layout{}, larger).value() > tokens(2048));
+    }
+}
 
 TEST_CASE("B1: a full fine-tune of a 6B model fits one GPU of 24 GB, its optimizer and weights in main memory") {
     layer l{.norm = norm_kind::layer};
