@@ -34,11 +34,13 @@ constexpr runtime on_device(runtime r, const gpu& card) {
     return r;
 }
 
-/// Memory of a GPU of the busiest pipeline stage, with the runtime's defaults for the cluster's GPU.
+/// Memory of a GPU of the busiest pipeline stage, with the runtime's defaults for the cluster's GPU and what its allocator
+/// would give back there.
 constexpr memory_breakdown memory_of(const job& j, const layout& l, const cluster& c) {
     if (!trains(j)) return serving_memory(j, l, on_device(j.runtime, c.gpu));
     memory_breakdown m = training_memory(j, l);
     if (c.gpu.measured.context) m[memory_term::runtime] = context_on(j.runtime, c.gpu) + j.runtime.cuda_graphs;
+    if (m.releasable > byte_count{}) m.release_beyond(available_memory(c));
     return m;
 }
 

@@ -123,7 +123,7 @@ constexpr void write_weights(const stage_parts& stage, Writer& to) {
     const weight_formats formats = formats_of(j, j.compute);
     stage.for_each_local_weight([&](const weight& w, std::int32_t layer) {
         to.layer = layer;
-        const std::int64_t ranks = w.routed ? stage.l.expert_data_ranks() : stage.l.dense_data_ranks();
+        const std::int64_t ranks = w.routed ? stage.l.expert_shard_ranks() : stage.l.dense_shard_ranks();
         if (trains(j) && stage.l.zero >= 3) return to.add(name_of(w.role), div_up(size_of(w, formats), ranks));
         to.add(name_of(w.role), size_of(formats.of(w), w.rows, w.columns), w.copies);
     });
@@ -162,7 +162,7 @@ constexpr void write_gradients(const stage_parts& stage, Writer& to) {
     stage.for_each_local_weight([&](const weight& w, std::int32_t layer) {
         to.layer = layer;
         const byte_count each = size_of(format, w.rows, w.columns);
-        const std::int64_t ranks = w.routed ? stage.l.expert_data_ranks() : stage.l.dense_data_ranks();
+        const std::int64_t ranks = w.routed ? stage.l.expert_shard_ranks() : stage.l.dense_shard_ranks();
         if (stage.l.zero >= 2) to.add(name_of(w.role), div_up(each * w.copies, ranks));
         else to.add(name_of(w.role), each, w.copies);
     });
@@ -176,7 +176,7 @@ constexpr void write_optimizer(const stage_parts& stage, Writer& to) {
         to.layer = layer;
         const byte_count copy = master ? size_of(*master, w.rows, w.columns) : byte_count{};
         const byte_count states = state_bytes(j.optimizer, j.optimizer_states, w.rows, w.columns, layer >= 0);
-        const std::int64_t ranks = w.routed ? stage.l.expert_data_ranks() : stage.l.dense_data_ranks();
+        const std::int64_t ranks = w.routed ? stage.l.expert_shard_ranks() : stage.l.dense_shard_ranks();
         if (stage.l.zero >= 1) return to.add(name_of(w.role), div_up((states + copy) * w.copies, ranks));
         to.add(name_of(w.role), copy, w.copies);
         to.add(name_of(w.role), states, w.copies);

@@ -20,6 +20,8 @@ struct layout {
     std::int32_t expert = 1;            ///< ranks that share the routed experts of a layer
     std::int32_t expert_tensor = 0;     ///< ranks that share each routed expert; 0: as `tensor`
     std::int32_t zero = 0;              ///< ZeRO stage: 1 shards optimizer states over data, 2 gradients too, 3 weights too
+    std::int32_t shard_replicas = 1;    ///< copies of what ZeRO shards, among the data ranks: hybrid sharding (FSDP's HYBRID_SHARD,
+                                        ///< Megatron-Core's num-distributed-optimizer-instances)
     std::int32_t replicas = 1;          ///< independent copies of all this
 
     constexpr std::int32_t expert_tensor_ranks() const { return expert_tensor > 0 ? expert_tensor : tensor; }
@@ -33,6 +35,12 @@ struct layout {
     /// The same for the routed experts' weights.
     constexpr std::int64_t expert_data_ranks() const {
         return std::int64_t{data} * context_parallel * tensor / (std::int64_t{expert} * expert_tensor_ranks());
+    }
+    /// Ranks that ZeRO shards the dense weights' state over, and the routed experts'.
+    constexpr std::int64_t dense_shard_ranks() const { return shard_replicas == 1 ? dense_data_ranks() : dense_data_ranks() / shard_replicas; }
+    constexpr std::int64_t expert_shard_ranks() const {
+        const std::int64_t ranks = expert_data_ranks();
+        return shard_replicas == 1 ? ranks : ranks > shard_replicas ? ranks / shard_replicas : 1;
     }
     friend constexpr bool operator==(const layout&, const layout&) = default;
 };
@@ -73,9 +81,12 @@ constexpr status validate(const layout& l, const model& m) {
                        detail::bounded_field{"layout.expert", l.expert, 1, most},
                        detail::bounded_field{"layout.expert_tensor", l.expert_tensor, 0, most},
                        detail::bounded_field{"layout.zero", l.zero, 0, 3},
+                       detail::bounded_field{"layout.shard_replicas", l.shard_replicas, 1, most},
                        detail::bounded_field{"layout.replicas", l.replicas, 1, most}});
         !s)
         return s;
+    if (l.dense_data_ranks() % l.shard_replicas != 0)
+        return refused(error_code::inconsistent, "layout.shard_replicas", l.shard_replicas, "a divisor of data x context_parallel");
     if (l.gpus() > most) return refused(error_code::out_of_range, "layout", l.gpus(), "at most 1048576 GPUs");
     if (std::int64_t{l.pipeline} * l.virtual_pipeline > m.layers.size) {
         text<191> expected{"at most one pipeline stage (or chunk) a layer: "};

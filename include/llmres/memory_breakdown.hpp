@@ -54,6 +54,7 @@ struct memory_breakdown {
     interval<byte_count> reserved{};   ///< what that allocator or pool holds
     byte_count reduced{};             ///< training: gradients that data ranks sum, before ZeRO shards them
     byte_count gathered{};            ///< training: weights that ZeRO brings together
+    byte_count releasable{};           ///< of `reserved`, whole blocks that it hands back before it runs out
     std::int32_t stage = 0;           ///< pipeline stage of the GPU
     llmres::phase phase = phase::prefill;
 
@@ -64,6 +65,18 @@ struct memory_breakdown {
         interval<byte_count> sum;
         for (const auto& term : terms) sum += term;
         return sum;
+    }
+    /// Gives back what the device lacks, as far as it is releasable. (PyTorch frees cached blocks and tries once more.)
+    constexpr void release_beyond(byte_count available) {
+        const interval<byte_count> held = total();
+        auto& slack = terms[static_cast<std::size_t>(memory_term::fragmentation)];
+        const auto give_back = [&](byte_count holds, byte_count& of_slack, byte_count& of_reserved) {
+            const byte_count lacking = holds > available ? holds - available : byte_count{};
+            const byte_count released = lacking < releasable ? lacking : releasable;
+            of_slack -= released, of_reserved -= released;
+        };
+        give_back(held.expected, slack.expected, reserved.expected);
+        give_back(held.high, slack.high, reserved.high);
     }
     constexpr memory_term largest() const {
         std::size_t best = 0;
@@ -94,8 +107,9 @@ struct tensor_memory {
 };
 
 /// What the runtime adds is the same on every GPU or grows with its tensors: the GPU with most of these is the busiest.
-/// `hoarded`: freed blocks that the allocator cannot use again.
-constexpr memory_breakdown with_runtime(const tensor_memory& t, const job& j, const layout& l, byte_count hoarded = {}) {
+/// `hoarded`: freed blocks that the allocator cannot use again, but hands back before it runs out; `apart`: that it cannot.
+constexpr memory_breakdown with_runtime(const tensor_memory& t, const job& j, const layout& l, byte_count hoarded = {},
+                                        byte_count apart = {}) {
     memory_breakdown m;
     m.stage = t.stage;
     m.phase = t.phase;
@@ -117,14 +131,20 @@ constexpr memory_breakdown with_runtime(const tensor_memory& t, const job& j, co
     if (trains(j))
         for (const memory_term estimated : {memory_term::activations, memory_term::logits, memory_term::communication}) {
             const byte_count about = m[estimated].expected;
-            m[estimated] = {scaled_up(about, r.activations.low), about, scaled_up(about, r.activations.high)};
+            const interval<double>& truth = estimated == memory_term::logits && r.logits.high > 0 ? r.logits : r.activations;
+            m[estimated] = {scaled_up(about, truth.low), about, scaled_up(about, truth.high)};
         }
     m.allocated = m.total();
-    const interval<byte_count> slack{scaled_up(m.allocated.low, r.fragmentation.low),
-                                     scaled_up(m.allocated.expected, r.fragmentation.expected) + hoarded,
-                                     scaled_up(m.allocated.high, r.fragmentation.high) + hoarded};
+    interval<byte_count> slack{scaled_up(m.allocated.low, r.fragmentation.low),
+                               scaled_up(m.allocated.expected, r.fragmentation.expected) + apart + hoarded,
+                               scaled_up(m.allocated.high, r.fragmentation.high) + apart + hoarded};
+    if (r.churn.high > 0) {
+        const byte_count passing = t.activations;
+        slack += {scaled_up(passing, r.churn.low), scaled_up(passing, r.churn.expected), scaled_up(passing, r.churn.high)};
+    }
     m[memory_term::fragmentation] = slack;
     m.reserved = m.allocated + slack;
+    m.releasable = hoarded;
     m[memory_term::runtime] = r.context + r.cuda_graphs;
     const int groups = (l.tensor > 1) + (l.pipeline > 1) + (l.dense_data_ranks() > 1) + (l.expert > 1);
     for (int i = 0; i < groups; ++i) m[memory_term::communication] += r.communicator;

@@ -80,6 +80,27 @@ constexpr std::array<byte_count, backward_points> gradients_so_far(const weight_
     return {s.down_gradients, s.down_gradients, s.feed_forward_gradients, s.feed_forward_gradients, s.gradients};
 }
 
+/// What selective recomputation by operation keeps of a layer: its input, attention's output, and every second product.
+constexpr byte_count every_second_product(const layer& kind, std::int64_t hidden, const layout& l, const training_step& step) {
+    const std::int64_t n = step.tokens.all();
+    byte_count kept;
+    const auto keep = [&](activation_role role, std::int64_t elements, const precision& format, activation_split split) {
+        kept += local_bytes({role, elements, format, split}, l);
+    };
+    keep(activation_role::residual, n * hidden, step.stream, activation_split::sequence);
+    if (kind.attention.kind != attention_kind::none) {
+        keep(activation_role::attention_output, n * kind.attention.heads * kind.attention.value_width(), step.compute, activation_split::tensor);
+        keep(activation_role::softmax_statistics, n * kind.attention.heads, fp32, activation_split::tensor);
+    }
+    std::int32_t products = 0;
+    for_each_weight(kind, hidden, [&](const weight& w) {
+        if (w.rows == 1 || w.columns == 1 || w.routed || w.role == weight_role::router || ++products % 2 == 0) return;
+        keep(activation_role::product, n * w.rows, step.compute,
+             w.split == weight_split::rows ? activation_split::tensor : activation_split::sequence);
+    });
+    return kept;
+}
+
 constexpr training_layer training_layer_of(const layer& kind, const job& j, const layout& l, const training_step& step,
                                            const weight_state& state) {
     training_layer t{.state = state};
@@ -93,14 +114,14 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
     });
     for_each_gradient_activation(kind, j.model.hidden, step,
                                  [&](const activation& a) { held[static_cast<std::size_t>(a.until)] += local_bytes(a, l); });
-    // A quantised weight is expanded for each product.
-    if (step.frozen && !(weights_of(j) == step.compute)) held[static_cast<std::size_t>(backward_point::inner)] += state.largest;
+    // A quantised weight is expanded for each product; the activation between them is not one.
+    if (step.frozen && step.engine.expands_weights && is_packed(step.weights))
+        held[static_cast<std::size_t>(backward_point::output)] += state.largest;
     const std::array<byte_count, backward_points> fresh = gradients_so_far(state);
     for (std::size_t p = 0; p < backward_points; ++p) {
         if (held[p] > t.peak) t.peak = held[p];
         if (held[p] + fresh[p] > t.fresh_peak) t.fresh_peak = held[p] + fresh[p];
     }
-    if (step.engine.recomputes_in_fp32 && step.frozen && !step.wide_inner && j.recompute == recompute::full) t.fresh_peak = t.peak = t.peak * 2;
     t.saved += state.casts;
     t.peak += state.casts;
     t.fresh_peak += state.casts;
@@ -108,7 +129,7 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
     switch (j.recompute) {
         case recompute::none: t.kept = t.saved; break;
         case recompute::selective:
-            t.kept = step.engine.recomputes_half ? div_up(t.saved + t.checkpoint, 2) : t.saved - core;
+            t.kept = step.engine.saves_every_second_product ? every_second_product(kind, j.model.hidden, l, step) : t.saved - core;
             break;
         case recompute::full: t.kept = t.checkpoint; break;
     }
@@ -230,9 +251,12 @@ constexpr memory_breakdown training_memory(const job& j, const layout& l, std::i
     tensor_memory fullest;
     byte_count hoarded;
     byte_count most;
+    byte_count sharded_gradients;
+    byte_count beside;  // gradients that another stream made, at any moment
     const auto consider = [&](const tensor_memory& moment) {
         const byte_count all = moment.all();
         if (all > most) fullest = moment, most = all;
+        if (all - moment.gradients > beside) beside = all - moment.gradients;
     };
     const std::int64_t rounds = micro_batches(j, l);
     for (std::int32_t stage = first_stage; stage < end_stage; ++stage) {
@@ -251,10 +275,12 @@ constexpr memory_breakdown training_memory(const job& j, const layout& l, std::i
         ends.add(output, 1);
         weight_state state = ends;
         byte_count saved;
+        byte_count two_layers;
         for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k) {
             if (counts[k] == 0) continue;
             state.add(layers[k].state, counts[k]);
             saved += layers[k].kept * counts[k];
+            if (layers[k].kept * 2 > two_layers) two_layers = layers[k].kept * 2;
         }
         if (j.recompute == recompute::full && j.recompute_every > 1) {
             byte_count whole;
@@ -266,6 +292,8 @@ constexpr memory_breakdown training_memory(const job& j, const layout& l, std::i
         encoder_memory read;
         if (first && m.encoders[0].layers > 0) read = encoder_memory_of(j, l, step, fold);
         before += read.kept + mask_bytes(m, step, j.recompute == recompute::full);
+        // What is offloaded passes through two layers' worth of memory: one leaves or comes while the next is computed.
+        if (j.offload.activations != offload_place::none && range.size() > 2) saved = two_layers;
         const byte_count cut = first ? cut_off(j, l, step) : byte_count{};
         const byte_count all_saved = scaled_up(saved - cut, in_flight(l, stage, rounds)) + before;
 
@@ -279,8 +307,9 @@ constexpr memory_breakdown training_memory(const job& j, const layout& l, std::i
                         .reduced = state.whole_gradients,
                         .gathered = step.frozen && l.zero < 3 ? state.whole_gradients : state.gathered,
                         .stage = stage};
+        if (l.zero >= 2 && state.gradients > sharded_gradients) sharded_gradients = state.gradients;
         const bool fetches = j.offload.parameters != offload_place::none;
-        const bool sharded = l.zero >= 3 && (l.dense_data_ranks() > 1 || fetches);
+        const bool sharded = l.zero >= 3 && (l.dense_shard_ranks() > 1 || fetches);
         const byte_count resident = engine.linear == linear_code::accumulates_beside ? state.dummies : byte_count{};
         const bool accumulated = engine.keeps_gradients || rounds > 1;
 
@@ -291,10 +320,17 @@ constexpr memory_breakdown training_memory(const job& j, const layout& l, std::i
 
         // A unit under way and the one fetched ahead of it; the root's weights, gathered from first to last.
         byte_count fetched = resident;
-        if (sharded && engine.keeps_frozen_gathered && step.frozen)
-            fetched += state.gathered;
+        byte_count root = resident;  // while the loss is computed: layers were let go after their forward pass
+        if (sharded && ((engine.keeps_frozen_gathered && step.frozen) || !engine.reshards_after_forward))
+            root = fetched += state.gathered;
         else if (sharded)
-            fetched += unit.gathered * 2 + ends.gathered;
+            root += ends.gathered, fetched += unit.gathered * 2 + ends.gathered;
+        if (engine.sharding == sharding_code::deepspeed) root = fetched;
+
+        // Each layer's input gradient but the last layer's, whose backward pass started it all, and the one being made.
+        const bool held_back = sharded && step.frozen && engine.sharding == sharding_code::fsdp1 && engine.reentrant_checkpoints &&
+                               j.recompute == recompute::full && range.size() > 2;
+        const byte_count gradients_of_inputs = held_back ? layers[0].checkpoint * (range.size() - 2) : byte_count{};
 
         // Backward, as far as each kind of layer's last, then its first: gradients of what follows are there, and what
         // it and the layers before it keep.
@@ -320,6 +356,7 @@ constexpr memory_breakdown training_memory(const job& j, const layout& l, std::i
                     kept[1] += layers[o].kept * earlier[o];
                 }
             }
+            if (held_back) kept[1] = all_saved + gradients_of_inputs;
             for (std::size_t i = 0; i < 2; ++i) {
                 t.gradients = accumulated ? state.gradients : gradients[i];
                 t.activations = kept[i] + above;
@@ -356,7 +393,7 @@ constexpr memory_breakdown training_memory(const job& j, const layout& l, std::i
         std::array<byte_count, 4> loss{};
         for_each_loss_activation(m, step, [&](const activation& a, loss_point at) { loss[static_cast<std::size_t>(at)] += local_bytes(a, l); });
         t.phase = phase::loss;
-        t.communication = fetched;
+        t.communication = root;
         byte_count after;
         for_each_output_activation(m, step, [&](const activation& a) { after += local_bytes(a, l); });
         t.gradients = accumulated ? state.gradients : byte_count{};
@@ -365,13 +402,18 @@ constexpr memory_breakdown training_memory(const job& j, const layout& l, std::i
         if (engine.hoards_logits) hoarded = loss[1] > loss[2] ? loss[2] : loss[1];
         consider(t);
         t.logits = loss[3];
+        if (j.optimizer.in_backward && !step.frozen) t.communication += ends.whole_gradients;
+        if (engine.loss == loss_code::chunked && !step.frozen) t.communication += ends.largest;  // each part's, to be added
         if (engine.linear == linear_code::plain)
             t.gradients = accumulated ? state.gradients : m.tied_head ? first_gradients : output.gradients;
         else if (!step.frozen)
             t.communication += ends.largest;
         consider(t);
     }
-    return with_runtime(fullest, j, l, hoarded);
+    // Nor can the allocator use the blocks of another stream.
+    const byte_count held = beside + sharded_gradients;
+    const bool apart = engine.gradients_apart && held > most;
+    return with_runtime(fullest, j, l, hoarded, apart ? held - most : byte_count{});
 }
 
 }  // namespace detail

@@ -66,6 +66,7 @@ struct runtime {
 
     /// What the allocator holds beyond what it handed out, as a part of the latter.
     interval<double> fragmentation{};
+    interval<double> churn{};  ///< training: the same as a part of activations, which come and go (logits are few and large)
     bool segments = false;  ///< tensors of 10 MiB and more are segments in steps of 2 MiB, a tail of up to 1 MiB included (PyTorch)
     bool hoards = false;  ///< blocks of one phase are kept while the next asks for others: peaks add up in what is held
 
@@ -98,6 +99,7 @@ struct runtime {
     std::int32_t more_hidden = 0;    ///< vectors of the hidden width beside the inventory's
     std::int32_t score_bytes = 4;    ///< a pair of tokens and head, where attention is eager
     interval<double> activations{1.0, 1.0, 1.0};  ///< the truth over the inventory's sum
+    interval<double> logits{};     ///< training: the same of logits alone, where it is known better
     scored_tokens scored = scored_tokens::last;
     bool scores_return = false;  ///< GPUs that take turns at layers hand the scores, in fp32, back to the first (accelerate)
     interval<double> logits_bytes{6.0, 6.0, 6.0};  ///< alive for each score, the sampler's sort included

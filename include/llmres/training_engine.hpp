@@ -23,7 +23,7 @@ enum class gate_code : std::uint8_t {
 enum class loss_code : std::uint8_t {
     eager,            ///< logits, a copy in fp32, its log-softmax and its gradient
     eager_shifted,    ///< the same, with a shifted copy (transformers before 4.50)
-    triton,           ///< one kernel over the logits, which then hold their own gradient (Unsloth, fms-acceleration)
+    triton,           ///< one kernel over the shifted fp32 copy, which then holds its own gradient (Unsloth's, as fms-acceleration calls it)
     chunked,          ///< eager, over a part of the tokens at a time
     fused_linear,     ///< head and loss together, over a part of the tokens at a time (Liger): no logits
     vocabulary_parallel,        ///< Megatron-Core: fp32 logits on each tensor rank become their own gradient
@@ -66,17 +66,29 @@ struct training_engine {
     bool foreach_optimizer = true; ///< all tensors in one call, with a temporary for each
     bool fp32_adapters = true;     ///< adapters are fp32 beside a narrower base (PEFT)
     maybe<precision> gradients{};  ///< default: as the weights
-    bool four_bit_keeps_inputs = true;  ///< bitsandbytes saves what a 4-bit product reads (autograd/_functions.py, MatMul4Bit;
-                                        ///< 0.50 saves the weight alone)
+    bool four_bit_keeps_inputs = false;  ///< 4-bit products save what they read, though only the weight is needed (bitsandbytes before
+                                         ///< 0.43.2, its pull request 1270)
     bool fp32_stream = false;      ///< embedding, norms and head are fp32 beside narrower weights (PEFT's k-bit preparation)
     bool hoards_logits = false;    ///< the allocator keeps the loss's forward blocks while its backward pass asks for others
-    bool recomputes_in_fp32 = false;  ///< layers of a frozen model take twice as much when computed again: seen with PEFT
-                                      ///< under FSDP1 (fms rows), inferred from slopes, not read in its code
+    bool returns_logits = true;       ///< in 16 bits, beside the loss's fp32 copy of them (transformers since 4.46); else the copy
+                                      ///< takes their place
+    bool narrow_loss = false;         ///< eager and triton: over the logits as they are, which stay until the step is done (the heads of
+                                      ///< GPT-2 and GPT-BigCode in transformers before 4.50; the stay is from slopes)
+    bool reentrant_checkpoints = false;  ///< full recomputation by torch's reentrant checkpoint (transformers before 5), whose layers
+                                         ///< read a leaf each. FSDP1's hook that lets a frozen unit go holds on to that leaf's gradient
+                                         ///< until the step's end (torch/distributed/fsdp/_runtime_utils.py, register_multi_grad_hook)
+    bool expands_weights = true;         ///< a quantised weight is made whole for each product; not by kernels that unpack it inside
     bool keeps_frozen_gathered = false;  ///< a unit without trained weights is not let go after its backward pass: inferred from
                                          ///< lit-gpt's rows under torch 2.1
-    bool recomputes_half = false;  ///< `selective` recomputes every second product (torchtitan), taken as half of what is saved:
-                                   ///< 40.6 of 28.1 to 53.1 GiB (torchao's README), not attention's core
-    std::int32_t loss_chunks = 8;  ///< chunked and fused_linear: parts
+    bool saves_every_second_product = false;  ///< `selective` keeps attention's output and the first, third, ... product of each
+                                              ///< layer (torchtitan's selective_ac_option "op"), not all but attention's core
+    bool reshards_after_forward = true;  ///< ZeRO 3 lets units go after their forward pass, and gathers them again
+    bool gradients_apart = false;        ///< sharded gradients come from a stream of their own, whose blocks nothing else can use
+                                         ///< (FSDP2: reduce_output in _fsdp_collectives.py)
+    bool holds_logits = false;           ///< the 16-bit logits stay while the loss is differentiated
+    bool keeps_gathered_inputs = false;  ///< column-parallel products keep what they gathered of the sequence, not their own part
+    bool compiled_loss = false;          ///< eager and chunked, as torch.compile fuses them: logits and their gradient
+    std::int32_t loss_chunks = 8;  ///< chunked: parts
 
     friend constexpr bool operator==(const training_engine&, const training_engine&) = default;
 };

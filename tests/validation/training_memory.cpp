@@ -30,18 +30,32 @@ TEST_CASE("Megatron-Core on B200: allocated memory within 0.4 % on average, 1.3 
     CHECK(of("megatron_b200", "reserved").mean() <= 0.02);
 }
 
-TEST_CASE("Megatron-Core's own runs, Hugging Face with Liger, lit-gpt: errors that a change must not raise") {
-    CHECK(of("megatron_golden", "allocated").mean() <= 0.05);
-    CHECK(of("fms_a100_80gb_liger", "allocated").mean() <= 0.025);
-    CHECK(of("litgpt", "allocated").mean() <= 0.085);
+TEST_CASE("Hugging Face with PEFT, bitsandbytes, GPTQ, FSDP and fused kernels: 125 runs within 1.2 % on average, 5 % at worst") {
+    CHECK(of("fms_a100_80gb", "allocated").mean() <= 0.012);
+    CHECK(of("fms_a100_80gb_granite", "allocated").mean() <= 0.007);
+    CHECK(of("fms_a100_80gb_liger", "allocated").mean() <= 0.009);
+    for (const char* series : {"fms_a100_80gb", "fms_a100_80gb_granite", "fms_a100_80gb_liger"}) {
+        const training_runs::errors& e = of(series, "allocated");
+        CHECK(e.worst <= 0.05);
+        CHECK(e.inside >= e.rows * 95 / 100);
+    }
 }
 
-TEST_CASE("few that ran out of memory are called fits, and nothing that ran is called does_not_fit") {
-    int failed_fits = 0;
+TEST_CASE("other engines: errors that a change must not raise") {
+    CHECK(of("torchtune_flags", "allocated").mean() <= 0.027);
+    CHECK(of("megatron_golden", "allocated").mean() <= 0.038);
+    CHECK(of("torchao", "reserved").mean() <= 0.05);
+    CHECK(of("torchtitan", "reserved").mean() <= 0.068);
+    CHECK(of("fsdp_qlora", "reserved").mean() <= 0.065);
+    CHECK(of("litgpt", "allocated").mean() <= 0.08);
+    CHECK(of("bloom_prequel", "nvidia-smi").mean() <= 0.11);
+}
+
+TEST_CASE("nothing that ran out of memory is called fits, and little that ran is called does_not_fit") {
     for (const auto& [name, s] : scores()) {
         INFO(name);
-        CHECK(s.ran_refused == 0);
-        failed_fits += s.failed_fits;
+        CHECK(s.refused == 0);
+        CHECK(s.failed_fits == 0);
+        CHECK(s.ran_refused * 20 <= s.ran);
     }
-    CHECK(failed_fits <= 1);
 }

@@ -30,7 +30,10 @@ struct run {
     double allocated = 0;  // GiB; 0: not measured
     double reserved = 0;
     double smi = 0;
+    double unstated = 0;  // the publisher does not say which
     bool out_of_memory = false;
+    bool defective = false;   // published to show a fault of the engine, which no plan foresees
+    bool first_stage = false;
     bool last_stage = false;  // the counter is that of the last pipeline stage, not of the busiest
 };
 
@@ -44,7 +47,7 @@ struct cells {
     }
     std::int64_t number(const char* name, std::int64_t otherwise = 0) const {
         const std::string t = text(name);
-        return t.empty() ? otherwise : std::atoll(t.c_str());
+        return t.empty() || t == "=heads" ? otherwise : std::atoll(t.c_str());
     }
     double real(const char* name) const { return std::atof(text(name).c_str()); }
 };
@@ -161,6 +164,7 @@ inline run run_of(const csv::row& row) {
     l.expert = static_cast<std::int32_t>(c.number("ep", 1));
     if (l.expert > 1 || l.tensor > 1) l.expert_tensor = static_cast<std::int32_t>(c.number("etp", 1));
     l.zero = static_cast<std::int32_t>(c.number("zero"));
+    l.shard_replicas = static_cast<std::int32_t>(c.number("shard_replicas", 1));
     j.global_batch = c.number("global_batch") > 0 ? c.number("global_batch") : j.micro_batch * l.data;
     j.weights = bf16;
     j.compute = bf16;
@@ -199,6 +203,7 @@ inline run run_of(const csv::row& row) {
         j.master_weights = fp32;
         j.optimizer_states = fp32;
         j.dropout = c.number("dropout") != 0;
+        if (has(c.text("notes"), "optimizer=muon")) j.optimizer = muon;
         if (c.number("accumulate") == 0) e.linear = linear_code::plain;
         if (c.number("ce_fusion") != 0)
             e.loss = r.series == "megatron_b200" || has(c.text("notes"), "fusion-impl=te") ? loss_code::transformer_engine
@@ -211,15 +216,31 @@ inline run run_of(const csv::row& row) {
         j.attention = attention_kernel::flash;
         j.optimizer = adamw_fused;
         l.zero = 3;
-        if (has(framework, "chunked")) j.runtime.training.loss = loss_code::chunked;
+        training_engine& e = j.runtime.training;
+        if (has(framework, "chunked")) e.loss = loss_code::chunked;
+        r.defective = has(framework, "without fix") || has(framework, "saved abs(W)");
+        if (has(c.text("parallel"), "never")) e.reshards_after_forward = false;
+        // The loss is compiled with the model since torchtitan 2025-06 (compile.components).
+        if (has(framework, "torch 2.9") || has(framework, "2025-09 torch.compile")) e.compiled_loss = true;
+        if (has(framework, "graph_trainer")) e.gradients_apart = false, e.holds_logits = false;  // one graph, one stream
+        if (again == "none" && !has(framework, "compile")) e.norm = norm_code::eager;            // torch.nn.RMSNorm in parts
     } else if (r.series.starts_with("fms")) {
         j.runtime = runtimes::huggingface;
         training_engine& e = j.runtime.training;
         e.loss = loss_code::eager_shifted;
+        // transformers 4.45.2 (refs/requirements_*.txt) took the 16-bit logits' place with their fp32 copy; 4.48.1 did not.
+        e.returns_logits = r.series == "fms_a100_80gb";
         if (has(framework, "foak")) e.norm = norm_code::fused, e.loss = loss_code::triton;
         if (framework.ends_with("-liger")) e.loss = loss_code::fused_linear;
         j.autocast = has(formats, "AMP");
-        if (has(framework, "baseline-peft-bnb")) e.fp32_stream = true;
+        e.narrow_loss = has(c.text("model"), "santacoder");
+        e.expands_weights = !has(method, "gptq");  // auto_gptq's triton v2 kernels unpack inside
+        if (lora) j.adapter.dropout = 0.1;         // scripts/benchmarks/scenarios*.yaml
+        if (has(method, "bnb")) j.weights = nf4_double;  // bnb_4bit_use_double_quant in framework_plugin_bnb.py
+        // The original checkpoints: TheBloke's of these two have one group a row.
+        if (has(method, "gptq") && (has(c.text("model"), "70b") || has(c.text("model"), "Mixtral"))) j.weights = gptq(4, whole_row);
+        // trl leaves a model that FSDP shards as it is (is_sharded_qlora).
+        if (has(framework, "baseline-peft-bnb") && l.zero == 0) e.fp32_stream = true;
         if (l.zero > 0) {
             // accelerate keeps what is trained in fp32 under FSDP, and gathers it in the autocast type.
             e.sharding = sharding_code::fsdp1;
@@ -227,14 +248,24 @@ inline run run_of(const csv::row& row) {
                 j.weights = fp32, j.master_weights = fp32, j.optimizer_states = fp32;
                 j.autocast = false, e.casts_weights = false;
             }
-            if (lora) e.recomputes_in_fp32 = true;
         }
         if (lora && has(method, "q_proj")) j.adapter.targets = attention_linears;
     } else if (r.series == "swift") {
         j.runtime = runtimes::huggingface;
         j.runtime.training.loss = loss_code::eager_shifted;
         j.global_batch = 16 * j.micro_batch;
-        if (has(c.text("parallel"), "naive")) l.pipeline = 2, l.data = 1;
+        // Samples of 3234 +- 2548 tokens, cut but not packed: the allocator keeps blocks of many sizes.
+        j.runtime.churn = {0.0, 0.30, 1.2};
+        // Their own code of 2023 has no flash attention, whatever the flag (modeling_chatglm.py, modeling_baichuan.py).
+        if (has(c.text("model"), "chatglm3") || has(c.text("model"), "baichuan2-13b")) j.attention = attention_kernel::eager;
+        j.runtime.training.expands_weights = !has(method, "gptq");
+        if (has(method, "bnb")) j.runtime.training.fp32_stream = j.runtime.training.four_bit_keeps_inputs = true;
+        if (has(c.text("parallel"), "naive")) {  // one stage works at a time; the figure is the first GPU's
+            l.pipeline = 2, l.data = 1;
+            j.global_batch = j.micro_batch;
+            j.runtime.training.keeps_gradients = true;
+            r.first_stage = true;
+        }
         if (lora) j.adapter.targets = {weight_role::q_proj, weight_role::k_proj, weight_role::v_proj};
     } else if (r.series == "litgpt" || r.series == "issues") {
         j.runtime = runtimes::litgpt;
@@ -247,10 +278,17 @@ inline run run_of(const csv::row& row) {
         j.runtime.training.loss = loss_code::eager_shifted;
         j.runtime.training.sharding = sharding_code::fsdp1;
         j.runtime.training.fp32_adapters = false;
+        j.runtime.training.four_bit_keeps_inputs = has(method, "nf4");  // bitsandbytes of early 2024
+        // nbs/00-profile_lora_qlora.ipynb: peft's prepare_model_for_kbit_training for bitsandbytes, not for HQQ.
+        if (r.series == "fsdp_qlora_profile") j.runtime.training.fp32_stream = has(method, "nf4");
         if (lora) j.adapter.targets = r.series == "fsdp_qlora" ? role_set{weight_role::q_proj, weight_role::k_proj, weight_role::v_proj, weight_role::gate_proj, weight_role::up_proj, weight_role::down_proj} : all_linears;
     } else if (r.series == "torchtune_flags") {
+        // Each row adds to the one before: packed, compiled, loss in chunks, recomputed, ...
         j.runtime = runtimes::torchtune;
-        if (has(framework, "checkpointing") || has(framework, "optimizer in backward") || has(framework, "offloading") || has(framework, "8-bit")) j.runtime.training.loss = loss_code::chunked;
+        training_engine& e = j.runtime.training;
+        if (!has(framework, "+packed")) e.norm = norm_code::fused, e.compiled_loss = true;
+        if (!has(framework, "+packed") && !has(framework, "+compile")) e.loss = loss_code::chunked;
+        if (tuned == "AdamW bf16") j.optimizer = adamw_fused;  // recipes/configs: fused: True
     } else if (r.series == "stas_h200_b200" || r.series == "deepspeed") {
         j.runtime = runtimes::deepspeed;
         j.runtime.training.loss = has(framework, "no Liger") ? loss_code::eager : loss_code::fused_linear;
@@ -258,11 +296,32 @@ inline run run_of(const csv::row& row) {
         j.optimizer_states = r.series == "deepspeed" ? bf16 : fp32;
         j.attention = attention_kernel::flash;
     } else if (r.series == "bloom_prequel") {
+        // Megatron-DeepSpeed of 2022: Megatron's fused layers; DeepSpeed's BF16_Optimizer keeps fp32 gradients beside the bf16 ones.
         j.runtime = runtimes::deepspeed;
+        j.runtime.training.norm = norm_code::fused;
+        j.runtime.training.loss = loss_code::vocabulary_parallel;
+        j.runtime.training.keeps_gradients = true;
+        // CUDA 11 loads every kernel: 1.78 GiB (overheads.csv, O-001: torch 1.10 on an A100).
+        j.runtime.context = {mib(1200), mib(1823), mib(2300)};
+        if (has(formats, "BF16_Optimizer")) j.gradients = precision{"bf16_and_fp32", arithmetic_kind::bf16, {{{1, 1, 6}}}};
         j.master_weights = fp32;
         j.optimizer_states = fp32;
         j.attention = attention_kernel::eager;
         j.dropout = true;
+    } else if (r.series == "ultrascale") {
+        // nanotron (src/nanotron/nn, parallel/tensor_parallel): fused norms, flash attention, fp32 gradient accumulators, a sharded
+        // cross entropy in steps; reduce-scatter mode keeps what column-parallel products gathered.
+        j.runtime = runtimes::pytorch;
+        training_engine& e = j.runtime.training;
+        e.norm = norm_code::fused;
+        e.loss = loss_code::eager_shifted;  // fp32 logits, the same less their maximum, and the exponentials
+        e.keeps_gathered_inputs = true;
+        e.keeps_gradients = true;
+        e.foreach_optimizer = false;
+        j.gradients = fp32;
+        j.master_weights = fp32;
+        j.optimizer_states = fp32;
+        j.attention = attention_kernel::flash;
     } else if (r.series == "mbridge_70b") {
         j.runtime = runtimes::megatron;
         j.master_weights = fp32;
@@ -273,6 +332,7 @@ inline run run_of(const csv::row& row) {
     r.allocated = c.real("allocated_gib") > 0 ? c.real("allocated_gib") : c.real("active_gib");
     r.reserved = c.real("reserved_gib");
     r.smi = c.real("nvidia_smi_mib") / 1024;
+    r.unstated = c.real("unstated_gib");
     r.out_of_memory = c.text("oom") == "yes";
     return r;
 }
@@ -302,19 +362,28 @@ struct errors {
 /// The verdicts and errors of one series.
 struct score {
     std::map<std::string, errors> counters;
+    int defective = 0;
     int ran = 0, failed = 0, ran_refused = 0, failed_fits = 0, tight = 0, refused = 0;
 
     /// The prediction, if the job is one that can be sized.
     maybe<memory_breakdown> add(const run& r) {
+        if (r.defective) {
+            ++defective;
+            return {};
+        }
         if (!validate(r.what) || !validate(r.over, r.what.model)) {
             ++refused;
             return {};
         }
-        const memory_breakdown m = r.last_stage ? training_memory(r.what, r.over, r.over.pipeline - 1) : memory_of(r.what, r.over);
+        memory_breakdown m = r.first_stage  ? training_memory(r.what, r.over, 0)
+                             : r.last_stage ? training_memory(r.what, r.over, r.over.pipeline - 1)
+                                            : training_memory(r.what, r.over);
+        m.release_beyond(available_memory(r.on));
         if (!r.out_of_memory) {
             counters["allocated"].add(m.allocated, r.allocated);
             counters["reserved"].add(m.reserved, r.reserved);
             counters["nvidia-smi"].add(m.total(), r.smi);
+            counters["unstated, taken as reserved"].add(m.reserved, r.unstated);
         }
         const byte_count usable = available_memory(r.on);
         const bool fits = m.total().high <= usable;

@@ -73,6 +73,7 @@ inline constexpr std::array job_fields = [] {
         job_field{"layout", "Layout", "expert", integer, 1, most_gpus, "ranks that share the routed experts of a layer"},
         job_field{"layout", "Layout", "expert_tensor", integer, 0, most_gpus, "ranks that share each routed expert; default: as tensor"},
         job_field{"layout", "Layout", "zero", integer, 0, 3, "ZeRO stage: 1 shards optimizer states, 2 gradients too, 3 weights too"},
+        job_field{"layout", "Layout", "shard_replicas", integer, 1, most_gpus, "copies of what ZeRO shards: hybrid sharding; default 1"},
         job_field{"layout", "Layout", "replicas", integer, 1, most_gpus, "independent copies of all this"},
         job_field{"cluster", "Cluster", "gpu", text, 0, 0, "a GPU of `llmres gpus`"},
         job_field{"cluster", "Cluster", "device", text, 0, 0, "instead of gpu: a file of `llmres-probe calibrate`, with what this very GPU has free and does"},

@@ -211,6 +211,7 @@ inline result<layout> read_layout(const nlohmann::json& object) {
     read.integer("expert", l.expert);
     read.integer("expert_tensor", l.expert_tensor);
     read.integer("zero", l.zero);
+    read.integer("shard_replicas", l.shard_replicas);
     read.integer("replicas", l.replicas);
     if (const status s = read.checked(); !s) return s.error();
     return l;

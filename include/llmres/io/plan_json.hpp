@@ -35,6 +35,7 @@ inline json_value to_json(const layout& l) {
             {"expert", l.expert},
             {"expert_tensor", l.expert_tensor_ranks()},
             {"zero", l.zero},
+            {"shard_replicas", l.shard_replicas},
             {"replicas", l.replicas}};
 }
 

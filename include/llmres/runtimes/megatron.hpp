@@ -25,6 +25,7 @@ inline constexpr runtime megatron{
                  .gate = gate_code::fused,
                  .loss = loss_code::vocabulary_parallel,
                  .linear = linear_code::accumulates_beside,
+                 .experts = expert_code::grouped,
                  .casts_weights = false,
                  .keeps_gradients = true,
                  .foreach_optimizer = false,

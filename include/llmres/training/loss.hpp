@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <llmres/activations.hpp>
 #include <llmres/model.hpp>
@@ -19,11 +20,15 @@ enum class loss_point : std::uint8_t {
     head,      ///< the head's backward pass
 };
 
-/// Positions whose logits exist at once.
-constexpr std::int64_t logit_positions(const training_step& step) {
-    const loss_code code = step.engine.loss;
-    const bool parts = code == loss_code::chunked || code == loss_code::fused_linear;
-    return parts ? detail::ceil_quotient(step.tokens.all(), step.engine.loss_chunks) : step.tokens.all();
+/// Positions whose logits exist at once. Liger takes as many parts as the vocabulary is wider than the hidden width, of a
+/// power of two positions (ops/fused_linear_cross_entropy.py, chunk_size).
+constexpr std::int64_t logit_positions(const model& m, const training_step& step) {
+    const std::int64_t all = step.tokens.all();
+    if (step.engine.loss == loss_code::chunked) return detail::ceil_quotient(all, step.engine.loss_chunks);
+    if (step.engine.loss != loss_code::fused_linear) return all;
+    const std::int64_t each = detail::ceil_quotient(all, detail::ceil_quotient(m.vocabulary, m.hidden));
+    const auto part = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(each)));
+    return part < all ? part : all;
 }
 
 /// Calls visit(activation, loss_point) for what the final norm, the head and the cross entropy hold.
@@ -38,7 +43,8 @@ constexpr void for_each_loss_activation(const model& m, const training_step& ste
     if (!step.frozen && m.vocabulary > 0)
         saved.put(activation_role::linear_input, n * m.hidden, step.compute, activation_split::whole, backward_point::output);
 
-    if (step.autocast && !(step.weights == step.compute) && m.vocabulary > 0)
+    // Heads stay as they are beside quantised layers: only wider ones are cast.
+    if (step.autocast && (is_packed(step.weights) ? step.engine.fp32_stream : !(step.weights == step.compute)) && m.vocabulary > 0)
         visit(activation{activation_role::weight, detail::product(m.vocabulary, m.hidden), step.compute, by_tensor}, loss_point::saved);
 
     saved.put(activation_role::mask, 8 * n, int8, activation_split::whole, backward_point::output);  // the labels, shifted
@@ -48,6 +54,29 @@ constexpr void for_each_loss_activation(const model& m, const training_step& ste
     };
     const bool wide = step.wide;
     using role = activation_role;
+    if (step.engine.compiled_loss && step.engine.loss <= loss_code::eager_shifted) {
+        const precision& format = step.engine.returns_logits ? step.compute : fp32;
+        for (const loss_point at : {loss_point::forward, loss_point::gradient, loss_point::head})
+            logits(at, role::logits, at == loss_point::forward ? 1 : 2, format, n);
+        visit(activation{role::gradient, n * m.hidden, step.compute, activation_split::whole}, loss_point::head);
+        return;
+    }
+    if (step.engine.narrow_loss && step.engine.loss <= loss_code::triton) {
+        // Autocast computes it in fp32, and hands the caller fp32 logits besides.
+        const precision& format = step.autocast ? fp32 : step.compute;
+        const bool eager = step.engine.loss != loss_code::triton;
+        logits(loss_point::forward, role::logits, 2, step.compute, n);
+        for (const loss_point at : {loss_point::forward, loss_point::gradient})
+            if (step.autocast) logits(at, role::logits_fp32, 1, fp32, n);
+        if (eager) logits(loss_point::forward, role::log_probabilities, 1, format, n);
+        logits(loss_point::gradient, role::logits, 1, step.compute, n);
+        if (eager) logits(loss_point::gradient, role::log_probabilities, 1, format, n);
+        logits(loss_point::gradient, role::logits_gradient, 2, format, n);
+        logits(loss_point::head, role::logits, 1, step.compute, n);
+        logits(loss_point::head, role::logits_gradient, 1, step.compute, n);
+        visit(activation{role::gradient, n * m.hidden, step.compute, activation_split::whole}, loss_point::head);
+        return;
+    }
     switch (step.engine.loss) {
         case loss_code::eager:
         case loss_code::eager_shifted: {
@@ -62,26 +91,32 @@ constexpr void for_each_loss_activation(const model& m, const training_step& ste
                 logits(loss_point::head, role::logits_gradient, 1, step.compute, n);
                 break;
             }
-            if (!wide) logits(loss_point::forward, role::logits, 1, step.compute, n);
+            if (!wide && step.engine.returns_logits) logits(loss_point::forward, role::logits, 1, step.compute, n);
             logits(loss_point::forward, role::logits_fp32, step.engine.loss == loss_code::eager ? 1 : 2, fp32, n);
             logits(loss_point::forward, role::log_probabilities, 1, fp32, n);
             logits(loss_point::gradient, role::log_probabilities, 1, fp32, n);
-            logits(loss_point::gradient, role::logits_gradient, 2, fp32, n);
+            // Over a shared vocabulary: zeros, the exponentials and their sum (torch/distributed/tensor/parallel/loss.py).
+            logits(loss_point::gradient, role::logits_gradient, step.splits_vocabulary ? 3 : 2, fp32, n);
+            if (step.engine.holds_logits) logits(loss_point::gradient, role::logits, 1, step.compute, n);
             logits(loss_point::head, role::logits_gradient, 1, step.compute, n);
             break;
         }
         case loss_code::triton:
-            for (const loss_point at : {loss_point::forward, loss_point::gradient}) {
-                logits(at, role::logits, 2, step.compute, n);
-                logits(at, role::logits_fp32, 1, fp32, n);
-            }
+            if (step.engine.returns_logits) logits(loss_point::forward, role::logits, 1, step.compute, n);
+            logits(loss_point::forward, role::logits_fp32, 2, fp32, n);
+            logits(loss_point::gradient, role::logits_gradient, 2, fp32, n);
             logits(loss_point::head, role::logits_gradient, 1, step.compute, n);
             break;
         case loss_code::chunked: {
-            const std::int64_t part = logit_positions(step);
+            const std::int64_t part = logit_positions(m, step);
             logits(loss_point::forward, role::logits, 1, step.compute, n);
-            logits(loss_point::forward, role::log_probabilities, 1, fp32, n);
             logits(loss_point::forward, role::logits_fp32, 1, fp32, part);
+            if (step.engine.compiled_loss) {  // each part's gradient takes the place of its logits
+                logits(loss_point::gradient, role::logits_gradient, 1, step.compute, n + part);
+                logits(loss_point::head, role::logits_gradient, 1, step.compute, n);
+                break;
+            }
+            logits(loss_point::forward, role::log_probabilities, 1, fp32, n);
             logits(loss_point::gradient, role::log_probabilities, 1, fp32, n);
             logits(loss_point::gradient, role::logits_gradient, 1, step.compute, n);
             logits(loss_point::gradient, role::logits_gradient, 2, fp32, part);
@@ -89,9 +124,12 @@ constexpr void for_each_loss_activation(const model& m, const training_step& ste
             break;
         }
         case loss_code::fused_linear: {
-            const std::int64_t part = logit_positions(step);
+            const std::int64_t part = logit_positions(m, step);
             logits(loss_point::forward, role::logits, 1, step.compute, part);
             logits(loss_point::forward, role::logits_fp32, 1, fp32, part);
+            // It differentiates at once: what it read, and the head.
+            visit(activation{role::gradient, n * m.hidden, step.compute, activation_split::whole}, loss_point::forward);
+            if (!step.frozen) visit(activation{role::gradient, detail::product(m.vocabulary, m.hidden), step.compute, by_tensor}, loss_point::forward);
             break;
         }
         case loss_code::vocabulary_parallel:

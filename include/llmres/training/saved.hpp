@@ -308,7 +308,9 @@ constexpr void for_each_gradient_activation(const layer& l, std::int64_t hidden,
         hold.put(activation_role::gradient, n * hidden, step.stream, activation_split::sequence, static_cast<backward_point>(i));
     const feed_forward& f = l.feed_forward;
     if (f.kind != feed_forward_kind::none) {
-        const std::int64_t rows = f.routed() ? n * f.experts.per_token : n;
+        // One expert after the other: the gradients of each are gone before the next one's.
+        const std::int64_t at_once = f.routed() && step.engine.experts == expert_code::loop ? f.experts.count : 1;
+        const std::int64_t rows = f.routed() ? detail::ceil_quotient(n * f.experts.per_token, at_once) : n;
         const std::int64_t width = f.routed() ? f.experts.width : f.width;
         const int inner_tensors = f.kind == feed_forward_kind::gated ? 3 : 2;
         hold.put(activation_role::gradient, rows * width, step.compute, activation_split::tensor, output);

@@ -61,14 +61,14 @@ struct state_fold {
     constexpr state_fold(const job& j, const layout& l, const training_step& s)
         : of{j}, over{l}, step{s}, formats{formats_of(j, s.stream)}, gradients{gradients_of(j)},
           master{master_weights_of(j)}, on_gpu{j.offload.optimizer == offload_place::none},
-          narrower{!(formats.matrices == s.compute), !(formats.rest == s.compute)} {}
+          narrower{!(formats.matrices == s.compute) && !is_packed(formats.matrices), !(formats.rest == s.compute)} {}
 
     constexpr void operator()(const weight& whole) { (*this)(whole, true); }
 
     /// `inner`: a weight of a layer, which adapters may touch and matrix optimizers treat apart.
     constexpr void operator()(const weight& whole, bool inner) {
         const weight_shape w = local_shape(whole, over);
-        const std::int64_t ranks = whole.routed ? over.expert_data_ranks() : over.dense_data_ranks();
+        const std::int64_t ranks = whole.routed ? over.expert_shard_ranks() : over.dense_shard_ranks();
         const byte_count size = size_of(formats.of(whole), w.rows, w.columns) * w.copies;
         const bool matrix = w.rows > 1 && w.columns > 1;
         const byte_count computed = size_of(step.compute, w.rows, w.columns) * w.copies;

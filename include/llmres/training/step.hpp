@@ -40,6 +40,7 @@ struct training_step {
     const precision& adapted;  ///< of adapters
     const precision& inner;    ///< of what linear layers put out
     std::int64_t read;         ///< tokens of the sequence that cross-attention reads
+    bool splits_vocabulary;    ///< tensor ranks share the logits
 
     constexpr training_step(const job& j, const layout& l)
         : code{module_code_of(j.model)},
@@ -66,7 +67,8 @@ struct training_step {
           stream{wide_stream ? fp32 : j.compute},
           adapted{j.runtime.training.fp32_adapters ? fp32 : j.compute},
           inner{wide_inner ? fp32 : j.compute},
-          read{j.model.encoders[0].output > token_count{} ? j.model.encoders[0].output.in(llmres::tokens) : tokens.keys} {}
+          read{j.model.encoders[0].output > token_count{} ? j.model.encoders[0].output.in(llmres::tokens) : tokens.keys},
+          splits_vocabulary{l.tensor > 1} {}
 
     /// What a norm puts out: autocast computes torch's own layer norm in fp32.
     constexpr const precision& normed(norm_kind kind) const { return widens(kind) ? fp32 : stream; }
@@ -141,6 +143,7 @@ struct layer_writer {
     template <std::size_t N>
     constexpr void inputs(const std::array<weight_role, N>& roles, std::int64_t elements, std::int64_t n, bool casts,
                           activation_split split, backward_point until, bool joined = false) const {
+        if (step.engine.keeps_gathered_inputs && split == activation_split::sequence) split = activation_split::whole;
         bool shared = step.keeps_inputs || (!step.frozen && !casts);
         if (casts && !step.frozen)
             put(activation_role::linear_input, elements * (joined ? 1 : std::int64_t{N}), step.compute, split, until);

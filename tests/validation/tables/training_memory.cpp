@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "../kernels.hpp"
 #include "../training_runs.hpp"
 
 // table_training_memory [--rows [PART]]: how far predictions are from published training measurements, by series and counter,
@@ -13,8 +14,8 @@ namespace {
 
 void show(const training_runs::run& r, const llmres::memory_breakdown& m) {
     const auto in_gib = [](llmres::byte_count size) { return size.in(llmres::gib); };
-    const double measured = r.allocated > 0 ? r.allocated : r.reserved > 0 ? r.reserved : r.smi;
-    const double predicted = in_gib(r.allocated > 0 ? m.allocated.expected : r.reserved > 0 ? m.reserved.expected : m.total().expected);
+    const double measured = r.allocated > 0 ? r.allocated : r.reserved > 0 ? r.reserved : r.unstated > 0 ? r.unstated : r.smi;
+    const double predicted = in_gib(r.allocated > 0 ? m.allocated.expected : r.reserved > 0 || r.unstated > 0 ? m.reserved.expected : m.total().expected);
     const auto total = m.total();
     const auto usable = llmres::available_memory(r.on);
     std::printf("%s %.3f %.3f %+.2f%% smi %.2f %.2f..%.2f..%.2f %s %s| %s st%d", r.id.c_str(), measured, predicted,
@@ -25,6 +26,16 @@ void show(const training_runs::run& r, const llmres::memory_breakdown& m) {
         if (m.terms[i].expected > llmres::byte_count{})
             std::printf(" %s %.3f", std::string(llmres::memory_term_names[i]).c_str(), in_gib(m.terms[i].expected));
     std::printf("\n");
+}
+
+/// Kernels alone: rows, mean and worst error by kernel and provider.
+void show_kernels() {
+    std::map<std::string, training_runs::errors> by_kernel;
+    for (const kernels::run& r : kernels::all())
+        by_kernel["| " + r.kernel + " | " + r.provider + " | "].add(kernels::predicted(r), r.mib / 1024);
+    std::printf("\n| kernel | of | rows | mean error | worst |\n|---|---|---|---|---|\n");
+    for (const auto& [name, e] : by_kernel)
+        std::printf("%s%d | %.2f %% | %.2f %% |\n", name.c_str(), e.rows, e.mean() * 100, e.worst * 100);
 }
 
 }  // namespace
@@ -53,6 +64,8 @@ int main(int argc, char** argv) {
                 std::printf(" | | |\n");
             first = false;
         }
+        if (s.defective > 0) std::printf("| %s | published as a fault | %d | | | | | | | |\n", name.c_str(), s.defective);
         if (s.refused > 0) std::printf("| %s | refused | %d | | | | | | | |\n", name.c_str(), s.refused);
     }
+    if (!rows) show_kernels();
 }
