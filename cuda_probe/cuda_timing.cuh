@@ -11,6 +11,13 @@
 /// What is timed on the device, and how each result is checked. A time whose result was wrong is no time.
 namespace llmres::probe {
 
+/// Does it at least so often, and for 50 ms: a device that was idle takes that long to raise its clocks.
+template <class Action>
+void warm_up(int least, Action&& action) {
+    const auto begin = std::chrono::steady_clock::now();
+    for (int i = 0; i < least || std::chrono::steady_clock::now() - begin < std::chrono::milliseconds{50}; ++i) action();
+}
+
 class stopwatch {
 public:
     stopwatch() {
@@ -24,19 +31,21 @@ public:
     stopwatch(const stopwatch&) = delete;
     stopwatch& operator=(const stopwatch&) = delete;
 
-    /// Device time of each of so many repeats, after two that warm up.
+    /// Device time of each of so many repeats, once warm.
     template <class Action>
     std::vector<double> time(std::int32_t repeats, Action&& action) {
-        std::vector<double> all;
-        for (std::int32_t i = -2; i < repeats; ++i) {
+        const auto once = [&] {
             must("cudaEventRecord", cudaEventRecord(begin_));
             action();
             must("cudaEventRecord", cudaEventRecord(end_));
             must("cudaEventSynchronize", cudaEventSynchronize(end_));
             float milliseconds = 0;
             must("cudaEventElapsedTime", cudaEventElapsedTime(&milliseconds, begin_, end_));
-            if (i >= 0) all.push_back(milliseconds / 1000.0);
-        }
+            return milliseconds / 1000.0;
+        };
+        warm_up(2, once);
+        std::vector<double> all;
+        for (std::int32_t i = 0; i < repeats; ++i) all.push_back(once());
         return all;
     }
 
@@ -48,12 +57,13 @@ private:
 /// Wall time of each repeat, for what the device's own clock cannot see.
 template <class Action>
 std::vector<double> wall_times(std::int32_t repeats, Action&& action) {
+    warm_up(3, action);
     std::vector<double> all;
-    for (std::int32_t i = -3; i < repeats; ++i) {
+    for (std::int32_t i = 0; i < repeats; ++i) {
         const auto begin = std::chrono::steady_clock::now();
         action();
         const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-        if (i >= 0) all.push_back(took.count());
+        all.push_back(took.count());
     }
     return all;
 }
