@@ -173,9 +173,9 @@ TEST_CASE("an unknown file type is refused by name") {
     CHECK(gguf_mix_of(*read(guessed))->quantisation == gguf_quantisation::Q8_0);
 }
 
-TEST_CASE("a config says which rotary factors its GGUF has") {
+TEST_CASE("a config says which rotary factors its GGUF has, and how many rows the embedding") {
     using nlohmann::json;
-    const auto factors = [](const char* config) { return with_rope_factors({}, json::parse(config)); };
+    const auto factors = [](const char* config) { return as_converted({}, json::parse(config)); };
     const auto llama =
         factors(R"({"hidden_size": 4096, "num_attention_heads": 32, "rope_scaling": {"rope_type": "llama3"}})");
     CHECK(llama.rope_vectors == 1);
@@ -186,6 +186,9 @@ TEST_CASE("a config says which rotary factors its GGUF has") {
     CHECK(longer.rope_vectors == 2);
     CHECK(longer.rope_width == 3);
     CHECK(factors(R"({"text_config": {"head_dim": 64, "rope_parameters": {"rope_type": "llama3"}}})").rope_width == 32);
+    CHECK(factors(R"({"model_type": "gemma3", "text_config": {"hidden_size": 2560}})").vocabulary == 262144);
+    CHECK(factors(R"({"model_type": "gemma3", "text_config": {"vocab_size": 262208}})").vocabulary == 0);
+    CHECK(factors(R"({"model_type": "llama"})").vocabulary == 0);
     for (const char* none : {"{}", "[]", "7", R"({"rope_scaling": null})", R"({"rope_scaling": {"type": "yarn"}})",
                              R"({"rope_scaling": {"type": 7}})", R"({"rope_scaling": "llama3"})"})
         CHECK(factors(none).rope_vectors == 0);

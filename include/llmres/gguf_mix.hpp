@@ -71,6 +71,8 @@ struct gguf_mix {
     /// (`rope_factors_long`, `rope_factors_short`) for LongRoPE; each as wide as half the rotated part of a head.
     std::int64_t rope_vectors = 0;
     std::int64_t rope_width = 0;
+    /// Rows of the token embedding, where the converter kept those of the tokenizer alone; 0: as many as the model has.
+    std::int64_t vocabulary = 0;
 };
 
 /// The mix of that name in either case: Q4_K_M, IQ3_XXS, MXFP4_MOE, and the `_L` and `_XL` that keep embedding and output
@@ -669,7 +671,7 @@ constexpr void for_each_layer_group(const model& m, const gguf_mix& mix, const t
 }
 
 constexpr gguf_tensor embedding(const model& m, const gguf_mix& mix, const traits& of) {
-    gguf_tensor tensor{.role = weight_role::embed_tokens, .rows = m.vocabulary, .columns = m.hidden};
+    gguf_tensor tensor{.role = weight_role::embed_tokens, .rows = mix.vocabulary > 0 ? mix.vocabulary : m.vocabulary, .columns = m.hidden};
     const gguf_type base = base_of(mix.quantisation);
     const bool plain = is_any(mix.quantisation, q::F32, q::F16, q::BF16);
     const bool serves_as_output = m.tied_head && !mix.tied_head_stored;

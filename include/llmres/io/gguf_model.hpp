@@ -27,8 +27,10 @@ inline result<model> describe_gguf(const gguf_file& file);
 /// The mix that the file says it is (`general.file_type`), with what its tensors show of converter and quantiser.
 inline result<gguf_mix> gguf_mix_of(const gguf_file& file);
 
-/// The mix with the rotary factors that the converter adds for this config.json (`rope_scaling`): llama3 and longrope.
-inline gguf_mix with_rope_factors(gguf_mix mix, const nlohmann::json& config);
+/// The mix with what llama.cpp's converter makes of this config.json: rotary factors for `rope_scaling` (llama3, longrope),
+/// and of Gemma 3's embedding, where the file does not say `vocab_size`, only the tokenizer's 262,144 rows
+/// (convert_hf_to_gguf.py: Gemma3Model cuts what is out of the vocabulary).
+inline gguf_mix as_converted(gguf_mix mix, const nlohmann::json& config);
 
 /// Bytes of one sort of tensor in one layer (-1: outside the layers) that were predicted and are stored, without padding.
 struct gguf_difference {
@@ -237,7 +239,7 @@ inline result<gguf_mix> gguf_mix_of(const gguf_file& file) {
     return mix;
 }
 
-inline gguf_mix with_rope_factors(gguf_mix mix, const nlohmann::json& config) {
+inline gguf_mix as_converted(gguf_mix mix, const nlohmann::json& config) {
     const auto object_in = [](const nlohmann::json& outer, const char* name) -> const nlohmann::json* {
         const auto found = outer.find(name);
         return found != outer.end() && found->is_object() ? &*found : nullptr;
@@ -249,6 +251,9 @@ inline gguf_mix with_rope_factors(gguf_mix mix, const nlohmann::json& config) {
     if (!config.is_object()) return mix;
     const nlohmann::json* inner = object_in(config, "text_config");
     const nlohmann::json& text = inner != nullptr ? *inner : config;
+    if (const auto type = config.find("model_type");
+        type != config.end() && *type == "gemma3" && integer_in(text, "vocab_size") == 0 && integer_in(config, "vocab_size") == 0)
+        mix.vocabulary = 262144;
     const nlohmann::json* scaling = object_in(text, "rope_scaling");
     if (scaling == nullptr) scaling = object_in(text, "rope_parameters");
     if (scaling == nullptr) return mix;

@@ -65,6 +65,19 @@ inline constexpr model gemma_2_27b{
     .max_context = tokens(8192), .tied_head = true, .weights = bf16,
     .published = parameters(27'227'128'320)};
 
+inline constexpr model gemma_3_270m{
+    .name = "gemma-3-270m", .architecture = "gemma3_text",
+    .vocabulary = 262144, .hidden = 640,
+    .layers = in_order("aaaaab", {
+        layer{.attention = {.heads = 4, .kv_heads = 1, .head_dim = 256, .qk_norm = query_key_norm::shared,
+                            .window = tokens(512)},
+              .feed_forward = {.width = 2048},
+              .norm_after_attention = true, .norm_after_feed_forward = true},
+        layer{.attention = {.heads = 4, .kv_heads = 1, .head_dim = 256, .qk_norm = query_key_norm::shared},
+              .feed_forward = {.width = 2048},
+              .norm_after_attention = true, .norm_after_feed_forward = true}}, 18),
+    .max_context = tokens(32768), .tied_head = true, .weights = bf16};
+
 inline constexpr model gemma_3_1b{
     .name = "gemma-3-1b", .architecture = "gemma3_text",
     .vocabulary = 262144, .hidden = 1152,
@@ -176,8 +189,8 @@ inline constexpr model paligemma_3b{
 
 /// All of them.
 inline constexpr std::array all_gemma{
-    &gemma_2b, &gemma_7b, &gemma_2_2b, &gemma_2_9b, &gemma_2_27b, &gemma_3_1b, &gemma_3_4b, &gemma_3_12b,
-    &gemma_3_27b, &paligemma_3b};
+    &gemma_2b, &gemma_7b, &gemma_2_2b, &gemma_2_9b, &gemma_2_27b, &gemma_3_270m, &gemma_3_1b,
+    &gemma_3_4b, &gemma_3_12b, &gemma_3_27b, &paligemma_3b};
 
 }  // namespace llmres::models
 

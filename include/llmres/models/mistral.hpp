@@ -35,6 +35,14 @@ inline constexpr model mistral_nemo_12b{
                     .feed_forward = {.width = 14336}}},
     .max_context = tokens(131072), .weights = bf16};
 
+/// Nvidia's pruned Mistral NeMo.
+inline constexpr model mistral_nemo_minitron_8b{
+    .name = "mistral-nemo-minitron-8b", .architecture = "mistral",
+    .vocabulary = 131072, .hidden = 4096,
+    .layers = {40, {.attention = {.heads = 32, .kv_heads = 8, .head_dim = 128},
+                    .feed_forward = {.width = 11520}}},
+    .max_context = tokens(8192), .weights = bf16};
+
 inline constexpr model mistral_small_22b{
     .name = "mistral-small-22b", .architecture = "mistral",
     .vocabulary = 32768, .hidden = 6144,
@@ -84,7 +92,7 @@ inline constexpr model codestral_mamba_7b{
 
 /// All of them.
 inline constexpr std::array all_mistral{
-    &mistral_7b_v0_1, &mistral_7b_v0_3, &mistral_nemo_12b, &mistral_small_22b, &mistral_small_24b,
+    &mistral_7b_v0_1, &mistral_7b_v0_3, &mistral_nemo_12b, &mistral_nemo_minitron_8b, &mistral_small_22b, &mistral_small_24b,
     &mistral_large_123b, &mixtral_8x7b, &mixtral_8x22b, &codestral_mamba_7b};
 
 }  // namespace llmres::models

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <llmres/gguf_mix.hpp>
+#include <llmres/io/gguf_model.hpp>
+#include <llmres/io/hf_config.hpp>
+#include <llmres/models.hpp>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "../csv.hpp"
+
+/// Published GGUF files against the bytes of their tensors as predicted, from the model's preset and, where it is at hand,
+/// from its config.json.
+///
+/// A file is its header and its tensors, and only the tensors are predicted: the header holds the tokenizer. But all
+/// quantisations of one repository carry the same tokenizer. So the check is: file - predicted tensors, which should be the
+/// header, is the same for every file of a repository. It may differ by the few keys that the quantiser writes into some of
+/// them (`quantize.imatrix.*`, `general.quantization_version`): by no more than 512 bytes and, since data is padded, by a
+/// multiple of 32; while one matrix in another type, where that changes a size at all, is thousands. What the check cannot
+/// see is what every file of a repository shares and the prediction lacks; a constant vector would be that, a matrix would
+/// not, since its type changes with the quantisation. A repository with one file has nothing to be held against but headers
+/// of the same vocabulary.
+namespace gguf_sizes {
+
+enum class verdict {
+    equal,        ///< to the byte
+    but_for_keys,  ///< the rest is at most 512 bytes of header
+    alone,        ///< no other file of its repository to be held against
+    near,         ///< within 0.1 % of the file
+    off
+};
+
+struct comparison {
+    std::string preset{};
+    std::string repository{};
+    std::string quantisation{};
+    std::string config{};  ///< the config.json in the collection; empty: it has none
+    std::int64_t vocabulary = 0;
+    std::int64_t file = 0;
+    std::int64_t tensors = 0;  ///< predicted
+    std::int64_t rest = 0;     ///< the header that is left, less the one that most files of the repository leave
+    std::string refusal{};
+    verdict is = verdict::off;
+
+    std::int64_t header() const { return file - tensors; }
+};
+
+/// How a publisher runs converter and quantiser, as far as it shows in sizes.
+inline llmres::gguf_mix as_published(llmres::gguf_mix mix, const std::string& repository, const llmres::model& m) {
+    const auto by = [&](const char* publisher) { return repository.starts_with(publisher); };
+    mix.importance_matrix = by("bartowski/") || by("unsloth/") || by("MaziyarPanahi/");
+    // The official small Qwen2.5 files repeat the tied embedding as an output.
+    // ... and so do the checkpoints of Granite 3.0 (the Hub counts 2.63 billion for the 2.53 of its 2B).
+    mix.tied_head_stored = m.tied_head && (by("Qwen/Qwen2.5-") || repository.find("granite-3.0") != std::string::npos);
+    // Made in 2023.
+    mix.before_2024 = by("TheBloke/");
+    // unsloth asks for a Q4_K embedding with IQ4_XS, where it is not the output as well.
+    if (by("unsloth/") && mix.quantisation == llmres::gguf_quantisation::IQ4_XS && !m.tied_head)
+        mix.embedding = llmres::gguf_type::Q4_K;
+    return mix;
+}
+
+/// The bytes of a row's tensors by its preset, or by its config.json in that folder.
+inline void predict(comparison& c, const csv::row& row, const std::string& folder) {
+    using namespace llmres;
+    std::string text;
+    if (!folder.empty()) {
+        std::ifstream in{folder + c.config, std::ios::binary};
+        text.assign(std::istreambuf_iterator<char>{in}, {});
+    }
+    const auto m = folder.empty() ? find_model(c.preset) : read_hf_config(text);
+    const auto mix = find_gguf_mix("quantisation", c.quantisation);
+    if (!m || !mix) {
+        const error& why = m ? mix.error() : m.error();
+        c.refusal = std::string{why.field.view()} + " " + std::string{why.value.view()};
+        return;
+    }
+    gguf_mix used = as_published(*mix, c.repository, *m);
+    if (folder.empty()) {
+        used.rope_vectors = std::atoi(row.at("rope_vectors").c_str());
+        used.rope_width = std::atoi(row.at("rope_width").c_str());
+        used.vocabulary = std::atoi(row.at("embedding_rows").c_str());
+    } else {
+        used = as_converted(used, nlohmann::json::parse(text, nullptr, false));
+    }
+    c.vocabulary = m->vocabulary;
+    c.tensors = gguf_tensor_bytes(*m, used).in(bytes);
+}
+
+/// The header that most files of a repository leave.
+inline std::int64_t common_header(const std::vector<const comparison*>& files) {
+    std::map<std::int64_t, int> votes;
+    for (const comparison* file : files) ++votes[file->header()];
+    return std::max_element(votes.begin(), votes.end(), [](const auto& a, const auto& b) { return a.second < b.second; })->first;
+}
+
+inline std::map<std::string, std::vector<const comparison*>> by_repository(const std::vector<comparison>& rows) {
+    std::map<std::string, std::vector<const comparison*>> grouped;
+    for (const comparison& row : rows)
+        if (row.refusal.empty()) grouped[row.repository].push_back(&row);
+    return grouped;
+}
+
+/// All rows from the presets, or those that have a config.json in `folder` from it.
+inline std::vector<comparison> compare(const std::string& folder = {}) {
+    std::vector<comparison> rows;
+    for (const csv::row& row : csv::read(LLMRES_SOURCE_DIR "/tests/validation/data/gguf_sizes.csv")) {
+        if (!folder.empty() && row.at("config").empty()) continue;
+        comparison c{.preset = row.at("preset"), .repository = row.at("repository"), .quantisation = row.at("quantisation"), .config = row.at("config")};
+        c.file = std::strtoll(row.at("file_bytes").c_str(), nullptr, 10);
+        predict(c, row, folder);
+        rows.push_back(c);
+    }
+    constexpr std::int64_t keys = 512;
+    for (auto& [repository, files] : by_repository(rows)) {
+        const std::int64_t common = common_header(files);
+        for (const comparison* file : files) {
+            comparison& c = rows[static_cast<std::size_t>(file - rows.data())];
+            c.rest = c.header() - common;
+            c.is = files.size() == 1                            ? verdict::alone
+                   : c.rest == 0                                ? verdict::equal
+                   : std::abs(c.rest) <= keys && c.rest % 32 == 0 ? verdict::but_for_keys
+                   : std::abs(c.rest) * 1000 <= c.file          ? verdict::near
+                                                                : verdict::off;
+        }
+    }
+    return rows;
+}
+
+inline std::int64_t count(const std::vector<comparison>& rows, verdict which) {
+    return std::count_if(rows.begin(), rows.end(), [&](const comparison& row) { return row.refusal.empty() && row.is == which; });
+}
+
+}  // namespace gguf_sizes
