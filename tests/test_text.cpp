@@ -34,6 +34,10 @@ TEST_CASE("texts compare by their characters, whatever their storage held before
     CHECK(a == text<7>{"ab"});
     CHECK(a == "ab");
     CHECK(a == std::string_view{"ab"});
+    const char* const pointed = "ab";
+    CHECK(a == pointed);
+    CHECK(pointed == a);
+    CHECK(a != pointed + 1);
     CHECK_FALSE(a == "abc");
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <string_view>
 
@@ -37,6 +38,8 @@ struct text {
 
     friend constexpr bool operator==(const text& a, const text& b) { return a == b.characters; }
     friend constexpr bool operator==(const text& a, std::string_view b) { return a.view() == b; }
+    template <std::same_as<const char*> Pointer>  // a template, so that literals go below
+    friend constexpr bool operator==(const text& a, const Pointer& b) { return a.view() == b; }
     template <std::size_t Size>
     friend constexpr bool operator==(const text& a, const char (&b)[Size]) {  // most differ in their first characters
         for (std::size_t i = 0; i < std::min(Size, Capacity + 1); ++i) {
