@@ -117,7 +117,10 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
     // A quantised weight is expanded for each product; the activation between them is not one.
     if (step.frozen && step.engine.expands_weights && is_packed(step.weights))
         held[static_cast<std::size_t>(backward_point::output)] += state.largest;
-    const std::array<byte_count, backward_points> fresh = gradients_so_far(state);
+    std::array<byte_count, backward_points> fresh = gradients_so_far(state);
+    // Each expert's slice of the stacked weights passes its gradient on as a whole, to be summed with the others'.
+    if (kind.feed_forward.routed() && step.engine.experts == expert_code::loop)
+        fresh[2] += (state.feed_forward_gradients - state.down_gradients) * 2;
     for (std::size_t p = 0; p < backward_points; ++p) {
         if (held[p] > t.peak) t.peak = held[p];
         if (held[p] + fresh[p] > t.fresh_peak) t.fresh_peak = held[p] + fresh[p];
@@ -315,7 +318,7 @@ constexpr memory_breakdown training_memory(const job& j, const layout& l, std::i
 
         t.phase = phase::optimizer;
         t.gradients = state.gradients;
-        t.communication = resident + state.temporaries + state.stepped * j.optimizer.tensor_temporaries;
+        t.communication = resident + state.temporaries + state.stepped;
         consider(t);
 
         // A unit under way and the one fetched ahead of it; the root's weights, gathered from first to last.
@@ -390,7 +393,7 @@ constexpr memory_breakdown training_memory(const job& j, const layout& l, std::i
         }
 
         if (!last) continue;
-        std::array<byte_count, 4> loss{};
+        std::array<byte_count, 5> loss{};
         for_each_loss_activation(m, step, [&](const activation& a, loss_point at) { loss[static_cast<std::size_t>(at)] += local_bytes(a, l); });
         t.phase = phase::loss;
         t.communication = root;
@@ -398,10 +401,12 @@ constexpr memory_breakdown training_memory(const job& j, const layout& l, std::i
         for_each_output_activation(m, step, [&](const activation& a) { after += local_bytes(a, l); });
         t.gradients = accumulated ? state.gradients : byte_count{};
         t.activations = all_saved + after + loss[0];
-        t.logits = loss[1] > loss[2] ? loss[1] : loss[2];
-        if (engine.hoards_logits) hoarded = loss[1] > loss[2] ? loss[2] : loss[1];
+        const byte_count computed = loss[1] + loss[2];
+        const byte_count differentiated = loss[1] + loss[3];
+        t.logits = computed > differentiated ? computed : differentiated;
+        if (engine.hoards_logits) hoarded = computed > differentiated ? differentiated : computed;
         consider(t);
-        t.logits = loss[3];
+        t.logits = loss[4];
         if (j.optimizer.in_backward && !step.frozen) t.communication += ends.whole_gradients;
         if (engine.loss == loss_code::chunked && !step.frozen) t.communication += ends.largest;  // each part's, to be added
         if (engine.linear == linear_code::plain)
@@ -465,8 +470,7 @@ constexpr byte_count saved_activations(const job& j, const layout& l, std::int32
     if (stage == l.pipeline - 1) {
         for_each_output_activation(j.model, step, count);
         for_each_loss_activation(j.model, step, [&](const activation& a, loss_point at) {
-            const bool between = at == loss_point::gradient && a.role == activation_role::log_probabilities;
-            if (at == loss_point::saved || between) total += local_bytes(a, l);
+            if (at == loss_point::saved || at == loss_point::kept) total += local_bytes(a, l);
         });
     }
     return total;

@@ -24,6 +24,7 @@ struct optimizer {
     bool in_backward = false;         ///< a tensor is updated as soon as its gradient is there, and the gradient freed
     bool quantised_base = false;      ///< can train quantised weights themselves (none here can)
     std::int32_t tensor_temporaries = 0;  ///< tensors as large as the one that is stepped, where each is stepped alone
+    bool widens = false;              ///< steps in fp32, as its states are: a narrower tensor and its gradient are copied
     std::int32_t temporaries = 0;     ///< tensors as large as all that is trained, while it steps in one call (foreach)
 
     friend constexpr bool operator==(const optimizer&, const optimizer&) = default;
@@ -40,13 +41,17 @@ inline constexpr optimizer paged_adamw{.name = "paged_adamw", .moments = 2, .pag
 inline constexpr optimizer adamw_8bit{.name = "adamw_8bit", .moments = 2, .block = 256};
 inline constexpr optimizer paged_adamw_8bit{.name = "paged_adamw_8bit", .moments = 2, .block = 256, .paged = true};
 inline constexpr optimizer adafactor{.name = "adafactor", .factored = true, .tensor_temporaries = 1};     ///< arXiv 1804.04235, without momentum
+/// transformers' own (optimization.py, Adafactor): the square of the gradient, and the update.
+inline constexpr optimizer adafactor_hf{.name = "adafactor_hf", .factored = true, .tensor_temporaries = 2, .widens = true};
+inline constexpr optimizer nadam{.name = "nadam", .moments = 2, .temporaries = 1};
+inline constexpr optimizer radam{.name = "radam", .moments = 2, .temporaries = 1};
 inline constexpr optimizer adagrad{.name = "adagrad", .moments = 1, .temporaries = 2};
 inline constexpr optimizer lion{.name = "lion", .moments = 1, .tensor_temporaries = 1};  ///< arXiv 2302.06675
 inline constexpr optimizer lion_8bit{.name = "lion_8bit", .moments = 1, .block = 256};
 inline constexpr optimizer rmsprop{.name = "rmsprop", .moments = 1, .temporaries = 1};
 inline constexpr optimizer adamw_loop{.name = "adamw_loop", .moments = 2, .tensor_temporaries = 2};  ///< tensor by tensor (foreach = false)
 inline constexpr optimizer lamb{.name = "lamb", .moments = 2, .temporaries = 1};  ///< arXiv 1904.00962
-inline constexpr optimizer muon{.name = "muon", .moments = 2, .matrix_moments = 1, .tensor_temporaries = 2};  ///< Adam for all but the layers' matrices
+inline constexpr optimizer muon{.name = "muon", .moments = 2, .matrix_moments = 1, .temporaries = 1};  ///< AdamW for all but the layers' matrices
 inline constexpr optimizer shampoo{.name = "shampoo", .moments = 1, .kronecker = true};  ///< arXiv 1802.09568
 inline constexpr optimizer soap{.name = "soap", .moments = 2, .kronecker = true};        ///< arXiv 2409.11321
 inline constexpr optimizer adam_mini{.name = "adam_mini", .moments = 1, .row_moment = true};  ///< arXiv 2406.16793
@@ -56,7 +61,7 @@ inline constexpr optimizer lomo{.name = "lomo", .in_backward = true};           
 inline constexpr optimizer schedule_free{.name = "schedule_free", .moments = 2, .temporaries = 1};  ///< arXiv 2405.15682
 
 inline constexpr std::array optimizers{sgd,       sgd_momentum, adam, adamw, adamw_fused, paged_adamw, adamw_8bit,
-                                       paged_adamw_8bit, adafactor, adagrad, lion, lion_8bit, rmsprop, adamw_loop, lamb, muon, shampoo, soap, adam_mini,
+                                       paged_adamw_8bit, adafactor, adafactor_hf, nadam, radam, adagrad, lion, lion_8bit, rmsprop, adamw_loop, lamb, muon, shampoo, soap, adam_mini,
                                        galore,    apollo,       lomo, schedule_free};
 
 /// The optimizer of that name; an `unknown` error names those nearest to it.
@@ -69,8 +74,9 @@ constexpr result<optimizer> find_optimizer(std::string_view name, std::string_vi
 }
 
 /// States of a rows x columns tensor; `inner` means a matrix inside the layers, which some optimizers treat apart.
-constexpr byte_count state_bytes(const optimizer& o, const precision& states, std::int64_t rows, std::int64_t columns,
+constexpr byte_count state_bytes(const optimizer& o, const precision& format, std::int64_t rows, std::int64_t columns,
                                  bool inner = true) {
+    const precision& states = o.widens ? fp32 : format;
     const std::int64_t count = detail::product(rows, columns);
     const bool matrix = inner && rows > 1 && columns > 1;
     const std::int32_t moments = matrix && o.matrix_moments >= 0 ? o.matrix_moments : o.moments;

@@ -37,7 +37,8 @@ enum class linear_code : std::uint8_t {
 };
 /// How transformers computes routed experts.
 enum class expert_code : std::uint8_t {
-    loop,     ///< expert by expert (4.x, and 5.x where experts_implementation is "eager")
+    modules,  ///< each expert has linear layers of its own (4.x)
+    loop,     ///< expert by expert, their weights stacked in one tensor (5.x: experts_implementation "eager")
     grouped,  ///< all in one grouped product (5.x: "grouped_mm")
     batched,  ///< all in one batched product, with a copy of the weights for each token ("batched_mm")
 };
@@ -59,7 +60,7 @@ struct training_engine {
     loss_code loss = loss_code::eager;
     linear_code linear = linear_code::plain;
     sharding_code sharding = sharding_code::buckets;
-    expert_code experts = expert_code::loop;
+    expert_code experts = expert_code::modules;
     bool shared_heads = true;      ///< sdpa reads keys and values of grouped queries without a copy for every query head
     bool casts_weights = true;     ///< narrower computation casts at each operation (autocast), not by a narrower copy
     bool keeps_gradients = false;  ///< in a buffer of their own, from the first step to the last

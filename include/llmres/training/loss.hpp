@@ -15,6 +15,7 @@ namespace llmres {
 /// The moments at which the loss may be fullest.
 enum class loss_point : std::uint8_t {
     saved,     ///< at all of them: what the final norm and the head keep
+    kept,      ///< from forward to gradient: what the loss keeps
     forward,   ///< the loss is computed
     gradient,  ///< ... and differentiated
     head,      ///< the head's backward pass
@@ -80,12 +81,12 @@ constexpr void for_each_loss_activation(const model& m, const training_step& ste
     switch (step.engine.loss) {
         case loss_code::eager:
         case loss_code::eager_shifted: {
-            if (step.code.caps_logits) logits(loss_point::saved, role::logits, 1, step.compute, n);  // the tanh
+            if (step.code.caps_logits) logits(loss_point::kept, role::logits, 1, step.compute, n);  // the tanh
             if (!step.code.fp32_loss && !wide) {
                 // The log-softmax is kept as it is, and under autocast once more in fp32.
-                logits(loss_point::saved, role::log_probabilities, 1, step.compute, n);
+                logits(loss_point::kept, role::log_probabilities, 1, step.compute, n);
                 logits(loss_point::forward, role::logits, 1, step.compute, n);
-                if (step.autocast) logits(loss_point::saved, role::log_probabilities, 1, fp32, n);
+                if (step.autocast) logits(loss_point::kept, role::log_probabilities, 1, fp32, n);
                 logits(loss_point::gradient, role::logits_gradient, 1, step.autocast ? fp32 : step.compute, n);
                 logits(loss_point::gradient, role::logits_gradient, 1, step.compute, n);
                 logits(loss_point::head, role::logits_gradient, 1, step.compute, n);
@@ -93,8 +94,7 @@ constexpr void for_each_loss_activation(const model& m, const training_step& ste
             }
             if (!wide && step.engine.returns_logits) logits(loss_point::forward, role::logits, 1, step.compute, n);
             logits(loss_point::forward, role::logits_fp32, step.engine.loss == loss_code::eager ? 1 : 2, fp32, n);
-            logits(loss_point::forward, role::log_probabilities, 1, fp32, n);
-            logits(loss_point::gradient, role::log_probabilities, 1, fp32, n);
+            logits(loss_point::kept, role::log_probabilities, 1, fp32, n);
             // Over a shared vocabulary: zeros, the exponentials and their sum (torch/distributed/tensor/parallel/loss.py).
             logits(loss_point::gradient, role::logits_gradient, step.splits_vocabulary ? 3 : 2, fp32, n);
             if (step.engine.holds_logits) logits(loss_point::gradient, role::logits, 1, step.compute, n);
@@ -116,8 +116,7 @@ constexpr void for_each_loss_activation(const model& m, const training_step& ste
                 logits(loss_point::head, role::logits_gradient, 1, step.compute, n);
                 break;
             }
-            logits(loss_point::forward, role::log_probabilities, 1, fp32, n);
-            logits(loss_point::gradient, role::log_probabilities, 1, fp32, n);
+            logits(loss_point::kept, role::log_probabilities, 1, fp32, n);
             logits(loss_point::gradient, role::logits_gradient, 1, step.compute, n);
             logits(loss_point::gradient, role::logits_gradient, 2, fp32, part);
             logits(loss_point::head, role::logits_gradient, 1, step.compute, n);

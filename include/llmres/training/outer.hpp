@@ -34,11 +34,22 @@ constexpr void save_stack(const attention& a, std::int64_t hidden, bool before, 
     if (before && step.dropout && step.code.drops_embedding && !step.frozen) mask();
     if (!before && step.dropout && step.code.drops_final) mask();
     if (!before || !step.code.biased_scores || a.kind == attention_kind::none) return;
-    // Its distances are looked up in a table, which keeps them; every layer's kernel keeps the same sum.
+    // The distances are looked up in a table, which keeps them; the kernels of all layers keep one bias, unless each casts
+    // or masks it. Layers that are computed again all read the one.
     const std::int64_t pairs = product(step.tokens.length, step.tokens.keys);
+    const bool decodes = a.cross == cross_attention::beside;
+    const auto bias = [&](std::int64_t keys, const precision& format) {
+        save.put(activation_role::mask, product(a.heads, product(step.tokens.length, keys)), format, activation_split::tensor, backward_point::output);
+    };
+    if (step.recomputes) {
+        bias(step.tokens.keys, step.stream);
+        if (decodes) bias(step.read, step.compute);
+        return;
+    }
     if (!step.frozen) save.put(activation_role::mask, 8 * pairs, int8, activation_split::whole, backward_point::output);
-    if (step.kernel != attention_kernel::eager)
-        save.put(activation_role::mask, product(a.heads, pairs), step.compute, activation_split::tensor, backward_point::output);
+    if (step.kernel == attention_kernel::eager || step.autocast) return;
+    if (!decodes) bias(step.tokens.keys, step.compute);
+    if (decodes) bias(step.read, step.compute);
 }
 
 /// A stem of convolutions over time (Whisper): each has its input, and its activation's. The last halves the frames.

@@ -62,7 +62,7 @@ constexpr void save_scores(std::int64_t pairs, const layer_writer<Visit>& save) 
 
 /// `own_keys`: tokens of a sequence whose keys and values are here, of the `keys` that are attended to.
 template <class Visit>
-constexpr void save_heads(const attention& a, std::int64_t own_keys, std::int64_t keys, const layer_writer<Visit>& save) {
+constexpr void save_heads(const attention& a, std::int64_t own_keys, std::int64_t keys, bool causal, const layer_writer<Visit>& save) {
     using enum backward_point;
     using role = activation_role;
     const training_step& step = save.step;
@@ -92,7 +92,11 @@ constexpr void save_heads(const attention& a, std::int64_t own_keys, std::int64_
         save_scores(product(product(step.tokens.sequences, a.heads), product(step.tokens.length, keys)), save);
     } else {
         save.put(role::softmax_statistics, n * a.heads, fp32, split, attention);
-        // The mask becomes one to add, for each layer; other layers' is the same.
+        // A bias of all layers is summed with the causal mask in each, and cast in each.
+        if (step.code.biased_scores && (step.autocast || causal))
+            save.put(role::mask, product(product(step.tokens.length, keys), a.heads), step.compute, split, attention);
+        if (step.code.biased_scores && causal) save.put(role::mask, product(n, keys), int8, activation_split::whole, attention);
+        // The mask becomes one to add, for each layer.
         if (step.kernel == attention_kernel::sdpa && is_masked(a, step) && step.engine.shared_heads)
             save.put(role::mask, product(n, keys), step.compute, activation_split::whole, attention);
         save.put(role::attention_output, n * a.heads * a.value_width(), step.compute, split, attention);
@@ -129,7 +133,7 @@ constexpr void save_attention(const llmres::attention& a, std::int64_t hidden, n
             save.narrow_norm(n, a.kv_heads * a.head_dim, by_tensor, attention, a.head_dim);
         }
     }
-    save_heads(a, step.tokens.length, step.tokens.keys, save);
+    save_heads(a, step.tokens.length, step.tokens.keys, a.cross != cross_attention::none, save);
     if (a.gate == output_gate::features) {
         save.put(activation_role::gate, 2 * n * a.heads * a.value_width(), step.compute, by_tensor, norm);
     }
@@ -152,7 +156,7 @@ constexpr void save_cross_attention(const layer& l, std::int64_t hidden, const l
     save.inputs(std::array{role::q_proj}, n * hidden, n, step.casts(l.norm), split, attention);
     const bool own = step.autocast || step.frozen;
     if (own) save.inputs(std::array{role::k_proj, role::v_proj}, m * hidden, m, step.casts(l.norm), split, attention);
-    save_heads(a, step.read, step.read, save);
+    save_heads(a, step.read, step.read, false, save);
     if (step.adapter.adapts(role::o_proj)) save.inputs(std::array{role::o_proj}, n * a.heads * a.value_width(), n, false, activation_split::tensor, norm);
     if (step.dropout) save.put(activation_role::mask, n * hidden, int8, split, norm);
 }
@@ -208,7 +212,8 @@ constexpr void save_transformers_experts(const feed_forward& f, std::int64_t hid
     const experts& e = f.experts;
     const std::int64_t n = step.tokens.all();
     const expert_code code = step.engine.experts;
-    const precision& format = code == expert_code::loop ? step.compute : step.stream;
+    const bool by_expert = code == expert_code::modules || code == expert_code::loop;
+    const precision& format = by_expert ? step.compute : step.stream;
     constexpr auto by_sequence = activation_split::sequence;
     constexpr auto by_tensor = activation_split::tensor;
     const bool gated = f.kind == feed_forward_kind::gated;
@@ -228,9 +233,11 @@ constexpr void save_transformers_experts(const feed_forward& f, std::int64_t hid
         save.put(role::up, routed * e.width, format, by_tensor, inner);
     }
     if (!step.frozen) save.put(role::product, routed * e.width, format, by_tensor, output);
-    save.put(role::expert_output, routed * hidden * (code == expert_code::loop ? 2 : 1), format, by_sequence, output);
-    if (code == expert_code::batched)  // each token has its experts' weights copied
-        save.put(role::weight, product(routed, (gated ? 3 : 2) * e.width * hidden), format, activation_split::whole, output);
+    save.put(role::expert_output, routed * hidden * (by_expert ? 2 : 1), format, by_sequence, output);
+    if (code == expert_code::batched) {  // each token has its experts' weights copied
+        save.put(role::weight, product(routed, e.width * hidden), format, activation_split::whole, output);
+        save.put(role::weight, product(routed, (gated ? 2 : 1) * e.width * hidden), format, activation_split::whole, inner);
+    }
     const bool own_input = step.frozen || widens || step.autocast;
     if (e.shared_width > 0) save_mlp(f.kind, own_input ? hidden : 0, n, e.shared_width, step.casts(norm_kind::rms), by_sequence, save);
 }
@@ -315,6 +322,10 @@ constexpr void for_each_gradient_activation(const layer& l, std::int64_t hidden,
         const int inner_tensors = f.kind == feed_forward_kind::gated ? 3 : 2;
         hold.put(activation_role::gradient, rows * width, step.compute, activation_split::tensor, output);
         hold.put(activation_role::gradient, inner_tensors * rows * width, step.compute, activation_split::tensor, inner);
+        if (f.routed() && step.engine.experts == expert_code::batched) {
+            hold.put(activation_role::gradient, detail::product(rows, width * hidden), step.stream, activation_split::whole, output);
+            hold.put(activation_role::gradient, detail::product(rows, (inner_tensors - 1) * width * hidden), step.stream, activation_split::whole, inner);
+        }
         if (f.routed()) hold.put(activation_role::gradient, rows * hidden, step.compute, activation_split::sequence, inner);
     }
     if (l.norm_before_feed_forward) detail::pass_back_norm(n, hidden, l.norm, norm, hold);

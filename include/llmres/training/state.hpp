@@ -27,7 +27,7 @@ struct weight_state {
     byte_count casts{};        ///< autocast's copies of the matrices
     byte_count dummies{};      ///< Transformer Engine's unused gradients, one for each shape
     byte_count largest{};      ///< of the matrices, in the compute format
-    byte_count stepped{};      ///< the largest tensor trained, in the states' format
+    byte_count stepped{};      ///< temporaries of the largest tensor, where each is stepped alone
 
     constexpr weight_state& add(const weight_state& o, std::int64_t times) {
         weights += o.weights * times;
@@ -57,6 +57,7 @@ struct state_fold {
     bool on_gpu;  ///< the optimizer's states
     bool narrower[2];  ///< matrices and all else are computed in another format than they are stored in
     weight_state sum{};
+    byte_count last_stepped{};
 
     constexpr state_fold(const job& j, const layout& l, const training_step& s)
         : of{j}, over{l}, step{s}, formats{formats_of(j, s.stream)}, gradients{gradients_of(j)},
@@ -80,10 +81,10 @@ struct state_fold {
             if (one > sum.largest) sum.largest = one;
             sum.dummies += inner && !whole.routed ? computed : byte_count{};  // grouped products write gradients in place
             if (step.autocast && cast && inner && !(step.four_bit && whole.quantised) &&
-                !(whole.routed && step.engine.experts != expert_code::loop))
+                !(whole.routed && step.engine.experts >= expert_code::grouped))
                 sum.casts += computed;
         }
-        if (!step.frozen) return train(w, whole.role, gradients, of.optimizer_states, master, ranks, inner);
+        if (!step.frozen) return train(w, whole, gradients, of.optimizer_states, master, ranks, inner);
         if (!inner && !step.adapter.adapts(whole.role)) return;
         for_each_adapter_weight(step.adapter, step.code, whole, [&](const weight& added) {
             const weight_shape local = local_shape(added, over);
@@ -91,7 +92,7 @@ struct state_fold {
             sum.gathered += size_of(step.adapted, local.rows, local.columns) * local.copies;
             if (step.autocast && !(step.adapted == step.compute))
                 sum.casts += size_of(step.compute, local.rows, local.columns) * local.copies;
-            train(local, added.role, step.adapted, step.adapted, {}, ranks, inner);
+            train(local, added, step.adapted, step.adapted, {}, ranks, inner);
         });
     }
 
@@ -99,32 +100,50 @@ private:
     constexpr byte_count share(byte_count size, std::int64_t ranks, int from_stage) const {
         return over.zero >= from_stage ? div_up(size, ranks) : size;
     }
-    constexpr void train(const weight_shape& w, weight_role role, const precision& gradient, const precision& states, const maybe<precision>& copy,
+    constexpr void train(const weight_shape& w, const weight& from, const precision& gradient, const precision& states, const maybe<precision>& copy,
                          std::int64_t ranks, bool inner) {
         const byte_count whole = size_of(gradient, w.rows, w.columns) * w.copies;
         sum.whole_gradients += whole;
         if (!of.optimizer.in_backward) {
             const byte_count kept_gradient = share(whole, ranks, 2);
             sum.gradients += kept_gradient;
-            if (inner && detail::is_feed_forward(role)) {
+            if (inner && detail::is_feed_forward(from.role)) {
                 sum.feed_forward_gradients += kept_gradient;
-                if (role == weight_role::down_proj) sum.down_gradients += kept_gradient;
+                if (from.role == weight_role::down_proj) sum.down_gradients += kept_gradient;
             }
         }
         if (of.ema) sum.optimizer += share(size_of(fp32, w.rows, w.columns) * w.copies, ranks, 1);
-        const byte_count kept = state_bytes(of.optimizer, states, w.rows, w.columns, inner) +
-                                (copy ? size_of(*copy, w.rows, w.columns) : byte_count{});
+        // Stacked experts are one tensor of three dimensions, gate and up together: no matrix to optimizers that look for one.
+        const bool stacked = from.routed && step.engine.experts != expert_code::modules;
+        const optimizer& o = of.optimizer;
+        byte_count kept = state_bytes(o, states, w.rows, w.columns, !stacked && (inner || is_projection(from.role)));
+        if (o.factored && (detail::shares_input_matrix(from.role, step.code) || (stacked && from.role == weight_role::up_proj)))
+            kept -= size_of(o.widens ? fp32 : states, 1, w.columns);
+        if (copy) kept += size_of(*copy, w.rows, w.columns);
         if (!on_gpu) {  // gradients follow the states: the host steps
             sum.host += share(kept * w.copies + whole, ranks, 1);
             return;
         }
         sum.optimizer += share(kept * w.copies, ranks, 1);
-        if (of.optimizer.tensor_temporaries > 0) {
-            const byte_count one = share(size_of(states, w.rows, w.columns), ranks, 1);
-            if (one > sum.stepped) sum.stepped = one;
+        if (o.tensor_temporaries > 0) {
+            const bool joined = stacked && from.role != weight_role::down_proj;
+            byte_count one = size_of(o.widens ? fp32 : states, w.rows, w.columns) * o.tensor_temporaries;
+            if (o.widens && !(states == fp32)) one += size_of(fp32, w.rows, w.columns) * 2;
+            one = share(stacked ? one * (w.copies * (joined ? 2 : 1)) : one, ranks, 1);
+            // A loop lets go of one tensor's temporary when it has the next one's.
+            const bool half = stacked && from.role == weight_role::up_proj;
+            const byte_count both = o.tensor_temporaries == 1 && !half ? one + last_stepped : one;
+            if (both > sum.stepped) sum.stepped = both;
+            last_stepped = one;
         }
-        if (step.engine.foreach_optimizer && of.optimizer.temporaries > 0 && !of.optimizer.in_backward)
-            sum.temporaries += share(size_of(states, w.rows, w.columns) * w.copies, ranks, 1) * of.optimizer.temporaries;
+        const bool in_one_call = o.matrix_moments < 0 || stacked || !(inner || is_projection(from.role)) || w.rows == 1 || w.columns == 1;
+        if (step.engine.foreach_optimizer && o.temporaries > 0 && !o.in_backward && in_one_call)
+            sum.temporaries += share(size_of(states, w.rows, w.columns) * w.copies, ranks, 1) * o.temporaries;
+    }
+
+    /// Linear layers outside the layers: an encoder's, a classifier. Not embeddings, and not the head.
+    static constexpr bool is_projection(weight_role role) {
+        return role >= weight_role::q_proj && role <= weight_role::router ? true : role == weight_role::classifier;
     }
 };
 

@@ -25,6 +25,7 @@ struct training_step {
     bool autocast;
     bool frozen;     ///< the model's own weights are not trained
     bool dropout;
+    bool recomputes;    ///< whole layers
     bool four_bit;      ///< bitsandbytes multiplies by the weights
     bool keeps_inputs;  ///< ... and saves what it reads, though only the weight is needed
     double expert_load;
@@ -52,6 +53,7 @@ struct training_step {
           autocast{autocasts(j)},
           frozen{j.adapter.trains()},
           dropout{j.dropout},
+          recomputes{j.recompute == recompute::full},
           four_bit{weights_of(j).name.view().starts_with("nf4") || weights_of(j).name.view().starts_with("fp4")},
           keeps_inputs{four_bit && j.runtime.training.four_bit_keeps_inputs},
           expert_load{j.expert_load},
