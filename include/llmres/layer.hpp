@@ -116,6 +116,7 @@ struct recurrent {
     std::int64_t state = 0;      ///< features of a key: what the state holds for each value feature
     std::int64_t rank = 0;       ///< mamba: rank of the time step
     std::int64_t kernel = 0;     ///< tokens under the convolution; 0: no convolution
+    std::int64_t chunk = 256;    ///< mamba2: tokens that the scan computes at once
     bool bias = false;           ///< on the projections in and out
     bool conv_bias = false;
     bool inner_norms = false;  ///< RMS norms on the time step, B and C (Jamba)

@@ -89,6 +89,7 @@
 #include <llmres/training/loss.hpp>
 #include <llmres/training/outer.hpp>
 #include <llmres/training/saved.hpp>
+#include <llmres/training/scan.hpp>
 #include <llmres/training/state.hpp>
 #include <llmres/training/step.hpp>
 #include <llmres/training_engine.hpp>

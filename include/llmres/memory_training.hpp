@@ -41,8 +41,9 @@ constexpr status validate_training(const job& j, const layout& l, const gpu& car
         return refused(error_code::unsupported, "compute", j.compute.name.view(), "a GPU with fp8 units to train in fp8");
     for (std::int32_t k = 0; k < j.model.layers.kind_count; ++k) {
         const layer& kind = j.model.layers.kinds[static_cast<std::size_t>(k)];
-        if (kind.recurrent.kind != recurrent_kind::none || kind.attention.cross != cross_attention::none)
-            return refused(error_code::unsupported, "layers", kind_name(kind).view(), "layers of self-attention and feed-forward to train");
+        const bool scanned = kind.recurrent.kind == recurrent_kind::none || kind.recurrent.kind == recurrent_kind::mamba2;
+        if (!scanned || kind.attention.cross == cross_attention::instead)
+            return refused(error_code::unsupported, "layers", kind_name(kind).view(), "layers of attention or Mamba 2, and feed-forward, to train");
     }
     return done{};
 }
@@ -128,7 +129,7 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
     t.saved += state.casts;
     t.peak += state.casts;
     t.fresh_peak += state.casts;
-    t.checkpoint = local_bytes({activation_role::residual, step.tokens.all() * j.model.hidden, step.stream, activation_split::sequence}, l);
+    t.checkpoint = local_bytes({activation_role::residual, step.tokens.all() * j.model.hidden, step.code.fp32_residual ? fp32 : step.stream, activation_split::sequence}, l);
     switch (j.recompute) {
         case recompute::none: t.kept = t.saved; break;
         case recompute::selective:

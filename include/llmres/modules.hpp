@@ -42,6 +42,7 @@ struct module_code {
     bool fp32_router = false;     ///< reads an fp32 copy of the tokens, through an fp32 copy of its weight
     bool fp32_loss = true;        ///< logits are copied to fp32 (loss_utils.py, ForCausalLMLoss); else the loss takes them as they
                                   ///< are, and autocast widens what the log-softmax puts out
+    bool fp32_residual = false;   ///< the stream between layers is fp32, whatever the layers compute in
     bool biased_scores = false;   ///< a bias of every head and pair of tokens, made once a stack: no flash kernel takes it
     // Where dropout is, if the job has any.
     bool drops_probabilities = true;
@@ -76,6 +77,7 @@ inline constexpr std::array module_codes{
                 .fp32_softmax = false, .fp32_loss = false, .biased_scores = true, .drops_inner = true,
                 .drops_embedding = true, .drops_final = true},
     module_code{.architecture = "whisper", .rotary = false, .heads_first = true, .fp32_softmax = false, .fp32_loss = false},
+    module_code{.architecture = "mamba2", .fp32_residual = true},
     module_code{.architecture = "bamba", .heads_first = true},
 };
 

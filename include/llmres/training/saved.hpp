@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <llmres/activations.hpp>
 #include <llmres/model.hpp>
+#include <llmres/training/scan.hpp>
 #include <llmres/training/step.hpp>
 
 /// The inventory of what autograd saves: what each operation of a layer keeps from its forward pass until its backward
@@ -275,6 +276,7 @@ constexpr void for_each_saved_activation(const layer& l, std::int64_t hidden, co
     constexpr auto split = activation_split::sequence;
     if (l.norm_before_attention) save.norm(n, hidden, l.norm, split, attention_norm, attention);
     if (l.attention.kind != attention_kind::none) detail::save_attention(l.attention, hidden, l.norm, save);
+    if (l.recurrent.kind == recurrent_kind::mamba2) detail::save_scan(l.recurrent, hidden, l.norm, save);
     if (l.attention.cross == cross_attention::beside) detail::save_cross_attention(l, hidden, save);
     if (l.norm_after_attention) save.norm(n, hidden, l.norm, split, norm, norm);
     if (l.norm_before_feed_forward) save.norm(n, hidden, l.norm, split, norm, inner, !step.code.one_norm_input);
@@ -342,6 +344,7 @@ constexpr void for_each_gradient_activation(const layer& l, std::int64_t hidden,
             hold.put(activation_role::gradient, 2 * n * a.heads * (a.query_width() + a.value_width()), step.compute, split, attention);
         }
     }
+    if (l.recurrent.kind == recurrent_kind::mamba2) detail::pass_back_scan(l.recurrent, hold);
     if (l.norm_before_attention) detail::pass_back_norm(n, hidden, l.norm, attention_norm, hold);
 }
 

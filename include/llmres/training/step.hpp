@@ -100,6 +100,8 @@ struct layer_writer {
             case weight_role::q_a_proj: return of->attention.q_rank;
             case weight_role::kv_a_proj: return of->attention.kv_rank + of->attention.rope_dim;
             case weight_role::kv_b_proj: return of->attention.heads * (of->attention.head_dim + of->attention.value_width());
+            case weight_role::in_proj:
+                return 2 * of->recurrent.inner() + 2 * of->recurrent.key_heads * of->recurrent.state + of->recurrent.heads;
             case weight_role::k_proj: return of->attention.kv_heads * of->attention.query_width();
             case weight_role::v_proj: return of->attention.kv_heads * of->attention.value_width();
             case weight_role::gate_proj:
