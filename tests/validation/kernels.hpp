@@ -45,14 +45,14 @@ inline byte_count loss_bytes(const run& r, const precision& format, loss_code co
     j.model = {.vocabulary = r.width, .hidden = r.hidden > 0 ? r.hidden : 1};
     j.runtime.training.loss = code;
     j.runtime.training.returns_logits = false;
-    std::array<byte_count, 4> at{};
+    std::array<byte_count, 5> at{};
     for_each_loss_activation(j.model, training_step{j, {}}, [&](const activation& a, loss_point point) {
         const bool in_backward = a.role == activation_role::gradient && point == loss_point::head;
         if (!in_backward) at[static_cast<std::size_t>(point)] += local_bytes(a, {});
     });
     const byte_count forward = at[static_cast<std::size_t>(loss_point::forward)];
     const byte_count gradient = at[static_cast<std::size_t>(loss_point::gradient)];
-    return forward > gradient ? forward : gradient;
+    return at[static_cast<std::size_t>(loss_point::kept)] + (forward > gradient ? forward : gradient);
 }
 
 /// What a layer saves, and what its backward pass makes at one point.

@@ -234,7 +234,7 @@ constexpr void save_transformers_experts(const feed_forward& f, std::int64_t hid
         save.put(role::up, routed * e.width, format, by_tensor, inner);
     }
     if (!step.frozen) save.put(role::product, routed * e.width, format, by_tensor, output);
-    save.put(role::expert_output, routed * hidden * (by_expert ? 2 : 1), format, by_sequence, output);
+    save.put(role::expert_output, routed * hidden * (code == expert_code::loop ? 2 : 1), format, by_sequence, output);
     if (code == expert_code::batched) {  // each token has its experts' weights copied
         save.put(role::weight, product(routed, e.width * hidden), format, activation_split::whole, output);
         save.put(role::weight, product(routed, (gated ? 2 : 1) * e.width * hidden), format, activation_split::whole, inner);
@@ -318,7 +318,7 @@ constexpr void for_each_gradient_activation(const layer& l, std::int64_t hidden,
     const feed_forward& f = l.feed_forward;
     if (f.kind != feed_forward_kind::none) {
         // One expert after the other: the gradients of each are gone before the next one's.
-        const std::int64_t at_once = f.routed() && step.engine.experts == expert_code::loop ? f.experts.count : 1;
+        const std::int64_t at_once = f.routed() && step.engine.experts <= expert_code::loop ? f.experts.count : 1;
         const std::int64_t rows = f.routed() ? detail::ceil_quotient(n * f.experts.per_token, at_once) : n;
         const std::int64_t width = f.routed() ? f.experts.width : f.width;
         const int inner_tensors = f.kind == feed_forward_kind::gated ? 3 : 2;

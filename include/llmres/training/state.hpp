@@ -113,8 +113,9 @@ private:
             }
         }
         if (of.ema) sum.optimizer += share(size_of(fp32, w.rows, w.columns) * w.copies, ranks, 1);
-        // Stacked experts are one tensor of three dimensions, gate and up together: no matrix to optimizers that look for one.
-        const bool stacked = from.routed && step.engine.experts != expert_code::modules;
+        // transformers stacks experts in one tensor of three dimensions, gate and up together: no matrix to optimizers that
+        // look for one. Transformer Engine's grouped layers hold a matrix for each.
+        const bool stacked = from.routed && step.engine.experts != expert_code::modules && step.engine.norm == norm_code::eager;
         const optimizer& o = of.optimizer;
         byte_count kept = state_bytes(o, states, w.rows, w.columns, !stacked && (inner || is_projection(from.role)));
         if (o.factored && (detail::shares_input_matrix(from.role, step.code) || (stacked && from.role == weight_role::up_proj)))
