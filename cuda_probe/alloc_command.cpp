@@ -56,19 +56,25 @@ reading<byte_count> growth(const reading<byte_count>& before, const reading<byte
     return *after - *before;
 }
 
-/// What a shared device is owed; an exclusive one may be filled, for that is the question.
+/// What a shared device is owed, and one of which that is not known; an exclusive one may be filled, for that is the question.
 void set_guard(alloc_report& report, const alloc_command_options& options, const reading<byte_count>& others) {
-    const byte_count total = report.live.memory.cuda_total.value_or(gib(16));
-    const bool searching = !options.search.empty();
+    report.guard = options.guard_mib ? mib(*options.guard_mib) : default_guard(report.live.memory.cuda_total.value_or(gib(16)));
+    // Containers hide processes, but not what they hold: as much as half of our own context is another's context.
+    const maybe<byte_count> held = held_by_others(report.live);
+    const bool weighed = held && report.around.context;
     if (options.guard_mib) {
-        report.guard = mib(*options.guard_mib);
         report.guard_reason = "flag";
-    } else if (searching || (others && *others > byte_count{})) {
-        report.guard = default_guard(total);
-        report.guard_reason = searching ? "searching" : "other processes use this device";
+    } else if (!options.search.empty()) {
+        report.guard_reason = "searching";
+    } else if (others && *others > byte_count{}) {
+        report.guard_reason = "other processes use this device";
+    } else if (weighed && *held * 2 > *report.around.context) {
+        report.guard_reason = "memory was in use that no visible process holds";
+    } else if (!others && !weighed) {
+        report.guard_reason = "whether others use this device is not known: " + std::string{others.why.view()};
     } else {
-        report.guard_reason = others ? "no other process uses this device"
-                                     : "whether others use this device is not known: " + std::string{others.why.view()};
+        report.guard = {};
+        report.guard_reason = "no other process uses this device";
     }
 }
 
@@ -165,7 +171,7 @@ int run_alloc(const common_options& common, const alloc_command_options& options
     const auto others_before = others();  // before our own context, which a container may show under another id
     if (const problem wrong = open_watched(*cuda, static_cast<std::int32_t>(*which), options.libraries, used, report);
         !wrong.empty()) {
-        report.judged = {verdict::failed, std::string{wrong.view()}};
+        report.judged = {taken_by_others(wrong) ? verdict::skipped : verdict::failed, std::string{wrong.view()}};
         return finish(common, report);
     }
     set_guard(report, options, others_before);

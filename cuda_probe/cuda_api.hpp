@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <llmres/device.hpp>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 /// What the probe asks of CUDA, without a CUDA header: everything that decides anything is host code above this line,
@@ -19,6 +20,11 @@ enum class allocator_kind : std::uint8_t {
 
 /// Empty if all went well, else the failed call and its error.
 using problem = text<95>;
+
+/// Whether a device could not be opened because of who else is there: exclusively another's, prohibited, or full.
+constexpr bool taken_by_others(std::string_view why) {
+    return why.ends_with("cudaErrorDevicesUnavailable") || why.ends_with("cudaErrorMemoryAllocation");
+}
 
 struct memory_state {
     byte_count free{};

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The one CUDA translation unit: cuda_api on a real device. The files it includes are one idea each.
+#include <set>
 #include <string>
+#include <utility>
 
 #include "cuda_error.cuh"
 #include "cuda_facts.cuh"
@@ -18,9 +20,14 @@ std::uint64_t size_of(byte_count size) { return static_cast<std::uint64_t>(size.
 
 class real_cuda final : public cuda_api {
 public:
+    /// Contexts end here and not with the process: only then does compute-sanitizer look for what is still held.
     ~real_cuda() override {
+        collective_.close();
         library_.close();
+        pool_.close();
         if (counter_ != nullptr) cudaFree(counter_);
+        for (const int device : opened_)
+            if (cudaSetDevice(device) == cudaSuccess) cudaDeviceReset();
     }
 
     reading<std::int32_t> device_count() override {
@@ -55,10 +62,12 @@ public:
     problem open_context(std::int32_t index) override {
         return problem_of([&] {
             must("cudaSetDevice", cudaSetDevice(index));
-            must("cudaFree", cudaFree(nullptr));
+            opened_.insert(index);
+            must("cudaFree", cudaFree(std::exchange(counter_, nullptr)));  // with no counter yet: opens the context, if nothing else did
             // The probe's own kernels load now: later, their first use would look like a buffer's cost.
             must("cudaMalloc", cudaMalloc(&counter_, 4096));
             kernels::nothing<<<1, 1>>>();
+            must("empty kernel", cudaGetLastError());
             kernels::launch_fill(counter_, 64, 1);
             kernels::differences(counter_, 64, 1, counter_ + 64);
             must("cudaDeviceSynchronize", cudaDeviceSynchronize());
@@ -162,6 +171,7 @@ public:
         return reading_of([&] {
             auto all = wall_times(repeats, [&] {
                 for (std::int32_t i = 0; i < batch; ++i) kernels::nothing<<<1, 1>>>();
+                must("empty kernel", cudaGetLastError());  // a launch that fails is not told by the wait
                 must("empty kernel", cudaStreamSynchronize(nullptr));
             });
             for (double& one : all) one /= batch;
@@ -176,12 +186,14 @@ public:
     }
 
     samples time_peer(std::int32_t from, std::int32_t to, byte_count size, std::int32_t repeats) override {
+        opened_.insert({from, to});
         const auto all = reading_of([&] { return time_peer_copy(from, to, size_of(size), repeats); });
         if (open_ >= 0) cudaSetDevice(open_);
         return all;
     }
 
     checked_samples time_all_reduce(std::int32_t devices, byte_count message, std::int32_t repeats) override {
+        for (int device = 0; device < devices; ++device) opened_.insert(device);
         const auto all = probe::time_all_reduce(collective_, devices, size_of(message), repeats);
         if (open_ >= 0) cudaSetDevice(open_);
         return all;
@@ -197,6 +209,7 @@ private:
     }
 
     int open_ = -1;
+    std::set<int> opened_;
     kernels::counter* counter_ = nullptr;
     virtual_memory virtual_;
     memory_pool pool_;

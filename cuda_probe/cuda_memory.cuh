@@ -86,9 +86,7 @@ private:
 /// every wait would give memory back and the figures would depend on when we looked.
 class memory_pool {
 public:
-    ~memory_pool() {
-        if (pool_ != nullptr) cudaMemPoolDestroy(pool_);
-    }
+    ~memory_pool() { close(); }
     memory_pool() = default;
     memory_pool(const memory_pool&) = delete;
     memory_pool& operator=(const memory_pool&) = delete;
@@ -111,6 +109,10 @@ public:
     }
     static void release(const block& held) {
         must("cudaFreeAsync", cudaFreeAsync(reinterpret_cast<void*>(held.address), nullptr));
+    }
+    void close() {
+        if (pool_ != nullptr) cudaMemPoolDestroy(pool_);
+        pool_ = nullptr;
     }
     void trim() {
         must("cudaStreamSynchronize", cudaStreamSynchronize(nullptr));

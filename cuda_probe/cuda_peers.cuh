@@ -66,6 +66,7 @@ struct all_reduce_member {
         must("cudaStreamCreate", cudaStreamCreate(&stream));
         kernels::fill_ranked<<<kernels::blocks_for(floats), kernels::threads>>>(static_cast<float*>(send->get()),
                                                                                 floats, device);
+        must("rank kernel", cudaGetLastError());
         must("rank kernel", cudaDeviceSynchronize());
     }
     ~all_reduce_member() {

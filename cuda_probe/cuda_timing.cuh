@@ -90,6 +90,7 @@ inline std::vector<double> time_device_read(std::uint64_t size, std::int32_t rep
     must("cudaMemset", cudaMemset(counter, 0, sizeof *counter));
     kernels::sum<<<static_cast<unsigned>(sms) * 16, kernels::threads>>>(static_cast<const ulonglong2*>(source.get()),
                                                                         size / 16, counter);
+    must("read kernel", cudaGetLastError());
     must("cudaMemcpy", cudaMemcpy(&found, counter, sizeof found, cudaMemcpyDeviceToHost));
     std::uint64_t wanted = 0;
     for (std::uint64_t i = 0; i < size / 16 * 2; ++i) wanted += pattern_word(seed, i);

@@ -68,6 +68,12 @@ void measure_device(cuda_api& cuda, const nvml& driver, const measure_command_op
             stop, live);
 }
 
+/// Not even reading could be timed: someone else has the device, or something is broken.
+int end_unmeasured(const device& live) {
+    const std::string why{live.measured.read_bandwidth.why.view()};
+    return taken_by_others(why) ? end(exit_skipped, "skipped: " + why) : end(exit_internal, why);
+}
+
 }  // namespace
 
 int run_list(const common_options& common) {
@@ -139,8 +145,7 @@ int run_measure(const common_options& common, const measure_command_options& opt
     if (common.json && !write_json(to_json(file_of({live})), *common.json)) return exit_usage;
     if (!common.json) print_measured(live);
     if (const std::string why = stop.why(); !why.empty()) return end(exit_skipped, "stopped early: " + why);
-    if (!live.measured.read_bandwidth) return end(exit_internal, std::string{live.measured.read_bandwidth.why.view()});
-    return exit_done;
+    return live.measured.read_bandwidth ? exit_done : end_unmeasured(live);
 }
 
 int run_calibrate(const common_options& common, const measure_command_options& options, const std::string& out) {
@@ -155,8 +160,7 @@ int run_calibrate(const common_options& common, const measure_command_options& o
     // What a recorded device was measured to do is all that can be said of it again.
     if (common.simulate.empty()) measure_device(*cuda, driver, options, stop, *which, devices.size(), live);
     if (const std::string why = stop.why(); !why.empty()) return end(exit_skipped, "nothing written: " + why);
-    if (common.simulate.empty() && !live.measured.read_bandwidth)
-        return end(exit_internal, "nothing written: " + std::string{live.measured.read_bandwidth.why.view()});
+    if (common.simulate.empty() && !live.measured.read_bandwidth) return end_unmeasured(live);
     if (!write_json(to_json(file_of({live})), out)) return exit_usage;
     if (common.json && !write_json(to_json(file_of({live})), *common.json)) return exit_usage;
     return end(exit_done, out.empty() ? "" : "wrote " + out);

@@ -35,6 +35,9 @@ void add_measure_options(CLI::App* command, measure_command_options& options) {
     command->add_flag("--quick", options.quick, "fewer shapes, smaller transfers");
 }
 
+/// When a command that heeds its timeout between steps has had time enough to let go of what it held.
+double latest(const common_options& common) { return common.timeout_s > 0 ? common.timeout_s + 20 : 0; }
+
 int run(int count, char** arguments) {
     CLI::App app{"What a GPU is, what it does, and whether a plan's buffers really fit on it.", "llmres-probe"};
     app.require_subcommand(1);
@@ -47,7 +50,10 @@ int run(int count, char** arguments) {
     int exit = exit_done;
 
     CLI::App* list = add_command(app, "list", "devices, one a line, those that CUDA hides included", common);
-    list->callback([&] { exit = run_list(common); });
+    list->callback([&] {
+        stop_signal::end_after(common.timeout_s, exit_internal);
+        exit = run_list(common);
+    });
 
     describe_options describe;
     CLI::App* describing = add_command(app, "describe", "everything the devices tell of themselves, as JSON", common);
@@ -56,6 +62,7 @@ int run(int count, char** arguments) {
     describing->add_flag("--all", describe.hidden, "devices that CUDA does not show, too");
     describing->callback([&] {
         describe.context = !no_context;
+        stop_signal::end_after(common.timeout_s, exit_internal);
         exit = run_describe(common, describe);
     });
 
@@ -63,7 +70,10 @@ int run(int count, char** arguments) {
     CLI::App* measure =
         add_command(app, "measure", "bandwidths, matrix products, latencies, context and workspace", common);
     add_measure_options(measure, measuring);
-    measure->callback([&] { exit = run_measure(common, measuring); });
+    measure->callback([&] {
+        stop_signal::end_after(latest(common), exit_internal);
+        exit = run_measure(common, measuring);
+    });
 
     alloc_command_options allocating;
     CLI::App* alloc = add_command(app, "alloc", "allocates a plan's buffers and compares with its prediction", common);
@@ -97,6 +107,7 @@ int run(int count, char** arguments) {
     alloc->add_flag("--no-libraries", no_libraries, "do not open cuBLAS before allocating");
     alloc->callback([&] {
         allocating.libraries = !no_libraries;
+        stop_signal::end_after(latest(common), exit_internal);
         exit = run_alloc(common, allocating);
     });
 
@@ -105,7 +116,10 @@ int run(int count, char** arguments) {
     CLI::App* calibrate = add_command(app, "calibrate", "measures and writes a device file for the planner", common);
     add_measure_options(calibrate, calibrating);
     calibrate->add_option("--out", out, "the device file")->required()->type_name("FILE");
-    calibrate->callback([&] { exit = run_calibrate(common, calibrating, out); });
+    calibrate->callback([&] {
+        stop_signal::end_after(latest(common), exit_internal);
+        exit = run_calibrate(common, calibrating, out);
+    });
 
     campaign_options campaigning;
     CLI::App* campaign =

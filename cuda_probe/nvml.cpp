@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "nvml_call.hpp"
@@ -84,7 +85,8 @@ nvml::nvml(const std::string& library) : library_{library}, call_{std::make_uniq
     get(c.power_default, "nvmlDeviceGetPowerManagementDefaultLimit");
     get(c.temperature, "nvmlDeviceGetTemperature");
     get(c.threshold, "nvmlDeviceGetTemperatureThreshold");
-    get(c.throttle, "nvmlDeviceGetCurrentClocksThrottleReasons");
+    get(c.throttle, "nvmlDeviceGetCurrentClocksEventReasons");  // its name since driver 535
+    if (c.throttle == nullptr) get(c.throttle, "nvmlDeviceGetCurrentClocksThrottleReasons");
     get(c.pcie_generation, "nvmlDeviceGetCurrPcieLinkGeneration");
     get(c.pcie_generation_max, "nvmlDeviceGetMaxPcieLinkGeneration");
     get(c.pcie_width, "nvmlDeviceGetCurrPcieLinkWidth");
@@ -95,6 +97,8 @@ nvml::nvml(const std::string& library) : library_{library}, call_{std::make_uniq
     get(c.link_remote, "nvmlDeviceGetNvLinkRemotePciInfo_v2");
     get(c.link_remote_type, "nvmlDeviceGetNvLinkRemoteDeviceType");
     get(c.processes, "nvmlDeviceGetComputeRunningProcesses_v3");
+    get(c.graphics_processes, "nvmlDeviceGetGraphicsRunningProcesses_v3");
+    get(c.mps_processes, "nvmlDeviceGetMPSComputeRunningProcesses_v3");
     get(c.topology, "nvmlDeviceGetTopologyCommonAncestor");
     if (c.init == nullptr) {
         reason_ = "NVML: " + library + " has no nvmlInit_v2";
@@ -167,6 +171,31 @@ reading<byte_count> nvml::used(handle which) const {
     return bytes(static_cast<std::int64_t>(all->used));
 }
 
+namespace {
+
+/// One of the driver's lists of processes.
+reading<std::vector<process_info>> listed(processes_of_device* list, nvml::handle which) {
+    using answer = reading<std::vector<process_info>>;
+    if (list == nullptr) return answer::unavailable("NVML: function not known to this driver");
+    std::vector<process_info> room(64);
+    for (int attempt = 0; attempt < 3; ++attempt) {
+        auto number = static_cast<unsigned>(room.size());
+        const code code = list(which, &number, room.data());
+        if (number > 65'536) return answer::unavailable(implausible<bool>(number).why);
+        if (code == insufficient_size) {  // more came in between: ask again with room for them
+            room.resize(number * 2 + 8);
+            continue;
+        }
+        if (code != success) return answer::unavailable(nvml_reason(code));
+        if (number > room.size()) return answer::unavailable(implausible<bool>(number).why);
+        room.resize(number);
+        return room;
+    }
+    return answer::unavailable("NVML: the list of processes kept growing");
+}
+
+}  // namespace
+
 reading<short_list<device_process, 32>> nvml::processes(handle which, reading<std::int32_t>& count) const {
     using list = reading<short_list<device_process, 32>>;
     const auto none = [&count](std::string_view why) {
@@ -174,34 +203,27 @@ reading<short_list<device_process, 32>> nvml::processes(handle which, reading<st
         return list::unavailable(why);
     };
     if (!usable()) return none(reason_);
-    if (call_->processes == nullptr) return none("NVML: function not known to this driver");
-    std::vector<process_info> room(64);
-    for (int attempt = 0; attempt < 3; ++attempt) {
-        auto number = static_cast<unsigned>(room.size());
-        const code code = call_->processes(which, &number, room.data());
-        if (number > 65'536) return none(implausible<bool>(number).why);
-        if (code == insufficient_size) {  // more came in between: ask again with room for them
-            room.resize(number * 2 + 8);
-            continue;
-        }
-        if (code != success) return none(nvml_reason(code));
-        if (number > room.size()) return none(implausible<bool>(number).why);
-        short_list<device_process, 32> found;
-        for (unsigned i = 0; i < number; ++i) {
-            device_process one;
-            one.pid = room[i].pid;
-            if (room[i].used == not_available)
-                one.used = reading<byte_count>::unavailable("NVML: the driver does not tell");
-            else if (room[i].used > most_memory)
-                one.used = implausible<byte_count>(room[i].used);
-            else
-                one.used = bytes(static_cast<std::int64_t>(room[i].used));
-            if (!found.push(one)) break;  // process_count still tells how many there are
-        }
-        count = static_cast<std::int32_t>(number);
-        return found;
+    auto all = listed(call_->processes, which);
+    if (!all) return none(all.why);
+    // Displays and clients of MPS have lists of their own, which instances and servers may lack; who is in two has one memory.
+    for (processes_of_device* more : {call_->graphics_processes, call_->mps_processes})
+        for (const process_info& one : listed(more, which).value)
+            if (std::none_of(all.value.begin(), all.value.end(), [&](const process_info& p) { return p.pid == one.pid; }))
+                all.value.push_back(one);
+    short_list<device_process, 32> found;
+    for (const process_info& process : *all) {
+        device_process one;
+        one.pid = process.pid;
+        if (process.used == not_available)
+            one.used = reading<byte_count>::unavailable("NVML: the driver does not tell");
+        else if (process.used > most_memory)
+            one.used = implausible<byte_count>(process.used);
+        else
+            one.used = bytes(static_cast<std::int64_t>(process.used));
+        if (!found.push(one)) break;  // process_count still tells how many there are
     }
-    return none("NVML: the list of processes kept growing");
+    count = static_cast<std::int32_t>(all->size());
+    return found;
 }
 
 reading<byte_count> nvml::used_by_others(handle which) const {

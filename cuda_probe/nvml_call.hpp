@@ -50,7 +50,9 @@ struct nvml::functions {
     nvml_abi::number_by_kind* link_version = nullptr;
     nvml_abi::pci_of_link* link_remote = nullptr;
     nvml_abi::number_by_kind* link_remote_type = nullptr;
-    nvml_abi::processes_of_device* processes = nullptr;
+    nvml_abi::processes_of_device* processes = nullptr;  ///< of CUDA
+    nvml_abi::processes_of_device* graphics_processes = nullptr;
+    nvml_abi::processes_of_device* mps_processes = nullptr;
     nvml_abi::level_between* topology = nullptr;
 };
 

@@ -31,13 +31,13 @@ private:
     void try_open(const std::string& name) {
         if (handle_) return;
         handle_.reset(dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL));
-        if (!handle_) reason_ = name + " could not be loaded";
+        if (!handle_ && reason_.empty()) reason_ = name + " could not be loaded";
     }
     struct closer {
         void operator()(void* handle) const { dlclose(handle); }
     };
     std::unique_ptr<void, closer> handle_;
-    std::string reason_ = "not loaded";
+    std::string reason_;  ///< of the first name: the others are fallbacks
 };
 
 }  // namespace llmres::probe

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <sys/time.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <string>
 
@@ -19,6 +23,17 @@ public:
     static void listen() {
         std::signal(SIGINT, note);
         std::signal(SIGTERM, note);
+    }
+    /// Ends the process with `code` if it still runs after so long: a call into the driver that never returns cannot be
+    /// asked to stop, and the driver takes back what a dead process held. 0 seconds means never.
+    static void end_after(double seconds, int code) {
+        if (!(seconds > 0)) return;
+        final_code().store(code);
+        std::signal(SIGALRM, give_up);
+        itimerval when{};
+        when.it_value.tv_sec = static_cast<time_t>(seconds);
+        when.it_value.tv_usec = static_cast<suseconds_t>((seconds - std::floor(seconds)) * 1e6) + 1;
+        setitimer(ITIMER_REAL, &when, nullptr);
     }
     /// Empty while there is no reason to stop.
     std::string why() const {
@@ -38,6 +53,15 @@ private:
     static void note(int signal) {
         noted().store(signal);
         std::signal(signal, SIG_DFL);
+    }
+    static std::atomic<int>& final_code() {
+        static std::atomic<int> code{1};
+        return code;
+    }
+    [[noreturn]] static void give_up(int) {
+        constexpr char said[] = "llmres-probe: timed out: a call into the driver did not return\n";
+        [[maybe_unused]] const auto written = write(STDERR_FILENO, said, sizeof said - 1);
+        _exit(final_code().load());
     }
     double timeout_s_;
     clock::time_point start_;

@@ -134,9 +134,10 @@ code nvmlDeviceGetMemoryInfo_v2(device_handle d, memory_v2* into) {
     }
     into->total = (d->instance ? 10ULL : 24ULL) << 30;
     into->reserved = 500ULL << 20;
-    // A context opened between two questions, where a test says so.
+    // A context opened between two questions, of so many times 100 MiB, where a test says so.
     static unsigned long long asked = 0;
-    into->used = (700ULL + (std::getenv("LLMRES_FAKE_NVML_GROWS") ? 100 * asked++ : 0)) << 20;
+    const char* grows = std::getenv("LLMRES_FAKE_NVML_GROWS");
+    into->used = (700ULL + (grows ? 100 * std::strtoull(grows, nullptr, 10) * asked++ : 0)) << 20;
     into->free = into->total - into->used;
     return success;
 }
@@ -188,12 +189,23 @@ code nvmlDeviceGetComputeRunningProcesses_v3(device_handle, unsigned* count, pro
         *count = 4'000'000'000;
         return success;
     }
+    if (std::getenv("LLMRES_FAKE_NVML_ALONE")) return *count = 0, success;  // as in a container that hides them
     if (*count < 3) return *count = 3, insufficient_size;
     *count = 3;
     into[0] = {static_cast<unsigned>(getpid()), 300ULL << 20, 0, 0};
     into[1] = {4242, 100ULL << 20, 0, 0};
     const char* hidden = std::getenv("LLMRES_FAKE_NVML_HIDDEN");
     into[2] = {4243, hidden ? not_available : 50ULL << 20, 0, 0};
+    return success;
+}
+/// A display, and one that computes too.
+code nvmlDeviceGetGraphicsRunningProcesses_v3(device_handle d, unsigned* count, process_info* into) {
+    if (d->instance) return not_supported;
+    if (const code wrong = allowed(); wrong != success) return wrong;
+    if (mad() || std::getenv("LLMRES_FAKE_NVML_ALONE")) return *count = 0, success;
+    *count = 2;
+    into[0] = {4242, 100ULL << 20, 0, 0};
+    into[1] = {4300, 30ULL << 20, 0, 0};
     return success;
 }
 code nvmlDeviceGetTopologyCommonAncestor(device_handle, device_handle, int* level) {

@@ -18,6 +18,8 @@ std::unique_ptr<cuda_api> make_cuda() {
     if (like == "large") s.total = gib(80);
     if (like == "faulty") s.corrupt_at = 3;
     if (like == "busy") s.context_problem = "cudaSetDevice: cudaErrorDevicesUnavailable";
+    if (like == "broken") s.context_problem = "cudaSetDevice: cudaErrorUnknown";
+    if (like == "stuck") s.on_count = [] { std::this_thread::sleep_for(std::chrono::hours{1}); };
     if (like == "moving") s.tenants = [](std::int64_t n) { return n > 5 ? gib(3) : byte_count{}; };
     if (like == "no_cublas") s.libraries_missing = true;
     if (like == "slow")

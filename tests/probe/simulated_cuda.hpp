@@ -30,6 +30,7 @@ struct simulation {
     std::string count_problem;  ///< device_count() has no value, for this reason
     std::string context_problem;
     std::function<void(std::int64_t)> on_allocate = [](std::int64_t) {};
+    std::function<void()> on_count = [] {};  ///< when devices are counted
 };
 
 class simulated_cuda : public cuda_api {
@@ -77,6 +78,7 @@ public:
     problem trim() override { return {}; }
 
     reading<std::int32_t> device_count() override {
+        s_.on_count();
         if (!s_.count_problem.empty()) return reading<std::int32_t>::unavailable(s_.count_problem);
         return s_.devices;
     }

@@ -59,8 +59,9 @@ TEST_CASE("a device is described as the driver tells it") {
     REQUIRE(live.nvlinks.size() == 4);
     CHECK(live.nvlinks[0].remote_type.value == "switch");
     CHECK(live.nvlinks[3].version.why == "link inactive");
-    CHECK(*live.process_count == 3);
+    CHECK(*live.process_count == 4);  // who computes and draws counts once
     CHECK(*live.processes[1].used == mib(100));
+    CHECK(live.processes[3].pid == 4300);
 }
 
 TEST_CASE("an instance is described with its parent, and card-wide facts come from the card") {
@@ -72,6 +73,7 @@ TEST_CASE("an instance is described with its parent, and card-wide facts come fr
     CHECK(*live.identity.index_nvml == 2);
     CHECK(*live.memory.nvml_total == gib(10));
     CHECK(live.power.draw.known);
+    CHECK(*live.process_count == 3);  // an instance draws nothing
 }
 
 TEST_CASE("a driver that denies, fails or supports nothing gives reasons and never a zero") {
@@ -113,7 +115,7 @@ TEST_CASE("memory of others leaves out our own, and is unknown where one of them
     setenv("LLMRES_FAKE_NVML", "good", 1);
     const nvml driver{LLMRES_FAKE_NVML_LIBRARY};
     const auto handle = driver.find(first, "");
-    CHECK(*driver.used_by_others(*handle) == mib(150));
+    CHECK(*driver.used_by_others(*handle) == mib(180));
     CHECK(*driver.used(*handle) == mib(700));
     setenv("LLMRES_FAKE_NVML_HIDDEN", "1", 1);
     CHECK(driver.used_by_others(*handle).why == "NVML: the driver does not tell");

@@ -195,7 +195,10 @@ TEST_CASE("the verdicts' exit codes: 0 fits, 3 does not, 6 others moved, 1 a fau
     CHECK(too_large.document()["runs"][0]["failed"]["buffer"] == 5);
     CHECK(alloc("serving-small.json", "moving").code == 6);
     CHECK(alloc("serving-small.json", "faulty").code == 1);
-    CHECK(alloc("serving-small.json", "busy").code == 1);
+    CHECK(alloc("serving-small.json", "broken").code == 1);
+    const ended busy = alloc("serving-small.json", "busy");  // another's: not tried
+    CHECK(busy.code == 5);
+    CHECK(busy.document()["reason"] == "cudaSetDevice: cudaErrorDevicesUnavailable");
     CHECK(alloc("serving-small.json --guard-mib 20000").code == 5);
     const ended no_cublas = alloc("serving-small.json", "no_cublas");
     CHECK(no_cublas.code == 0);
@@ -231,11 +234,37 @@ TEST_CASE("measure and calibrate fill the device file that the planner reads") {
     CHECK(m.products[0].verified.value_or(false));
     CHECK(simulated("measure --json", "two").document()["devices"][0]["measured"]["all_reduces"].size() == 4);
     CHECK(simulated("measure").out.find("bf16 8192 x 16 x 8192") != std::string::npos);
-    CHECK(simulated("measure", "busy").code == 1);
+    CHECK(simulated("measure", "busy").code == 5);
+    CHECK(simulated("measure", "broken").code == 1);
+    CHECK(simulated("calibrate --out " + scratch_file("never.json"), "broken").code == 1);
+    CHECK_FALSE(fs::exists(scratch_file("never.json")));
 }
 
 TEST_CASE("a timeout ends the test, frees and exits with 5") {
     CHECK(simulated("alloc " + plans + "serving-small.json --timeout 1", "slow").code == 5);
+}
+
+TEST_CASE("a driver that never returns is left by the clock") {
+    CHECK(simulated("describe --timeout 0.3", "stuck").code == 1);
+    CHECK(simulated("list --timeout 0.3", "stuck").code == 1);
+}
+
+TEST_CASE("a device that others may share keeps a guard band") {
+    const auto guard = [](const std::string& environment, const std::string& mood, const std::string& arguments = "") {
+        const ended it = shell(environment + " LLMRES_FAKE_NVML=" + mood + " " + driver + LLMRES_PROBE_SIMULATED " alloc " + plans +
+                               "serving-small.json --json " + arguments + " 2>/dev/null");
+        CHECK(it.code == 0);
+        return it.document()["guard"];
+    };
+    CHECK(guard("", "good")["reason"] == "other processes use this device");
+    CHECK(guard("", "good")["bytes"] == 268435456);
+    CHECK(guard("LLMRES_FAKE_NVML_ALONE=1 LLMRES_FAKE_NVML_GROWS=1", "good")["reason"] == "memory was in use that no visible process holds");
+    CHECK(guard("LLMRES_FAKE_NVML_ALONE=1 LLMRES_FAKE_NVML_GROWS=1", "good")["bytes"] == 268435456);
+    CHECK(guard("LLMRES_FAKE_NVML_ALONE=1 LLMRES_FAKE_NVML_GROWS=5", "good")["reason"] == "no other process uses this device");
+    CHECK(guard("LLMRES_FAKE_NVML_ALONE=1 LLMRES_FAKE_NVML_GROWS=5", "good")["bytes"] == 0);  // 200 MiB are no context where ours takes 500
+    CHECK(guard("", "no_permission")["reason"] == "whether others use this device is not known: NVML: no permission");
+    CHECK(guard("", "no_permission")["bytes"] == 268435456);
+    CHECK(guard("", "good", "--guard-mib 0")["bytes"] == 0);
 }
 
 TEST_CASE("Ctrl-C ends the test, frees and exits with 5") {
