@@ -246,19 +246,51 @@ TEST_CASE("each stage answers for itself, and the busiest is the one that is pla
     CHECK(serving_memory_of_stage(j, l, j.runtime, 1)[memory_term::logits].high == bytes(0));
 }
 
-TEST_CASE("an FP8 checkpoint of a tied model holds a head of its own, AutoAWQ joined projections") {
+TEST_CASE("an FP8 checkpoint of a tied model holds a head of its own") {
     job j = chat("qwen3-0.6b");
     j.runtime = runtimes::transformers;
     j.weights = fp8_block;
     const byte_count tied = memory_of(j, layout{})[memory_term::weights].expected;
     j.model.tied_head = false;
     CHECK(memory_of(j, layout{})[memory_term::weights].expected == tied);
-    job awq_job = chat("llama-2-13b");
-    awq_job.context = tokens(4096);
-    awq_job.weights = awq(4, 128);
-    awq_job.runtime = runtimes::autoawq;
-    const interval<byte_count> weights = memory_of(awq_job, layout{})[memory_term::weights];
-    CHECK(weights.expected - weights.low == size_of(awq(4, 128), 5120, 5120) * 3 * 40);
+}
+
+TEST_CASE("AutoAWQ is fullest while it joins projections, or where a long prompt's scores are in 16 bit and twice in fp32") {
+    job j = chat("llama-2-13b");
+    j.weights = awq(4, 128);
+    j.runtime = runtimes::autoawq;
+    j.prompt = j.output = tokens(64);
+    j.context = tokens(128);
+    const memory_breakdown load = memory_of(j, layout{});
+    CHECK(load.phase == phase::load);
+    CHECK(load[memory_term::weights].expected - load[memory_term::weights].low <= size_of(awq(4, 128), 5120, 5120) * 3 * 40);
+    CHECK(load[memory_term::activations].expected == bytes(0));
+    j.prompt = j.output = tokens(2048);
+    j.context = tokens(4096);
+    const memory_breakdown step = memory_of(j, layout{});
+    CHECK(step.phase == phase::prefill);
+    const byte_count joined = size_of(awq(4, 128), 5120, 5120) * 3 * 40;
+    CHECK(load[memory_term::weights].expected - step[memory_term::weights].expected == joined);
+    CHECK(step[memory_term::activations].expected == bytes(10) * (40LL * 2048 * 2048) + bytes(2) * (2048LL * 5120 * 7));
+    // 0.1 kept as many cells as tokens are generated.
+    job rolling = j;
+    rolling.runtime = runtimes::autoawq_0_1;
+    CHECK(memory_of(rolling, layout{})[memory_term::kv_cache].expected * 2 == step[memory_term::kv_cache].expected);
+}
+
+TEST_CASE("ExLlamaV2's buffers are there from load on: one dequantised head, and until 2024 the scores of a whole chunk") {
+    job j = chat("llama-2-13b");
+    j.weights = exl2(4250);
+    j.context = tokens(1);
+    const byte_count head = bytes(2) * (32000LL * 5120), states = bytes(2) * (2048LL * 5120);
+    j.runtime = runtimes::exllamav2_2023;
+    CHECK(memory_of(j, layout{}).allocated.expected - memory_of(j, layout{})[memory_term::weights].expected -
+              memory_of(j, layout{})[memory_term::kv_cache].expected == bytes(4) * (32000LL * 2048) + head + states);
+    j.runtime = runtimes::exllamav2;
+    CHECK(memory_of(j, layout{})[memory_term::activations].expected + memory_of(j, layout{})[memory_term::logits].expected >= head);
+    CHECK(memory_of(j, layout{}).allocated.expected < mib(8200));
+    CHECK(find_runtime("exllamav2", "0.0.6", "runtime").value().versions == "0.0.6 to 0.0.21");
+    CHECK(find_runtime("exllamav2").value().versions == "0.0.22 and later");
 }
 
 TEST_CASE("keys in iq4_nl, values in 16 bit: 18 + 64 MiB for 1024 cells of Llama 3.1 8B, as llama.cpp logs") {

@@ -61,7 +61,7 @@ constexpr bool loads(const runtime& r, format_family family) {
     if (name == "transformers") return !any(f::gguf, f::exllama2, f::exllama3);  // it unpacks GGUF files to 32 bits first
     if (name == "autoawq") return any(f::awq_words);
     if (name == "lmdeploy") return any(f::eight_bit_float, f::eight_bit, f::microscaling, f::gptq_words, f::awq_words);
-    if (name == "exllama") return any(f::gptq_words, f::exllama2, f::exllama3);
+    if (name == "exllama" || name == "exllamav2") return any(f::gptq_words, f::exllama2, f::exllama3);
     if (name == "tgi") return any(f::eight_bit_float, f::gptq_words, f::awq_words, f::packed, f::bitsandbytes, f::exllama2);
     return true;
 }
@@ -101,7 +101,7 @@ constexpr status set_knob(runtime& r, std::string_view name, double value) {
         r.gpu_memory_utilization = value;
     } else if (name == "max_batched_tokens" || is("vllm", "max_num_batched_tokens") || is("sglang", "chunked_prefill_size") ||
                is("tensorrt-llm", "max_num_tokens") || is("lmdeploy", "max_prefill_token_num") ||
-               is("tgi", "max_batch_prefill_tokens") || is("exllama", "max_input_len") || (ggml && name == "ubatch_size")) {
+               is("tgi", "max_batch_prefill_tokens") || is("exllama", "max_input_len") || is("exllamav2", "max_input_len") || (ggml && name == "ubatch_size")) {
         r.max_batched_tokens = tokens(whole);
         r.large_max_batched_tokens = {};
         r.chunked_beyond = {};

@@ -40,9 +40,10 @@ enum class phase : std::uint8_t {
     optimizer,  ///< gradients and optimizer states, no activations
     forward,    ///< training: a layer is computed, all before it are kept
     decode,     ///< serving: the last token of every sequence is made, the cache is full
+    load,       ///< serving: weights are there beside what is made of them, before the first step
 };
 constexpr std::string_view name_of(phase p) {
-    constexpr std::array<std::string_view, 6> names{"prefill", "loss", "backward", "optimizer", "forward", "decode"};
+    constexpr std::array<std::string_view, 7> names{"prefill", "loss", "backward", "optimizer", "forward", "decode", "load"};
     return names[static_cast<std::size_t>(p)];
 }
 

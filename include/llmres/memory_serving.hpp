@@ -92,12 +92,22 @@ constexpr void choose_moment(memory_breakdown& m, const serving_stage& s, const 
     }
 }
 
+/// Projections are joined before the first step, and that moment may be the fuller one.
+constexpr void join_before(memory_breakdown& m, byte_count joined) {
+    const interval<byte_count> steps = m[memory_term::activations] + m[memory_term::logits];
+    if (joined <= steps.expected) return;
+    m.phase = phase::load;
+    m[memory_term::weights] += {steps.low < joined ? steps.low : joined, joined, joined > steps.high ? joined : steps.high};
+    m[memory_term::activations] = m[memory_term::logits] = {};
+}
+
 constexpr memory_breakdown with_engine(const serving_stage& s, const step& of, const runtime& r, const layout& l) {
     memory_breakdown m;
     m.stage = s.index;
     m.phase = phase::prefill;
     const step_peak peak = of.peak(s.live, s.last, s.index);
-    m[memory_term::weights] = {s.weights, s.weights + s.more_weights, s.weights + s.more_weights + s.maybe_weights};
+    const byte_count more = r.joins_projections ? byte_count{} : s.more_weights;
+    m[memory_term::weights] = {s.weights, s.weights + more, s.weights + more + s.maybe_weights};
     m[memory_term::adapter] = s.adapters;
     m[memory_term::kv_cache] = s.cache.allocated;
     m[memory_term::recurrent_state] = s.state;
@@ -105,6 +115,7 @@ constexpr memory_breakdown with_engine(const serving_stage& s, const step& of, c
     m[memory_term::logits] = peak.logits;
     m.ideal = m.total().expected - s.cache.allocated + s.cache.ideal;
     if (r.whole_batches && of.of.output > token_count{}) choose_moment(m, s, of, peak);
+    if (r.joins_projections) join_before(m, s.more_weights);
     m.allocated = m.total();
 
     const byte_count hoarded = of.beside_peak(s.live, s.last);

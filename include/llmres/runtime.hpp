@@ -36,6 +36,7 @@ enum class window_cells : std::uint8_t {
     window,        ///< the window
     whole,         ///< the whole context
     window_batch,  ///< the window, and the tokens computed in one step (llama.cpp)
+    longer_part,   ///< prompt or output, whichever is longer: older tokens roll out of the cache (AutoAWQ to 0.1)
 };
 
 /// Positions whose scores over the vocabulary are alive at once.
@@ -97,6 +98,7 @@ struct runtime {
     bool attention_mask = false;     ///< tokens x context: fp32, or 16 bit with flash attention (ggml)
     maybe<bool> flash_attention{};   ///< overrides the job's `attention`
     std::int32_t more_hidden = 0;    ///< vectors of the hidden width beside the inventory's
+    bool dequantises = false;        ///< one matrix at a time, the head's as well, to 16 bit in a buffer of its own (ExLlama)
     std::int32_t score_bytes = 4;    ///< a pair of tokens and head, where attention is eager
     interval<double> activations{1.0, 1.0, 1.0};  ///< the truth over the inventory's sum
     interval<double> logits{};     ///< training: the same of logits alone, where it is known better
@@ -115,7 +117,7 @@ struct runtime {
     bool copies_experts = false;        ///< but in steps of 32 tokens and more one stack of them at a time comes to the GPU
     bool head_again = false;            ///< quantised checkpoints of tied models may hold the head beside the embedding; FP8 ones do
     bool pads_mxfp4 = false;            ///< experts in MXFP4 are padded to 128 inner and 256 outer features, where kernels ask for it
-    bool joins_projections = false;     ///< queries, keys and values are joined in new tensors, and the old ones kept (AutoAWQ)
+    bool joins_projections = false;     ///< queries, keys and values are joined in new tensors, the old ones freed when all are (AutoAWQ)
     double repacked = 0.0;              ///< the part of quantised weights that kernels may hold again, fused or in another order
 
     // What a job may ask of it beside the model.

@@ -94,7 +94,8 @@ TEST_CASE("tables of transformers are met within 5 % on average, those that give
     CHECK(mean_error(scored().of("transformers 4.36", "total")) < 0.015);
     CHECK(mean_error(scored().of("transformers 4.45", "total")) < 0.025);
     CHECK(mean_error(scored().of("transformers 4.50", "total")) < 0.04);
-    CHECK(mean_error(scored().of("autoawq", "total")) < 0.08);
+    CHECK(mean_error(scored().of("autoawq", "total")) < 0.05);
+    CHECK(mean_error(scored().of("tensorrt-llm", "total")) < 0.02);
     CHECK(mean_error(scored().of("exllama v1", "total")) < 0.05);
 }
 

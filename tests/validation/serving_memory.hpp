@@ -227,7 +227,7 @@ inline std::optional<gguf_mix> mix_of(std::string n) {
 inline weights_format format_of(const std::string& quant, const std::string& engine) {
     const std::string q = lower(quant);
     const auto is = [&](const char* part) { return has(q, part); };
-    if (has(engine, "llama") && !has(engine, "GPTQ") && !has(engine, "exllama")) {
+    if ((has(engine, "llama") || has(engine, "ctransformers")) && !has(engine, "GPTQ") && !has(engine, "exllama")) {
         if (q == "int8") return {{}, mix_of("Q8_0")};
         if (q == "int4") return {{}, mix_of("Q4_K_M")};
         return {{}, mix_of(quant)};
@@ -321,14 +321,15 @@ inline engine engine_of(const csv::row& row) {
         return {named("vllm", version_in(version))};
     }
     if (is("sglang")) return {runtimes::sglang};
-    if (is("tensorrt") || is("optimum nvidia")) return {runtimes::tensorrt_llm};
+    if (is("tensorrt") || is("optimum nvidia"))
+        return {has(version, "2025") || has(version, "2026") ? runtimes::tensorrt_llm : runtimes::tensorrt_llm_0};
     if (is("lmdeploy")) return {runtimes::lmdeploy};
-    if (is("exllamav2")) return {runtimes::exllama};
+    if (is("exllamav2")) return {runtimes::exllamav2_2023};  // 0.0.6 and 0.0.19
     if (is("exllama")) return {runtimes::exllama_v1, has(row.at("source"), "README") ? counted::reserved : counted::device};
-    if (is("llama") && !is("gptq")) {
+    if ((is("llama") || is("ctransformers")) && !is("gptq")) {
         runtime r = runtimes::llama_cpp_2025;
         if (has(version, "build ")) r = named("llama.cpp", version.substr(version.find("build ") + 6));
-        if (has(version, "2023")) r = runtimes::llama_cpp_2023;
+        if (has(version, "2023") || is("ctransformers")) r = runtimes::llama_cpp_2023;
         if (has(version, "2024")) r = runtimes::llama_cpp_2024;
         if (is("ik_llama")) r = runtimes::ik_llama_cpp;
         if (has(row.at("notes"), "on CPU")) r.experts_on_host = true;
@@ -349,7 +350,7 @@ inline engine engine_of(const csv::row& row) {
                           has(source, "Qwen (v1)") || has(source, "GPTQ-for");
         const runtime newest = has(version, "4.46") ? runtimes::transformers_4_49 : runtimes::transformers;
         runtime r = last_only ? newest : early ? runtimes::transformers_4_35 : runtimes::transformers_4_41;
-        if (is("autoawq") || is("tinychat")) r = runtimes::autoawq;
+        if (is("autoawq") || is("tinychat")) r = named("autoawq", version_in(version));
         counted what = peak ? counted::allocated : counted::device;
         if (has(source, "Qwen3 docs")) what = counted::resident;
         if (has(source, "Qwen (v1)") || has(source, "DeepSeek-LLM")) what = counted::reserved;
@@ -414,7 +415,9 @@ inline std::optional<one_case> case_of(const csv::row& row) {
     c.total = e.total;
     c.label = std::string{e.profile.name.view()} + " " + std::string{e.profile.versions.view()};
     if (has(row.at("engine"), "ik_llama")) c.label = "ik_llama.cpp 2025";
-    const weights_format format = format_of(row.at("quant"), row.at("engine"));
+    // premAI's vLLM loads the model as published, and names a precision only afterwards (bench_vllm/bench.py).
+    const bool as_published = has(row.at("source"), "premAI") && row.at("engine") == "vllm" && row.at("quant") == "FP32";
+    const weights_format format = format_of(as_published ? "BF16" : row.at("quant"), row.at("engine"));
     c.weights_known = format.plain || format.mix;
     job& j = c.task;
     j.model = *m;
@@ -469,11 +472,14 @@ inline std::optional<one_case> case_of(const csv::row& row) {
     }
     if (r.name == "autoawq") {
         j.prompt = tokens(context / 2), j.output = tokens(context / 2);
-        if (j.model.name == "mixtral-8x7b") j.attention = attention_kernel::eager;  // transformers had no other for it until 4.37
         if (has(lower(row.at("model")), "mpt")) r.joins_projections = false;       // its projections are joined as published
     }
-    // ExLlamaV2 allots its cache at load: for the model's own context where nobody asks for less.
-    if (r.name == "exllama" && has(source, "premAI")) j.context = j.model.max_context;
+    // premAI names no length to engines that allot their caches at load (bench_exllamav2, bench_vllm, bench_autoawq).
+    if (has(source, "premAI") && (r.name == "exllamav2" || r.name == "vllm")) j.context = j.model.max_context;
+    if (has(source, "premAI") && r.name == "autoawq") {
+        j.context = tokens(2048);  // from_quantized's max_seq_len
+        j.prompt = tokens(context - 512), j.output = tokens(512);
+    }
     c.spread.tensor = static_cast<std::int32_t>(whole(row.at("tp")).value_or(1));
     std::int64_t gpus = whole(row.at("n_gpus")).value_or(1);
     // A log that names GPUs by their buffers used no others.
@@ -572,7 +578,9 @@ inline std::vector<figure> figures_of(const one_case& c) {
         const byte_count logged = c.machines.gpu.vendor == gpu_vendor::apple && has(c.label, "b1600") ? graph_structs : byte_count{};
         add("compute", *buffer, fullest[memory_term::activations] + fullest[memory_term::logits] + logged);
     }
-    if (const auto used = cell("total_used_mib", one_mib); used && c.weights_known && c.whole_model) {
+    // premAI's "MB" are nvidia-smi's MiB times 1.048576 (common/memory_tracker.py).
+    const double used_unit = has(c.row.at("notes"), "MB, NVML") ? 1e6 : one_mib;
+    if (const auto used = cell("total_used_mib", used_unit); used && c.weights_known && c.whole_model) {
         // Each GPU of a pipeline has a peak of its own. Torch's workspaces come from its allocator.
         interval<byte_count> said = sum.allocated;
         if (!ggml) said += c.task.runtime.workspace;
@@ -595,16 +603,13 @@ inline std::vector<figure> figures_of(const one_case& c) {
         if (has(c.row.at("notes"), "single GPU")) said = m.total();
         if (pooled) {
             const auto pool = cache_pool_of(c.task, single, c.machines);
-            const interval<byte_count> kv = sum[memory_term::kv_cache] + sum[memory_term::fragmentation];
+            interval<byte_count> kv = sum[memory_term::kv_cache] + sum[memory_term::fragmentation];
+            // vLLM gives back what its profiling run took, and short prompts take little.
+            if (c.task.runtime.pool == cache_pool::share_of_total) kv += sum[memory_term::activations] + sum[memory_term::logits];
             if (pool)
                 said = {said.low - kv.low + pool->memory.low, said.expected - kv.expected + pool->memory.expected,
                         said.high - kv.high + pool->memory.high};
             if (said.high < said.expected) std::swap(said.high, said.low);
-        }
-        // NVML's first memory query counts what the driver keeps as used.
-        if (has(c.row.at("notes"), "NVML") && c.machines.gpu.memory.reported) {
-            const byte_count kept = *c.machines.gpu.memory.reported - usable_memory(c.machines.gpu);
-            said += interval<byte_count>{kept};
         }
         add("total", *used, said);
         // Tables in GB give two places, or one, or none.

@@ -4,27 +4,47 @@
 #include <array>
 #include <llmres/runtime.hpp>
 
-/// ExLlama: the cache is allotted for max_seq_len at load; prompts pass in chunks of max_input_len.
+/// ExLlama: the cache is allotted for max_seq_len at load, and prompts pass in chunks of max_input_len. Buffers for the
+/// states of such a chunk and for one dequantised matrix are there from load on, however short the context is (exllamav2's
+/// scratch_space_fixed: mlp.py, attn.py, linear.py).
 namespace llmres::runtimes {
 
 namespace detail {
 
 inline constexpr runtime exllama_base{
     .name = "exllama",
-    .versions = "v2 and v3 (0.0.6 and later)",
+    .versions = "v2 and v3",
     .since = {2, 0, 0},
     .context = {mib(300), mib(480), mib(900)},
-    .workspace = {mib(8), mib(96), mib(300)},  // cuBLAS, and one matrix dequantised to 16 bit
+    .workspace = {mib(8), mib(32), mib(200)},  // cuBLAS
     .fragmentation = {0.0, 0.01, 0.05},
     .pool = cache_pool::allotted,
     .kv_block = tokens(256),
     .windows = window_cells::whole,
     .max_batched_tokens = tokens(2048),  // max_input_len
+    .profiles = true,
     .flash_attention = true,
+    .dequantises = true,
     .activations = {0.8, 1.0, 1.3},
     .logits_bytes = {4.0, 6.0, 8.0},
     .embedding_on_host = true,
 };
+
+constexpr runtime exllamav2_as(const char* versions, engine_version since, engine_version before) {
+    runtime r = exllama_base;
+    r.name = "exllamav2";
+    r.versions = versions;
+    r.since = since;
+    r.before = before;
+    return r;
+}
+/// Until commit 51e9663 (May 2024) the buffers had room for the fp32 scores of a whole chunk.
+constexpr runtime exllamav2_all_scores() {
+    runtime r = exllamav2_as("0.0.6 to 0.0.21", {}, {0, 0, 22});
+    r.scored = scored_tokens::chunk;
+    r.logits_bytes = {4.0, 4.0, 6.0};
+    return r;
+}
 
 /// The first one kept scores for max_attention_size = 2048 x 2048 pairs a head in 16 bit, and the token table on the GPU.
 constexpr runtime exllama_first() {
@@ -33,6 +53,7 @@ constexpr runtime exllama_first() {
     r.since = {};
     r.before = {2, 0, 0};
     r.kv_block = {};
+    r.profiles = false;
     r.flash_attention = false;
     r.score_bytes = 2;
     r.embedding_on_host = false;
@@ -43,6 +64,9 @@ constexpr runtime exllama_first() {
 
 inline constexpr runtime exllama = detail::exllama_base;
 inline constexpr runtime exllama_v1 = detail::exllama_first();
-inline constexpr std::array all_exllama{&exllama, &exllama_v1};
+/// The same by the numbers of the exllamav2 package.
+inline constexpr runtime exllamav2 = detail::exllamav2_as("0.0.22 and later", {0, 0, 22}, {});
+inline constexpr runtime exllamav2_2023 = detail::exllamav2_all_scores();
+inline constexpr std::array all_exllama{&exllama, &exllama_v1, &exllamav2, &exllamav2_2023};
 
 }  // namespace llmres::runtimes

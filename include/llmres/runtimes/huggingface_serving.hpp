@@ -67,17 +67,22 @@ constexpr runtime huggingface_tuples(bool objects) {
     return r;
 }
 
-/// AutoAWQ runs such models with modules of its own, whose joined projections and cache of prompt and output stand beside
-/// what they were made from.
-constexpr runtime autoawq_fused() {
+/// AutoAWQ runs such models with modules of its own. What they join stands beside what it was made from until all is
+/// joined; prompts pass attention in scores, their copy in fp32 and its softmax (awq/modules/fused/attn.py: 2 + 4 + 4
+/// bytes); and the cache is allotted at load: for max_seq_len tokens, or in 0.1 for max_new_tokens, from which it rolls.
+constexpr runtime autoawq_fused(bool rolls) {
     runtime r = huggingface_all_logits();
     r.name = "autoawq";
-    r.versions = "0.1 and 0.2";
-    r.since = {};
-    r.before = {};
+    r.versions = rolls ? "0.1" : "0.2";
+    r.since = {0, rolls ? 0 : 2, 0};
+    r.before = {0, rolls ? 2 : 0, 0};
+    r.windows = rolls ? window_cells::longer_part : window_cells::whole;
     r.rope = rope_tables::computed;
     r.whole_batches = false;
     r.joins_projections = true;
+    r.activations = {0.85, 1.0, 1.15};
+    r.flash_attention = false;
+    r.score_bytes = 10;
     return r;
 }
 
@@ -88,7 +93,9 @@ inline constexpr runtime transformers_4_49 = detail::huggingface_tensor_by_tenso
 inline constexpr runtime transformers_4_44 = detail::huggingface_all_logits();
 inline constexpr runtime transformers_4_41 = detail::huggingface_tuples(true);
 inline constexpr runtime transformers_4_35 = detail::huggingface_tuples(false);
-inline constexpr runtime autoawq = detail::autoawq_fused();
-inline constexpr std::array all_transformers{&transformers, &transformers_4_49, &transformers_4_44, &transformers_4_41, &transformers_4_35, &autoawq};
+inline constexpr runtime autoawq = detail::autoawq_fused(false);
+inline constexpr runtime autoawq_0_1 = detail::autoawq_fused(true);
+inline constexpr std::array all_transformers{&transformers,      &transformers_4_49, &transformers_4_44, &transformers_4_41,
+                                             &transformers_4_35, &autoawq,           &autoawq_0_1};
 
 }  // namespace llmres::runtimes

@@ -6,15 +6,17 @@
 /// TensorRT-LLM: engine, execution context and buffers come first, and the cache takes a fraction of what is still free.
 namespace llmres::runtimes {
 
-inline constexpr runtime tensorrt_llm{
+namespace detail {
+
+inline constexpr runtime tensorrt_llm_base{
     .name = "tensorrt-llm",
-    .versions = "0.9 to 1.0",
+    .versions = "0.9 to 0.21",
     .since = {0, 9, 0},
+    .before = {1, 0, 0},
     // Total less available before the cache, less engine, context and buffers: 0.7 GiB on an H100 (its memory document).
     .context = {mib(400), mib(700), mib(1100)},
-    // Runtime and decoder buffers: 43 + 180 MB there. Its first releases and those on PyTorch held 3 to 4 GiB more, in part
-    // after the cache was allotted.
-    .workspace = {mib(40), mib(220), mib(4096)},
+    // Runtime and decoder buffers: 43 + 180 MB there; up to 1 GiB more under Optimum.
+    .workspace = {mib(40), mib(220), mib(1200)},
     .communicator = {mib(300), mib(600), mib(1500)},
     .fragmentation = {0.0, 0.0, 0.02},
     .pool = cache_pool::share_of_free,
@@ -30,5 +32,19 @@ inline constexpr runtime tensorrt_llm{
     .scored = scored_tokens::profiled,
     .logits_bytes = {2.0, 4.0, 8.0},
 };
+/// From 1.0 on models run in PyTorch: 0.3 to 4.5 GiB more were held beside the cache.
+constexpr runtime tensorrt_llm_on_pytorch() {
+    runtime r = tensorrt_llm_base;
+    r.versions = "1.0 and later";
+    r.since = {1, 0, 0};
+    r.before = {};
+    r.workspace.high = mib(4608);
+    return r;
+}
+
+}  // namespace detail
+
+inline constexpr runtime tensorrt_llm = detail::tensorrt_llm_on_pytorch();
+inline constexpr runtime tensorrt_llm_0 = detail::tensorrt_llm_base;
 
 }  // namespace llmres::runtimes

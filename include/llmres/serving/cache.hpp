@@ -28,6 +28,7 @@ constexpr token_count allotted_tokens(const attention& a, const job& j, const ru
     const token_count context = context_of(j);
     if (a.cross == cross_attention::instead) return {};
     token_count kept = r.windows == window_cells::whole ? context : kept_tokens(a, context);
+    if (r.windows == window_cells::longer_part) kept = prompt_of(j) < j.output ? j.output : prompt_of(j);
     kept = tokens(detail::ceil_quotient(kept.in(tokens), l.context_parallel));
     const bool blocks = r.kv_block > token_count{};
     if (r.pool != cache_pool::allotted) return (blocks ? aligned_up(kept, r.kv_block) : kept) * sequences;

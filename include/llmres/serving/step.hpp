@@ -62,7 +62,7 @@ constexpr token_shape step_shape(const job& j, const runtime& r, const layout& l
     std::int64_t limit = asked.in(tokens);
     constexpr std::int64_t least_unchunked = 2048;  // vLLM's EngineArgs: max(max_model_len, 2048)
     if (!chunks(j, r) && j.max_batched_tokens == token_count{}) limit = context > least_unchunked ? context : least_unchunked;
-    if (r.pool == cache_pool::allotted && limit > 0) {  // the graph is laid out for the largest batch the cells allow
+    if (r.pool == cache_pool::allotted && limit > 0 && !r.profiles) {  // the graph is laid out for the largest batch the cells allow
         const std::int64_t cells = product(context, sequences);
         return {1, limit < cells ? limit : cells, cells};
     }
@@ -129,6 +129,10 @@ struct step {
         const byte_count whole = size_of(fp16, shape.keys, heads * (a.query_width() + a.value_width()));
         return part == heads ? of_part + size_of(fp16, shape.keys, heads * a.value_width()) : of_part + whole;
     }
+    /// A matrix of the hidden width and another, in 16 bit.
+    constexpr byte_count dequantised(std::int64_t features) const {
+        return size_of(fp16, of.model.hidden, detail::ceil_quotient(features, over.tensor));
+    }
     /// The fuller half of a layer.
     constexpr byte_count layer_peak(const layer& kind, std::int64_t width, const token_shape& s) const {
         byte_count halves[2];
@@ -146,6 +150,10 @@ struct step {
         });
         if (engine.latent_expanded > byte_count{} && kind.attention.kind == attention_kind::latent && s.all() >= 128)
             halves[0] = residual_and_query + mask() + latent_expansion(kind.attention);
+        if (engine.dequantises) {
+            halves[0] += dequantised(kind.attention.heads * kind.attention.query_width());
+            halves[1] += dequantised(kind.feed_forward.routed() ? kind.feed_forward.experts.width : kind.feed_forward.width);
+        }
         return halves[0] < halves[1] ? halves[1] : halves[0];
     }
     constexpr byte_count layer_peak(const layer& kind) const { return layer_peak(kind, of.model.hidden, shape); }
@@ -177,7 +185,8 @@ struct step {
             const interval<double>& each =
                 chunked && engine.chunked_logits_bytes.high > 0 ? engine.chunked_logits_bytes : engine.logits_bytes;
             const std::int64_t scores = product(scored_rows(of, engine, over, shape), of.model.vocabulary);
-            const step_peak scoring{hidden(), scaled(bytes(scores), each)};
+            step_peak scoring{hidden(), scaled(bytes(scores), each)};
+            if (engine.dequantises) scoring.activations += dequantised(of.model.vocabulary);
             const interval<byte_count> other = full.all();
             if (scoring.all().expected > other.expected) full = scoring;
             // The fullest of two moments has the larger of their bounds.
