@@ -96,6 +96,22 @@ TEST_CASE("a product whose result was wrong does not count as a rate") {
     CHECK_FALSE(to_gpu(live, sheet()).measured.bf16.known);
 }
 
+TEST_CASE("what large products reach of the best one is told by those of every precision") {
+    device live;
+    CHECK(to_gpu(live, sheet()).measured.reach == interval<double>{1.0});
+    for (const double rate : {560.0, 630.0, 700.0}) live.measured.products.push(product_of("bf16", rate, true));
+    device_product small = product_of("bf16", 100, true);
+    small.columns = 64;  // as narrow as in decoding: memory decides there
+    live.measured.products.push(small);
+    live.measured.products.push(product_of("bf16", 50, false));
+    CHECK(to_gpu(live, sheet()).measured.reach.low == doctest::Approx(0.8));
+    CHECK(to_gpu(live, sheet()).measured.reach.expected == doctest::Approx(0.9));
+    CHECK(to_gpu(live, sheet()).measured.reach.high == doctest::Approx(1.0));
+    live.measured.products.push(product_of("fp16", 500, true));  // the best of its own: 1
+    CHECK(to_gpu(live, sheet()).measured.reach.expected == doctest::Approx(0.95));
+    CHECK(to_gpu(live, sheet(), {.rates = false}).measured.reach == interval<double>{1.0});
+}
+
 TEST_CASE("an instance of a card has its share of what was not measured") {
     device live;
     live.identity.mig_profile = text<31>{"3g.40gb"};

@@ -165,6 +165,20 @@ TEST_CASE("a measured rate is achieved, and the part of the peak is still told o
     CHECK(s.mfu * s.step.total().expected.in(seconds) == doctest::Approx(before.mfu * before.step.total().expected.in(seconds)));
 }
 
+TEST_CASE("of the best product a job reaches what others of its size did") {
+    cluster c = measured_h100(0, 700);
+    const interval<duration> best = speed(pretraining, {}, c).step[time_term::compute];
+    c.gpu.measured.reach = {0.5, 0.8, 1.0};
+    const interval<duration> usual = speed(pretraining, {}, c).step[time_term::compute];
+    CHECK(usual.low.in(seconds) == doctest::Approx(best.low.in(seconds)).epsilon(1e-9));
+    CHECK(usual.expected / best.expected == doctest::Approx(1 / 0.8).epsilon(1e-9));
+    const double low = default_efficiency.arithmetic.low / default_efficiency.arithmetic.expected;
+    CHECK(usual.high / best.low == doctest::Approx(1 / std::min(0.5, 0.8 * low)).epsilon(1e-9));
+    cluster other = c;
+    other.gpu.measured.bf16 = {};  // nothing it could be a part of
+    CHECK(speed(pretraining, {}, other).step[time_term::compute].expected == speed(pretraining, {}, h100).step[time_term::compute].expected);
+}
+
 TEST_CASE("figures measured to be what is expected of the sheet change no expected time") {
     const gpu& card = gpus::h100_sxm5_80gb;
     const cluster c = measured_h100(card.memory.bandwidth.in(gb_per_s) * default_efficiency.bandwidth.expected,

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <llmres/error.hpp>
 #include <llmres/interconnect.hpp>
+#include <llmres/interval.hpp>
 #include <llmres/maybe.hpp>
 #include <llmres/text.hpp>
 #include <llmres/units.hpp>
@@ -273,11 +275,26 @@ constexpr maybe<flop_rate> best_rate(const device& live, std::string_view precis
     return best;
 }
 
+/// What verified products of 10^11 operations and more, as a layer's for a thousand tokens, reached of the best in their
+/// precision: the least, the median and the best of them. 1 where none was measured.
+constexpr interval<double> reach_of_products(const device& live) {
+    std::array<double, decltype(device_measurements::products)::capacity> parts{};
+    std::size_t found = 0;
+    for (const device_product& p : live.measured.products) {
+        const double operations = 2.0 * static_cast<double>(p.rows) * static_cast<double>(p.columns) * static_cast<double>(p.inner);
+        if (operations >= 1e11 && p.rate && p.verified.value_or(false))
+            parts[found++] = ratio(p.rate.value.median, *best_rate(live, p.precision));
+    }
+    if (found == 0) return 1.0;
+    std::sort(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(found));
+    return {parts[0], (parts[(found - 1) / 2] + parts[found / 2]) / 2, parts[found - 1]};
+}
+
 }  // namespace detail
 
 /// The sheet with what the device itself said put over it: name, capability, SMs, visible and reported memory, bus, L2,
 /// board power. What was measured stands beside the sheet's peaks, as gpu::measured: bandwidth (read only, else copy), rates
-/// of matrix products (the best verified shape) and the context; `confidence` is then "measured". What the device did not
+/// of matrix products (the best verified shape, and what others reach of it) and the context; `confidence` is then "measured". What the device did not
 /// tell stays the sheet's; on a MIG instance, which is a part of the sheet's card, peaks shrink with its SMs and its memory.
 template <std::same_as<gpu> Gpu>
 constexpr Gpu to_gpu(const device& live, const Gpu& sheet, const device_overrides& use = {}) {
@@ -319,6 +336,7 @@ constexpr Gpu to_gpu(const device& live, const Gpu& sheet, const device_override
         made.measured.bf16 = detail::best_rate(live, "bf16");
         made.measured.fp8 = detail::best_rate(live, "fp8_e4m3");
         made.measured.int8 = detail::best_rate(live, "int8");
+        made.measured.reach = detail::reach_of_products(live);
     }
     if (use.context && m.context) made.measured.context = *m.context;
     if (made.measured.bandwidth || made.measured.any_rate()) made.confidence = "measured";

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <llmres/interval.hpp>
 #include <llmres/maybe.hpp>
 #include <llmres/precision.hpp>
 #include <llmres/text.hpp>
@@ -80,6 +81,7 @@ struct gpu_measured {
     maybe<flop_rate> bf16{};
     maybe<flop_rate> fp8{};
     maybe<flop_rate> int8{};
+    interval<double> reach{1.0};   ///< of these rates, what large products of other shapes reached: least, median, best
     maybe<byte_count> context{};   ///< what a bare CUDA context takes
 
     /// The measured rate of products in a format; unknown if they were not measured in that very format.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <llmres/cluster.hpp>
@@ -50,15 +51,19 @@ struct efficiency {
 };
 inline constexpr efficiency default_efficiency{};
 
-/// What a job reaches of what was measured on the device itself: all of it, since those are achieved figures, and at the
-/// slow end as much less as whole steps may fall short of what is expected of them anyway. What was not measured counts as
-/// the sheet's peak at the expected efficiency `e`, and keeps its bounds.
-constexpr efficiency efficiency_of_measured(bool arithmetic, bool bandwidth, efficiency e = default_efficiency) {
-    const auto relative = [](const interval<double>& of, bool measured) {
-        return interval<double>{of.low / of.expected, 1.0, measured ? 1.0 : of.high / of.expected};
+/// What a job reaches of what was measured on the device itself: all of the bandwidth, and of the best product what others
+/// did (`reach`), since those are achieved figures; at the slow end as much less as whole steps may fall short of what is
+/// expected of them anyway. What was not measured counts as the sheet's peak at the expected efficiency `e`, and keeps its
+/// bounds.
+constexpr efficiency efficiency_of_measured(bool arithmetic, bool bandwidth, efficiency e = default_efficiency,
+                                            const interval<double>& reach = 1.0) {
+    const auto relative = [](const interval<double>& of, bool measured, const interval<double>& reached) {
+        const double low = of.low / of.expected;
+        return measured ? interval<double>{std::min(low * reached.expected, reached.low), reached.expected, reached.high}
+                        : interval<double>{low, 1.0, of.high / of.expected};
     };
-    e.arithmetic = relative(e.arithmetic, arithmetic);
-    e.bandwidth = relative(e.bandwidth, bandwidth);
+    e.arithmetic = relative(e.arithmetic, arithmetic, reach);
+    e.bandwidth = relative(e.bandwidth, bandwidth, 1.0);
     return e;
 }
 
@@ -331,7 +336,7 @@ constexpr job_speed measured_speed(const job& j, const layout& l, const cluster&
     here.gpu = as_achieved(c.gpu, e);
     const gpu_measured& m = c.gpu.measured;
     const bool arithmetic = m.rate(j.compute.arithmetic) && m.rate(arithmetic_of(weights_of(j), j.compute));
-    job_speed speed = speed_of(j, l, here, held, efficiency_of_measured(arithmetic, m.bandwidth.known, e));
+    job_speed speed = speed_of(j, l, here, held, efficiency_of_measured(arithmetic, m.bandwidth.known, e, m.reach));
     speed.mfu = gpu_seconds_of_flops(speed.flops, c, j.compute, l.gpus()) / speed.step.total().expected.in(seconds);
     return speed;
 }
