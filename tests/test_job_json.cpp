@@ -88,6 +88,7 @@ const std::map<std::string, example>& examples() {
         {".recompute_every", {2, [](r q) { return q.job.recompute_every == 2; }}},
         {".autocast", {false, [](r q) { return q.job.autocast == maybe<bool>{false}; }}},
         {".dropout", {true, [](r q) { return q.job.dropout; }}},
+        {".varied_lengths", {true, [](r q) { return q.job.varied_lengths; }}},
         {".expert_load", {1.5, [](r q) { return q.job.expert_load == 1.5; }}},
         {".ema", {true, [](r q) { return q.job.ema; }}},
         {"adapter.kind", {"lora", [](r q) { return q.job.adapter.kind == adapter_kind::lora; }}},

@@ -40,7 +40,7 @@ constexpr memory_breakdown memory_of(const job& j, const layout& l, const cluste
     if (!trains(j)) return serving_memory(j, l, on_device(j.runtime, c.gpu));
     memory_breakdown m = training_memory(j, l);
     if (c.gpu.measured.context) m[memory_term::runtime] = context_on(j.runtime, c.gpu) + j.runtime.cuda_graphs;
-    if (m.releasable > byte_count{}) m.release_beyond(available_memory(c));
+    if (m.releasable.high > byte_count{}) m.release_beyond(available_memory(c));
     return m;
 }
 

@@ -75,6 +75,7 @@ struct job {
     llmres::offload offload{};
     maybe<bool> autocast{};            ///< default: where weights are wider than `compute` and the engine casts at each operation
     bool dropout = false;              ///< of residuals and attention
+    bool varied_lengths = false;       ///< samples are cut at `sequence`, but neither packed nor padded to it
     double expert_load = 1.0;          ///< tokens of the busiest rank's experts, over the mean
     bool ema = false;                  ///< and an average of the weights, in fp32
 

@@ -55,7 +55,7 @@ struct memory_breakdown {
     interval<byte_count> reserved{};   ///< what that allocator or pool holds
     byte_count reduced{};             ///< training: gradients that data ranks sum, before ZeRO shards them
     byte_count gathered{};            ///< training: weights that ZeRO brings together
-    byte_count releasable{};           ///< of `reserved`, whole blocks that it hands back before it runs out
+    interval<byte_count> releasable{};  ///< of `reserved`, whole blocks that it hands back before it runs out
     std::int32_t stage = 0;           ///< pipeline stage of the GPU
     llmres::phase phase = phase::prefill;
 
@@ -71,13 +71,13 @@ struct memory_breakdown {
     constexpr void release_beyond(byte_count available) {
         const interval<byte_count> held = total();
         auto& slack = terms[static_cast<std::size_t>(memory_term::fragmentation)];
-        const auto give_back = [&](byte_count holds, byte_count& of_slack, byte_count& of_reserved) {
+        const auto give_back = [&](byte_count holds, byte_count most, byte_count& of_slack, byte_count& of_reserved) {
             const byte_count lacking = holds > available ? holds - available : byte_count{};
-            const byte_count released = lacking < releasable ? lacking : releasable;
+            const byte_count released = lacking < most ? lacking : most;
             of_slack -= released, of_reserved -= released;
         };
-        give_back(held.expected, slack.expected, reserved.expected);
-        give_back(held.high, slack.high, reserved.high);
+        give_back(held.expected, releasable.expected, slack.expected, reserved.expected);
+        give_back(held.high, releasable.high, slack.high, reserved.high);
     }
     constexpr memory_term largest() const {
         std::size_t best = 0;
@@ -109,8 +109,8 @@ struct tensor_memory {
 
 /// What the runtime adds is the same on every GPU or grows with its tensors: the GPU with most of these is the busiest.
 /// `hoarded`: freed blocks that the allocator cannot use again, but hands back before it runs out; `apart`: that it cannot.
-constexpr memory_breakdown with_runtime(const tensor_memory& t, const job& j, const layout& l, byte_count hoarded = {},
-                                        byte_count apart = {}) {
+constexpr memory_breakdown with_runtime(const tensor_memory& t, const job& j, const layout& l, interval<byte_count> hoarded = {},
+                                        interval<byte_count> apart = {}) {
     memory_breakdown m;
     m.stage = t.stage;
     m.phase = t.phase;
@@ -136,9 +136,10 @@ constexpr memory_breakdown with_runtime(const tensor_memory& t, const job& j, co
             m[estimated] = {scaled_up(about, truth.low), about, scaled_up(about, truth.high)};
         }
     m.allocated = m.total();
-    interval<byte_count> slack{scaled_up(m.allocated.low, r.fragmentation.low),
-                               scaled_up(m.allocated.expected, r.fragmentation.expected) + apart + hoarded,
-                               scaled_up(m.allocated.high, r.fragmentation.high) + apart + hoarded};
+    interval<byte_count> slack{scaled_up(m.allocated.low, r.fragmentation.low), scaled_up(m.allocated.expected, r.fragmentation.expected),
+                               scaled_up(m.allocated.high, r.fragmentation.high)};
+    slack += apart;
+    slack += hoarded;
     if (r.churn.high > 0) {
         const byte_count passing = t.activations;
         slack += {scaled_up(passing, r.churn.low), scaled_up(passing, r.churn.expected), scaled_up(passing, r.churn.high)};

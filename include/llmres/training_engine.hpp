@@ -70,7 +70,6 @@ struct training_engine {
     bool four_bit_keeps_inputs = false;  ///< 4-bit products save what they read, though only the weight is needed (bitsandbytes before
                                          ///< 0.43.2, its pull request 1270)
     bool fp32_stream = false;      ///< embedding, norms and head are fp32 beside narrower weights (PEFT's k-bit preparation)
-    bool hoards_logits = false;    ///< the allocator keeps the loss's forward blocks while its backward pass asks for others
     bool returns_logits = true;       ///< in 16 bits, beside the loss's fp32 copy of them (transformers since 4.46); else the copy
                                       ///< takes their place
     bool narrow_loss = false;         ///< eager and triton: over the logits as they are, which stay until the step is done (the heads of

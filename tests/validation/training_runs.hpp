@@ -254,8 +254,7 @@ inline run run_of(const csv::row& row) {
         j.runtime = runtimes::huggingface;
         j.runtime.training.loss = loss_code::eager_shifted;
         j.global_batch = 16 * j.micro_batch;
-        // Samples of 3234 +- 2548 tokens, cut but not packed: the allocator keeps blocks of many sizes.
-        j.runtime.churn = {0.0, 0.30, 1.2};
+        j.varied_lengths = true;  // 3234 +- 2548 tokens, cut but not packed
         // Their own code of 2023 has no flash attention, whatever the flag (modeling_chatglm.py, modeling_baichuan.py).
         if (has(c.text("model"), "chatglm3") || has(c.text("model"), "baichuan2-13b")) j.attention = attention_kernel::eager;
         j.runtime.training.expands_weights = !has(method, "gptq");

@@ -360,6 +360,7 @@ inline result<plan_request> read_job(const nlohmann::json& document, const std::
     read.integer("recompute_every", j.recompute_every);
     read.flag("autocast", j.autocast);
     read.flag("dropout", j.dropout);
+    read.flag("varied_lengths", j.varied_lengths);
     j.expert_load = read.real("expert_load", j.expert_load);
     read.flag("ema", j.ema);
     const nlohmann::json* adapter_object = read.fields().object("adapter");

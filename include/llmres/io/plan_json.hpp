@@ -151,6 +151,7 @@ inline json_value to_json(const job& j) {
         out["recompute"] = name_of(j.recompute);
         out["recompute_every"] = j.recompute_every;
         out["dropout"] = j.dropout;
+        out["varied_lengths"] = j.varied_lengths;
         out["expert_load"] = j.expert_load;
         out["ema"] = j.ema;
         out["autocast"] = j.autocast ? json_value(*j.autocast) : json_value(nullptr);
