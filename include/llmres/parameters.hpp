@@ -36,6 +36,21 @@ struct weight {
 
 namespace detail {
 
+/// Any visitor: the parts that few models have are compiled once for it, not again for each visitor.
+struct weight_visitor {
+    constexpr virtual void operator()(const weight& w) const = 0;
+
+protected:
+    constexpr ~weight_visitor() = default;
+};
+
+template <class Visit>
+struct visitor_of final : weight_visitor {
+    Visit& visit;
+    constexpr explicit visitor_of(Visit& calls) : visit{calls} {}
+    constexpr void operator()(const weight& w) const override { visit(w); }
+};
+
 /// A vector of `width` for each norm; LayerNorm has a bias as well.
 template <class Visit>
 constexpr void visit_norm(norm_kind kind, std::int64_t width, std::int64_t how_many, Visit& visit) {
@@ -87,8 +102,7 @@ constexpr void visit_grouped(const attention& a, std::int64_t hidden, std::int64
 }
 
 /// Latent attention: queries and keys-with-values, each compressed, normed and expanded.
-template <class Visit>
-constexpr void visit_latent(const attention& a, std::int64_t hidden, Visit& visit) {
+constexpr void visit_latent(const attention& a, std::int64_t hidden, const weight_visitor& visit) {
     const auto compress = [&](weight_role role, std::int64_t rank, std::int64_t normed) {
         visit_linear(weight{.role = role, .rows = rank, .columns = hidden, .quantised = true}, a.qkv_bias, visit);
         visit_norm(norm_kind::rms, normed, 1, visit);
@@ -131,10 +145,8 @@ constexpr void visit_qk_norm(const attention& a, Visit& visit) {
 }
 
 /// The indexer is small and every rank holds all of it. Its key norm is a LayerNorm.
-template <class Visit>
-constexpr void visit_indexer(const attention& a, std::int64_t hidden, Visit& visit) {
+constexpr void visit_indexer(const attention& a, std::int64_t hidden, const weight_visitor& visit) {
     const indexer& x = a.indexer;
-    if (x.heads == 0) return;
     const auto matrix = [&](std::int64_t rows, std::int64_t columns, bool quantised) {
         visit(weight{.role = weight_role::indexer, .rows = rows, .columns = columns, .quantised = quantised});
     };
@@ -149,7 +161,7 @@ constexpr void visit_attention(const attention& a, std::int64_t hidden, Visit& v
     if (a.kind == attention_kind::none) return;
     const std::int64_t source = a.cross_width > 0 ? a.cross_width : hidden;
     if (a.kind == attention_kind::latent)
-        visit_latent(a, hidden, visit);
+        visit_latent(a, hidden, visitor_of{visit});
     else
         visit_grouped(a, hidden, a.cross == cross_attention::instead ? source : hidden, visit);
     visit_output(a, hidden, visit);
@@ -158,7 +170,7 @@ constexpr void visit_attention(const attention& a, std::int64_t hidden, Visit& v
         visit_heads(weight_role::attn_gate, a.heads, a.value_width(), hidden, false, visit);
     if (a.gate == output_gate::heads) visit_heads(weight_role::attn_gate, a.heads, 1, hidden, false, visit);
     if (a.sinks) visit(weight{.role = weight_role::values, .columns = a.heads, .split = weight_split::columns});
-    visit_indexer(a, hidden, visit);
+    if (a.indexer.heads > 0) visit_indexer(a, hidden, visitor_of{visit});
     if (a.cross == cross_attention::beside) {
         visit_grouped(a, hidden, source, visit);
         visit_output(a, hidden, visit);
@@ -168,14 +180,12 @@ constexpr void visit_attention(const attention& a, std::int64_t hidden, Visit& v
 // ---- recurrences: inner channels are shared out over the tensor ranks, heads whole ------------------------------------
 
 /// A vector or table with one row an inner channel or head.
-template <class Visit>
 constexpr void visit_channels(weight_role role, std::int64_t channels, std::int64_t columns, std::int64_t granule,
-                              Visit& visit) {
+                              const weight_visitor& visit) {
     visit(weight{.role = role, .rows = channels, .columns = columns, .split = weight_split::rows, .granule = granule});
 }
 
-template <class Visit>
-constexpr void visit_in(const recurrent& r, std::int64_t rows, std::int64_t hidden, Visit& visit) {
+constexpr void visit_in(const recurrent& r, std::int64_t rows, std::int64_t hidden, const weight_visitor& visit) {
     visit_linear(weight{.role = weight_role::in_proj,
                         .rows = rows,
                         .columns = hidden,
@@ -184,8 +194,7 @@ constexpr void visit_in(const recurrent& r, std::int64_t rows, std::int64_t hidd
                  r.bias, visit);
 }
 
-template <class Visit>
-constexpr void visit_out(const recurrent& r, std::int64_t hidden, Visit& visit) {
+constexpr void visit_out(const recurrent& r, std::int64_t hidden, const weight_visitor& visit) {
     visit_linear(weight{.role = weight_role::out_proj,
                         .rows = hidden,
                         .columns = r.inner(),
@@ -195,16 +204,14 @@ constexpr void visit_out(const recurrent& r, std::int64_t hidden, Visit& visit) 
                  r.bias, visit);
 }
 
-template <class Visit>
-constexpr void visit_conv(const recurrent& r, Visit& visit) {
+constexpr void visit_conv(const recurrent& r, const weight_visitor& visit) {
     if (r.kernel == 0) return;
     visit_channels(weight_role::conv, r.conv_channels(), r.kernel, 1, visit);
     if (r.conv_bias)
         visit(weight{.role = weight_role::bias, .columns = r.conv_channels(), .split = weight_split::columns});
 }
 
-template <class Visit>
-constexpr void visit_mamba(const recurrent& r, std::int64_t hidden, Visit& visit) {
+constexpr void visit_mamba(const recurrent& r, std::int64_t hidden, const weight_visitor& visit) {
     visit_in(r, 2 * r.inner(), hidden, visit);
     visit_conv(r, visit);
     visit(weight{.role = weight_role::in_proj,  // the time step's rank, B and C
@@ -224,8 +231,7 @@ constexpr void visit_mamba(const recurrent& r, std::int64_t hidden, Visit& visit
     visit_out(r, hidden, visit);
 }
 
-template <class Visit>
-constexpr void visit_mamba2(const recurrent& r, std::int64_t hidden, Visit& visit) {
+constexpr void visit_mamba2(const recurrent& r, std::int64_t hidden, const weight_visitor& visit) {
     visit_in(r, 2 * r.inner() + 2 * r.key_heads * r.state + r.heads, hidden, visit);
     visit_conv(r, visit);
     visit_channels(weight_role::state, r.heads, 3, 1, visit);  // decay, skip, bias of the time step
@@ -233,8 +239,7 @@ constexpr void visit_mamba2(const recurrent& r, std::int64_t hidden, Visit& visi
     visit_out(r, hidden, visit);
 }
 
-template <class Visit>
-constexpr void visit_delta_net(const recurrent& r, std::int64_t hidden, Visit& visit) {
+constexpr void visit_delta_net(const recurrent& r, std::int64_t hidden, const weight_visitor& visit) {
     visit_in(r, 2 * r.key_heads * r.state + 2 * r.inner(), hidden, visit);  // queries, keys, values, output gate
     visit_in(r, 2 * r.heads, hidden, visit);                                // step and decay of each head
     visit_conv(r, visit);
@@ -243,16 +248,14 @@ constexpr void visit_delta_net(const recurrent& r, std::int64_t hidden, Visit& v
     visit_out(r, hidden, visit);
 }
 
-template <class Visit>
-constexpr void visit_lightning(const recurrent& r, std::int64_t hidden, Visit& visit) {
+constexpr void visit_lightning(const recurrent& r, std::int64_t hidden, const weight_visitor& visit) {
     visit_in(r, 3 * r.inner(), hidden, visit);
     visit_heads(weight_role::attn_gate, r.heads, r.head_dim, hidden, false, visit);
     visit_channels(weight_role::norm, r.inner(), 1, r.head_dim, visit);
     visit_out(r, hidden, visit);
 }
 
-template <class Visit>
-constexpr void visit_short_conv(const recurrent& r, std::int64_t hidden, Visit& visit) {
+constexpr void visit_short_conv(const recurrent& r, std::int64_t hidden, const weight_visitor& visit) {
     visit_in(r, 3 * r.inner(), hidden, visit);
     visit_conv(r, visit);
     visit_out(r, hidden, visit);
@@ -260,8 +263,7 @@ constexpr void visit_short_conv(const recurrent& r, std::int64_t hidden, Visit& 
 
 /// RWKV-5: receptance, key, value and gate in, output back, decay and bonus a channel, a norm over the heads; the mixes
 /// with the token before (four here, two in channel mixing) and channel mixing's receptance.
-template <class Visit>
-constexpr void visit_rwkv(const recurrent& r, std::int64_t hidden, Visit& visit) {
+constexpr void visit_rwkv(const recurrent& r, std::int64_t hidden, const weight_visitor& visit) {
     visit_in(r, 4 * r.inner(), hidden, visit);
     visit_channels(weight_role::state, r.inner(), 2, r.head_dim, visit);
     visit_norm(norm_kind::layer, r.inner(), 1, visit);
@@ -270,8 +272,7 @@ constexpr void visit_rwkv(const recurrent& r, std::int64_t hidden, Visit& visit)
     visit(weight{.role = weight_role::gate_proj, .rows = hidden, .columns = hidden, .quantised = true});
 }
 
-template <class Visit>
-constexpr void visit_recurrent(const recurrent& r, std::int64_t hidden, Visit& visit) {
+constexpr void visit_recurrent(const recurrent& r, std::int64_t hidden, const weight_visitor& visit) {
     switch (r.kind) {
         case recurrent_kind::none:
             return;
@@ -345,7 +346,7 @@ constexpr void for_each_weight(const layer& l, std::int64_t hidden, Visit&& visi
         w.quantised && !quantises(l.quantised, part) ? wide(w) : visit(w);
     };
     detail::visit_attention(l.attention, hidden, mixing);
-    detail::visit_recurrent(l.recurrent, hidden, mixing);
+    if (l.recurrent.kind != recurrent_kind::none) detail::visit_recurrent(l.recurrent, hidden, detail::visitor_of{mixing});
     detail::visit_feed_forward(l.feed_forward, hidden, feeding);
     detail::visit_norm(l.norm, hidden, l.norms(), visit);
     detail::visit_values(weight_role::values, l.more_values, visit);
@@ -369,12 +370,13 @@ constexpr void visit_extras(const model& m, model_part part, Visit& visit) {
 template <class Visit>
 constexpr void visit_encoder(const encoder& e, Visit& visit) {
     if (e.layers == 0) return;
-    for_each_weight(e.block, e.hidden, [&](weight w) {
+    const auto of_every_layer = [&](weight w) {
         w.copies *= e.layers;
         w.active *= e.layers;
         w.quantised = w.quantised && e.quantised;
         visit(w);
-    });
+    };
+    for_each_weight(e.block, e.hidden, static_cast<const weight_visitor&>(visitor_of{of_every_layer}));
 }
 
 }  // namespace detail
@@ -410,7 +412,7 @@ template <class Visit>
 constexpr void for_each_prediction_weight(const model& m, Visit&& visit) {
     const prediction& p = m.prediction;
     if (p.layers == 0) return;
-    for_each_weight(p.block, m.hidden, visit);
+    for_each_weight(p.block, m.hidden, static_cast<const detail::weight_visitor&>(detail::visitor_of{visit}));
     visit(weight{.role = weight_role::projector, .rows = m.hidden, .columns = 2 * m.hidden});
     detail::visit_norm(p.block.norm, m.hidden, p.norms, visit);
     const weight table{

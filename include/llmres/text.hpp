@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <string_view>
@@ -42,7 +41,7 @@ struct text {
     friend constexpr bool operator==(const text& a, const Pointer& b) { return a.view() == b; }
     template <std::size_t Size>
     friend constexpr bool operator==(const text& a, const char (&b)[Size]) {  // most differ in their first characters
-        for (std::size_t i = 0; i < std::min(Size, Capacity + 1); ++i) {
+        for (std::size_t i = 0; i < (Size < Capacity + 1 ? Size : Capacity + 1); ++i) {
             if (a.characters[i] != b[i]) return false;
             if (b[i] == '\0') return true;
         }
