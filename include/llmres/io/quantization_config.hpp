@@ -346,7 +346,7 @@ private:
         auto recurring = from(1, 0);
         auto feeding = from(l.feed_forward.routed() ? 3 : 2, 1);
         visit_attention(l.attention, of_.hidden, mixing);
-        visit_recurrent(l.recurrent, of_.hidden, recurring);
+        visit_recurrent(l.recurrent, of_.hidden, visitor_of{recurring});
         visit_feed_forward(l.feed_forward, of_.hidden, feeding);
     }
     /// Which sorts of the layer's matrices are quantised; their formats go into `found`.
