@@ -28,7 +28,9 @@ TEST_CASE("profiles are found by engine and version, and a release between two b
     const std::pair<const char*, const char*> expected[] = {
         {"vllm", "0.28 and later"},           {"vllm@0.30.1", "0.28 and later"},   {"vllm@0.21", "0.21 to 0.27"},
         {"vllm@0.9.2", "0.8 to 0.20 (V1)"},   {"vllm@v0.7.3", "0.7 to 0.10 (V0)"}, {"vllm@0.5.4", "up to 0.6.4 (V0)"},
-        {"llama.cpp@b2824", "b2400 to b5426"}, {"llama.cpp", "b6325 and later"},   {"transformers@4.38.2", "4.36 to 4.41"}};
+        {"llama.cpp@b2824", "b2400 to b5426"}, {"llama.cpp", "b6325 and later"},   {"transformers@4.38.2", "4.36 to 4.41"},
+        {"vLLM@0.8.5 V0", "0.7 to 0.10 (V0)"}, {"vllm@0.9.2-v0", "0.7 to 0.10 (V0)"}, {"vllm@0.6.4 V0", "up to 0.6.4 (V0)"},
+        {"llama.cpp@build 2824 (4426e298)", "b2400 to b5426"}, {"TensorRT-LLM@0.17", "0.9 to 0.21"}, {"AutoAWQ@0.1.6", "0.1"}};
     for (const auto& [name, versions] : expected) {
         INFO(name);
         const auto found = find_runtime(name);
@@ -44,6 +46,19 @@ TEST_CASE("an unknown engine is refused with the nearest names, an unknown versi
     CHECK(version.code == error_code::unknown);
     CHECK(version.value == "1.0");
     CHECK(std::string{version.expected.view()}.find("2 and 3") != std::string::npos);
+    for (const char* written : {"llama.cpp@mid-2025", "llama.cpp@2024-04", "vllm@latest", "vllm@v"}) {
+        INFO(written);
+        CHECK(find_runtime(written).error().code == error_code::malformed);
+    }
+}
+
+TEST_CASE("sequences that the caller admits beat the default of the device") {
+    job j = chat();
+    const cluster large{.gpu = gpus::h100_sxm5_80gb};
+    const byte_count thousand = memory_of(j, layout{}, large)[memory_term::logits].expected;
+    j.runtime.max_num_seqs = 512;
+    const byte_count half = memory_of(j, layout{}, large)[memory_term::logits].expected;
+    CHECK(half * 2 - thousand <= bytes(1));  // each is rounded up
 }
 
 TEST_CASE("versions of two profiles of one engine never overlap") {

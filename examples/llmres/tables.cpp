@@ -72,11 +72,10 @@ int run_models(const table_options& o) {
 
 int run_runtimes(const table_options& o) {
     llmres::json_value rows = llmres::json_value::array();
-    if (!o.id.empty()) accept(llmres::find_runtime(o.id));
-    const std::string name = o.id.substr(0, o.id.find('@'));
+    const bool versioned = o.id.find('@') != std::string::npos;
+    const llmres::runtime asked = o.id.empty() ? llmres::no_runtime : accept(llmres::find_runtime(o.id));
     for (const llmres::runtime* r : llmres::runtimes::all) {
-        if (!o.id.empty() && r->name != name) continue;
-        if (name != o.id && !llmres::covers(*r, llmres::to_version(o.id.substr(name.size() + 1)))) continue;
+        if (!o.id.empty() && (r->name != asked.name || (versioned && !(*r == asked)))) continue;
         if (o.json)
             rows.push_back({{"name", r->name.view()}, {"versions", r->versions.view()}});
         else

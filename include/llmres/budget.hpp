@@ -23,7 +23,7 @@ constexpr interval<byte_count> context_on(const runtime& r, const gpu& card) {
 constexpr runtime on_device(runtime r, const gpu& card) {
     const bool large = usable_memory(card) >= gib(70) && card.capability != compute_capability{8, 0};
     if (large && r.large_max_batched_tokens > token_count{}) r.max_batched_tokens = r.large_max_batched_tokens;
-    if (large && r.large_max_num_seqs > 0) r.max_num_seqs = r.large_max_num_seqs;
+    if (large && r.large_max_num_seqs > 0) r.default_max_num_seqs = r.large_max_num_seqs;
     if (card.measured.context) r.context = context_on(r, card);
     // Where the host shares the memory, what its own processes take counts as the engine's: 1 and 4.8 GiB of a Jetson's 30
     // in vLLM's logs. (Apple's working set already leaves the host its part.)

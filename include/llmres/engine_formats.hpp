@@ -107,7 +107,6 @@ constexpr status set_knob(runtime& r, std::string_view name, double value) {
         r.chunked_beyond = {};
     } else if (name == "max_num_seqs" || is("tensorrt-llm", "max_batch_size") || is("lmdeploy", "max_batch_size")) {
         r.max_num_seqs = whole;
-        r.large_max_num_seqs = 0;
     } else if (is("vllm", "block_size") || is("sglang", "page_size") || is("tensorrt-llm", "tokens_per_block") ||
                is("lmdeploy", "cache_block_seq_len")) {
         r.kv_block = tokens(whole);

@@ -84,9 +84,10 @@ struct runtime {
 
     // What is computed in one step.
     token_count max_batched_tokens{};  ///< prompt tokens in one step; 0: a whole prompt
-    std::int64_t max_num_seqs = 0;     ///< sequences in one step; 0: those of the job
-    token_count large_max_batched_tokens{};  ///< the defaults on devices of 70 GiB and more, but for the A100; 0: the same
-    std::int64_t large_max_num_seqs = 0;
+    token_count large_max_batched_tokens{};  ///< the default on devices of 70 GiB and more, but for the A100; 0: the same
+    std::int64_t max_num_seqs = 0;           ///< sequences in one step; 0: the engine's default, or those of the job
+    std::int64_t default_max_num_seqs = 0;
+    std::int64_t large_max_num_seqs = 0;     ///< that default on the large devices; 0: the same
     token_count chunked_beyond{};  ///< contexts up to this are computed whole, in at least 2048 tokens; 0: chunks always
     bool profiles = false;         ///< runs the largest step at start, and counts its peak whatever the job is
 
@@ -138,11 +139,20 @@ struct runtime {
 /// Ideal bytes: tensors and nothing else.
 inline constexpr runtime no_runtime{.name = "none"};
 
-/// The version that a text begins with; zero where it holds none. A leading "v" or "b" is passed over.
-constexpr engine_version to_version(std::string_view written) {
+/// The version that a text begins with: "0.8.5.post1", "v0.8", "b2824", "build 2824 (4426e298)"; none where it begins with no
+/// number, and for a date ("2024-04"), which numbers no release.
+constexpr maybe<engine_version> read_version(std::string_view written) {
+    for (const std::string_view head : {"build ", "v", "b"})
+        if (written.starts_with(head)) {
+            written.remove_prefix(head.size());
+            break;
+        }
+    const std::size_t digits = written.find_first_not_of("0123456789");
+    const std::string_view rest = digits == std::string_view::npos ? std::string_view{} : written.substr(digits);
+    if (written.empty() || digits == 0 || (rest.starts_with('-') && rest.size() > 1 && rest[1] >= '0' && rest[1] <= '9')) return {};
     engine_version found;
     std::int32_t* const parts[] = {&found.major, &found.minor, &found.patch};
-    std::size_t at = written.starts_with('v') || written.starts_with('b') ? 1 : 0;
+    std::size_t at = 0;
     for (std::int32_t* part : parts) {
         while (at < written.size() && written[at] >= '0' && written[at] <= '9' && *part < 100'000'000)
             *part = *part * 10 + (written[at++] - '0');
@@ -151,6 +161,8 @@ constexpr engine_version to_version(std::string_view written) {
     }
     return found;
 }
+/// The same; zero where there is none.
+constexpr engine_version to_version(std::string_view written) { return read_version(written).value_or({}); }
 
 /// True if the profile is meant for that version.
 constexpr bool covers(const runtime& r, engine_version asked) {

@@ -40,14 +40,41 @@ inline constexpr std::array all{&no_runtime,       &pytorch,        &vllm,      
 
 }  // namespace runtimes
 
-/// The profile of that name for that version; the newest for an empty version. An `unknown` error names the nearest
-/// names, or the versions there are.
+namespace detail {
+
+/// Names are the same whatever the case and the marks between letters: "vLLM", "TensorRT-LLM", "llama-cpp".
+constexpr bool same_name(std::string_view a, std::string_view b) {
+    const auto letter = [](std::string_view& rest) {
+        while (!rest.empty()) {
+            const char c = rest.front();
+            rest.remove_prefix(1);
+            if (c >= 'A' && c <= 'Z') return static_cast<char>(c - 'A' + 'a');
+            if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) return c;
+        }
+        return '\0';
+    };
+    for (char of_a = letter(a);; of_a = letter(a)) {
+        if (of_a != letter(b)) return false;
+        if (of_a == '\0') return true;
+    }
+}
+
+}  // namespace detail
+
+/// The profile of that name for that version; the newest for an empty version. vLLM ran its first engine up to 0.10 where
+/// asked to: "0.8.5 V0". An `unknown` error names the nearest names, or the versions there are; `malformed` is what begins
+/// with no number, and a date.
 constexpr result<runtime> find_runtime(std::string_view name, std::string_view asked, std::string_view field) {
+    const maybe<engine_version> version = read_version(asked);
+    const bool first_engine = asked.size() > 2 && (asked.find("V0", 1) != asked.npos || asked.find("v0", 1) != asked.npos);
     text<191> versions{"a version: "};
     bool known = false;
     for (const runtime* r : runtimes::all) {
-        if (r->name != name) continue;
-        if (asked.empty() || covers(*r, to_version(asked))) return *r;
+        if (!detail::same_name(r->name, name)) continue;
+        if (asked.empty()) return *r;
+        if (!version) return refused(error_code::malformed, field, asked, "a version in numbers, such as 0.9.2 or b2824");
+        const bool of_first = r->versions.view().ends_with("(V0)");
+        if (first_engine && of_first ? r->since <= *version : !first_engine && covers(*r, *version)) return *r;
         if (known) versions.append("; ");
         versions.append(r->versions);
         known = true;

@@ -36,7 +36,6 @@ job seventy_billion(const model& m, const precision& cache) {
     j.runtime = runtimes::vllm_v1;
     j.runtime.gpu_memory_utilization = 0.97;
     j.runtime.max_num_seqs = 8;
-    j.runtime.large_max_num_seqs = 0;
     j.max_batched_tokens = tokens(2048);
     return j;
 }

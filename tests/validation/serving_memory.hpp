@@ -447,7 +447,7 @@ inline std::optional<one_case> case_of(const csv::row& row) {
     runtime& r = j.runtime;
     const bool pooled = r.pool == cache_pool::share_of_total;
     if (pooled) {
-        if (batch && *batch > 1) r.max_num_seqs = *batch, r.large_max_num_seqs = 0;
+        if (batch && *batch > 1) r.max_num_seqs = *batch;
         if (const auto block = after(notes, "block_size ")) r.kv_block = tokens(*block);
         if (const auto n = whole(batched); n && !(r.chunked_beyond > token_count{} && context <= 32768))
             r.max_batched_tokens = tokens(*n), r.large_max_batched_tokens = {};

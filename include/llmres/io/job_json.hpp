@@ -300,7 +300,6 @@ inline result<runtime> read_runtime(const nlohmann::json& value) {
     }
     read.count("kv_block", r.kv_block);
     read.integer("max_num_seqs", r.max_num_seqs);
-    if (read.fields().has("max_num_seqs")) r.large_max_num_seqs = 0;  // no longer the engine's choice
     read.flag("flash_attention", r.flash_attention);
     read.integer("gpu_layers", r.gpu_layers);
     read.flag("embedding_on_host", r.embedding_on_host);

@@ -111,7 +111,7 @@ inline json_value to_json(const runtime& r) {
     if (r.kv_block != p.kv_block) out["kv_block"] = r.kv_block.in(tokens);
     if (r.max_batched_tokens != p.max_batched_tokens || r.large_max_batched_tokens != p.large_max_batched_tokens)
         out["max_batched_tokens"] = r.max_batched_tokens.in(tokens);
-    if (r.max_num_seqs != p.max_num_seqs || r.large_max_num_seqs != p.large_max_num_seqs) out["max_num_seqs"] = r.max_num_seqs;
+    if (r.max_num_seqs != p.max_num_seqs) out["max_num_seqs"] = r.max_num_seqs;
     if (r.flash_attention && r.flash_attention != p.flash_attention) out["flash_attention"] = *r.flash_attention;
     if (r.gpu_layers && r.gpu_layers != p.gpu_layers) out["gpu_layers"] = *r.gpu_layers;
     if (r.embedding_on_host != p.embedding_on_host) out["embedding_on_host"] = r.embedding_on_host;

@@ -24,7 +24,7 @@ inline constexpr runtime tensorrt_llm_base{
     .fraction_name = "free_gpu_memory_fraction",
     .kv_block = tokens(32),
     .max_batched_tokens = tokens(8192),  // max_num_tokens: the execution context is laid out for it
-    .max_num_seqs = 2048,                // max_batch_size
+    .default_max_num_seqs = 2048,        // max_batch_size
     .profiles = true,
     .flash_attention = true,
     .more_hidden = 1,

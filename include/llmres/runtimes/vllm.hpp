@@ -27,9 +27,9 @@ inline constexpr runtime vllm_base{
     .refuses_less = true,
     .kv_block = tokens(16),
     .max_batched_tokens = tokens(2048),
-    .max_num_seqs = 256,
     // EngineArgs.get_batch_defaults, API server: devices of 70 GiB and more, but for the A100.
     .large_max_batched_tokens = tokens(8192),
+    .default_max_num_seqs = 256,
     .large_max_num_seqs = 1024,
     .profiles = true,
     .flash_attention = true,

@@ -77,7 +77,10 @@ constexpr std::int64_t scored_rows(const job& j, const runtime& r, const layout&
     const std::int64_t sequences = sequences_per_rank(j, l);
     switch (r.scored) {
         case scored_tokens::last: return sequences;
-        case scored_tokens::profiled: return r.max_num_seqs > sequences ? r.max_num_seqs : sequences;
+        case scored_tokens::profiled: {
+            const std::int64_t admitted = r.max_num_seqs > 0 ? r.max_num_seqs : r.default_max_num_seqs;
+            return admitted > sequences ? admitted : sequences;
+        }
         case scored_tokens::chunk:
         case scored_tokens::prompt: return s.all();
     }
