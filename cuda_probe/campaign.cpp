@@ -6,6 +6,7 @@
 #include <functional>
 #include <iostream>
 
+#include "agreement.hpp"
 #include "child.hpp"
 #include "commands.hpp"
 #include "describe.hpp"
@@ -224,6 +225,12 @@ private:
                                                   : int{exit_internal};
             line["exit_code"] = code;
             if (!ended.problem.empty()) line["problem"] = ended.problem;
+            if (one.arguments.front() == "alloc") {
+                std::ifstream in{file(one.name + ".json")};
+                const json report = json::parse(in, nullptr, false);
+                if (const json agreement = report.is_object() ? agreement_of(report) : json(); !agreement.is_null())
+                    line["agreement"] = agreement;
+            }
             std::cerr << " exit " << code << "\n";
         }
         // A plan that does not fit is an answer. What counts against the campaign is a fault, then doubt, then silence.

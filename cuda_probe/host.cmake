@@ -10,6 +10,7 @@ find_package(fmt REQUIRED)
 set(llmres_probe_dir "${CMAKE_CURRENT_LIST_DIR}")
 # What decides: no command line, no stdout, and the device behind an interface.
 add_library(llmres_probe_host STATIC
+  "${llmres_probe_dir}/agreement.cpp"
   "${llmres_probe_dir}/alloc.cpp"
   "${llmres_probe_dir}/child.cpp"
   "${llmres_probe_dir}/cublas.cpp"

@@ -307,6 +307,13 @@ TEST_CASE("one command does it all and leaves its results as files") {
     const json ninety = json::parse(std::ifstream{out + "/alloc-serving-90.json"}, nullptr, false);
     CHECK(ninety["verdict"] == "fits");
     CHECK(ninety["plan"]["buffers_bytes"].get<double>() > 0.88 * 79.7 * 1073741824.0);
+    for (const json& step : summary["steps"]) {
+        const std::string name = step["step"];
+        CAPTURE(step.dump());
+        CHECK(step.contains("agreement") == (name.starts_with("alloc-") && name != "alloc-too-large"));
+        if (name == "alloc-serving-90") CHECK(std::abs(step["agreement"]["term_error_percent"].get<double>()) < 1);
+        if (name == "alloc-search-batch") CHECK(std::abs(step["agreement"]["largest_error_percent"].get<double>()) < 1);
+    }
     CHECK(simulated("campaign --out " + scratch_file("faulty"), "faulty").code == 1);
 
     // --only adds to what is there; the plans for PyTorch have their jobs beside them.
