@@ -169,6 +169,19 @@ TEST_CASE("a GPU is found by its id, its marketed name and what drivers call it"
     }
 }
 
+TEST_CASE("a MIG profile behind a name is that slice") {
+    const gpu slice = find_gpu("a100-sxm4-80gb/3g.40gb").value();
+    CHECK(slice.memory.cuda_visible.value < usable_memory(gpus::a100_sxm4_80gb));
+    CHECK(find_gpu(slice.id.view()).value().id == slice.id);
+    for (const char* written : {"NVIDIA A100-SXM4-80GB MIG 3g.40gb", "a100 mig 3g.40gb", "a100-mig-3g.40gb"}) {
+        INFO(written);
+        CHECK(find_gpu(written).value().id == slice.id);
+    }
+    CHECK(find_gpu("a100/5g.50gb", "cluster.gpu").error().field == "cluster.gpu");
+    CHECK(find_gpu("x100/1g.10gb").error().code == error_code::unknown);
+    CHECK(find_gpu("A10G/L4").error().code == error_code::unknown);  // two cards, no slice
+}
+
 TEST_CASE("short names stand for the part most often met in data centres") {
     static_assert(find_gpu("h100")->id == "h100-sxm5-80gb");
     CHECK(find_gpu("a100")->id == "a100-sxm4-80gb");

@@ -369,6 +369,16 @@ TEST_CASE("the exit code tells the verdict; tight fits, with a warning") {
     CHECK(seen);
 }
 
+TEST_CASE("a slice of a card is a GPU like any other, and a format that the card converts is said to be") {
+    const outcome o = run({"plan", "llama-3.1-8b", "--context", "4096", "--runtime", "vllm", "--gpu", "a100-sxm4-80gb/3g.40gb", "--weights", "fp8_channel", "--json"});
+    CHECK(o.exit == fits);
+    const json p = json::parse(o.out);
+    CHECK(p["cluster"]["gpu"] == "a100-sxm4-80gb/3g.40gb");
+    bool emulated = false;
+    for (const json& reason : p["reasons"]) emulated = emulated || reason["code"] == "format_emulated";
+    CHECK(emulated);
+}
+
 TEST_CASE("flags go over what the job document says") {
     const json from_file = planned({"plan", jobs + "serving.json"});
     CHECK(from_file["job"]["batch"] == 16);
@@ -650,6 +660,13 @@ TEST_CASE("a layout, a cluster or a runtime that cannot be is refused by field, 
     refused(small_job + arguments{"--runtime", "vllm", "--gpu_memory_utilization", "2"}, {"runtime.gpu_memory_utilization", "2", "from 0 to 1"});
     refused(small_job + arguments{"--runtime", "none", "--gpu_memory_utilization", "0.5"}, {"runtime.gpu_memory_utilization", "0.5"});
     refused(small_job + arguments{"--gpu_memory_utilization", "0.5"}, {"runtime.name", "absent"});
+    refused(small_job + arguments{"--runtime", "vllm@latest"}, {"runtime", "latest", "a version in numbers"});
+    refused(small_job + arguments{"--gpus", "64", "--tensor", "64"}, {"layout.tensor", "64", "heads, 32"});
+    refused(small_job + arguments{"--runtime", "llama.cpp", "--weights", "awq_int4_g128"}, {"weights", "awq_int4_g128", "llama.cpp loads"});
+    const arguments sliced{"plan", "llama-3.1-8b", "--context", "4096", "--gpu"};
+    refused(sliced + arguments{"a100-sxm4-80gb/9g.90gb"}, {"cluster.gpu", "9g.90gb", "1g.10gb", "7g.80gb"});
+    refused(sliced + arguments{"NVIDIA H100 80GB HBM3 MIG 9g.80gb"}, {"cluster.gpu", "9g.80gb", "3g.40gb"});
+    refused(sliced + arguments{"l40s/1g.10gb"}, {"cluster.gpu", "l40s", "multi-instance"});
 
     const scratch s;
     const auto document = [&](const char* field, const json& value, const std::vector<std::string>& words) {

@@ -12,6 +12,7 @@
 #include <llmres/gpus/intel.hpp>
 #include <llmres/gpus/nvidia.hpp>
 #include <llmres/gpus/other.hpp>
+#include <llmres/mig.hpp>
 #include <llmres/nearest.hpp>
 #include <llmres/text.hpp>
 #include <string_view>
@@ -112,10 +113,35 @@ constexpr text<63> key(std::string_view name) {
 
 }  // namespace gpus
 
+namespace gpus::detail {
+
+/// Where a name goes on as a slice's: at the "/" of "a100-sxm4-80gb/3g.40gb", the " MIG " of "NVIDIA A100-SXM4-80GB MIG
+/// 3g.40gb". The card before it, and the profile; no profile in other names.
+struct card_and_slice {
+    std::string_view card;
+    std::string_view profile;
+};
+constexpr card_and_slice parted(std::string_view name) {
+    for (const std::string_view mark : {"/", " MIG ", " mig ", "-mig-"}) {
+        const std::size_t at = name.find(mark);
+        if (at == name.npos) continue;
+        const std::string_view rest = name.substr(at + mark.size());
+        if (mark.size() > 1 || rest.substr(0, 3).find("g.") != rest.npos) return {name.substr(0, at), rest};
+    }
+    return {name, {}};
+}
+
+}  // namespace gpus::detail
+
 /// The GPU of that id ("h100-sxm5-80gb"), marketed name ("NVIDIA GeForce RTX 4090", as drivers report it too) or short
 /// name ("h100", "4090"; see gpus::aliases for what the ambiguous ones stand for). Letter case and separators do not
-/// matter. A name that nobody knows is an `unknown` error on `field`, which names the ids nearest to it.
+/// matter. A MIG profile behind it, "h100/1g.10gb" or as drivers report it, is that slice. A name that nobody knows is an
+/// `unknown` error on `field`, which names the ids nearest to it, or the profiles of the card.
 constexpr result<gpu> find_gpu(std::string_view name, std::string_view field = "gpu") {
+    if (const gpus::detail::card_and_slice of = gpus::detail::parted(name); !of.profile.empty()) {
+        const result<gpu> card = find_gpu(of.card, field);
+        return card ? mig_slice(*card, of.profile, field) : card;
+    }
     for (const gpu* card : gpus::all)
         if (card->id == name || card->name == name) return *card;
     const text<63> wanted = gpus::detail::key(name);
