@@ -160,6 +160,62 @@ TEST_CASE("absent fields take the class's defaults") {
     CHECK(error_of(R"({"model_type": "llama", "vocab_size": 1000})").code == error_code::missing);
 }
 
+TEST_CASE("what a file says nothing about is what its configuration class puts there") {
+    const auto as = [](const char* type, const std::string& more) {
+        std::string text = with("", "");
+        text.replace(text.find("llama"), 5, type);
+        text.replace(text.find("\"num_key_value_heads\": 2, "), 26, "");
+        text.replace(text.find("\"num_attention_heads\": 4"), 24, "\"num_attention_heads\": 16");
+        return read_hf_config(text.insert(text.size() - 1, more));
+    };
+    CHECK(as("llama", "")->layers[0].attention.kv_heads == 16);
+    CHECK(as("mistral", "")->layers[0].attention.kv_heads == 8);
+    CHECK(as("mistral", ", \"num_key_value_heads\": null")->layers[0].attention.kv_heads == 16);
+    CHECK(as("mistral", "")->layers[0].attention.window == tokens(4096));
+    CHECK(as("mistral", ", \"sliding_window\": null")->layers[0].attention.window == token_count{});
+    CHECK(as("qwen3", "")->layers[0].attention.head_dim == 128);
+    CHECK(as("qwen3_moe", "")->layers[0].attention.head_dim == 4);
+    CHECK(as("glm4", "")->layers[0].attention.qkv_bias);
+    CHECK(as("gemma2", "")->tied_head);
+    CHECK_FALSE(as("granite", "")->tied_head);
+    CHECK(as("mixtral", "")->layers[0].feed_forward.experts.count == 8);
+    CHECK(as("mixtral", ", \"num_local_experts\": 2")->layers[0].feed_forward.experts.count == 2);
+    const auto qwen2 = as("qwen2", ", \"use_sliding_window\": true, \"max_window_layers\": 2");
+    CHECK(qwen2->layers[1].attention.window == token_count{});
+    CHECK(qwen2->layers[2].attention.window == tokens(4096));
+}
+
+TEST_CASE("the shape of a model is taken from its class only where it is nested") {
+    const char* nested = R"({"model_type": "llava", "text_config": {"model_type": "mistral"},
+        "vision_config": {"model_type": "clip_vision_model"}})";
+    const auto read = read_hf_config(nested);
+    REQUIRE(read);
+    CHECK(read->hidden == 4096);
+    CHECK(read->layers.size == 32);
+    CHECK(read->layers[0].attention.kv_heads == 8);
+    CHECK(read->layers[0].feed_forward.width == 14336);
+    CHECK(error_of(R"({"model_type": "mistral"})").code == error_code::missing);
+}
+
+TEST_CASE("every default is of a family, and a field that its reader asks for") {
+    for (const auto& row : detail::hf::defaults_of_classes) {
+        CAPTURE(row.model_type);
+        const auto* family = detail::hf::find_type(detail::hf::families, row.model_type);
+        REQUIRE(family != nullptr);
+        const auto nothing = nlohmann::json::object();
+        const auto defaults = detail::hf::defaults_of(row.model_type, true);
+        auto whole = nlohmann::json::parse(with("", ""));
+        whole.update({{"num_layers", 4}, {"head_dim", 16}, {"layer_types", nlohmann::json::array()}, {"ff_intermediate_size", 64}, {"num_heads", 8},
+                      {"use_sliding_window", true}, {"num_experts", 4}, {"hybrid_override_pattern", "M*-"}});
+        for (int i = 0; i < 4; ++i) whole["layer_types"].push_back("full_attention");
+        for (const auto& [key, unused] : defaults.items()) whole.erase(key);
+        config_fields fields{whole};
+        fields.fall_back_on(defaults);
+        (void)family->read(fields);
+        for (const auto& [key, unused] : defaults.items()) CHECK_MESSAGE(fields.was_read(key.c_str()), key);
+    }
+}
+
 TEST_CASE("biases are counted where the file asks for them") {
     const parameter_count base = count_of(with("", ""));
     CHECK(count_of(with("attention_bias", "true")) == base + parameters(3 * (64 + 32 + 32 + 64)));
@@ -181,7 +237,7 @@ TEST_CASE("a window covers the layers that the family gives one") {
         return shown;
     };
     CHECK(windows("llama", "") == "------");
-    CHECK(windows("mistral", "") == "------");
+    CHECK(windows("mistral", "") == "wwwwww");
     CHECK(windows("mistral", R"(, "sliding_window": 32)") == "wwwwww");
     CHECK(windows("mistral", R"(, "sliding_window": null)") == "------");
     CHECK(windows("qwen2", R"(, "sliding_window": 32)") == "------");

@@ -167,7 +167,7 @@ constexpr void visit_attention(const attention& a, std::int64_t hidden, Visit& v
     visit_output(a, hidden, visit);
     visit_qk_norm(a, visit);
     if (a.gate == output_gate::features)
-        visit_heads(weight_role::attn_gate, a.heads, a.value_width(), hidden, false, visit);
+        visit_heads(weight_role::attn_gate, a.heads, a.value_width(), hidden, a.qkv_bias, visit);
     if (a.gate == output_gate::heads) visit_heads(weight_role::attn_gate, a.heads, 1, hidden, false, visit);
     if (a.sinks) visit(weight{.role = weight_role::values, .columns = a.heads, .split = weight_split::columns});
     if (a.indexer.heads > 0) visit_indexer(a, hidden, visitor_of{visit});

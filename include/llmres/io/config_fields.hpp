@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 /// JSON from strangers, and its fields with their types and ranges.
@@ -53,6 +54,9 @@ public:
     explicit config_fields(const json& object, std::string_view path = {}, bool nested = false)
         : object_{&object}, path_{path}, nested_{nested} {}
 
+    /// What to read where the object says nothing at all; what it calls null stays absent.
+    void fall_back_on(json defaults) { defaults_ = std::move(defaults); }
+
     const llmres::error& error() const { return error_; }
     bool ok() const { return error_.code == error_code::none; }
     /// Keeps the first error only.
@@ -67,6 +71,8 @@ public:
     }
 
     bool has(const field_names& field) const { return find(field) != nullptr; }
+    /// Whether the object itself has it.
+    bool gives(std::string_view name) const { return present(name); }
     /// Whether a field is there and says more than "none": neither false, 0, 1 nor empty.
     bool says_something(const char* name) const {
         const json* found = present(name) ? &*object_->find(name) : nullptr;
@@ -206,8 +212,13 @@ private:
     /// The first spelling that is there; null counts as absent.
     const json* find(const field_names& field) const {
         for (std::size_t i = 0; i < field.count; ++i) read_.insert(field.names[i]);
-        for (std::size_t i = 0; i < field.count; ++i)
+        bool silent = true;
+        for (std::size_t i = 0; i < field.count; ++i) {
             if (present(field.names[i])) return &*object_->find(field.names[i]);
+            silent = silent && !object_->contains(field.names[i]);
+        }
+        for (std::size_t i = 0; i < field.count && silent; ++i)
+            if (const auto found = defaults_.find(field.names[i]); found != defaults_.end()) return &*found;
         return nullptr;
     }
     /// A value as an error shows it.
@@ -257,6 +268,7 @@ private:
     }
 
     const json* object_;
+    json defaults_ = json::object();
     mutable std::set<std::string_view> read_{};
     text<63> path_;
     bool nested_ = false;

@@ -12,6 +12,7 @@
 #include <llmres/io/hf_config_gpt.hpp>
 #include <llmres/io/hf_config_hybrid.hpp>
 #include <llmres/io/hf_config_vision.hpp>
+#include <llmres/io/hf_defaults.hpp>
 #include <llmres/io/quantization_config.hpp>
 #include <llmres/model.hpp>
 #include <llmres/nearest.hpp>
@@ -45,16 +46,16 @@ struct family {
 inline constexpr std::array families{
     // dense
     family{"llama", read_llama}, family{"Yi", read_llama}, family{"aquila", read_llama}, family{"internlm", read_plain_llama},
-    family{"internlm2", read_plain_llama}, family{"internlm3", read_plain_llama}, family{"baichuan", read_plain_llama},
+    family{"internlm2", read_plain_llama}, family{"internlm3", read_internlm3}, family{"baichuan", read_plain_llama},
     family{"mistral", read_mistral}, family{"ministral", read_mistral}, family{"ministral3", read_mistral},
     // Phi-3's fused projections count as llama's, and a window may be over every layer as in mistral.
     family{"phi3", read_mistral},
-    family{"granite", read_tied_llama}, family{"smollm3", read_tied_llama}, family{"ernie4_5", read_tied_llama},
+    family{"granite", read_llama}, family{"smollm3", read_llama}, family{"ernie4_5", read_ernie4_5},
     family{"qwen", read_qwen}, family{"qwen2", read_qwen2}, family{"qwen2_vl_text", read_qwen2},
     family{"qwen2_5_vl_text", read_qwen2}, family{"qwen3", read_qwen3}, family{"qwen3_vl_text", read_qwen3},
     family{"gemma", read_gemma}, family{"gemma2", read_gemma2}, family{"gemma3_text", read_gemma3_text},
     family{"glm", read_glm}, family{"glm4", read_glm4}, family{"chatglm", read_chatglm}, family{"mimo", read_mimo},
-    family{"seed_oss", read_glm}, family{"olmo", read_olmo}, family{"olmo2", read_olmo2}, family{"olmo3", read_olmo2},
+    family{"seed_oss", read_seed_oss}, family{"olmo", read_olmo}, family{"olmo2", read_olmo2}, family{"olmo3", read_olmo2},
     family{"exaone4", read_exaone4}, family{"cohere", read_cohere}, family{"cohere2", read_cohere},
     family{"stablelm", read_stablelm}, family{"stablelm_epoch", read_stablelm}, family{"starcoder2", read_starcoder2},
     family{"nemotron", read_nemotron}, family{"nemotron-nas", read_nemotron_nas}, family{"arcee", read_arcee},
@@ -78,7 +79,7 @@ inline constexpr std::array families{
     family{"mimo_v2_flash", read_mimo_v2}, family{"step3p5", read_step3p5},
     family{"bailing_moe", read_bailing_moe}, family{"bailing_moe_v2", read_bailing_moe_v2},
     // recurrences and hybrids
-    family{"mamba", read_mamba1}, family{"falcon_mamba", read_falcon_mamba}, family{"mamba2", read_mamba2},
+    family{"mamba", read_mamba}, family{"falcon_mamba", read_mamba}, family{"mamba2", read_mamba2},
     family{"jamba", read_jamba}, family{"nemotron_h", read_nemotron_h}, family{"granitemoehybrid", read_granite_hybrid},
     family{"qwen3_next", read_qwen3_next}, family{"qwen3_5_text", read_qwen3_5}, family{"qwen3_5_moe_text", read_qwen3_5},
     family{"minimax_text_01", read_minimax_01}, family{"minimax", read_minimax_01}, family{"lfm2", read_lfm2},
@@ -90,6 +91,8 @@ inline constexpr std::array families{
     family{"vit", read_vit},
     // with towers of their own, and text models that stand only inside multimodal ones
     family{"phi3_v", read_phi3_vision}, family{"mllama_text_model", read_mllama_text}, family{"clip_text_model", read_clip_text},
+    family{"clip_vision_model", read_clip_vision}, family{"siglip_text_model", read_siglip_text},
+    family{"siglip_vision_model", read_siglip_vision},
 };
 
 // clang-format on
@@ -106,19 +109,22 @@ inline constexpr std::array multimodal_families{
     multimodal_family{"gemma3", "gemma3_text", add_gemma3_vision},
     multimodal_family{"paligemma", "gemma", add_paligemma_vision},
     multimodal_family{"llava", "llama", add_llava_vision},
+    multimodal_family{"llava_next", "llama", add_llava_next_vision},
+    multimodal_family{"llava_onevision", "qwen2", add_llava_next_vision},
     multimodal_family{"mistral3", "mistral", add_mistral3_vision},
     multimodal_family{"ministral3", "ministral3", add_mistral3_vision},
     multimodal_family{"llama4", "llama4_text", add_llama4_vision},
     multimodal_family{"mllama", "mllama_text_model", add_mllama_vision},
-    multimodal_family{"qwen2_vl", "qwen2", add_qwen2_vision},
-    multimodal_family{"qwen2_5_vl", "qwen2", add_qwen2_5_vision},
-    multimodal_family{"qwen3_vl", "qwen3", add_qwen3_vision},
-    multimodal_family{"qwen3_vl_moe", "qwen3_moe", add_qwen3_vision},
-    multimodal_family{"qwen3_5", "qwen3_5_text", add_qwen3_vision},
-    multimodal_family{"qwen3_5_moe", "qwen3_5_moe_text", add_qwen3_vision},
+    multimodal_family{"qwen2_vl", "qwen2_vl_text", add_qwen2_vision},
+    multimodal_family{"qwen2_5_vl", "qwen2_5_vl_text", add_qwen2_5_vision},
+    multimodal_family{"qwen3_vl", "qwen3_vl_text", add_qwen3_vision},
+    multimodal_family{"qwen3_vl_moe", "qwen3_vl_moe_text", add_qwen3_vision},
+    multimodal_family{"qwen3_5", "qwen3_5_text", add_qwen3_5_vision},
+    multimodal_family{"qwen3_5_moe", "qwen3_5_moe_text", add_qwen3_5_vision},
     multimodal_family{"idefics3", "llama", add_idefics3_vision},
     multimodal_family{"smolvlm", "llama", add_idefics3_vision},
     multimodal_family{"clip", "clip_text_model", add_clip_vision},
+    multimodal_family{"siglip", "siglip_text_model", add_siglip_vision},
 };
 
 inline constexpr field_names nested_field{"text_config", "llm_config", "language_config"};
@@ -244,8 +250,9 @@ inline result<model> read_config(const nlohmann::json& document) {
     }
     const family* found = find_type(families, type);
     if (found == nullptr) return unknown_type(inner, type);
+    inner.fall_back_on(defaults_of(type, nested != nullptr));
     model m = found->read(inner);
-    if (nested != nullptr && !inner.has("tie_word_embeddings") && outer.has("tie_word_embeddings"))
+    if (nested != nullptr && !inner.gives("tie_word_embeddings") && outer.gives("tie_word_embeddings"))
         m.tied_head = outer.flag_or("tie_word_embeddings", false);
     if (inner.ok() && whole != nullptr) {
         if (nested == nullptr) (void)inner.has(vision_field);

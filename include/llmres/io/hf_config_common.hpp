@@ -26,30 +26,19 @@ inline constexpr field_names context_field{
     "max_position_embeddings", "n_positions",    "max_seq_len",          "seq_length",
     "max_sequence_length",     "context_length", "max_target_positions", "n_ctx"};
 
-/// What a nested config leaves out is its class's default: LlamaConfig's, unless a family says otherwise.
-struct class_defaults {
-    std::int64_t vocabulary = 32000;
-    std::int64_t hidden = 4096;
-    std::int64_t layers = 32;
-    std::int64_t heads = 32;
-    std::int64_t width = 11008;
-};
-
 inline std::int64_t feature_count(config_fields& c, const field_names& field) {
     return c.number(field, 1, most_features);
 }
 
-inline std::int64_t layer_count(config_fields& c, const class_defaults& d = {}) {
-    return c.number_nested(layers_field, d.layers, 1, layer_stack::max_layers);
-}
+inline std::int64_t layer_count(config_fields& c) { return c.number(layers_field, 1, layer_stack::max_layers); }
 
 /// Vocabulary, width, context and head.
-inline model read_frame(config_fields& c, bool tied_by_default, const class_defaults& d = {}) {
+inline model read_frame(config_fields& c) {
     model m;
-    m.vocabulary = c.number_nested(vocabulary_field, d.vocabulary, 1, most_features);
-    m.hidden = c.number_nested(hidden_field, d.hidden, 1, most_features);
+    m.vocabulary = c.number(vocabulary_field, 1, most_features);
+    m.hidden = c.number(hidden_field, 1, most_features);
     m.max_context = tokens(c.number_or(context_field, 0, 0, most_tokens));
-    m.tied_head = c.flag_or("tie_word_embeddings", tied_by_default);
+    m.tied_head = c.flag_or("tie_word_embeddings", false);
     return m;
 }
 
@@ -70,9 +59,9 @@ inline precision read_dtype(config_fields& c, const precision& fallback) {
 }
 
 /// Heads, KV heads (absent: as many as heads) and their width (absent: the hidden size shared out).
-inline attention read_heads(config_fields& c, std::int64_t hidden, const class_defaults& d = {}) {
+inline attention read_heads(config_fields& c, std::int64_t hidden) {
     attention a;
-    a.heads = c.number_nested(heads_field, d.heads, 1, most_heads);
+    a.heads = c.number(heads_field, 1, most_heads);
     a.kv_heads = c.number_or(kv_heads_field, a.heads, 1, most_heads);
     a.head_dim = c.number_or({"head_dim", "attention_head_dim", "kv_channels"}, 0, 1, most_heads);
     if (!c.ok()) return a;
@@ -119,19 +108,22 @@ inline bool layer_is(config_fields& c, std::string_view kind, std::int64_t i, bo
 
 inline token_count read_window(config_fields& c) { return tokens(c.number_or("sliding_window", 0, 0, most_tokens)); }
 
+/// Which biases a family's configuration has a field for. One that it has not is not read, and refused where a file asks for it.
+enum class bias_fields : std::uint8_t { none, attention, attention_and_mlp };
+
 /// The llama layer: gated feed-forward, two RMS norms, biases where the file asks for them.
-inline layer read_llama_layer(config_fields& c, std::int64_t hidden, const class_defaults& d = {}) {
+inline layer read_llama_layer(config_fields& c, std::int64_t hidden, bias_fields biases = bias_fields::attention) {
     layer l;
-    l.attention = read_heads(c, hidden, d);
-    l.attention.qkv_bias = l.attention.output_bias = c.flag_or("attention_bias", false);
-    l.feed_forward.width = c.number_nested(width_field, d.width, 1, most_features);
-    l.feed_forward.bias = c.flag_or("mlp_bias", false);
+    l.attention = read_heads(c, hidden);
+    l.feed_forward.width = c.number(width_field, 1, most_features);
+    if (biases != bias_fields::none) l.attention.qkv_bias = l.attention.output_bias = c.flag_or("attention_bias", false);
+    if (biases == bias_fields::attention_and_mlp) l.feed_forward.bias = c.flag_or("mlp_bias", false);
     return l;
 }
 
 /// A model all of whose layers are alike.
-inline model stack_of(config_fields& c, model m, const layer& l, const class_defaults& d = {}) {
-    m.layers.append(static_cast<std::int32_t>(layer_count(c, d)), l);
+inline model stack_of(config_fields& c, model m, const layer& l) {
+    m.layers.append(static_cast<std::int32_t>(layer_count(c)), l);
     return m;
 }
 

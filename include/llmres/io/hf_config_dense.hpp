@@ -12,48 +12,63 @@
 namespace llmres::detail::hf {
 
 inline model read_llama(config_fields& c) {
-    model m = read_frame(c, false);
-    layer l = read_llama_layer(c, m.hidden);
+    model m = read_frame(c);
+    layer l = read_llama_layer(c, m.hidden, bias_fields::attention_and_mlp);
     // InternLM's first files are spelled llama with `bias`.
     if (c.flag_or("bias", false)) l.attention.qkv_bias = l.attention.output_bias = true;
-    m.layers.append(static_cast<std::int32_t>(layer_count(c)), l);
-    return m;
+    return stack_of(c, m, l);
 }
 
-/// As llama, the head tied unless the file says otherwise (SmolLM3, MiniCPM, ERNIE 4.5, Granite).
-inline model read_tied_llama(config_fields& c) {
-    model m = read_llama(c);
-    m.tied_head = c.flag_or("tie_word_embeddings", true);
-    if (c.flag_or("use_bias", false))
-        for (layer& l : m.layers.kinds) l.attention.qkv_bias = l.attention.output_bias = l.feed_forward.bias = true;
-    return m;
+/// ERNIE 4.5: one field for all biases.
+inline layer read_ernie_layer(config_fields& c, std::int64_t hidden) {
+    layer l = read_llama_layer(c, hidden, bias_fields::none);
+    l.attention.qkv_bias = l.attention.output_bias = l.feed_forward.bias = c.flag_or("use_bias", false);
+    return l;
+}
+inline model read_ernie4_5(config_fields& c) {
+    model m = read_frame(c);
+    return stack_of(c, m, read_ernie_layer(c, m.hidden));
 }
 
 /// Fused or renamed projections without biases, counted as llama's (Baichuan, InternLM 2).
 inline model read_plain_llama(config_fields& c) {
-    model m = read_frame(c, false);
-    layer l = read_llama_layer(c, m.hidden);
+    model m = read_frame(c);
+    layer l = read_llama_layer(c, m.hidden, bias_fields::none);
     l.attention.qkv_bias = l.attention.output_bias = c.flag_or("bias", false);
     return stack_of(c, m, l);
 }
 
+/// InternLM 3 has a field for the biases of queries, keys and values, and one for all others.
+inline model read_internlm3(config_fields& c) {
+    model m = read_frame(c);
+    layer l = read_llama_layer(c, m.hidden, bias_fields::none);
+    l.attention.qkv_bias = c.flag_or("qkv_bias", false);
+    l.attention.output_bias = l.feed_forward.bias = c.flag_or("bias", false);
+    return stack_of(c, m, l);
+}
+
 /// Biases on queries, keys and values only (GLM, MiMo).
-inline layer read_qkv_biased_layer(config_fields& c, std::int64_t hidden, bool by_default) {
-    layer l = read_llama_layer(c, hidden);
-    l.attention.qkv_bias = c.flag_or("attention_bias", by_default);
+inline layer read_qkv_biased_layer(config_fields& c, std::int64_t hidden, bias_fields biases = bias_fields::attention) {
+    layer l = read_llama_layer(c, hidden, biases);
     l.attention.output_bias = c.flag_or("attention_out_bias", false);
     return l;
 }
 
 inline model read_glm(config_fields& c) {
-    model m = read_frame(c, false);
-    return stack_of(c, m, read_qkv_biased_layer(c, m.hidden, true));
+    model m = read_frame(c);
+    return stack_of(c, m, read_qkv_biased_layer(c, m.hidden));
+}
+
+/// Seed-OSS: GLM's biases, and one on the feed-forward where the file says so.
+inline model read_seed_oss(config_fields& c) {
+    model m = read_frame(c);
+    return stack_of(c, m, read_qkv_biased_layer(c, m.hidden, bias_fields::attention_and_mlp));
 }
 
 /// GLM-4-0414 norms the outputs of both halves too.
 inline model read_glm4(config_fields& c) {
-    model m = read_frame(c, false);
-    layer l = read_qkv_biased_layer(c, m.hidden, false);
+    model m = read_frame(c);
+    layer l = read_qkv_biased_layer(c, m.hidden);
     l.norm_after_attention = l.norm_after_feed_forward = true;
     return stack_of(c, m, l);
 }
@@ -62,7 +77,8 @@ inline model read_glm4(config_fields& c) {
 /// other names. `inner_hidden_size` tells them apart.
 inline model read_chatglm(config_fields& c) {
     const bool first = c.has("inner_hidden_size") || c.has("position_encoding_2d");
-    model m = read_frame(c, first);
+    model m = read_frame(c);
+    if (!c.has("tie_word_embeddings")) m.tied_head = first;
     layer l;
     l.attention.heads = c.number(heads_field, 1, most_heads);
     l.attention.kv_heads = c.flag_or("multi_query_attention", false) ? c.number("multi_query_group_num", 1, most_heads)
@@ -80,8 +96,8 @@ inline model read_chatglm(config_fields& c) {
 
 /// Qwen 1: intermediate_size is twice the real width, and only queries, keys and values have biases.
 inline model read_qwen(config_fields& c) {
-    model m = read_frame(c, false);
-    layer l = read_llama_layer(c, m.hidden);
+    model m = read_frame(c);
+    layer l = read_llama_layer(c, m.hidden, bias_fields::none);
     l.attention.qkv_bias = true;
     l.attention.output_bias = l.feed_forward.bias = !c.flag_or("no_bias", true);
     if (l.feed_forward.width % 2 != 0) c.fail(error_code::inconsistent, width_field, "an even number");
@@ -91,8 +107,8 @@ inline model read_qwen(config_fields& c) {
 
 /// MiMo: Qwen 2 with a dense layer that predicts one token further.
 inline model read_mimo(config_fields& c) {
-    model m = read_frame(c, false);
-    const layer l = read_qkv_biased_layer(c, m.hidden, true);
+    model m = read_frame(c);
+    const layer l = read_qkv_biased_layer(c, m.hidden);
     m.prediction.layers = static_cast<std::int32_t>(c.number_or("num_nextn_predict_layers", 0, 0, 64));
     m.prediction.block = l;
     m.prediction.norms = 3;
@@ -101,16 +117,16 @@ inline model read_mimo(config_fields& c) {
 
 /// OLMo 1: norms without parameters.
 inline model read_olmo(config_fields& c) {
-    model m = read_frame(c, false, {.vocabulary = 50304});
+    model m = read_frame(c);
     layer l = read_llama_layer(c, m.hidden);
     l.norm = m.final_norm = norm_kind::none;
     return stack_of(c, m, l);
 }
 
 /// OLMo 2 and 3: norms over all heads of queries and keys, and after each half instead of before it.
-inline model read_olmo2(config_fields& c) {
-    model m = read_frame(c, false, {.vocabulary = 50304});
-    layer l = read_llama_layer(c, m.hidden);
+inline model read_olmo2_like(config_fields& c, bias_fields biases) {
+    model m = read_frame(c);
+    layer l = read_llama_layer(c, m.hidden, biases);
     l.attention.qk_norm = query_key_norm::full;
     l.norm_before_attention = l.norm_before_feed_forward = false;
     l.norm_after_attention = l.norm_after_feed_forward = true;
@@ -122,9 +138,11 @@ inline model read_olmo2(config_fields& c) {
     return m;
 }
 
-/// Exaone 4: as OLMo 2, with one norm for all heads.
+inline model read_olmo2(config_fields& c) { return read_olmo2_like(c, bias_fields::attention); }
+
+/// Exaone 4: as OLMo 2 without biases, with one norm for all heads.
 inline model read_exaone4(config_fields& c) {
-    model m = read_olmo2(c);
+    model m = read_olmo2_like(c, bias_fields::none);
     for (layer& l : m.layers.kinds) l.attention.qk_norm = query_key_norm::shared;
     return m;
 }
@@ -132,7 +150,7 @@ inline model read_exaone4(config_fields& c) {
 /// Command R: one norm for both halves, which run side by side; LayerNorms without bias; tied. Command A and R7B (cohere2)
 /// have a window in three layers of four.
 inline model read_cohere(config_fields& c) {
-    model m = read_frame(c, true);
+    model m = read_frame(c);
     layer l = read_llama_layer(c, m.hidden);
     l.norm = m.final_norm = norm_kind::layer_without_bias;
     l.norm_before_feed_forward = false;
@@ -147,8 +165,8 @@ inline model read_cohere(config_fields& c) {
 }
 
 inline model read_stablelm(config_fields& c) {
-    model m = read_frame(c, false);
-    layer l = read_llama_layer(c, m.hidden);
+    model m = read_frame(c);
+    layer l = read_llama_layer(c, m.hidden, bias_fields::none);
     l.norm = m.final_norm = norm_kind::layer;
     l.attention.qkv_bias = c.flag_or("use_qkv_bias", false);
     if (c.flag_or("qk_layernorm", false)) l.attention.qk_norm = query_key_norm::full;
@@ -157,8 +175,8 @@ inline model read_stablelm(config_fields& c) {
 }
 
 inline model read_starcoder2(config_fields& c) {
-    model m = read_frame(c, true, {.vocabulary = 49152});
-    layer l = read_llama_layer(c, m.hidden);
+    model m = read_frame(c);
+    layer l = read_llama_layer(c, m.hidden, bias_fields::none);
     l.norm = m.final_norm = norm_kind::layer;
     l.feed_forward.kind = feed_forward_kind::plain;
     l.attention.qkv_bias = l.attention.output_bias = l.feed_forward.bias = c.flag_or("use_bias", true);
@@ -168,8 +186,8 @@ inline model read_starcoder2(config_fields& c) {
 
 /// Nemotron 3 and 4: LayerNorms, a plain feed-forward with squared ReLU.
 inline model read_nemotron(config_fields& c) {
-    model m = read_frame(c, false, {.vocabulary = 256000});
-    layer l = read_llama_layer(c, m.hidden);
+    model m = read_frame(c);
+    layer l = read_llama_layer(c, m.hidden, bias_fields::attention_and_mlp);
     l.norm = m.final_norm = norm_kind::layer;
     l.feed_forward.kind = feed_forward_kind::plain;
     return stack_of(c, m, l);
@@ -177,15 +195,15 @@ inline model read_nemotron(config_fields& c) {
 
 /// A llama whose feed-forward is plain (Arcee's AFM).
 inline model read_arcee(config_fields& c) {
-    model m = read_frame(c, false);
-    layer l = read_llama_layer(c, m.hidden);
+    model m = read_frame(c);
+    layer l = read_llama_layer(c, m.hidden, bias_fields::attention_and_mlp);
     l.feed_forward.kind = feed_forward_kind::plain;
     return stack_of(c, m, l);
 }
 
 /// Apertus: a plain feed-forward, norms on queries and keys, and two learned values in each activation.
 inline model read_apertus(config_fields& c) {
-    model m = read_frame(c, false);
+    model m = read_frame(c);
     layer l = read_llama_layer(c, m.hidden);
     l.feed_forward.kind = feed_forward_kind::plain;
     l.attention.qk_norm = query_key_norm::shared;
@@ -195,7 +213,7 @@ inline model read_apertus(config_fields& c) {
 
 /// Orion: llama with LayerNorms.
 inline model read_orion(config_fields& c) {
-    model m = read_frame(c, false);
+    model m = read_frame(c);
     layer l = read_llama_layer(c, m.hidden);
     l.norm = m.final_norm = norm_kind::layer;
     return stack_of(c, m, l);
@@ -203,7 +221,7 @@ inline model read_orion(config_fields& c) {
 
 /// Phi 1 to 2: everything biased, one LayerNorm for both halves. The first files spell it in GPT-2's words.
 inline model read_phi(config_fields& c) {
-    model m = read_frame(c, false, {.vocabulary = 51200});
+    model m = read_frame(c);
     layer l;
     l.attention = read_heads(c, m.hidden);
     l.attention.qkv_bias = l.attention.output_bias = l.feed_forward.bias = true;
@@ -216,9 +234,9 @@ inline model read_phi(config_fields& c) {
     return stack_of(c, m, l);
 }
 
-/// Phi-3-small: LayerNorms, biases everywhere, a gated feed-forward, tied. Its block-sparse attention keeps all tokens.
+/// Phi-3-small: LayerNorms, biases everywhere, a gated feed-forward. Its block-sparse attention keeps all tokens.
 inline model read_phi3small(config_fields& c) {
-    model m = read_frame(c, true, {.vocabulary = 100352});
+    model m = read_frame(c);
     layer l;
     l.attention = read_heads(c, m.hidden);
     l.attention.qkv_bias = l.attention.output_bias = l.feed_forward.bias = true;
@@ -230,7 +248,7 @@ inline model read_phi3small(config_fields& c) {
 
 /// Networks found by architecture search: every layer with its own KV heads and width, or with neither (Nemotron-NAS).
 inline model read_nemotron_nas(config_fields& c) {
-    model m = read_frame(c, false);
+    model m = read_frame(c);
     const std::int64_t heads = c.number(heads_field, 1, most_heads);
     (void)c.has(kv_heads_field);
     const nlohmann::json* blocks = c.list("block_configs");
@@ -286,7 +304,7 @@ inline std::int64_t hunyuan_number(config_fields& c, const field_names& field, s
                                : c.number(field, 0, most_features);
 }
 inline model read_hunyuan(config_fields& c) {
-    model m = read_frame(c, false);
+    model m = read_frame(c);
     const layer base = read_llama_layer(c, m.hidden);
     const bool normed = c.flag_or("use_qk_norm", false);
     const std::int64_t share = c.flag_or("use_cla", false) ? c.number_or("cla_share_factor", 1, 1, 256) : 1;
@@ -309,15 +327,12 @@ inline model read_hunyuan(config_fields& c) {
     return m;
 }
 
-/// Qwen's window
-/// As llama, with a window over every layer unless `layer_types` says which.
+/// As llama without biases, with a window over every layer unless `layer_types` says which.
 inline model read_mistral(config_fields& c) {
-    constexpr class_defaults d{.width = 14336};
-    model m = read_frame(c, false, d);
-    layer l = read_llama_layer(c, m.hidden, d);
-    if (c.nested() && !c.has(kv_heads_field)) l.attention.kv_heads = 8;
+    model m = read_frame(c);
+    layer l = read_llama_layer(c, m.hidden, bias_fields::none);
     const token_count window = read_window(c);
-    read_layers(c, m, layer_count(c, d), [&](std::int64_t i) {
+    read_layers(c, m, layer_count(c), [&](std::int64_t i) {
         l.attention.window = layer_is(c, "sliding_attention", i, true) ? window : token_count{};
         return l;
     });
@@ -336,59 +351,49 @@ void read_qwen_layers(config_fields& c, model& m, std::int64_t count, Make make)
     });
 }
 
-inline layer read_qwen2_layer(config_fields& c, std::int64_t hidden, const class_defaults& d = {}) {
-    layer l = read_llama_layer(c, hidden, d);
+inline layer read_qwen2_layer(config_fields& c, std::int64_t hidden) {
+    layer l = read_llama_layer(c, hidden, bias_fields::none);
     l.attention.qkv_bias = true;  // always, and no key says so
-    l.attention.output_bias = false;
     return l;
 }
 
 inline model read_qwen2(config_fields& c) {
-    constexpr class_defaults d{.vocabulary = 151936, .width = 22016};
-    model m = read_frame(c, false, d);
-    const layer l = read_qwen2_layer(c, m.hidden, d);
-    read_qwen_layers(c, m, layer_count(c, d), [&](std::int64_t) { return l; });
+    model m = read_frame(c);
+    const layer l = read_qwen2_layer(c, m.hidden);
+    read_qwen_layers(c, m, layer_count(c), [&](std::int64_t) { return l; });
     return m;
 }
 
-inline layer read_qwen3_layer(config_fields& c, std::int64_t hidden, const class_defaults& d = {}) {
-    layer l = read_llama_layer(c, hidden, d);
-    if (!c.has("head_dim")) l.attention.head_dim = 128;
+inline layer read_qwen3_layer(config_fields& c, std::int64_t hidden) {
+    layer l = read_llama_layer(c, hidden);
     l.attention.qk_norm = query_key_norm::shared;
     return l;
 }
 
 inline model read_qwen3(config_fields& c) {
-    constexpr class_defaults d{.vocabulary = 151936, .width = 22016};
-    model m = read_frame(c, false, d);
-    const layer l = read_qwen3_layer(c, m.hidden, d);
-    read_qwen_layers(c, m, layer_count(c, d), [&](std::int64_t) { return l; });
+    model m = read_frame(c);
+    const layer l = read_qwen3_layer(c, m.hidden);
+    read_qwen_layers(c, m, layer_count(c), [&](std::int64_t) { return l; });
     return m;
 }
 
 inline model read_gemma(config_fields& c) {
-    model m = read_frame(c, true, {.vocabulary = 256000, .hidden = 3072, .layers = 28, .heads = 16, .width = 24576});
-    layer l = read_llama_layer(c, m.hidden);
-    if (!c.has("head_dim")) l.attention.head_dim = 256;
-    m.layers.append(static_cast<std::int32_t>(layer_count(c)), l);
-    return m;
+    model m = read_frame(c);
+    return stack_of(c, m, read_llama_layer(c, m.hidden));
 }
 
 /// Gemma 2 norms the outputs of both halves as well, and every other layer has a window.
-inline layer read_gemma2_layer(config_fields& c, std::int64_t hidden, const class_defaults& d) {
-    layer l = read_llama_layer(c, hidden, d);
-    if (!c.has("head_dim")) l.attention.head_dim = 256;
+inline layer read_gemma2_layer(config_fields& c, std::int64_t hidden) {
+    layer l = read_llama_layer(c, hidden);
     l.norm_after_attention = l.norm_after_feed_forward = true;
     return l;
 }
 
 inline model read_gemma2(config_fields& c) {
-    constexpr class_defaults d{.vocabulary = 256000, .hidden = 2304, .layers = 26, .heads = 8, .width = 9216};
-    model m = read_frame(c, true, d);
-    layer l = read_gemma2_layer(c, m.hidden, d);
-    if (c.nested() && !c.has(kv_heads_field)) l.attention.kv_heads = 4;
-    const token_count window = tokens(c.number_or("sliding_window", 4096, 1, most_tokens));
-    read_layers(c, m, layer_count(c, d), [&](std::int64_t i) {
+    model m = read_frame(c);
+    layer l = read_gemma2_layer(c, m.hidden);
+    const token_count window = read_window(c);
+    read_layers(c, m, layer_count(c), [&](std::int64_t i) {
         l.attention.window = layer_is(c, "sliding_attention", i, i % 2 == 0) ? window : token_count{};
         return l;
     });
@@ -397,14 +402,12 @@ inline model read_gemma2(config_fields& c) {
 
 /// Gemma 3's text model: norms on queries and keys, one global layer in six.
 inline model read_gemma3_text(config_fields& c) {
-    constexpr class_defaults d{.vocabulary = 262208, .hidden = 2304, .layers = 26, .heads = 8, .width = 9216};
-    model m = read_frame(c, true, d);
-    layer l = read_gemma2_layer(c, m.hidden, d);
-    if (c.nested() && !c.has(kv_heads_field)) l.attention.kv_heads = 4;
+    model m = read_frame(c);
+    layer l = read_gemma2_layer(c, m.hidden);
     l.attention.qk_norm = query_key_norm::shared;
-    const token_count window = tokens(c.number_or("sliding_window", 4096, 1, most_tokens));
+    const token_count window = read_window(c);
     const std::int64_t period = c.number_or({"sliding_window_pattern", "_sliding_window_pattern"}, 6, 1, most_features);
-    read_layers(c, m, layer_count(c, d), [&](std::int64_t i) {
+    read_layers(c, m, layer_count(c), [&](std::int64_t i) {
         l.attention.window = layer_is(c, "sliding_attention", i, (i + 1) % period != 0) ? window : token_count{};
         return l;
     });

@@ -55,7 +55,7 @@ inline void add_classifier(config_fields& c, model& m) {
 
 /// Words, positions and token types, normed; a pooler. Heads of pretraining are in the file, and apart.
 inline model read_bert_like(config_fields& c, std::int64_t positions, std::int64_t types, bool next_sentence) {
-    model m = read_frame(c, true, {.vocabulary = 30522, .hidden = 768, .layers = 12, .heads = 12, .width = 3072});
+    model m = read_frame(c);
     m.tied_head = true;
     m.final_norm = norm_kind::none;
     const std::int64_t heads = c.number(heads_field, 1, most_heads);
@@ -231,18 +231,18 @@ inline extra_weight patch_embedding(config_fields& c, std::int64_t hidden, std::
 /// ViT: a class token, learned positions, a final norm. The classifier is the checkpoint's task, not the model.
 inline model read_vit(config_fields& c) {
     model m;
-    m.hidden = c.number_nested(hidden_field, 768, 1, most_features);
+    m.hidden = c.number(hidden_field, 1, most_features);
     m.tied_head = true;
     m.final_norm = norm_kind::layer;
-    const std::int64_t heads = c.number_nested(heads_field, 12, 1, most_heads);
+    const std::int64_t heads = c.number(heads_field, 1, most_heads);
     if (c.ok() && m.hidden % heads != 0) c.fail(error_code::inconsistent, heads_field, "a divisor of the hidden size");
-    layer l = transformer_layer(heads, m.hidden, c.number_nested(width_field, 3072, 1, most_features));
+    layer l = transformer_layer(heads, m.hidden, c.number(width_field, 1, most_features));
     l.attention.qkv_bias = c.flag_or("qkv_bias", true);
     const std::int64_t patches = patch_count(c, 224, 16);
     m.add(patch_embedding(c, m.hidden, 16, true));
     m.add({.role = weight_role::positions, .rows = patches + 2, .columns = m.hidden});  // and the class token
     add_classifier(c, m);
-    return stack_of(c, m, l, {.layers = 12});
+    return stack_of(c, m, l);
 }
 
 }  // namespace llmres::detail::hf

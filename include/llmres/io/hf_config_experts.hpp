@@ -15,11 +15,10 @@ inline constexpr field_names per_token_field{"num_experts_per_tok", "num_experts
                                              "moe_top_k",           "experts_per_token"};
 inline constexpr field_names prediction_field{"num_nextn_predict_layers", "mtp_num_hidden_layers"};
 
-inline experts read_experts(config_fields& c, const field_names& width, std::int64_t per_token_default = 0) {
+inline experts read_experts(config_fields& c, const field_names& width) {
     experts e;
     e.count = c.number(experts_field, 1, most_heads);
-    e.per_token = per_token_default > 0 ? c.number_or(per_token_field, per_token_default, 1, most_heads)
-                                        : c.number(per_token_field, 1, most_heads);
+    e.per_token = c.number(per_token_field, 1, most_heads);
     e.width = feature_count(c, width);
     if (c.ok() && e.per_token > e.count) {
         text<191> expected{"at most the routed experts, "};
@@ -41,36 +40,39 @@ inline void read_prediction(config_fields& c, model& m, bool copies, std::int64_
 
 // ---- every layer routed ------------------------------------------------------------------------------------------------
 
-inline model read_mixtral(config_fields& c) {
-    model m = read_frame(c, false);
-    layer l = read_llama_layer(c, m.hidden, {.width = 14336});
-    l.feed_forward.experts = read_experts(c, "intermediate_size", 2);
+inline layer read_mixtral_layer(config_fields& c, std::int64_t hidden, bias_fields biases) {
+    layer l = read_llama_layer(c, hidden, biases);
+    l.feed_forward.experts = read_experts(c, "intermediate_size");
     l.attention.window = read_window(c);
-    return stack_of(c, m, l);
+    return l;
+}
+inline model read_mixtral(config_fields& c) {
+    model m = read_frame(c);
+    return stack_of(c, m, read_mixtral_layer(c, m.hidden, bias_fields::none));
 }
 
 /// Phi-3.5-MoE: as Mixtral with LayerNorms and biases.
 inline model read_phimoe(config_fields& c) {
-    model m = read_mixtral(c);
-    for (layer& l : m.layers.kinds) l.norm = norm_kind::layer;
-    m.final_norm = norm_kind::layer;
+    model m = read_frame(c);
+    layer l = read_mixtral_layer(c, m.hidden, bias_fields::attention);
+    l.norm = m.final_norm = norm_kind::layer;
     m.head_bias = c.flag_or("lm_head_bias", false);
-    return m;
+    return stack_of(c, m, l);
 }
 
-/// Granite's mixture: as Mixtral, tied; with a dense path beside the experts in some.
+/// Granite's mixture: as Mixtral; with a dense path beside the experts in some.
 inline model read_granitemoe(config_fields& c) {
-    model m = read_frame(c, true);
+    model m = read_frame(c);
     layer l = read_llama_layer(c, m.hidden);
     l.feed_forward.experts = read_experts(c, "intermediate_size");
     l.feed_forward.experts.shared_width = c.number_or("shared_intermediate_size", 0, 0, most_features);
     return stack_of(c, m, l);
 }
 
-/// MiniCPM is a tied llama, or a mixture of them.
+/// MiniCPM is a llama, or a mixture of them.
 inline model read_minicpm(config_fields& c) {
-    if (!c.has("num_experts")) return read_tied_llama(c);
-    model m = read_frame(c, true);
+    if (!c.has("num_experts")) return read_llama(c);
+    model m = read_frame(c);
     layer l = read_llama_layer(c, m.hidden);
     l.feed_forward.experts = read_experts(c, "intermediate_size");
     return stack_of(c, m, l);
@@ -78,8 +80,8 @@ inline model read_minicpm(config_fields& c) {
 
 /// MiniMax-M2: norms over all heads, routing corrected by a bias. The file names prediction layers that no release holds.
 inline model read_minimax_m2(config_fields& c) {
-    model m = read_frame(c, false);
-    layer l = read_llama_layer(c, m.hidden);
+    model m = read_frame(c);
+    layer l = read_llama_layer(c, m.hidden, bias_fields::none);
     l.attention.qk_norm = c.flag_or("use_qk_norm", true) ? query_key_norm::full : query_key_norm::none;
     l.feed_forward.experts = read_experts(c, "intermediate_size");
     l.feed_forward.experts.score_bias = c.flag_or("use_routing_bias", true);
@@ -90,7 +92,7 @@ inline model read_minimax_m2(config_fields& c) {
 
 /// OLMoE: norms over all heads of queries and keys.
 inline model read_olmoe(config_fields& c) {
-    model m = read_frame(c, false);
+    model m = read_frame(c);
     layer l = read_llama_layer(c, m.hidden);
     l.attention.qk_norm = query_key_norm::full;
     l.feed_forward.experts = read_experts(c, "intermediate_size");
@@ -99,10 +101,8 @@ inline model read_olmoe(config_fields& c) {
 
 /// gpt-oss: everything biased, a sink a head, a window in every other layer.
 inline model read_gpt_oss(config_fields& c) {
-    model m = read_frame(c, false, {.vocabulary = 201088, .hidden = 2880, .layers = 36, .heads = 64, .width = 2880});
+    model m = read_frame(c);
     layer l = read_llama_layer(c, m.hidden);
-    if (!c.has("head_dim")) l.attention.head_dim = 64;
-    l.attention.qkv_bias = l.attention.output_bias = c.flag_or("attention_bias", true);
     l.attention.sinks = true;
     l.feed_forward.bias = true;
     l.feed_forward.experts = read_experts(c, "intermediate_size");
@@ -115,10 +115,10 @@ inline model read_gpt_oss(config_fields& c) {
     return m;
 }
 
-/// Grok 1: norms before and after both halves, tied.
+/// Grok 1: norms before and after both halves.
 inline model read_grok(config_fields& c) {
-    model m = read_frame(c, true);
-    layer l = read_llama_layer(c, m.hidden);
+    model m = read_frame(c);
+    layer l = read_llama_layer(c, m.hidden, bias_fields::none);
     l.norm_after_attention = l.norm_after_feed_forward = true;
     l.feed_forward.experts = read_experts(c, "intermediate_size");
     return stack_of(c, m, l);
@@ -127,7 +127,7 @@ inline model read_grok(config_fields& c) {
 /// DBRX keeps attention and experts in objects of their own.
 inline model read_dbrx(config_fields& c) {
     static const nlohmann::json nothing = nlohmann::json::object();
-    model m = read_frame(c, false);
+    model m = read_frame(c);
     const nlohmann::json* attention_object = c.object("attn_config");
     const nlohmann::json* feed_forward_object = c.object("ffn_config");
     config_fields a{attention_object != nullptr ? *attention_object : nothing, "attn_config", true};
@@ -162,8 +162,9 @@ inline experts read_qwen_experts(config_fields& c) {
 }
 
 inline model read_qwen2_moe(config_fields& c) {
-    model m = read_frame(c, false, {.vocabulary = 151936});
-    const layer dense = read_qwen2_layer(c, m.hidden);
+    model m = read_frame(c);
+    layer dense = read_qwen2_layer(c, m.hidden);
+    dense.attention.qkv_bias = c.flag_or("qkv_bias", true);
     layer routed = dense;
     routed.feed_forward.experts = read_qwen_experts(c);
     read_qwen_layers(c, m, layer_count(c), [&](std::int64_t i) { return qwen_routed(c, i) ? routed : dense; });
@@ -171,7 +172,7 @@ inline model read_qwen2_moe(config_fields& c) {
 }
 
 inline model read_qwen3_moe(config_fields& c) {
-    model m = read_frame(c, false, {.vocabulary = 151936});
+    model m = read_frame(c);
     const layer dense = read_qwen3_layer(c, m.hidden);
     layer routed = dense;
     routed.feed_forward.experts = read_experts(c, "moe_intermediate_size");
@@ -202,15 +203,15 @@ inline void read_deepseek_layers(config_fields& c, model& m, const layer& dense,
 
 /// The first DeepSeek MoE: multi-head attention.
 inline model read_deepseek(config_fields& c) {
-    model m = read_frame(c, false);
+    model m = read_frame(c);
     read_deepseek_layers(c, m, read_llama_layer(c, m.hidden), false);
     return m;
 }
 
 /// GLM-4.5: grouped-query attention, DeepSeek's routing.
 inline model read_glm4_moe(config_fields& c) {
-    model m = read_frame(c, false, {.vocabulary = 151552});
-    layer dense = read_qkv_biased_layer(c, m.hidden, false);
+    model m = read_frame(c);
+    layer dense = read_qkv_biased_layer(c, m.hidden);
     if (c.flag_or("use_qk_norm", false)) dense.attention.qk_norm = query_key_norm::shared;
     read_deepseek_layers(c, m, dense, true);
     read_prediction(c, m, true);
@@ -219,7 +220,7 @@ inline model read_glm4_moe(config_fields& c) {
 
 /// Dots: GLM's routing with norms on queries and keys.
 inline model read_dots1(config_fields& c) {
-    model m = read_frame(c, false);
+    model m = read_frame(c);
     layer dense = read_llama_layer(c, m.hidden);
     dense.attention.qk_norm = query_key_norm::shared;
     read_deepseek_layers(c, m, dense, true);
@@ -227,13 +228,11 @@ inline model read_dots1(config_fields& c) {
 }
 
 inline model read_ernie4_5_moe(config_fields& c) {
-    model m = read_frame(c, true);
-    layer dense = read_llama_layer(c, m.hidden);
-    if (c.flag_or("use_bias", false))
-        dense.attention.qkv_bias = dense.attention.output_bias = dense.feed_forward.bias = true;
+    model m = read_frame(c);
+    const layer dense = read_ernie_layer(c, m.hidden);
     layer routed = dense;
     experts& e = routed.feed_forward.experts;
-    e = read_experts(c, "moe_intermediate_size", 2);
+    e = read_experts(c, "moe_intermediate_size");
     e.shared_width = e.width * c.number_or("moe_num_shared_experts", 0, 0, most_heads);
     e.score_bias = c.flag_or("moe_use_aux_free", true);
     const std::int64_t count = layer_count(c);
@@ -248,23 +247,19 @@ inline model read_ernie4_5_moe(config_fields& c) {
 
 /// Llama 4's text model: chunks in three layers of four, routed layers among dense ones of another width.
 inline model read_llama4(config_fields& c) {
-    constexpr class_defaults d{.vocabulary = 202048, .hidden = 5120, .layers = 48, .heads = 40, .width = 8192};
-    model m = read_frame(c, false, d);
-    layer dense = read_llama_layer(c, m.hidden, d);
-    if (c.nested() && !c.has(kv_heads_field)) dense.attention.kv_heads = 8;
-    if (!c.has("head_dim")) dense.attention.head_dim = 128;
+    model m = read_frame(c);
+    layer dense = read_llama_layer(c, m.hidden);
     layer routed = dense;
-    dense.feed_forward.width = c.number_nested("intermediate_size_mlp", 16384, 1, most_features);
+    dense.feed_forward.width = feature_count(c, "intermediate_size_mlp");
     experts& e = routed.feed_forward.experts;
-    e.count = c.number_nested(experts_field, 16, 1, most_heads);
-    e.per_token = c.number_nested(per_token_field, 1, 1, most_heads);
-    e.width = e.shared_width = routed.feed_forward.width;
+    e = read_experts(c, width_field);
+    e.shared_width = e.width;
     (void)c.flag_or("use_qk_norm", true);  // a norm without parameters
     const std::int64_t step = c.number_or("interleave_moe_layer_step", 1, 1, most_features);
     const token_count chunk = tokens(c.number_or("attention_chunk_size", 8192, 0, most_tokens));
     const bool listed_rope =
         c.has("no_rope_layers") && c.list("no_rope_layers") != nullptr && !c.list("no_rope_layers")->empty();
-    read_layers(c, m, layer_count(c, d), [&](std::int64_t i) {
+    read_layers(c, m, layer_count(c), [&](std::int64_t i) {
         const bool sparse = c.has("moe_layers") ? c.lists("moe_layers", i) : (i + 1) % step == 0;
         layer l = sparse ? routed : dense;
         // no_rope_layers holds 1 where a layer has rotary positions, and so a chunk.
@@ -281,10 +276,10 @@ inline model read_llama4(config_fields& c) {
 
 /// Arctic: a dense llama feed-forward of the hidden width beside the experts, with a norm of its own.
 inline model read_arctic(config_fields& c) {
-    model m = read_frame(c, false);
+    model m = read_frame(c);
     layer dense = read_llama_layer(c, m.hidden);
     layer routed = dense;
-    routed.feed_forward.experts = read_experts(c, "intermediate_size", 1);
+    routed.feed_forward.experts = read_experts(c, "intermediate_size");
     if (c.flag_or("parallel_attn_mlp_res", false)) {
         routed.feed_forward.experts.shared_width = m.hidden;
         routed.more_norms = 1;
@@ -296,7 +291,7 @@ inline model read_arctic(config_fields& c) {
 
 /// MiMo-V2: values narrower than keys, windows with other KV heads and a sink a head, as `hybrid_layer_pattern` says (1).
 inline model read_mimo_v2(config_fields& c) {
-    model m = read_frame(c, false);
+    model m = read_frame(c);
     layer dense = read_llama_layer(c, m.hidden);
     dense.attention.value_dim = c.number_or("v_head_dim", dense.attention.head_dim, 1, most_heads);
     dense.attention.sinks = c.flag_or("add_full_attention_sink_bias", false);
@@ -329,7 +324,7 @@ inline bool listed_in_text(std::string_view numbers, std::int64_t number) {
 }
 inline model read_step3p5(config_fields& c) {
     static const nlohmann::json nothing = nlohmann::json::object();
-    model m = read_frame(c, false);
+    model m = read_frame(c);
     layer full = read_llama_layer(c, m.hidden);
     attention& a = full.attention;
     a.kv_heads = c.number_or("num_attention_groups", a.kv_heads, 1, a.heads);
@@ -395,7 +390,7 @@ inline layer read_latent_layer(config_fields& c) {
 
 /// DeepSeek-V2, and its small relatives that fall back to multi-head attention (`use_mla: false`).
 inline model read_deepseek_v2(config_fields& c) {
-    model m = read_frame(c, false);
+    model m = read_frame(c);
     const bool latent = c.has("kv_lora_rank") && c.flag_or("use_mla", true);
     if (!latent) {
         for (const char* rank : {"q_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim"})
@@ -409,7 +404,7 @@ inline model read_deepseek_v2(config_fields& c) {
 /// DeepSeek-V3 and what follows its layout (Kimi K2, Moonlight): routing corrected by a bias unless the file names
 /// another method. `copies`: the file stores embedding and head once more for the layers that predict ahead.
 inline model read_v3_like(config_fields& c, bool copies) {
-    model m = read_frame(c, false, {.vocabulary = 129280});
+    model m = read_frame(c);
     layer dense = read_latent_layer(c);
     if (c.has("index_n_heads")) {
         dense.attention.indexer = {.heads = c.number("index_n_heads", 1, most_heads),
@@ -417,6 +412,8 @@ inline model read_v3_like(config_fields& c, bool copies) {
                                    .selected = tokens(c.number_or("index_topk", 0, 0, most_tokens))};
     }
     read_deepseek_layers(c, m, dense, c.text_or("topk_method", "noaux_tc") == "noaux_tc");
+    for (std::int32_t i = 0; c.has("layer_types") && i < m.layers.size && c.ok(); ++i)
+        (void)layer_is(c, "deepseek_sparse_attention", i, true);
     read_prediction(c, m, copies);
     return m;
 }
@@ -426,11 +423,6 @@ inline model read_deepseek_v3(config_fields& c) { return read_v3_like(c, true); 
 /// others read what it chose.
 inline model read_glm_moe_dsa(config_fields& c) {
     model m = read_v3_like(c, false);
-    for (std::int32_t i = 0; c.has("layer_types") && i < m.layers.size && c.ok(); ++i) {
-        const std::string_view kind = c.text_at("layer_types", static_cast<std::size_t>(i));
-        if (kind != "deepseek_sparse_attention" && kind != "full_attention" && c.ok())
-            c.fail({error_code::unsupported, c.label("layer_types"), kind, "deepseek_sparse_attention"});
-    }
     if (!c.has("indexer_types") || !c.ok()) return m;
     const layer_stack with_indexers = m.layers;
     m.layers = {};
@@ -449,7 +441,7 @@ inline model read_glm_moe_dsa(config_fields& c) {
 /// LongCat: two latent attentions and two dense feed-forwards a layer around one routed one, some of whose choices do
 /// nothing. Described as two layers: attention with experts beside the dense path, then attention with the dense path.
 inline model read_longcat(config_fields& c) {
-    model m = read_frame(c, false);
+    model m = read_frame(c);
     layer first;
     first.attention = read_latent(c);
     first.feed_forward.width = feature_count(c, {"ffn_hidden_size", "intermediate_size"});
@@ -475,8 +467,8 @@ inline model read_longcat(config_fields& c) {
 
 /// Ling and Ring (Bailing): grouped-query attention, the second version with norms on queries and keys and DeepSeek's routing.
 inline model read_bailing(config_fields& c, bool second) {
-    model m = read_frame(c, false);
-    layer dense = read_llama_layer(c, m.hidden);
+    model m = read_frame(c);
+    layer dense = read_llama_layer(c, m.hidden, bias_fields::none);
     dense.attention.qkv_bias = c.flag_or("use_qkv_bias", false);
     dense.attention.output_bias = dense.feed_forward.bias = c.flag_or("use_bias", false);
     if (c.flag_or("use_qk_norm", second)) dense.attention.qk_norm = query_key_norm::shared;

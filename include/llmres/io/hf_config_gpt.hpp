@@ -21,8 +21,8 @@ inline layer read_gpt_layer(config_fields& c, std::int64_t hidden, bool bias) {
     return l;
 }
 
-inline model read_gpt_frame(config_fields& c, bool tied) {
-    model m = read_frame(c, tied, {.vocabulary = 50257});
+inline model read_gpt_frame(config_fields& c) {
+    model m = read_frame(c);
     m.final_norm = norm_kind::layer;
     return m;
 }
@@ -34,7 +34,7 @@ inline void add_positions(model& m, std::int64_t rows) {
 inline void add_embedding_norm(model& m) { m.add({.role = weight_role::norm, .columns = m.hidden, .copies = 2}); }
 
 inline model read_gpt2(config_fields& c) {
-    model m = read_gpt_frame(c, true);
+    model m = read_gpt_frame(c);
     add_positions(m, c.number_or(context_field, 1024, 1, most_features));
     if (c.flag_or("add_cross_attention", false)) c.fail(error_code::unsupported, "add_cross_attention", "false");
     return stack_of(c, m, read_gpt_layer(c, m.hidden, true));
@@ -56,7 +56,7 @@ inline model read_openai_gpt(config_fields& c) {
 }
 
 inline model read_gpt_neo(config_fields& c) {
-    model m = read_gpt_frame(c, true);
+    model m = read_gpt_frame(c);
     add_positions(m, c.number_or(context_field, 2048, 1, most_features));
     layer l = read_gpt_layer(c, m.hidden, true);
     l.attention.qkv_bias = false;
@@ -65,7 +65,7 @@ inline model read_gpt_neo(config_fields& c) {
 
 /// GPT-J and CodeGen: rotary positions, attention without biases, one norm for both halves, a biased head.
 inline model read_gptj(config_fields& c) {
-    model m = read_gpt_frame(c, false);
+    model m = read_gpt_frame(c);
     m.head_bias = true;
     layer l = read_gpt_layer(c, m.hidden, true);
     l.attention.qkv_bias = l.attention.output_bias = false;
@@ -74,21 +74,21 @@ inline model read_gptj(config_fields& c) {
 }
 
 inline model read_gpt_neox(config_fields& c) {
-    model m = read_gpt_frame(c, false);
+    model m = read_gpt_frame(c);
     layer l = read_gpt_layer(c, m.hidden, true);
     l.attention.qkv_bias = l.attention.output_bias = c.flag_or("attention_bias", true);
     return stack_of(c, m, l);
 }
 
 inline model read_bloom(config_fields& c) {
-    model m = read_gpt_frame(c, true);
+    model m = read_gpt_frame(c);
     add_embedding_norm(m);
     return stack_of(c, m, read_gpt_layer(c, m.hidden, true));
 }
 
 /// OPT: two more position rows than positions; the 350m has a narrow embedding, and norms after each half.
 inline model read_opt(config_fields& c) {
-    model m = read_gpt_frame(c, true);
+    model m = read_gpt_frame(c);
     const bool bias = c.flag_or("enable_bias", true);
     layer l = read_gpt_layer(c, m.hidden, bias);
     add_positions(m, c.number_or(context_field, 2048, 1, most_features - 2) + 2);
@@ -103,22 +103,19 @@ inline model read_opt(config_fields& c) {
 /// Falcon: the new architecture has grouped queries and two norms side by side, the old one a single KV head and one
 /// norm for both halves.
 inline model read_falcon(config_fields& c) {
-    model m = read_gpt_frame(c, true);
+    model m = read_gpt_frame(c);
     const bool grouped = c.flag_or("new_decoder_architecture", c.has("n_head_kv"));
     layer l = read_gpt_layer(c, m.hidden, c.flag_or("bias", false));
-    if (!grouped) {
-        l.attention.kv_heads = c.flag_or("multi_query", true) ? 1 : l.attention.heads;
-        if (c.flag_or("parallel_attn", true)) l.norm_before_feed_forward = false;
-    } else if (c.number_or("num_ln_in_parallel_attn", 2, 1, 2) == 1) {
-        l.norm_before_feed_forward = false;
-    }
+    if (!grouped) l.attention.kv_heads = c.flag_or("multi_query", true) ? 1 : l.attention.heads;
+    const std::int64_t side_by_side = c.number_or("num_ln_in_parallel_attn", grouped ? 2 : 1, 1, 2);
+    if (c.flag_or("parallel_attn", true) && side_by_side == 1) l.norm_before_feed_forward = false;
     return stack_of(c, m, l);
 }
 
 /// MPT: `no_bias` takes the norms' biases too, and positions are a slope a head unless ALiBi is off.
 inline model read_mpt(config_fields& c) {
     static const nlohmann::json nothing = nlohmann::json::object();
-    model m = read_gpt_frame(c, true);
+    model m = read_gpt_frame(c);
     const nlohmann::json* object = c.object("attn_config");
     config_fields a{object != nullptr ? *object : nothing, "attn_config", true};
     const bool bias = !c.flag_or("no_bias", true);

@@ -24,8 +24,8 @@ inline std::int64_t read_step_rank(config_fields& c, std::int64_t hidden) {
     return c.number_or(field, ceil_quotient(hidden, 16), 1, most_features);
 }
 
-inline model read_mamba(config_fields& c, bool tied) {
-    model m = read_frame(c, tied, {.vocabulary = 50280});
+inline model read_mamba(config_fields& c) {
+    model m = read_frame(c);
     layer l{.attention = no_attention, .feed_forward = no_feed_forward};
     l.norm_before_feed_forward = false;
     l.recurrent = {.kind = recurrent_kind::mamba,
@@ -38,11 +38,8 @@ inline model read_mamba(config_fields& c, bool tied) {
                    .conv_bias = c.flag_or("use_conv_bias", true)};
     return stack_of(c, m, l);
 }
-inline model read_mamba1(config_fields& c) { return read_mamba(c, true); }
-inline model read_falcon_mamba(config_fields& c) { return read_mamba(c, false); }
-
 inline model read_mamba2(config_fields& c) {
-    model m = read_frame(c, false, {.vocabulary = 32768});
+    model m = read_frame(c);
     const std::int64_t inner = read_inner(c, m.hidden);
     const std::int64_t head_dim = c.number_or("head_dim", 64, 1, 65536);
     layer l{.attention = no_attention, .feed_forward = no_feed_forward};
@@ -62,15 +59,11 @@ inline model read_mamba2(config_fields& c) {
 
 /// Jamba: Mamba with norms inside, attention in one layer of a period, experts in another.
 inline model read_jamba(config_fields& c) {
-    model m = read_frame(c, false, {.vocabulary = 65536});
-    layer l = read_llama_layer(c, m.hidden);
+    model m = read_frame(c);
+    layer l = read_llama_layer(c, m.hidden, bias_fields::none);
     l.attention.window = read_window(c);
-    experts e;
-    if (c.number_or("num_experts", 16, 1, most_heads) > 1) {
-        e.count = c.number_or("num_experts", 16, 1, most_heads);
-        e.per_token = c.number_or(per_token_field, 2, 1, most_heads);
-        e.width = l.feed_forward.width;
-    }
+    // A single expert is a dense feed-forward.
+    const experts e = c.number(experts_field, 1, most_heads) > 1 ? read_experts(c, width_field) : experts{};
     const recurrent mamba{.kind = recurrent_kind::mamba,
                           .heads = c.number_or("mamba_expand", 2, 1, 1024) * m.hidden,
                           .head_dim = 1,
@@ -96,11 +89,15 @@ inline model read_jamba(config_fields& c) {
     return m;
 }
 
-/// Mamba 2 as the hybrids spell it.
-inline recurrent read_hybrid_mamba2(config_fields& c) {
+/// Mamba 2 as the hybrids spell it. A head of "auto" features: the inner width shared out.
+inline recurrent read_hybrid_mamba2(config_fields& c, std::int64_t hidden) {
+    constexpr field_names head_field{"mamba_head_dim", "mamba_d_head"};
+    const std::int64_t heads = c.number({"mamba_num_heads", "mamba_n_heads"}, 1, 65536);
+    const std::int64_t shared_out = c.number_or("mamba_expand", 2, 1, 1024) * hidden / heads;
+    const bool automatic = !c.has(head_field) || (c.holds_text(head_field) && c.text_or(head_field, "") == "auto");
     return {.kind = recurrent_kind::mamba2,
-            .heads = c.number({"mamba_num_heads", "mamba_n_heads"}, 1, 65536),
-            .head_dim = c.number({"mamba_head_dim", "mamba_d_head"}, 1, 65536),
+            .heads = heads,
+            .head_dim = automatic ? shared_out : c.number(head_field, 1, 65536),
             .key_heads = c.number_or({"n_groups", "mamba_n_groups"}, 1, 1, 65536),
             .state = c.number({"ssm_state_size", "mamba_d_state"}, 1, 65536),
             .kernel = c.number_or({"conv_kernel", "mamba_d_conv"}, 4, 1, 64),
@@ -123,14 +120,16 @@ inline experts read_nemotron_experts(config_fields& c) {
 inline model read_nemotron_h(config_fields& c) {
     constexpr field_names words{"layers_block_type"};
     constexpr field_names pattern_field{"hybrid_override_pattern"};
-    model m = read_frame(c, false, {.vocabulary = 131072});
+    model m = read_frame(c);
     const std::string_view pattern = c.text_or(pattern_field, "");
     const bool in_words = c.has(words);
     if (!in_words && pattern.empty()) c.fail(error_code::missing, pattern_field, "the kind of every layer");
     const auto kind_of = [&](std::int64_t i) -> char {
         if (!in_words) return pattern[static_cast<std::size_t>(i)];
         const std::string_view word = c.text_at(words, static_cast<std::size_t>(i));
-        return word == "mamba" ? 'M' : word == "attention" ? '*' : word == "mlp" ? '-' : word == "moe" ? 'E' : '?';
+        if (word == "mamba" || word == "linear_attention") return 'M';
+        if (word == "attention" || word == "full_attention") return '*';
+        return word == "mlp" ? '-' : word == "moe" ? 'E' : '?';
     };
     const std::int64_t count = in_words && !c.has(layers_field) && c.list(words) != nullptr
                                    ? static_cast<std::int64_t>(c.list(words)->size())
@@ -144,7 +143,7 @@ inline model read_nemotron_h(config_fields& c) {
         layer l = base;
         switch (kind_of(i)) {
             case 'M':
-                l.recurrent = read_hybrid_mamba2(c);
+                l.recurrent = read_hybrid_mamba2(c, m.hidden);
                 break;
             case '*':
                 l.attention = read_heads(c, m.hidden);
@@ -177,7 +176,7 @@ inline model read_nemotron_h(config_fields& c) {
 
 /// Granite 4: Mamba 2 and attention in the order of `layer_types`, experts and a shared path in each layer.
 inline model read_granite_hybrid(config_fields& c) {
-    model m = read_frame(c, true);
+    model m = read_frame(c);
     layer base = read_llama_layer(c, m.hidden);
     base.feed_forward.width = c.number_or("shared_intermediate_size", base.feed_forward.width, 1, most_features);
     if (c.number_or(experts_field, 0, 0, most_heads) > 0) {
@@ -185,15 +184,15 @@ inline model read_granite_hybrid(config_fields& c) {
         base.feed_forward.experts.shared_width = base.feed_forward.width;
     }
     constexpr field_names kinds{"layer_types", "layers_block_type"};
+    layer mixing = base;
+    mixing.attention = no_attention;
+    mixing.recurrent = read_hybrid_mamba2(c, m.hidden);
     read_layers(c, m, layer_count(c), [&](std::int64_t i) {
         const std::string_view kind = c.text_at(kinds, static_cast<std::size_t>(i));
-        if (kind != "mamba" && kind != "attention" && kind != "full_attention" && c.ok())
+        if (kind == "mamba" || kind == "linear_attention") return mixing;
+        if (kind != "attention" && kind != "full_attention" && c.ok())
             c.fail({error_code::unsupported, c.label(kinds), kind, "mamba or attention"});
-        if (kind != "mamba") return base;
-        layer mixing = base;
-        mixing.attention = no_attention;
-        mixing.recurrent = read_hybrid_mamba2(c);
-        return mixing;
+        return base;
     });
     return m;
 }
@@ -202,14 +201,13 @@ inline model read_granite_hybrid(config_fields& c) {
 
 /// Qwen3-Next and Qwen3.5: the gated delta rule in three layers of four, gated attention in the fourth; dense or routed.
 inline model read_qwen3_next_like(config_fields& c, std::int64_t prediction_default) {
-    model m = read_frame(c, false, {.vocabulary = 151936});
+    model m = read_frame(c);
     layer full;
     full.attention = read_heads(c, m.hidden);
-    if (!c.has("head_dim")) full.attention.head_dim = 256;
     full.attention.qkv_bias = full.attention.output_bias = c.flag_or("attention_bias", false);
     full.attention.qk_norm = query_key_norm::shared;
     if (c.flag_or("attn_output_gate", true)) full.attention.gate = output_gate::features;
-    const bool routed = c.has(experts_field);
+    const bool routed = c.number_or(experts_field, 0, 0, most_heads) > 0;
     full.feed_forward.width = routed ? c.number_or(width_field, 0, 1, most_features) : feature_count(c, width_field);
     layer linear = full;
     linear.attention = no_attention;
@@ -220,6 +218,7 @@ inline model read_qwen3_next_like(config_fields& c, std::int64_t prediction_defa
                         .state = c.number("linear_key_head_dim", 1, 65536),
                         .kernel = c.number_or("linear_conv_kernel_dim", 4, 1, 64)};
     const experts e = routed ? read_qwen_experts(c) : experts{};
+    for (const char* of_experts : {"moe_intermediate_size", "shared_expert_intermediate_size"}) (void)c.has(of_experts);
     const std::int64_t period = c.number_or("full_attention_interval", 4, 1, 256);
     read_layers(c, m, layer_count(c), [&](std::int64_t i) {
         layer l = layer_is(c, "linear_attention", i, (i + 1) % period != 0) ? linear : full;
@@ -237,8 +236,8 @@ inline model read_qwen3_5(config_fields& c) { return read_qwen3_next_like(c, 0);
 
 /// MiniMax-01: lightning attention (0) and softmax attention (1) in the order of `attn_type_list`, experts everywhere.
 inline model read_minimax_01(config_fields& c) {
-    model m = read_frame(c, false);
-    layer softmax = read_llama_layer(c, m.hidden);
+    model m = read_frame(c);
+    layer softmax = read_llama_layer(c, m.hidden, bias_fields::none);
     softmax.feed_forward.experts = read_experts(c, "intermediate_size");
     softmax.feed_forward.experts.shared_width = c.number_or("shared_intermediate_size", 0, 0, most_features);
     layer linear = softmax;
@@ -250,7 +249,7 @@ inline model read_minimax_01(config_fields& c) {
     read_layers(c, m, layer_count(c), [&](std::int64_t i) {
         if (c.has("attn_type_list"))
             return c.number_at("attn_type_list", static_cast<std::size_t>(i), 0, 1) == 1 ? softmax : linear;
-        return layer_is(c, "linear_attention", i, (i + 1) % 8 != 0) ? linear : softmax;
+        return layer_is(c, "linear_attention", i, i % 2 != 0) ? linear : softmax;
     });
     return m;
 }
@@ -258,7 +257,8 @@ inline model read_minimax_01(config_fields& c) {
 /// LFM2: short convolutions, attention with norms on queries and keys in a few layers. The width of the feed-forward is
 /// two thirds of what the file says, rounded up.
 inline model read_lfm2(config_fields& c) {
-    model m = read_frame(c, c.flag_or("tie_embedding", true), {.vocabulary = 65536});
+    model m = read_frame(c);
+    m.tied_head = c.flag_or({"tie_embedding", "tie_word_embeddings"}, true);
     layer full;
     full.attention = read_heads(c, m.hidden);
     full.attention.qk_norm = query_key_norm::shared;
@@ -296,7 +296,7 @@ inline model read_lfm2(config_fields& c) {
 
 /// RWKV 5: time mixing and channel mixing, LayerNorms, a norm on the embedding.
 inline model read_rwkv5(config_fields& c) {
-    model m = read_frame(c, false);
+    model m = read_frame(c);
     m.tied_head = false;  // its files say true and store both
     m.final_norm = norm_kind::layer;
     const std::int64_t inner = c.number_or("attention_hidden_size", m.hidden, 1, most_features);

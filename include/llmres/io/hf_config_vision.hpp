@@ -72,13 +72,15 @@ inline extra_weight projection(std::int64_t rows, std::int64_t columns, bool bia
 // ---- towers ------------------------------------------------------------------------------------------------------------
 
 /// SigLIP: patches with a bias, positions, a final norm; in some files an attention that pools.
-inline tower_shape add_siglip(config_fields& v, model& m, bool head_by_default) {
-    const tower_shape t = read_tower_shape(v, {.hidden = 768, .width = 3072, .layers = 12, .heads = 12});
+inline tower_shape add_siglip(config_fields& v, model& m, bool head_by_default,
+                              const tower_shape& d = {.hidden = 768, .width = 3072, .layers = 12, .heads = 12},
+                              std::int64_t patch = 16) {
+    const tower_shape t = read_tower_shape(v, d);
     m.encoders[0] = tower_of(t, transformer_layer(t.heads, t.hidden, t.width));
     const std::int64_t patches =
-        v.has("num_image_tokens") ? v.number("num_image_tokens", 1, most_features) : patch_count(v, 224, 16);
+        v.has("num_image_tokens") ? v.number("num_image_tokens", 1, most_features) : patch_count(v, 224, patch);
     m.encoders[0].output = tokens(patches);
-    m.add(patch_embedding(v, t.hidden, 16, true));
+    m.add(patch_embedding(v, t.hidden, patch, true));
     m.add({.role = weight_role::positions, .rows = patches, .columns = t.hidden});
     m.add(layer_norm(t.hidden));
     if (v.flag_or("vision_use_head", head_by_default)) {
@@ -146,13 +148,21 @@ inline void add_paligemma_vision(config_fields& c, model& m) {
     m.add(projection(m.hidden, t.hidden, true));
 }
 
-/// LLaVA: two linears from the tower's features to the text model's.
+/// LLaVA: two linears from the tower's features, of one layer or of several side by side, to the text model's.
 inline void add_llava_vision(config_fields& c, model& m) {
     vision_fields fields{c};
     const tower_shape t = add_named_tower(fields.v, m);
     const bool bias = c.flag_or("multimodal_projector_bias", true);
-    m.add(projection(m.hidden, t.hidden, bias));
+    const std::int64_t layers =
+        c.holds_list("vision_feature_layer") ? static_cast<std::int64_t>(c.list("vision_feature_layer")->size()) : 1;
+    m.add(projection(m.hidden, layers * t.hidden, bias));
     m.add(projection(m.hidden, m.hidden, bias));
+}
+
+/// LLaVA-NeXT and LLaVA-OneVision: and a learned end of a row of patches.
+inline void add_llava_next_vision(config_fields& c, model& m) {
+    add_llava_vision(c, m);
+    m.add({.role = weight_role::values, .columns = m.hidden});
 }
 
 /// Mistral 3: Pixtral, and a projector that first merges squares of patches.
@@ -208,15 +218,13 @@ inline void add_mllama_vision(config_fields& c, model& m) {
 
 /// Its text model: some layers attend to the image instead of the text; eight more rows in the embedding than in the head.
 inline model read_mllama_text(config_fields& c) {
-    constexpr class_defaults d{.vocabulary = 128256, .hidden = 4096, .layers = 40, .heads = 32, .width = 14336};
-    model m = read_frame(c, false, d);
-    layer self = read_llama_layer(c, m.hidden, d);
-    if (c.nested() && !c.has(kv_heads_field)) self.attention.kv_heads = 8;
+    model m = read_frame(c);
+    layer self = read_llama_layer(c, m.hidden);
     layer cross = self;
     cross.attention.cross = cross_attention::instead;
     cross.attention.qk_norm = query_key_norm::shared;
     cross.more_values = 2;
-    read_layers(c, m, layer_count(c, d),
+    read_layers(c, m, layer_count(c),
                 [&](std::int64_t i) { return c.lists("cross_attention_layers", i) ? cross : self; });
     m.add({.role = weight_role::embed_tokens, .rows = 8, .columns = m.hidden});
     return m;
@@ -243,7 +251,7 @@ inline void add_qwen2_vision(config_fields& c, model& m) {
 inline void add_qwen2_5_vision(config_fields& c, model& m) {
     vision_fields fields{c};
     config_fields& v = fields.v;
-    const tower_shape t = read_tower_shape(v, {.hidden = 1280, .width = 3420, .layers = 32, .heads = 16});
+    const tower_shape t = read_tower_shape(v, {.hidden = 3584, .width = 3420, .layers = 32, .heads = 16});
     layer block = transformer_layer(t.heads, t.hidden, t.width);
     block.feed_forward.kind = feed_forward_kind::gated;
     block.norm = norm_kind::rms;
@@ -257,16 +265,14 @@ inline void add_qwen2_5_vision(config_fields& c, model& m) {
 
 /// Qwen3-VL and Qwen3.5: learned positions, a merger, and one more merger for each layer whose output joins the text's
 /// first layers.
-inline void add_qwen3_vision(config_fields& c, model& m) {
+inline void add_qwen3_tower(config_fields& c, model& m, std::int64_t mergers_by_default) {
     vision_fields fields{c};
     config_fields& v = fields.v;
     const tower_shape t = read_tower_shape(v, {.hidden = 1152, .width = 4304, .layers = 27, .heads = 16});
     const std::int64_t joined = merged(v) * t.hidden;
     const std::int64_t out = v.number_or("out_hidden_size", m.hidden, 1, most_features);
     const nlohmann::json* deep = v.list("deepstack_visual_indexes");
-    const std::int64_t mergers = deep != nullptr                     ? static_cast<std::int64_t>(deep->size())
-                                 : v.has("deepstack_visual_indexes") ? 0
-                                                                     : 3;
+    const std::int64_t mergers = deep != nullptr ? static_cast<std::int64_t>(deep->size()) : mergers_by_default;
     m.encoders[0] = tower_of(t, transformer_layer(t.heads, t.hidden, t.width));
     m.add(patch_embedding(v, t.hidden, 16, true, v.number_or("temporal_patch_size", 2, 1, 64)));
     m.add({.role = weight_role::positions,
@@ -281,10 +287,14 @@ inline void add_qwen3_vision(config_fields& c, model& m) {
     m.add({.role = weight_role::projector, .bias = true, .rows = out, .columns = joined, .copies = mergers});
 }
 
+inline void add_qwen3_vision(config_fields& c, model& m) { add_qwen3_tower(c, m, 3); }
+inline void add_qwen3_5_vision(config_fields& c, model& m) { add_qwen3_tower(c, m, 0); }
+
 /// Idefics 3 and SmolVLM: SigLIP, patches shuffled together, one linear.
 inline void add_idefics3_vision(config_fields& c, model& m) {
     vision_fields fields{c};
-    const tower_shape t = add_siglip(fields.v, m, false);
+    const tower_shape t =
+        add_siglip(fields.v, m, false, {.hidden = 1152, .width = 3072, .layers = 12, .heads = 16}, 32);
     const std::int64_t scale = c.number_or("scale_factor", 2, 1, 64);
     m.add(projection(m.hidden, t.hidden * scale * scale, false));
 }
@@ -311,18 +321,39 @@ inline model read_phi3_vision(config_fields& c) {
     return m;
 }
 
+// ---- images and text apart -----------------------------------------------------------------------------------------------
+
+/// The image encoder of CLIP or SigLIP by itself: its tower is the model.
+inline model tower_alone(model m) {
+    m.hidden = m.encoders[0].hidden;
+    m.layers.append(m.encoders[0].layers, m.encoders[0].block);
+    m.encoders[0] = {};
+    m.tied_head = true;
+    m.final_norm = norm_kind::none;
+    return m;
+}
+inline model read_clip_vision(config_fields& c) {
+    model m;
+    add_clip(c, m);
+    return tower_alone(m);
+}
+inline model read_siglip_vision(config_fields& c) {
+    model m;
+    add_siglip(c, m, true);
+    return tower_alone(m);
+}
+
 /// CLIP: the text encoder is the model's own layers, the image encoder its tower; both are projected to a common width.
 inline model read_clip_text(config_fields& c) {
-    model m = read_frame(c, true, {.vocabulary = 49408, .hidden = 512});
+    model m = read_frame(c);
     m.tied_head = true;
     m.final_norm = norm_kind::layer;
-    const std::int64_t heads = c.number_nested(heads_field, 8, 1, most_heads);
+    const std::int64_t heads = c.number(heads_field, 1, most_heads);
     if (c.ok() && m.hidden % heads != 0) c.fail(error_code::inconsistent, heads_field, "a divisor of the hidden size");
     m.add({.role = weight_role::positions,
-           .rows = c.number_or(context_field, 77, 1, most_features),
+           .rows = c.number(context_field, 1, most_features),
            .columns = m.hidden});
-    return stack_of(c, m, transformer_layer(heads, m.hidden, c.number_nested(width_field, 2048, 1, most_features)),
-                    {.layers = 12});
+    return stack_of(c, m, transformer_layer(heads, m.hidden, c.number(width_field, 1, most_features)));
 }
 inline void add_clip_vision(config_fields& c, model& m) {
     vision_fields fields{c};
@@ -331,6 +362,18 @@ inline void add_clip_vision(config_fields& c, model& m) {
     m.add(projection(common, t.hidden, false));
     m.add(projection(common, m.hidden, false));
     m.add({.role = weight_role::values});
+}
+
+/// SigLIP: as CLIP; the text is projected with a bias, the image pooled by attention; a scale and a bias of their product.
+inline model read_siglip_text(config_fields& c) {
+    model m = read_clip_text(c);
+    m.add(projection(c.number_or("projection_size", m.hidden, 1, most_features), m.hidden, true));
+    return m;
+}
+inline void add_siglip_vision(config_fields& c, model& m) {
+    vision_fields fields{c};
+    add_siglip(fields.v, m, true);
+    m.add({.role = weight_role::values, .columns = 2});
 }
 
 }  // namespace llmres::detail::hf
