@@ -77,10 +77,9 @@ TEST_CASE("Q4_K_M gives more bits to values and ffn_down at both ends and in eve
 
 TEST_CASE("published sizes: Llama 3.1 8B, with its 64 rotary factors, less the header of its file") {
     constexpr auto published = [](std::string_view name) {
-        gguf_mix mix = mix_of(name);
-        mix.rope_vectors = 1;
-        mix.rope_width = 64;
-        return gguf_tensor_bytes(llama_8b, mix);
+        model scaled = llama_8b;
+        scaled.rope = {.vectors = 1, .width = 64};
+        return gguf_tensor_bytes(scaled, mix_of(name));
     };
     static_assert(published("Q4_K_M") == bytes(4920739232 - 7840928));
     static_assert(published("Q2_K_L") == bytes(3692160416 - 7840928));
@@ -89,10 +88,12 @@ TEST_CASE("published sizes: Llama 3.1 8B, with its 64 rotary factors, less the h
 
 TEST_CASE("the parts add up to the whole") {
     for (const auto& known : detail::gguf::quantisations) {
-        const gguf_mix mix{.quantisation = known.quantisation, .rope_vectors = 2, .rope_width = 48};
-        byte_count sum = gguf_input_bytes(llama_8b, mix) + gguf_output_bytes(llama_8b, mix);
-        for (std::int32_t i = 0; i < llama_8b.layers.size; ++i) sum += gguf_layer_bytes(llama_8b, mix, i);
-        CHECK(sum == gguf_tensor_bytes(llama_8b, mix));
+        const gguf_mix mix{.quantisation = known.quantisation};
+        model scaled = llama_8b;
+        scaled.rope = {.vectors = 2, .width = 48};
+        byte_count sum = gguf_input_bytes(scaled, mix) + gguf_output_bytes(scaled, mix);
+        for (std::int32_t i = 0; i < scaled.layers.size; ++i) sum += gguf_layer_bytes(scaled, mix, i);
+        CHECK(sum == gguf_tensor_bytes(scaled, mix));
     }
 }
 

@@ -137,17 +137,17 @@ TEST_CASE("what is not described is refused by name") {
 }
 
 TEST_CASE("a file that holds what was predicted has no differences; one tensor in another type is named") {
-    gguf_mix mix = *find_gguf_mix("mix", "Q4_K_M");
-    mix.rope_vectors = 1;
-    mix.rope_width = 32;
-    gguf_writer same = header(small, "llama");
-    same.tensors_of(small, mix);
+    const gguf_mix mix = *find_gguf_mix("mix", "Q4_K_M");
+    model scaled = small;
+    scaled.rope = {.vectors = 1, .width = 32};
+    gguf_writer same = header(scaled, "llama");
+    same.tensors_of(scaled, mix);
     const auto file = read(same);
     REQUIRE(file);
     CHECK(gguf_mix_of(*file)->quantisation == gguf_quantisation::Q4_K_M);
-    CHECK(gguf_mix_of(*file)->rope_width == 32);
+    CHECK(describe_gguf(*file)->rope.width == 32);
     CHECK(compare_gguf(*file, *describe_gguf(*file), *gguf_mix_of(*file)).empty());
-    CHECK(file->tensor_bytes() == gguf_tensor_bytes(small, mix));
+    CHECK(file->tensor_bytes() == gguf_tensor_bytes(scaled, mix));
 
     gguf_mix other = mix;
     other.embedding = gguf_type::Q8_0;
@@ -171,25 +171,4 @@ TEST_CASE("an unknown file type is refused by name") {
     gguf_writer guessed;
     guessed.integer("general.file_type", 1024 + 7);
     CHECK(gguf_mix_of(*read(guessed))->quantisation == gguf_quantisation::Q8_0);
-}
-
-TEST_CASE("a config says which rotary factors its GGUF has, and how many rows the embedding") {
-    using nlohmann::json;
-    const auto factors = [](const char* config) { return as_converted({}, json::parse(config)); };
-    const auto llama =
-        factors(R"({"hidden_size": 4096, "num_attention_heads": 32, "rope_scaling": {"rope_type": "llama3"}})");
-    CHECK(llama.rope_vectors == 1);
-    CHECK(llama.rope_width == 64);
-    CHECK(factors(R"({"head_dim": 32, "rope_scaling": {"rope_type": "llama3"}})").rope_width == 16);
-    const auto longer =
-        factors(R"({"rope_scaling": {"type": "longrope", "long_factor": [1, 2, 3], "short_factor": [1, 2, 3]}})");
-    CHECK(longer.rope_vectors == 2);
-    CHECK(longer.rope_width == 3);
-    CHECK(factors(R"({"text_config": {"head_dim": 64, "rope_parameters": {"rope_type": "llama3"}}})").rope_width == 32);
-    CHECK(factors(R"({"model_type": "gemma3", "text_config": {"hidden_size": 2560}})").vocabulary == 262144);
-    CHECK(factors(R"({"model_type": "gemma3", "text_config": {"vocab_size": 262208}})").vocabulary == 0);
-    CHECK(factors(R"({"model_type": "llama"})").vocabulary == 0);
-    for (const char* none : {"{}", "[]", "7", R"({"rope_scaling": null})", R"({"rope_scaling": {"type": "yarn"}})",
-                             R"({"rope_scaling": {"type": 7}})", R"({"rope_scaling": "llama3"})"})
-        CHECK(factors(none).rope_vectors == 0);
 }

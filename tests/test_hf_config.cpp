@@ -185,6 +185,23 @@ TEST_CASE("what a file says nothing about is what its configuration class puts t
     CHECK(qwen2->layers[2].attention.window == tokens(4096));
 }
 
+TEST_CASE("a config says which rotary factors its GGUF has, and how many rows the embedding") {
+    const auto scaled = [](const std::string& scaling) { return read_hf_config(with("rope_scaling", scaling))->rope; };
+    CHECK(scaled(R"({"rope_type": "llama3"})").vectors == 1);
+    CHECK(scaled(R"({"rope_type": "llama3"})").width == 8);
+    CHECK(read_hf_config(with("rope_parameters", R"({"rope_type": "llama3"})"))->rope.width == 8);
+    const rope_factors longer = scaled(R"({"type": "longrope", "long_factor": [1, 2, 3], "short_factor": [1, 2, 3]})");
+    CHECK(longer.vectors == 2);
+    CHECK(longer.width == 3);
+    for (const char* none : {"null", R"({"type": "yarn"})", R"({"type": 7})", R"("llama3")", "[]", "{}"})
+        CHECK(scaled(none).vectors == 0);
+    const auto gemma = [](const std::string& text_config) {
+        return read_hf_config(R"({"model_type": "gemma3", "vision_config": {}, "text_config": )" + text_config + "}")->tokenizer;
+    };
+    CHECK(gemma(R"({"hidden_size": 2560})") == 262144);
+    CHECK(gemma(R"({"vocab_size": 262208})") == 0);
+}
+
 TEST_CASE("the shape of a model is taken from its class only where it is nested") {
     const char* nested = R"({"model_type": "llava", "text_config": {"model_type": "mistral"},
         "vision_config": {"model_type": "clip_vision_model"}})";

@@ -56,7 +56,7 @@ TEST_CASE("a model is found by the words of its name, however they are spelled")
                                     {"google/gemma-3-27b-it", "gemma-3-27b"},
                                     {"falcon 180b", "falcon-180b"},
                                     {"GROK-1", "grok-1"}})
-        CHECK_MESSAGE(find_model(typed)->name == id, typed, " found ", find_model(typed)->name.view());
+        CHECK_MESSAGE(find_model(typed)->name == std::string_view{id}, typed, " found ", find_model(typed)->name.view());
 }
 
 TEST_CASE("a name that means several models, or none, is refused with up to three that it might mean") {

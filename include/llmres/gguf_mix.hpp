@@ -67,12 +67,6 @@ struct gguf_mix {
     bool latent_expansion_whole =
         false;                     ///< until April 2025: latent attention had attn_kv_b, not attn_k_b and attn_v_b
     bool fused_as_values = false;  ///< since early 2026: attn_qkv and attn_kv_b get what attn_v gets
-    /// Vectors of fp32 rotary factors, which no checkpoint stores: one (`rope_freqs`) for Llama 3.1's scaling, two
-    /// (`rope_factors_long`, `rope_factors_short`) for LongRoPE; each as wide as half the rotated part of a head.
-    std::int64_t rope_vectors = 0;
-    std::int64_t rope_width = 0;
-    /// Rows of the token embedding, where the converter kept those of the tokenizer alone; 0: as many as the model has.
-    std::int64_t vocabulary = 0;
 };
 
 /// The mix of that name in either case: Q4_K_M, IQ3_XXS, MXFP4_MOE, and the `_L` and `_XL` that keep embedding and output
@@ -671,7 +665,7 @@ constexpr void for_each_layer_group(const model& m, const gguf_mix& mix, const t
 }
 
 constexpr gguf_tensor embedding(const model& m, const gguf_mix& mix, const traits& of) {
-    gguf_tensor tensor{.role = weight_role::embed_tokens, .rows = mix.vocabulary > 0 ? mix.vocabulary : m.vocabulary, .columns = m.hidden};
+    gguf_tensor tensor{.role = weight_role::embed_tokens, .rows = m.tokenizer > 0 ? m.tokenizer : m.vocabulary, .columns = m.hidden};
     const gguf_type base = base_of(mix.quantisation);
     const bool plain = is_any(mix.quantisation, q::F32, q::F16, q::BF16);
     const bool serves_as_output = m.tied_head && !mix.tied_head_stored;
@@ -721,8 +715,7 @@ constexpr byte_count gguf_layer_bytes(const model& m, const gguf_mix& mix, std::
 template <class Visit>
 constexpr void for_each_gguf_input_tensor(const model& m, const gguf_mix& mix, Visit&& visit) {
     if (m.vocabulary > 0) visit(detail::gguf::embedding(m, mix, detail::gguf::traits_of(m, mix)));
-    for (std::int64_t i = 0; i < mix.rope_vectors; ++i)
-        visit(gguf_tensor{.role = weight_role::values, .columns = mix.rope_width});
+    for (std::int32_t i = 0; i < m.rope.vectors; ++i) visit(gguf_tensor{.role = weight_role::values, .columns = m.rope.width});
     bool towers = false;  // they and their positions go to a file of their own
     for (const encoder& e : m.encoders) towers = towers || e.layers > 0;
     for (std::int32_t i = 0; i < m.extra_count && !towers; ++i) {

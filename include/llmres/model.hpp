@@ -93,6 +93,14 @@ struct prediction {
     bool own_head = false;       ///< ... and of the head
 };
 
+/// Vectors of fp32 rotary factors that llama.cpp's converter makes of a config's `rope_scaling` and stores, though no checkpoint
+/// has them: one (`rope_freqs`) for Llama 3.1's scaling, two (`rope_factors_long`, `rope_factors_short`) for LongRoPE, each as
+/// wide as half the rotated part of a head. Not counted: they are no parameters.
+struct rope_factors {
+    std::int32_t vectors = 0;
+    std::int32_t width = 0;
+};
+
 /// What a checkpoint of several formats stores otherwise than in its model's `weights`. (What it leaves as it was, layer
 /// by layer, is `layer::quantised`.)
 struct mixed_formats {
@@ -113,9 +121,11 @@ struct model {
     text<63> name{};
     text<31> architecture{};      ///< the family, as Hugging Face's `model_type` names it
     std::int64_t vocabulary = 0;  ///< rows of the token embedding; 0: no tokens go in (a vision model)
+    std::int64_t tokenizer = 0;   ///< of them, those that the tokenizer has, where others are cut from GGUF files; 0: all
     std::int64_t hidden = 0;
     layer_stack layers{};
     token_count max_context{};  ///< as trained; 0: unknown
+    rope_factors rope{};
     bool tied_head = false;     ///< the output head is the token embedding, or there is none
     bool head_bias = false;
     norm_kind final_norm = norm_kind::rms;

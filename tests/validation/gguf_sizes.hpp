@@ -7,11 +7,9 @@
 #include <fstream>
 #include <iterator>
 #include <llmres/gguf_mix.hpp>
-#include <llmres/io/gguf_model.hpp>
 #include <llmres/io/hf_config.hpp>
 #include <llmres/models.hpp>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -69,7 +67,7 @@ inline llmres::gguf_mix as_published(llmres::gguf_mix mix, const std::string& re
 }
 
 /// The bytes of a row's tensors by its preset, or by its config.json in that folder.
-inline void predict(comparison& c, const csv::row& row, const std::string& folder) {
+inline void predict(comparison& c, const std::string& folder) {
     using namespace llmres;
     std::string text;
     if (!folder.empty()) {
@@ -83,16 +81,8 @@ inline void predict(comparison& c, const csv::row& row, const std::string& folde
         c.refusal = std::string{why.field.view()} + " " + std::string{why.value.view()};
         return;
     }
-    gguf_mix used = as_published(*mix, c.repository, *m);
-    if (folder.empty()) {
-        used.rope_vectors = std::atoi(row.at("rope_vectors").c_str());
-        used.rope_width = std::atoi(row.at("rope_width").c_str());
-        used.vocabulary = std::atoi(row.at("embedding_rows").c_str());
-    } else {
-        used = as_converted(used, nlohmann::json::parse(text, nullptr, false));
-    }
     c.vocabulary = m->vocabulary;
-    c.tensors = gguf_tensor_bytes(*m, used).in(bytes);
+    c.tensors = gguf_tensor_bytes(*m, as_published(*mix, c.repository, *m)).in(bytes);
 }
 
 /// The header that most files of a repository leave.
@@ -116,7 +106,7 @@ inline std::vector<comparison> compare(const std::string& folder = {}) {
         if (!folder.empty() && row.at("config").empty()) continue;
         comparison c{.preset = row.at("preset"), .repository = row.at("repository"), .quantisation = row.at("quantisation"), .config = row.at("config")};
         c.file = std::strtoll(row.at("file_bytes").c_str(), nullptr, 10);
-        predict(c, row, folder);
+        predict(c, folder);
         rows.push_back(c);
     }
     constexpr std::int64_t keys = 512;

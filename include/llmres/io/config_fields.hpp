@@ -127,6 +127,10 @@ public:
         const json* found = find(field);
         return found != nullptr && found->is_array();
     }
+    bool holds_object(const field_names& field) const {
+        const json* found = find(field);
+        return found != nullptr && found->is_object();
+    }
     bool holds_text(const field_names& field) const {
         const json* found = find(field);
         return found != nullptr && found->is_string();

@@ -27,11 +27,6 @@ inline result<model> describe_gguf(const gguf_file& file);
 /// The mix that the file says it is (`general.file_type`), with what its tensors show of converter and quantiser.
 inline result<gguf_mix> gguf_mix_of(const gguf_file& file);
 
-/// The mix with what llama.cpp's converter makes of this config.json: rotary factors for `rope_scaling` (llama3, longrope),
-/// and of Gemma 3's embedding, where the file does not say `vocab_size`, only the tokenizer's 262,144 rows
-/// (convert_hf_to_gguf.py: Gemma3Model cuts what is out of the vocabulary).
-inline gguf_mix as_converted(gguf_mix mix, const nlohmann::json& config);
-
 /// Bytes of one sort of tensor in one layer (-1: outside the layers) that were predicted and are stored, without padding.
 struct gguf_difference {
     std::int32_t layer = -1;
@@ -100,10 +95,11 @@ private:
     std::int64_t number(std::string_view name, std::int64_t fallback) const {
         return file_.integer_or(key(name), fallback);
     }
-    /// Copies an integer where the file has one; one that differs by layer is not described.
+    /// Copies an integer where the file has one, or says that there is none; one that differs by layer is not described.
     void copy(std::string_view name, const char* field) {
         const gguf_value* found = file_.find(key(name));
         keys_.emplace_back(field, key(name));
+        config_[field] = nullptr;
         if (found == nullptr) return;
         if (found->is == gguf_value::kind::integer) {
             config_[field] = found->integer;
@@ -141,8 +137,7 @@ private:
         copy("expert_used_count", "num_experts_per_tok");
         copy("expert_feed_forward_length", "moe_intermediate_size");
         copy("expert_shared_feed_forward_length", "shared_expert_intermediate_size");
-        if (!config_.contains("intermediate_size"))
-            config_["intermediate_size"] = config_.value("moe_intermediate_size", 0);
+        if (config_["intermediate_size"].is_null()) config_["intermediate_size"] = config_["moe_intermediate_size"];
     }
     void latent() {
         config_["model_type"] = has_score_bias_ ? "deepseek_v3" : "deepseek_v2";
@@ -213,6 +208,12 @@ inline result<model> describe_gguf(const gguf_file& file) {
     const result<model> read = read_hf_config(*config);
     if (!read) return describer.in_keys(read.error());
     model named = *read;
+    named.rope = {};
+    for (const gguf_tensor_info& tensor : file.tensors) {
+        if (tensor.name != "rope_freqs.weight" && !tensor.name.starts_with("rope_factors_")) continue;
+        ++named.rope.vectors;
+        named.rope.width = static_cast<std::int32_t>(std::min<std::uint64_t>(tensor.shape[0], detail::widest));
+    }
     const std::string_view name = file.text_or("general.name", "");
     if (!name.empty()) named.name = std::string_view{printable(name)};
     return named;
@@ -227,49 +228,10 @@ inline result<gguf_mix> gguf_mix_of(const gguf_file& file) {
     mix.importance_matrix =
         file.find("quantize.imatrix.file") != nullptr || file.find("quantize.imatrix.entries_count") != nullptr;
     for (const gguf_tensor_info& tensor : file.tensors) {
-        if (tensor.name == "rope_freqs.weight" || tensor.name.starts_with("rope_factors_")) {
-            ++mix.rope_vectors;
-            mix.rope_width = static_cast<std::int64_t>(tensor.shape[0]);
-        }
         const maybe<weight_role> role = gguf_role(tensor.name);
         if (!role) continue;
         if (*role == weight_role::router && tensor.type != gguf_type::F32) mix.router_in_16_bits = true;
         if (tensor.name.ends_with("attn_kv_b.weight")) mix.latent_expansion_whole = true;
-    }
-    return mix;
-}
-
-inline gguf_mix as_converted(gguf_mix mix, const nlohmann::json& config) {
-    const auto object_in = [](const nlohmann::json& outer, const char* name) -> const nlohmann::json* {
-        const auto found = outer.find(name);
-        return found != outer.end() && found->is_object() ? &*found : nullptr;
-    };
-    const auto integer_in = [](const nlohmann::json& outer, const char* name) -> std::int64_t {
-        const auto found = outer.find(name);
-        return found != outer.end() && found->is_number_integer() ? found->get<std::int64_t>() : 0;
-    };
-    if (!config.is_object()) return mix;
-    const nlohmann::json* inner = object_in(config, "text_config");
-    const nlohmann::json& text = inner != nullptr ? *inner : config;
-    if (const auto type = config.find("model_type");
-        type != config.end() && *type == "gemma3" && integer_in(text, "vocab_size") == 0 && integer_in(config, "vocab_size") == 0)
-        mix.vocabulary = 262144;
-    const nlohmann::json* scaling = object_in(text, "rope_scaling");
-    if (scaling == nullptr) scaling = object_in(text, "rope_parameters");
-    if (scaling == nullptr) return mix;
-    std::string kind;
-    for (const char* name : {"rope_type", "type"})
-        if (const auto found = scaling->find(name); found != scaling->end() && found->is_string() && kind.empty())
-            kind = found->get<std::string>();
-    if (kind == "llama3") {
-        const std::int64_t heads = integer_in(text, "num_attention_heads");
-        const std::int64_t width = integer_in(text, "head_dim");
-        mix.rope_vectors = 1;
-        const std::int64_t head = width > 0 ? width : heads > 0 ? integer_in(text, "hidden_size") / heads : 0;
-        mix.rope_width = std::clamp<std::int64_t>(head, 0, detail::widest) / 2;
-    } else if (const auto factors = scaling->find("long_factor"); factors != scaling->end() && factors->is_array()) {
-        mix.rope_vectors = 2;
-        mix.rope_width = static_cast<std::int64_t>(factors->size());
     }
     return mix;
 }

@@ -229,6 +229,20 @@ inline void refuse_contradiction(config_fields& outer, config_fields& inner) {
     }
 }
 
+/// The factors that a file's scaling of rotary positions stands for in GGUF (convert_hf_to_gguf.py: LlamaModel and
+/// Phi3MiniModel, generate_extra_tensors).
+inline rope_factors read_rope_factors(config_fields& c, const model& m) {
+    constexpr field_names scaling_field{"rope_scaling", "rope_parameters"};
+    constexpr field_names kind_field{"rope_type", "type"};
+    if (!c.holds_object(scaling_field)) return {};
+    config_fields s{*c.object(scaling_field), "rope_scaling", true};
+    if (s.holds_text(kind_field) && s.text_or(kind_field, "") == "llama3" && m.layers.size > 0)
+        return {.vectors = 1, .width = static_cast<std::int32_t>(m.layers[0].attention.head_dim / 2)};
+    if (s.holds_list("long_factor"))
+        return {.vectors = 2, .width = static_cast<std::int32_t>(s.list("long_factor")->size())};
+    return {};
+}
+
 inline result<model> read_config(const nlohmann::json& document) {
     config_fields outer{document};
     const std::string_view outer_type = outer.text_or(type_field, "");
@@ -265,6 +279,10 @@ inline result<model> read_config(const nlohmann::json& document) {
                 outer.fail(error_code::unsupported, other, "absent: this model_type is described without it");
     }
 
+    m.rope = read_rope_factors(inner, m);
+    // Of Gemma 3's embedding the converter keeps only the tokenizer's rows, where the file does not say how many there are
+    // (convert_hf_to_gguf.py: Gemma3Model cuts what is out of the vocabulary).
+    if (outer_type == "gemma3" && !inner.gives("vocab_size")) m.tokenizer = 262144;
     m.architecture = outer_type.empty() ? type : outer_type;
     const std::string_view full_name = outer.text_or("_name_or_path", outer_type);
     m.name = full_name.substr(full_name.find_last_of('/') + 1);

@@ -123,14 +123,14 @@ inline constexpr model r1_distill_llama_8b{
     .vocabulary = 128256, .hidden = 4096,
     .layers = {32, {.attention = {.heads = 32, .kv_heads = 8, .head_dim = 128},
                     .feed_forward = {.width = 14336}}},
-    .max_context = tokens(131072), .weights = bf16};
+    .max_context = tokens(131072), .rope = {1, 64}, .weights = bf16};
 
 inline constexpr model r1_distill_llama_70b{
     .name = "r1-distill-llama-70b", .architecture = "llama",
     .vocabulary = 128256, .hidden = 8192,
     .layers = {80, {.attention = {.heads = 64, .kv_heads = 8, .head_dim = 128},
                     .feed_forward = {.width = 28672}}},
-    .max_context = tokens(131072), .weights = bf16};
+    .max_context = tokens(131072), .rope = {1, 64}, .weights = bf16};
 
 /// All of them.
 inline constexpr std::array all_deepseek{

@@ -94,7 +94,7 @@ inline constexpr model gemma_3_1b{
 
 inline constexpr model gemma_3_4b{
     .name = "gemma-3-4b", .architecture = "gemma3",
-    .vocabulary = 262208, .hidden = 2560,
+    .vocabulary = 262208, .tokenizer = 262144, .hidden = 2560,
     .layers = in_order("aaaaab", {
         layer{.attention = {.heads = 8, .kv_heads = 4, .head_dim = 256, .qk_norm = query_key_norm::shared,
                             .window = tokens(1024)},
@@ -120,7 +120,7 @@ inline constexpr model gemma_3_4b{
 
 inline constexpr model gemma_3_12b{
     .name = "gemma-3-12b", .architecture = "gemma3",
-    .vocabulary = 262208, .hidden = 3840,
+    .vocabulary = 262208, .tokenizer = 262144, .hidden = 3840,
     .layers = in_order("aaaaab", {
         layer{.attention = {.heads = 16, .kv_heads = 8, .head_dim = 256, .qk_norm = query_key_norm::shared,
                             .window = tokens(1024)},
@@ -145,7 +145,7 @@ inline constexpr model gemma_3_12b{
 
 inline constexpr model gemma_3_27b{
     .name = "gemma-3-27b", .architecture = "gemma3",
-    .vocabulary = 262208, .hidden = 5376,
+    .vocabulary = 262208, .tokenizer = 262144, .hidden = 5376,
     .layers = in_order("aaaaab", {
         layer{.attention = {.heads = 32, .kv_heads = 16, .head_dim = 128, .qk_norm = query_key_norm::shared,
                             .window = tokens(1024)},

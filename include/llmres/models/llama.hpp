@@ -100,7 +100,7 @@ inline constexpr model llama_3_1_8b{
     .vocabulary = 128256, .hidden = 4096,
     .layers = {32, {.attention = {.heads = 32, .kv_heads = 8, .head_dim = 128},
                     .feed_forward = {.width = 14336}}},
-    .max_context = tokens(131072), .weights = bf16,
+    .max_context = tokens(131072), .rope = {1, 64}, .weights = bf16,
     .published = parameters(8'030'261'248)};
 
 inline constexpr model llama_3_1_70b{
@@ -108,7 +108,7 @@ inline constexpr model llama_3_1_70b{
     .vocabulary = 128256, .hidden = 8192,
     .layers = {80, {.attention = {.heads = 64, .kv_heads = 8, .head_dim = 128},
                     .feed_forward = {.width = 28672}}},
-    .max_context = tokens(131072), .weights = bf16,
+    .max_context = tokens(131072), .rope = {1, 64}, .weights = bf16,
     .published = parameters(70'553'706'496)};
 
 inline constexpr model llama_3_1_405b{
@@ -116,14 +116,14 @@ inline constexpr model llama_3_1_405b{
     .vocabulary = 128256, .hidden = 16384,
     .layers = {126, {.attention = {.heads = 128, .kv_heads = 8, .head_dim = 128},
                      .feed_forward = {.width = 53248}}},
-    .max_context = tokens(131072), .weights = bf16};
+    .max_context = tokens(131072), .rope = {1, 64}, .weights = bf16};
 
 inline constexpr model llama_3_2_1b{
     .name = "llama-3.2-1b", .architecture = "llama",
     .vocabulary = 128256, .hidden = 2048,
     .layers = {16, {.attention = {.heads = 32, .kv_heads = 8, .head_dim = 64},
                     .feed_forward = {.width = 8192}}},
-    .max_context = tokens(131072), .tied_head = true, .weights = bf16,
+    .max_context = tokens(131072), .rope = {1, 32}, .tied_head = true, .weights = bf16,
     .published = parameters(1'235'814'400)};
 
 inline constexpr model llama_3_2_3b{
@@ -131,7 +131,7 @@ inline constexpr model llama_3_2_3b{
     .vocabulary = 128256, .hidden = 3072,
     .layers = {28, {.attention = {.heads = 24, .kv_heads = 8, .head_dim = 128},
                     .feed_forward = {.width = 8192}}},
-    .max_context = tokens(131072), .tied_head = true, .weights = bf16};
+    .max_context = tokens(131072), .rope = {1, 64}, .tied_head = true, .weights = bf16};
 
 inline constexpr model llama_3_2_11b_vision{
     .name = "llama-3.2-11b-vision", .architecture = "mllama",
@@ -143,7 +143,7 @@ inline constexpr model llama_3_2_11b_vision{
                             .cross = cross_attention::instead},
               .feed_forward = {.width = 14336},
               .more_values = 2}}, 40),
-    .max_context = tokens(131072), .weights = bf16,
+    .max_context = tokens(131072), .rope = {1, 64}, .weights = bf16,
     .published = parameters(10'670'220'835),
     .encoders = {{{.hidden = 1280, .layers = 40,
                    .block = {.attention = {.heads = 16, .kv_heads = 16, .head_dim = 80},
@@ -171,7 +171,7 @@ inline constexpr model llama_3_2_90b_vision{
                             .cross = cross_attention::instead},
               .feed_forward = {.width = 28672},
               .more_values = 2}}, 100),
-    .max_context = tokens(131072), .weights = bf16,
+    .max_context = tokens(131072), .rope = {1, 64}, .weights = bf16,
     .encoders = {{{.hidden = 1280, .layers = 40,
                    .block = {.attention = {.heads = 16, .kv_heads = 16, .head_dim = 80},
                              .feed_forward = {.kind = feed_forward_kind::plain, .width = 5120, .bias = true},
@@ -198,7 +198,7 @@ inline constexpr model llama_4_scout{
               .feed_forward = {.experts = {.count = 16, .per_token = 1, .width = 8192, .shared_width = 8192}}},
         layer{.attention = {.heads = 40, .kv_heads = 8, .head_dim = 128},
               .feed_forward = {.experts = {.count = 16, .per_token = 1, .width = 8192, .shared_width = 8192}}}}, 48),
-    .max_context = tokens(10485760), .weights = bf16,
+    .max_context = tokens(10485760), .rope = {1, 64}, .weights = bf16,
     .published = parameters(108'641'793'536),
     .encoders = {{{.hidden = 1408, .layers = 34,
                    .block = {.attention = {.heads = 16, .kv_heads = 16, .head_dim = 88, .qkv_bias = true,

@@ -110,7 +110,7 @@ inline constexpr model llama_3_1_nemotron_51b{
         layer{.attention = no_attention,
               .feed_forward = {.width = 7168},
               .norm_before_attention = false}}),
-    .max_context = tokens(131072), .weights = bf16};
+    .max_context = tokens(131072), .rope = {1, 64}, .weights = bf16};
 
 inline constexpr model llama_3_3_nemotron_super_49b{
     .name = "llama-3.3-nemotron-super-49b", .architecture = "nemotron-nas",
@@ -138,7 +138,7 @@ inline constexpr model llama_3_3_nemotron_super_49b{
         layer{.attention = no_attention,
               .feed_forward = {.width = 2816},
               .norm_before_attention = false}}),
-    .max_context = tokens(131072), .weights = bf16};
+    .max_context = tokens(131072), .rope = {1, 64}, .weights = bf16};
 
 inline constexpr model nemotron_3_nano_30b_a3b{
     .name = "nemotron-3-nano-30b-a3b", .architecture = "nemotron_h",

@@ -49,7 +49,7 @@ inline constexpr model phi_3_5_mini{
     .vocabulary = 32064, .hidden = 3072,
     .layers = {32, {.attention = {.heads = 32, .kv_heads = 32, .head_dim = 96, .window = tokens(262144)},
                     .feed_forward = {.width = 8192}}},
-    .max_context = tokens(131072), .weights = bf16};
+    .max_context = tokens(131072), .rope = {2, 48}, .weights = bf16};
 
 inline constexpr model phi_3_5_moe{
     .name = "phi-3.5-moe", .architecture = "phimoe",
@@ -58,7 +58,7 @@ inline constexpr model phi_3_5_moe{
                                   .output_bias = true, .window = tokens(131072)},
                     .feed_forward = {.experts = {.count = 16, .per_token = 2, .width = 6400}},
                     .norm = norm_kind::layer}},
-    .max_context = tokens(131072), .head_bias = true, .final_norm = norm_kind::layer, .weights = bf16};
+    .max_context = tokens(131072), .rope = {2, 64}, .head_bias = true, .final_norm = norm_kind::layer, .weights = bf16};
 
 inline constexpr model phi_4{
     .name = "phi-4", .architecture = "phi3",
@@ -72,7 +72,7 @@ inline constexpr model phi_4_mini{
     .vocabulary = 200064, .hidden = 3072,
     .layers = {32, {.attention = {.heads = 24, .kv_heads = 8, .head_dim = 128, .window = tokens(262144)},
                     .feed_forward = {.width = 8192}}},
-    .max_context = tokens(131072), .tied_head = true, .weights = bf16,
+    .max_context = tokens(131072), .rope = {2, 48}, .tied_head = true, .weights = bf16,
     .published = parameters(3'836'021'760)};
 
 inline constexpr model phi_3_5_vision{
@@ -80,7 +80,7 @@ inline constexpr model phi_3_5_vision{
     .vocabulary = 32064, .hidden = 3072,
     .layers = {32, {.attention = {.heads = 32, .kv_heads = 32, .head_dim = 96, .window = tokens(262144)},
                     .feed_forward = {.width = 8192}}},
-    .max_context = tokens(131072), .weights = bf16,
+    .max_context = tokens(131072), .rope = {2, 48}, .weights = bf16,
     .encoders = {{{.hidden = 1024, .layers = 24,
                    .block = {.attention = {.heads = 16, .kv_heads = 16, .head_dim = 64, .qkv_bias = true,
                                            .output_bias = true},
