@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <llmres/adapter.hpp>
+#include <llmres/models/llama.hpp>
 #include <llmres/models/mistral.hpp>
 #include <type_traits>
 
@@ -34,6 +35,11 @@ TEST_CASE("targets that match no tensor of the model are refused by name") {
     CHECK(s.error().field == "adapter.targets");
     CHECK(!validate(adapter{.kind = adapter_kind::lora}, models::mistral_7b_v0_1));
 }
+TEST_CASE("LLaMA-Adapter and its second version train what lit-gpt printed for Llama 2 7B") {
+    CHECK(count_parameters({.kind = adapter_kind::llama_adapter, .rank = 10}, models::llama_2_7b) == parameters(1'229'760));
+    CHECK(count_parameters({.kind = adapter_kind::llama_adapter_v2, .rank = 10}, models::llama_2_7b) == parameters(4'279'744));
+}
+
 TEST_CASE("a prompt trains its tokens, IA3 a scale of keys, values and the inner features") {
     CHECK(trained({.kind = adapter_kind::prompt, .rank = 20}) == parameters(20 * 4096));
     CHECK(trained({.kind = adapter_kind::ia3}) == parameters(32 * (1024 + 1024 + 14336)));

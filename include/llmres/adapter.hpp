@@ -19,8 +19,11 @@ enum class adapter_kind : std::uint8_t {
     dora,    ///< and a trained magnitude of each output (arXiv 2402.09353)
     ia3,     ///< a trained scale of keys, values and the feed-forward's inner features (arXiv 2205.05638)
     prompt,  ///< `rank` trained tokens before each sequence (arXiv 2104.08691)
+    llama_adapter,     ///< ... before the keys of each layer but the first two, with a gate a head (arXiv 2303.16199)
+    llama_adapter_v2,  ///< and a trained scale and shift of what each linear layer puts out, and the norms (arXiv 2304.15010)
 };
-inline constexpr std::array<std::string_view, 6> adapter_kind_names{"none", "lora", "rslora", "dora", "ia3", "prompt"};
+inline constexpr std::array<std::string_view, 8> adapter_kind_names{"none", "lora",   "rslora",        "dora",
+                                                                    "ia3",  "prompt", "llama_adapter", "llama_adapter_v2"};
 constexpr std::string_view name_of(adapter_kind k) { return adapter_kind_names[static_cast<std::size_t>(k)]; }
 
 /// A set of weight roles: which linear layers get an adapter.
@@ -57,6 +60,7 @@ struct adapter {
         return kind == adapter_kind::lora || kind == adapter_kind::rslora || kind == adapter_kind::dora;
     }
     constexpr bool trains() const { return kind != adapter_kind::none; }
+    constexpr bool prompts_layers() const { return kind == adapter_kind::llama_adapter || kind == adapter_kind::llama_adapter_v2; }
     /// Whether this role's linear layers have an A and a B.
     constexpr bool adapts(weight_role role) const { return low_rank() && targets.contains(role); }
     friend constexpr bool operator==(const adapter&, const adapter&) = default;
@@ -80,6 +84,9 @@ constexpr result<role_set> find_roles(std::string_view names, std::string_view f
     return found;
 }
 
+/// The first layers that LLaMA-Adapter leaves as they are (lit-gpt's adapter_start_layer).
+inline constexpr std::int32_t unprompted_layers = 2;
+
 namespace detail {
 
 /// Whether this role's weight is one layer with the one before it: its adapter has no A of its own.
@@ -94,6 +101,22 @@ constexpr bool shares_input_matrix(weight_role role, const module_code& code) {
 /// output are cut as the weight's own; the rank is not.
 template <class Visit>
 constexpr void for_each_adapter_weight(const adapter& a, const module_code& code, const weight& w, Visit&& visit) {
+    if (a.prompts_layers()) {
+        const bool matrix = w.columns > 1 && w.rows > 1;
+        weight added = w;
+        added.quantised = false;
+        if (matrix && w.role == weight_role::q_proj) {  // the gates, one a head, are too few to count
+            added.rows = a.rank;
+            added.split = weight_split::replicated;
+            visit(added);
+        }
+        if (a.kind != adapter_kind::llama_adapter_v2) return;
+        added = w;
+        added.quantised = false;
+        if (matrix) added.columns = 1, added.copies *= 2;
+        if (matrix || w.role == weight_role::norm) visit(added);
+        return;
+    }
     if (w.columns <= 1 || w.rows <= 1) return;
     if (a.adapts(w.role)) {
         if (!detail::shares_input_matrix(w.role, code)) {
@@ -138,6 +161,12 @@ constexpr parameter_count count_parameters(const adapter& a, const model& m) {
                 total += added.count() * std::int64_t{counts[static_cast<std::size_t>(k)]};
             });
         });
+    if (a.prompts_layers()) {
+        total += parameters(m.layers[0].attention.heads) * (m.layers.size - unprompted_layers);
+        total -= parameters(a.rank) * m.hidden * unprompted_layers;
+    }
+    if (a.kind == adapter_kind::llama_adapter_v2)
+        total += parameters(2) * m.vocabulary + parameters(m.final_norm == norm_kind::layer ? 2 : 1) * m.hidden;
     return total;
 }
 

@@ -143,9 +143,13 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
 
 /// What the first layer does not keep of a frozen model: nothing before its first adapters passes gradients on. (Engines
 /// that recompute have the embedding's output ask for them.)
-constexpr byte_count cut_off(const job& j, const layout& l, const training_step& step) {
+constexpr byte_count cut_off(const job& j, const layout& l, const training_step& step, byte_count layer_keeps) {
     const layer& first = j.model.layers[0];
     byte_count kept;
+    if (j.adapter.kind == adapter_kind::llama_adapter && j.recompute != recompute::full) {
+        const std::int32_t here = stage_layers(j.model.layers.size, l.pipeline, 0).size();
+        return layer_keeps * (here < unprompted_layers ? here : unprompted_layers);
+    }
     if (!step.frozen || j.recompute == recompute::full || !first.norm_before_attention) return kept;
     const auto count = [&](const activation& a) { kept += local_bytes(a, l); };
     const layer_writer<const decltype(count)> save{step, count};
@@ -299,7 +303,7 @@ constexpr memory_breakdown training_memory(const job& j, const layout& l, std::i
         before += read.kept + mask_bytes(m, step, j.recompute == recompute::full);
         // What is offloaded passes through two layers' worth of memory: one leaves or comes while the next is computed.
         if (j.offload.activations != offload_place::none && range.size() > 2) saved = two_layers;
-        const byte_count cut = first ? cut_off(j, l, step) : byte_count{};
+        const byte_count cut = first ? cut_off(j, l, step, layers[0].kept) : byte_count{};
         const byte_count all_saved = scaled_up(saved - cut, in_flight(l, stage, rounds)) + before;
 
         // DeepSpeed hands gradients to the host by the bucket: two of 5e8 values (reduce_bucket_size, contiguous_gradients).
@@ -327,8 +331,10 @@ constexpr memory_breakdown training_memory(const job& j, const layout& l, std::i
         // A unit under way and the one fetched ahead of it; the root's weights, gathered from first to last.
         byte_count fetched = resident;
         byte_count root = resident;  // while the loss is computed: layers were let go after their forward pass
-        if (sharded && ((engine.keeps_frozen_gathered && step.frozen) || !engine.reshards_after_forward))
+        if (sharded && !engine.reshards_after_forward)
             root = fetched += state.gathered;
+        else if (sharded && engine.keeps_frozen_gathered && step.frozen)
+            root += ends.gathered, fetched += state.gathered + unit.gathered * 2;
         else if (sharded)
             root += ends.gathered, fetched += unit.gathered * 2 + ends.gathered;
         if (engine.sharding == sharding_code::deepspeed) root = fetched;
@@ -471,15 +477,18 @@ constexpr byte_count saved_activations(const job& j, const layout& l, std::int32
     const stage_range range = stage_layers(j.model.layers.size, l.pipeline, stage);
     const auto counts = j.model.layers.counts(range.first, range.last);
     byte_count total;
+    byte_count first_kept;
     state_fold fold{j, l, step};
     for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k) {
         fold.sum = {};
         for_each_weight(j.model.layers.kinds[k], j.model.hidden, fold);
-        total += detail::training_layer_of(j.model.layers.kinds[k], j, l, step, fold.sum).kept * counts[k];
+        const byte_count kept = detail::training_layer_of(j.model.layers.kinds[k], j, l, step, fold.sum).kept;
+        if (k == 0) first_kept = kept;
+        total += kept * counts[k];
     }
     const auto count = [&](const activation& a) { total += local_bytes(a, l); };
     if (stage == 0) {
-        total -= detail::cut_off(j, l, step);
+        total -= detail::cut_off(j, l, step, first_kept);
         for_each_input_activation(j.model, step, count);
         if (j.model.encoders[0].layers > 0) total += detail::encoder_memory_of(j, l, step, fold).kept;
     }

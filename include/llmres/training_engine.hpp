@@ -61,6 +61,8 @@ struct training_engine {
     linear_code linear = linear_code::plain;
     sharding_code sharding = sharding_code::buckets;
     expert_code experts = expert_code::modules;
+    bool joined_heads = false;     ///< one product makes queries, keys and values, whatever the model's own code; adapters of some of
+                                   ///< them keep what they put in its place (lit-gpt: LoRAQKVLinear, an index_copy)
     bool shared_heads = true;      ///< sdpa reads keys and values of grouped queries without a copy for every query head
     bool casts_weights = true;     ///< narrower computation casts at each operation (autocast), not by a narrower copy
     bool keeps_gradients = false;  ///< in a buffer of their own, from the first step to the last
@@ -78,8 +80,8 @@ struct training_engine {
                                          ///< read a leaf each. FSDP1's hook that lets a frozen unit go holds on to that leaf's gradient
                                          ///< until the step's end (torch/distributed/fsdp/_runtime_utils.py, register_multi_grad_hook)
     bool expands_weights = true;         ///< a quantised weight is made whole for each product; not by kernels that unpack it inside
-    bool keeps_frozen_gathered = false;  ///< a unit without trained weights is not let go after its backward pass: inferred from
-                                         ///< lit-gpt's rows under torch 2.1
+    bool keeps_frozen_gathered = false;  ///< a frozen unit is not let go after its backward pass, and flat gradients cover it too,
+                                         ///< two on their way: inferred from lit-gpt's rows under torch 2.1
     bool saves_every_second_product = false;  ///< `selective` keeps attention's output and the first, third, ... product of each
                                               ///< layer (torchtitan's selective_ac_option "op"), not all but attention's core
     bool reshards_after_forward = true;  ///< ZeRO 3 lets units go after their forward pass, and gathers them again

@@ -85,6 +85,7 @@ inline model shape_of(const cells& c) {
         l.feed_forward.kind = feed_forward_kind::plain;
         l.feed_forward.bias = l.attention.output_bias = l.attention.qkv_bias = !has(name, "falcon");
         m.tied_head = has(name, "BLOOM") || has(name, "santacoder") || has(name, "falcon");
+        if (has(name, "stablelm-base-alpha")) m.architecture = "gpt_neox";
         if (has(name, "santacoder")) m.add({.role = weight_role::positions, .rows = 2048, .columns = m.hidden});
     } else {
         m.tied_head = has(notes, "tied embeddings") || has(name, "PowerLM") || has(name, "Llama-3.2");
@@ -270,7 +271,7 @@ inline run run_of(const csv::row& row) {
         j.runtime = runtimes::litgpt;
         j.global_batch = 128;
         if (lora) j.adapter.targets = {weight_role::q_proj, weight_role::v_proj}, j.adapter.dropout = 0.05;
-        if (has(method, "Adapter")) j.adapter = {.kind = adapter_kind::prompt, .rank = 10};
+        if (has(method, "Adapter")) j.adapter = {.kind = has(method, "v2") ? adapter_kind::llama_adapter_v2 : adapter_kind::llama_adapter, .rank = 10};
         if (l.zero > 0) j.runtime.training.sharding = sharding_code::fsdp1;
     } else if (r.series.starts_with("fsdp_qlora")) {
         j.runtime = runtimes::huggingface;

@@ -77,7 +77,7 @@ constexpr void save_heads(const attention& a, std::int64_t own_keys, std::int64_
     const backward_point of_values = eager ? norm : attention;
     // Views of one product keep all of it, unless they are cast, or copied to lie head by head.
     const bool casts = step.wide_inner;
-    const bool joined = step.code.joined_heads && !casts && !(eager && step.tokens.sequences > 1);
+    const bool joined = step.joined_heads && !casts && !(eager && step.tokens.sequences > 1);
     const std::int64_t query = n * a.heads * a.query_width();
     if (step.code.rotary || !joined) {
         save.put(role::query, query, step.compute, split, attention);
@@ -128,7 +128,7 @@ constexpr void save_attention(const llmres::attention& a, std::int64_t hidden, n
         save.narrow_norm(n, a.kv_rank, by_sequence, attention);
         save.inputs(std::array{role::kv_b_proj}, n * a.kv_rank, n, step.wide_inner, by_sequence, attention);
     } else {
-        save.inputs(std::array{role::q_proj, role::k_proj, role::v_proj}, n * hidden, n, casts, by_sequence, attention, step.code.joined_heads);
+        save.inputs(std::array{role::q_proj, role::k_proj, role::v_proj}, n * hidden, n, casts, by_sequence, attention, step.joined_heads);
         if (a.qk_norm != query_key_norm::none) {
             save.narrow_norm(n, a.heads * a.head_dim, by_tensor, attention, a.head_dim);
             save.narrow_norm(n, a.kv_heads * a.head_dim, by_tensor, attention, a.head_dim);
@@ -141,6 +141,12 @@ constexpr void save_attention(const llmres::attention& a, std::int64_t hidden, n
     // The output projection reads attention's own output: only what adapters make of it is more.
     if (step.adapter.adapts(role::o_proj)) save.inputs(std::array{role::o_proj}, n * a.heads * a.value_width(), n, false, by_tensor, norm);
     if (step.dropout) save.put(activation_role::mask, n * hidden, int8, by_sequence, norm);
+    if (step.adapter.prompts_layers()) {
+        // What its gate multiplies; a sum of two, which 4-bit products keep; what a scale multiplies.
+        const std::int64_t output = n * a.heads * a.value_width();
+        save.put(activation_role::adapter, output * (step.keeps_inputs ? 2 : 1), step.compute, by_tensor, norm);
+        if (step.adapter.kind == adapter_kind::llama_adapter_v2) save.put(activation_role::adapter, n * hidden, step.compute, by_sequence, norm);
+    }
 }
 
 /// Attention to what the encoder put out: keys and values are of its tokens. (Its output itself is one for all layers.)

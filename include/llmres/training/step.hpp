@@ -42,6 +42,7 @@ struct training_step {
     const precision& inner;    ///< of what linear layers put out
     std::int64_t read;         ///< tokens of the sequence that cross-attention reads
     bool splits_vocabulary;    ///< tensor ranks share the logits
+    bool joined_heads;         ///< one product makes queries, keys and values
 
     constexpr training_step(const job& j, const layout& l)
         : code{module_code_of(j.model)},
@@ -70,7 +71,8 @@ struct training_step {
           adapted{j.runtime.training.fp32_adapters ? fp32 : j.compute},
           inner{wide_inner ? fp32 : j.compute},
           read{j.model.encoders[0].output > token_count{} ? j.model.encoders[0].output.in(llmres::tokens) : tokens.keys},
-          splits_vocabulary{l.tensor > 1} {}
+          splits_vocabulary{l.tensor > 1},
+          joined_heads{code.joined_heads || engine.joined_heads} {}
 
     /// What a norm puts out: autocast computes torch's own layer norm in fp32.
     constexpr const precision& normed(norm_kind kind) const { return widens(kind) ? fp32 : stream; }
@@ -129,7 +131,8 @@ struct layer_writer {
         const norm_form form = step.code.norm;
         if (form == norm_form::wide_weight) put(activation_role::weight, width, fp32, activation_split::whole, until);
         if (form == norm_form::narrow_scale && !step.wide_stream) put(activation_role::norm_input, n * width, step.stream, split, until);
-        if (!step.frozen) put(activation_role::normalised, n * width, form == norm_form::wide_weight ? fp32 : step.stream, split, weight_until);
+        if (!step.frozen || step.adapter.kind == adapter_kind::llama_adapter_v2)
+            put(activation_role::normalised, n * width, form == norm_form::wide_weight ? fp32 : step.stream, split, weight_until);
     }
 
     /// An RMS norm of what a linear layer put out, over heads of `group` features (0: over all of them).
@@ -155,11 +158,19 @@ struct layer_writer {
             std::int64_t width = 0;
             for (const weight_role role : roles) width += outputs(role);
             if (step.adapter.adapts(roles[0])) shared = adapts(elements, n, width, split, until) || shared;
+            if (step.engine.joined_heads) {
+                std::int64_t adapted = 0;
+                for (const weight_role role : roles) adapted += step.adapter.adapts(role) ? outputs(role) : 0;
+                put(activation_role::adapter, n * adapted, step.compute, split, until);
+            }
         } else if (step.frozen) {
             for (const weight_role role : roles)
                 if (step.adapter.adapts(role)) shared = adapts(elements, n, outputs(role), split, until) || shared;
         }
         if (shared) put(activation_role::linear_input, elements, step.compute, split, until);
+        // What its scale multiplies.
+        if (step.adapter.kind == adapter_kind::llama_adapter_v2)
+            for (const weight_role role : roles) put(activation_role::adapter, n * outputs(role), step.compute, split, until);
     }
 
 private:
