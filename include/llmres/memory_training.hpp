@@ -82,7 +82,8 @@ constexpr std::array<byte_count, backward_points> gradients_so_far(const weight_
     return {s.down_gradients, s.down_gradients, s.feed_forward_gradients, s.feed_forward_gradients, s.gradients};
 }
 
-/// What selective recomputation by operation keeps of a layer: its input, attention's output, and every second product.
+/// What selective recomputation by operation keeps of a layer: its input, attention's output, every second product, and what
+/// experts exchange.
 constexpr byte_count every_second_product(const layer& kind, std::int64_t hidden, const layout& l, const training_step& step) {
     const std::int64_t n = step.tokens.all();
     byte_count kept;
@@ -100,6 +101,9 @@ constexpr byte_count every_second_product(const layer& kind, std::int64_t hidden
         keep(activation_role::product, n * w.rows, step.compute,
              w.split == weight_split::rows ? activation_split::tensor : activation_split::sequence);
     });
+    // What all-to-all brings to the experts, and back (torchtitan/distributed/activation_checkpoint.py, _op_sac_save_list).
+    if (kind.feed_forward.routed() && l.expert > 1)
+        keep(activation_role::expert_output, 2 * n * kind.feed_forward.experts.per_token * hidden, step.compute, activation_split::sequence);
     return kept;
 }
 

@@ -35,12 +35,13 @@ enum class linear_code : std::uint8_t {
     accumulates,         ///< into the gradient buffer (Apex, Megatron-Core)
     accumulates_beside,  ///< the same, and a dummy of each weight's shape stays allocated (Transformer Engine)
 };
-/// How transformers computes routed experts.
+/// How routed experts are computed: by transformers, and by torchtitan.
 enum class expert_code : std::uint8_t {
     modules,  ///< each expert has linear layers of its own (4.x)
     loop,     ///< expert by expert, their weights stacked in one tensor (5.x: experts_implementation "eager")
     grouped,  ///< all in one grouped product (5.x: "grouped_mm")
     batched,  ///< all in one batched product, with a copy of the weights for each token ("batched_mm")
+    dispatched,  ///< sorted, exchanged between ranks and back, in grouped products between (torchtitan, models/moe.py)
 };
 enum class sharding_code : std::uint8_t {
     buckets,   ///< DDP, and ZeRO 1 and 2 as Megatron's distributed optimizer: gradients in one buffer

@@ -221,8 +221,8 @@ inline run run_of(const csv::row& row) {
         if (has(framework, "chunked")) e.loss = loss_code::chunked;
         r.defective = has(framework, "without fix") || has(framework, "saved abs(W)");
         if (has(c.text("parallel"), "never")) e.reshards_after_forward = false;
-        // The loss is compiled with the model since torchtitan 2025-06 (compile.components).
-        if (has(framework, "torch 2.9") || has(framework, "2025-09 torch.compile")) e.compiled_loss = true;
+        // The loss is compiled with the model since 2025-04; before, it could not be (train.py said so).
+        if (has(framework, "torch 2.8") || has(framework, "torch 2.9") || has(framework, "2025-09 torch.compile")) e.compiled_loss = true;
         if (has(framework, "graph_trainer")) e.gradients_apart = false, e.holds_logits = false;  // one graph, one stream
         if (again == "none" && !has(framework, "compile")) e.norm = norm_code::eager;            // torch.nn.RMSNorm in parts
     } else if (r.series.starts_with("fms")) {

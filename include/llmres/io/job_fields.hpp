@@ -58,7 +58,7 @@ inline constexpr std::array job_fields = [] {
         job_field{"", "Training", "varied_lengths", flag, 0, 0, "samples are cut at sequence, but neither packed nor padded to it"},
         job_field{"", "Training", "expert_load", real, 1, 1e6, "tokens of the busiest rank's experts, over the mean; default 1"},
         job_field{"", "Training", "ema", flag, 0, 0, "keep an average of the weights too, in fp32"},
-        job_field{"adapter", "Adapter", "kind", text, 0, 0, "lora, rslora, dora, ia3 or prompt: trained beside a frozen model"},
+        job_field{"adapter", "Adapter", "kind", text, 0, 0, "lora, rslora, dora, ia3, prompt, llama_adapter or llama_adapter_v2: trained beside a frozen model"},
         job_field{"adapter", "Adapter", "rank", integer, 0, 65536, "of its factors; of prompt: trained tokens"},
         job_field{"adapter", "Adapter", "targets", text, 0, 0, "all-linear (default), attention, or modules: q_proj,v_proj"},
         job_field{"adapter", "Adapter", "dropout", real, 0, 1, "of the adapter's input; default 0"},

@@ -20,7 +20,7 @@ inline constexpr runtime torchtitan{
     .fragmentation = {0.0, 0.035, 0.12},
     // The inventory against the same runs (docs/accuracy.md, training).
     .activations = {0.75, 1.0, 1.15},
-    .training = {.norm = norm_code::fused, .loss = loss_code::eager, .sharding = sharding_code::fsdp2, .experts = expert_code::grouped, .casts_weights = false, .foreach_optimizer = false, .saves_every_second_product = true, .gradients_apart = true, .holds_logits = true},
+    .training = {.norm = norm_code::fused, .loss = loss_code::eager, .sharding = sharding_code::fsdp2, .experts = expert_code::dispatched, .casts_weights = false, .foreach_optimizer = false, .saves_every_second_product = true, .gradients_apart = true, .holds_logits = true},
 };
 
 }  // namespace llmres::runtimes

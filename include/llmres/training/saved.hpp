@@ -258,12 +258,17 @@ constexpr void save_experts(const feed_forward& f, std::int64_t hidden, const la
     const experts& e = f.experts;
     const std::int64_t n = step.tokens.all();
     const std::int64_t routed = static_cast<std::int64_t>(static_cast<double>(n * e.per_token) * step.expert_load);
-    if (step.engine.norm == norm_code::eager) return save_transformers_experts(f, hidden, routed, save);
+    const bool dispatches = step.engine.experts == expert_code::dispatched;
+    if (step.engine.norm == norm_code::eager && !dispatches) return save_transformers_experts(f, hidden, routed, save);
     save.put(activation_role::router, 2 * n * e.count, fp32, activation_split::sequence, inner);  // scores and their softmax
     if (!step.frozen) save.put(activation_role::linear_input, n * hidden, step.compute, activation_split::sequence, inner);
     save_mlp(f.kind, 0, routed, e.width, false, activation_split::sequence, save);
     if (!step.frozen)
         save.put(activation_role::linear_input, routed * hidden * step.expert_gather, step.compute, activation_split::sequence, inner);
+    if (dispatches) {  // what was exchanged is sorted once more, and what comes back is weighed in fp32
+        save.put(activation_role::linear_input, step.frozen ? 0 : routed * hidden, step.compute, activation_split::sequence, inner);
+        save.put(activation_role::expert_output, routed * hidden, fp32, activation_split::sequence, output);
+    }
     // The score weighs the inner features: in the same kernel where the activation is gated, else apart.
     if (step.engine.gate == gate_code::fused && f.kind == feed_forward_kind::plain)
         save.put(activation_role::gate_activation, routed * e.width, step.compute, activation_split::tensor, output);
