@@ -108,6 +108,7 @@ const std::map<std::string, example>& examples() {
         {"layout.expert_tensor", {2, [](r q) { return q.layout->expert_tensor == 2; }}},
         {"layout.zero", {3, [](r q) { return q.layout->zero == 3; }}},
         {"layout.shard_replicas", {2, [](r q) { return q.layout->shard_replicas == 2; }}},
+        {"layout.micro_batch_group", {16, [](r q) { return q.layout->micro_batch_group == 16; }}},
         {"layout.replicas", {2, [](r q) { return q.layout->replicas == 2; }}},
         {"cluster.gpu", {"h100-sxm5-80gb", [](r q) { return q.cluster.gpu.id == "h100-sxm5-80gb"; }}},
         {"cluster.device", {h100_file, [](r q) { return q.device == h100_file && q.cluster.gpu.name == "NVIDIA H100 80GB HBM3"; }}},

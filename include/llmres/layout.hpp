@@ -22,6 +22,8 @@ struct layout {
     std::int32_t zero = 0;              ///< ZeRO stage: 1 shards optimizer states over data, 2 gradients too, 3 weights too
     std::int32_t shard_replicas = 1;    ///< copies of what ZeRO shards, among the data ranks: hybrid sharding (FSDP's HYBRID_SHARD,
                                         ///< Megatron-Core's num-distributed-optimizer-instances)
+    std::int32_t micro_batch_group = 0; ///< with virtual_pipeline: micro-batches of one chunk before the next chunk's; 0: as `pipeline`
+                                        ///< (Megatron-Core's microbatch-group-size-per-virtual-pipeline-stage)
     std::int32_t replicas = 1;          ///< independent copies of all this
 
     constexpr std::int32_t expert_tensor_ranks() const { return expert_tensor > 0 ? expert_tensor : tensor; }
@@ -82,11 +84,14 @@ constexpr status validate(const layout& l, const model& m) {
                        detail::bounded_field{"layout.expert_tensor", l.expert_tensor, 0, most},
                        detail::bounded_field{"layout.zero", l.zero, 0, 3},
                        detail::bounded_field{"layout.shard_replicas", l.shard_replicas, 1, most},
+                       detail::bounded_field{"layout.micro_batch_group", l.micro_batch_group, 0, most},
                        detail::bounded_field{"layout.replicas", l.replicas, 1, most}});
         !s)
         return s;
     if (l.dense_data_ranks() % l.shard_replicas != 0)
         return refused(error_code::inconsistent, "layout.shard_replicas", l.shard_replicas, "a divisor of data x context_parallel");
+    if (l.micro_batch_group > 0 && (l.virtual_pipeline == 1 || l.micro_batch_group < l.pipeline))
+        return refused(error_code::inconsistent, "layout.micro_batch_group", l.micro_batch_group, "at least `pipeline`, with virtual_pipeline above 1");
     if (l.gpus() > most) return refused(error_code::out_of_range, "layout", l.gpus(), "at most 1048576 GPUs");
     if (std::int64_t{l.pipeline} * l.virtual_pipeline > m.layers.size) {
         text<191> expected{"at most one pipeline stage (or chunk) a layer: "};

@@ -78,6 +78,8 @@ struct memory_breakdown {
         };
         give_back(held.expected, releasable.expected, slack.expected, reserved.expected);
         give_back(held.high, releasable.high, slack.high, reserved.high);
+        // No more is kept than where everything else took its most.
+        if (slack.expected > slack.high) reserved.expected -= slack.expected - slack.high, slack.expected = slack.high;
     }
     constexpr memory_term largest() const {
         std::size_t best = 0;
@@ -129,6 +131,8 @@ constexpr memory_breakdown with_runtime(const tensor_memory& t, const job& j, co
     // PyTorch takes the libraries' workspaces from its own allocator.
     const runtime& r = j.runtime;
     m[memory_term::workspace] = r.workspace;
+    if (r.expert_workspace.high > byte_count{} && r.training.experts >= expert_code::grouped && has_experts(j.model))
+        m[memory_term::workspace] += r.expert_workspace;
     if (trains(j))
         for (const memory_term estimated : {memory_term::activations, memory_term::logits, memory_term::communication}) {
             const byte_count about = m[estimated].expected;

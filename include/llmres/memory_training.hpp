@@ -184,8 +184,9 @@ constexpr double in_flight(const layout& l, std::int32_t stage, std::int64_t rou
         const auto all = static_cast<double>(rounds);
         return ahead < all ? ahead : all;
     }
-    // Megatron-Core, schedules.py: (p - i - 1) 2 + (v - 1) p chunks of warm-up, and the one under way.
-    const double chunks = 2.0 * (ahead - 1) + static_cast<double>((l.virtual_pipeline - 1) * l.pipeline) + 1;
+    // Megatron-Core, schedules.py: (p - i - 1) 2 + (v - 1) g chunks of warm-up, and the one under way.
+    const std::int32_t group = l.micro_batch_group > 0 ? l.micro_batch_group : l.pipeline;
+    const double chunks = 2.0 * (ahead - 1) + static_cast<double>((l.virtual_pipeline - 1) * group) + 1;
     const double all = static_cast<double>(rounds) * l.virtual_pipeline;
     return (chunks < all ? chunks : all) / l.virtual_pipeline;
 }

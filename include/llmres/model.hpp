@@ -157,6 +157,13 @@ constexpr model renamed(model m, std::string_view name) {
 /// Elements of the widest tensor that one token passes, as a double: what tells sizes that fit 64 bits from those that do not.
 constexpr double widest_activation(const model& m);
 
+/// Whether tokens of some layer go to experts.
+constexpr bool has_experts(const model& m) {
+    for (std::int32_t k = 0; k < m.layers.kind_count; ++k)
+        if (m.layers.kinds[static_cast<std::size_t>(k)].feed_forward.routed()) return true;
+    return false;
+}
+
 /// Structural mistakes: zero or absurd dimensions, heads that do not divide, more experts a token than there are.
 constexpr status validate(const model& m);
 

@@ -63,6 +63,7 @@ struct runtime {
     // Per GPU, whatever the job.
     interval<byte_count> context{};       ///< CUDA context and loaded kernels
     interval<byte_count> workspace{};     ///< library handles: cuBLAS, attention kernels
+    interval<byte_count> expert_workspace{};  ///< of routed experts' grouped products
     interval<byte_count> communicator{};  ///< NCCL, once for each group of more than one rank that the GPU is in
 
     /// What the allocator holds beyond what it handed out, as a part of the latter.

@@ -165,6 +165,7 @@ inline run run_of(const csv::row& row) {
     l.expert = static_cast<std::int32_t>(c.number("ep", 1));
     if (l.expert > 1 || l.tensor > 1) l.expert_tensor = static_cast<std::int32_t>(c.number("etp", 1));
     l.zero = static_cast<std::int32_t>(c.number("zero"));
+    l.micro_batch_group = static_cast<std::int32_t>(c.number("group"));
     l.shard_replicas = static_cast<std::int32_t>(c.number("shard_replicas", 1));
     j.global_batch = c.number("global_batch") > 0 ? c.number("global_batch") : j.micro_batch * l.data;
     j.weights = bf16;
@@ -205,6 +206,7 @@ inline run run_of(const csv::row& row) {
         j.optimizer_states = fp32;
         j.dropout = c.number("dropout") != 0;
         if (has(c.text("notes"), "optimizer=muon")) j.optimizer = muon;
+        if (r.series == "megatron_golden" && !has(c.text("notes"), "moe-grouped-gemm")) e.experts = expert_code::loop;
         if (c.number("accumulate") == 0) e.linear = linear_code::plain;
         if (c.number("ce_fusion") != 0)
             e.loss = r.series == "megatron_b200" || has(c.text("notes"), "fusion-impl=te") ? loss_code::transformer_engine

@@ -75,6 +75,7 @@ inline constexpr std::array job_fields = [] {
         job_field{"layout", "Layout", "expert_tensor", integer, 0, most_gpus, "ranks that share each routed expert; default: as tensor"},
         job_field{"layout", "Layout", "zero", integer, 0, 3, "ZeRO stage: 1 shards optimizer states, 2 gradients too, 3 weights too"},
         job_field{"layout", "Layout", "shard_replicas", integer, 1, most_gpus, "copies of what ZeRO shards: hybrid sharding; default 1"},
+        job_field{"layout", "Layout", "micro_batch_group", integer, 0, most_gpus, "micro-batches of a chunk before the next chunk's; default: as pipeline"},
         job_field{"layout", "Layout", "replicas", integer, 1, most_gpus, "independent copies of all this"},
         job_field{"cluster", "Cluster", "gpu", text, 0, 0, "a GPU of `llmres gpus`"},
         job_field{"cluster", "Cluster", "device", text, 0, 0, "instead of gpu: a file of `llmres-probe calibrate`, with what this very GPU has free and does"},

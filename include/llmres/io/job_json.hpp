@@ -212,6 +212,7 @@ inline result<layout> read_layout(const nlohmann::json& object) {
     read.integer("expert_tensor", l.expert_tensor);
     read.integer("zero", l.zero);
     read.integer("shard_replicas", l.shard_replicas);
+    read.integer("micro_batch_group", l.micro_batch_group);
     read.integer("replicas", l.replicas);
     if (const status s = read.checked(); !s) return s.error();
     return l;

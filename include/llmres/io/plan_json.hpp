@@ -36,6 +36,7 @@ inline json_value to_json(const layout& l) {
             {"expert_tensor", l.expert_tensor_ranks()},
             {"zero", l.zero},
             {"shard_replicas", l.shard_replicas},
+            {"micro_batch_group", l.micro_batch_group},
             {"replicas", l.replicas}};
 }
 

@@ -25,6 +25,9 @@ void show(const training_runs::run& r, const llmres::memory_breakdown& m) {
     for (std::size_t i = 0; i < m.terms.size(); ++i)
         if (m.terms[i].expected > llmres::byte_count{})
             std::printf(" %s %.3f", std::string(llmres::memory_term_names[i]).c_str(), in_gib(m.terms[i].expected));
+    const auto of = r.allocated > 0 ? m.allocated : r.reserved > 0 || r.unstated > 0 ? m.reserved : total;
+    if (measured > 0 && !r.out_of_memory && (in_gib(of.low) > measured * 1.0001 || measured * 0.9999 > in_gib(of.high)))
+        std::printf(" outside %.3f..%.3f", in_gib(of.low), in_gib(of.high));
     std::printf("\n");
 }
 
