@@ -33,6 +33,11 @@ struct pool_size {
 /// Errors: a field of job, layout or cluster out of its bounds.
 constexpr result<pool_size> cache_pool_of(const job& j, const layout& l, const cluster& c);
 
+/// What the job's own sequences at their full context leave of that pool: room in which an engine keeps the caches of
+/// prefixes that may come again (vLLM's enable_prefix_caching, SGLang's radix tree), and which it gives up for new sequences.
+/// All zero where they leave nothing. Errors: as above.
+constexpr result<pool_size> prefix_cache_room(const job& j, const layout& l, const cluster& c);
+
 /// How long the sequences of a batch are: the job's `context` is what one may reach, this is what they hold on average.
 struct length_distribution {
     token_count mean{};
@@ -126,6 +131,21 @@ constexpr result<pool_size> cache_pool_of(const job& j, const layout& l, const c
     pool.blocks = static_cast<std::int64_t>(held / static_cast<double>(block));
     pool.token_room = tokens(pool.blocks * block);
     return pool;
+}
+
+constexpr result<pool_size> prefix_cache_room(const job& j, const layout& l, const cluster& c) {
+    const result<pool_size> pool = cache_pool_of(j, l, c);
+    if (!pool) return pool;
+    const memory_breakdown m = memory_of(j, l, c);
+    const byte_count own = m[memory_term::kv_cache].expected + m[memory_term::recurrent_state].expected;
+    const auto beyond = [&](byte_count of) { return of > own ? of - own : byte_count{}; };
+    pool_size room = *pool;
+    room.memory = {beyond(pool->memory.low), beyond(pool->memory.expected), beyond(pool->memory.high)};
+    const double left = pool->memory.expected > byte_count{} ? ratio(room.memory.expected, pool->memory.expected) : 0.0;
+    room.sequences *= left;
+    room.blocks = static_cast<std::int64_t>(static_cast<double>(pool->blocks) * left);
+    room.token_room = pool->blocks > 0 ? tokens(pool->token_room.in(tokens) / pool->blocks * room.blocks) : token_count{};
+    return room;
 }
 
 constexpr result<std::int64_t> concurrent_sequences(const job& j, const layout& l, const cluster& c,

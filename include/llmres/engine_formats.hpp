@@ -42,8 +42,9 @@ constexpr format_family family_of(const precision& format) {
                                beginning{"exl2", format_family::exllama2},         beginning{"exl3", format_family::exllama3},
                                beginning{"hqq", format_family::half_quadratic},           beginning{"iq", format_family::gguf},
                                beginning{"q", format_family::gguf},            beginning{"tq", format_family::gguf}};
+    const std::string_view name = format.name.view();
     for (const beginning& p : known)
-        if (format.name.view().starts_with(p.begins)) return p.family;
+        if (!name.empty() && name[0] == p.begins[0] && name.starts_with(p.begins)) return p.family;
     return format_family::plain;
 }
 

@@ -12,6 +12,7 @@
 #include <llmres/collectives.hpp>
 #include <llmres/device.hpp>
 #include <llmres/diffusion.hpp>
+#include <llmres/disaggregated.hpp>
 #include <llmres/engine_formats.hpp>
 #include <llmres/error.hpp>
 #include <llmres/format.hpp>
