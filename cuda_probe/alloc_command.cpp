@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <llmres/models.hpp>
 
 #include "commands.hpp"
 #include "describe.hpp"
@@ -127,6 +128,8 @@ int run_alloc(const common_options& common, const alloc_command_options& options
     const bool is_file = options.job.model.ends_with(".json") || std::filesystem::exists(options.job.model);
     if (is_file) {
         if (const auto early = plan_of(options, device{}); !early) return refuse(early.error());
+    } else if (const auto preset = find_model(options.job.model); !preset) {
+        return refuse(preset.error());
     }
     const nvml driver;
     const auto cuda = make_cuda();
@@ -139,6 +142,10 @@ int run_alloc(const common_options& common, const alloc_command_options& options
     report.live = devices[*which];
     auto plan = plan_of(options, report.live);
     if (!plan) return refuse(plan.error());
+    if (!options.gpus && plan->gpus > static_cast<std::int64_t>(devices.size()))
+        return refuse(refused(error_code::inconsistent, "gpus", plan->gpus,
+                              "a plan for the " + std::to_string(devices.size()) + " devices here, or --gpus " +
+                                  std::to_string(plan->gpus) + " to test one GPU's part of it"));
     report.plan = *plan;
     report.plan_source = options.job.model;
     if (options.at) (options.search == "context" ? report.plan.context : report.plan.batch) = *options.at;

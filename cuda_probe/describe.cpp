@@ -2,6 +2,7 @@
 #include "describe.hpp"
 
 #include <charconv>
+#include <llmres/io/device_json.hpp>
 
 namespace llmres::probe {
 
@@ -19,6 +20,22 @@ reading<nvml::handle> join(const nvml& driver, device& live) {
     return driver.find(uuid, pci);
 }
 
+namespace {
+
+/// What nobody has read, NVML would have told: its absence is the reason.
+void without_nvml(device& live, const text<95>& why) {
+    const auto explain = [&](auto& section) {
+        llmres::detail::each_field(section, [&](const char*, auto& field) {
+            if (!field && field.why == "not read") field.why = why;
+        });
+    };
+    explain(live.identity), explain(live.software), explain(live.memory), explain(live.compute), explain(live.power), explain(live.pcie);
+    live.process_count.why = live.nvlinks_active.why = why;
+    if (!live.memory.cuda_free) live.memory.cuda_free.why = "no context was opened";
+}
+
+}  // namespace
+
 std::vector<device> describe_all(cuda_api& cuda, const nvml& driver, bool with_context) {
     std::vector<device> all;
     const auto count = cuda.device_count();
@@ -28,10 +45,7 @@ std::vector<device> describe_all(cuda_api& cuda, const nvml& driver, bool with_c
         if (const auto handle = join(driver, live); handle) {
             driver.describe(*handle, live);
         } else {
-            live.process_count = reading<std::int32_t>::unavailable(handle.why);
-            live.nvlinks_active = reading<std::int32_t>::unavailable(handle.why);
-            live.memory.nvml_total = live.memory.nvml_used = live.memory.nvml_free = live.memory.nvml_reserved =
-                reading<byte_count>::unavailable(handle.why);
+            without_nvml(live, handle.why);
         }
         all.push_back(live);
     }

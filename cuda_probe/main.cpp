@@ -94,7 +94,7 @@ int run(int count, char** arguments) {
         ->check(CLI::IsMember({"batch", "context"}));
     alloc->add_option("--at", allocating.at, "the batch or context the plan was made for, where it does not say")
         ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
-    alloc->add_option("--gpus", allocating.gpus, "refuse a plan for another number of GPUs")
+    alloc->add_option("--gpus", allocating.gpus, "refuse a plan for another number of GPUs; default: for more than are here")
         ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20));
     alloc
         ->add_option("--guard-mib", allocating.guard_mib,

@@ -92,6 +92,14 @@ TEST_CASE("bad arguments exit with 2 and name what is wrong") {
     named("alloc /no/such/plan.json", "plan: io");
     named("alloc " + scratch_file("text.json", "hello"), "plan: malformed");
     named("alloc " + plans + "serving-small.json --gpus 8", "gpus: inconsistent");
+    json eight = json::parse(std::ifstream{plans + "serving-small.json"});
+    eight["gpus"] = 8;
+    const std::string for_eight = scratch_file("eight.json", eight.dump());
+    named("alloc " + for_eight + " --simulate " + devices + "synthetic-two-h100.json", "gpus: inconsistent (8)");
+    CHECK(none("alloc " + for_eight + " --gpus 8 --simulate " + devices + "synthetic-two-h100.json").code == 5);
+    CHECK(simulated("alloc " + for_eight).code == 2);
+    CHECK(simulated("alloc " + for_eight + " --gpus 8").code == 0);
+    named("alloc no-such-model", "model: unknown (no-such-model)");
     named("alloc " + plans + "serving-small.json --allocator magic", "allocator: unknown");
     named("describe --simulate /no/such/file", "device file: io");
     named("describe --simulate " + devices, "device file: io");
@@ -162,6 +170,13 @@ TEST_CASE("a driver that denies is described with reasons, exit 0") {
         CHECK(memory["nvml_total_bytes"].is_null());
         CHECK(memory["unavailable"]["nvml_total_bytes"].get<std::string>().starts_with("NVML: "));
         CHECK(memory["cuda_total_bytes"] == 25769803776);
+        // Every field that NVML alone tells gives NVML's reason.
+        const json power = it.document()["devices"][0]["power"];
+        for (const char* key : {"draw_watts", "limit_watts", "temperature_celsius"}) {
+            CAPTURE(key);
+            CHECK(power[key].is_null());
+            CHECK(power["unavailable"][key].get<std::string>().starts_with("NVML: "));
+        }
     }
 }
 
