@@ -63,7 +63,13 @@ TEST_CASE("an adapter's states are of the adapter alone") {
 TEST_CASE("what cannot run is refused by name") {
     job j = full();
     j.weights = nf4;
-    CHECK(refused_field(j, {}, gpus::a100_sxm4_80gb, 1) == "weights");
+    for (const optimizer& o : optimizers) {
+        j.optimizer = o;
+        CHECK(refused_field(j, {}, gpus::a100_sxm4_80gb, 1) == "optimizer");
+    }
+    const error packed = validate(j).error();
+    CHECK(packed.value == j.optimizer.name.view());
+    CHECK(packed.expected == "an adapter to train beside weights of nf4, or plain weights");
     j = full();
     j.global_batch = 7;
     CHECK(refused_field(j, {.data = 2}, gpus::a100_sxm4_80gb, 2) == "global_batch");
@@ -73,6 +79,12 @@ TEST_CASE("what cannot run is refused by name") {
     j = full();
     j.compute = fp8_e4m3;
     CHECK(refused_field(j, {}, gpus::a100_sxm4_80gb, 1) == "compute");
+    j = full();
+    j.weights = j.compute = fp16;
+    j.attention = attention_kernel::flash;
+    const job_plan old = *plan(j, {.data = 8, .zero = 3}, *standard_cluster(gpus::v100_sxm2_32gb, 8));
+    CHECK(old.verdict == verdict::does_not_fit);
+    CHECK(name_of(old.reasons[static_cast<std::size_t>(old.reason_count - 1)].code) == "flash_attention_unsupported");
     j = full();
     j.adapter = {.kind = adapter_kind::lora, .rank = 8, .targets = {weight_role::in_proj}};
     CHECK(refused_field(j, {}, gpus::a100_sxm4_80gb, 1) == "adapter.targets");

@@ -167,8 +167,12 @@ constexpr status validate(const job& j) {
     }
     if (const status s = validate(j.adapter, j.model); !s) return s;
     const precision& held = weights_of(j);
-    if (!j.adapter.trains() && is_packed(held))
-        return refused(error_code::unsupported, "weights", held.name.view(), "plain weights, or an adapter beside quantised ones");
+    if (!j.adapter.trains() && is_packed(held) && !j.optimizer.quantised_base) {
+        text<191> expected{"an adapter to train beside weights of "};
+        expected.append(held.name.view());
+        expected.append(", or plain weights");
+        return refused(error_code::unsupported, "optimizer", j.optimizer.name.view(), expected);
+    }
     if (const status s = in_range("recompute_every", j.recompute_every, 1, 256); !s) return s;
     if (!(j.expert_load >= 1 && j.expert_load <= 1024))
         return refused(error_code::out_of_range, "expert_load", "below 1", "tokens of the busiest experts over the mean, 1 to 1024");
