@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
+#include <cstdlib>
 #include <llmres/adapter.hpp>
+#include <llmres/capacity.hpp>
 #include <llmres/capacity.hpp>
 #include <llmres/gpus/nvidia.hpp>
 #include <llmres/models.hpp>
@@ -54,23 +56,60 @@ TEST_CASE("A4: QLoRA of models over 30B does not fit a 4090 either, whatever the
     }
 }
 
-TEST_CASE("B1: a full fine-tune of a 6B model fits one GPU of 24 GB, its optimizer and weights in main memory") {
+namespace {
+
+/// ChatGLM-6B, fine-tuned whole under ZeRO 3 with everything that can be in main memory there.
+job chatglm_in_main_memory(std::int64_t sequence) {
     layer l{.norm = norm_kind::layer};
     l.attention = {.heads = 32, .kv_heads = 32, .head_dim = 128};
     l.feed_forward = {.kind = feed_forward_kind::plain, .width = 16384};
     model chatglm{.name = "chatglm-6b", .vocabulary = 130528, .hidden = 4096};
     chatglm.layers.append(28, l);
-    job j{.model = chatglm, .task = task::finetuning, .weights = fp16, .compute = fp16, .sequence = tokens(2048), .recompute = recompute::full};
-    j.runtime = runtimes::deepspeed;
-    j.offload = {.optimizer = offload_place::host, .parameters = offload_place::host};
+    return {.model = chatglm,
+            .task = task::finetuning,
+            .weights = fp16,
+            .compute = fp16,
+            .sequence = tokens(sequence),
+            .attention = attention_kernel::eager,
+            .offload = {.optimizer = offload_place::host, .parameters = offload_place::host},
+            .runtime = runtimes::deepspeed};
+}
+
+}  // namespace
+
+TEST_CASE("B1: a full fine-tune of a 6B model fits one GPU of 24 GB, its optimizer and weights in main memory") {
+    job j = chatglm_in_main_memory(2048);
+    j.attention = attention_kernel::sdpa;
+    j.recompute = recompute::full;
     const layout zero3{.zero = 3};
     const auto p = plan(j, zero3, *standard_cluster(gpus::rtx_4090, 1));
     REQUIRE(p);
     CHECK(p->verdict == verdict::fits);
     // 2 + 2 + 12 bytes a parameter are in main memory.
-    CHECK(host_memory(j, zero3) == bytes(16 * count_parameters(chatglm).in(parameters)));
+    CHECK(host_memory(j, zero3) == bytes(16 * count_parameters(j.model).in(parameters)));
     j.offload = {};
     CHECK(plan(j, zero3, *standard_cluster(gpus::rtx_4090, 1))->verdict == verdict::does_not_fit);
+}
+
+TEST_CASE("B2: at 5 GB a sample the largest batch is the note's within one sample a GPU, on each of its machines") {
+    // The note gives no length. 500 tokens take its 5 GB.
+    job j = chatglm_in_main_memory(500);
+    const auto held = [&](std::int64_t batch) {
+        j.micro_batch = batch;
+        return training_memory(j, {.zero = 3}).total().expected.in(gb);
+    };
+    CHECK((held(12) - held(6)) / 6 == doctest::Approx(5).epsilon(0.1));
+    struct machine {
+        gpu card;
+        std::int32_t gpus;
+        std::int64_t batch;  ///< of all GPUs
+    };
+    for (const machine& m : {machine{gpus::rtx_4090, 4, 8}, machine{gpus::rtx_a6000, 2, 12}, machine{gpus::rtx_a6000, 4, 24},
+                             machine{gpus::a100_sxm4_80gb, 1, 13}, machine{gpus::a100_sxm4_80gb, 2, 26}}) {
+        INFO(m.gpus << " " << m.card.id.view());
+        const std::int64_t each = *max_batch(j, {.data = m.gpus, .zero = 3}, *standard_cluster(m.card, m.gpus));
+        CHECK(std::abs(each - m.batch / m.gpus) <= 1);
+    }
 }
 
 TEST_CASE("C9: LoRA of rank 8 on every linear layer of Mistral 7B trains 20,971,520 of 7,262,703,616") {
