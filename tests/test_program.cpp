@@ -224,9 +224,15 @@ TEST_CASE("names of presets are found however they are spelled") {
 TEST_CASE("a GGUF mix is a format of the weights") {
     const json m = planned({"model", "llama-3.1-8b", "--weights", "Q4_K_M"});
     CHECK(m["weights"] == "q4_k_m");
-    // The published file has 4,920,734,272 bytes, of which 7.8 MB are header (vocabulary); the rotary factors are 256 B.
-    CHECK(m["weights_bytes"].get<std::int64_t>() > 4'900'000'000);
-    CHECK(m["weights_bytes"].get<std::int64_t>() < 4'920'734'272);
+    // bartowski's file has 4,920,739,232 bytes, of which 7,840,928 are its header (tokenizer).
+    CHECK(m["weights_bytes"] == 4'912'898'304);
+    const json with_matrix = planned({"model", "llama-3.1-8b", "--weights", "Q4_0", "--importance_matrix"});
+    CHECK(with_matrix["weights_bytes"] > planned({"model", "llama-3.1-8b", "--weights", "Q4_0"})["weights_bytes"]);
+    const json repeated = planned({"model", "qwen2.5-3b", "--weights", "Q8_0", "--tied_head_stored"});
+    CHECK(repeated["weights_bytes"].get<std::int64_t>() - planned({"model", "qwen2.5-3b", "--weights", "Q8_0"})["weights_bytes"].get<std::int64_t>() ==
+          std::int64_t{151936} * 2048 / 32 * 34);
+    refused({"model", "llama-3.1-8b", "--importance_matrix"}, {"importance_matrix", "--weights"});
+    refused({"model", "llama-3.1-8b", "--weights", "bf16", "--tied_head_stored"}, {"tied_head_stored", "--weights"});
     const json p = planned(small_job + arguments{"--weights", "q4_k_m", "--runtime", "llama.cpp"});
     consistent(p);
     CHECK(p["job"]["weights"] == "q4_k_m");

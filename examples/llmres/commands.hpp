@@ -34,6 +34,8 @@ struct model_options {
     std::string source;
     std::string weights;
     std::string kv_cache;
+    bool importance_matrix = false;
+    bool tied_head_stored = false;
     bool json = false;
 };
 int run_model(const model_options& o);

@@ -44,6 +44,8 @@ void add_model(CLI::App& app, int& exit) {
     command->add_option("--weights", o.weights, "precision of the weights, or a GGUF mix such as q4_k_m; default: as published")
         ->type_name("FORMAT");
     command->add_option("--kv_cache", o.kv_cache, "precision of the KV cache; default bf16")->type_name("FORMAT");
+    command->add_flag("--importance_matrix", o.importance_matrix, "the GGUF mix was made with one, which changes some tensors' types");
+    command->add_flag("--tied_head_stored", o.tied_head_stored, "the GGUF file repeats a tied embedding as its output");
     command->add_flag("--json", o.json, "one JSON document on stdout");
     command->callback([command, &exit] {
         refuse_rest(*command);

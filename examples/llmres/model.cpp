@@ -46,6 +46,19 @@ void print(const llmres::json_value& m) {
     if (m.contains("stored")) print_stored(m["stored"]);
 }
 
+/// The GGUF file that is asked for, or is the source; nothing for other weights.
+llmres::maybe<llmres::gguf_mix> mix_of(const model_options& o, const llmres::model_source& source) {
+    llmres::maybe<llmres::gguf_mix> mix = o.weights.empty() ? source.gguf : llmres::find_file_mix(o.weights);
+    if ((o.importance_matrix || o.tied_head_stored) && (!mix || o.weights.empty()))
+        throw refusal{llmres::refused(llmres::error_code::inconsistent, o.importance_matrix ? "importance_matrix" : "tied_head_stored",
+                                      "given", "--weights with a GGUF mix beside it, such as q4_k_m")};
+    if (!mix) return mix;
+    llmres::gguf_mix made = *mix;
+    made.importance_matrix = made.importance_matrix || o.importance_matrix;
+    made.tied_head_stored = made.tied_head_stored || o.tied_head_stored;
+    return made;
+}
+
 }  // namespace
 
 int run_model(const model_options& o) {
@@ -65,7 +78,7 @@ int run_model(const model_options& o) {
     const llmres::model& m = source.model;
     const llmres::precision kv_cache =
         o.kv_cache.empty() ? llmres::bf16 : accept(llmres::find_precision("kv_cache", o.kv_cache));
-    const llmres::maybe<llmres::gguf_mix> mix = o.weights.empty() ? source.gguf : llmres::find_file_mix(o.weights);
+    const llmres::maybe<llmres::gguf_mix> mix = mix_of(o, source);
     const llmres::precision weights =
         o.weights.empty() || mix ? m.weights : accept(llmres::find_precision("weights", o.weights));
     const llmres::weight_formats formats =

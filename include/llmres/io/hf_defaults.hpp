@@ -81,6 +81,7 @@ inline constexpr std::array defaults_of_classes{
         "num_key_value_heads": 16, "num_experts": 60, "num_experts_per_tok": 4, "moe_intermediate_size": 1408})"},
     class_defaults{"glm4_moe", R"({"num_key_value_heads": 8, "n_routed_experts": 128, "num_experts_per_tok": 8, "moe_intermediate_size": 1408,
         "n_shared_experts": 1, "first_k_dense_replace": 1})"},
+    class_defaults{"dots1", R"({"moe_intermediate_size": 1408})"},
     class_defaults{"ernie4_5_moe", R"({"num_key_value_heads": 4, "moe_num_experts": 64, "moe_k": 6, "moe_intermediate_size": 1536,
         "moe_num_shared_experts": 2, "moe_layer_start_index": 1, "tie_word_embeddings": true})"},
     class_defaults{"minimax_m2", R"({"num_key_value_heads": 8, "head_dim": 128, "num_local_experts": 256, "num_experts_per_tok": 8})"},

@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: MIT
+"""Writes ../data/transformers_counts.jsonl: small configurations of every family, and how many parameters transformers' own
+model class of each has. Models are built on the meta device: no memory, no weights, half a minute.
+
+    python count_reference.py       # in the environment that run.sh makes
+
+A line holds a config.json, with fields left out as files leave them out, and `parameters`: unique parameters, with the
+corrections of routing scores, which are buffers to transformers and parameters to those who publish totals. Where a class
+and the checkpoints of its family differ, the checkpoints are right, and the family or the field is not in the table below:
+LongCat's class makes weights for experts that do nothing, T5's ties heads that its checkpoints hold apart, Nemotron-H's
+never ties, MPT's ignores `expansion_ratio` and positions, VLMs take the tie of their heads from the outermost level alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from pathlib import Path
+from typing import Any
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+
+import torch
+import transformers
+from transformers.models.auto import modeling_auto
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
+Fields = dict[str, list[Any]]
+LEFT_OUT = object()
+FLAG = [LEFT_OUT, True, False]
+VARIANTS = 5
+TOKENS = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
+IMAGE_TOKENS = {"image_token_id": 3, "image_token_index": 3, "video_token_id": 4, "boi_token_index": 5, "eoi_token_index": 6,
+                "vision_start_token_id": 7, "vision_end_token_id": 8, "vision_token_id": 9}  # fmt: skip
+
+
+def optional(*values: Any) -> list[Any]:
+    return [LEFT_OUT, *values]
+
+
+def decoder(**more: list[Any]) -> Fields:
+    """Sixteen heads, so that any class's default of KV heads divides them."""
+    fields: Fields = {
+        "vocab_size": [1000, 1056], "hidden_size": [256, 512], "num_hidden_layers": [4, 6], "num_attention_heads": [16],
+        "num_key_value_heads": [2, 4], "intermediate_size": [384, 640], "tie_word_embeddings": FLAG,
+    }  # fmt: skip
+    fields.update(more)
+    return fields
+
+
+HEAD = optional(32, 64)
+BIAS = {"attention_bias": FLAG}
+LLAMA = {"num_key_value_heads": optional(None, 2, 16), "head_dim": HEAD, **BIAS, "mlp_bias": FLAG}
+CLASS_KV = optional(2, 4)
+ROUTED = {"num_local_experts": optional(16), "num_experts_per_tok": optional(2)}
+QWEN_ROUTED = {"num_experts": optional(16), "num_experts_per_tok": optional(2), "moe_intermediate_size": optional(100),
+               "decoder_sparse_step": optional(2), "mlp_only_layers": optional([], [0], [1, 3])}  # fmt: skip
+DEEPSEEK = {"n_routed_experts": optional(16), "num_experts_per_tok": [2, 4], "moe_intermediate_size": optional(100),
+            "n_shared_experts": optional(1, 2), "first_k_dense_replace": optional(0, 1, 2)}  # fmt: skip
+LATENT = {"num_key_value_heads": [16], "q_lora_rank": optional(64), "kv_lora_rank": optional(32), "qk_nope_head_dim": optional(32),
+          "qk_rope_head_dim": optional(16), "v_head_dim": optional(24), **BIAS, **DEEPSEEK}  # fmt: skip
+INDEXER = {"index_n_heads": optional(4), "index_head_dim": optional(32)}
+DELTA = {"linear_num_value_heads": optional(8), "linear_num_key_heads": optional(4), "linear_key_head_dim": optional(16),
+         "linear_value_head_dim": optional(24), "linear_conv_kernel_dim": optional(3)}  # fmt: skip
+MAMBA = {"vocab_size": [1000], "hidden_size": [256], "num_hidden_layers": [3], "state_size": optional(8), "conv_kernel": optional(3),
+         "use_bias": FLAG, "use_conv_bias": FLAG, "tie_word_embeddings": FLAG}  # fmt: skip
+GPT2 = {"vocab_size": [1000], "n_embd": [256], "n_layer": [3], "n_head": [4], "n_positions": optional(64), "n_inner": optional(None, 300),
+        "tie_word_embeddings": FLAG}  # fmt: skip
+BERT = {"vocab_size": [1000], "hidden_size": [256], "num_hidden_layers": [3], "num_attention_heads": [4], "intermediate_size": [300],
+        "max_position_embeddings": optional(64), "type_vocab_size": optional(1)}  # fmt: skip
+BART = {"vocab_size": [1000], "d_model": [256], "encoder_layers": [3], "decoder_layers": [2], "encoder_attention_heads": [4],
+        "decoder_attention_heads": [8], "encoder_ffn_dim": [300], "decoder_ffn_dim": [310]}  # fmt: skip
+
+FAMILIES: dict[str, Fields] = {
+    "llama": decoder(**LLAMA),
+    "mistral": decoder(num_key_value_heads=CLASS_KV, head_dim=HEAD),
+    "ministral": decoder(num_key_value_heads=CLASS_KV, head_dim=[32]),
+    "ministral3": decoder(num_key_value_heads=CLASS_KV, head_dim=HEAD),
+    "phi3": decoder(num_key_value_heads=optional(None, 2)),
+    "granite": decoder(num_key_value_heads=optional(None, 2), **BIAS, mlp_bias=FLAG),
+    "smollm3": decoder(num_key_value_heads=CLASS_KV, **BIAS, mlp_bias=FLAG),
+    "ernie4_5": decoder(num_key_value_heads=CLASS_KV, head_dim=HEAD, use_bias=FLAG),
+    "qwen2": decoder(),
+    "qwen3": decoder(head_dim=HEAD, **BIAS),
+    "gemma": decoder(num_key_value_heads=CLASS_KV, head_dim=HEAD, **BIAS),
+    "gemma2": decoder(num_key_value_heads=CLASS_KV, head_dim=HEAD, **BIAS),
+    "gemma3_text": decoder(num_key_value_heads=CLASS_KV, head_dim=HEAD, **BIAS),
+    "glm": decoder(num_key_value_heads=CLASS_KV, head_dim=HEAD, **BIAS),
+    "glm4": decoder(num_key_value_heads=CLASS_KV, head_dim=HEAD, **BIAS),
+    "seed_oss": decoder(num_key_value_heads=CLASS_KV, head_dim=HEAD, **BIAS, attention_out_bias=FLAG, mlp_bias=FLAG),
+    "olmo": decoder(num_key_value_heads=optional(2), **BIAS),
+    "olmo2": decoder(num_key_value_heads=optional(2), **BIAS),
+    "olmo3": decoder(num_key_value_heads=optional(2), **BIAS),
+    "exaone4": decoder(),
+    "cohere": decoder(num_key_value_heads=optional(2), **BIAS, use_qk_norm=FLAG),
+    "cohere2": decoder(**BIAS),
+    "stablelm": decoder(use_qkv_bias=FLAG, qk_layernorm=FLAG, use_parallel_residual=FLAG),
+    "starcoder2": decoder(num_key_value_heads=CLASS_KV, use_bias=FLAG),
+    "nemotron": decoder(head_dim=HEAD, **BIAS, mlp_bias=FLAG),
+    "arcee": decoder(**LLAMA),
+    "apertus": decoder(**BIAS),
+    "phi": decoder(),
+    "hunyuan_v1_dense": decoder(head_dim=[32], **BIAS),
+    "hunyuan_v1_moe": decoder(head_dim=[32], num_experts=[4, 16], moe_topk=[2], **BIAS),
+    "gpt2": GPT2,
+    "gpt_bigcode": {**GPT2, "multi_query": FLAG},
+    "gpt_neo": {"vocab_size": [1000], "hidden_size": [256], "num_layers": [4], "attention_types": [[[["global", "local"], 2]]],
+                "num_heads": [4], "intermediate_size": optional(None, 300), "max_position_embeddings": optional(64)},
+    "gptj": {**GPT2, "rotary_dim": [16]},
+    "codegen": {**GPT2, "rotary_dim": [16]},
+    "gpt_neox": {"vocab_size": [1000], "hidden_size": [256], "num_hidden_layers": [3], "num_attention_heads": [4],
+                 "intermediate_size": [300], **BIAS, "tie_word_embeddings": FLAG},
+    "bloom": {"vocab_size": [1000], "hidden_size": [256], "n_layer": [3], "n_head": [4]},
+    "opt": {"vocab_size": [1000], "hidden_size": [256], "num_hidden_layers": [3], "num_attention_heads": [4], "ffn_dim": [300],
+            "max_position_embeddings": optional(64), "word_embed_proj_dim": optional(128), "do_layer_norm_before": FLAG,
+            "enable_bias": FLAG, "layer_norm_elementwise_affine": FLAG, "_remove_final_layer_norm": FLAG},
+    "falcon": {"vocab_size": [1000], "hidden_size": [256], "num_hidden_layers": [3], "num_attention_heads": [8],
+               "num_kv_heads": optional(2, 8), "new_decoder_architecture": FLAG, "multi_query": FLAG, "parallel_attn": FLAG, "bias": FLAG,
+               "ffn_hidden_size": optional(300), "num_ln_in_parallel_attn": optional(None, 1, 2), "tie_word_embeddings": FLAG},
+    "mpt": {"vocab_size": [1000], "d_model": [256], "n_layers": [3], "n_heads": [4], "max_seq_len": [64]},
+    "mixtral": decoder(num_key_value_heads=CLASS_KV, head_dim=HEAD, **ROUTED),
+    "phimoe": decoder(num_key_value_heads=CLASS_KV, **BIAS, lm_head_bias=FLAG, **ROUTED),
+    "granitemoe": decoder(num_key_value_heads=optional(2), **BIAS, **ROUTED),
+    "granitemoeshared": decoder(num_key_value_heads=optional(2), **BIAS, shared_intermediate_size=optional(0, 128), **ROUTED),
+    "minimax_m2": decoder(num_key_value_heads=CLASS_KV, head_dim=HEAD, num_local_experts=optional(16), num_experts_per_tok=[2]),
+    "olmoe": decoder(num_key_value_heads=optional(2), **BIAS, num_experts=optional(16), num_experts_per_tok=optional(2)),
+    "gpt_oss": decoder(num_key_value_heads=CLASS_KV, head_dim=HEAD, **BIAS, **ROUTED),
+    "qwen2_moe": decoder(**QWEN_ROUTED, shared_expert_intermediate_size=optional(120), qkv_bias=FLAG),
+    "qwen3_moe": decoder(num_key_value_heads=CLASS_KV, head_dim=HEAD, **BIAS, **QWEN_ROUTED),
+    "glm4_moe": decoder(num_key_value_heads=CLASS_KV, head_dim=HEAD, **BIAS, use_qk_norm=FLAG, **DEEPSEEK),
+    "dots1": decoder(**BIAS, **{**DEEPSEEK, "n_routed_experts": [16], "n_shared_experts": [1, 2]}),
+    "ernie4_5_moe": decoder(num_key_value_heads=CLASS_KV, moe_num_experts=optional(16), moe_k=optional(2), moe_intermediate_size=optional(100),
+                            moe_num_shared_experts=optional(1, 2), moe_layer_start_index=optional(0, 2),
+                            moe_layer_end_index=optional(-1, 2), moe_layer_interval=optional(2)),
+    "llama4_text": decoder(num_hidden_layers=[4], num_key_value_heads=CLASS_KV, head_dim=HEAD, **BIAS, **ROUTED,
+                           intermediate_size_mlp=optional(700), interleave_moe_layer_step=optional(2), moe_layers=optional(None, [1], [0, 2])),
+    "deepseek_v2": decoder(**LATENT),
+    "deepseek_v3": decoder(**{**LATENT, "q_lora_rank": optional(None, 64)}),
+    "deepseek_v32": decoder(**LATENT, **INDEXER),
+    "glm_moe_dsa": decoder(**LATENT, **INDEXER),
+    "mamba": {**MAMBA, "expand": optional(3), "time_step_rank": optional("auto", 7)},
+    "falcon_mamba": {**MAMBA, "expand": optional(3), "time_step_rank": optional("auto", 7)},
+    "mamba2": {**MAMBA, "num_heads": [8], "head_dim": [64], "n_groups": optional(1, 2)},
+    "jamba": decoder(num_hidden_layers=[8], num_key_value_heads=CLASS_KV, num_experts=optional(1, 16), num_experts_per_tok=optional(2),
+                     expert_layer_period=optional(3), expert_layer_offset=optional(0), attn_layer_period=optional(4),
+                     attn_layer_offset=[1, 2], mamba_d_state=optional(8), mamba_d_conv=optional(3), mamba_expand=optional(3),
+                     mamba_dt_rank=optional("auto", 9), mamba_conv_bias=FLAG, mamba_proj_bias=FLAG),
+    "nemotron_h": decoder(num_hidden_layers=[4], num_key_value_heads=CLASS_KV, head_dim=HEAD, hybrid_override_pattern=["M*-M"],
+                          mamba_num_heads=optional(8), mamba_head_dim=optional(32), n_groups=optional(2), ssm_state_size=optional(16),
+                          conv_kernel=optional(3), use_conv_bias=FLAG, use_bias=FLAG, mlp_bias=FLAG, tie_word_embeddings=optional(False)),
+    "granitemoehybrid": decoder(num_hidden_layers=[4], layer_types=[["mamba", "attention", "mamba", "mamba"], ["attention"] * 4],
+                                num_local_experts=optional(0, 16), num_experts_per_tok=optional(2), shared_intermediate_size=optional(128),
+                                mamba_n_heads=[8], mamba_d_head=["auto"], mamba_n_groups=optional(2), mamba_d_state=optional(16),
+                                mamba_d_conv=optional(3), mamba_conv_bias=FLAG, mamba_proj_bias=FLAG, **BIAS),
+    "qwen3_next": decoder(num_key_value_heads=CLASS_KV, head_dim=HEAD, **BIAS, **DELTA, **{**QWEN_ROUTED, "num_experts": optional(0, 16)},
+                          shared_expert_intermediate_size=optional(120)),
+    "qwen3_5_text": decoder(num_key_value_heads=CLASS_KV, head_dim=HEAD, **BIAS, **DELTA),
+    "qwen3_5_moe_text": decoder(intermediate_size=[LEFT_OUT], num_key_value_heads=CLASS_KV, head_dim=HEAD, **BIAS, **DELTA,
+                                num_experts=optional(16), num_experts_per_tok=optional(2), moe_intermediate_size=optional(100),
+                                shared_expert_intermediate_size=optional(120)),
+    "minimax": decoder(num_key_value_heads=CLASS_KV, head_dim=HEAD, **ROUTED, num_hidden_layers=[4],
+                       layer_types=optional(["linear_attention", "full_attention"] * 2)),
+    "lfm2": decoder(num_hidden_layers=[4], num_key_value_heads=CLASS_KV, layer_types=[["conv", "full_attention"] * 2], conv_L_cache=optional(4),
+                    conv_bias=FLAG, block_multiple_of=optional(64), block_ffn_dim_multiplier=optional(1.5), block_auto_adjust_ff_dim=FLAG),
+    "lfm2_moe": decoder(num_hidden_layers=[4], num_key_value_heads=CLASS_KV, layer_types=[["conv", "full_attention"] * 2], conv_bias=FLAG,
+                        num_experts=optional(16), num_experts_per_tok=optional(2), moe_intermediate_size=optional(100),
+                        num_dense_layers=optional(1), use_expert_bias=FLAG),
+    "bert": BERT,
+    "roberta": BERT,
+    "xlm-roberta": BERT,
+    "distilbert": {"vocab_size": [1000], "dim": [256], "n_layers": [3], "n_heads": [4], "hidden_dim": [300],
+                   "max_position_embeddings": optional(64)},
+    "t5": {"vocab_size": optional(1000), "d_model": [256], "num_layers": [3], "num_decoder_layers": optional(None, 2), "num_heads": [4],
+           "d_kv": optional(32), "d_ff": [300], "feed_forward_proj": optional("relu", "gated-gelu"),
+           "relative_attention_num_buckets": optional(16)},
+    "bart": {**BART, "max_position_embeddings": optional(64)},
+    "mbart": {**BART, "max_position_embeddings": optional(64)},
+    "whisper": {**BART, "max_target_positions": optional(64), "max_source_positions": optional(64), "num_mel_bins": optional(128)},
+    "vit": {"architectures": [["ViTForImageClassification"]], "hidden_size": [256], "num_hidden_layers": [3], "num_attention_heads": [4],
+            "intermediate_size": [300], "image_size": optional(64), "patch_size": optional(8), "num_channels": optional(1), "qkv_bias": FLAG},
+    "siglip_vision_model": {"hidden_size": [256], "num_hidden_layers": [3], "num_attention_heads": [4], "intermediate_size": [300],
+                            "image_size": optional(64), "patch_size": optional(8), "vision_use_head": FLAG},
+    "clip_vision_model": {"hidden_size": [256], "num_hidden_layers": [3], "num_attention_heads": [4], "intermediate_size": [300],
+                          "image_size": optional(64), "patch_size": optional(8)},
+}  # fmt: skip
+
+
+def text(**more: list[Any]) -> Fields:
+    fields = decoder(num_hidden_layers=[4], hidden_size=[256], num_attention_heads=[8], num_key_value_heads=[2, 4], tie_word_embeddings=[LEFT_OUT])
+    fields.update(more)
+    return fields
+
+
+TOWER: Fields = {"hidden_size": optional(192), "intermediate_size": optional(200), "num_hidden_layers": optional(2), "num_attention_heads": [4]}
+SIGLIP = {**TOWER, "model_type": ["siglip_vision_model"], "vision_use_head": [False], "patch_size": optional(14)}
+CLIP = {**TOWER, "model_type": ["clip_vision_model"]}
+QWEN_TOWER: Fields = {"depth": optional(30), "hidden_size": optional(128), "intermediate_size": optional(200), "num_heads": optional(8),
+                      "out_hidden_size": [256]}  # fmt: skip
+
+# A text part, an image part, and what stands beside them.
+MULTIMODAL: dict[str, tuple[Fields, Fields, Fields]] = {
+    "gemma3": (text(head_dim=HEAD), {**TOWER, "vision_use_head": [False]}, {}),
+    "paligemma": (text(model_type=["gemma"], head_dim=HEAD), SIGLIP, {"projection_dim": [256]}),
+    "llava": (text(model_type=["llama", "mistral", "qwen2"]), CLIP, {"multimodal_projector_bias": FLAG, "vision_feature_layer": optional([-2, -1])}),
+    "llava_next": (text(model_type=["llama", "mistral"]), CLIP, {"multimodal_projector_bias": FLAG}),
+    "llava_onevision": (text(model_type=["qwen2"]), SIGLIP, {}),
+    "mistral3": (text(model_type=["mistral", "ministral3"], head_dim=HEAD, tie_word_embeddings=[True]), {**TOWER, "model_type": ["pixtral"]},
+                 {"tie_word_embeddings": [True], "multimodal_projector_bias": FLAG, "spatial_merge_size": optional(3)}),
+    "llama4": (text(head_dim=HEAD, **ROUTED, intermediate_size_mlp=optional(500), interleave_moe_layer_step=optional(2)), TOWER, {}),
+    "mllama": (text(num_hidden_layers=[9], cross_attention_layers=optional([1, 4])),
+               {"intermediate_size": optional(200), "num_global_layers": optional(3)}, {}),
+    "qwen2_vl": (text(), {"depth": optional(2), "embed_dim": optional(128), "num_heads": optional(8), "hidden_size": [256],
+                          "spatial_merge_size": optional(3)}, {}),
+    "qwen2_5_vl": (text(), {**QWEN_TOWER, "spatial_merge_size": optional(3)}, {}),
+    "qwen3_vl": (text(head_dim=HEAD), {**QWEN_TOWER, "deepstack_visual_indexes": optional([1, 2])}, {}),
+    "qwen3_vl_moe": (text(head_dim=HEAD, num_experts=optional(16), moe_intermediate_size=optional(100)), QWEN_TOWER, {}),
+    "qwen3_5": (text(head_dim=HEAD, linear_num_value_heads=optional(8)), QWEN_TOWER, {}),
+    "qwen3_5_moe": (text(head_dim=HEAD, num_experts=optional(16)), QWEN_TOWER, {}),
+    "idefics3": (text(model_type=["llama"]), {**TOWER, "patch_size": optional(14)}, {"scale_factor": optional(3)}),
+    "smolvlm": (text(model_type=["llama"]), {**TOWER, "patch_size": optional(14)}, {"scale_factor": optional(3)}),
+    "clip": (text(num_key_value_heads=[LEFT_OUT], hidden_size=optional(128)), TOWER, {"projection_dim": optional(64)}),
+    "siglip": (text(num_key_value_heads=[LEFT_OUT], hidden_size=optional(128), num_attention_heads=[4]), TOWER, {}),
+}  # fmt: skip
+
+# Where no table of transformers names the class that a checkpoint of the family is read into, or it names another.
+CLASSES = {
+    "bert": "BertModel", "roberta": "RobertaModel", "xlm-roberta": "XLMRobertaModel", "distilbert": "DistilBertModel",
+    "t5": "T5ForConditionalGeneration", "bart": "BartModel", "mbart": "MBartModel", "whisper": "WhisperForConditionalGeneration",
+    "vit": "ViTForImageClassification", "qwen3_5_text": "Qwen3_5ForCausalLM", "qwen3_5_moe_text": "Qwen3_5MoeForCausalLM",
+    "llama4_text": "Llama4ForCausalLM", "gemma3_text": "Gemma3ForCausalLM",
+}  # fmt: skip
+
+
+def class_of(model_type: str) -> Any:
+    if model_type in CLASSES:
+        return getattr(transformers, CLASSES[model_type])
+    for table in ("IMAGE_TEXT_TO_TEXT", "CAUSAL_LM"):
+        names = getattr(modeling_auto, f"MODEL_FOR_{table}_MAPPING_NAMES")
+        if model_type in names:
+            return getattr(transformers, names[model_type])
+    return getattr(transformers, modeling_auto.MODEL_MAPPING_NAMES[model_type])
+
+
+def count(config: dict[str, Any]) -> int:
+    rest = {key: value for key, value in config.items() if key != "model_type"}
+    configuration = CONFIG_MAPPING[config["model_type"]].from_dict(json.loads(json.dumps(rest)))
+    with torch.device("meta"):
+        model = class_of(config["model_type"])(configuration)
+    model.tie_weights()
+    unique = {id(parameter): parameter for parameter in model.parameters()}
+    corrections = [b for name, b in model.named_buffers() if name.endswith(("e_score_correction_bias", "expert_bias"))]
+    return sum(p.numel() for p in unique.values()) + sum(b.numel() for b in corrections)
+
+
+def pick(fields: Fields, draw: random.Random) -> dict[str, Any]:
+    chosen = {key: draw.choice(values) for key, values in fields.items()}
+    return {key: value for key, value in chosen.items() if value is not LEFT_OUT}
+
+
+def configurations() -> list[dict[str, Any]]:
+    draw = random.Random(20261121)
+    made = []
+    for model_type, fields in FAMILIES.items():
+        for _ in range(VARIANTS):
+            made.append({"model_type": model_type, **TOKENS, **pick(fields, draw)})
+    for model_type, (words, tower, beside) in MULTIMODAL.items():
+        for _ in range(VARIANTS):
+            made.append({"model_type": model_type, **TOKENS, **IMAGE_TOKENS, **pick(beside, draw),
+                         "text_config": {**TOKENS, **pick(words, draw)}, "vision_config": pick(tower, draw)})  # fmt: skip
+    return made
+
+
+def main() -> None:
+    transformers.logging.set_verbosity_error()
+    output = Path(__file__).resolve().parent.parent / "data" / "transformers_counts.jsonl"
+    with output.open("w") as lines:
+        for config in configurations():
+            try:
+                lines.write(json.dumps({"parameters": count(config), "config": config}) + "\n")
+            except Exception as why:
+                raise SystemExit(f"{config}: {why}") from why
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// Our counts against those of transformers' own model classes, for small configurations of every family with fields left out
+// as files leave them out: pytorch/count_reference.py makes the table.
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <llmres/io/hf_config.hpp>
+#include <llmres/parameters.hpp>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+
+using namespace llmres;
+
+TEST_CASE("a configuration counts as the model that transformers builds of it") {
+    std::ifstream lines{LLMRES_SOURCE_DIR "/tests/validation/data/transformers_counts.jsonl"};
+    std::set<std::string> families;
+    int rows = 0;
+    for (std::string line; std::getline(lines, line); ++rows) {
+        const auto row = nlohmann::json::parse(line);
+        const std::string config = row["config"].dump();
+        CAPTURE(config);
+        families.insert(row["config"]["model_type"].get<std::string>());
+        const auto read = read_hf_config(config);
+        REQUIRE_MESSAGE(read, read.error().field.view(), " is ", read.error().value.view(), "; expected ", read.error().expected.view());
+        CHECK(count_parameters(*read).in(parameters) == row["parameters"].get<std::int64_t>());
+    }
+    CHECK(rows >= 490);
+    CHECK(families.size() >= 98);
+}
