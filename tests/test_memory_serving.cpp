@@ -404,6 +404,39 @@ TEST_CASE("bad input is refused by name") {
     CHECK(set_knob(r, "mem_fraction_static", 0.8).error().code == error_code::unknown);
 }
 
+TEST_CASE("ik_llama.cpp alone loads its own types; experts on the host may come to the GPU two stacks at a time") {
+    job j = chat("qwen3-235b-a22b");
+    j.context = tokens(32768);
+    j.weights = iq3_k;
+    j.runtime = runtimes::ik_llama_cpp;
+    j.runtime.experts_on_host = true;
+    const cluster c = one(gpus::rtx_5090);
+    const byte_count stack = size_of(iq3_k, 128LL * 4096, 1536);
+    const auto bounds = [&](std::int64_t ubatch) {
+        j.max_batched_tokens = tokens(ubatch);
+        const memory_breakdown m = memory_of(j, layout{}, c);
+        return m[memory_term::activations] + m[memory_term::logits];
+    };
+    CHECK(bounds(511).high < stack * 2);  // eight of 128 experts each: below 32 tokens an expert they stay
+    CHECK(bounds(4096).high > stack * 2);
+    CHECK(bounds(4096).low < bounds(4096).expected + bytes(1));
+    j.runtime = runtimes::llama_cpp;
+    CHECK(plan(j, layout{}, c).error().field == "weights");
+}
+
+TEST_CASE("where only a context is named, prompts may be short: whole ones are the upper bound") {
+    job j = chat("llama-2-7b");
+    j.context = tokens(4096);
+    j.runtime = runtimes::transformers_4_44;
+    const memory_breakdown named = memory_of(j, layout{});
+    CHECK(named[memory_term::logits].low == bytes(0));
+    j.prompt = tokens(4096);
+    const memory_breakdown said = memory_of(j, layout{});
+    CHECK(said[memory_term::logits].low > bytes(0));
+    CHECK(said.total().expected == named.total().expected);
+    CHECK(said.total().high == named.total().high);
+}
+
 TEST_CASE("eight-bit floats on an A100 run, converted first: the plan says so") {
     job j = chat();
     j.weights = fp8_channel;

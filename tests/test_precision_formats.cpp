@@ -51,6 +51,21 @@ TEST_CASE("a GGUF block holds what its struct in ggml-common.h holds") {
     }
 }
 
+TEST_CASE("ik_llama.cpp's types have its block sizes, a scale a row, and interleaved twins of the same size") {
+    CHECK(size(iq4_k, 1, 256) == 2 + 2 + 128 + 12);
+    CHECK(size(iq4_ks, 1, 4096) == 16 * (8 + 128) + 4);
+    CHECK(size(iq4_ks, 3, 4096) == 3 * (16 * (8 + 128) + 4));
+    CHECK(size(iq2_ks, 1, 256) == 2 + 4 + 64 + 2);
+    CHECK(size(iq1_s_r4, 4, 32) == 24 + 4 * 2);
+    for (const char* name : {"iq4_k_r4", "q4_k_r4", "q8_0_r8", "iq3_xxs_r4", "iq1_s_r4"}) {
+        INFO(name);
+        REQUIRE(find_precision("weights", name));
+        CHECK(std::string_view{name}.starts_with(find_precision("weights", name)->name.view()));
+    }
+    for (const precision& p : ik_precisions) CHECK(find_precision("weights", p.name.view()).value() == p);
+    CHECK(find_precision("weights", "bf16_r4").error().code == error_code::unknown);
+}
+
 TEST_CASE("GPTQ stores packed values, scales, packed zero points and the group of each input") {
     // 4096 outputs x 11008 inputs, 4 bits, groups of 128.
     CHECK(size(gptq(4, 128), 4096, 11008) == 4096 * 11008 / 2 + 86 * 4096 * 2 + 86 * 4096 / 2 + 11008 * 4);

@@ -22,6 +22,7 @@ enum class format_family : std::uint8_t {
     packed,
     bitsandbytes,
     gguf,
+    gguf_ik,  ///< GGUF types of ik_llama.cpp
     exllama2,
     exllama3,
     half_quadratic,
@@ -43,6 +44,7 @@ constexpr format_family family_of(const precision& format) {
                                beginning{"hqq", format_family::half_quadratic},           beginning{"iq", format_family::gguf},
                                beginning{"q", format_family::gguf},            beginning{"tq", format_family::gguf}};
     const std::string_view name = format.name.view();
+    if (name == "q6_0" || (name.starts_with("iq") && (name.substr(3, 2) == "_k" || name.ends_with("_r4")))) return format_family::gguf_ik;
     for (const beginning& p : known)
         if (!name.empty() && name[0] == p.begins[0] && name.starts_with(p.begins)) return p.family;
     return format_family::plain;
@@ -55,11 +57,12 @@ constexpr bool loads(const runtime& r, format_family family) {
     if (family == f::plain) return true;
     const auto any = [&](auto... listed) { return ((family == listed) || ...); };
     const std::string_view name = r.name.view();
-    if (name == "vllm") return !any(f::exllama2, f::exllama3);
-    if (name == "sglang") return !any(f::exllama2, f::exllama3, f::half_quadratic);
-    if (name == "llama.cpp" || name == "ik_llama.cpp" || name == "ollama") return any(f::gguf);
+    if (name == "vllm") return !any(f::exllama2, f::exllama3, f::gguf_ik);
+    if (name == "sglang") return !any(f::exllama2, f::exllama3, f::gguf_ik, f::half_quadratic);
+    if (name == "ik_llama.cpp") return any(f::gguf, f::gguf_ik);
+    if (name == "llama.cpp" || name == "ollama") return any(f::gguf);
     if (name == "tensorrt-llm") return any(f::eight_bit_float, f::eight_bit, f::microscaling, f::gptq_words, f::awq_words);
-    if (name == "transformers") return !any(f::gguf, f::exllama2, f::exllama3);  // it unpacks GGUF files to 32 bits first
+    if (name == "transformers") return !any(f::gguf, f::gguf_ik, f::exllama2, f::exllama3);  // it unpacks GGUF files to 32 bits first
     if (name == "autoawq") return any(f::awq_words);
     if (name == "lmdeploy") return any(f::eight_bit_float, f::eight_bit, f::microscaling, f::gptq_words, f::awq_words);
     if (name == "exllama" || name == "exllamav2") return any(f::gptq_words, f::exllama2, f::exllama3);

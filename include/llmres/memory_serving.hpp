@@ -46,6 +46,7 @@ struct serving_stage {
     std::int32_t index = 0;
     byte_count more_weights{};   ///< expected beside them: joined copies, padding
     byte_count maybe_weights{};  ///< that some checkpoints hold
+    byte_count maybe_live{};     ///< another moment, which some files have
 
     constexpr byte_count held() const { return weights + more_weights + adapters + cache.allocated + state; }
 };
@@ -105,7 +106,8 @@ constexpr memory_breakdown with_engine(const serving_stage& s, const step& of, c
     memory_breakdown m;
     m.stage = s.index;
     m.phase = phase::prefill;
-    const step_peak peak = of.peak(s.live, s.last, s.index);
+    step_peak peak = of.peak(s.live, s.last, s.index);
+    if (s.maybe_live > peak.all().high) peak.activations.high += s.maybe_live - peak.all().high;
     const byte_count more = r.joins_projections ? byte_count{} : s.more_weights;
     m[memory_term::weights] = {s.weights, s.weights + more, s.weights + more + s.maybe_weights};
     m[memory_term::adapter] = s.adapters;
@@ -114,6 +116,7 @@ constexpr memory_breakdown with_engine(const serving_stage& s, const step& of, c
     m[memory_term::activations] = peak.activations;
     m[memory_term::logits] = peak.logits;
     m.ideal = m.total().expected - s.cache.allocated + s.cache.ideal;
+    if (of.prompts_unknown()) m[memory_term::activations].low = m[memory_term::logits].low = {};
     if (r.whole_batches && of.of.output > token_count{}) choose_moment(m, s, of, peak);
     if (r.joins_projections) join_before(m, s.more_weights);
     m.allocated = m.total();
@@ -172,6 +175,7 @@ struct serving_stages {
         }
         if (of.gguf) s.weights += weights.of_file(range);
         if (engine.experts_on_host && engine.copies_experts && of_step.shape.all() >= 32) s.live += weights.largest_experts(range) + of_step.input_masks();
+        if (engine.experts_on_host && engine.copies_fused_experts) s.maybe_live = fused_experts(range);
         if (end && engine.speculates_ahead && m.prediction.layers > 0) {
             s.weights += weights.of_prediction();
             s.cache += layer_cache(m.prediction.block.attention, of, engine, over, sequences) * m.prediction.layers;
@@ -180,6 +184,20 @@ struct serving_stages {
         s.cache += allotment{engine.draft_kv * context_of(of) * sequences, engine.draft_kv * context_of(of) * sequences};
         s.maybe_weights = weights.perhaps(s.weights, end);
         return s;
+    }
+    /// Two stacks of routed experts beside the feed-forward that they serve, where each expert gets 32 tokens or more.
+    constexpr byte_count fused_experts(stage_range range) const {
+        byte_count most;
+        for (std::int32_t k = 0; k < of.model.layers.kind_count; ++k) {
+            const layer& kind = of.model.layers.kinds[static_cast<std::size_t>(k)];
+            const experts& e = kind.feed_forward.experts;
+            if (!kind.feed_forward.routed() || of_step.shape.all() * e.per_token < 32 * e.count) continue;
+            layer alone = kind;
+            alone.attention = {};
+            const byte_count half = of_step.layer_peak(alone);
+            if (half > most) most = half;
+        }
+        return most > byte_count{} ? most + weights.largest_experts(range) * 2 + of_step.input_masks() : most;
     }
     constexpr memory_breakdown memory(std::int32_t index) const { return with_engine(stage(index), of_step, engine, over); }
 };

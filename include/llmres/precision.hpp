@@ -180,6 +180,26 @@ inline constexpr precision tq2_0{"tq2_0", arithmetic_kind::fp16, {{{1, 256, 66}}
 inline constexpr precision mxfp4_gguf{"mxfp4_gguf", arithmetic_kind::fp4, {{{1, 32, 17}}}};
 inline constexpr precision nvfp4_gguf{"nvfp4_gguf", arithmetic_kind::fp4, {{{1, 64, 36}}}};
 
+// ik_llama.cpp's own (its ggml-common.h, and ggml.c's row_meta_size: the scale of a row, in two or four bytes). Its types that
+// end in _r4 and _r8 interleave rows of these and of the ones above, and take as much.
+inline constexpr precision q6_0{"q6_0", arithmetic_kind::fp16, {{{1, 32, 26}}}};
+inline constexpr precision iq2_k{"iq2_k", arithmetic_kind::fp16, {{{1, 256, 76}}}};
+inline constexpr precision iq3_k{"iq3_k", arithmetic_kind::fp16, {{{1, 256, 110}}}};
+inline constexpr precision iq4_k{"iq4_k", arithmetic_kind::fp16, {{{1, 256, 144}}}};
+inline constexpr precision iq5_k{"iq5_k", arithmetic_kind::fp16, {{{1, 256, 176}}}};
+inline constexpr precision iq6_k{"iq6_k", arithmetic_kind::fp16, {{{1, 256, 212}}}};
+inline constexpr precision iq2_kl{"iq2_kl", arithmetic_kind::fp16, {{{1, 256, 86}, {1, tile::whole, 2}}}};
+inline constexpr precision iq2_ks{"iq2_ks", arithmetic_kind::fp16, {{{1, 256, 70}, {1, tile::whole, 2}}}};
+inline constexpr precision iq3_ks{"iq3_ks", arithmetic_kind::fp16, {{{1, 256, 102}, {1, tile::whole, 2}}}};
+inline constexpr precision iq4_kss{"iq4_kss", arithmetic_kind::fp16, {{{1, 256, 128}, {1, tile::whole, 4}}}};
+inline constexpr precision iq4_ks{"iq4_ks", arithmetic_kind::fp16, {{{1, 256, 136}, {1, tile::whole, 4}}}};
+inline constexpr precision iq5_ks{"iq5_ks", arithmetic_kind::fp16, {{{1, 256, 168}, {1, tile::whole, 4}}}};
+inline constexpr precision iq2_kt{"iq2_kt", arithmetic_kind::fp16, {{{1, 256, 68}, {1, tile::whole, 4}}}};
+inline constexpr precision iq3_kt{"iq3_kt", arithmetic_kind::fp16, {{{1, 256, 100}, {1, tile::whole, 4}}}};
+inline constexpr precision iq4_kt{"iq4_kt", arithmetic_kind::fp16, {{{1, 256, 128}, {1, tile::whole, 4}}}};
+inline constexpr precision iq1_s_r4{"iq1_s_r4", arithmetic_kind::fp16, {{{1, 32, 6}, {1, tile::whole, 2}}}};
+inline constexpr precision iq1_m_r4{"iq1_m_r4", arithmetic_kind::fp16, {{{1, 32, 7}, {1, tile::whole, 2}}}};
+
 // ---- formats with parameters -----------------------------------------------------------------------------------------------
 
 /// As a group size: one scale for a whole row of the weight (an output channel's inputs).
@@ -266,6 +286,10 @@ inline constexpr std::array precisions{fp64,
                                        tq2_0,
                                        mxfp4_gguf,
                                        nvfp4_gguf};
+
+/// Those that ik_llama.cpp alone loads.
+inline constexpr std::array ik_precisions{q6_0,   iq2_k,   iq3_k,  iq4_k,  iq5_k,  iq6_k,  iq2_kl,   iq2_ks,  iq3_ks,
+                                          iq4_kss, iq4_ks, iq5_ks, iq2_kt, iq3_kt, iq4_kt, iq1_s_r4, iq1_m_r4};
 
 /// The format of that name, or an error. Names of formats with parameters are what their makers give: gptq_int4_g128,
 /// gptq_int4_channel, gptq_int4_g128_no_gidx, awq_int4_g64, packed_int4_g32, packed_int4_g32_zp_gidx, hqq_int4_g64, exl2_4.25bpw,
@@ -432,6 +456,10 @@ constexpr result<precision> find_precision(std::string_view field, std::string_v
     for (const precision& p : precisions)
         if (p.name == name) return p;
     if (const maybe<precision> made = detail::made_by_name(name)) return *made;
+    for (const precision& p : ik_precisions)
+        if (p.name == name) return p;
+    if ((name.starts_with("q") || name.starts_with("iq")) && (name.ends_with("_r4") || name.ends_with("_r8")))
+        return find_precision(field, name.substr(0, name.size() - 3));
     return refused(
         error_code::unknown, field, name,
         "a precision, such as bf16, fp16, fp32, fp8_e4m3, int8, nf4, q4_k, mxfp4, gptq_int4_g128 or exl2_4.25bpw");

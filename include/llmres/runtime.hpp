@@ -117,6 +117,7 @@ struct runtime {
     maybe<std::int32_t> gpu_layers{};   ///< the last n layers and, if n exceeds them, the head are on GPUs; all by default
     bool experts_on_host = false;       ///< routed experts are computed by the CPU (llama.cpp: --cpu-moe)
     bool copies_experts = false;        ///< but in steps of 32 tokens and more one stack of them at a time comes to the GPU
+    bool copies_fused_experts = false;  ///< two at a time, from 32 tokens an expert on, unless repacked for the CPU (ik_llama.cpp)
     bool head_again = false;            ///< quantised checkpoints of tied models may hold the head beside the embedding; FP8 ones do
     bool pads_mxfp4 = false;            ///< experts in MXFP4 are padded to 128 inner and 256 outer features, where kernels ask for it
     bool joins_projections = false;     ///< queries, keys and values are joined in new tensors, the old ones freed when all are (AutoAWQ)

@@ -230,7 +230,10 @@ inline weights_format format_of(const std::string& quant, const std::string& eng
     if ((has(engine, "llama") || has(engine, "ctransformers")) && !has(engine, "GPTQ") && !has(engine, "exllama")) {
         if (q == "int8") return {{}, mix_of("Q8_0")};
         if (q == "int4") return {{}, mix_of("Q4_K_M")};
-        return {{}, mix_of(quant)};
+        if (const auto mix = mix_of(quant)) return {{}, mix};
+        // "GGUF IQ4_K_R4 - 4.5 bpw": recipes of people, whose matrices are mostly of that type.
+        const auto named = find_precision("quant", q.substr(q.find(' ') + 1, q.find(" -") - q.find(' ') - 1));
+        return {named ? std::optional<precision>{*named} : std::nullopt, {}};
     }
     const std::int32_t group = is("g32") || is("32g") ? 32 : is("no-group") ? whole_row : 128;
     if (is("gguf")) return {{}, mix_of(quant)};
@@ -418,7 +421,8 @@ inline std::optional<one_case> case_of(const csv::row& row) {
     // premAI's vLLM loads the model as published, and names a precision only afterwards (bench_vllm/bench.py).
     const bool as_published = has(row.at("source"), "premAI") && row.at("engine") == "vllm" && row.at("quant") == "FP32";
     const weights_format format = format_of(as_published ? "BF16" : row.at("quant"), row.at("engine"));
-    c.weights_known = format.plain || format.mix;
+    const bool recipe = format.plain && has(row.at("engine"), "llama") && is_packed(*format.plain) && !format.mix && has(row.at("quant"), "GGUF");
+    c.weights_known = (format.plain && !recipe) || format.mix;
     job& j = c.task;
     j.model = *m;
     j.runtime = e.profile;

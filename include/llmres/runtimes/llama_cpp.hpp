@@ -83,7 +83,8 @@ constexpr runtime ik_llama_cpp_as() {
     r.since = {};
     r.windows = window_cells::whole;
     r.latent_expanded = mib(512);
-    r.copies_experts = false;  // from 32 times as many tokens as there are experts to each that is used, and not of repacked ones
+    r.copies_experts = false;
+    r.copies_fused_experts = true;  // ggml_backend_cuda_offload_op; up and gate are one operation, with -fmoe
     r.activations = {0.95, 1.0, 1.15};
     return r;
 }

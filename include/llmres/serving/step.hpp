@@ -98,6 +98,11 @@ struct step {
     constexpr step(const job& j, const runtime& r, const layout& l)
         : of{j}, engine{r}, over{l}, shape{step_shape(j, r, l)}, kernel{kernel_of(j, r)} {}
 
+    /// Where a job names a context alone and prompts pass whole, these may be short.
+    constexpr bool prompts_unknown() const {
+        return engine.max_batched_tokens == token_count{} && of.max_batched_tokens == token_count{} && of.prompt == token_count{} &&
+               of.output == token_count{};
+    }
     constexpr const precision& format() const { return engine.fp32_activations ? fp32 : of.compute; }
     constexpr byte_count hidden() const {
         return size_of(format(), 1, product(shape.all(), of.model.hidden));
