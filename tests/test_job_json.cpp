@@ -98,6 +98,7 @@ const std::map<std::string, example>& examples() {
         {"offload.optimizer", {"host", [](r q) { return q.job.offload.optimizer == offload_place::host; }}},
         {"offload.parameters", {"nvme", [](r q) { return q.job.offload.parameters == offload_place::nvme; }}},
         {"offload.activations", {"host", [](r q) { return q.job.offload.activations == offload_place::host; }}},
+        {"offload.pinned", {true, [](r q) { return q.job.offload.pinned; }}},
         {"layout.tensor", {2, [](r q) { return q.layout->tensor == 2; }}},
         {"layout.sequence_parallel", {true, [](r q) { return q.layout->sequence_parallel; }}},
         {"layout.pipeline", {2, [](r q) { return q.layout->pipeline == 2; }}},

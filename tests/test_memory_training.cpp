@@ -89,3 +89,30 @@ TEST_CASE("what cannot run is refused by name") {
     j.adapter = {.kind = adapter_kind::lora, .rank = 8, .targets = {weight_role::in_proj}};
     CHECK(refused_field(j, {}, gpus::a100_sxm4_80gb, 1) == "adapter.targets");
 }
+TEST_CASE("main memory is a resource that may not suffice either") {
+    job j = full();
+    j.runtime = runtimes::deepspeed;
+    j.recompute = recompute::full;
+    j.offload = {.optimizer = offload_place::host, .parameters = offload_place::host};
+    const layout l{.data = 2, .zero = 3};
+    cluster c = *standard_cluster(gpus::h100_sxm5_80gb, 2);
+    const byte_count all = bytes(16) * count_parameters(j.model).in(parameters);
+    const auto verdict_with = [&](byte_count memory) {
+        c.host.memory = memory;
+        return plan(j, l, c)->verdict;
+    };
+    CHECK(verdict_with(byte_count{}) == verdict::fits);  // not known
+    CHECK(verdict_with(all + mib(1)) == verdict::fits);
+    CHECK(verdict_with(all - mib(1)) == verdict::does_not_fit);
+    const job_plan p = *plan(j, l, c);
+    CHECK(p.reasons[0].code == reason_code::host_memory_exceeded);
+    CHECK(p.reasons[0].available == c.host.memory);
+    j.offload.pinned = true;
+    CHECK(verdict_with(all + mib(1)) == verdict::tight);
+    CHECK(verdict_with(all * 2 + mib(1)) == verdict::fits);
+    // What goes to disks is not in main memory; saved activations are.
+    j.offload = {.optimizer = offload_place::nvme, .parameters = offload_place::nvme};
+    CHECK(host_memory(j, l) == byte_count{});
+    j.offload.activations = offload_place::host;
+    CHECK(host_memory(j, l) == saved_activations(j, l));
+}

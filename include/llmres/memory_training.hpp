@@ -57,8 +57,11 @@ constexpr memory_breakdown training_memory(const job& j, const layout& l, std::i
 /// Weights, gradients and optimizer states on a GPU of one stage.
 constexpr weight_state training_state(const job& j, const layout& l, std::int32_t stage = 0);
 
-/// Main memory that offloading takes for one GPU: weights, states and gradients, without the engine's pinned buffers.
+/// Main memory that offloading takes for one GPU: weights, states, gradients and saved activations, without the engine's buffers.
 constexpr byte_count host_memory(const job& j, const layout& l, std::int32_t stage = 0);
+
+/// ... for a node with so many GPUs of the busiest stage. High: what is pinned may be twice as large.
+constexpr interval<byte_count> host_memory_of_node(const job& j, const layout& l, std::int32_t gpus);
 
 /// What one micro-batch keeps from its forward pass to its backward pass on a GPU of one stage.
 constexpr byte_count saved_activations(const job& j, const layout& l, std::int32_t stage = 0);
@@ -474,7 +477,19 @@ constexpr weight_state training_state(const job& j, const layout& l, std::int32_
 }
 
 constexpr byte_count host_memory(const job& j, const layout& l, std::int32_t stage) {
-    return training_state(j, l, stage).host;
+    byte_count held = training_state(j, l, stage).host;
+    if (j.offload.activations == offload_place::host)
+        held += scaled_up(saved_activations(j, l, stage), detail::in_flight(l, stage, micro_batches(j, l)));
+    return held;
+}
+
+constexpr interval<byte_count> host_memory_of_node(const job& j, const layout& l, std::int32_t gpus) {
+    byte_count most;
+    for (std::int32_t stage = 0; stage < l.pipeline; ++stage) {
+        const byte_count held = host_memory(j, l, stage) * (gpus < l.gpus() ? gpus : l.gpus());
+        if (held > most) most = held;
+    }
+    return {most, most, j.offload.pinned ? most * 2 : most};
 }
 
 constexpr byte_count saved_activations(const job& j, const layout& l, std::int32_t stage) {

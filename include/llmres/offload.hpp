@@ -18,6 +18,12 @@ struct offload {
     offload_place parameters = offload_place::none;  ///< shards, fetched when they are gathered (ZeRO 3, FSDP)
     offload_place activations = offload_place::none; ///< what recomputation starts from, or all that is saved
 
+    bool pinned = false;  ///< page-locked: PyTorch rounds each block of it up to a power of two (CachingHostAllocator.cpp)
+
+    /// Whether anything goes to main memory.
+    constexpr bool to_host() const {
+        return optimizer == offload_place::host || parameters == offload_place::host || activations == offload_place::host;
+    }
     friend constexpr bool operator==(const offload&, const offload&) = default;
 };
 

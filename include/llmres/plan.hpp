@@ -33,10 +33,11 @@ enum class reason_code : std::uint8_t {
     weights_exceed,               ///< the weights alone are too many
     memory_tight,                 ///< the upper bound exceeds what is there
     flash_attention_unsupported,  ///< asked for, and needs compute capability 8.0
+    host_memory_exceeded,         ///< what is offloaded needs more than a node's main memory
     format_emulated,              ///< the GPU has no arithmetic for a format of the job and converts it first
 };
-inline constexpr std::array<std::string_view, 5> reason_code_names{
-    "memory_exceeded", "weights_exceed", "memory_tight", "flash_attention_unsupported", "format_emulated"};
+inline constexpr std::array<std::string_view, 6> reason_code_names{
+    "memory_exceeded", "weights_exceed", "memory_tight", "flash_attention_unsupported", "host_memory_exceeded", "format_emulated"};
 constexpr std::string_view name_of(reason_code code) { return reason_code_names[static_cast<std::size_t>(code)]; }
 
 struct reason {
@@ -117,6 +118,14 @@ constexpr void judge(job_plan& p, const job& j, const cluster& c) {
     if (j.attention == attention_kernel::flash && c.gpu.vendor == gpu_vendor::nvidia && !has_flash_attention(c.gpu)) {
         p.verdict = verdict::does_not_fit;
         p.because({.code = reason_code::flash_attention_unsupported, .gpu = p.gpu});
+    }
+    if (trains(j) && j.offload.to_host() && c.host.memory > byte_count{}) {
+        const interval<byte_count> held = host_memory_of_node(j, p.layout, c.node_size());
+        if (held.high > c.host.memory) {
+            const verdict of_host = held.low > c.host.memory ? verdict::does_not_fit : verdict::tight;
+            if (of_host > p.verdict) p.verdict = of_host;
+            p.because({.code = reason_code::host_memory_exceeded, .gpu = p.gpu, .needed = held.high, .available = c.host.memory});
+        }
     }
     if (!has_arithmetic(c.gpu, j.compute.arithmetic) || !has_arithmetic(c.gpu, arithmetic_of(weights_of(j), j.compute)))
         p.because({.code = reason_code::format_emulated, .gpu = p.gpu});

@@ -65,6 +65,7 @@ inline constexpr std::array job_fields = [] {
         job_field{"offload", "Offload", "optimizer", text, 0, 0, "none, host or nvme: states and master weights"},
         job_field{"offload", "Offload", "parameters", text, 0, 0, "none, host or nvme: shards of the weights"},
         job_field{"offload", "Offload", "activations", text, 0, 0, "none, host or nvme: what the backward pass needs"},
+        job_field{"offload", "Offload", "pinned", flag, 0, 0, "main memory is page-locked, in blocks of powers of two"},
         job_field{"layout", "Layout", "tensor", integer, 1, most_gpus, "ranks that share each matrix product"},
         job_field{"layout", "Layout", "sequence_parallel", flag, 0, 0, "split norms and residuals over the tensor ranks too"},
         job_field{"layout", "Layout", "pipeline", integer, 1, most_gpus, "stages of consecutive layers"},

@@ -194,6 +194,7 @@ inline result<offload> read_offload(const nlohmann::json& object) {
     read.choice("optimizer", offload_place_names, o.optimizer);
     read.choice("parameters", offload_place_names, o.parameters);
     read.choice("activations", offload_place_names, o.activations);
+    read.flag("pinned", o.pinned);
     if (const status s = read.checked(); !s) return s.error();
     return o;
 }

@@ -160,7 +160,8 @@ inline json_value to_json(const job& j) {
         if (j.adapter.low_rank()) out["adapter"]["targets"] = target_names(j.adapter.targets);
         out["offload"] = {{"optimizer", name_of(j.offload.optimizer)},
                           {"parameters", name_of(j.offload.parameters)},
-                          {"activations", name_of(j.offload.activations)}};
+                          {"activations", name_of(j.offload.activations)},
+                          {"pinned", j.offload.pinned}};
     }
     return out;
 }

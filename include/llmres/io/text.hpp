@@ -28,6 +28,8 @@ inline std::string to_text(const reason& r, const job_plan& p) {
             return fmt::format("may need up to {}{}, has {}", to_string(r.needed), where, to_string(r.available));
         case reason_code::flash_attention_unsupported:
             return "flash attention needs compute capability 8.0 or newer";
+        case reason_code::host_memory_exceeded:
+            return fmt::format("offloading takes up to {} of a node's main memory, which has {}", to_string(r.needed), to_string(r.available));
         case reason_code::format_emulated:
             return "the GPU has no arithmetic for one of the job's formats and converts it first";
     }

@@ -23,6 +23,7 @@ struct weight_state {
     byte_count down_gradients{};          ///< ... and its last product's
     byte_count optimizer{};    ///< states, master weights, averages
     byte_count host{};         ///< what is offloaded to main memory, for this GPU
+    byte_count nvme{};         ///< ... to disks
     byte_count temporaries{};  ///< while the optimizer steps
     byte_count casts{};        ///< autocast's copies of the matrices
     byte_count dummies{};      ///< Transformer Engine's unused gradients, one for each shape
@@ -37,6 +38,7 @@ struct weight_state {
         whole_gradients += o.whole_gradients * times;
         optimizer += o.optimizer * times;
         host += o.host * times;
+        nvme += o.nvme * times;
         temporaries += o.temporaries * times;
         casts += o.casts * times;
         if (o.dummies > dummies) dummies = o.dummies;
@@ -74,7 +76,7 @@ struct state_fold {
         const bool matrix = w.rows > 1 && w.columns > 1;
         const byte_count computed = size_of(step.compute, w.rows, w.columns) * w.copies;
         const bool cast = matrix && narrower[whole.quantised ? 0 : 1];
-        (of.offload.parameters == offload_place::none ? sum.weights : sum.host) += share(size, ranks, 3);
+        (of.offload.parameters == offload_place::none ? sum.weights : away(of.offload.parameters)) += share(size, ranks, 3);
         sum.gathered += cast && !step.engine.casts_weights ? computed : size;
         if (matrix) {
             const byte_count one = w.copies == 1 ? computed : size_of(step.compute, w.rows, w.columns);
@@ -97,6 +99,7 @@ struct state_fold {
     }
 
 private:
+    constexpr byte_count& away(offload_place to) { return to == offload_place::nvme ? sum.nvme : sum.host; }
     constexpr byte_count share(byte_count size, std::int64_t ranks, int from_stage) const {
         return over.zero >= from_stage ? div_up(size, ranks) : size;
     }
@@ -122,7 +125,7 @@ private:
             kept -= size_of(o.widens ? fp32 : states, 1, w.columns);
         if (copy) kept += size_of(*copy, w.rows, w.columns);
         if (!on_gpu) {  // gradients follow the states: the host steps
-            sum.host += share(kept * w.copies + whole, ranks, 1);
+            away(of.offload.optimizer) += share(kept * w.copies + whole, ranks, 1);
             return;
         }
         sum.optimizer += share(kept * w.copies, ranks, 1);
