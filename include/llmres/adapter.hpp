@@ -63,6 +63,11 @@ struct adapter {
     constexpr bool prompts_layers() const { return kind == adapter_kind::llama_adapter || kind == adapter_kind::llama_adapter_v2; }
     /// Whether this role's linear layers have an A and a B.
     constexpr bool adapts(weight_role role) const { return low_rank() && targets.contains(role); }
+    /// Whether something trained stands beside this role's linear layers.
+    constexpr bool touches(weight_role role) const {
+        const bool scaled = role == weight_role::k_proj || role == weight_role::v_proj || role == weight_role::down_proj;
+        return adapts(role) || (kind == adapter_kind::ia3 && scaled);
+    }
     friend constexpr bool operator==(const adapter&, const adapter&) = default;
 };
 

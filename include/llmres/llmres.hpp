@@ -87,6 +87,7 @@
 #include <llmres/standard_cluster.hpp>
 #include <llmres/text.hpp>
 #include <llmres/throughput.hpp>
+#include <llmres/training/frozen.hpp>
 #include <llmres/training/loss.hpp>
 #include <llmres/training/outer.hpp>
 #include <llmres/training/saved.hpp>

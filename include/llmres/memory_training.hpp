@@ -9,6 +9,7 @@
 #include <llmres/layout.hpp>
 #include <llmres/memory_breakdown.hpp>
 #include <llmres/parameters.hpp>
+#include <llmres/training/frozen.hpp>
 #include <llmres/training/loss.hpp>
 #include <llmres/training/outer.hpp>
 #include <llmres/training/saved.hpp>
@@ -78,6 +79,7 @@ struct training_layer {
     byte_count kept{};        ///< what of the two the job keeps
     byte_count peak{};        ///< of the layer's backward pass, with all it saved
     byte_count fresh_peak{};  ///< ... and the gradients of its weights as they come
+    byte_count magnitude{};   ///< what DoRA makes in its forward pass, beyond all that it saves
 };
 
 /// Gradients of a layer's weights that are there at each point of its backward pass: from the last product back.
@@ -121,6 +123,11 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
         if (a.role == activation_role::probabilities) core += size;
         for (std::size_t p = 0; p <= static_cast<std::size_t>(a.until); ++p) held[p] += size;
     });
+    if (step.adapter.kind == adapter_kind::dora) {  // the feed-forward saves its own later, but for the last product
+        const byte_count later = t.saved - held[static_cast<std::size_t>(backward_point::norm)];
+        t.magnitude = state.magnitude > later ? state.magnitude - later : byte_count{};
+        if (state.down_magnitude > t.magnitude) t.magnitude = state.down_magnitude;
+    }
     for_each_gradient_activation(kind, j.model.hidden, step,
                                  [&](const activation& a) { held[static_cast<std::size_t>(a.until)] += local_bytes(a, l); });
     // A quantised weight is expanded for each product; the activation between them is not one.
@@ -148,35 +155,33 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
     return t;
 }
 
-/// What the first layer does not keep of a frozen model: nothing before its first adapters passes gradients on. (Engines
-/// that recompute have the embedding's output ask for them.)
+/// What a frozen model does not save before its first adapters, in the layers.
 constexpr byte_count cut_off(const job& j, const layout& l, const training_step& step, byte_count layer_keeps) {
-    const layer& first = j.model.layers[0];
-    byte_count kept;
-    if (j.adapter.kind == adapter_kind::llama_adapter && j.recompute != recompute::full) {
+    byte_count size;
+    if (step.follows_input || step.adapter.kind == adapter_kind::llama_adapter_v2) return size;  // the first norm is trained
+    if (step.adapter.kind == adapter_kind::llama_adapter) {
         const std::int32_t here = stage_layers(j.model.layers.size, l.pipeline, 0).size();
         return layer_keeps * (here < unprompted_layers ? here : unprompted_layers);
     }
-    if (!step.frozen || j.recompute == recompute::full || !first.norm_before_attention) return kept;
-    const auto count = [&](const activation& a) { kept += local_bytes(a, l); };
-    const layer_writer<const decltype(count)> save{step, count};
-    save.norm(step.tokens.all(), j.model.hidden, first.norm, activation_split::sequence, backward_point::attention_norm,
-              backward_point::attention_norm);
-    if (step.adapter.dropout > 0)
-        for (const weight_role role : {weight_role::q_proj, weight_role::k_proj, weight_role::v_proj})
-            if (step.adapter.adapts(role))
-                save.put(activation_role::mask, step.tokens.all() * j.model.hidden, int8, activation_split::sequence, backward_point::attention);
-    return kept;
+    unsaved cut{.goes_on = true};
+    for (std::int32_t i = 0; i < j.model.layers.size && cut.goes_on; ++i) {
+        cut = unsaved_by(j.model.layers[i], j.model.hidden, step, l);
+        size += cut.size;
+    }
+    return size;
 }
 
-/// The causal mask, where attention needs it as a tensor: one for all layers. No operation keeps it, but layers that are
-/// computed again do.
-constexpr byte_count mask_bytes(const model& m, const training_step& step, bool again) {
-    const llmres::attention& a = m.layers[0].attention;
-    const bool bites = a.window > token_count{} && a.window.in(tokens) <= step.tokens.keys;
-    const bool made = again && (step.kernel == attention_kernel::eager || (step.kernel == attention_kernel::sdpa && bites));
-    if (!made || a.kind == attention_kind::none || step.engine.norm == norm_code::fused) return {};
-    return size_of(step.stream, step.tokens.sequences, product(step.tokens.length, step.tokens.keys));
+/// The masks, where attention needs them as tensors: one for all layers with a window and one for those without. No
+/// operation keeps them, but layers that are computed again do. Eager attention adds its mask, sdpa's is of bytes.
+constexpr byte_count mask_bytes(const model& m, const training_step& step) {
+    if (!step.recomputes || !step.code.causal || step.engine.norm == norm_code::fused || step.kernel == attention_kernel::flash) return {};
+    const bool eager = step.kernel == attention_kernel::eager;
+    bool made[2]{};  // without a window, with one
+    for (std::int32_t k = 0; k < m.layers.kind_count; ++k) {
+        const llmres::attention& a = m.layers.kinds[static_cast<std::size_t>(k)].attention;
+        if (a.kind != attention_kind::none && (eager || is_masked(a, step))) made[a.window > token_count{}] = true;
+    }
+    return size_of(eager ? step.stream : int8, step.tokens.sequences, product(step.tokens.length, step.tokens.keys)) * (made[0] + made[1]);
 }
 
 /// Micro-batches whose activations a stage holds at once: 1F1B holds one for each stage still ahead (arXiv 2104.04473
@@ -232,13 +237,15 @@ constexpr encoder_memory encoder_memory_of(const job& j, const layout& l, const 
         fold.sum = {};
         for_each_weight(e.block, e.hidden, fold);
         const training_layer layer = training_layer_of(e.block, j, l, step, fold.sum);
-        found.kept += layer.kept * e.layers;
+        found.kept += layer.kept * e.layers - (!step.follows_input ? unsaved_by(e.block, e.hidden, step, l).size : byte_count{});
         if (layer.fresh_peak - layer.kept > found.above) found.above = layer.fresh_peak - layer.kept;
         found.gradients += fold.sum.gradients * e.layers;
         const auto count = [&](const activation& a) { found.kept += local_bytes(a, l); };
         const layer_writer<const decltype(count)> save{step, count};
-        save_stack(e.block.attention, e.hidden, true, save);
-        save_stack(e.block.attention, e.hidden, false, save);
+        const bool reads_tokens = !has_extra(m, weight_role::conv);
+        if (reads_tokens) save_embedding(e.hidden, false, save);
+        save_score_bias(e.block.attention, save);
+        save_final_dropout(e.hidden, save);
         save_extra_norms(m, model_part::input, step.tokens.all(), save);
         save_stem(m, save);
         found.output += size_of(step.stream, step.tokens.all(), e.hidden);
@@ -253,16 +260,12 @@ constexpr memory_breakdown training_memory(const job& j, const layout& l, std::i
 
     state_fold fold{j, l, step};
     std::array<training_layer, layer_stack::max_kinds> layers{};
-    byte_count matrix;  // the largest
-    std::int64_t longest = m.hidden;
     weight_state unit;  // the widest that ZeRO 3 gathers
     for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k) {
         fold.sum = {};
         for_each_weight(m.layers.kinds[k], m.hidden, fold);
         layers[k] = training_layer_of(m.layers.kinds[k], j, l, step, fold.sum);
         if (fold.sum.gathered > unit.gathered) unit = fold.sum;
-        if (fold.sum.largest > matrix) matrix = fold.sum.largest;
-        if (m.layers.kinds[k].feed_forward.width > longest) longest = m.layers.kinds[k].feed_forward.width;
     }
 
     tensor_memory fullest;
@@ -308,7 +311,7 @@ constexpr memory_breakdown training_memory(const job& j, const layout& l, std::i
         if (first) for_each_input_activation(m, step, [&](const activation& a) { before += local_bytes(a, l); });
         encoder_memory read;
         if (first && m.encoders[0].layers > 0) read = encoder_memory_of(j, l, step, fold);
-        before += read.kept + mask_bytes(m, step, j.recompute == recompute::full);
+        before += read.kept + mask_bytes(m, step);
         // What is offloaded passes through two layers' worth of memory: one leaves or comes while the next is computed.
         if (j.offload.activations != offload_place::none && range.size() > 2) saved = two_layers;
         const byte_count cut = first ? cut_off(j, l, step, layers[0].kept) : byte_count{};
@@ -401,12 +404,13 @@ constexpr memory_breakdown training_memory(const job& j, const layout& l, std::i
         consider(t);
 
         if (step.adapter.kind == adapter_kind::dora) {
-            // The norm of W + B A: four fp32 tensors of W's shape, and the identity that B A is applied to
-            // (peft/tuners/lora/dora.py, get_weight_norm of A's width squared).
             t.phase = phase::forward;
             t.gradients = accumulated ? state.gradients : byte_count{};
-            t.activations = all_saved + matrix * 8 + size_of(step.compute, longest, longest);
-            consider(t);
+            for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k) {
+                if (counts[k] == 0) continue;
+                t.activations = all_saved + (layers[k].saved - layers[k].kept) + layers[k].magnitude;
+                consider(t);
+            }
         }
 
         if (last) {
@@ -512,7 +516,7 @@ constexpr byte_count saved_activations(const job& j, const layout& l, std::int32
         for_each_input_activation(j.model, step, count);
         if (j.model.encoders[0].layers > 0) total += detail::encoder_memory_of(j, l, step, fold).kept;
     }
-    total += detail::mask_bytes(j.model, step, j.recompute == recompute::full);
+    total += detail::mask_bytes(j.model, step);
     if (stage == l.pipeline - 1) {
         for_each_output_activation(j.model, step, count);
         for_each_loss_activation(j.model, step, [&](const activation& a, loss_point at) {

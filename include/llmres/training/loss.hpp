@@ -48,7 +48,9 @@ constexpr void for_each_loss_activation(const model& m, const training_step& ste
     if (step.autocast && (is_packed(step.weights) ? step.engine.fp32_stream : !(step.weights == step.compute)) && m.vocabulary > 0)
         visit(activation{activation_role::weight, detail::product(m.vocabulary, m.hidden), step.compute, by_tensor}, loss_point::saved);
 
-    saved.put(activation_role::mask, 8 * n, int8, activation_split::whole, backward_point::output);  // the labels, shifted
+    // The labels, shifted; a decoder's own, or token types, for the embedding's gradient.
+    if (step.code.fp32_loss || (!step.frozen && m.vocabulary > 0))
+        saved.put(activation_role::mask, 8 * n, int8, activation_split::whole, backward_point::output);
 
     const auto logits = [&](loss_point at, activation_role role, std::int64_t copies, const precision& format, std::int64_t positions) {
         visit(activation{role, detail::product(copies * positions, m.vocabulary), format, by_tensor}, at);

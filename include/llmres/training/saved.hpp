@@ -61,9 +61,10 @@ constexpr void save_scores(std::int64_t pairs, const layer_writer<Visit>& save) 
     if (drops || (widens && !step.wide)) save.put(role::probabilities, pairs, step.compute, split, norm);
 }
 
-/// `own_keys`: tokens of a sequence whose keys and values are here, of the `keys` that are attended to.
+/// `own_keys`: tokens of a sequence whose keys and values are here, of the `keys` that are attended to. True if what the
+/// output projection reads is kept.
 template <class Visit>
-constexpr void save_heads(const attention& a, std::int64_t own_keys, std::int64_t keys, bool causal, const layer_writer<Visit>& save) {
+constexpr bool save_heads(const attention& a, std::int64_t own_keys, std::int64_t keys, const layer_writer<Visit>& save) {
     using enum backward_point;
     using role = activation_role;
     const training_step& step = save.step;
@@ -93,10 +94,6 @@ constexpr void save_heads(const attention& a, std::int64_t own_keys, std::int64_
         save_scores(product(product(step.tokens.sequences, a.heads), product(step.tokens.length, keys)), save);
     } else {
         save.put(role::softmax_statistics, n * a.heads, fp32, split, attention);
-        // A bias of all layers is summed with the causal mask in each, and cast in each.
-        if (step.code.biased_scores && (step.autocast || causal))
-            save.put(role::mask, product(product(step.tokens.length, keys), a.heads), step.compute, split, attention);
-        if (step.code.biased_scores && causal) save.put(role::mask, product(n, keys), int8, activation_split::whole, attention);
         // The mask becomes one to add, for each layer.
         if (step.kernel == attention_kernel::sdpa && is_masked(a, step) && step.engine.shared_heads)
             save.put(role::mask, product(n, keys), step.compute, activation_split::whole, attention);
@@ -104,8 +101,9 @@ constexpr void save_heads(const attention& a, std::int64_t own_keys, std::int64_
     }
     // The output projection reads attention's own output, or the copy that puts a token's heads side by side.
     const bool copied = eager || (scores == score_code::flash && step.code.heads_first);
-    if (copied && (!step.frozen || step.keeps_inputs))
-        save.put(role::attention_output, n * a.heads * a.value_width(), step.compute, split, norm);
+    const bool reads = !step.frozen || step.keeps_inputs;
+    if (copied && reads) save.put(role::attention_output, n * a.heads * a.value_width(), step.compute, split, norm);
+    return !copied || reads;
 }
 
 template <class Visit>
@@ -134,12 +132,19 @@ constexpr void save_attention(const llmres::attention& a, std::int64_t hidden, n
             save.narrow_norm(n, a.kv_heads * a.head_dim, by_tensor, attention, a.head_dim);
         }
     }
-    save_heads(a, step.tokens.length, step.tokens.keys, a.cross != cross_attention::none, save);
+    const bool kept = save_heads(a, step.tokens.length, step.tokens.keys, save);
+    if (step.code.biased_scores && score_code_of(a, step) != score_code::by_pair) {
+        // One bias for all layers, but each casts it, and each of a decoder masks it.
+        const std::int64_t pairs = product(step.tokens.length, step.tokens.keys);
+        const bool masks = a.cross != cross_attention::none;
+        if (masks || (step.autocast && step.wide_stream)) save.put(activation_role::mask, product(pairs, a.heads), step.compute, by_tensor, attention);
+        if (masks && !step.frozen) save.put(activation_role::mask, pairs, int8, activation_split::whole, attention);
+    }
     if (a.gate == output_gate::features) {
         save.put(activation_role::gate, 2 * n * a.heads * a.value_width(), step.compute, by_tensor, norm);
     }
     // The output projection reads attention's own output: only what adapters make of it is more.
-    if (step.adapter.adapts(role::o_proj)) save.inputs(std::array{role::o_proj}, n * a.heads * a.value_width(), n, false, by_tensor, norm);
+    if (step.adapter.adapts(role::o_proj)) save.inputs(std::array{role::o_proj}, n * a.heads * a.value_width(), n, false, by_tensor, norm, false, kept);
     if (step.dropout) save.put(activation_role::mask, n * hidden, int8, by_sequence, norm);
     if (step.adapter.prompts_layers()) {
         // What its gate multiplies; a sum of two, which 4-bit products keep; what a scale multiplies.
@@ -163,8 +168,8 @@ constexpr void save_cross_attention(const layer& l, std::int64_t hidden, const l
     save.inputs(std::array{role::q_proj}, n * hidden, n, step.casts(l.norm), split, attention);
     const bool own = step.autocast || step.frozen;
     if (own) save.inputs(std::array{role::k_proj, role::v_proj}, m * hidden, m, step.casts(l.norm), split, attention);
-    save_heads(a, step.read, step.read, false, save);
-    if (step.adapter.adapts(role::o_proj)) save.inputs(std::array{role::o_proj}, n * a.heads * a.value_width(), n, false, activation_split::tensor, norm);
+    const bool kept = save_heads(a, step.read, step.read, save);
+    if (step.adapter.adapts(role::o_proj)) save.inputs(std::array{role::o_proj}, n * a.heads * a.value_width(), n, false, activation_split::tensor, norm, false, kept);
     if (step.dropout) save.put(activation_role::mask, n * hidden, int8, split, norm);
 }
 
@@ -290,7 +295,7 @@ constexpr void for_each_saved_activation(const layer& l, std::int64_t hidden, co
     if (l.recurrent.kind == recurrent_kind::mamba2) detail::save_scan(l.recurrent, hidden, l.norm, save);
     if (l.attention.cross == cross_attention::beside) detail::save_cross_attention(l, hidden, save);
     if (l.norm_after_attention) save.norm(n, hidden, l.norm, split, norm, norm);
-    if (l.norm_before_feed_forward) save.norm(n, hidden, l.norm, split, norm, inner, !step.code.one_norm_input);
+    if (l.norm_before_feed_forward) save.norm(n, hidden, l.norm, split, norm, inner, !step.code.one_norm_input || step.widens_stream(l.norm));
     const feed_forward& f = l.feed_forward;
     if (f.kind != feed_forward_kind::none) {
         // One norm before both halves: its output is kept already.

@@ -29,6 +29,8 @@ struct weight_state {
     byte_count dummies{};      ///< Transformer Engine's unused gradients, one for each shape
     byte_count largest{};      ///< of the matrices, in the compute format
     byte_count stepped{};      ///< temporaries of the largest tensor, where each is stepped alone
+    byte_count magnitude{};       ///< what DoRA makes to find the norm of one adapted weight
+    byte_count down_magnitude{};  ///< ... of the feed-forward's last
 
     constexpr weight_state& add(const weight_state& o, std::int64_t times) {
         weights += o.weights * times;
@@ -60,6 +62,7 @@ struct state_fold {
     bool narrower[2];  ///< matrices and all else are computed in another format than they are stored in
     weight_state sum{};
     byte_count last_stepped{};
+    std::int64_t joined_rows = 0;  ///< of the layer that DoRA scales, as far as its weights were seen
 
     constexpr state_fold(const job& j, const layout& l, const training_step& s)
         : of{j}, over{l}, step{s}, formats{formats_of(j, s.stream)}, gradients{gradients_of(j)},
@@ -86,13 +89,15 @@ struct state_fold {
                 !(whole.routed && step.engine.experts >= expert_code::grouped))
                 sum.casts += computed;
         }
+        if (step.code.fixed_positions && whole.role == weight_role::positions && whole.rows == step.read) return;
         if (!step.frozen) return train(w, whole, gradients, of.optimizer_states, master, ranks, inner);
         if (!inner && !step.adapter.adapts(whole.role)) return;
+        if (step.adapter.kind == adapter_kind::dora && step.adapter.adapts(whole.role)) find_magnitude(w, whole.role);
         for_each_adapter_weight(step.adapter, step.code, whole, [&](const weight& added) {
             const weight_shape local = local_shape(added, over);
             sum.adapter += share(size_of(step.adapted, local.rows, local.columns) * local.copies, ranks, 3);
             sum.gathered += size_of(step.adapted, local.rows, local.columns) * local.copies;
-            if (step.autocast && !(step.adapted == step.compute))
+            if (step.autocast && local.columns > 1 && !(step.adapted == step.compute))
                 sum.casts += size_of(step.compute, local.rows, local.columns) * local.copies;
             train(local, added, step.adapted, step.adapted, {}, ranks, inner);
         });
@@ -143,6 +148,25 @@ private:
         const bool in_one_call = o.matrix_moments < 0 || stacked || !(inner || is_projection(from.role)) || w.rows == 1 || w.columns == 1;
         if (step.engine.foreach_optimizer && o.temporaries > 0 && !o.in_backward && in_one_call)
             sum.temporaries += share(size_of(states, w.rows, w.columns) * w.copies, ranks, 1) * o.temporaries;
+    }
+
+    /// peft/tuners/lora/dora.py: B A is B(A(identity)), its input's width squared; then it, the weight, the scaled B A and
+    /// their sum, all in the format of the adapter's input. The identity stays for A's gradient.
+    constexpr void find_magnitude(const weight_shape& w, weight_role role) {
+        joined_rows = detail::shares_input_matrix(role, step.code) ? joined_rows + w.rows : w.rows;
+        const bool casts = step.autocast && !(step.adapted == step.compute);
+        const byte_count identity = size_of(step.adapted, w.columns, w.columns);
+        const byte_count cast = casts ? size_of(step.compute, w.columns, w.columns) : byte_count{};
+        const byte_count input = step.copies ? size_of(step.adapted, step.tokens.all(), w.columns) : byte_count{};
+        const byte_count applied = identity + cast + size_of(step.compute, joined_rows, w.columns);
+        const byte_count summed = (casts ? cast : identity) + size_of(step.adapted, joined_rows, w.columns) * (step.copies ? 4 : 3);
+        const byte_count both = input + (applied > summed ? applied : summed);
+        if (role == weight_role::down_proj) {
+            if (both > sum.down_magnitude) sum.down_magnitude = both;
+            return;
+        }
+        const byte_count beside = both + size_of(step.compute, step.tokens.all(), joined_rows);  // what the weight itself put out
+        if (beside > sum.magnitude) sum.magnitude = beside;
     }
 
     /// Linear layers outside the layers: an encoder's, a classifier. Not embeddings, and not the head.

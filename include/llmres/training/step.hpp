@@ -24,6 +24,8 @@ struct training_step {
     const llmres::adapter& adapter;
     bool autocast;
     bool frozen;     ///< the model's own weights are not trained
+    bool follows_input;  ///< gradients reach what the embedding puts out: it is trained, a prompt before it is, or layers
+                         ///< that are computed again ask for them
     bool dropout;
     bool recomputes;    ///< whole layers
     bool four_bit;      ///< bitsandbytes multiplies by the weights
@@ -53,6 +55,7 @@ struct training_step {
           adapter{j.adapter},
           autocast{autocasts(j)},
           frozen{j.adapter.trains()},
+          follows_input{!frozen || j.adapter.kind == adapter_kind::prompt || j.recompute == recompute::full},
           dropout{j.dropout},
           recomputes{j.recompute == recompute::full},
           four_bit{weights_of(j).name.view().starts_with("nf4") || weights_of(j).name.view().starts_with("fp4")},
@@ -80,6 +83,9 @@ struct training_step {
     constexpr bool casts(norm_kind kind) const { return autocast && (!narrow_stream || widens(kind)); }
 
     constexpr bool widens(norm_kind kind) const { return autocast && kind != norm_kind::rms && kind != norm_kind::none; }
+
+    /// Whether a norm reads an fp32 copy of the stream, which it keeps as its own.
+    constexpr bool widens_stream(norm_kind kind) const { return widens(kind) && !wide_stream; }
 
     constexpr bool trained(weight_role role) const { return !frozen || adapter.adapts(role); }
 };
@@ -127,6 +133,7 @@ struct layer_writer {
         const bool one_kernel = step.engine.norm == norm_code::fused || !rms;
         if (own_input) put(activation_role::norm_input, n * width, one_kernel ? step.normed(kind) : fp32, split, until);
         put(activation_role::norm_statistics, rms ? n : 2 * n, fp32, split, until);
+        if (step.widens_stream(kind)) put(activation_role::weight, 2 * width, fp32, activation_split::whole, until);
         if (one_kernel) return;
         const norm_form form = step.code.norm;
         if (form == norm_form::wide_weight) put(activation_role::weight, width, fp32, activation_split::whole, until);
@@ -146,10 +153,10 @@ struct layer_writer {
 
     /// What linear layers keep that read one tensor. Where autocast finds it wider, each casts it for itself; a frozen
     /// weight needs no input for its gradient; each adapter has a copy in its own format, or after its own dropout.
-    /// `joined`: they are one layer.
+    /// `joined`: they are one layer; `kept`: something keeps what they read as it is.
     template <std::size_t N>
     constexpr void inputs(const std::array<weight_role, N>& roles, std::int64_t elements, std::int64_t n, bool casts,
-                          activation_split split, backward_point until, bool joined = false) const {
+                          activation_split split, backward_point until, bool joined = false, bool kept = false) const {
         if (step.engine.keeps_gathered_inputs && split == activation_split::sequence) split = activation_split::whole;
         bool shared = step.keeps_inputs || (!step.frozen && !casts);
         if (casts && !step.frozen)
@@ -157,7 +164,7 @@ struct layer_writer {
         if (step.frozen && joined) {
             std::int64_t width = 0;
             for (const weight_role role : roles) width += outputs(role);
-            if (step.adapter.adapts(roles[0])) shared = adapts(elements, n, width, split, until) || shared;
+            if (step.adapter.adapts(roles[0])) shared = adapts(elements, n, width, casts, split, until) || shared;
             if (step.engine.joined_heads) {
                 std::int64_t adapted = 0;
                 for (const weight_role role : roles) adapted += step.adapter.adapts(role) ? outputs(role) : 0;
@@ -165,24 +172,28 @@ struct layer_writer {
             }
         } else if (step.frozen) {
             for (const weight_role role : roles)
-                if (step.adapter.adapts(role)) shared = adapts(elements, n, outputs(role), split, until) || shared;
+                if (step.adapter.adapts(role)) shared = adapts(elements, n, outputs(role), casts, split, until) || shared;
         }
-        if (shared) put(activation_role::linear_input, elements, step.compute, split, until);
+        if (shared && !kept) put(activation_role::linear_input, elements, step.compute, split, until);
         // What its scale multiplies.
         if (step.adapter.kind == adapter_kind::llama_adapter_v2)
             for (const weight_role role : roles) put(activation_role::adapter, n * outputs(role), step.compute, split, until);
     }
 
 private:
-    /// What one adapter keeps; true if it reads its layer's input as it is.
-    constexpr bool adapts(std::int64_t elements, std::int64_t n, std::int64_t width, activation_split split, backward_point until) const {
+    /// What one adapter keeps; true if it reads its layer's input as it is. PEFT widens that input to the adapter's format,
+    /// beside 4-bit layers only without autocast (tuners/lora/bnb.py), which `casts` it back.
+    constexpr bool adapts(std::int64_t elements, std::int64_t n, std::int64_t width, bool casts, activation_split split, backward_point until) const {
         const bool drops = step.adapter.dropout > 0;
         const precision& copied = step.autocast ? step.compute : step.adapted;
-        const bool copies = drops || step.copies;
+        const bool copies = drops || (step.four_bit && step.autocast ? casts : step.copies);
         if (copies) put(activation_role::adapter, elements, copied, split, until);
         if (drops) put(activation_role::mask, elements, int8, split, until);
-        // Its magnitude scales the sum of what the weight and the adapter put out.
-        if (step.adapter.kind == adapter_kind::dora) put(activation_role::adapter, 2 * n * width, step.compute, split, until);
+        // Its magnitude over the norm scales what the adapter puts out, and less one what the weight does (dora.py).
+        if (step.adapter.kind == adapter_kind::dora) {
+            put(activation_role::adapter, 2 * n * width, step.compute, split, until);
+            put(activation_role::adapter, 3 * width, step.adapted, split, until);
+        }
         put(activation_role::adapter, n * step.adapter.rank, copied, activation_split::whole, until);
         return !copies;
     }
