@@ -138,12 +138,12 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
     if (kind.feed_forward.routed() && step.engine.experts == expert_code::loop)
         fresh[2] += (state.feed_forward_gradients - state.down_gradients) * 2;
     for (std::size_t p = 0; p < backward_points; ++p) {
+        held[p] += state.casts;
+        if (p > static_cast<std::size_t>(backward_point::inner)) held[p] -= state.feed_forward_casts;
         if (held[p] > t.peak) t.peak = held[p];
         if (held[p] + fresh[p] > t.fresh_peak) t.fresh_peak = held[p] + fresh[p];
     }
     t.saved += state.casts;
-    t.peak += state.casts;
-    t.fresh_peak += state.casts;
     t.checkpoint = local_bytes({activation_role::residual, step.tokens.all() * j.model.hidden, step.code.fp32_residual ? fp32 : step.stream, activation_split::sequence}, l);
     switch (j.recompute) {
         case recompute::none: t.kept = t.saved; break;
@@ -213,12 +213,24 @@ constexpr weight_state output_state(const model& m, state_fold& fold, bool last)
     return fold.sum;
 }
 
+/// Convolutions before the layers.
+template <class Visit>
+constexpr void for_each_stem_weight(const model& m, Visit& visit) {
+    for (std::int32_t i = 0; i < m.extra_count; ++i) {
+        const extra_weight& e = m.extras[static_cast<std::size_t>(i)];
+        if (e.part == model_part::input && e.role == weight_role::conv) visit(weight{.role = e.role, .rows = e.rows, .columns = e.columns});
+    }
+}
+
 /// The stack that a decoder attends to, on the first stage.
 struct encoder_memory {
     byte_count kept{};       ///< by its layers, its stem and its last norm
+    byte_count behind{};     ///< of `kept`, by all layers but the first, and by what follows them
     byte_count above{};      ///< what a layer's backward pass holds beyond what the layer keeps
     byte_count output{};     ///< the gradient of what it puts out
     byte_count gradients{};  ///< of its weights
+    byte_count first_gradients{};  ///< ... of one layer and the stem
+    bool reads_tokens = false;     ///< through the decoder's embedding
 };
 
 constexpr token_shape encoder_tokens(const encoder& e, const training_step& step) {
@@ -240,10 +252,16 @@ constexpr encoder_memory encoder_memory_of(const job& j, const layout& l, const 
         found.kept += layer.kept * e.layers - (!step.follows_input ? unsaved_by(e.block, e.hidden, step, l).size : byte_count{});
         if (layer.fresh_peak - layer.kept > found.above) found.above = layer.fresh_peak - layer.kept;
         found.gradients += fold.sum.gradients * e.layers;
+        found.first_gradients = fold.sum.gradients;
+        fold.sum = {};
+        for_each_stem_weight(m, fold);
+        found.first_gradients += fold.sum.gradients;
+        found.gradients += fold.sum.gradients;
+        found.behind += layer.kept * (e.layers - 1);
         const auto count = [&](const activation& a) { found.kept += local_bytes(a, l); };
         const layer_writer<const decltype(count)> save{step, count};
-        const bool reads_tokens = !has_extra(m, weight_role::conv);
-        if (reads_tokens) save_embedding(e.hidden, false, save);
+        found.reads_tokens = !has_extra(m, weight_role::conv);
+        if (found.reads_tokens) save_embedding(e.hidden, false, save);
         save_score_bias(e.block.attention, save);
         save_final_dropout(e.hidden, save);
         save_extra_norms(m, model_part::input, step.tokens.all(), save);
@@ -386,18 +404,26 @@ constexpr memory_breakdown training_memory(const job& j, const layout& l, std::i
                 consider(t);
             }
         }
-        // The last gradient: the embedding's, beside that of what it put out. One that is read twice is summed apart.
+        // The last gradient: the embedding's, beside that of what it put out. One that is read twice is summed apart:
+        // a product's gradient is a transposed view, which torch/csrc/autograd/input_buffer.cpp does not add to.
         const byte_count stream = size_of(step.stream, step.tokens.all(), m.hidden);
         byte_count summed;
         if (!step.frozen && engine.linear == linear_code::plain && l.pipeline == 1 && m.tied_head)
             summed = size_of(gradients_of(j), m.vocabulary, m.embedding_width > 0 ? m.embedding_width : m.hidden) * 2;
         if (read.kept > byte_count{}) {
+            // The decoder's embedding, before any of the encoder; then the encoder's last layer, and its first. What the
+            // encoder put out is let go with the decoder.
+            const byte_count left = before - (keeps_encoder_output(step) ? read.output : byte_count{});
             t.gradients = state.gradients - read.gradients + summed;
-            t.activations = before + stream + read.output;
+            t.activations = left + stream + read.output;
             consider(t);
-            t.activations = before + read.output + read.above;
+            t.gradients = state.gradients - read.gradients;
+            t.activations = left + read.above;
             consider(t);
-            summed = {};
+            t.gradients = state.gradients - read.first_gradients;
+            t.activations = left - read.behind + read.above;
+            consider(t);
+            if (!read.reads_tokens) summed = {};
         }
         t.gradients = state.gradients + summed;
         t.activations = stream;

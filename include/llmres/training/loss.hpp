@@ -89,8 +89,7 @@ constexpr void for_each_loss_activation(const model& m, const training_step& ste
                 logits(loss_point::kept, role::log_probabilities, 1, step.compute, n);
                 logits(loss_point::forward, role::logits, 1, step.compute, n);
                 if (step.autocast) logits(loss_point::kept, role::log_probabilities, 1, fp32, n);
-                logits(loss_point::gradient, role::logits_gradient, 1, step.autocast ? fp32 : step.compute, n);
-                logits(loss_point::gradient, role::logits_gradient, 1, step.compute, n);
+                logits(loss_point::gradient, role::logits_gradient, step.autocast ? 1 : 2, step.autocast ? fp32 : step.compute, n);
                 logits(loss_point::head, role::logits_gradient, 1, step.compute, n);
                 break;
             }

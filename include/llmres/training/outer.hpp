@@ -66,6 +66,9 @@ constexpr void save_score_bias(const attention& a, const layer_writer<Visit>& sa
     if (!decodes && !(step.autocast && step.wide_stream)) bias(step.tokens.keys, step.compute);
 }
 
+/// Whether what the encoder put out is kept as it is: for every layer's keys and values, or to compute them again.
+constexpr bool keeps_encoder_output(const training_step& step) { return step.recomputes || (!step.frozen && !step.autocast); }
+
 constexpr bool has_extra(const model& m, weight_role role) {
     for (std::int32_t i = 0; i < m.extra_count; ++i)
         if (m.extras[static_cast<std::size_t>(i)].role == role && m.extras[static_cast<std::size_t>(i)].part == model_part::input) return true;
@@ -111,8 +114,7 @@ constexpr void for_each_input_activation(const model& m, const training_step& st
     if (step.code.rotary && a.kind != attention_kind::none && step.engine.norm == norm_code::eager)
         save.put(activation_role::query, 2 * step.code.rotary_tables * step.tokens.length * (a.rope_dim > 0 ? a.rope_dim : a.head_dim / step.code.rotary_part), step.stream,
                  activation_split::whole, backward_point::output);
-    // What the encoder put out, for every layer's keys and values, or to compute them again.
-    if (m.encoders[0].layers > 0 && (step.recomputes || (!step.frozen && !step.autocast)))
+    if (m.encoders[0].layers > 0 && detail::keeps_encoder_output(step))
         save.put(activation_role::linear_input, step.tokens.sequences * step.read * m.hidden, step.stream, activation_split::sequence,
                  backward_point::output);
     if (m.encoders[0].layers > 0) return;
@@ -132,6 +134,8 @@ constexpr void for_each_output_activation(const model& m, const training_step& s
         if (e.part != model_part::output || e.role != weight_role::classifier) continue;
         if (!step.frozen && step.autocast && step.wide_stream)
             save.put(activation_role::weight, e.rows * e.columns, step.compute, activation_split::whole, backward_point::output);
+        if (step.adapter.adapts(weight_role::classifier) && step.autocast && !(step.adapted == step.compute))
+            save.put(activation_role::weight, step.adapter.rank * (e.rows + e.columns), step.compute, activation_split::whole, backward_point::output);
         save.inputs(std::array{weight_role::classifier}, n * m.hidden, n, step.casts(m.final_norm), activation_split::sequence, backward_point::output);
         if (e.rows == m.hidden) save.put(activation_role::up, n * m.hidden, step.inner, activation_split::sequence, backward_point::output);
     }

@@ -45,16 +45,21 @@ constexpr score_code score_code_of(const attention& a, const training_step& step
     return shares ? score_code::by_pair : score_code::tiled;
 }
 
+/// Whether eager attention's softmax is fp32 beside narrower products: as written, or as autocast has it.
+constexpr bool widens_scores(const training_step& step) {
+    const bool one_kernel = step.engine.norm == norm_code::fused;
+    return !one_kernel && (step.code.fp32_softmax || step.autocast || step.wide);
+}
+
 template <class Visit>
 constexpr void save_scores(std::int64_t pairs, const layer_writer<Visit>& save) {
     using enum backward_point;
     using role = activation_role;
     const training_step& step = save.step;
     constexpr auto split = activation_split::tensor;
-    const bool one_kernel = step.engine.norm == norm_code::fused;
     const bool drops = step.dropout && step.code.drops_probabilities;
     if (step.code.caps_scores) save.put(role::probabilities, pairs, step.compute, split, attention);
-    const bool widens = !one_kernel && (step.code.fp32_softmax || step.autocast || step.wide);
+    const bool widens = widens_scores(step);
     save.put(role::probabilities, pairs, widens ? fp32 : step.compute, split, attention);
     if (drops) save.put(role::mask, pairs, int8, split, attention);
     // What multiplies the values: dropped out, or returned to the compute format.
@@ -353,8 +358,7 @@ constexpr void for_each_gradient_activation(const layer& l, std::int64_t hidden,
         if (step.kernel == attention_kernel::eager) {
             const std::int64_t pairs = detail::product(detail::product(step.tokens.sequences, a.heads),
                                                        detail::product(step.tokens.length, step.tokens.keys));
-            const bool one_kernel = step.engine.norm == norm_code::fused && !(step.engine == training_engine{});
-            hold.put(activation_role::gradient, 2 * pairs, one_kernel ? step.compute : fp32, split, attention);
+            hold.put(activation_role::gradient, 2 * pairs, detail::widens_scores(step) ? fp32 : step.compute, split, attention);
             hold.put(activation_role::gradient, n * a.heads * a.value_width(), step.compute, split, attention);
         } else {
             hold.put(activation_role::gradient, 2 * n * a.heads * (a.query_width() + a.value_width()), step.compute, split, attention);

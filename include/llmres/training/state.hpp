@@ -26,6 +26,7 @@ struct weight_state {
     byte_count nvme{};         ///< ... to disks
     byte_count temporaries{};  ///< while the optimizer steps
     byte_count casts{};        ///< autocast's copies of the matrices
+    byte_count feed_forward_casts{};  ///< ... of `casts`, the feed-forward's
     byte_count dummies{};      ///< Transformer Engine's unused gradients, one for each shape
     byte_count largest{};      ///< of the matrices, in the compute format
     byte_count stepped{};      ///< temporaries of the largest tensor, where each is stepped alone
@@ -43,6 +44,7 @@ struct weight_state {
         nvme += o.nvme * times;
         temporaries += o.temporaries * times;
         casts += o.casts * times;
+        feed_forward_casts += o.feed_forward_casts * times;
         if (o.dummies > dummies) dummies = o.dummies;
         if (o.largest > largest) largest = o.largest;
         if (o.stepped > stepped) stepped = o.stepped;
@@ -87,7 +89,7 @@ struct state_fold {
             sum.dummies += inner && !whole.routed ? computed : byte_count{};  // grouped products write gradients in place
             if (step.autocast && cast && inner && !(step.four_bit && whole.quantised) &&
                 !(whole.routed && step.engine.experts >= expert_code::grouped))
-                sum.casts += computed;
+                add_casts(computed, whole.role);
         }
         if (step.code.fixed_positions && whole.role == weight_role::positions && whole.rows == step.read) return;
         if (!step.frozen) return train(w, whole, gradients, of.optimizer_states, master, ranks, inner);
@@ -98,13 +100,17 @@ struct state_fold {
             sum.adapter += share(size_of(step.adapted, local.rows, local.columns) * local.copies, ranks, 3);
             sum.gathered += size_of(step.adapted, local.rows, local.columns) * local.copies;
             if (step.autocast && local.columns > 1 && !(step.adapted == step.compute))
-                sum.casts += size_of(step.compute, local.rows, local.columns) * local.copies;
+                add_casts(size_of(step.compute, local.rows, local.columns) * local.copies, whole.role);
             train(local, added, step.adapted, step.adapted, {}, ranks, inner);
         });
     }
 
 private:
     constexpr byte_count& away(offload_place to) { return to == offload_place::nvme ? sum.nvme : sum.host; }
+    constexpr void add_casts(byte_count size, weight_role role) {
+        sum.casts += size;
+        if (detail::is_feed_forward(role)) sum.feed_forward_casts += size;
+    }
     constexpr byte_count share(byte_count size, std::int64_t ranks, int from_stage) const {
         return over.zero >= from_stage ? div_up(size, ranks) : size;
     }

@@ -101,7 +101,7 @@ struct layer_writer {
     std::int64_t hidden = 0;
 
     constexpr std::int64_t outputs(weight_role role) const {
-        if (of == nullptr) return 0;
+        if (of == nullptr) return hidden;
         switch (role) {
             case weight_role::q_proj:
             case weight_role::q_b_proj: return of->attention.heads * of->attention.query_width();
