@@ -131,7 +131,7 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
     for_each_gradient_activation(kind, j.model.hidden, step,
                                  [&](const activation& a) { held[static_cast<std::size_t>(a.until)] += local_bytes(a, l); });
     // A quantised weight is expanded for each product; the activation between them is not one.
-    if (step.frozen && step.engine.expands_weights && is_packed(step.weights))
+    if (step.frozen && step.expands)
         held[static_cast<std::size_t>(backward_point::output)] += state.largest;
     std::array<byte_count, backward_points> fresh = gradients_so_far(state);
     // Each expert's slice of the stacked weights passes its gradient on as a whole, to be summed with the others'.

@@ -72,7 +72,8 @@ struct training_engine {
     maybe<precision> gradients{};  ///< default: as the weights
     bool four_bit_keeps_inputs = false;  ///< 4-bit products save what they read, though only the weight is needed (bitsandbytes before
                                          ///< 0.43.2, its pull request 1270)
-    bool fp32_stream = false;      ///< embedding, norms and head are fp32 beside narrower weights (PEFT's k-bit preparation)
+    bool fp32_stream = false;      ///< embedding, norms and head are fp32 beside 4-bit weights under adapters, unless ZeRO 3 shards them
+                                   ///< (peft's prepare_model_for_kbit_training; trl leaves a sharded model as it is)
     bool returns_logits = true;       ///< in 16 bits, beside the loss's fp32 copy of them (transformers since 4.46); else the copy
                                       ///< takes their place
     bool narrow_loss = false;         ///< eager and triton: over the logits as they are, which stay until the step is done (the heads of
@@ -80,7 +81,6 @@ struct training_engine {
     bool reentrant_checkpoints = false;  ///< full recomputation by torch's reentrant checkpoint (transformers before 5), whose layers
                                          ///< read a leaf each. FSDP1's hook that lets a frozen unit go holds on to that leaf's gradient
                                          ///< until the step's end (torch/distributed/fsdp/_runtime_utils.py, register_multi_grad_hook)
-    bool expands_weights = true;         ///< a quantised weight is made whole for each product; not by kernels that unpack it inside
     bool keeps_frozen_gathered = false;  ///< a frozen unit is not let go after its backward pass, and flat gradients cover it too,
                                          ///< two on their way: inferred from lit-gpt's rows under torch 2.1
     bool saves_every_second_product = false;  ///< `selective` keeps attention's output and the first, third, ... product of each

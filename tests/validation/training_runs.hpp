@@ -237,16 +237,13 @@ inline run run_of(const csv::row& row) {
         if (framework.ends_with("-liger")) e.loss = loss_code::fused_linear;
         j.autocast = has(formats, "AMP");
         e.narrow_loss = has(c.text("model"), "santacoder");
-        e.expands_weights = !has(method, "gptq");  // auto_gptq's triton v2 kernels unpack inside
         if (lora) j.adapter.dropout = 0.1;         // scripts/benchmarks/scenarios*.yaml
         if (has(method, "bnb")) j.weights = nf4_double;  // bnb_4bit_use_double_quant in framework_plugin_bnb.py
         // The original checkpoints: TheBloke's of these two have one group a row.
         if (has(method, "gptq") && (has(c.text("model"), "70b") || has(c.text("model"), "Mixtral"))) j.weights = gptq(4, whole_row);
-        // trl leaves a model that FSDP shards as it is (is_sharded_qlora).
-        if (has(framework, "baseline-peft-bnb") && l.zero == 0) e.fp32_stream = true;
+        e.fp32_stream = has(framework, "baseline-peft-bnb");
         if (l.zero > 0) {
             // accelerate keeps what is trained in fp32 under FSDP, and gathers it in the autocast type.
-            e.sharding = sharding_code::fsdp1;
             if (has(method, "full") && has(formats, "AMP")) {
                 j.weights = fp32, j.master_weights = fp32, j.optimizer_states = fp32;
                 j.autocast = false, e.casts_weights = false;
@@ -260,8 +257,7 @@ inline run run_of(const csv::row& row) {
         j.varied_lengths = true;  // 3234 +- 2548 tokens, cut but not packed
         // Their own code of 2023 has no flash attention, whatever the flag (modeling_chatglm.py, modeling_baichuan.py).
         if (has(c.text("model"), "chatglm3") || has(c.text("model"), "baichuan2-13b")) j.attention = attention_kernel::eager;
-        j.runtime.training.expands_weights = !has(method, "gptq");
-        if (has(method, "bnb")) j.runtime.training.fp32_stream = j.runtime.training.four_bit_keeps_inputs = true;
+        j.runtime.training.four_bit_keeps_inputs = has(method, "bnb");
         if (has(c.text("parallel"), "naive")) {  // one stage works at a time; the figure is the first GPU's
             l.pipeline = 2, l.data = 1;
             j.global_batch = j.micro_batch;
@@ -274,15 +270,13 @@ inline run run_of(const csv::row& row) {
         j.global_batch = 128;
         if (lora) j.adapter.targets = {weight_role::q_proj, weight_role::v_proj}, j.adapter.dropout = 0.05;
         if (has(method, "Adapter")) j.adapter = {.kind = has(method, "v2") ? adapter_kind::llama_adapter_v2 : adapter_kind::llama_adapter, .rank = 10};
-        if (l.zero > 0) j.runtime.training.sharding = sharding_code::fsdp1;
     } else if (r.series.starts_with("fsdp_qlora")) {
         j.runtime = runtimes::huggingface;
         j.runtime.training.loss = loss_code::eager_shifted;
-        j.runtime.training.sharding = sharding_code::fsdp1;
         j.runtime.training.fp32_adapters = false;
         j.runtime.training.four_bit_keeps_inputs = has(method, "nf4");  // bitsandbytes of early 2024
         // nbs/00-profile_lora_qlora.ipynb: peft's prepare_model_for_kbit_training for bitsandbytes, not for HQQ.
-        if (r.series == "fsdp_qlora_profile") j.runtime.training.fp32_stream = has(method, "nf4");
+        j.runtime.training.fp32_stream = r.series == "fsdp_qlora_profile" && has(method, "nf4");
         if (lora) j.adapter.targets = r.series == "fsdp_qlora" ? role_set{weight_role::q_proj, weight_role::k_proj, weight_role::v_proj, weight_role::gate_proj, weight_role::up_proj, weight_role::down_proj} : all_linears;
     } else if (r.series == "torchtune_flags") {
         // Each row adds to the one before: packed, compiled, loss in chunks, recomputed, ...
@@ -339,9 +333,9 @@ inline run run_of(const csv::row& row) {
     return r;
 }
 
-inline std::vector<run> all() {
+inline std::vector<run> all(const std::string& file = LLMRES_SOURCE_DIR "/tests/validation/data/training_runs.csv") {
     std::vector<run> runs;
-    for (const csv::row& row : csv::read(LLMRES_SOURCE_DIR "/tests/validation/data/training_runs.csv"))
+    for (const csv::row& row : csv::read(file))
         runs.push_back(run_of(row));
     return runs;
 }

@@ -45,7 +45,7 @@ constexpr void for_each_loss_activation(const model& m, const training_step& ste
         saved.put(activation_role::linear_input, n * m.hidden, step.compute, activation_split::whole, backward_point::output);
 
     // Heads stay as they are beside quantised layers: only wider ones are cast.
-    if (step.autocast && (is_packed(step.weights) ? step.engine.fp32_stream : !(step.weights == step.compute)) && m.vocabulary > 0)
+    if (step.autocast && (is_packed(step.weights) ? step.wide_stream : !(step.weights == step.compute)) && m.vocabulary > 0)
         visit(activation{activation_role::weight, detail::product(m.vocabulary, m.hidden), step.compute, by_tensor}, loss_point::saved);
 
     // The labels, shifted; a decoder's own, or token types, for the embedding's gradient.

@@ -29,6 +29,7 @@ struct training_step {
     bool dropout;
     bool recomputes;    ///< whole layers
     bool four_bit;      ///< bitsandbytes multiplies by the weights
+    bool expands;       ///< quantised weights are made whole for each product (GPTQ's kernels unpack them inside)
     bool keeps_inputs;  ///< ... and saves what it reads, though only the weight is needed
     double expert_load;
     std::int64_t expert_gather;  ///< tensor ranks that share each expert, and so see each other's tokens
@@ -59,12 +60,13 @@ struct training_step {
           dropout{j.dropout},
           recomputes{j.recompute == recompute::full},
           four_bit{weights_of(j).name.view().starts_with("nf4") || weights_of(j).name.view().starts_with("fp4")},
+          expands{is_packed(weights_of(j)) && !weights_of(j).name.view().starts_with("gptq")},
           keeps_inputs{four_bit && j.runtime.training.four_bit_keeps_inputs},
           expert_load{j.expert_load},
           expert_gather{l.expert_tensor_ranks()},
           wide{j.compute == fp32},
           // The token embedding is no operation that autocast casts, so the stream has its format.
-          wide_stream{wide || j.runtime.training.fp32_stream || (autocast && weights_of(j) == fp32)},
+          wide_stream{wide || (j.runtime.training.fp32_stream && four_bit && frozen && l.zero < 3) || (autocast && weights_of(j) == fp32)},
           narrow_stream{wide || !wide_stream},
           wide_inner{four_bit && !narrow_stream},
           copies{autocast || (j.runtime.training.fp32_adapters && !wide)},

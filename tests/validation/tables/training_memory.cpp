@@ -7,7 +7,8 @@
 #include "../kernels.hpp"
 #include "../training_runs.hpp"
 
-// table_training_memory [--rows [PART]]: how far predictions are from published training measurements, by series and counter,
+// table_training_memory [--rows [PART]] [FILE.csv]: how far predictions are from published training measurements, or those of another
+// table of the same columns, by series and counter,
 // as a table for docs/accuracy.md; with --rows each measurement too.
 
 namespace {
@@ -45,9 +46,11 @@ void show_kernels() {
 
 int main(int argc, char** argv) {
     const bool rows = argc > 1 && std::strcmp(argv[1], "--rows") == 0;
-    const std::string part = rows && argc > 2 ? argv[2] : "";
+    const std::string last = argc > 1 ? argv[argc - 1] : "";
+    const bool named = last.ends_with(".csv");
+    const std::string part = rows && argc > (named ? 3 : 2) ? argv[2] : "";
     std::map<std::string, training_runs::score> scores;
-    for (const training_runs::run& r : training_runs::all()) {
+    for (const training_runs::run& r : (named ? training_runs::all(last) : training_runs::all())) {
         if (!part.empty() && r.id.find(part) == std::string::npos && r.series.find(part) == std::string::npos) continue;
         const auto predicted = scores[r.series].add(r);
         if (rows && predicted) show(r, *predicted);
