@@ -78,7 +78,7 @@ std::vector<std::string> violations(const std::string& document, const source_fi
             found.push_back(file + " is not named");
             continue;
         }
-        const bool table = entry == "models/" || entry == "gpus/" || entry == "runtimes/";
+        const bool table = entry == "models/" || entry == "gpus/" || entry == "interconnects/" || entry == "runtimes/";
         for (const std::string& included : includes_of(file, content)) {
             const std::string below = entry_of(included);
             if (rank(below) == order.size())

@@ -27,6 +27,10 @@
 #include <llmres/gpus/nvidia.hpp>
 #include <llmres/gpus/other.hpp>
 #include <llmres/interconnect.hpp>
+#include <llmres/interconnects/memory.hpp>
+#include <llmres/interconnects/network.hpp>
+#include <llmres/interconnects/pcie.hpp>
+#include <llmres/interconnects/scale_up.hpp>
 #include <llmres/interval.hpp>
 #include <llmres/job.hpp>
 #include <llmres/kv_cache.hpp>
