@@ -58,14 +58,6 @@ TEST_CASE("every name gives its mix, in either case") {
     }
 }
 
-TEST_CASE("types have the numbers that files hold") {
-    CHECK(find_gguf_type(12).value.name == "Q4_K");
-    CHECK(find_gguf_type(39).value.block_bytes() == 17);
-    for (const std::uint32_t none : {4u, 5u, 36u, 37u, 38u, 1000u, 0xffffffffu}) CHECK_FALSE(find_gguf_type(none));
-    for (const auto& info : detail::gguf::types)
-        CHECK(find_gguf_type(static_cast<std::uint32_t>(info.type)).value.name == info.name);
-}
-
 TEST_CASE("Q4_K_M gives more bits to values and ffn_down at both ends and in every third layer between") {
     const auto mix = mix_of("Q4_K_M");
     CHECK(layers_of(types_of(llama_8b, mix, weight_role::down_proj), gguf_type::Q6_K) ==
