@@ -333,7 +333,7 @@ inline engine engine_of(const csv::row& row) {
         runtime r = runtimes::llama_cpp_2025;
         if (has(version, "build ")) r = named("llama.cpp", version.substr(version.find("build ") + 6));
         if (has(version, "2023") || is("ctransformers")) r = runtimes::llama_cpp_2023;
-        if (has(version, "2024")) r = runtimes::llama_cpp_2024;
+        if (has(version, "2024") && !is("ctransformers")) r = runtimes::llama_cpp_2024;
         if (is("ik_llama")) r = runtimes::ik_llama_cpp;
         if (has(row.at("notes"), "on CPU")) r.experts_on_host = true;
         if (has(row.at("notes"), "flash_attn=1")) r.flash_attention = true;
