@@ -451,7 +451,8 @@ constexpr memory_breakdown training_memory(const job& j, const layout& l, std::i
             const byte_count computed = loss[1] + loss[2];
             const byte_count differentiated = loss[1] + loss[3];
             t.logits = computed > differentiated ? computed : differentiated;
-            if (j.runtime.hoards) held = t.all() + (computed > differentiated ? differentiated : computed);
+            const byte_count both = t.all() + (computed > differentiated ? differentiated : computed);
+            if (j.runtime.hoards && both > held) held = both;
             consider(t);
             t.logits = loss[4];
             if (j.optimizer.in_backward && !step.frozen) t.communication += ends.whole_gradients;

@@ -68,6 +68,9 @@ struct training_engine {
     bool casts_weights = true;     ///< narrower computation casts at each operation (autocast), not by a narrower copy
     bool keeps_gradients = false;  ///< in a buffer of their own, from the first step to the last
     bool foreach_optimizer = true; ///< all tensors in one call, with a temporary for each
+    bool widens_gradients = false;  ///< 16-bit gradients are flattened and copied to fp32 before the optimizer steps: its own part of them
+                                    ///< under ZeRO 1 and 2 (DeepSpeed, stage_1_and_2.py, step), without ZeRO in fp32, twice
+                                    ///< (fp16/fused_optimizer.py, step)
     bool fp32_adapters = true;     ///< adapters are fp32 beside a narrower base (PEFT)
     maybe<precision> gradients{};  ///< default: as the weights
     bool four_bit_keeps_inputs = false;  ///< 4-bit products save what they read, though only the weight is needed (bitsandbytes before

@@ -43,12 +43,13 @@ TEST_CASE("Hugging Face with PEFT, bitsandbytes, GPTQ, FSDP and fused kernels: 1
 
 TEST_CASE("other engines: errors that a change must not raise") {
     CHECK(of("torchtune_flags", "allocated").mean() <= 0.027);
-    CHECK(of("megatron_golden", "allocated").mean() <= 0.038);
+    CHECK(of("megatron_golden", "allocated").mean() <= 0.03);
     CHECK(of("torchao", "reserved").mean() <= 0.05);
-    CHECK(of("torchtitan", "reserved").mean() <= 0.068);
-    CHECK(of("fsdp_qlora", "reserved").mean() <= 0.065);
+    CHECK(of("torchtitan", "reserved").mean() <= 0.043);
+    CHECK(of("fsdp_qlora", "reserved").mean() <= 0.05);
     CHECK(of("litgpt", "allocated").mean() <= 0.024);
-    CHECK(of("bloom_prequel", "nvidia-smi").mean() <= 0.11);
+    CHECK(of("bloom_prequel", "nvidia-smi").mean() <= 0.043);
+    CHECK(of("swift", "reserved").mean() <= 0.11);
 }
 
 TEST_CASE("nothing that ran out of memory is called fits, and little that ran is called does_not_fit") {

@@ -18,10 +18,11 @@ inline constexpr runtime deepspeed{
     .communicator = {mib(300), mib(700), mib(1700)},
     // Buckets of every size between long-lived states: BLOOM's 64 sizing runs (bigscience, tr11 chronicles-prequel) hold 5 to
     // 30 % more than their tensors, 8 of ZeRO 2 and 3 on H200 and B200 as much.
-    .fragmentation = {0.0, 0.12, 0.28},
+    .fragmentation = {0.0, 0.15, 0.28},
+    .hoards = true,
     // The inventory against the same runs (docs/accuracy.md, training).
     .activations = {0.75, 1.0, 1.25},
-    .training = {.sharding = sharding_code::deepspeed, .casts_weights = false, .foreach_optimizer = false},
+    .training = {.sharding = sharding_code::deepspeed, .casts_weights = false, .foreach_optimizer = false, .widens_gradients = true},
 };
 
 }  // namespace llmres::runtimes

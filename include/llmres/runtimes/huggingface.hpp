@@ -24,7 +24,7 @@ inline constexpr runtime huggingface{
     .hoards = true,
     // The inventory against 125 of the same runs (docs/accuracy.md, training): 0.955 to 1.03.
     .activations = {0.955, 1.0, 1.06},
-    .logits = {0.975, 1.0, 1.035},  // where they are the peak, the same runs lie within 1.5 %, MoE within 3
+    .logits = {0.97, 1.0, 1.035},  // where they are the peak, the same runs lie within 1.5 %, MoE within 3
     .training = {.sharding = sharding_code::fsdp1, .shared_heads = false, .fp32_stream = true, .reentrant_checkpoints = true},
 };
 

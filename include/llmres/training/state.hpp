@@ -140,6 +140,8 @@ private:
             return;
         }
         sum.optimizer += share(kept * w.copies, ranks, 1);
+        if (step.engine.widens_gradients && copy && over.zero < 3 && whole * 2 == size_of(fp32, w.rows, w.columns) * w.copies)
+            sum.temporaries += share(over.zero > 0 ? whole * 3 : whole * 4, ranks, 1);
         if (o.tensor_temporaries > 0) {
             const bool joined = stacked && from.role != weight_role::down_proj;
             byte_count one = size_of(o.widens ? fp32 : states, w.rows, w.columns) * o.tensor_temporaries;
