@@ -38,6 +38,15 @@ std::vector<std::string> order_of(const std::string& document) {
     return order;
 }
 
+source_files headers_of(const fs::path& folder) {
+    source_files files;
+    for (const auto& found : fs::recursive_directory_iterator{folder}) {
+        if (found.is_regular_file())
+            files.emplace(found.path().lexically_relative(folder).generic_string(), content_of(found));
+    }
+    return files;
+}
+
 /// What the block calls a file: the file itself, or the folder that holds it ("gpus/").
 std::string entry_of(const std::string& file) {
     const auto slash = file.find('/');
@@ -92,6 +101,19 @@ std::vector<std::string> violations(const std::string& document, const source_fi
     return found;
 }
 
+/// The headers that `file` reaches and that include `costly`.
+std::vector<std::string> reached_with(const std::string& costly, const std::string& file, const source_files& files) {
+    std::vector<std::string> reached{file}, found;
+    for (std::size_t i = 0; i < reached.size(); ++i) {
+        const std::string here = reached[i];
+        const std::string& content = files.at(here);
+        if (content.find("#include " + costly) != std::string::npos) found.push_back(here);
+        for (const std::string& included : includes_of(here, content))
+            if (std::find(reached.begin(), reached.end(), included) == reached.end()) reached.push_back(included);
+    }
+    return found;
+}
+
 constexpr const char* small_house =
     "text\n```layers\nroof  plan.hpp io/\ntables gpus/\nground units.hpp gpu.hpp\n```\n";
 
@@ -125,16 +147,24 @@ TEST_CASE("a table includes the header of its type and nothing else") {
     CHECK(violations(small_house, {{"gpus/amd.hpp", "#include <llmres/units.hpp>\n"}}).size() == 1);
 }
 
+TEST_CASE("a costly header is found wherever it is reached") {
+    const source_files files{{"units.hpp", "#include <map>\n"}, {"gpu.hpp", "#include <llmres/units.hpp>\n"}};
+    CHECK(reached_with("<map>", "gpu.hpp", files) == std::vector<std::string>{"units.hpp"});
+    CHECK(reached_with("<set>", "gpu.hpp", files).empty());
+}
+
 TEST_CASE("the headers keep to docs/architecture.md") {
-    const fs::path root{LLMRES_SOURCE_DIR};
-    const fs::path headers = root / "include" / "llmres";
-    source_files files;
-    for (const auto& found : fs::recursive_directory_iterator{headers}) {
-        if (found.is_regular_file())
-            files.emplace(found.path().lexically_relative(headers).generic_string(), content_of(found));
-    }
+    const source_files files = headers_of(fs::path{LLMRES_SOURCE_DIR} / "include" / "llmres");
     REQUIRE_FALSE(files.empty());
-    for (const std::string& violation : violations(content_of(root / "docs" / "architecture.md"), files)) {
+    for (const std::string& violation : violations(content_of(fs::path{LLMRES_SOURCE_DIR} / "docs" / "architecture.md"), files)) {
         FAIL_CHECK(violation);
+    }
+}
+
+TEST_CASE("plan.hpp reaches no standard header that alone costs a tenth of what it may cost (bench/compile_cost)") {
+    const source_files files = headers_of(fs::path{LLMRES_SOURCE_DIR} / "include" / "llmres");
+    for (const char* costly : {"<algorithm>", "<functional>", "<iostream>", "<map>", "<memory>", "<numeric>", "<ranges>",
+                               "<regex>", "<sstream>", "<vector>"}) {
+        for (const std::string& header : reached_with(costly, "plan.hpp", files)) FAIL_CHECK(header << " includes " << costly);
     }
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <llmres/cluster.hpp>
@@ -59,8 +58,9 @@ constexpr efficiency efficiency_of_measured(bool arithmetic, bool bandwidth, eff
                                             const interval<double>& reach = 1.0) {
     const auto relative = [](const interval<double>& of, bool measured, const interval<double>& reached) {
         const double low = of.low / of.expected;
-        return measured ? interval<double>{std::min(low * reached.expected, reached.low), reached.expected, reached.high}
-                        : interval<double>{low, 1.0, of.high / of.expected};
+        if (!measured) return interval<double>{low, 1.0, of.high / of.expected};
+        const double short_of_it = low * reached.expected;
+        return interval<double>{short_of_it < reached.low ? short_of_it : reached.low, reached.expected, reached.high};
     };
     e.arithmetic = relative(e.arithmetic, arithmetic, reach);
     e.bandwidth = relative(e.bandwidth, bandwidth, 1.0);
