@@ -437,6 +437,19 @@ TEST_CASE("where only a context is named, prompts may be short: whole ones are t
     CHECK(said.total().high == named.total().high);
 }
 
+TEST_CASE("communicators grow with each doubling of their group, not with the stages of a pipeline") {
+    job j = chat("llama-3-70b");
+    const auto held = [&](const layout& l) { return memory_of(j, l)[memory_term::communication]; };
+    const interval<byte_count> pair = j.runtime.communicator;
+    CHECK(held(layout{}).expected == bytes(0));
+    CHECK(held({.tensor = 2}) == pair);
+    CHECK(held({.tensor = 4}).expected == pair.expected * 2);
+    CHECK(held({.tensor = 8}).high == pair.high * 3);
+    CHECK(held({.tensor = 8}).low == pair.low);
+    CHECK(held({.pipeline = 8}) == pair);
+    CHECK(held({.tensor = 8, .pipeline = 2}).expected == pair.expected * 4);
+}
+
 TEST_CASE("eight-bit floats on an A100 run, converted first: the plan says so") {
     job j = chat();
     j.weights = fp8_channel;

@@ -102,6 +102,23 @@ constexpr void join_before(memory_breakdown& m, byte_count joined) {
     m[memory_term::activations] = m[memory_term::logits] = {};
 }
 
+/// A pair's buffers, and as much again for each doubling of a group; the low bound is a pair's, and so are the stages of a
+/// pipeline, which talk to their neighbours.
+constexpr interval<byte_count> communicators(const runtime& r, const layout& l) {
+    interval<byte_count> all;
+    const auto group = [&](std::int64_t ranks) {
+        if (ranks < 2) return;
+        std::int64_t doublings = 1;
+        while (std::int64_t{1} << doublings < ranks) ++doublings;
+        all += {r.communicator.low, r.communicator.expected * doublings, r.communicator.high * doublings};
+    };
+    group(l.tensor);
+    group(l.pipeline > 1 ? 2 : 1);
+    group(l.dense_data_ranks());
+    group(l.expert);
+    return all;
+}
+
 constexpr memory_breakdown with_engine(const serving_stage& s, const step& of, const runtime& r, const layout& l) {
     memory_breakdown m;
     m.stage = s.index;
@@ -132,8 +149,7 @@ constexpr memory_breakdown with_engine(const serving_stage& s, const step& of, c
     m[memory_term::fragmentation] = slack + withheld(r, m);
     m[memory_term::runtime] = r.context + r.cuda_graphs;
     m[memory_term::workspace] = r.workspace;
-    const int groups = (l.tensor > 1) + (l.pipeline > 1) + (l.dense_data_ranks() > 1) + (l.expert > 1);
-    for (int i = 0; i < groups; ++i) m[memory_term::communication] += r.communicator;
+    if (l.gpus() > 1) m[memory_term::communication] += communicators(r, l);
     return m;
 }
 

@@ -64,7 +64,9 @@ struct runtime {
     interval<byte_count> context{};       ///< CUDA context and loaded kernels
     interval<byte_count> workspace{};     ///< library handles: cuBLAS, attention kernels
     interval<byte_count> expert_workspace{};  ///< of routed experts' grouped products
-    interval<byte_count> communicator{};  ///< NCCL, once for each group of more than one rank that the GPU is in
+    /// NCCL, once for each group of more than one rank that the GPU is in. When serving it is a pair's, and as much again for
+    /// each doubling of it: 0.48 to 0.72 GiB for two ranks (vLLM's logs), 1.45 for eight (ml-engineering, after the first barrier).
+    interval<byte_count> communicator{};
 
     /// What the allocator holds beyond what it handed out, as a part of the latter.
     interval<double> fragmentation{};
