@@ -11,8 +11,9 @@ struct interval {
     T high{};
 
     constexpr interval() = default;
-    constexpr interval(const T& exact) : low{exact}, expected{exact}, high{exact} {}  // NOLINT(google-explicit-constructor)
-    constexpr interval(const T& at_least, const T& about, const T& at_most)
+    constexpr interval(const T& exact) noexcept  // NOLINT(google-explicit-constructor): numbers, whose copies do not throw
+        : low{exact}, expected{exact}, high{exact} {}
+    constexpr interval(const T& at_least, const T& about, const T& at_most) noexcept
         : low{at_least}, expected{about}, high{at_most} {}
 
     constexpr bool contains(const T& x) const { return low <= x && x <= high; }

@@ -280,6 +280,33 @@ inline constexpr model clip_vit_large_patch14{
                 {.role = weight_role::values}}},
     .extra_count = 8};
 
+inline constexpr model siglip_so400m{
+    .name = "siglip-so400m-patch14-384", .architecture = "siglip",
+    .vocabulary = 32000, .hidden = 1152,
+    .layers = {27, {.attention = {.heads = 16, .kv_heads = 16, .head_dim = 72, .qkv_bias = true, .output_bias = true},
+                    .feed_forward = {.kind = feed_forward_kind::plain, .width = 4304, .bias = true},
+                    .norm = norm_kind::layer}},
+    .max_context = tokens(64), .tied_head = true, .final_norm = norm_kind::layer, .weights = fp32,
+    .encoders = {{{.hidden = 1152, .layers = 27,
+                   .block = {.attention = {.heads = 16, .kv_heads = 16, .head_dim = 72, .qkv_bias = true,
+                                           .output_bias = true},
+                             .feed_forward = {.kind = feed_forward_kind::plain, .width = 4304, .bias = true},
+                             .norm = norm_kind::layer},
+                   .quantised = false, .output = tokens(729)}}},
+    .extras = {{{.role = weight_role::positions, .rows = 64, .columns = 1152},
+                {.role = weight_role::projector, .bias = true, .rows = 1152, .columns = 1152},
+                {.role = weight_role::conv, .bias = true, .rows = 1152, .columns = 588},
+                {.role = weight_role::positions, .rows = 729, .columns = 1152},
+                {.role = weight_role::norm, .columns = 1152, .copies = 2},
+                // attention that pools the image
+                {.role = weight_role::positions, .columns = 1152},
+                {.role = weight_role::projector, .bias = true, .rows = 4608, .columns = 1152},
+                {.role = weight_role::projector, .bias = true, .rows = 4304, .columns = 1152},
+                {.role = weight_role::projector, .bias = true, .rows = 1152, .columns = 4304},
+                {.role = weight_role::norm, .columns = 1152, .copies = 2},
+                {.role = weight_role::values, .columns = 2}}},
+    .extra_count = 11};
+
 inline constexpr model whisper_small{
     .name = "whisper-small", .architecture = "whisper",
     .vocabulary = 51865, .hidden = 768,
@@ -360,7 +387,7 @@ inline constexpr model t5_3b{
 inline constexpr std::array all_encoders{
     &bert_base, &bert_large, &t5_small, &t5_base, &t5_large, &t5_11b, &flan_t5_base, &flan_t5_xxl, &t5_xxl_encoder,
     &whisper_tiny, &whisper_base, &whisper_medium, &whisper_large_v2, &whisper_large_v3, &vit_base_patch16_224,
-    &clip_vit_large_patch14, &whisper_small, &bart_base, &roberta_base, &distilbert_base, &t5_3b};
+    &clip_vit_large_patch14, &siglip_so400m, &whisper_small, &bart_base, &roberta_base, &distilbert_base, &t5_3b};
 
 }  // namespace llmres::models
 

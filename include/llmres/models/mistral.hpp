@@ -58,6 +58,25 @@ inline constexpr model mistral_small_24b{
     .max_context = tokens(32768), .weights = bf16,
     .published = parameters(23'572'403'200)};
 
+inline constexpr model mistral_small_3_1_24b{
+    .name = "mistral-small-3.1-24b", .architecture = "mistral3",
+    .vocabulary = 131072, .hidden = 5120,
+    .layers = {40, {.attention = {.heads = 32, .kv_heads = 8, .head_dim = 128},
+                    .feed_forward = {.width = 32768}}},
+    .max_context = tokens(131072), .weights = bf16,
+    .published = parameters(24'011'361'280),
+    .encoders = {{{.hidden = 1024, .layers = 24,
+                   .block = {.attention = {.heads = 16, .kv_heads = 16, .head_dim = 64},
+                             .feed_forward = {.width = 4096}},
+                   .quantised = false}}},
+    .extras = {{{.role = weight_role::conv, .rows = 1024, .columns = 588},
+                {.role = weight_role::norm, .columns = 1024},
+                {.role = weight_role::norm, .columns = 1024},
+                {.role = weight_role::projector, .rows = 1024, .columns = 4096},
+                {.role = weight_role::projector, .rows = 5120, .columns = 1024},
+                {.role = weight_role::projector, .rows = 5120, .columns = 5120}}},
+    .extra_count = 6};
+
 inline constexpr model mistral_large_123b{
     .name = "mistral-large-123b", .architecture = "mistral",
     .vocabulary = 32768, .hidden = 12288,
@@ -93,7 +112,7 @@ inline constexpr model codestral_mamba_7b{
 /// All of them.
 inline constexpr std::array all_mistral{
     &mistral_7b_v0_1, &mistral_7b_v0_3, &mistral_nemo_12b, &mistral_nemo_minitron_8b, &mistral_small_22b, &mistral_small_24b,
-    &mistral_large_123b, &mixtral_8x7b, &mixtral_8x22b, &codestral_mamba_7b};
+    &mistral_small_3_1_24b, &mistral_large_123b, &mixtral_8x7b, &mixtral_8x22b, &codestral_mamba_7b};
 
 }  // namespace llmres::models
 
