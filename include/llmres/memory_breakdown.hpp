@@ -76,10 +76,15 @@ struct memory_breakdown {
             const byte_count released = lacking < most ? lacking : most;
             of_slack -= released, of_reserved -= released;
         };
+        // What it holds where all else takes least.
+        const byte_count others = held.low - reserved.low;
+        const byte_count most = available > others ? available - others : byte_count{};
+        const byte_count unreleased = reserved.high < most ? reserved.high : most;
         give_back(held.expected, releasable.expected, slack.expected, reserved.expected);
         give_back(held.high, releasable.high, slack.high, reserved.high);
         // No more is kept than where everything else took its most.
         if (slack.expected > slack.high) reserved.expected -= slack.expected - slack.high, slack.expected = slack.high;
+        if (unreleased > reserved.high) reserved.high = unreleased;
     }
     constexpr memory_term largest() const {
         std::size_t best = 0;
