@@ -79,7 +79,7 @@ struct training_layer {
     byte_count kept{};        ///< what of the two the job keeps
     byte_count peak{};        ///< of the layer's backward pass, with all it saved
     byte_count fresh_peak{};  ///< ... and the gradients of its weights as they come
-    byte_count magnitude{};   ///< what DoRA makes in its forward pass, beyond all that it saves
+    byte_count forward{};     ///< what adapters make in its forward pass, beyond all that it saves
 };
 
 /// Gradients of a layer's weights that are there at each point of its backward pass: from the last product back.
@@ -112,6 +112,38 @@ constexpr byte_count every_second_product(const layer& kind, std::int64_t hidden
     return kept;
 }
 
+/// What adapters make on the way in a layer's forward pass: at the feed-forward's last product, and before it.
+struct adapter_scratch {
+    byte_count before{};
+    byte_count last{};
+};
+
+constexpr adapter_scratch adapter_scratch_of(const layer& kind, std::int64_t hidden, const training_step& step, const weight_state& state,
+                                             const layout& l) {
+    if (step.adapter.kind == adapter_kind::dora) return {state.magnitude, state.down_magnitude};
+    adapter_scratch made;
+    const feed_forward& f = kind.feed_forward;
+    if (f.kind == feed_forward_kind::none || f.routed() || step.four_bit) return made;
+    const std::int64_t n = step.tokens.all();
+    const auto size = [&](std::int64_t width, const precision& format, activation_split split) {
+        return local_bytes({activation_role::adapter, n * width, format, split}, l);
+    };
+    constexpr auto split = activation_split::tensor;
+    constexpr auto whole = activation_split::sequence;
+    // What the norm put out, which its caller still holds, and what the weight itself puts out; what B does, and that scaled.
+    const byte_count read = size(hidden, step.normed(kind.norm), whole);
+    const precision& scaled = step.autocast ? step.compute : step.adapted;
+    if (step.adapter.adapts(weight_role::up_proj)) made.before = read + size(f.width, step.inner, split) + size(f.width, scaled, split) * 2;
+    if (!step.adapter.adapts(weight_role::down_proj)) return made;
+    made.last = read + size(f.width, step.inner, split) + size(hidden, step.inner, whole);
+    // Its input widened and dropped out, before autocast narrows it again; without autocast, the sum.
+    if (step.autocast)
+        made.last += size(f.width, step.adapted, split) * (step.adapter.dropout > 0 ? 2 : 1);
+    else
+        made.last += size(hidden, scaled, whole) * 2;
+    return made;
+}
+
 constexpr training_layer training_layer_of(const layer& kind, const job& j, const layout& l, const training_step& step,
                                            const weight_state& state) {
     training_layer t{.state = state};
@@ -123,10 +155,11 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
         if (a.role == activation_role::probabilities) core += size;
         for (std::size_t p = 0; p <= static_cast<std::size_t>(a.until); ++p) held[p] += size;
     });
-    if (step.adapter.kind == adapter_kind::dora) {  // the feed-forward saves its own later, but for the last product
+    if (step.adapter.low_rank()) {  // the feed-forward saves its own later, but for what its last product reads
         const byte_count later = t.saved - held[static_cast<std::size_t>(backward_point::norm)];
-        t.magnitude = state.magnitude > later ? state.magnitude - later : byte_count{};
-        if (state.down_magnitude > t.magnitude) t.magnitude = state.down_magnitude;
+        const adapter_scratch made = adapter_scratch_of(kind, j.model.hidden, step, state, l);
+        t.forward = made.before > later ? made.before - later : byte_count{};
+        if (made.last > t.forward) t.forward = made.last;
     }
     for_each_gradient_activation(kind, j.model.hidden, step,
                                  [&](const activation& a) { held[static_cast<std::size_t>(a.until)] += local_bytes(a, l); });
@@ -134,9 +167,9 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
     if (step.frozen && step.expands)
         held[static_cast<std::size_t>(backward_point::output)] += state.largest;
     std::array<byte_count, backward_points> fresh = gradients_so_far(state);
-    // Each expert's slice of the stacked weights passes its gradient on as a whole, to be summed with the others'.
+    // Each expert's slice of the stacked weights passes its gradient on as a whole, to be added to the others'.
     if (kind.feed_forward.routed() && step.engine.experts == expert_code::loop)
-        fresh[2] += (state.feed_forward_gradients - state.down_gradients) * 2;
+        fresh[2] += state.feed_forward_gradients - state.down_gradients;
     for (std::size_t p = 0; p < backward_points; ++p) {
         held[p] += state.casts;
         if (p > static_cast<std::size_t>(backward_point::inner)) held[p] -= state.feed_forward_casts;
@@ -155,9 +188,11 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
     return t;
 }
 
-/// What a frozen model does not save before its first adapters, in the layers.
+/// What the first layers save less than others: a frozen model's, before its first adapters.
 constexpr byte_count cut_off(const job& j, const layout& l, const training_step& step, byte_count layer_keeps) {
     byte_count size;
+    if (step.recomputes && step.code.fp32_residual && !step.wide_stream)  // the first layer's input is the embedding's output
+        return size_of(fp32, step.tokens.all(), j.model.hidden) - size_of(step.stream, step.tokens.all(), j.model.hidden);
     if (step.follows_input || step.adapter.kind == adapter_kind::llama_adapter_v2) return size;  // the first norm is trained
     if (step.adapter.kind == adapter_kind::llama_adapter) {
         const std::int32_t here = stage_layers(j.model.layers.size, l.pipeline, 0).size();
@@ -429,12 +464,12 @@ constexpr memory_breakdown training_memory(const job& j, const layout& l, std::i
         t.activations = stream;
         consider(t);
 
-        if (step.adapter.kind == adapter_kind::dora) {
-            t.phase = phase::forward;
-            t.gradients = accumulated ? state.gradients : byte_count{};
+        if (step.adapter.low_rank()) {
+            t.phase = step.recomputes ? phase::backward : phase::forward;
             for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k) {
                 if (counts[k] == 0) continue;
-                t.activations = all_saved + (layers[k].saved - layers[k].kept) + layers[k].magnitude;
+                t.gradients = accumulated ? state.gradients : step.recomputes ? state.gradients - layers[k].state.gradients : byte_count{};
+                t.activations = all_saved + (layers[k].saved - layers[k].kept) + layers[k].forward;
                 consider(t);
             }
         }

@@ -85,7 +85,7 @@ inline constexpr std::array module_codes{
     module_code{.architecture = "whisper", .rotary = false, .heads_first = true, .fp32_softmax = false, .fp32_loss = false,
                 .fixed_positions = true},
     module_code{.architecture = "mamba2", .fp32_residual = true},
-    module_code{.architecture = "bamba", .heads_first = true},
+    module_code{.architecture = "bamba", .rotary_part = 2, .heads_first = true},
 };
 
 }  // namespace detail

@@ -41,6 +41,8 @@ constexpr void for_each_loss_activation(const model& m, const training_step& ste
     constexpr auto by_sequence = activation_split::sequence;
     constexpr auto by_tensor = activation_split::tensor;
     saved.norm(n, m.hidden, m.final_norm, by_sequence, backward_point::output, backward_point::output);
+    if (step.code.fp32_residual && !step.frozen && !step.wide_stream)  // it puts out fp32 as well
+        saved.put(activation_role::normalised, n * m.hidden, step.stream, by_sequence, backward_point::output);
     if (!step.frozen && m.vocabulary > 0)
         saved.put(activation_role::linear_input, n * m.hidden, step.compute, activation_split::whole, backward_point::output);
 

@@ -107,7 +107,9 @@ constexpr void save_stem(const model& m, const layer_writer<Visit>& save) {
 template <class Visit>
 constexpr void for_each_input_activation(const model& m, const training_step& step, Visit&& visit) {
     const detail::layer_writer<Visit> save{step, visit};
-    const attention& a = m.layers[0].attention;
+    std::size_t first = 0;  // kind with attention
+    while (first + 1 < static_cast<std::size_t>(m.layers.kind_count) && m.layers.kinds[first].attention.kind == attention_kind::none) ++first;
+    const attention& a = m.layers.kinds[first].attention;
     detail::save_embedding(m.hidden, detail::has_extra(m, weight_role::positions) || m.embedding_width > 0, save);
     detail::save_score_bias(a, save);
     // Cosines and sines of the positions, for all layers.
@@ -136,7 +138,9 @@ constexpr void for_each_output_activation(const model& m, const training_step& s
             save.put(activation_role::weight, e.rows * e.columns, step.compute, activation_split::whole, backward_point::output);
         if (step.adapter.adapts(weight_role::classifier) && step.autocast && !(step.adapted == step.compute))
             save.put(activation_role::weight, step.adapter.rank * (e.rows + e.columns), step.compute, activation_split::whole, backward_point::output);
-        save.inputs(std::array{weight_role::classifier}, n * m.hidden, n, step.casts(m.final_norm), activation_split::sequence, backward_point::output);
+        // One over classes reads one token of each sequence: a view of all, or a copy.
+        const bool one_token = step.casts(m.final_norm) && m.vocabulary == 0;
+        save.inputs(std::array{weight_role::classifier}, one_token ? step.tokens.sequences * m.hidden : n * m.hidden, n, step.casts(m.final_norm), activation_split::sequence, backward_point::output);
         if (e.rows == m.hidden) save.put(activation_role::up, n * m.hidden, step.inner, activation_split::sequence, backward_point::output);
     }
 }

@@ -58,7 +58,7 @@ constexpr void save_scores(std::int64_t pairs, const layer_writer<Visit>& save) 
     const training_step& step = save.step;
     constexpr auto split = activation_split::tensor;
     const bool drops = step.dropout && step.code.drops_probabilities;
-    if (step.code.caps_scores) save.put(role::probabilities, pairs, step.compute, split, attention);
+    if (step.code.caps_scores && step.kernel == attention_kernel::eager) save.put(role::probabilities, pairs, step.compute, split, attention);
     const bool widens = widens_scores(step);
     save.put(role::probabilities, pairs, widens ? fp32 : step.compute, split, attention);
     if (drops) save.put(role::mask, pairs, int8, split, attention);
@@ -77,8 +77,12 @@ constexpr bool save_heads(const attention& a, std::int64_t own_keys, std::int64_
     const std::int64_t m = step.tokens.sequences * own_keys;
     const score_code scores = score_code_of(a, step);
     const bool eager = scores == score_code::by_pair;
-    const bool repeats = repeats_heads(a, step) || (eager && a.kv_heads != 1);
+    const bool repeats = repeats_heads(a, step) || (eager && (a.kv_heads != 1 || step.kernel != attention_kernel::eager));
     const std::int64_t kv_heads = repeats ? a.heads : a.kv_heads;
+    // One head is repeated as a view, which a cast of turned keys, or of wide values, makes whole.
+    const bool viewed = a.kv_heads == 1 && !repeats && (eager || is_masked(a, step));
+    const std::int64_t key_heads = viewed && step.autocast && step.wide_stream ? a.heads : kv_heads;
+    const std::int64_t value_heads = viewed && step.wide_inner ? a.heads : kv_heads;
     constexpr auto split = activation_split::tensor;
     const backward_point of_values = eager ? norm : attention;
     // Views of one product keep all of it, unless they are cast, or copied to lie head by head.
@@ -87,14 +91,14 @@ constexpr bool save_heads(const attention& a, std::int64_t own_keys, std::int64_
     const std::int64_t query = n * a.heads * a.query_width();
     if (step.code.rotary || !joined) {
         save.put(role::query, query, step.compute, split, attention);
-        save.put(role::key, m * kv_heads * a.query_width(), step.compute, split, attention);
+        save.put(role::key, m * key_heads * a.query_width(), step.compute, split, attention);
     }
     if (joined)
         save.put(role::value, query + m * a.kv_heads * (a.query_width() + a.value_width()), step.compute, split, of_values);
     else if (a.kind == attention_kind::latent && step.engine.norm == norm_code::eager)  // views of one product
         save.put(role::value, m * a.heads * (a.head_dim + a.value_width()), step.compute, split, of_values);
     else
-        save.put(role::value, m * kv_heads * a.value_width(), step.compute, split, of_values);
+        save.put(role::value, m * value_heads * a.value_width(), step.compute, split, of_values);
     if (eager) {
         save_scores(product(product(step.tokens.sequences, a.heads), product(step.tokens.length, keys)), save);
     } else {

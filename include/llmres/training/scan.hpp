@@ -20,6 +20,7 @@ struct scan_shape {
     std::int64_t keys;     ///< features of all heads' B, and C: copied to every head
     std::int64_t pairs;    ///< padded tokens x tokens of a chunk x heads
     std::int64_t states;   ///< at the ends of chunks, and at the start
+    std::int64_t chunk_pairs;  ///< decays from each of these to each, of all heads
 
     constexpr scan_shape(const recurrent& r, const token_shape& s)
         : tokens{s.all()},
@@ -27,7 +28,8 @@ struct scan_shape {
           inner{r.inner()},
           keys{r.heads * r.state},
           pairs{product(padded, r.chunk * r.heads)},
-          states{product(s.sequences * (ceil_quotient(s.length, r.chunk) + 1), inner * r.state)} {}
+          states{product(s.sequences * (ceil_quotient(s.length, r.chunk) + 1), inner * r.state)},
+          chunk_pairs{product(s.sequences * r.heads, (ceil_quotient(s.length, r.chunk) + 1) * (ceil_quotient(s.length, r.chunk) + 1))} {}
 };
 
 template <class Visit>
@@ -43,16 +45,21 @@ constexpr void save_scan(const recurrent& r, std::int64_t hidden, norm_kind kind
     const std::int64_t projected = 2 * s.inner + 2 * r.key_heads * r.state + r.heads;
     save.put(role::recurrence, s.tokens * (step.casts(kind) ? r.conv_channels() : projected), step.compute, split, attention);
     save.put(role::recurrence, (s.tokens + step.tokens.sequences * (r.kernel - 1)) * r.conv_channels(), step.compute, split, attention);
-    wide(3 * s.tokens * r.heads, attention);                       // steps: biased, softplus, clamped
-    wide(s.padded * s.inner + (step.frozen ? 0 : s.tokens * s.inner), attention);  // inputs, and as the skip connection scales them
-    wide(2 * s.padded * s.keys, attention);                        // B and C
-    wide(s.pairs, attention);                                      // decays within a chunk
-    wide(2 * s.pairs, norm);                                       // C B, and with decays
-    wide(s.padded * s.inner, norm);                                // inputs, times steps
-    wide(s.padded * s.keys, norm);                                 // B with decays to the chunk's end
-    wide(2 * s.states, norm);
-    wide(s.padded * s.inner, norm);                                // outputs from states
-    wide((step.frozen ? 4 : 5) * s.tokens * s.inner, norm);        // the gated norm
+    wide(3 * s.tokens * r.heads, attention);  // steps: biased, softplus, clamped
+    // Inputs, which in fp32 are a view of what the convolution's activation put out; padded for the skip connection.
+    wide(s.tokens * (step.wide ? r.conv_channels() : s.inner), attention);
+    if (!step.frozen) wide(s.padded * s.inner, attention);
+    wide(2 * s.padded * s.keys, attention);   // B and C
+    wide(s.pairs, attention);                 // decays within a chunk
+    save.put(role::mask, 2 * r.chunk * r.chunk, int8, activation_split::whole, attention);
+    wide(2 * s.pairs, norm);                  // C B, and with decays
+    wide(s.padded * s.inner, norm);           // inputs, times steps
+    wide(s.padded * s.keys, norm);            // B with decays to the chunk's end
+    wide(2 * s.padded * r.heads, norm);       // these, and those from its start
+    wide(2 * s.states + s.chunk_pairs, norm);
+    wide(s.padded * s.inner, norm);           // outputs from states
+    // The gated norm: what the scan put out, padded; the activated gate, their product, and its fp32 copies.
+    wide(s.padded * s.inner + (4 - step.frozen - step.wide) * s.tokens * s.inner + s.tokens, norm);
     save.inputs(std::array{weight_role::out_proj}, s.tokens * s.inner, s.tokens, false, split, norm);
 }
 
