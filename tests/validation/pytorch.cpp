@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
-#include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
 #include <string>
+#include <string_view>
 
 #include "pytorch_runs.hpp"
 
-// Real model classes under fake tensors (pytorch/README.md), allocation by allocation.
+// Real model classes under fake tensors (pytorch/README.md), allocation by allocation: all rows, all families.
+// `table_training_memory` prints the figures.
 
 namespace {
 
@@ -17,48 +20,69 @@ template <class Check>
 void for_each_row(Check&& check) {
     for (const csv::row& cells : csv::read(LLMRES_SOURCE_DIR "/tests/validation/data/pytorch_runs.csv")) {
         const row r{cells};
-        if (described(r)) check(r, job_of(r));
+        INFO(r.text("run_id"));
+        REQUIRE(find_optimizer(r.text("optimizer")));
+        const job j = job_of(r);
+        check(r, outcome_of(r, j));
     }
 }
 
-double off(byte_count predicted, std::int64_t measured) {
-    return static_cast<double>(predicted.in(bytes)) / static_cast<double>(measured) - 1;
-}
+/// Mean errors of saved activations and peaks that a change must not raise, as far as they are of the size of a percent.
+struct limit {
+    std::string_view family;
+    double saved, peak;
+};
+constexpr std::array limits{
+    limit{"llama", 1e-5, 1.2e-4},  limit{"mistral", 1.2e-5, 3e-4},   limit{"qwen2", 2e-5, 6e-5},   limit{"qwen3", 1e-5, 1e-5},
+    limit{"gemma2", 1e-5, 1e-5},   limit{"gemma3", 5e-5, 1e-5},      limit{"phi3", 5e-5, 3e-4},    limit{"gpt2", 5e-5, 1.2e-3},
+    limit{"gpt_neox", 5e-5, 4e-4}, limit{"opt", 1e-4, 2e-4},         limit{"bert", 1e-5, 2e-4},    limit{"t5", 1e-5, 3e-4},
+    limit{"whisper", 2e-5, 6e-4},  limit{"vit", 4e-4, 2.5e-3},       limit{"mixtral", 2e-4, 1e-4}, limit{"qwen3_moe", 5e-4, 6e-4},
+    limit{"mamba2", 5e-5, 1.6e-3}, limit{"deepseek_v3", 1.5e-3, 1.7e-3}, limit{"bamba", 5e-5, 1.4e-3}};
 
 }  // namespace
 
 TEST_CASE("weights, gradients and optimizer states are those of PyTorch, to the byte") {
     int rows = 0;
-    for_each_row([&](const row& r, const job& j) {
-        const weight_state state = training_state(j, {});
-        INFO(r.text("run_id"));
-        const std::int64_t weights = (state.weights + state.adapter).in(bytes);
-        if (r.text("method") == "qlora")  // with scales; the reference counts bitsandbytes' tables of values once as well
-            CHECK(std::fabs(off(bytes(weights), r.number("static_bytes") - r.number("buffer_bytes"))) < 1e-5);
-        else
-            CHECK(weights == r.number("param_bytes"));
-        CHECK(state.gradients.in(bytes) == r.number("gradient_bytes"));
+    for_each_row([&](const row& r, const outcome& o) {
+        // Tables of values that bitsandbytes keeps for its formats, 1 to 4 KB.
+        CHECK(std::fabs(o.weights) <= (r.text("method") == "qlora" ? 1e-5 : 0));
+        if (why_not(r).find("gradients") == std::string_view::npos) CHECK(o.gradients == 0);
         // Steps are counted in one fp32 beside each tensor; 8-bit states have tables of their own.
-        if (r.number("optimizer_bytes") == 0)
-            CHECK(state.optimizer == byte_count{});
-        else
-            CHECK(std::fabs(off(state.optimizer, r.number("optimizer_bytes"))) < 1e-3);
+        CHECK(std::fabs(o.states) < 1.2e-3);
         ++rows;
     });
-    CHECK(rows >= 50);
+    CHECK(rows == 597);
 }
 
-TEST_CASE("saved activations within 0.3 % on average, 1.5 % at worst; the peak within 0.3 % and 2.5 %") {
-    double saved = 0, peak = 0, worst_saved = 0;
-    int rows = 0;
-    for_each_row([&](const row& r, const job& j) {
-        const double s = std::fabs(off(saved_activations(j, {}), r.number("saved_activation_bytes")));
-        const double p = std::fabs(off(training_memory(j, {}).ideal, r.number("peak_bytes")));
-        INFO(r.text("run_id"));
-        CHECK(s <= 0.015);
-        CHECK(p <= 0.025);
-        saved += s, peak += p, ++rows, worst_saved = std::max(worst_saved, s);
+TEST_CASE("saved activations and peaks are within 1 % each, but for the rows that are named") {
+    int named = 0;
+    for_each_row([&](const row& r, const outcome& o) {
+        const std::string_view why = why_not(r);
+        if (why.find("saved") == std::string_view::npos) CHECK(std::fabs(o.saved) <= 0.01);
+        if (why.find("peak") == std::string_view::npos) CHECK(std::fabs(o.peak) <= 0.01);
+        CHECK(std::fabs(o.saved) <= 0.025);
+        CHECK(std::fabs(o.peak) <= 0.025);
+        named += std::fabs(o.saved) > 0.01 || std::fabs(o.peak) > 0.01;
     });
-    CHECK(saved / rows <= 0.003);
-    CHECK(peak / rows <= 0.003);
+    CHECK(named <= 7);
+}
+
+TEST_CASE("no family gets worse, and the mean of all rows is within 0.3 %") {
+    std::map<std::string, family_scores> scores;
+    for_each_row([&](const row& r, const outcome& o) {
+        scores[r.text("family")].add(o);
+        scores["all"].add(o);
+    });
+    CHECK(scores.size() == limits.size() + 1);
+    for (const limit& l : limits) {
+        INFO(l.family);
+        const family_scores& s = scores[std::string{l.family}];
+        CHECK(s.saved.rows >= 15);
+        CHECK(s.saved.mean() <= l.saved);
+        CHECK(s.peak.mean() <= l.peak);
+        CHECK(s.saved.mean() <= 0.003);
+        CHECK(s.peak.mean() <= 0.003);
+    }
+    CHECK(scores["all"].saved.mean() <= 0.0003);
+    CHECK(scores["all"].peak.mean() <= 0.0006);
 }
