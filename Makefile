@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Short names for the CMake presets; `cmake --list-presets` shows them all. Each installs what it needs first (.ci/setup).
-.PHONY: demo test bench probe fuzz format clean
+.PHONY: demo test bench probe fuzz validate-pytorch format clean
 
 demo:  ## one question, answered: the program is all that is built
 	@.ci/setup base
@@ -25,6 +25,9 @@ fuzz:
 	@.ci/setup base clang
 	@cmake --preset fuzz >/dev/null
 	cmake --build --preset fuzz --target run_fuzz
+
+validate-pytorch:  ## regenerates the tracked PyTorch runs (under an hour); ARGS: of python -m memory_reference
+	tests/validation/pytorch/run.sh $(ARGS)
 
 format:
 	@.ci/setup format
