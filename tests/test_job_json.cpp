@@ -131,6 +131,7 @@ const std::map<std::string, example>& examples() {
         {"runtime.experts_on_host", {true, [](r q) { return q.job.runtime.experts_on_host; }}},
         {"runtime.max_loras", {7, [](r q) { return q.job.runtime.max_loras == 7; }}},
         {"runtime.max_lora_rank", {7, [](r q) { return q.job.runtime.max_lora_rank == 7; }}},
+        {"runtime.encoder_tokens", {7, [](r q) { return q.job.runtime.encoder_tokens == tokens(7); }}},
         {"runtime.speculates_ahead", {true, [](r q) { return q.job.runtime.speculates_ahead; }}},
     };
     return all;

@@ -78,7 +78,7 @@ inline constexpr std::array job_fields = [] {
         job_field{"layout", "Layout", "shard_replicas", integer, 1, most_gpus, "copies of what ZeRO shards: hybrid sharding; default 1"},
         job_field{"layout", "Layout", "micro_batch_group", integer, 0, most_gpus, "micro-batches of a chunk before the next chunk's; default: as pipeline"},
         job_field{"layout", "Layout", "replicas", integer, 1, most_gpus, "independent copies of all this"},
-        job_field{"cluster", "Cluster", "gpu", text, 0, 0, "a GPU of `llmres gpus`"},
+        job_field{"cluster", "Cluster", "gpu", text, 0, 0, "a GPU of `llmres gpus`, or a MIG slice of one: h100/1g.10gb"},
         job_field{"cluster", "Cluster", "device", text, 0, 0, "instead of gpu: a file of `llmres-probe calibrate`, with what this very GPU has free and does"},
         job_field{"cluster", "Cluster", "gpus", integer, 1, most_gpus, "how many; default 1"},
         job_field{"cluster", "Cluster", "gpus_per_node", integer, 0, most_gpus, "GPUs in one host; default 8, or what one fabric joins"},
@@ -98,6 +98,7 @@ inline constexpr std::array job_fields = [] {
         job_field{"runtime", "Runtime", "experts_on_host", flag, 0, 0, "routed experts are computed by the CPU"},
         job_field{"runtime", "Runtime", "max_loras", integer, 0, 65536, "adapters that are resident at once"},
         job_field{"runtime", "Runtime", "max_lora_rank", integer, 1, 65536, "the largest rank among them"},
+        job_field{"runtime", "Runtime", "encoder_tokens", integer, 0, most_tokens, "patches of images that pass the vision tower at once; default: none"},
         job_field{"runtime", "Runtime", "speculates_ahead", flag, 0, 0, "the model's own prediction layers are loaded"},
     };
 }();

@@ -308,6 +308,7 @@ inline result<runtime> read_runtime(const nlohmann::json& value) {
     read.flag("experts_on_host", r.experts_on_host);
     read.integer("max_loras", r.max_loras);
     read.integer("max_lora_rank", r.max_lora_rank);
+    read.count("encoder_tokens", r.encoder_tokens);
     read.flag("speculates_ahead", r.speculates_ahead);
     if (const status s = read.checked(); !s) return s.error();
     return r;

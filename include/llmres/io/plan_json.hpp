@@ -119,6 +119,7 @@ inline json_value to_json(const runtime& r) {
     if (r.experts_on_host != p.experts_on_host) out["experts_on_host"] = r.experts_on_host;
     if (r.max_loras != p.max_loras) out["max_loras"] = r.max_loras;
     if (r.max_lora_rank != p.max_lora_rank) out["max_lora_rank"] = r.max_lora_rank;
+    if (r.encoder_tokens != p.encoder_tokens) out["encoder_tokens"] = r.encoder_tokens.in(tokens);
     if (r.speculates_ahead != p.speculates_ahead) out["speculates_ahead"] = r.speculates_ahead;
     if (r.windows != p.windows) out["swa_full"] = r.windows == window_cells::whole;
     if (r.cuda_graphs.high != p.cuda_graphs.high) out[r.name == "sglang" ? "disable_cuda_graph" : "enforce_eager"] = true;
