@@ -437,6 +437,25 @@ TEST_CASE("where only a context is named, prompts may be short: whole ones are t
     CHECK(said.total().high == named.total().high);
 }
 
+TEST_CASE("images pass the vision tower of a step on the first GPU, the more patches the fuller") {
+    std::int32_t seen = 0;
+    for (const model* m : models::all) {
+        const encoder& tower = m->encoders[0];
+        if (tower.layers == 0 || m->layers.size < 2) continue;
+        INFO(m->name.view());
+        ++seen;
+        job j{.model = *m, .context = tokens(64), .runtime = no_runtime};
+        const auto live = [&](std::int64_t patches, std::int32_t stage) {
+            j.runtime.encoder_tokens = tokens(patches);
+            return serving_memory_of_stage(j, {.pipeline = 2}, j.runtime, stage)[memory_term::activations].expected;
+        };
+        CHECK(live(16384, 0) == live(8192, 0) * 2);
+        CHECK(live(16384, 0) >= bytes(2) * (16384 * tower.hidden * 2));  // the stream and a layer's input, at the least
+        CHECK(live(16384, 1) == live(0, 1));
+    }
+    CHECK(seen > 0);
+}
+
 TEST_CASE("communicators grow with each doubling of their group, not with the stages of a pipeline") {
     job j = chat("llama-3-70b");
     const auto held = [&](const layout& l) { return memory_of(j, l)[memory_term::communication]; };
