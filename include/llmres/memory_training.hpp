@@ -170,9 +170,9 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
     // Each expert's slice of the stacked weights passes its gradient on as a whole, to be added to the others'.
     if (kind.feed_forward.routed() && step.engine.experts == expert_code::loop)
         fresh[2] += state.feed_forward_gradients - state.down_gradients;
+    for (std::size_t p = 0; step.autocast && p < backward_points; ++p)  // copies of weights go with their products
+        held[p] += p > static_cast<std::size_t>(backward_point::inner) ? state.casts - state.feed_forward_casts : state.casts;
     for (std::size_t p = 0; p < backward_points; ++p) {
-        held[p] += state.casts;
-        if (p > static_cast<std::size_t>(backward_point::inner)) held[p] -= state.feed_forward_casts;
         if (held[p] > t.peak) t.peak = held[p];
         if (held[p] + fresh[p] > t.fresh_peak) t.fresh_peak = held[p] + fresh[p];
     }

@@ -31,8 +31,8 @@ template <class Visit>
 constexpr void save_embedding(std::int64_t hidden, bool positions, const layer_writer<Visit>& save) {
     const training_step& step = save.step;
     const std::int64_t values = step.tokens.all() * hidden;
+    if (!step.follows_input || (!step.dropout && !step.frozen)) return;
     const bool drops = step.dropout && step.code.drops_embedding;
-    if (!step.follows_input) return;
     if (drops) save.put(activation_role::mask, values, int8, activation_split::sequence, backward_point::output);
     if (step.frozen && step.recomputes && (positions || drops)) save.put(activation_role::residual, values, step.stream, activation_split::sequence, backward_point::output);
 }
@@ -80,7 +80,7 @@ constexpr bool has_extra(const model& m, weight_role role) {
 template <class Visit>
 constexpr void save_stem(const model& m, const layer_writer<Visit>& save) {
     const training_step& step = save.step;
-    if (!step.follows_input) return;
+    if (!step.follows_input || m.extra_count == 0) return;
     std::int64_t left = 0;
     for (std::int32_t i = 0; i < m.extra_count; ++i) left += m.extras[static_cast<std::size_t>(i)].role == weight_role::conv;
     const bool over_time = left > 1;
@@ -110,7 +110,7 @@ constexpr void for_each_input_activation(const model& m, const training_step& st
     std::size_t first = 0;  // kind with attention
     while (first + 1 < static_cast<std::size_t>(m.layers.kind_count) && m.layers.kinds[first].attention.kind == attention_kind::none) ++first;
     const attention& a = m.layers.kinds[first].attention;
-    detail::save_embedding(m.hidden, detail::has_extra(m, weight_role::positions) || m.embedding_width > 0, save);
+    detail::save_embedding(m.hidden, m.embedding_width > 0 || (step.frozen && detail::has_extra(m, weight_role::positions)), save);
     detail::save_score_bias(a, save);
     // Cosines and sines of the positions, for all layers.
     if (step.code.rotary && a.kind != attention_kind::none && step.engine.norm == norm_code::eager)

@@ -44,7 +44,6 @@ struct weight_state {
         nvme += o.nvme * times;
         temporaries += o.temporaries * times;
         casts += o.casts * times;
-        feed_forward_casts += o.feed_forward_casts * times;
         if (o.dummies > dummies) dummies = o.dummies;
         if (o.largest > largest) largest = o.largest;
         if (o.stepped > stepped) stepped = o.stepped;
@@ -91,7 +90,7 @@ struct state_fold {
                 !(whole.routed && step.engine.experts >= expert_code::grouped))
                 add_casts(computed, whole.role);
         }
-        if (step.code.fixed_positions && whole.role == weight_role::positions && whole.rows == step.read) return;
+        if (!inner && step.code.fixed_positions && whole.role == weight_role::positions && whole.rows == step.read) return;
         if (!step.frozen) return train(w, whole, gradients, of.optimizer_states, master, ranks, inner);
         if (!inner && !step.adapter.adapts(whole.role)) return;
         if (step.adapter.kind == adapter_kind::dora && step.adapter.adapts(whole.role)) find_magnitude(w, whole.role);
