@@ -100,6 +100,10 @@ inline constexpr std::array job_fields = [] {
         job_field{"runtime", "Runtime", "max_lora_rank", integer, 1, 65536, "the largest rank among them"},
         job_field{"runtime", "Runtime", "encoder_tokens", integer, 0, most_tokens, "patches of images that pass the vision tower at once; default: none"},
         job_field{"runtime", "Runtime", "speculates_ahead", flag, 0, 0, "the model's own prediction layers are loaded"},
+        job_field{"runtime", "Runtime", "loss", text, 0, 0, "training: eager, eager_shifted, triton, chunked, fused_linear, vocabulary_parallel, ..."},
+        job_field{"runtime", "Runtime", "compiled_loss", flag, 0, 0, "training: an eager or chunked loss as torch.compile fuses it"},
+        job_field{"runtime", "Runtime", "fused_norms", flag, 0, 0, "training: norms are one kernel each"},
+        job_field{"runtime", "Runtime", "reshard_after_forward", flag, 0, 0, "training: ZeRO 3 lets layers go between the passes"},
     };
 }();
 // clang-format on

@@ -310,6 +310,12 @@ inline result<runtime> read_runtime(const nlohmann::json& value) {
     read.integer("max_lora_rank", r.max_lora_rank);
     read.count("encoder_tokens", r.encoder_tokens);
     read.flag("speculates_ahead", r.speculates_ahead);
+    read.choice("loss", loss_code_names, r.training.loss);
+    read.flag("compiled_loss", r.training.compiled_loss);
+    bool fused_norms = r.training.norm == norm_code::fused;
+    read.flag("fused_norms", fused_norms);
+    r.training.norm = fused_norms ? norm_code::fused : norm_code::eager;
+    read.flag("reshard_after_forward", r.training.reshards_after_forward);
     if (const status s = read.checked(); !s) return s.error();
     return r;
 }

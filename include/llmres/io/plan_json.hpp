@@ -121,6 +121,10 @@ inline json_value to_json(const runtime& r) {
     if (r.max_lora_rank != p.max_lora_rank) out["max_lora_rank"] = r.max_lora_rank;
     if (r.encoder_tokens != p.encoder_tokens) out["encoder_tokens"] = r.encoder_tokens.in(tokens);
     if (r.speculates_ahead != p.speculates_ahead) out["speculates_ahead"] = r.speculates_ahead;
+    if (r.training.loss != p.training.loss) out["loss"] = name_of(r.training.loss);
+    if (r.training.compiled_loss != p.training.compiled_loss) out["compiled_loss"] = r.training.compiled_loss;
+    if (r.training.norm != p.training.norm) out["fused_norms"] = r.training.norm == norm_code::fused;
+    if (r.training.reshards_after_forward != p.training.reshards_after_forward) out["reshard_after_forward"] = r.training.reshards_after_forward;
     if (r.windows != p.windows) out["swa_full"] = r.windows == window_cells::whole;
     if (r.cuda_graphs.high != p.cuda_graphs.high) out[r.name == "sglang" ? "disable_cuda_graph" : "enforce_eager"] = true;
     return out;
