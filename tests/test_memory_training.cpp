@@ -60,6 +60,39 @@ TEST_CASE("an adapter's states are of the adapter alone") {
     CHECK(training_state(j, {}).optimizer < gib(1));
     CHECK(peak(j) < peak(full()));
 }
+TEST_CASE("a frozen model saves nothing before its first adapters") {
+    job j = full();
+    j.model.layers = {1, models::llama_3_1_8b.layers[0]};
+    const auto saved = [&](const adapter& a) {
+        j.adapter = a;
+        return saved_activations(j, {});
+    };
+    const byte_count attention = saved({.kind = adapter_kind::lora, .rank = 8, .targets = {weight_role::v_proj}});
+    const byte_count feed_forward = saved({.kind = adapter_kind::lora, .rank = 8, .targets = {weight_role::up_proj}});
+    CHECK(feed_forward < attention);  // no queries, keys or values
+}
+TEST_CASE("IA3 keeps what its scales multiply: keys, values, the feed-forward's inner features in fp32") {
+    job j = full();
+    j.adapter = {.kind = adapter_kind::prompt, .rank = 8};
+    const byte_count prompt = saved_activations(j, {});
+    j.adapter = {.kind = adapter_kind::ia3};
+    const std::int64_t n = 4096;
+    const byte_count first_norm = size_of(fp32, n, 4096) + size_of(fp32, 1, n);  // gradients do not reach it
+    CHECK(saved_activations(j, {}) + first_norm == prompt + (size_of(bf16, n, 2 * 1024) + size_of(fp32, n, 14336)) * 32);
+}
+TEST_CASE("Mamba 2 is trained, and its scan takes whole chunks") {
+    job j = full();
+    j.model.layers = {2, {.attention = no_attention,
+                          .recurrent = {.kind = recurrent_kind::mamba2, .heads = 64, .head_dim = 64, .key_heads = 1, .state = 128, .kernel = 4},
+                          .feed_forward = no_feed_forward,
+                          .norm_before_feed_forward = false}};
+    j.sequence = tokens(1);
+    const byte_count one = saved_activations(j, {});
+    j.sequence = tokens(256);
+    CHECK(saved_activations(j, {}) > one);
+    CHECK(saved_activations(j, {}) < one * 4);  // most of it is the chunk's, pair by pair
+    CHECK(refused_field(j, {}, gpus::a100_sxm4_80gb, 1).empty());
+}
 TEST_CASE("what cannot run is refused by name") {
     job j = full();
     j.weights = nf4;

@@ -136,6 +136,8 @@ constexpr void save_attention(const llmres::attention& a, std::int64_t hidden, n
         save.inputs(std::array{role::kv_b_proj}, n * a.kv_rank, n, step.wide_inner, by_sequence, attention);
     } else {
         save.inputs(std::array{role::q_proj, role::k_proj, role::v_proj}, n * hidden, n, casts, by_sequence, attention, step.joined_heads);
+        if (step.adapter.kind == adapter_kind::ia3)  // what its scales multiply (peft/tuners/ia3/layer.py)
+            save.put(activation_role::adapter, n * a.kv_heads * (a.query_width() + a.value_width()), step.inner, by_tensor, attention);
         if (a.qk_norm != query_key_norm::none) {
             save.narrow_norm(n, a.heads * a.head_dim, by_tensor, attention, a.head_dim);
             save.narrow_norm(n, a.kv_heads * a.head_dim, by_tensor, attention, a.head_dim);
@@ -220,6 +222,7 @@ constexpr void save_mlp(feed_forward_kind kind, std::int64_t hidden, std::int64_
         save.put(activation_role::up, n * width, step.inner, split, inner);
     }
     if (step.dropout && step.code.drops_inner) save.put(activation_role::mask, n * width, int8, split, output);
+    if (step.adapter.kind == adapter_kind::ia3) save.put(activation_role::adapter, n * width, step.adapted, split, output);
     save.inputs(std::array{role::down_proj}, n * width, n, step.autocast && wide_product, split, output);
 }
 
