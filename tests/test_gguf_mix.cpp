@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
-#include <llmres/gguf_mix.hpp>
+#include <llmres/gguf_tensors.hpp>
 #include <llmres/models.hpp>
 #include <string>
 #include <vector>

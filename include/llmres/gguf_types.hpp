@@ -8,7 +8,7 @@
 #include <llmres/precision.hpp>
 #include <string_view>
 
-/// The tensor types of GGUF files, and what llama.cpp's quantiser can be asked for. Which tensor gets which type says gguf_mix.hpp.
+/// The tensor types of GGUF files, and what llama.cpp's quantiser can be asked for. Which tensor gets which type says gguf_rules.hpp.
 namespace llmres {
 
 // clang-format off

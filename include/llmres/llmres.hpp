@@ -17,6 +17,8 @@
 #include <llmres/error.hpp>
 #include <llmres/format.hpp>
 #include <llmres/gguf_mix.hpp>
+#include <llmres/gguf_rules.hpp>
+#include <llmres/gguf_tensors.hpp>
 #include <llmres/gguf_types.hpp>
 #include <llmres/gpu.hpp>
 #include <llmres/gpus.hpp>

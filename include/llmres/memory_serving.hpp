@@ -165,8 +165,8 @@ struct serving_stages {
     byte_count encoders;
     std::array<serving_layer, layer_stack::max_kinds> kinds{};
 
-    constexpr serving_stages(const job& j, const layout& l, const runtime& r)
-        : of{j}, over{l}, engine{r}, of_step{j, r, l}, weights{j, l, r}, sequences{sequences_per_rank(j, l)},
+    constexpr serving_stages(const job& j, const layout& l, const runtime& r, const file_layers* file)
+        : of{j}, over{l}, engine{r}, of_step{j, r, l}, weights{j, l, r, file}, sequences{sequences_per_rank(j, l)},
           first_layer{first_gpu_layer(j.model, r)}, encoders{of_step.encoder_peak()} {
         for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k) {
             const layer& kind = j.model.layers.kinds[k];
@@ -192,7 +192,7 @@ struct serving_stages {
             s.state += kinds[k].state * counts[k];
             if (counts[k] > 0 && kinds[k].live > s.live) s.live = kinds[k].live;
         }
-        if (of.gguf) s.weights += weights.of_file(range);
+        if (weights.file) s.weights += weights.of_file(range);
         if (engine.experts_on_host && engine.copies_experts && of_step.shape.all() >= 32) s.live += weights.largest_experts(range) + of_step.input_masks();
         if (engine.experts_on_host && engine.copies_fused_experts) s.maybe_live = fused_experts(range);
         if (end && engine.speculates_ahead && m.prediction.layers > 0) {
@@ -221,20 +221,27 @@ struct serving_stages {
     constexpr memory_breakdown memory(std::int32_t index) const { return with_engine(stage(index), of_step, engine, over); }
 };
 
-}  // namespace detail
-
-constexpr memory_breakdown serving_memory_of_stage(const job& j, const layout& l, const runtime& r, std::int32_t stage) {
-    return detail::serving_stages{j, l, r}.memory(stage);
-}
-
-constexpr memory_breakdown serving_memory(const job& j, const layout& l, const runtime& r) {
-    const detail::serving_stages stages{j, l, r};
+constexpr memory_breakdown busiest_stage(const serving_stages& stages) {
     memory_breakdown busiest = stages.memory(0);
-    for (std::int32_t index = 1; index < l.pipeline; ++index) {
+    for (std::int32_t index = 1; index < stages.over.pipeline; ++index) {
         const memory_breakdown m = stages.memory(index);
         if (m.total().expected > busiest.total().expected) busiest = m;
     }
     return busiest;
+}
+
+}  // namespace detail
+
+constexpr memory_breakdown serving_memory_of_stage(const job& j, const layout& l, const runtime& r, std::int32_t stage) {
+    if (!j.gguf) return detail::serving_stages{j, l, r, nullptr}.memory(stage);
+    const file_layers file{j, r};
+    return detail::serving_stages{j, l, r, &file}.memory(stage);
+}
+
+constexpr memory_breakdown serving_memory(const job& j, const layout& l, const runtime& r) {
+    if (!j.gguf) return detail::busiest_stage({j, l, r, nullptr});
+    const file_layers file{j, r};
+    return detail::busiest_stage({j, l, r, &file});
 }
 
 constexpr memory_breakdown serving_memory(const job& j, const layout& l) { return serving_memory(j, l, j.runtime); }

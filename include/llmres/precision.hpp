@@ -151,7 +151,7 @@ inline constexpr precision ternary{"ternary", arithmetic_kind::int8, {{{4, 1, 1}
 // ---- GGUF ----------------------------------------------------------------------------------------------------------------
 // Blocks lie within rows (ggml-common.h: the block structs, QK4_0 = 32, QK_K = 256). Dequantised to 16 bit, or multiplied
 // in int8 against activations quantised on the fly; the 16-bit rate is the safe one. A row that is no whole number of
-// blocks cannot be stored so: llama.cpp then takes another type (gguf_mix.hpp).
+// blocks cannot be stored so: llama.cpp then takes another type (gguf_rules.hpp).
 
 inline constexpr precision q4_0{"q4_0", arithmetic_kind::fp16, {{{1, 32, 18}}}};
 inline constexpr precision q4_1{"q4_1", arithmetic_kind::fp16, {{{1, 32, 20}}}};

@@ -56,11 +56,11 @@ constexpr result<dealt_layers<Gpus>> deal_layers(const job& j, const std::array<
 namespace detail {
 
 /// Memory of one GPU that holds layers [first, last), the last GPU with the head.
-constexpr memory_breakdown memory_of_range(const job& j, stage_range range, bool embeds, bool heads, bool turns) {
+constexpr memory_breakdown memory_of_range(const job& j, const file_layers* file, stage_range range, bool embeds, bool heads, bool turns) {
     const runtime& r = j.runtime;
     const layout several{.pipeline = turns ? 2 : 1};  // what a step keeps for taking turns
     const step of{j, r, several};
-    const serving_weights weights{j, several, r};
+    const serving_weights weights{j, several, r, file};
     const std::int64_t sequences = sequences_per_rank(j, several);
     serving_stage s{.weights = weights.of_ends(embeds, heads), .last = heads};
     const auto counts = j.model.layers.counts(range.first, range.last);
@@ -74,19 +74,12 @@ constexpr memory_breakdown memory_of_range(const job& j, stage_range range, bool
         const byte_count live = of.layer_peak(kind);
         if (live > s.live) s.live = live;
     }
-    if (j.gguf) s.weights += weights.of_file(range);
+    if (file) s.weights += weights.of_file(range);
     return with_engine(s, of, r, several);
 }
 
-}  // namespace detail
-
 template <std::size_t Gpus>
-constexpr result<dealt_layers<Gpus>> deal_layers(const job& j, const std::array<device_share, Gpus>& devices) {
-    static_assert(Gpus > 0, "layers are dealt to GPUs");
-    if (const status s = validate(j); !s) return s.error();
-    if (trains(j)) return refused(error_code::unsupported, "task", name_of(j.task), "serving: training deals layers evenly");
-    if (j.runtime.pool != cache_pool::grows && j.runtime.pool != cache_pool::allotted)
-        return refused(error_code::unsupported, "runtime", j.runtime.name, "an engine that splits by layers, such as llama.cpp");
+constexpr dealt_layers<Gpus> deal(const job& j, const file_layers* file, const std::array<device_share, Gpus>& devices) {
     dealt_layers<Gpus> dealt;
     for (std::size_t i = 0; i < Gpus; ++i) {
         const byte_count free = usable_memory(devices[i].gpu) - devices[i].in_use;
@@ -94,7 +87,7 @@ constexpr result<dealt_layers<Gpus>> deal_layers(const job& j, const std::array<
     }
     const std::int32_t layers = j.model.layers.size;
     const auto need = [&](std::size_t i, std::int32_t first, std::int32_t last) {
-        return detail::memory_of_range(j, {first, last}, i == 0 && first == 0, i + 1 == Gpus, Gpus > 1).total();
+        return memory_of_range(j, file, {first, last}, i == 0 && first == 0, i + 1 == Gpus, Gpus > 1).total();
     };
     // From the last GPU backwards, each takes its proportion of what is left, and no more than it holds.
     std::int32_t left = layers;
@@ -130,6 +123,20 @@ constexpr result<dealt_layers<Gpus>> deal_layers(const job& j, const std::array<
             dealt.busiest = i;
     }
     return dealt;
+}
+
+}  // namespace detail
+
+template <std::size_t Gpus>
+constexpr result<dealt_layers<Gpus>> deal_layers(const job& j, const std::array<device_share, Gpus>& devices) {
+    static_assert(Gpus > 0, "layers are dealt to GPUs");
+    if (const status s = validate(j); !s) return s.error();
+    if (trains(j)) return refused(error_code::unsupported, "task", name_of(j.task), "serving: training deals layers evenly");
+    if (j.runtime.pool != cache_pool::grows && j.runtime.pool != cache_pool::allotted)
+        return refused(error_code::unsupported, "runtime", j.runtime.name, "an engine that splits by layers, such as llama.cpp");
+    if (!j.gguf) return detail::deal(j, nullptr, devices);
+    const file_layers file{j, j.runtime};
+    return detail::deal(j, &file, devices);
 }
 
 }  // namespace llmres

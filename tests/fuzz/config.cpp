@@ -2,7 +2,7 @@
 // A config.json from a stranger: read, or refused by name; what is read can be counted and sized.
 #include <cstddef>
 #include <cstdint>
-#include <llmres/gguf_mix.hpp>
+#include <llmres/gguf_tensors.hpp>
 #include <llmres/io/gguf_model.hpp>
 #include <llmres/io/hf_config.hpp>
 #include <llmres/kv_cache.hpp>

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <llmres/gguf_mix.hpp>
+#include <llmres/gguf_tensors.hpp>
 #include <llmres/model.hpp>
 #include <span>
 #include <string>

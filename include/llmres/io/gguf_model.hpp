@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <llmres/error.hpp>
-#include <llmres/gguf_mix.hpp>
+#include <llmres/gguf_tensors.hpp>
 #include <llmres/io/gguf.hpp>
 #include <llmres/io/hf_config.hpp>
 #include <llmres/model.hpp>

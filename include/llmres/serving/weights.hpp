@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
-#include <llmres/gguf_mix.hpp>
+#include <llmres/gguf_tensors.hpp>
 #include <llmres/job.hpp>
 #include <llmres/layout.hpp>
 #include <llmres/parameters.hpp>
@@ -11,15 +13,55 @@
 /// The weights that one GPU of a serving layout holds, in the formats of a checkpoint or of a GGUF file.
 namespace llmres {
 
+/// The layers of a GGUF file, summed once a plan: which type a tensor gets depends on where its layer stands.
+class file_layers {
+public:
+    /// Precondition: the job has a mix.
+    constexpr file_layers(const job& j, const runtime& r) : file_layers{j, r, detail::gguf::traits_of(j.model, *j.gguf)} {}
+
+    /// What layers of a range take, without routed experts that stay on the host.
+    constexpr byte_count size(stage_range range) const {
+        byte_count total;
+        for (std::int32_t i = range.first; i < range.last; ++i) total += sums_[groups_.of_layer(i)].size;
+        return total;
+    }
+    /// The largest stack of routed experts of the layers in a range.
+    constexpr byte_count largest_experts(stage_range range) const {
+        byte_count most;
+        for (std::int32_t i = range.first; i < range.last; ++i)
+            if (sums_[groups_.of_layer(i)].largest_experts > most) most = sums_[groups_.of_layer(i)].largest_experts;
+        return most;
+    }
+
+private:
+    struct sum {
+        byte_count size{};
+        byte_count largest_experts{};
+    };
+    detail::gguf::layer_groups groups_;
+    std::array<sum, detail::gguf::layer_groups::max_groups> sums_{};
+
+    constexpr file_layers(const job& j, const runtime& r, const detail::gguf::traits& of) : groups_{j.model, *j.gguf, of} {
+        for (std::size_t g = 0; g < groups_.size(); ++g)
+            groups_.for_each_tensor(j.model, *j.gguf, of, g, [&](const gguf_tensor& t) {
+                const byte_count size = t.size();
+                const bool expert = t.stacked && detail::is_feed_forward(t.role);
+                if (expert && size > sums_[g].largest_experts) sums_[g].largest_experts = size;
+                if (!(expert && r.experts_on_host)) sums_[g].size += size;
+            });
+    }
+};
+
 /// A fold over the weights of one job; made once a plan, as it holds the formats resolved.
 struct serving_weights {
     const job& of;
     const layout& over;
     const runtime& engine;
+    const file_layers* file;  ///< the job's GGUF file, if its weights are one's
     weight_formats formats;
 
-    constexpr serving_weights(const job& j, const layout& l, const runtime& r)
-        : of{j}, over{l}, engine{r}, formats{formats_of(j, j.compute)} {}
+    constexpr serving_weights(const job& j, const layout& l, const runtime& r, const file_layers* f)
+        : of{j}, over{l}, engine{r}, file{f}, formats{formats_of(j, j.compute)} {}
 
     /// One GPU's part of a weight.
     constexpr byte_count local_size(const weight& w) const {
@@ -52,7 +94,7 @@ struct serving_weights {
     /// One layer of a kind; none where the weights are a GGUF file's, which depend on where the layer stands.
     constexpr byte_count of_kind(const layer& kind) const {
         byte_count total;
-        if (of.gguf) return total;
+        if (file) return total;
         for_each_weight(kind, of.model.hidden, [&](const weight& w) {
             if (!(w.routed && engine.experts_on_host)) total += local_size(w);
         });
@@ -83,7 +125,7 @@ struct serving_weights {
     /// What a GPU that holds `weights` of a quantised checkpoint may hold beside them: a tied model's head, and a part
     /// repacked for its kernels.
     constexpr byte_count perhaps(byte_count weights, bool head) const {
-        if (of.gguf || formats.matrices == formats.rest) return {};
+        if (file || formats.matrices == formats.rest) return {};
         const bool again = engine.head_again && head && of.model.tied_head && !head_stored();
         return (again ? size_of(formats.rest, of.model.vocabulary, of.model.hidden) : byte_count{}) +
                (engine.repacked > 0.0 ? scaled_up(weights, engine.repacked) : byte_count{});
@@ -92,7 +134,7 @@ struct serving_weights {
     /// embedding is a copy of it.
     constexpr byte_count of_ends(bool first, bool last) const {
         const bool embedded = first && !engine.embedding_on_host;
-        if (of.gguf) return ends_of_file(embedded, last);
+        if (file) return ends_of_file(embedded, last);
         byte_count total;
         const auto add = [&](const weight& w) { total += local_size(w); };
         if (embedded) for_each_input_weight(of.model, add);
@@ -102,29 +144,16 @@ struct serving_weights {
     }
     /// FP8 checkpoints of tied models hold a head of their own (Qwen3-0.6B-FP8, -4B-FP8: lm_head.weight), and it stays.
     constexpr bool head_stored() const { return formats.matrices.arithmetic == arithmetic_kind::fp8 && formats.rest != formats.matrices; }
-    /// The layers of a GGUF file. Which type a tensor gets depends on where its layer stands.
-    constexpr byte_count of_file(stage_range range) const {
-        byte_count total;
-        for_each_file_tensor(range, [&](const gguf_tensor& t, std::int64_t layers) {
-            const bool expert = t.stacked && detail::is_feed_forward(t.role);
-            if (!(expert && engine.experts_on_host)) total += t.size() * layers;
-        });
-        return div_up(total, over.tensor);
-    }
+    /// The layers of a GGUF file.
+    constexpr byte_count of_file(stage_range range) const { return div_up(file->size(range), over.tensor); }
     /// The largest stack of routed experts of the layers in a range, of which a step copies one at a time from the host.
     constexpr byte_count largest_experts(stage_range range) const {
+        if (file) return div_up(file->largest_experts(range), over.tensor);
         byte_count most;
-        const auto consider = [&](byte_count size) { if (size > most) most = size; };
-        if (!of.gguf) {
-            for (std::int32_t i = range.first; i < range.last; ++i)
-                for_each_weight(of.model.layers[i], of.model.hidden, [&](const weight& w) {
-                    if (w.routed) consider(local_size(w));
-                });
-            return most;
-        }
-        for_each_file_tensor(range, [&](const gguf_tensor& t, std::int64_t) {
-            if (t.stacked && detail::is_feed_forward(t.role)) consider(div_up(t.size(), over.tensor));
-        });
+        for (std::int32_t i = range.first; i < range.last; ++i)
+            for_each_weight(of.model.layers[i], of.model.hidden, [&](const weight& w) {
+                if (w.routed && local_size(w) > most) most = local_size(w);
+            });
         return most;
     }
     /// What kernels for MXFP4 pad a layer's experts with: inner features to 128, outer ones to 256 (vLLM's mxfp4.py on
@@ -150,16 +179,6 @@ struct serving_weights {
     }
 
 private:
-    /// Calls visit(tensor, layers that hold it) for the layers of a GGUF file.
-    template <class Visit>
-    constexpr void for_each_file_tensor(stage_range range, Visit&& visit) const {
-        const detail::gguf::traits traits = detail::gguf::traits_of(of.model, *of.gguf);
-        detail::gguf::for_each_layer_group(
-            of.model, *of.gguf, traits, range.first, range.last,
-            [&](std::int32_t i, const detail::gguf::counters& at, std::int64_t layers) {
-                detail::gguf::visit_layer(of.model, *of.gguf, traits, i, at, [&](const gguf_tensor& t) { visit(t, layers); });
-            });
-    }
     static constexpr bool is_attention_input(weight_role role) {
         return role == weight_role::q_proj || role == weight_role::k_proj || role == weight_role::v_proj;
     }
