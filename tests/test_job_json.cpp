@@ -77,6 +77,8 @@ const std::map<std::string, example>& examples() {
         {".output", {7, [](r q) { return q.job.output == tokens(7); }}},
         {".context", {7, [](r q) { return q.job.context == tokens(7); }}},
         {".max_batched_tokens", {7, [](r q) { return q.job.max_batched_tokens == tokens(7); }}},
+        {"lengths.mean", {7, [](r q) { return q.lengths && q.lengths->mean == tokens(7); }}},
+        {"lengths.longest", {7, [](r q) { return q.lengths && q.lengths->longest == tokens(7); }}},
         {".sequence", {7, [](r q) { return q.job.sequence == tokens(7); }}},
         {".micro_batch", {7, [](r q) { return q.job.micro_batch == 7; }}},
         {".global_batch", {7, [](r q) { return q.job.global_batch == 7; }}},
@@ -136,6 +138,7 @@ const std::map<std::string, example>& examples() {
         {"runtime.compiled_loss", {true, [](r q) { return q.job.runtime.training.compiled_loss; }}},
         {"runtime.fused_norms", {true, [](r q) { return q.job.runtime.training.norm == norm_code::fused; }}},
         {"runtime.reshard_after_forward", {false, [](r q) { return !q.job.runtime.training.reshards_after_forward; }}},
+        {"runtime.draft", {"llama-3.2-1b", [](r q) { return q.job.runtime.draft_kv == bytes_a_token(32768); }}},
         {"runtime.speculates_ahead", {true, [](r q) { return q.job.runtime.speculates_ahead; }}},
     };
     return all;
@@ -149,6 +152,7 @@ json with(const job_field& f, const json& value) {
     else if (f.object == "runtime") document["runtime"] = {{"name", "vllm"}, {name, value}};
     else document[std::string{f.object}][name] = value;
     if (name == "device") document["cluster"].erase("gpu");
+    if (f.object == "lengths" && name == "longest") document["lengths"]["mean"] = 1;
     if (f.object == "adapter" && name == "kind") document["adapter"]["rank"] = 8;
     return document;
 }
@@ -215,6 +219,27 @@ TEST_CASE("a document without a layout leaves it to the planner") {
     json document = minimal();
     document["layout"] = json::object();
     CHECK(read(document).layout == maybe<layout>{layout{}});
+}
+
+TEST_CASE("a draft model is a MODEL, in serving") {
+    json document = minimal();
+    document["runtime"] = {{"name", "vllm"}, {"draft", "llama-3.2-1b"}};
+    CHECK(read(document).job.runtime.draft_weights == bytes(2'471'628'800));  // 1,235,814,400 in bf16
+    document["runtime"]["draft"] = "llama-3.2-1bb";
+    CHECK(read_job(document).error().field == "runtime.draft");
+    CHECK(read_job(document).error().expected.view().find("llama-3.2-1b") != std::string_view::npos);
+    document["runtime"]["draft"] = "llama-3.2-1b";
+    document["task"] = "pretraining";
+    CHECK(read_job(document).error().field == "runtime.draft");
+}
+
+TEST_CASE("lengths are of serving, and have a mean") {
+    json document = minimal();
+    document["lengths"] = {{"longest", 4096}};
+    CHECK(read_job(document).error().field == "lengths.mean");
+    document["lengths"] = {{"mean", 512}};
+    document["task"] = "pretraining";
+    CHECK(read_job(document).error().field == "lengths");
 }
 
 TEST_CASE("weights may be a GGUF mix, in serving") {

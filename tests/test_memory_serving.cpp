@@ -193,7 +193,10 @@ TEST_CASE("resident adapters, prediction layers and a draft model are counted") 
     j = chat();
     j.runtime.draft_weights = gib(1);
     j.runtime.draft_kv = bytes_a_token(1024);
-    CHECK(memory_of(j, layout{})[memory_term::weights].expected - memory_of(chat(), layout{})[memory_term::weights].expected == gib(1));
+    const auto more = [&](const layout& l, memory_term t) { return memory_of(j, l)[t].expected - memory_of(chat(), l)[t].expected; };
+    CHECK(more({}, memory_term::weights) == gib(1));
+    CHECK(more({}, memory_term::kv_cache) == bytes(1024) * context_of(j).in(tokens));
+    CHECK(more({.tensor = 2}, memory_term::weights) == mib(512));
     j = chat("deepseek-v3");
     j.runtime = runtimes::sglang;
     const byte_count without = need(j);

@@ -63,6 +63,22 @@ TEST_CASE("the job is shown with its defaults, those of its task alone") {
     CHECK_FALSE(training.contains("kv_cache"));
 }
 
+TEST_CASE("the pool of caches in tokens, blocks and sequences") {
+    const job j{.model = models::llama_3_1_8b, .batch = 4, .context = tokens(4096), .runtime = runtimes::vllm};
+    const json_value pool = plan_of(j)["cache_pool"];
+    CHECK(pool["low"] <= pool["expected"]);
+    CHECK(pool["tokens"] == pool["blocks"].get<std::int64_t>() * 16);
+    // 131,072 bytes a token of this model.
+    CHECK(pool["tokens"].get<double>() == doctest::Approx(pool["expected"].get<double>() / 131072).epsilon(1e-4));
+    CHECK(pool["concurrency"].get<double>() == doctest::Approx(pool["tokens"].get<double>() / 4096).epsilon(1e-3));
+    CHECK(pool["prefix_tokens"].get<double>() == doctest::Approx(pool["tokens"].get<double>() - 4 * 4096).epsilon(1e-3));
+    CHECK_FALSE(pool.contains("concurrent_sequences"));
+    const result<job_plan> p = plan(j, layout{}, one);
+    const json_value shorter = to_json(*p, j, one, false, length_distribution{.mean = tokens(512), .longest = tokens(4096)});
+    CHECK(shorter["cache_pool"]["concurrent_sequences"].get<double>() > 7 * pool["concurrency"].get<double>());
+    CHECK(plan_of({.model = models::llama_3_2_1b, .task = task::pretraining, .sequence = tokens(1024)})["cache_pool"].is_null());
+}
+
 TEST_CASE("what does not fit says why, and what would help") {
     const json_value p = plan_of({.model = models::llama_3_1_70b, .context = tokens(4096)});
     CHECK(p["verdict"] == "does_not_fit");

@@ -96,11 +96,11 @@ int run_plan(const plan_options& o) {
         if (!picture.flush()) throw refusal{llmres::refused(llmres::error_code::io, "svg", o.svg, "a file that can be written")};
     }
     if (o.json) {
-        auto answer = llmres::to_json(p, request.job, request.cluster, chosen);
+        auto answer = llmres::to_json(p, request.job, request.cluster, chosen, request.lengths);
         if (!request.device.empty()) answer["cluster"]["device"] = std::filesystem::absolute(request.device).string();
         print_json(answer);
     } else {
-        print_plan(p, request.job, request.cluster, chosen);
+        print_plan(p, request);
     }
     if (p.verdict == llmres::verdict::tight)
         fmt::print(stderr, "llmres: tight: it fits only if the estimates turn out below their upper bounds\n");

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <fmt/format.h>
+#include <llmres/capacity.hpp>
 #include <llmres/format.hpp>
 #include <llmres/io/text.hpp>
 #include <llmres/search.hpp>
@@ -80,14 +81,27 @@ void print_time(const llmres::job_plan& p, bool trains) {
                to_string(p.speed.tokens_per_second), 100 * p.speed.mfu, name_of(p.bottleneck()));
 }
 
+void print_cache_pool(const llmres::layout& l, const llmres::plan_request& request) {
+    const auto pool = llmres::cache_pool_of(request.job, l, request.cluster);
+    if (!pool || pool->token_room <= llmres::token_count{}) return;
+    fmt::print("caches   room for {} of them: {} tokens", to_string(pool->memory.expected), pool->token_room.in(llmres::tokens));
+    if (request.job.runtime.kv_block > llmres::tokens(1)) fmt::print(" in {} blocks", pool->blocks);
+    fmt::print(", {:.1f} sequences of {}\n", pool->sequences, context_of(request.job).in(llmres::tokens));
+    if (!request.lengths) return;
+    if (const auto sequences = llmres::concurrent_sequences(request.job, l, request.cluster, *request.lengths))
+        fmt::print("         {} sequences at once of {} tokens on average\n", *sequences, request.lengths->mean.in(llmres::tokens));
+}
+
 }  // namespace
 
-void print_plan(const llmres::job_plan& p, const llmres::job& j, const llmres::cluster& c, bool layout_chosen) {
+void print_plan(const llmres::job_plan& p, const llmres::plan_request& request) {
+    const llmres::job& j = request.job;
+    const llmres::cluster& c = request.cluster;
     const auto total = p.memory.total();
     fmt::print("{}, {} on {} x {}, runtime {}: {}\n\n", j.model.name.view(), name_of(j.task), c.gpus, c.gpu.name.view(),
                j.runtime.name.view(), name_of(p.verdict));
     print_measured(c.gpu);
-    fmt::print("layout   {}{}\n", layout_text(p.layout), layout_chosen ? " (chosen)" : "");
+    fmt::print("layout   {}{}\n", layout_text(p.layout), request.layout ? "" : " (chosen)");
     fmt::print("memory   {} ({} to {}) of {} usable, at its fullest in {}{}\n", to_string(total.expected),
                to_string(total.low), to_string(total.high), to_string(p.usable), name_of(p.memory.phase),
                p.layout.pipeline > 1 ? fmt::format(" of stage {}", p.memory.stage) : "");
@@ -115,6 +129,7 @@ void print_plan(const llmres::job_plan& p, const llmres::job& j, const llmres::c
                number(limits.max_batch, same), trains(j) ? "sequence" : "context",
                number(limits.max_context, [](llmres::token_count t) { return t.in(llmres::tokens); }),
                number(limits.min_gpus, same));
+    if (!trains(j)) print_cache_pool(p.layout, request);
 }
 
 }  // namespace program

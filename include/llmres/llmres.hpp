@@ -14,6 +14,7 @@
 #include <llmres/diffusion.hpp>
 #include <llmres/disaggregated.hpp>
 #include <llmres/engine_formats.hpp>
+#include <llmres/draft.hpp>
 #include <llmres/error.hpp>
 #include <llmres/format.hpp>
 #include <llmres/gguf_mix.hpp>

@@ -199,8 +199,12 @@ struct serving_stages {
             s.weights += weights.of_prediction();
             s.cache += layer_cache(m.prediction.block.attention, of, engine, over, sequences) * m.prediction.layers;
         }
-        s.weights += engine.draft_weights + weights.rope_table();
-        s.cache += allotment{engine.draft_kv * context_of(of) * sequences, engine.draft_kv * context_of(of) * sequences};
+        s.weights += weights.rope_table();
+        if (end && engine.draft_weights > byte_count{}) {  // vLLM: draft_tensor_parallel_size is the model's
+            const byte_count cache = div_up(engine.draft_kv * context_of(of) * sequences, over.tensor);
+            s.weights += div_up(engine.draft_weights, over.tensor);
+            s.cache += allotment{cache, cache};
+        }
         s.maybe_weights = weights.perhaps(s.weights, end);
         return s;
     }

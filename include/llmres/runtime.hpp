@@ -129,8 +129,8 @@ struct runtime {
     std::int64_t max_loras = 0;         ///< adapters that are resident at once
     std::int64_t max_lora_rank = 16;
     bool speculates_ahead = false;      ///< the model's own prediction layers are loaded, and keep a cache
-    byte_count draft_weights{};         ///< of a draft model on this GPU
-    bytes_per_token draft_kv{};
+    byte_count draft_weights{};         ///< of a draft model (draft.hpp), split by the tensor ranks as the model is, on the last stage
+    bytes_per_token draft_kv{};         ///< of its cache, likewise
     token_count encoder_tokens{};       ///< patches that pass the vision tower at once, whatever the job's
 
     training_engine training{};  ///< how it writes what it trains

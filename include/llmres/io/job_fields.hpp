@@ -13,7 +13,7 @@ enum class field_type : std::uint8_t { integer, real, flag, text };
 
 /// A key of the job document, what it holds and where.
 struct job_field {
-    std::string_view object;  ///< "", "adapter", "offload", "layout", "cluster", "host" (in the cluster) or "runtime"
+    std::string_view object;  ///< "", "lengths", "adapter", "offload", "layout", "cluster", "host" (in the cluster) or "runtime"
     std::string_view group;   ///< the heading of its flag in the help
     std::string_view name;
     field_type type = field_type::integer;
@@ -44,6 +44,8 @@ inline constexpr std::array job_fields = [] {
         job_field{"", "Serving", "output", integer, 0, most_tokens, "tokens generated for a prompt"},
         job_field{"", "Serving", "context", integer, 0, most_tokens, "tokens a sequence may reach; default: prompt + output, or the model's own"},
         job_field{"", "Serving", "max_batched_tokens", integer, 0, most_tokens, "prompt tokens computed in one step; default: the runtime's"},
+        job_field{"lengths", "Serving", "mean", integer, 1, most_tokens, "tokens that sequences hold on average: the answer says how many such run at once"},
+        job_field{"lengths", "Serving", "longest", integer, 1, most_tokens, "tokens of the longest of them; default: the mean"},
         job_field{"", "Training", "sequence", integer, 0, most_tokens, "tokens of a sequence; default: the model's context"},
         job_field{"", "Training", "micro_batch", integer, 1, most_sequences, "sequences a data rank computes at once; default 1"},
         job_field{"", "Training", "global_batch", integer, 0, most_global_batch, "sequences in one optimizer step; default: one micro-batch a data rank"},
@@ -100,6 +102,7 @@ inline constexpr std::array job_fields = [] {
         job_field{"runtime", "Runtime", "max_lora_rank", integer, 1, 65536, "the largest rank among them"},
         job_field{"runtime", "Runtime", "encoder_tokens", integer, 0, most_tokens, "patches of images that pass the vision tower at once; default: none"},
         job_field{"runtime", "Runtime", "speculates_ahead", flag, 0, 0, "the model's own prediction layers are loaded"},
+        job_field{"runtime", "Runtime", "draft", text, 0, 0, "a model that drafts tokens for this one to check: its weights and cache are there too"},
         job_field{"runtime", "Runtime", "loss", text, 0, 0, "training: eager, eager_shifted, triton, chunked, fused_linear, vocabulary_parallel, ..."},
         job_field{"runtime", "Runtime", "compiled_loss", flag, 0, 0, "training: an eager or chunked loss as torch.compile fuses it"},
         job_field{"runtime", "Runtime", "fused_norms", flag, 0, 0, "training: norms are one kernel each"},
@@ -117,7 +120,7 @@ constexpr const job_field* find_job_field(std::string_view object, std::string_v
 
 /// A field's name on the command line, without the dashes: some need to say whose they are.
 inline std::string flag_of(const job_field& f) {
-    const bool says_whose = f.object == "host" || f.object == "adapter" || f.object == "offload";
+    const bool says_whose = f.object == "host" || f.object == "adapter" || f.object == "offload" || f.object == "lengths";
     return (says_whose ? std::string{f.object} + "_" : "") + std::string{f.name};
 }
 

@@ -8,7 +8,9 @@
 #include <initializer_list>
 #include <limits>
 #include <llmres/adapter.hpp>
+#include <llmres/capacity.hpp>
 #include <llmres/cluster.hpp>
+#include <llmres/draft.hpp>
 #include <llmres/engine_formats.hpp>
 #include <llmres/error.hpp>
 #include <llmres/gguf_mix.hpp>
@@ -40,6 +42,7 @@ struct plan_request {
     llmres::job job{};
     maybe<llmres::layout> layout{};
     llmres::cluster cluster{};
+    maybe<length_distribution> lengths{};  ///< of sequences, for how many run at once
     std::string device{};  ///< path of the device file that the cluster's GPU was read from; empty if it is a table's row
 };
 
@@ -187,6 +190,17 @@ inline result<adapter> read_adapter(const nlohmann::json& object) {
     return a;
 }
 
+inline result<length_distribution> read_lengths(const nlohmann::json& object) {
+    if (const status s = known_keys(object, "lengths", {}); !s) return s.error();
+    length_distribution lengths;
+    job_reader read{object, "lengths"};
+    if (!read.fields().has("mean")) return refused(error_code::missing, "lengths.mean", "absent", "tokens that sequences hold on average");
+    read.count("mean", lengths.mean);
+    read.count("longest", lengths.longest);
+    if (const status s = read.checked(); !s) return s.error();
+    return lengths;
+}
+
 inline result<offload> read_offload(const nlohmann::json& object) {
     if (const status s = known_keys(object, "offload", {}); !s) return s.error();
     offload o;
@@ -274,7 +288,7 @@ inline result<cluster> read_cluster(const nlohmann::json& object, const std::str
 }
 
 /// A runtime by its name, or an object with the name and knobs of its own.
-inline result<runtime> read_runtime(const nlohmann::json& value) {
+inline result<runtime> read_runtime(const nlohmann::json& value, const precision& kv_cache, const std::filesystem::path& here) {
     if (value.is_string()) return find_runtime(value.get_ref<const std::string&>());
     if (!value.is_object()) return refused(error_code::malformed, "runtime", shown(value), "a name, or an object with a name");
     job_reader read{value, "runtime"};
@@ -310,6 +324,14 @@ inline result<runtime> read_runtime(const nlohmann::json& value) {
     read.integer("max_lora_rank", r.max_lora_rank);
     read.count("encoder_tokens", r.encoder_tokens);
     read.flag("speculates_ahead", r.speculates_ahead);
+    model_source draft;
+    read.named("draft", draft, [&](std::string_view source) -> result<model_source> {
+        const result<model_source> found = find_model_source(source, here);
+        if (found) return found;
+        const error& e = found.error();
+        return refused(e.code, e.field == "model" ? "runtime.draft" : "runtime.draft: " + std::string{e.field.view()}, e.value.view(), e.expected);
+    });
+    if (draft.model.hidden > 0) r = with_draft(r, draft.model, kv_cache, draft.gguf);
     read.choice("loss", loss_code_names, r.training.loss);
     read.flag("compiled_loss", r.training.compiled_loss);
     bool fused_norms = r.training.norm == norm_code::fused;
@@ -332,7 +354,7 @@ inline void read_weights(job_reader& read, job& j) {
 
 inline result<plan_request> read_job(const nlohmann::json& document, const std::filesystem::path& here) {
     if (!document.is_object()) return refused(error_code::malformed, "job", document.type_name(), "a JSON object");
-    if (const status s = detail::known_keys(document, "", {"model", "adapter", "offload", "layout", "cluster", "runtime"}); !s) return s.error();
+    if (const status s = detail::known_keys(document, "", {"model", "lengths", "adapter", "offload", "layout", "cluster", "runtime"}); !s) return s.error();
 
     plan_request request;
     job& j = request.job;
@@ -371,6 +393,7 @@ inline result<plan_request> read_job(const nlohmann::json& document, const std::
     read.flag("varied_lengths", j.varied_lengths);
     j.expert_load = read.real("expert_load", j.expert_load);
     read.flag("ema", j.ema);
+    const nlohmann::json* lengths_object = read.fields().object("lengths");
     const nlohmann::json* adapter_object = read.fields().object("adapter");
     const nlohmann::json* offload_object = read.fields().object("offload");
     const nlohmann::json* layout_object = read.fields().object("layout");
@@ -378,9 +401,17 @@ inline result<plan_request> read_job(const nlohmann::json& document, const std::
     if (const status s = read.checked(); !s) return s.error();
 
     if (const auto named = document.find("runtime"); named != document.end()) {
-        const result<runtime> r = detail::read_runtime(*named);
+        const result<runtime> r = detail::read_runtime(*named, kv_cache_of(j), here);
         if (!r) return r.error();
+        if (trains(j) && r->draft_weights > byte_count{})
+            return refused(error_code::inconsistent, "runtime.draft", detail::shown((*named)["draft"]), "no draft where task is not serving");
         j.runtime = *r;
+    }
+    if (lengths_object != nullptr) {
+        const result<length_distribution> lengths = detail::read_lengths(*lengths_object);
+        if (!lengths) return lengths.error();
+        if (trains(j)) return refused(error_code::inconsistent, "lengths", detail::shown(*lengths_object), "no lengths where task is not serving");
+        request.lengths = *lengths;
     }
     if (adapter_object != nullptr) {
         const result<adapter> a = detail::read_adapter(*adapter_object);

@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstdint>
 #include <llmres/buffers.hpp>
+#include <llmres/capacity.hpp>
 #include <llmres/diffusion.hpp>
 #include <llmres/gguf_mix.hpp>
 #include <llmres/io/model_source.hpp>
@@ -73,6 +74,27 @@ inline json_value to_json(const reason& r, const job_plan& p) {
             {"text", to_text(r, p)}};
 }
 
+/// Of GPUs that hold caches; `concurrency`: sequences of the job's context.
+inline json_value to_json(const pool_size& p) {
+    return {{"low", p.memory.low.in(bytes)},         {"expected", p.memory.expected.in(bytes)},
+            {"high", p.memory.high.in(bytes)},       {"tokens", p.token_room.in(tokens)},
+            {"blocks", p.blocks},                    {"concurrency", p.sequences},
+            {"stage", p.stage}};
+}
+
+/// The pool of caches on the fullest GPU, what the job's own sequences leave of it, and how many of some lengths run at once.
+inline json_value cache_pool_to_json(const job& j, const layout& l, const cluster& c, const maybe<length_distribution>& lengths) {
+    const result<pool_size> pool = cache_pool_of(j, l, c);
+    const result<pool_size> room = prefix_cache_room(j, l, c);
+    if (trains(j) || !pool || !room) return nullptr;
+    json_value out = to_json(*pool);
+    out["prefix_tokens"] = room->token_room.in(tokens);
+    if (!lengths) return out;
+    const result<std::int64_t> sequences = concurrent_sequences(j, l, c, *lengths);
+    out["concurrent_sequences"] = sequences ? json_value(*sequences) : json_value(nullptr);
+    return out;
+}
+
 inline json_value to_json(const job_limits& l) {
     const auto known = [](const auto& m, auto read) { return m ? json_value(read(*m)) : json_value(nullptr); };
     const auto same = [](std::int64_t n) { return n; };
@@ -121,6 +143,8 @@ inline json_value to_json(const runtime& r) {
     if (r.max_lora_rank != p.max_lora_rank) out["max_lora_rank"] = r.max_lora_rank;
     if (r.encoder_tokens != p.encoder_tokens) out["encoder_tokens"] = r.encoder_tokens.in(tokens);
     if (r.speculates_ahead != p.speculates_ahead) out["speculates_ahead"] = r.speculates_ahead;
+    if (r.draft_weights != p.draft_weights)
+        out["draft"] = {{"weights_bytes", r.draft_weights.in(bytes)}, {"kv_bytes_per_token", r.draft_kv.in(bytes_a_token)}};
     if (r.training.loss != p.training.loss) out["loss"] = name_of(r.training.loss);
     if (r.training.compiled_loss != p.training.compiled_loss) out["compiled_loss"] = r.training.compiled_loss;
     if (r.training.norm != p.training.norm) out["fused_norms"] = r.training.norm == norm_code::fused;
@@ -202,8 +226,8 @@ inline json_value buffers_to_json(const job_plan& p, const job& j) {
     return list;
 }
 
-/// The whole answer. `chosen`: the layout was the planner's choice.
-inline json_value to_json(const job_plan& p, const job& j, const cluster& c, bool chosen) {
+/// The whole answer. `chosen`: the layout was the planner's choice; `lengths` of sequences, where the job has them.
+inline json_value to_json(const job_plan& p, const job& j, const cluster& c, bool chosen, const maybe<length_distribution>& lengths = {}) {
     json_value memory = to_json(p.memory);
     memory["usable"] = p.usable.in(bytes);
     memory["gpu"] = p.gpu;
@@ -240,6 +264,7 @@ inline json_value to_json(const job_plan& p, const job& j, const cluster& c, boo
             {"reasons", reasons},
             {"would_help", help},
             {"limits", to_json(limits_of(j, p.layout, c))},
+            {"cache_pool", cache_pool_to_json(j, p.layout, c, lengths)},
             {"buffers", buffers_to_json(p, j)}};
 }
 
