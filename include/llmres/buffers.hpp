@@ -78,15 +78,16 @@ struct buffer_writer {
 struct stage_parts {
     const job& j;
     const layout& l;
-    stage_range range{};
+    std::int32_t stage = 0;
+    stage_range range{};  ///< of a stage whose layers are consecutive
     bool first = true;
     bool last = true;
 
-    constexpr stage_parts(const job& of, const layout& over, std::int32_t stage)
-        : j{of}, l{over}, first{stage == 0}, last{stage == over.pipeline - 1} {
+    constexpr stage_parts(const job& of, const layout& over, std::int32_t at)
+        : j{of}, l{over}, stage{at}, first{at == 0}, last{at == over.last_stage()} {
         const runtime& r = of.runtime;
         const std::int32_t begin = trains(of) ? 0 : first_gpu_layer(of.model, r);
-        range = stage_layers(of.model.layers.size - begin, over.pipeline, stage);
+        range = stage_layers(of.model.layers.size - begin, over.pipeline, at);
         range.first += begin;
         range.last += begin;
     }
@@ -101,7 +102,13 @@ struct stage_parts {
         std::int32_t layer = -1;
         const auto local = [&](const weight& w) { visit(local_part(w, l), layer); };
         if (embedded) for_each_input_weight(m, local);
-        for (layer = range.first; layer < range.last; ++layer) for_each_weight(m.layers[layer], m.hidden, local);
+        const auto visit_layers = [&](stage_range among, std::int32_t) {
+            for (layer = among.first; layer < among.last; ++layer) for_each_weight(m.layers[layer], m.hidden, local);
+        };
+        if (serves)
+            visit_layers(range, stage);
+        else
+            for_each_chunk(l, m.layers.size, stage, visit_layers);
         layer = -1;
         if (head && m.tied_head && !embedded) for_each_input_weight(m, local);
         if (head) for_each_output_weight(m, local);

@@ -1,12 +1,25 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <llmres/error.hpp>
 #include <llmres/model.hpp>
+#include <llmres/pipeline.hpp>
+#include <string_view>
 
 /// How a job is spread over GPUs.
 namespace llmres {
+
+/// How ranks that share a sequence see each other's keys and values (Transformer Engine's cp_comm_type).
+enum class cp_communication : std::uint8_t {
+    p2p,         ///< from neighbour to neighbour, a part at a time (ring attention)
+    all_gather,  ///< all of them at once
+    a2a,         ///< the sequence is exchanged for heads (Ulysses)
+};
+inline constexpr std::array<std::string_view, 3> cp_communication_names{"p2p", "all_gather", "a2a"};
+constexpr std::string_view name_of(cp_communication c) { return cp_communication_names[static_cast<std::size_t>(c)]; }
 
 /// Degrees of parallelism. One replica takes tensor x pipeline x data x context_parallel GPUs. Experts are spread over
 /// GPUs that the data, context and tensor dimensions already count (Megatron-Core's expert model parallelism).
@@ -24,7 +37,28 @@ struct layout {
                                         ///< Megatron-Core's num-distributed-optimizer-instances)
     std::int32_t micro_batch_group = 0; ///< with virtual_pipeline: micro-batches of one chunk before the next chunk's; 0: as `pipeline`
                                         ///< (Megatron-Core's microbatch-group-size-per-virtual-pipeline-stage)
+    pipeline_schedule schedule = pipeline_schedule::one_forward_one_backward;  ///< of training
+    stage_list stages{};                ///< layers of each stage, or chunk of one; default: dealt evenly
+    std::int32_t first_stage_layers = 0;  ///< of the first stage, the others share what is left; 0: as the others
+    std::int32_t last_stage_layers = 0;   ///< ... of the last (Megatron-Core's num-layers-in-last-pipeline-stage)
+    bool embedding_as_layer = false;      ///< dealt as a layer of the first stage (account-for-embedding-in-pipeline-split)
+    bool loss_as_layer = false;           ///< dealt as a layer of the last stage (account-for-loss-in-pipeline-split)
+    cp_communication cp_comm_type = cp_communication::p2p;  ///< how context-parallel ranks share keys and values
     std::int32_t replicas = 1;          ///< independent copies of all this
+
+    /// Whether stages hold consecutive layers, as many each as can be.
+    constexpr bool deals_evenly() const {
+        return stages.chunks == 0 && first_stage_layers + last_stage_layers == 0 && !embedding_as_layer && !loss_as_layer &&
+               schedule != pipeline_schedule::zb_v;
+    }
+    /// Chunks of layers that a pipeline consists of.
+    constexpr std::int32_t chunks() const { return pipeline * virtual_pipeline; }
+    /// The stage of a chunk, and that of the head.
+    constexpr std::int32_t stage_of(std::int32_t chunk) const {
+        const std::int32_t at = chunk % pipeline;
+        return schedule == pipeline_schedule::zb_v && chunk / pipeline % 2 == 1 ? pipeline - 1 - at : at;
+    }
+    constexpr std::int32_t last_stage() const { return schedule == pipeline_schedule::zb_v ? 0 : pipeline - 1; }
 
     constexpr std::int32_t expert_tensor_ranks() const { return expert_tensor > 0 ? expert_tensor : tensor; }
     /// GPUs of one replica.
@@ -71,6 +105,98 @@ constexpr stage_range stage_layers(std::int32_t layers, std::int32_t stages, std
     return {first, first + each + (stage < more ? 1 : 0)};
 }
 
+/// Layers of one chunk of a pipeline whose layers are not dealt evenly.
+constexpr std::int32_t chunk_layers(const layout& l, std::int32_t layers, std::int32_t chunk) {
+    if (l.stages.chunks > 0) return l.stages.layers[static_cast<std::size_t>(chunk)];
+    const std::int32_t stage = l.stage_of(chunk);
+    const std::int32_t given = l.first_stage_layers + l.last_stage_layers;
+    if (given > 0) {
+        const std::int32_t others = l.pipeline - (l.first_stage_layers > 0) - (l.last_stage_layers > 0);
+        std::int32_t of_stage = others > 0 ? (layers - given) / others : 0;
+        if (stage == 0 && l.first_stage_layers > 0) of_stage = l.first_stage_layers;
+        if (stage == l.pipeline - 1 && l.last_stage_layers > 0) of_stage = l.last_stage_layers;
+        return of_stage / l.virtual_pipeline;
+    }
+    const std::int32_t all = layers + l.embedding_as_layer + l.loss_as_layer;
+    return stage_layers(all, l.chunks(), chunk).size() - (l.embedding_as_layer && chunk == 0) - (l.loss_as_layer && chunk == l.chunks() - 1);
+}
+
+/// Calls visit(range, chunk) for the layers of one stage, a chunk after the other.
+template <class Visit>
+constexpr void for_each_chunk(const layout& l, std::int32_t layers, std::int32_t stage, Visit&& visit) {
+    if (l.deals_evenly()) return visit(stage_layers(layers, l.pipeline, stage), stage);
+    stage_range range;
+    for (std::int32_t chunk = 0; chunk < l.chunks(); ++chunk) {
+        range = {range.last, range.last + chunk_layers(l, layers, chunk)};
+        if (l.stage_of(chunk) == stage) visit(range, chunk);
+    }
+}
+
+/// Layers of the fullest stage.
+constexpr std::int32_t most_layers(const layout& l, std::int32_t layers) {
+    if (l.deals_evenly()) return stage_layers(layers, l.pipeline, 0).size();
+    std::int32_t most = 0;
+    for (std::int32_t stage = 0; stage < l.pipeline; ++stage) {
+        std::int32_t here = 0;
+        for_each_chunk(l, layers, stage, [&](stage_range range, std::int32_t) { here += range.size(); });
+        if (here > most) most = here;
+    }
+    return most;
+}
+
+/// The layers in the order of the stages, so that each stage's are consecutive; layers_of_stage() says which these are.
+constexpr layer_stack ordered_by_stage(const layer_stack& layers, const layout& l) {
+    layer_stack by_stage = layers;
+    std::size_t next = 0;
+    for (std::int32_t stage = 0; stage < l.pipeline; ++stage)
+        for_each_chunk(l, layers.size, stage, [&](stage_range range, std::int32_t) {
+            for (std::int32_t i = range.first; i < range.last; ++i) by_stage.order[next++] = layers.order[static_cast<std::size_t>(i)];
+        });
+    return by_stage;
+}
+
+/// The layers of a stage among those.
+constexpr stage_range layers_of_stage(const layout& l, std::int32_t layers, std::int32_t stage) {
+    if (l.deals_evenly()) return stage_layers(layers, l.pipeline, stage);
+    stage_range range;
+    for (std::int32_t s = 0; s <= stage; ++s) {
+        range.first = range.last;
+        for_each_chunk(l, layers, s, [&](stage_range chunk, std::int32_t) { range.last += chunk.size(); });
+    }
+    return range;
+}
+
+namespace detail {
+
+/// Stages that are given must hold the model's layers, each once.
+constexpr status validate_stages(const layout& l, std::int32_t layers) {
+    if (l.schedule == pipeline_schedule::zb_v && l.virtual_pipeline != 2)
+        return refused(error_code::inconsistent, "layout.schedule", name_of(l.schedule), "virtual_pipeline 2: the two arms of the V");
+    if (puts_off_weights(l.schedule) && l.schedule != pipeline_schedule::zb_v && l.virtual_pipeline != 1)
+        return refused(error_code::unsupported, "layout.schedule", name_of(l.schedule), "1f1b or zb_v with virtual_pipeline");
+    if (l.deals_evenly()) return done{};
+    if (const status s = all_in_range(std::array{bounded_field{"layout.first_stage_layers", l.first_stage_layers, 0, layers},
+                                                 bounded_field{"layout.last_stage_layers", l.last_stage_layers, 0, layers}});
+        !s)
+        return s;
+    const bool by_ends = l.first_stage_layers + l.last_stage_layers > 0;
+    const bool as_layers = l.embedding_as_layer || l.loss_as_layer;
+    if ((l.stages.chunks > 0) + by_ends + as_layers > 1)
+        return refused(error_code::inconsistent, "layout.stages", l.stages.chunks, "one way to deal layers: stages, those of the first and last, or embedding and loss as layers");
+    std::int32_t dealt = 0;
+    for (std::int32_t chunk = 0; chunk < l.chunks(); ++chunk) {
+        const std::int32_t here = chunk_layers(l, layers, chunk);
+        if (here < 0) return refused(error_code::inconsistent, "layout.pipeline", l.pipeline, "at least one layer a chunk, embedding or loss counted");
+        dealt += here;
+    }
+    if (dealt == layers) return done{};
+    text<191> expected{"stages that hold all layers of the model, "};
+    expected.append(digits(layers));
+    return refused(error_code::inconsistent, l.stages.chunks > 0 ? "layout.stages" : by_ends ? "layout.first_stage_layers" : "layout.pipeline", dealt, expected);
+}
+
+}  // namespace detail
+
 /// A layout that this model cannot be cut into: degrees below one, heads or layers that do not go round.
 constexpr status validate(const layout& l, const model& m) {
     constexpr std::int32_t most = 1 << 20;
@@ -93,11 +219,18 @@ constexpr status validate(const layout& l, const model& m) {
     if (l.micro_batch_group > 0 && (l.virtual_pipeline == 1 || l.micro_batch_group < l.pipeline))
         return refused(error_code::inconsistent, "layout.micro_batch_group", l.micro_batch_group, "at least `pipeline`, with virtual_pipeline above 1");
     if (l.gpus() > most) return refused(error_code::out_of_range, "layout", l.gpus(), "at most 1048576 GPUs");
-    if (std::int64_t{l.pipeline} * l.virtual_pipeline > m.layers.size) {
+    if (l.stages.chunks > 0 && l.stages.chunks != std::int64_t{l.pipeline} * l.virtual_pipeline) {
+        text<191> expected{"pipeline x virtual_pipeline chunks: "};
+        expected.append(detail::digits(std::int64_t{l.pipeline} * l.virtual_pipeline));
+        return refused(error_code::inconsistent, "layout.stages", l.stages.chunks, expected);
+    }
+    if (l.stages.chunks == 0 && std::int64_t{l.pipeline} * l.virtual_pipeline > m.layers.size + l.embedding_as_layer + l.loss_as_layer) {
         text<191> expected{"at most one pipeline stage (or chunk) a layer: "};
         expected.append(detail::digits(m.layers.size));
         return refused(error_code::out_of_range, "layout.pipeline", std::int64_t{l.pipeline} * l.virtual_pipeline, expected);
     }
+    if (!l.deals_evenly() || l.schedule != pipeline_schedule::one_forward_one_backward)
+        if (const status s = detail::validate_stages(l, m.layers.size); !s) return s;
     if (l.sequence_parallel && l.tensor == 1)
         return refused(error_code::inconsistent, "layout.sequence_parallel", "true", "tensor parallelism above 1");
     for (std::int32_t k = 0; k < m.layers.kind_count; ++k) {

@@ -67,6 +67,7 @@
 #include <llmres/operations.hpp>
 #include <llmres/optimizer.hpp>
 #include <llmres/parameters.hpp>
+#include <llmres/pipeline.hpp>
 #include <llmres/plan.hpp>
 #include <llmres/precision.hpp>
 #include <llmres/rules_of_thumb.hpp>
@@ -96,6 +97,7 @@
 #include <llmres/text.hpp>
 #include <llmres/throughput.hpp>
 #include <llmres/training/frozen.hpp>
+#include <llmres/training/in_flight.hpp>
 #include <llmres/training/loss.hpp>
 #include <llmres/training/outer.hpp>
 #include <llmres/training/saved.hpp>

@@ -10,6 +10,7 @@
 #include <llmres/memory_breakdown.hpp>
 #include <llmres/parameters.hpp>
 #include <llmres/training/frozen.hpp>
+#include <llmres/training/in_flight.hpp>
 #include <llmres/training/loss.hpp>
 #include <llmres/training/outer.hpp>
 #include <llmres/training/saved.hpp>
@@ -30,7 +31,10 @@ constexpr std::int64_t micro_batches(const job& j, const layout& l) {
 /// (DeepSpeed's PipelineEngine asserts stage 1 at most; FSDP gathers at every micro-batch), fp8 without the units,
 /// layers whose backward pass no inventory describes.
 constexpr status validate_training(const job& j, const layout& l, const gpu& card) {
-    if (!trains(j)) return done{};
+    if (!trains(j)) {
+        if (l.deals_evenly() && l.schedule == pipeline_schedule::one_forward_one_backward) return done{};
+        return refused(error_code::unsupported, "layout.stages", name_of(j.task), "a training job: serving deals layers evenly");
+    }
     const std::int64_t at_once = j.micro_batch * l.data * l.replicas;
     if (j.global_batch > 0 && j.global_batch % at_once != 0) {
         text<191> expected{"a multiple of micro_batch x data x replicas, "};
@@ -219,21 +223,6 @@ constexpr byte_count mask_bytes(const model& m, const training_step& step) {
     return size_of(eager ? step.stream : int8, step.tokens.sequences, product(step.tokens.length, step.tokens.keys)) * (made[0] + made[1]);
 }
 
-/// Micro-batches whose activations a stage holds at once: 1F1B holds one for each stage still ahead (arXiv 2104.04473
-/// section 2.2.1); interleaving `virtual_pipeline` chunks adds (p-1)/(p v) of them (arXiv 2205.05198 equation 5).
-constexpr double in_flight(const layout& l, std::int32_t stage, std::int64_t rounds) {
-    const auto ahead = static_cast<double>(l.pipeline - stage);
-    if (l.virtual_pipeline == 1 || l.pipeline == 1) {
-        const auto all = static_cast<double>(rounds);
-        return ahead < all ? ahead : all;
-    }
-    // Megatron-Core, schedules.py: (p - i - 1) 2 + (v - 1) g chunks of warm-up, and the one under way.
-    const std::int32_t group = l.micro_batch_group > 0 ? l.micro_batch_group : l.pipeline;
-    const double chunks = 2.0 * (ahead - 1) + static_cast<double>((l.virtual_pipeline - 1) * group) + 1;
-    const double all = static_cast<double>(rounds) * l.virtual_pipeline;
-    return (chunks < all ? chunks : all) / l.virtual_pipeline;
-}
-
 /// Weights before the first layer, on the stages that hold them: a tied head on another stage than the embedding is a
 /// copy of it.
 constexpr weight_state input_state(const model& m, state_fold& fold, bool first, bool last) {
@@ -306,7 +295,43 @@ constexpr encoder_memory encoder_memory_of(const job& j, const layout& l, const 
     return found;
 }
 
-constexpr memory_breakdown training_memory(const job& j, const layout& l, std::int32_t first_stage, std::int32_t end_stage) {
+/// Of a zero-bubble schedule's micro-batches that have passed back, what gradients of weights still need: each product's
+/// input and the gradient of its output (arXiv 2401.10241 section 2.3, M_W).
+constexpr byte_count needed_by_weights(const layer& kind, std::int64_t hidden, const training_step& step, const layout& l) {
+    byte_count needed;
+    const std::int64_t n = step.tokens.all();
+    const auto count = [&](std::int64_t values, activation_split split) {
+        needed += local_bytes({activation_role::linear_input, n * values, step.compute, split}, l);
+    };
+    for_each_weight(kind, hidden, [&](const weight& w) {
+        if (w.rows == 1 || w.columns == 1) return;
+        const std::int64_t passed = w.routed ? kind.feed_forward.experts.per_token : 1;
+        const bool by_rows = w.split == weight_split::rows;
+        count(passed * w.rows, by_rows ? activation_split::tensor : activation_split::sequence);
+        const bool shares = w.role == weight_role::k_proj || w.role == weight_role::v_proj || w.role == weight_role::kv_a_proj ||
+                            (w.role == weight_role::up_proj && kind.feed_forward.kind == feed_forward_kind::gated) || w.role == weight_role::router;
+        if (!shares) count(passed * w.columns, by_rows ? activation_split::sequence : activation_split::tensor);
+    });
+    return needed;
+}
+
+/// What a stage whose chunks differ holds of its micro-batches, as micro-batches of all it keeps.
+constexpr double in_flight_unevenly(const layer_stack& by_stage, const layout& l, stage_range range, std::int32_t stage, std::int64_t rounds,
+                                    const std::array<training_layer, layer_stack::max_kinds>& layers) {
+    std::array<double, stage_list::max_chunks> sizes{};
+    std::size_t chunk = 0;
+    std::int32_t at = range.first;
+    for_each_chunk(l, by_stage.size, stage, [&](stage_range here, std::int32_t) {
+        for (std::int32_t i = 0; i < here.size(); ++i, ++at) {
+            const auto kept = layers[by_stage.order[static_cast<std::size_t>(at)]].kept;
+            sizes[chunk % sizes.size()] += kept.in(gib);
+        }
+        ++chunk;
+    });
+    return in_flight_unevenly(l, stage, rounds, sizes);
+}
+
+constexpr memory_breakdown memory_of_stages(const job& j, const layout& l, std::int32_t first_stage, std::int32_t end_stage) {
     const model& m = j.model;
     const training_step step{j, l};
     const training_engine& engine = step.engine;
@@ -332,11 +357,12 @@ constexpr memory_breakdown training_memory(const job& j, const layout& l, std::i
         if (all - moment.gradients > beside) beside = all - moment.gradients;
     };
     const std::int64_t rounds = micro_batches(j, l);
+    const bool evenly = l.deals_evenly();
     for (std::int32_t stage = first_stage; stage < end_stage; ++stage) {
         const bool first = stage == 0;
-        const bool last = stage == l.pipeline - 1;
-        const stage_range range = stage_layers(m.layers.size, l.pipeline, stage);
-        if (stage > first_stage && stage > 1 && !last) {  // no fuller than an equal stage before it, which has more in flight
+        const bool last = stage == l.last_stage();
+        const stage_range range = evenly ? stage_layers(m.layers.size, l.pipeline, stage) : layers_of_stage(l, m.layers.size, stage);
+        if (evenly && stage > first_stage && stage > 1 && !last) {  // no fuller than an equal stage before it, which has more in flight
             const stage_range before_it = stage_layers(m.layers.size, l.pipeline, stage - 1);
             if (before_it.size() == range.size() && m.layers.alike(before_it.first, range.first, range.size())) continue;
         }
@@ -368,7 +394,11 @@ constexpr memory_breakdown training_memory(const job& j, const layout& l, std::i
         // What is offloaded passes through two layers' worth of memory: one leaves or comes while the next is computed.
         if (j.offload.activations != offload_place::none && range.size() > 2) saved = two_layers;
         const byte_count cut = first ? cut_off(j, l, step, layers[0].kept) : byte_count{};
-        const byte_count all_saved = scaled_up(saved - cut, in_flight(l, stage, rounds)) + before;
+        const double batches = evenly ? in_flight(l, stage, rounds) : in_flight_unevenly(m.layers, l, range, stage, rounds, layers);
+        byte_count all_saved = scaled_up(saved - cut, batches) + before;
+        if (puts_off_weights(l.schedule))
+            for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k)
+                all_saved += scaled_up(needed_by_weights(m.layers.kinds[k], m.hidden, step, l) * counts[k], put_off(l, stage, rounds));
 
         // DeepSpeed hands gradients to the host by the bucket: two of 5e8 values (reduce_bucket_size, contiguous_gradients).
         const byte_count buckets = gb(2);
@@ -518,6 +548,23 @@ constexpr memory_breakdown training_memory(const job& j, const layout& l, std::i
     return with_runtime(fullest, j, l, hoarded, apart);
 }
 
+constexpr memory_breakdown training_memory(const job& j, const layout& l, std::int32_t first_stage, std::int32_t end_stage) {
+    if (l.deals_evenly()) return memory_of_stages(j, l, first_stage, end_stage);
+    job by_stage = j;
+    by_stage.model.layers = ordered_by_stage(j.model.layers, l);
+    return memory_of_stages(by_stage, l, first_stage, end_stage);
+}
+
+/// Layers of each kind on one stage.
+constexpr std::array<std::int32_t, layer_stack::max_kinds> stage_counts(const layer_stack& layers, const layout& l, std::int32_t stage) {
+    std::array<std::int32_t, layer_stack::max_kinds> sum{};
+    for_each_chunk(l, layers.size, stage, [&](stage_range range, std::int32_t) {
+        const auto counts = layers.counts(range.first, range.last);
+        for (std::size_t k = 0; k < sum.size(); ++k) sum[k] += counts[k];
+    });
+    return sum;
+}
+
 }  // namespace detail
 
 constexpr memory_breakdown training_memory(const job& j, const layout& l) {
@@ -530,10 +577,9 @@ constexpr memory_breakdown training_memory(const job& j, const layout& l, std::i
 constexpr weight_state training_state(const job& j, const layout& l, std::int32_t stage) {
     const training_step step{j, l};
     state_fold fold{j, l, step};
-    weight_state state = detail::input_state(j.model, fold, stage == 0, stage == l.pipeline - 1);
-    state.add(detail::output_state(j.model, fold, stage == l.pipeline - 1), 1);
-    const stage_range range = stage_layers(j.model.layers.size, l.pipeline, stage);
-    const auto counts = j.model.layers.counts(range.first, range.last);
+    weight_state state = detail::input_state(j.model, fold, stage == 0, stage == l.last_stage());
+    state.add(detail::output_state(j.model, fold, stage == l.last_stage()), 1);
+    const auto counts = detail::stage_counts(j.model.layers, l, stage);
     for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k) {
         fold.sum = {};
         for_each_weight(j.model.layers.kinds[k], j.model.hidden, fold);
@@ -560,8 +606,7 @@ constexpr interval<byte_count> host_memory_of_node(const job& j, const layout& l
 
 constexpr byte_count saved_activations(const job& j, const layout& l, std::int32_t stage) {
     const training_step step{j, l};
-    const stage_range range = stage_layers(j.model.layers.size, l.pipeline, stage);
-    const auto counts = j.model.layers.counts(range.first, range.last);
+    const auto counts = detail::stage_counts(j.model.layers, l, stage);
     byte_count total;
     byte_count first_kept;
     state_fold fold{j, l, step};
@@ -579,7 +624,7 @@ constexpr byte_count saved_activations(const job& j, const layout& l, std::int32
         if (j.model.encoders[0].layers > 0) total += detail::encoder_memory_of(j, l, step, fold).kept;
     }
     total += detail::mask_bytes(j.model, step);
-    if (stage == l.pipeline - 1) {
+    if (stage == l.last_stage()) {
         for_each_output_activation(j.model, step, count);
         for_each_loss_activation(j.model, step, [&](const activation& a, loss_point at) {
             if (at == loss_point::saved || at == loss_point::kept) total += local_bytes(a, l);

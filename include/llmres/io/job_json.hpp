@@ -228,6 +228,16 @@ inline result<layout> read_layout(const nlohmann::json& object) {
     read.integer("zero", l.zero);
     read.integer("shard_replicas", l.shard_replicas);
     read.integer("micro_batch_group", l.micro_batch_group);
+    read.choice("schedule", pipeline_schedule_names, l.schedule);
+    read.named("stages", l.stages, [](std::string_view letters) { return read_stages(letters); });
+    read.integer("first_stage_layers", l.first_stage_layers);
+    read.integer("last_stage_layers", l.last_stage_layers);
+    read.flag("embedding_as_layer", l.embedding_as_layer);
+    read.flag("loss_as_layer", l.loss_as_layer);
+    read.choice("cp_comm_type", cp_communication_names, l.cp_comm_type);
+    // As Megatron-Core, which takes the number of virtual stages from such a list.
+    if (!read.fields().has("virtual_pipeline") && l.stages.chunks > 0 && l.pipeline > 0 && l.stages.chunks % l.pipeline == 0)
+        l.virtual_pipeline = l.stages.chunks / l.pipeline;
     read.integer("replicas", l.replicas);
     if (const status s = read.checked(); !s) return s.error();
     return l;

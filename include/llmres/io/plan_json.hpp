@@ -26,8 +26,17 @@ namespace llmres {
 /// Keys stay in the order in which they are written.
 using json_value = nlohmann::ordered_json;
 
+/// Layers of each chunk, as read_stages() reads them.
+inline std::string to_text(const stage_list& stages) {
+    std::string shown;
+    for (std::size_t c = 0; c < stages.chunks; ++c)
+        shown += (c > 0 ? "|" : "") + std::to_string(stages.layers[c]) + (stages.prediction == c + 1 ? "m" : "");
+    return shown;
+}
+
+/// What deals layers otherwise than evenly is shown where it does.
 inline json_value to_json(const layout& l) {
-    return {{"tensor", l.tensor},
+    json_value shown = {{"tensor", l.tensor},
             {"sequence_parallel", l.sequence_parallel},
             {"pipeline", l.pipeline},
             {"virtual_pipeline", l.virtual_pipeline},
@@ -38,7 +47,15 @@ inline json_value to_json(const layout& l) {
             {"zero", l.zero},
             {"shard_replicas", l.shard_replicas},
             {"micro_batch_group", l.micro_batch_group},
+            {"schedule", name_of(l.schedule)},
+            {"cp_comm_type", name_of(l.cp_comm_type)},
             {"replicas", l.replicas}};
+    if (l.stages.chunks > 0) shown["stages"] = to_text(l.stages);
+    if (l.first_stage_layers > 0) shown["first_stage_layers"] = l.first_stage_layers;
+    if (l.last_stage_layers > 0) shown["last_stage_layers"] = l.last_stage_layers;
+    if (l.embedding_as_layer) shown["embedding_as_layer"] = true;
+    if (l.loss_as_layer) shown["loss_as_layer"] = true;
+    return shown;
 }
 
 inline json_value to_json(const memory_breakdown& m) {
