@@ -55,12 +55,16 @@ TEST_CASE("a model is found by the words of its name, however they are spelled")
                                     {"llama3.1 8b", "llama-3.1-8b"},
                                     {"google/gemma-3-27b-it", "gemma-3-27b"},
                                     {"falcon 180b", "falcon-180b"},
+                                    {"deepseek-ai/DeepSeek-R1-Distill-Qwen-7B", "deepseek-r1-distill-qwen-7b"},
+                                    {"r1-distill-llama-8b", "deepseek-r1-distill-llama-8b"},
+                                    {"mistralai/Mistral-Small-24B-Instruct-2501", "mistral-small-24b"},
+                                    {"deepseek-ai/DeepSeek-R1-0528", "deepseek-r1"},
                                     {"GROK-1", "grok-1"}})
         CHECK_MESSAGE(find_model(typed)->name == std::string_view{id}, typed, " found ", find_model(typed)->name.view());
 }
 
 TEST_CASE("a name that means several models, or none, is refused with up to three that it might mean") {
-    for (const char* typed : {"llama 70b", "mistral 7b", "gemma-3", "llama 3.1 9b", "", "/", "instruct", "zzzz"}) {
+    for (const char* typed : {"llama 70b", "mistral 7b", "gemma-3", "llama 3.1 9b", "Qwen-14B", "", "/", "instruct", "zzzz"}) {
         const auto found = find_model(typed);
         CHECK_MESSAGE(!found, typed, " found ", found->name.view());
         CHECK(found.error().code == error_code::unknown);

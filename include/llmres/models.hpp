@@ -47,7 +47,7 @@ inline constexpr auto all = detail::joined(all_llama, all_qwen, all_deepseek, al
 namespace detail {
 
 /// The words of a name in lower case: what stands between characters that are neither letters, digits nor dots. Words
-/// that say how a model was tuned or packed, not what shape it has, are left out.
+/// that say how or when a model was tuned or packed, not what shape it has, are left out.
 struct words {
     static constexpr std::size_t most = 12;
     text<63> lower{};
@@ -84,11 +84,18 @@ struct words {
     }
 
 private:
+    /// A release's year and month or month and day: Mistral-Small-24B-Instruct-2501, DeepSeek-R1-0528.
+    static constexpr bool is_date(std::string_view word) {
+        bool digits = word.size() == 4;
+        for (const char c : word) digits = digits && c >= '0' && c <= '9';
+        return digits;
+    }
     constexpr void add(std::string_view word) {
         constexpr std::array<std::string_view, 10> no_shape{"",     "instruct", "chat", "it",   "hf",
                                                             "base", "meta",     "bf16", "fp16", "model"};
         for (const std::string_view other : no_shape)
             if (word == other) return;
+        if (is_date(word)) return;
         if (count < most) list[count++] = word;
     }
 };
@@ -99,7 +106,7 @@ private:
 
 /// The model that a name means: its id ("llama-3.1-8b"), the same in other spelling ("Llama 3.1 8B", with an organisation
 /// before it or "Instruct" behind), or some of its words if they are no other model's ("falcon 180b"). A word that a model
-/// does not have is never overlooked: "llama 3.1 9b" is nobody. A name that means none, or more than one, is an `unknown`
+/// does not have is never overlooked: "llama 3.1 9b" is nobody; nor is "distill" where a model has it: "qwen 14b" is no "deepseek-r1-distill-qwen-14b". A name that means none, or more than one, is an `unknown`
 /// error on `field`, which names up to three that it might mean.
 constexpr result<model> find_model(std::string_view name, std::string_view field = "model");
 
@@ -154,6 +161,7 @@ constexpr result<model> find_model(std::string_view name, std::string_view field
         if (asked.count == 0) break;
         if (models::detail::words{m->name}.joined_up() == asked.joined_up()) return *m;
         const int beyond = models::detail::words_beyond(asked, m->name);
+        if (m->name.view().find("distill") != std::string_view::npos && !asked.has("distill")) continue;
         if (beyond < 0 || (only != nullptr && beyond > fewest)) continue;
         ambiguous = only != nullptr && beyond == fewest;
         only = m;

@@ -91,42 +91,42 @@ inline constexpr model deepseek_v3{
 inline constexpr model deepseek_r1 = renamed(deepseek_v3, "deepseek-r1");
 
 inline constexpr model r1_distill_qwen_1_5b{
-    .name = "r1-distill-qwen-1.5b", .architecture = "qwen2",
+    .name = "deepseek-r1-distill-qwen-1.5b", .architecture = "qwen2",
     .vocabulary = 151936, .hidden = 1536,
     .layers = {28, {.attention = {.heads = 12, .kv_heads = 2, .head_dim = 128, .qkv_bias = true},
                     .feed_forward = {.width = 8960}}},
     .max_context = tokens(131072), .weights = bf16};
 
 inline constexpr model r1_distill_qwen_7b{
-    .name = "r1-distill-qwen-7b", .architecture = "qwen2",
+    .name = "deepseek-r1-distill-qwen-7b", .architecture = "qwen2",
     .vocabulary = 152064, .hidden = 3584,
     .layers = {28, {.attention = {.heads = 28, .kv_heads = 4, .head_dim = 128, .qkv_bias = true},
                     .feed_forward = {.width = 18944}}},
     .max_context = tokens(131072), .weights = bf16};
 
 inline constexpr model r1_distill_qwen_14b{
-    .name = "r1-distill-qwen-14b", .architecture = "qwen2",
+    .name = "deepseek-r1-distill-qwen-14b", .architecture = "qwen2",
     .vocabulary = 152064, .hidden = 5120,
     .layers = {48, {.attention = {.heads = 40, .kv_heads = 8, .head_dim = 128, .qkv_bias = true},
                     .feed_forward = {.width = 13824}}},
     .max_context = tokens(131072), .weights = bf16};
 
 inline constexpr model r1_distill_qwen_32b{
-    .name = "r1-distill-qwen-32b", .architecture = "qwen2",
+    .name = "deepseek-r1-distill-qwen-32b", .architecture = "qwen2",
     .vocabulary = 152064, .hidden = 5120,
     .layers = {64, {.attention = {.heads = 40, .kv_heads = 8, .head_dim = 128, .qkv_bias = true},
                     .feed_forward = {.width = 27648}}},
     .max_context = tokens(131072), .weights = bf16};
 
 inline constexpr model r1_distill_llama_8b{
-    .name = "r1-distill-llama-8b", .architecture = "llama",
+    .name = "deepseek-r1-distill-llama-8b", .architecture = "llama",
     .vocabulary = 128256, .hidden = 4096,
     .layers = {32, {.attention = {.heads = 32, .kv_heads = 8, .head_dim = 128},
                     .feed_forward = {.width = 14336}}},
     .max_context = tokens(131072), .rope = {1, 64}, .weights = bf16};
 
 inline constexpr model r1_distill_llama_70b{
-    .name = "r1-distill-llama-70b", .architecture = "llama",
+    .name = "deepseek-r1-distill-llama-70b", .architecture = "llama",
     .vocabulary = 128256, .hidden = 8192,
     .layers = {80, {.attention = {.heads = 64, .kv_heads = 8, .head_dim = 128},
                     .feed_forward = {.width = 28672}}},
