@@ -329,22 +329,59 @@ TEST_CASE("keys in iq4_nl, values in 16 bit: 18 + 64 MiB for 1024 cells of Llama
     CHECK(memory_of(latent, layout{})[memory_term::kv_cache].expected == as_keys);
 }
 
-TEST_CASE("ik_llama.cpp expands latent keys and values: 3393 MiB for DeepSeek V3 at 32768 tokens") {
+TEST_CASE("ggml lays a tensor into the smallest hole that holds it, and the end comes back when it is free") {
+    ggml_buffer buffer;
+    const auto large = buffer.add(bytes(1000)), between = buffer.add(bytes(128)), small = buffer.add(bytes(500));
+    const auto last = buffer.add(bytes(1));
+    CHECK(buffer.peak() == bytes(1024 + 128 + 512 + 128));
+    buffer.free(large);
+    buffer.free(small);
+    CHECK(buffer.add(bytes(400)).offset == small.offset);  // the smaller hole, though the other comes first
+    CHECK(buffer.add(bytes(1024)).offset == 0);
+    buffer.free(last);
+    CHECK(buffer.add(bytes(256)).offset == last.offset);
+    CHECK(buffer.peak() == bytes(1024 + 128 + 512 + 256));
+    buffer.free(between);
+    CHECK(buffer.add(bytes(129)).offset == last.offset + 256);  // no hole holds it
+}
+
+TEST_CASE("ik_llama.cpp's compute buffers of DeepSeek V3 are those of its logs, to a mebibyte") {
     job j = chat("deepseek-v3");
     j.model.max_context = {};
-    j.context = tokens(32768);
     j.gguf = find_gguf_mix("weights", "Q4_K_M").value();
-    j.runtime = runtimes::ik_llama_cpp;
+    j.runtime = find_runtime("ik_llama.cpp", "b3600", "runtime").value();
     CHECK(set_knob(j.runtime, "cpu_moe", 1));
-    const auto compute = [&] {
-        const memory_breakdown m = memory_of(j, layout{});
-        return (m[memory_term::activations] + m[memory_term::logits]).expected.in(mib);
+    struct logged {
+        std::int64_t context, ubatch;
+        precision cache;
+        double mebibytes;
     };
-    CHECK(compute() == doctest::Approx(3393).epsilon(0.01));
-    j.kv_cache = q8_0;  // unpacked for it
-    CHECK(compute() == doctest::Approx(3425).epsilon(0.01));
-    j.batch = 1, j.context = tokens(2048);  // one part of all heads
-    CHECK(compute() == doctest::Approx(503).epsilon(0.02));
+    for (const logged& log : {logged{32768, 512, fp16, 3393.00}, logged{32768, 512, q8_0, 3425.00}, logged{32768, 2048, q8_0, 3588.01},
+                              logged{32768, 4096, fp16, 4104.02}, logged{2048, 512, q8_0, 503.00}}) {
+        INFO(log.context << " cells, " << log.ubatch << " at once");
+        j.context = tokens(log.context);
+        j.max_batched_tokens = tokens(log.ubatch);
+        j.kv_cache = log.cache;
+        const memory_breakdown m = memory_of(j, layout{});
+        CHECK((m[memory_term::activations] + m[memory_term::logits]).expected.in(mib) == doctest::Approx(log.mebibytes).epsilon(0.0003));
+    }
+    // Two GPUs: the first has the mask in both widths.
+    j.context = tokens(61440), j.max_batched_tokens = tokens(4096), j.kv_cache = q8_0;
+    const memory_breakdown first = serving_memory_of_stage(j, layout{.pipeline = 2}, j.runtime, 0);
+    CHECK(first[memory_term::activations].expected.in(mib) == doctest::Approx(7272.02).epsilon(0.0003));
+}
+
+TEST_CASE("ik_llama.cpp of 2026 reads each part of the keys before it makes the next, in parts that a knob bounds") {
+    job j = chat("deepseek-v3");
+    j.context = tokens(32768);
+    j.runtime = runtimes::ik_llama_cpp;
+    const auto compute = [&] { return memory_of(j, layout{})[memory_term::activations].expected; };
+    const byte_count now = compute();
+    CHECK(set_knob(j.runtime, "attn_max_batch", 1024));
+    CHECK(compute() > now);
+    CHECK(set_knob(j.runtime, "attn_max_batch", 256));
+    j.runtime.expands_all = true;
+    CHECK(compute() > now + gib(1));
 }
 
 TEST_CASE("llama.cpp: a stack of experts on the host comes to the GPU for prompts, 816 MiB of Qwen3-235B in Q8_0") {
@@ -420,9 +457,9 @@ TEST_CASE("ik_llama.cpp alone loads its own types; experts on the host may come 
         const memory_breakdown m = memory_of(j, layout{}, c);
         return m[memory_term::activations] + m[memory_term::logits];
     };
-    CHECK(bounds(511).high < stack * 2);  // eight of 128 experts each: below 32 tokens an expert they stay
-    CHECK(bounds(4096).high > stack * 2);
-    CHECK(bounds(4096).low < bounds(4096).expected + bytes(1));
+    CHECK(bounds(511).expected < stack * 2);  // eight of 128 experts each: below 32 tokens an expert they stay
+    CHECK(bounds(512).expected > stack * 2);
+    CHECK(bounds(512).low < stack);  // unless they were repacked
     j.runtime = runtimes::llama_cpp;
     CHECK(plan(j, layout{}, c).error().field == "weights");
 }

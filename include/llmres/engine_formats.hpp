@@ -126,6 +126,8 @@ constexpr status set_knob(runtime& r, std::string_view name, double value) {
         r.flash_attention = value != 0;
     } else if (ggml && name == "swa_full") {
         r.windows = value != 0 ? window_cells::whole : window_cells::window_batch;
+    } else if (is("ik_llama.cpp", "attn_max_batch")) {
+        r.latent_expanded = mib(whole);
     } else if (ggml && name == "cpu_moe") {
         r.experts_on_host = value != 0;
     } else {

@@ -91,6 +91,7 @@
 #include <llmres/runtimes/vllm.hpp>
 #include <llmres/search.hpp>
 #include <llmres/serving/cache.hpp>
+#include <llmres/serving/ggml_graph.hpp>
 #include <llmres/serving/step.hpp>
 #include <llmres/serving/weights.hpp>
 #include <llmres/standard_cluster.hpp>

@@ -3,11 +3,13 @@
 
 #include <array>
 #include <cstdint>
+#include <llmres/engine_formats.hpp>
 #include <llmres/job.hpp>
 #include <llmres/layout.hpp>
 #include <llmres/memory_breakdown.hpp>
 #include <llmres/parameters.hpp>
 #include <llmres/serving/cache.hpp>
+#include <llmres/serving/ggml_graph.hpp>
 #include <llmres/serving/step.hpp>
 #include <llmres/serving/weights.hpp>
 
@@ -46,7 +48,7 @@ struct serving_stage {
     std::int32_t index = 0;
     byte_count more_weights{};   ///< expected beside them: joined copies, padding
     byte_count maybe_weights{};  ///< that some checkpoints hold
-    byte_count maybe_live{};     ///< another moment, which some files have
+    step_peak graph{};           ///< of a graph laid out tensor by tensor; nothing for most engines
 
     constexpr byte_count held() const { return weights + more_weights + adapters + cache.allocated + state; }
 };
@@ -123,8 +125,7 @@ constexpr memory_breakdown with_engine(const serving_stage& s, const step& of, c
     memory_breakdown m;
     m.stage = s.index;
     m.phase = phase::prefill;
-    step_peak peak = of.peak(s.live, s.last, s.index);
-    if (s.maybe_live > peak.all().high) peak.activations.high += s.maybe_live - peak.all().high;
+    step_peak peak = s.graph.all().expected > byte_count{} ? s.graph : of.peak(s.live, s.last, s.index);
     const byte_count more = r.joins_projections ? byte_count{} : s.more_weights;
     m[memory_term::weights] = {s.weights, s.weights + more, s.weights + more + s.maybe_weights};
     m[memory_term::adapter] = s.adapters;
@@ -193,8 +194,7 @@ struct serving_stages {
             if (counts[k] > 0 && kinds[k].live > s.live) s.live = kinds[k].live;
         }
         if (weights.file) s.weights += weights.of_file(range);
-        if (engine.experts_on_host && engine.copies_experts && of_step.shape.all() >= 32) s.live += weights.largest_experts(range) + of_step.input_masks();
-        if (engine.experts_on_host && engine.copies_fused_experts) s.maybe_live = fused_experts(range);
+        if ((engine.laid_out || (engine.experts_on_host && engine.copies_experts)) && can_lay_out(range)) s.graph = graph_of(range, index, end);
         if (end && engine.speculates_ahead && m.prediction.layers > 0) {
             s.weights += weights.of_prediction();
             s.cache += layer_cache(m.prediction.block.attention, of, engine, over, sequences) * m.prediction.layers;
@@ -208,19 +208,71 @@ struct serving_stages {
         s.maybe_weights = weights.perhaps(s.weights, end);
         return s;
     }
-    /// Two stacks of routed experts beside the feed-forward that they serve, where each expert gets 32 tokens or more.
-    constexpr byte_count fused_experts(stage_range range) const {
-        byte_count most;
+    /// Graphs of attention and gated feed-forwards, routed or not.
+    constexpr bool can_lay_out(stage_range range) const {
         for (std::int32_t k = 0; k < of.model.layers.kind_count; ++k) {
-            const layer& kind = of.model.layers.kinds[static_cast<std::size_t>(k)];
-            const experts& e = kind.feed_forward.experts;
-            if (!kind.feed_forward.routed() || of_step.shape.all() * e.per_token < 32 * e.count) continue;
-            layer alone = kind;
-            alone.attention = {};
-            const byte_count half = of_step.layer_peak(alone);
-            if (half > most) most = half;
+            const layer& l = of.model.layers.kinds[static_cast<std::size_t>(k)];
+            const bool expanded = of_step.expands(l.attention);
+            if (l.recurrent.kind != recurrent_kind::none || l.attention.cross != cross_attention::none) return false;
+            if (l.attention.kind != attention_kind::grouped && !expanded) return false;
+            if (l.feed_forward.kind != feed_forward_kind::gated) return false;
         }
-        return most > byte_count{} ? most + weights.largest_experts(range) * 2 + of_step.input_masks() : most;
+        return range.last > range.first;
+    }
+    /// Whether stacks of experts are copied to the GPU for a step: from 32 tokens on, or from 32 an expert.
+    constexpr bool copied(const experts& e) const {
+        return engine.fused_gates ? of_step.shape.all() * e.per_token >= 32 * e.count : of_step.shape.all() >= 32;
+    }
+
+    constexpr bool copies(stage_range range) const {
+        for (std::int32_t i = range.first; i < range.last; ++i)
+            if (of.model.layers[i].feed_forward.routed() && copied(of.model.layers[i].feed_forward.experts)) return true;
+        return false;
+    }
+
+    /// The stage's graph as ggml lays it out, where stacks of experts of that size are copied. Two layers of a kind before
+    /// the last are as many as it takes to repeat itself.
+    constexpr step_peak laid_out(stage_range range, std::int32_t index, bool end, byte_count stack) const {
+        ggml_graph graph{.tokens_at_once = of_step.shape.all(),
+                         .cells = aligned_up(tokens(of_step.shape.keys), engine.kv_block).in(tokens),
+                         .hidden = of.model.hidden,
+                         .flash = of_step.kernel == attention_kernel::flash,
+                         .fused = engine.fused_gates,
+                         .part_limit = engine.latent_expanded,
+                         .all_parts = engine.expands_all,
+                         .unpacked = is_packed(kv_cache_of(of)),
+                         .first = index == 0,
+                         .turns = over.pipeline > 1 && !of_step.parts_on_host() ? engine.step_copies : 1};
+        graph.begin();
+        std::array<std::int32_t, layer_stack::max_kinds> seen{};
+        for (std::int32_t i = range.first; i < range.last; ++i) {
+            const bool last = i + 1 == range.last;
+            if (++seen[of.model.layers.order[static_cast<std::size_t>(i)]] > 2 && !last) continue;
+            const layer& l = of.model.layers[i];
+            const std::int64_t heads = ceil_quotient(l.attention.heads, over.tensor);
+            if (of_step.expands(l.attention)) graph.attend_expanded(l.attention, heads, last, last && end);
+            else graph.attend(l.attention, heads, ceil_quotient(l.attention.kv_heads, over.tensor), l.norm_after_attention, last, last && end);
+            const experts& e = l.feed_forward.experts;
+            if (l.feed_forward.routed()) graph.route(e, engine.experts_on_host, copied(e) ? stack : byte_count{});
+            else graph.feed_forward(l.feed_forward.width, l.norm_after_feed_forward);
+        }
+        const byte_count layers = graph.buffer.peak();
+        if (end && head_on_gpu(of.model, engine)) graph.score(of.model.vocabulary);
+        return {scaled(layers, engine.activations), graph.buffer.peak() - layers};
+    }
+    /// Where experts are on the host, which of them and when their rows are handed over moves tensors between holes: one of
+    /// the hidden width less, or a stack more. Files repacked for the CPU (-rtr) stay there whatever the rule.
+    constexpr step_peak graph_of(stage_range range, std::int32_t index, bool end) const {
+        const byte_count stack = engine.experts_on_host ? weights.largest_experts(range) : byte_count{};
+        const step_peak without = laid_out(range, index, end, {});
+        if (stack == byte_count{}) return without;
+        const step_peak with = copies(range) ? laid_out(range, index, end, stack) : without;
+        step_peak either = engine.copies_experts ? with : without;
+        const step_peak& less = engine.fused_gates ? without : with;
+        either.activations.low = less.activations.low > of_step.hidden() ? less.activations.low - of_step.hidden() : byte_count{};
+        either.logits.low = less.logits.low;
+        either.activations.high = with.activations.high + (engine.fused_gates ? stack : of_step.hidden());
+        return either;
     }
     constexpr memory_breakdown memory(std::int32_t index) const { return with_engine(stage(index), of_step, engine, over); }
 };

@@ -98,6 +98,8 @@ struct runtime {
     bool fp32_activations = false;   ///< whatever the weights are in (ggml)
     bool written_in_place = false;   ///< keys and values go straight to the cache, products over their factors (ggml)
     byte_count latent_expanded{};  ///< latent attention expands keys and values of the whole context, heads in parts of at most this in fp32
+    bool expands_all = false;      ///< all parts before the first of them is read
+    bool laid_out = false;           ///< the step's tensors in the graph's order, each in the hole that fits it (ggml-alloc.c); else the fuller half of a layer
     bool output_over_query = false;  ///< attention's output takes the place of its queries
     bool attention_mask = false;     ///< tokens x context: fp32, or 16 bit with flash attention (ggml)
     maybe<bool> flash_attention{};   ///< overrides the job's `attention`
@@ -119,7 +121,7 @@ struct runtime {
     maybe<std::int32_t> gpu_layers{};   ///< the last n layers and, if n exceeds them, the head are on GPUs; all by default
     bool experts_on_host = false;       ///< routed experts are computed by the CPU (llama.cpp: --cpu-moe)
     bool copies_experts = false;        ///< but in steps of 32 tokens and more one stack of them at a time comes to the GPU
-    bool copies_fused_experts = false;  ///< two at a time, from 32 tokens an expert on, unless repacked for the CPU (ik_llama.cpp)
+    bool fused_gates = false;           ///< gate and up are one operation: two stacks at a time, from 32 tokens an expert on, or none (ik_llama.cpp: -fmoe)
     bool head_again = false;            ///< quantised checkpoints of tied models may hold the head beside the embedding; FP8 ones do
     bool pads_mxfp4 = false;            ///< experts in MXFP4 are padded to 128 inner and 256 outer features, where kernels ask for it
     bool joins_projections = false;     ///< queries, keys and values are joined in new tensors, the old ones freed when all are (AutoAWQ)

@@ -334,7 +334,7 @@ inline engine engine_of(const csv::row& row) {
         if (has(version, "build ")) r = named("llama.cpp", version.substr(version.find("build ") + 6));
         if (has(version, "2023") || is("ctransformers")) r = runtimes::llama_cpp_2023;
         if (has(version, "2024") && !is("ctransformers")) r = runtimes::llama_cpp_2024;
-        if (is("ik_llama")) r = runtimes::ik_llama_cpp;
+        if (is("ik_llama")) r = runtimes::ik_llama_cpp_3744;  // logs of spring and summer 2025, without build numbers
         if (has(row.at("notes"), "on CPU")) r.experts_on_host = true;
         if (has(row.at("notes"), "flash_attn=1")) r.flash_attention = true;
         if (has(row.at("notes"), "flash_attn=0")) r.flash_attention = false;
@@ -408,6 +408,16 @@ inline std::optional<gpu> gpu_of(const csv::row& row) {
     return card;
 }
 
+/// A log names a file by the type that most of it is in, its own recipe's or not: one whose size, which the log gives as well, is
+/// another's was made by another.
+inline bool other_recipe(const csv::row& row, const model& m, const gguf_mix& mix) {
+    const std::string& notes = row.at("notes");
+    const auto at = notes.find("model file ");
+    if (at == std::string::npos) return false;
+    const double given = number(notes.substr(at + 11)).value_or(0) * 1073741824.0;
+    return std::fabs(static_cast<double>(gguf_tensor_bytes(m, mix).in(bytes)) / given - 1.0) > 0.005;
+}
+
 inline std::optional<one_case> case_of(const csv::row& row) {
     const auto m = model_of(row.at("model"));
     const engine e = engine_of(row);
@@ -417,7 +427,6 @@ inline std::optional<one_case> case_of(const csv::row& row) {
     c.row = row;
     c.total = e.total;
     c.label = std::string{e.profile.name.view()} + " " + std::string{e.profile.versions.view()};
-    if (has(row.at("engine"), "ik_llama")) c.label = "ik_llama.cpp 2025";
     // premAI's vLLM loads the model as published, and names a precision only afterwards (bench_vllm/bench.py).
     const bool as_published = has(row.at("source"), "premAI") && row.at("engine") == "vllm" && row.at("quant") == "FP32";
     const weights_format format = format_of(as_published ? "BF16" : row.at("quant"), row.at("engine"));
@@ -434,6 +443,7 @@ inline std::optional<one_case> case_of(const csv::row& row) {
         // Files in IQ types are made with an importance matrix: without one llama.cpp refuses the smaller of them.
         if (has(row.at("quant"), "IQ")) mix.importance_matrix = true;
         j.gguf = mix;
+        if (other_recipe(row, *m, mix)) c.weights_known = false;
     }
     if (has(row.at("engine"), "litgpt")) j.model.tied_head = false;  // it loads the head beside the embedding
     if (has(lower(row.at("model")), "qwen2-") && has(row.at("model"), "Instruct")) j.model.max_context = tokens(32768);
@@ -463,6 +473,8 @@ inline std::optional<one_case> case_of(const csv::row& row) {
     if (pooled && has(notes, "video unbounded")) j.max_batched_tokens = tokens(32768);
     if (const auto share = number(row.at("gpu_mem_util"))) r.gpu_memory_utilization = *share;
     if (const auto n = after(batched, "n_ubatch ")) r.max_batched_tokens = tokens(*n);
+    if (const auto n = after(notes, "amb="); n && *n > 0) r.latent_expanded = mib(*n);
+    if (const auto n = after(notes, "mla_attn="); n && *n < 2) r.latent_expanded = {};
     if (const auto n = after(notes, "gpu_layers ")) r.gpu_layers = static_cast<std::int32_t>(*n);
     if (r.name == "transformers") {
         if (has(source, "speed benchmark")) {  // one prompt, 2048 tokens more
@@ -578,9 +590,15 @@ inline std::vector<figure> figures_of(const one_case& c) {
     if (const auto buffer = cell("compute_buffer_mib", one_mib); buffer && ggml)
     {
         // The log's largest over the GPUs; without copies, that of a GPU that has all.
-        const memory_breakdown& fullest = c.task.runtime.step_copies == 1 ? sum : m;
+        const auto buffer_of = [](const memory_breakdown& one) { return one[memory_term::activations] + one[memory_term::logits]; };
+        interval<byte_count> fullest = buffer_of(sum);
+        if (c.task.runtime.step_copies > 1) fullest = {};
+        for (std::int32_t i = 0; i < c.spread.pipeline && c.task.runtime.step_copies > 1; ++i) {
+            const auto one = buffer_of(serving_memory_of_stage(c.task, c.spread, c.task.runtime, i));
+            if (one.expected > fullest.expected) fullest = one;
+        }
         const byte_count logged = c.machines.gpu.vendor == gpu_vendor::apple && has(c.label, "b1600") ? graph_structs : byte_count{};
-        add("compute", *buffer, fullest[memory_term::activations] + fullest[memory_term::logits] + logged);
+        add("compute", *buffer, fullest + logged);
     }
     // premAI's "MB" are nvidia-smi's MiB times 1.048576 (common/memory_tracker.py).
     const double used_unit = has(c.row.at("notes"), "MB, NVML") ? 1e6 : one_mib;

@@ -75,21 +75,28 @@ inline constexpr runtime llama_cpp_2025 = detail::llama_cpp_windows(false);
 inline constexpr runtime llama_cpp = detail::llama_cpp_windows(true);
 
 /// ik_llama.cpp, the fork for latent attention and experts on the host: full cells, no copies for taking turns beyond
-/// masks and inputs, and with -mla 2 or 3 keys and values expanded for the whole context, scores in parts of -amb MiB.
-constexpr runtime ik_llama_cpp_as() {
+/// masks and inputs, and with -mla 2 or 3 keys and values expanded for the whole context, in parts of -amb MiB (256 since
+/// August 2026, all at once until then; its guides give 512). Versions are build numbers, as llama.cpp's.
+constexpr runtime ik_llama_cpp_as(const char* versions, std::int32_t since, std::int32_t before) {
     runtime r = detail::llama_cpp_windows(true);
     r.name = "ik_llama.cpp";
-    r.versions = "2025";
-    r.since = {};
+    r.versions = versions;
+    r.since = {since};
+    r.before = {before};
     r.windows = window_cells::whole;
-    r.latent_expanded = mib(512);
-    r.copies_experts = false;
-    r.copies_fused_experts = true;  // ggml_backend_cuda_offload_op; up and gate are one operation, with -fmoe
+    r.laid_out = true;
+    r.latent_expanded = mib(before == 0 ? 256 : 512);
+    r.expands_all = since < 4156;     // commit b85a2a5
+    r.fused_gates = true;
+    r.copies_experts = since >= 3745; // pull request 520; it changed several times before, and with what was repacked
     r.activations = {0.95, 1.0, 1.15};
     return r;
 }
-inline constexpr runtime ik_llama_cpp = ik_llama_cpp_as();
+inline constexpr runtime ik_llama_cpp = ik_llama_cpp_as("b4156 and later", 4156, 0);
+inline constexpr runtime ik_llama_cpp_4155 = ik_llama_cpp_as("b3745 to b4155", 3745, 4156);
+inline constexpr runtime ik_llama_cpp_3744 = ik_llama_cpp_as("b3500 to b3744", 3500, 3745);
 
-inline constexpr std::array all_llama_cpp{&llama_cpp, &llama_cpp_2025, &llama_cpp_2024, &llama_cpp_2023, &ik_llama_cpp};
+inline constexpr std::array all_llama_cpp{&llama_cpp, &llama_cpp_2025, &llama_cpp_2024, &llama_cpp_2023, &ik_llama_cpp,
+                                                &ik_llama_cpp_4155, &ik_llama_cpp_3744};
 
 }  // namespace llmres::runtimes

@@ -112,30 +112,13 @@ struct step {
         return bytes(product(product(shape.all(), shape.keys), std::int64_t{kernel == attention_kernel::flash ? 2 : 4}));
     }
 
-    /// Masks as inputs, in fp32 whatever the kernel takes.
-    constexpr byte_count input_masks() const {
-        if (!engine.attention_mask) return {};
-        return mask() + (kernel == attention_kernel::flash ? bytes(4) * product(shape.all(), shape.keys) : byte_count{});
-    }
-
     /// Then GPUs do not take turns, and what comes from the host is copied (llama_context: pipeline_parallel).
     constexpr bool parts_on_host() const {
         return engine.experts_on_host || (engine.gpu_layers && *engine.gpu_layers <= of.model.layers.size);
     }
-    /// Keys and values that prompts make of the latent cache (ik_llama.cpp: build_deepseek2 with -mla 2 or 3): products in
-    /// fp32 in parts of half the heads and half again until they fit -amb; of each part values and keys in 16 bit; and the
-    /// whole keys and values of all parts, as attention runs when all are made. A packed cache is unpacked first.
-    constexpr byte_count latent_expansion(const attention& a) const {
-        const std::int64_t heads = ceil_quotient(a.heads, over.tensor);
-        const std::int64_t made = a.head_dim + a.value_width();  // of a head
-        std::int64_t part = heads;
-        while (part % 2 == 0 && size_of(fp32, shape.keys, part * made) > engine.latent_expanded) part /= 2;
-        const bool unpacked = is_packed(kv_cache_of(of));
-        const byte_count of_part = size_of(fp32, shape.keys, part * made) + size_of(fp16, shape.keys, part * a.query_width()) +
-                                   size_of(fp16, shape.keys, unpacked ? a.kv_rank + a.rope_dim : 0);
-        // A single part's fp32 products are gone before its keys are whole.
-        const byte_count whole = size_of(fp16, shape.keys, heads * (a.query_width() + a.value_width()));
-        return part == heads ? of_part + size_of(fp16, shape.keys, heads * a.value_width()) : of_part + whole;
+    /// Whether prompts make keys and values of the whole latent cache again (ik_llama.cpp: from 128 tokens on).
+    constexpr bool expands(const attention& a) const {
+        return engine.latent_expanded > byte_count{} && a.kind == attention_kind::latent && kernel == attention_kernel::flash && shape.all() >= 128;
     }
     /// A matrix of the hidden width and another, in 16 bit.
     constexpr byte_count dequantised(std::int64_t features) const {
@@ -144,7 +127,6 @@ struct step {
     /// The fuller half of a layer.
     constexpr byte_count layer_peak(const layer& kind, std::int64_t width, const token_shape& s) const {
         byte_count halves[2];
-        byte_count residual_and_query;
         for_each_live_activation(kind, width, s, kernel, format(), [&](const activation& a, layer_half half) {
             byte_count size = local_bytes(a, over);
             if (engine.written_in_place && (a.role == activation_role::key || a.role == activation_role::value ||
@@ -153,11 +135,7 @@ struct step {
             if (engine.output_over_query && a.role == activation_role::attention_output) return;
             if (a.role == activation_role::probabilities) size = div_up(size * engine.score_bytes, 4);
             halves[static_cast<int>(half)] += size;
-            if (half == layer_half::attention && (a.role == activation_role::residual || a.role == activation_role::query))
-                residual_and_query += size;
         });
-        if (engine.latent_expanded > byte_count{} && kind.attention.kind == attention_kind::latent && s.all() >= 128)
-            halves[0] = residual_and_query + mask() + latent_expansion(kind.attention);
         if (engine.dequantises) {
             halves[0] += dequantised(kind.attention.heads * kind.attention.query_width());
             halves[1] += dequantised(kind.feed_forward.routed() ? kind.feed_forward.experts.width : kind.feed_forward.width);
@@ -165,6 +143,17 @@ struct step {
         return halves[0] < halves[1] ? halves[1] : halves[0];
     }
     constexpr byte_count layer_peak(const layer& kind) const { return layer_peak(kind, of.model.hidden, shape); }
+
+    /// What the last residual may lie above when ggml scores it: an inner tensor of a feed-forward (GLM-4, whose gate and up
+    /// are one matrix: to 0.01 MiB).
+    constexpr byte_count feed_forward_tensor() const {
+        std::int64_t width = 0;
+        for (std::int32_t k = 0; k < of.model.layers.kind_count; ++k) {
+            const feed_forward& f = of.model.layers.kinds[static_cast<std::size_t>(k)].feed_forward;
+            if (f.width > width) width = f.width;
+        }
+        return size_of(fp32, shape.all(), width);
+    }
 
     /// Of a vision tower, where the engine runs one.
     constexpr byte_count encoder_peak() const {
@@ -195,6 +184,7 @@ struct step {
             const std::int64_t scores = product(scored_rows(of, engine, over, shape), of.model.vocabulary);
             step_peak scoring{hidden(), scaled(bytes(scores), each)};
             if (engine.dequantises) scoring.activations += dequantised(of.model.vocabulary);
+            if (engine.fp32_activations && kernel == attention_kernel::flash) scoring.activations.high += feed_forward_tensor();
             const interval<byte_count> other = full.all();
             if (scoring.all().expected > other.expected) full = scoring;
             // The fullest of two moments has the larger of their bounds.
