@@ -123,6 +123,7 @@ TEST_CASE("a file that is none is refused") {
     CHECK_FALSE(find_model_source(here.write("bad.gguf", "GGUF").string()));
     CHECK_FALSE(find_model_source((here.path / "nosuch.gguf").string()));
     CHECK_FALSE(find_model_source(here.write("alone.safetensors", "").string()));
+    CHECK(find_model_source((here.path / "absent.safetensors").string()).error().field == "model");  // not config
     CHECK_FALSE(read_stored_weights(here.write("bad.safetensors", "12345678"), {}));
     CHECK_FALSE(holds_weights("config.json"));
     CHECK(holds_weights("model.safetensors.index.json"));

@@ -99,6 +99,7 @@ inline result<model_source> find_model_source(std::string_view source, const std
         if (!mix) return mix.error();
         return model_source{.model = *described, .gguf = *mix};
     }
+    if (holds_weights(path) && !std::filesystem::exists(path, ignored)) return refused(error_code::io, "model", path.string(), "a file that can be read");
     const std::filesystem::path config = holds_weights(path)                              ? path.parent_path() / "config.json"
                                          : std::filesystem::is_directory(path, ignored) ? path / "config.json"
                                                                                          : path;
