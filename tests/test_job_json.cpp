@@ -93,6 +93,8 @@ const std::map<std::string, example>& examples() {
         {".varied_lengths", {true, [](r q) { return q.job.varied_lengths; }}},
         {".expert_load", {1.5, [](r q) { return q.job.expert_load == 1.5; }}},
         {".ema", {true, [](r q) { return q.job.ema; }}},
+        {".mtp_layers", {1, [](r q) { return q.job.mtp_layers == 1; }}},
+        {".steps", {1, [](r q) { return q.job.steps == 1; }}},
         {"adapter.kind", {"lora", [](r q) { return q.job.adapter.kind == adapter_kind::lora; }}},
         {"adapter.rank", {7, [](r q) { return q.job.adapter.rank == 7; }}},
         {"adapter.targets", {"q_proj,v_proj", [](r q) { return q.job.adapter.targets == role_set{weight_role::q_proj, weight_role::v_proj}; }}},
@@ -145,6 +147,9 @@ const std::map<std::string, example>& examples() {
         {"runtime.compiled_loss", {true, [](r q) { return q.job.runtime.training.compiled_loss; }}},
         {"runtime.fused_norms", {true, [](r q) { return q.job.runtime.training.norm == norm_code::fused; }}},
         {"runtime.reshard_after_forward", {false, [](r q) { return !q.job.runtime.training.reshards_after_forward; }}},
+        {"runtime.layer_wise_param_layout", {false, [](r q) { return !q.job.runtime.training.layer_wise_param_layout; }}},
+        {"runtime.defer_embedding_wgrad_compute", {true, [](r q) { return q.job.runtime.training.defer_embedding_wgrad_compute; }}},
+        {"runtime.wgrad_deferral_limit", {2, [](r q) { return q.job.runtime.training.wgrad_deferral_limit == 2; }}},
         {"runtime.draft", {"llama-3.2-1b", [](r q) { return q.job.runtime.draft_kv == bytes_a_token(32768); }}},
         {"runtime.speculates_ahead", {true, [](r q) { return q.job.runtime.speculates_ahead; }}},
     };

@@ -93,6 +93,83 @@ TEST_CASE("Mamba 2 is trained, and its scan takes whole chunks") {
     CHECK(saved_activations(j, {}) < one * 4);  // most of it is the chunk's, pair by pair
     CHECK(refused_field(j, {}, gpus::a100_sxm4_80gb, 1).empty());
 }
+TEST_CASE("layers that predict further tokens are on the last stage, with an embedding of their own there") {
+    job j = full();
+    j.runtime = runtimes::megatron;
+    job ahead = j;
+    ahead.mtp_layers = 1;
+    const layout l{.pipeline = 2};
+    CHECK(training_state(ahead, l, 0).weights == training_state(j, l, 0).weights);
+    // A layer, the projection of two widths to one, three norms; the embedding.
+    const std::int64_t h = j.model.hidden;
+    parameter_count layer;
+    for_each_weight(j.model.layers[0], h, [&](const weight& w) { layer += w.count(); });
+    const byte_count more = training_state(ahead, l, 1).weights - training_state(j, l, 1).weights;
+    CHECK(more == bytes(2) * (layer.in(parameters) + 2 * h * h + 3 * h + j.model.vocabulary * h));
+    // On one GPU the embedding is there already.
+    CHECK(training_state(ahead, {}).weights - training_state(j, {}).weights == bytes(2) * (layer.in(parameters) + 2 * h * h + 3 * h));
+    // Its scores stay while the model's own are computed: fp32, once a depth.
+    const byte_count scores = bytes(4) * 4096 * j.model.vocabulary;
+    CHECK(training_memory(ahead, l, 1)[memory_term::logits].expected == training_memory(j, l, 1)[memory_term::logits].expected + scores);
+    job twice = ahead;
+    twice.mtp_layers = 2;
+    CHECK(peak(twice, l) > peak(ahead, l));
+    CHECK(training_state(ahead, {.pipeline = 4, .stages = read_stages("8|8|8m|8").value()}, 2).weights >
+          training_state(ahead, {.pipeline = 4, .stages = read_stages("8|8|8m|8").value()}, 1).weights);
+    j.mtp_layers = 1000;
+    CHECK(refused_field(j, {}, gpus::a100_sxm4_80gb, 1) == "mtp_layers");
+}
+TEST_CASE("in the first step the optimizer's states come after the backward pass") {
+    job j = full();
+    j.runtime = runtimes::megatron;
+    job first = j;
+    first.steps = 1;
+    // 2 of weights, 4 of gradients, 4 of master weights; 8 of states where they are needed.
+    const byte_count states = bytes(8) * count_parameters(j.model).in(parameters);
+    const byte_count activations = training_memory(j, {})[memory_term::activations].expected + training_memory(j, {})[memory_term::logits].expected;
+    REQUIRE(activations < states);
+    const memory_breakdown m = training_memory(first, {});
+    CHECK(m.phase == phase::optimizer);
+    CHECK(m[memory_term::optimizer].expected == training_state(j, {}).optimizer);
+    CHECK(m.ideal < training_memory(j, {}).ideal);
+    first.sequence = tokens(32768);  // activations beside no states
+    CHECK(training_memory(first, {})[memory_term::optimizer].expected == training_state(j, {}).optimizer - states);
+}
+TEST_CASE("states of whole tensors: the fullest rank has the largest of what does not go round") {
+    job j = full();
+    j.runtime = runtimes::megatron;
+    j.optimizer = muon;
+    const auto states = [&](std::int32_t ranks) { return training_state(j, {.data = ranks, .zero = 1}).optimizer; };
+    const byte_count whole = training_state(j, {}).optimizer;
+    CHECK(states(1) == whole);
+    CHECK(states(2) <= div_up(whole, 2) + mib(64));  // norms by the byte
+    // 32 layers of matrices: more ranks than tensors leave one tensor each.
+    const byte_count largest = bytes(8) * j.model.hidden * j.model.layers.kinds[0].feed_forward.width;
+    CHECK(states(1024) > largest);
+    CHECK(states(1024) < largest * 2);
+    job by_bytes = j;
+    by_bytes.optimizer = adamw;
+    CHECK(training_state(by_bytes, {.data = 1024, .zero = 1}).optimizer < largest);
+    // The first layouts dealt embedding and head whole too: twelve bytes each weight of theirs on one rank.
+    j.runtime.training.layer_wise_param_layout = false;
+    CHECK(states(1024) >= bytes(12) * j.model.vocabulary * j.model.hidden);
+}
+TEST_CASE("a head whose gradient is put off keeps its input and the gradient of the logits") {
+    job j = full();
+    j.runtime = runtimes::megatron;
+    j.global_batch = 8;
+    job later = j;
+    later.runtime.training.defer_embedding_wgrad_compute = true;
+    const layout l{.pipeline = 2};
+    const byte_count input = bytes(2) * 4096 * j.model.hidden;
+    const byte_count scores = bytes(2) * 4096 * j.model.vocabulary;
+    CHECK(peak(later, l) > peak(j, l));
+    const auto kept = [&](const job& of) { return training_memory(of, l, 1)[memory_term::activations].expected; };
+    CHECK(kept(later) - kept(j) == (input + scores) * 7);
+    later.runtime.training.wgrad_deferral_limit = 2;
+    CHECK(kept(later) - kept(j) == input * 7 + scores * 2);
+    CHECK(refused_field(later, {}, gpus::a100_sxm4_80gb, 1) == "runtime.defer_embedding_wgrad_compute");
+}
 TEST_CASE("what cannot run is refused by name") {
     job j = full();
     j.weights = nf4;

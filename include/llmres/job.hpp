@@ -78,6 +78,8 @@ struct job {
     bool varied_lengths = false;       ///< samples are cut at `sequence`, but neither packed nor padded to it
     double expert_load = 1.0;          ///< tokens of the busiest rank's experts, over the mean
     bool ema = false;                  ///< and an average of the weights, in fp32
+    std::int32_t mtp_layers = 0;       ///< depths of multi-token prediction that are trained with the model. (Times do not count them.)
+    std::int64_t steps = 0;            ///< optimizer steps that are taken; 0: many. In the first, states come after the backward pass
 
     llmres::runtime runtime = no_runtime;
 };
@@ -176,6 +178,8 @@ constexpr status validate(const job& j) {
     if (const status s = in_range("recompute_every", j.recompute_every, 1, 256); !s) return s;
     if (!(j.expert_load >= 1 && j.expert_load <= 1024))
         return refused(error_code::out_of_range, "expert_load", "below 1", "tokens of the busiest experts over the mean, 1 to 1024");
+    if (const status s = in_range("mtp_layers", j.mtp_layers, 0, layer_stack::max_layers); !s) return s;
+    if (const status s = in_range("steps", j.steps, 0, most_tokens); !s) return s;
     if (const status s = in_range("sequence", sequence_of(j).in(tokens), 1, most_tokens); !s) return s;
     if (const status s = in_range("micro_batch", j.micro_batch, 1, std::int64_t{1} << 24); !s) return s;
     if (const status s = in_range("global_batch", j.global_batch, 0, std::int64_t{1} << 32); !s) return s;

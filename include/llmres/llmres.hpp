@@ -101,10 +101,12 @@
 #include <llmres/training/in_flight.hpp>
 #include <llmres/training/loss.hpp>
 #include <llmres/training/outer.hpp>
+#include <llmres/training/prediction.hpp>
 #include <llmres/training/saved.hpp>
 #include <llmres/training/scan.hpp>
 #include <llmres/training/state.hpp>
 #include <llmres/training/step.hpp>
+#include <llmres/training/whole_tensors.hpp>
 #include <llmres/training_engine.hpp>
 #include <llmres/uneven.hpp>
 #include <llmres/units.hpp>

@@ -13,9 +13,11 @@
 #include <llmres/training/in_flight.hpp>
 #include <llmres/training/loss.hpp>
 #include <llmres/training/outer.hpp>
+#include <llmres/training/prediction.hpp>
 #include <llmres/training/saved.hpp>
 #include <llmres/training/state.hpp>
 #include <llmres/training/step.hpp>
+#include <llmres/training/whole_tensors.hpp>
 #include <utility>
 
 /// Memory of a training step: weights, gradients, optimizer states and activations, at the fullest of its phases.
@@ -41,6 +43,8 @@ constexpr status validate_training(const job& j, const layout& l, const gpu& car
         expected.append(detail::digits(at_once));
         return refused(error_code::inconsistent, "global_batch", j.global_batch, expected);
     }
+    if (j.runtime.training.defer_embedding_wgrad_compute && l.pipeline == 1)
+        return refused(error_code::inconsistent, "runtime.defer_embedding_wgrad_compute", "true", "pipeline stages: it is put off until these drain");
     if (l.zero >= 2 && l.pipeline > 1 && j.runtime.training.sharding == sharding_code::deepspeed)
         return refused(error_code::unsupported, "layout.zero", l.zero, "at most 1 with pipeline stages under DeepSpeed");
     if (j.compute.arithmetic == arithmetic_kind::fp8 && !has_fp8(card))
@@ -331,6 +335,77 @@ constexpr double in_flight_unevenly(const layer_stack& by_stage, const layout& l
     return in_flight_unevenly(l, stage, rounds, sizes);
 }
 
+/// What predicting further tokens takes on its stage, all depths together.
+struct prediction_memory {
+    weight_state state{};
+    byte_count kept{};    ///< of one micro-batch until its backward pass
+    byte_count scores{};  ///< of the depths' losses, until they are differentiated
+};
+
+constexpr prediction_memory prediction_memory_of(const job& j, const layout& l, const training_step& step, state_fold& fold) {
+    prediction_memory found;
+    fold.sum = {};
+    for_each_weight(prediction_block(j.model), j.model.hidden, fold);
+    found.kept = training_layer_of(prediction_block(j.model), j, l, step, fold.sum).kept * j.mtp_layers;
+    fold.sum = {};
+    for_each_depth_weight(j.model, fold);
+    found.state.add(fold.sum, j.mtp_layers);
+    for_each_depth_activation(j.model, step, [&](const activation& a) { found.kept += local_bytes(a, l) * j.mtp_layers; });
+    found.scores = kept_scores(j.model, step, l) * j.mtp_layers;
+    return found;
+}
+
+/// Calls visit(weight, inner, times) for the weights of one stage.
+template <class Visit>
+constexpr void for_each_stage_weight(const job& j, const layout& l, const std::array<std::int32_t, layer_stack::max_kinds>& counts,
+                                     std::int32_t stage, Visit&& visit) {
+    const model& m = j.model;
+    const bool predicts = j.mtp_layers > 0 && stage == prediction_stage(l);
+    const bool last = stage == l.last_stage();
+    if (stage == 0 || predicts || (last && m.tied_head)) for_each_input_weight(m, [&](const weight& w) { visit(w, false, 1); });
+    for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k)
+        if (counts[k] > 0) for_each_weight(m.layers.kinds[k], m.hidden, [&](const weight& w) { visit(w, true, counts[k]); });
+    if (predicts) for_each_depth_weight(m, [&](const weight& w) { visit(w, true, j.mtp_layers); });
+    if (last) for_each_output_weight(m, [&](const weight& w) { visit(w, false, 1); });
+}
+
+/// States on the fullest rank of those that have whole tensors each.
+constexpr byte_count dealt_optimizer(const job& j, const layout& l, const training_step& step,
+                                     const std::array<std::int32_t, layer_stack::max_kinds>& counts, std::int32_t stage) {
+    tensor_dealer dealer{j, l, step};
+    for_each_stage_weight(j, l, counts, stage, [&](const weight& w, bool inner, std::int32_t times) { dealer.deal(w, inner, times); });
+    return dealer.fullest();
+}
+
+/// What of the optimizer's memory is there before its first step: its own copy of the weights.
+constexpr byte_count before_first_step(const job& j, const layout& l, const std::array<std::int32_t, layer_stack::max_kinds>& counts, std::int32_t stage) {
+    job copies = j;
+    copies.optimizer = sgd;
+    const training_step step{copies, l};
+    if (deals_tensors(j, l)) {
+        copies.optimizer.matrix_moments = 0;
+        return dealt_optimizer(copies, l, step, counts, stage);
+    }
+    state_fold fold{copies, l, step};
+    byte_count sum;
+    for_each_stage_weight(copies, l, counts, stage, [&](const weight& w, bool inner, std::int32_t times) {
+        fold.sum = {};
+        fold(w, inner);
+        sum += fold.sum.optimizer * times;
+    });
+    return sum;
+}
+
+/// What the last stage keeps where the head's gradient is put off: the head's input, and the gradient of the logits.
+constexpr byte_count put_off_head(const model& m, const training_step& step, const layout& l, std::int64_t rounds) {
+    const std::int64_t others = rounds - 1;  // the last one's are counted with the loss
+    const std::int64_t limit = step.engine.wgrad_deferral_limit;
+    const std::int64_t gradients = limit > 0 && limit < others ? limit : others;
+    const std::int64_t n = step.tokens.all();
+    return local_bytes({activation_role::linear_input, n * m.hidden, step.compute, activation_split::sequence}, l) * others +
+           local_bytes({activation_role::logits_gradient, product(n, m.vocabulary), step.compute, activation_split::tensor}, l) * gradients;
+}
+
 constexpr memory_breakdown memory_of_stages(const job& j, const layout& l, std::int32_t first_stage, std::int32_t end_stage) {
     const model& m = j.model;
     const training_step step{j, l};
@@ -368,8 +443,12 @@ constexpr memory_breakdown memory_of_stages(const job& j, const layout& l, std::
         }
         const auto counts = m.layers.counts(range.first, range.last);
 
-        const weight_state input = input_state(m, fold, first, last);
-        const weight_state output = output_state(m, fold, last);
+        prediction_memory ahead;
+        const bool predicts = j.mtp_layers > 0 && stage == prediction_stage(l);
+        if (predicts) ahead = prediction_memory_of(j, l, step, fold);
+        const weight_state input = input_state(m, fold, first || predicts, last);
+        weight_state output = output_state(m, fold, last);
+        if (predicts) output.add(ahead.state, 1);
         weight_state ends = input;
         ends.add(output, 1);
         weight_state state = ends;
@@ -400,6 +479,11 @@ constexpr memory_breakdown memory_of_stages(const job& j, const layout& l, std::
             for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k)
                 all_saved += scaled_up(needed_by_weights(m.layers.kinds[k], m.hidden, step, l) * counts[k], put_off(l, stage, rounds));
 
+        if (predicts) all_saved += ahead.kept * predictions_in_flight(l, rounds);
+        if (engine.defer_embedding_wgrad_compute && last && l.pipeline > 1) before += put_off_head(m, step, l, rounds), all_saved += put_off_head(m, step, l, rounds);
+        if (engine.layer_wise_optimizer && deals_tensors(j, l) && j.offload.optimizer == offload_place::none)
+            state.optimizer = dealt_optimizer(j, l, step, counts, stage);
+
         // DeepSpeed hands gradients to the host by the bucket: two of 5e8 values (reduce_bucket_size, contiguous_gradients).
         const byte_count buckets = gb(2);
         if (j.offload.optimizer != offload_place::none && engine.sharding == sharding_code::deepspeed && state.gradients > buckets)
@@ -421,6 +505,7 @@ constexpr memory_breakdown memory_of_stages(const job& j, const layout& l, std::
         t.communication = resident + stepping;
         if (t.all() > most) fullest = t, most = t.all();
         beside = {};
+        if (j.steps == 1 && j.offload.optimizer == offload_place::none) t.optimizer = before_first_step(j, l, counts, stage);
 
         // A unit under way and the one fetched ahead of it; the root's weights, gathered from first to last.
         byte_count fetched = resident;
@@ -515,11 +600,11 @@ constexpr memory_breakdown memory_of_stages(const job& j, const layout& l, std::
             t.activations = all_saved + after + loss[0];
             const byte_count computed = loss[1] + loss[2];
             const byte_count differentiated = loss[1] + loss[3];
-            t.logits = computed > differentiated ? computed : differentiated;
+            t.logits = (computed > differentiated ? computed : differentiated) + ahead.scores;
             const byte_count both = t.all() + (computed > differentiated ? differentiated : computed);
             if (j.runtime.hoards && both > held) held = both;
             consider(t);
-            t.logits = loss[4];
+            t.logits = loss[4] + ahead.scores;
             if (j.optimizer.in_backward && !step.frozen) t.communication += ends.whole_gradients;
             if (engine.loss == loss_code::chunked && !step.frozen) t.communication += ends.largest;  // each part's, to be added
             if (engine.linear == linear_code::plain)
@@ -577,14 +662,17 @@ constexpr memory_breakdown training_memory(const job& j, const layout& l, std::i
 constexpr weight_state training_state(const job& j, const layout& l, std::int32_t stage) {
     const training_step step{j, l};
     state_fold fold{j, l, step};
-    weight_state state = detail::input_state(j.model, fold, stage == 0, stage == l.last_stage());
+    const bool predicts = j.mtp_layers > 0 && stage == detail::prediction_stage(l);
+    weight_state state = detail::input_state(j.model, fold, stage == 0 || predicts, stage == l.last_stage());
     state.add(detail::output_state(j.model, fold, stage == l.last_stage()), 1);
+    if (predicts) state.add(detail::prediction_memory_of(j, l, step, fold).state, 1);
     const auto counts = detail::stage_counts(j.model.layers, l, stage);
     for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k) {
         fold.sum = {};
         for_each_weight(j.model.layers.kinds[k], j.model.hidden, fold);
         state.add(fold.sum, counts[k]);
     }
+    if (detail::deals_tensors(j, l) && j.offload.optimizer == offload_place::none) state.optimizer = detail::dealt_optimizer(j, l, step, counts, stage);
     return state;
 }
 
@@ -624,6 +712,10 @@ constexpr byte_count saved_activations(const job& j, const layout& l, std::int32
         if (j.model.encoders[0].layers > 0) total += detail::encoder_memory_of(j, l, step, fold).kept;
     }
     total += detail::mask_bytes(j.model, step);
+    if (j.mtp_layers > 0 && stage == detail::prediction_stage(l)) {
+        const detail::prediction_memory ahead = detail::prediction_memory_of(j, l, step, fold);
+        total += ahead.kept + ahead.scores;
+    }
     if (stage == l.last_stage()) {
         for_each_output_activation(j.model, step, count);
         for_each_loss_activation(j.model, step, [&](const activation& a, loss_point at) {

@@ -94,6 +94,12 @@ struct training_engine {
     bool holds_logits = false;           ///< the 16-bit logits stay while the loss is differentiated
     bool keeps_gathered_inputs = false;  ///< column-parallel products keep what they gathered of the sequence, not their own part
     bool compiled_loss = false;          ///< eager and chunked, as torch.compile fuses them: logits and their gradient
+    bool layer_wise_optimizer = false;     ///< optimizers that treat matrices apart shard their states by whole tensors under ZeRO
+                                           ///< (Megatron-Core's layer-wise distributed optimizer)
+    bool layer_wise_param_layout = true;   ///< ... of the layers' matrices alone, all else by the byte (use_layer_wise_param_layout)
+    bool defer_embedding_wgrad_compute = false;  ///< the head's gradient is computed when the pipeline drains: its input and the logits'
+                                                 ///< gradient stay until then (Megatron-Core, core/tensor_parallel/layers.py)
+    std::int32_t wgrad_deferral_limit = 0;       ///< ... the latter of so many micro-batches; 0: of all
     std::int32_t loss_chunks = 8;  ///< chunked: parts
 
     friend constexpr bool operator==(const training_engine&, const training_engine&) = default;

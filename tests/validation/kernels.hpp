@@ -79,7 +79,8 @@ inline byte_count predicted(const run& r) {
         if (r.provider == "huggingface") return loss_bytes(r, fp32, loss_code::eager) + logits * 2;  // the logits and their gradient
         const byte_count in_place = loss_bytes(r, fp32, loss_code::triton);  // the logits, and the copy that shifting them takes
         if (r.provider == "liger") return r.kernel == "cross_entropy" ? in_place - logits : in_place;
-        return loss_bytes(r, fp32, r.provider == "megatron-fused" ? loss_code::vocabulary_parallel_fused : loss_code::vocabulary_parallel);
+        if (r.provider == "megatron-fused") return loss_bytes(r, fp32, loss_code::vocabulary_parallel_fused);
+        return loss_bytes(r, fp32, loss_code::vocabulary_parallel) + logits;  // the logits become their gradient, which a leaf copies
     }
     if (r.kernel == "fused_linear_cross_entropy") {
         const byte_count head = size_of(bf16, r.width, r.hidden);

@@ -55,6 +55,35 @@ struct cells {
     double real(const char* name) const { return std::atof(text(name).c_str()); }
 };
 
+/// The value of a Megatron-Core argument among a row's notes, "name=value;..."; empty if it was not given.
+inline std::string argument(const std::string& notes, const std::string& name) {
+    const std::size_t at = (";" + notes).find(";" + name + "=");
+    if (at == std::string::npos) return {};
+    const std::size_t from = at + name.size() + 1;
+    return notes.substr(from, notes.find(';', from) - from);
+}
+
+/// What Megatron-Core was told of pipeline, prediction and optimizer.
+inline void read_megatron(const std::string& notes, job& j, layout& l) {
+    const auto number = [&](const char* name) { return static_cast<std::int32_t>(std::atoi(argument(notes, name).c_str())); };
+    training_engine& e = j.runtime.training;
+    if (const result<stage_list> stages = read_stages(argument(notes, "pipeline-model-parallel-layout")); stages && stages->chunks > 1) {
+        l.stages = *stages;
+        l.virtual_pipeline = stages->chunks / l.pipeline;
+    }
+    l.first_stage_layers = number("num-layers-in-first-pipeline-stage");
+    l.last_stage_layers = number("num-layers-in-last-pipeline-stage");
+    l.embedding_as_layer = has(notes, "account-for-embedding-in-pipeline-split=True");
+    l.loss_as_layer = has(notes, "account-for-loss-in-pipeline-split=True");
+    if (has(notes, "cp-comm-type=a2a")) l.cp_comm_type = cp_communication::a2a;
+    if (has(notes, "cp-comm-type=all_gather")) l.cp_comm_type = cp_communication::all_gather;
+    if (has(notes, "optimizer=muon") || has(notes, "optimizer=dist_muon")) j.optimizer = muon;
+    e.layer_wise_param_layout = !has(notes, "no-use-layer-wise-param-layout=True");
+    e.defer_embedding_wgrad_compute = has(notes, "defer-embedding-wgrad-compute=True");
+    e.wgrad_deferral_limit = number("wgrad-deferral-limit");
+    j.steps = number("train-iters");
+}
+
 /// What Megatron-Core was told of its model.
 inline void add_megatron_shape(const cells& c, model& m, layer& l) {
     const bool bias = c.number("bias") != 0;
@@ -213,7 +242,8 @@ inline run run_of(const csv::row& row) {
         j.master_weights = fp32;
         j.optimizer_states = fp32;
         j.dropout = c.number("dropout") != 0;
-        if (has(c.text("notes"), "optimizer=muon")) j.optimizer = muon;
+        read_megatron(c.text("notes"), j, l);
+        j.mtp_layers = static_cast<std::int32_t>(c.number("mtp"));
         if (r.series == "megatron_golden" && !has(c.text("notes"), "moe-grouped-gemm")) e.experts = expert_code::loop;
         if (c.number("accumulate") == 0) e.linear = linear_code::plain;
         if (c.number("ce_fusion") != 0)

@@ -60,6 +60,8 @@ inline constexpr std::array job_fields = [] {
         job_field{"", "Training", "varied_lengths", flag, 0, 0, "samples are cut at sequence, but neither packed nor padded to it"},
         job_field{"", "Training", "expert_load", real, 1, 1e6, "tokens of the busiest rank's experts, over the mean; default 1"},
         job_field{"", "Training", "ema", flag, 0, 0, "keep an average of the weights too, in fp32"},
+        job_field{"", "Training", "mtp_layers", integer, 0, 256, "depths of multi-token prediction trained with the model; default 0"},
+        job_field{"", "Training", "steps", integer, 0, most_tokens, "optimizer steps taken; default: many. In the first, states come after the backward pass"},
         job_field{"adapter", "Adapter", "kind", text, 0, 0, "lora, rslora, dora, ia3, prompt, llama_adapter or llama_adapter_v2: trained beside a frozen model"},
         job_field{"adapter", "Adapter", "rank", integer, 0, 65536, "of its factors; of prompt: trained tokens"},
         job_field{"adapter", "Adapter", "targets", text, 0, 0, "all-linear (default), attention, or modules: q_proj,v_proj"},
@@ -114,6 +116,9 @@ inline constexpr std::array job_fields = [] {
         job_field{"runtime", "Runtime", "compiled_loss", flag, 0, 0, "training: an eager or chunked loss as torch.compile fuses it"},
         job_field{"runtime", "Runtime", "fused_norms", flag, 0, 0, "training: norms are one kernel each"},
         job_field{"runtime", "Runtime", "reshard_after_forward", flag, 0, 0, "training: ZeRO 3 lets layers go between the passes"},
+        job_field{"runtime", "Runtime", "layer_wise_param_layout", flag, 0, 0, "training: muon's states are sharded by whole tensors for the layers' matrices alone"},
+        job_field{"runtime", "Runtime", "defer_embedding_wgrad_compute", flag, 0, 0, "training: the head's gradient is computed when the pipeline drains"},
+        job_field{"runtime", "Runtime", "wgrad_deferral_limit", integer, 0, most_gpus, "training: ... of so many micro-batches; default: of all"},
     };
 }();
 // clang-format on

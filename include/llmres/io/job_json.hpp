@@ -348,6 +348,9 @@ inline result<runtime> read_runtime(const nlohmann::json& value, const precision
     read.flag("fused_norms", fused_norms);
     r.training.norm = fused_norms ? norm_code::fused : norm_code::eager;
     read.flag("reshard_after_forward", r.training.reshards_after_forward);
+    read.flag("layer_wise_param_layout", r.training.layer_wise_param_layout);
+    read.flag("defer_embedding_wgrad_compute", r.training.defer_embedding_wgrad_compute);
+    read.integer("wgrad_deferral_limit", r.training.wgrad_deferral_limit);
     if (const status s = read.checked(); !s) return s.error();
     return r;
 }
@@ -403,6 +406,8 @@ inline result<plan_request> read_job(const nlohmann::json& document, const std::
     read.flag("varied_lengths", j.varied_lengths);
     j.expert_load = read.real("expert_load", j.expert_load);
     read.flag("ema", j.ema);
+    read.integer("mtp_layers", j.mtp_layers);
+    read.integer("steps", j.steps);
     const nlohmann::json* lengths_object = read.fields().object("lengths");
     const nlohmann::json* adapter_object = read.fields().object("adapter");
     const nlohmann::json* offload_object = read.fields().object("offload");

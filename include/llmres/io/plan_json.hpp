@@ -201,6 +201,8 @@ inline json_value to_json(const job& j) {
         out["varied_lengths"] = j.varied_lengths;
         out["expert_load"] = j.expert_load;
         out["ema"] = j.ema;
+        if (j.mtp_layers > 0) out["mtp_layers"] = j.mtp_layers;
+        if (j.steps > 0) out["steps"] = j.steps;
         out["autocast"] = j.autocast ? json_value(*j.autocast) : json_value(nullptr);
         out["adapter"] = {{"kind", name_of(j.adapter.kind)}, {"rank", j.adapter.rank}, {"dropout", j.adapter.dropout}};
         if (j.adapter.low_rank()) out["adapter"]["targets"] = target_names(j.adapter.targets);

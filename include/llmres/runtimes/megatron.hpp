@@ -33,7 +33,8 @@ inline constexpr runtime megatron{
                  .keeps_gradients = true,
                  .foreach_optimizer = false,
                  .fp32_adapters = false,
-                 .gradients = fp32},
+                 .gradients = fp32,
+                 .layer_wise_optimizer = true},
 };
 
 }  // namespace llmres::runtimes

@@ -136,6 +136,10 @@ constexpr void for_each_loss_activation(const model& m, const training_step& ste
         }
         case loss_code::vocabulary_parallel:
         case loss_code::vocabulary_parallel_fused:
+            if (wide && step.engine.loss == loss_code::vocabulary_parallel) {  // fp32 logits are no copy, and all that follows takes their place
+                for (const loss_point at : {loss_point::forward, loss_point::gradient, loss_point::head}) logits(at, role::logits, 1, fp32, n);
+                break;
+            }
             logits(loss_point::forward, role::logits, 1, step.compute, n);
             logits(loss_point::forward, role::logits_fp32, step.engine.loss == loss_code::vocabulary_parallel ? 1 : 2, fp32, n);
             logits(loss_point::gradient, role::logits_fp32, 1, fp32, n);

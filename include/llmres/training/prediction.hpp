@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <llmres/activations.hpp>
+#include <llmres/layout.hpp>
+#include <llmres/model.hpp>
+#include <llmres/parameters.hpp>
+#include <llmres/training/loss.hpp>
+#include <llmres/training/saved.hpp>
+#include <llmres/training/step.hpp>
+
+/// Multi-token prediction in training (DeepSeek-V3 report, section 2.2): each depth norms what the depth before put out and
+/// the next token's embedding, projects both to the hidden width, and passes a layer and a norm of its own; embedding and
+/// head are the model's. As Megatron-Core builds it (core/transformer/multi_token_prediction.py).
+namespace llmres::detail {
+
+/// The layer of each depth: the published one, or as the model's last.
+constexpr const layer& prediction_block(const model& m) {
+    return m.prediction.layers > 0 ? m.prediction.block : m.layers[m.layers.size - 1];
+}
+
+/// The stage that predicts further tokens: the last, unless `stages` names another.
+constexpr std::int32_t prediction_stage(const layout& l) {
+    return l.stages.prediction > 0 ? l.stage_of(l.stages.prediction - 1) : l.last_stage();
+}
+
+/// Micro-batches of that stage's last chunk that are in flight.
+constexpr std::int64_t predictions_in_flight(const layout& l, std::int64_t rounds) {
+    const std::int64_t behind = l.pipeline - 1 - prediction_stage(l);
+    const std::int64_t held = (l.virtual_pipeline > 1 ? 2 * behind : behind) + 1;
+    return held < rounds ? held : rounds;
+}
+
+/// Calls visit(weight) for the weights of one depth.
+template <class Visit>
+constexpr void for_each_depth_weight(const model& m, Visit&& visit) {
+    const layer& block = prediction_block(m);
+    for_each_weight(block, m.hidden, visit);
+    visit(weight{.role = weight_role::projector, .rows = m.hidden, .columns = 2 * m.hidden, .split = weight_split::rows});
+    visit_norm(block.norm, m.hidden, 3, visit);  // of the embedding, of the stream, and the last
+}
+
+/// Calls visit(activation) for what a depth keeps beside its layer: inputs of three norms, of the projection and of the head.
+template <class Visit>
+constexpr void for_each_depth_activation(const model& m, const training_step& step, Visit&& visit) {
+    using enum backward_point;
+    const layer_writer<Visit> save{step, visit};
+    const std::int64_t n = step.tokens.all();
+    constexpr auto split = activation_split::sequence;
+    for (int norm = 0; norm < 3; ++norm) save.norm(n, m.hidden, prediction_block(m).norm, split, output, output);
+    if (step.frozen) return;
+    save.put(activation_role::linear_input, 2 * n * m.hidden, step.compute, split, output);
+    save.put(activation_role::linear_input, n * m.hidden, step.compute, split, output);
+}
+
+/// What one depth's cross entropy keeps until it is differentiated, while the model's own is computed.
+constexpr byte_count kept_scores(const model& m, const training_step& step, const layout& l) {
+    byte_count most;
+    byte_count made;
+    for_each_loss_activation(m, step, [&](const activation& a, loss_point at) {
+        if (at == loss_point::kept || at == loss_point::gradient) most += local_bytes(a, l);
+        if (at == loss_point::gradient && a.role == activation_role::logits_gradient) made += local_bytes(a, l);
+    });
+    return most - made;
+}
+
+}  // namespace llmres::detail
