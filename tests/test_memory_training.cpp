@@ -4,8 +4,7 @@
 #include <llmres/gpus/nvidia.hpp>
 #include <llmres/models/llama.hpp>
 #include <llmres/plan.hpp>
-#include <llmres/runtimes/deepspeed.hpp>
-#include <llmres/runtimes/megatron.hpp>
+#include <llmres/runtimes.hpp>
 #include <llmres/standard_cluster.hpp>
 
 using namespace llmres;
@@ -198,6 +197,48 @@ TEST_CASE("what cannot run is refused by name") {
     j = full();
     j.adapter = {.kind = adapter_kind::lora, .rank = 8, .targets = {weight_role::in_proj}};
     CHECK(refused_field(j, {}, gpus::a100_sxm4_80gb, 1) == "adapter.targets");
+}
+TEST_CASE("a Trainer's GPUs take turns at layers that accelerate deals by bytes, and the first is handed the logits") {
+    // Qwen-14B: 1.45 GiB of embedding, and of head, around 40 layers of 0.587 GiB. Half of all and 1.25 layers, less 1.45 GiB for the
+    // largest module: the embedding and 18 layers.
+    layer block = full().model.layers[0];
+    block.attention.heads = block.attention.kv_heads = 40;
+    block.attention.head_dim = 128;
+    block.attention.qkv_bias = true;
+    block.feed_forward.width = 13696;
+    job j = full();
+    j.model = {.name = "qwen-14b", .architecture = "llama", .vocabulary = 152064, .hidden = 5120};
+    j.model.layers.append(40, block);
+    j.weights = bf16;
+    j.runtime = runtimes::huggingface;
+    j.global_batch = 16;
+    const layout two{.pipeline = 2};
+    const byte_count embedding = bytes(2) * (152064 * 5120);
+    const byte_count each = bytes(2) * (4 * 5120 * 5120 + 3 * 5120 * 13696 + 3 * 5120 + 2 * 5120);
+    CHECK(training_state(j, two, 0).weights == embedding + each * 18);
+    CHECK(training_state(j, two, 0).weights + training_state(j, two, 1).weights == training_state(j, {}).weights);
+    // One micro-batch at a time, however many there are; logits in 16 bits and in 32.
+    j.sequence = tokens(65536);
+    j.recompute = recompute::full;
+    const memory_breakdown first = training_memory(j, two, 0);
+    CHECK(first.phase == phase::loss);
+    CHECK(first[memory_term::logits].expected == bytes(6) * (std::int64_t{65536} * 152064));
+    job more = j;
+    more.global_batch = 64;
+    CHECK(training_memory(more, two, 0).total() == first.total());
+}
+TEST_CASE("a version of transformers says how it computes the loss, and what its bitsandbytes keeps") {
+    const training_engine now = find_runtime("huggingface")->training;
+    CHECK(now.loss == loss_code::eager);
+    CHECK_FALSE(now.reentrant_checkpoints);
+    const training_engine shifted = find_runtime("huggingface@4.48.1")->training;
+    CHECK(shifted.loss == loss_code::eager_shifted);
+    CHECK(shifted.returns_logits);
+    CHECK_FALSE(find_runtime("huggingface@4.45.2")->training.returns_logits);
+    CHECK_FALSE(find_runtime("huggingface@4.45.2")->training.four_bit_keeps_inputs);
+    CHECK(find_runtime("huggingface@4.36")->training.four_bit_keeps_inputs);
+    CHECK(find_runtime("huggingface@4.57")->training.reentrant_checkpoints);
+    CHECK_FALSE(find_runtime("huggingface@4.20"));
 }
 TEST_CASE("main memory is a resource that may not suffice either") {
     job j = full();

@@ -17,6 +17,7 @@
 #include <llmres/training/saved.hpp>
 #include <llmres/training/state.hpp>
 #include <llmres/training/step.hpp>
+#include <llmres/training/varied.hpp>
 #include <llmres/training/whole_tensors.hpp>
 #include <utility>
 
@@ -241,6 +242,45 @@ constexpr weight_state output_state(const model& m, state_fold& fold, bool last)
     return fold.sum;
 }
 
+/// Whether GPUs wait for each other, micro-batch by micro-batch, with layers dealt by their bytes.
+constexpr bool takes_turns(const job& j, const layout& l) { return l.pipeline > 1 && j.runtime.training.takes_turns && l.deals_evenly(); }
+
+/// Layers of one stage as accelerate's device_map="auto" deals them (utils/modeling.py, get_balanced_memory and
+/// infer_auto_device_map): each GPU may take an equal part of all weights and a layer and a quarter more; the first leaves room
+/// for the largest module that is not split, be it a layer, the embedding or the head; the last takes what is left.
+constexpr stage_range layers_by_bytes(const job& j, const layout& l, std::int32_t stage) {
+    const model& m = j.model;
+    const training_step step{j, l};
+    state_fold fold{j, l, step};
+    const byte_count input = input_state(m, fold, true, false).weights;
+    const byte_count output = m.tied_head ? byte_count{} : output_state(m, fold, true).weights;
+    std::array<byte_count, layer_stack::max_kinds> size{};
+    byte_count all = input + output;
+    byte_count largest;
+    for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k) {
+        fold.sum = {};
+        for_each_weight(m.layers.kinds[k], m.hidden, fold);
+        size[k] = fold.sum.weights;
+        if (size[k] > largest) largest = size[k];
+    }
+    for (std::int32_t i = 0; i < m.layers.size; ++i) all += size[static_cast<std::size_t>(m.layers.order[static_cast<std::size_t>(i)])];
+    const byte_count room = div_up(all, l.pipeline) + scaled_up(largest, 1.25);
+    if (input > largest) largest = input;
+    if (output > largest) largest = output;
+    stage_range dealt;
+    for (std::int32_t s = 0; s <= stage; ++s) {
+        dealt.first = dealt.last;
+        if (s == l.pipeline - 1) return {dealt.first, m.layers.size};
+        byte_count used = s == 0 ? input + largest : byte_count{};
+        while (dealt.last < m.layers.size) {
+            used += size[static_cast<std::size_t>(m.layers.order[static_cast<std::size_t>(dealt.last)])];
+            if (used > room) break;
+            ++dealt.last;
+        }
+    }
+    return dealt;
+}
+
 /// Convolutions before the layers.
 template <class Visit>
 constexpr void for_each_stem_weight(const model& m, Visit& visit) {
@@ -426,18 +466,22 @@ constexpr memory_breakdown memory_of_stages(const job& j, const layout& l, std::
     byte_count held;    // by an allocator that keeps the blocks of one phase while the next asks for others
     byte_count beside;  // gradients, at any moment but the optimizer's
     byte_count passing;  // of that, what comes and goes
+    byte_count scores;   // ... as logits
     const auto consider = [&](const tensor_memory& moment) {
         const byte_count all = moment.all();
         if (all > most) fullest = moment, most = all;
         if (all - moment.gradients > beside) beside = all - moment.gradients;
+        if (moment.logits > scores) scores = moment.logits;
     };
     const std::int64_t rounds = micro_batches(j, l);
     const bool evenly = l.deals_evenly();
+    const bool turns = takes_turns(j, l);
     for (std::int32_t stage = first_stage; stage < end_stage; ++stage) {
         const bool first = stage == 0;
         const bool last = stage == l.last_stage();
-        const stage_range range = evenly ? stage_layers(m.layers.size, l.pipeline, stage) : layers_of_stage(l, m.layers.size, stage);
-        if (evenly && stage > first_stage && stage > 1 && !last) {  // no fuller than an equal stage before it, which has more in flight
+        const stage_range range = turns ? layers_by_bytes(j, l, stage)
+                                  : evenly ? stage_layers(m.layers.size, l.pipeline, stage) : layers_of_stage(l, m.layers.size, stage);
+        if (evenly && !turns && stage > first_stage && stage > 1 && !last) {  // no fuller than an equal stage before it, which has more in flight
             const stage_range before_it = stage_layers(m.layers.size, l.pipeline, stage - 1);
             if (before_it.size() == range.size() && m.layers.alike(before_it.first, range.first, range.size())) continue;
         }
@@ -473,7 +517,7 @@ constexpr memory_breakdown memory_of_stages(const job& j, const layout& l, std::
         // What is offloaded passes through two layers' worth of memory: one leaves or comes while the next is computed.
         if (j.offload.activations != offload_place::none && range.size() > 2) saved = two_layers;
         const byte_count cut = first ? cut_off(j, l, step, layers[0].kept) : byte_count{};
-        const double batches = evenly ? in_flight(l, stage, rounds) : in_flight_unevenly(m.layers, l, range, stage, rounds, layers);
+        const double batches = turns ? 1.0 : evenly ? in_flight(l, stage, rounds) : in_flight_unevenly(m.layers, l, range, stage, rounds, layers);
         byte_count all_saved = scaled_up(saved - cut, batches) + before;
         if (puts_off_weights(l.schedule))
             for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k)
@@ -613,6 +657,16 @@ constexpr memory_breakdown memory_of_stages(const job& j, const layout& l, std::
                 t.communication += ends.largest;
             consider(t);
         }
+        if (first && !last && turns) {
+            // The last GPU's logits are handed back to the first, and widened there (accelerate: AlignDevicesHook, convert_to_fp32).
+            t.phase = phase::loss;
+            t.communication = root;
+            t.gradients = accumulated ? state.gradients : byte_count{};
+            t.activations = all_saved;
+            t.logits = size_of(step.compute, step.tokens.all(), m.vocabulary);
+            if (!step.wide) t.logits += size_of(fp32, step.tokens.all(), m.vocabulary);
+            consider(t);
+        }
         // Blocks of gradients that another stream made, or of what the optimizer makes while it steps.
         const byte_count apart = j.runtime.hoards ? state.gradients + stepping
                                  : engine.gradients_apart && l.zero >= 2 ? state.gradients : byte_count{};
@@ -625,10 +679,10 @@ constexpr memory_breakdown memory_of_stages(const job& j, const layout& l, std::
     interval<byte_count> apart{};
     if (!j.runtime.hoards) std::swap(hoarded, apart);
     if (j.varied_lengths) {
-        // Blocks of one length do not serve the next: the allocator holds two to four times what comes and goes (52 published runs
-        // of ms-swift: 1.1 to 4.2 times). What lies in blocks in use, it cannot hand back.
-        hoarded += {byte_count{}, passing, passing * 3};
-        apart += {byte_count{}, scaled_up(passing, 0.05), scaled_up(passing, 0.15)};
+        const varied_blocks more = blocks_of_varied_lengths(passing, scores);
+        if (more.idle.expected > hoarded.expected) hoarded.expected = more.idle.expected;  // one phase's serve the other, too
+        if (more.idle.high > hoarded.high) hoarded.high = more.idle.high;
+        apart += more.stuck;
     }
     return with_runtime(fullest, j, l, hoarded, apart);
 }
@@ -650,6 +704,12 @@ constexpr std::array<std::int32_t, layer_stack::max_kinds> stage_counts(const la
     return sum;
 }
 
+constexpr std::array<std::int32_t, layer_stack::max_kinds> training_counts(const job& j, const layout& l, std::int32_t stage) {
+    if (!takes_turns(j, l)) return stage_counts(j.model.layers, l, stage);
+    const stage_range dealt = layers_by_bytes(j, l, stage);
+    return j.model.layers.counts(dealt.first, dealt.last);
+}
+
 }  // namespace detail
 
 constexpr memory_breakdown training_memory(const job& j, const layout& l) {
@@ -666,7 +726,7 @@ constexpr weight_state training_state(const job& j, const layout& l, std::int32_
     weight_state state = detail::input_state(j.model, fold, stage == 0 || predicts, stage == l.last_stage());
     state.add(detail::output_state(j.model, fold, stage == l.last_stage()), 1);
     if (predicts) state.add(detail::prediction_memory_of(j, l, step, fold).state, 1);
-    const auto counts = detail::stage_counts(j.model.layers, l, stage);
+    const auto counts = detail::training_counts(j, l, stage);
     for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k) {
         fold.sum = {};
         for_each_weight(j.model.layers.kinds[k], j.model.hidden, fold);
@@ -679,7 +739,8 @@ constexpr weight_state training_state(const job& j, const layout& l, std::int32_
 constexpr byte_count host_memory(const job& j, const layout& l, std::int32_t stage) {
     byte_count held = training_state(j, l, stage).host;
     if (j.offload.activations == offload_place::host)
-        held += scaled_up(saved_activations(j, l, stage), detail::in_flight(l, stage, micro_batches(j, l)));
+        held += detail::takes_turns(j, l) ? saved_activations(j, l, stage)
+                                          : scaled_up(saved_activations(j, l, stage), detail::in_flight(l, stage, micro_batches(j, l)));
     return held;
 }
 
@@ -694,7 +755,7 @@ constexpr interval<byte_count> host_memory_of_node(const job& j, const layout& l
 
 constexpr byte_count saved_activations(const job& j, const layout& l, std::int32_t stage) {
     const training_step step{j, l};
-    const auto counts = detail::stage_counts(j.model.layers, l, stage);
+    const auto counts = detail::training_counts(j, l, stage);
     byte_count total;
     byte_count first_kept;
     state_fold fold{j, l, step};

@@ -100,6 +100,8 @@ struct training_engine {
     bool defer_embedding_wgrad_compute = false;  ///< the head's gradient is computed when the pipeline drains: its input and the logits'
                                                  ///< gradient stay until then (Megatron-Core, core/tensor_parallel/layers.py)
     std::int32_t wgrad_deferral_limit = 0;       ///< ... the latter of so many micro-batches; 0: of all
+    bool takes_turns = false;            ///< pipeline stages wait for each other, one micro-batch at a time; layers are dealt by bytes,
+                                         ///< and the first GPU is handed the logits (transformers with accelerate's device_map)
     std::int32_t loss_chunks = 8;  ///< chunked: parts
 
     friend constexpr bool operator==(const training_engine&, const training_engine&) = default;

@@ -266,11 +266,9 @@ inline run run_of(const csv::row& row) {
         if (has(framework, "graph_trainer")) e.gradients_apart = false, e.holds_logits = false;  // one graph, one stream
         if (again == "none" && !has(framework, "compile")) e.norm = norm_code::eager;            // torch.nn.RMSNorm in parts
     } else if (r.series.starts_with("fms")) {
-        j.runtime = runtimes::huggingface;
+        // refs/requirements_*.txt: transformers 4.48.1 and 4.45.2.
+        j.runtime = r.series == "fms_a100_80gb" ? runtimes::huggingface_4_49 : runtimes::huggingface_4_45;
         training_engine& e = j.runtime.training;
-        e.loss = loss_code::eager_shifted;
-        // transformers 4.45.2 (refs/requirements_*.txt) took the 16-bit logits' place with their fp32 copy; 4.48.1 did not.
-        e.returns_logits = r.series == "fms_a100_80gb";
         if (has(framework, "foak")) e.norm = norm_code::fused, e.loss = loss_code::triton;
         if (framework.ends_with("-liger")) e.loss = loss_code::fused_linear;
         j.autocast = has(formats, "AMP");
@@ -289,17 +287,13 @@ inline run run_of(const csv::row& row) {
         }
         if (lora && has(method, "q_proj")) j.adapter.targets = attention_linears;
     } else if (r.series == "swift") {
-        j.runtime = runtimes::huggingface;
-        j.runtime.training.loss = loss_code::eager_shifted;
+        j.runtime = runtimes::huggingface_4_42;  // transformers 4.36
         j.global_batch = 16 * j.micro_batch;
-        j.varied_lengths = true;  // 3234 +- 2548 tokens, cut but not packed
+        j.varied_lengths = true;  // 3234 +- 2548 tokens; what is longer than max_length is left out, the rest not packed
         // Their own code of 2023 has no flash attention, whatever the flag (modeling_chatglm.py, modeling_baichuan.py).
         if (has(c.text("model"), "chatglm3") || has(c.text("model"), "baichuan2-13b")) j.attention = attention_kernel::eager;
-        j.runtime.training.four_bit_keeps_inputs = has(method, "bnb");
-        if (has(c.text("parallel"), "naive")) {  // one stage works at a time; the figure is the first GPU's
+        if (has(c.text("parallel"), "naive")) {  // the figure is the first GPU's
             l.pipeline = 2, l.data = 1;
-            j.global_batch = j.micro_batch;
-            j.runtime.training.keeps_gradients = true;
             r.first_stage = true;
         }
         if (lora) j.adapter.targets = {weight_role::q_proj, weight_role::k_proj, weight_role::v_proj};
@@ -309,10 +303,8 @@ inline run run_of(const csv::row& row) {
         if (lora) j.adapter.targets = {weight_role::q_proj, weight_role::v_proj}, j.adapter.dropout = 0.05;
         if (has(method, "Adapter")) j.adapter = {.kind = has(method, "v2") ? adapter_kind::llama_adapter_v2 : adapter_kind::llama_adapter, .rank = 10};
     } else if (r.series.starts_with("fsdp_qlora")) {
-        j.runtime = runtimes::huggingface;
-        j.runtime.training.loss = loss_code::eager_shifted;
+        j.runtime = runtimes::huggingface_4_42;  // early 2024
         j.runtime.training.fp32_adapters = false;
-        j.runtime.training.four_bit_keeps_inputs = has(method, "nf4");  // bitsandbytes of early 2024
         // nbs/00-profile_lora_qlora.ipynb: peft's prepare_model_for_kbit_training for bitsandbytes, not for HQQ.
         j.runtime.training.fp32_stream = r.series == "fsdp_qlora_profile" && has(method, "nf4");
         if (lora) j.adapter.targets = r.series == "fsdp_qlora" ? role_set{weight_role::q_proj, weight_role::k_proj, weight_role::v_proj, weight_role::gate_proj, weight_role::up_proj, weight_role::down_proj} : all_linears;

@@ -2,13 +2,15 @@
 #pragma once
 
 #include <llmres/runtime.hpp>
+#include <string_view>
 
-/// Hugging Face Trainer, PEFT and bitsandbytes.
+/// Hugging Face Trainer, PEFT, accelerate and bitsandbytes, by the version of transformers.
 namespace llmres::runtimes {
 
 inline constexpr runtime huggingface{
     .name = "huggingface",
-    .versions = "transformers 4.30 to 5.x",
+    .versions = "transformers 5.0 and later",
+    .since = {5},
     // 0.3 to 0.55 GiB with lazily loaded kernels, 0.92 with all of them (pytorch/pytorch issues 107667 and 109888;
     // ml-engineering, training/performance).
     .context = {mib(400), mib(600), mib(1200)},
@@ -25,7 +27,30 @@ inline constexpr runtime huggingface{
     // The inventory against 125 of the same runs (docs/accuracy.md, training): 0.955 to 1.03.
     .activations = {0.955, 1.0, 1.06},
     .logits = {0.97, 1.0, 1.035},  // where they are the peak, the same runs lie within 1.5 %, MoE within 3
-    .training = {.sharding = sharding_code::fsdp1, .shared_heads = false, .fp32_stream = true, .reentrant_checkpoints = true},
+    .training = {.sharding = sharding_code::fsdp1, .shared_heads = false, .fp32_stream = true, .takes_turns = true},
 };
+
+namespace detail {
+
+/// What training differed in before a version of transformers.
+constexpr runtime huggingface_before(engine_version before, engine_version since, std::string_view versions) {
+    runtime r = huggingface;
+    r.versions = versions;
+    r.since = since;
+    r.before = before;
+    training_engine& e = r.training;
+    e.reentrant_checkpoints = before <= engine_version{5};  // trainer.py, gradient_checkpointing_kwargs
+    if (before <= engine_version{4, 50}) e.loss = loss_code::eager_shifted;  // labels are, since loss/loss_utils.py's ForCausalLMLoss of 4.50
+    if (before <= engine_version{4, 46}) e.returns_logits = false;           // logits = logits.float()
+    if (before <= engine_version{4, 43}) e.four_bit_keeps_inputs = true;     // with a bitsandbytes before 0.43.2, of July 2024 as 4.43 is
+    return r;
+}
+
+}  // namespace detail
+
+inline constexpr runtime huggingface_4_57 = detail::huggingface_before({5}, {4, 50}, "transformers 4.50 to 4.57");
+inline constexpr runtime huggingface_4_49 = detail::huggingface_before({4, 50}, {4, 46}, "transformers 4.46 to 4.49");
+inline constexpr runtime huggingface_4_45 = detail::huggingface_before({4, 46}, {4, 43}, "transformers 4.43 to 4.45");
+inline constexpr runtime huggingface_4_42 = detail::huggingface_before({4, 43}, {4, 30}, "transformers 4.30 to 4.42");
 
 }  // namespace llmres::runtimes
