@@ -80,14 +80,14 @@ constexpr interval<byte_count> withheld(const runtime& r, const memory_breakdown
 }
 
 /// Where the cache grows, prompts pass beside their own part of it; when the last token is made it is whole, and may be there
-/// once more, handed on beside what was read. The fuller of the two moments counts.
+/// once more, handed on beside what was read, if the caller holds on to that. The fuller of the two moments counts.
 constexpr void choose_moment(memory_breakdown& m, const serving_stage& s, const step& of, const step_peak& peak) {
     const byte_count prompts = scaled_up(s.cache.allocated, ratio(prompt_of(of.of), context_of(of.of)));
     const byte_count whole = s.cache.allocated * of.engine.cache_copies;
     const interval<byte_count> scores = of.scores_of_sequences();
     if (whole + scores.expected > prompts + peak.all().expected) {
         m.phase = phase::decode;
-        m[memory_term::kv_cache] = whole;
+        m[memory_term::kv_cache] = {s.cache.allocated, whole, whole};
         m[memory_term::activations] = {};
         m[memory_term::logits] = scores;
     } else {

@@ -109,7 +109,8 @@ constexpr bool has_arithmetic(const gpu& card, arithmetic_kind kind) {
 
 constexpr void judge(job_plan& p, const job& j, const cluster& c) {
     const interval<byte_count> need = p.memory.total();
-    p.verdict = need.high <= p.usable ? verdict::fits : need.low <= p.usable ? verdict::tight : verdict::does_not_fit;
+    const byte_count reachable = p.usable + (reachable_memory(c.gpu) - usable_memory(c.gpu));
+    p.verdict = need.high <= p.usable ? verdict::fits : need.low <= reachable ? verdict::tight : verdict::does_not_fit;
     const byte_count weights = p.memory[memory_term::weights].expected;
     if (weights > p.usable) p.because({reason_code::weights_exceed, p.gpu, memory_term::weights, weights, p.usable});
     if (p.verdict == verdict::does_not_fit)

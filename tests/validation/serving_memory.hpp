@@ -224,7 +224,7 @@ inline std::optional<gguf_mix> mix_of(std::string n) {
     return *found;
 }
 
-inline weights_format format_of(const std::string& quant, const std::string& engine) {
+inline weights_format format_of(const std::string& quant, const std::string& engine, bool groups_swapped = false) {
     const std::string q = lower(quant);
     const auto is = [&](const char* part) { return has(q, part); };
     if ((has(engine, "llama") || has(engine, "ctransformers")) && !has(engine, "GPTQ") && !has(engine, "exllama")) {
@@ -235,7 +235,8 @@ inline weights_format format_of(const std::string& quant, const std::string& eng
         const auto named = find_precision("quant", q.substr(q.find(' ') + 1, q.find(" -") - q.find(' ') - 1));
         return {named ? std::optional<precision>{*named} : std::nullopt, {}};
     }
-    const std::int32_t group = is("g32") || is("32g") ? 32 : is("no-group") ? whole_row : 128;
+    const bool small_groups = (is("g32") || is("32g")) != groups_swapped;
+    const std::int32_t group = is("no-group") ? whole_row : small_groups ? 32 : 128;
     if (is("gguf")) return {{}, mix_of(quant)};
     if (is("bf16") || is("fp16")) return {is("fp16") ? fp16 : bf16, {}};
     if (is("fp32")) return {fp32, {}};
@@ -328,7 +329,7 @@ inline engine engine_of(const csv::row& row) {
         return {has(version, "2025") || has(version, "2026") ? runtimes::tensorrt_llm : runtimes::tensorrt_llm_0};
     if (is("lmdeploy")) return {runtimes::lmdeploy};
     if (is("exllamav2")) return {runtimes::exllamav2_2023};  // 0.0.6 and 0.0.19
-    if (is("exllama")) return {runtimes::exllama_v1, has(row.at("source"), "README") ? counted::reserved : counted::device};
+    if (is("exllama")) return {runtimes::exllama_v1, has(row.at("source"), "README") ? counted::allocated : counted::device};  // test_benchmark_inference.py
     if ((is("llama") || is("ctransformers")) && !is("gptq")) {
         runtime r = runtimes::llama_cpp_2025;
         if (has(version, "build ")) r = named("llama.cpp", version.substr(version.find("build ") + 6));
@@ -373,6 +374,7 @@ struct one_case {
     bool with_gpu = true;       ///< the row says on which GPU
     bool whole_model = true;    ///< all weights are on GPUs, or as many layers as the job says
     bool weights_known = true;  ///< the format is one the library knows
+    std::optional<job> before{};  ///< what the same process ran before, and torch's allocator still holds
     csv::row row{};
 };
 
@@ -429,7 +431,9 @@ inline std::optional<one_case> case_of(const csv::row& row) {
     c.label = std::string{e.profile.name.view()} + " " + std::string{e.profile.versions.view()};
     // premAI's vLLM loads the model as published, and names a precision only afterwards (bench_vllm/bench.py).
     const bool as_published = has(row.at("source"), "premAI") && row.at("engine") == "vllm" && row.at("quant") == "FP32";
-    const weights_format format = format_of(as_published ? "BF16" : row.at("quant"), row.at("engine"));
+    // ExLlama's README has 70B in groups of 32 smaller than in groups of 128, which cannot be.
+    const bool swapped = has(row.at("notes"), "swapped upstream");
+    const weights_format format = format_of(as_published ? "BF16" : row.at("quant"), row.at("engine"), swapped);
     const bool recipe = format.plain && has(row.at("engine"), "llama") && is_packed(*format.plain) && !format.mix && has(row.at("quant"), "GGUF");
     c.weights_known = (format.plain && !recipe) || format.mix;
     job& j = c.task;
@@ -495,6 +499,16 @@ inline std::optional<one_case> case_of(const csv::row& row) {
     if (has(source, "premAI") && r.name == "autoawq") {
         j.context = tokens(2048);  // from_quantized's max_seq_len
         j.prompt = tokens(context - 512), j.output = tokens(512);
+    }
+    // premAI makes each precision's model while the one before is still named (common/utils.py: make_report), and what torch
+    // frees it keeps: ExLlamaV2 in 8 bits after 4, Lightning in fp32 after fp16. (Lightning's int8 rows show no trace of it.)
+    const bool eight_after_four = r.name == "exllamav2" && row.at("quant") == "INT8";
+    const bool double_after_half = row.at("engine") == "PyTorch Lightning" && row.at("quant") == "FP32";
+    if (has(source, "premAI") && (eight_after_four || double_after_half)) {
+        c.before = j;
+        c.before->weights = eight_after_four ? exl2(4250) : fp16;
+        c.before->compute = fp16;
+        c.before->kv_cache = fp16;
     }
     c.spread.tensor = static_cast<std::int32_t>(whole(row.at("tp")).value_or(1));
     std::int64_t gpus = whole(row.at("n_gpus")).value_or(1);
@@ -621,7 +635,11 @@ inline std::vector<figure> figures_of(const one_case& c) {
             rest.prompt = rest.output = {};
             const memory_breakdown between = memory_of(rest, single, c.machines);
             said = between[memory_term::weights] + between[memory_term::kv_cache] + c.task.runtime.workspace;
+            // Between which steps is not said: the prompt's part of the cache is there from the first on.
+            const byte_count cache = between[memory_term::kv_cache].low;
+            said.low = said.low - cache + scaled_down(cache, ratio(c.task.prompt, c.task.context));
         }
+        if (c.before) said += serving_memory(*c.before, c.spread).reserved;
         if (has(c.row.at("notes"), "single GPU")) said = m.total();
         if (pooled) {
             const auto pool = cache_pool_of(c.task, single, c.machines);

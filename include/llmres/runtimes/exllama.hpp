@@ -56,6 +56,7 @@ constexpr runtime exllama_first() {
     r.profiles = false;
     r.flash_attention = false;
     r.score_bytes = 2;
+    r.activations = {0.7, 1.0, 1.3};  // prompts that leave room for 128 tokens more have an eighth fewer scores
     r.embedding_on_host = false;
     return r;
 }
