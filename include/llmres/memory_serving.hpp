@@ -144,8 +144,8 @@ constexpr memory_breakdown with_engine(const serving_stage& s, const step& of, c
                                scaled_up(m.allocated.expected, r.fragmentation.expected) + hoarded,
                                scaled_up(m.allocated.high, r.fragmentation.high) + hoarded};
     // Blocks of a long prompt are split for smaller tensors, and the next layer's find none as large: GLM-4 at 32 000 to
-    // 200 000 tokens takes its activations twice.
-    if (r.hoards) slack.high += m[memory_term::activations].high;
+    // 200 000 tokens takes its activations twice. Scores are as large in every layer, and find their own blocks again.
+    if (r.hoards && of.kernel != attention_kernel::eager) slack.high += m[memory_term::activations].high;
     m.reserved = m.allocated + slack;
     m[memory_term::fragmentation] = slack + withheld(r, m);
     m[memory_term::runtime] = r.context + r.cuda_graphs;

@@ -47,11 +47,12 @@ enum class scored_tokens : std::uint8_t {
     prompt,    ///< all tokens of all prompts
 };
 
-/// Tables of rotary positions that stay on the GPU, in 16 bit.
+/// Tables of rotary positions that stay on the GPU, in 16 bit where nothing else is said.
 enum class rope_tables : std::uint8_t {
     computed,  ///< none: made anew in each step
     shared,    ///< one a model, cosines and sines of half a head's width each (vLLM)
     own,       ///< every layer its own, both of the whole width (transformers to 4.44)
+    cached,    ///< every layer its own, complex numbers of two fp32, for twice the tokens its cache has room for (AutoAWQ)
 };
 
 struct runtime {

@@ -492,7 +492,10 @@ inline std::optional<one_case> case_of(const csv::row& row) {
     }
     if (r.name == "autoawq") {
         j.prompt = tokens(context / 2), j.output = tokens(context / 2);
-        if (has(lower(row.at("model")), "mpt")) r.joins_projections = false;       // its projections are joined as published
+        if (has(lower(row.at("model")), "mpt")) {  // its projections are joined as published, and it has no rotary positions
+            r.joins_projections = false;
+            r.rope = rope_tables::computed;
+        }
     }
     // premAI names no length to engines that allot their caches at load (bench_exllamav2, bench_vllm, bench_autoawq).
     if (has(source, "premAI") && (r.name == "exllamav2" || r.name == "vllm")) j.context = j.model.max_context;

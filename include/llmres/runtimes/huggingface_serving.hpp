@@ -77,9 +77,11 @@ constexpr runtime autoawq_fused(bool rolls) {
     r.since = {0, rolls ? 0 : 2, 0};
     r.before = {0, rolls ? 2 : 0, 0};
     r.windows = rolls ? window_cells::longer_part : window_cells::whole;
-    r.rope = rope_tables::computed;
+    r.rope = rope_tables::cached;
     r.whole_batches = false;
     r.joins_projections = true;
+    r.repacked = 0.10;  // Mixtral holds 7.5 % beside weights and what it joins
+    r.fragmentation = {0.0, 0.02, 0.06};  // what is joined and given back holds the caches
     r.activations = {0.85, 1.0, 1.15};
     r.flash_attention = false;
     r.score_bytes = 10;

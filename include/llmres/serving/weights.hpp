@@ -8,6 +8,7 @@
 #include <llmres/job.hpp>
 #include <llmres/layout.hpp>
 #include <llmres/parameters.hpp>
+#include <llmres/serving/cache.hpp>
 #include <llmres/weight_formats.hpp>
 
 /// The weights that one GPU of a serving layout holds, in the formats of a checkpoint or of a GGUF file.
@@ -100,6 +101,8 @@ struct serving_weights {
         });
         if (engine.rope == rope_tables::own)  // cosines and sines
             total += bytes(4) * detail::product(rotated_width(kind.attention), of.model.max_context.in(tokens));
+        if (engine.rope == rope_tables::cached)
+            total += bytes(8) * detail::product(rotated_width(kind.attention), allotted_tokens(kind.attention, of, engine, over, 1).in(tokens));
         return total;
     }
     /// Queries, keys and values of a layer, where an engine joins them and keeps what it joined.
