@@ -385,6 +385,43 @@ TEST_CASE("ik_llama.cpp of 2026 reads each part of the keys before it makes the 
     CHECK(compute() > now + gib(1));
 }
 
+TEST_CASE("--n-cpu-moe keeps the experts of the first layers on the host, in files and in plain formats") {
+    for (const bool file : {false, true}) {
+        job j = chat("qwen3-30b-a3b");
+        j.weights = q4_0;
+        if (file) j.gguf = find_gguf_mix("weights", "Q4_K_M").value();
+        j.runtime = runtimes::llama_cpp;
+        const auto weights = [&](double layers) {
+            CHECK(set_knob(j.runtime, "n_cpu_moe", layers));
+            return memory_of(j, layout{})[memory_term::weights].expected;
+        };
+        const byte_count all_here = weights(0), half = weights(24), none = weights(48);
+        CHECK(all_here > half);
+        CHECK(half > none);
+        CHECK(weights(1000) == none);
+        CHECK(set_knob(j.runtime, "cpu_moe", 1));
+        CHECK(memory_of(j, layout{})[memory_term::weights].expected == none);
+        const double part = static_cast<double>((half - none).in(bytes)) / static_cast<double>((all_here - none).in(bytes));
+        CHECK(part == doctest::Approx(0.5).epsilon(0.05));  // in the mix not all layers' types are the same
+        // Stages hold their own layers' part.
+        CHECK(set_knob(j.runtime, "n_cpu_moe", 24));
+        const auto of_stage = [&](std::int32_t i) { return serving_memory_of_stage(j, layout{.pipeline = 2}, j.runtime, i)[memory_term::weights].expected; };
+        CHECK(of_stage(0) < of_stage(1));
+    }
+}
+
+TEST_CASE("Ollama since 0.30 is llama.cpp's server, with flash attention where the device has it") {
+    job j = chat("llama-3.1-8b");
+    j.context = tokens(32768);
+    const auto activations = [&](const char* version) {
+        j.runtime = find_runtime("ollama", version, "runtime").value();
+        return memory_of(j, layout{})[memory_term::activations].expected;
+    };
+    CHECK(activations("0.30.1") * 4 < activations("0.13"));
+    CHECK(set_knob(j.runtime, "num_batch", 128));
+    CHECK(j.runtime.max_batched_tokens == tokens(128));
+}
+
 TEST_CASE("llama.cpp: a stack of experts on the host comes to the GPU for prompts, 816 MiB of Qwen3-235B in Q8_0") {
     job j = chat("qwen3-235b-a22b");
     j.context = tokens(32768);

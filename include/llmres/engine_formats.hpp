@@ -105,7 +105,8 @@ constexpr status set_knob(runtime& r, std::string_view name, double value) {
         r.gpu_memory_utilization = value;
     } else if (name == "max_batched_tokens" || is("vllm", "max_num_batched_tokens") || is("sglang", "chunked_prefill_size") ||
                is("tensorrt-llm", "max_num_tokens") || is("lmdeploy", "max_prefill_token_num") ||
-               is("tgi", "max_batch_prefill_tokens") || is("exllama", "max_input_len") || is("exllamav2", "max_input_len") || (ggml && name == "ubatch_size")) {
+               is("tgi", "max_batch_prefill_tokens") || is("exllama", "max_input_len") || is("exllamav2", "max_input_len") || is("ollama", "num_batch") ||
+               (ggml && name == "ubatch_size")) {
         r.max_batched_tokens = tokens(whole);
         r.large_max_batched_tokens = {};
         r.chunked_beyond = {};
@@ -130,6 +131,10 @@ constexpr status set_knob(runtime& r, std::string_view name, double value) {
         r.latent_expanded = mib(whole);
     } else if (ggml && name == "cpu_moe") {
         r.experts_on_host = value != 0;
+        r.host_expert_layers = 0;
+    } else if (ggml && name == "n_cpu_moe") {
+        r.experts_on_host = whole > 0;
+        r.host_expert_layers = static_cast<std::int32_t>(whole);
     } else {
         text<63> field{"runtime."};
         field.append(name);

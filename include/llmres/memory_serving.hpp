@@ -194,6 +194,8 @@ struct serving_stages {
             if (counts[k] > 0 && kinds[k].live > s.live) s.live = kinds[k].live;
         }
         if (weights.file) s.weights += weights.of_file(range);
+        if (engine.host_expert_layers > 0 && engine.host_expert_layers < range.last)
+            s.weights += weights.experts_of({engine.host_expert_layers > range.first ? engine.host_expert_layers : range.first, range.last});
         if ((engine.laid_out || (engine.experts_on_host && engine.copies_experts)) && can_lay_out(range)) s.graph = graph_of(range, index, end);
         if (end && engine.speculates_ahead && m.prediction.layers > 0) {
             s.weights += weights.of_prediction();

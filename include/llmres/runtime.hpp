@@ -121,6 +121,7 @@ struct runtime {
     bool embedding_on_host = false;     ///< the token table is read from main memory
     maybe<std::int32_t> gpu_layers{};   ///< the last n layers and, if n exceeds them, the head are on GPUs; all by default
     bool experts_on_host = false;       ///< routed experts are computed by the CPU (llama.cpp: --cpu-moe)
+    std::int32_t host_expert_layers = 0;  ///< of that many first layers only (llama.cpp: --n-cpu-moe); 0: of all
     bool copies_experts = false;        ///< but in steps of 32 tokens and more one stack of them at a time comes to the GPU
     bool fused_gates = false;           ///< gate and up are one operation: two stacks at a time, from 32 tokens an expert on, or none (ik_llama.cpp: -fmoe)
     bool head_again = false;            ///< quantised checkpoints of tied models may hold the head beside the embedding; FP8 ones do

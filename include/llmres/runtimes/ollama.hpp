@@ -1,22 +1,26 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <llmres/runtimes/llama_cpp.hpp>
 
-/// Ollama runs llama.cpp's graph with cells for OLLAMA_NUM_PARALLEL sequences of its context: 4096 tokens by default,
-/// or by the memory there is: 4k below 24 GiB, 32k below 48, 256k above (since 0.15).
+/// Ollama runs llama.cpp's graph with cells for OLLAMA_NUM_PARALLEL sequences of its context (one by default): 4096 tokens, or
+/// since 0.15.5 by the memory there is: 4k below 23 GiB, 32k below 47, 256k above (server/routes.go). Since 0.30 it starts
+/// upstream's llama-server, with flash attention wherever the device has it and steps of num_batch = 512 tokens
+/// (llm/llama_server.go); before, an engine of its own with that graph, and flash attention where asked for.
 namespace llmres::runtimes {
 
-constexpr runtime ollama_as() {
-    runtime r = llama_cpp_2025;
+constexpr runtime ollama_as(runtime r, const char* versions, engine_version since, engine_version before) {
     r.name = "ollama";
-    r.versions = "0.9 to 0.15";
-    r.since = {0, 9, 0};
-    r.before = {};
+    r.versions = versions;
+    r.since = since;
+    r.before = before;
     // It spreads over GPUs only what one does not hold, and asks for a margin of its own (OLLAMA_GPU_OVERHEAD apart).
     r.workspace = {mib(0), mib(128), mib(512)};
     return r;
 }
-inline constexpr runtime ollama = ollama_as();
+inline constexpr runtime ollama = ollama_as(llama_cpp, "0.30 and later", {0, 30, 0}, {});
+inline constexpr runtime ollama_0_29 = ollama_as(llama_cpp_2025, "0.9 to 0.29", {0, 9, 0}, {0, 30, 0});
+inline constexpr std::array all_ollama{&ollama, &ollama_0_29};
 
 }  // namespace llmres::runtimes

@@ -26,6 +26,12 @@ public:
         for (std::int32_t i = range.first; i < range.last; ++i) total += sums_[groups_.of_layer(i)].size;
         return total;
     }
+    /// All routed experts of the layers in a range.
+    constexpr byte_count experts(stage_range range) const {
+        byte_count total;
+        for (std::int32_t i = range.first; i < range.last; ++i) total += sums_[groups_.of_layer(i)].experts;
+        return total;
+    }
     /// The largest stack of routed experts of the layers in a range.
     constexpr byte_count largest_experts(stage_range range) const {
         byte_count most;
@@ -37,6 +43,7 @@ public:
 private:
     struct sum {
         byte_count size{};
+        byte_count experts{};
         byte_count largest_experts{};
     };
     detail::gguf::layer_groups groups_;
@@ -48,6 +55,7 @@ private:
                 const byte_count size = t.size();
                 const bool expert = t.stacked && detail::is_feed_forward(t.role);
                 if (expert && size > sums_[g].largest_experts) sums_[g].largest_experts = size;
+                if (expert) sums_[g].experts += size;
                 if (!(expert && r.experts_on_host)) sums_[g].size += size;
             });
     }
@@ -149,6 +157,16 @@ struct serving_weights {
     constexpr bool head_stored() const { return formats.matrices.arithmetic == arithmetic_kind::fp8 && formats.rest != formats.matrices; }
     /// The layers of a GGUF file.
     constexpr byte_count of_file(stage_range range) const { return div_up(file->size(range), over.tensor); }
+    /// All routed experts of the layers in a range.
+    constexpr byte_count experts_of(stage_range range) const {
+        if (file) return div_up(file->experts(range), over.tensor);
+        byte_count total;
+        for (std::int32_t i = range.first; i < range.last; ++i)
+            for_each_weight(of.model.layers[i], of.model.hidden, [&](const weight& w) {
+                if (w.routed) total += local_size(w);
+            });
+        return total;
+    }
     /// The largest stack of routed experts of the layers in a range, of which a step copies one at a time from the host.
     constexpr byte_count largest_experts(stage_range range) const {
         if (file) return div_up(file->largest_experts(range), over.tensor);
