@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <llmres/gpus/nvidia.hpp>
+#include <llmres/models/deepseek.hpp>
 #include <llmres/models/llama.hpp>
 #include <llmres/plan.hpp>
 #include <llmres/runtimes.hpp>
@@ -168,6 +169,73 @@ TEST_CASE("a head whose gradient is put off keeps its input and the gradient of 
     later.runtime.training.wgrad_deferral_limit = 2;
     CHECK(kept(later) - kept(j) == input * 7 + scores * 2);
     CHECK(refused_field(later, {}, gpus::a100_sxm4_80gb, 1) == "runtime.defer_embedding_wgrad_compute");
+}
+TEST_CASE("named parts of a layer are computed again, or their inputs are in main memory") {
+    using enum layer_module;
+    job j{.model = models::deepseek_v3, .task = task::pretraining, .sequence = tokens(2048), .attention = attention_kernel::flash, .runtime = runtimes::megatron};
+    const layout l{.data = 8, .expert = 8};
+    const training_step step{j, l};
+    const layer& routed = j.model.layers[j.model.layers.size - 1];
+    const layer& dense = j.model.layers[0];
+    const std::int64_t n = 2048;
+    const auto parts = [&](const layer& of, layer_module_set again, layer_module_set away) {
+        job with = j;
+        with.recompute = again.empty() ? recompute::none : recompute::selective;
+        with.recompute_modules = again;
+        with.offload.modules = away;
+        return detail::named_parts_of(of, with, l, step);
+    };
+    const attention& a = routed.attention;
+    const experts& e = routed.feed_forward.experts;
+    // Outputs of two norms.
+    CHECK(parts(dense, layernorm, {}).again == bytes(2) * 2 * n * j.model.hidden);
+    CHECK(parts(routed, layernorm, {}).again == bytes(2) * 2 * n * j.model.hidden);
+    // What the activation puts out, of eight tokens for one.
+    CHECK(parts(routed, moe_act, {}).again == bytes(2) * 8 * n * e.width);
+    CHECK(parts(dense, moe_act, {}).again == byte_count{});
+    // Queries, keys and values of 128 heads, their compressed inputs normed, and the norms'.
+    const byte_count heads = bytes(2) * n * a.heads * (2 * a.query_width() + a.value_width());
+    const byte_count compressed = bytes(2) * 2 * n * (a.q_rank + a.kv_rank) + bytes(4) * 2 * n;
+    CHECK(parts(routed, mla_up_proj, {}).again == heads + compressed);
+    // The whole of a dense feed-forward but its input; of routed experts with the shared.
+    CHECK(parts(dense, mlp, {}).again == bytes(2) * 3 * n * dense.feed_forward.width);
+    const byte_count shared = parts(routed, shared_experts, {}).again;
+    CHECK(shared == bytes(2) * 3 * n * e.shared_width);
+    CHECK(parts(routed, moe, {}).again > bytes(2) * 8 * n * (3 * e.width + j.model.hidden) + shared);
+    // Away: inputs.
+    CHECK(parts(routed, {}, expert_fc1).away == bytes(2) * 8 * n * j.model.hidden);
+    CHECK(parts(routed, {}, moe_act).away == bytes(2) * 2 * 8 * n * e.width);
+    CHECK(parts(routed, {}, attn_norm).away == bytes(2) * n * j.model.hidden + bytes(4) * n);
+    CHECK(parts(dense, {}, qkv_linear).away == bytes(2) * n * j.model.hidden);
+    // What is computed again does not go away besides.
+    CHECK(parts(routed, mla_up_proj, core_attn).away == bytes(4) * n * a.heads);
+
+    const auto reserved = [&](layer_module_set again, layer_module_set away) {
+        job with = j;
+        with.recompute = again.empty() ? recompute::none : recompute::selective;
+        with.recompute_modules = again;
+        with.offload.modules = away;
+        return std::pair{training_memory(with, l).ideal, host_memory(with, l)};
+    };
+    const auto [all, none_away] = reserved({}, {});
+    const auto [recomputed, still_none] = reserved({layernorm, mla_up_proj, moe_act, mlp}, {});
+    const auto [offloaded, on_host] = reserved({}, {core_attn, expert_fc1, moe_act});
+    CHECK(recomputed < all);
+    CHECK(offloaded < all);
+    CHECK(none_away == byte_count{});
+    CHECK(still_none == byte_count{});
+    CHECK(on_host > all - offloaded);
+}
+TEST_CASE("experts may be busier than the mean, which the upper bound counts unless the load is given") {
+    job j{.model = models::deepseek_v3, .task = task::pretraining, .sequence = tokens(2048), .attention = attention_kernel::flash, .runtime = runtimes::megatron};
+    const layout l{.data = 8, .expert = 8};
+    const memory_breakdown balanced = training_memory(j, l);
+    j.expert_load = 1.0001;  // as it is measured
+    const memory_breakdown given = training_memory(j, l);
+    CHECK(balanced.allocated.high > given.allocated.high + gib(10));
+    CHECK(balanced.ideal <= given.ideal);
+    j.expert_load = 1.72;
+    CHECK(training_memory(j, l)[memory_term::activations].expected < balanced[memory_term::activations].high);
 }
 TEST_CASE("what cannot run is refused by name") {
     job j = full();

@@ -8,6 +8,7 @@
 #include <llmres/engine_formats.hpp>
 #include <llmres/error.hpp>
 #include <llmres/gguf_mix.hpp>
+#include <llmres/layer_modules.hpp>
 #include <llmres/maybe.hpp>
 #include <llmres/model.hpp>
 #include <llmres/offload.hpp>
@@ -70,6 +71,7 @@ struct job {
     llmres::optimizer optimizer = adamw;
     attention_kernel attention = attention_kernel::sdpa;
     llmres::recompute recompute = recompute::none;
+    layer_module_set recompute_modules{layer_module::core_attn};  ///< what selective recomputation computes again (Megatron-Core's recompute-modules)
     std::int32_t recompute_every = 1;  ///< full recomputation of every n-th layer only
     llmres::adapter adapter{};         ///< trained beside a frozen model
     llmres::offload offload{};

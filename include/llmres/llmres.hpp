@@ -39,6 +39,7 @@
 #include <llmres/job.hpp>
 #include <llmres/kv_cache.hpp>
 #include <llmres/layer.hpp>
+#include <llmres/layer_modules.hpp>
 #include <llmres/layout.hpp>
 #include <llmres/links.hpp>
 #include <llmres/live_cluster.hpp>
@@ -97,6 +98,7 @@
 #include <llmres/standard_cluster.hpp>
 #include <llmres/text.hpp>
 #include <llmres/throughput.hpp>
+#include <llmres/training/by_module.hpp>
 #include <llmres/training/frozen.hpp>
 #include <llmres/training/in_flight.hpp>
 #include <llmres/training/loss.hpp>

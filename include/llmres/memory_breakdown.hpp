@@ -104,6 +104,7 @@ struct tensor_memory {
     byte_count kv_cache{};
     byte_count logits{};
     byte_count communication{};
+    byte_count maybe_more{};  ///< activations beyond these where tokens go to experts unevenly
     byte_count reduced{};   ///< no memory: what data ranks exchange
     byte_count gathered{};
     std::int32_t stage = 0;
@@ -144,6 +145,7 @@ constexpr memory_breakdown with_runtime(const tensor_memory& t, const job& j, co
             const interval<double>& truth = estimated == memory_term::logits && r.logits.high > 0 ? r.logits : r.activations;
             m[estimated] = {scaled_up(about, truth.low), about, scaled_up(about, truth.high)};
         }
+    m[memory_term::activations].high += t.maybe_more;
     m.allocated = m.total();
     interval<byte_count> slack{scaled_up(m.allocated.low, r.fragmentation.low), scaled_up(m.allocated.expected, r.fragmentation.expected),
                                scaled_up(m.allocated.high, r.fragmentation.high)};

@@ -9,6 +9,7 @@
 #include <llmres/layout.hpp>
 #include <llmres/memory_breakdown.hpp>
 #include <llmres/parameters.hpp>
+#include <llmres/training/by_module.hpp>
 #include <llmres/training/frozen.hpp>
 #include <llmres/training/in_flight.hpp>
 #include <llmres/training/loss.hpp>
@@ -86,6 +87,7 @@ struct training_layer {
     byte_count saved{};       ///< of one micro-batch until the backward pass, nothing recomputed
     byte_count checkpoint{};  ///< the layer's input
     byte_count kept{};        ///< what of the two the job keeps
+    byte_count away{};        ///< ... and of what it saves, what is in main memory
     byte_count peak{};        ///< of the layer's backward pass, with all it saved
     byte_count fresh_peak{};  ///< ... and the gradients of its weights as they come
     byte_count forward{};     ///< what adapters make in its forward pass, beyond all that it saves
@@ -187,6 +189,12 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
     }
     t.saved += state.casts;
     t.checkpoint = local_bytes({activation_role::residual, step.tokens.all() * j.model.hidden, step.code.fp32_residual ? fp32 : step.stream, activation_split::sequence}, l);
+    if (names_parts(j) && !step.recomputes) {
+        const named_parts parts = named_parts_of(kind, j, l, step);
+        t.kept = t.saved - parts.again - parts.away;
+        t.away = parts.away;
+        return t;
+    }
     switch (j.recompute) {
         case recompute::none: t.kept = t.saved; break;
         case recompute::selective:
@@ -498,11 +506,13 @@ constexpr memory_breakdown memory_of_stages(const job& j, const layout& l, std::
         weight_state state = ends;
         byte_count saved;
         byte_count two_layers;
+        byte_count passes_by;  // of what goes to main memory by the part: one layer's, as it leaves or comes
         for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k) {
             if (counts[k] == 0) continue;
             state.add(layers[k].state, counts[k]);
             saved += layers[k].kept * counts[k];
             if (layers[k].kept * 2 > two_layers) two_layers = layers[k].kept * 2;
+            if (layers[k].away > passes_by) passes_by = layers[k].away;
         }
         if (j.recompute == recompute::full && j.recompute_every > 1) {
             byte_count whole;
@@ -523,10 +533,21 @@ constexpr memory_breakdown memory_of_stages(const job& j, const layout& l, std::
             for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k)
                 all_saved += scaled_up(needed_by_weights(m.layers.kinds[k], m.hidden, step, l) * counts[k], put_off(l, stage, rounds));
 
+        all_saved += passes_by;
         if (predicts) all_saved += ahead.kept * predictions_in_flight(l, rounds);
         if (engine.defer_embedding_wgrad_compute && last && l.pipeline > 1) before += put_off_head(m, step, l, rounds), all_saved += put_off_head(m, step, l, rounds);
         if (engine.layer_wise_optimizer && deals_tensors(j, l) && j.offload.optimizer == offload_place::none)
             state.optimizer = dealt_optimizer(j, l, step, counts, stage);
+
+        byte_count uneven;  // tokens of busier experts than the mean, in all that is in flight
+        if (l.expert > 1 && j.expert_load == 1.0) {
+            for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k) {
+                if (counts[k] == 0) continue;
+                const byte_count routed = routed_bytes(m.layers.kinds[k], m.hidden, l, step);
+                const bool kept = layers[k].kept + routed >= layers[k].saved && j.offload.activations == offload_place::none;
+                uneven += kept ? scaled_up(routed * counts[k], worst_imbalance * batches) : scaled_up(routed, worst_imbalance);
+            }
+        }
 
         // DeepSpeed hands gradients to the host by the bucket: two of 5e8 values (reduce_bucket_size, contiguous_gradients).
         const byte_count buckets = gb(2);
@@ -535,6 +556,7 @@ constexpr memory_breakdown memory_of_stages(const job& j, const layout& l, std::
         tensor_memory t{.weights = state.weights,
                         .adapter = state.adapter,
                         .optimizer = state.optimizer,
+                        .maybe_more = uneven,
                         .reduced = state.whole_gradients,
                         .gathered = step.frozen && l.zero < 3 ? state.whole_gradients : state.gathered,
                         .stage = stage};
@@ -738,6 +760,12 @@ constexpr weight_state training_state(const job& j, const layout& l, std::int32_
 
 constexpr byte_count host_memory(const job& j, const layout& l, std::int32_t stage) {
     byte_count held = training_state(j, l, stage).host;
+    if (!j.offload.modules.empty()) {
+        const training_step step{j, l};
+        const auto counts = detail::stage_counts(j.model.layers, l, stage);
+        for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k)
+            held += scaled_up(detail::named_parts_of(j.model.layers.kinds[k], j, l, step).away * counts[k], detail::in_flight(l, stage, micro_batches(j, l)));
+    }
     if (j.offload.activations == offload_place::host)
         held += detail::takes_turns(j, l) ? saved_activations(j, l, stage)
                                           : scaled_up(saved_activations(j, l, stage), detail::in_flight(l, stage, micro_batches(j, l)));

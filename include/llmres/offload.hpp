@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <llmres/layer_modules.hpp>
 #include <string_view>
 
 /// What a training job keeps outside the GPU.
@@ -18,11 +19,14 @@ struct offload {
     offload_place parameters = offload_place::none;  ///< shards, fetched when they are gathered (ZeRO 3, FSDP)
     offload_place activations = offload_place::none; ///< what recomputation starts from, or all that is saved
 
+    layer_module_set modules{};  ///< inputs of these parts of layers (Megatron-Core's fine-grained-activation-offloading)
+
     bool pinned = false;  ///< page-locked: PyTorch rounds each block of it up to a power of two (CachingHostAllocator.cpp)
 
     /// Whether anything goes to main memory.
     constexpr bool to_host() const {
-        return optimizer == offload_place::host || parameters == offload_place::host || activations == offload_place::host;
+        return optimizer == offload_place::host || parameters == offload_place::host || activations == offload_place::host ||
+               !modules.empty();
     }
     friend constexpr bool operator==(const offload&, const offload&) = default;
 };

@@ -82,6 +82,15 @@ inline void read_megatron(const std::string& notes, job& j, layout& l) {
     e.defer_embedding_wgrad_compute = has(notes, "defer-embedding-wgrad-compute=True");
     e.wgrad_deferral_limit = number("wgrad-deferral-limit");
     j.steps = number("train-iters");
+    const auto modules = [&](const char* name, layer_module_set among) {
+        std::string names = argument(notes, name);  // "[layernorm moe_act]", or one alone
+        std::erase_if(names, [](char c) { return c == '[' || c == ']'; });
+        std::replace(names.begin(), names.end(), ' ', ',');
+        const auto found = find_modules(names, among, name);
+        return found ? *found : layer_module_set{};
+    };
+    if (!argument(notes, "recompute-modules").empty()) j.recompute_modules = modules("recompute-modules", recomputed_modules);
+    if (has(notes, "fine-grained-activation-offloading=True")) j.offload.modules = modules("offload-modules", offloaded_modules);
 }
 
 /// What Megatron-Core was told of its model.

@@ -21,6 +21,7 @@
 #include <llmres/io/model_source.hpp>
 #include <llmres/job.hpp>
 #include <llmres/layout.hpp>
+#include <llmres/layer_modules.hpp>
 #include <llmres/links.hpp>
 #include <llmres/live_cluster.hpp>
 #include <llmres/maybe.hpp>
@@ -208,6 +209,7 @@ inline result<offload> read_offload(const nlohmann::json& object) {
     read.choice("optimizer", offload_place_names, o.optimizer);
     read.choice("parameters", offload_place_names, o.parameters);
     read.choice("activations", offload_place_names, o.activations);
+    read.named("modules", o.modules, [](std::string_view names) { return find_modules(names, offloaded_modules, "offload.modules"); });
     read.flag("pinned", o.pinned);
     if (const status s = read.checked(); !s) return s.error();
     return o;
@@ -400,6 +402,7 @@ inline result<plan_request> read_job(const nlohmann::json& document, const std::
     read.named("optimizer", j.optimizer, [](std::string_view name) { return find_optimizer(name); });
     read.choice("attention", attention_kernel_names, j.attention);
     read.choice("recompute", recompute_names, j.recompute);
+    read.named("recompute_modules", j.recompute_modules, [](std::string_view names) { return find_modules(names, recomputed_modules, "recompute_modules"); });
     read.integer("recompute_every", j.recompute_every);
     read.flag("autocast", j.autocast);
     read.flag("dropout", j.dropout);

@@ -34,6 +34,14 @@ inline std::string to_text(const stage_list& stages) {
     return shown;
 }
 
+/// Names between commas, as find_modules() reads them.
+inline std::string to_text(layer_module_set modules) {
+    std::string names;
+    for (std::size_t i = 0; i < layer_module_names.size(); ++i)
+        if (modules.has(static_cast<layer_module>(i))) names += (names.empty() ? "" : ",") + std::string{layer_module_names[i]};
+    return names;
+}
+
 /// What deals layers otherwise than evenly is shown where it does.
 inline json_value to_json(const layout& l) {
     json_value shown = {{"tensor", l.tensor},
@@ -197,6 +205,7 @@ inline json_value to_json(const job& j) {
         out["global_batch"] = j.global_batch;
         out["recompute"] = name_of(j.recompute);
         out["recompute_every"] = j.recompute_every;
+        if (!(j.recompute_modules == layer_module_set{layer_module::core_attn})) out["recompute_modules"] = to_text(j.recompute_modules);
         out["dropout"] = j.dropout;
         out["varied_lengths"] = j.varied_lengths;
         out["expert_load"] = j.expert_load;
@@ -210,6 +219,7 @@ inline json_value to_json(const job& j) {
                           {"parameters", name_of(j.offload.parameters)},
                           {"activations", name_of(j.offload.activations)},
                           {"pinned", j.offload.pinned}};
+        if (!j.offload.modules.empty()) out["offload"]["modules"] = to_text(j.offload.modules);
     }
     return out;
 }
