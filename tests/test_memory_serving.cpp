@@ -37,6 +37,9 @@ TEST_CASE("profiles are found by engine and version, and a release between two b
         REQUIRE(found);
         CHECK(found->versions == versions);
     }
+    CHECK(*find_runtime("exllamav3@0.0.6") == runtimes::exllamav3);
+    CHECK(*find_runtime("ctranslate2", "4.1", "runtime") == runtimes::ctranslate2);
+    CHECK(*find_runtime("ik_llama.cpp", "4000", "runtime") == runtimes::ik_llama_cpp_4155);
     for (const runtime* r : runtimes::all) CHECK(find_runtime(r->name));
 }
 

@@ -66,6 +66,8 @@ constexpr bool loads(const runtime& r, format_family family) {
     if (name == "autoawq") return any(f::awq_words);
     if (name == "lmdeploy") return any(f::eight_bit_float, f::eight_bit, f::microscaling, f::gptq_words, f::awq_words);
     if (name == "exllama" || name == "exllamav2") return any(f::gptq_words, f::exllama2, f::exllama3);
+    if (name == "exllamav3") return any(f::exllama3);
+    if (name == "ctranslate2") return any(f::eight_bit);
     if (name == "tgi") return any(f::eight_bit_float, f::gptq_words, f::awq_words, f::packed, f::bitsandbytes, f::exllama2);
     return true;
 }
@@ -105,7 +107,7 @@ constexpr status set_knob(runtime& r, std::string_view name, double value) {
         r.gpu_memory_utilization = value;
     } else if (name == "max_batched_tokens" || is("vllm", "max_num_batched_tokens") || is("sglang", "chunked_prefill_size") ||
                is("tensorrt-llm", "max_num_tokens") || is("lmdeploy", "max_prefill_token_num") ||
-               is("tgi", "max_batch_prefill_tokens") || is("exllama", "max_input_len") || is("exllamav2", "max_input_len") || is("ollama", "num_batch") ||
+               is("tgi", "max_batch_prefill_tokens") || is("exllama", "max_input_len") || is("exllamav2", "max_input_len") || is("ollama", "num_batch") || is("exllamav3", "max_chunk_size") ||
                (ggml && name == "ubatch_size")) {
         r.max_batched_tokens = tokens(whole);
         r.large_max_batched_tokens = {};

@@ -74,6 +74,7 @@
 #include <llmres/rules_of_thumb.hpp>
 #include <llmres/runtime.hpp>
 #include <llmres/runtimes.hpp>
+#include <llmres/runtimes/ctranslate2.hpp>
 #include <llmres/runtimes/deepspeed.hpp>
 #include <llmres/runtimes/exllama.hpp>
 #include <llmres/runtimes/huggingface.hpp>

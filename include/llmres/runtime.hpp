@@ -106,6 +106,7 @@ struct runtime {
     maybe<bool> flash_attention{};   ///< overrides the job's `attention`
     std::int32_t more_hidden = 0;    ///< vectors of the hidden width beside the inventory's
     bool dequantises = false;        ///< one matrix at a time, the head's as well, to 16 bit in a buffer of its own (ExLlama)
+    std::int32_t dequantised_from = 0;  ///< where that many rows or more pass at once
     std::int32_t score_bytes = 4;    ///< a pair of tokens and head, where attention is eager
     interval<double> activations{1.0, 1.0, 1.0};  ///< the truth over the inventory's sum
     interval<double> logits{};     ///< training: the same of logits alone, where it is known better

@@ -6,6 +6,7 @@
 #include <llmres/error.hpp>
 #include <llmres/nearest.hpp>
 #include <llmres/runtime.hpp>
+#include <llmres/runtimes/ctranslate2.hpp>
 #include <llmres/runtimes/deepspeed.hpp>
 #include <llmres/runtimes/exllama.hpp>
 #include <llmres/runtimes/huggingface.hpp>
@@ -35,7 +36,7 @@ inline constexpr std::array all{&no_runtime,       &pytorch,        &vllm,      
                                 &vllm_v0_7,        &vllm_v0_6,      &vllm_v0,        &sglang,         &tensorrt_llm, &tensorrt_llm_0,
                                 &llama_cpp,        &llama_cpp_2025, &llama_cpp_2024, &llama_cpp_2023, &ik_llama_cpp, &ik_llama_cpp_4155, &ik_llama_cpp_3744, &ollama, &ollama_0_29,
                                 &transformers,     &transformers_4_49, &transformers_4_44, &transformers_4_41, &transformers_4_35, &autoawq, &autoawq_0_1, &lmdeploy,    &exllama,
-                                &exllama_v1,       &exllamav2,       &exllamav2_2023, &tgi,             &huggingface,      &huggingface_4_57, &huggingface_4_49, &huggingface_4_45, &huggingface_4_42, &litgpt,      &torchtune,      &torchtitan,
+                                &exllama_v1,       &exllamav2,       &exllamav2_2023, &exllamav3,       &tgi,             &ctranslate2,             &huggingface,      &huggingface_4_57, &huggingface_4_49, &huggingface_4_45, &huggingface_4_42, &litgpt,      &torchtune,      &torchtitan,
                                 &deepspeed,        &megatron};
 
 }  // namespace runtimes

@@ -327,6 +327,7 @@ inline engine engine_of(const csv::row& row) {
     if (is("sglang")) return {runtimes::sglang};
     if (is("tensorrt") || is("optimum nvidia"))
         return {has(version, "2025") || has(version, "2026") ? runtimes::tensorrt_llm : runtimes::tensorrt_llm_0};
+    if (is("ctranslate")) return {runtimes::ctranslate2};
     if (is("lmdeploy")) return {runtimes::lmdeploy};
     if (is("exllamav2")) return {runtimes::exllamav2_2023};  // 0.0.6 and 0.0.19
     if (is("exllama")) return {runtimes::exllama_v1, has(row.at("source"), "README") ? counted::allocated : counted::device};  // test_benchmark_inference.py

@@ -46,6 +46,18 @@ constexpr runtime exllamav2_all_scores() {
     return r;
 }
 
+/// The third has its cache in pages of 256 tokens, and unpacks one matrix to 16 bit where more than 144 rows pass (exllamav3:
+/// constants.py, modules/quant/exl3.py). No table of measurements was found.
+constexpr runtime exllamav3_as() {
+    runtime r = exllama_base;
+    r.name = "exllamav3";
+    r.versions = "0.0.1 and later";
+    r.since = {0, 0, 1};
+    r.dequantised_from = 145;
+    r.activations = {0.6, 1.0, 1.5};
+    return r;
+}
+
 /// The first one kept scores for max_attention_size = 2048 x 2048 pairs a head in 16 bit, and the token table on the GPU.
 constexpr runtime exllama_first() {
     runtime r = exllama_base;
@@ -68,6 +80,7 @@ inline constexpr runtime exllama_v1 = detail::exllama_first();
 /// The same by the numbers of the exllamav2 package.
 inline constexpr runtime exllamav2 = detail::exllamav2_as("0.0.22 and later", {0, 0, 22}, {});
 inline constexpr runtime exllamav2_2023 = detail::exllamav2_all_scores();
-inline constexpr std::array all_exllama{&exllama, &exllama_v1, &exllamav2, &exllamav2_2023};
+inline constexpr runtime exllamav3 = detail::exllamav3_as();
+inline constexpr std::array all_exllama{&exllama, &exllama_v1, &exllamav2, &exllamav2_2023, &exllamav3};
 
 }  // namespace llmres::runtimes

@@ -136,7 +136,7 @@ struct step {
             if (a.role == activation_role::probabilities) size = div_up(size * engine.score_bytes, 4);
             halves[static_cast<int>(half)] += size;
         });
-        if (engine.dequantises) {
+        if (engine.dequantises && s.all() >= engine.dequantised_from) {
             halves[0] += dequantised(kind.attention.heads * kind.attention.query_width());
             halves[1] += dequantised(kind.feed_forward.routed() ? kind.feed_forward.experts.width : kind.feed_forward.width);
         }
@@ -183,7 +183,8 @@ struct step {
                 chunked && engine.chunked_logits_bytes.high > 0 ? engine.chunked_logits_bytes : engine.logits_bytes;
             const std::int64_t scores = product(scored_rows(of, engine, over, shape), of.model.vocabulary);
             step_peak scoring{hidden(), scaled(bytes(scores), each)};
-            if (engine.dequantises) scoring.activations += dequantised(of.model.vocabulary);
+            if (engine.dequantises && scored_rows(of, engine, over, shape) >= engine.dequantised_from)
+                scoring.activations += dequantised(of.model.vocabulary);
             if (engine.fp32_activations && kernel == attention_kernel::flash) scoring.activations.high += feed_forward_tensor();
             const interval<byte_count> other = full.all();
             if (scoring.all().expected > other.expected) full = scoring;
