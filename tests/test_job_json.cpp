@@ -146,6 +146,8 @@ const std::map<std::string, example>& examples() {
         {"runtime.max_lora_rank", {7, [](r q) { return q.job.runtime.max_lora_rank == 7; }}},
         {"runtime.encoder_tokens", {7, [](r q) { return q.job.runtime.encoder_tokens == tokens(7); }}},
         {"runtime.loss", {"fused_linear", [](r q) { return q.job.runtime.training.loss == loss_code::fused_linear; }}},
+        {"runtime.expandable_segments", {true, [](r q) { return q.job.runtime.expandable_segments; }}},
+        {"runtime.compiled", {true, [](r q) { return q.job.runtime.training.compiled; }}},
         {"runtime.compiled_loss", {true, [](r q) { return q.job.runtime.training.compiled_loss; }}},
         {"runtime.fused_norms", {true, [](r q) { return q.job.runtime.training.norm == norm_code::fused; }}},
         {"runtime.reshard_after_forward", {false, [](r q) { return !q.job.runtime.training.reshards_after_forward; }}},

@@ -308,6 +308,43 @@ TEST_CASE("a version of transformers says how it computes the loss, and what its
     CHECK(find_runtime("huggingface@4.57")->training.reentrant_checkpoints);
     CHECK_FALSE(find_runtime("huggingface@4.20"));
 }
+
+TEST_CASE("torch.compile keeps no product that nothing reads, and what cuDNN puts out only where it is on the list") {
+    job j{.model = models::llama_3_1_8b, .task = task::pretraining, .weights = fp32, .sequence = tokens(8192), .recompute = recompute::selective};
+    j.runtime = runtimes::torchtitan;
+    const layout l{.data = 8, .zero = 3};
+    const std::int64_t stream = std::int64_t{8192} * 4096;
+    j.runtime.training.compiled_loss = true;
+    const byte_count eager = saved_activations(j, l);
+    j.runtime.training.compiled = true;
+    CHECK(eager - saved_activations(j, l) == bytes(2) * 32 * stream);
+    const byte_count compiled = saved_activations(j, l);
+    j.attention = attention_kernel::cudnn;
+    CHECK(saved_activations(j, l) == compiled);
+    j.runtime = runtimes::torchtitan_0_2;
+    j.runtime.training.compiled = true;
+    CHECK(compiled - saved_activations(j, l) == bytes(32) * (2 * stream + 4 * std::int64_t{8192} * 32));
+}
+
+TEST_CASE("FSDP2's streams keep blocks of their own, and expandable segments join the others") {
+    job j{.model = models::llama_3_1_8b, .task = task::pretraining, .weights = fp32, .sequence = tokens(8192), .recompute = recompute::selective};
+    j.optimizer = adamw_fused;
+    j.runtime = runtimes::torchtitan_0_0;
+    const layout l{.data = 8, .zero = 3};
+    const memory_breakdown m = training_memory(j, l);
+    CHECK(m.phase == phase::loss);
+    // At the loss no gradient is there, and nothing is gathered but the root and the last layer; the root and a layer were.
+    const byte_count parts = training_state(j, l).gradients + bytes(2) * (2 * std::int64_t{128256} * 4096);
+    CHECK(m.reserved.low - m.allocated.low >= parts);
+    j.runtime.expandable_segments = false;
+    const memory_breakdown plain = training_memory(j, l);
+    CHECK(plain.allocated.expected == m.allocated.expected);
+    CHECK(plain.reserved.expected > m.reserved.expected);
+    // Embedding and head as units of their own: one of them is gathered at a time.
+    j.runtime = runtimes::torchtitan_0_2;
+    CHECK(training_memory(j, l).allocated.expected + gib(1) < m.allocated.expected);
+}
+
 TEST_CASE("main memory is a resource that may not suffice either") {
     job j = full();
     j.runtime = runtimes::deepspeed;

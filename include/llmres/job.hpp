@@ -30,8 +30,9 @@ enum class attention_kernel : std::uint8_t {
     eager,  ///< scores and probabilities of every pair of tokens are tensors
     sdpa,   ///< torch's scaled_dot_product_attention: as flash, keys and values copied to every query head first
     flash,  ///< tile by tile: only the softmax statistics are kept
+    cudnn,  ///< as sdpa, by cuDNN's kernel (PyTorch's first choice on B200)
 };
-inline constexpr std::array<std::string_view, 3> attention_kernel_names{"eager", "sdpa", "flash"};
+inline constexpr std::array<std::string_view, 4> attention_kernel_names{"eager", "sdpa", "flash", "cudnn"};
 constexpr std::string_view name_of(attention_kernel k) { return attention_kernel_names[static_cast<std::size_t>(k)]; }
 
 /// What a training step computes again in the backward pass instead of keeping it.

@@ -147,11 +147,13 @@ constexpr memory_breakdown with_runtime(const tensor_memory& t, const job& j, co
         }
     m[memory_term::activations].high += t.maybe_more;
     m.allocated = m.total();
-    interval<byte_count> slack{scaled_up(m.allocated.low, r.fragmentation.low), scaled_up(m.allocated.expected, r.fragmentation.expected),
-                               scaled_up(m.allocated.high, r.fragmentation.high)};
+    const interval<double>& between = r.expandable_segments ? r.joined_fragmentation : r.fragmentation;
+    interval<byte_count> slack{scaled_up(m.allocated.low, between.low), scaled_up(m.allocated.expected, between.expected),
+                               scaled_up(m.allocated.high, between.high)};
+    if (r.expandable_segments) hoarded = {};
     slack += apart;
     slack += hoarded;
-    if (r.churn.high > 0) {
+    if (r.churn.high > 0 && !r.expandable_segments) {
         const byte_count passing = t.activations;
         slack += {scaled_up(passing, r.churn.low), scaled_up(passing, r.churn.expected), scaled_up(passing, r.churn.high)};
     }

@@ -98,22 +98,24 @@ constexpr std::array<byte_count, backward_points> gradients_so_far(const weight_
     return {s.down_gradients, s.down_gradients, s.feed_forward_gradients, s.feed_forward_gradients, s.gradients};
 }
 
-/// What selective recomputation by operation keeps of a layer: its input, attention's output, every second product, and what
-/// experts exchange.
-constexpr byte_count every_second_product(const layer& kind, std::int64_t hidden, const layout& l, const training_step& step) {
+/// What selective recomputation by operation keeps of a layer: its input, attention's output, products or every second one, and
+/// what experts exchange.
+constexpr byte_count products_kept(const layer& kind, std::int64_t hidden, const layout& l, const training_step& step) {
     const std::int64_t n = step.tokens.all();
     byte_count kept;
     const auto keep = [&](activation_role role, std::int64_t elements, const precision& format, activation_split split) {
         kept += local_bytes({role, elements, format, split}, l);
     };
     keep(activation_role::residual, n * hidden, step.stream, activation_split::sequence);
-    if (kind.attention.kind != attention_kind::none) {
+    if (kind.attention.kind != attention_kind::none && !(step.engine.recomputes_cudnn && step.kernel == attention_kernel::cudnn)) {
         keep(activation_role::attention_output, n * kind.attention.heads * kind.attention.value_width(), step.compute, activation_split::tensor);
         keep(activation_role::softmax_statistics, n * kind.attention.heads, fp32, activation_split::tensor);
     }
     std::int32_t products = 0;
+    const bool every = step.engine.selective == selective_code::all_but_products;
     for_each_weight(kind, hidden, [&](const weight& w) {
-        if (w.rows == 1 || w.columns == 1 || w.routed || w.role == weight_role::router || ++products % 2 == 0) return;
+        if (w.rows == 1 || w.columns == 1 || w.routed || w.role == weight_role::router || (++products % 2 == 0 && !every)) return;
+        if ((step.engine.compiled || every) && w.role == weight_role::down_proj) return;  // no gradient needs it
         keep(activation_role::product, n * w.rows, step.compute,
              w.split == weight_split::rows ? activation_split::tensor : activation_split::sequence);
     });
@@ -198,7 +200,7 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
     switch (j.recompute) {
         case recompute::none: t.kept = t.saved; break;
         case recompute::selective:
-            t.kept = step.engine.saves_every_second_product ? every_second_product(kind, j.model.hidden, l, step) : t.saved - core;
+            t.kept = step.engine.selective == selective_code::attention_core ? t.saved - core : products_kept(kind, j.model.hidden, l, step);
             break;
         case recompute::full: t.kept = t.checkpoint; break;
     }
@@ -226,7 +228,7 @@ constexpr byte_count cut_off(const job& j, const layout& l, const training_step&
 /// The masks, where attention needs them as tensors: one for all layers with a window and one for those without. No
 /// operation keeps them, but layers that are computed again do. Eager attention adds its mask, sdpa's is of bytes.
 constexpr byte_count mask_bytes(const model& m, const training_step& step) {
-    if (!step.recomputes || !step.code.causal || step.engine.norm == norm_code::fused || step.kernel == attention_kernel::flash) return {};
+    if (!step.recomputes || !step.code.causal || step.engine.fuses_norms() || step.kernel == attention_kernel::flash) return {};
     const bool eager = step.kernel == attention_kernel::eager;
     bool made[2]{};  // without a window, with one
     for (std::int32_t k = 0; k < m.layers.kind_count; ++k) {
@@ -454,6 +456,29 @@ constexpr byte_count put_off_head(const model& m, const training_step& step, con
            local_bytes({activation_role::logits_gradient, product(n, m.vocabulary), step.compute, activation_split::tensor}, l) * gradients;
 }
 
+/// What FSDP2 gathers and reduces beside the unit under way (torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py).
+struct gathering {
+    byte_count after_forward{};  ///< gathered when the loss is computed: the head; where both ends are the root's, these and the last layer
+    byte_count throughout{};     ///< gathered from the first layer's backward pass on
+    byte_count reduced{};        ///< a layer's gradients before they are cast and scattered, and the head's where it is the root's
+    byte_count last{};           ///< the embedding's gradient, whole and cast
+    byte_count buffers{};        ///< where weights come together: two units, in turn
+};
+
+constexpr gathering gathering_of(const training_step& step, const weight_state& input, const weight_state& output, const weight_state& ends,
+                                 const weight_state& unit, bool tied) {
+    const bool apart = step.engine.ends_apart && !tied;
+    gathering e;
+    const byte_count end = !apart ? ends.gathered : input.gathered > output.gathered ? input.gathered : output.gathered;
+    e.after_forward = apart ? output.gathered : ends.gathered + unit.gathered;
+    e.throughout = apart ? byte_count{} : ends.gathered;
+    e.buffers = unit.gathered + (end > unit.gathered ? end : unit.gathered);
+    if (step.frozen) return e;
+    e.reduced = unit.gathered + (apart ? byte_count{} : output.gathered);
+    e.last = apart ? input.gathered + input.whole_gradients : input.gathered + ends.whole_gradients;
+    return e;
+}
+
 constexpr memory_breakdown memory_of_stages(const job& j, const layout& l, std::int32_t first_stage, std::int32_t end_stage) {
     const model& m = j.model;
     const training_step step{j, l};
@@ -475,10 +500,11 @@ constexpr memory_breakdown memory_of_stages(const job& j, const layout& l, std::
     byte_count beside;  // gradients, at any moment but the optimizer's
     byte_count passing;  // of that, what comes and goes
     byte_count scores;   // ... as logits
+    byte_count coming;   // in `communication`, what another stream gathers
     const auto consider = [&](const tensor_memory& moment) {
         const byte_count all = moment.all();
         if (all > most) fullest = moment, most = all;
-        if (all - moment.gradients > beside) beside = all - moment.gradients;
+        if (all - moment.gradients - coming > beside) beside = all - moment.gradients - coming;
         if (moment.logits > scores) scores = moment.logits;
     };
     const std::int64_t rounds = micro_batches(j, l);
@@ -583,6 +609,15 @@ constexpr memory_breakdown memory_of_stages(const job& j, const layout& l, std::
         else if (sharded)
             root += ends.gathered, fetched += unit.gathered * 2 + ends.gathered;
         if (engine.sharding == sharding_code::deepspeed) root = fetched;
+        const bool by_parameter = sharded && engine.sharding == sharding_code::fsdp2;
+        gathering gathers;
+        if (by_parameter) {
+            gathers = gathering_of(step, input, output, ends, unit, m.tied_head);
+            if (engine.reshards_after_forward) {
+                root = resident + gathers.after_forward;
+                fetched = resident + unit.gathered * 2 + gathers.throughout;
+            }
+        }
 
         // Each layer's input gradient but the last layer's, whose backward pass started it all, and the one being made.
         const bool held_back = sharded && step.frozen && engine.sharding == sharding_code::fsdp1 && engine.reentrant_checkpoints &&
@@ -592,7 +627,8 @@ constexpr memory_breakdown memory_of_stages(const job& j, const layout& l, std::
         // Backward, as far as each kind of layer's last, then its first: gradients of what follows are there, and what
         // it and the layers before it keep.
         t.phase = phase::backward;
-        t.communication = fetched + (sharded ? unit.whole_gradients : byte_count{});
+        t.communication = fetched + (sharded ? unit.whole_gradients : byte_count{}) + gathers.reduced;
+        coming = by_parameter && engine.streams_apart && engine.reshards_after_forward ? unit.gathered : byte_count{};
         const byte_count first_gradients = m.tied_head && last ? ends.gradients - read.gradients : output.gradients;
         for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k) {
             if (counts[k] == 0) continue;
@@ -625,7 +661,8 @@ constexpr memory_breakdown memory_of_stages(const job& j, const layout& l, std::
         const byte_count stream = size_of(step.stream, step.tokens.all(), m.hidden);
         byte_count summed;
         if (!step.frozen && engine.linear == linear_code::plain && l.pipeline == 1 && m.tied_head)
-            summed = size_of(gradients_of(j), m.vocabulary, m.embedding_width > 0 ? m.embedding_width : m.hidden) * 2;
+            summed = size_of(gradients_of(j), m.vocabulary, m.embedding_width > 0 ? m.embedding_width : m.hidden) *
+                     (engine.loss == loss_code::chunked ? 1 : 2);  // the parts' sum is added to
         if (read.kept > byte_count{}) {
             // The decoder's embedding, before any of the encoder; then the encoder's last layer, and its first. What the
             // encoder put out is let go with the decoder.
@@ -643,7 +680,9 @@ constexpr memory_breakdown memory_of_stages(const job& j, const layout& l, std::
         }
         t.gradients = state.gradients + summed;
         t.activations = stream;
+        t.communication += gathers.last;
         consider(t);
+        t.communication -= gathers.last;
 
         if (step.adapter.low_rank()) {
             t.phase = step.recomputes ? phase::backward : phase::forward;
@@ -660,6 +699,7 @@ constexpr memory_breakdown memory_of_stages(const job& j, const layout& l, std::
             for_each_loss_activation(m, step, [&](const activation& a, loss_point at) { loss[static_cast<std::size_t>(at)] += local_bytes(a, l); });
             t.phase = phase::loss;
             t.communication = root;
+            coming = {};
             byte_count after;
             for_each_output_activation(m, step, [&](const activation& a) { after += local_bytes(a, l); });
             t.gradients = accumulated ? state.gradients : byte_count{};
@@ -673,6 +713,7 @@ constexpr memory_breakdown memory_of_stages(const job& j, const layout& l, std::
             t.logits = loss[4] + ahead.scores;
             if (j.optimizer.in_backward && !step.frozen) t.communication += ends.whole_gradients;
             if (engine.loss == loss_code::chunked && !step.frozen) t.communication += ends.largest;  // each part's, to be added
+            if (by_parameter && !step.frozen) t.communication += output.gathered;  // its gradient, before it is scattered
             if (engine.linear == linear_code::plain)
                 t.gradients = accumulated ? state.gradients : m.tied_head ? first_gradients : output.gradients;
             else if (!step.frozen)
@@ -691,7 +732,7 @@ constexpr memory_breakdown memory_of_stages(const job& j, const layout& l, std::
         }
         // Blocks of gradients that another stream made, or of what the optimizer makes while it steps.
         const byte_count apart = j.runtime.hoards ? state.gradients + stepping
-                                 : engine.gradients_apart && l.zero >= 2 ? state.gradients : byte_count{};
+                                 : engine.streams_apart && l.zero >= 2 ? state.gradients + gathers.buffers : byte_count{};
         if (beside + apart > held) held = beside + apart;
         const byte_count standing = state.weights + state.adapter + state.optimizer;
         if (beside - standing > passing) passing = beside - standing;
@@ -699,7 +740,7 @@ constexpr memory_breakdown memory_of_stages(const job& j, const layout& l, std::
     const byte_count unused = held > most ? held - most : byte_count{};
     interval<byte_count> hoarded{byte_count{}, unused, unused};
     interval<byte_count> apart{};
-    if (!j.runtime.hoards) std::swap(hoarded, apart);
+    if (!j.runtime.hoards) std::swap(hoarded, apart), apart.low = apart.expected;
     if (j.varied_lengths) {
         const varied_blocks more = blocks_of_varied_lengths(passing, scores);
         if (more.idle.expected > hoarded.expected) hoarded.expected = more.idle.expected;  // one phase's serve the other, too

@@ -71,6 +71,8 @@ struct runtime {
 
     /// What the allocator holds beyond what it handed out, as a part of the latter.
     interval<double> fragmentation{};
+    interval<double> joined_fragmentation{0.0, 0.01, 0.06};  ///< the same with expandable segments
+    bool expandable_segments = false;  ///< PYTORCH_ALLOC_CONF=expandable_segments:True: freed blocks join, whatever they were asked for
     interval<double> churn{};  ///< training: the same as a part of activations, which come and go (logits are few and large)
     bool segments = false;  ///< tensors of 10 MiB and more are segments in steps of 2 MiB, a tail of up to 1 MiB included (PyTorch)
     bool hoards = false;  ///< blocks of one phase are kept while the next asks for others: peaks add up in what is held

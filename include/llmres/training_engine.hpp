@@ -54,6 +54,20 @@ inline constexpr std::array<std::string_view, 8> loss_code_names{
     "transformer_engine"};
 constexpr std::string_view name_of(loss_code c) { return loss_code_names[static_cast<std::size_t>(c)]; }
 
+enum class loss_compiling : std::uint8_t {
+    never,
+    chunked,  ///< each part's, but no other: what compile_loss returns is let go (torchtune, recipes/full_finetune_single_device.py)
+    any,
+};
+
+/// What recompute::selective computes again.
+enum class selective_code : std::uint8_t {
+    attention_core,        ///< scores and probabilities
+    all_but_odd_products,  ///< keeps attention's output and the first, third, ... product of each layer (torchtitan's
+                           ///< selective_ac_option "op")
+    all_but_products,      ///< keeps attention's output and every product (torchtitan's graph_trainer, memory_policy "default")
+};
+
 /// The defaults are those of Hugging Face's modules under PyTorch.
 struct training_engine {
     norm_code norm = norm_code::eager;
@@ -86,11 +100,15 @@ struct training_engine {
                                          ///< until the step's end (torch/distributed/fsdp/_runtime_utils.py, register_multi_grad_hook)
     bool keeps_frozen_gathered = false;  ///< a frozen unit is not let go after its backward pass, and flat gradients cover it too,
                                          ///< two on their way: inferred from lit-gpt's rows under torch 2.1
-    bool saves_every_second_product = false;  ///< `selective` keeps attention's output and the first, third, ... product of each
-                                              ///< layer (torchtitan's selective_ac_option "op"), not all but attention's core
+    selective_code selective = selective_code::attention_core;
+    bool recomputes_cudnn = false;  ///< by product: but keeps not what cuDNN's attention put out (torchtitan before its #2095, 2025-12)
+    bool compiled = false;       ///< each layer passes torch.compile: norms and gates are one kernel each, and selective recomputation keeps
+                                 ///< no product that the backward pass does not read
+    loss_compiling compiles_loss = loss_compiling::never;  ///< ... and the loss with the layers
     bool reshards_after_forward = true;  ///< ZeRO 3 lets units go after their forward pass, and gathers them again
-    bool gradients_apart = false;        ///< sharded gradients come from a stream of their own, whose blocks nothing else can use
-                                         ///< (FSDP2: reduce_output in _fsdp_collectives.py)
+    bool streams_apart = false;          ///< gathered weights and sharded gradients come from streams of their own, whose blocks nothing
+                                         ///< else can use (FSDP2: all_gather_copy_in and reduce_output in _fsdp_collectives.py)
+    bool ends_apart = false;             ///< fsdp2: the embedding is a unit, and the head; else both are the root's, gathered throughout
     bool holds_logits = false;           ///< the 16-bit logits stay while the loss is differentiated
     bool keeps_gathered_inputs = false;  ///< column-parallel products keep what they gathered of the sequence, not their own part
     bool compiled_loss = false;          ///< eager and chunked, as torch.compile fuses them: logits and their gradient
@@ -103,6 +121,13 @@ struct training_engine {
     bool takes_turns = false;            ///< pipeline stages wait for each other, one micro-batch at a time; layers are dealt by bytes,
                                          ///< and the first GPU is handed the logits (transformers with accelerate's device_map)
     std::int32_t loss_chunks = 8;  ///< chunked: parts
+
+    constexpr bool fuses_norms() const { return norm == norm_code::fused || compiled; }
+    constexpr bool fuses_gates() const { return gate == gate_code::fused || compiled; }
+    constexpr bool fuses_loss() const {
+        const bool with_layers = compiles_loss == loss_compiling::any || (compiles_loss == loss_compiling::chunked && loss == loss_code::chunked);
+        return compiled_loss || (compiled && with_layers);
+    }
 
     friend constexpr bool operator==(const training_engine&, const training_engine&) = default;
 };

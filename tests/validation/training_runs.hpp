@@ -186,6 +186,18 @@ inline cluster cluster_of(const std::string& named, std::int64_t gpus) {
     return c;
 }
 
+/// When that torchtitan was built: the date of its commit, or of the PyTorch that the publisher names beside it.
+inline std::string torchtitan_date(const std::string& framework) {
+    static const std::vector<std::pair<const char*, const char*>> known{
+        {"9dec370", "2024-12-26"}, {"e7c0cae", "2025-06-11"}, {"fca8ab7be", "2026-03"}, {"torch 2.7.0a0", "2025-03"},
+        {"torch 2.8.0", "2025-06"}, {"torch 2.9.0", "2025-09"}, {"custom RMSNorm", "2025-03"}, {"reference cycle", "2025-03"}};
+    for (const auto& [part, date] : known)
+        if (has(framework, part)) return date;
+    const std::size_t at = framework.find("torchtitan ");
+    const std::size_t year = framework.find("20", at == std::string::npos ? 0 : at);
+    return year == std::string::npos ? "2025-03" : framework.substr(year, 7);
+}
+
 /// Micro-batches in "128/micro_batch" and "GBS 32" as in plain numbers.
 inline run run_of(const csv::row& row) {
     const cells c{row};
@@ -261,19 +273,24 @@ inline run run_of(const csv::row& row) {
         if (attention == "TE default") j.attention = attention_kernel::flash;
         r.last_stage = r.series == "megatron_golden";
     } else if (r.series == "torchtitan" || r.series == "torchao") {
-        j.runtime = runtimes::torchtitan;
+        const std::string built = torchtitan_date(framework);
+        j.runtime = built < "2025-04-02" ? runtimes::torchtitan_0_0 : built < "2025-07-28" ? runtimes::torchtitan_0_1
+                  : built < "2025-12-01" ? runtimes::torchtitan_0_2 : runtimes::torchtitan;
+        const bool one_graph = has(framework, "graph_trainer") || has(framework, "compiler_toolkit") || has(c.text("notes"), "case graph");
+        if (one_graph) j.runtime = runtimes::graph_trainer;
+        // What its passes.py did before it took over torchtitan's list of operations (#2689).
+        if (one_graph && built < "2026-03-24") j.runtime.training.selective = selective_code::all_but_odd_products;
+        // Nodes are joined by multinode_trainer.slurm, which asks for no expandable segments; ROCm has none.
+        j.runtime.expandable_segments = l.gpus() <= 8 && !has(c.text("gpu"), "MI300");
         j.weights = fp32, j.compute = bf16, j.master_weights = fp32, j.optimizer_states = fp32;
-        j.attention = attention_kernel::flash;
+        j.attention = has(c.text("gpu"), "B200") ? attention_kernel::cudnn : attention_kernel::sdpa;
         j.optimizer = adamw_fused;
         l.zero = 3;
         training_engine& e = j.runtime.training;
         if (has(framework, "chunked")) e.loss = loss_code::chunked;
         r.defective = has(framework, "without fix") || has(framework, "saved abs(W)");
         if (has(c.text("parallel"), "never")) e.reshards_after_forward = false;
-        // The loss is compiled with the model since 2025-04; before, it could not be (train.py said so).
-        if (has(framework, "torch 2.8") || has(framework, "torch 2.9") || has(framework, "2025-09 torch.compile")) e.compiled_loss = true;
-        if (has(framework, "graph_trainer")) e.gradients_apart = false, e.holds_logits = false;  // one graph, one stream
-        if (again == "none" && !has(framework, "compile")) e.norm = norm_code::eager;            // torch.nn.RMSNorm in parts
+        e.compiled = has(framework, "compile") && !has(framework, "compile?") && !one_graph;
     } else if (r.series.starts_with("fms")) {
         // refs/requirements_*.txt: transformers 4.48.1 and 4.45.2.
         j.runtime = r.series == "fms_a100_80gb" ? runtimes::huggingface_4_49 : runtimes::huggingface_4_45;
@@ -321,7 +338,7 @@ inline run run_of(const csv::row& row) {
         // Each row adds to the one before: packed, compiled, loss in chunks, recomputed, ...
         j.runtime = runtimes::torchtune;
         training_engine& e = j.runtime.training;
-        if (!has(framework, "+packed")) e.norm = norm_code::fused, e.compiled_loss = true;
+        e.compiled = !has(framework, "+packed");
         if (!has(framework, "+packed") && !has(framework, "+compile")) e.loss = loss_code::chunked;
         if (tuned == "AdamW bf16") j.optimizer = adamw_fused;  // recipes/configs: fused: True
     } else if (r.series == "stas_h200_b200" || r.series == "deepspeed") {

@@ -345,6 +345,8 @@ inline result<runtime> read_runtime(const nlohmann::json& value, const precision
     });
     if (draft.model.hidden > 0) r = with_draft(r, draft.model, kv_cache, draft.gguf);
     read.choice("loss", loss_code_names, r.training.loss);
+    read.flag("expandable_segments", r.expandable_segments);
+    read.flag("compiled", r.training.compiled);
     read.flag("compiled_loss", r.training.compiled_loss);
     bool fused_norms = r.training.norm == norm_code::fused;
     read.flag("fused_norms", fused_norms);

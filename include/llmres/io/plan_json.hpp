@@ -171,6 +171,8 @@ inline json_value to_json(const runtime& r) {
     if (r.draft_weights != p.draft_weights)
         out["draft"] = {{"weights_bytes", r.draft_weights.in(bytes)}, {"kv_bytes_per_token", r.draft_kv.in(bytes_a_token)}};
     if (r.training.loss != p.training.loss) out["loss"] = name_of(r.training.loss);
+    if (r.expandable_segments != p.expandable_segments) out["expandable_segments"] = r.expandable_segments;
+    if (r.training.compiled != p.training.compiled) out["compiled"] = r.training.compiled;
     if (r.training.compiled_loss != p.training.compiled_loss) out["compiled_loss"] = r.training.compiled_loss;
     if (r.training.norm != p.training.norm) out["fused_norms"] = r.training.norm == norm_code::fused;
     if (r.training.reshards_after_forward != p.training.reshards_after_forward) out["reshard_after_forward"] = r.training.reshards_after_forward;

@@ -20,7 +20,7 @@ inline constexpr runtime torchtune{
     .fragmentation = {0.0, 0.035, 0.12},
     // The inventory against the same runs (docs/accuracy.md, training).
     .activations = {0.85, 1.0, 1.15},
-    .training = {.norm = norm_code::eager, .shared_heads = false, .fp32_adapters = false, .returns_logits = false},
+    .training = {.norm = norm_code::eager, .shared_heads = false, .fp32_adapters = false, .returns_logits = false, .compiles_loss = loss_compiling::chunked},
 };
 
 }  // namespace llmres::runtimes

@@ -59,7 +59,7 @@ constexpr void for_each_loss_activation(const model& m, const training_step& ste
     };
     const bool wide = step.wide;
     using role = activation_role;
-    if (step.engine.compiled_loss && step.engine.loss <= loss_code::eager_shifted) {
+    if (step.engine.fuses_loss() && step.engine.loss <= loss_code::eager_shifted) {
         const precision& format = step.engine.returns_logits ? step.compute : fp32;
         for (const loss_point at : {loss_point::forward, loss_point::gradient, loss_point::head})
             logits(at, role::logits, at == loss_point::forward ? 1 : 2, format, n);
@@ -114,7 +114,7 @@ constexpr void for_each_loss_activation(const model& m, const training_step& ste
             const std::int64_t part = logit_positions(m, step);
             logits(loss_point::forward, role::logits, 1, step.compute, n);
             logits(loss_point::forward, role::logits_fp32, 1, fp32, part);
-            if (step.engine.compiled_loss) {  // each part's gradient takes the place of its logits
+            if (step.engine.fuses_loss()) {  // each part's gradient takes the place of its logits
                 logits(loss_point::gradient, role::logits_gradient, 1, step.compute, n + part);
                 logits(loss_point::head, role::logits_gradient, 1, step.compute, n);
                 break;

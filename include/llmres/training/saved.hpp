@@ -38,6 +38,7 @@ constexpr bool repeats_heads(const attention& a, const training_step& step) {
 constexpr score_code score_code_of(const attention& a, const training_step& step) {
     if (step.kernel == attention_kernel::eager) return score_code::by_pair;
     if (step.kernel == attention_kernel::flash) return score_code::flash;
+    if (step.kernel == attention_kernel::cudnn) return score_code::tiled;
     const bool one_width = a.query_width() == a.value_width();
     if (!step.wide && one_width && !step.code.biased_scores && !is_masked(a, step) && a.query_width() <= 256) return score_code::flash;
     // Kernels for fp32 know nothing of shared heads.
@@ -47,7 +48,7 @@ constexpr score_code score_code_of(const attention& a, const training_step& step
 
 /// Whether eager attention's softmax is fp32 beside narrower products: as written, or as autocast has it.
 constexpr bool widens_scores(const training_step& step) {
-    const bool one_kernel = step.engine.norm == norm_code::fused;
+    const bool one_kernel = step.engine.fuses_norms();
     return !one_kernel && (step.code.fp32_softmax || step.autocast || step.wide);
 }
 
@@ -104,7 +105,7 @@ constexpr bool save_heads(const attention& a, std::int64_t own_keys, std::int64_
     } else {
         save.put(role::softmax_statistics, n * a.heads, fp32, split, attention);
         // The mask becomes one to add, for each layer.
-        if (step.kernel == attention_kernel::sdpa && is_masked(a, step) && step.engine.shared_heads)
+        if (step.kernel != attention_kernel::flash && is_masked(a, step) && step.engine.shared_heads)
             save.put(role::mask, product(n, keys), step.compute, activation_split::whole, attention);
         save.put(role::attention_output, n * a.heads * a.value_width(), step.compute, split, attention);
     }
@@ -218,7 +219,7 @@ constexpr void save_mlp(feed_forward_kind kind, std::int64_t hidden, std::int64_
     }
     if (gated) {
         const bool again = step.code.activation != form::from_output;
-        if (step.engine.gate == gate_code::eager && again) save.put(activation_role::gate_activation, n * width, *product, split, inner);
+        if (!step.engine.fuses_gates() && again) save.put(activation_role::gate_activation, n * width, *product, split, inner);
         save.put(activation_role::up, n * width, step.inner, split, inner);
     }
     if (step.dropout && step.code.drops_inner) save.put(activation_role::mask, n * width, int8, split, output);
@@ -287,7 +288,7 @@ constexpr void save_experts(const feed_forward& f, std::int64_t hidden, const la
         save.put(activation_role::expert_output, routed * hidden, fp32, activation_split::sequence, output);
     }
     // The score weighs the inner features: in the same kernel where the activation is gated, else apart.
-    if (step.engine.gate == gate_code::fused && f.kind == feed_forward_kind::plain)
+    if (step.engine.fuses_gates() && f.kind == feed_forward_kind::plain)
         save.put(activation_role::gate_activation, routed * e.width, step.compute, activation_split::tensor, output);
     if (e.shared_width > 0)  // its input is kept already where weights are trained
         save_mlp(f.kind, step.frozen ? hidden : 0, n, e.shared_width, step.casts(norm_kind::rms), activation_split::sequence, save);
@@ -326,7 +327,7 @@ namespace detail {
 /// What a norm's backward pass holds beside what it saved: six fp32 tensors as PyTorch differentiates them one by one.
 template <class Visit>
 constexpr void pass_back_norm(std::int64_t n, std::int64_t hidden, norm_kind kind, backward_point at, const layer_writer<Visit>& hold) {
-    const bool one_kernel = hold.step.engine.norm == norm_code::fused || kind != norm_kind::rms;
+    const bool one_kernel = hold.step.engine.fuses_norms() || kind != norm_kind::rms;
     if (one_kernel)
         hold.put(activation_role::gradient, 2 * n * hidden, hold.step.stream, activation_split::sequence, at);
     else

@@ -132,7 +132,7 @@ struct layer_writer {
                         backward_point weight_until, bool own_input = true) const {
         if (kind == norm_kind::none) return;
         const bool rms = kind == norm_kind::rms;
-        const bool one_kernel = step.engine.norm == norm_code::fused || !rms;
+        const bool one_kernel = step.engine.fuses_norms() || !rms;
         if (own_input) put(activation_role::norm_input, n * width, one_kernel ? step.normed(kind) : fp32, split, until);
         put(activation_role::norm_statistics, rms ? n : 2 * n, fp32, split, until);
         if (step.widens_stream(kind)) put(activation_role::weight, 2 * width, fp32, activation_split::whole, until);
@@ -146,7 +146,7 @@ struct layer_writer {
 
     /// An RMS norm of what a linear layer put out, over heads of `group` features (0: over all of them).
     constexpr void narrow_norm(std::int64_t n, std::int64_t width, activation_split split, backward_point until, std::int64_t group = 0) const {
-        const bool one_kernel = step.engine.norm == norm_code::fused;
+        const bool one_kernel = step.engine.fuses_norms();
         put(activation_role::norm_input, n * width, one_kernel ? step.inner : fp32, split, until);
         put(activation_role::norm_statistics, group > 0 ? n * width / group : n, fp32, split, until);
         const bool wide = step.code.norm == norm_form::wide_weight;
