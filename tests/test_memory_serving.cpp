@@ -375,6 +375,17 @@ TEST_CASE("ik_llama.cpp's compute buffers of DeepSeek V3 are those of its logs, 
     CHECK(first[memory_term::activations].expected.in(mib) == doctest::Approx(7272.02).epsilon(0.0003));
 }
 
+TEST_CASE("llama.cpp's latent attention makes queries as wide as the latent, and once more with their rotary part") {
+    job j = chat("deepseek-v3");
+    j.context = tokens(16384);
+    j.runtime = runtimes::llama_cpp;
+    j.max_batched_tokens = tokens(2048);
+    const memory_breakdown m = memory_of(j, layout{});
+    const byte_count queries = bytes(4) * (2048LL * 128 * 2 * (512 + 64));
+    CHECK(m[memory_term::activations].expected > queries);
+    CHECK(m[memory_term::activations].expected < queries + bytes(4) * (2048LL * 7168 * 3));
+}
+
 TEST_CASE("ik_llama.cpp of 2026 reads each part of the keys before it makes the next, in parts that a knob bounds") {
     job j = chat("deepseek-v3");
     j.context = tokens(32768);

@@ -109,6 +109,7 @@
 #include <llmres/training/scan.hpp>
 #include <llmres/training/state.hpp>
 #include <llmres/training/step.hpp>
+#include <llmres/training/varied.hpp>
 #include <llmres/training/whole_tensors.hpp>
 #include <llmres/training_engine.hpp>
 #include <llmres/uneven.hpp>

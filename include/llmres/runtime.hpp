@@ -100,6 +100,7 @@ struct runtime {
     // The peak of a step, as factors of the inventory in activations.hpp.
     bool fp32_activations = false;   ///< whatever the weights are in (ggml)
     bool written_in_place = false;   ///< keys and values go straight to the cache, products over their factors (ggml)
+    bool latent_absorbed = false;  ///< latent attention reads its cache as it is: queries and outputs are made as wide as the latent (ggml)
     byte_count latent_expanded{};  ///< latent attention expands keys and values of the whole context, heads in parts of at most this in fp32
     bool expands_all = false;      ///< all parts before the first of them is read
     bool laid_out = false;           ///< the step's tensors in the graph's order, each in the hole that fits it (ggml-alloc.c); else the fuller half of a layer

@@ -55,6 +55,7 @@ constexpr runtime llama_cpp_windows(bool flash) {
     r.before = {flash ? 0 : 6325};
     r.windows = window_cells::window_batch;
     r.kv_block = tokens(256);
+    r.latent_absorbed = true;
     r.flash_attention = flash;
     // With flash attention the head is the fullest; a fully offloaded graph keeps no other copy of its input.
     return r;

@@ -120,6 +120,12 @@ struct step {
     constexpr bool expands(const attention& a) const {
         return engine.latent_expanded > byte_count{} && a.kind == attention_kind::latent && kernel == attention_kernel::flash && shape.all() >= 128;
     }
+    /// What latent attention holds beyond its own queries and outputs where it reads the latent cache: queries in the latent's
+    /// width and their copy joined with the rotary part (build_deepseek2; llama.cpp's pull request 12801).
+    constexpr byte_count absorbed(const attention& a, const token_shape& s) const {
+        const std::int64_t width = 2 * (a.kv_rank + a.rope_dim) - a.query_width() - a.value_width();
+        return width > 0 ? size_of(format(), s.all(), ceil_quotient(a.heads, over.tensor) * width) : byte_count{};
+    }
     /// A matrix of the hidden width and another, in 16 bit.
     constexpr byte_count dequantised(std::int64_t features) const {
         return size_of(fp16, of.model.hidden, detail::ceil_quotient(features, over.tensor));
@@ -136,6 +142,7 @@ struct step {
             if (a.role == activation_role::probabilities) size = div_up(size * engine.score_bytes, 4);
             halves[static_cast<int>(half)] += size;
         });
+        if (engine.latent_absorbed && kind.attention.kind == attention_kind::latent) halves[0] += absorbed(kind.attention, s);
         if (engine.dequantises && s.all() >= engine.dequantised_from) {
             halves[0] += dequantised(kind.attention.heads * kind.attention.query_width());
             halves[1] += dequantised(kind.feed_forward.routed() ? kind.feed_forward.experts.width : kind.feed_forward.width);
