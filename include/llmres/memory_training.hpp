@@ -747,7 +747,17 @@ constexpr memory_breakdown memory_of_stages(const job& j, const layout& l, std::
         if (more.idle.high > hoarded.high) hoarded.high = more.idle.high;
         apart += more.stuck;
     }
-    return with_runtime(fullest, j, l, hoarded, apart);
+    memory_breakdown sized = with_runtime(fullest, j, l, hoarded, apart);
+    if (engine.sharding == sharding_code::deepspeed && l.zero >= 3) {
+        // DeepSpeed's defaults let 1e9 values of gathered weights live, and fill two buckets of 5e8 values of gradients
+        // (stage3_max_live_parameters; reduce_bucket_size under overlap_comm). Transformers' "auto" asks for less.
+        const auto at_most = [](byte_count all) { return all < gb(2) ? all : gb(2); };
+        const byte_count more = at_most(fullest.gathered) + at_most(fullest.reduced);
+        sized[memory_term::communication].high += more;
+        sized.allocated.high += more;
+        sized.reserved.high += more;
+    }
+    return sized;
 }
 
 constexpr memory_breakdown training_memory(const job& j, const layout& l, std::int32_t first_stage, std::int32_t end_stage) {

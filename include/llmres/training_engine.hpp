@@ -85,6 +85,8 @@ struct training_engine {
     bool widens_gradients = false;  ///< 16-bit gradients are flattened and copied to fp32 before the optimizer steps: its own part of them
                                     ///< under ZeRO 1 and 2 (DeepSpeed, stage_1_and_2.py, step), without ZeRO in fp32, twice
                                     ///< (fp16/fused_optimizer.py, step)
+    bool copies_master_weights = false;  ///< ZeRO shards a master copy of whatever format, be it the weights' own (DeepSpeed:
+                                         ///< stage_1_and_2.py, single_partition_of_fp32_groups; stage3.py, fp32_partitioned_groups_flat)
     bool fp32_adapters = true;     ///< adapters are fp32 beside a narrower base (PEFT)
     maybe<precision> gradients{};  ///< default: as the weights
     bool four_bit_keeps_inputs = false;  ///< 4-bit products save what they read, though only the weight is needed (bitsandbytes before

@@ -343,7 +343,12 @@ inline run run_of(const csv::row& row) {
         if (tuned == "AdamW bf16") j.optimizer = adamw_fused;  // recipes/configs: fused: True
     } else if (r.series == "stas_h200_b200" || r.series == "deepspeed") {
         j.runtime = runtimes::deepspeed;
-        j.runtime.training.loss = has(framework, "no Liger") ? loss_code::eager : loss_code::fused_linear;
+        // Liger patches norms and gated products as well (transformers/monkey_patch.py, apply_liger_kernel_to_llama).
+        if (has(framework, "Liger") && !has(framework, "no Liger")) {
+            j.runtime.training.loss = loss_code::fused_linear;
+            j.runtime.training.norm = norm_code::fused;
+            j.runtime.training.gate = gate_code::fused;
+        }
         j.master_weights = r.series == "deepspeed" ? bf16 : fp32;
         j.optimizer_states = r.series == "deepspeed" ? bf16 : fp32;
         j.attention = attention_kernel::flash;

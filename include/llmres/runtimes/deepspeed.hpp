@@ -22,7 +22,8 @@ inline constexpr runtime deepspeed{
     .hoards = true,
     // The inventory against the same runs (docs/accuracy.md, training).
     .activations = {0.9, 1.0, 1.1},
-    .training = {.sharding = sharding_code::deepspeed, .casts_weights = false, .foreach_optimizer = false, .widens_gradients = true},
+    .training = {.sharding = sharding_code::deepspeed, .casts_weights = false, .foreach_optimizer = false, .widens_gradients = true,
+                 .copies_master_weights = true},
 };
 
 }  // namespace llmres::runtimes

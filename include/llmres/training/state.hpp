@@ -67,7 +67,8 @@ struct state_fold {
 
     constexpr state_fold(const job& j, const layout& l, const training_step& s)
         : of{j}, over{l}, step{s}, formats{formats_of(j, s.stream)}, gradients{gradients_of(j)},
-          master{master_weights_of(j)}, on_gpu{j.offload.optimizer == offload_place::none},
+          master{over.zero > 0 && step.engine.copies_master_weights ? maybe<precision>{j.master_weights.value_or(fp32)} : master_weights_of(j)},
+          on_gpu{j.offload.optimizer == offload_place::none},
           narrower{!(formats.matrices == s.compute) && !is_packed(formats.matrices), !(formats.rest == s.compute)} {}
 
     constexpr void operator()(const weight& whole) { (*this)(whole, true); }
