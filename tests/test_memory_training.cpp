@@ -345,6 +345,31 @@ TEST_CASE("FSDP2's streams keep blocks of their own, and expandable segments joi
     CHECK(training_memory(j, l).allocated.expected + gib(1) < m.allocated.expected);
 }
 
+TEST_CASE("DeepSpeed's ZeRO keeps a master copy in whatever format") {
+    job j = full();
+    j.master_weights = j.optimizer_states = bf16;
+    const layout four{.data = 4, .zero = 3};
+    j.runtime = runtimes::pytorch;
+    const byte_count shard = training_state(j, four).weights;
+    CHECK(training_state(j, four).optimizer == shard * 2);
+    j.runtime = runtimes::deepspeed;
+    CHECK(training_state(j, four).optimizer == shard * 3);
+    CHECK(training_state(j, {}).optimizer == training_state(j, {}).weights * 2);
+}
+TEST_CASE("bitsandbytes before 0.43.2 keeps what 4-bit products read, even where layers are computed again without reentrance") {
+    job j = full();
+    j.weights = nf4;
+    j.recompute = recompute::full;
+    j.adapter = {.kind = adapter_kind::lora, .rank = 8, .targets = all_linears};
+    j.runtime = *find_runtime("huggingface@4.42");
+    j.runtime.training.fp32_stream = false;
+    const byte_count reentrant = saved_activations(j, {});
+    j.runtime.training.reentrant_checkpoints = false;
+    // Three of the hidden width, and the feed-forward's own.
+    CHECK(saved_activations(j, {}) - reentrant == bytes(2) * (std::int64_t{4096} * (3 * 4096 + 14336) * 32));
+    j.runtime.training.four_bit_keeps_inputs = false;
+    CHECK(saved_activations(j, {}) == reentrant);
+}
 TEST_CASE("main memory is a resource that may not suffice either") {
     job j = full();
     j.runtime = runtimes::deepspeed;

@@ -125,6 +125,20 @@ constexpr byte_count products_kept(const layer& kind, std::int64_t hidden, const
     return kept;
 }
 
+/// What the products of a layer read: its two norms' outputs, attention's, and the feed-forward's last product's.
+constexpr byte_count product_inputs(const layer& kind, std::int64_t hidden, const layout& l, const training_step& step) {
+    const std::int64_t n = step.tokens.all();
+    const auto size = [&](std::int64_t width, activation_split split) {
+        return local_bytes({activation_role::linear_input, n * width, step.compute, split}, l);
+    };
+    byte_count all;
+    if (kind.attention.kind != attention_kind::none)
+        all += size(hidden, activation_split::sequence) + size(kind.attention.heads * kind.attention.value_width(), activation_split::tensor);
+    if (kind.feed_forward.kind != feed_forward_kind::none && !kind.feed_forward.routed())
+        all += size(hidden, activation_split::sequence) + size(kind.feed_forward.width, activation_split::tensor);
+    return all;
+}
+
 /// What adapters make on the way in a layer's forward pass: at the feed-forward's last product, and before it.
 struct adapter_scratch {
     byte_count before{};
@@ -202,7 +216,11 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
         case recompute::selective:
             t.kept = step.engine.selective == selective_code::attention_core ? t.saved - core : products_kept(kind, j.model.hidden, l, step);
             break;
-        case recompute::full: t.kept = t.checkpoint; break;
+        case recompute::full:
+            t.kept = t.checkpoint;
+            // bitsandbytes' MatMul4Bit holds its input itself, where hooks on saved tensors do not see it (autograd/_functions.py, ctx.tensors).
+            if (step.keeps_inputs && !step.engine.reentrant_checkpoints) t.kept += product_inputs(kind, j.model.hidden, l, step);
+            break;
     }
     return t;
 }
@@ -550,6 +568,7 @@ constexpr memory_breakdown memory_of_stages(const job& j, const layout& l, std::
         encoder_memory read;
         if (first && m.encoders[0].layers > 0) read = encoder_memory_of(j, l, step, fold);
         before += read.kept + mask_bytes(m, step);
+        if (last && engine.loss == loss_code::mean) before += size_of(fp32, step.tokens.all(), m.vocabulary);
         // What is offloaded passes through two layers' worth of memory: one leaves or comes while the next is computed.
         if (j.offload.activations != offload_place::none && range.size() > 2) saved = two_layers;
         const byte_count cut = first ? cut_off(j, l, step, layers[0].kept) : byte_count{};
@@ -748,8 +767,8 @@ constexpr memory_breakdown memory_of_stages(const job& j, const layout& l, std::
         apart += more.stuck;
     }
     memory_breakdown sized = with_runtime(fullest, j, l, hoarded, apart);
-    if (engine.sharding == sharding_code::deepspeed && l.zero >= 3) {
-        // DeepSpeed's defaults let 1e9 values of gathered weights live, and fill two buckets of 5e8 values of gradients
+    if (engine.sharding == sharding_code::deepspeed && l.zero >= 3 && l.dense_shard_ranks() > 1) {
+        // Between ranks, DeepSpeed's defaults let 1e9 values of gathered weights live, and fill two buckets of 5e8 values of gradients
         // (stage3_max_live_parameters; reduce_bucket_size under overlap_comm). Transformers' "auto" asks for less.
         const auto at_most = [](byte_count all) { return all < gb(2) ? all : gb(2); };
         const byte_count more = at_most(fullest.gathered) + at_most(fullest.reduced);

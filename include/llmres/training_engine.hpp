@@ -29,6 +29,7 @@ enum class loss_code : std::uint8_t {
     vocabulary_parallel,        ///< Megatron-Core: fp32 logits on each tensor rank become their own gradient
     vocabulary_parallel_fused,  ///< the same compiled by PyTorch, which keeps the exponentials apart
     transformer_engine,         ///< one kernel over the 16-bit logits of each tensor rank (two copies: from B200 slopes)
+    mean,                       ///< of the fp32 logits, which the caller keeps to the end: what profilers differentiate in a loss's place
 };
 enum class linear_code : std::uint8_t {
     plain,               ///< a weight's gradient is a tensor
@@ -49,9 +50,9 @@ enum class sharding_code : std::uint8_t {
     fsdp2,     ///< the same by parameter, the root's weights kept gathered
     deepspeed,
 };
-inline constexpr std::array<std::string_view, 8> loss_code_names{
+inline constexpr std::array<std::string_view, 9> loss_code_names{
     "eager", "eager_shifted", "triton", "chunked", "fused_linear", "vocabulary_parallel", "vocabulary_parallel_fused",
-    "transformer_engine"};
+    "transformer_engine", "mean"};
 constexpr std::string_view name_of(loss_code c) { return loss_code_names[static_cast<std::size_t>(c)]; }
 
 enum class loss_compiling : std::uint8_t {

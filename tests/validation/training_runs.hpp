@@ -325,14 +325,17 @@ inline run run_of(const csv::row& row) {
         if (lora) j.adapter.targets = {weight_role::q_proj, weight_role::k_proj, weight_role::v_proj};
     } else if (r.series == "litgpt" || r.series == "issues") {
         j.runtime = runtimes::litgpt;
+        if (has(formats, "mixed")) j.weights = fp32, j.master_weights = fp32, j.optimizer_states = fp32;
         j.global_batch = 128;
         if (lora) j.adapter.targets = {weight_role::q_proj, weight_role::v_proj}, j.adapter.dropout = 0.05;
         if (has(method, "Adapter")) j.adapter = {.kind = has(method, "v2") ? adapter_kind::llama_adapter_v2 : adapter_kind::llama_adapter, .rank = 10};
     } else if (r.series.starts_with("fsdp_qlora")) {
         j.runtime = runtimes::huggingface_4_42;  // early 2024
         j.runtime.training.fp32_adapters = false;
-        // nbs/00-profile_lora_qlora.ipynb: peft's prepare_model_for_kbit_training for bitsandbytes, not for HQQ.
-        j.runtime.training.fp32_stream = r.series == "fsdp_qlora_profile" && has(method, "nf4");
+        j.runtime.training.fp32_stream = false;  // neither train.py nor the notebooks call peft's prepare_model_for_kbit_training
+        if (has(again, "non-reentrant")) j.runtime.training.reentrant_checkpoints = false;
+        if (has(method, "hqq")) j.runtime.training.four_bit_keeps_inputs = false;  // products of its own
+        if (r.series == "fsdp_qlora_profile") j.runtime.training.loss = loss_code::mean;  // nbs/00-profile_lora_qlora.ipynb: output.logits.mean().backward()
         if (lora) j.adapter.targets = r.series == "fsdp_qlora" ? role_set{weight_role::q_proj, weight_role::k_proj, weight_role::v_proj, weight_role::gate_proj, weight_role::up_proj, weight_role::down_proj} : all_linears;
     } else if (r.series == "torchtune_flags") {
         // Each row adds to the one before: packed, compiled, loss in chunks, recomputed, ...

@@ -151,6 +151,12 @@ constexpr void for_each_loss_activation(const model& m, const training_step& ste
             for (const loss_point at : {loss_point::forward, loss_point::gradient, loss_point::head})
                 logits(at, role::logits, 2, step.compute, n);
             break;
+        case loss_code::mean:  // beside the fp32 logits themselves
+            if (!wide) logits(loss_point::forward, role::logits, 1, step.compute, n);
+            logits(loss_point::gradient, role::logits_gradient, 1, fp32, n);
+            if (!step.wide_stream) logits(loss_point::gradient, role::logits_gradient, 1, step.compute, n);
+            logits(loss_point::head, role::logits_gradient, 1, step.stream, n);
+            break;
     }
     visit(activation{role::gradient, n * m.hidden, step.compute, activation_split::whole}, loss_point::head);
 }
