@@ -386,6 +386,16 @@ TEST_CASE("llama.cpp's latent attention makes queries as wide as the latent, and
     CHECK(m[memory_term::activations].expected < queries + bytes(4) * (2048LL * 7168 * 3));
 }
 
+TEST_CASE("llama.cpp kept keys and values of all heads of latent attention until April 2025") {
+    job j = chat("deepseek-v3");
+    j.batch = 1;
+    j.context = tokens(4096);
+    j.runtime = runtimes::llama_cpp_2024;
+    CHECK(memory_of(j, layout{})[memory_term::kv_cache].expected == bytes(2) * (4096LL * 61 * 128 * (192 + 128)));
+    j.runtime = runtimes::llama_cpp;
+    CHECK(memory_of(j, layout{})[memory_term::kv_cache].expected == bytes(2) * (4096LL * 61 * 576));
+}
+
 TEST_CASE("ik_llama.cpp of 2026 reads each part of the keys before it makes the next, in parts that a knob bounds") {
     job j = chat("deepseek-v3");
     j.context = tokens(32768);

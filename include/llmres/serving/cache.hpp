@@ -46,8 +46,13 @@ constexpr allotment layer_cache(const attention& a, const job& j, const runtime&
     if (a.kind == attention_kind::none) return {};
     const precision format = kv_cache_of(j);
     const token_count ideal = tokens(detail::ceil_quotient(kept_tokens(a, context_of(j)).in(tokens), l.context_parallel));
-    const bytes_per_token each = j.kv_cache_values ? kv_bytes_per_token(a, format, *j.kv_cache_values, l.tensor)
-                                                   : kv_bytes_per_token(a, format, l.tensor);
+    const auto of = [&](const attention& stored) {
+        return j.kv_cache_values ? kv_bytes_per_token(stored, format, *j.kv_cache_values, l.tensor) : kv_bytes_per_token(stored, format, l.tensor);
+    };
+    // llama.cpp kept keys and values of all heads until it read the latent itself (pull request 12801, April 2025).
+    const bool expanded = r.fp32_activations && !r.latent_absorbed && a.kind == attention_kind::latent;
+    const bytes_per_token each =
+        expanded ? of({.heads = a.heads, .kv_heads = a.heads, .head_dim = a.query_width(), .value_dim = a.value_width()}) : of(a);
     const bytes_per_token index = indexer_bytes_per_token(a);
     return {each * ideal * sequences + index * context_of(j) * sequences,
             each * allotted_tokens(a, j, r, l, sequences) + index * context_of(j) * sequences};
