@@ -9,7 +9,7 @@
 
 /// The compute buffer of a graph whose tensors are many and large, laid out as ggml does it: tensor by tensor in the order of
 /// the graph. Where a few tensors rule, the fuller half of a layer is enough (step.hpp); where latent attention expands its
-/// keys and values, what lies between the others' holes decides.
+/// keys and values, what lies between the others' holes decides. A plan takes 30 to 60 us with it, where others take 2.
 namespace llmres {
 
 /// ggml-alloc.c: a tensor takes the smallest hole that holds it, or grows the end. Sizes are rounded to 128 bytes, as CUDA's
