@@ -74,11 +74,82 @@ TEST_CASE("a frozen model saves nothing before its first adapters") {
 TEST_CASE("IA3 keeps what its scales multiply: keys, values, the feed-forward's inner features in fp32") {
     job j = full();
     j.adapter = {.kind = adapter_kind::prompt, .rank = 8};
+    j.sequence = tokens(4096 - 8);
     const byte_count prompt = saved_activations(j, {});
     j.adapter = {.kind = adapter_kind::ia3};
+    j.sequence = tokens(4096);
     const std::int64_t n = 4096;
     const byte_count first_norm = size_of(fp32, n, 4096) + size_of(fp32, 1, n);  // gradients do not reach it
     CHECK(saved_activations(j, {}) + first_norm == prompt + (size_of(bf16, n, 2 * 1024) + size_of(fp32, n, 14336)) * 32);
+}
+TEST_CASE("a trained prompt has gradients and states of its own, and lengthens each sequence") {
+    job j = full();
+    j.adapter = {.kind = adapter_kind::prompt, .rank = 20};
+    const byte_count added = size_of(fp32, 20, 4096);
+    CHECK(training_state(j, {}).adapter == added);
+    CHECK(training_state(j, {}).gradients == added);
+    CHECK(training_state(j, {}).optimizer == added * 2);
+    const training_step step{j, {}};
+    CHECK(step.tokens.all() == 4096 + 20);
+}
+TEST_CASE("full recomputation of every n-th layer: the n-th, 2n-th, ... keep their input, the others all") {
+    job j = full();
+    const byte_count none = saved_by_layers(j, {});
+    j.recompute = recompute::full;
+    const byte_count all = saved_by_layers(j, {});
+    j.recompute_every = 3;  // 10 of 32
+    CHECK(saved_by_layers(j, {}) == div_up(all, 32) * 10 + div_up(none, 32) * 22);
+    j.recompute_every = 33;
+    CHECK(saved_by_layers(j, {}) == none);
+}
+TEST_CASE("fp8 products save what they read in 16 bits") {
+    job j = full();
+    const byte_count in_bf16 = peak(j);
+    j.compute = fp8_e4m3;
+    CHECK(peak(j) == in_bf16);
+    CHECK(saved_activations(j, {}) == saved_activations(full(), {}));
+}
+TEST_CASE("an optimizer that steps in the backward pass keeps no gradients, and LOMO widens the tensor it steps") {
+    job j = full();
+    j.optimizer = lomo;
+    j.sequence = tokens(128);
+    CHECK(training_state(j, {}).gradients == byte_count{});
+    const byte_count head = size_of(fp32, 128256, 4096);
+    CHECK(training_state(j, {}).stepped == head * 2);
+    CHECK(training_state(j, {}).optimizer == byte_count{});  // no master weights either
+    CHECK(peak(j) > training_state(j, {}).weights + head * 2);
+    j.global_batch = 2;
+    CHECK(refused_field(j, {}, gpus::h100_sxm5_80gb, 1) == "global_batch");
+}
+TEST_CASE("what is offloaded as it is saved leaves less on the GPU than what passes by layers") {
+    job j = full();
+    j.optimizer = sgd;
+    j.master_weights = bf16;
+    j.sequence = tokens(16384);
+    const byte_count none = peak(j);
+    j.offload.activations = offload_place::host;
+    const byte_count by_layers = peak(j);
+    j.runtime.training.offloads_at_once = true;
+    CHECK(by_layers < none);
+    CHECK(peak(j) < by_layers);
+    CHECK(host_memory(j, {}) == saved_by_layers(j, {}));
+}
+TEST_CASE("a layout that nobody named is refused as one that somebody did") {
+    job j = full();
+    j.compute = fp8_e4m3;
+    const auto field_on = [&](const gpu& card, std::int32_t gpus) {
+        const auto made = plan(j, *standard_cluster(card, gpus));
+        return made ? std::string{} : std::string{made.error().field.view()};
+    };
+    CHECK(field_on(gpus::a100_sxm4_80gb, 8) == "compute");
+    CHECK(field_on(gpus::h100_sxm5_80gb, 8).empty());
+    j.compute = nvfp4;
+    CHECK(field_on(gpus::h100_sxm5_80gb, 8) == "compute");
+    j.compute = int8;
+    CHECK(field_on(gpus::h100_sxm5_80gb, 8) == "compute");
+    j = full();
+    j.weights = fp8_e4m3;
+    CHECK(field_on(gpus::h100_sxm5_80gb, 8) == "optimizer");
 }
 TEST_CASE("Mamba 2 is trained, and its scan takes whole chunks") {
     job j = full();
@@ -395,5 +466,6 @@ TEST_CASE("main memory is a resource that may not suffice either") {
     j.offload = {.optimizer = offload_place::nvme, .parameters = offload_place::nvme};
     CHECK(host_memory(j, l) == byte_count{});
     j.offload.activations = offload_place::host;
-    CHECK(host_memory(j, l) == saved_activations(j, l));
+    CHECK(host_memory(j, l) == saved_by_layers(j, l));
+    CHECK(saved_by_layers(j, l) < saved_activations(j, l));
 }

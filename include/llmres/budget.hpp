@@ -38,7 +38,7 @@ constexpr runtime on_device(runtime r, const gpu& card) {
 /// would give back there.
 constexpr memory_breakdown memory_of(const job& j, const layout& l, const cluster& c) {
     if (!trains(j)) return serving_memory(j, l, on_device(j.runtime, c.gpu));
-    memory_breakdown m = training_memory(j, l);
+    memory_breakdown m = training_memory(j, l, c.gpu);
     if (c.gpu.measured.context) m[memory_term::runtime] = context_on(j.runtime, c.gpu) + j.runtime.cuda_graphs;
     if (m.releasable.high > byte_count{}) m.release_beyond(available_memory(c));
     return m;

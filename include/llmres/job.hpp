@@ -90,10 +90,13 @@ struct job {
 // ---- the defaults, resolved -----------------------------------------------------------------------------------------
 
 constexpr bool trains(const job& j) { return j.task != task::serving; }
-/// What is trained itself is plain: models published in a packed format are trained in `compute`.
+/// What training keeps for its backward pass is of 16 bits or more, also where products are narrower: each casts what it reads,
+/// and the original is saved (torchao, float8_linear.py; Transformer Engine's own narrow copies are not counted).
+constexpr const precision& activations_of(const job& j) { return is_wide(j.compute) ? j.compute : bf16; }
+/// What is trained itself is plain: models published in a narrower format are trained in that of activations.
 constexpr const precision& weights_of(const job& j) {
     if (j.weights) return *j.weights;
-    return trains(j) && !j.adapter.trains() && is_packed(j.model.weights) ? j.compute : j.model.weights;
+    return trains(j) && !j.adapter.trains() && !is_wide(j.model.weights) ? activations_of(j) : j.model.weights;
 }
 /// ... each weight in its format, what is not quantised in `wide`. The formats that a checkpoint mixes are those of the
 /// checkpoint: a job that names its own format has one alone. (Who names MXFP4 means the routed experts: gpt-oss's
@@ -111,12 +114,15 @@ constexpr const precision& gradients_of(const job& j) {
     return j.runtime.training.gradients ? *j.runtime.training.gradients : weights_of(j);
 }
 // (They refer into the job.)
+const precision& activations_of(const job&&) = delete;
 const precision& weights_of(const job&&) = delete;
 const precision& kv_cache_of(const job&&) = delete;
 const precision& gradients_of(const job&&) = delete;
 
-/// Mixed precision keeps an fp32 copy of 16-bit weights (arXiv 1710.03740); fp32 weights are their own.
+/// Mixed precision keeps an fp32 copy of 16-bit weights (arXiv 1710.03740); fp32 weights are their own, and LOMO widens each
+/// tensor as it steps it.
 constexpr maybe<precision> master_weights_of(const job& j) {
+    if (j.optimizer.in_backward && j.optimizer.widens) return {};
     if (j.master_weights) return *j.master_weights == weights_of(j) ? maybe<precision>{} : j.master_weights;
     return weights_of(j) == fp32 || weights_of(j) == tf32 ? maybe<precision>{} : maybe<precision>{fp32};
 }
@@ -172,7 +178,7 @@ constexpr status validate(const job& j) {
     }
     if (const status s = validate(j.adapter, j.model); !s) return s;
     const precision& held = weights_of(j);
-    if (!j.adapter.trains() && is_packed(held) && !j.optimizer.quantised_base) {
+    if (!j.adapter.trains() && !is_wide(held) && !j.optimizer.quantised_base) {
         text<191> expected{"an adapter to train beside weights of "};
         expected.append(held.name.view());
         expected.append(", or plain weights");

@@ -31,8 +31,29 @@ constexpr std::int64_t micro_batches(const job& j, const layout& l) {
     return j.global_batch > 0 ? detail::ceil_quotient(j.global_batch, at_once) : 1;
 }
 
+namespace detail {
+
+/// Whether a GPU has the units to train in a format.
+constexpr status validate_arithmetic(const precision& format, const gpu& card) {
+    switch (format.arithmetic) {
+        case arithmetic_kind::fp8:
+            if (has_fp8(card)) return done{};
+            return refused(error_code::unsupported, "compute", format.name.view(), "a GPU with fp8 units to train in fp8");
+        case arithmetic_kind::fp4:
+            if (card.rates.fp4.value_or({}) > flop_rate{}) return done{};
+            return refused(error_code::unsupported, "compute", format.name.view(), "a GPU with fp4 units to train in fp4");
+        case arithmetic_kind::int8:
+        case arithmetic_kind::int4:
+            return refused(error_code::unsupported, "compute", format.name.view(), "a floating-point format to train in");
+        default: return done{};
+    }
+}
+
+}  // namespace detail
+
 /// What a training job cannot do in this layout on this GPU: batches that do not go round, ZeRO 3 across pipeline stages
-/// (DeepSpeed's PipelineEngine asserts stage 1 at most; FSDP gathers at every micro-batch), fp8 without the units,
+/// (DeepSpeed's PipelineEngine asserts stage 1 at most; FSDP gathers at every micro-batch), fp8 and fp4 without the units,
+/// gradients accumulated by an optimizer that keeps none,
 /// layers whose backward pass no inventory describes.
 constexpr status validate_training(const job& j, const layout& l, const gpu& card) {
     if (!trains(j)) {
@@ -49,8 +70,13 @@ constexpr status validate_training(const job& j, const layout& l, const gpu& car
         return refused(error_code::inconsistent, "runtime.defer_embedding_wgrad_compute", "true", "pipeline stages: it is put off until these drain");
     if (l.zero >= 2 && l.pipeline > 1 && j.runtime.training.sharding == sharding_code::deepspeed)
         return refused(error_code::unsupported, "layout.zero", l.zero, "at most 1 with pipeline stages under DeepSpeed");
-    if (j.compute.arithmetic == arithmetic_kind::fp8 && !has_fp8(card))
-        return refused(error_code::unsupported, "compute", j.compute.name.view(), "a GPU with fp8 units to train in fp8");
+    if (const status s = detail::validate_arithmetic(j.compute, card); !s) return s;
+    if (j.optimizer.in_backward && micro_batches(j, l) > 1) {
+        text<191> expected{"one micro-batch a step, "};
+        expected.append(detail::digits(at_once));
+        expected.append(": the optimizer steps in the backward pass");
+        return refused(error_code::unsupported, "global_batch", j.global_batch, expected);
+    }
     for (std::int32_t k = 0; k < j.model.layers.kind_count; ++k) {
         const layer& kind = j.model.layers.kinds[static_cast<std::size_t>(k)];
         const bool scanned = kind.recurrent.kind == recurrent_kind::none || kind.recurrent.kind == recurrent_kind::mamba2;
@@ -62,6 +88,8 @@ constexpr status validate_training(const job& j, const layout& l, const gpu& car
 
 /// The fullest moment of the busiest pipeline stage. Preconditions: validate() holds for job and layout.
 constexpr memory_breakdown training_memory(const job& j, const layout& l);
+/// ... with the attention kernel that PyTorch chooses on this GPU.
+constexpr memory_breakdown training_memory(const job& j, const layout& l, const gpu& card);
 /// ... of one pipeline stage.
 constexpr memory_breakdown training_memory(const job& j, const layout& l, std::int32_t stage);
 
@@ -75,7 +103,10 @@ constexpr byte_count host_memory(const job& j, const layout& l, std::int32_t sta
 constexpr interval<byte_count> host_memory_of_node(const job& j, const layout& l, std::int32_t gpus);
 
 /// What one micro-batch keeps from its forward pass to its backward pass on a GPU of one stage.
-constexpr byte_count saved_activations(const job& j, const layout& l, std::int32_t stage = 0);
+/// `cudnn`: where PyTorch prefers that attention.
+constexpr byte_count saved_activations(const job& j, const layout& l, std::int32_t stage = 0, bool cudnn = false);
+/// ... and of that, its layers: what offloading takes to the host.
+constexpr byte_count saved_by_layers(const job& j, const layout& l, std::int32_t stage = 0, bool cudnn = false);
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
 
@@ -98,6 +129,12 @@ constexpr std::array<byte_count, backward_points> gradients_so_far(const weight_
     return {s.down_gradients, s.down_gradients, s.feed_forward_gradients, s.feed_forward_gradients, s.gradients};
 }
 
+/// Whether a role's product adds a bias.
+constexpr bool adds_bias(const layer& l, weight_role role) {
+    if (role == weight_role::o_proj) return l.attention.output_bias;
+    return is_feed_forward(role) ? l.feed_forward.bias : l.attention.qkv_bias;
+}
+
 /// What selective recomputation by operation keeps of a layer: its input, attention's output, products or every second one, and
 /// what experts exchange.
 constexpr byte_count products_kept(const layer& kind, std::int64_t hidden, const layout& l, const training_step& step) {
@@ -114,7 +151,8 @@ constexpr byte_count products_kept(const layer& kind, std::int64_t hidden, const
     std::int32_t products = 0;
     const bool every = step.engine.selective == selective_code::all_but_products;
     for_each_weight(kind, hidden, [&](const weight& w) {
-        if (w.rows == 1 || w.columns == 1 || w.routed || w.role == weight_role::router || (++products % 2 == 0 && !every)) return;
+        if (w.rows == 1 || w.columns == 1 || w.routed || w.role == weight_role::router) return;
+        if (adds_bias(kind, w.role) || (++products % 2 == 0 && !every)) return;  // with a bias it is another operator, aten::addmm, which is not kept
         if ((step.engine.compiled || every) && w.role == weight_role::down_proj) return;  // no gradient needs it
         keep(activation_role::product, n * w.rows, step.compute,
              w.split == weight_split::rows ? activation_split::tensor : activation_split::sequence);
@@ -225,6 +263,16 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
     return t;
 }
 
+/// What those layers of a range keep beyond their input that `recompute_every` passes over.
+constexpr byte_count kept_whole(const job& j, const std::array<training_layer, layer_stack::max_kinds>& layers, const stage_range& range) {
+    byte_count more;
+    for (std::int32_t i = range.first; i < range.last; ++i) {
+        const training_layer& of = layers[j.model.layers.order[static_cast<std::size_t>(i)]];
+        if ((i + 1) % j.recompute_every != 0) more += of.saved - of.kept;
+    }
+    return more;
+}
+
 /// What the first layers save less than others: a frozen model's, before its first adapters.
 constexpr byte_count cut_off(const job& j, const layout& l, const training_step& step, byte_count layer_keeps) {
     byte_count size;
@@ -261,6 +309,9 @@ constexpr byte_count mask_bytes(const model& m, const training_step& step) {
 constexpr weight_state input_state(const model& m, state_fold& fold, bool first, bool last) {
     fold.sum = {};
     if (first || (last && m.tied_head)) for_each_input_weight(m, [&](const weight& w) { fold(w, false); });
+    if (first && fold.step.adapter.kind == adapter_kind::prompt) fold.train_prompt(m.hidden);
+    if (first && fold.step.code.class_token && fold.step.tokens.sequences == 1 && !fold.step.frozen)
+        fold.sum.gradients += size_of(fold.gradients, fold.step.tokens.all() - 1, m.hidden);
     return fold.sum;
 }
 /// ... and after the last.
@@ -497,9 +548,9 @@ constexpr gathering gathering_of(const training_step& step, const weight_state& 
     return e;
 }
 
-constexpr memory_breakdown memory_of_stages(const job& j, const layout& l, std::int32_t first_stage, std::int32_t end_stage) {
+constexpr memory_breakdown memory_of_stages(const job& j, const layout& l, std::int32_t first_stage, std::int32_t end_stage, bool cudnn) {
     const model& m = j.model;
-    const training_step step{j, l};
+    const training_step step{j, l, cudnn};
     const training_engine& engine = step.engine;
 
     state_fold fold{j, l, step};
@@ -558,11 +609,7 @@ constexpr memory_breakdown memory_of_stages(const job& j, const layout& l, std::
             if (layers[k].kept * 2 > two_layers) two_layers = layers[k].kept * 2;
             if (layers[k].away > passes_by) passes_by = layers[k].away;
         }
-        if (j.recompute == recompute::full && j.recompute_every > 1) {
-            byte_count whole;
-            for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k) whole += layers[k].saved * counts[k];
-            saved = div_up(saved, j.recompute_every) + whole - div_up(whole, j.recompute_every);
-        }
+        if (j.recompute == recompute::full && j.recompute_every > 1) saved += kept_whole(j, layers, range);
         byte_count before;  // kept by what stands before the layers, until the end
         if (first) for_each_input_activation(m, step, [&](const activation& a) { before += local_bytes(a, l); });
         encoder_memory read;
@@ -570,8 +617,12 @@ constexpr memory_breakdown memory_of_stages(const job& j, const layout& l, std::
         before += read.kept + mask_bytes(m, step);
         if (last && engine.loss == loss_code::mean) before += size_of(fp32, step.tokens.all(), m.vocabulary);
         // What is offloaded passes through two layers' worth of memory: one leaves or comes while the next is computed.
-        if (j.offload.activations != offload_place::none && range.size() > 2) saved = two_layers;
-        const byte_count cut = first ? cut_off(j, l, step, layers[0].kept) : byte_count{};
+        byte_count cut = first ? cut_off(j, l, step, layers[0].kept) : byte_count{};
+        const bool leaves = j.offload.activations != offload_place::none;
+        if (leaves && engine.offloads_at_once)
+            saved = cut = {};
+        else if (leaves && range.size() > 2)
+            saved = two_layers;
         const double batches = turns ? 1.0 : evenly ? in_flight(l, stage, rounds) : in_flight_unevenly(m.layers, l, range, stage, rounds, layers);
         byte_count all_saved = scaled_up(saved - cut, batches) + before;
         if (puts_off_weights(l.schedule))
@@ -610,9 +661,14 @@ constexpr memory_breakdown memory_of_stages(const job& j, const layout& l, std::
         const byte_count resident = engine.linear == linear_code::accumulates_beside ? state.dummies : byte_count{};
         const bool accumulated = engine.keeps_gradients || rounds > 1;
 
+        const bool updates = j.optimizer.in_backward && j.optimizer.widens && !step.frozen;
         t.phase = phase::optimizer;
         t.gradients = state.gradients;
-        const byte_count stepping = state.temporaries + state.stepped;
+        byte_count stepping = state.temporaries + state.stepped;
+        if (j.optimizer.rank > 0 && !step.frozen) {  // matrices come last: the first one's projection stands beside what the head left
+            const byte_count first_matrix = fold.last_stepped + layers[0].state.first_projection;
+            if (first_matrix > stepping) stepping = first_matrix;
+        }
         t.communication = resident + stepping;
         if (t.all() > most) fullest = t, most = t.all();
         beside = {};
@@ -672,16 +728,17 @@ constexpr memory_breakdown memory_of_stages(const job& j, const layout& l, std::
             for (std::size_t i = 0; i < 2; ++i) {
                 t.gradients = accumulated ? state.gradients : gradients[i];
                 t.activations = kept[i] + above;
+                if (updates) t.communication = fetched + of.state.stepped;
                 consider(t);
             }
         }
         // The last gradient: the embedding's, beside that of what it put out. One that is read twice is summed apart:
-        // a product's gradient is a transposed view, which torch/csrc/autograd/input_buffer.cpp does not add to.
+        // a product's gradient is a transposed view, which torch/csrc/autograd/input_buffer.cpp does not add to; that of a cast is not.
         const byte_count stream = size_of(step.stream, step.tokens.all(), m.hidden);
         byte_count summed;
         if (!step.frozen && engine.linear == linear_code::plain && l.pipeline == 1 && m.tied_head)
             summed = size_of(gradients_of(j), m.vocabulary, m.embedding_width > 0 ? m.embedding_width : m.hidden) *
-                     (engine.loss == loss_code::chunked ? 1 : 2);  // the parts' sum is added to
+                     (casts_head(step) || engine.loss == loss_code::chunked ? 1 : 2);  // the parts' sum is added to
         if (read.kept > byte_count{}) {
             // The decoder's embedding, before any of the encoder; then the encoder's last layer, and its first. What the
             // encoder put out is let go with the decoder.
@@ -730,14 +787,28 @@ constexpr memory_breakdown memory_of_stages(const job& j, const layout& l, std::
             if (j.runtime.hoards && both > held) held = both;
             consider(t);
             t.logits = loss[4] + ahead.scores;
-            if (j.optimizer.in_backward && !step.frozen) t.communication += ends.whole_gradients;
+            if (j.optimizer.in_backward && !step.frozen) t.communication += m.tied_head ? input.whole_gradients : output.whole_gradients;
             if (engine.loss == loss_code::chunked && !step.frozen) t.communication += ends.largest;  // each part's, to be added
             if (by_parameter && !step.frozen) t.communication += output.gathered;  // its gradient, before it is scattered
             if (engine.linear == linear_code::plain)
                 t.gradients = accumulated ? state.gradients : m.tied_head ? first_gradients : output.gradients;
             else if (!step.frozen)
                 t.communication += ends.largest;
+            if (casts_head(step) && !step.frozen && !accumulated && engine.linear == linear_code::plain && l.zero < 2) {
+                // Its gradient is narrow beside that of the logits, and widened when they are gone: with one the cast goes.
+                const byte_count narrow = size_of(step.compute, detail::ceil_quotient(m.vocabulary, l.tensor), m.embedding_width > 0 ? m.embedding_width : m.hidden);
+                if (loss[4] < narrow)
+                    t.logits = {};
+                else
+                    t.gradients -= narrow;
+            }
             consider(t);
+            if (updates && !m.tied_head) {  // the head, when the final norm's gradient comes: the logits are gone
+                t.phase = phase::backward;
+                t.logits = {};
+                t.communication = root + output.stepped + size_of(step.stream, step.tokens.all(), m.hidden);
+                consider(t);
+            }
         }
         if (first && !last && turns) {
             // The last GPU's logits are handed back to the first, and widened there (accelerate: AlignDevicesHook, convert_to_fp32).
@@ -779,11 +850,11 @@ constexpr memory_breakdown memory_of_stages(const job& j, const layout& l, std::
     return sized;
 }
 
-constexpr memory_breakdown training_memory(const job& j, const layout& l, std::int32_t first_stage, std::int32_t end_stage) {
-    if (l.deals_evenly()) return memory_of_stages(j, l, first_stage, end_stage);
+constexpr memory_breakdown training_memory(const job& j, const layout& l, std::int32_t first_stage, std::int32_t end_stage, bool cudnn = false) {
+    if (l.deals_evenly()) return memory_of_stages(j, l, first_stage, end_stage, cudnn);
     job by_stage = j;
     by_stage.model.layers = ordered_by_stage(j.model.layers, l);
-    return memory_of_stages(by_stage, l, first_stage, end_stage);
+    return memory_of_stages(by_stage, l, first_stage, end_stage, cudnn);
 }
 
 /// Layers of each kind on one stage.
@@ -806,6 +877,9 @@ constexpr std::array<std::int32_t, layer_stack::max_kinds> training_counts(const
 
 constexpr memory_breakdown training_memory(const job& j, const layout& l) {
     return detail::training_memory(j, l, 0, l.pipeline);
+}
+constexpr memory_breakdown training_memory(const job& j, const layout& l, const gpu& card) {
+    return detail::training_memory(j, l, 0, l.pipeline, prefers_cudnn_attention(card));
 }
 constexpr memory_breakdown training_memory(const job& j, const layout& l, std::int32_t stage) {
     return detail::training_memory(j, l, stage, stage + 1);
@@ -837,8 +911,8 @@ constexpr byte_count host_memory(const job& j, const layout& l, std::int32_t sta
             held += scaled_up(detail::named_parts_of(j.model.layers.kinds[k], j, l, step).away * counts[k], detail::in_flight(l, stage, micro_batches(j, l)));
     }
     if (j.offload.activations == offload_place::host)
-        held += detail::takes_turns(j, l) ? saved_activations(j, l, stage)
-                                          : scaled_up(saved_activations(j, l, stage), detail::in_flight(l, stage, micro_batches(j, l)));
+        held += detail::takes_turns(j, l) ? saved_by_layers(j, l, stage)
+                                          : scaled_up(saved_by_layers(j, l, stage), detail::in_flight(l, stage, micro_batches(j, l)));
     return held;
 }
 
@@ -851,22 +925,29 @@ constexpr interval<byte_count> host_memory_of_node(const job& j, const layout& l
     return {most, most, j.offload.pinned ? most * 2 : most};
 }
 
-constexpr byte_count saved_activations(const job& j, const layout& l, std::int32_t stage) {
-    const training_step step{j, l};
+constexpr byte_count saved_by_layers(const job& j, const layout& l, std::int32_t stage, bool cudnn) {
+    const training_step step{j, l, cudnn};
     const auto counts = detail::training_counts(j, l, stage);
-    byte_count total;
-    byte_count first_kept;
     state_fold fold{j, l, step};
+    std::array<detail::training_layer, layer_stack::max_kinds> layers{};
     for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k) {
         fold.sum = {};
         for_each_weight(j.model.layers.kinds[k], j.model.hidden, fold);
-        const byte_count kept = detail::training_layer_of(j.model.layers.kinds[k], j, l, step, fold.sum).kept;
-        if (k == 0) first_kept = kept;
-        total += kept * counts[k];
+        layers[k] = detail::training_layer_of(j.model.layers.kinds[k], j, l, step, fold.sum);
     }
+    byte_count all;
+    for (std::size_t k = 0; k < layers.size(); ++k) all += layers[k].kept * counts[k];
+    if (j.recompute == recompute::full && j.recompute_every > 1)
+        for_each_chunk(l, j.model.layers.size, stage, [&](stage_range here, std::int32_t) { all += detail::kept_whole(j, layers, here); });
+    return stage == 0 ? all - detail::cut_off(j, l, step, layers[0].kept) : all;
+}
+
+constexpr byte_count saved_activations(const job& j, const layout& l, std::int32_t stage, bool cudnn) {
+    const training_step step{j, l, cudnn};
+    state_fold fold{j, l, step};
+    byte_count total = saved_by_layers(j, l, stage, cudnn);
     const auto count = [&](const activation& a) { total += local_bytes(a, l); };
     if (stage == 0) {
-        total -= detail::cut_off(j, l, step, first_kept);
         for_each_input_activation(j.model, step, count);
         if (j.model.encoders[0].layers > 0) total += detail::encoder_memory_of(j, l, step, fold).kept;
     }

@@ -48,6 +48,7 @@ struct module_code {
     bool causal = true;           ///< tokens see those before them: attention that is no causal kernel needs a mask
     bool fixed_positions = false; ///< of the encoder: sinusoids, never trained
     std::int32_t rotary_tables = 1;  ///< layers with a window turn by another base
+    bool class_token = false;     ///< a trained one before all others: of one sequence its gradient is a view, and keeps that of all
     bool biased_scores = false;   ///< a bias of every head and pair of tokens, made once a stack: no flash kernel takes it
     // Where dropout is, if the job has any.
     bool drops_probabilities = true;
@@ -77,7 +78,7 @@ inline constexpr std::array module_codes{
     module_code{.architecture = "deepseek_v3", .fp32_router = true},
     module_code{.architecture = "bert", .rotary = false, .post_norm = true, .fp32_softmax = false, .fp32_loss = false, .causal = false,
                 .drops_embedding = true},
-    module_code{.architecture = "vit", .rotary = false, .fp32_loss = false, .causal = false},
+    module_code{.architecture = "vit", .rotary = false, .fp32_loss = false, .causal = false, .class_token = true},
     module_code{.architecture = "t5", .activation = activation_form::composed,
                 .plain_activation = activation_form::from_output, .norm = norm_form::narrow_scale, .rotary = false,
                 .fp32_softmax = false, .fp32_loss = false, .biased_scores = true, .drops_inner = true,

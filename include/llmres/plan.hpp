@@ -212,6 +212,10 @@ constexpr result<job_plan> plan(const job& j, const cluster& c) {
     if (const status s = validate(c); !s) return s.error();
     result<job_plan> best = error{error_code::unsupported, "layout", "none", "a model that can be cut over these GPUs"};
     const auto consider = [&](const layout& l) {
+        if (const status s = validate_training(j, l, c.gpu); !s) {
+            if (!best) best = s.error();
+            return false;
+        }
         const result<job_plan> made = detail::judged(j, l, c);
         if (!best || (made && detail::better(*made, *best))) best = made;
         return best && best->verdict == verdict::fits;

@@ -59,7 +59,7 @@ constexpr maybe<layout> smallest_layout(const job& j, cluster c, std::int32_t mo
     c.gpus_per_node = node > 8 ? node : 8;
     c.gpus = most;
     const auto good = [&](const layout& l) {
-        if (!memory_fits(j, l, c)) return false;
+        if (!validate_training(j, l, c.gpu) || !memory_fits(j, l, c)) return false;
         found = l;
         return true;
     };

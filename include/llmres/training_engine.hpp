@@ -123,6 +123,8 @@ struct training_engine {
     std::int32_t wgrad_deferral_limit = 0;       ///< ... the latter of so many micro-batches; 0: of all
     bool takes_turns = false;            ///< pipeline stages wait for each other, one micro-batch at a time; layers are dealt by bytes,
                                          ///< and the first GPU is handed the logits (transformers with accelerate's device_map)
+    bool offloads_at_once = false;       ///< each saved tensor leaves as it is made and comes back for its operation
+                                         ///< (torch.autograd.graph.save_on_cpu); else layers pass while others are computed
     std::int32_t loss_chunks = 8;  ///< chunked: parts
 
     constexpr bool fuses_norms() const { return norm == norm_code::fused || compiled; }

@@ -48,7 +48,7 @@ inline byte_count loss_bytes(const run& r, const precision& format, loss_code co
     std::array<byte_count, 5> at{};
     for_each_loss_activation(j.model, training_step{j, {}}, [&](const activation& a, loss_point point) {
         const bool in_backward = a.role == activation_role::gradient && point == loss_point::head;
-        if (!in_backward) at[static_cast<std::size_t>(point)] += local_bytes(a, {});
+        if (!in_backward && a.role != activation_role::linear_input) at[static_cast<std::size_t>(point)] += local_bytes(a, {});
     });
     const byte_count forward = at[static_cast<std::size_t>(loss_point::forward)];
     const byte_count gradient = at[static_cast<std::size_t>(loss_point::gradient)];

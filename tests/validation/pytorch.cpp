@@ -33,11 +33,11 @@ struct limit {
     double saved, peak;
 };
 constexpr std::array limits{
-    limit{"llama", 1e-5, 1.2e-4},  limit{"mistral", 1.2e-5, 3e-4},   limit{"qwen2", 2e-5, 6e-5},   limit{"qwen3", 1e-5, 1e-5},
-    limit{"gemma2", 1e-5, 1e-5},   limit{"gemma3", 5e-5, 1e-5},      limit{"phi3", 5e-5, 3e-4},    limit{"gpt2", 5e-5, 1.2e-3},
-    limit{"gpt_neox", 5e-5, 4e-4}, limit{"opt", 1e-4, 2e-4},         limit{"bert", 1e-5, 2e-4},    limit{"t5", 1e-5, 3e-4},
-    limit{"whisper", 2e-5, 6e-4},  limit{"vit", 4e-4, 2.5e-3},       limit{"mixtral", 2e-4, 1e-4}, limit{"qwen3_moe", 5e-4, 6e-4},
-    limit{"mamba2", 5e-5, 1.6e-3}, limit{"deepseek_v3", 1.5e-3, 1.7e-3}, limit{"bamba", 5e-5, 1.4e-3}};
+    limit{"llama", 1.5e-5, 1.3e-4}, limit{"mistral", 1.5e-4, 3.2e-4}, limit{"qwen2", 5e-5, 1.4e-4},  limit{"qwen3", 1e-5, 1e-5},
+    limit{"gemma2", 1e-5, 1e-5},    limit{"gemma3", 1.1e-4, 1e-5},    limit{"phi3", 5e-5, 3e-4},     limit{"gpt2", 5e-5, 2.5e-4},
+    limit{"gpt_neox", 5e-5, 4e-4},  limit{"opt", 1e-4, 2e-4},         limit{"bert", 1e-5, 2e-4},     limit{"t5", 1e-5, 3e-4},
+    limit{"whisper", 2e-5, 4.5e-4}, limit{"vit", 4e-4, 1.6e-3},       limit{"mixtral", 2e-4, 2.6e-4}, limit{"qwen3_moe", 5e-4, 6e-4},
+    limit{"mamba2", 5e-5, 1.6e-3},  limit{"deepseek_v3", 8e-4, 1.7e-3}, limit{"bamba", 5e-5, 1.4e-3}};
 
 }  // namespace
 
@@ -51,7 +51,7 @@ TEST_CASE("weights, gradients and optimizer states are those of PyTorch, to the 
         CHECK(std::fabs(o.states) < 1.2e-3);
         ++rows;
     });
-    CHECK(rows == 597);
+    CHECK(rows == 736);
 }
 
 TEST_CASE("saved activations and peaks are within 1 % each, but for the rows that are named") {
@@ -64,7 +64,7 @@ TEST_CASE("saved activations and peaks are within 1 % each, but for the rows tha
         CHECK(std::fabs(o.peak) <= 0.025);
         named += std::fabs(o.saved) > 0.01 || std::fabs(o.peak) > 0.01;
     });
-    CHECK(named <= 7);
+    CHECK(named <= 3);
 }
 
 TEST_CASE("no family gets worse, and the mean of all rows is within 0.3 %") {
@@ -83,6 +83,6 @@ TEST_CASE("no family gets worse, and the mean of all rows is within 0.3 %") {
         CHECK(s.saved.mean() <= 0.003);
         CHECK(s.peak.mean() <= 0.003);
     }
-    CHECK(scores["all"].saved.mean() <= 0.0003);
-    CHECK(scores["all"].peak.mean() <= 0.0006);
+    CHECK(scores["all"].saved.mean() <= 0.00012);
+    CHECK(scores["all"].peak.mean() <= 0.0004);
 }

@@ -183,10 +183,24 @@ inline job job_of(const row& r) {
     j.sequence = tokens(r.number("sequence"));
     j.micro_batch = r.number("batch");
     j.attention = r.text("attention") == "eager" ? attention_kernel::eager : attention_kernel::sdpa;
-    j.recompute = r.text("recompute") == "full" ? recompute::full : recompute::none;
+    const std::string again = r.text("recompute");
+    j.recompute = again == "none" ? recompute::none : again == "selective" ? recompute::selective : recompute::full;
+    if (again.starts_with("every")) j.recompute_every = static_cast<std::int32_t>(std::atoi(again.c_str() + 5));
+    j.runtime.training.selective = selective_code::all_but_odd_products;
+    if (r.text("loss") == "chunked") j.runtime.training.loss = loss_code::chunked;
+    if (r.text("kernels") == "liger") {
+        j.runtime.training.loss = loss_code::fused_linear;
+        j.runtime.training.norm = norm_code::fused;
+        j.runtime.training.gate = gate_code::fused;
+    }
+    if (r.text("kernels") == "float8") j.compute = fp8_e4m3;
+    if (r.number("accumulate") > 1) j.global_batch = r.number("accumulate") * j.micro_batch;
+    j.ema = r.text("average") == "True";
+    if (r.text("offload") == "True") j.offload.activations = offload_place::host, j.runtime.training.offloads_at_once = true;
     j.dropout = family == "gpt2" || family == "opt" || family == "bert" || family == "t5";
     if (method != "full") {
-        j.adapter = {.kind = method == "dora" ? adapter_kind::dora : adapter_kind::lora, .rank = r.number("lora_rank"),
+        j.adapter = {.kind = method == "dora" ? adapter_kind::dora : method == "rslora" ? adapter_kind::rslora : method == "ia3" ? adapter_kind::ia3
+                           : method == "prompt" ? adapter_kind::prompt : adapter_kind::lora, .rank = r.number("lora_rank"),
                      .targets = targets_of(r), .dropout = std::atof(r.text("lora_dropout").c_str())};
     }
     if (method == "qlora") {
@@ -227,23 +241,20 @@ inline double error_of(byte_count predicted, std::int64_t measured) {
 
 inline outcome outcome_of(const row& r, const job& j) {
     const weight_state state = training_state(j, {});
+    const bool cudnn = r.text("gpu") == "sm90" || r.text("gpu") == "sm100";
+    const byte_count saved = saved_activations(j, {}, 0, cudnn);
     // Of quantised models the reference counts scales, and bitsandbytes' tables of values, as static.
     const std::int64_t weights = r.text("method") == "qlora" ? r.number("static_bytes") - r.number("buffer_bytes") : r.number("param_bytes");
     return {.weights = error_of(state.weights + state.adapter, weights),
             .gradients = error_of(state.gradients, r.number("gradient_bytes")),
             .states = error_of(state.optimizer, r.number("optimizer_bytes")),
-            .saved = error_of(saved_activations(j, {}), r.number("saved_activation_bytes")),
-            .peak = error_of(training_memory(j, {}).ideal, r.number("peak_bytes") - r.number("input_bytes"))};
+            .saved = error_of(j.offload.activations == offload_place::none ? saved : saved - saved_by_layers(j, {}), r.number("saved_activation_bytes")),
+            .peak = error_of(detail::training_memory(j, {}, 0, 1, cudnn).ideal, r.number("peak_bytes") - r.number("input_bytes"))};
 }
 
 /// Why a row is not matched; empty for all others.
 inline std::string_view why_not(const row& r) {
     const std::string id = r.text("run_id"), family = r.text("family");
-    if (family == "vit" && r.number("batch") == 1 && r.text("method") == "full")
-        return "gradients: with one image the class token's is a view that keeps the gradient of all tokens";
-    if (family == "gpt2" && r.text("autocast_dtype") == "bfloat16" && r.text("method") == "full" && r.number("sequence") > 128)
-        return "peak: the two gradients of the tied embedding were added in place, in every other run apart";
-    if (family == "deepseek_v3" && r.text("gpu") == "sm90") return "saved: cuDNN's attention, where a job without a GPU has PyTorch's own";
     if (r.text("mode") == "real-cpu" && r.number("sequence") == 64 && family != "mixtral")
         return "peak: models of 5 to 11 MB; what the loop over experts still holds at its last (70 to 220 kB) is counted as gone";
     return {};

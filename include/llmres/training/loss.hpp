@@ -32,6 +32,11 @@ constexpr std::int64_t logit_positions(const model& m, const training_step& step
     return part < all ? part : all;
 }
 
+/// Whether the head's weight is cast for its product. Heads stay as they are beside quantised layers: only wider ones are.
+constexpr bool casts_head(const training_step& step) {
+    return step.autocast && (is_packed(step.weights) ? step.wide_stream : !(step.weights == step.compute));
+}
+
 /// Calls visit(activation, loss_point) for what the final norm, the head and the cross entropy hold.
 template <class Visit>
 constexpr void for_each_loss_activation(const model& m, const training_step& step, Visit&& visit) {
@@ -43,11 +48,11 @@ constexpr void for_each_loss_activation(const model& m, const training_step& ste
     saved.norm(n, m.hidden, m.final_norm, by_sequence, backward_point::output, backward_point::output);
     if (step.code.fp32_residual && !step.frozen && !step.wide_stream)  // it puts out fp32 as well
         saved.put(activation_role::normalised, n * m.hidden, step.stream, by_sequence, backward_point::output);
-    if (!step.frozen && m.vocabulary > 0)
-        saved.put(activation_role::linear_input, n * m.hidden, step.compute, activation_split::whole, backward_point::output);
+    if (!step.frozen && m.vocabulary > 0)  // a head that is differentiated at once does not keep it
+        visit(activation{activation_role::linear_input, n * m.hidden, step.compute, activation_split::whole},
+              step.engine.loss == loss_code::fused_linear ? loss_point::forward : loss_point::saved);
 
-    // Heads stay as they are beside quantised layers: only wider ones are cast.
-    if (step.autocast && (is_packed(step.weights) ? step.wide_stream : !(step.weights == step.compute)) && m.vocabulary > 0)
+    if (casts_head(step) && m.vocabulary > 0)
         visit(activation{activation_role::weight, detail::product(m.vocabulary, m.hidden), step.compute, by_tensor}, loss_point::saved);
 
     // The labels, shifted; a decoder's own, or token types, for the embedding's gradient.
@@ -119,8 +124,7 @@ constexpr void for_each_loss_activation(const model& m, const training_step& ste
                 logits(loss_point::head, role::logits_gradient, 1, step.compute, n);
                 break;
             }
-            logits(loss_point::kept, role::log_probabilities, 1, fp32, n);
-            logits(loss_point::gradient, role::logits_gradient, 1, step.compute, n);
+            logits(loss_point::kept, role::log_probabilities, 1, fp32, n);  // let go part by part, as gradients take their place
             logits(loss_point::gradient, role::logits_gradient, 2, fp32, part);
             logits(loss_point::head, role::logits_gradient, 1, step.compute, n);
             break;
@@ -130,8 +134,8 @@ constexpr void for_each_loss_activation(const model& m, const training_step& ste
             logits(loss_point::forward, role::logits, 1, step.compute, part);
             logits(loss_point::forward, role::logits_fp32, 1, fp32, part);
             // It differentiates at once: what it read, and the head.
-            visit(activation{role::gradient, n * m.hidden, step.compute, activation_split::whole}, loss_point::forward);
-            if (!step.frozen) visit(activation{role::gradient, detail::product(m.vocabulary, m.hidden), step.compute, by_tensor}, loss_point::forward);
+            visit(activation{role::gradient, n * m.hidden, step.compute, activation_split::whole}, loss_point::kept);
+            if (!step.frozen) visit(activation{role::gradient, detail::product(m.vocabulary, m.hidden), step.compute, by_tensor}, loss_point::kept);
             break;
         }
         case loss_code::vocabulary_parallel:

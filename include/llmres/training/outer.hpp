@@ -113,7 +113,7 @@ constexpr void for_each_input_activation(const model& m, const training_step& st
     detail::save_embedding(m.hidden, m.embedding_width > 0 || (step.frozen && detail::has_extra(m, weight_role::positions)), save);
     detail::save_score_bias(a, save);
     // Cosines and sines of the positions, for all layers.
-    if (step.code.rotary && a.kind != attention_kind::none && step.engine.norm == norm_code::eager)
+    if (step.code.rotary && a.kind != attention_kind::none)
         save.put(activation_role::query, 2 * step.code.rotary_tables * step.tokens.length * (a.rope_dim > 0 ? a.rope_dim : a.head_dim / step.code.rotary_part), step.stream,
                  activation_split::whole, backward_point::output);
     if (m.encoders[0].layers > 0 && detail::keeps_encoder_output(step))

@@ -110,7 +110,9 @@ constexpr bool save_heads(const attention& a, std::int64_t own_keys, std::int64_
         save.put(role::attention_output, n * a.heads * a.value_width(), step.compute, split, attention);
     }
     // The output projection reads attention's own output, or the copy that puts a token's heads side by side.
-    const bool copied = eager || (scores == score_code::flash && step.code.heads_first);
+    // (cuDNN's output lies as the queries do, and those of two parts are joined head by head: Attention.cpp, alloc_with_matching_layout.)
+    const bool by_heads = a.kind == attention_kind::latent && step.cudnn_attention && step.kernel == attention_kernel::sdpa;
+    const bool copied = eager || (scores == score_code::flash && step.code.heads_first) || by_heads;
     const bool reads = !step.frozen || step.keeps_inputs;
     if (copied && reads) save.put(role::attention_output, n * a.heads * a.value_width(), step.compute, split, norm);
     return !copied || reads;

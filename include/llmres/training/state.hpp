@@ -30,6 +30,7 @@ struct weight_state {
     byte_count dummies{};      ///< Transformer Engine's unused gradients, one for each shape
     byte_count largest{};      ///< of the matrices, in the compute format
     byte_count stepped{};      ///< temporaries of the largest tensor, where each is stepped alone
+    byte_count first_projection{};  ///< ... of the first matrix that is projected
     byte_count magnitude{};       ///< what DoRA makes to find the norm of one adapted weight
     byte_count down_magnitude{};  ///< ... of the feed-forward's last
 
@@ -63,6 +64,7 @@ struct state_fold {
     bool narrower[2];  ///< matrices and all else are computed in another format than they are stored in
     weight_state sum{};
     byte_count last_stepped{};
+    std::int64_t rows_so_far = 0;  ///< of the tensor that several roles share
     std::int64_t joined_rows = 0;  ///< of the layer that DoRA scales, as far as its weights were seen
 
     constexpr state_fold(const job& j, const layout& l, const training_step& s)
@@ -105,6 +107,15 @@ struct state_fold {
         });
     }
 
+    /// Trained tokens before each sequence.
+    constexpr void train_prompt(std::int64_t hidden) {
+        const weight_shape w{step.adapter.rank, hidden, 1};
+        const byte_count size = size_of(step.adapted, w.rows, w.columns);
+        sum.adapter += share(size, over.dense_shard_ranks(), 3);
+        sum.gathered += size;
+        train(w, weight{.role = weight_role::embed_tokens, .rows = w.rows, .columns = hidden}, step.adapted, step.adapted, {}, over.dense_shard_ranks(), false);
+    }
+
 private:
     constexpr byte_count& away(offload_place to) { return to == offload_place::nvme ? sum.nvme : sum.host; }
     constexpr void add_casts(byte_count size, weight_role role) {
@@ -131,31 +142,67 @@ private:
         // look for one. Transformer Engine's grouped layers hold a matrix for each.
         const bool stacked = from.routed && step.engine.experts != expert_code::modules && step.engine.norm == norm_code::eager;
         const optimizer& o = of.optimizer;
-        byte_count kept = state_bytes(o, states, w.rows, w.columns, !stacked && (inner || is_projection(from.role)));
-        if (o.factored && (detail::shares_input_matrix(from.role, step.code) || (stacked && from.role == weight_role::up_proj)))
-            kept -= size_of(o.widens ? fp32 : states, 1, w.columns);
+        const bool alone = !stacked && (inner || is_projection(from.role));
+        byte_count kept = state_bytes(o, states, w.rows, w.columns, alone);
+        byte_count once;  // of all copies
+        const std::int64_t rows_before = joins(from.role, stacked) ? rows_so_far : 0;
+        const std::int64_t rows = rows_before + w.rows;
+        if ((o.factored || o.rank > 0 || o.kronecker) && w.rows > 1 && w.columns > 1) {  // what two roles have in one tensor is one to them
+            rows_so_far = rows;
+            if (rows_before > 0) kept = state_bytes(o, states, rows, w.columns, alone) - state_bytes(o, states, rows_before, w.columns, alone);
+            if (o.kronecker && stacked) {
+                once = side_bytes(o, states, rows, w.columns, alone) - side_bytes(o, states, rows_before, w.columns, alone);
+                kept -= once;
+                if (rows_before == 0) once += size_of(states, preconditioned(o, w.copies), w.copies) * 2;
+            }
+        }
         if (copy) kept += size_of(*copy, w.rows, w.columns);
         if (!on_gpu) {  // gradients follow the states: the host steps
-            away(of.offload.optimizer) += share(kept * w.copies + whole, ranks, 1);
+            away(of.offload.optimizer) += share(kept * w.copies + once + whole, ranks, 1);
             return;
         }
-        sum.optimizer += share(kept * w.copies, ranks, 1);
+        sum.optimizer += share(kept * w.copies + once, ranks, 1);
         if (step.engine.widens_gradients && copy && over.zero < 3 && whole * 2 == size_of(fp32, w.rows, w.columns) * w.copies)
             sum.temporaries += share(over.zero > 0 ? whole * 3 : whole * 4, ranks, 1);
-        if (o.tensor_temporaries > 0) {
-            const bool joined = stacked && from.role != weight_role::down_proj;
-            byte_count one = size_of(o.widens ? fp32 : states, w.rows, w.columns) * o.tensor_temporaries;
-            if (o.widens && !(states == fp32)) one += size_of(fp32, w.rows, w.columns) * 2;
-            one = share(stacked ? one * (w.copies * (joined ? 2 : 1)) : one, ranks, 1);
-            // A loop lets go of one tensor's temporary when it has the next one's.
-            const bool half = stacked && from.role == weight_role::up_proj;
-            const byte_count both = o.tensor_temporaries == 1 && !half ? one + last_stepped : one;
-            if (both > sum.stepped) sum.stepped = both;
-            last_stepped = one;
+        if (o.in_backward && o.widens) {
+            const byte_count one = (stacked ? whole * (from.role == weight_role::down_proj ? 1 : 2) : size_of(gradient, w.rows, w.columns)) *
+                                   (gradient == fp32 ? 1 : 2 * fp32.element_bytes / gradient.element_bytes);
+            if (one > sum.stepped) sum.stepped = one;
+        } else if (o.tensor_temporaries > 0) {
+            step_alone(o, states, weight_shape{stacked ? w.rows : rows, w.columns, w.copies}, stacked, from.role, alone, ranks);
         }
         const bool in_one_call = o.matrix_moments < 0 || stacked || !(inner || is_projection(from.role)) || w.rows == 1 || w.columns == 1;
         if (step.engine.foreach_optimizer && o.temporaries > 0 && !o.in_backward && in_one_call)
             sum.temporaries += share(size_of(states, w.rows, w.columns) * w.copies, ranks, 1) * o.temporaries;
+    }
+
+    /// Whether a role's weight is one tensor with the one before it.
+    constexpr bool joins(weight_role role, bool stacked) const {
+        return detail::shares_input_matrix(role, step.code) || (stacked && role == weight_role::up_proj);
+    }
+
+    /// What one tensor's step makes: of the shape as far as its roles were seen.
+    constexpr void step_alone(const optimizer& o, const precision& states, const weight_shape& w, bool stacked, weight_role role, bool alone,
+                              std::int64_t ranks) {
+        if (o.kronecker && o.widest_side == 0 && !alone) return;
+        const bool joined = stacked && role != weight_role::down_proj;
+        const byte_count scratch = scratch_bytes(o, states, stacked ? rows_so_far : w.rows, w.columns, alone);
+        if (o.rank > 0 && scratch > byte_count{}) {  // after all that is not projected, and beside the last matrix's update
+            if (sum.first_projection == byte_count{}) sum.first_projection = share(scratch, ranks, 1);
+            const byte_count beside = share(scratch + size_of(states, w.rows, w.columns), ranks, 1);
+            if (beside > sum.stepped) sum.stepped = beside;
+            return;
+        }
+        byte_count one = size_of(o.widens ? fp32 : states, w.rows, w.columns) * o.tensor_temporaries;
+        if (o.widens && !(states == fp32)) one += size_of(fp32, w.rows, w.columns) * 2;
+        if (stacked) one = one * (w.copies * (joined ? 2 : 1));
+        one = share(one + scratch, ranks, 1);
+        // A loop lets go of one tensor's temporaries when it has the next one's.
+        const bool half = stacked && role == weight_role::up_proj;
+        const byte_count both = !o.carries || half ? one : o.tensor_temporaries == 1 ? one + last_stepped
+                              : one > last_stepped ? one + div_up(last_stepped, 2) : div_up(one, 2) + last_stepped;
+        if (both > sum.stepped) sum.stepped = both;
+        last_stepped = one;
     }
 
     /// peft/tuners/lora/dora.py: B A is B(A(identity)), its input's width squared; then it, the weight, the scaled B A and

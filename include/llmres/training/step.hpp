@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <llmres/activations.hpp>
+#include <llmres/gpu.hpp>
 #include <llmres/job.hpp>
 #include <llmres/layout.hpp>
 #include <llmres/modules.hpp>
@@ -14,6 +15,16 @@ namespace llmres {
 /// Whether operations cast what they read, as torch.autocast has them do.
 constexpr bool autocasts(const job& j) {
     return j.autocast.value_or(j.runtime.training.casts_weights && weights_of(j) == fp32 && !(j.compute == fp32));
+}
+
+/// Of a sequence, with the trained tokens before it.
+constexpr std::int64_t computed_tokens(const job& j) {
+    return sequence_of(j).in(tokens) + (j.adapter.kind == adapter_kind::prompt ? j.adapter.rank : 0);
+}
+
+/// Whether PyTorch puts cuDNN's attention first: from compute capability 9.0 on (sdp_utils.cpp, check_prefer_cudnn_attention).
+constexpr bool prefers_cudnn_attention(const gpu& card) {
+    return card.vendor == gpu_vendor::nvidia && card.capability >= compute_capability{9, 0};
 }
 
 struct training_step {
@@ -46,11 +57,11 @@ struct training_step {
     std::int64_t read;         ///< tokens of the sequence that cross-attention reads
     bool splits_vocabulary;    ///< tensor ranks share the logits
     bool joined_heads;         ///< one product makes queries, keys and values
+    bool cudnn_attention;      ///< is PyTorch's first choice
 
-    constexpr training_step(const job& j, const layout& l)
+    constexpr training_step(const job& j, const layout& l, bool cudnn = false)
         : code{module_code_of(j.model)},
-          tokens{j.micro_batch, detail::ceil_quotient(sequence_of(j).in(llmres::tokens), l.context_parallel),
-                 sequence_of(j).in(llmres::tokens)},
+          tokens{j.micro_batch, detail::ceil_quotient(computed_tokens(j), l.context_parallel), computed_tokens(j)},
           kernel{j.attention},
           engine{j.runtime.training},
           adapter{j.adapter},
@@ -71,13 +82,14 @@ struct training_step {
           wide_inner{four_bit && !narrow_stream},
           copies{autocast || (j.runtime.training.fp32_adapters && !wide)},
           weights{weights_of(j)},
-          compute{j.compute},
-          stream{wide_stream ? fp32 : j.compute},
-          adapted{j.runtime.training.fp32_adapters ? fp32 : j.compute},
-          inner{wide_inner ? fp32 : j.compute},
+          compute{activations_of(j)},
+          stream{wide_stream ? fp32 : activations_of(j)},
+          adapted{j.runtime.training.fp32_adapters ? fp32 : activations_of(j)},
+          inner{wide_inner ? fp32 : activations_of(j)},
           read{j.model.encoders[0].output > token_count{} ? j.model.encoders[0].output.in(llmres::tokens) : tokens.keys},
           splits_vocabulary{l.tensor > 1},
-          joined_heads{code.joined_heads || engine.joined_heads} {}
+          joined_heads{code.joined_heads || engine.joined_heads},
+          cudnn_attention{cudnn} {}
 
     /// What a norm puts out: autocast computes torch's own layer norm in fp32.
     constexpr const precision& normed(norm_kind kind) const { return widens(kind) ? fp32 : stream; }

@@ -27,7 +27,8 @@ from memory_reference.measure import PRECISIONS, Case, Result, run
 RUNS, SAVED = "pytorch_runs.csv", "pytorch_saved.csv"
 DESCRIPTION = ("run_id", "family", "class", "mode", "torch", "transformers", "peft", *SHAPE_COLUMNS, "method",
                "lora_rank", "lora_targets", "lora_dropout", "attention", "attention_kernel", "gpu", "recompute",
-               "experts_implementation", "param_dtype", "autocast_dtype", "trainable_dtype", "optimizer", "batch", "sequence")
+               "experts_implementation", "param_dtype", "autocast_dtype", "trainable_dtype", "optimizer", "batch", "sequence",
+               "loss", "kernels", "accumulate", "average", "offload")
 MEASURES = ("params_total", "params_trainable", "param_bytes", "trainable_param_bytes", "buffer_bytes", "input_bytes",
             "static_bytes", "gradient_bytes", "optimizer_bytes", "saved_activation_bytes", "saved_by_hook_bytes",
             "after_backward_bytes", "after_step_bytes", "forward_peak_1_bytes", "loss_peak_1_bytes",
@@ -49,7 +50,8 @@ def describe(case: Case, mode: str) -> dict[str, Any]:
         "gpu": "" if case.real else f"sm{case.capability[0]}{case.capability[1]}", "recompute": case.recompute,
         "experts_implementation": case.experts, "param_dtype": str(parameter_type).removeprefix("torch."),
         "autocast_dtype": str(autocast_type or "").removeprefix("torch."), "optimizer": case.optimizer,
-        "batch": case.batch, "sequence": case.sequence,
+        "batch": case.batch, "sequence": case.sequence, "loss": case.loss, "kernels": case.kernels,
+        "accumulate": case.accumulate if case.accumulate > 1 else "", "average": case.average or "", "offload": case.offload or "",
     }
 
 

@@ -46,10 +46,19 @@ def prepare_quantised(model: nn.Module) -> None:
 
 
 def adapt(model: nn.Module, method: str, rank: int, targets: tuple[str, ...], dropout: float) -> nn.Module:
-    """``model`` with LoRA or DoRA on ``targets``; qlora quantises it first. Adapters are fp32, peft's default."""
+    """``model`` with LoRA or DoRA on ``targets``; qlora quantises it first. Adapters are fp32, peft's default.
+
+    ia3: on keys, values and the feed-forward's last product. prompt: ``rank`` trained tokens before each sequence.
+    """
+    if method == "ia3":
+        return peft.get_peft_model(model, peft.IA3Config(
+            task_type="CAUSAL_LM", target_modules=["k_proj", "v_proj", "down_proj", "fc2"], feedforward_modules=["down_proj", "fc2"]))
+    if method == "prompt":
+        return peft.get_peft_model(model, peft.PromptTuningConfig(task_type="CAUSAL_LM", num_virtual_tokens=rank))
     if method == "qlora":
         quantise(model)
         prepare_quantised(model)
         model.is_loaded_in_4bit = True
     return peft.get_peft_model(model, peft.LoraConfig(
-        r=rank, lora_alpha=2 * rank, target_modules=list(targets), lora_dropout=dropout, use_dora=method == "dora"))
+        r=rank, lora_alpha=2 * rank, target_modules=list(targets), lora_dropout=dropout, use_dora=method == "dora",
+        use_rslora=method == "rslora"))

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from memory_reference.families import FAMILIES, Family, Shape
 from memory_reference.measure import Case
-from memory_reference.optimizers import NAMES as OPTIMIZERS
+from memory_reference.optimizers import LATER, NAMES as OPTIMIZERS
 
 EAGER_ON_CPU = {
     "mixtral": Shape(128, 2, 4, 2, 32, 256, 512, 4, 2, 256),
@@ -81,6 +81,61 @@ def _optimizers() -> Iterator[Case]:
         yield _case(FAMILIES["llama"], method="lora", lora_rank=16, lora_targets="linear", optimizer=optimizer)
 
 
+def _later_optimizers() -> Iterator[Case]:
+    """Those of packages of their own."""
+    for optimizer in LATER:
+        for name in ("llama", "qwen2", "gpt2", "mixtral", "t5"):
+            if optimizer == "adam_mini" and name not in ("llama", "qwen2"):
+                continue  # it goes by the names of Llama's modules
+            for precision in ("bf16", "autocast") if name == "llama" else ("bf16",):
+                yield _case(FAMILIES[name], optimizer=optimizer, precision=precision, sequence=128)
+        yield _case(FAMILIES["llama"], shape=FAMILIES["llama"].shapes[1], optimizer=optimizer, sequence=128)
+
+
+def _adapters() -> Iterator[Case]:
+    for name in ("llama", "mistral", "qwen2", "opt"):
+        for precision in ("bf16", "bf16_autocast"):
+            yield _case(FAMILIES[name], method="ia3", precision=precision)
+        yield _case(FAMILIES[name], method="ia3", recompute="full")
+        yield _case(FAMILIES[name], method="prompt", lora_rank=20)
+        yield _case(FAMILIES[name], method="prompt", lora_rank=20, precision="autocast")
+    yield _case(FAMILIES["llama"], method="rslora", lora_rank=64, lora_targets="linear", precision="bf16_autocast")
+    yield _case(FAMILIES["qwen2"], method="rslora", lora_rank=16, lora_targets="attention")
+
+
+def _recomputation() -> Iterator[Case]:
+    """Of some layers, and of some operations."""
+    for name in ("llama", "qwen2", "gpt_neox", "gemma3", "mixtral"):
+        yield _case(FAMILIES[name], recompute="every2", sequence=1024)
+        yield _case(FAMILIES[name], recompute="every2", precision="autocast", sequence=1024)
+        yield _case(FAMILIES[name], recompute="selective", sequence=1024)
+    yield _case(FAMILIES["llama"], shape=FAMILIES["llama"].shapes[2], recompute="every3", sequence=2048)
+    yield _case(FAMILIES["llama"], recompute="selective", precision="autocast", sequence=2048)
+
+
+def _kernels() -> Iterator[Case]:
+    for name in ("llama", "mistral", "qwen2"):
+        for recompute in ("none", "full"):
+            yield _case(FAMILIES[name], kernels="liger", recompute=recompute, sequence=2048)
+        yield _case(FAMILIES[name], kernels="liger", method="lora", lora_rank=16, lora_targets="linear", sequence=2048)
+        yield _case(FAMILIES[name], loss="chunked", sequence=2048)
+        yield _case(FAMILIES[name], loss="chunked", precision="autocast", sequence=2048)
+        yield _case(FAMILIES[name], loss="chunked", sequence=1000, batch=3)
+        yield _case(FAMILIES[name], kernels="float8", sequence=2048)
+        yield _case(FAMILIES[name], kernels="float8", precision="autocast", recompute="full", sequence=2048)
+
+
+def _steps() -> Iterator[Case]:
+    """Several micro-batches a step, an average of the weights, activations on the host."""
+    for name in ("llama", "qwen2", "gpt2", "mixtral", "t5"):
+        yield _case(FAMILIES[name], accumulate=2, sequence=1024)
+        yield _case(FAMILIES[name], accumulate=2, precision="autocast", recompute="full")
+        yield _case(FAMILIES[name], average=True, sequence=128)
+        yield _case(FAMILIES[name], average=True, optimizer="adamw_fused", precision="autocast", sequence=128)
+    for name in ("llama", "qwen2", "mistral"):
+        yield _case(FAMILIES[name], offload=True, sequence=4096)
+
+
 def _gpus() -> Iterator[Case]:
     """On compute capability 9.0 and 10.0 PyTorch prefers cuDNN's attention."""
     for name in ("llama", "qwen3", "phi3", "gemma2", "gpt2", "deepseek_v3", "t5", "bert", "whisper", "vit"):
@@ -106,11 +161,13 @@ def all_cases() -> list[Case]:
     for family in FAMILIES.values():
         for case in (*_methods(family), *_sizes(family)):
             found.setdefault(case.run_id, case)
-    for case in (*_optimizers(), *_gpus(), *_experts(), *_quantised()):
+    for case in (*_optimizers(), *_gpus(), *_experts(), *_quantised(), *_later_optimizers(), *_adapters(), *_recomputation(),
+                 *_kernels(), *_steps()):
         found.setdefault(case.run_id, case)
     return list(found.values())
 
 
 def for_real_gpu(cases: list[Case], capability: tuple[int, int]) -> list[Case]:
-    """The same cases for the GPU at hand: its own capability, nothing that was meant for the CPU."""
-    return list({c.run_id: c for c in (replace(c, capability=capability) for c in cases if not c.real)}.values())
+    """The same cases for the GPU at hand: its own capability, nothing that was meant for the CPU, one micro-batch a step."""
+    plain = [c for c in cases if not (c.real or c.average or c.kernels == "liger" or c.accumulate > 1)]
+    return list({c.run_id: c for c in (replace(c, capability=capability) for c in plain)}.values())

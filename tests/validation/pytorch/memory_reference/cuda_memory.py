@@ -44,7 +44,7 @@ def _untracked(case: Case) -> dict[str, int | str]:
         loss = measure.forward(model, inputs, case, "cuda")
         if iteration == 1:
             row["allocated_saved_bytes"] = torch.cuda.memory_allocated() - start
-        loss.backward()
+        measure.backward(optimizer, loss)
         del loss
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)

@@ -13,7 +13,7 @@ import torch
 import transformers as hf
 from torch import nn
 
-from memory_reference import adapters, optimizers
+from memory_reference import adapters, optimizers, variants
 from memory_reference.attention import kernels_seen
 from memory_reference.families import FAMILIES, Shape, config_for
 from memory_reference.saved import SavedRow, SavedTensorRecorder, by_layer
@@ -33,12 +33,12 @@ class Case:
 
     family: str
     shape: Shape
-    method: str = "full"  # full | lora | dora | qlora
+    method: str = "full"  # full | lora | rslora | dora | qlora | ia3 | prompt
     lora_rank: int = 0
     lora_targets: str = ""  # attention | linear
     lora_dropout: float = 0.0
     attention: str = "sdpa"  # sdpa | eager | none
-    recompute: str = "none"  # none | full
+    recompute: str = "none"  # none | full | selective | everyN
     precision: str = "bf16"  # a key of PRECISIONS
     optimizer: str = "adamw"
     batch: int = 1
@@ -46,18 +46,25 @@ class Case:
     capability: tuple[int, int] = (8, 0)  # of the GPU whose attention kernels are traced
     experts: str = ""  # how routed experts run: grouped_mm | batched_mm | eager
     real: bool = False  # real tensors on the CPU: for what depends on data
+    loss: str = ""  # chunked
+    kernels: str = ""  # liger | float8
+    accumulate: int = 1  # micro-batches a step
+    average: bool = False  # of the weights, in fp32
+    offload: bool = False  # what autograd saves goes to the host
 
     @property
     def forward_id(self) -> str:
         """The same for cases that save the same tensors but for their sizes: other batch, sequence or optimizer."""
-        return replace(self, optimizer="", batch=0, sequence=0).run_id
+        return replace(self, optimizer="", batch=0, sequence=0, accumulate=1, average=False).run_id
 
     @property
     def run_id(self) -> str:
         s = self.shape
         parts = [self.family, f"h{s.hidden}l{s.layers}", self.method if self.method == "full" else
                  f"{self.method}{self.lora_rank}{self.lora_targets[:3]}" + ("d" if self.lora_dropout else ""),
-                 self.attention, self.precision, "rc" if self.recompute == "full" else "", self.optimizer,
+                 self.attention, self.precision, "rc" if self.recompute == "full" else "" if self.recompute == "none" else self.recompute,
+                 self.loss, self.kernels, self.optimizer, "ema" if self.average else "", "offload" if self.offload else "",
+                 f"x{self.accumulate}" if self.accumulate > 1 else "",
                  f"b{self.batch}s{self.sequence}", f"sm{self.capability[0]}{self.capability[1]}"
                  if self.capability != (8, 0) else "", self.experts if self.experts != "grouped_mm" else "", "cpu" if self.real else ""]
         return "-".join(p for p in parts if p)
@@ -85,8 +92,14 @@ def build_model(case: Case, device: str) -> nn.Module:
             model = getattr(hf, family.model_class)(config)
     finally:
         torch.set_default_dtype(previous)
-    if case.recompute == "full":
-        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+    if case.kernels == "liger":
+        variants.use_liger(model)
+    if case.kernels == "float8":
+        variants.use_float8(model)
+    if case.offload:
+        variants.offload(model)
+    if case.recompute != "none":
+        variants.recompute(model, case.recompute)
     if case.method != "full":
         targets = family.linear_targets if case.lora_targets == "linear" else family.attention_targets
         model = adapters.adapt(model, case.method, case.lora_rank, targets, case.lora_dropout)
@@ -109,7 +122,12 @@ def _autocast(case: Case, device_type: str) -> Iterator[None]:
 def forward(model: nn.Module, inputs: dict[str, torch.Tensor], case: Case, device_type: str) -> torch.Tensor:
     """The loss, a scalar; logits and the rest of the output are let go."""
     with _autocast(case, device_type):
-        return model(**inputs).loss
+        return variants.chunked_loss(model, inputs) if case.loss == "chunked" else model(**inputs).loss
+
+
+def backward(optimizer: Any, loss: torch.Tensor) -> None:
+    """Or what the optimizer has in its place."""
+    getattr(optimizer, "backward", torch.Tensor.backward)(loss)
 
 
 def _base(model: nn.Module) -> nn.Module:
@@ -121,10 +139,12 @@ def run(case: Case, device: str) -> Result:
     gc.collect()
     device_type = torch.device(device).type
     tracker = StorageTracker(device_type)
-    with tracker:
+    kernels = variants.liger_kernels(torch.cuda.is_available()) if case.kernels == "liger" else contextlib.nullcontext()
+    with tracker, kernels:
         model = build_model(case, device)
         gc.collect()
         optimizer = optimizers.make(case.optimizer, model)
+        average = [torch.zeros_like(p, dtype=torch.float32) for p in model.parameters() if case.average]
         static = tracker.live
         static_rounded = tracker.live_rounded
         inputs = cast_inputs(
@@ -133,20 +153,25 @@ def run(case: Case, device: str) -> Result:
         at_head = head.register_forward_pre_hook(lambda *_: tracker.phase(f"loss_{iteration}")) if head else None
         row: dict[str, Any] = {}
         for iteration in (1, 2):
-            before, before_rounded = tracker.live, tracker.live_rounded
-            tracker.phase(f"forward_{iteration}")
-            loss = forward(model, inputs, case, device_type)
-            if iteration == 1:
-                row["saved_activation_bytes"] = tracker.live - before
-                row["saved_activation_rounded_bytes"] = tracker.live_rounded - before_rounded
-            tracker.phase(f"backward_{iteration}")
-            loss.backward()
-            del loss
+            for micro_batch in range(case.accumulate):
+                before, before_rounded = tracker.live, tracker.live_rounded
+                tracker.phase(f"forward_{iteration}")
+                loss = forward(model, inputs, case, device_type)
+                if iteration == 1 and micro_batch == 0:
+                    row["saved_activation_bytes"] = tracker.live - before
+                    row["saved_activation_rounded_bytes"] = tracker.live_rounded - before_rounded
+                tracker.phase(f"backward_{iteration}")
+                backward(optimizer, loss)
+                del loss
             tracker.phase(f"step_{iteration}")
             if iteration == 1:
                 row["gradient_bytes"] = total_bytes((p.grad for p in model.parameters()), device_type)
                 row["after_backward_bytes"] = tracker.live
             optimizer.step()
+            if average:
+                with torch.no_grad():
+                    for mean, parameter in zip(average, model.parameters()):
+                        mean.lerp_(parameter.float(), 0.001)
             if iteration == 1:
                 row["after_step_bytes"] = tracker.live
             optimizer.zero_grad(set_to_none=True)
@@ -154,7 +179,7 @@ def run(case: Case, device: str) -> Result:
         if at_head:
             at_head.remove()
         tracker.phase("recording")  # a third forward pass, with hooks that would disturb the first two
-        state = optimizers.state_tensors(optimizer)
+        state = [*optimizers.state_tensors(optimizer), *average]
         fixed = [*model.parameters(), *model.buffers()]
         recorder = SavedTensorRecorder(model, device_type, set(storages([*fixed, *inputs.values()])))
         kernels = kernels_seen(tracker.operators)
@@ -185,7 +210,7 @@ def run(case: Case, device: str) -> Result:
                 row[f"{phase}_peak_{iteration}_bytes"] = tracker.peak.get(f"{phase}_{iteration}", "")
         del loss, recorder
         result = Result(row, by_layer(saved))
-        del model, optimizer, inputs, head, parameters, fixed, state, saved
+        del model, optimizer, average, inputs, head, parameters, fixed, state, saved
     gc.collect()
     return result
 
