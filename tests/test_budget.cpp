@@ -19,13 +19,12 @@ job chat(const runtime& r) { return {.model = models::llama_3_1_8b, .context = t
 }  // namespace
 
 TEST_CASE("an engine takes larger steps on devices of 70 GiB and more, but for the A100") {
-    CHECK(on_device(runtimes::vllm_v1, gpus::h100_sxm5_80gb).max_batched_tokens == runtimes::vllm_v1.large_max_batched_tokens);
-    CHECK(on_device(runtimes::vllm_v1, gpus::a100_sxm4_80gb).max_batched_tokens == runtimes::vllm_v1.max_batched_tokens);
-    CHECK(on_device(runtimes::vllm_v1, gpus::rtx_4090).max_batched_tokens == runtimes::vllm_v1.max_batched_tokens);
+    CHECK(on_device(runtimes::vllm_v1_9, gpus::h100_sxm5_80gb, layout{}).max_batched_tokens == runtimes::vllm_v1_9.larger_devices[0].max_batched_tokens);
+    CHECK(on_device(runtimes::vllm_v1_9, gpus::a100_sxm4_80gb, layout{}).max_batched_tokens == runtimes::vllm_v1_9.max_batched_tokens);
+    CHECK(on_device(runtimes::vllm_v1_9, gpus::rtx_4090, layout{}).max_batched_tokens == runtimes::vllm_v1_9.max_batched_tokens);
     runtime said = runtimes::vllm_v1;
-    said.max_batched_tokens = tokens(512);
-    said.large_max_batched_tokens = {};
-    CHECK(on_device(said, gpus::h100_sxm5_80gb).max_batched_tokens == tokens(512));
+    set_batched_tokens(said, tokens(512));
+    CHECK(on_device(said, gpus::h100_sxm5_80gb, layout{}).max_batched_tokens == tokens(512));
 }
 
 TEST_CASE("a context that was measured is the least that an engine's takes") {

@@ -26,10 +26,13 @@ byte_count need(const job& j, const layout& l = {}) { return memory_of(j, l).tot
 
 TEST_CASE("profiles are found by engine and version, and a release between two belongs to one") {
     const std::pair<const char*, const char*> expected[] = {
-        {"vllm", "0.28 and later"},           {"vllm@0.30.1", "0.28 and later"},   {"vllm@0.21", "0.21 to 0.27"},
-        {"vllm@0.9.2", "0.8 to 0.20 (V1)"},   {"vllm@v0.7.3", "0.7 to 0.10 (V0)"}, {"vllm@0.5.4", "up to 0.6.4 (V0)"},
+        {"vllm", "0.27 and later"},           {"vllm@0.30.1", "0.27 and later"},   {"vllm@0.21", "0.20 to 0.23"},
+        {"vllm@0.24.0", "0.24 to 0.26"},      {"vllm@0.19.1", "0.17 to 0.19"},     {"vllm@0.15.1", "0.12 to 0.16"},
+        {"vllm@0.9.2", "0.9 to 0.11 (V1)"},   {"vllm@0.8.5.post1", "0.8 (V1)"},    {"vllm@0.2.7", "0.2 (V0)"},
+        {"vllm@v0.7.3", "0.7 to 0.10 (V0)"},  {"vllm@0.5.4", "0.3 to 0.6.3 (V0)"}, {"vllm@0.6.3.post1", "0.3 to 0.6.3 (V0)"},
+        {"sglang@0.4.6", "0.4.0 to 0.4.8"},   {"sglang@0.5.2", "0.4.9 to 0.5.2"},  {"SGLang", "0.5.3 and later"},
         {"llama.cpp@b2824", "b2400 to b5426"}, {"llama.cpp", "b6325 and later"},   {"transformers@4.38.2", "4.36 to 4.41"},
-        {"vLLM@0.8.5 V0", "0.7 to 0.10 (V0)"}, {"vllm@0.9.2-v0", "0.7 to 0.10 (V0)"}, {"vllm@0.6.4 V0", "up to 0.6.4 (V0)"},
+        {"vLLM@0.8.5 V0", "0.7 to 0.10 (V0)"}, {"vllm@0.9.2-v0", "0.7 to 0.10 (V0)"}, {"vllm@0.6.4 V0", "0.6.4 (V0)"},
         {"llama.cpp@build 2824 (4426e298)", "b2400 to b5426"}, {"TensorRT-LLM@0.17", "0.9 to 0.21"}, {"AutoAWQ@0.1.6", "0.1"}};
     for (const auto& [name, versions] : expected) {
         INFO(name);
@@ -53,6 +56,135 @@ TEST_CASE("an unknown engine is refused with the nearest names, an unknown versi
         INFO(written);
         CHECK(find_runtime(written).error().code == error_code::malformed);
     }
+}
+
+TEST_CASE("vLLM's steps are larger on large devices, but for the A100; on the largest more so since 0.27") {
+    struct expected {
+        const char* engine;
+        const gpu& card;
+        std::int64_t step, sequences;
+    };
+    for (const auto& [engine, card, step, sequences] :
+         {expected{"vllm@0.9", gpus::h100_sxm5_80gb, 8192, 1024}, expected{"vllm@0.9", gpus::a100_sxm4_80gb, 2048, 256},
+          expected{"vllm@0.9", gpus::mi300x_192gb, 8192, 1024}, expected{"vllm@0.9", gpus::l40s_48gb, 2048, 256},
+          expected{"vllm@0.8.5", gpus::a100_sxm4_80gb, 8192, 1024}, expected{"vllm", gpus::h200_sxm5_141gb, 8192, 1024},
+          expected{"vllm", gpus::mi300x_192gb, 16384, 1024}, expected{"vllm@0.6.4", gpus::h100_sxm5_80gb, 512, 256},
+          expected{"sglang", gpus::l40s_48gb, 4096, 0}, expected{"sglang@0.4.9", gpus::l40s_48gb, 8192, 0},
+          expected{"sglang", gpus::a10g_24gb, 2048, 0}, expected{"sglang", gpus::mi300x_192gb, 16384, 0}}) {
+        INFO(engine << " on " << card.id.view());
+        const runtime r = on_device(find_runtime(engine).value(), card, layout{});
+        CHECK(r.max_batched_tokens == tokens(step));
+        CHECK(r.default_max_num_seqs == sequences);
+    }
+    runtime named = runtimes::vllm_v1;
+    REQUIRE(set_knob(named, "max_num_batched_tokens", 4096));
+    CHECK(on_device(named, gpus::h100_sxm5_80gb, layout{}).max_batched_tokens == tokens(4096));
+}
+
+TEST_CASE("vLLM's default fraction is 0.9, and 0.92 since 0.20") {
+    CHECK(find_runtime("vllm@0.19")->gpu_memory_utilization == maybe<double>{0.9});
+    CHECK(find_runtime("vllm@0.20")->gpu_memory_utilization == maybe<double>{0.92});
+    CHECK_FALSE(find_runtime("vllm@0.19")->graphs_deducted);
+    CHECK(find_runtime("vllm@0.20")->graphs_deducted);
+}
+
+TEST_CASE("SGLang chooses its fraction by device and layout, in another way every few releases") {
+    gpu card = gpus::h100_sxm5_80gb;  // 81559 MiB in nvidia-smi, which the engine reads
+    const auto fraction = [&](const char* engine, const layout& l) {
+        return *on_device(find_runtime(engine).value(), card, l).gpu_memory_utilization;
+    };
+    CHECK(fraction("sglang@0.4.3", {}) == 0.88);
+    CHECK(fraction("sglang@0.4.3", {.tensor = 8}) == 0.81);
+    CHECK(fraction("sglang@0.4.3", {.tensor = 8, .pipeline = 2}) == 0.79);
+    CHECK(fraction("sglang@0.4.9", {}) == doctest::Approx(0.874));              // 9.5 GiB, and half a one for the GPU
+    CHECK(fraction("sglang@0.4.9", {.tensor = 8}) == doctest::Approx(0.831));   // 13.5 GiB
+    CHECK(fraction("sglang@0.5.9", {}) == doctest::Approx(0.835));              // 512 + 8192 x 1.5 + 256 x 2 + 128 MiB
+    CHECK(fraction("sglang@0.5.9", {.tensor = 8}) == doctest::Approx(0.818));   // 512 sequences, and 1024 MiB
+    card = gpus::a10g_24gb;  // 23028
+    CHECK(fraction("sglang@0.4.9", {}) == doctest::Approx(0.871));
+    CHECK(fraction("sglang@0.5.9", {}) == doctest::Approx(0.837));
+    runtime named = runtimes::sglang;
+    REQUIRE(set_knob(named, "mem_fraction_static", 0.7));
+    CHECK(on_device(named, card, layout{}).gpu_memory_utilization == maybe<double>{0.7});
+}
+
+TEST_CASE("vLLM loads fused projections as one tensor, and a tail with it: what its logs print") {
+    job j = chat("qwen2.5-7b");
+    j.model.max_context = tokens(32768);  // of the instructed one
+    const auto loaded = [&] { return memory_of(j, layout{})[memory_term::weights].expected.in(gib); };
+    CHECK(loaded() == doctest::Approx(14.2487).epsilon(1e-5));
+    j = chat("llama-3.1-8b");
+    CHECK(loaded() == doctest::Approx(14.9888).epsilon(1e-5));
+    j = chat("mistral-small-3.1-24b");
+    CHECK(loaded() == doctest::Approx(44.76).epsilon(2e-4));
+    // Rotary tables of images' three-part positions are four times as long.
+    j = chat("qwen2.5-vl-7b");
+    const double whole = loaded();
+    j.runtime.rope = rope_tables::computed;
+    CHECK((whole - loaded()) * 1024 == doctest::Approx(128000 * 128 * 2 * 4.0 / 1048576));
+}
+
+TEST_CASE("experts in MXFP4 are padded before Hopper, and keep their scales twice on it") {
+    job j = chat("gpt-oss-20b");
+    j.weights = mxfp4;
+    const auto on = [&](const gpu& card) { return memory_of(j, layout{}, one(card))[memory_term::weights]; };
+    const interval<byte_count> ampere = on(gpus::a100_sxm4_80gb), hopper = on(gpus::h100_sxm5_80gb);
+    CHECK(ampere.low == hopper.low);
+    CHECK(hopper.low < hopper.expected);
+    CHECK(hopper.expected < ampere.expected);
+    CHECK(hopper.high >= ampere.expected);
+    CHECK(hopper.expected.in(gib) == doctest::Approx(13.47).epsilon(0.01));  // a log of 0.11
+}
+
+TEST_CASE("vLLM profiles as many of the largest images as make a step, and at least one; its first engine one, whole") {
+    job j = chat("mistral-small-3.1-24b");
+    const cluster large{.gpu = gpus::h100_sxm5_80gb};
+    const auto held = [&] { return memory_of(j, layout{}, large)[memory_term::activations].expected; };
+    const byte_count seen = held();
+    // Two of 3080 tokens in 8192: their pixels, and what the decoder reads.
+    const byte_count images = bytes(2) * (2 * 12100 * 588 + 2 * 3080 * 5120);
+    j.model.encoders[0] = {};
+    CHECK(seen - held() == images);  // the sampler is the fullest moment; they are beside it
+    j = chat("qwen2.5-vl-7b");
+    j.context = tokens(4096);
+    j.runtime = runtimes::vllm_v0_7;
+    const byte_count whole = held();  // 16384 tokens of one image pass all layers
+    j.model.encoders[0] = {};
+    CHECK(whole > held() * 3);
+}
+
+TEST_CASE("fewer than 128 rows of scores are sorted as one, which takes 12 bytes more for each") {
+    job j = chat("qwen3-0.6b");
+    const auto scores = [&](std::int64_t sequences) {
+        j.runtime.max_num_seqs = sequences;
+        return memory_of(j, layout{})[memory_term::logits].expected;
+    };
+    const byte_count row = bytes(151936);
+    CHECK(scores(128) == scaled_up(row * 128, 38.3));
+    CHECK(scores(127) == scaled_up(row * 127, 50.3));
+}
+
+TEST_CASE("since 0.24 dense models score in 16 bit while vLLM profiles, and others as before") {
+    const auto each = [&](const char* id, const char* engine) {
+        job j = chat(id);
+        j.runtime = find_runtime(engine).value();
+        j.runtime.max_num_seqs = 4096;  // more than the layers take
+        return ratio(memory_of(j, layout{})[memory_term::logits].expected, bytes(4096 * j.model.vocabulary));
+    };
+    CHECK(each("qwen3-0.6b", "vllm@0.23") == doctest::Approx(14.5));
+    CHECK(each("qwen3-0.6b", "vllm@0.26") == doctest::Approx(2.3));
+    CHECK(each("qwen3-30b-a3b", "vllm@0.26") == doctest::Approx(14.5));
+}
+
+TEST_CASE("tokens that are named to vLLM's first engine stay chunks where contexts are longer") {
+    job j = chat();
+    j.runtime = runtimes::vllm_v0_7;
+    j.context = tokens(131072);
+    const memory_breakdown by_default = memory_of(j, layout{});
+    REQUIRE(set_knob(j.runtime, "max_num_batched_tokens", 2048));
+    CHECK(memory_of(j, layout{}).total() == by_default.total());
+    j.context = tokens(8192);
+    CHECK(memory_of(j, layout{})[memory_term::logits].expected < memory_of(chat(), layout{})[memory_term::logits].expected);
 }
 
 TEST_CASE("sequences that the caller admits beat the default of the device") {

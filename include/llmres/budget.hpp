@@ -18,18 +18,27 @@ constexpr interval<byte_count> context_on(const runtime& r, const gpu& card) {
     return {least(r.context.low), least(r.context.expected), least(r.context.high)};
 }
 
-/// The profile with the defaults its engine takes on that device: devices of 70 GiB and more, but for the A100, get larger
-/// steps (vLLM's EngineArgs.get_batch_defaults).
-constexpr runtime on_device(runtime r, const gpu& card) {
-    const bool large = usable_memory(card) >= gib(70) && card.capability != compute_capability{8, 0};
-    if (large && r.large_max_batched_tokens > token_count{}) r.max_batched_tokens = r.large_max_batched_tokens;
-    if (large && r.large_max_num_seqs > 0) r.default_max_num_seqs = r.large_max_num_seqs;
+/// The profile with the defaults that its engine takes on that device and in that layout, where the job names none.
+constexpr runtime on_device(runtime r, const gpu& card, const layout& l) {
+    const byte_count device = usable_memory(card);
+    for (const device_default& d : r.larger_devices) {
+        if (d.from <= byte_count{} || device < d.from || (r.a100_is_small && card.capability == compute_capability{8, 0})) break;
+        if (d.max_batched_tokens > token_count{}) r.max_batched_tokens = d.max_batched_tokens;
+        if (d.max_num_seqs > 0) r.default_max_num_seqs = d.max_num_seqs;
+    }
+    if (!r.gpu_memory_utilization && r.default_fraction != nullptr)
+        r.gpu_memory_utilization =
+            r.default_fraction(card.memory.reported.value_or(device), r.max_batched_tokens, l.tensor, l.pipeline);
     if (card.measured.context) r.context = context_on(r, card);
+    // vLLM's mxfp4.py: Marlin before Hopper, Triton's kernels there.
+    if (r.pads_mxfp4) r.scales_mxfp4_again = card.capability.major == 9;
     // Where the host shares the memory, what its own processes take counts as the engine's: 1 and 4.8 GiB of a Jetson's 30
-    // in vLLM's logs. (Apple's working set already leaves the host its part.)
+    // in vLLM's logs, and what they gave back, 2 to 4 GiB of a GB10's 122, as its gain where it counts what is free.
+    // (Apple's working set already leaves the host its part.)
     if (shares_host_memory(card) && card.vendor != gpu_vendor::apple && r.name != no_runtime.name) {
-        const byte_count all = usable_memory(card);
-        r.workspace += {scaled_up(all, 0.01), scaled_up(all, 0.04), scaled_up(all, 0.20)};
+        const bool by_what_is_free = r.pool == cache_pool::share_of_total;
+        const byte_count least = by_what_is_free ? byte_count{} - scaled_up(device, 0.04) : scaled_up(device, 0.01);
+        r.workspace += {least, scaled_up(device, 0.03), scaled_up(device, 0.20)};
     }
     return r;
 }
@@ -37,7 +46,7 @@ constexpr runtime on_device(runtime r, const gpu& card) {
 /// Memory of a GPU of the busiest pipeline stage, with the runtime's defaults for the cluster's GPU and what its allocator
 /// would give back there.
 constexpr memory_breakdown memory_of(const job& j, const layout& l, const cluster& c) {
-    if (!trains(j)) return serving_memory(j, l, on_device(j.runtime, c.gpu));
+    if (!trains(j)) return serving_memory(j, l, on_device(j.runtime, c.gpu, l));
     memory_breakdown m = training_memory(j, l, c.gpu);
     if (c.gpu.measured.context) m[memory_term::runtime] = context_on(j.runtime, c.gpu) + j.runtime.cuda_graphs;
     if (m.releasable.high > byte_count{}) m.release_beyond(available_memory(c));

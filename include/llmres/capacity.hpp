@@ -113,7 +113,7 @@ constexpr byte_count pool_bytes(const runtime& r, byte_count total, byte_count f
 constexpr result<pool_size> cache_pool_of(const job& j, const layout& l, const cluster& c) {
     if (const status s = detail::validate_all(j, l, c); !s) return s.error();
     const memory_breakdown m = memory_of(j, l, c);
-    const runtime r = on_device(j.runtime, c.gpu);
+    const runtime r = on_device(j.runtime, c.gpu, l);
     const auto left = [&](auto end) {
         const auto of = [&](memory_term t) { return end(m[t]); };
         return detail::pool_bytes(r, usable_memory(c.gpu), available_memory(c), end(r.context), end(r.cuda_graphs),

@@ -103,15 +103,13 @@ constexpr status set_knob(runtime& r, std::string_view name, double value) {
     const auto whole = static_cast<std::int64_t>(value);
     const bool ggml = r.fp32_activations;
     const auto is = [&](std::string_view of, std::string_view knob) { return engine == of && name == knob; };
-    if (r.gpu_memory_utilization && name == r.fraction_name.view()) {
+    if (takes_fraction(r) && name == r.fraction_name.view()) {
         r.gpu_memory_utilization = value;
     } else if (name == "max_batched_tokens" || is("vllm", "max_num_batched_tokens") || is("sglang", "chunked_prefill_size") ||
                is("tensorrt-llm", "max_num_tokens") || is("lmdeploy", "max_prefill_token_num") ||
                is("tgi", "max_batch_prefill_tokens") || is("exllama", "max_input_len") || is("exllamav2", "max_input_len") || is("ollama", "num_batch") || is("exllamav3", "max_chunk_size") ||
                (ggml && name == "ubatch_size")) {
-        r.max_batched_tokens = tokens(whole);
-        r.large_max_batched_tokens = {};
-        r.chunked_beyond = {};
+        set_batched_tokens(r, tokens(whole));
     } else if (name == "max_num_seqs" || is("tensorrt-llm", "max_batch_size") || is("lmdeploy", "max_batch_size")) {
         r.max_num_seqs = whole;
     } else if (is("vllm", "block_size") || is("sglang", "page_size") || is("tensorrt-llm", "tokens_per_block") ||
@@ -142,7 +140,7 @@ constexpr status set_knob(runtime& r, std::string_view name, double value) {
         field.append(name);
         text<191> expected{"a knob of "};
         expected.append(engine);
-        if (r.gpu_memory_utilization) {
+        if (takes_fraction(r)) {
             expected.append(", such as ");
             expected.append(r.fraction_name);
         }

@@ -95,6 +95,7 @@
 #include <llmres/serving/cache.hpp>
 #include <llmres/serving/ggml_graph.hpp>
 #include <llmres/serving/step.hpp>
+#include <llmres/serving/tails.hpp>
 #include <llmres/serving/weights.hpp>
 #include <llmres/standard_cluster.hpp>
 #include <llmres/text.hpp>

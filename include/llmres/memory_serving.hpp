@@ -47,7 +47,8 @@ struct serving_stage {
     bool last = false;
     std::int32_t index = 0;
     byte_count more_weights{};   ///< expected beside them: joined copies, padding
-    byte_count maybe_weights{};  ///< that some checkpoints hold
+    byte_count padded_weights{};  ///< beyond those, where other kernels are there
+    byte_count maybe_weights{};  ///< that some checkpoints hold, and the padded ones
     step_peak graph{};           ///< of a graph laid out tensor by tensor; nothing for most engines
 
     constexpr byte_count held() const { return weights + more_weights + adapters + cache.allocated + state; }
@@ -187,7 +188,7 @@ struct serving_stages {
         for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k) {
             s.weights += kinds[k].weights * counts[k];
             if (engine.joins_projections || engine.pads_mxfp4)
-                s.more_weights += (weights.joined_of(m.layers.kinds[k]) + weights.padding_of(m.layers.kinds[k])) * counts[k];
+                s.more_weights += more_of(m.layers.kinds[k], counts[k], s);
             s.adapters += kinds[k].adapters * counts[k];
             s.cache += kinds[k].cache * counts[k];
             s.state += kinds[k].state * counts[k];
@@ -207,8 +208,15 @@ struct serving_stages {
             s.weights += div_up(engine.draft_weights, over.tensor);
             s.cache += allotment{cache, cache};
         }
-        s.maybe_weights = weights.perhaps(s.weights, end);
+        s.maybe_weights = weights.perhaps(s.weights, end) + s.padded_weights;
         return s;
+    }
+    /// What a kind of layers holds beside its weights. Where scales are held twice, kernels that pad may run instead.
+    constexpr byte_count more_of(const layer& kind, std::int64_t count, serving_stage& s) const {
+        const byte_count scales = weights.scales_of(kind), padding = weights.padding_of(kind);
+        if (scales == byte_count{}) return (weights.joined_of(kind) + padding) * count;
+        if (padding > scales) s.padded_weights += (padding - scales) * count;
+        return scales * count;
     }
     /// Graphs of attention and gated feed-forwards, routed or not.
     constexpr bool can_lay_out(stage_range range) const {
@@ -292,13 +300,13 @@ constexpr memory_breakdown busiest_stage(const serving_stages& stages) {
 
 constexpr memory_breakdown serving_memory_of_stage(const job& j, const layout& l, const runtime& r, std::int32_t stage) {
     if (!j.gguf) return detail::serving_stages{j, l, r, nullptr}.memory(stage);
-    const file_layers file{j, r};
+    const file_layers file{j, r, l.tensor};
     return detail::serving_stages{j, l, r, &file}.memory(stage);
 }
 
 constexpr memory_breakdown serving_memory(const job& j, const layout& l, const runtime& r) {
     if (!j.gguf) return detail::busiest_stage({j, l, r, nullptr});
-    const file_layers file{j, r};
+    const file_layers file{j, r, l.tensor};
     return detail::busiest_stage({j, l, r, &file});
 }
 

@@ -81,6 +81,8 @@ struct encoder {
     bool quantised = true;  ///< quantised checkpoints quantise it too; vision towers they leave alone
     token_count
         output{};  ///< tokens it puts out for one input (an image, 30 s of audio); 0: as many as go in, or unknown
+    token_count image_patches{};  ///< of the largest image that its processor lets through; 0: unknown
+    token_count image_tokens{};   ///< what the decoder reads of that image
 };
 
 /// Heads that predict tokens further ahead, with layers of their own (multi-token prediction: DeepSeek-V3 report,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <compare>
 #include <cstdint>
 #include <llmres/interval.hpp>
@@ -47,12 +48,26 @@ enum class scored_tokens : std::uint8_t {
     prompt,    ///< all tokens of all prompts
 };
 
+/// Images that an engine's profiling run makes of models that see.
+enum class profiled_images : std::uint8_t {
+    none,
+    tower,  ///< as many of the largest as make the tokens of a step, and at least one, pass the tower
+    whole,  ///< one of the largest passes the tower, and its tokens the layers
+};
+
 /// Tables of rotary positions that stay on the GPU, in 16 bit where nothing else is said.
 enum class rope_tables : std::uint8_t {
     computed,  ///< none: made anew in each step
     shared,    ///< one a model, cosines and sines of half a head's width each (vLLM)
     own,       ///< every layer its own, both of the whole width (transformers to 4.44)
     cached,    ///< every layer its own, complex numbers of two fp32, for twice the tokens its cache has room for (AutoAWQ)
+};
+
+/// What an engine takes by itself on devices of a size and more.
+struct device_default {
+    byte_count from{};               ///< 0: there is no such class
+    token_count max_batched_tokens{};  ///< 0: as below that size
+    std::int64_t max_num_seqs = 0;     ///< likewise
 };
 
 struct runtime {
@@ -80,6 +95,9 @@ struct runtime {
     // The cache. Engines that allot a pool at start take a fraction, each by a name of its own.
     cache_pool pool = cache_pool::grows;
     maybe<double> gpu_memory_utilization{};  ///< that fraction; of the visible memory with pool `share_of_total`
+    /// The fraction that the engine chooses where none is named: for a device (nvidia-smi's total), the tokens of its step
+    /// and how many GPUs share a layer and the layers.
+    double (*default_fraction)(byte_count device, token_count step, std::int32_t tensor, std::int32_t pipeline) = nullptr;
     text<31> fraction_name{"gpu_memory_utilization"};
     bool refuses_less = false;      ///< does not start where less than the fraction of the whole is free
     bool graphs_deducted = false;   ///< CUDA graphs count into the fraction; else they come on top
@@ -90,12 +108,13 @@ struct runtime {
 
     // What is computed in one step.
     token_count max_batched_tokens{};  ///< prompt tokens in one step; 0: a whole prompt
-    token_count large_max_batched_tokens{};  ///< the default on devices of 70 GiB and more, but for the A100; 0: the same
     std::int64_t max_num_seqs = 0;           ///< sequences in one step; 0: the engine's default, or those of the job
     std::int64_t default_max_num_seqs = 0;
-    std::int64_t large_max_num_seqs = 0;     ///< that default on the large devices; 0: the same
+    std::array<device_default, 3> larger_devices{};  ///< the defaults of both from a size on, ascending
+    bool a100_is_small = false;                      ///< larger_devices leaves the A100 out (vLLM)
     token_count chunked_beyond{};  ///< contexts up to this are computed whole, in at least 2048 tokens; 0: chunks always
     bool profiles = false;         ///< runs the largest step at start, and counts its peak whatever the job is
+    profiled_images images = profiled_images::none;  ///< of that run
 
     // The peak of a step, as factors of the inventory in activations.hpp.
     bool fp32_activations = false;   ///< whatever the weights are in (ggml)
@@ -117,6 +136,8 @@ struct runtime {
     bool scores_return = false;  ///< GPUs that take turns at layers hand the scores, in fp32, back to the first (accelerate)
     interval<double> logits_bytes{6.0, 6.0, 6.0};  ///< alive for each score, the sampler's sort included
     interval<double> chunked_logits_bytes{};  ///< the same where `chunked_beyond` was passed; zero: the same
+    interval<double> dense_logits_bytes{};    ///< the same of models without routed experts and recurrences; zero: the same
+    double few_logits_bytes = 0.0;            ///< more of them where fewer than 128 rows are scored
     std::int32_t step_copies = 1;  ///< of inputs and masks, where GPUs take turns at layers (ggml: GGML_SCHED_MAX_COPIES)
     interval<byte_count> cuda_graphs{};  ///< captured after start
 
@@ -129,7 +150,9 @@ struct runtime {
     bool copies_experts = false;        ///< but in steps of 32 tokens and more one stack of them at a time comes to the GPU
     bool fused_gates = false;           ///< gate and up are one operation: two stacks at a time, from 32 tokens an expert on, or none (ik_llama.cpp: -fmoe)
     bool head_again = false;            ///< quantised checkpoints of tied models may hold the head beside the embedding; FP8 ones do
+    bool scales_mxfp4_again = false;    ///< experts in MXFP4 keep their scales beside those that were put in the kernels' order
     bool pads_mxfp4 = false;            ///< experts in MXFP4 are padded to 128 inner and 256 outer features, where kernels ask for it
+    bool fuses_projections = false;     ///< queries, keys and values are one tensor, gate and up another: `segments` rounds the whole
     bool joins_projections = false;     ///< queries, keys and values are joined in new tensors, the old ones freed when all are (AutoAWQ)
     double repacked = 0.0;              ///< the part of quantised weights that kernels may hold again, fused or in another order
 
@@ -147,6 +170,17 @@ struct runtime {
         return a.name == b.name && a.versions == b.versions;
     }
 };
+
+/// True if the cache is a fraction of the device, and the engine has a knob for it.
+constexpr bool takes_fraction(const runtime& r) {
+    return r.pool == cache_pool::share_of_total || r.pool == cache_pool::share_with_weights || r.pool == cache_pool::share_of_free;
+}
+/// Names the tokens of a step, whatever the device.
+constexpr void set_batched_tokens(runtime& r, token_count step) {
+    r.max_batched_tokens = step;
+    if (r.chunked_beyond > step) r.chunked_beyond = step;
+    for (device_default& d : r.larger_devices) d.max_batched_tokens = {};
+}
 
 /// Ideal bytes: tensors and nothing else.
 inline constexpr runtime no_runtime{.name = "none"};

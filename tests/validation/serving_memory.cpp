@@ -76,7 +76,22 @@ TEST_CASE("caches are what engines log, to the byte that is printed") {
 TEST_CASE("weights are what engines log: within 1 % for vLLM, SGLang and TensorRT-LLM, within 0.5 % for llama.cpp") {
     for (const char* engine : {"vllm", "sglang", "tensorrt-llm"}) CHECK(mean_error(scored().of(engine, "weights")) < 0.01);
     CHECK(mean_error(scored().of("llama.cpp", "weights")) < 0.005);
-    CHECK(mean_error(scored().of("vllm 0.8", "weights")) < 0.005);
+    for (const figure& f : scored().of("vllm", "weights")) {
+        INFO(f.id << " " << f.label);
+        CHECK(std::fabs(f.error()) < 0.01);
+    }
+}
+
+TEST_CASE("half of vLLM's pools are within 0.1 GiB of the logs, and all lie inside their bounds") {
+    std::vector<double> off;
+    for (const figure& f : scored().of("vllm", "pool")) {
+        INFO(f.id << " " << f.label << " " << f.expected / one_gib << " for " << f.measured / one_gib);
+        CHECK(f.covered(rounding_of(f)));
+        off.push_back(std::fabs(f.expected - f.measured) / one_gib);
+    }
+    REQUIRE(!off.empty());
+    std::sort(off.begin(), off.end());
+    CHECK(off[off.size() / 2] < 0.1);
 }
 
 TEST_CASE("llama.cpp's compute buffers are within 1 % of the logs, ik_llama.cpp's within 2 %") {

@@ -147,27 +147,6 @@ inline std::optional<model> shaped(const std::string& n) {
     return {};
 }
 
-/// Vision towers of models whose preset is the language model alone.
-inline void add_tower(model& m, const std::string& n) {
-    encoder e;
-    e.quantised = false;
-    if (has(n, "qwen2.5-vl-7b")) {
-        e.hidden = 1280, e.layers = 32;
-        e.block.attention = {.heads = 16, .kv_heads = 16, .head_dim = 80, .qkv_bias = true};
-        e.block.feed_forward = {.width = 3420};
-        m.add({.role = weight_role::projector, .rows = 5120, .columns = 5120});
-        m.add({.role = weight_role::projector, .rows = 3584, .columns = 5120});
-    } else if (has(n, "mistral-small-3.")) {
-        e.hidden = 1024, e.layers = 24;
-        e.block.attention = {.heads = 16, .kv_heads = 16, .head_dim = 64};
-        e.block.feed_forward = {.width = 4096};
-        m.add({.role = weight_role::projector, .rows = 1024, .columns = 4096});
-        m.add({.role = weight_role::projector, .rows = 5120, .columns = 1024});
-        m.add({.role = weight_role::projector, .rows = 5120, .columns = 5120});
-    }
-    if (e.layers > 0) m.encoders[0] = e;
-}
-
 inline std::optional<model> model_of(const std::string& written) {
     std::string n = lower(written);
     if (const auto open = n.find(" ("); open != std::string::npos) n.resize(open);
@@ -180,8 +159,8 @@ inline std::optional<model> model_of(const std::string& written) {
     const std::pair<const char*, const char*> other_names[] = {
         {"deepseek-r1-distill", "r1-distill"}, {"deepseek-r1", "deepseek-r1"},         {"deepseek-v3", "deepseek-v3"},
         {"deepseek-llm-7b", "deepseek-llm-7b"}, {"llama-33b", "llama-30b"},            {"qwen3-235b-a22b", "qwen3-235b-a22b"},
-        {"mistral-small-3", "mistral-small-24b"}, {"mistral-7b-instruct-v0.1", "mistral-7b-v0.1"},
-        {"mistral-7b-instruct", "mistral-7b-v0.3"}, {"mistral-7b", "mistral-7b-v0.1"}, {"qwen2.5-vl-7b", "qwen2.5-7b"},
+        {"mistral-small-3.", "mistral-small-3.1-24b"}, {"mistral-small-3", "mistral-small-24b"}, {"mistral-7b-instruct-v0.1", "mistral-7b-v0.1"},
+        {"mistral-7b-instruct", "mistral-7b-v0.3"}, {"mistral-7b", "mistral-7b-v0.1"}, 
         {"qwen3-reranker-0.6b", "qwen3-0.6b"}, {"qwen2-0.5b", "qwen2.5-0.5b"},         {"qwen2-1.5b", "qwen2.5-1.5b"},
         {"qwen2-72b", "qwen2.5-72b"},          {"mixtral-8x7b", "mixtral-8x7b"},       {"llama-3.1-8b", "llama-3.1-8b"}};
     std::string best;
@@ -193,11 +172,7 @@ inline std::optional<model> model_of(const std::string& written) {
         }
     if (best.empty()) best = n;
     while (!best.empty()) {  // drop "-instruct", "-chat", "-0528" from the end until a preset is met
-        if (const auto m = find_model(best)) {
-            model found = *m;
-            add_tower(found, lower(written));
-            return found;
-        }
+        if (const auto m = find_model(best)) return *m;
         const auto dash = best.rfind('-');
         if (dash == std::string::npos) break;
         best.resize(dash);
@@ -315,16 +290,12 @@ inline engine engine_of(const csv::row& row) {
         return found ? *found : *newest;
     };
     if (is("vllm") && !is("fork")) {
-        if (has(version, "V0")) {
-            const std::string v = version_in(version);
-            if (to_version(v) >= engine_version{0, 7}) return {runtimes::vllm_v0_7};
-            if (has(version, "post1+")) return {runtimes::vllm_v0_6};
-            return {named("vllm", v)};
-        }
-        if (has(version, "2024") || version.empty()) return {runtimes::vllm_v0};
-        return {named("vllm", version_in(version))};
+        const std::string v = version_in(version);
+        if (v.empty()) return {has(version, "2024") || version.empty() ? runtimes::vllm_v0_3 : runtimes::vllm};
+        if (has(version, "post1+")) return {runtimes::vllm_v0_6};  // what became 0.6.5
+        return {named("vllm", has(version, "V0") ? v + " V0" : v)};
     }
-    if (is("sglang")) return {runtimes::sglang};
+    if (is("sglang")) return {has(version, "2025") ? runtimes::sglang_0_5_2 : runtimes::sglang};
     if (is("tensorrt") || is("optimum nvidia"))
         return {has(version, "2025") || has(version, "2026") ? runtimes::tensorrt_llm : runtimes::tensorrt_llm_0};
     if (is("ctranslate")) return {runtimes::ctranslate2};
@@ -394,6 +365,7 @@ inline std::optional<gpu> gpu_of(const csv::row& row) {
     if (!card)
         if (const auto space = n.rfind(' '); space != std::string::npos) card = try_name(n.substr(0, space));
     if (!card && n.starts_with("Jetson AGX Orin")) card = try_name("jetson-agx-orin-64gb");
+    if (!card && n.starts_with("GB10")) card = try_name("gb10-dgx-spark");
     if (!card && has(n, "V100 32")) card = try_name("v100-sxm2-32gb");
     if (!card && (n.starts_with("M") || n.starts_with("Apple"))) {
         gpu apple{.id = "apple"};
@@ -451,7 +423,7 @@ inline std::optional<one_case> case_of(const csv::row& row) {
         if (other_recipe(row, *m, mix)) c.weights_known = false;
     }
     if (has(row.at("engine"), "litgpt")) j.model.tied_head = false;  // it loads the head beside the embedding
-    if (has(lower(row.at("model")), "qwen2-") && has(row.at("model"), "Instruct")) j.model.max_context = tokens(32768);
+    if (has(lower(row.at("model")), "qwen2") && !has(lower(row.at("model")), "-vl") && has(row.at("model"), "Instruct")) j.model.max_context = tokens(32768);
     j.kv_cache = cache_format(row.at("kv_dtype"), j.compute);
     if (const auto slash = row.at("kv_dtype").find('/'); slash != std::string::npos && e.profile.fp32_activations)
         j.kv_cache_values = cache_format(row.at("kv_dtype").substr(slash + 1), j.compute);
@@ -469,13 +441,14 @@ inline std::optional<one_case> case_of(const csv::row& row) {
         if (batch && *batch > 1) r.max_num_seqs = *batch;
         if (const auto block = after(notes, "block_size ")) r.kv_block = tokens(*block);
         if (const auto n = whole(batched); n && !(r.chunked_beyond > token_count{} && context <= 32768))
-            r.max_batched_tokens = tokens(*n), r.large_max_batched_tokens = {};
+            set_batched_tokens(r, tokens(*n));
     } else {
         j.batch = batch.value_or(1);
     }
-    // A vision model's profiling run fills the step with images: 16 384 tokens one of Qwen's, or as many as a video has.
-    if (pooled && has(notes, "limit_mm image:1")) j.max_batched_tokens = tokens(16384);
-    if (pooled && has(notes, "video unbounded")) j.max_batched_tokens = tokens(32768);
+    if (pooled && has(notes, "video unbounded")) {  // a video of two frames beside the image
+        j.max_batched_tokens = j.model.encoders[0].image_tokens * 2;
+        r.encoder_tokens = j.model.encoders[0].image_patches * 2;
+    }
     if (const auto share = number(row.at("gpu_mem_util"))) r.gpu_memory_utilization = *share;
     if (const auto n = after(batched, "n_ubatch ")) r.max_batched_tokens = tokens(*n);
     if (const auto n = after(notes, "amb="); n && *n > 0) r.latent_expanded = mib(*n);
@@ -627,7 +600,7 @@ inline std::vector<figure> figures_of(const one_case& c) {
         const auto over_gpus = [&](auto&& of) {
             interval<byte_count> all_of_them;
             for (std::int32_t i = 0; i < c.spread.pipeline; ++i)
-                all_of_them += of(serving_memory_of_stage(c.task, c.spread, on_device(c.task.runtime, c.machines.gpu), i));
+                all_of_them += of(serving_memory_of_stage(c.task, c.spread, on_device(c.task.runtime, c.machines.gpu, c.spread), i));
             return all_of_them;
         };
         if (c.spread.pipeline > 1 && !ggml && !pooled)

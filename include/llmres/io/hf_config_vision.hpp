@@ -69,6 +69,12 @@ inline extra_weight projection(std::int64_t rows, std::int64_t columns, bool bia
     return {.role = weight_role::projector, .bias = bias, .rows = rows, .columns = columns};
 }
 
+/// The largest image of a tower: its patches, and the tokens that are left of them.
+inline void admit_images(model& m, std::int64_t patches, std::int64_t left) {
+    m.encoders[0].image_patches = tokens(patches);
+    m.encoders[0].image_tokens = tokens(left);
+}
+
 // ---- towers ------------------------------------------------------------------------------------------------------------
 
 /// SigLIP: patches with a bias, positions, a final norm; in some files an attention that pools.
@@ -80,6 +86,7 @@ inline tower_shape add_siglip(config_fields& v, model& m, bool head_by_default,
     const std::int64_t patches =
         v.has("num_image_tokens") ? v.number("num_image_tokens", 1, most_features) : patch_count(v, 224, patch);
     m.encoders[0].output = tokens(patches);
+    admit_images(m, patches, patches);
     m.add(patch_embedding(v, t.hidden, patch, true));
     m.add({.role = weight_role::positions, .rows = patches, .columns = t.hidden});
     m.add(layer_norm(t.hidden));
@@ -99,6 +106,7 @@ inline tower_shape add_clip(config_fields& v, model& m) {
     m.encoders[0] = tower_of(t, transformer_layer(t.heads, t.hidden, t.width));
     const std::int64_t patches = patch_count(v, 224, 32);
     m.encoders[0].output = tokens(patches);
+    admit_images(m, patches, patches);
     m.add(patch_embedding(v, t.hidden, 32, false));
     m.add({.role = weight_role::positions, .rows = patches + 2, .columns = t.hidden});
     m.add(layer_norm(t.hidden));
@@ -137,6 +145,7 @@ inline void add_gemma3_vision(config_fields& c, model& m) {
     vision_fields fields{c};
     const tower_shape t = add_siglip(fields.v, m, true);
     m.encoders[0].output = tokens(c.number_or("mm_tokens_per_image", 256, 1, most_features));
+    m.encoders[0].image_tokens = m.encoders[0].output;
     m.add(projection(m.hidden, t.hidden, false));
     m.add({.role = weight_role::norm, .columns = t.hidden});
 }
@@ -170,6 +179,11 @@ inline void add_mistral3_vision(config_fields& c, model& m) {
     vision_fields fields{c};
     const tower_shape t = add_pixtral(fields.v, m);
     const bool bias = c.flag_or("multimodal_projector_bias", false);
+    // A token for each square of patches, and one at the end of each row of them.
+    const std::int64_t patches = patch_count(fields.v, 1024, 16), squares = patches / merged(c);
+    std::int64_t rows = 0;
+    while (rows * rows < squares) ++rows;
+    admit_images(m, patches, squares + rows);
     m.add({.role = weight_role::norm, .columns = t.hidden});
     m.add(projection(t.hidden, merged(c) * t.hidden, false));
     m.add(projection(m.hidden, t.hidden, bias));
@@ -182,6 +196,8 @@ inline void add_llama4_vision(config_fields& c, model& m) {
     config_fields& v = fields.v;
     const tower_shape t = read_tower_shape(v, {.hidden = 768, .width = 5632, .layers = 34, .heads = 16});
     m.encoders[0] = tower_of(t, transformer_layer(t.heads, t.hidden, t.width));
+    // 16 tiles and the whole image; pixel_shuffle_ratio 0.5 leaves a quarter of the patches.
+    admit_images(m, 17 * (patch_count(v, 448, 14) + 1), 17 * (patch_count(v, 448, 14) / 4));
     m.add(patch_embedding(v, t.hidden, 14, false));
     m.add({.role = weight_role::positions, .rows = patch_count(v, 448, 14) + 2, .columns = t.hidden});
     m.add(layer_norm(t.hidden));
@@ -230,6 +246,9 @@ inline model read_mllama_text(config_fields& c) {
     return m;
 }
 
+/// Of the most pixels that Qwen's processors let through: 12 845 056 in patches of 14, 16 777 216 in patches of 16.
+inline constexpr std::int64_t qwen_patches = 65536;
+
 /// Qwen2-VL: patches over two frames, LayerNorms, a merger of two linears. Its `hidden_size` is the text model's.
 inline void add_qwen2_vision(config_fields& c, model& m) {
     vision_fields fields{c};
@@ -241,6 +260,7 @@ inline void add_qwen2_vision(config_fields& c, model& m) {
     t.width = v.number_or("mlp_ratio", 4, 1, 64) * t.hidden;
     const std::int64_t joined = merged(v) * t.hidden;
     m.encoders[0] = tower_of(t, transformer_layer(t.heads, t.hidden, t.width));
+    admit_images(m, qwen_patches, qwen_patches / merged(v));
     m.add(patch_embedding(v, t.hidden, 14, false, v.number_or("temporal_patch_size", 2, 1, 64)));
     m.add(layer_norm(t.hidden));
     m.add(projection(joined, joined, true));
@@ -257,6 +277,7 @@ inline void add_qwen2_5_vision(config_fields& c, model& m) {
     block.norm = norm_kind::rms;
     const std::int64_t joined = merged(v) * t.hidden;
     m.encoders[0] = tower_of(t, block);
+    admit_images(m, qwen_patches, qwen_patches / merged(v));
     m.add(patch_embedding(v, t.hidden, 14, false, v.number_or("temporal_patch_size", 2, 1, 64)));
     m.add({.role = weight_role::norm, .columns = t.hidden});
     m.add(projection(joined, joined, true));
@@ -274,6 +295,7 @@ inline void add_qwen3_tower(config_fields& c, model& m, std::int64_t mergers_by_
     const nlohmann::json* deep = v.list("deepstack_visual_indexes");
     const std::int64_t mergers = deep != nullptr ? static_cast<std::int64_t>(deep->size()) : mergers_by_default;
     m.encoders[0] = tower_of(t, transformer_layer(t.heads, t.hidden, t.width));
+    admit_images(m, qwen_patches, qwen_patches / merged(v));
     m.add(patch_embedding(v, t.hidden, 16, true, v.number_or("temporal_patch_size", 2, 1, 64)));
     m.add({.role = weight_role::positions,
            .rows = v.number_or("num_position_embeddings", 2304, 1, most_features),

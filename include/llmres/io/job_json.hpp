@@ -321,7 +321,7 @@ inline result<runtime> read_runtime(const nlohmann::json& value, const precision
         return known_keys(value, "runtime", {"name"}).error();
     }
     if (read.fields().has("gpu_memory_utilization")) {
-        if (!r.gpu_memory_utilization)
+        if (!takes_fraction(r))
             return refused(error_code::unsupported, "runtime.gpu_memory_utilization", shown(value["gpu_memory_utilization"]),
                            "a runtime that takes a part of the GPU at start, such as vllm");
         r.gpu_memory_utilization = read.real("gpu_memory_utilization", 0);

@@ -157,7 +157,7 @@ inline json_value to_json(const runtime& r) {
     if (r.gpu_memory_utilization && *r.gpu_memory_utilization != p.gpu_memory_utilization.value_or(0))
         out["gpu_memory_utilization"] = *r.gpu_memory_utilization;
     if (r.kv_block != p.kv_block) out["kv_block"] = r.kv_block.in(tokens);
-    if (r.max_batched_tokens != p.max_batched_tokens || r.large_max_batched_tokens != p.large_max_batched_tokens)
+    if (r.max_batched_tokens != p.max_batched_tokens || r.larger_devices[0].max_batched_tokens != p.larger_devices[0].max_batched_tokens)
         out["max_batched_tokens"] = r.max_batched_tokens.in(tokens);
     if (r.max_num_seqs != p.max_num_seqs) out["max_num_seqs"] = r.max_num_seqs;
     if (r.flash_attention && r.flash_attention != p.flash_attention) out["flash_attention"] = *r.flash_attention;

@@ -68,7 +68,7 @@ inline constexpr model mistral_small_3_1_24b{
     .encoders = {{{.hidden = 1024, .layers = 24,
                    .block = {.attention = {.heads = 16, .kv_heads = 16, .head_dim = 64},
                              .feed_forward = {.width = 4096}},
-                   .quantised = false}}},
+                   .quantised = false, .image_patches = tokens(12100), .image_tokens = tokens(3080)}}},
     .extras = {{{.role = weight_role::conv, .rows = 1024, .columns = 588},
                 {.role = weight_role::norm, .columns = 1024},
                 {.role = weight_role::norm, .columns = 1024},

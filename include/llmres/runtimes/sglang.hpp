@@ -4,29 +4,86 @@
 #include <llmres/runtime.hpp>
 
 /// SGLang: weights and cache together take a fraction of what was free at start; activations and CUDA graphs live in the rest.
+/// Where no fraction is named, it is chosen by device and layout (server_args.py), in another way every few releases.
 namespace llmres::runtimes {
 
-inline constexpr runtime sglang{
+namespace detail {
+
+/// As the engine rounds it.
+constexpr double three_places(double part) { return static_cast<double>(static_cast<std::int64_t>(part * 1000.0 + 0.5)) / 1000.0; }
+constexpr double without_mib(byte_count device, double left) {
+    const double all = static_cast<double>(times_in(mib(1), device));
+    return all > left ? three_places((all - left) / all) : 0.0;
+}
+
+/// Up to 0.4.8: by the GPUs alone.
+constexpr double sglang_by_ranks(byte_count, token_count, std::int32_t tensor, std::int32_t pipeline) {
+    const std::int32_t ranks = tensor * pipeline;
+    return ranks >= 16 ? 0.79 : ranks >= 8 ? 0.81 : ranks >= 4 ? 0.85 : ranks >= 2 ? 0.87 : 0.88;
+}
+/// 0.4.9 to 0.5.2: what devices of a size leave, and some more for each GPU.
+constexpr double sglang_by_size(byte_count device, token_count, std::int32_t tensor, std::int32_t pipeline) {
+    const double ranks = tensor * pipeline;
+    const double gibibytes = device < gib(35) ? 2.8 + ranks / 10 : device < gib(90) ? 9.5 + ranks / 2 : device < gib(160) ? 12.0 + ranks / 2 : 32.0;
+    return without_mib(device, gibibytes * 1024);
+}
+/// Since 0.5.3: 1.5 MiB for each token of a chunk, 2 for each sequence of the largest graph, 512 beside them and 128 a GPU; at
+/// least 10 GiB of devices over 60.
+constexpr double sglang_by_step(byte_count device, token_count step, std::int32_t tensor, std::int32_t pipeline) {
+    const bool few = tensor < 4;
+    const double sequences = device < gib(20) ? 8 : device < gib(35) ? (few ? 24 : 80) : device < gib(60) ? (few ? 32 : 160)
+                             : device < gib(160) ? (few ? 256 : 512) : 512;
+    const double chunk = static_cast<double>(step < tokens(2048) ? 2048 : step.in(tokens));
+    const double left = 512 + chunk * 1.5 + sequences * 2 + tensor * pipeline * 128;
+    return without_mib(device, device > gib(60) && left < 10240 ? 10240 : left);
+}
+
+inline constexpr runtime sglang_base{
     .name = "sglang",
-    .versions = "0.4 and 0.5",
-    .since = {0, 4, 0},
     .context = {mib(190), mib(460), mib(620)},
     .workspace = {mib(10), mib(400), mib(900)},  // FlashInfer's workspace is 384 MiB (global_config.py)
     .communicator = {mib(400), mib(700), mib(1600)},
     .fragmentation = {0.0, 0.0, 0.01},
+    .segments = true,
     .pool = cache_pool::share_with_weights,
-    // server_args.py, one GPU: 0.88; 0.87 with 2, 0.85 with 4, 0.81 with 8 in tensor parallel. Later ones follow the
-    // device's size.
-    .gpu_memory_utilization = 0.88,
+    .default_fraction = sglang_by_step,
     .fraction_name = "mem_fraction_static",
     .kv_block = tokens(1),
-    .max_batched_tokens = tokens(8192),  // chunked_prefill_size
+    .max_batched_tokens = tokens(2048),  // chunked_prefill_size
+    .larger_devices = {{{gib(35), tokens(4096)}, {gib(60), tokens(8192)}, {gib(160), tokens(16384)}}},
     .flash_attention = true,
     .more_hidden = 1,
     .activations = {0.9, 1.0, 1.15},
     .logits_bytes = {6.0, 8.0, 12.0},
     .cuda_graphs = {mib(200), mib(900), mib(2500)},
     .rope = rope_tables::shared,
+    .fuses_projections = true,
 };
+
+constexpr runtime sglang_as(const char* versions, engine_version since, engine_version before) {
+    runtime r = sglang_base;
+    r.versions = versions;
+    r.since = since;
+    r.before = before;
+    return r;
+}
+constexpr runtime sglang_sizes() {
+    runtime r = sglang_as("0.4.9 to 0.5.2", {0, 4, 9}, {0, 5, 3});
+    r.default_fraction = sglang_by_size;
+    r.larger_devices = {{{gib(35), tokens(8192)}, {gib(160), tokens(16384)}}};
+    return r;
+}
+constexpr runtime sglang_ranks() {
+    runtime r = sglang_as("0.4.0 to 0.4.8", {0, 4, 0}, {0, 4, 9});
+    r.default_fraction = sglang_by_ranks;
+    r.larger_devices = {{{mib(25'000), tokens(8192)}}};
+    return r;
+}
+
+}  // namespace detail
+
+inline constexpr runtime sglang = detail::sglang_as("0.5.3 and later", {0, 5, 3}, {});
+inline constexpr runtime sglang_0_5_2 = detail::sglang_sizes();
+inline constexpr runtime sglang_0_4 = detail::sglang_ranks();
 
 }  // namespace llmres::runtimes

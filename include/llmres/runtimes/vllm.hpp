@@ -4,45 +4,60 @@
 #include <array>
 #include <llmres/runtime.hpp>
 
-/// vLLM: a fraction of the visible memory is the budget, and what weights and a profiling run leave of it is the cache. The
-/// context stands outside the budget, because memory is counted from the engine's start on (gpu_worker.py).
-///
-/// The profiling run's peak is a layer on max_num_batched_tokens, or the sampler on max_num_seqs whatever the model: 38.4
-/// bytes a score (38.0 to 39.2 in eleven logs of 0.6.4 to 0.15, from 0.6 to 70 billion parameters, one GPU or two; at most
-/// 36 in one of 0.19).
+/// vLLM: a fraction of the visible memory is the budget, and what weights and a profiling run leave of it is the cache. How
+/// that run is made and what it counts changed with its releases (worker.py: determine_num_available_blocks; from 0.8 on
+/// v1/worker/gpu_worker.py: determine_available_memory, and gpu_model_runner.py: profile_run). Its peak is a layer on
+/// max_num_batched_tokens, or the sampler on max_num_seqs whatever the model.
 namespace llmres::runtimes {
 
 namespace detail {
 
+/// The sampler sorts all scores: 16-bit ones, their copy in fp32 and the sorted values; 64-bit indices before and after; and
+/// a radix sort's second buffers of both: 2 + 4 + 4 + 8 + 8 + 4 + 8 bytes (PyTorch's Sort.cu: segmented_sort_pairs), and up to 32
+/// MiB of cuBLAS's workspace. Logs of 0.6.4 to 0.15 show 38.2 to 38.6, from 0.6 to 70 billion parameters, one GPU or two.
+inline constexpr interval<double> sorted_scores{38.0, 38.3, 39.2};
+/// Kernels filter without a sort (Triton in place, with a row of scores a multiprocessor; FlashInfer into another tensor), and
+/// probabilities and their noise, or two steps of them, follow: 2 + 4 + 4 + 4.
+inline constexpr interval<double> filtered_scores{14.0, 14.5, 17.0};
+/// The second model runner scores nothing but the 16-bit values while it profiles (worker/gpu/model_runner.py:
+/// _dummy_sampler_run), and draws in blocks.
+inline constexpr interval<double> plain_scores{2.0, 2.3, 6.0};
+
 inline constexpr runtime vllm_base{
     .name = "vllm",
-    // Total less free at start: 0.19 GiB on an L4, 0.34 on 48 GB, 0.45 to 0.49 on 24 to 40 GB, 0.60 on an H200.
+    // Total less free at start, which stands outside the budget: 0.19 GiB on an L4, 0.34 on 48 GB, 0.45 to 0.49 on 24 to
+    // 40 GB, 0.60 on an H200.
     .context = {mib(190), mib(460), mib(620)},
-    // Logged as non-torch memory with one GPU: 0.02 to 0.14 GiB in V1, up to 0.35 in V0.
+    // Logged as non-torch memory with one GPU: 0.02 to 0.14 GiB.
     .workspace = {mib(10), mib(100), mib(200)},
     // The growth of non-torch memory from one GPU to two: 0.42 to 0.72 GiB; NCCL's channels and the custom all-reduce.
     .communicator = {mib(400), mib(480), mib(1200)},
     .fragmentation = {0.0, 0.0, 0.005},
+    .segments = true,
     .pool = cache_pool::share_of_total,
     .gpu_memory_utilization = 0.9,
     .refuses_less = true,
     .kv_block = tokens(16),
+    // EngineArgs.get_batch_defaults, API server (the LLM class takes 8192 and 16384 tokens).
     .max_batched_tokens = tokens(2048),
-    // EngineArgs.get_batch_defaults, API server: devices of 70 GiB and more, but for the A100.
-    .large_max_batched_tokens = tokens(8192),
     .default_max_num_seqs = 256,
-    .large_max_num_seqs = 1024,
+    .larger_devices = {{{gib(70), tokens(8192), 1024}}},
+    .a100_is_small = true,
     .profiles = true,
+    .images = profiled_images::tower,
     .flash_attention = true,
     // Measured 1.00 to 1.06 of 3 d_ff + 3 hidden a token: 10 000 to 32 768 tokens, three models.
     .more_hidden = 1,
     .activations = {0.95, 1.02, 1.10},
     .scored = scored_tokens::profiled,
-    .logits_bytes = {34.0, 38.4, 40.0},
+    .logits_bytes = sorted_scores,
+    .few_logits_bytes = 12.0,  // fewer than 128 rows are sorted as one: segmented_sort_pairs_by_full_sort takes 50 bytes
     // 0.1 to 0.55 GiB up to 20 B on one GPU, 0.7 on a 4 B of 2025; captured after the cache is allotted, on top of it.
     .cuda_graphs = {mib(0), mib(400), mib(800)},
     .rope = rope_tables::shared,  // RotaryEmbedding.cos_sin_cache: what Llama 3.1 loads beyond its parameters, to 0.1 MiB
     .pads_mxfp4 = true,
+    .fuses_projections = true,    // QKVParallelLinear, MergedColumnParallelLinear
+    .repacked = 0.005,            // Marlin's workspaces, zeros in its order, and blocks that are less than 10 MiB: 0.3 % in two logs
 };
 
 constexpr runtime vllm_as(runtime r, const char* versions, engine_version since, engine_version before) {
@@ -52,28 +67,49 @@ constexpr runtime vllm_as(runtime r, const char* versions, engine_version since,
     return r;
 }
 
+// ---- the first engine ---------------------------------------------------------------------------------------------------
+
+/// Whole prompts up to 32k, whatever the device; chunks beyond, and then nothing is sampled while profiling but the 16-bit
+/// scores.
 constexpr runtime vllm_v0_base() {
     runtime r = vllm_base;
     r.refuses_less = false;
     r.max_batched_tokens = tokens(512);
-    r.large_max_batched_tokens = {};
-    r.large_max_num_seqs = 0;
-    // Whole prompts up to 32k; chunks beyond, and then nothing is sampled while profiling but the 16-bit scores.
+    r.larger_devices = {};
+    r.images = profiled_images::whole;  // dummy_data_for_profiling pads a prompt to its image
     r.chunked_beyond = tokens(32768);
     r.chunked_logits_bytes = {2.0, 2.0, 4.0};
     r.windows = window_cells::whole;
     r.workspace = {mib(10), mib(60), mib(220)};
     return r;
 }
-/// Chunks of 512 tokens; 2048 since 0.7.
-constexpr runtime vllm_v0_chunks(token_count chunk) {
+/// 0.3 to 0.6.3 took what the device had lost since the engine's start, and so all that torch's allocator held at the end of
+/// the profiling run.
+constexpr runtime vllm_v0_reserved() {
     runtime r = vllm_v0_base();
-    r.max_batched_tokens = chunk;
-    if (chunk < tokens(2048)) r.workspace = {mib(10), mib(300), mib(400)};  // 0.35 GiB on an RTX 3090
+    r.workspace = {mib(10), mib(300), mib(400)};
+    r.fragmentation = {0.0, 0.01, 0.05};
     return r;
 }
-/// Counted memory from the empty device for a while: 1.79 GiB on one H100, 3.58 on each of two (vllm pull request of
-/// December 2024, its own check).
+/// Until then the device had to be the engine's alone: its context and all that others held counted too (0.2.5 to 0.2.7). Over
+/// what torch had allocated that was 0.77 GiB on one A100, and 13.1 on each of four (vllm pull request 2031: 7351 blocks
+/// for 7449, 20865 for 31615).
+constexpr runtime vllm_v0_whole_device() {
+    runtime r = vllm_v0_reserved();
+    r.context = {};
+    r.workspace = {mib(400), mib(785), mib(1536)};
+    r.communicator = {mib(1024), mib(6310), mib(6900)};
+    return r;
+}
+/// 0.6.4 takes torch's peak, and all else that the device has lost, its context included: 0.35 GiB on an RTX 3090.
+constexpr runtime vllm_v0_with_context() {
+    runtime r = vllm_v0_base();
+    r.context = {};
+    r.workspace = {mib(200), mib(358), mib(820)};
+    return r;
+}
+/// The same, and its check counted twice for a while: 1.79 GiB on one H100, 3.58 on each of two (vllm pull request of
+/// December 2024).
 constexpr runtime vllm_v0_counts_all() {
     runtime r = vllm_v0_base();
     r.context = {};
@@ -81,33 +117,77 @@ constexpr runtime vllm_v0_counts_all() {
     r.communicator = {mib(1200), mib(1833), mib(1950)};
     return r;
 }
-constexpr runtime vllm_graphs_deducted() {
-    runtime r = vllm_base;
-    r.graphs_deducted = true;
-    r.cuda_graphs = {mib(100), mib(350), mib(900)};
+/// Chunks of 2048 tokens.
+constexpr runtime vllm_v0_increases() {
+    runtime r = vllm_v0_base();
+    r.max_batched_tokens = tokens(2048);
     return r;
 }
-/// Default 0.92; a leaner sampler: Qwen3-0.6B's whole peak is 0.27 GiB.
-constexpr runtime vllm_lean_sampler() {
-    runtime r = vllm_graphs_deducted();
+
+// ---- the second ---------------------------------------------------------------------------------------------------------
+
+/// The A100 counts as a large device.
+constexpr runtime vllm_first_of_second() {
+    runtime r = vllm_base;
+    r.a100_is_small = false;
+    return r;
+}
+/// FlashInfer samples where it is installed, as it is in the published images; else the scores are sorted.
+constexpr runtime vllm_sorts_or_not() {
+    runtime r = vllm_base;
+    r.logits_bytes.low = filtered_scores.low;
+    return r;
+}
+/// From 0.18 on two graphs of each kind are captured while it profiles, and what the driver keeps of them counts: 0.6 GiB on
+/// an RTX 4090.
+constexpr runtime vllm_filters() {
+    runtime r = vllm_base;
+    r.workspace = {mib(10), mib(500), mib(800)};
+    r.logits_bytes = filtered_scores;
+    r.few_logits_bytes = 0.0;
+    return r;
+}
+/// That sample is the estimate that is deducted (VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS).
+constexpr runtime vllm_graphs_deducted() {
+    runtime r = vllm_filters();
     r.gpu_memory_utilization = 0.92;
-    r.logits_bytes = {5.0, 7.3, 12.0};
+    r.graphs_deducted = true;
+    r.cuda_graphs = {mib(0), mib(350), mib(900)};
+    return r;
+}
+/// Dense models go to the second model runner (config/vllm.py: _is_default_v2_model_runner_model), which deducts no graphs up
+/// to 0.28: the low bound. Qwen3-0.6B's whole peak is 0.27 GiB.
+constexpr runtime vllm_two_runners() {
+    runtime r = vllm_graphs_deducted();
+    r.dense_logits_bytes = plain_scores;
+    return r;
+}
+/// The loss of the device before and after the run, and the run's peak over what it left.
+constexpr runtime vllm_consumed() {
+    runtime r = vllm_two_runners();
+    r.workspace = {mib(10), mib(200), mib(600)};
+    r.larger_devices[1] = {gib(160), tokens(16384), 1024};
     return r;
 }
 
 }  // namespace detail
 
-inline constexpr runtime vllm_v0 =
-    detail::vllm_as(detail::vllm_v0_chunks(tokens(512)), "up to 0.6.4 (V0)", {}, {0, 6, 5});
+inline constexpr runtime vllm_v0_2 =
+    detail::vllm_as(detail::vllm_v0_whole_device(), "0.2 (V0)", {}, {0, 3, 0});
+inline constexpr runtime vllm_v0_3 = detail::vllm_as(detail::vllm_v0_reserved(), "0.3 to 0.6.3 (V0)", {0, 3, 0}, {0, 6, 4});
+inline constexpr runtime vllm_v0 = detail::vllm_as(detail::vllm_v0_with_context(), "0.6.4 (V0)", {0, 6, 4}, {0, 6, 5});
 inline constexpr runtime vllm_v0_6 = detail::vllm_as(detail::vllm_v0_counts_all(), "0.6.5 and 0.6.6 (V0)", {0, 6, 5}, {0, 7, 0});
 /// 0.8 to 0.10 ran it under VLLM_USE_V1=0.
-inline constexpr runtime vllm_v0_7 =
-    detail::vllm_as(detail::vllm_v0_chunks(tokens(2048)), "0.7 to 0.10 (V0)", {0, 7, 0}, {0, 8, 0});
-inline constexpr runtime vllm_v1 = detail::vllm_as(detail::vllm_base, "0.8 to 0.20 (V1)", {0, 8, 0}, {0, 21, 0});
-inline constexpr runtime vllm_v1_21 =
-    detail::vllm_as(detail::vllm_graphs_deducted(), "0.21 to 0.27", {0, 21, 0}, {0, 28, 0});
-inline constexpr runtime vllm = detail::vllm_as(detail::vllm_lean_sampler(), "0.28 and later", {0, 28, 0}, {});
+inline constexpr runtime vllm_v0_7 = detail::vllm_as(detail::vllm_v0_increases(), "0.7 to 0.10 (V0)", {0, 7, 0}, {0, 8, 0});
+inline constexpr runtime vllm_v1 = detail::vllm_as(detail::vllm_first_of_second(), "0.8 (V1)", {0, 8, 0}, {0, 9, 0});
+inline constexpr runtime vllm_v1_9 = detail::vllm_as(detail::vllm_sorts_or_not(), "0.9 to 0.11 (V1)", {0, 9, 0}, {0, 12, 0});
+inline constexpr runtime vllm_v1_12 = detail::vllm_as(detail::vllm_base, "0.12 to 0.16", {0, 12, 0}, {0, 17, 0});
+inline constexpr runtime vllm_v1_17 = detail::vllm_as(detail::vllm_filters(), "0.17 to 0.19", {0, 17, 0}, {0, 20, 0});
+inline constexpr runtime vllm_v1_20 = detail::vllm_as(detail::vllm_graphs_deducted(), "0.20 to 0.23", {0, 20, 0}, {0, 24, 0});
+inline constexpr runtime vllm_v2_24 = detail::vllm_as(detail::vllm_two_runners(), "0.24 to 0.26", {0, 24, 0}, {0, 27, 0});
+inline constexpr runtime vllm = detail::vllm_as(detail::vllm_consumed(), "0.27 and later", {0, 27, 0}, {});
 
-inline constexpr std::array all_vllm{&vllm, &vllm_v1_21, &vllm_v1, &vllm_v0_7, &vllm_v0_6, &vllm_v0};
+inline constexpr std::array all_vllm{&vllm,    &vllm_v2_24, &vllm_v1_20, &vllm_v1_17, &vllm_v1_12, &vllm_v1_9,
+                                     &vllm_v1, &vllm_v0_7,  &vllm_v0_6,  &vllm_v0,    &vllm_v0_3,  &vllm_v0_2};
 
 }  // namespace llmres::runtimes

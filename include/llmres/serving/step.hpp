@@ -50,6 +50,15 @@ constexpr attention_kernel kernel_of(const job& j, const runtime& r) {
 /// Whether prompts are cut into chunks: some engines do so from a length on.
 constexpr bool chunks(const job& j, const runtime& r) { return context_of(j) > r.chunked_beyond; }
 
+/// No layer has routed experts or a recurrence.
+constexpr bool is_dense(const model& m) {
+    for (std::int32_t k = 0; k < m.layers.kind_count; ++k) {
+        const layer& kind = m.layers.kinds[static_cast<std::size_t>(k)];
+        if (kind.feed_forward.routed() || kind.recurrent.kind != recurrent_kind::none) return false;
+    }
+    return true;
+}
+
 /// Tokens computed in one step on one rank, by all its sequences.
 constexpr token_shape step_shape(const job& j, const runtime& r, const layout& l) {
     const std::int64_t ranks = std::int64_t{l.data} * l.context_parallel * l.replicas;
@@ -61,7 +70,12 @@ constexpr token_shape step_shape(const job& j, const runtime& r, const layout& l
     const token_count asked = j.max_batched_tokens > token_count{} ? j.max_batched_tokens : r.max_batched_tokens;
     std::int64_t limit = asked.in(tokens);
     constexpr std::int64_t least_unchunked = 2048;  // vLLM's EngineArgs: max(max_model_len, 2048)
-    if (!chunks(j, r) && j.max_batched_tokens == token_count{}) limit = context > least_unchunked ? context : least_unchunked;
+    if (!chunks(j, r) && j.max_batched_tokens == token_count{}) {
+        if (limit < least_unchunked) limit = least_unchunked;
+        if (limit < context) limit = context;
+    }
+    if (r.images == profiled_images::whole && j.max_batched_tokens == token_count{} && j.model.encoders[0].image_tokens.in(tokens) > limit)
+        limit = j.model.encoders[0].image_tokens.in(tokens);
     if (r.pool == cache_pool::allotted && limit > 0 && !r.profiles) {  // the graph is laid out for the largest batch the cells allow
         const std::int64_t cells = product(context, sequences);
         return {1, limit < cells ? limit : cells, cells};
@@ -162,21 +176,47 @@ struct step {
         return size_of(fp32, shape.all(), width);
     }
 
-    /// Of a vision tower, where the engine runs one.
+    /// Images of the largest size that pass a vision tower in a profiling run.
+    constexpr std::int64_t profiled_images_of(const encoder& e) const {
+        if (engine.images == profiled_images::none || e.image_tokens == token_count{}) return 0;
+        const std::int64_t fit = shape.all() / e.image_tokens.in(tokens);
+        return engine.images == profiled_images::whole || fit < 1 ? 1 : fit;
+    }
+    /// Of a vision tower, where the engine runs one, and what the decoder will read of it.
     constexpr byte_count encoder_peak() const {
         byte_count most;
         for (const encoder& e : of.model.encoders) {
-            if (e.layers == 0 || engine.encoder_tokens == token_count{}) continue;
-            const std::int64_t n = engine.encoder_tokens.in(tokens);
-            const byte_count peak = layer_peak(e.block, e.hidden, {1, n, n});
+            if (e.layers == 0) continue;
+            byte_count peak;
+            if (engine.encoder_tokens > token_count{}) {
+                const std::int64_t n = engine.encoder_tokens.in(tokens);
+                peak = layer_peak(e.block, e.hidden, {1, n, n});
+            } else if (const std::int64_t images = profiled_images_of(e); images > 0) {
+                const std::int64_t n = e.image_patches.in(tokens);
+                peak = layer_peak(e.block, e.hidden, {images, n, n});
+            }
             if (peak > most) most = peak;
         }
         return most;
     }
+    /// Images beside the step: their pixels in 16 bit, and what the tower made of them and the decoder has yet to read.
+    constexpr byte_count images_held() const {
+        const encoder& e = of.model.encoders[0];
+        if (engine.images == profiled_images::none || e.layers == 0) return {};
+        const std::int64_t images = profiled_images_of(e);
+        const std::int64_t patches =
+            engine.encoder_tokens > token_count{} ? engine.encoder_tokens.in(tokens) : images * e.image_patches.in(tokens);
+        std::int64_t pixels = 0;
+        for (std::int32_t i = 0; i < of.model.extra_count && pixels == 0; ++i)
+            if (of.model.extras[static_cast<std::size_t>(i)].role == weight_role::conv)
+                pixels = of.model.extras[static_cast<std::size_t>(i)].columns;
+        return bytes(2) * product(patches, pixels) + size_of(format(), e.image_tokens.in(tokens), images * of.model.hidden);
+    }
 
     /// The step's fullest moment on a GPU whose fullest layer is `layers`, and which scores if it is the `last` stage.
     constexpr step_peak peak(byte_count layers, bool last, std::int32_t stage) const {
-        const byte_count beside = hidden() * engine.more_hidden + (kernel == attention_kernel::flash ? byte_count{} : mask());
+        const byte_count images = images_held();
+        const byte_count beside = images + hidden() * engine.more_hidden + (kernel == attention_kernel::flash ? byte_count{} : mask());
         const interval<byte_count> in_layers = scaled(layers + beside, engine.activations);
         // Where GPUs take turns, inputs and masks are kept for each turn.
         const bool partly = parts_on_host();
@@ -185,13 +225,9 @@ struct step {
                               : byte_count{};
         step_peak full{.activations = in_layers};
         if (last) {
-            const bool chunked = engine.chunked_beyond > token_count{} && chunks(of, engine);
-            const interval<double>& each =
-                chunked && engine.chunked_logits_bytes.high > 0 ? engine.chunked_logits_bytes : engine.logits_bytes;
-            const std::int64_t scores = product(scored_rows(of, engine, over, shape), of.model.vocabulary);
-            step_peak scoring{hidden(), scaled(bytes(scores), each)};
-            if (engine.dequantises && scored_rows(of, engine, over, shape) >= engine.dequantised_from)
-                scoring.activations += dequantised(of.model.vocabulary);
+            const std::int64_t rows = scored_rows(of, engine, over, shape);
+            step_peak scoring{hidden() + images, scaled(bytes(product(rows, of.model.vocabulary)), bytes_each_score(rows))};
+            if (engine.dequantises && rows >= engine.dequantised_from) scoring.activations += dequantised(of.model.vocabulary);
             if (engine.fp32_activations && kernel == attention_kernel::flash) scoring.activations.high += feed_forward_tensor();
             const interval<byte_count> other = full.all();
             if (scoring.all().expected > other.expected) full = scoring;
@@ -207,6 +243,16 @@ struct step {
         // The first layer's input may come from the host, and is then there twice.
         if (engine.step_copies > 1) full.activations += partly || over.pipeline == 1 ? interval<byte_count>{{}, partly ? hidden() : byte_count{}, hidden()} : turns;
         return full;
+    }
+    /// What is alive for each score of a step that makes so many rows of them.
+    constexpr interval<double> bytes_each_score(std::int64_t rows) const {
+        const bool chunked = engine.chunked_logits_bytes.high > 0 && engine.chunked_beyond > token_count{} && chunks(of, engine);
+        if (chunked) return engine.chunked_logits_bytes;
+        if (engine.dense_logits_bytes.high > 0 && is_dense(of.model)) return engine.dense_logits_bytes;
+        interval<double> each = engine.logits_bytes;
+        if (engine.few_logits_bytes > 0 && rows < 128)
+            each.expected += engine.few_logits_bytes, each.high += engine.few_logits_bytes;
+        return each;
     }
     /// Of one new token a sequence.
     constexpr interval<byte_count> scores_of_sequences() const {

@@ -9,6 +9,7 @@
 #include <llmres/layout.hpp>
 #include <llmres/parameters.hpp>
 #include <llmres/serving/cache.hpp>
+#include <llmres/serving/tails.hpp>
 #include <llmres/weight_formats.hpp>
 
 /// The weights that one GPU of a serving layout holds, in the formats of a checkpoint or of a GGUF file.
@@ -18,7 +19,8 @@ namespace llmres {
 class file_layers {
 public:
     /// Precondition: the job has a mix.
-    constexpr file_layers(const job& j, const runtime& r) : file_layers{j, r, detail::gguf::traits_of(j.model, *j.gguf)} {}
+    constexpr file_layers(const job& j, const runtime& r, std::int32_t tensor = 1)
+        : file_layers{j, r, tensor, detail::gguf::traits_of(j.model, *j.gguf)} {}
 
     /// What layers of a range take, without routed experts that stay on the host.
     constexpr byte_count size(stage_range range) const {
@@ -30,6 +32,12 @@ public:
     constexpr byte_count experts(stage_range range) const {
         byte_count total;
         for (std::int32_t i = range.first; i < range.last; ++i) total += sums_[groups_.of_layer(i)].experts;
+        return total;
+    }
+    /// What each tensor rank's part of them is rounded up by; blocks stay as they are, so each weight is one tensor.
+    constexpr byte_count tails(stage_range range) const {
+        byte_count total;
+        for (std::int32_t i = range.first; i < range.last; ++i) total += sums_[groups_.of_layer(i)].tails;
         return total;
     }
     /// The largest stack of routed experts of the layers in a range.
@@ -44,20 +52,29 @@ private:
     struct sum {
         byte_count size{};
         byte_count experts{};
+        byte_count tails{};
         byte_count largest_experts{};
     };
     detail::gguf::layer_groups groups_;
     std::array<sum, detail::gguf::layer_groups::max_groups> sums_{};
 
-    constexpr file_layers(const job& j, const runtime& r, const detail::gguf::traits& of) : groups_{j.model, *j.gguf, of} {
-        for (std::size_t g = 0; g < groups_.size(); ++g)
+    constexpr file_layers(const job& j, const runtime& r, std::int32_t tensor, const detail::gguf::traits& of)
+        : groups_{j.model, *j.gguf, of} {
+        for (std::size_t g = 0; g < groups_.size(); ++g) {
+            fused_tensors fused;
             groups_.for_each_tensor(j.model, *j.gguf, of, g, [&](const gguf_tensor& t) {
                 const byte_count size = t.size();
                 const bool expert = t.stacked && detail::is_feed_forward(t.role);
                 if (expert && size > sums_[g].largest_experts) sums_[g].largest_experts = size;
                 if (expert) sums_[g].experts += size;
                 if (!(expert && r.experts_on_host)) sums_[g].size += size;
+                if (!r.fuses_projections) return;
+                const weight w{.role = t.role, .rows = t.rows, .columns = t.columns, .routed = t.stacked};
+                if (fused_tensors::takes(w)) fused.add(w, div_up(t.unpadded(), tensor));
+                else sums_[g].tails += tail_of(div_up(t.unpadded(), tensor));
             });
+            sums_[g].tails += fused.tails();
+        }
     }
 };
 
@@ -78,15 +95,10 @@ struct serving_weights {
         const byte_count one = size_of(formats.of(w), held.rows, held.columns);
         return (engine.segments ? one + tail(one, formats.of(w)) : one) * held.copies;
     }
-    /// What PyTorch's allocator hands out beyond a weight's own bytes: from 10 MiB on a tensor is a segment, in steps of
-    /// 2 MiB, and a tail of up to 1 MiB is not split off (CUDACachingAllocator.cpp: kMinLargeAlloc, kRoundLarge,
-    /// should_split). Packed formats are several tensors a weight, and not rounded here.
-    static constexpr byte_count tail(byte_count one, const precision& format) {
-        if (is_packed(format) || one < mib(10)) return {};
-        const byte_count more = aligned_up(one, mib(2)) - one;
-        return more <= mib(1) ? more : byte_count{};
-    }
-    /// The table of rotary positions that all layers share: as wide as the widest layer's rotated part.
+    /// Packed formats are several tensors a weight, and not rounded here.
+    static constexpr byte_count tail(byte_count one, const precision& format) { return is_packed(format) ? byte_count{} : tail_of(one); }
+    /// The table of rotary positions that all layers share: as wide as the widest layer's rotated part, and four times as long
+    /// where positions of images have three parts (vLLM's MRotaryEmbedding: the Qwen that see).
     constexpr byte_count rope_table() const {
         if (engine.rope != rope_tables::shared) return {};
         std::int64_t width = 0;
@@ -94,7 +106,8 @@ struct serving_weights {
             const std::int64_t rotated = rotated_width(of.model.layers.kinds[static_cast<std::size_t>(k)].attention);
             if (rotated > width) width = rotated;
         }
-        return bytes(2) * detail::product(width, of.model.max_context.in(tokens));
+        const bool three_parts = of.model.encoders[0].layers > 0 && of.model.architecture.view().starts_with("qwen");
+        return bytes(three_parts ? 8 : 2) * detail::product(width, of.model.max_context.in(tokens));
     }
     static constexpr std::int64_t rotated_width(const attention& a) {
         return a.kind == attention_kind::none ? 0 : a.rope_dim > 0 ? a.rope_dim : a.head_dim;
@@ -104,9 +117,19 @@ struct serving_weights {
     constexpr byte_count of_kind(const layer& kind) const {
         byte_count total;
         if (file) return total;
+        fused_tensors fused;
         for_each_weight(kind, of.model.hidden, [&](const weight& w) {
-            if (!(w.routed && engine.experts_on_host)) total += local_size(w);
+            if (w.routed && engine.experts_on_host) return;
+            if (!engine.fuses_projections || !fused_tensors::takes(w)) {
+                total += local_size(w);
+                return;
+            }
+            const weight_shape held = local_shape(w, over);
+            const byte_count size = size_of(formats.of(w), held.rows, held.columns) * held.copies;
+            if (!is_packed(formats.of(w))) fused.add(w, size);
+            total += size;
         });
+        total += fused.tails();
         if (engine.rope == rope_tables::own)  // cosines and sines
             total += bytes(4) * detail::product(rotated_width(kind.attention), of.model.max_context.in(tokens));
         if (engine.rope == rope_tables::cached)
@@ -118,7 +141,7 @@ struct serving_weights {
         byte_count total;
         if (engine.joins_projections)
             for_each_weight(kind, of.model.hidden, [&](const weight& w) {
-                if (is_attention_input(w.role)) total += local_size(w);
+                if (fused_tensors::is_attention_input(w.role)) total += local_size(w);
             });
         return total;
     }
@@ -136,7 +159,8 @@ struct serving_weights {
     /// What a GPU that holds `weights` of a quantised checkpoint may hold beside them: a tied model's head, and a part
     /// repacked for its kernels.
     constexpr byte_count perhaps(byte_count weights, bool head) const {
-        if (file || formats.matrices == formats.rest) return {};
+        if (file) return engine.segments ? scaled_up(weights, engine.repacked) : byte_count{};
+        if (formats.matrices == formats.rest) return {};
         const bool again = engine.head_again && head && of.model.tied_head && !head_stored();
         return (again ? size_of(formats.rest, of.model.vocabulary, of.model.hidden) : byte_count{}) +
                (engine.repacked > 0.0 ? scaled_up(weights, engine.repacked) : byte_count{});
@@ -156,7 +180,7 @@ struct serving_weights {
     /// FP8 checkpoints of tied models hold a head of their own (Qwen3-0.6B-FP8, -4B-FP8: lm_head.weight), and it stays.
     constexpr bool head_stored() const { return formats.matrices.arithmetic == arithmetic_kind::fp8 && formats.rest != formats.matrices; }
     /// The layers of a GGUF file.
-    constexpr byte_count of_file(stage_range range) const { return div_up(file->size(range), over.tensor); }
+    constexpr byte_count of_file(stage_range range) const { return div_up(file->size(range), over.tensor) + file->tails(range); }
     /// All routed experts of the layers in a range.
     constexpr byte_count experts_of(stage_range range) const {
         if (file) return div_up(file->experts(range), over.tensor);
@@ -193,6 +217,16 @@ struct serving_weights {
             });
         return total;
     }
+    /// Scales of a layer's experts in MXFP4, one byte in 17, that stay where kernels for Hopper get them in another order
+    /// (vLLM's mxfp4.py on Triton: w13_weight_scale).
+    constexpr byte_count scales_of(const layer& kind) const {
+        byte_count total;
+        if (engine.scales_mxfp4_again && formats.matrices == mxfp4 && kind.feed_forward.routed())
+            for_each_weight(kind, of.model.hidden, [&](const weight& w) {
+                if (w.routed && detail::is_feed_forward(w.role)) total += div_up(local_size(w), 17);
+            });
+        return total;
+    }
     constexpr byte_count of_prediction() const {
         byte_count total;
         for_each_prediction_weight(of.model, [&](const weight& w) { total += local_size(w); });
@@ -200,9 +234,6 @@ struct serving_weights {
     }
 
 private:
-    static constexpr bool is_attention_input(weight_role role) {
-        return role == weight_role::q_proj || role == weight_role::k_proj || role == weight_role::v_proj;
-    }
     constexpr byte_count ends_of_file(bool embedded, bool last) const {
         byte_count total;
         if (embedded) total += gguf_input_bytes(of.model, *of.gguf);
