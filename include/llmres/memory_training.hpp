@@ -569,12 +569,14 @@ constexpr memory_breakdown memory_of_stages(const job& j, const layout& l, std::
     byte_count beside;  // gradients, at any moment but the optimizer's
     byte_count passing;  // of that, what comes and goes
     byte_count scores;   // ... as logits
+    byte_count most_active;  // activations at any moment
     byte_count coming;   // in `communication`, what another stream gathers
     const auto consider = [&](const tensor_memory& moment) {
         const byte_count all = moment.all();
         if (all > most) fullest = moment, most = all;
         if (all - moment.gradients - coming > beside) beside = all - moment.gradients - coming;
         if (moment.logits > scores) scores = moment.logits;
+        if (moment.activations > most_active) most_active = moment.activations;
     };
     const std::int64_t rounds = micro_batches(j, l);
     const bool evenly = l.deals_evenly();
@@ -831,6 +833,11 @@ constexpr memory_breakdown memory_of_stages(const job& j, const layout& l, std::
     interval<byte_count> hoarded{byte_count{}, unused, unused};
     interval<byte_count> apart{};
     if (!j.runtime.hoards) std::swap(hoarded, apart), apart.low = apart.expected;
+    if (j.runtime.hoards && most_active > fullest.activations)  // gaps between activations that are gone at the fullest moment
+        hoarded.high += scaled_up(most_active - fullest.activations, j.runtime.churn.high);
+    // FSDP1 gathers units on a stream of its own (torch/distributed/fsdp/_runtime_utils.py, _unshard_stream), two at a time.
+    if (j.runtime.hoards && engine.sharding == sharding_code::fsdp1 && l.zero >= 3 && fullest.phase != phase::backward)
+        hoarded.high += unit.gathered * 2;
     if (j.varied_lengths) {
         const varied_blocks more = blocks_of_varied_lengths(passing, scores);
         if (more.idle.expected > hoarded.expected) hoarded.expected = more.idle.expected;  // one phase's serve the other, too
