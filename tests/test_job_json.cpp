@@ -151,6 +151,8 @@ const std::map<std::string, example>& examples() {
         {"runtime.compiled_loss", {true, [](r q) { return q.job.runtime.training.compiled_loss; }}},
         {"runtime.fused_norms", {true, [](r q) { return q.job.runtime.training.norm == norm_code::fused; }}},
         {"runtime.reshard_after_forward", {false, [](r q) { return !q.job.runtime.training.reshards_after_forward; }}},
+        {"runtime.fp8_recipe", {"blockwise", [](r q) { return q.job.runtime.training.fp8_recipe == fp8_recipe::blockwise; }}},
+        {"runtime.fp8_param_gather", {true, [](r q) { return q.job.runtime.training.fp8_param_gather; }}},
         {"runtime.layer_wise_param_layout", {false, [](r q) { return !q.job.runtime.training.layer_wise_param_layout; }}},
         {"runtime.defer_embedding_wgrad_compute", {true, [](r q) { return q.job.runtime.training.defer_embedding_wgrad_compute; }}},
         {"runtime.wgrad_deferral_limit", {2, [](r q) { return q.job.runtime.training.wgrad_deferral_limit == 2; }}},

@@ -308,6 +308,62 @@ TEST_CASE("experts may be busier than the mean, which the upper bound counts unl
     j.expert_load = 1.72;
     CHECK(training_memory(j, l)[memory_term::activations].expected < balanced[memory_term::activations].high);
 }
+TEST_CASE("linear layers in 8 bits keep 8-bit inputs, and 8-bit copies of their weights") {
+    job j = full();
+    j.runtime = runtimes::megatron;
+    job narrow = j;
+    narrow.runtime.training.fp8_recipe = fp8_recipe::tensorwise;
+    parameter_count matrices;
+    for_each_weight(j.model.layers[0], j.model.hidden, [&](const weight& w) { matrices += w.rows > 1 && w.columns > 1 ? w.count() : parameter_count{}; });
+    const byte_count copies = bytes(2) * 32 * matrices.in(parameters);  // as they are, and transposed
+    CHECK(training_state(narrow, {}).weights == training_state(j, {}).weights + copies);
+    // Inputs of four products, of which attention keeps what the second reads as well.
+    const std::int64_t n = 4096;
+    const std::int64_t h = j.model.hidden;
+    const std::int64_t inner = j.model.layers[0].feed_forward.width;
+    job flash = j;
+    flash.attention = narrow.attention = attention_kernel::flash;
+    const byte_count fewer = saved_activations(flash, {}) - saved_activations(narrow, {});
+    CHECK(fewer == bytes(32) * n * (h + h + inner - h));
+    narrow.runtime.training.fp8_param_gather = true;
+    CHECK(training_state(narrow, {}).weights == training_state(j, {}).weights);
+    // A scale of four bytes a block of 128, or of one a block of 32.
+    for (const fp8_recipe r : {fp8_recipe::blockwise, fp8_recipe::microscaled}) {
+        narrow.runtime.training = {.norm = j.runtime.training.norm, .fp8_recipe = r};
+        narrow.runtime.training.casts_weights = false;
+        CHECK(training_state(narrow, {}).weights == training_state(j, {}).weights + copies + div_up(copies, 32));
+    }
+    CHECK(refused_field(narrow, {}, gpus::a100_sxm4_80gb, 1) == "runtime.fp8_recipe");
+    CHECK(refused_field(narrow, {}, gpus::h100_sxm5_80gb, 1).empty());
+}
+TEST_CASE("context-parallel ranks exchange keys and values through buffers") {
+    job j = full();
+    j.attention = attention_kernel::flash;
+    j.runtime = runtimes::megatron;
+    const attention& a = j.model.layers[0].attention;
+    const auto exchanged = [&](std::int32_t ranks, cp_communication how) {
+        const training_step step{j, {.context_parallel = ranks, .cp_comm_type = how}};
+        byte_count size;
+        const byte_count alone = [&] {
+            training_step one = training_step{j, {.context_parallel = ranks}};
+            one.context_ranks = 1;
+            byte_count sum;
+            for_each_gradient_activation(j.model.layers[0], j.model.hidden, one, [&](const activation& g) { sum += local_bytes(g, {}); });
+            return sum;
+        }();
+        for_each_gradient_activation(j.model.layers[0], j.model.hidden, step, [&](const activation& g) { size += local_bytes(g, {}); });
+        return size - alone;
+    };
+    CHECK(exchanged(1, cp_communication::p2p) == byte_count{});
+    const std::int64_t n = 4096 / 2;
+    const std::int64_t keys = 2 * a.kv_heads * a.head_dim;
+    const std::int64_t queries = a.heads * a.head_dim;
+    CHECK(exchanged(2, cp_communication::p2p) == bytes(2) * n * (4 * keys + queries));
+    CHECK(exchanged(2, cp_communication::all_gather) == bytes(2) * n * 2 * 2 * keys);
+    CHECK(exchanged(2, cp_communication::a2a) == bytes(2) * n * (2 * queries + keys));
+    // A long ring holds more in its forward pass.
+    CHECK(exchanged(16, cp_communication::p2p) == bytes(2) * (n / 8) * (16 * (keys + queries) - 4 * queries));
+}
 TEST_CASE("what cannot run is refused by name") {
     job j = full();
     j.weights = nf4;

@@ -77,6 +77,8 @@ constexpr status validate_training(const job& j, const layout& l, const gpu& car
         expected.append(": the optimizer steps in the backward pass");
         return refused(error_code::unsupported, "global_batch", j.global_batch, expected);
     }
+    if (j.runtime.training.fp8_recipe != fp8_recipe::none && !has_fp8(card))
+        return refused(error_code::unsupported, "runtime.fp8_recipe", name_of(j.runtime.training.fp8_recipe), "a GPU with fp8 units to train in fp8");
     for (std::int32_t k = 0; k < j.model.layers.kind_count; ++k) {
         const layer& kind = j.model.layers.kinds[static_cast<std::size_t>(k)];
         const bool scanned = kind.recurrent.kind == recurrent_kind::none || kind.recurrent.kind == recurrent_kind::mamba2;

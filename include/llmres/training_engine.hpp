@@ -50,6 +50,17 @@ enum class sharding_code : std::uint8_t {
     fsdp2,     ///< the same by parameter, the root's weights kept gathered
     deepspeed,
 };
+/// How linear layers of the layers compute in 8 bits (Transformer Engine's recipes): they keep 8-bit inputs, and 8-bit copies of
+/// their weights as they are and transposed, from one micro-batch to the next.
+enum class fp8_recipe : std::uint8_t {
+    none,
+    delayed,    ///< a scale a tensor, from the steps before
+    tensorwise, ///< ... from the tensor itself
+    blockwise,  ///< an fp32 scale for each 128 values
+    microscaled,  ///< an 8-bit scale for each 32: MXFP8
+};
+inline constexpr std::array<std::string_view, 5> fp8_recipe_names{"none", "delayed", "tensorwise", "blockwise", "mxfp8"};
+constexpr std::string_view name_of(fp8_recipe r) { return fp8_recipe_names[static_cast<std::size_t>(r)]; }
 inline constexpr std::array<std::string_view, 9> loss_code_names{
     "eager", "eager_shifted", "triton", "chunked", "fused_linear", "vocabulary_parallel", "vocabulary_parallel_fused",
     "transformer_engine", "mean"};
@@ -125,6 +136,8 @@ struct training_engine {
                                          ///< and the first GPU is handed the logits (transformers with accelerate's device_map)
     bool offloads_at_once = false;       ///< each saved tensor leaves as it is made and comes back for its operation
                                          ///< (torch.autograd.graph.save_on_cpu); else layers pass while others are computed
+    llmres::fp8_recipe fp8_recipe = llmres::fp8_recipe::none;
+    bool fp8_param_gather = false;  ///< ... the 8-bit copies are the weights: there are no wider ones but the optimizer's (fp8-param-gather)
     std::int32_t loss_chunks = 8;  ///< chunked: parts
 
     constexpr bool fuses_norms() const { return norm == norm_code::fused || compiled; }

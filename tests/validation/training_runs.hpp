@@ -82,6 +82,13 @@ inline void read_megatron(const std::string& notes, job& j, layout& l) {
     e.defer_embedding_wgrad_compute = has(notes, "defer-embedding-wgrad-compute=True");
     e.wgrad_deferral_limit = number("wgrad-deferral-limit");
     j.steps = number("train-iters");
+    if (!argument(notes, "fp8-format").empty()) {  // --fp8-recipe is delayed unless given
+        const std::string recipe = argument(notes, "fp8-recipe");
+        e.fp8_recipe = fp8_recipe::delayed;
+        for (std::size_t i = 0; i < fp8_recipe_names.size(); ++i)
+            if (fp8_recipe_names[i] == recipe) e.fp8_recipe = static_cast<fp8_recipe>(i);
+        e.fp8_param_gather = has(notes, "fp8-param-gather=True");
+    }
     const auto modules = [&](const char* name, layer_module_set among) {
         std::string names = argument(notes, name);  // "[layernorm moe_act]", or one alone
         std::erase_if(names, [](char c) { return c == '[' || c == ']'; });
@@ -384,6 +391,9 @@ inline run run_of(const csv::row& row) {
         j.attention = attention_kernel::flash;
     } else if (r.series == "mbridge_70b") {
         j.runtime = runtimes::megatron;
+        if (const auto at = c.text("parallel").find("VPP="); at != std::string::npos) l.virtual_pipeline = std::atoi(c.text("parallel").c_str() + at + 4);
+        if (has(formats, "dist-opt")) l.zero = 1;
+        if (has(formats, "FP8 current scaling")) j.runtime.training.fp8_recipe = fp8_recipe::tensorwise;
         j.master_weights = fp32;
         j.optimizer_states = fp32;
         j.attention = attention_kernel::flash;

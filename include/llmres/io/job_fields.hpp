@@ -120,6 +120,8 @@ inline constexpr std::array job_fields = [] {
         job_field{"runtime", "Runtime", "compiled_loss", flag, 0, 0, "training: an eager or chunked loss as torch.compile fuses it"},
         job_field{"runtime", "Runtime", "fused_norms", flag, 0, 0, "training: norms are one kernel each"},
         job_field{"runtime", "Runtime", "reshard_after_forward", flag, 0, 0, "training: ZeRO 3 lets layers go between the passes"},
+        job_field{"runtime", "Runtime", "fp8_recipe", text, 0, 0, "training: none (default), delayed, tensorwise, blockwise or mxfp8: linear layers compute in 8 bits"},
+        job_field{"runtime", "Runtime", "fp8_param_gather", flag, 0, 0, "training: ... and their weights are 8-bit alone"},
         job_field{"runtime", "Runtime", "layer_wise_param_layout", flag, 0, 0, "training: muon's states are sharded by whole tensors for the layers' matrices alone"},
         job_field{"runtime", "Runtime", "defer_embedding_wgrad_compute", flag, 0, 0, "training: the head's gradient is computed when the pipeline drains"},
         job_field{"runtime", "Runtime", "wgrad_deferral_limit", integer, 0, most_gpus, "training: ... of so many micro-batches; default: of all"},

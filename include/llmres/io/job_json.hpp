@@ -352,6 +352,8 @@ inline result<runtime> read_runtime(const nlohmann::json& value, const precision
     read.flag("fused_norms", fused_norms);
     r.training.norm = fused_norms ? norm_code::fused : norm_code::eager;
     read.flag("reshard_after_forward", r.training.reshards_after_forward);
+    read.choice("fp8_recipe", fp8_recipe_names, r.training.fp8_recipe);
+    read.flag("fp8_param_gather", r.training.fp8_param_gather);
     read.flag("layer_wise_param_layout", r.training.layer_wise_param_layout);
     read.flag("defer_embedding_wgrad_compute", r.training.defer_embedding_wgrad_compute);
     read.integer("wgrad_deferral_limit", r.training.wgrad_deferral_limit);

@@ -114,7 +114,7 @@ constexpr bool save_heads(const attention& a, std::int64_t own_keys, std::int64_
     const bool by_heads = a.kind == attention_kind::latent && step.cudnn_attention && step.kernel == attention_kernel::sdpa;
     const bool copied = eager || (scores == score_code::flash && step.code.heads_first) || by_heads;
     const bool reads = !step.frozen || step.keeps_inputs;
-    if (copied && reads) save.put(role::attention_output, n * a.heads * a.value_width(), step.compute, split, norm);
+    if ((copied || step.narrows()) && reads) save.put(role::attention_output, n * a.heads * a.value_width(), step.kept, split, norm);
     return !copied || reads;
 }
 
@@ -284,7 +284,7 @@ constexpr void save_experts(const feed_forward& f, std::int64_t hidden, const la
     if (!step.frozen) save.put(activation_role::linear_input, n * hidden, step.compute, activation_split::sequence, inner);
     save_mlp(f.kind, 0, routed, e.width, false, activation_split::sequence, save);
     if (!step.frozen)
-        save.put(activation_role::linear_input, routed * hidden * step.expert_gather, step.compute, activation_split::sequence, inner);
+        save.put(activation_role::linear_input, routed * hidden * step.expert_gather, step.kept, activation_split::sequence, inner);
     if (dispatches) {  // what was exchanged is sorted once more, and what comes back is weighed in fp32
         save.put(activation_role::linear_input, step.frozen ? 0 : routed * hidden, step.compute, activation_split::sequence, inner);
         save.put(activation_role::expert_output, routed * hidden, fp32, activation_split::sequence, output);
@@ -338,6 +338,34 @@ constexpr void pass_back_norm(std::int64_t n, std::int64_t hidden, norm_kind kin
 
 }  // namespace detail
 
+namespace detail {
+
+/// What context-parallel ranks exchange for one attention, beside what it makes on one rank (Transformer Engine,
+/// dot_product_attention/context_parallel.py): a ring holds each part of keys and values that came by in the forward pass, and
+/// what it put out for each; in the backward pass two pairs of keys and values with their gradients, and one sum of the queries'.
+template <class Visit>
+constexpr void exchange_keys(const attention& a, std::int64_t made, const layer_writer<Visit>& hold) {
+    const training_step& step = hold.step;
+    const std::int64_t n = step.tokens.all();
+    const std::int64_t kv_heads = a.kind == attention_kind::latent ? a.heads : a.kv_heads;
+    const std::int64_t queries = n * a.heads * a.query_width();
+    const std::int64_t keys = n * kv_heads * (a.query_width() + a.value_width());
+    const std::int64_t output = n * a.heads * a.value_width();
+    std::int64_t held = 0;
+    switch (step.exchange) {
+        case cp_communication::p2p: {
+            const std::int64_t forward = product(step.context_ranks, keys + output) - made;
+            held = forward > 4 * keys + queries ? forward : 4 * keys + queries;
+            break;
+        }
+        case cp_communication::all_gather: held = 2 * product(step.context_ranks, keys); break;  // and their gradients, before they are summed
+        case cp_communication::a2a: held = queries + keys + output; break;                       // as they came, and as they go
+    }
+    hold.put(activation_role::gradient, held, step.compute, activation_split::tensor, backward_point::attention);
+}
+
+}  // namespace detail
+
 /// Calls visit(activation) for what the backward pass of the layer makes, `until` being the one point where it lives.
 template <class Visit>
 constexpr void for_each_gradient_activation(const layer& l, std::int64_t hidden, const training_step& step, Visit&& visit) {
@@ -371,7 +399,9 @@ constexpr void for_each_gradient_activation(const layer& l, std::int64_t hidden,
             hold.put(activation_role::gradient, 2 * pairs, detail::widens_scores(step) ? fp32 : step.compute, split, attention);
             hold.put(activation_role::gradient, n * a.heads * a.value_width(), step.compute, split, attention);
         } else {
-            hold.put(activation_role::gradient, 2 * n * a.heads * (a.query_width() + a.value_width()), step.compute, split, attention);
+            const std::int64_t made = 2 * n * a.heads * (a.query_width() + a.value_width());
+            hold.put(activation_role::gradient, made, step.compute, split, attention);
+            if (step.context_ranks > 1) detail::exchange_keys(a, made, hold);
         }
     }
     if (l.recurrent.kind == recurrent_kind::mamba2) detail::pass_back_scan(l.recurrent, hold);

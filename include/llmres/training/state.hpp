@@ -84,6 +84,8 @@ struct state_fold {
         const byte_count computed = size_of(step.compute, w.rows, w.columns) * w.copies;
         const bool cast = matrix && narrower[whole.quantised ? 0 : 1];
         (of.offload.parameters == offload_place::none ? sum.weights : away(of.offload.parameters)) += share(size, ranks, 3);
+        if (step.narrows() && inner && matrix && whole.role != weight_role::router && !step.engine.fp8_param_gather)
+            sum.weights += size_of(step.kept, w.rows, w.columns) * (2 * w.copies);
         sum.gathered += cast && !step.engine.casts_weights ? computed : size;
         if (matrix) {
             const byte_count one = w.copies == 1 ? computed : size_of(step.compute, w.rows, w.columns);

@@ -43,6 +43,8 @@ struct training_step {
     bool expands;       ///< quantised weights are made whole for each product (GPTQ's kernels unpack them inside)
     bool keeps_inputs;  ///< ... and saves what it reads, though only the weight is needed
     double expert_load;
+    std::int64_t context_ranks;  ///< that share each sequence
+    cp_communication exchange;   ///< ... and how they see each other's keys and values
     std::int64_t expert_gather;  ///< tensor ranks that share each expert, and so see each other's tokens
     bool wide;          ///< computed in fp32
     bool wide_stream;   ///< the stream is
@@ -54,6 +56,7 @@ struct training_step {
     const precision& stream;   ///< of the residual stream and of what norms put out
     const precision& adapted;  ///< of adapters
     const precision& inner;    ///< of what linear layers put out
+    const precision& kept;     ///< of what they keep of their inputs
     std::int64_t read;         ///< tokens of the sequence that cross-attention reads
     bool splits_vocabulary;    ///< tensor ranks share the logits
     bool joined_heads;         ///< one product makes queries, keys and values
@@ -74,6 +77,8 @@ struct training_step {
           expands{is_packed(weights_of(j)) && !weights_of(j).name.view().starts_with("gptq")},
           keeps_inputs{four_bit && j.runtime.training.four_bit_keeps_inputs},
           expert_load{j.expert_load},
+          context_ranks{l.context_parallel},
+          exchange{l.cp_comm_type},
           expert_gather{l.expert_tensor_ranks()},
           wide{j.compute == fp32},
           // The token embedding is no operation that autocast casts, so the stream has its format.
@@ -86,6 +91,7 @@ struct training_step {
           stream{wide_stream ? fp32 : activations_of(j)},
           adapted{j.runtime.training.fp32_adapters ? fp32 : activations_of(j)},
           inner{wide_inner ? fp32 : activations_of(j)},
+          kept{engine.fp8_recipe == fp8_recipe::none ? activations_of(j) : engine.fp8_recipe >= fp8_recipe::blockwise ? mxfp8 : fp8_e4m3},
           read{j.model.encoders[0].output > token_count{} ? j.model.encoders[0].output.in(llmres::tokens) : tokens.keys},
           splits_vocabulary{l.tensor > 1},
           joined_heads{code.joined_heads || engine.joined_heads},
@@ -100,6 +106,9 @@ struct training_step {
 
     /// Whether a norm reads an fp32 copy of the stream, which it keeps as its own.
     constexpr bool widens_stream(norm_kind kind) const { return widens(kind) && !wide_stream; }
+
+    /// Whether linear layers make 8-bit copies of what they read.
+    constexpr bool narrows() const { return engine.fp8_recipe != fp8_recipe::none; }
 
     constexpr bool trained(weight_role role) const { return !frozen || adapter.adapts(role); }
 };
@@ -174,7 +183,7 @@ struct layer_writer {
         if (step.engine.keeps_gathered_inputs && split == activation_split::sequence) split = activation_split::whole;
         bool shared = step.keeps_inputs || (!step.frozen && !casts);
         if (casts && !step.frozen)
-            put(activation_role::linear_input, elements * (joined ? 1 : std::int64_t{N}), step.compute, split, until);
+            put(activation_role::linear_input, elements * (joined ? 1 : std::int64_t{N}), step.kept, split, until);
         if (step.frozen && joined) {
             std::int64_t width = 0;
             for (const weight_role role : roles) width += outputs(role);
@@ -188,7 +197,7 @@ struct layer_writer {
             for (const weight_role role : roles)
                 if (step.adapter.adapts(role)) shared = adapts(elements, n, outputs(role), casts, split, until) || shared;
         }
-        if (shared && !kept) put(activation_role::linear_input, elements, step.compute, split, until);
+        if (shared && !kept) put(activation_role::linear_input, elements, step.kept, split, until);
         // What its scale multiplies.
         if (step.adapter.kind == adapter_kind::llama_adapter_v2)
             for (const weight_role role : roles) put(activation_role::adapter, n * outputs(role), step.compute, split, until);
