@@ -195,6 +195,20 @@ TEST_CASE("every command answers people in text and programs in one JSON documen
     CHECK(run({"--version"}).out.find('.') != std::string::npos);
 }
 
+TEST_CASE("an engine's profiles say how far they were from what was measured") {
+    const json profiles = json::parse(run({"runtimes", "llama.cpp@b2824", "--json"}).out);
+    REQUIRE(profiles.size() == 1);
+    CHECK(profiles[0]["versions"] == "b2400 to b5426");
+    bool weights = false;
+    for (const json& e : profiles[0]["checked"]) {
+        CHECK(e["inside"].get<int>() <= e["rows"].get<int>());
+        CHECK(std::abs(e["bias"].get<double>()) <= e["mean_error"].get<double>() + 1e-4);
+        weights = weights || (e["figure"] == "weights" && e["mean_error"].get<double>() < 0.005);
+    }
+    CHECK(weights);
+    CHECK(run({"runtimes", "lmdeploy"}).out.find("not measured") != std::string::npos);
+}
+
 TEST_CASE("a model is described with its published count, to the parameter") {
     const json m = planned({"model", "llama-3.1-8b"});
     CHECK(m["parameters"]["total"] == 8'030'261'248);

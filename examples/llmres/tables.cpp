@@ -10,6 +10,7 @@
 #include <llmres/io/plan_json.hpp>
 #include <llmres/models.hpp>
 #include <llmres/runtimes.hpp>
+#include <llmres/runtimes/errors.hpp>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -76,10 +77,20 @@ int run_runtimes(const table_options& o) {
     const llmres::runtime asked = o.id.empty() ? llmres::no_runtime : accept(llmres::find_runtime(o.id));
     for (const llmres::runtime* r : llmres::runtimes::all) {
         if (!o.id.empty() && (r->name != asked.name || (versioned && !(*r == asked)))) continue;
-        if (o.json)
-            rows.push_back({{"name", r->name.view()}, {"versions", r->versions.view()}});
-        else
+        llmres::json_value checked = llmres::json_value::array();
+        for (const llmres::profile_error& e : llmres::runtimes::errors)
+            if (e.engine == r->name.view() && e.versions == r->versions.view())
+                checked.push_back({{"figure", e.figure}, {"rows", e.rows}, {"mean_error", e.mean}, {"bias", e.bias}, {"worst", e.worst}, {"inside", e.inside}});
+        if (!o.json) {
             fmt::print("{:<20} {}\n", r->name.view(), r->versions.view());
+            for (const auto& e : checked)
+                if (!o.id.empty())
+                    fmt::print("  {:<12} {:>4} measured: {:.2f} % off on average ({:+.2f} % with its sign, {:+.1f} % at worst), {} within the bounds\n",
+                               e["figure"].get<std::string>(), e["rows"].get<int>(), 100 * e["mean_error"].get<double>(), 100 * e["bias"].get<double>(),
+                               100 * e["worst"].get<double>(), e["inside"].get<int>());
+            if (!o.id.empty() && checked.empty()) fmt::print("  not measured\n");
+        }
+        rows.push_back({{"name", r->name.view()}, {"versions", r->versions.view()}, {"checked", std::move(checked)}});
     }
     if (o.json) print_json(rows);
     return fits;

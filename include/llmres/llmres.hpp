@@ -76,6 +76,7 @@
 #include <llmres/runtimes.hpp>
 #include <llmres/runtimes/ctranslate2.hpp>
 #include <llmres/runtimes/deepspeed.hpp>
+#include <llmres/runtimes/errors.hpp>
 #include <llmres/runtimes/exllama.hpp>
 #include <llmres/runtimes/huggingface.hpp>
 #include <llmres/runtimes/huggingface_serving.hpp>

@@ -414,6 +414,16 @@ inline std::vector<run> all(const std::string& file = LLMRES_SOURCE_DIR "/tests/
     return runs;
 }
 
+/// The memory of the GPU that was measured, if the job is one that can be sized.
+inline maybe<memory_breakdown> predicted(const run& r) {
+    if (r.defective || !validate(r.what) || !validate(r.over, r.what.model)) return {};
+    memory_breakdown m = r.first_stage  ? training_memory(r.what, r.over, 0)
+                         : r.last_stage ? training_memory(r.what, r.over, r.over.pipeline - 1)
+                                        : training_memory(r.what, r.over);
+    m.release_beyond(available_memory(r.on));
+    return m;
+}
+
 /// How far predictions of one counter are from what was measured.
 struct errors {
     int rows = 0;
@@ -437,18 +447,12 @@ struct score {
 
     /// The prediction, if the job is one that can be sized.
     maybe<memory_breakdown> add(const run& r) {
-        if (r.defective) {
-            ++defective;
+        const maybe<memory_breakdown> said = predicted(r);
+        if (!said) {
+            ++(r.defective ? defective : refused);
             return {};
         }
-        if (!validate(r.what) || !validate(r.over, r.what.model)) {
-            ++refused;
-            return {};
-        }
-        memory_breakdown m = r.first_stage  ? training_memory(r.what, r.over, 0)
-                             : r.last_stage ? training_memory(r.what, r.over, r.over.pipeline - 1)
-                                            : training_memory(r.what, r.over);
-        m.release_beyond(available_memory(r.on));
+        const memory_breakdown& m = *said;
         if (!r.out_of_memory) {
             counters["allocated"].add(m.allocated, r.allocated);
             counters["reserved"].add(m.reserved, r.reserved);

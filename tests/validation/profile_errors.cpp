@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+#include "profile_errors.hpp"
+
+#include <doctest/doctest.h>
+#include <llmres/runtimes/errors.hpp>
+
+// `table_profile_errors > include/llmres/runtimes/errors.hpp` writes what is checked here.
+
+TEST_CASE("the errors published with the profiles are those that the measurements show") {
+    const auto shown = profile_errors::all();
+    REQUIRE(shown.size() == llmres::runtimes::errors.size());
+    for (std::size_t i = 0; i < shown.size(); ++i) {
+        const llmres::profile_error& said = llmres::runtimes::errors[i];
+        CAPTURE(shown[i].profile->name.view());
+        CAPTURE(shown[i].profile->versions.view());
+        CAPTURE(shown[i].figure);
+        CHECK(said.engine == shown[i].profile->name.view());
+        CHECK(said.versions == shown[i].profile->versions.view());
+        CHECK(said.figure == shown[i].figure);
+        CHECK(said.rows == shown[i].rows);
+        CHECK(said.inside == shown[i].inside);
+        CHECK(std::fabs(said.mean - shown[i].mean()) < 1e-4);
+        CHECK(std::fabs(said.bias - shown[i].bias()) < 1e-4);
+        CHECK(std::fabs(said.worst - shown[i].worst) < 1e-4);
+    }
+}

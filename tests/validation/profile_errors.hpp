@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cmath>
+#include <cstdlib>
+#include <llmres/runtimes.hpp>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "serving_memory.hpp"
+#include "training_runs.hpp"
+
+/// What each profile's figures are off by on the published measurements: what llmres/runtimes/errors.hpp says, worked out anew.
+namespace profile_errors {
+
+struct entry {
+    const llmres::runtime* profile = nullptr;
+    std::string figure;
+    int rows = 0, inside = 0;
+    double absolute = 0, signed_sum = 0, worst = 0;
+
+    void add(double error, bool within) {
+        ++rows, inside += within;
+        absolute += std::fabs(error), signed_sum += error;
+        if (std::fabs(error) > std::fabs(worst)) worst = error;
+    }
+    double mean() const { return absolute / rows; }
+    double bias() const { return signed_sum / rows; }
+};
+
+/// In the order of runtimes::all.
+inline std::vector<entry> all() {
+    std::map<std::string, std::map<std::string, entry>> found;
+    for (const csv::row& row : serving::rows_to_score(""))
+        if (const auto c = serving::case_of(row))
+            for (const serving::figure& f : serving::figures_of(*c))
+                if (f.measured > 0) found[f.label][f.what].add(f.error(), f.covered(serving::rounding_of(f)));
+    for (const training_runs::run& r : training_runs::all()) {
+        const auto predicted = r.out_of_memory || r.unstated > 0 ? llmres::maybe<llmres::memory_breakdown>{} : training_runs::predicted(r);
+        if (!predicted) continue;
+        auto& of_profile = found[std::string{r.what.runtime.name.view()} + " " + std::string{r.what.runtime.versions.view()}];
+        const auto add = [&](const char* figure, const llmres::interval<llmres::byte_count>& said, double measured) {
+            training_runs::errors one;
+            one.add(said, measured);
+            if (one.rows > 0) of_profile[figure].add(one.bias, one.inside > 0);
+        };
+        add("allocated", predicted->allocated, r.allocated);
+        add("reserved", predicted->reserved, r.reserved);
+        add("nvidia-smi", predicted->total(), r.smi);
+    }
+    std::vector<entry> ordered;
+    for (const llmres::runtime* profile : llmres::runtimes::all)
+        for (auto& [figure, e] : found[std::string{profile->name.view()} + " " + std::string{profile->versions.view()}]) {
+            e.profile = profile, e.figure = figure;
+            ordered.push_back(e);
+        }
+    return ordered;
+}
+
+}  // namespace profile_errors
