@@ -33,6 +33,17 @@ TEST_CASE("terms add up to the time, and the bounds enclose what is expected") {
     }
 }
 
+TEST_CASE("bounds enclose what is expected of an exchange too, however much of it a fast step hides") {
+    for (const gpu* card : {&gpus::h100_sxm5_80gb, &gpus::rtx_4090, &gpus::h200_sxm5_141gb})
+        for (const std::int64_t sequence : {128, 1024, 8192})
+            for (const layout& l : {layout{.data = 4, .zero = 3}, layout{.tensor = 4, .pipeline = 2, .data = 4, .zero = 3}, layout{.data = 64}}) {
+                const job j{.model = models::llama_3_1_8b, .task = task::pretraining, .sequence = tokens(sequence)};
+                const auto t = speed(j, l, standard_cluster(*card, static_cast<std::int32_t>(l.gpus())).value()).step[time_term::data_communication];
+                CHECK(t.low <= t.expected);
+                CHECK(t.expected <= t.high);
+            }
+}
+
 TEST_CASE("decoding one sequence takes at least as long as reading the weights, and is bound by memory") {
     const job_speed s = speed(chat, {}, h100);
     const duration reading = weight_bytes(chat.model, {}) / gpus::h100_sxm5_80gb.memory.bandwidth;

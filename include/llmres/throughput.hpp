@@ -314,9 +314,11 @@ constexpr job_speed training_speed(const job& j, const layout& l, const cluster&
         const duration hidden = all * overlap < hidden_behind ? all * overlap : hidden_behind;
         return all - hidden;
     };
-    speed.step[time_term::data_communication] += {exposed(exchange.low, busy.low, e.overlap.low),
-                                                  exposed(exchange.expected, busy.expected, e.overlap.expected),
-                                                  exposed(exchange.high, busy.high, e.overlap.high)};
+    // A faster step hides less: at the fast end more may show than is expected, and the expected is then the bound.
+    const duration shown = exposed(exchange.expected, busy.expected, e.overlap.expected);
+    const duration least = exposed(exchange.low, busy.low, e.overlap.low);
+    const duration most = exposed(exchange.high, busy.high, e.overlap.high);
+    speed.step[time_term::data_communication] += {least < shown ? least : shown, shown, most > shown ? most : shown};
     speed.step[time_term::memory] += at(optimizer_time(held, c), e.bandwidth);
 
     const std::int64_t data_ranks = std::int64_t{l.data} * l.replicas;
