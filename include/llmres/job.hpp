@@ -159,6 +159,9 @@ constexpr status sizes_fit(std::string_view field, std::int64_t sequences, token
 /// Bounds of the numbers, and that they agree. (What a layout or a cluster cannot do is found by plan().)
 constexpr status validate(const job& j) {
     if (const status s = validate(j.model); !s) return s;
+    if (j.runtime.work == (trains(j) ? engine_work::serving : engine_work::training))
+        return refused(error_code::unsupported, "runtime", j.runtime.name,
+                       trains(j) ? "an engine that trains, such as pytorch, deepspeed or megatron" : "an engine that serves, such as vllm or llama.cpp");
     constexpr std::int64_t most_tokens = std::int64_t{1} << 40;
     if (!trains(j)) {
         if (const status s = validate(j.runtime, weights_of(j), j.gguf.known); !s) return s;

@@ -70,8 +70,12 @@ struct device_default {
     std::int64_t max_num_seqs = 0;     ///< likewise
 };
 
+/// What an engine is for.
+enum class engine_work : std::uint8_t { any, serving, training };
+
 struct runtime {
     text<23> name{};
+    engine_work work = engine_work::any;
     text<31> versions{};  ///< the versions the constants were taken from
     engine_version since{};      ///< the first of them
     engine_version before{};     ///< the first that they no longer hold for; zero: none known

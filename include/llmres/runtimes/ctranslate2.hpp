@@ -11,6 +11,7 @@ namespace llmres::runtimes {
 
 inline constexpr runtime ctranslate2{
     .name = "ctranslate2",
+    .work = engine_work::serving,
     .versions = "4.0 and later",
     .since = {4, 0, 0},
     .context = {mib(300), mib(600), mib(1000)},

@@ -13,6 +13,7 @@ namespace detail {
 
 inline constexpr runtime exllama_base{
     .name = "exllama",
+    .work = engine_work::serving,
     .versions = "v2 and v3",
     .since = {2, 0, 0},
     .context = {mib(300), mib(480), mib(900)},

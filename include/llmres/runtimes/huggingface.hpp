@@ -9,6 +9,7 @@ namespace llmres::runtimes {
 
 inline constexpr runtime huggingface{
     .name = "huggingface",
+    .work = engine_work::training,
     .versions = "transformers 5.0 and later",
     .since = {5},
     // 0.3 to 0.55 GiB with lazily loaded kernels, 0.92 with all of them (pytorch/pytorch issues 107667 and 109888;

@@ -11,6 +11,7 @@ namespace detail {
 
 inline constexpr runtime huggingface_base{
     .name = "transformers",
+    .work = engine_work::serving,
     .versions = "4.50 to 4.57",
     .since = {4, 50, 0},
     .context = {mib(300), mib(500), mib(900)},

@@ -17,6 +17,7 @@ namespace detail {
 
 inline constexpr runtime llama_cpp_base{
     .name = "llama.cpp",
+    .work = engine_work::serving,
     // nvidia-smi less the buffers: 0.75 GiB on an RTX 6000 Ada whatever the layers, 0.5 to 1.2 elsewhere.
     // An A100 1.1 to 1.3 GiB less what its driver keeps, an RTX 3090 with a desktop 1.4.
     .context = {mib(250), mib(600), mib(1000)},

@@ -8,6 +8,7 @@ namespace llmres::runtimes {
 
 inline constexpr runtime lmdeploy{
     .name = "lmdeploy",
+    .work = engine_work::serving,
     .versions = "0.2 to 0.9",
     .since = {0, 2, 0},
     .context = {mib(300), mib(500), mib(900)},

@@ -8,6 +8,7 @@ namespace llmres::runtimes {
 
 inline constexpr runtime megatron{
     .name = "megatron",
+    .work = engine_work::training,
     .versions = "Megatron-Core 0.11 to 0.16",
     // 0.3 to 0.55 GiB with lazily loaded kernels, 0.92 with all of them (pytorch/pytorch issues 107667 and 109888;
     // ml-engineering, training/performance).

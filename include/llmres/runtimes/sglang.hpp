@@ -40,6 +40,7 @@ constexpr double sglang_by_step(byte_count device, token_count step, std::int32_
 
 inline constexpr runtime sglang_base{
     .name = "sglang",
+    .work = engine_work::serving,
     .context = {mib(190), mib(460), mib(620)},
     .workspace = {mib(10), mib(400), mib(900)},  // FlashInfer's workspace is 384 MiB (global_config.py)
     .communicator = {mib(400), mib(700), mib(1600)},

@@ -10,6 +10,7 @@ namespace detail {
 
 inline constexpr runtime tensorrt_llm_base{
     .name = "tensorrt-llm",
+    .work = engine_work::serving,
     .versions = "0.9 to 0.21",
     .since = {0, 9, 0},
     .before = {1, 0, 0},

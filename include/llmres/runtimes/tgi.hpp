@@ -8,6 +8,7 @@ namespace llmres::runtimes {
 
 inline constexpr runtime tgi{
     .name = "tgi",
+    .work = engine_work::serving,
     .versions = "2 and 3",
     .since = {2, 0, 0},
     .context = {mib(300), mib(500), mib(900)},

@@ -9,6 +9,7 @@ namespace llmres::runtimes {
 /// Since 2025-12 (#2095) selective recomputation keeps what any of SDPA's kernels put out.
 inline constexpr runtime torchtitan{
     .name = "torchtitan",
+    .work = engine_work::training,
     .versions = "torchtitan 0.2.1 to 2026-06",
     .since = {0, 2, 1},
     // 0.3 to 0.55 GiB with lazily loaded kernels, 0.92 with all of them (pytorch/pytorch issues 107667 and 109888;

@@ -25,6 +25,7 @@ inline constexpr interval<double> plain_scores{2.0, 2.3, 6.0};
 
 inline constexpr runtime vllm_base{
     .name = "vllm",
+    .work = engine_work::serving,
     // Total less free at start, which stands outside the budget: 0.19 GiB on an L4, 0.34 on 48 GB, 0.45 to 0.49 on 24 to
     // 40 GB, 0.60 on an H200.
     .context = {mib(190), mib(460), mib(620)},
