@@ -65,10 +65,16 @@ enum class rope_tables : std::uint8_t {
 
 /// What an engine takes by itself on devices of a size and more.
 struct device_default {
-    byte_count from{};               ///< 0: there is no such class
+    byte_count from{};                 ///< 0: there is no such class
     token_count max_batched_tokens{};  ///< 0: as below that size
     std::int64_t max_num_seqs = 0;     ///< likewise
 };
+
+/// Up to three such classes, ascending. (GCC 12 leaves unset what a list of elements omits; here none is omitted.)
+constexpr std::array<device_default, 3> device_classes(device_default first = device_default{}, device_default second = device_default{},
+                                                       device_default third = device_default{}) {
+    return {first, second, third};
+}
 
 /// What an engine is for.
 enum class engine_work : std::uint8_t { any, serving, training };
@@ -114,7 +120,7 @@ struct runtime {
     token_count max_batched_tokens{};  ///< prompt tokens in one step; 0: a whole prompt
     std::int64_t max_num_seqs = 0;           ///< sequences in one step; 0: the engine's default, or those of the job
     std::int64_t default_max_num_seqs = 0;
-    std::array<device_default, 3> larger_devices{};  ///< the defaults of both from a size on, ascending
+    std::array<device_default, 3> larger_devices = device_classes();  ///< the defaults of both from a size on, ascending
     bool a100_is_small = false;                      ///< larger_devices leaves the A100 out (vLLM)
     token_count chunked_beyond{};  ///< contexts up to this are computed whole, in at least 2048 tokens; 0: chunks always
     bool profiles = false;         ///< runs the largest step at start, and counts its peak whatever the job is

@@ -20,7 +20,7 @@ inline constexpr runtime lmdeploy{
     .kv_block = tokens(64),              // cache_block_seq_len
     .max_batched_tokens = tokens(8192),  // max_prefill_token_num
     .default_max_num_seqs = 128,         // max_batch_size: 256 on an A100, 512 on an H100, else 128 (get_max_batch_size)
-    .larger_devices = {{{gib(70), {}, 256}}},
+    .larger_devices = device_classes({gib(70), {}, 256}),
     .profiles = true,
     .flash_attention = true,
     .activations = {0.7, 1.0, 1.4},

@@ -51,7 +51,7 @@ inline constexpr runtime sglang_base{
     .fraction_name = "mem_fraction_static",
     .kv_block = tokens(1),
     .max_batched_tokens = tokens(2048),  // chunked_prefill_size
-    .larger_devices = {{{gib(35), tokens(4096)}, {gib(60), tokens(8192)}, {gib(160), tokens(16384)}}},
+    .larger_devices = device_classes({gib(35), tokens(4096)}, {gib(60), tokens(8192)}, {gib(160), tokens(16384)}),
     .flash_attention = true,
     .more_hidden = 1,
     .activations = {0.9, 1.0, 1.15},
@@ -71,13 +71,13 @@ constexpr runtime sglang_as(const char* versions, engine_version since, engine_v
 constexpr runtime sglang_sizes() {
     runtime r = sglang_as("0.4.9 to 0.5.2", {0, 4, 9}, {0, 5, 3});
     r.default_fraction = sglang_by_size;
-    r.larger_devices = {{{gib(35), tokens(8192)}, {gib(160), tokens(16384)}}};
+    r.larger_devices = device_classes({gib(35), tokens(8192)}, {gib(160), tokens(16384)});
     return r;
 }
 constexpr runtime sglang_ranks() {
     runtime r = sglang_as("0.4.0 to 0.4.8", {0, 4, 0}, {0, 4, 9});
     r.default_fraction = sglang_by_ranks;
-    r.larger_devices = {{{mib(25'000), tokens(8192)}}};
+    r.larger_devices = device_classes({mib(25'000), tokens(8192)});
     return r;
 }
 

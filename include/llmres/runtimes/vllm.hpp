@@ -42,7 +42,7 @@ inline constexpr runtime vllm_base{
     // EngineArgs.get_batch_defaults, API server (the LLM class takes 8192 and 16384 tokens).
     .max_batched_tokens = tokens(2048),
     .default_max_num_seqs = 256,
-    .larger_devices = {{{gib(70), tokens(8192), 1024}}},
+    .larger_devices = device_classes({gib(70), tokens(8192), 1024}),
     .a100_is_small = true,
     .profiles = true,
     .images = profiled_images::tower,
@@ -76,7 +76,7 @@ constexpr runtime vllm_v0_base() {
     runtime r = vllm_base;
     r.refuses_less = false;
     r.max_batched_tokens = tokens(512);
-    r.larger_devices = {};
+    r.larger_devices = device_classes();
     r.images = profiled_images::whole;  // dummy_data_for_profiling pads a prompt to its image
     r.chunked_beyond = tokens(32768);
     r.chunked_logits_bytes = {2.0, 2.0, 4.0};
