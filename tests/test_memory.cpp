@@ -3,6 +3,9 @@
 #include <doctest/doctest.h>
 #include <llmres/memory.hpp>
 #include <llmres/models.hpp>
+#include <llmres/runtimes/huggingface.hpp>
+#include <llmres/runtimes/megatron.hpp>
+#include <llmres/runtimes/pytorch.hpp>
 #include <llmres/weight_formats.hpp>
 
 using namespace llmres;
@@ -69,4 +72,22 @@ TEST_CASE("gradients and optimizer states follow the weights, and ZeRO divides t
         CHECK(share(memory_term::gradients) == doctest::Approx(stage >= 2 ? 8 : 1).epsilon(1e-4));
         CHECK(share(memory_term::weights) == doctest::Approx(stage >= 3 ? 8 : 1).epsilon(1e-4));
     }
+}
+
+TEST_CASE("whatever is trained beside a model and however it is cut, no term is negative, and bounds enclose what is expected") {
+    for (const model* m : models::all)
+        for (const runtime* r : {&runtimes::pytorch, &runtimes::huggingface, &runtimes::megatron})
+            for (const adapter_kind kind : {adapter_kind::none, adapter_kind::dora, adapter_kind::ia3, adapter_kind::prompt, adapter_kind::llama_adapter_v2})
+                for (const layout& l : {layout{.pipeline = 2}, layout{.tensor = 4, .pipeline = 4}}) {
+                    job j{.model = *m, .task = task::finetuning, .sequence = tokens(256), .runtime = *r};
+                    if (kind != adapter_kind::none) j.adapter = {.kind = kind, .rank = 8};
+                    if (!validate(j) || !validate(l, *m)) continue;
+                    for (std::int32_t stage = 0; stage < l.pipeline; ++stage)
+                        for (const interval<byte_count>& term : training_memory(j, l, stage).terms) {
+                            CAPTURE(m->name.view());
+                            REQUIRE(term.low >= byte_count{});
+                            REQUIRE(term.low <= term.expected);
+                            REQUIRE(term.expected <= term.high);
+                        }
+                }
 }

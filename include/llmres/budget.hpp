@@ -33,13 +33,9 @@ constexpr runtime on_device(runtime r, const gpu& card, const layout& l) {
     // vLLM's mxfp4.py: Marlin before Hopper, Triton's kernels there.
     if (r.pads_mxfp4) r.scales_mxfp4_again = card.capability.major == 9;
     // Where the host shares the memory, what its own processes take counts as the engine's: 1 and 4.8 GiB of a Jetson's 30
-    // in vLLM's logs, and what they gave back, 2 to 4 GiB of a GB10's 122, as its gain where it counts what is free.
-    // (Apple's working set already leaves the host its part.)
-    if (shares_host_memory(card) && card.vendor != gpu_vendor::apple && r.name != no_runtime.name) {
-        const bool by_what_is_free = r.pool == cache_pool::share_of_total;
-        const byte_count least = by_what_is_free ? byte_count{} - scaled_up(device, 0.04) : scaled_up(device, 0.01);
-        r.workspace += {least, scaled_up(device, 0.03), scaled_up(device, 0.20)};
-    }
+    // in vLLM's logs. (Apple's working set already leaves the host its part.)
+    if (shares_host_memory(card) && card.vendor != gpu_vendor::apple && r.name != no_runtime.name)
+        r.workspace += {{}, scaled_up(device, 0.03), scaled_up(device, 0.20)};
     return r;
 }
 

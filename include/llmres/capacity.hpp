@@ -123,6 +123,8 @@ constexpr result<pool_size> cache_pool_of(const job& j, const layout& l, const c
     pool_size pool{.stage = m.stage};
     pool.memory = {left([](const auto& i) { return i.high; }), left([](const auto& i) { return i.expected; }),
                   left([](const auto& i) { return i.low; })};
+    // What a host's processes give back while an engine counts what is free is its gain: 2 to 4 GiB of a GB10's 122.
+    if (shares_host_memory(c.gpu) && r.pool == cache_pool::share_of_total) pool.memory.high += scaled_up(usable_memory(c.gpu), 0.04);
     const byte_count one = detail::cache_of_one(j, l, c);
     if (one <= byte_count{}) return pool;
     const std::int64_t block = r.kv_block > token_count{} ? r.kv_block.in(tokens) : 1;

@@ -396,14 +396,17 @@ constexpr encoder_memory encoder_memory_of(const job& j, const layout& l, const 
         training_step step = decoder;
         step.tokens = encoder_tokens(e, decoder);
         fold.sum = {};
-        for_each_weight(e.block, e.hidden, fold);
+        // As input_state() has it: what is no low-rank adapter goes beside the decoder's layers alone.
+        const bool trained = !step.frozen || step.adapter.low_rank();
+        const auto add = [&](const weight& w) { fold(w, trained); };
+        for_each_weight(e.block, e.hidden, add);
         const training_layer layer = training_layer_of(e.block, j, l, step, fold.sum);
         found.kept += layer.kept * e.layers - (!step.follows_input ? unsaved_by(e.block, e.hidden, step, l).size : byte_count{});
         if (layer.fresh_peak - layer.kept > found.above) found.above = layer.fresh_peak - layer.kept;
         found.gradients += fold.sum.gradients * e.layers;
         found.first_gradients = fold.sum.gradients;
         fold.sum = {};
-        for_each_stem_weight(m, fold);
+        for_each_stem_weight(m, add);
         found.first_gradients += fold.sum.gradients;
         found.gradients += fold.sum.gradients;
         found.behind += layer.kept * (e.layers - 1);
@@ -622,6 +625,7 @@ constexpr memory_breakdown memory_of_stages(const job& j, const layout& l, std::
         if (last && engine.loss == loss_code::mean) before += size_of(fp32, step.tokens.all(), m.vocabulary);
         // What is offloaded passes through two layers' worth of memory: one leaves or comes while the next is computed.
         byte_count cut = first ? cut_off(j, l, step, layers[0].kept) : byte_count{};
+        if (cut > saved) cut = saved;  // a first GPU that holds none of those layers
         const bool leaves = j.offload.activations != offload_place::none;
         if (leaves && engine.offloads_at_once)
             saved = cut = {};
