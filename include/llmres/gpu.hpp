@@ -159,10 +159,10 @@ constexpr byte_count usable_memory(const gpu& card) {
 
 /// What a process may reach beside what is recommended. Metal hands out buffers beyond its working set: such runs page, fail in
 /// a command buffer, or work (llama.cpp warns and goes on: its issue 5206; four logged runs with 24.6 GiB of 32 went well).
-/// The same as usable_memory() for all others.
+/// Elsewhere too a host that shares the memory may give back some. The same as usable_memory() for all others.
 constexpr byte_count reachable_memory(const gpu& card) {
     const byte_count usable = usable_memory(card);
-    return card.vendor == gpu_vendor::apple && card.memory.fitted > usable ? card.memory.fitted : usable;
+    return shares_host_memory(card) && card.memory.fitted > usable ? card.memory.fitted : usable;
 }
 
 /// The same card with other memory chips, as modified boards have: `with_memory(gpus::rtx_2080_ti_11gb, gib(22))`.
