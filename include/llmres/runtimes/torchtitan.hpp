@@ -19,8 +19,8 @@ inline constexpr runtime torchtitan{
     .workspace = {mib(8), mib(16), mib(64)},
     // 484 to 700 MiB for a group (NVIDIA/nccl issue 964); 1.45 GiB after the first barrier on 8 GPU nodes.
     .communicator = {mib(300), mib(700), mib(1700)},
-    // Its step played through a model of the caching allocator (Llama 3 8B; eager and compiled; 8, 32 and 128 ranks): 0.4 to 1 %
-    // between the blocks of an expandable segment, 2 to 12 % without.
+    // Its step (Llama 3 8B; eager and compiled; 8, 32 and 128 ranks) played once through a model of the caching allocator, which
+    // is not kept here: 0.4 to 1 % between the blocks of an expandable segment, 2 to 12 % without.
     .fragmentation = {0.0, 0.05, 0.14},
     .joined_fragmentation = {0.0, 0.01, 0.08},
     .expandable_segments = true,  // run_train.sh; multinode_trainer.slurm does not, nor can ROCm's PyTorch

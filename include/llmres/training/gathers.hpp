@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <llmres/training/state.hpp>
+#include <llmres/training/step.hpp>
+#include <llmres/units.hpp>
+
+/// What sharded weights come together in.
+namespace llmres::detail {
+
+/// What FSDP2 gathers and reduces beside the unit under way (torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py).
+struct gathering {
+    byte_count after_forward{};  ///< gathered when the loss is computed: the head; where both ends are the root's, these and the last layer
+    byte_count throughout{};     ///< gathered from the first layer's backward pass on
+    byte_count reduced{};        ///< a layer's gradients before they are cast and scattered, and the head's where it is the root's
+    byte_count last{};           ///< the embedding's gradient, whole and cast
+    byte_count buffers{};        ///< where weights come together: two units, in turn
+};
+
+constexpr gathering gathering_of(const training_step& step, const weight_state& input, const weight_state& output, const weight_state& ends,
+                                 const weight_state& unit, bool tied) {
+    const bool apart = step.engine.ends_apart && !tied;
+    gathering e;
+    const byte_count end = !apart ? ends.gathered : input.gathered > output.gathered ? input.gathered : output.gathered;
+    e.after_forward = apart ? output.gathered : ends.gathered + unit.gathered;
+    e.throughout = apart ? byte_count{} : ends.gathered;
+    e.buffers = unit.gathered + (end > unit.gathered ? end : unit.gathered);
+    if (step.frozen) return e;
+    e.reduced = unit.gathered + (apart ? byte_count{} : output.gathered);
+    e.last = apart ? input.gathered + input.whole_gradients : input.gathered + ends.whole_gradients;
+    return e;
+}
+
+}  // namespace llmres::detail

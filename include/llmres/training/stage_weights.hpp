@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <llmres/job.hpp>
+#include <llmres/layout.hpp>
+#include <llmres/model.hpp>
+#include <llmres/parameters.hpp>
+#include <llmres/training/outer.hpp>
+#include <llmres/training/prediction.hpp>
+#include <llmres/training/state.hpp>
+#include <llmres/training/step.hpp>
+#include <llmres/training/whole_tensors.hpp>
+
+/// The weights of one pipeline stage, their gradients and their optimizer's states.
+namespace llmres::detail {
+
+/// Weights before the first layer, on the stages that hold them: a tied head on another stage than the embedding is a
+/// copy of it.
+constexpr weight_state input_state(const model& m, state_fold& fold, bool first, bool last) {
+    fold.sum = {};
+    if (first || (last && m.tied_head)) for_each_input_weight(m, [&](const weight& w) { fold(w, false); });
+    if (first && fold.step.adapter.kind == adapter_kind::prompt) fold.train_prompt(m.hidden);
+    if (first && fold.step.code.class_token && fold.step.tokens.sequences == 1 && !fold.step.frozen)
+        fold.sum.gradients += size_of(fold.gradients, fold.step.tokens.all() - 1, m.hidden);
+    return fold.sum;
+}
+/// ... and after the last.
+constexpr weight_state output_state(const model& m, state_fold& fold, bool last) {
+    fold.sum = {};
+    if (last) for_each_output_weight(m, [&](const weight& w) { fold(w, false); });
+    return fold.sum;
+}
+
+/// Convolutions before the layers.
+template <class Visit>
+constexpr void for_each_stem_weight(const model& m, Visit& visit) {
+    for (std::int32_t i = 0; i < m.extra_count; ++i) {
+        const extra_weight& e = m.extras[static_cast<std::size_t>(i)];
+        if (e.part == model_part::input && e.role == weight_role::conv) visit(weight{.role = e.role, .rows = e.rows, .columns = e.columns});
+    }
+}
+
+/// Calls visit(weight, inner, times) for the weights of one stage.
+template <class Visit>
+constexpr void for_each_stage_weight(const job& j, const layout& l, const std::array<std::int32_t, layer_stack::max_kinds>& counts,
+                                     std::int32_t stage, Visit&& visit) {
+    const model& m = j.model;
+    const bool predicts = j.mtp_layers > 0 && stage == prediction_stage(l);
+    const bool last = stage == l.last_stage();
+    if (stage == 0 || predicts || (last && m.tied_head)) for_each_input_weight(m, [&](const weight& w) { visit(w, false, 1); });
+    for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k)
+        if (counts[k] > 0) for_each_weight(m.layers.kinds[k], m.hidden, [&](const weight& w) { visit(w, true, counts[k]); });
+    if (predicts) for_each_depth_weight(m, [&](const weight& w) { visit(w, true, j.mtp_layers); });
+    if (last) for_each_output_weight(m, [&](const weight& w) { visit(w, false, 1); });
+}
+
+/// States on the fullest rank of those that have whole tensors each.
+constexpr byte_count dealt_optimizer(const job& j, const layout& l, const training_step& step,
+                                     const std::array<std::int32_t, layer_stack::max_kinds>& counts, std::int32_t stage) {
+    tensor_dealer dealer{j, l, step};
+    for_each_stage_weight(j, l, counts, stage, [&](const weight& w, bool inner, std::int32_t times) { dealer.deal(w, inner, times); });
+    return dealer.fullest();
+}
+
+/// What of the optimizer's memory is there before its first step: its own copy of the weights.
+constexpr byte_count before_first_step(const job& j, const layout& l, const std::array<std::int32_t, layer_stack::max_kinds>& counts, std::int32_t stage) {
+    job copies = j;
+    copies.optimizer = sgd;
+    const training_step step{copies, l};
+    if (deals_tensors(j, l)) {
+        copies.optimizer.matrix_moments = 0;
+        return dealt_optimizer(copies, l, step, counts, stage);
+    }
+    state_fold fold{copies, l, step};
+    byte_count sum;
+    for_each_stage_weight(copies, l, counts, stage, [&](const weight& w, bool inner, std::int32_t times) {
+        fold.sum = {};
+        fold(w, inner);
+        sum += fold.sum.optimizer * times;
+    });
+    return sum;
+}
+
+}  // namespace llmres::detail
