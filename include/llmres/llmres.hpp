@@ -110,11 +110,13 @@
 #include <llmres/training/in_flight.hpp>
 #include <llmres/training/layer_memory.hpp>
 #include <llmres/training/loss.hpp>
+#include <llmres/training/moments.hpp>
 #include <llmres/training/outer.hpp>
 #include <llmres/training/prediction.hpp>
 #include <llmres/training/put_off.hpp>
 #include <llmres/training/saved.hpp>
 #include <llmres/training/scan.hpp>
+#include <llmres/training/stage.hpp>
 #include <llmres/training/stage_weights.hpp>
 #include <llmres/training/state.hpp>
 #include <llmres/training/step.hpp>
