@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "serving_memory.hpp"
+#include "serving/figures.hpp"
+#include "serving/rows.hpp"
 #include "training_runs.hpp"
 
 /// What each profile's figures are off by on the published measurements: what llmres/runtimes/errors.hpp says, worked out anew.

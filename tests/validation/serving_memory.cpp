@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: MIT
 // The serving profiles against measured memory: no model of it may get worse unnoticed. tables/serving_memory.cpp prints
 // the figures behind these bounds.
-#include "serving_memory.hpp"
-
 #include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "serving/figures.hpp"
+#include "serving/rows.hpp"
+#include "serving/verdicts.hpp"
 
 using namespace serving;
 

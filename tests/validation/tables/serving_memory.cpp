@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Prints, as markdown, how the serving profiles stand against what was measured: the section between the `serving` markers
 // of docs/accuracy.md. Another table of the same columns can be named: table_serving_memory FILE.
-#include "../serving_memory.hpp"
-
+#include <array>
+#include <cmath>
 #include <cstdio>
+#include <map>
 #include <set>
+#include <string>
+#include <utility>
+
+#include "../serving/figures.hpp"
+#include "../serving/rows.hpp"
+#include "../serving/verdicts.hpp"
 
 namespace {
 
