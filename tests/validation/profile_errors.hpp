@@ -10,7 +10,7 @@
 
 #include "serving/figures.hpp"
 #include "serving/rows.hpp"
-#include "training_runs.hpp"
+#include "training/scores.hpp"
 
 /// What each profile's figures are off by on the published measurements: what llmres/runtimes/errors.hpp says, worked out anew.
 namespace profile_errors {

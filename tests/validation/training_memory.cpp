@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "training_runs.hpp"
+#include "training/scores.hpp"
 
 // Published training measurements; `table_training_memory` prints the table that docs/accuracy.md shows.
 

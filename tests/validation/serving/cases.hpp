@@ -12,17 +12,18 @@
 #include <string>
 
 #include "../../csv.hpp"
+#include "../words.hpp"
 #include "engines.hpp"
 #include "formats.hpp"
 #include "gpus.hpp"
 #include "models.hpp"
-#include "words.hpp"
 
 /// Rows of measured serving memory as jobs, layouts and clusters. One small mapping an engine or a source; no row is treated
 /// for itself.
 namespace serving {
 
 using namespace llmres;
+using namespace words;
 
 struct one_case {
     std::string id, label;

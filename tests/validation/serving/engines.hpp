@@ -5,12 +5,13 @@
 #include <string>
 
 #include "../../csv.hpp"
-#include "words.hpp"
+#include "../words.hpp"
 
 /// The engines of measured serving memory: each row's profile, by the engine's name and version.
 namespace serving {
 
 using namespace llmres;
+using namespace words;
 
 /// What an engine's log or table counts.
 enum class counted {

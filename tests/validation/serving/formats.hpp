@@ -8,12 +8,13 @@
 #include <string>
 #include <utility>
 
-#include "words.hpp"
+#include "../words.hpp"
 
 /// The number formats of measured serving memory, as people write them.
 namespace serving {
 
 using namespace llmres;
+using namespace words;
 
 /// A format of all matrices, or a recipe of llama.cpp's; neither where it is one that the library does not know.
 struct weights_format {

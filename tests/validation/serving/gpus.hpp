@@ -8,12 +8,13 @@
 #include <string>
 
 #include "../../csv.hpp"
-#include "words.hpp"
+#include "../words.hpp"
 
 /// The GPUs of measured serving memory, as people write them.
 namespace serving {
 
 using namespace llmres;
+using namespace words;
 
 /// The preset that a row's GPU is, or a device of which the row gives the memory; none where it says neither.
 inline std::optional<gpu> gpu_of(const csv::row& row);

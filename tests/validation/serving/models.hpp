@@ -8,12 +8,13 @@
 #include <string>
 #include <utility>
 
-#include "words.hpp"
+#include "../words.hpp"
 
 /// The models of measured serving memory: presets under the names that people give them, and shapes of models that are none.
 namespace serving {
 
 using namespace llmres;
+using namespace words;
 
 /// The model that a row names; none where it is no preset and its shape is not here.
 inline std::optional<model> model_of(const std::string& written);

@@ -6,7 +6,7 @@
 
 #include "../kernels.hpp"
 #include "../pytorch_runs.hpp"
-#include "../training_runs.hpp"
+#include "../training/scores.hpp"
 
 // table_training_memory [--rows [PART]] [FILE.csv]: how far predictions are from published training measurements, or those of another
 // table of the same columns, by series and counter,

@@ -8,16 +8,17 @@
 #include <cstdlib>
 #include <optional>
 #include <string>
+#include <string_view>
 
 /// Words and numbers in the cells of a table that people wrote.
-namespace serving {
+namespace words {
 
 inline std::string lower(std::string s) {
     std::transform(s.begin(), s.end(), s.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     return s;
 }
 
-inline bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+inline bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 /// The number a cell begins with; none for words and empty cells.
 inline std::optional<double> number(const std::string& cell) {
@@ -52,4 +53,4 @@ inline std::string version_in(const std::string& text) {
     return {};
 }
 
-}  // namespace serving
+}  // namespace words

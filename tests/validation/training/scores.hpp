@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <llmres/budget.hpp>
+#include <llmres/memory_training.hpp>
+#include <map>
+#include <string>
+
+#include "runs.hpp"
+
+/// What the library says of published training runs, beside what was measured.
+namespace training_runs {
+
+using namespace llmres;
+
+/// The memory of the GPU that was measured, if the job is one that can be sized.
+inline maybe<memory_breakdown> predicted(const run& r) {
+    if (r.defective || !validate(r.what) || !validate(r.over, r.what.model)) return {};
+    memory_breakdown m = r.first_stage  ? training_memory(r.what, r.over, 0)
+                         : r.last_stage ? training_memory(r.what, r.over, r.over.pipeline - 1)
+                                        : training_memory(r.what, r.over);
+    m.release_beyond(available_memory(r.on));
+    return m;
+}
+
+/// How far predictions of one counter are from what was measured.
+struct errors {
+    int rows = 0;
+    double sum = 0, bias = 0, worst = 0;
+    int inside = 0;
+
+    void add(const interval<byte_count>& predicted, double measured) {
+        if (measured <= 0) return;
+        const double e = predicted.expected.in(gib) / measured - 1;
+        ++rows, sum += std::fabs(e), bias += e, worst = std::max(worst, std::fabs(e));
+        inside += predicted.low.in(gib) <= measured * 1.0001 && measured * 0.9999 <= predicted.high.in(gib);
+    }
+    double mean() const { return rows > 0 ? sum / rows : 0; }
+};
+
+/// The verdicts and errors of one series.
+struct score {
+    std::map<std::string, errors> counters;
+    int defective = 0;
+    int ran = 0, failed = 0, ran_refused = 0, failed_fits = 0, tight = 0, refused = 0;
+
+    /// The prediction, if the job is one that can be sized.
+    maybe<memory_breakdown> add(const run& r) {
+        const maybe<memory_breakdown> said = predicted(r);
+        if (!said) {
+            ++(r.defective ? defective : refused);
+            return {};
+        }
+        const memory_breakdown& m = *said;
+        if (!r.out_of_memory) {
+            counters["allocated"].add(m.allocated, r.allocated);
+            counters["reserved"].add(m.reserved, r.reserved);
+            counters["nvidia-smi"].add(m.total(), r.smi);
+            counters["unstated, taken as reserved"].add(m.reserved, r.unstated);
+        }
+        const byte_count usable = available_memory(r.on);
+        const bool fits = m.total().high <= usable;
+        const bool cannot = m.total().low > usable;
+        ++(r.out_of_memory ? failed : ran);
+        failed_fits += r.out_of_memory && fits;
+        ran_refused += !r.out_of_memory && cannot;
+        tight += !fits && !cannot;
+        return m;
+    }
+};
+
+}  // namespace training_runs
