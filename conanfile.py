@@ -45,7 +45,8 @@ class Llmres(ConanFile):
 
     def package(self):
         copy(self, "LICENSE", self.source_folder, os.path.join(self.package_folder, "licenses"))
-        copy(self, "*.hpp", os.path.join(self.source_folder, "include"), os.path.join(self.package_folder, "include"))
+        for files in ["*.hpp", "*.inc"]:
+            copy(self, files, os.path.join(self.source_folder, "include"), os.path.join(self.package_folder, "include"))
 
     def package_info(self):
         headers = self.cpp_info.components["llmres"]

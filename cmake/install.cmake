@@ -4,7 +4,9 @@ include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
 set(llmres_package_dir "${CMAKE_INSTALL_DATADIR}/cmake/llmres")
-install(TARGETS llmres llmres_io EXPORT llmres-targets FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(TARGETS llmres llmres_io EXPORT llmres-targets
+  FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+  FILE_SET rows DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(EXPORT llmres-targets NAMESPACE llmres:: DESTINATION "${llmres_package_dir}")
 
 configure_package_config_file(cmake/llmres-config.cmake.in llmres-config.cmake

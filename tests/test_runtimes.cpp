@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Profiles: found by engine and version, with the defaults that each takes on a device.
 #include <llmres/runtimes.hpp>
+#include <llmres/runtimes/errors.hpp>
 
 #include <doctest/doctest.h>
 
 #include "serving_jobs.hpp"
 
+#include <cmath>
+#include <iterator>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -109,6 +112,21 @@ TEST_CASE("versions of two profiles of one engine never overlap") {
     for (const runtime* a : runtimes::all)
         for (const runtime* b : runtimes::all)
             if (a != b && a->name == b->name) CHECK_FALSE((covers(*a, b->since) && covers(*b, a->since)));
+}
+
+TEST_CASE("every published error is that of a profile, found whole by it; a profile nobody measured has none") {
+    std::size_t found = 0;
+    for (const runtime* r : runtimes::all)
+        for (const profile_error& e : errors_of(*r)) {
+            INFO(e.engine << " " << e.versions << " " << e.figure);
+            CHECK(e.engine == r->name.view());
+            CHECK(e.inside <= e.rows);
+            CHECK(std::fabs(e.bias) <= e.mean);
+            CHECK(e.mean <= std::fabs(e.worst));
+            ++found;
+        }
+    CHECK(found == std::size(runtimes::errors));
+    CHECK(errors_of(no_runtime).empty());
 }
 
 TEST_CASE("Ollama since 0.30 is llama.cpp's server, with flash attention where the device has it") {

@@ -78,9 +78,8 @@ int run_runtimes(const table_options& o) {
     for (const llmres::runtime* r : llmres::runtimes::all) {
         if (!o.id.empty() && (r->name != asked.name || (versioned && !(*r == asked)))) continue;
         llmres::json_value checked = llmres::json_value::array();
-        for (const llmres::profile_error& e : llmres::runtimes::errors)
-            if (e.engine == r->name.view() && e.versions == r->versions.view())
-                checked.push_back({{"figure", e.figure}, {"rows", e.rows}, {"mean_error", e.mean}, {"bias", e.bias}, {"worst", e.worst}, {"inside", e.inside}});
+        for (const llmres::profile_error& e : llmres::errors_of(*r))
+            checked.push_back({{"figure", e.figure}, {"rows", e.rows}, {"mean_error", e.mean}, {"bias", e.bias}, {"worst", e.worst}, {"inside", e.inside}});
         if (!o.json) {
             fmt::print("{:<20} {}\n", r->name.view(), r->versions.view());
             for (const auto& e : checked)

@@ -2,13 +2,15 @@
 #include "profile_errors.hpp"
 
 #include <doctest/doctest.h>
+
+#include <iterator>
 #include <llmres/runtimes/errors.hpp>
 
-// `table_profile_errors > include/llmres/runtimes/errors.hpp` writes what is checked here.
+// `table_profile_errors > include/llmres/runtimes/errors.inc` writes what is checked here.
 
 TEST_CASE("the errors published with the profiles are those that the measurements show") {
     const auto shown = profile_errors::all();
-    REQUIRE(shown.size() == llmres::runtimes::errors.size());
+    REQUIRE(shown.size() == std::size(llmres::runtimes::errors));
     for (std::size_t i = 0; i < shown.size(); ++i) {
         const llmres::profile_error& said = llmres::runtimes::errors[i];
         CAPTURE(shown[i].profile->name.view());

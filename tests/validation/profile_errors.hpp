@@ -12,7 +12,7 @@
 #include "serving/rows.hpp"
 #include "training/scores.hpp"
 
-/// What each profile's figures are off by on the published measurements: what llmres/runtimes/errors.hpp says, worked out anew.
+/// What each profile's figures are off by on the published measurements: what llmres/runtimes/errors.inc says, worked out anew.
 namespace profile_errors {
 
 struct entry {
