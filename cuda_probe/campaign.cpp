@@ -34,12 +34,10 @@ result<plan_file> plan_below(job_request request, const std::vector<std::string>
         const auto fits = [&](std::int64_t n) -> std::optional<bool> {
             job_request at = request;
             at.batch = n;
-            const auto plan = plan_job(at, live);
-            if (!plan) {
-                last = plan.error();
-                return {};
-            }
-            return plan->buffer_total() <= room;
+            const auto buffers = buffers_of_job(at, live);
+            if (buffers) return *buffers <= room;
+            last = buffers.error();
+            return {};
         };
         const auto largest = bisect(1, 1 << 14, fits);
         if (!largest) return last;
@@ -185,19 +183,16 @@ private:
         const job_request serving{"", "serving", options_.runtime, 0, 2048};
         const job_request training{"", "pretraining", options_.runtime, 0, 1024};
         const auto at = [&](double share) { return plan_below(serving, models, live_, part(share)); };
-        const auto half = at(0.5);
+        const auto half = at(0.5), most = at(0.9);
         std::vector<step> all;
         all.push_back(alloc_step("serving-50", half, {}));
-        all.push_back(alloc_step("serving-90", at(0.9), {}));
+        all.push_back(alloc_step("serving-90", most, {}));
         all.push_back(alloc_step("serving-99", at(0.99), {}));
-        all.push_back(
-            alloc_step("training", plan_below(training, {"llama-3.1-8b", "llama-3.2-1b"}, live_, part(0.9)), {}));
-        all.push_back(alloc_step("training-caching",
-                                 plan_below(training, {"llama-3.1-8b", "llama-3.2-1b"}, live_, part(0.8)),
-                                 {"--allocator", "pytorch_caching"}));
+        all.push_back(alloc_step("training", plan_below(training, models, live_, part(0.9)), {}));
+        all.push_back(alloc_step("training-caching", plan_below(training, models, live_, part(0.8)), {"--allocator", "pytorch_caching"}));
         all.push_back(alloc_step("too-large", at(1.2), {}));
-        all.push_back(alloc_step("serving-90-stream-ordered", at(0.9), {"--allocator", "stream_ordered"}));
-        all.push_back(alloc_step("serving-90-virtual-memory", at(0.9), {"--allocator", "virtual_memory"}));
+        all.push_back(alloc_step("serving-90-stream-ordered", most, {"--allocator", "stream_ordered"}));
+        all.push_back(alloc_step("serving-90-virtual-memory", most, {"--allocator", "virtual_memory"}));
         all.push_back(alloc_step("search-batch", half, {"--search", "batch"}));
         all.push_back(alloc_step("search-context", half, {"--search", "context"}));
         return all;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "planner.hpp"
 
+#include <llmres/buffers.hpp>
 #include <llmres/io/job_json.hpp>
 #include <llmres/io/plan_json.hpp>
 #include <llmres/live_cluster.hpp>
@@ -13,10 +14,13 @@ namespace llmres::probe {
 
 namespace {
 
+result<job_plan> made_for(const plan_request& request) {
+    return request.layout ? llmres::plan(request.job, *request.layout, request.cluster) : llmres::plan(request.job, request.cluster);
+}
+
 /// What `llmres plan --json` would write, read back as a plan.
 result<plan_file> planned(const plan_request& request) {
-    const auto made = request.layout ? llmres::plan(request.job, *request.layout, request.cluster)
-                                     : llmres::plan(request.job, request.cluster);
+    const auto made = made_for(request);
     if (!made) return made.error();
     return parse_plan(to_json(*made, request.job, request.cluster, !request.layout).dump());
 }
@@ -73,16 +77,39 @@ result<nlohmann::json> document_of(const plan_file& plan, plan_axis axis, std::o
     return document;
 }
 
-}  // namespace
+/// The document's job, on one such device.
+result<plan_request> request_for(const std::string& document, const device& live) {
+    const auto sheet = sheet_for(live);
+    if (!sheet) return sheet.error();
+    auto parsed = nlohmann::json::parse(document);
+    parsed["cluster"] = {{"gpu", std::string{sheet->id.view()}}, {"gpus", 1}};
+    auto request = read_job(parsed);
+    if (request) request->cluster.gpu = to_gpu(live, *sheet);
+    return request;
+}
 
-result<plan_file> plan_job(const job_request& request, const device& live) {
+std::string document_of(const job_request& request) {
     nlohmann::json document{{"model", request.model}};
     const bool training = !request.task.empty() && request.task != "serving";
     if (!request.task.empty()) document["task"] = request.task;
     if (!request.runtime.empty()) document["runtime"] = request.runtime;
     if (request.batch > 0) document[training ? "micro_batch" : "batch"] = request.batch;
     if (request.context > 0) document[training ? "sequence" : "context"] = request.context;
-    return plan_document(document.dump(), live);
+    return document.dump();
+}
+
+}  // namespace
+
+result<plan_file> plan_job(const job_request& request, const device& live) { return plan_document(document_of(request), live); }
+
+result<byte_count> buffers_of_job(const job_request& request, const device& live) {
+    const auto job = request_for(document_of(request), live);
+    if (!job) return job.error();
+    const auto made = made_for(*job);
+    if (!made) return made.error();
+    byte_count all;
+    for_each_buffer(job->job, made->layout, *made, [&](const buffer& b) { all += b.size * b.count; });
+    return all;
 }
 
 result<plan_file> plan_document(const std::string& document) {
@@ -91,15 +118,8 @@ result<plan_file> plan_document(const std::string& document) {
 }
 
 result<plan_file> plan_document(const std::string& document, const device& live) {
-    const auto sheet = sheet_for(live);
-    if (!sheet) return sheet.error();
-    auto parsed = nlohmann::json::parse(document);
-    parsed["cluster"] = {{"gpu", std::string{sheet->id.view()}}, {"gpus", 1}};
-    auto read = read_job(parsed);
-    if (!read) return read.error();
-    plan_request job = *read;
-    job.cluster.gpu = to_gpu(live, *sheet);
-    return planned(job);
+    const auto request = request_for(document, live);
+    return request ? planned(*request) : result<plan_file>{request.error()};
 }
 
 result<plan_file> replanned(const plan_file& plan, plan_axis axis, std::int64_t to) {

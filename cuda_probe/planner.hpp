@@ -21,6 +21,9 @@ struct job_request {
 /// The plan of a preset on one such device.
 result<plan_file> plan_job(const job_request& request, const device& live);
 
+/// What that plan's buffers add up to, at a fraction of the cost of the plan as a document.
+result<byte_count> buffers_of_job(const job_request& request, const device& live);
+
 /// The plan of a job document (what `llmres plan` reads), on the cluster it names.
 result<plan_file> plan_document(const std::string& document);
 
