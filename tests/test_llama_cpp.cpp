@@ -6,6 +6,7 @@
 
 #include "serving_jobs.hpp"
 
+#include <array>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -94,6 +95,35 @@ TEST_CASE("ik_llama.cpp's compute buffers of DeepSeek V3 are those of its logs, 
     j.context = tokens(61440), j.max_batched_tokens = tokens(4096), j.kv_cache = q8_0;
     const memory_breakdown first = serving_memory_of_stage(j, layout{.pipeline = 2}, j.runtime, 0);
     CHECK(first[memory_term::activations].expected.in(mib) == doctest::Approx(7272.02).epsilon(0.0003));
+}
+
+TEST_CASE("experts that come from the host come to the first GPU: buffers of DeepSeek R1's logs of June 2025, to a mebibyte") {
+    job j = chat("deepseek-v3");
+    j.model.max_context = {};
+    j.model.weights = iq4_ks;
+    j.model.mixed.experts_down = iq5_ks;
+    j.kv_cache = q8_0;
+    j.runtime = find_runtime("ik_llama.cpp", "b3737", "runtime").value();
+    CHECK(set_knob(j.runtime, "cpu_moe", 1));
+    const auto compute = [&](const layout& l, std::int32_t stage) {
+        const memory_breakdown m = serving_memory_of_stage(j, l, j.runtime, stage);
+        return (m[memory_term::activations] + m[memory_term::logits]).expected.in(mib);
+    };
+    j.context = tokens(32768), j.max_batched_tokens = tokens(2048);
+    CHECK(compute({}, 0) == doctest::Approx(4252.01).epsilon(0.00001));
+    const layout two{.pipeline = 2};
+    j.max_batched_tokens = tokens(4096);
+    for (const auto& [context, first, second] : {std::array{40960.0, 6698.02, 4560.02}, std::array{65536.0, 7688.02, 6992.03}}) {
+        INFO(context << " cells");
+        j.context = tokens(static_cast<std::int64_t>(context));
+        CHECK(compute(two, 0) == doctest::Approx(first).epsilon(0.00001));
+        CHECK(compute(two, 1) == doctest::Approx(second).epsilon(0.00001));
+    }
+    // The mix of the way down is in the file's size as well.
+    const byte_count mixed = memory_of(j, layout{})[memory_term::weights].expected;
+    j.runtime.experts_on_host = false;
+    const byte_count stacks = memory_of(j, layout{})[memory_term::weights].expected - mixed;
+    CHECK(stacks == (size_of(iq4_ks, 256LL * 2048, 7168) * 2 + size_of(iq5_ks, 256LL * 7168, 2048)) * 58);
 }
 
 TEST_CASE("llama.cpp's latent attention makes queries as wide as the latent, and once more with their rotary part") {

@@ -108,11 +108,12 @@ struct rope_factors {
 struct mixed_formats {
     maybe<precision> attention{};     ///< projections of attention and recurrences
     maybe<precision> feed_forward{};  ///< dense feed-forwards and shared experts
+    maybe<precision> experts_down{};  ///< the way down of routed experts, which recipes for GGUF files keep in more bits
     maybe<precision> head{};          ///< the output head, which otherwise is not quantised
     maybe<precision> rest{};          ///< what is not quantised, if it is not in 16 bits
     std::uint64_t wide_roles = 0;     ///< a bit a weight_role: matrices of these are not quantised
 
-    constexpr bool any() const { return attention || feed_forward || head || rest || wide_roles != 0; }
+    constexpr bool any() const { return attention || feed_forward || experts_down || head || rest || wide_roles != 0; }
 };
 
 /// A language model, or an encoder: tokens (or patches) in, layers, head.

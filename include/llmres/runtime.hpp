@@ -158,7 +158,8 @@ struct runtime {
     bool experts_on_host = false;       ///< routed experts are computed by the CPU (llama.cpp: --cpu-moe)
     std::int32_t host_expert_layers = 0;  ///< of that many first layers only (llama.cpp: --n-cpu-moe); 0: of all
     bool copies_experts = false;        ///< but in steps of 32 tokens and more one stack of them at a time comes to the GPU
-    bool fused_gates = false;           ///< gate and up are one operation: two stacks at a time, from 32 tokens an expert on, or none (ik_llama.cpp: -fmoe)
+    bool copies_by_expert = false;      ///< in steps of 32 tokens an expert and more
+    bool fused_gates = false;           ///< gate and up are one operation: two stacks at a time, or none (ik_llama.cpp: -fmoe)
     bool head_again = false;            ///< quantised checkpoints of tied models may hold the head beside the embedding; FP8 ones do
     bool scales_mxfp4_again = false;    ///< experts in MXFP4 keep their scales beside those that were put in the kernels' order
     bool pads_mxfp4 = false;            ///< experts in MXFP4 are padded to 128 inner and 256 outer features, where kernels ask for it

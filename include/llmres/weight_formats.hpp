@@ -24,12 +24,14 @@ struct weight_formats {
     precision rest = bf16;
     maybe<precision> attention{};     ///< projections of attention and recurrences, if not as `matrices`
     maybe<precision> feed_forward{};  ///< dense feed-forwards and shared experts, if not as `matrices`
+    maybe<precision> experts_down{};  ///< the way down of routed experts, if not as `matrices`
     maybe<precision> head{};          ///< the output head, if not as `rest`
     std::uint64_t wide_roles = 0;     ///< a bit a weight_role: matrices of these stay in `rest`
 
     constexpr const precision& of(const weight& w) const {
         if (w.role == weight_role::lm_head && head) return *head;
         if (!w.quantised || (wide_roles >> static_cast<unsigned>(w.role) & 1) != 0) return rest;
+        if (w.routed && w.role == weight_role::down_proj && experts_down) return *experts_down;
         if (detail::is_feed_forward(w.role)) return feed_forward && !w.routed ? *feed_forward : matrices;
         return attention && w.role != weight_role::projector ? *attention : matrices;
     }
@@ -47,6 +49,7 @@ constexpr weight_formats formats_of(const model& m, const precision& weights, co
     if (!m.mixed.any()) return formats;
     formats.attention = m.mixed.attention;
     formats.feed_forward = m.mixed.feed_forward;
+    formats.experts_down = m.mixed.experts_down;
     formats.head = m.mixed.head;
     formats.wide_roles = m.mixed.wide_roles;
     return formats;

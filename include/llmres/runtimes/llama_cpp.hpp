@@ -90,15 +90,18 @@ constexpr runtime ik_llama_cpp_as(const char* versions, std::int32_t since, std:
     r.latent_expanded = mib(before == 0 ? 256 : 512);
     r.expands_all = since < 4156;     // commit b85a2a5
     r.fused_gates = true;
-    r.copies_experts = since >= 3745; // pull request 520; it changed several times before, and with what was repacked
+    // Pull request 405 added what is fused to what comes from the host (until then, the way down alone), 520 counts by expert.
+    r.copies_experts = since >= 3683;
+    r.copies_by_expert = since >= 3745;
     r.activations = {0.95, 1.0, 1.15};
     return r;
 }
 inline constexpr runtime ik_llama_cpp = ik_llama_cpp_as("b4156 and later", 4156, 0);
 inline constexpr runtime ik_llama_cpp_4155 = ik_llama_cpp_as("b3745 to b4155", 3745, 4156);
-inline constexpr runtime ik_llama_cpp_3744 = ik_llama_cpp_as("b3500 to b3744", 3500, 3745);
+inline constexpr runtime ik_llama_cpp_3744 = ik_llama_cpp_as("b3683 to b3744", 3683, 3745);
+inline constexpr runtime ik_llama_cpp_3682 = ik_llama_cpp_as("b3500 to b3682", 3500, 3683);
 
 inline constexpr std::array all_llama_cpp{&llama_cpp, &llama_cpp_2025, &llama_cpp_2024, &llama_cpp_2023, &ik_llama_cpp,
-                                                &ik_llama_cpp_4155, &ik_llama_cpp_3744};
+                                                &ik_llama_cpp_4155, &ik_llama_cpp_3744, &ik_llama_cpp_3682};
 
 }  // namespace llmres::runtimes

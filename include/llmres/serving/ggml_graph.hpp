@@ -9,7 +9,8 @@
 
 /// The compute buffer of a graph whose tensors are many and large, laid out as ggml does it: tensor by tensor in the order of
 /// the graph. Where a few tensors rule, the fuller half of a layer is enough (step.hpp); where latent attention expands its
-/// keys and values, what lies between the others' holes decides. A plan takes 30 to 60 us with it, where others take 2.
+/// keys and values, what lies between the others' holes decides. A plan takes 2 to 5 us with it, and 15 where keys are expanded in
+/// many parts.
 namespace llmres {
 
 /// ggml-alloc.c: a tensor takes the smallest hole that holds it, or grows the end. Sizes are rounded to 128 bytes, as CUDA's
@@ -17,10 +18,11 @@ namespace llmres {
 class ggml_buffer {
 public:
     struct tensor {
-        std::int64_t offset = 0;
-        std::int64_t size = 0;
+        std::int64_t offset;
+        std::int64_t size;
     };
 
+    constexpr ggml_buffer() {}  // holes beyond the count stay as they are
     constexpr tensor add(byte_count wanted) {
         const std::int64_t size = aligned_up(wanted, bytes(128)).in(bytes);
         std::size_t best = count;
@@ -64,12 +66,19 @@ private:
         for (--count; at < count; ++at) holes[at] = holes[at + 1];
     }
 
-    std::array<tensor, 256> holes{};  ///< by offset
+    std::array<tensor, 256> holes;  ///< by offset
     std::size_t count = 0;
     std::int64_t end = 0;
     std::int64_t most = 0;
 };
 
+/// Where routed experts are computed, seen from one GPU.
+enum class expert_place : std::uint8_t {
+    here,       ///< where their weights are
+    host,       ///< by the CPU
+    copied,     ///< here, with weights that come from the host
+    first_gpu,  ///< likewise, but not here: the scheduler gives such work to the first GPU (ggml_backend_sched_backend_id_from_cur)
+};
 /// One GPU's part of a graph, layer after layer.
 struct ggml_graph {
     std::int64_t tokens_at_once = 0;
@@ -134,7 +143,7 @@ struct ggml_graph {
         const tensor queries = latent_queries(store_latent(a), a, heads, last);
         const std::int64_t part = heads_of_a_part(a, heads);
         const std::size_t parts = static_cast<std::size_t>(heads / part);
-        std::array<tensor, most_parts> keys{}, values{};
+        std::array<tensor, most_parts> keys, values;  // set before they are read
         tensor rotary{}, joined{};
         const auto read = [&](std::size_t i) {
             cast_mask();
@@ -171,9 +180,9 @@ struct ggml_graph {
         add_to_residual(normed(gated(buffer.add(rows_of(hidden)), width), norm_after));
     }
 
-    /// Routed experts here, or on the host: then stacks of their weights are copied to the GPU, `copied` bytes each, or,
-    /// with none, their outputs come back.
-    constexpr void route(const experts& e, bool on_host, byte_count copied) {
+    /// Routed experts. Those on the host are computed there, and their outputs come back; or stacks of their weights, of these
+    /// sizes for the gate and for the way down, are copied to the first GPU, which hands others their sum.
+    constexpr void route(const experts& e, expert_place place, byte_count gate = {}, byte_count down_stack = {}) {
         const tensor normed = buffer.add(rows_of(hidden));
         const tensor scores = buffer.add(rows_of(e.count));
         const tensor biased = e.score_bias ? buffer.add(rows_of(e.count)) : tensor{};
@@ -182,13 +191,13 @@ struct ggml_graph {
         const bool shared = e.shared_width > 0;
         tensor weights{}, made{};
         if (!fused) weights = weigh(e, scores);
-        if (on_host && copied == byte_count{}) {
+        if (place == expert_place::host || place == expert_place::first_gpu) {
             if (!shared) buffer.free(normed);
-            made = buffer.add(rows_of(e.per_token * hidden));
+            if (place == expert_place::host) made = buffer.add(rows_of(e.per_token * hidden));
         } else {
-            const tensor inner = copied_gate(e, copied);
+            const tensor inner = copied_gate(e, gate);
             if (!shared) buffer.free(normed);
-            const tensor down = buffer.add(copied);
+            const tensor down = buffer.add(down_stack);
             made = buffer.add(rows_of(e.per_token * hidden));
             buffer.free(down);
             buffer.free(inner);

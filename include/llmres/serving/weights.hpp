@@ -15,6 +15,22 @@
 /// The weights that one GPU of a serving layout holds, in the formats of a checkpoint or of a GGUF file.
 namespace llmres {
 
+/// Weights of all routed experts of a layer: of the gate or of its product, which are alike, and of the way down.
+struct expert_stacks {
+    byte_count gate{};
+    byte_count down{};
+
+    /// Takes the larger of its own and this one.
+    constexpr void reach(weight_role role, byte_count size) {
+        byte_count& own = role == weight_role::down_proj ? down : gate;
+        if (size > own) own = size;
+    }
+    constexpr void reach(const expert_stacks& other) {
+        reach(weight_role::gate_proj, other.gate);
+        reach(weight_role::down_proj, other.down);
+    }
+};
+
 /// The layers of a GGUF file, summed once a plan: which type a tensor gets depends on where its layer stands.
 class file_layers {
 public:
@@ -40,11 +56,10 @@ public:
         for (std::int32_t i = range.first; i < range.last; ++i) total += sums_[groups_.of_layer(i)].tails;
         return total;
     }
-    /// The largest stack of routed experts of the layers in a range.
-    constexpr byte_count largest_experts(stage_range range) const {
-        byte_count most;
-        for (std::int32_t i = range.first; i < range.last; ++i)
-            if (sums_[groups_.of_layer(i)].largest_experts > most) most = sums_[groups_.of_layer(i)].largest_experts;
+    /// The largest stacks of routed experts of the layers in a range.
+    constexpr expert_stacks largest_experts(stage_range range) const {
+        expert_stacks most;
+        for (std::int32_t i = range.first; i < range.last; ++i) most.reach(sums_[groups_.of_layer(i)].largest_experts);
         return most;
     }
 
@@ -53,7 +68,7 @@ private:
         byte_count size{};
         byte_count experts{};
         byte_count tails{};
-        byte_count largest_experts{};
+        expert_stacks largest_experts{};
     };
     detail::gguf::layer_groups groups_;
     std::array<sum, detail::gguf::layer_groups::max_groups> sums_{};
@@ -65,7 +80,7 @@ private:
             groups_.for_each_tensor(j.model, *j.gguf, of, g, [&](const gguf_tensor& t) {
                 const byte_count size = t.size();
                 const bool expert = t.stacked && detail::is_feed_forward(t.role);
-                if (expert && size > sums_[g].largest_experts) sums_[g].largest_experts = size;
+                if (expert) sums_[g].largest_experts.reach(t.role, size);
                 if (expert) sums_[g].experts += size;
                 if (!(expert && r.experts_on_host)) sums_[g].size += size;
                 if (!r.fuses_projections) return;
@@ -191,13 +206,16 @@ struct serving_weights {
             });
         return total;
     }
-    /// The largest stack of routed experts of the layers in a range, of which a step copies one at a time from the host.
-    constexpr byte_count largest_experts(stage_range range) const {
-        if (file) return div_up(file->largest_experts(range), over.tensor);
-        byte_count most;
-        for (std::int32_t i = range.first; i < range.last; ++i)
-            for_each_weight(of.model.layers[i], of.model.hidden, [&](const weight& w) {
-                if (w.routed && local_size(w) > most) most = local_size(w);
+    /// The same of any format.
+    constexpr expert_stacks largest_experts(stage_range range) const {
+        if (file) {
+            const expert_stacks whole = file->largest_experts(range);
+            return {div_up(whole.gate, over.tensor), div_up(whole.down, over.tensor)};
+        }
+        expert_stacks most;
+        for (std::int32_t k = 0; k < of.model.layers.kind_count; ++k)
+            for_each_weight(of.model.layers.kinds[static_cast<std::size_t>(k)], of.model.hidden, [&](const weight& w) {
+                if (w.routed) most.reach(w.role, local_size(w));
             });
         return most;
     }

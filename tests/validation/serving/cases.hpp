@@ -53,6 +53,25 @@ inline bool other_recipe(const csv::row& row, const model& m, const gguf_mix& mi
     return std::fabs(static_cast<double>(gguf_tensor_bytes(m, mix).in(bytes)) / given - 1.0) > 0.005;
 }
 
+/// Recipes named by the type of the experts' gates keep the way down in another, which the file's size tells: what it leaves
+/// where all that is no expert is in q8_0.
+inline std::optional<precision> experts_down_of(const csv::row& row, const model& m, const precision& gates) {
+    const auto at = row.at("notes").find("model file ");
+    if (at == std::string::npos) return {};
+    double left = number(row.at("notes").substr(at + 11)).value_or(0) * 1073741824.0, down = 0;
+    for_each_weight(m, [&](const weight& w, std::int64_t layers) {
+        const double count = static_cast<double>(w.copies * layers);
+        if (w.routed && w.role == weight_role::down_proj) down += count * static_cast<double>(w.rows * w.columns);
+        else left -= count * static_cast<double>(size_of(w.routed ? gates : q8_0, w.rows, w.columns).in(bytes));
+    });
+    std::optional<precision> nearest;
+    double best = 0.1;  // of the size that is left; beyond it the recipe is another
+    for (const precision& p : {q2_k, q3_k, q4_k, q5_k, q6_k, q8_0, iq2_ks, iq2_k, iq3_ks, iq3_k, iq4_ks, iq4_k, iq5_ks, iq5_k, iq6_k, iq1_m_r4})
+        if (const double off = std::fabs(down * static_cast<double>(size_of(p, 1, 4096).in(bytes)) / 4096 / left - 1); off < best)
+            best = off, nearest = p;
+    return nearest;
+}
+
 inline void set_formats(one_case& c) {
     const csv::row& row = c.row;
     const std::string& quant = row.at("quant");
@@ -69,6 +88,12 @@ inline void set_formats(one_case& c) {
     job& j = c.task;
     j.compute = plain && (*plain == fp32 || *plain == fp16) ? *plain : bf16;
     j.weights = plain.value_or(fp16);  // where the format is one that nobody knows, weights are not compared
+    if (recipe)
+        if (const auto down = experts_down_of(row, j.model, *plain); down && !(*down == *plain)) {
+            j.model.weights = *plain;
+            j.model.mixed.experts_down = *down;
+            j.weights = {};
+        }
     if (mix) {
         gguf_mix file = *mix;
         // Files in IQ types are made with an importance matrix: without one llama.cpp refuses the smaller of them.
@@ -94,6 +119,16 @@ inline void set_model(one_case& c, const model& published) {
 
 inline std::int64_t context_of(const csv::row& row) {
     return whole(row.at("max_model_len")).value_or(whole(row.at("ctx_measured")).value_or(512));
+}
+
+/// Whether the CPU computed experts, as files repacked for it make it do (-rtr): then the log's buffer of the host holds more
+/// than what the graph reads, which are masks and embeddings.
+inline std::optional<bool> computed_on_host(const job& j, const std::string& notes) {
+    const auto at = notes.find("CUDA_Host=");
+    if (!j.runtime.experts_on_host || at == std::string::npos) return {};
+    const double read = 4.0 * static_cast<double>(j.runtime.max_batched_tokens.in(tokens)) *
+                        static_cast<double>(j.context.in(tokens) * j.batch + j.model.hidden);
+    return number(notes.substr(at + 10)).value_or(0) * 1048576.0 > read * 1.05;
 }
 
 inline void set_knobs(one_case& c) {
@@ -126,6 +161,7 @@ inline void set_knobs(one_case& c) {
     if (const auto n = after(notes, "amb="); n && *n > 0) r.latent_expanded = mib(*n);
     if (const auto n = after(notes, "mla_attn="); n && *n < 2) r.latent_expanded = {};
     if (const auto n = after(notes, "gpu_layers ")) r.gpu_layers = static_cast<std::int32_t>(*n);
+    if (const auto computed = computed_on_host(j, notes)) r.copies_experts = !*computed;
 }
 
 /// What was read and written, where the row's length is both.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
 #include <llmres/runtimes.hpp>
+#include <optional>
 #include <string>
 
 #include "../../csv.hpp"
@@ -44,6 +46,19 @@ inline engine vllm_of(const std::string& written) {
     return {profile_of("vllm", has(written, "V0") ? v + " V0" : v)};
 }
 
+/// The thread of ik_llama.cpp that a log lies in: these are numbered in time, as its pull requests are. Where that is not so,
+/// none.
+inline std::optional<std::int64_t> thread_of(const csv::row& row) {
+    const std::string& url = row.at("source_url");
+    if (!has(url, "ik_llama.cpp")) return {};
+    return whole(url.substr(url.rfind('/') + 1));
+}
+
+/// What was current when a thread was opened. (Pull requests 405 and 520 changed which experts come from the host.)
+inline runtime ik_llama_cpp_of(std::int64_t thread) {
+    return thread < 405 ? runtimes::ik_llama_cpp_3682 : thread < 520 ? runtimes::ik_llama_cpp_3744 : runtimes::ik_llama_cpp_4155;
+}
+
 inline engine llama_cpp_of(const csv::row& row, const std::string& name) {
     const std::string& version = row.at("engine_version");
     const std::string& source = row.at("source");
@@ -53,8 +68,10 @@ inline engine llama_cpp_of(const csv::row& row, const std::string& name) {
     if (has(version, "build ")) r = profile_of("llama.cpp", version.substr(version.find("build ") + 6));
     if (has(version, "2023") || ctransformers) r = runtimes::llama_cpp_2023;
     if (has(version, "2024") && !ctransformers) r = runtimes::llama_cpp_2024;
-    if (has(name, "ik_llama"))
-        r = runtimes::ik_llama_cpp_3744;  // logs of spring and summer 2025, without build numbers
+    if (const auto thread = thread_of(row)) {
+        if (has(name, "ik_llama")) r = ik_llama_cpp_of(*thread);
+        else if (*thread < 440) r = runtimes::llama_cpp_2024;  // quoted before 20 May 2025, which is b5427
+    }
     if (has(notes, "on CPU")) r.experts_on_host = true;
     if (has(notes, "flash_attn=1")) r.flash_attention = true;
     if (has(notes, "flash_attn=0")) r.flash_attention = false;
