@@ -205,6 +205,26 @@ TEST_CASE("every job_field reaches the C++ field of its name") {
     CHECK(examples().size() == job_fields.size());
 }
 
+TEST_CASE("several names are a list or a string with commas") {
+    for (const char* field : {"recompute_modules", "modules", "targets"}) {
+        CAPTURE(field);
+        const auto f = std::find_if(job_fields.begin(), job_fields.end(), [&](const job_field& each) { return each.name == field; });
+        const json names = field == std::string{"targets"} ? json{"q_proj", "v_proj"} : json{"core_attn", "moe_act"};
+        const result<plan_request> listed = read_job(with(*f, names));
+        const result<plan_request> written = read_job(with(*f, names[0].get<std::string>() + "," + names[1].get<std::string>()));
+        REQUIRE(listed);
+        REQUIRE(written);
+        CHECK(listed->job.adapter == written->job.adapter);
+        CHECK(listed->job.recompute_modules == written->job.recompute_modules);
+        CHECK(listed->job.offload.modules == written->job.offload.modules);
+        for (const json& wrong : {json{"q_proj", 3}, json{"nonsense"}, json{json::array()}}) {
+            const result<plan_request> refused = read_job(with(*f, wrong));
+            REQUIRE_FALSE(refused);
+            CHECK(std::string{refused.error().field.view()}.ends_with(field));
+        }
+    }
+}
+
 TEST_CASE("every number is refused outside its bounds, by its path") {
     for (const job_field& f : job_fields) {
         if (f.type != field_type::integer && f.type != field_type::real) continue;

@@ -181,7 +181,7 @@ public:
         const json* found = list(field);
         if (found != nullptr && index < found->size())
             if (const auto* value = (*found)[index].get_ptr<const json::string_t*>()) return *value;
-        fail(error_code::malformed, field, "a list with one string a layer");
+        fail(error_code::malformed, field, "a list with a string in each place");
         return {};
     }
     std::int64_t number_at(const field_names& field, std::size_t index, std::int64_t low, std::int64_t high) {

@@ -156,9 +156,18 @@ public:
         if (!fields_.has(name)) return;
         const std::string_view typed = fields_.text_or(name, "");
         if (!fields_.ok()) return;
-        const result<T> found = find(typed);
-        if (found) into = *found;
-        else fields_.fail(found.error());
+        take(into, find(typed));
+    }
+    /// What a table knows by one name or several: a string with commas between them, or a list.
+    template <class T, class Find>
+    void names(const char* name, T& into, Find&& find) {
+        if (!fields_.holds_list(name)) return named(name, into, find);
+        std::string joined;
+        for (std::size_t i = 0; i < fields_.list(name)->size() && fields_.ok(); ++i) {
+            if (i > 0) joined += ',';
+            joined += fields_.text_at(name, i);
+        }
+        if (fields_.ok()) take(into, find(joined));
     }
     config_fields& fields() { return fields_; }
     status checked() const {
@@ -167,6 +176,11 @@ public:
     }
 
 private:
+    template <class T>
+    void take(T& into, const result<T>& found) {
+        if (found) into = *found;
+        else fields_.fail(found.error());
+    }
     /// A field that is read and not described would be refused as unknown: that is a mistake here, not in the document.
     const job_field& described(const char* name) {
         static constexpr job_field none{"", "", "", field_type::integer, 0, 0, ""};
@@ -185,7 +199,7 @@ inline result<adapter> read_adapter(const nlohmann::json& object) {
     job_reader read{object, "adapter"};
     read.choice("kind", adapter_kind_names, a.kind);
     read.integer("rank", a.rank);
-    read.named("targets", a.targets, [](std::string_view names) { return find_roles(names); });
+    read.names("targets", a.targets, [](std::string_view names) { return find_roles(names); });
     a.dropout = read.real("dropout", a.dropout);
     if (const status s = read.checked(); !s) return s.error();
     return a;
@@ -209,7 +223,7 @@ inline result<offload> read_offload(const nlohmann::json& object) {
     read.choice("optimizer", offload_place_names, o.optimizer);
     read.choice("parameters", offload_place_names, o.parameters);
     read.choice("activations", offload_place_names, o.activations);
-    read.named("modules", o.modules, [](std::string_view names) { return find_modules(names, offloaded_modules, "offload.modules"); });
+    read.names("modules", o.modules, [](std::string_view names) { return find_modules(names, offloaded_modules, "offload.modules"); });
     read.flag("pinned", o.pinned);
     if (const status s = read.checked(); !s) return s.error();
     return o;
@@ -406,7 +420,7 @@ inline result<plan_request> read_job(const nlohmann::json& document, const std::
     read.named("optimizer", j.optimizer, [](std::string_view name) { return find_optimizer(name); });
     read.choice("attention", attention_kernel_names, j.attention);
     read.choice("recompute", recompute_names, j.recompute);
-    read.named("recompute_modules", j.recompute_modules, [](std::string_view names) { return find_modules(names, recomputed_modules, "recompute_modules"); });
+    read.names("recompute_modules", j.recompute_modules, [](std::string_view names) { return find_modules(names, recomputed_modules, "recompute_modules"); });
     read.integer("recompute_every", j.recompute_every);
     read.flag("autocast", j.autocast);
     read.flag("dropout", j.dropout);
