@@ -92,6 +92,8 @@ struct attention {
     constexpr std::int64_t value_width() const { return value_dim != 0 ? value_dim : head_dim; }
     /// Features of one query (or key) head.
     constexpr std::int64_t query_width() const { return head_dim + rope_dim; }
+    /// Features of a head that positions turn, as far as the architecture turns any.
+    constexpr std::int64_t rotated_width() const { return kind == attention_kind::none ? 0 : rope_dim > 0 ? rope_dim : head_dim; }
     friend constexpr bool operator==(const attention&, const attention&) = default;
 };
 

@@ -56,6 +56,7 @@ struct memory_breakdown {
     byte_count reduced{};             ///< training: gradients that data ranks sum, before ZeRO shards them
     byte_count gathered{};            ///< training: weights that ZeRO brings together
     interval<byte_count> releasable{};  ///< of `reserved`, whole blocks that it hands back before it runs out
+    byte_count released{};            ///< ... and that it did hand back where every term takes its most: no part of the total
     std::int32_t stage = 0;           ///< pipeline stage of the GPU
     llmres::phase phase = phase::prefill;
 
@@ -65,25 +66,25 @@ struct memory_breakdown {
     constexpr interval<byte_count> total() const {
         interval<byte_count> sum;
         for (const auto& term : terms) sum += term;
+        sum.high -= released;
         return sum;
     }
     /// Gives back what the device lacks, as far as it is releasable. (PyTorch frees cached blocks and tries once more.)
     constexpr void release_beyond(byte_count available) {
         const interval<byte_count> held = total();
-        auto& slack = terms[static_cast<std::size_t>(memory_term::fragmentation)];
-        const auto give_back = [&](byte_count holds, byte_count most, byte_count& of_slack, byte_count& of_reserved) {
-            const byte_count lacking = holds > available ? holds - available : byte_count{};
-            const byte_count released = lacking < most ? lacking : most;
-            of_slack -= released, of_reserved -= released;
+        const auto lacking = [&](byte_count holds, byte_count most) {
+            const byte_count more = holds > available ? holds - available : byte_count{};
+            return more < most ? more : most;
         };
         // What it holds where all else takes least.
         const byte_count others = held.low - reserved.low;
         const byte_count most = available > others ? available - others : byte_count{};
         const byte_count unreleased = reserved.high < most ? reserved.high : most;
-        give_back(held.expected, releasable.expected, slack.expected, reserved.expected);
-        give_back(held.high, releasable.high, slack.high, reserved.high);
-        // No more is kept than where everything else took its most.
-        if (slack.expected > slack.high) reserved.expected -= slack.expected - slack.high, slack.expected = slack.high;
+        const byte_count given_back = lacking(held.expected, releasable.expected);
+        terms[static_cast<std::size_t>(memory_term::fragmentation)].expected -= given_back;
+        reserved.expected -= given_back;
+        released = lacking(held.high, releasable.high);
+        reserved.high -= released;
         if (unreleased > reserved.high) reserved.high = unreleased;
     }
     constexpr memory_term largest() const {

@@ -59,6 +59,11 @@ constexpr idle_blocks idle_blocks_of(const folded_step& f, const fullest_moment&
     // FSDP1 gathers units on a stream of its own (torch/distributed/fsdp/_runtime_utils.py, _unshard_stream), two at a time.
     if (j.runtime.hoards && f.step.engine.sharding == sharding_code::fsdp1 && f.over.zero >= 3 && seen.at.phase != phase::backward)
         idle.hoarded.high += f.widest.gathered * 2;
+    if (seen.wrapping > byte_count{}) {
+        const interval<byte_count> unfit = unused_after_wrapping(seen.wrapping, seen.passing);
+        if (unfit.expected > idle.hoarded.expected) idle.hoarded.expected = unfit.expected;
+        idle.hoarded.high += unfit.high;
+    }
     if (j.varied_lengths) {
         const varied_blocks more = blocks_of_varied_lengths(seen.passing, seen.scores);
         if (more.idle.expected > idle.hoarded.expected) idle.hoarded.expected = more.idle.expected;  // one phase's serve the other, too

@@ -112,6 +112,8 @@ struct training_engine {
     bool reentrant_checkpoints = false;  ///< full recomputation by torch's reentrant checkpoint (transformers before 5), whose layers
                                          ///< read a leaf each. FSDP1's hook that lets a frozen unit go holds on to that leaf's gradient
                                          ///< until the step's end (torch/distributed/fsdp/_runtime_utils.py, register_multi_grad_hook)
+    bool checkpoints_inside_units = false;  ///< ... or inside each unit (torch's apply_activation_checkpointing after wrapping), where
+                                            ///< the unit reads what the one before it put out, no leaf
     bool keeps_frozen_gathered = false;  ///< a frozen unit is not let go after its backward pass, and flat gradients cover it too,
                                          ///< two on their way: inferred from lit-gpt's rows under torch 2.1
     selective_code selective = selective_code::attention_core;

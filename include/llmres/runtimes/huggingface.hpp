@@ -43,6 +43,7 @@ constexpr runtime huggingface_before(engine_version before, engine_version since
     e.reentrant_checkpoints = before <= engine_version{5};  // trainer.py, gradient_checkpointing_kwargs
     if (before <= engine_version{4, 50}) e.loss = loss_code::eager_shifted;  // labels are, since loss/loss_utils.py's ForCausalLMLoss of 4.50
     if (before <= engine_version{4, 46}) e.returns_logits = false;           // logits = logits.float()
+    if (before <= engine_version{4, 43}) r.rope = rope_tables::own;  // modeling_llama.py to 4.40, modeling_mistral.py and modeling_qwen2.py to 4.44
     if (before <= engine_version{4, 43}) e.four_bit_keeps_inputs = true;     // with a bitsandbytes before 0.43.2, of July 2024 as 4.43 is
     return r;
 }

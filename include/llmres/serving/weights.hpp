@@ -118,14 +118,11 @@ struct serving_weights {
         if (engine.rope != rope_tables::shared) return {};
         std::int64_t width = 0;
         for (std::int32_t k = 0; k < of.model.layers.kind_count; ++k) {
-            const std::int64_t rotated = rotated_width(of.model.layers.kinds[static_cast<std::size_t>(k)].attention);
+            const std::int64_t rotated = of.model.layers.kinds[static_cast<std::size_t>(k)].attention.rotated_width();
             if (rotated > width) width = rotated;
         }
         const bool three_parts = of.model.encoders[0].layers > 0 && of.model.architecture.view().starts_with("qwen");
         return bytes(three_parts ? 8 : 2) * detail::product(width, of.model.max_context.in(tokens));
-    }
-    static constexpr std::int64_t rotated_width(const attention& a) {
-        return a.kind == attention_kind::none ? 0 : a.rope_dim > 0 ? a.rope_dim : a.head_dim;
     }
 
     /// One layer of a kind; none where the weights are a GGUF file's, which depend on where the layer stands.
@@ -146,9 +143,9 @@ struct serving_weights {
         });
         total += fused.tails();
         if (engine.rope == rope_tables::own)  // cosines and sines
-            total += bytes(4) * detail::product(rotated_width(kind.attention), of.model.max_context.in(tokens));
+            total += bytes(4) * detail::product(kind.attention.rotated_width(), of.model.max_context.in(tokens));
         if (engine.rope == rope_tables::cached)
-            total += bytes(8) * detail::product(rotated_width(kind.attention), allotted_tokens(kind.attention, of, engine, over, 1).in(tokens));
+            total += bytes(8) * detail::product(kind.attention.rotated_width(), allotted_tokens(kind.attention, of, engine, over, 1).in(tokens));
         return total;
     }
     /// Queries, keys and values of a layer, where an engine joins them and keeps what it joined.

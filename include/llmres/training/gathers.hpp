@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <llmres/interval.hpp>
 #include <llmres/training/state.hpp>
 #include <llmres/training/step.hpp>
 #include <llmres/units.hpp>
@@ -29,6 +30,18 @@ constexpr gathering gathering_of(const training_step& step, const weight_state& 
     e.reduced = unit.gathered + (apart ? byte_count{} : output.gathered);
     e.last = apart ? input.gathered + input.whole_gradients : input.gathered + ends.whole_gradients;
     return e;
+}
+
+/// Blocks that the allocator has when FSDP1 has wrapped a model, beside the shards (torch/distributed/fsdp/_init_utils.py,
+/// _init_param_handle_from_module): of each unit its tensors as they came to the GPU, the copy that rank 0 broadcasts
+/// (sync_module_states) and the flat parameter. Layers use one another's blocks; the root finds them too small.
+constexpr byte_count left_by_wrapping(byte_count root, byte_count unit) { return root * 3 + unit * 3; }
+
+/// ... and of these, what a step finds too small or already split that needs more than they hold, as far as it does: none to all, three
+/// tenths on average by the allocator's rules (tests/validation/caching_allocator.cpp).
+constexpr interval<byte_count> unused_after_wrapping(byte_count left, byte_count passing) {
+    const byte_count beyond = passing > left ? passing - left : byte_count{};
+    return {byte_count{}, scaled_up(beyond < left ? beyond : left, 0.3), left};
 }
 
 }  // namespace llmres::detail

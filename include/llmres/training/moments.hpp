@@ -25,6 +25,7 @@ struct fullest_moment {
     byte_count passing{};      ///< tensors that come and go
     byte_count scores{};       ///< ... as logits
     byte_count activations{};  ///< the most at any moment
+    byte_count wrapping{};     ///< blocks that wrapping the model left, beside its shards
 
     constexpr void see(const tensor_memory& moment, byte_count all) {
         if (all > most) at = moment, most = all;
@@ -46,6 +47,7 @@ public:
         if (s_.last) loss();
         if (s_.first && !s_.last && s_.turns) logits_handed_back();
         let_go();
+        if (sharded_ && j_.runtime.hoards && engine_.sharding == sharding_code::fsdp1) wrap();
     }
 
 private:
@@ -57,6 +59,7 @@ private:
     constexpr void loss();
     constexpr void logits_handed_back();
     constexpr void let_go();
+    constexpr void wrap();
 
     constexpr void see();
     constexpr void gather();
@@ -136,7 +139,7 @@ constexpr void stage_moments::optimizer() {
 constexpr void stage_moments::backward() {
     // Each layer's input gradient but the last layer's, whose backward pass started it all, and the one being made.
     const bool held_back = sharded_ && step_.frozen && engine_.sharding == sharding_code::fsdp1 && engine_.reentrant_checkpoints &&
-                           j_.recompute == recompute::full && s_.range.size() > 2;
+                           !engine_.checkpoints_inside_units && j_.recompute == recompute::full && s_.range.size() > 2;
     const byte_count gradients_of_inputs = held_back ? f_.layers[0].checkpoint * (s_.range.size() - 2) : byte_count{};
 
     t_.phase = phase::backward;
@@ -282,6 +285,15 @@ constexpr void stage_moments::let_go() {
     seen_.hold(beside_ + apart);
     const byte_count standing = s_.state.weights + s_.state.adapter + s_.state.optimizer;
     if (beside_ - standing > seen_.passing) seen_.passing = beside_ - standing;
+}
+
+/// Of what wrapping left, neither gathered units, which come from a stream of their own, nor the small blocks of adapters' states
+/// make use.
+constexpr void stage_moments::wrap() {
+    const byte_count left = left_by_wrapping(s_.ends.gathered, f_.widest.gathered);
+    if (left > seen_.wrapping) seen_.wrapping = left;
+    const byte_count small = step_.frozen ? s_.state.optimizer + s_.state.gradients + s_.stepping : byte_count{};
+    seen_.hold(s_.state.weights + s_.state.adapter + left + small + fetched_);
 }
 
 }  // namespace llmres::detail

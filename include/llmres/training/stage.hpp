@@ -160,6 +160,9 @@ constexpr training_stage training_stage_of(folded_step& f, std::int32_t index, s
     for (std::size_t k = 0; k < f.kinds(); ++k)
         if (s.counts[k] > 0) s.state.add(f.layers[k].state, s.counts[k]);
     add_saved(s, f);
+    if (j.runtime.rope == rope_tables::own && f.step.code.rotary)
+        for (std::size_t k = 0; k < f.kinds(); ++k)  // cosines and sines, in the format that the weights were loaded in
+            s.state.weights += size_of(f.fold.formats.rest, 2 * j.model.max_context.in(tokens), j.model.layers.kinds[k].attention.rotated_width()) * s.counts[k];
     if (f.step.engine.layer_wise_optimizer && deals_tensors(j, l) && j.offload.optimizer == offload_place::none)
         s.state.optimizer = dealt_optimizer(j, l, f.step, s.counts, index);
     // DeepSpeed hands gradients to the host by the bucket: two of 5e8 values (reduce_bucket_size, contiguous_gradients).

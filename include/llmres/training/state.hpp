@@ -83,10 +83,13 @@ struct state_fold {
         const bool matrix = w.rows > 1 && w.columns > 1;
         const byte_count computed = size_of(step.compute, w.rows, w.columns) * w.copies;
         const bool cast = matrix && narrower[whole.quantised ? 0 : 1];
-        (of.offload.parameters == offload_place::none ? sum.weights : away(of.offload.parameters)) += share(size, ranks, 3);
+        const bool has_scales = whole.quantised && step.four_bit && over.zero >= 3;
+        const byte_count scales = has_scales ? size - size_of(int4, w.rows, w.columns) * w.copies : byte_count{};  // no parameters: every rank has them all
+        sum.weights += scales;
+        (of.offload.parameters == offload_place::none ? sum.weights : away(of.offload.parameters)) += share(size - scales, ranks, 3);
         if (step.narrows() && inner && matrix && whole.role != weight_role::router && !step.engine.fp8_param_gather)
             sum.weights += size_of(step.kept, w.rows, w.columns) * (2 * w.copies);
-        sum.gathered += cast && !step.engine.casts_weights ? computed : size;
+        sum.gathered += cast && !step.engine.casts_weights ? computed : size - scales;
         if (matrix) {
             const byte_count one = w.copies == 1 ? computed : size_of(step.compute, w.rows, w.columns);
             if (one > sum.largest) sum.largest = one;

@@ -151,20 +151,30 @@ inline void swift(const cells& c, run& r) {
     if (is_lora(c)) j.adapter.targets = {weight_role::q_proj, weight_role::k_proj, weight_role::v_proj};
 }
 
-/// AnswerDotAI/fsdp_qlora.
+/// AnswerDotAI/fsdp_qlora: its train.py, and the notebooks that profile a smaller model.
 inline void fsdp_qlora(const cells& c, run& r) {
     constexpr role_set all_but_output{weight_role::q_proj,    weight_role::k_proj,  weight_role::v_proj,
                                       weight_role::gate_proj, weight_role::up_proj, weight_role::down_proj};
+    constexpr role_set of_llama{weight_role::q_proj, weight_role::v_proj};  // peft's own choice
     const bool profile = r.series == "fsdp_qlora_profile";
+    const bool hqq = has(c.text("method"), "hqq");
     job& j = r.what;
     j.runtime = runtimes::huggingface_4_42;  // early 2024
     training_engine& e = j.runtime.training;
     e.fp32_adapters = false;
     e.fp32_stream = false;  // neither train.py nor the notebooks call peft's prepare_model_for_kbit_training
+    e.checkpoints_inside_units = true;
     if (has(c.text("recompute"), "non-reentrant")) e.reentrant_checkpoints = false;
-    if (has(c.text("method"), "hqq")) e.four_bit_keeps_inputs = false;  // products of its own
-    if (profile) e.loss = loss_code::mean;  // nbs/00-profile_lora_qlora.ipynb: output.logits.mean().backward()
-    if (is_lora(c)) j.adapter.targets = profile ? all_linears : all_but_output;
+    if (hqq) e.four_bit_keeps_inputs = false;  // products of its own
+    if (profile) {
+        e.loss = loss_code::mean;            // nbs/00-profile_lora_qlora.ipynb: output.logits.mean().backward()
+        j.model.max_context = tokens(2048);  // LlamaConfig's default
+    } else if (has(c.text("method"), "nf4")) {
+        j.weights = nf4_double;  // bnb.nn.Linear4bit's compress_statistics, which train.py leaves on
+    }
+    if (!is_lora(c)) return;
+    j.adapter.targets = hqq ? all_linears : profile ? of_llama : all_but_output;
+    j.adapter.dropout = 0.1;
 }
 
 // ---- LitGPT and torchtune -------------------------------------------------------------------------------------------
