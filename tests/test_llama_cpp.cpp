@@ -185,20 +185,25 @@ TEST_CASE("--n-cpu-moe keeps the experts of the first layers on the host, in fil
     }
 }
 
-TEST_CASE("llama.cpp: a stack of experts on the host comes to the GPU for prompts, 816 MiB of Qwen3-235B in Q8_0") {
+TEST_CASE("llama.cpp: a stack of experts on the host comes to the first GPU for prompts, 816 MiB of Qwen3-235B in Q8_0") {
     job j = chat("qwen3-235b-a22b");
     j.context = tokens(32768);
     j.gguf = find_gguf_mix("weights", "Q8_0").value();
-    j.runtime = runtimes::llama_cpp_2025;
+    j.runtime = find_runtime("llama.cpp", "b5274", "runtime").value();
     j.runtime.flash_attention = true;
     CHECK(set_knob(j.runtime, "cpu_moe", 1));
-    const auto compute = [&] {
-        const memory_breakdown m = memory_of(j, layout{});
+    const auto compute = [&](const layout& l, std::int32_t stage) {
+        const memory_breakdown m = serving_memory_of_stage(j, l, j.runtime, stage);
         return (m[memory_term::activations] + m[memory_term::logits]).expected.in(mib);
     };
-    CHECK(compute() == doctest::Approx(1024).epsilon(0.03));  // two logs of 2025
-    CHECK(set_knob(j.runtime, "ubatch_size", 16));            // computed where they are
-    CHECK(compute() < 100);
+    CHECK(compute({}, 0) == doctest::Approx(1024.00).epsilon(0.00001));  // logs of builds 5192 and 5274
+    j.context = tokens(16384);
+    j.gguf = find_gguf_mix("weights", "Q6_K").value();
+    const layout two{.pipeline = 2};
+    CHECK(compute(two, 0) == doctest::Approx(774.00).epsilon(0.00001));  // 5269 and 5271
+    CHECK(compute(two, 1) == doctest::Approx(304.75).epsilon(0.00001));
+    CHECK(set_knob(j.runtime, "ubatch_size", 16));                       // computed where they are
+    CHECK(compute({}, 0) < 100);
 }
 
 TEST_CASE("ik_llama.cpp alone loads its own types; experts on the host may come to the GPU two stacks at a time") {

@@ -252,10 +252,11 @@ struct ggml_graph {
         buffer.free(wide);
         mask_is_wide = false;
     }
-    /// A norm without its weight takes the place of what it reads.
+    /// Queries or keys, and what follows. A norm or a rotation that reads a view makes a tensor of its own (ggml-alloc.c: a view
+    /// has no offset yet); the fused rotation takes its place.
     constexpr tensor projected(std::int64_t width, bool normed) {
         const tensor made = buffer.add(rows_of(width));
-        if (!normed || !fused) return made;
+        if (!normed && fused) return made;
         const tensor after = buffer.add(rows_of(width));
         buffer.free(made);
         return after;
