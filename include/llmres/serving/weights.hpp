@@ -31,6 +31,22 @@ struct expert_stacks {
     }
 };
 
+/// What layers of a GGUF file take.
+struct file_sums {
+    byte_count size{};                ///< without routed experts that stay on the host
+    byte_count experts{};             ///< all routed experts
+    byte_count tails{};               ///< what each tensor rank's part is rounded up by; blocks stay as they are, so each weight is one tensor
+    expert_stacks largest_experts{};  ///< over the layers
+
+    constexpr file_sums& operator+=(const file_sums& more) {
+        size += more.size;
+        experts += more.experts;
+        tails += more.tails;
+        largest_experts.reach(more.largest_experts);
+        return *this;
+    }
+};
+
 /// The layers of a GGUF file, summed once a plan: which type a tensor gets depends on where its layer stands.
 class file_layers {
 public:
@@ -38,40 +54,15 @@ public:
     constexpr file_layers(const job& j, const runtime& r, std::int32_t tensor = 1)
         : file_layers{j, r, tensor, detail::gguf::traits_of(j.model, *j.gguf)} {}
 
-    /// What layers of a range take, without routed experts that stay on the host.
-    constexpr byte_count size(stage_range range) const {
-        byte_count total;
-        for (std::int32_t i = range.first; i < range.last; ++i) total += sums_[groups_.of_layer(i)].size;
+    constexpr file_sums of(stage_range range) const {
+        file_sums total;
+        for (std::int32_t i = range.first; i < range.last; ++i) total += sums_[groups_.of_layer(i)];
         return total;
-    }
-    /// All routed experts of the layers in a range.
-    constexpr byte_count experts(stage_range range) const {
-        byte_count total;
-        for (std::int32_t i = range.first; i < range.last; ++i) total += sums_[groups_.of_layer(i)].experts;
-        return total;
-    }
-    /// What each tensor rank's part of them is rounded up by; blocks stay as they are, so each weight is one tensor.
-    constexpr byte_count tails(stage_range range) const {
-        byte_count total;
-        for (std::int32_t i = range.first; i < range.last; ++i) total += sums_[groups_.of_layer(i)].tails;
-        return total;
-    }
-    /// The largest stacks of routed experts of the layers in a range.
-    constexpr expert_stacks largest_experts(stage_range range) const {
-        expert_stacks most;
-        for (std::int32_t i = range.first; i < range.last; ++i) most.reach(sums_[groups_.of_layer(i)].largest_experts);
-        return most;
     }
 
 private:
-    struct sum {
-        byte_count size{};
-        byte_count experts{};
-        byte_count tails{};
-        expert_stacks largest_experts{};
-    };
     detail::gguf::layer_groups groups_;
-    std::array<sum, detail::gguf::layer_groups::max_groups> sums_{};
+    std::array<file_sums, detail::gguf::layer_groups::max_groups> sums_{};
 
     constexpr file_layers(const job& j, const runtime& r, std::int32_t tensor, const detail::gguf::traits& of)
         : groups_{j.model, *j.gguf, of} {
@@ -192,10 +183,13 @@ struct serving_weights {
     /// FP8 checkpoints of tied models hold a head of their own (Qwen3-0.6B-FP8, -4B-FP8: lm_head.weight), and it stays.
     constexpr bool head_stored() const { return formats.matrices.arithmetic == arithmetic_kind::fp8 && formats.rest != formats.matrices; }
     /// The layers of a GGUF file.
-    constexpr byte_count of_file(stage_range range) const { return div_up(file->size(range), over.tensor) + file->tails(range); }
+    constexpr byte_count of_file(stage_range range) const {
+        const file_sums all = file->of(range);
+        return div_up(all.size, over.tensor) + all.tails;
+    }
     /// All routed experts of the layers in a range.
     constexpr byte_count experts_of(stage_range range) const {
-        if (file) return div_up(file->experts(range), over.tensor);
+        if (file) return div_up(file->of(range).experts, over.tensor);
         byte_count total;
         for (std::int32_t i = range.first; i < range.last; ++i)
             for_each_weight(of.model.layers[i], of.model.hidden, [&](const weight& w) {
@@ -206,7 +200,7 @@ struct serving_weights {
     /// The same of any format.
     constexpr expert_stacks largest_experts(stage_range range) const {
         if (file) {
-            const expert_stacks whole = file->largest_experts(range);
+            const expert_stacks whole = file->of(range).largest_experts;
             return {div_up(whole.gate, over.tensor), div_up(whole.down, over.tensor)};
         }
         expert_stacks most;
