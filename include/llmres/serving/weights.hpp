@@ -197,7 +197,7 @@ struct serving_weights {
             });
         return total;
     }
-    /// The same of any format.
+    /// The largest stacks of routed experts of the layers in a range; of all layers, where the weights are not a file's.
     constexpr expert_stacks largest_experts(stage_range range) const {
         if (file) {
             const expert_stacks whole = file->of(range).largest_experts;
