@@ -58,6 +58,19 @@ TEST_CASE("an allocator gives back what is releasable before it runs out, and no
         CHECK(m.reserved.high <= held.reserved.high);
         CHECK(m.total().expected <= held.total().expected);
     }
+    SUBCASE("what is expected is held as far as there is room, however little is kept where all else takes most") {
+        job j = training();
+        j.runtime.activations = {1.0, 1.0, 1.5};
+        const tensor_memory more{.weights = gib(10), .activations = gib(4)};
+        memory_breakdown m = with_runtime(more, j, layout{}, {gib(2), gib(2), gib(2)});
+        const interval<byte_count> all = m.total();
+        const byte_count room = all.expected + mib(1);
+        REQUIRE(all.high > room);
+        m.release_beyond(room);
+        CHECK(m.total().expected == all.expected);
+        CHECK(m.total().high == (all.high - gib(2) > room ? all.high - gib(2) : room));
+        CHECK(m[memory_term::fragmentation].expected <= m[memory_term::fragmentation].high);
+    }
     SUBCASE("far too little room: all that is releasable goes, what tensors take stays") {
         memory_breakdown m = held;
         m.release_beyond(gib(1));

@@ -497,6 +497,58 @@ TEST_CASE("bitsandbytes before 0.43.2 keeps what 4-bit products read, even where
     j.runtime.training.four_bit_keeps_inputs = false;
     CHECK(saved_activations(j, {}) == reentrant);
 }
+TEST_CASE("FSDP1 holds what wrapping the model left: a short step takes no less than the root and a layer, three times") {
+    job j = full();
+    j.runtime = *find_runtime("huggingface@4.42");
+    j.weights = nf4_double;
+    j.adapter = {.kind = adapter_kind::lora, .rank = 8};
+    j.recompute = recompute::full;
+    j.sequence = tokens(64);
+    const layout two{.data = 2, .zero = 3};
+    const memory_breakdown m = training_memory(j, two);
+    const byte_count ends = bytes(2) * (std::int64_t{2} * 128256 * 4096);
+    CHECK(m.reserved.expected > training_state(j, two).weights + ends * 3);
+    CHECK(m.reserved.expected > m.allocated.expected + ends * 2);
+    CHECK(m.releasable.high >= ends * 3);
+    // Not a part of what one GPU holds, and less beside a step that is far larger.
+    CHECK(training_memory(j, {}).reserved.expected < m.reserved.expected);
+    j.sequence = tokens(32768);
+    j.runtime.training.loss = loss_code::fused_linear;
+    const memory_breakdown longer = training_memory(j, two);
+    CHECK(longer[memory_term::fragmentation].expected > ends);
+    CHECK(longer.releasable.expected < ends);
+}
+TEST_CASE("scales of 4-bit weights are no parameters: sharded data ranks have them all, and so has a GPU whose weights are offloaded") {
+    job j = full();
+    j.adapter = {.kind = adapter_kind::lora, .rank = 8};
+    j.weights = nf4;
+    const auto weights = [&](const layout& l) { return training_state(j, l).weights; };
+    const byte_count scales = bytes(4) * (std::int64_t{32} * (4096 * (2 * 4096 + 2 * 1024) + 3 * 4096 * 14336) / 64);
+    CHECK(weights({.data = 8, .zero = 3}) > div_up(weights({}) - scales, 8) + scales);
+    CHECK(weights({.data = 8, .zero = 3}) < div_up(weights({}) - scales, 8) + scales + mib(1));
+    j.offload.parameters = offload_place::host;
+    CHECK(weights({.data = 8, .zero = 3}) >= scales);
+    CHECK(weights({.data = 8, .zero = 3}) < scales + mib(1));
+}
+TEST_CASE("torchao's 8-bit AdamW quantises a tensor's states anew beside it") {
+    job j = full();
+    j.optimizer = adamw_8bit;
+    const byte_count in_place = training_memory(j, {}).ideal;
+    CHECK(training_state(j, {}).temporaries == byte_count{});
+    j.optimizer = adamw_8bit_torchao;
+    const weight_state ao = training_state(j, {});
+    CHECK(ao.stepped == bytes(13) * (std::int64_t{128256} * 4096));
+    CHECK(training_memory(j, {}).ideal >= in_place);
+    j.optimizer.in_backward = true;  // and its gradient is there until it is done
+    CHECK(training_state(j, {}).stepped == bytes(13 + 2) * (std::int64_t{128256} * 4096));
+}
+TEST_CASE("transformers to 4.42 keeps tables of positions with every layer") {
+    job j = full();
+    j.runtime = *find_runtime("huggingface@4.45");
+    const byte_count computed = training_memory(j, {})[memory_term::weights].expected;
+    j.runtime = *find_runtime("huggingface@4.42");
+    CHECK(training_memory(j, {})[memory_term::weights].expected - computed == bytes(2 * 2) * (32 * 128 * j.model.max_context.in(tokens)));
+}
 TEST_CASE("main memory is a resource that may not suffice either") {
     job j = full();
     j.runtime = runtimes::deepspeed;

@@ -105,7 +105,7 @@ struct tensor_memory {
     byte_count kv_cache{};
     byte_count logits{};
     byte_count communication{};
-    byte_count maybe_more{};  ///< activations beyond these where tokens go to experts unevenly
+    byte_count maybe_more{};  ///< activations beyond these: of busier experts, or not yet copied to main memory
     byte_count reduced{};   ///< no memory: what data ranks exchange
     byte_count gathered{};
     std::int32_t stage = 0;

@@ -22,6 +22,7 @@ struct optimizer {
     std::int32_t rank = 0;            ///< the moments of a layer's matrix are of its projection to this rank, which is kept too
     bool random_projection = false;   ///< drawn, not decomposed: of that rank also where a side is shorter
     std::int32_t block = 0;           ///< states are 8-bit, with one fp32 scale a block, in tensors of 4096 values and more
+    std::int32_t quantising = 0;      ///< bytes for each value of the tensor that is stepped, while its states are quantised anew
     bool paged = false;               ///< states may be evicted to the host
     bool in_backward = false;         ///< a tensor is updated as soon as its gradient is there, and the gradient freed
     bool quantised_base = false;      ///< can train quantised weights themselves (none here can)
@@ -43,6 +44,8 @@ inline constexpr optimizer paged_adamw{.name = "paged_adamw", .moments = 2, .pag
 /// bitsandbytes: blocks of 256 values since 0.44 (optim/optimizer.py; 2048 before), `min_8bit_size` 4096.
 inline constexpr optimizer adamw_8bit{.name = "adamw_8bit", .moments = 2, .block = 256};
 inline constexpr optimizer paged_adamw_8bit{.name = "paged_adamw_8bit", .moments = 2, .block = 256, .paged = true};
+/// torchao (low_bit_optim/quant_utils.py, quantize_8bit_with_qmap): normalised values in fp32, their codes in 64 bits, and in 8.
+inline constexpr optimizer adamw_8bit_torchao{.name = "adamw_8bit_torchao", .moments = 2, .block = 256, .quantising = 4 + 8 + 1};
 inline constexpr optimizer adafactor{.name = "adafactor", .factored = true, .tensor_temporaries = 1, .carries = true};     ///< arXiv 1804.04235, without momentum
 /// transformers' own (optimization.py, Adafactor): the square of the gradient, and the update.
 inline constexpr optimizer adafactor_hf{.name = "adafactor_hf", .factored = true, .tensor_temporaries = 2, .widens = true};
@@ -68,7 +71,7 @@ inline constexpr optimizer lomo{.name = "lomo", .in_backward = true, .widens = t
 inline constexpr optimizer schedule_free{.name = "schedule_free", .moments = 2, .temporaries = 1};  ///< arXiv 2405.15682
 
 inline constexpr std::array optimizers{sgd,       sgd_momentum, adam, adamw, adamw_fused, paged_adamw, adamw_8bit,
-                                       paged_adamw_8bit, adafactor, adafactor_hf, nadam, radam, adagrad, lion, lion_8bit, rmsprop, adamw_loop, lamb, muon, shampoo, soap, adam_mini,
+                                       paged_adamw_8bit, adamw_8bit_torchao, adafactor, adafactor_hf, nadam, radam, adagrad, lion, lion_8bit, rmsprop, adamw_loop, lamb, muon, shampoo, soap, adam_mini,
                                        galore,    apollo,       lomo, schedule_free};
 
 /// The optimizer of that name; an `unknown` error names those nearest to it.

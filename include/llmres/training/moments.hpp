@@ -96,7 +96,7 @@ constexpr stage_moments::stage_moments(const folded_step& folded, const training
       t_{.weights = stage.state.weights,
          .adapter = stage.state.adapter,
          .optimizer = stage.state.optimizer,
-         .maybe_more = stage.uneven,
+         .maybe_more = stage.maybe_more,
          .reduced = stage.state.whole_gradients,
          .gathered = step_.frozen && l_.zero < 3 ? stage.state.whole_gradients : stage.state.gathered,
          .stage = stage.index} {

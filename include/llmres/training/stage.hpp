@@ -64,7 +64,7 @@ struct training_stage {
     byte_count saved{};     ///< by all micro-batches in flight
     byte_count before{};    ///< of that, by what stands before the layers, until the end
     byte_count cut{};       ///< what the first layers save less than others
-    byte_count uneven{};    ///< tokens of busier experts than the mean, in all that is in flight
+    byte_count maybe_more{};  ///< tokens of busier experts than the mean, in all that is in flight; a part on its way to main memory
     byte_count stepping{};  ///< what the optimizer makes while it steps
 };
 
@@ -147,7 +147,9 @@ constexpr void add_saved(training_stage& s, folded_step& f) {
         s.before += head;
         s.saved += head;
     }
-    s.uneven = uneven_tokens(s, f, batches);
+    // One layer's part may still leave while the next is made: the copy has a stream of its own, which holds on to what it reads
+    // (Megatron-Core, fine_grained_activation_offload.py, bulk_offload_group: record_stream).
+    s.maybe_more = uneven_tokens(s, f, batches) + passes_by;
 }
 
 constexpr training_stage training_stage_of(folded_step& f, std::int32_t index, stage_range range) {

@@ -173,6 +173,9 @@ private:
             const byte_count one = (stacked ? whole * (from.role == weight_role::down_proj ? 1 : 2) : size_of(gradient, w.rows, w.columns)) *
                                    (gradient == fp32 ? 1 : 2 * fp32.element_bytes / gradient.element_bytes);
             if (one > sum.stepped) sum.stepped = one;
+        } else if (o.quantising > 0) {
+            const byte_count one = share(bytes(o.quantising) * (w.rows * w.columns), ranks, 1) + (o.in_backward ? whole : byte_count{});
+            if (one > sum.stepped) sum.stepped = one;
         } else if (o.tensor_temporaries > 0) {
             step_alone(o, states, weight_shape{stacked ? w.rows : rows, w.columns, w.copies}, stacked, from.role, alone, ranks);
         }

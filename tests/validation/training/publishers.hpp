@@ -199,7 +199,12 @@ inline void torchtune(const cells& c, run& r) {
     j.runtime = runtimes::torchtune;
     j.runtime.training.compiled = compiled;
     if (compiled && !has(framework, "+compile")) j.runtime.training.loss = loss_code::chunked;
+    const bool in_backward = j.optimizer.in_backward;
     if (c.text("optimizer") == "AdamW bf16") j.optimizer = adamw_fused;  // recipes/configs: fused: True
+    if (has(c.text("optimizer"), "AdamW8bit") && !j.optimizer.paged) {   // torchao's, as memory_optimizations.rst names it
+        j.optimizer = adamw_8bit_torchao;
+        j.optimizer.in_backward = in_backward;
+    }
 }
 
 // ---- DeepSpeed and nanotron -----------------------------------------------------------------------------------------
