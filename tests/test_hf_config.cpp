@@ -401,3 +401,13 @@ TEST_CASE("modules that a quantised file leaves as they are stay as they are") {
     CHECK(part(R"("vision_model.layers.0.self_attn.q_proj")") == quantised_part::matrices);
     CHECK(part(R"("re:.*self_attn.*", "re:.*mlp\\.(gate|up|down)_proj")") == quantised_part::none);
 }
+
+TEST_CASE("linear scaling of positions stretches the tables that engines keep") {
+    const auto contexts = [](const std::string& scaling) { return read_hf_config(with("rope_scaling", scaling))->rope.contexts; };
+    CHECK(contexts(R"({"rope_type": "linear", "factor": 4.0})") == 4);
+    CHECK(contexts(R"({"type": "linear", "factor": 2})") == 2);
+    CHECK(contexts(R"({"rope_type": "dynamic", "factor": 4.0})") == 1);
+    // Gemma 3's windowed layers have a table of their own.
+    CHECK(read_hf_config(R"({"model_type": "gemma3", "vision_config": {}, "text_config": {"hidden_size": 2560,
+        "sliding_window": 1024, "rope_scaling": {"factor": 8.0, "rope_type": "linear"}}})")->rope.contexts == 9);
+}

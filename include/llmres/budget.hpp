@@ -30,6 +30,9 @@ constexpr runtime on_device(runtime r, const gpu& card, const layout& l) {
         r.gpu_memory_utilization =
             r.default_fraction(card.memory.reported.value_or(device), r.max_batched_tokens, l.tensor, l.pipeline);
     if (card.measured.context) r.context = context_on(r, card);
+    if (r.product_workspace > byte_count{} && card.capability.major >= 9) r.product_workspace = mib(32);
+    if (r.filter_rows > 0) r.filter_rows = card.sm_count.value_or(r.filter_rows);
+    if (card.capability.major != 9 && card.capability.major != 10) r.fused_all_reduce = {};
     // vLLM's mxfp4.py: Marlin before Hopper, Triton's kernels there.
     if (r.pads_mxfp4) r.scales_mxfp4_again = card.capability.major == 9;
     // Where the host shares the memory, what its own processes take counts as the engine's: 1 and 4.8 GiB of a Jetson's 30

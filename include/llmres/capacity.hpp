@@ -114,9 +114,10 @@ constexpr result<pool_size> cache_pool_of(const job& j, const layout& l, const c
     if (const status s = detail::validate_all(j, l, c); !s) return s.error();
     const memory_breakdown m = memory_of(j, l, c);
     const runtime r = on_device(j.runtime, c.gpu, l);
+    const interval<byte_count> graphs = graphs_of(j, r, l);
     const auto left = [&](auto end) {
         const auto of = [&](memory_term t) { return end(m[t]); };
-        return detail::pool_bytes(r, usable_memory(c.gpu), available_memory(c), end(r.context), end(r.cuda_graphs),
+        return detail::pool_bytes(r, usable_memory(c.gpu), available_memory(c), end(r.context), end(graphs),
                                   of(memory_term::communication), of(memory_term::weights) + of(memory_term::adapter),
                                   of(memory_term::activations) + of(memory_term::logits) + of(memory_term::workspace));
     };

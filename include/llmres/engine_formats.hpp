@@ -120,7 +120,7 @@ constexpr status set_knob(runtime& r, std::string_view name, double value) {
     } else if (is("vllm", "max_lora_rank")) {
         r.max_lora_rank = whole;
     } else if (is("vllm", "enforce_eager") || is("sglang", "disable_cuda_graph")) {
-        if (value != 0) r.cuda_graphs = {};
+        if (value != 0) r.cuda_graphs = r.layer_graphs = {};
     } else if (ggml && (name == "n_gpu_layers" || is("ollama", "num_gpu"))) {
         r.gpu_layers = static_cast<std::int32_t>(whole);
     } else if (ggml && name == "flash_attn") {

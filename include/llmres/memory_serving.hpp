@@ -109,6 +109,11 @@ constexpr void join_before(memory_breakdown& m, byte_count joined) {
 /// pipeline, which talk to their neighbours.
 constexpr interval<byte_count> communicators(const runtime& r, const layout& l) {
     interval<byte_count> all;
+    if (r.communicator_once) {
+        if (l.tensor > 1 || l.expert > 1 || l.dense_data_ranks() > 1) all = r.communicator;
+        if (l.tensor > 1 && l.pipeline == 1 && l.dense_data_ranks() == 1) all += r.fused_all_reduce;
+        return all;
+    }
     const auto group = [&](std::int64_t ranks) {
         if (ranks < 2) return;
         std::int64_t doublings = 1;
@@ -149,7 +154,7 @@ constexpr memory_breakdown with_engine(const serving_stage& s, const step& of, c
     if (r.hoards && of.kernel != attention_kernel::eager) slack.high += m[memory_term::activations].high;
     m.reserved = m.allocated + slack;
     m[memory_term::fragmentation] = slack + withheld(r, m);
-    m[memory_term::runtime] = r.context + r.cuda_graphs;
+    m[memory_term::runtime] = r.context + graphs_of(of.of, r, l);
     m[memory_term::workspace] = r.workspace;
     if (l.gpus() > 1) m[memory_term::communication] += communicators(r, l);
     return m;

@@ -101,6 +101,7 @@ struct prediction {
 struct rope_factors {
     std::int32_t vectors = 0;
     std::int32_t width = 0;
+    std::int32_t contexts = 1;  ///< the rows of engines' tables of positions, in contexts: more where they are stretched (linear scaling)
 };
 
 /// What a checkpoint of several formats stores otherwise than in its model's `weights`. (What it leaves as it was, layer

@@ -93,6 +93,9 @@ struct runtime {
     /// NCCL, once for each group of more than one rank that the GPU is in. When serving it is a pair's, and as much again for
     /// each doubling of it: 0.48 to 0.72 GiB for two ranks (vLLM's logs), 1.45 for eight (ml-engineering, after the first barrier).
     interval<byte_count> communicator{};
+    bool communicator_once = false;  ///< it was measured whole, whatever the group; stages of a pipeline have theirs before the engine looks (vLLM from 0.11.1)
+    /// On Hopper and Blackwell, where nothing but a layer is split: all-reduces joined with the norm behind them (vLLM's fuse_allreduce_rms).
+    interval<byte_count> fused_all_reduce{};
 
     /// What the allocator holds beyond what it handed out, as a part of the latter.
     interval<double> fragmentation{};
@@ -148,8 +151,13 @@ struct runtime {
     interval<double> chunked_logits_bytes{};  ///< the same where `chunked_beyond` was passed; zero: the same
     interval<double> dense_logits_bytes{};    ///< the same of models without routed experts and recurrences; zero: the same
     double few_logits_bytes = 0.0;            ///< more of them where fewer than 128 rows are scored
+    std::int32_t scored_hidden = 0;  ///< vectors of the hidden width beside each row that is scored
+    std::int32_t filter_rows = 0;  ///< rows of scores in fp32 that a kernel filters in, where 8 and more are scored: one a multiprocessor
+    byte_count product_workspace{};  ///< of matrix products, from torch's allocator and so in its peak (CUDABlas.cpp: 8.1 MiB, 32 from Hopper on)
+    bool keeps_expert_scratch = false;  ///< what routed experts were computed in stays while scores are made (vLLM's WorkspaceManager)
     std::int32_t step_copies = 1;  ///< of inputs and masks, where GPUs take turns at layers (ggml: GGML_SCHED_MAX_COPIES)
     interval<byte_count> cuda_graphs{};  ///< captured after start
+    interval<byte_count> layer_graphs{};  ///< the same of each layer, beside those
 
     // The weights, and where they are.
     rope_tables rope = rope_tables::computed;  ///< of every position up to the model's context

@@ -240,6 +240,13 @@ inline rope_factors read_rope_factors(config_fields& c, const model& m) {
         return {.vectors = 1, .width = static_cast<std::int32_t>(m.layers[0].attention.head_dim / 2)};
     if (s.holds_list("long_factor"))
         return {.vectors = 2, .width = static_cast<std::int32_t>(s.list("long_factor")->size())};
+    // Linear scaling stretches the tables of positions; layers with windows have one of their own beside (Gemma 3).
+    if (s.holds_text(kind_field) && s.text_or(kind_field, "") == "linear" && s.has("factor")) {
+        bool windows = false;
+        for (std::int32_t k = 0; k < m.layers.kind_count; ++k)
+            windows = windows || m.layers.kinds[static_cast<std::size_t>(k)].attention.window > token_count{};
+        return {.contexts = static_cast<std::int32_t>(s.real_or("factor", 1, 1, 1024)) + (windows ? 1 : 0)};
+    }
     return {};
 }
 

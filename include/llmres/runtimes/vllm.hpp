@@ -13,12 +13,12 @@ namespace llmres::runtimes {
 namespace detail {
 
 /// The sampler sorts all scores: 16-bit ones, their copy in fp32 and the sorted values; 64-bit indices before and after; and
-/// a radix sort's second buffers of both: 2 + 4 + 4 + 8 + 8 + 4 + 8 bytes (PyTorch's Sort.cu: segmented_sort_pairs), and up to 32
-/// MiB of cuBLAS's workspace. Logs of 0.6.4 to 0.15 show 38.2 to 38.6, from 0.6 to 70 billion parameters, one GPU or two.
-inline constexpr interval<double> sorted_scores{38.0, 38.3, 39.2};
+/// a radix sort's second buffers of both: 2 + 4 + 4 + 8 + 8 + 4 + 8 bytes (PyTorch's Sort.cu: segmented_sort_pairs). Logs of
+/// 0.6.4 to 0.16 agree to 10 MiB, from 0.6 to 70 billion parameters, one GPU or two.
+inline constexpr interval<double> sorted_scores{38.0, 38.0, 39.2};
 /// Kernels filter without a sort (Triton in place, with a row of scores a multiprocessor; FlashInfer into another tensor), and
-/// probabilities and their noise, or two steps of them, follow: 2 + 4 + 4 + 4.
-inline constexpr interval<double> filtered_scores{14.0, 14.5, 17.0};
+/// probabilities and their noise, or two steps of them, follow: 2 + 4 + 4 + 4. Logs of 29 models under 0.19 agree to 15 MiB.
+inline constexpr interval<double> filtered_scores{14.0, 14.0, 15.5};
 /// The second model runner scores nothing but the 16-bit values while it profiles (worker/gpu/model_runner.py:
 /// _dummy_sampler_run), and draws in blocks.
 inline constexpr interval<double> plain_scores{2.0, 2.3, 6.0};
@@ -53,6 +53,8 @@ inline constexpr runtime vllm_base{
     .scored = scored_tokens::profiled,
     .logits_bytes = sorted_scores,
     .few_logits_bytes = 12.0,  // fewer than 128 rows are sorted as one: segmented_sort_pairs_by_full_sort takes 50 bytes
+    .scored_hidden = 2,  // the rows, and random ones in their place (gpu_model_runner.py: _dummy_sampler_run)
+    .product_workspace = kib(8320),  // CUDABlas.cpp: 2 of 4 MiB and 8 of 16 KiB; 32 MiB from Hopper on (on_device)
     // 0.1 to 0.55 GiB up to 20 B on one GPU, 0.7 on a 4 B of 2025; captured after the cache is allotted, on top of it.
     .cuda_graphs = {mib(0), mib(400), mib(800)},
     .rope = rope_tables::shared,  // RotaryEmbedding.cos_sin_cache: what Llama 3.1 loads beyond its parameters, to 0.1 MiB
@@ -81,6 +83,7 @@ constexpr runtime vllm_v0_base() {
     r.chunked_beyond = tokens(32768);
     r.chunked_logits_bytes = {2.0, 2.0, 4.0};
     r.windows = window_cells::whole;
+    r.scored_hidden = 0;
     r.workspace = {mib(10), mib(60), mib(220)};
     return r;
 }
@@ -133,27 +136,48 @@ constexpr runtime vllm_first_of_second() {
     r.a100_is_small = false;
     return r;
 }
-/// FlashInfer samples where it is installed, as it is in the published images; else the scores are sorted.
+/// FlashInfer samples where it is installed, as in the published images; else the scores are sorted (topk_topp_sampler.py:
+/// VLLM_USE_FLASHINFER_SAMPLER is not False).
 constexpr runtime vllm_sorts_or_not() {
     runtime r = vllm_base;
     r.logits_bytes.low = filtered_scores.low;
     return r;
 }
-/// From 0.18 on two graphs of each kind are captured while it profiles, and what the driver keeps of them counts: 0.6 GiB on
-/// an RTX 4090.
-constexpr runtime vllm_filters() {
+/// It must be asked to, so that scores are sorted. The device is looked at when NCCL is there already: what a group of GPUs takes then is 0.42
+/// GiB on two H100.
+constexpr runtime vllm_looks_late() {
     runtime r = vllm_base;
-    r.workspace = {mib(10), mib(500), mib(800)};
-    r.logits_bytes = filtered_scores;
-    r.few_logits_bytes = 0.0;
+    r.communicator = {mib(200), mib(430), mib(900)};
+    r.communicator_once = true;
     return r;
 }
-/// That sample is the estimate that is deducted (VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS).
-constexpr runtime vllm_graphs_deducted() {
+/// Triton's kernel filters, and all-reduces are joined with norms by default. That takes 1.40 to 1.55 GiB more of two H100 and of four.
+constexpr runtime vllm_filters() {
+    runtime r = vllm_looks_late();
+    r.logits_bytes = filtered_scores;
+    r.few_logits_bytes = 0.0;
+    r.filter_rows = 128;
+    r.keeps_expert_scratch = true;  // from 0.13 on, of which no log is at hand
+    r.fused_all_reduce = {mib(500), mib(1450), mib(1650)};
+    r.cuda_graphs = {mib(400), mib(1000), mib(1950)};  // 0.51 to 1.85 GiB of 29 models on an H100
+    return r;
+}
+/// Two graphs of each kind are captured while it profiles, and what the driver keeps of them counts: 0.12 GiB on an H100, whatever
+/// the model (0.2 more of two), 0.5 on an RTX 4090.
+constexpr runtime vllm_samples_graphs() {
     runtime r = vllm_filters();
+    r.workspace = {mib(50), mib(256), mib(650)};
+    return r;
+}
+/// That sample is the estimate that is deducted (VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS): 0.5 to 1.8 GiB as 0.19 printed it, 18 to 27 MiB a dense
+/// layer with graphs of 51 sizes. From 0.21 on FlashInfer samples where it can.
+constexpr runtime vllm_graphs_deducted() {
+    runtime r = vllm_samples_graphs();
     r.gpu_memory_utilization = 0.92;
+    r.filter_rows = 0;
     r.graphs_deducted = true;
-    r.cuda_graphs = {mib(0), mib(350), mib(900)};
+    r.cuda_graphs = {mib(0), mib(0), mib(700)};
+    r.layer_graphs = {mib(2), mib(22), mib(28)};
     return r;
 }
 /// Dense models go to the second model runner (config/vllm.py: _is_default_v2_model_runner_model), which deducts no graphs up
@@ -166,7 +190,7 @@ constexpr runtime vllm_two_runners() {
 /// The loss of the device before and after the run, and the run's peak over what it left.
 constexpr runtime vllm_consumed() {
     runtime r = vllm_two_runners();
-    r.workspace = {mib(10), mib(200), mib(600)};
+    r.workspace = {mib(10), mib(200), mib(650)};
     r.larger_devices[1] = {gib(160), tokens(16384), 1024};
     return r;
 }
@@ -181,14 +205,15 @@ inline constexpr runtime vllm_v0_6 = detail::vllm_as(detail::vllm_v0_counts_all(
 /// 0.8 to 0.10 ran it under VLLM_USE_V1=0.
 inline constexpr runtime vllm_v0_7 = detail::vllm_as(detail::vllm_v0_increases(), "0.7 to 0.10 (V0)", {0, 7, 0}, {0, 8, 0});
 inline constexpr runtime vllm_v1 = detail::vllm_as(detail::vllm_first_of_second(), "0.8 (V1)", {0, 8, 0}, {0, 9, 0});
-inline constexpr runtime vllm_v1_9 = detail::vllm_as(detail::vllm_sorts_or_not(), "0.9 to 0.11 (V1)", {0, 9, 0}, {0, 12, 0});
-inline constexpr runtime vllm_v1_12 = detail::vllm_as(detail::vllm_base, "0.12 to 0.16", {0, 12, 0}, {0, 17, 0});
-inline constexpr runtime vllm_v1_17 = detail::vllm_as(detail::vllm_filters(), "0.17 to 0.19", {0, 17, 0}, {0, 20, 0});
+inline constexpr runtime vllm_v1_9 = detail::vllm_as(detail::vllm_sorts_or_not(), "0.9 to 0.11.0 (V1)", {0, 9, 0}, {0, 11, 1});
+inline constexpr runtime vllm_v1_11 = detail::vllm_as(detail::vllm_looks_late(), "0.11.1 to 0.16", {0, 11, 1}, {0, 17, 0});
+inline constexpr runtime vllm_v1_17 = detail::vllm_as(detail::vllm_filters(), "0.17", {0, 17, 0}, {0, 18, 0});
+inline constexpr runtime vllm_v1_18 = detail::vllm_as(detail::vllm_samples_graphs(), "0.18 and 0.19", {0, 18, 0}, {0, 20, 0});
 inline constexpr runtime vllm_v1_20 = detail::vllm_as(detail::vllm_graphs_deducted(), "0.20 to 0.23", {0, 20, 0}, {0, 24, 0});
 inline constexpr runtime vllm_v2_24 = detail::vllm_as(detail::vllm_two_runners(), "0.24 to 0.26", {0, 24, 0}, {0, 27, 0});
 inline constexpr runtime vllm = detail::vllm_as(detail::vllm_consumed(), "0.27 and later", {0, 27, 0}, {});
 
-inline constexpr std::array all_vllm{&vllm,    &vllm_v2_24, &vllm_v1_20, &vllm_v1_17, &vllm_v1_12, &vllm_v1_9,
+inline constexpr std::array all_vllm{&vllm,      &vllm_v2_24, &vllm_v1_20, &vllm_v1_18, &vllm_v1_17, &vllm_v1_11, &vllm_v1_9,
                                      &vllm_v1, &vllm_v0_7,  &vllm_v0_6,  &vllm_v0,    &vllm_v0_3,  &vllm_v0_2};
 
 }  // namespace llmres::runtimes

@@ -16,6 +16,13 @@ constexpr std::int64_t sequences_per_rank(const job& j, const layout& l) {
     return detail::ceil_quotient(j.batch, std::int64_t{l.data} * l.replicas);
 }
 
+/// What an engine's CUDA graphs take of one GPU: of all its layers, on the stage that has most.
+constexpr interval<byte_count> graphs_of(const job& j, const runtime& r, const layout& l) {
+    if (r.layer_graphs.high <= byte_count{}) return r.cuda_graphs;
+    const std::int64_t layers = detail::ceil_quotient(std::int64_t{j.model.layers.size}, std::int64_t{l.pipeline});
+    return r.cuda_graphs + interval<byte_count>{r.layer_graphs.low * layers, r.layer_graphs.expected * layers, r.layer_graphs.high * layers};
+}
+
 /// What is alive at one moment of a step.
 struct step_peak {
     interval<byte_count> activations{};
@@ -213,9 +220,38 @@ struct step {
         return bytes(2) * product(patches, pixels) + size_of(format(), e.image_tokens.in(tokens), images * of.model.hidden);
     }
 
+    /// What the products of routed experts' two matrices were made in: a row for each choice of a token (fused_moe.py:
+    /// TritonExperts.workspace_shapes).
+    constexpr byte_count expert_scratch() const {
+        if (!engine.keeps_expert_scratch || of.weights == mxfp4) return {};  // MXFP4 has kernels of its own
+        byte_count most;
+        for (std::int32_t k = 0; k < of.model.layers.kind_count; ++k) {
+            const experts& e = of.model.layers.kinds[static_cast<std::size_t>(k)].feed_forward.experts;
+            const std::int64_t width = ceil_quotient(e.width, over.tensor), hidden_width = of.model.hidden;
+            const std::int64_t first = width > hidden_width ? width : hidden_width;
+            const std::int64_t second = 2 * width > hidden_width ? 2 * width : hidden_width;
+            const byte_count scratch = e.count > 0 ? size_of(format(), product(shape.all(), e.per_token), first + second) : byte_count{};
+            if (scratch > most) most = scratch;
+        }
+        return most;
+    }
+    /// Rows of scores that a kernel filters in beside them.
+    constexpr byte_count filter_buffer(std::int64_t rows) const {
+        if (engine.filter_rows == 0 || rows < 8) return {};
+        std::int64_t programs = 1;
+        while (programs < rows) programs *= 2;
+        return bytes(4) * product(programs < engine.filter_rows ? programs : engine.filter_rows, of.model.vocabulary);
+    }
+    /// While scores are made: the rows that are scored, what filters them, and what stays of the layers.
+    constexpr byte_count beside_scores(std::int64_t rows) const {
+        if (engine.scored_hidden == 0) return {};
+        return size_of(format(), engine.scored_hidden * rows, of.model.hidden) + filter_buffer(rows) + expert_scratch();
+    }
+
     /// The step's fullest moment on a GPU whose fullest layer is `layers`, and which scores if it is the `last` stage.
     constexpr step_peak peak(byte_count layers, bool last, std::int32_t stage) const {
-        const byte_count images = images_held();
+        byte_count images = images_held();
+        if (engine.profiles && stage > 0) images += hidden() * 2;  // what the stage before sent: hidden states and residuals
         const byte_count beside = images + hidden() * engine.more_hidden + (kernel == attention_kernel::flash ? byte_count{} : mask());
         const interval<byte_count> in_layers = scaled(layers + beside, engine.activations);
         // Where GPUs take turns, inputs and masks are kept for each turn.
@@ -226,7 +262,7 @@ struct step {
         step_peak full{.activations = in_layers};
         if (last) {
             const std::int64_t rows = scored_rows(of, engine, over, shape);
-            step_peak scoring{hidden() + images, scaled(bytes(product(rows, of.model.vocabulary)), bytes_each_score(rows))};
+            step_peak scoring{hidden() + images + beside_scores(rows), scaled(bytes(product(rows, of.model.vocabulary)), bytes_each_score(rows))};
             if (engine.dequantises && rows >= engine.dequantised_from) scoring.activations += dequantised(of.model.vocabulary);
             if (engine.fp32_activations && kernel == attention_kernel::flash) scoring.activations.high += feed_forward_tensor();
             const interval<byte_count> other = full.all();
@@ -234,6 +270,7 @@ struct step {
             // The fullest of two moments has the larger of their bounds.
             full.reach(scoring.all().expected == full.all().expected ? other : scoring.all());
         }
+        full.activations += {{}, engine.product_workspace, engine.product_workspace};
         if (engine.scores_return && stage == 0 && !last) {
             const byte_count returned = bytes(4) * product(scored_rows(of, engine, over, shape), of.model.vocabulary);
             const byte_count layers_alone = full.all().expected;

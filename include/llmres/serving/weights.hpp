@@ -103,8 +103,8 @@ struct serving_weights {
     }
     /// Packed formats are several tensors a weight, and not rounded here.
     static constexpr byte_count tail(byte_count one, const precision& format) { return is_packed(format) ? byte_count{} : tail_of(one); }
-    /// The table of rotary positions that all layers share: as wide as the widest layer's rotated part, and four times as long
-    /// where positions of images have three parts (vLLM's MRotaryEmbedding: the Qwen that see).
+    /// The tables of rotary positions that layers share: as wide as the widest layer's rotated part, and four times as long where positions of
+    /// images have three parts (vLLM's MRotaryEmbedding: the Qwen that see), or as linear scaling stretches them (Gemma 3's by 8, beside its windows').
     constexpr byte_count rope_table() const {
         if (engine.rope != rope_tables::shared) return {};
         std::int64_t width = 0;
@@ -113,7 +113,7 @@ struct serving_weights {
             if (rotated > width) width = rotated;
         }
         const bool three_parts = of.model.encoders[0].layers > 0 && of.model.architecture.view().starts_with("qwen");
-        return bytes(three_parts ? 8 : 2) * detail::product(width, of.model.max_context.in(tokens));
+        return bytes(three_parts ? 8 : 2) * of.model.rope.contexts * detail::product(width, of.model.max_context.in(tokens));
     }
 
     /// One layer of a kind; none where the weights are a GGUF file's, which depend on where the layer stands.

@@ -41,6 +41,10 @@ struct one_case {
 /// None where the engine has no profile, or the model no shape.
 inline std::optional<one_case> case_of(const csv::row& row);
 
+/// Whether all is said that an engine's pool hangs on: the length and the fraction it was started with, nothing beside the
+/// engine in its process (a connector of caches), and a GPU whose memory no host shares, of which others take and give back.
+inline bool gives_its_flags(const one_case& c);
+
 // ---- the model and its formats --------------------------------------------------------------------------------------
 
 /// A log names a file by the type that most of it is in, its own recipe's or not: one whose size, which the log gives as
@@ -254,6 +258,11 @@ inline std::optional<one_case> case_of(const csv::row& row) {
     if (has(row.at("source"), "premAI")) set_premai(c);
     set_machines(c);
     return c;
+}
+
+inline bool gives_its_flags(const one_case& c) {
+    return c.with_gpu && !c.row.at("max_model_len").empty() && number(c.row.at("gpu_mem_util")) && !has(c.row.at("notes"), "connector") &&
+           !shares_host_memory(c.machines.gpu);
 }
 
 }  // namespace serving

@@ -40,7 +40,6 @@ struct named_shape {
 // clang-format off
 inline constexpr named_shape shapes[] = {
     //                                          layers hidden heads kv dim  width  vocabulary tied bias plain
-    {"granite",            "granite-3.3-8b",     {40,  4096,  32,   8, 128, 12800,  49159, true}, "8b"},
     {"qwen-1.8b",          "qwen-1.8b",          {24,  2048,  16,  16, 128,  5504, 151936, false, true}},
     {"qwen-7b",            "qwen-7b",            {32,  4096,  32,  32, 128, 11008, 151936, false, true}},
     {"qwen-14b",           "qwen-14b",           {40,  5120,  40,  40, 128, 13696, 152064, false, true}},
@@ -93,16 +92,6 @@ inline model qwen2_57b_a14b() {
     return m;
 }
 
-inline model gemma_3_27b() {
-    model m = of_shape("gemma-3-27b", {62, 5376, 32, 16, 128, 21504, 262144, true});
-    layer l = m.layers[0];
-    l.attention.window = tokens(1024);
-    l.attention.qk_norm = query_key_norm::shared;
-    l.norm_after_attention = l.norm_after_feed_forward = true;
-    m.layers = alternating(62, 6, l);
-    return m;
-}
-
 inline model gpt_oss_20b() {
     model m = of_shape("gpt-oss-20b", {24, 2880, 64, 8, 64, 0, 201088, false, true});
     layer l = m.layers[0];
@@ -138,7 +127,6 @@ inline std::optional<model> shaped(const std::string& n) {
         if (has(n, s.word) && has(n, s.also)) return of_shape(s.name, s.shape);
     if (has(n, "glm-4v-9b")) return glm_4v_9b();
     if (has(n, "qwen2-57b")) return qwen2_57b_a14b();
-    if (has(n, "gemma 3 27b") || has(n, "gemma-3-27b")) return gemma_3_27b();
     if (has(n, "gpt-oss-20b")) return gpt_oss_20b();
     if (has(n, "kimi-k2")) return kimi_k2();
     return {};
@@ -166,6 +154,8 @@ inline constexpr std::pair<const char*, const char*> other_names[] = {
     {"qwen2-72b",                "qwen2.5-72b"},
     {"mixtral-8x7b",             "mixtral-8x7b"},
     {"llama-3.1-8b",             "llama-3.1-8b"},
+    {"granite-3.1-8b",           "granite-3.3-8b"},
+    {"granite-3.1-2b",           "granite-3.0-2b"},
 };
 // clang-format on
 

@@ -33,12 +33,37 @@ struct tally {
     }
 };
 
+/// Engines that reserve a pool, by name: all rows, and those whose logs give their flags.
+using pools = std::map<std::pair<std::string, std::string>, std::array<tally, 2>>;
+
+void add_pool(pools& all, const one_case& c, const figure& f) {
+    if (!takes_fraction(c.task.runtime) || (f.what != "weights" && f.what != "pool")) return;
+    auto& [every, flagged] = all[{std::string{c.task.runtime.name.view()}, f.what}];
+    every.add(f);
+    if (gives_its_flags(c)) flagged.add(f);
+}
+
+void print_pools(const pools& all) {
+    std::printf("\n| engines that reserve a pool | figure | rows that give their flags | mean error | mean off, GiB | all rows | mean error | mean off, GiB |\n");
+    std::printf("|---|---|--:|--:|--:|--:|--:|--:|\n");
+    for (const auto& [key, both] : all) {
+        std::printf("| %s | %s |", key.first.c_str(), key.second.c_str());
+        for (const tally* t : {&both[1], &both[0]}) {
+            const double n = t->rows;
+            if (t->rows > 0) std::printf(" %d | %.2f %% | %.3f |", t->rows, 100 * t->absolute / n, t->gib_off / n);
+            else std::printf(" 0 | | |");
+        }
+        std::printf("\n");
+    }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     const auto rows = rows_to_score(argc > 1 ? argv[1] : "");
     std::map<std::pair<std::string, std::string>, tally> figures;
     std::map<std::string, std::array<int, 6>> verdicts;  // by what happened, and what was said of it
+    pools reserved;
     std::set<std::string> unmapped;
     int mapped = 0;
     for (const csv::row& row : rows) {
@@ -48,7 +73,10 @@ int main(int argc, char** argv) {
             continue;
         }
         ++mapped;
-        for (const figure& f : figures_of(*c)) figures[{f.label, f.what}].add(f);
+        for (const figure& f : figures_of(*c)) {
+            figures[{f.label, f.what}].add(f);
+            add_pool(reserved, *c, f);
+        }
         if (const auto said = judge(*c)) {
             auto& counts = verdicts[said->label];
             ++counts[static_cast<std::size_t>((said->ran ? 0 : 3) + static_cast<int>(said->verdict))];
@@ -62,6 +90,7 @@ int main(int argc, char** argv) {
         std::printf("| %s | %s | %d | %.2f %% | %+.2f %% | %+.1f %% | %.3f | %.0f %% |\n", key.first.c_str(), key.second.c_str(),
                     t.rows, 100 * t.absolute / n, 100 * t.signed_sum / n, 100 * t.worst, t.gib_off / n, 100 * t.covered / n);
     }
+    print_pools(reserved);
     std::printf("\n| engine and versions | ran: fits | tight | does not fit | did not run: fits | tight | does not fit |\n");
     std::printf("|---|--:|--:|--:|--:|--:|--:|\n");
     std::array<int, 6> all{};
