@@ -156,6 +156,8 @@ const std::map<std::string, example>& examples() {
         {"runtime.layer_wise_param_layout", {false, [](r q) { return !q.job.runtime.training.layer_wise_param_layout; }}},
         {"runtime.defer_embedding_wgrad_compute", {true, [](r q) { return q.job.runtime.training.defer_embedding_wgrad_compute; }}},
         {"runtime.wgrad_deferral_limit", {2, [](r q) { return q.job.runtime.training.wgrad_deferral_limit == 2; }}},
+        {"runtime.reduce_bucket_size", {50000000, [](r q) { return q.job.runtime.training.reduce_bucket_size == 50000000; }}},
+        {"runtime.sub_group_size", {500000000, [](r q) { return q.job.runtime.training.sub_group_size == 500000000; }}},
         {"runtime.draft", {"llama-3.2-1b", [](r q) { return q.job.runtime.draft_kv == bytes_a_token(32768); }}},
         {"runtime.speculates_ahead", {true, [](r q) { return q.job.runtime.speculates_ahead; }}},
     };

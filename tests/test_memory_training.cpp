@@ -483,6 +483,66 @@ TEST_CASE("DeepSpeed's ZeRO keeps a master copy in whatever format") {
     CHECK(training_state(j, four).optimizer == shard * 3);
     CHECK(training_state(j, {}).optimizer == training_state(j, {}).weights * 2);
 }
+TEST_CASE("DeepSpeed's ZeRO 3 keeps a bucket of gradients, and widens those of a sub-group when it steps") {
+    job j = full();
+    j.runtime = runtimes::deepspeed;
+    j.recompute = recompute::full;
+    j.sequence = tokens(256);
+    const layout four{.data = 4, .zero = 3};
+    const memory_breakdown stepped = training_memory(j, four);
+    REQUIRE(stepped.phase == phase::optimizer);  // 1e9 of the rank's 2.008e9 values: in 16 bits, and in 32
+    CHECK(stepped[memory_term::communication].expected - j.runtime.communicator.expected == bytes(1'000'000'000) + bytes(6'000'000'000));
+    j.runtime.training.sub_group_size = 900'000'000;
+    CHECK(stepped.ideal - peak(j, four) == bytes(600'000'000));
+    j.runtime.training.reduce_bucket_size = 50'000'000;
+    CHECK(stepped.ideal - peak(j, four) == bytes(1'500'000'000));
+
+    // Stepped on the host: what is joined of a bucket is on its way while layers pass back.
+    j.runtime = runtimes::deepspeed;
+    j.runtime.training.loss = loss_code::fused_linear;
+    j.sequence = tokens(65536);
+    j.offload.optimizer = offload_place::host;
+    const memory_breakdown wide = training_memory(j, four);
+    j.runtime.training.reduce_bucket_size = 50'000'000;
+    const memory_breakdown narrow = training_memory(j, four);
+    REQUIRE(wide.phase == phase::backward);
+    CHECK(wide.ideal - narrow.ideal == bytes(2) * (2 * 450'000'000));
+    CHECK(wide.reserved.low == narrow.reserved.low);  // a launcher may ask for less
+}
+TEST_CASE("DeepSpeed's ZeRO 1 behind a pipeline: outputs wait for their backward pass, and the step's blocks serve nothing else") {
+    job j = full();
+    j.runtime = runtimes::deepspeed;
+    j.sequence = tokens(16384);
+    j.global_batch = 64;
+    const layout l{.pipeline = 4, .data = 4, .zero = 1};
+    const memory_breakdown whole = training_memory(j, l, 0);
+    REQUIRE(whole.phase == phase::backward);
+    job less = j;
+    less.runtime.training.keeps_stage_outputs = false;
+    CHECK(whole.ideal - training_memory(less, l, 0).ideal == bytes(2) * (4 * 16384 * 4096));
+    less = j;
+    less.runtime.training.reduce_bucket_size = 0;
+    const memory_breakdown none = training_memory(less, l, 0);
+    CHECK(whole.ideal == none.ideal);
+    CHECK(whole.reserved.expected - none.reserved.expected == bytes(1'000'000'000));
+    CHECK(whole.releasable.expected - none.releasable.expected == bytes(1'000'000'000));
+    less = j;
+    less.runtime.training.pipeline_groups = 0;
+    CHECK(whole[memory_term::communication].expected - training_memory(less, l, 0)[memory_term::communication].expected ==
+          j.runtime.communicator.expected * 3);
+}
+TEST_CASE("Liger's head makes each part's gradient twice more, in 16 bits and in 32, since 0.6.2") {
+    job j = full();
+    j.runtime.training.loss = loss_code::fused_linear;
+    job before = j;
+    j.runtime.training.widens_head_gradient = true;
+    const training_step now{j, {}};
+    const training_step then{before, {}};
+    byte_count more;
+    for_each_loss_activation(j.model, now, [&](const activation& a, loss_point at) { more += at == loss_point::forward ? local_bytes(a, {}) : byte_count{}; });
+    for_each_loss_activation(j.model, then, [&](const activation& a, loss_point at) { more -= at == loss_point::forward ? local_bytes(a, {}) : byte_count{}; });
+    CHECK(more == bytes(6) * (std::int64_t{128256} * 4096));
+}
 TEST_CASE("bitsandbytes before 0.43.2 keeps what 4-bit products read, even where layers are computed again without reentrance") {
     job j = full();
     j.weights = nf4;

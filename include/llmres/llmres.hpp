@@ -122,6 +122,7 @@
 #include <llmres/training/step.hpp>
 #include <llmres/training/varied.hpp>
 #include <llmres/training/whole_tensors.hpp>
+#include <llmres/training/zero_buffers.hpp>
 #include <llmres/training_engine.hpp>
 #include <llmres/uneven.hpp>
 #include <llmres/units.hpp>

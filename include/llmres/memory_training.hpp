@@ -73,11 +73,9 @@ constexpr idle_blocks idle_blocks_of(const folded_step& f, const fullest_moment&
     return idle;
 }
 
-/// Between ranks, DeepSpeed's defaults let 1e9 values of gathered weights live, and fill two buckets of 5e8 values of gradients
-/// (stage3_max_live_parameters; reduce_bucket_size under overlap_comm). Transformers' "auto" asks for less.
-constexpr byte_count deepspeed_buffers(const tensor_memory& t) {
-    const auto at_most = [](byte_count all) { return all < gb(2) ? all : gb(2); };
-    return at_most(t.gathered) + at_most(t.reduced);
+/// Between ranks, DeepSpeed's defaults let 1e9 values of gathered weights live (stage3_max_live_parameters).
+constexpr byte_count live_weights(const tensor_memory& t) {
+    return t.gathered < gb(2) ? t.gathered : gb(2);
 }
 
 constexpr memory_breakdown memory_of_stages(const job& j, const layout& l, std::int32_t first_stage, std::int32_t end_stage, bool cudnn) {
@@ -93,7 +91,7 @@ constexpr memory_breakdown memory_of_stages(const job& j, const layout& l, std::
     const idle_blocks idle = idle_blocks_of(folded, seen);
     memory_breakdown sized = with_runtime(seen.at, j, l, idle.hoarded, idle.apart);
     if (folded.step.engine.sharding == sharding_code::deepspeed && l.zero >= 3 && l.dense_shard_ranks() > 1) {
-        const byte_count more = deepspeed_buffers(seen.at);
+        const byte_count more = live_weights(seen.at);
         sized[memory_term::communication].high += more;
         sized.allocated.high += more;
         sized.reserved.high += more;

@@ -134,6 +134,9 @@ struct training_engine {
     bool defer_embedding_wgrad_compute = false;  ///< the head's gradient is computed when the pipeline drains: its input and the logits'
                                                  ///< gradient stay until then (Megatron-Core, core/tensor_parallel/layers.py)
     std::int32_t wgrad_deferral_limit = 0;       ///< ... the latter of so many micro-batches; 0: of all
+    bool keeps_stage_outputs = false;    ///< pipeline stages keep what they put out until its backward pass, beside the next stage's copy
+                                         ///< (DeepSpeed, runtime/pipe/engine.py, pipe_buffers["outputs"]; Megatron-Core lets it go)
+    std::int32_t pipeline_groups = 0;    ///< communicators that a pipeline has beside one for each way of parallelism
     bool takes_turns = false;            ///< pipeline stages wait for each other, one micro-batch at a time; layers are dealt by bytes,
                                          ///< and the first GPU is handed the logits (transformers with accelerate's device_map)
     bool offloads_at_once = false;       ///< each saved tensor leaves as it is made and comes back for its operation
@@ -141,6 +144,10 @@ struct training_engine {
     llmres::fp8_recipe fp8_recipe = llmres::fp8_recipe::none;
     bool fp8_param_gather = false;  ///< ... the 8-bit copies are the weights: there are no wider ones but the optimizer's (fp8-param-gather)
     std::int32_t loss_chunks = 8;  ///< chunked: parts
+    bool widens_head_gradient = false;    ///< fused_linear: each part's gradient of the head is a tensor, and another in fp32, before it is
+                                          ///< added (Liger since 0.6.2, ops/fused_linear_cross_entropy.py; before: addmm in place)
+    std::int64_t reduce_bucket_size = 0;  ///< deepspeed: values of gradients that are exchanged at once (runtime/zero/config.py)
+    std::int64_t sub_group_size = 0;      ///< ... and of a rank's own that ZeRO 3 steps at once
 
     constexpr bool fuses_norms() const { return norm == norm_code::fused || compiled; }
     constexpr bool fuses_gates() const { return gate == gate_code::fused || compiled; }

@@ -125,6 +125,8 @@ inline constexpr std::array job_fields = [] {
         job_field{"runtime", "Runtime", "layer_wise_param_layout", flag, 0, 0, "training: muon's states are sharded by whole tensors for the layers' matrices alone"},
         job_field{"runtime", "Runtime", "defer_embedding_wgrad_compute", flag, 0, 0, "training: the head's gradient is computed when the pipeline drains"},
         job_field{"runtime", "Runtime", "wgrad_deferral_limit", integer, 0, most_gpus, "training: ... of so many micro-batches; default: of all"},
+        job_field{"runtime", "Runtime", "reduce_bucket_size", integer, 0, most_tokens, "training: values of gradients that DeepSpeed exchanges at once; default 5e8"},
+        job_field{"runtime", "Runtime", "sub_group_size", integer, 0, most_tokens, "training: ... and that a rank steps at once under ZeRO 3; default 1e9"},
     };
 }();
 // clang-format on

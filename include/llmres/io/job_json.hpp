@@ -371,6 +371,8 @@ inline result<runtime> read_runtime(const nlohmann::json& value, const precision
     read.flag("layer_wise_param_layout", r.training.layer_wise_param_layout);
     read.flag("defer_embedding_wgrad_compute", r.training.defer_embedding_wgrad_compute);
     read.integer("wgrad_deferral_limit", r.training.wgrad_deferral_limit);
+    read.integer("reduce_bucket_size", r.training.reduce_bucket_size);
+    read.integer("sub_group_size", r.training.sub_group_size);
     if (const status s = read.checked(); !s) return s.error();
     return r;
 }

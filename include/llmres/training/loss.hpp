@@ -135,7 +135,12 @@ constexpr void for_each_loss_activation(const model& m, const training_step& ste
             logits(loss_point::forward, role::logits_fp32, 1, fp32, part);
             // It differentiates at once: what it read, and the head.
             visit(activation{role::gradient, n * m.hidden, step.compute, activation_split::whole}, loss_point::kept);
-            if (!step.frozen) visit(activation{role::gradient, detail::product(m.vocabulary, m.hidden), step.compute, by_tensor}, loss_point::kept);
+            if (step.frozen) break;
+            const activation head{role::gradient, detail::product(m.vocabulary, m.hidden), step.compute, by_tensor};
+            visit(head, loss_point::kept);
+            if (!step.engine.widens_head_gradient) break;
+            visit(head, loss_point::forward);
+            visit(activation{role::gradient, head.elements, fp32, by_tensor}, loss_point::forward);
             break;
         }
         case loss_code::vocabulary_parallel:

@@ -78,7 +78,7 @@ private:
     const bool by_parameter_ = sharded_ && engine_.sharding == sharding_code::fsdp2;
     const bool accumulated_ = engine_.keeps_gradients || f_.rounds > 1;  ///< gradients are there before the backward pass
     const bool steps_in_backward_ = j_.optimizer.in_backward && j_.optimizer.widens && !step_.frozen;
-    const byte_count resident_ = engine_.linear == linear_code::accumulates_beside ? s_.state.dummies : byte_count{};
+    const byte_count resident_ = (engine_.linear == linear_code::accumulates_beside ? s_.state.dummies : byte_count{}) + s_.zero.throughout;
     const byte_count stream_ = size_of(step_.stream, step_.tokens.all(), m_.hidden);  ///< what passes between layers
     /// Gradients that are there when the layers' backward pass begins.
     const byte_count first_gradients_ = m_.tied_head && s_.last ? s_.ends.gradients - s_.encoder.gradients : s_.output.gradients;
@@ -86,7 +86,7 @@ private:
     gathering gathers_{};
     byte_count fetched_ = resident_;  ///< a unit under way and the one fetched ahead of it
     byte_count root_ = resident_;     ///< gathered while the loss is computed: layers were let go after their forward pass
-    byte_count coming_{};             ///< in `communication`, what another stream gathers
+    byte_count coming_{};             ///< in `communication`, what another stream gathers or reduces
     byte_count beside_{};             ///< gradients, at any moment but the optimizer's
     tensor_memory t_;
 };
@@ -99,6 +99,7 @@ constexpr stage_moments::stage_moments(const folded_step& folded, const training
          .maybe_more = stage.maybe_more,
          .reduced = stage.state.whole_gradients,
          .gathered = step_.frozen && l_.zero < 3 ? stage.state.whole_gradients : stage.state.gathered,
+         .buckets = stage.zero.throughout + stage.zero.backward + stage.zero.joined,
          .stage = stage.index} {
     gather();
 }
@@ -143,8 +144,8 @@ constexpr void stage_moments::backward() {
     const byte_count gradients_of_inputs = held_back ? f_.layers[0].checkpoint * (s_.range.size() - 2) : byte_count{};
 
     t_.phase = phase::backward;
-    t_.communication = fetched_ + (sharded_ ? f_.widest.whole_gradients : byte_count{}) + gathers_.reduced;
-    coming_ = by_parameter_ && engine_.streams_apart && engine_.reshards_after_forward ? f_.widest.gathered : byte_count{};
+    t_.communication = fetched_ + (sharded_ ? f_.widest.whole_gradients : byte_count{}) + gathers_.reduced + s_.zero.backward + s_.zero.joined;
+    coming_ = by_parameter_ && engine_.streams_apart && engine_.reshards_after_forward ? f_.widest.gathered : s_.zero.joined;
     for (std::size_t k = 0; k < f_.kinds(); ++k) {
         if (s_.counts[k] == 0) continue;
         const training_layer& of = f_.layers[k];
@@ -280,7 +281,7 @@ constexpr void stage_moments::logits_handed_back() {
 
 /// Blocks of gradients that another stream made, or of what the optimizer makes while it steps, serve no other tensor.
 constexpr void stage_moments::let_go() {
-    const byte_count apart = j_.runtime.hoards ? s_.state.gradients + s_.stepping
+    const byte_count apart = j_.runtime.hoards ? s_.state.gradients + s_.stepping + s_.zero.joined + s_.zero.apart
                              : engine_.streams_apart && l_.zero >= 2 ? s_.state.gradients + gathers_.buffers : byte_count{};
     seen_.hold(beside_ + apart);
     const byte_count standing = s_.state.weights + s_.state.adapter + s_.state.optimizer;

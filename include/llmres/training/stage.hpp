@@ -19,6 +19,7 @@
 #include <llmres/training/stage_weights.hpp>
 #include <llmres/training/state.hpp>
 #include <llmres/training/step.hpp>
+#include <llmres/training/zero_buffers.hpp>
 
 /// What one pipeline stage holds on a GPU, whatever the moment of the step.
 namespace llmres::detail {
@@ -66,6 +67,7 @@ struct training_stage {
     byte_count cut{};       ///< what the first layers save less than others
     byte_count maybe_more{};  ///< tokens of busier experts than the mean, in all that is in flight; a part on its way to main memory
     byte_count stepping{};  ///< what the optimizer makes while it steps
+    zero_buffers zero{};    ///< DeepSpeed's own
 };
 
 /// Whether a stage is no fuller than an equal one before it, which has more in flight.
@@ -138,6 +140,8 @@ constexpr void add_saved(training_stage& s, folded_step& f) {
     const double batches = s.turns ? 1.0
                            : l.deals_evenly() ? in_flight(l, s.index, f.rounds) : in_flight_unevenly(m.layers, l, s.range, s.index, f.rounds, f.layers);
     s.saved = scaled_up(saved - s.cut, batches) + s.before + passes_by;
+    if (f.step.engine.keeps_stage_outputs && l.pipeline > 1 && !s.last)
+        s.saved += scaled_up(local_bytes({activation_role::residual, f.step.tokens.all() * m.hidden, f.step.stream, activation_split::sequence}, l), batches);
     if (puts_off_weights(l.schedule))
         for (std::size_t k = 0; k < f.kinds(); ++k)
             s.saved += scaled_up(needed_by_weights(m.layers.kinds[k], m.hidden, f.step, l) * s.counts[k], put_off(l, s.index, f.rounds));
@@ -167,12 +171,14 @@ constexpr training_stage training_stage_of(folded_step& f, std::int32_t index, s
             s.state.weights += size_of(f.fold.formats.rest, 2 * j.model.max_context.in(tokens), j.model.layers.kinds[k].attention.rotated_width()) * s.counts[k];
     if (f.step.engine.layer_wise_optimizer && deals_tensors(j, l) && j.offload.optimizer == offload_place::none)
         s.state.optimizer = dealt_optimizer(j, l, f.step, s.counts, index);
-    // DeepSpeed hands gradients to the host by the bucket: two of 5e8 values (reduce_bucket_size, contiguous_gradients).
-    const byte_count buckets = gb(2);
-    if (j.offload.optimizer != offload_place::none && f.step.engine.sharding == sharding_code::deepspeed && s.state.gradients > buckets)
-        s.state.gradients = buckets;
+    if (f.step.engine.sharding == sharding_code::deepspeed) {
+        // It hands gradients to the host by the bucket, of which there are two (contiguous_gradients, overlap_comm).
+        const byte_count buckets = size_of(gradients_of(j), f.step.engine.reduce_bucket_size, 2);
+        if (j.offload.optimizer != offload_place::none && s.state.gradients > buckets) s.state.gradients = buckets;
+        s.zero = zero_buffers_of(j, l, f.step, s.state);
+    }
 
-    s.stepping = s.state.temporaries + s.state.stepped;
+    s.stepping = s.state.temporaries + s.state.stepped + s.zero.stepping;
     if (j.optimizer.rank > 0 && !f.step.frozen) {  // matrices come last: the first one's projection stands beside what the head left
         const byte_count first_matrix = f.fold.last_stepped + f.layers[0].state.first_projection;
         if (first_matrix > s.stepping) s.stepping = first_matrix;

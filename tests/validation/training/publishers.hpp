@@ -219,7 +219,8 @@ inline void deepspeed(const cells& c, run& r) {
         j.runtime.training.norm = norm_code::fused;
         j.runtime.training.gate = gate_code::fused;
     }
-    j.master_weights = j.optimizer_states = r.series == "deepspeed" ? bf16 : fp32;
+    if (r.series == "deepspeed") j.runtime.training.reduce_bucket_size = 50'000'000;  // DeepSpeedExamples, bf16_master_weight/configs
+    j.master_weights = j.optimizer_states = has(c.text("precision"), "bf16 master") ? bf16 : fp32;
     j.attention = attention_kernel::flash;
 }
 
