@@ -28,7 +28,6 @@ constexpr zero_buffers zero_buffers_of(const job& j, const layout& l, const trai
     const bool on_host = j.offload.optimizer != offload_place::none;
     const bool in_16_bits = size_of(made, 1, 1) <= size_of(fp16, 1, 1);
     if (l.zero >= 3) {
-        if (l.dense_shard_ranks() == 1) return b;
         b.throughout = bucket;
         b.joined = bucket < state.whole_gradients ? bucket : state.whole_gradients;
         if (on_host) return b;
