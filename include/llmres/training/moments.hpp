@@ -291,7 +291,12 @@ constexpr void stage_moments::let_go() {
 /// Of what wrapping left, neither gathered units, which come from a stream of their own, nor the small blocks of adapters' states
 /// make use.
 constexpr void stage_moments::wrap() {
-    const byte_count left = left_by_wrapping(s_.ends.gathered, f_.widest.gathered);
+    // As they are stored, be they gathered in a narrower format.
+    const auto whole = [&](const weight_state& of) {
+        const byte_count stored = step_.four_bit ? byte_count{} : of.weights * l_.dense_shard_ranks();
+        return stored > of.gathered ? stored : of.gathered;
+    };
+    const byte_count left = left_by_wrapping(whole(s_.ends), whole(f_.widest));
     if (left > seen_.wrapping) seen_.wrapping = left;
     const byte_count small = step_.frozen ? s_.state.optimizer + s_.state.gradients + s_.stepping : byte_count{};
     seen_.hold(s_.state.weights + s_.state.adapter + left + small + fetched_);
