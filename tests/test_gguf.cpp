@@ -74,27 +74,6 @@ TEST_CASE("a header gives metadata, tensors and exact sizes") {
     CHECK(file->tensor_bytes() == bytes(2112 + 448 + 32 + 32));
     CHECK(file->header + file->tensor_bytes() == file->size);
     CHECK(file->size == bytes(static_cast<std::int64_t>(bytes_of_file.size())));
-    const auto roles = gguf_bytes_by_role(*file);
-    CHECK(roles.at("embed_tokens") == bytes(2100));
-    CHECK(roles.at("q_proj") == bytes(432));
-    CHECK(roles.at("norm") == bytes(20));
-    CHECK(roles.at("other") == bytes(4));
-}
-
-TEST_CASE("tensors' names give roles and layers") {
-    CHECK(*gguf_role("blk.12.ffn_down_exps.weight") == weight_role::down_proj);
-    CHECK(*gguf_role("blk.3.ffn_up.5.weight") == weight_role::up_proj);
-    CHECK(*gguf_role("blk.3.ffn_gate_inp.weight") == weight_role::router);
-    CHECK(*gguf_role("blk.3.attn_k_b.weight") == weight_role::kv_b_proj);
-    CHECK(*gguf_role("blk.3.attn_k.bias") == weight_role::bias);
-    CHECK(*gguf_role("output_norm.weight") == weight_role::norm);
-    CHECK(*gguf_role("rope_freqs.weight") == weight_role::values);
-    for (const char* none :
-         {"", "blk", "blk.", "blk.1", "blk.1.", "blk.x.attn_q.weight", "blk.1.weight", "blk.1.ffn_x.weight", "v.patch"})
-        CHECK_FALSE(gguf_role(none));
-    CHECK(gguf_layer("blk.17.attn_q.weight") == 17);
-    CHECK(gguf_layer("blk.1234567.attn_q.weight") == -1);
-    CHECK(gguf_layer("output.weight") == -1);
 }
 
 TEST_CASE("a file cut anywhere is refused by name, or its data is") {

@@ -60,18 +60,13 @@ std::string one_tensor(const std::string& name, std::size_t values) {
 
 }  // namespace
 
-TEST_CASE("a header gives tensors, exact bytes by role, and nothing else is read") {
+TEST_CASE("a header gives tensors and exact bytes, and nothing else is read") {
     const auto found = read(file_of(good, 112));
     REQUIRE(found);
     REQUIRE(found->tensors.size() == 5);
     CHECK(found->tensor_bytes() == bytes(112));
     CHECK(found->elements() == parameters(40 + 16 + 1 + 4 + 1));
     CHECK(found->header + found->tensor_bytes() == found->size);
-    const auto roles = safetensors_bytes_by_role(*found);
-    CHECK(roles.at("embed_tokens") == bytes(80));
-    CHECK(roles.at("q_proj") == bytes(20));  // with its scale
-    CHECK(roles.at("norm") == bytes(8));
-    CHECK(roles.at("other") == bytes(4));
 }
 
 TEST_CASE("a file cut anywhere is refused by name") {
@@ -194,54 +189,4 @@ TEST_CASE("an index puts the files of a checkpoint together") {
     CHECK(load_safetensors(here.path / "absent.safetensors").error().code == error_code::io);
     std::filesystem::remove(here.path / "model.safetensors.index.json");
     CHECK(load_safetensors(here.path).error().code == error_code::io);
-}
-
-TEST_CASE("tensors' names give roles, packed parts and scales with their weight") {
-    const auto role = [](const char* name) { return safetensors_role(name); };
-    CHECK(*role("model.layers.3.mlp.experts.7.down_proj.weight") == weight_role::down_proj);
-    CHECK(*role("model.layers.3.mlp.experts.7.down_proj.qweight") == weight_role::down_proj);
-    CHECK(*role("model.layers.3.mlp.down_proj.weight.quant_state.bitsandbytes__nf4") == weight_role::down_proj);
-    CHECK(*role("model.layers.3.mlp.gate.weight") == weight_role::router);
-    CHECK(*role("model.layers.3.mlp.gate.e_score_correction_bias") == weight_role::bias);
-    CHECK(*role("model.layers.3.mlp.experts.gate_up_proj_blocks") == weight_role::gate_proj);
-    CHECK(*role("model.layers.3.mlp.experts.gate_up_proj_bias") == weight_role::bias);
-    CHECK(*role("model.layers.3.self_attn.q_proj.bias") == weight_role::bias);
-    CHECK(*role("model.layers.3.self_attn.q_norm.weight") == weight_role::norm);
-    CHECK(*role("model.layers.3.input_layernorm.weight") == weight_role::norm);
-    CHECK(*role("transformer.h.0.ln_1.bias") == weight_role::norm);
-    CHECK(*role("transformer.h.0.attn.c_attn.weight") == weight_role::q_proj);
-    CHECK(*role("lm_head.weight") == weight_role::lm_head);
-    for (const char* none : {"", ".", "..", "weight", "model.layers.0.strange.weight", "vision.patch"})
-        CHECK_FALSE(role(none));
-}
-
-TEST_CASE("what is stored otherwise than predicted is named") {
-    const model m{
-        .vocabulary = 10,
-        .hidden = 4,
-        .layers = {1, {.attention = {.heads = 1, .kv_heads = 1, .head_dim = 4}, .feed_forward = {.width = 8}}},
-        .tied_head = true};
-    std::string header;
-    std::size_t at = 0;
-    const auto add = [&](const std::string& name, std::size_t values) {
-        header += (header.empty() ? "{\"" : ",\"") + name + "\":{\"dtype\":\"BF16\",\"shape\":[" +
-                  std::to_string(values) + "],\"data_offsets\":[" + std::to_string(at) + "," +
-                  std::to_string(at + 2 * values) + "]}";
-        at += 2 * values;
-    };
-    add("model.embed_tokens.weight", 40);
-    for (const char* name : {"q_proj", "k_proj", "v_proj", "o_proj"})
-        add(std::string{"model.layers.0.self_attn."} + name + ".weight", 16);
-    add("model.layers.0.mlp.gate_up_proj.weight", 64);
-    add("model.layers.0.mlp.down_proj.weight", 32);
-    add("model.layers.0.input_layernorm.weight", 4);
-    add("model.layers.0.post_attention_layernorm.weight", 4);
-    add("model.norm.weight", 4);
-    CHECK(compare_safetensors(*read(file_of(header + "}", at)), m, formats_for(bf16)).empty());
-    add("lm_head.weight", 40);
-    const auto differences = compare_safetensors(*read(file_of(header + "}", at)), m, formats_for(bf16));
-    REQUIRE(differences.size() == 1);
-    CHECK(differences[0].what == "lm_head");
-    CHECK(differences[0].predicted == bytes(0));
-    CHECK(differences[0].stored == bytes(80));
 }

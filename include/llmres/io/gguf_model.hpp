@@ -7,7 +7,9 @@
 #include <llmres/error.hpp>
 #include <llmres/gguf_tensors.hpp>
 #include <llmres/io/gguf.hpp>
+#include <llmres/io/gguf_roles.hpp>
 #include <llmres/io/hf_config.hpp>
+#include <llmres/io/stored_weights.hpp>
 #include <llmres/model.hpp>
 #include <llmres/units.hpp>
 #include <map>
@@ -184,21 +186,6 @@ inline maybe<gguf_quantisation> quantisation_of(std::int64_t file_type) {
     return {};
 }
 
-/// Roles under which files may fuse tensors are counted together.
-inline std::string sort_of(weight_role role) {
-    switch (role) {
-        case weight_role::q_proj:
-        case weight_role::k_proj:
-        case weight_role::v_proj:
-            return "q_proj, k_proj and v_proj";
-        case weight_role::gate_proj:
-        case weight_role::up_proj:
-            return "gate_proj and up_proj";
-        default:
-            return std::string{name_of(role)};
-    }
-}
-
 }  // namespace detail::gguf
 
 inline result<model> describe_gguf(const gguf_file& file) {
@@ -240,7 +227,7 @@ inline std::vector<gguf_difference> compare_gguf(const gguf_file& file, const mo
     using place = std::pair<std::int32_t, std::string>;
     std::map<place, std::pair<byte_count, byte_count>> found;  // predicted, stored
     const auto predict = [&](std::int32_t layer, const gguf_tensor& tensor) {
-        found[place{layer, detail::gguf::sort_of(tensor.role)}].first += tensor.unpadded();
+        found[place{layer, detail::sort_of(tensor.role)}].first += tensor.unpadded();
     };
     for (std::int32_t i = 0; i < m.layers.size; ++i)
         for_each_gguf_tensor(m, mix, i, [&](const gguf_tensor& tensor) { predict(i, tensor); });
@@ -248,7 +235,7 @@ inline std::vector<gguf_difference> compare_gguf(const gguf_file& file, const mo
     for_each_gguf_output_tensor(m, mix, [&](const gguf_tensor& tensor) { predict(-1, tensor); });
     for (const gguf_tensor_info& tensor : file.tensors) {
         const maybe<weight_role> role = gguf_role(tensor.name);
-        const std::string what = role ? detail::gguf::sort_of(*role) : tensor.name;
+        const std::string what = role ? detail::sort_of(*role) : tensor.name;
         found[place{gguf_layer(tensor.name), what}].second += tensor.size;
     }
     std::vector<gguf_difference> differences;

@@ -8,8 +8,10 @@
 #include <llmres/io/config_fields.hpp>
 #include <llmres/io/gguf.hpp>
 #include <llmres/io/gguf_model.hpp>
+#include <llmres/io/gguf_roles.hpp>
 #include <llmres/io/hf_config.hpp>
 #include <llmres/io/safetensors.hpp>
+#include <llmres/io/safetensors_roles.hpp>
 #include <llmres/maybe.hpp>
 #include <llmres/model.hpp>
 #include <llmres/models.hpp>

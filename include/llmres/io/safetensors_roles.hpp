@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <llmres/io/safetensors.hpp>
+#include <llmres/io/stored_weights.hpp>
+#include <llmres/maybe.hpp>
+#include <llmres/model.hpp>
+#include <llmres/parameters.hpp>
+#include <llmres/weight_formats.hpp>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// What the tensors of a checkpoint are for, by their names, and how what is stored differs from what a config predicts.
+namespace llmres {
+
+/// What a tensor is for, by the name that Hugging Face's modules give it; nothing for names of no described family.
+inline maybe<weight_role> safetensors_role(std::string_view name);
+
+/// Bytes by role, scales and packed parts with the weight they belong to; what has no role we know stands under "other".
+inline std::map<std::string_view, byte_count> safetensors_bytes_by_role(const safetensors_checkpoint& checkpoint);
+
+/// Bytes of one sort of weight, over all layers, that were predicted and are stored.
+struct safetensors_difference {
+    std::string what{};
+    byte_count predicted{};
+    byte_count stored{};
+};
+/// Where the files depart from the prediction, prediction layers and pretraining heads included. Gate and up count as one,
+/// and so do queries, keys and values, for checkpoints may fuse them; and what attention and recurrences project back.
+inline std::vector<safetensors_difference> compare_safetensors(const safetensors_checkpoint& checkpoint, const model& m,
+                                                               const weight_formats& formats);
+
+// ---- detail ---------------------------------------------------------------------------------------------------------
+
+namespace detail::safetensors {
+
+struct named_module {
+    std::string_view module;
+    weight_role role;
+};
+/// The last part of a module's name, in the families that safetensors hold (transformers' model classes).
+inline constexpr std::array modules{
+    named_module{"embed_tokens", weight_role::embed_tokens}, named_module{"wte", weight_role::embed_tokens},
+    named_module{"word_embeddings", weight_role::embed_tokens}, named_module{"embed_in", weight_role::embed_tokens},
+    named_module{"tok_embeddings", weight_role::embed_tokens}, named_module{"lm_head", weight_role::lm_head},
+    named_module{"embed_out", weight_role::lm_head}, named_module{"output_layer", weight_role::lm_head},
+    named_module{"q_proj", weight_role::q_proj}, named_module{"k_proj", weight_role::k_proj},
+    named_module{"v_proj", weight_role::v_proj}, named_module{"qkv_proj", weight_role::q_proj},
+    named_module{"query_key_value", weight_role::q_proj}, named_module{"c_attn", weight_role::q_proj},
+    named_module{"Wqkv", weight_role::q_proj}, named_module{"W_pack", weight_role::q_proj},
+    named_module{"o_proj", weight_role::o_proj}, named_module{"q_a_proj", weight_role::q_a_proj},
+    named_module{"q_b_proj", weight_role::q_b_proj}, named_module{"kv_a_proj_with_mqa", weight_role::kv_a_proj},
+    named_module{"kv_b_proj", weight_role::kv_b_proj}, named_module{"gate_proj", weight_role::gate_proj},
+    named_module{"gate_up_proj", weight_role::gate_proj}, named_module{"up_proj", weight_role::up_proj},
+    named_module{"fc1", weight_role::up_proj}, named_module{"dense_h_to_4h", weight_role::up_proj},
+    named_module{"c_fc", weight_role::up_proj}, named_module{"down_proj", weight_role::down_proj},
+    named_module{"fc2", weight_role::down_proj}, named_module{"dense_4h_to_h", weight_role::down_proj},
+    named_module{"w1", weight_role::gate_proj}, named_module{"w3", weight_role::up_proj},
+    named_module{"w2", weight_role::down_proj}, named_module{"gate", weight_role::router},
+    named_module{"router", weight_role::router}, named_module{"shared_expert_gate", weight_role::shared_gate},
+    named_module{"sinks", weight_role::values}, named_module{"out_proj", weight_role::o_proj},
+    named_module{"in_proj", weight_role::in_proj}, named_module{"in_proj_qkvz", weight_role::in_proj},
+    named_module{"in_proj_ba", weight_role::in_proj}, named_module{"in_proj_qkv", weight_role::in_proj},
+    named_module{"in_proj_z", weight_role::in_proj}, named_module{"in_proj_a", weight_role::in_proj},
+    named_module{"in_proj_b", weight_role::in_proj}, named_module{"x_proj", weight_role::in_proj},
+    named_module{"dt_proj", weight_role::in_proj}, named_module{"conv1d", weight_role::conv},
+    named_module{"A_log", weight_role::state}, named_module{"D", weight_role::state},
+    named_module{"dt_bias", weight_role::state}, named_module{"wpe", weight_role::positions},
+    named_module{"embed_positions", weight_role::positions}, named_module{"position_embedding", weight_role::positions},
+    named_module{"position_embeddings", weight_role::positions},
+    named_module{"token_type_embeddings", weight_role::positions}, named_module{"patch_embedding", weight_role::conv},
+    // of layers that predict ahead
+    named_module{"eh_proj", weight_role::projector}, named_module{"fc", weight_role::projector},
+    named_module{"head", weight_role::lm_head}};
+
+/// What attention and recurrences project back is counted together as well.
+inline std::string sort_of(weight_role role) {
+    return llmres::detail::sort_of(role == weight_role::out_proj ? weight_role::o_proj : role);
+}
+
+}  // namespace detail::safetensors
+
+inline maybe<weight_role> safetensors_role(std::string_view name) {
+    // From the back: the parameter's name and perhaps its part (`weight.absmax`), then the module.
+    bool first = true;
+    while (!name.empty()) {
+        const std::size_t dot = name.rfind('.');
+        const std::string_view part = dot == std::string_view::npos ? name : name.substr(dot + 1);
+        if (first && part == "bias") {
+            const std::string_view owner = dot == std::string_view::npos ? std::string_view{} : name.substr(0, dot);
+            return owner.find("norm") != std::string_view::npos || owner.find("ln_") != std::string_view::npos
+                       ? weight_role::norm
+                       : weight_role::bias;
+        }
+        if (first && part == "e_score_correction_bias") return weight_role::bias;
+        if (part.ends_with("norm") || part.find("layernorm") != std::string_view::npos || part.starts_with("ln_"))
+            return weight_role::norm;
+        for (const auto& [module, role] : detail::safetensors::modules)
+            if (part == module) return role;
+        if (first && part.ends_with("_proj_bias")) return weight_role::bias;
+        // gpt-oss keeps its experts' parts under names of their own: gate_up_proj_blocks, down_proj_scales
+        for (const std::string_view tail : {"_blocks", "_scales"})
+            if (first && part.ends_with(tail))
+                for (const auto& [module, role] : detail::safetensors::modules)
+                    if (part.substr(0, part.size() - tail.size()) == module) return role;
+        if (dot == std::string_view::npos) break;
+        // No module of a weight lies more than three names up.
+        name = name.substr(0, dot);
+        first = false;
+        if (part.find_first_not_of("0123456789") == std::string_view::npos) break;
+    }
+    return {};
+}
+
+inline std::map<std::string_view, byte_count> safetensors_bytes_by_role(const safetensors_checkpoint& checkpoint) {
+    return detail::bytes_by_role(checkpoint.tensors, safetensors_role, &safetensors_tensor::size);
+}
+
+inline std::vector<safetensors_difference> compare_safetensors(const safetensors_checkpoint& checkpoint, const model& m,
+                                                               const weight_formats& formats) {
+    std::map<std::string, std::pair<byte_count, byte_count>> found;  // predicted, stored
+    const auto predict = [&](const weight& w, std::int64_t layers) {
+        found[detail::safetensors::sort_of(w.role)].first += size_of(w, formats) * layers;
+    };
+    for_each_weight(m, predict);
+    for_each_prediction_weight(m, [&](const weight& w) { predict(w, m.prediction.layers); });
+    const auto apart = [&](const weight& w) { predict(w, 1); };
+    llmres::detail::visit_extras(m, model_part::apart, apart);
+    for (const safetensors_tensor& tensor : checkpoint.tensors) {
+        const maybe<weight_role> role = safetensors_role(tensor.name);
+        found[role ? detail::safetensors::sort_of(role.value) : "other"].second += tensor.size();
+    }
+    std::vector<safetensors_difference> differences;
+    for (const auto& [what, both] : found)
+        if (both.first != both.second) differences.push_back({what, both.first, both.second});
+    return differences;
+}
+
+}  // namespace llmres

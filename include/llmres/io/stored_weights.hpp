@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <llmres/maybe.hpp>
+#include <llmres/parameters.hpp>
+#include <llmres/units.hpp>
+#include <map>
+#include <string>
+#include <string_view>
+
+/// What files store, by what it is for: what GGUF and safetensors have in common.
+namespace llmres::detail {
+
+/// Roles under which files may fuse tensors are counted together.
+inline std::string sort_of(weight_role role) {
+    switch (role) {
+        case weight_role::q_proj:
+        case weight_role::k_proj:
+        case weight_role::v_proj:
+            return "q_proj, k_proj and v_proj";
+        case weight_role::gate_proj:
+        case weight_role::up_proj:
+            return "gate_proj and up_proj";
+        default:
+            return std::string{name_of(role)};
+    }
+}
+
+/// Bytes by role; what has no role we know stands under "other".
+template <class Tensors, class RoleOf, class Size>
+std::map<std::string_view, byte_count> bytes_by_role(const Tensors& tensors, RoleOf role_of, Size size) {
+    std::map<std::string_view, byte_count> total;
+    for (const auto& tensor : tensors) {
+        const maybe<weight_role> role = role_of(tensor.name);
+        total[role ? name_of(role.value) : std::string_view{"other"}] += std::invoke(size, tensor);
+    }
+    return total;
+}
+
+}  // namespace llmres::detail
