@@ -11,6 +11,7 @@
 #include <llmres/io/hf_config_experts.hpp>
 #include <llmres/io/hf_config_gpt.hpp>
 #include <llmres/io/hf_config_hybrid.hpp>
+#include <llmres/io/hf_config_latent.hpp>
 #include <llmres/io/hf_config_vision.hpp>
 #include <llmres/io/hf_defaults.hpp>
 #include <llmres/io/quantization_config.hpp>
