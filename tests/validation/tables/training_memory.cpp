@@ -7,6 +7,7 @@
 #include "../kernels.hpp"
 #include "../pytorch_runs.hpp"
 #include "../training/scores.hpp"
+#include "../training/straight_lines.hpp"
 
 // table_training_memory [--rows [PART]] [FILE.csv]: how far predictions are from published training measurements, or those of another
 // table of the same columns, by series and counter,
@@ -75,9 +76,11 @@ int main(int argc, char** argv) {
     const bool named = last.ends_with(".csv");
     const std::string part = rows && argc > (named ? 3 : 2) ? argv[2] : "";
     std::map<std::string, training_runs::score> scores;
+    std::map<std::string, training_runs::straight_lines> lines;  // where samples have many lengths
     for (const training_runs::run& r : (named ? training_runs::all(last) : training_runs::all())) {
         if (!part.empty() && r.id.find(part) == std::string::npos && r.series.find(part) == std::string::npos) continue;
         const auto predicted = scores[r.series].add(r);
+        if (predicted && r.what.varied_lengths) lines[r.series].add(r);
         if (rows && predicted) show(r, *predicted);
         if (rows && !predicted) std::printf("%s refused\n", r.id.c_str());
     }
@@ -98,6 +101,11 @@ int main(int argc, char** argv) {
         if (s.defective > 0) std::printf("| %s | published as a fault | %d | | | | | | | |\n", name.c_str(), s.defective);
         if (s.refused > 0) std::printf("| %s | refused | %d | | | | | | | |\n", name.c_str(), s.refused);
     }
+    for (const auto& [name, of] : lines)
+        if (const auto fit = of.best(); fit.jobs > 0)
+            std::printf("\nThe nearest straight lines in the sample's length, each with two constants fitted to the runs of one job, miss %s's %d runs of %d jobs "
+                        "by %.2f %% on average: samples have many lengths.\n",
+                        name.c_str(), fit.runs, fit.jobs, fit.mean * 100);
     if (rows) return 0;
     show_kernels();
     show_pytorch();
