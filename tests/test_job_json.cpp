@@ -92,6 +92,7 @@ const std::map<std::string, example>& examples() {
         {".autocast", {false, [](r q) { return q.job.autocast == maybe<bool>{false}; }}},
         {".dropout", {true, [](r q) { return q.job.dropout; }}},
         {".varied_lengths", {true, [](r q) { return q.job.varied_lengths; }}},
+        {".mean_length", {7, [](r q) { return q.job.mean_length == tokens(7); }}},
         {".expert_load", {1.5, [](r q) { return q.job.expert_load == 1.5; }}},
         {".ema", {true, [](r q) { return q.job.ema; }}},
         {".mtp_layers", {1, [](r q) { return q.job.mtp_layers == 1; }}},

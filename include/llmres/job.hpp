@@ -79,6 +79,7 @@ struct job {
     maybe<bool> autocast{};            ///< default: where weights are wider than `compute` and the engine casts at each operation
     bool dropout = false;              ///< of residuals and attention
     bool varied_lengths = false;       ///< samples are cut at `sequence`, but neither packed nor padded to it
+    token_count mean_length{};         ///< ... and hold so many tokens on average, before any is cut or left out; 0: spread evenly up to `sequence`
     double expert_load = 1.0;          ///< tokens of the busiest rank's experts, over the mean
     bool ema = false;                  ///< and an average of the weights, in fp32
     std::int32_t mtp_layers = 0;       ///< depths of multi-token prediction that are trained with the model. (Times do not count them.)
@@ -192,6 +193,7 @@ constexpr status validate(const job& j) {
         return refused(error_code::out_of_range, "expert_load", "below 1", "tokens of the busiest experts over the mean, 1 to 1024");
     if (const status s = in_range("mtp_layers", j.mtp_layers, 0, layer_stack::max_layers); !s) return s;
     if (const status s = in_range("steps", j.steps, 0, most_tokens); !s) return s;
+    if (const status s = in_range("mean_length", j.mean_length.in(tokens), 0, most_tokens); !s) return s;
     if (const status s = in_range("sequence", sequence_of(j).in(tokens), 1, most_tokens); !s) return s;
     if (const status s = in_range("micro_batch", j.micro_batch, 1, std::int64_t{1} << 24); !s) return s;
     if (const status s = in_range("global_batch", j.global_batch, 0, std::int64_t{1} << 32); !s) return s;

@@ -65,7 +65,8 @@ constexpr idle_blocks idle_blocks_of(const folded_step& f, const fullest_moment&
         idle.hoarded.high += unfit.high;
     }
     if (j.varied_lengths) {
-        const varied_blocks more = blocks_of_varied_lengths(seen.passing, seen.scores);
+        const varied_blocks more = blocks_of_varied_lengths(
+            seen.passing, seen.scores, j.mean_length > token_count{} ? ratio(sequence_of(j), j.mean_length) : 0.0);
         if (more.idle.expected > idle.hoarded.expected) idle.hoarded.expected = more.idle.expected;  // one phase's serve the other, too
         if (more.idle.high > idle.hoarded.high) idle.hoarded.high = more.idle.high;
         idle.apart += more.stuck;

@@ -172,13 +172,13 @@ struct simulated_run {
 };
 
 /// Samples in random order: lengths spread as documents are (log-normal), those beyond the longest left out.
-std::vector<std::int64_t> lengths(unsigned seed, std::size_t count, std::int64_t longest, double median) {
+std::vector<std::int64_t> lengths(unsigned seed, std::size_t count, std::int64_t longest, double median, std::int64_t shortest = 64) {
     std::mt19937_64 random{seed};
     std::lognormal_distribution<double> spread{std::log(median), 0.7};
     std::vector<std::int64_t> all;
     while (all.size() < count) {
         const auto n = static_cast<std::int64_t>(spread(random));
-        if (n >= 64 && n <= longest) all.push_back(n);
+        if (n >= shortest && n <= longest) all.push_back(n);
     }
     return all;
 }
@@ -251,4 +251,30 @@ TEST_CASE("FSDP1's wrapping leaves blocks of three times the root and a layer; l
         }
     CHECK(runs >= 12);
     CHECK(parts / runs == doctest::Approx(0.3).epsilon(0.34));
+}
+
+TEST_CASE("of 30 samples, the earlier longest add up to what the rule says, wherever their lengths are cut") {
+    for (const double cut_of_mean : {0.25, 0.5, 1.0, 3.0, 6.0}) {
+        INFO(cut_of_mean);
+        constexpr double mean = 3200;
+        const auto longest = static_cast<std::int64_t>(cut_of_mean * mean);
+        double sum = 0;
+        constexpr unsigned runs = 500;
+        for (unsigned seed = 1; seed <= runs; ++seed) {
+            std::int64_t most = 0;
+            for (const std::int64_t n : lengths(seed, 30, longest, mean * std::exp(-0.7 * 0.7 / 2), 1)) {
+                if (n <= most) continue;
+                sum += static_cast<double>(most);
+                most = n;
+            }
+        }
+        CHECK(sum / runs / static_cast<double>(longest) == doctest::Approx(llmres::detail::earlier_longest(cut_of_mean)).epsilon(0.05));
+    }
+    CHECK(llmres::detail::earlier_longest(0) == doctest::Approx(2.0));
+    CHECK(llmres::detail::earlier_longest(0.01) == doctest::Approx(2.75));
+    CHECK(llmres::detail::earlier_longest(100) == doctest::Approx(0.269));
+    const auto more = [](double cut_of_mean) { return llmres::blocks_of_varied_lengths(llmres::gb(10), llmres::gb(8), cut_of_mean).idle.expected; };
+    CHECK(more(0) == llmres::gb(18));
+    CHECK(more(0.5) > more(0));
+    CHECK(more(2.5) < more(0));
 }

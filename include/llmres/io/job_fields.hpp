@@ -59,6 +59,7 @@ inline constexpr std::array job_fields = [] {
         job_field{"", "Training", "autocast", flag, 0, 0, "cast at each operation; default: where weights are wider than compute"},
         job_field{"", "Training", "dropout", flag, 0, 0, "of residuals and attention"},
         job_field{"", "Training", "varied_lengths", flag, 0, 0, "samples are cut at sequence, but neither packed nor padded to it"},
+        job_field{"", "Training", "mean_length", integer, 0, most_tokens, "with varied_lengths: tokens of a sample on average, before any is cut; default: spread evenly"},
         job_field{"", "Training", "expert_load", real, 1, 1e6, "tokens of the busiest rank's experts, over the mean; default 1"},
         job_field{"", "Training", "ema", flag, 0, 0, "keep an average of the weights too, in fp32"},
         job_field{"", "Training", "mtp_layers", integer, 0, 256, "depths of multi-token prediction trained with the model; default 0"},

@@ -427,6 +427,7 @@ inline result<plan_request> read_job(const nlohmann::json& document, const std::
     read.flag("autocast", j.autocast);
     read.flag("dropout", j.dropout);
     read.flag("varied_lengths", j.varied_lengths);
+    read.count("mean_length", j.mean_length);
     j.expert_load = read.real("expert_load", j.expert_load);
     read.flag("ema", j.ema);
     read.integer("mtp_layers", j.mtp_layers);

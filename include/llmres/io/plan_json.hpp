@@ -210,6 +210,7 @@ inline json_value to_json(const job& j) {
         if (!(j.recompute_modules == layer_module_set{layer_module::core_attn})) out["recompute_modules"] = to_text(j.recompute_modules);
         out["dropout"] = j.dropout;
         out["varied_lengths"] = j.varied_lengths;
+        if (j.mean_length > token_count{}) out["mean_length"] = j.mean_length.in(tokens);
         out["expert_load"] = j.expert_load;
         out["ema"] = j.ema;
         if (j.mtp_layers > 0) out["mtp_layers"] = j.mtp_layers;

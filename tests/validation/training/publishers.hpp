@@ -142,6 +142,7 @@ inline void swift(const cells& c, run& r) {
     j.runtime = runtimes::huggingface_4_42;  // transformers 4.36
     j.global_batch = 16 * j.micro_batch;
     j.varied_lengths = true;  // 3234 +- 2548 tokens; what is longer than max_length is left out, the rest not packed
+    j.mean_length = tokens(3234);
     // Their own code of 2023 has no flash attention, whatever the flag (modeling_chatglm.py, modeling_baichuan.py).
     if (has(name, "chatglm3") || has(name, "baichuan2-13b")) j.attention = attention_kernel::eager;
     if (has(c.text("parallel"), "naive")) {  // the figure is the first GPU's
