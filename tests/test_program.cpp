@@ -399,3 +399,63 @@ TEST_CASE("--svg draws the memory of the busiest GPU") {
     refused(small_job + arguments{"--svg", "/"}, {"svg", "can be written"});
 }
 
+
+TEST_CASE("what a serving job adds to the model shows in its terms") {
+    const scratch s;
+    const auto terms = [&](const std::string& model, const std::string& layout, const std::string& knobs) {
+        const std::string text = R"({"model": ")" + model + R"(", "batch": 8, "context": 4096, "layout": )" + layout +
+                                 R"(, "cluster": {"gpu": "h200-sxm5-141gb", "gpus": 8}, "runtime": {"name": "vllm")" + knobs + "}}";
+        return run({"plan", s.file("job.json", text), "--json"}).json()["memory"]["terms"];
+    };
+    const auto grows = [](const json& less, const json& more, const char* term) {
+        CAPTURE(term);
+        CHECK(less[term].get<std::int64_t>() < more[term].get<std::int64_t>());
+    };
+    const json one = terms("llama-3.1-8b", "{}", "");
+    const json adapted = terms("llama-3.1-8b", "{}", R"(, "max_loras": 4, "max_lora_rank": 64)");
+    CHECK(one["adapter"] == 0);
+    grows(one, adapted, "adapter");
+    const json drafted = terms("llama-3.1-8b", "{}", R"(, "draft": "llama-3.2-1b")");
+    grows(one, drafted, "weights");
+    grows(one, drafted, "kv_cache");
+    const json split = terms("llama-3.1-8b", R"({"tensor": 2})", "");
+    CHECK(one["communication"] == 0);
+    grows(one, split, "communication");
+    const json eight = terms("deepseek-v3", R"({"tensor": 8})", "");
+    const json ahead = terms("deepseek-v3", R"({"tensor": 8})", R"(, "speculates_ahead": true)");
+    grows(eight, ahead, "weights");
+    grows(eight, ahead, "kv_cache");
+    // Attention by data ranks holds its own sequences' caches, and its weights whole; experts are shared by all.
+    const json ranks = terms("deepseek-v3", R"({"data": 8, "expert": 8})", "");
+    grows(eight, ranks, "weights");
+    grows(ranks, eight, "kv_cache");
+    const json seen = terms("qwen2.5-vl-7b", "{}", R"(, "encoder_tokens": 131072)");
+    grows(terms("qwen2.5-vl-7b", "{}", ""), seen, "activations");
+}
+
+TEST_CASE("prompts on GPUs of their own are answered beside the output's") {
+    const scratch s;
+    const std::string side = R"({"cluster": {"gpu": "h100-sxm5-80gb", "gpus": 4}, "layout": {"tensor": 4}})";
+    const auto file = [&](const std::string& prefill, const std::string& more = R"("prompt": 4096, "output": 512, )") {
+        return s.file("job.json", R"({"model": "llama-3.1-70b", "batch": 64, )" + more + R"("runtime": "vllm", "layout": {"tensor": 4},
+            "cluster": {"gpu": "h100-sxm5-80gb", "gpus": 4}, "prefill": )" + prefill + "}");
+    };
+    const outcome o = run({"plan", file(side), "--json"});
+    CHECK(o.exit == fits);
+    const json p = o.json()["disaggregated"];
+    CHECK(p["prefill"]["verdict"] == "fits");
+    CHECK(p["prefill"]["layout"]["tensor"] == 4);
+    CHECK(p["prefill"]["layout_chosen"] == false);
+    CHECK(p["handed_over"] == 4096 * 327'680LL);
+    CHECK(p["prefill_per_decode"].get<double>() ==
+          doctest::Approx(p["sequences_per_second"].get<double>() / p["prompts_per_second"].get<double>()));
+    CHECK(run({"plan", file(side)}).out.find("prompts  on 4 x H100") != std::string::npos);
+    // The planner chooses where no layout is named, and the worse side decides.
+    CHECK(run({"plan", file(R"({"cluster": {"gpu": "h100-sxm5-80gb", "gpus": 4}})"), "--json"}).json()["disaggregated"]["prefill"]["layout_chosen"] == true);
+    CHECK(run({"plan", file(R"({"cluster": {"gpu": "rtx-4090"}})")}).exit == does_not_fit);
+    refused({"plan", file(side, "")}, {"prompt", "tokens of a prompt"});
+    refused({"plan", file(side, R"("prompt": 4096, )")}, {"output", "tokens made"});
+    refused({"plan", file(R"({"gpus": 4})")}, {"prefill.gpus", "a field such as"});
+    refused({"plan", file("{}")}, {"prefill.cluster", "absent"});
+    refused({"plan", file(R"({"cluster": {"gpu": "h101"}})")}, {"prefill.cluster.gpu", "h101"});
+}

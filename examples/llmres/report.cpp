@@ -132,4 +132,13 @@ void print_plan(const llmres::job_plan& p, const llmres::plan_request& request) 
     if (!trains(j)) print_cache_pool(p.layout, request);
 }
 
+void print_prefill(const llmres::disaggregated_plan& p, const llmres::cluster& prompts) {
+    const auto total = p.prefill.memory.total();
+    fmt::print("prompts  on {} x {}, {}: {}\n", prompts.gpus, prompts.gpu.name.view(), layout_text(p.prefill.layout), name_of(p.prefill.verdict));
+    fmt::print("         {} ({} to {}) of {} usable, {} to the first token\n", to_string(total.expected), to_string(total.low),
+               to_string(total.high), to_string(p.prefill.usable), bounds(p.prefill.speed.prefill.total()));
+    fmt::print("         caches of {} handed over in {}; {:.3g} prompts a second, for {:.3g} sequences that the output's side ends: {:.3g} such sides\n",
+               to_string(p.handed_over), to_string(p.hand_over), p.prompts_per_second, p.sequences_per_second, p.prefill_per_decode());
+}
+
 }  // namespace program

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <llmres/disaggregated.hpp>
 #include <llmres/io/job_json.hpp>
 #include <llmres/plan.hpp>
 
@@ -8,5 +9,8 @@ namespace program {
 
 /// The answer for people, on stdout.
 void print_plan(const llmres::job_plan& p, const llmres::plan_request& request);
+
+/// Of the GPUs that prompts pass, where they are others.
+void print_prefill(const llmres::disaggregated_plan& p, const llmres::cluster& prompts);
 
 }  // namespace program

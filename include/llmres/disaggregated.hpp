@@ -38,6 +38,9 @@ struct disaggregated_plan {
 /// prefill side without `scale_out`.
 constexpr result<disaggregated_plan> plan_disaggregated(const job& j, const phase_pool& prefill, const phase_pool& decode);
 
+/// The planner's layout for the side that prompts pass. Errors: those of plan().
+constexpr result<layout> prefill_layout(const job& j, const cluster& c);
+
 // ---- detail ---------------------------------------------------------------------------------------------------------
 
 namespace detail {
@@ -59,6 +62,12 @@ constexpr job decode_part(const job& j, const layout& l) {
 }
 
 }  // namespace detail
+
+constexpr result<layout> prefill_layout(const job& j, const cluster& c) {
+    const result<job_plan> made = plan(detail::prefill_part(j, layout{}), c);
+    if (!made) return made.error();
+    return made->layout;
+}
 
 constexpr result<disaggregated_plan> plan_disaggregated(const job& j, const phase_pool& prefill, const phase_pool& decode) {
     if (trains(j)) return refused(error_code::unsupported, "task", name_of(j.task), "serving");

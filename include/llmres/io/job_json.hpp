@@ -38,12 +38,19 @@
 /// A key is the name of the C++ field, and of the command-line flag. What nobody knows is refused by name.
 namespace llmres {
 
+/// GPUs that prompts pass on, where output is made on others. Without a layout the planner chooses one.
+struct pool_request {
+    maybe<llmres::layout> layout{};
+    llmres::cluster cluster{};
+};
+
 /// What a job document asks for. Without a layout the planner chooses one.
 struct plan_request {
     llmres::job job{};
     maybe<llmres::layout> layout{};
     llmres::cluster cluster{};
     maybe<length_distribution> lengths{};  ///< of sequences, for how many run at once
+    maybe<pool_request> prefill{};         ///< prompts pass there, and layout and cluster above are for the output (disaggregated.hpp)
     std::string device{};  ///< path of the device file that the cluster's GPU was read from; empty if it is a table's row
 };
 
@@ -385,11 +392,32 @@ inline void read_weights(job_reader& read, job& j) {
     j.weights = find_gguf_type(static_cast<std::uint32_t>(gguf::base_of(mix->quantisation))).value.format;
 }
 
+/// The GPUs of prompts, with the errors of their layout and cluster under `prefill`.
+inline result<pool_request> read_pool(const nlohmann::json& value) {
+    if (const status s = known_keys(value, "prefill", {"layout", "cluster"}); !s) return s.error();
+    const auto inside = [](const error& e) { return refused(e.code, "prefill." + std::string{e.field.view()}, e.value.view(), e.expected); };
+    job_reader read{value, "prefill"};
+    const nlohmann::json* layout_object = read.fields().object("layout");
+    const nlohmann::json* cluster_object = read.fields().object("cluster");
+    if (const status s = read.checked(); !s) return s.error();
+    if (cluster_object == nullptr) return refused(error_code::missing, "prefill.cluster", "absent", "an object with a gpu and the number of gpus");
+    pool_request pool;
+    if (layout_object != nullptr) {
+        const result<layout> l = read_layout(*layout_object);
+        if (!l) return inside(l.error());
+        pool.layout = *l;
+    }
+    const result<cluster> c = read_cluster(*cluster_object, "");
+    if (!c) return inside(c.error());
+    pool.cluster = *c;
+    return pool;
+}
+
 }  // namespace detail
 
 inline result<plan_request> read_job(const nlohmann::json& document, const std::filesystem::path& here) {
     if (!document.is_object()) return refused(error_code::malformed, "job", document.type_name(), "a JSON object");
-    if (const status s = detail::known_keys(document, "", {"model", "lengths", "adapter", "offload", "layout", "cluster", "runtime"}); !s) return s.error();
+    if (const status s = detail::known_keys(document, "", {"model", "lengths", "adapter", "offload", "layout", "cluster", "prefill", "runtime"}); !s) return s.error();
 
     plan_request request;
     job& j = request.job;
@@ -437,6 +465,7 @@ inline result<plan_request> read_job(const nlohmann::json& document, const std::
     const nlohmann::json* offload_object = read.fields().object("offload");
     const nlohmann::json* layout_object = read.fields().object("layout");
     const nlohmann::json* cluster_object = read.fields().object("cluster");
+    const nlohmann::json* prefill_object = read.fields().object("prefill");
     if (const status s = read.checked(); !s) return s.error();
 
     if (const auto named = document.find("runtime"); named != document.end()) {
@@ -480,6 +509,12 @@ inline result<plan_request> read_job(const nlohmann::json& document, const std::
     const result<cluster> c = detail::read_cluster(*cluster_object, request.device);
     if (!c) return c.error();
     request.cluster = *c;
+    if (prefill_object != nullptr) {
+        if (trains(j)) return refused(error_code::inconsistent, "prefill", detail::shown(*prefill_object), "no prefill where task is not serving");
+        const result<pool_request> pool = detail::read_pool(*prefill_object);
+        if (!pool) return pool.error();
+        request.prefill = *pool;
+    }
     return request;
 }
 

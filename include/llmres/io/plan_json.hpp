@@ -6,6 +6,7 @@
 #include <llmres/buffers.hpp>
 #include <llmres/capacity.hpp>
 #include <llmres/diffusion.hpp>
+#include <llmres/disaggregated.hpp>
 #include <llmres/gguf_mix.hpp>
 #include <llmres/io/model_source.hpp>
 #include <llmres/io/text.hpp>
@@ -298,6 +299,24 @@ inline json_value to_json(const job_plan& p, const job& j, const cluster& c, boo
             {"limits", to_json(limits_of(j, p.layout, c))},
             {"cache_pool", cache_pool_to_json(j, p.layout, c, lengths)},
             {"buffers", buffers_to_json(p, j)}};
+}
+
+/// What prompts on GPUs of their own add to the answer; `chosen`: their layout was the planner's choice.
+inline json_value to_json(const disaggregated_plan& p, const cluster& prompts, bool chosen) {
+    json_value memory = to_json(p.prefill.memory);
+    memory["usable"] = p.prefill.usable.in(bytes);
+    return {{"prefill",
+             {{"verdict", name_of(p.prefill.verdict)},
+              {"cluster", to_json(prompts)},
+              {"layout", to_json(p.prefill.layout)},
+              {"layout_chosen", chosen},
+              {"memory", memory},
+              {"time_to_first_token", p.prefill.speed.prefill.total().expected.in(seconds)}}},
+            {"handed_over", p.handed_over.in(bytes)},
+            {"hand_over", p.hand_over.in(seconds)},
+            {"prompts_per_second", p.prompts_per_second},
+            {"sequences_per_second", p.sequences_per_second},
+            {"prefill_per_decode", p.prefill_per_decode()}};
 }
 
 namespace detail {

@@ -16,7 +16,7 @@ constexpr double without_mib(byte_count device, double left) {
     return all > left ? three_places((all - left) / all) : 0.0;
 }
 
-/// Up to 0.4.8: by the GPUs alone.
+/// Up to 0.4.8: by the GPUs alone, 0.3's table but for eight (0.83).
 constexpr double sglang_by_ranks(byte_count, token_count, std::int32_t tensor, std::int32_t pipeline) {
     const std::int32_t ranks = tensor * pipeline;
     return ranks >= 16 ? 0.79 : ranks >= 8 ? 0.81 : ranks >= 4 ? 0.85 : ranks >= 2 ? 0.87 : 0.88;
@@ -75,7 +75,7 @@ constexpr runtime sglang_sizes() {
     return r;
 }
 constexpr runtime sglang_ranks() {
-    runtime r = sglang_as("0.4.0 to 0.4.8", {0, 4, 0}, {0, 4, 9});
+    runtime r = sglang_as("up to 0.4.8", {}, {0, 4, 9});
     r.default_fraction = sglang_by_ranks;
     r.larger_devices = device_classes({mib(25'000), tokens(8192)});
     return r;

@@ -11,8 +11,7 @@ namespace detail {
 inline constexpr runtime tensorrt_llm_base{
     .name = "tensorrt-llm",
     .work = engine_work::serving,
-    .versions = "0.9 to 0.21",
-    .since = {0, 9, 0},
+    .versions = "up to 0.21",
     .before = {1, 0, 0},
     // Total less available before the cache, less engine, context and buffers: 0.7 GiB on an H100 (its memory document).
     .context = {mib(400), mib(700), mib(1100)},

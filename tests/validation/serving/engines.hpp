@@ -41,7 +41,11 @@ inline runtime profile_of(const char* name, const std::string& version) {
 
 inline engine vllm_of(const std::string& written) {
     const std::string v = version_in(written);
-    if (v.empty()) return {has(written, "2024") || written.empty() ? runtimes::vllm_v0_3 : runtimes::vllm};
+    if (v.empty()) {  // the year tells, and a table that names nothing is of 2024
+        if (has(written, "2023")) return {runtimes::vllm_v0_2};
+        if (has(written, "2025")) return {runtimes::vllm_v1_9};
+        return {has(written, "2024") || written.empty() ? runtimes::vllm_v0_3 : runtimes::vllm};
+    }
     if (has(written, "post1+")) return {runtimes::vllm_v0_6};  // what became 0.6.5
     return {profile_of("vllm", has(written, "V0") ? v + " V0" : v)};
 }
@@ -115,9 +119,16 @@ inline engine engine_of(const csv::row& row) {
     const std::string& version = row.at("engine_version");
     const auto is = [&](const char* part) { return has(name, part); };
     if (is("vllm") && !is("fork")) return vllm_of(version);
-    if (is("sglang")) return {has(version, "2025") ? runtimes::sglang_0_5_2 : runtimes::sglang};
+    const bool numbered = !version_in(version).empty();  // else the year tells
+    if (is("sglang"))
+        return {numbered               ? profile_of("sglang", version_in(version))
+                : has(version, "2024") ? runtimes::sglang_0_4
+                : has(version, "2025") ? runtimes::sglang_0_5_2
+                                       : runtimes::sglang};
     if (is("tensorrt") || is("optimum nvidia"))
-        return {has(version, "2025") || has(version, "2026") ? runtimes::tensorrt_llm : runtimes::tensorrt_llm_0};
+        return {numbered                                       ? profile_of("tensorrt-llm", version_in(version))
+                : has(version, "2025") || has(version, "2026") ? runtimes::tensorrt_llm
+                                                               : runtimes::tensorrt_llm_0};
     if (is("ctranslate")) return {runtimes::ctranslate2};
     if (is("lmdeploy")) return {runtimes::lmdeploy};
     if (is("exllamav2")) return {runtimes::exllamav2_2023};  // 0.0.6 and 0.0.19
