@@ -40,7 +40,7 @@ inline std::vector<entry> all() {
     for (const training_runs::run& r : training_runs::all()) {
         const auto predicted = r.out_of_memory || r.unstated > 0 ? llmres::maybe<llmres::memory_breakdown>{} : training_runs::predicted(r);
         if (!predicted) continue;
-        auto& of_profile = found[std::string{r.what.runtime.name.view()} + " " + std::string{r.what.runtime.versions.view()}];
+        auto& of_profile = found[serving::label_of(r.what.runtime)];
         const auto add = [&](const char* figure, const llmres::interval<llmres::byte_count>& said, double measured) {
             training_runs::errors one;
             one.add(said, measured);
@@ -52,7 +52,7 @@ inline std::vector<entry> all() {
     }
     std::vector<entry> ordered;
     for (const llmres::runtime* profile : llmres::runtimes::all)
-        for (auto& [figure, e] : found[std::string{profile->name.view()} + " " + std::string{profile->versions.view()}]) {
+        for (auto& [figure, e] : found[serving::label_of(*profile)]) {
             e.profile = profile, e.figure = figure;
             ordered.push_back(e);
         }

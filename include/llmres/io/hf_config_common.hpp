@@ -127,4 +127,16 @@ inline model stack_of(config_fields& c, model m, const layer& l) {
     return m;
 }
 
+/// A model of layers with a window, of which every `period`th sees the whole context, none where that is 0; `layer_types`
+/// may say otherwise.
+inline model windowed_stack_of(config_fields& c, model m, layer l, std::int64_t period) {
+    const token_count window = read_window(c);
+    read_layers(c, m, layer_count(c), [&](std::int64_t i) {
+        const bool by_rule = period == 0 || (i + 1) % period != 0;
+        l.attention.window = layer_is(c, "sliding_attention", i, by_rule) ? window : token_count{};
+        return l;
+    });
+    return m;
+}
+
 }  // namespace llmres::detail::hf

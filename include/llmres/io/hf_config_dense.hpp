@@ -130,12 +130,7 @@ inline model read_olmo2_like(config_fields& c, bias_fields biases) {
     l.attention.qk_norm = query_key_norm::full;
     l.norm_before_attention = l.norm_before_feed_forward = false;
     l.norm_after_attention = l.norm_after_feed_forward = true;
-    const token_count window = read_window(c);
-    read_layers(c, m, layer_count(c), [&](std::int64_t i) {
-        l.attention.window = layer_is(c, "sliding_attention", i, (i + 1) % 4 != 0) ? window : token_count{};
-        return l;
-    });
-    return m;
+    return windowed_stack_of(c, m, l, 4);
 }
 
 inline model read_olmo2(config_fields& c) { return read_olmo2_like(c, bias_fields::attention); }
@@ -155,13 +150,8 @@ inline model read_cohere(config_fields& c) {
     l.norm = m.final_norm = norm_kind::layer_without_bias;
     l.norm_before_feed_forward = false;
     if (c.flag_or("use_qk_norm", false)) l.attention.qk_norm = query_key_norm::full;
-    const token_count window = read_window(c);
     const std::int64_t period = c.number_or("sliding_window_pattern", 4, 1, most_features);
-    read_layers(c, m, layer_count(c), [&](std::int64_t i) {
-        l.attention.window = layer_is(c, "sliding_attention", i, (i + 1) % period != 0) ? window : token_count{};
-        return l;
-    });
-    return m;
+    return windowed_stack_of(c, m, l, period);
 }
 
 inline model read_stablelm(config_fields& c) {
@@ -331,12 +321,7 @@ inline model read_hunyuan(config_fields& c) {
 inline model read_mistral(config_fields& c) {
     model m = read_frame(c);
     layer l = read_llama_layer(c, m.hidden, bias_fields::none);
-    const token_count window = read_window(c);
-    read_layers(c, m, layer_count(c), [&](std::int64_t i) {
-        l.attention.window = layer_is(c, "sliding_attention", i, true) ? window : token_count{};
-        return l;
-    });
-    return m;
+    return windowed_stack_of(c, m, l, 0);
 }
 
 /// Qwen's window is off unless asked for, and then covers the layers from max_window_layers on.
@@ -392,12 +377,7 @@ inline layer read_gemma2_layer(config_fields& c, std::int64_t hidden) {
 inline model read_gemma2(config_fields& c) {
     model m = read_frame(c);
     layer l = read_gemma2_layer(c, m.hidden);
-    const token_count window = read_window(c);
-    read_layers(c, m, layer_count(c), [&](std::int64_t i) {
-        l.attention.window = layer_is(c, "sliding_attention", i, i % 2 == 0) ? window : token_count{};
-        return l;
-    });
-    return m;
+    return windowed_stack_of(c, m, l, 2);
 }
 
 /// Gemma 3's text model: norms on queries and keys, one global layer in six.
@@ -405,13 +385,8 @@ inline model read_gemma3_text(config_fields& c) {
     model m = read_frame(c);
     layer l = read_gemma2_layer(c, m.hidden);
     l.attention.qk_norm = query_key_norm::shared;
-    const token_count window = read_window(c);
     const std::int64_t period = c.number_or({"sliding_window_pattern", "_sliding_window_pattern"}, 6, 1, most_features);
-    read_layers(c, m, layer_count(c), [&](std::int64_t i) {
-        l.attention.window = layer_is(c, "sliding_attention", i, (i + 1) % period != 0) ? window : token_count{};
-        return l;
-    });
-    return m;
+    return windowed_stack_of(c, m, l, period);
 }
 
 }  // namespace llmres::detail::hf

@@ -107,12 +107,7 @@ inline model read_gpt_oss(config_fields& c) {
     l.feed_forward.bias = true;
     l.feed_forward.experts = read_experts(c, "intermediate_size");
     l.feed_forward.experts.router_bias = true;
-    const token_count window = read_window(c);
-    read_layers(c, m, layer_count(c), [&](std::int64_t i) {
-        l.attention.window = layer_is(c, "sliding_attention", i, i % 2 == 0) ? window : token_count{};
-        return l;
-    });
-    return m;
+    return windowed_stack_of(c, m, l, 2);
 }
 
 /// Grok 1: norms before and after both halves.

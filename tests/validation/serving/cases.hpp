@@ -247,7 +247,7 @@ inline std::optional<one_case> case_of(const csv::row& row) {
     if (!published || !e.known) return {};
     one_case c;
     c.id = row.at("id");
-    c.label = std::string{e.profile.name.view()} + " " + std::string{e.profile.versions.view()};
+    c.label = label_of(e.profile);
     c.row = row;
     c.total = e.total;
     c.task.runtime = e.profile;

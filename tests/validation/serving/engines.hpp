@@ -29,6 +29,11 @@ struct engine {
     bool known = true;
 };
 
+/// "vllm 0.17".
+inline std::string label_of(const runtime& profile) {
+    return std::string{profile.name.view()} + " " + std::string{profile.versions.view()};
+}
+
 /// Not known where the library has no profile of it.
 inline engine engine_of(const csv::row& row);
 
