@@ -31,10 +31,47 @@ TEST_CASE("windowed layers keep their window and a micro-batch in llama.cpp, eve
     job j = chat("gemma-2-2b");
     j.context = tokens(8192);
     j.runtime = runtimes::llama_cpp;
+    CHECK(set_knob(j.runtime, "parallel", 1));
     // 13 layers of 8192 cells, 13 of 4096 + 512: 2 x 4 heads x 256 x 2 bytes a token and layer.
     CHECK(memory_of(j, layout{})[memory_term::kv_cache].expected == bytes(4096) * (13 * 8192 + 13 * 4608));
     CHECK(set_knob(j.runtime, "swa_full", 1));
     CHECK(memory_of(j, layout{})[memory_term::kv_cache].expected == bytes(4096) * (26 * 8192));
+}
+
+TEST_CASE("llama.cpp's server has windows and states for four slots where nothing else is said; Ollama says one") {
+    job j = chat("gemma-2-2b");
+    j.batch = 1;
+    j.context = tokens(8192 * 4);
+    j.model.max_context = {};
+    j.runtime = runtimes::llama_cpp;
+    const auto windowed = [&] { return memory_of(j, layout{})[memory_term::kv_cache].expected - bytes(4096) * (13 * 32768); };
+    CHECK(windowed() == bytes(4096) * (13 * (4 * 4096 + 512)));
+    CHECK(set_knob(j.runtime, "parallel", 1));
+    CHECK(windowed() == bytes(4096) * (13 * (4096 + 512)));
+    j.runtime = runtimes::ollama;
+    CHECK(windowed() == bytes(4096) * (13 * (4096 + 512)));
+    j.runtime = find_runtime("llama.cpp", "b6929", "runtime").value();
+    CHECK(windowed() == bytes(4096) * (13 * (4096 + 512)));
+}
+
+TEST_CASE("llama.cpp's server makes room for the scores of its slots alone since June 2026, and long masks outgrow them") {
+    job j = chat();
+    j.batch = 1;
+    j.model.max_context = {};
+    const auto step = [&](const char* build) {
+        j.runtime = find_runtime("llama.cpp", build, "runtime").value();
+        const memory_breakdown m = memory_of(j, layout{});
+        return m[memory_term::activations] + m[memory_term::logits];
+    };
+    const byte_count scores = bytes(4) * (512LL * 128256);
+    j.context = tokens(8192);
+    CHECK(step("b9479").expected >= scores);
+    CHECK(step("b9480").high < scores);
+    j.context = tokens(131072);
+    const byte_count masks = bytes(4 + 2) * (512LL * 131072);  // in fp32, and cast to 16 bit
+    CHECK(step("b9479").expected >= masks);
+    CHECK(step("b9480").expected >= masks);
+    CHECK(step("b9479").expected < masks + bytes(4) * (512LL * 4096 * 8));
 }
 
 TEST_CASE("keys in iq4_nl, values in 16 bit: 18 + 64 MiB for 1024 cells of Llama 3.1 8B, as llama.cpp logs") {
@@ -134,7 +171,8 @@ TEST_CASE("llama.cpp's latent attention makes queries as wide as the latent, and
     const memory_breakdown m = memory_of(j, layout{});
     const byte_count queries = bytes(4) * (2048LL * 128 * 2 * (512 + 64));
     CHECK(m[memory_term::activations].expected > queries);
-    CHECK(m[memory_term::activations].expected < queries + bytes(4) * (2048LL * 7168 * 3));
+    const byte_count mask = bytes(2) * (2048LL * 16384);
+    CHECK(m[memory_term::activations].expected < queries + mask + bytes(4) * (2048LL * 7168 * 3));
 }
 
 TEST_CASE("llama.cpp kept keys and values of all heads of latent attention until April 2025") {

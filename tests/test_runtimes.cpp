@@ -22,9 +22,9 @@ TEST_CASE("profiles are found by engine and version, and a release between two b
         {"vllm@0.9.2", "0.9 to 0.11.0 (V1)"}, {"vllm@0.17.1", "0.17"},   {"vllm@0.8.5.post1", "0.8 (V1)"},    {"vllm@0.2.7", "0.2 (V0)"},
         {"vllm@v0.7.3", "0.7 to 0.10 (V0)"},  {"vllm@0.5.4", "0.3 to 0.6.3 (V0)"}, {"vllm@0.6.3.post1", "0.3 to 0.6.3 (V0)"},
         {"sglang@0.4.6", "up to 0.4.8"},   {"sglang@0.5.2", "0.4.9 to 0.5.2"},  {"SGLang", "0.5.3 and later"},
-        {"llama.cpp@b2824", "b2400 to b5426"}, {"llama.cpp", "b6325 and later"},   {"transformers@4.38.2", "4.36 to 4.41"},
+        {"llama.cpp@b2824", "b2400 to b5139"}, {"llama.cpp", "b9480 and later"},   {"transformers@4.38.2", "4.36 to 4.41"},
         {"vLLM@0.8.5 V0", "0.7 to 0.10 (V0)"}, {"vllm@0.9.2-v0", "0.7 to 0.10 (V0)"}, {"vllm@0.6.4 V0", "0.6.4 (V0)"},
-        {"llama.cpp@build 2824 (4426e298)", "b2400 to b5426"}, {"TensorRT-LLM@0.17", "up to 0.21"}, {"tensorrt-llm@0.8", "up to 0.21"}, {"sglang@0.3.6", "up to 0.4.8"}, {"AutoAWQ@0.1.6", "0.1"}};
+        {"llama.cpp@build 2824 (4426e298)", "b2400 to b5139"}, {"TensorRT-LLM@0.17", "up to 0.21"}, {"tensorrt-llm@0.8", "up to 0.21"}, {"sglang@0.3.6", "up to 0.4.8"}, {"AutoAWQ@0.1.6", "0.1"}};
     for (const auto& [name, versions] : expected) {
         INFO(name);
         const auto found = find_runtime(name);

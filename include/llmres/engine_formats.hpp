@@ -110,7 +110,8 @@ constexpr status set_knob(runtime& r, std::string_view name, double value) {
                is("tgi", "max_batch_prefill_tokens") || is("exllama", "max_input_len") || is("exllamav2", "max_input_len") || is("ollama", "num_batch") || is("exllamav3", "max_chunk_size") ||
                (ggml && name == "ubatch_size")) {
         set_batched_tokens(r, tokens(whole));
-    } else if (name == "max_num_seqs" || is("tensorrt-llm", "max_batch_size") || is("lmdeploy", "max_batch_size")) {
+    } else if (name == "max_num_seqs" || is("tensorrt-llm", "max_batch_size") || is("lmdeploy", "max_batch_size") ||
+               (ggml && name == "parallel")) {
         r.max_num_seqs = whole;
     } else if (is("vllm", "block_size") || is("sglang", "page_size") || is("tensorrt-llm", "tokens_per_block") ||
                is("lmdeploy", "cache_block_seq_len")) {

@@ -280,7 +280,7 @@ struct serving_stages {
         return {scaled(layers, engine.activations), graph.buffer.peak() - layers};
     }
     /// Where experts are on the host, which of them and when their rows are handed over moves tensors between holes: one of
-    /// the hidden width less, or a stack more. Files repacked for the CPU (-rtr) stay there whatever the rule.
+    /// the hidden width less, or stacks more where whole layers are there. Files repacked for the CPU (-rtr) stay whatever the rule.
     constexpr step_peak graph_of(stage_range range, std::int32_t index, bool end) const {
         const expert_stacks stacks = engine.experts_on_host ? weights.largest_experts(range) : expert_stacks{};
         const step_peak without = laid_out(range, index, end, {});
@@ -290,7 +290,7 @@ struct serving_stages {
         const step_peak& less = engine.fused_gates ? without : with;
         either.activations.low = less.activations.low > of_step.hidden() ? less.activations.low - of_step.hidden() : byte_count{};
         either.logits.low = less.logits.low;
-        either.activations.high = with.activations.high + (engine.fused_gates ? stacks.gate : of_step.hidden());
+        either.activations.high = with.activations.high + (engine.fused_gates ? stacks.gate + stacks.down : of_step.hidden());
         return either;
     }
     constexpr memory_breakdown memory(std::int32_t index) const { return with_engine(stage(index), of_step, engine, over); }

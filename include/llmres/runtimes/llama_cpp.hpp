@@ -41,24 +41,60 @@ inline constexpr runtime llama_cpp_base{
 /// Since March 2024 GPUs take turns at micro-batches (pull request 6017).
 constexpr runtime llama_cpp_turns() {
     runtime r = llama_cpp_base;
-    r.versions = "b2400 to b5426";
+    r.versions = "b2400 to b5139";
     r.since = {2400};
-    r.before = {5427};
+    r.before = {5140};
     r.step_copies = 4;
     return r;
 }
-/// Since May 2025 windowed layers keep window and micro-batch only (pull request 13194), in cells of 256; since August 2025
-/// flash attention wherever the device has it (`-fa auto`).
-constexpr runtime llama_cpp_windows(bool flash) {
+/// Since April 2025 latent attention reads its cache as it is (12801).
+constexpr runtime llama_cpp_latent() {
     runtime r = llama_cpp_turns();
-    r.versions = flash ? "b6325 and later" : "b5427 to b6324";
-    r.since = {flash ? 6325 : 5427};
-    r.before = {flash ? 0 : 6325};
+    r.versions = "b5140 to b5426";
+    r.since = {5140};
+    r.before = {5427};
+    r.latent_absorbed = true;
+    return r;
+}
+/// Since May 2025 windowed layers keep window and micro-batch only (13194).
+constexpr runtime llama_cpp_windows() {
+    runtime r = llama_cpp_latent();
+    r.versions = "b5427 to b6324";
+    r.since = {5427};
+    r.before = {6325};
     r.windows = window_cells::window_batch;
     r.kv_block = tokens(256);
-    r.latent_absorbed = true;
-    r.flash_attention = flash;
-    // With flash attention the head is the fullest; a fully offloaded graph keeps no other copy of its input.
+    return r;
+}
+/// Since August 2025 flash attention wherever the device has it (15434: `-fa auto`).
+constexpr runtime llama_cpp_flash() {
+    runtime r = llama_cpp_windows();
+    r.versions = "b6325 to b6929";
+    r.since = {6325};
+    r.before = {6930};
+    r.flash_attention = true;
+    return r;
+}
+/// Since November 2025 the server has four slots where `--parallel` names no other number, which share all cells (16736). Windows
+/// and recurrent states are there once a slot. Since December it takes fewer layers or a shorter context where what it was not
+/// told does not leave 1 GiB free (16653: `--fit`); a plan is of what it was told.
+constexpr runtime llama_cpp_slots() {
+    runtime r = llama_cpp_flash();
+    r.versions = "b6930 to b9479";
+    r.since = {6930};
+    r.before = {9480};
+    r.default_max_num_seqs = 4;
+    return r;
+}
+/// Since June 2026 the server makes room for the scores of one token a slot, not of a whole micro-batch (23861; between b9452 and
+/// b9479). Layers are the fullest then, and no log of them was found.
+constexpr runtime llama_cpp_last_scores() {
+    runtime r = llama_cpp_slots();
+    r.versions = "b9480 and later";
+    r.since = {9480};
+    r.before = {};
+    r.scored = scored_tokens::last;
+    r.activations = {0.85, 1.0, 1.2};
     return r;
 }
 constexpr runtime llama_cpp_first() {
@@ -73,14 +109,17 @@ constexpr runtime llama_cpp_first() {
 
 inline constexpr runtime llama_cpp_2023 = detail::llama_cpp_first();
 inline constexpr runtime llama_cpp_2024 = detail::llama_cpp_turns();
-inline constexpr runtime llama_cpp_2025 = detail::llama_cpp_windows(false);
-inline constexpr runtime llama_cpp = detail::llama_cpp_windows(true);
+inline constexpr runtime llama_cpp_5426 = detail::llama_cpp_latent();
+inline constexpr runtime llama_cpp_2025 = detail::llama_cpp_windows();
+inline constexpr runtime llama_cpp_6929 = detail::llama_cpp_flash();
+inline constexpr runtime llama_cpp_9479 = detail::llama_cpp_slots();
+inline constexpr runtime llama_cpp = detail::llama_cpp_last_scores();
 
 /// ik_llama.cpp, the fork for latent attention and experts on the host: full cells, no copies for taking turns beyond
 /// masks and inputs, and with -mla 2 or 3 keys and values expanded for the whole context, in parts of -amb MiB (256 since
 /// August 2026, all at once until then; its guides give 512). Versions are build numbers, as llama.cpp's.
 constexpr runtime ik_llama_cpp_as(const char* versions, std::int32_t since, std::int32_t before) {
-    runtime r = detail::llama_cpp_windows(true);
+    runtime r = detail::llama_cpp_flash();
     r.name = "ik_llama.cpp";
     r.versions = versions;
     r.since = {since};
@@ -101,7 +140,8 @@ inline constexpr runtime ik_llama_cpp_4155 = ik_llama_cpp_as("b3745 to b4155", 3
 inline constexpr runtime ik_llama_cpp_3744 = ik_llama_cpp_as("b3683 to b3744", 3683, 3745);
 inline constexpr runtime ik_llama_cpp_3682 = ik_llama_cpp_as("b3500 to b3682", 3500, 3683);
 
-inline constexpr std::array all_llama_cpp{&llama_cpp, &llama_cpp_2025, &llama_cpp_2024, &llama_cpp_2023, &ik_llama_cpp,
-                                                &ik_llama_cpp_4155, &ik_llama_cpp_3744, &ik_llama_cpp_3682};
+inline constexpr std::array all_llama_cpp{&llama_cpp,      &llama_cpp_9479, &llama_cpp_6929, &llama_cpp_2025,    &llama_cpp_5426,
+                                          &llama_cpp_2024, &llama_cpp_2023, &ik_llama_cpp,   &ik_llama_cpp_4155, &ik_llama_cpp_3744,
+                                          &ik_llama_cpp_3682};
 
 }  // namespace llmres::runtimes

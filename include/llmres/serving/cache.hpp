@@ -22,6 +22,13 @@ struct allotment {
     friend constexpr allotment operator*(allotment a, std::int64_t n) { return {a.ideal * n, a.allocated * n}; }
 };
 
+/// Sequences that have a window and a recurrent state of their own: an engine that allots them at start has them for its slots.
+constexpr std::int64_t slots_of(const runtime& r, std::int64_t sequences) {
+    if (r.pool != cache_pool::allotted) return sequences;
+    const std::int64_t slots = r.max_num_seqs > 0 ? r.max_num_seqs : r.default_max_num_seqs;
+    return slots > sequences ? slots : sequences;
+}
+
 /// Tokens that a layer keeps of all sequences of a rank.
 constexpr token_count allotted_tokens(const attention& a, const job& j, const runtime& r, const layout& l,
                                       std::int64_t sequences) {
@@ -34,6 +41,7 @@ constexpr token_count allotted_tokens(const attention& a, const job& j, const ru
     if (r.pool != cache_pool::allotted) return (blocks ? aligned_up(kept, r.kv_block) : kept) * sequences;
     token_count cells = kept * sequences;
     if (r.windows == window_cells::window_batch && kept < context) {
+        cells = kept * slots_of(r, sequences);
         cells += j.max_batched_tokens > token_count{} ? j.max_batched_tokens : r.max_batched_tokens;
         if (cells > context * sequences) cells = context * sequences;
     }
@@ -63,7 +71,7 @@ constexpr allotment layer_cache(const attention& a, const job& j, const runtime&
 /// mamba_ssm_cache_dtype).
 constexpr byte_count layer_state(const recurrent& rec, const job& j, const runtime& r, const layout& l, std::int64_t sequences) {
     if (rec.kind == recurrent_kind::none) return {};
-    return recurrent_state_bytes(rec, {fp32, r.fp32_activations ? fp32 : j.compute}, l.tensor) * sequences;
+    return recurrent_state_bytes(rec, {fp32, r.fp32_activations ? fp32 : j.compute}, l.tensor) * slots_of(r, sequences);
 }
 
 }  // namespace llmres

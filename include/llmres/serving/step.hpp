@@ -252,8 +252,12 @@ struct step {
     constexpr step_peak peak(byte_count layers, bool last, std::int32_t stage) const {
         byte_count images = images_held();
         if (engine.profiles && stage > 0) images += hidden() * 2;  // what the stage before sent: hidden states and residuals
-        const byte_count beside = images + hidden() * engine.more_hidden + (kernel == attention_kernel::flash ? byte_count{} : mask());
-        const interval<byte_count> in_layers = scaled(layers + beside, engine.activations);
+        const byte_count beside = images + hidden() * engine.more_hidden + mask();
+        byte_count most = layers + beside;
+        // Flash attention reads the mask in 16 bit: the first layer casts it beside input, norm and queries.
+        if (const byte_count casting = hidden() * 3 + mask() * 3; kernel == attention_kernel::flash && engine.attention_mask && casting > most)
+            most = casting;
+        const interval<byte_count> in_layers = scaled(most, engine.activations);
         // Where GPUs take turns, inputs and masks are kept for each turn.
         const bool partly = parts_on_host();
         const byte_count turns =

@@ -79,7 +79,8 @@ inline engine llama_cpp_of(const csv::row& row, const std::string& name) {
     if (has(version, "2024") && !ctransformers) r = runtimes::llama_cpp_2024;
     if (const auto thread = thread_of(row)) {
         if (has(name, "ik_llama")) r = ik_llama_cpp_of(*thread);
-        else if (*thread < 440) r = runtimes::llama_cpp_2024;  // quoted before 20 May 2025, which is b5427
+        else if (*thread < 330) r = runtimes::llama_cpp_2024;  // opened before 15 April 2025: b5140
+        else if (*thread < 440) r = runtimes::llama_cpp_5426;  // 20 May 2025: b5427
     }
     if (has(notes, "on CPU")) r.experts_on_host = true;
     if (has(notes, "flash_attn=1")) r.flash_attention = true;
