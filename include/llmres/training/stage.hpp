@@ -8,6 +8,7 @@
 #include <llmres/layout.hpp>
 #include <llmres/model.hpp>
 #include <llmres/parameters.hpp>
+#include <llmres/training/checks.hpp>
 #include <llmres/training/device_map.hpp>
 #include <llmres/training/encoder_memory.hpp>
 #include <llmres/training/in_flight.hpp>
