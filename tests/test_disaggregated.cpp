@@ -66,10 +66,11 @@ TEST_CASE("a job that does not say what each side does is refused by name") {
     CHECK(plan_disaggregated(j, side, side).error().field == "task");
     phase_pool alone = side;
     alone.cluster.scale_out = {};
-    CHECK(plan_disaggregated(chat(), alone, side).error().field == "cluster.scale_out");
+    CHECK(plan_disaggregated(chat(), alone, side).error().field == "prefill.cluster.scale_out");
     phase_pool three = side;
     three.layout.tensor = 3;
     CHECK(plan_disaggregated(chat(), side, three).error().field == "layout.tensor");
+    CHECK(plan_disaggregated(chat(), three, side).error().field == "prefill.layout.tensor");
 }
 
 TEST_CASE("what a batch leaves of the pool is room for prefixes, and a full batch leaves none") {

@@ -61,11 +61,17 @@ constexpr job decode_part(const job& j, const layout& l) {
     return part;
 }
 
+/// An error of the side that prompts pass: its layout and its cluster are told from the other side's.
+constexpr error of_prefill(const error& e) {
+    const bool shared = !e.field.view().starts_with("layout") && !e.field.view().starts_with("cluster");
+    return shared ? e : within("prefill", e);
+}
+
 }  // namespace detail
 
 constexpr result<layout> prefill_layout(const job& j, const cluster& c) {
     const result<job_plan> made = plan(detail::prefill_part(j, layout{}), c);
-    if (!made) return made.error();
+    if (!made) return detail::of_prefill(made.error());
     return made->layout;
 }
 
@@ -74,11 +80,11 @@ constexpr result<disaggregated_plan> plan_disaggregated(const job& j, const phas
     if (j.prompt <= token_count{}) return refused(error_code::missing, "prompt", "0", "tokens of a prompt, which decide what one side does");
     if (j.output <= token_count{}) return refused(error_code::missing, "output", "0", "tokens made for a prompt, which decide what one side does");
     if (prefill.cluster.scale_out.bandwidth() <= byte_rate{})
-        return refused(error_code::missing, "cluster.scale_out", "no link", "the link that caches go over");
+        return refused(error_code::missing, "prefill.cluster.scale_out", "no link", "the link that caches go over");
     const job prompts = detail::prefill_part(j, prefill.layout);
     const job output = detail::decode_part(j, decode.layout);
     const result<job_plan> first = plan(prompts, prefill.layout, prefill.cluster);
-    if (!first) return first.error();
+    if (!first) return detail::of_prefill(first.error());
     const result<job_plan> rest = plan(output, decode.layout, decode.cluster);
     if (!rest) return rest.error();
     disaggregated_plan made{.prefill = *first, .decode = *rest};

@@ -47,6 +47,15 @@ struct error {
     text<191> expected{};  ///< what would have been right
 };
 
+/// The same error, of a field inside another.
+constexpr error within(std::string_view object, const error& e) {
+    error inside = e;
+    inside.field = object;
+    inside.field.append(".");
+    inside.field.append(e.field);
+    return inside;
+}
+
 #if defined(__cpp_exceptions)
 /// Thrown by `result::value()`, and by nothing else.
 class exception : public std::exception {

@@ -95,6 +95,7 @@
 #include <llmres/search.hpp>
 #include <llmres/serving/cache.hpp>
 #include <llmres/serving/ggml_graph.hpp>
+#include <llmres/serving/stage_graph.hpp>
 #include <llmres/serving/step.hpp>
 #include <llmres/serving/tails.hpp>
 #include <llmres/serving/weights.hpp>

@@ -9,7 +9,7 @@
 #include <llmres/memory_breakdown.hpp>
 #include <llmres/parameters.hpp>
 #include <llmres/serving/cache.hpp>
-#include <llmres/serving/ggml_graph.hpp>
+#include <llmres/serving/stage_graph.hpp>
 #include <llmres/serving/step.hpp>
 #include <llmres/serving/weights.hpp>
 
@@ -202,7 +202,10 @@ struct serving_stages {
         if (weights.file) s.weights += weights.of_file(range);
         if (engine.host_expert_layers > 0 && engine.host_expert_layers < range.last)
             s.weights += weights.experts_of({engine.host_expert_layers > range.first ? engine.host_expert_layers : range.first, range.last});
-        if ((engine.laid_out || (engine.experts_on_host && engine.copies_experts)) && can_lay_out(range)) s.graph = graph_of(range, index, end);
+        if (engine.laid_out || (engine.experts_on_host && engine.copies_experts)) {
+            const stage_graph graph{of, over, engine, of_step, weights, range, index, end, end && head_on_gpu(m, engine)};
+            if (graph.possible()) s.graph = graph.peak();
+        }
         if (end && engine.speculates_ahead && m.prediction.layers > 0) {
             s.weights += weights.of_prediction();
             s.cache += layer_cache(m.prediction.block.attention, of, engine, over, sequences) * m.prediction.layers;
@@ -222,76 +225,6 @@ struct serving_stages {
         if (scales == byte_count{}) return (weights.joined_of(kind) + padding) * count;
         if (padding > scales) s.padded_weights += (padding - scales) * count;
         return scales * count;
-    }
-    /// Graphs of attention and gated feed-forwards, routed or not.
-    constexpr bool can_lay_out(stage_range range) const {
-        for (std::int32_t k = 0; k < of.model.layers.kind_count; ++k) {
-            const layer& l = of.model.layers.kinds[static_cast<std::size_t>(k)];
-            const bool expanded = of_step.expands(l.attention);
-            if (l.recurrent.kind != recurrent_kind::none || l.attention.cross != cross_attention::none) return false;
-            if (l.attention.kind != attention_kind::grouped && !expanded) return false;
-            if (l.feed_forward.kind != feed_forward_kind::gated) return false;
-        }
-        return range.last > range.first;
-    }
-    /// Whether stacks of experts are copied to the GPU for a step: from 32 tokens on, or from 32 an expert.
-    constexpr bool copied(const experts& e) const {
-        return of_step.shape.all() * (engine.copies_by_expert ? e.per_token : e.count) >= 32 * e.count;
-    }
-    constexpr bool copies() const {
-        for (std::int32_t k = 0; k < of.model.layers.kind_count; ++k) {
-            const feed_forward& f = of.model.layers.kinds[static_cast<std::size_t>(k)].feed_forward;
-            if (f.routed() && copied(f.experts)) return true;
-        }
-        return false;
-    }
-
-    /// The stage's graph as ggml lays it out, where stacks of experts are copied or, with none, stay where they are. Two layers
-    /// of a kind before the last are as many as it takes to repeat itself.
-    constexpr step_peak laid_out(stage_range range, std::int32_t index, bool end, const expert_stacks& stacks) const {
-        ggml_graph graph{.tokens_at_once = of_step.shape.all(),
-                         .cells = aligned_up(tokens(of_step.shape.keys), engine.kv_block).in(tokens),
-                         .hidden = of.model.hidden,
-                         .flash = of_step.kernel == attention_kernel::flash,
-                         .fused = engine.fused_gates,
-                         .part_limit = engine.latent_expanded,
-                         .all_parts = engine.expands_all,
-                         .unpacked = is_packed(kv_cache_of(of)),
-                         .first = index == 0,
-                         .turns = over.pipeline > 1 && !of_step.parts_on_host() ? engine.step_copies : 1};
-        graph.begin();
-        std::array<std::array<std::int32_t, layer_stack::max_kinds>, 2> seen{};
-        for (std::int32_t i = range.first; i < range.last; ++i) {
-            const bool last = i + 1 == range.last;
-            const bool on_host = engine.experts_on_host && (engine.host_expert_layers == 0 || i < engine.host_expert_layers);
-            if (++seen[on_host][of.model.layers.order[static_cast<std::size_t>(i)]] > 2 && !last) continue;
-            const layer& l = of.model.layers[i];
-            const std::int64_t heads = ceil_quotient(l.attention.heads, over.tensor);
-            if (of_step.expands(l.attention)) graph.attend_expanded(l.attention, heads, last, last && end);
-            else graph.attend(l.attention, heads, ceil_quotient(l.attention.kv_heads, over.tensor), l.norm_after_attention, last, last && end);
-            const experts& e = l.feed_forward.experts;
-            if (!l.feed_forward.routed()) graph.feed_forward(l.feed_forward.width, l.norm_after_feed_forward);
-            else if (!on_host) graph.route(e, expert_place::here);
-            else if (stacks.gate == byte_count{} || !copied(e)) graph.route(e, expert_place::host);
-            else graph.route(e, index == 0 ? expert_place::copied : expert_place::first_gpu, stacks.gate, stacks.down);
-        }
-        const byte_count layers = graph.buffer.peak();
-        if (end && head_on_gpu(of.model, engine)) graph.score(of.model.vocabulary);
-        return {scaled(layers, engine.activations), graph.buffer.peak() - layers};
-    }
-    /// Where experts are on the host, which of them and when their rows are handed over moves tensors between holes: one of
-    /// the hidden width less, or stacks more where whole layers are there. Files repacked for the CPU (-rtr) stay whatever the rule.
-    constexpr step_peak graph_of(stage_range range, std::int32_t index, bool end) const {
-        const expert_stacks stacks = engine.experts_on_host ? weights.largest_experts(range) : expert_stacks{};
-        const step_peak without = laid_out(range, index, end, {});
-        if (stacks.gate == byte_count{}) return without;
-        const step_peak with = copies() ? laid_out(range, index, end, stacks) : without;
-        step_peak either = engine.copies_experts ? with : without;
-        const step_peak& less = engine.fused_gates ? without : with;
-        either.activations.low = less.activations.low > of_step.hidden() ? less.activations.low - of_step.hidden() : byte_count{};
-        either.logits.low = less.logits.low;
-        either.activations.high = with.activations.high + (engine.fused_gates ? stacks.gate + stacks.down : of_step.hidden());
-        return either;
     }
     constexpr memory_breakdown memory(std::int32_t index) const { return with_engine(stage(index), of_step, engine, over); }
 };

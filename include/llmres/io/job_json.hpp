@@ -251,7 +251,6 @@ inline void read_weights(job_reader& read, job& j) {
 /// The GPUs of prompts, with the errors of their layout and cluster under `prefill`.
 inline result<pool_request> read_pool(const nlohmann::json& value) {
     if (const status s = known_keys(value, "prefill", {"layout", "cluster"}); !s) return s.error();
-    const auto inside = [](const error& e) { return refused(e.code, "prefill." + std::string{e.field.view()}, e.value.view(), e.expected); };
     job_reader read{value, "prefill"};
     const nlohmann::json* layout_object = read.fields().object("layout");
     const nlohmann::json* cluster_object = read.fields().object("cluster");
@@ -260,11 +259,11 @@ inline result<pool_request> read_pool(const nlohmann::json& value) {
     pool_request pool;
     if (layout_object != nullptr) {
         const result<layout> l = read_layout(*layout_object);
-        if (!l) return inside(l.error());
+        if (!l) return within("prefill", l.error());
         pool.layout = *l;
     }
     const result<cluster> c = read_cluster(*cluster_object, "");
-    if (!c) return inside(c.error());
+    if (!c) return within("prefill", c.error());
     pool.cluster = *c;
     return pool;
 }
