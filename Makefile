@@ -4,9 +4,9 @@
 
 demo:  ## one question, answered: the program is all that is built
 	@.ci/setup base
-	@cmake --preset release >/dev/null
-	@cmake --build --preset release --target llmres_program -- --quiet
-	build/release/llmres plan llama-3.1-8b --gpu rtx-4090 --context 8192 --batch 4 --runtime vllm --svg build/demo.svg || [ $$? -eq 1 ]
+	@cmake --preset gcc >/dev/null
+	@cmake --build --preset gcc --target llmres_program -- --quiet
+	build/gcc/llmres plan llama-3.1-8b --gpu rtx-4090 --context 8192 --batch 4 --runtime vllm --svg build/demo.svg || [ $$? -eq 1 ]
 
 test:
 	@.ci/setup base

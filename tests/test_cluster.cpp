@@ -32,6 +32,6 @@ TEST_CASE("what a cluster lacks is refused by name") {
     CHECK(validate({.gpu = gpus::h100_sxm5_80gb, .gpus = 2}).error().field == "cluster.scale_up");
     CHECK(validate({.gpu = gpus::h100_sxm5_80gb, .gpus = 2, .gpus_per_node = 1}).error().field == "cluster.scale_up");
     CHECK(validate({.gpu = gpus::h100_sxm5_80gb, .in_use = bytes(-1)}).error().field == "cluster.in_use");
-    CHECK(validate({}).error().field == "cluster.gpu.memory");
+    CHECK(validate(cluster{}).error().field == "cluster.gpu.memory");
     CHECK(standard_cluster(gpus::h100_sxm5_80gb, -1).error().field == "cluster.gpus");
 }
