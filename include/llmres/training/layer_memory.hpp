@@ -136,9 +136,11 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
     if (step.frozen && step.expands)
         held[static_cast<std::size_t>(backward_point::output)] += state.largest;
     std::array<byte_count, backward_points> fresh = gradients_so_far(state);
-    // Each expert's slice of the stacked weights passes its gradient on as a whole, to be added to the others'.
-    if (kind.feed_forward.routed() && step.engine.experts == expert_code::loop)
-        fresh[2] += state.feed_forward_gradients - state.down_gradients;
+    // Each expert's slice of the stacked weights passes its gradient on as a whole, to be added to the others': beside both, the slice's own.
+    if (kind.feed_forward.routed() && step.engine.experts == expert_code::loop) {
+        const byte_count stack = state.feed_forward_gradients - state.down_gradients;
+        fresh[2] += stack + div_up(stack, kind.feed_forward.experts.count);
+    }
     for (std::size_t p = 0; step.autocast && p < backward_points; ++p)  // copies of weights go with their products
         held[p] += p > static_cast<std::size_t>(backward_point::inner) ? state.casts - state.feed_forward_casts : state.casts;
     for (std::size_t p = 0; p < backward_points; ++p) {
