@@ -212,7 +212,7 @@ TEST_CASE("several names are a list or a string with commas") {
     for (const char* field : {"recompute_modules", "modules", "targets"}) {
         CAPTURE(field);
         const auto f = std::find_if(job_fields.begin(), job_fields.end(), [&](const job_field& each) { return each.name == field; });
-        const json names = field == std::string{"targets"} ? json{"q_proj", "v_proj"} : json{"core_attn", "moe_act"};
+        const json names = field == std::string{"targets"} ? json::array({"q_proj", "v_proj"}) : json::array({"core_attn", "moe_act"});
         const result<plan_request> listed = read_job(with(*f, names));
         const result<plan_request> written = read_job(with(*f, names[0].get<std::string>() + "," + names[1].get<std::string>()));
         REQUIRE(listed);
@@ -220,7 +220,7 @@ TEST_CASE("several names are a list or a string with commas") {
         CHECK(listed->job.adapter == written->job.adapter);
         CHECK(listed->job.recompute_modules == written->job.recompute_modules);
         CHECK(listed->job.offload.modules == written->job.offload.modules);
-        for (const json& wrong : {json{"q_proj", 3}, json{"nonsense"}, json{json::array()}}) {
+        for (const json& wrong : {json::array({"q_proj", 3}), json::array({"nonsense"}), json::array({json::array()})}) {
             const result<plan_request> refused = read_job(with(*f, wrong));
             REQUIRE_FALSE(refused);
             CHECK(std::string{refused.error().field.view()}.ends_with(field));
