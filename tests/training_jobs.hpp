@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <llmres/memory_training.hpp>
+#include <llmres/models/llama.hpp>
+#include <llmres/plan.hpp>
+#include <llmres/standard_cluster.hpp>
+#include <string>
+
+/// What tests of training memory start from.
+namespace training_jobs {
+
+using namespace llmres;
+
+constexpr job full() {
+    return {.model = models::llama_3_1_8b, .task = task::finetuning, .weights = bf16, .sequence = tokens(4096)};
+}
+constexpr byte_count peak(const job& j, const layout& l = {}) { return training_memory(j, l).ideal; }
+
+/// The field that a plan of the job refuses; empty if it is planned.
+inline std::string refused_field(const job& j, const layout& l, const gpu& card, std::int32_t gpus) {
+    const auto made = plan(j, l, *standard_cluster(card, gpus));
+    return made ? std::string{} : std::string{made.error().field.view()};
+}
+
+}  // namespace training_jobs
