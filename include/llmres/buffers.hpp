@@ -110,7 +110,7 @@ struct stage_parts {
         else
             for_each_chunk(l, m.layers.size, stage, visit_layers);
         layer = -1;
-        if (head && m.tied_head && !embedded) for_each_input_weight(m, local);
+        if (head && m.tied_head && !embedded) for_each_embedding_weight(m, local);
         if (head) for_each_output_weight(m, local);
     }
 };

@@ -381,14 +381,20 @@ constexpr void visit_encoder(const encoder& e, Visit& visit) {
 
 }  // namespace detail
 
-/// ... of what stands before the layers: the token embedding, towers and encoders.
+/// ... of the token embedding alone: what a tied head is a copy of, where it is on another GPU.
 template <class Visit>
-constexpr void for_each_input_weight(const model& m, Visit&& visit) {
+constexpr void for_each_embedding_weight(const model& m, Visit&& visit) {
     const std::int64_t width = m.embedding_width > 0 ? m.embedding_width : m.hidden;
     if (m.vocabulary > 0)
         visit(weight{
             .role = weight_role::embed_tokens, .rows = m.vocabulary, .columns = width, .split = weight_split::rows});
-    if (m.embedding_width > 0) visit(weight{.role = weight_role::projector, .rows = m.hidden, .columns = width});
+}
+
+/// ... of what stands before the layers: the token embedding, towers and encoders.
+template <class Visit>
+constexpr void for_each_input_weight(const model& m, Visit&& visit) {
+    for_each_embedding_weight(m, visit);
+    if (m.embedding_width > 0) visit(weight{.role = weight_role::projector, .rows = m.hidden, .columns = m.embedding_width});
     for (const encoder& e : m.encoders) detail::visit_encoder(e, visit);
     detail::visit_extras(m, model_part::input, visit);
 }

@@ -177,7 +177,7 @@ struct serving_weights {
         const auto add = [&](const weight& w) { total += local_size(w); };
         if (embedded) for_each_input_weight(of.model, add);
         if (last) for_each_output_weight(of.model, add);
-        if (last && of.model.tied_head && (!embedded || (engine.head_again && head_stored()))) for_each_input_weight(of.model, add);
+        if (last && of.model.tied_head && (!embedded || (engine.head_again && head_stored()))) for_each_embedding_weight(of.model, add);
         return total;
     }
     /// FP8 checkpoints of tied models hold a head of their own (Qwen3-0.6B-FP8, -4B-FP8: lm_head.weight), and it stays.
@@ -247,7 +247,7 @@ private:
         byte_count total;
         if (embedded) total += gguf_input_bytes(of.model, *of.gguf);
         if (last) total += gguf_output_bytes(of.model, *of.gguf);
-        if (last && !embedded && of.model.tied_head) total += gguf_input_bytes(of.model, *of.gguf);
+        if (last && !embedded && of.model.tied_head) total += detail::gguf::embedding(of.model, *of.gguf).size();
         return div_up(total, over.tensor);
     }
 };

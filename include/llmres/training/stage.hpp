@@ -88,7 +88,7 @@ constexpr void add_ends(training_stage& s, folded_step& f) {
     const model& m = f.of.model;
     const bool predicts = f.of.mtp_layers > 0 && s.index == prediction_stage(f.over);
     if (predicts) s.ahead = prediction_memory_of(f.of, f.over, f.step, f.fold);
-    s.input = input_state(m, f.fold, s.first || predicts, s.last);
+    s.input = input_state(m, f.fold, s.first, reads_embedding(f.of, f.over, s.index));
     s.output = output_state(m, f.fold, s.last);
     if (predicts) s.output.add(s.ahead.state, 1);
     s.ends = s.input;

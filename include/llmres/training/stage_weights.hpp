@@ -16,11 +16,23 @@
 /// The weights of one pipeline stage, their gradients and their optimizer's states.
 namespace llmres::detail {
 
-/// Weights before the first layer, on the stages that hold them: a tied head on another stage than the embedding is a
-/// copy of it.
-constexpr weight_state input_state(const model& m, state_fold& fold, bool first, bool last) {
+/// Calls visit(weight) for what a stage holds of the weights before the layers: the first all of them; one that has a tied head, or
+/// that predicts further tokens, a copy of the token embedding.
+template <class Visit>
+constexpr void for_each_held_input_weight(const model& m, bool first, bool reads_embedding, Visit&& visit) {
+    if (first)
+        for_each_input_weight(m, visit);
+    else if (reads_embedding)
+        for_each_embedding_weight(m, visit);
+}
+constexpr bool reads_embedding(const job& j, const layout& l, std::int32_t stage) {
+    return (j.mtp_layers > 0 && stage == prediction_stage(l)) || (j.model.tied_head && stage == l.last_stage());
+}
+
+/// Weights before the first layer, on the stages that hold them.
+constexpr weight_state input_state(const model& m, state_fold& fold, bool first, bool reads_embedding) {
     fold.sum = {};
-    if (first || (last && m.tied_head)) for_each_input_weight(m, [&](const weight& w) { fold(w, false); });
+    for_each_held_input_weight(m, first, reads_embedding, [&](const weight& w) { fold(w, false); });
     if (first && fold.step.adapter.kind == adapter_kind::prompt) fold.train_prompt(m.hidden);
     if (first && fold.step.code.class_token && fold.step.tokens.sequences == 1 && !fold.step.frozen)
         fold.sum.gradients += size_of(fold.gradients, fold.step.tokens.all() - 1, m.hidden);
@@ -49,7 +61,7 @@ constexpr void for_each_stage_weight(const job& j, const layout& l, const std::a
     const model& m = j.model;
     const bool predicts = j.mtp_layers > 0 && stage == prediction_stage(l);
     const bool last = stage == l.last_stage();
-    if (stage == 0 || predicts || (last && m.tied_head)) for_each_input_weight(m, [&](const weight& w) { visit(w, false, 1); });
+    for_each_held_input_weight(m, stage == 0, reads_embedding(j, l, stage), [&](const weight& w) { visit(w, false, 1); });
     for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k)
         if (counts[k] > 0) for_each_weight(m.layers.kinds[k], m.hidden, [&](const weight& w) { visit(w, true, counts[k]); });
     if (predicts) for_each_depth_weight(m, [&](const weight& w) { visit(w, true, j.mtp_layers); });
