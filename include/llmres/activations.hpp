@@ -23,7 +23,7 @@ enum class activation_role : std::uint8_t {
     key,
     value,
     latent,              ///< compressed queries, keys and values of latent attention
-    probabilities,       ///< softmax of every pair of tokens, eager attention only
+    probabilities,       ///< softmax of every pair of tokens, and which of them dropout leaves: eager attention only
     softmax_statistics,  ///< one fp32 a token and head, from which tiles are computed again
     attention_output,
     router,              ///< scores of the routed experts, fp32
@@ -36,7 +36,7 @@ enum class activation_role : std::uint8_t {
     logits_fp32,
     log_probabilities,   ///< fp32
     logits_gradient,     ///< fp32
-    mask,                ///< of dropout: one byte a value
+    mask,                ///< of dropout, one byte a value; of tokens that do not see each other
     adapter,             ///< what an adapter keeps of its input, and between its two matrices
     recurrence,          ///< of a mixer other than attention
     gradient,            ///< of an activation, while a layer's backward pass runs

@@ -62,7 +62,7 @@ constexpr void save_scores(std::int64_t pairs, const layer_writer<Visit>& save) 
     if (step.code.caps_scores && step.kernel == attention_kernel::eager) save.put(role::probabilities, pairs, step.compute, split, attention);
     const bool widens = widens_scores(step);
     save.put(role::probabilities, pairs, widens ? fp32 : step.compute, split, attention);
-    if (drops) save.put(role::mask, pairs, int8, split, attention);
+    if (drops) save.put(role::probabilities, pairs, int8, split, attention);  // which of them: a part of the core that is computed again
     // What multiplies the values: dropped out, or returned to the compute format.
     if (drops || (widens && !step.wide)) save.put(role::probabilities, pairs, step.compute, split, norm);
 }
