@@ -57,6 +57,21 @@ TEST_CASE("capacities are tight: one more does not fit") {
     }
 }
 
+TEST_CASE("the largest batch and context are ones that a plan takes, whatever the GPU holds") {
+    job j{.model = models::llama_3_1_8b, .task = task::pretraining, .sequence = tokens(std::int64_t{1} << 40), .recompute = recompute::full};
+    j.model.max_context = {};
+    CHECK(max_batch(j, layout{}, one(gpus::h100_sxm5_80gb)).value() == 0);
+    j.sequence = tokens(1);
+    cluster c = one(gpus::h100_sxm5_80gb);
+    c.gpu.memory.reported = {};
+    c.gpu.memory.cuda_visible = tib(1 << 20);
+    j.micro_batch = max_batch(j, layout{}, c).value();
+    CHECK(j.micro_batch == std::int64_t{1} << 24);
+    j.sequence = max_context(j, layout{}, c).value();
+    CHECK(j.sequence > tokens(1));
+    CHECK(validate(j));
+}
+
 TEST_CASE("sequences of mixed lengths: more than of the longest, fewer than of the mean") {
     const job j = chat();
     const cluster c = one(gpus::h100_sxm5_80gb);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 #include <llmres/job.hpp>
+#include <llmres/models/encoders.hpp>
+#include <llmres/models/gemma.hpp>
 #include <llmres/models/llama.hpp>
 
 using namespace llmres;
@@ -72,4 +74,24 @@ TEST_CASE("more tokens at once than sizes can count are an overflow by name, at 
     CHECK(validate(j).error().code == error_code::overflow);
     job t{.model = models::llama_3_1_8b, .task = task::pretraining, .sequence = tokens(std::int64_t{1} << 40), .micro_batch = 1 << 24};
     CHECK(validate(t).error().field == "micro_batch");
+}
+
+TEST_CASE("what passes beside a job's own tokens is counted too: an engine's step, trained tokens, images, an encoder's output") {
+    job j{.model = models::llama_3_1_405b, .context = tokens(8192), .max_batched_tokens = tokens(std::int64_t{1} << 40)};
+    CHECK(validate(j));
+    j.model.hidden = 1 << 24;
+    CHECK(validate(j).error().code == error_code::overflow);
+    CHECK(validate(j).error().field == "max_batched_tokens");
+    job prompted{.model = models::llama_3_1_8b, .task = task::finetuning, .sequence = tokens(1), .micro_batch = 1 << 24};
+    CHECK(validate(prompted));
+    prompted.model.vocabulary = 1 << 24;
+    prompted.adapter = {.kind = adapter_kind::prompt, .rank = 65536};
+    CHECK(validate(prompted).error().field == "micro_batch");
+    job seen{.model = models::gemma_3_4b, .context = tokens(8192)};
+    seen.model.encoders[0].image_tokens = tokens(1);
+    seen.model.encoders[0].image_patches = tokens(std::int64_t{1} << 40);
+    CHECK(validate(seen).error().field == "encoder.image_patches");
+    job heard{.model = models::whisper_tiny, .task = task::finetuning, .sequence = tokens(448), .micro_batch = 1 << 12};
+    heard.model.encoders[0].output = tokens(std::int64_t{1} << 40);
+    CHECK(validate(heard).error().field == "micro_batch");
 }

@@ -108,6 +108,15 @@ TEST_CASE("ggml lays a tensor into the smallest hole that holds it, and the end 
     CHECK(buffer.add(bytes(129)).offset == last.offset + 256);  // no hole holds it
 }
 
+TEST_CASE("a buffer for a tensor that no machine holds is as large as can be said, whatever comes after it") {
+    ggml_buffer buffer;
+    const auto absurd = buffer.add(byte_count::max());
+    buffer.free(absurd);
+    const auto small = buffer.add(bytes(128));
+    buffer.free(small);
+    CHECK(is_saturated(buffer.peak()));
+}
+
 TEST_CASE("ik_llama.cpp's compute buffers of DeepSeek V3 are those of its logs, to a mebibyte") {
     job j = chat("deepseek-v3");
     j.model.max_context = {};

@@ -71,6 +71,12 @@ TEST_CASE("an allocator gives back what is releasable before it runs out, and no
         CHECK(m.total().high == (all.high - gib(2) > room ? all.high - gib(2) : room));
         CHECK(m[memory_term::fragmentation].expected <= m[memory_term::fragmentation].high);
     }
+    SUBCASE("sizes beyond counting stay so: nothing is said to be given back") {
+        const tensor_memory absurd{.activations = byte_count::max()};
+        memory_breakdown m = with_runtime(absurd, training(), layout{}, {gib(4), gib(4), byte_count::max()});
+        m.release_beyond(gib(80));
+        CHECK(is_saturated(m.total().high));
+    }
     SUBCASE("far too little room: all that is releasable goes, what tensors take stays") {
         memory_breakdown m = held;
         m.release_beyond(gib(1));

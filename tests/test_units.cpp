@@ -198,9 +198,9 @@ TEST_CASE("a count scales only with its rounding said") {
     CHECK(scaled_up(gib(80), 1.0 / 3) - scaled_down(gib(80), 1.0 / 3) == bytes(1));
     CHECK(is_saturated(scaled_up(bytes(largest), 2.0)));
     properties::for_counts([](std::int64_t n) {
-        if (n > two_to_53) return;
         CHECK(scaled_up(bytes(n), 1.0) == bytes(n));
         CHECK(scaled_down(bytes(n), 1.0) == bytes(n));
+        if (n > two_to_53) return;
         CHECK(scaled_down(bytes(n), 0.3) <= scaled_up(bytes(n), 0.3));
     });
 }

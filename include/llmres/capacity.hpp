@@ -175,7 +175,7 @@ constexpr result<std::int64_t> max_batch(const job& j, const layout& l, const cl
     if (const status s = detail::validate_all(tried, l, c); !s) return s.error();
     return detail::largest_that_holds(detail::most_sequences, [&](std::int64_t sequences) {
         (trains(j) ? tried.micro_batch : tried.batch) = sequences;
-        return memory_fits(tried, l, c);
+        return detail::sizes_fit(tried).has_value() && memory_fits(tried, l, c);
     });
 }
 
@@ -192,7 +192,7 @@ constexpr result<token_count> max_context(const job& j, const layout& l, const c
     if (const status s = detail::validate_all(tried, l, c); !s) return s.error();
     return tokens(detail::largest_that_holds(most, [&](std::int64_t context) {
         set(tokens(context));
-        return memory_fits(tried, l, c);
+        return detail::sizes_fit(tried).has_value() && memory_fits(tried, l, c);
     }));
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <llmres/text.hpp>
 #include <string_view>
@@ -152,5 +154,24 @@ constexpr status in_range(std::string_view field, std::int64_t value, std::int64
     expected.append(detail::digits(high));
     return refused(error_code::out_of_range, field, value, expected);
 }
+
+namespace detail {
+
+struct bounded_field {
+    std::string_view name;
+    std::int64_t value;
+    std::int64_t low;
+    std::int64_t high;
+};
+
+/// An error of the first that is out of its bounds.
+template <std::size_t N>
+constexpr status all_in_range(const std::array<bounded_field, N>& fields) {
+    for (const auto& [name, value, low, high] : fields)
+        if (value < low || value > high) return in_range(name, value, low, high);
+    return done{};
+}
+
+}  // namespace detail
 
 }  // namespace llmres

@@ -137,6 +137,10 @@ constexpr token_count prompt_of(const job& j) {
     return j.prompt > token_count{} ? j.prompt : context_of(j) - j.output;
 }
 constexpr token_count sequence_of(const job& j) { return j.sequence > token_count{} ? j.sequence : j.model.max_context; }
+/// ... with the trained tokens before it.
+constexpr token_count computed_tokens(const job& j) {
+    return j.adapter.kind == adapter_kind::prompt ? sequence_of(j) + tokens(j.adapter.rank) : sequence_of(j);
+}
 
 /// Prompt tokens that pass the layers at once.
 constexpr token_count batched_tokens_of(const job& j) {
@@ -149,10 +153,32 @@ constexpr token_count batched_tokens_of(const job& j) {
 namespace detail {
 
 /// Sizes are products of tokens and features: none may leave 64 bits, whatever the tensor.
-constexpr status sizes_fit(std::string_view field, std::int64_t sequences, token_count each, const model& m) {
+constexpr status tokens_fit(std::string_view field, std::int64_t value, double at_once, const model& m) {
     constexpr double most = 1152921504606846976.0;  // 2^60: bytes, copies and sums have room above it
-    if (static_cast<double>(sequences) * static_cast<double>(each.in(tokens)) * widest_activation(m) <= most) return done{};
-    return refused(error_code::overflow, field, sequences, "tokens at once whose widest tensor has at most 2^60 elements");
+    if (at_once * widest_activation(m) <= most) return done{};
+    return refused(error_code::overflow, field, value, "tokens at once whose widest tensor has at most 2^60 elements");
+}
+
+/// The tokens of a training step; or of a serving job, its engine's step, and the images that may pass in one.
+constexpr status sizes_fit(const job& j) {
+    const auto count = [](token_count t) { return static_cast<double>(t.in(tokens)); };
+    const encoder& seen = j.model.encoders[0];
+    if (trains(j)) {
+        const token_count each = computed_tokens(j) < seen.output ? seen.output : computed_tokens(j);
+        return tokens_fit("micro_batch", j.micro_batch, static_cast<double>(j.micro_batch) * count(each), j.model);
+    }
+    const runtime& r = j.runtime;
+    const double all = static_cast<double>(j.batch) * count(context_of(j));
+    if (const status s = tokens_fit("batch", j.batch, all, j.model); !s) return s;
+    const token_count step = j.max_batched_tokens > r.max_batched_tokens ? j.max_batched_tokens : r.max_batched_tokens;
+    if (count(step) > all)
+        if (const status s = tokens_fit("max_batched_tokens", step.in(tokens), count(step), j.model); !s) return s;
+    if (seen.layers == 0) return done{};
+    if (const status s = tokens_fit("runtime.encoder_tokens", r.encoder_tokens.in(tokens), count(r.encoder_tokens), j.model); !s) return s;
+    if (seen.image_tokens == token_count{}) return done{};
+    const double images = 1 + (count(step) > all ? count(step) : all) / count(seen.image_tokens);
+    const token_count of_image = seen.image_patches > seen.image_tokens ? seen.image_patches : seen.image_tokens;
+    return tokens_fit("encoder.image_patches", of_image.in(tokens), images * count(of_image), j.model);
 }
 
 }  // namespace detail
@@ -178,7 +204,7 @@ constexpr status validate(const job& j) {
             expected.append(detail::digits(j.model.max_context.in(tokens)));
             return refused(error_code::out_of_range, "context", context_of(j).in(tokens), expected);
         }
-        return detail::sizes_fit("batch", j.batch, context_of(j), j.model);
+        return detail::sizes_fit(j);
     }
     if (const status s = validate(j.adapter, j.model); !s) return s;
     const precision& held = weights_of(j);
@@ -197,7 +223,7 @@ constexpr status validate(const job& j) {
     if (const status s = in_range("sequence", sequence_of(j).in(tokens), 1, most_tokens); !s) return s;
     if (const status s = in_range("micro_batch", j.micro_batch, 1, std::int64_t{1} << 24); !s) return s;
     if (const status s = in_range("global_batch", j.global_batch, 0, std::int64_t{1} << 32); !s) return s;
-    return detail::sizes_fit("micro_batch", j.micro_batch, sequence_of(j), j.model);
+    return detail::sizes_fit(j);
 }
 
 }  // namespace llmres

@@ -72,6 +72,7 @@ struct memory_breakdown {
     /// Gives back what the device lacks, as far as it is releasable. (PyTorch frees cached blocks and tries once more.)
     constexpr void release_beyond(byte_count available) {
         const interval<byte_count> held = total();
+        if (is_saturated(held.high)) return;  // nobody can say how much it lacks
         const auto lacking = [&](byte_count holds, byte_count most) {
             const byte_count more = holds > available ? holds - available : byte_count{};
             return more < most ? more : most;

@@ -158,7 +158,8 @@ constexpr model renamed(model m, std::string_view name) {
     return m;
 }
 
-/// Elements of the widest tensor that one token passes, as a double: what tells sizes that fit 64 bits from those that do not.
+/// Elements of the widest tensor that one token passes, in the decoder or in an encoder, as a double: what tells sizes that fit 64
+/// bits from those that do not.
 constexpr double widest_activation(const model& m);
 
 /// Whether tokens of some layer go to experts.
@@ -174,20 +175,6 @@ constexpr status validate(const model& m);
 // ---- detail ---------------------------------------------------------------------------------------------------------
 
 namespace detail {
-
-struct bounded_field {
-    std::string_view name;
-    std::int64_t value;
-    std::int64_t low;
-    std::int64_t high;
-};
-
-template <std::size_t N>
-constexpr status all_in_range(const std::array<bounded_field, N>& fields) {
-    for (const auto& [name, value, low, high] : fields)
-        if (value < low || value > high) return in_range(name, value, low, high);
-    return done{};
-}
 
 /// Beyond any model seen by three orders of magnitude; within them every per-tensor product fits 63 bits.
 inline constexpr std::int64_t widest = std::int64_t{1} << 24;
@@ -219,7 +206,7 @@ constexpr status validate(const recurrent& r) {
         bounded_field{"recurrent.heads", r.heads, 1, widest}, bounded_field{"recurrent.head_dim", r.head_dim, 1, 65536},
         bounded_field{"recurrent.key_heads", r.key_heads, 0, 65536},
         bounded_field{"recurrent.state", r.state, 0, 65536}, bounded_field{"recurrent.rank", r.rank, 0, widest},
-        bounded_field{"recurrent.kernel", r.kernel, 0, 65536}});
+        bounded_field{"recurrent.kernel", r.kernel, 0, 65536}, bounded_field{"recurrent.chunk", r.chunk, 1, 65536}});
 }
 
 constexpr status validate(const feed_forward& f) {
@@ -243,19 +230,42 @@ constexpr status validate(const layer& l) {
 
 }  // namespace detail
 
-constexpr double widest_activation(const model& m) {
-    double most = static_cast<double>(m.vocabulary > m.hidden ? m.vocabulary : m.hidden);
+namespace detail {
+
+/// ... of one layer.
+constexpr double widest_activation(const layer& l, std::int64_t hidden) {
+    const auto features = [](auto... n) { return (static_cast<double>(n) + ...); };
+    double most = features(hidden);
     const auto consider = [&](double elements) { most = elements > most ? elements : most; };
-    for (std::int32_t k = 0; k < m.layers.kind_count; ++k) {
-        const layer& l = m.layers.kinds[static_cast<std::size_t>(k)];
-        const attention& a = l.attention;
-        consider(static_cast<double>(a.heads) * static_cast<double>(a.query_width() + a.value_width()));
-        consider(static_cast<double>(a.q_rank + a.kv_rank));
-        consider(static_cast<double>(l.recurrent.heads) * static_cast<double>(l.recurrent.head_dim + l.recurrent.state));
-        const experts& e = l.feed_forward.experts;
-        const double passed = l.feed_forward.routed() ? static_cast<double>(e.per_token) : 1.0;
-        consider(passed * static_cast<double>(l.feed_forward.width + e.width + e.shared_width + m.hidden));
-        consider(2.0 * static_cast<double>(e.count));
+    const attention& a = l.attention;
+    consider(features(a.heads) * features(a.query_width(), a.value_width()));
+    consider(features(a.q_rank, a.kv_rank));
+    consider(features(a.indexer.heads) * features(a.indexer.head_dim));
+    const recurrent& r = l.recurrent;
+    consider(features(r.heads) * features(r.head_dim, r.state) + 2.0 * features(r.key_heads) * features(r.state));
+    const experts& e = l.feed_forward.experts;
+    consider((l.feed_forward.routed() ? features(e.per_token) : 1.0) * features(l.feed_forward.width, e.width, e.shared_width, e.latent, hidden));
+    consider(2.0 * features(e.count, e.idle));
+    return most;
+}
+
+}  // namespace detail
+
+constexpr double widest_activation(const model& m) {
+    const std::int64_t ends = m.vocabulary > m.embedding_width ? m.vocabulary : m.embedding_width;
+    double most = static_cast<double>(ends > m.hidden ? ends : m.hidden);
+    const auto consider = [&](const layer& l, std::int64_t hidden) {
+        const double elements = detail::widest_activation(l, hidden);
+        most = elements > most ? elements : most;
+    };
+    for (std::int32_t k = 0; k < m.layers.kind_count; ++k) consider(m.layers.kinds[static_cast<std::size_t>(k)], m.hidden);
+    if (m.prediction.layers > 0) consider(m.prediction.block, m.hidden);
+    for (const encoder& e : m.encoders)
+        if (e.layers > 0) consider(e.block, e.hidden);
+    for (std::int32_t i = 0; i < m.extra_count; ++i) {
+        const extra_weight& e = m.extras[static_cast<std::size_t>(i)];
+        const double wider = static_cast<double>(e.rows > e.columns ? e.rows : e.columns);
+        most = wider > most ? wider : most;
     }
     return most;
 }
@@ -278,7 +288,10 @@ constexpr status validate(const model& m) {
         if (e.layers == 0) continue;
         if (const status s = detail::all_in_range(
                 std::array{detail::bounded_field{"encoder.layers", e.layers, 1, layer_stack::max_layers},
-                           detail::bounded_field{"encoder.hidden", e.hidden, 1, detail::widest}});
+                           detail::bounded_field{"encoder.hidden", e.hidden, 1, detail::widest},
+                           detail::bounded_field{"encoder.output", e.output.in(tokens), 0, std::int64_t{1} << 40},
+                           detail::bounded_field{"encoder.image_patches", e.image_patches.in(tokens), 0, std::int64_t{1} << 40},
+                           detail::bounded_field{"encoder.image_tokens", e.image_tokens.in(tokens), 0, std::int64_t{1} << 40}});
             !s)
             return s;
         if (const status s = detail::validate(e.block); !s) return s;

@@ -355,14 +355,14 @@ template <class U, class R>
 constexpr quantity<U, double> approx(quantity<U, R> q) {
     return quantity<U, double>::from_base(static_cast<double>(q.base()));
 }
-/// A count times a factor. Computed in double: counts above 2^53 keep 53 bits.
+/// A count times a factor. Computed in double, unless the factor is 1: counts above 2^53 keep 53 bits.
 template <class U>
 constexpr quantity<U, std::int64_t> scaled_up(quantity<U, std::int64_t> q, double factor) {
-    return rounded_up(approx(q) * factor);
+    return factor == 1.0 ? q : rounded_up(approx(q) * factor);
 }
 template <class U>
 constexpr quantity<U, std::int64_t> scaled_down(quantity<U, std::int64_t> q, double factor) {
-    return rounded_down(approx(q) * factor);
+    return factor == 1.0 ? q : rounded_down(approx(q) * factor);
 }
 /// The smallest multiple of `granule` that is not below q; saturates for a granule of zero.
 template <class U>

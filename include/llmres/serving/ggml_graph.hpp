@@ -14,7 +14,8 @@
 namespace llmres {
 
 /// ggml-alloc.c: a tensor takes the smallest hole that holds it, or grows the end. Sizes are rounded to 128 bytes, as CUDA's
-/// buffers are. Beyond 256 holes (ggml's own limit) a freed tensor is not used again.
+/// buffers are. Beyond 256 holes (ggml's own limit) a freed tensor is not used again. A buffer for a tensor of more than 64 TiB,
+/// which no machine holds, is as large as can be said.
 class ggml_buffer {
 public:
     struct tensor {
@@ -24,6 +25,10 @@ public:
 
     constexpr ggml_buffer() {}  // holes beyond the count stay as they are
     constexpr tensor add(byte_count wanted) {
+        if (wanted > largest_tensor) {
+            most = byte_count::max().in(bytes);
+            return {};
+        }
         const std::int64_t size = aligned_up(wanted, bytes(128)).in(bytes);
         std::size_t best = count;
         for (std::size_t i = 0; i < count; ++i)
@@ -65,6 +70,9 @@ private:
     constexpr void erase(std::size_t at) {
         for (--count; at < count; ++at) holes[at] = holes[at + 1];
     }
+
+    /// A graph has fewer than 2^17 tensors: offsets stay below 2^63.
+    static constexpr byte_count largest_tensor = tib(64);
 
     std::array<tensor, 256> holes;  ///< by offset
     std::size_t count = 0;

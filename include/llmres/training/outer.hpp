@@ -60,7 +60,7 @@ constexpr void save_score_bias(const attention& a, const layer_writer<Visit>& sa
         return;
     }
     if (!step.frozen)
-        save.put(activation_role::mask, 8 * product(step.tokens.length, step.tokens.keys), int8, activation_split::whole, backward_point::output);
+        save.put(activation_role::mask, product(8 * step.tokens.length, step.tokens.keys), int8, activation_split::whole, backward_point::output);
     if (step.kernel == attention_kernel::eager) return;
     if (decodes) bias(step.read, step.compute);
     if (!decodes && !(step.autocast && step.wide_stream)) bias(step.tokens.keys, step.compute);

@@ -396,7 +396,7 @@ constexpr void for_each_gradient_activation(const layer& l, std::int64_t hidden,
         if (step.kernel == attention_kernel::eager) {
             const std::int64_t pairs = detail::product(detail::product(step.tokens.sequences, a.heads),
                                                        detail::product(step.tokens.length, step.tokens.keys));
-            hold.put(activation_role::gradient, 2 * pairs, detail::widens_scores(step) ? fp32 : step.compute, split, attention);
+            hold.put(activation_role::gradient, detail::product<std::int64_t>(2, pairs), detail::widens_scores(step) ? fp32 : step.compute, split, attention);
             hold.put(activation_role::gradient, n * a.heads * a.value_width(), step.compute, split, attention);
         } else {
             const std::int64_t made = 2 * n * a.heads * (a.query_width() + a.value_width());

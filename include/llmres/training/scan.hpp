@@ -29,7 +29,7 @@ struct scan_shape {
           keys{r.heads * r.state},
           pairs{product(padded, r.chunk * r.heads)},
           states{product(s.sequences * (ceil_quotient(s.length, r.chunk) + 1), inner * r.state)},
-          chunk_pairs{product(s.sequences * r.heads, (ceil_quotient(s.length, r.chunk) + 1) * (ceil_quotient(s.length, r.chunk) + 1))} {}
+          chunk_pairs{product(product(s.sequences * r.heads, ceil_quotient(s.length, r.chunk) + 1), ceil_quotient(s.length, r.chunk) + 1)} {}
 };
 
 template <class Visit>
@@ -44,22 +44,22 @@ constexpr void save_scan(const recurrent& r, std::int64_t hidden, norm_kind kind
     // The convolution reads a view of what the projection put out, or a copy that autocast made.
     const std::int64_t projected = 2 * s.inner + 2 * r.key_heads * r.state + r.heads;
     save.put(role::recurrence, s.tokens * (step.casts(kind) ? r.conv_channels() : projected), step.compute, split, attention);
-    save.put(role::recurrence, (s.tokens + step.tokens.sequences * (r.kernel - 1)) * r.conv_channels(), step.compute, split, attention);
+    save.put(role::recurrence, product(s.tokens + step.tokens.sequences * (r.kernel - 1), r.conv_channels()), step.compute, split, attention);
     wide(3 * s.tokens * r.heads, attention);  // steps: biased, softplus, clamped
     // Inputs, which in fp32 are a view of what the convolution's activation put out; padded for the skip connection.
     wide(s.tokens * (step.wide ? r.conv_channels() : s.inner), attention);
-    if (!step.frozen) wide(s.padded * s.inner, attention);
-    wide(2 * s.padded * s.keys, attention);   // B and C
-    wide(s.pairs, attention);                 // decays within a chunk
+    if (!step.frozen) wide(product(s.padded, s.inner), attention);
+    wide(product(2 * s.padded, s.keys), attention);  // B and C
+    wide(s.pairs, attention);                        // decays within a chunk
     save.put(role::mask, 2 * r.chunk * r.chunk, int8, activation_split::whole, attention);
-    wide(2 * s.pairs, norm);                  // C B, and with decays
-    wide(s.padded * s.inner, norm);           // inputs, times steps
-    wide(s.padded * s.keys, norm);            // B with decays to the chunk's end
-    wide(2 * s.padded * r.heads, norm);       // these, and those from its start
-    wide(2 * s.states + s.chunk_pairs, norm);
-    wide(s.padded * s.inner, norm);           // outputs from states
+    wide(product<std::int64_t>(2, s.pairs), norm);   // C B, and with decays
+    wide(product(s.padded, s.inner), norm);          // inputs, times steps
+    wide(product(s.padded, s.keys), norm);           // B with decays to the chunk's end
+    wide(product(2 * s.padded, r.heads), norm);      // these, and those from its start
+    wide(sum(product<std::int64_t>(2, s.states), s.chunk_pairs), norm);
+    wide(product(s.padded, s.inner), norm);          // outputs from states
     // The gated norm: what the scan put out, padded; the activated gate, their product, and its fp32 copies.
-    wide(s.padded * s.inner + (4 - step.frozen - step.wide) * s.tokens * s.inner + s.tokens, norm);
+    wide(sum(product(s.padded + (4 - step.frozen - step.wide) * s.tokens, s.inner), s.tokens), norm);
     save.inputs(std::array{weight_role::out_proj}, s.tokens * s.inner, s.tokens, false, split, norm);
 }
 
@@ -68,9 +68,8 @@ constexpr void save_scan(const recurrent& r, std::int64_t hidden, norm_kind kind
 template <class Visit>
 constexpr void pass_back_scan(const recurrent& r, const layer_writer<Visit>& hold) {
     const scan_shape s{r, hold.step.tokens};
-    const std::int64_t spelt_out = product(s.pairs, r.state);
-    hold.put(activation_role::gradient, 2 * spelt_out + 2 * s.pairs + 3 * s.padded * s.keys + 2 * s.padded * s.inner, fp32, activation_split::tensor,
-             backward_point::attention);
+    const std::int64_t of_pairs = product(product<std::int64_t>(2, s.pairs), r.state + 1);
+    hold.put(activation_role::gradient, sum(of_pairs, product(s.padded, 3 * s.keys + 2 * s.inner)), fp32, activation_split::tensor, backward_point::attention);
 }
 
 }  // namespace llmres::detail

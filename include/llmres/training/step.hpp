@@ -17,11 +17,6 @@ constexpr bool autocasts(const job& j) {
     return j.autocast.value_or(j.runtime.training.casts_weights && weights_of(j) == fp32 && !(j.compute == fp32));
 }
 
-/// Of a sequence, with the trained tokens before it.
-constexpr std::int64_t computed_tokens(const job& j) {
-    return sequence_of(j).in(tokens) + (j.adapter.kind == adapter_kind::prompt ? j.adapter.rank : 0);
-}
-
 /// Whether PyTorch puts cuDNN's attention first: from compute capability 9.0 on (sdp_utils.cpp, check_prefer_cudnn_attention).
 constexpr bool prefers_cudnn_attention(const gpu& card) {
     return card.vendor == gpu_vendor::nvidia && card.capability >= compute_capability{9, 0};
@@ -64,7 +59,7 @@ struct training_step {
 
     constexpr training_step(const job& j, const layout& l, bool cudnn = false)
         : code{module_code_of(j.model)},
-          tokens{j.micro_batch, detail::ceil_quotient(computed_tokens(j), l.context_parallel), computed_tokens(j)},
+          tokens{j.micro_batch, detail::ceil_quotient(computed_tokens(j).in(llmres::tokens), l.context_parallel), computed_tokens(j).in(llmres::tokens)},
           kernel{j.attention},
           engine{j.runtime.training},
           adapter{j.adapter},
