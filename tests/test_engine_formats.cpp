@@ -51,6 +51,20 @@ TEST_CASE("a format that the engine does not load is refused by the engine's nam
     CHECK_FALSE(validate(r, bf16, false));
 }
 
+TEST_CASE("a knob that is turned too far is refused by name, however far") {
+    for (const double value : {1e5, 4294967301.0, 1e15, 1e300, -7.0}) {
+        runtime r = engine("llama.cpp");
+        CHECK(set_knob(r, "n_gpu_layers", value));
+        CHECK(validate(r, bf16, false).error().field == "runtime.gpu_layers");
+        r = engine("llama.cpp");
+        CHECK(set_knob(r, "n_cpu_moe", value));
+        CHECK(validate(r, bf16, false).error().field == "runtime.n_cpu_moe");
+    }
+    runtime r = engine("vllm");
+    CHECK(set_knob(r, "max_num_batched_tokens", 1e13));
+    CHECK(validate(r, bf16, false).error().field == "runtime.max_batched_tokens");
+}
+
 TEST_CASE("knobs go by the engine's own names, and another engine's are refused") {
     for (const auto& [name, knob] : {std::pair{"vllm", "max_num_batched_tokens"}, {"sglang", "chunked_prefill_size"},
                                      {"tensorrt-llm", "max_num_tokens"}, {"llama.cpp", "ubatch_size"}, {"lmdeploy", "max_prefill_token_num"}}) {

@@ -315,6 +315,15 @@ TEST_CASE("an engine's knobs go by the engine's names for them, too") {
     }
 }
 
+TEST_CASE("an engine's knob is turned once: what it limits stays as far as it may") {
+    json document = minimal();
+    document["runtime"] = {{"name", "vllm@0.7"}, {"max_num_batched_tokens", 4096}};
+    runtime turned = find_runtime("vllm@0.7").value();
+    REQUIRE(set_knob(turned, "max_num_batched_tokens", 4096));
+    CHECK(turned.chunked_beyond == tokens(4096));
+    CHECK(read(document).job.runtime.chunked_beyond == turned.chunked_beyond);
+}
+
 TEST_CASE("null is as good as absent") {
     json document = minimal();
     document["batch"] = nullptr;

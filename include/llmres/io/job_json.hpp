@@ -176,33 +176,21 @@ inline result<cluster> read_cluster(const nlohmann::json& object, const std::str
     return c;
 }
 
-/// A runtime by its name, or an object with the name and knobs of its own.
-inline result<runtime> read_runtime(const nlohmann::json& value, const precision& kv_cache, const std::filesystem::path& here) {
-    if (value.is_string()) return find_runtime(value.get_ref<const std::string&>());
-    if (!value.is_object()) return refused(error_code::malformed, "runtime", shown(value), "a name, or an object with a name");
-    job_reader read{value, "runtime"};
-    runtime r;
-    if (!read.fields().has("name")) return refused(error_code::missing, "runtime.name", "absent", "the name of a runtime");
-    read.named("name", r, [](std::string_view name) { return find_runtime(name, "runtime.name"); });
-    if (const status s = read.checked(); !s) return s.error();
-    for (const auto& [key, knob] : value.items()) {
+/// Knobs under the engine's own names: mem_fraction_static, n_gpu_layers.
+inline status read_engine_knobs(const nlohmann::json& object, runtime& r) {
+    for (const auto& [key, knob] : object.items()) {
         if (key == "name" || find_job_field("runtime", key) != nullptr) continue;
-        // Engines have names of their own: mem_fraction_static, n_gpu_layers.
         const double number = knob.is_boolean() ? (knob.get<bool>() ? 1.0 : 0.0) : knob.is_number() ? knob.get<double>() : -1.0;
-        if (set_knob(r, key, 0)) {
-            if (!(number >= 0 && number < 1e15))
-                return refused(error_code::malformed, "runtime." + key, shown(knob), "true, false or a number from 0");
-            static_cast<void>(set_knob(r, key, number).has_value());
-            continue;
-        }
-        return known_keys(value, "runtime", {"name"}).error();
+        runtime turned = r;
+        if (!set_knob(turned, key, number)) return known_keys(object, "runtime", {"name"}).error();
+        if (!(number >= 0 && number < 1e15))
+            return refused(error_code::malformed, "runtime." + key, shown(knob), "true, false or a number from 0");
+        r = turned;
     }
-    if (read.fields().has("gpu_memory_utilization")) {
-        if (!takes_fraction(r))
-            return refused(error_code::unsupported, "runtime.gpu_memory_utilization", shown(value["gpu_memory_utilization"]),
-                           "a runtime that takes a part of the GPU at start, such as vllm");
-        r.gpu_memory_utilization = read.real("gpu_memory_utilization", 0);
-    }
+    return done{};
+}
+
+inline void read_serving_knobs(job_reader& read, runtime& r) {
     read.count("kv_block", r.kv_block);
     read.integer("max_num_seqs", r.max_num_seqs);
     read.flag("flash_attention", r.flash_attention);
@@ -213,6 +201,10 @@ inline result<runtime> read_runtime(const nlohmann::json& value, const precision
     read.integer("max_lora_rank", r.max_lora_rank);
     read.count("encoder_tokens", r.encoder_tokens);
     read.flag("speculates_ahead", r.speculates_ahead);
+}
+
+/// The model that drafts tokens; without layers where none is named.
+inline model_source read_draft(job_reader& read, const std::filesystem::path& here) {
     model_source draft;
     read.named("draft", draft, [&](std::string_view source) -> result<model_source> {
         const result<model_source> found = find_model_source(source, here);
@@ -220,22 +212,47 @@ inline result<runtime> read_runtime(const nlohmann::json& value, const precision
         const error& e = found.error();
         return refused(e.code, e.field == "model" ? "runtime.draft" : "runtime.draft: " + std::string{e.field.view()}, e.value.view(), e.expected);
     });
-    if (draft.model.hidden > 0) r = with_draft(r, draft.model, kv_cache, draft.gguf);
-    read.choice("loss", loss_code_names, r.training.loss);
-    read.flag("expandable_segments", r.expandable_segments);
-    read.flag("compiled", r.training.compiled);
-    read.flag("compiled_loss", r.training.compiled_loss);
-    bool fused_norms = r.training.norm == norm_code::fused;
+    return draft;
+}
+
+inline void read_training_knobs(job_reader& read, training_engine& e) {
+    read.choice("loss", loss_code_names, e.loss);
+    read.flag("compiled", e.compiled);
+    read.flag("compiled_loss", e.compiled_loss);
+    bool fused_norms = e.norm == norm_code::fused;
     read.flag("fused_norms", fused_norms);
-    r.training.norm = fused_norms ? norm_code::fused : norm_code::eager;
-    read.flag("reshard_after_forward", r.training.reshards_after_forward);
-    read.choice("fp8_recipe", fp8_recipe_names, r.training.fp8_recipe);
-    read.flag("fp8_param_gather", r.training.fp8_param_gather);
-    read.flag("layer_wise_param_layout", r.training.layer_wise_param_layout);
-    read.flag("defer_embedding_wgrad_compute", r.training.defer_embedding_wgrad_compute);
-    read.integer("wgrad_deferral_limit", r.training.wgrad_deferral_limit);
-    read.integer("reduce_bucket_size", r.training.reduce_bucket_size);
-    read.integer("sub_group_size", r.training.sub_group_size);
+    e.norm = fused_norms ? norm_code::fused : norm_code::eager;
+    read.flag("reshard_after_forward", e.reshards_after_forward);
+    read.choice("fp8_recipe", fp8_recipe_names, e.fp8_recipe);
+    read.flag("fp8_param_gather", e.fp8_param_gather);
+    read.flag("layer_wise_param_layout", e.layer_wise_param_layout);
+    read.flag("defer_embedding_wgrad_compute", e.defer_embedding_wgrad_compute);
+    read.integer("wgrad_deferral_limit", e.wgrad_deferral_limit);
+    read.integer("reduce_bucket_size", e.reduce_bucket_size);
+    read.integer("sub_group_size", e.sub_group_size);
+}
+
+/// A runtime by its name, or an object with the name and knobs of its own.
+inline result<runtime> read_runtime(const nlohmann::json& value, const precision& kv_cache, const std::filesystem::path& here) {
+    if (value.is_string()) return find_runtime(value.get_ref<const std::string&>());
+    if (!value.is_object()) return refused(error_code::malformed, "runtime", shown(value), "a name, or an object with a name");
+    job_reader read{value, "runtime"};
+    runtime r;
+    if (!read.fields().has("name")) return refused(error_code::missing, "runtime.name", "absent", "the name of a runtime");
+    read.named("name", r, [](std::string_view name) { return find_runtime(name, "runtime.name"); });
+    if (const status s = read.checked(); !s) return s.error();
+    if (const status s = read_engine_knobs(value, r); !s) return s.error();
+    if (read.fields().has("gpu_memory_utilization")) {
+        if (!takes_fraction(r))
+            return refused(error_code::unsupported, "runtime.gpu_memory_utilization", shown(value["gpu_memory_utilization"]),
+                           "a runtime that takes a part of the GPU at start, such as vllm");
+        r.gpu_memory_utilization = read.real("gpu_memory_utilization", 0);
+    }
+    read_serving_knobs(read, r);
+    const model_source draft = read_draft(read, here);
+    if (draft.model.hidden > 0) r = with_draft(r, draft.model, kv_cache, draft.gguf);
+    read.flag("expandable_segments", r.expandable_segments);
+    read_training_knobs(read, r.training);
     if (const status s = read.checked(); !s) return s.error();
     return r;
 }
