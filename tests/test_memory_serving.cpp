@@ -46,6 +46,36 @@ TEST_CASE("bounds enclose what is expected, and terms add up to it, under every 
     }
 }
 
+TEST_CASE("ideal bytes are of the moment that is fullest: what is made of the cache, or of prompts, not both") {
+    for (const std::int64_t output : {1, 1000, 7000}) {
+        job j = chat();
+        j.batch = 32;
+        j.runtime = find_runtime("transformers").value();
+        j.context = tokens(8000);
+        j.prompt = tokens(8000 - output);
+        j.output = tokens(output);
+        const memory_breakdown m = memory_of(j, layout{});
+        CHECK(m.ideal == m.allocated.expected);  // its caches grow token by token
+    }
+}
+
+TEST_CASE("bounds enclose what is expected, with ik_llama.cpp's experts on the host too") {
+    for (const char* version : {"b3600", "b3700", "b4000", "b4200"})
+        for (const std::int64_t ubatch : {32, 512, 4096, 32768}) {
+            job j = chat("qwen3-30b-a3b");
+            j.gguf = find_gguf_mix("weights", "Q4_K_M").value();
+            j.runtime = find_runtime("ik_llama.cpp", version, "runtime").value();
+            j.runtime.experts_on_host = true;
+            j.max_batched_tokens = tokens(ubatch);
+            const memory_breakdown m = memory_of(j, layout{});
+            for (const memory_term t : {memory_term::activations, memory_term::logits}) {
+                INFO(std::string{version} << " " << ubatch << " " << std::string{name_of(t)});
+                CHECK(m[t].low <= m[t].expected);
+                CHECK(m[t].expected <= m[t].high);
+            }
+        }
+}
+
 TEST_CASE("resident adapters, prediction layers and a draft model are counted") {
     job j = chat();
     const byte_count plain = need(j);

@@ -96,6 +96,12 @@ constexpr void choose_moment(memory_breakdown& m, const serving_stage& s, const 
     }
 }
 
+/// What an engine's rounding adds to a part of the cache, or to copies of it; negative where it keeps less than the model looks back at.
+constexpr byte_count rounding_of(const allotment& cache, byte_count part) {
+    const byte_count added = cache.allocated - cache.ideal;
+    return part == cache.allocated ? added : scaled_up(added, ratio(part, cache.allocated));
+}
+
 /// Projections are joined before the first step, and that moment may be the fuller one.
 constexpr void join_before(memory_breakdown& m, byte_count joined) {
     const interval<byte_count> steps = m[memory_term::activations] + m[memory_term::logits];
@@ -139,11 +145,11 @@ constexpr memory_breakdown with_engine(const serving_stage& s, const step& of, c
     m[memory_term::recurrent_state] = s.state;
     m[memory_term::activations] = peak.activations;
     m[memory_term::logits] = peak.logits;
-    m.ideal = m.total().expected - s.cache.allocated + s.cache.ideal;
     if (of.prompts_unknown()) m[memory_term::activations].low = m[memory_term::logits].low = {};
     if (r.whole_batches && of.of.output > token_count{}) choose_moment(m, s, of, peak);
     if (r.joins_projections) join_before(m, s.more_weights);
     m.allocated = m.total();
+    m.ideal = m.allocated.expected - rounding_of(s.cache, m[memory_term::kv_cache].expected);
 
     const byte_count hoarded = of.beside_peak(s.live, s.last);
     interval<byte_count> slack{scaled_up(m.allocated.low, r.fragmentation.low),

@@ -45,8 +45,7 @@ struct stage_graph {
         const step_peak with = copies() ? laid_out(stacks) : without;
         step_peak either = engine.copies_experts ? with : without;
         const step_peak& less = engine.fused_gates ? without : with;
-        either.activations.low = less.activations.low > of_step.hidden() ? less.activations.low - of_step.hidden() : byte_count{};
-        either.logits.low = less.logits.low;
+        either.set_low((less.activations.low > of_step.hidden() ? less.activations.low - of_step.hidden() : byte_count{}) + less.logits.low);
         either.activations.high = with.activations.high + (engine.fused_gates ? stacks.gate + stacks.down : of_step.hidden());
         return either;
     }

@@ -30,6 +30,12 @@ struct step_peak {
 
     constexpr interval<byte_count> all() const { return activations + logits; }
 
+    /// Sets the low bound of both together, neither's above what is expected of it.
+    constexpr void set_low(byte_count low) {
+        activations.low = low < activations.expected ? low : activations.expected;
+        const byte_count rest = low - activations.low;
+        logits.low = rest < logits.expected ? rest : logits.expected;
+    }
     /// Widens the bounds to those of another moment that may be the fuller one. (It is not expected to be.)
     constexpr void reach(const interval<byte_count>& other) {
         const interval<byte_count> own = all();
