@@ -37,7 +37,7 @@ constexpr std::array limits{
     limit{"gemma2", 1e-5, 1e-5},    limit{"gemma3", 1.1e-4, 1e-5},    limit{"phi3", 5e-5, 3e-4},     limit{"gpt2", 5e-5, 2.5e-4},
     limit{"gpt_neox", 5e-5, 4e-4},  limit{"opt", 1e-4, 2e-4},         limit{"bert", 1e-5, 2e-4},     limit{"t5", 1e-5, 3e-4},
     limit{"whisper", 2e-5, 4.5e-4}, limit{"vit", 4e-4, 1.6e-3},       limit{"mixtral", 2e-4, 2.6e-4}, limit{"qwen3_moe", 5e-4, 6e-4},
-    limit{"mamba2", 5e-5, 1.6e-3},  limit{"deepseek_v3", 8e-4, 1.7e-3}, limit{"bamba", 5e-5, 1.4e-3}};
+    limit{"mamba2", 5e-5, 1.6e-3},  limit{"deepseek_v3", 8e-4, 8e-4}, limit{"bamba", 5e-5, 1.4e-3}};
 
 }  // namespace
 
@@ -46,7 +46,7 @@ TEST_CASE("weights, gradients and optimizer states are those of PyTorch, to the 
     for_each_row([&](const row& r, const outcome& o) {
         // Tables of values that bitsandbytes keeps for its formats, 1 to 4 KB.
         CHECK(std::fabs(o.weights) <= (r.text("method") == "qlora" ? 1e-5 : 0));
-        if (why_not(r).find("gradients") == std::string_view::npos) CHECK(o.gradients == 0);
+        CHECK(o.gradients == 0);
         // Steps are counted in one fp32 beside each tensor; 8-bit states have tables of their own.
         CHECK(std::fabs(o.states) < 1.2e-3);
         ++rows;
@@ -54,17 +54,11 @@ TEST_CASE("weights, gradients and optimizer states are those of PyTorch, to the 
     CHECK(rows == 736);
 }
 
-TEST_CASE("saved activations and peaks are within 1 % each, but for the rows that are named") {
-    int named = 0;
-    for_each_row([&](const row& r, const outcome& o) {
-        const std::string_view why = why_not(r);
-        if (why.find("saved") == std::string_view::npos) CHECK(std::fabs(o.saved) <= 0.01);
-        if (why.find("peak") == std::string_view::npos) CHECK(std::fabs(o.peak) <= 0.01);
-        CHECK(std::fabs(o.saved) <= 0.025);
-        CHECK(std::fabs(o.peak) <= 0.025);
-        named += std::fabs(o.saved) > 0.01 || std::fabs(o.peak) > 0.01;
+TEST_CASE("saved activations and peaks are within 1 % each") {
+    for_each_row([](const row&, const outcome& o) {
+        CHECK(std::fabs(o.saved) <= 0.01);
+        CHECK(std::fabs(o.peak) <= 0.01);
     });
-    CHECK(named <= 3);
 }
 
 TEST_CASE("no family gets worse, and the mean of all rows is within 0.3 %") {
@@ -84,5 +78,5 @@ TEST_CASE("no family gets worse, and the mean of all rows is within 0.3 %") {
         CHECK(s.peak.mean() <= 0.003);
     }
     CHECK(scores["all"].saved.mean() <= 0.00012);
-    CHECK(scores["all"].peak.mean() <= 0.0004);
+    CHECK(scores["all"].peak.mean() <= 0.00032);
 }

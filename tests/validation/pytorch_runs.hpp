@@ -252,13 +252,6 @@ inline outcome outcome_of(const row& r, const job& j) {
             .peak = error_of(detail::training_memory(j, {}, 0, 1, cudnn).ideal, r.number("peak_bytes") - r.number("input_bytes"))};
 }
 
-/// Why a row is not matched; empty for all others.
-inline std::string_view why_not(const row& r) {
-    if (r.text("mode") == "real-cpu" && r.number("sequence") == 64 && r.text("family") == "deepseek_v3" && r.text("param_dtype") == "float32")
-        return "peak: a model of 10 MB; what the loop over experts still holds at its last (200 kB) is counted as gone";
-    return {};
-}
-
 struct family_scores {
     errors weights{}, gradients{}, states{}, saved{}, peak{};
 

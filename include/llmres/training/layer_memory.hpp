@@ -113,6 +113,23 @@ constexpr adapter_scratch adapter_scratch_of(const layer& kind, std::int64_t hid
     return made;
 }
 
+/// What a loop over experts holds as it ends its way back through the next to last, beside what is counted between their linear layers:
+/// each slice of the stacked weights passes its gradient on as a whole, to be added to the others', so there are two stacks and the
+/// slice's own; the tokens of all experts but two; and of the gradients inside this one, none.
+constexpr byte_count beside_next_to_last_expert(const feed_forward& f, std::int64_t hidden, const layout& l, const training_step& step,
+                                                const weight_state& state) {
+    const experts& e = f.experts;
+    byte_count tokens, counted;
+    const auto add = [&](const activation& a) {
+        tokens += local_bytes(a, l);
+        if (a.until >= backward_point::inner) counted += local_bytes(a, l);
+    };
+    save_routed_tokens(f, hidden, routed_tokens(f, step), layer_writer<const decltype(add)>{step, add});
+    counted += local_bytes({activation_role::gradient, inner_gradients(f) * rows_passed_back(f, step) * e.width, step.compute, activation_split::tensor}, l);
+    const byte_count stack = state.feed_forward_gradients - state.down_gradients;
+    return state.down_gradients + stack * 2 + div_up(stack, e.count) + tokens - div_up(tokens, e.count) * 2 - counted;
+}
+
 constexpr training_layer training_layer_of(const layer& kind, const job& j, const layout& l, const training_step& step,
                                            const weight_state& state) {
     training_layer t{.state = state};
@@ -135,17 +152,18 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
     // A quantised weight is expanded for each product; the activation between them is not one.
     if (step.frozen && step.expands)
         held[static_cast<std::size_t>(backward_point::output)] += state.largest;
-    std::array<byte_count, backward_points> fresh = gradients_so_far(state);
-    // Each expert's slice of the stacked weights passes its gradient on as a whole, to be added to the others': beside both, the slice's own.
-    if (kind.feed_forward.routed() && step.engine.experts == expert_code::loop) {
-        const byte_count stack = state.feed_forward_gradients - state.down_gradients;
-        fresh[2] += stack + div_up(stack, kind.feed_forward.experts.count);
-    }
+    const std::array<byte_count, backward_points> fresh = gradients_so_far(state);
     for (std::size_t p = 0; step.autocast && p < backward_points; ++p)  // copies of weights go with their products
         held[p] += p > static_cast<std::size_t>(backward_point::inner) ? state.casts - state.feed_forward_casts : state.casts;
     for (std::size_t p = 0; p < backward_points; ++p) {
         if (held[p] > t.peak) t.peak = held[p];
         if (held[p] + fresh[p] > t.fresh_peak) t.fresh_peak = held[p] + fresh[p];
+    }
+    if (kind.feed_forward.routed() && step.engine.experts == expert_code::loop && !step.frozen) {
+        const byte_count looped = held[static_cast<std::size_t>(backward_point::inner)] +
+                                  beside_next_to_last_expert(kind.feed_forward, j.model.hidden, l, step, state);
+        if (looped > t.peak) t.peak = looped;
+        if (looped > t.fresh_peak) t.fresh_peak = looped;
     }
     t.saved += state.casts;
     t.checkpoint = local_bytes({activation_role::residual, step.tokens.all() * j.model.hidden, step.code.fp32_residual ? fp32 : step.stream, activation_split::sequence}, l);

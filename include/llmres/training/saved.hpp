@@ -229,6 +229,38 @@ constexpr void save_mlp(feed_forward_kind kind, std::int64_t hidden, std::int64_
     save.inputs(std::array{role::down_proj}, n * width, n, step.autocast && wide_product, split, output);
 }
 
+/// Tokens on a rank's experts, each counted as often as it goes to one: as many as it sends away, times the load of the busiest.
+constexpr std::int64_t routed_tokens(const feed_forward& f, const training_step& step) {
+    return static_cast<std::int64_t>(static_cast<double>(step.tokens.all() * f.experts.per_token) * step.expert_load);
+}
+
+/// Products over a stack of experts' weights do not know autocast.
+constexpr const precision& routed_format(const training_step& step) {
+    const expert_code code = step.engine.experts;
+    return code == expert_code::modules || code == expert_code::loop ? step.compute : step.stream;
+}
+
+/// Of the tokens that go to transformers' experts, each counted as often as it goes to one.
+template <class Visit>
+constexpr void save_routed_tokens(const feed_forward& f, std::int64_t hidden, std::int64_t routed, const layer_writer<Visit>& save) {
+    using enum backward_point;
+    using role = activation_role;
+    const training_step& step = save.step;
+    const std::int64_t inner_width = routed * f.experts.width;
+    const precision& format = routed_format(step);
+    constexpr auto by_sequence = activation_split::sequence;
+    constexpr auto by_tensor = activation_split::tensor;
+    if (!step.frozen) save.put(role::linear_input, routed * hidden, format, by_sequence, inner);
+    if (f.kind == feed_forward_kind::gated) {
+        save.put(role::gate, 2 * inner_width, format, by_tensor, inner);
+        save.put(role::gate_activation, inner_width, format, by_tensor, inner);
+    } else {
+        save.put(role::up, inner_width, format, by_tensor, inner);
+    }
+    if (!step.frozen) save.put(role::product, inner_width, format, by_tensor, output);
+    save.put(role::expert_output, routed * hidden * (step.engine.experts == expert_code::loop ? 2 : 1), format, by_sequence, output);
+}
+
 /// Routed experts in transformers: tokens are sorted by expert and copied, weights of all experts are one tensor, which
 /// autocast does not know to cast (integrations/moe.py).
 template <class Visit>
@@ -239,11 +271,7 @@ constexpr void save_transformers_experts(const feed_forward& f, std::int64_t hid
     const experts& e = f.experts;
     const std::int64_t n = step.tokens.all();
     const expert_code code = step.engine.experts;
-    const bool by_expert = code == expert_code::modules || code == expert_code::loop;
-    const precision& format = by_expert ? step.compute : step.stream;
     constexpr auto by_sequence = activation_split::sequence;
-    constexpr auto by_tensor = activation_split::tensor;
-    const bool gated = f.kind == feed_forward_kind::gated;
     save.put(role::router, n * e.count, fp32, by_sequence, inner);                                // the scores' softmax
     save.put(role::router, 2 * n * e.per_token, fp32, by_sequence, inner);                        // those chosen, scaled
     save.put(role::router, 8 * (n * e.per_token + 3 * routed), int8, by_sequence, inner);         // their places, and back
@@ -251,33 +279,25 @@ constexpr void save_transformers_experts(const feed_forward& f, std::int64_t hid
     if (!step.frozen) {
         if (widens) save.put(role::weight, hidden * e.count, fp32, activation_split::whole, inner);
         save.put(role::linear_input, n * hidden, widens ? fp32 : step.compute, by_sequence, inner);
-        save.put(role::linear_input, routed * hidden, format, by_sequence, inner);
     }
-    if (gated) {
-        save.put(role::gate, 2 * routed * e.width, format, by_tensor, inner);
-        save.put(role::gate_activation, routed * e.width, format, by_tensor, inner);
-    } else {
-        save.put(role::up, routed * e.width, format, by_tensor, inner);
-    }
-    if (!step.frozen) save.put(role::product, routed * e.width, format, by_tensor, output);
-    save.put(role::expert_output, routed * hidden * (code == expert_code::loop ? 2 : 1), format, by_sequence, output);
+    save_routed_tokens(f, hidden, routed, save);
     if (code == expert_code::batched) {  // each token has its experts' weights copied
-        save.put(role::weight, product(routed, e.width * hidden), format, activation_split::whole, output);
-        save.put(role::weight, product(routed, (gated ? 2 : 1) * e.width * hidden), format, activation_split::whole, inner);
+        const std::int64_t copied = product(routed, e.width * hidden);
+        save.put(role::weight, copied, routed_format(step), activation_split::whole, output);
+        save.put(role::weight, copied * (f.kind == feed_forward_kind::gated ? 2 : 1), routed_format(step), activation_split::whole, inner);
     }
     const bool own_input = step.frozen || widens || step.autocast;
     if (e.shared_width > 0) save_mlp(f.kind, own_input ? hidden : 0, n, e.shared_width, step.casts(norm_kind::rms), by_sequence, save);
 }
 
-/// Routed experts: tokens are copied for each expert they go to, and each rank computes as many as it sends away, times
-/// the load of the busiest.
+/// Routed experts: tokens are copied for each expert they go to.
 template <class Visit>
 constexpr void save_experts(const feed_forward& f, std::int64_t hidden, const layer_writer<Visit>& save) {
     using enum backward_point;
     const training_step& step = save.step;
     const experts& e = f.experts;
     const std::int64_t n = step.tokens.all();
-    const std::int64_t routed = static_cast<std::int64_t>(static_cast<double>(n * e.per_token) * step.expert_load);
+    const std::int64_t routed = routed_tokens(f, step);
     const bool dispatches = step.engine.experts == expert_code::dispatched;
     if (step.engine.norm == norm_code::eager && !dispatches) return save_transformers_experts(f, hidden, routed, save);
     save.put(activation_role::router, 2 * n * e.count, fp32, activation_split::sequence, inner);  // scores and their softmax
@@ -364,6 +384,18 @@ constexpr void exchange_keys(const attention& a, std::int64_t made, const layer_
     hold.put(activation_role::gradient, held, step.compute, activation_split::tensor, backward_point::attention);
 }
 
+/// Rows that a feed-forward passes back at once. One expert after the other: the gradients of each are gone before the next one's.
+constexpr std::int64_t rows_passed_back(const feed_forward& f, const training_step& step) {
+    if (!f.routed()) return step.tokens.all();
+    const bool one_by_one = step.engine.experts <= expert_code::loop;
+    return ceil_quotient(step.tokens.all() * f.experts.per_token, one_by_one ? f.experts.count : 1);
+}
+
+/// Gradients that live at once between a feed-forward's linear layers.
+constexpr std::int64_t inner_gradients(const feed_forward& f) {
+    return f.kind == feed_forward_kind::gated ? 3 : 2;
+}
+
 }  // namespace detail
 
 /// Calls visit(activation) for what the backward pass of the layer makes, `until` being the one point where it lives.
@@ -376,16 +408,15 @@ constexpr void for_each_gradient_activation(const layer& l, std::int64_t hidden,
         hold.put(activation_role::gradient, n * hidden, step.stream, activation_split::sequence, static_cast<backward_point>(i));
     const feed_forward& f = l.feed_forward;
     if (f.kind != feed_forward_kind::none) {
-        // One expert after the other: the gradients of each are gone before the next one's.
-        const std::int64_t at_once = f.routed() && step.engine.experts <= expert_code::loop ? f.experts.count : 1;
-        const std::int64_t rows = f.routed() ? detail::ceil_quotient(n * f.experts.per_token, at_once) : n;
+        const std::int64_t rows = detail::rows_passed_back(f, step);
         const std::int64_t width = f.routed() ? f.experts.width : f.width;
-        const int inner_tensors = f.kind == feed_forward_kind::gated ? 3 : 2;
+        const std::int64_t made_inside = detail::inner_gradients(f) * rows * width;
         hold.put(activation_role::gradient, rows * width, step.compute, activation_split::tensor, output);
-        hold.put(activation_role::gradient, inner_tensors * rows * width, step.compute, activation_split::tensor, inner);
+        hold.put(activation_role::gradient, made_inside, step.compute, activation_split::tensor, inner);
         if (f.routed() && step.engine.experts == expert_code::batched) {
+            const std::int64_t stacks = detail::inner_gradients(f) - 1;
             hold.put(activation_role::gradient, detail::product(rows, width * hidden), step.stream, activation_split::whole, output);
-            hold.put(activation_role::gradient, detail::product(rows, (inner_tensors - 1) * width * hidden), step.stream, activation_split::whole, inner);
+            hold.put(activation_role::gradient, detail::product(rows, stacks * width * hidden), step.stream, activation_split::whole, inner);
         }
         if (f.routed()) hold.put(activation_role::gradient, rows * hidden, step.compute, activation_split::sequence, inner);
     }

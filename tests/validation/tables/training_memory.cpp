@@ -44,19 +44,14 @@ void show_kernels() {
         std::printf("%s%d | %.2f %% | %.2f %% |\n", name.c_str(), e.rows, e.mean() * 100, e.worst * 100);
 }
 
-/// Tracked PyTorch runs by family and counter, and the rows that are not matched, with why.
+/// Tracked PyTorch runs by family and counter.
 void show_pytorch() {
     std::map<std::string, pytorch_runs::family_scores> scores;
-    std::map<std::string, std::pair<std::string, int>> named;
     for (const csv::row& cells : csv::read(LLMRES_SOURCE_DIR "/tests/validation/data/pytorch_runs.csv")) {
         const pytorch_runs::row r{cells};
         const pytorch_runs::outcome o = pytorch_runs::outcome_of(r, pytorch_runs::job_of(r));
         scores[r.text("family")].add(o);
         scores["~"].add(o);
-        const std::string why{pytorch_runs::why_not(r)};
-        if (why.empty() || (o.gradients == 0 && std::fabs(o.saved) <= 0.01 && std::fabs(o.peak) <= 0.01)) continue;
-        auto& [first, count] = named[why];
-        if (count++ == 0) first = r.text("run_id");
     }
     std::printf("\n| family | rows | parameters, worst | gradients, worst | optimizer states, worst | saved activations: mean | bias | worst | peak: mean | bias | "
                 "worst |\n|---|---|---|---|---|---|---|---|---|---|---|\n");
@@ -64,8 +59,6 @@ void show_pytorch() {
         std::printf("| %s | %d | %.4f %% | %.2f %% | %.2f %% | %.3f %% | %+.3f %% | %.2f %% | %.3f %% | %+.3f %% | %.2f %% |\n", name == "~" ? "all" : name.c_str(),
                     s.saved.rows, s.weights.worst * 100, s.gradients.worst * 100, s.states.worst * 100, s.saved.mean() * 100,
                     s.saved.bias / s.saved.rows * 100, s.saved.worst * 100, s.peak.mean() * 100, s.peak.bias / s.peak.rows * 100, s.peak.worst * 100);
-    std::printf("\n| rows | first | not matched: why |\n|---|---|---|\n");
-    for (const auto& [why, which] : named) std::printf("| %d | %s | %s |\n", which.second, which.first.c_str(), why.c_str());
 }
 
 }  // namespace
