@@ -30,8 +30,9 @@ byte_count outside_layers(const job& j) {
     });
     if (j.model.encoders[0].layers > 0) {
         const encoder& e = j.model.encoders[0];
-        state_fold fold{j, {}, step};
-        const detail::encoder_memory all = detail::encoder_memory_of(j, {}, step, fold);
+        const layout alone;
+        state_fold fold{j, alone, step};
+        const detail::encoder_memory all = detail::encoder_memory_of(j, alone, step, fold);
         // All layers but the first, and one more.
         kept += all.kept - all.behind - div_up(all.behind, e.layers - 1);
     }
@@ -69,8 +70,9 @@ TEST_CASE("an encoder reads its own tokens, and is gone through backwards after 
     j.micro_batch = 2;
     const training_step step{j, {}};
     CHECK(detail::encoder_tokens(j.model.encoders[0], step).all() == 2 * 1500);
-    state_fold fold{j, {}, step};
-    const detail::encoder_memory six = detail::encoder_memory_of(j, {}, step, fold);
+    const layout alone;
+    state_fold fold{j, alone, step};
+    const detail::encoder_memory six = detail::encoder_memory_of(j, alone, step, fold);
     parameter_count each;
     for_each_weight(block, 1024, [&](const weight& w) { each += w.count(); });
     CHECK(six.gradients == bytes(2) * 6 * each.in(parameters));
@@ -78,7 +80,7 @@ TEST_CASE("an encoder reads its own tokens, and is gone through backwards after 
     CHECK(six.output == bytes(2) * (2 * 1500 * 1024));
     CHECK(six.behind < six.kept);
     j.model.encoders[0].layers = 12;
-    const detail::encoder_memory twelve = detail::encoder_memory_of(j, {}, step, fold);
+    const detail::encoder_memory twelve = detail::encoder_memory_of(j, alone, step, fold);
     CHECK(twelve.kept - six.kept == div_up(six.behind, 5) * 6);
     CHECK(twelve.above == six.above);
 }

@@ -124,6 +124,7 @@ struct step {
 
     constexpr step(const job& j, const runtime& r, const layout& l)
         : of{j}, engine{r}, over{l}, shape{step_shape(j, r, l)}, kernel{kernel_of(j, r)} {}
+    step(const job&, const runtime&, const layout&&) = delete;  // it refers to all three
 
     /// Where a job names a context alone and prompts pass whole, these may be short.
     constexpr bool prompts_unknown() const {

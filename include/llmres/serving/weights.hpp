@@ -94,6 +94,7 @@ struct serving_weights {
 
     constexpr serving_weights(const job& j, const layout& l, const runtime& r, const file_layers* f)
         : of{j}, over{l}, engine{r}, file{f}, formats{formats_of(j, j.compute)} {}
+    serving_weights(const job&, const layout&&, const runtime&, const file_layers*) = delete;  // it refers to all of them
 
     /// One GPU's part of a weight.
     constexpr byte_count local_size(const weight& w) const {
@@ -164,9 +165,10 @@ struct serving_weights {
     constexpr byte_count perhaps(byte_count weights, bool head) const {
         if (file) return engine.segments ? scaled_up(weights, engine.repacked) : byte_count{};
         if (formats.matrices == formats.rest) return {};
-        const bool again = engine.head_again && head && of.model.tied_head && !head_stored();
-        return (again ? size_of(formats.rest, of.model.vocabulary, of.model.hidden) : byte_count{}) +
-               (engine.repacked > 0.0 ? scaled_up(weights, engine.repacked) : byte_count{});
+        byte_count more = engine.repacked > 0.0 ? scaled_up(weights, engine.repacked) : byte_count{};
+        if (engine.head_again && head && of.model.tied_head && !head_stored())
+            for_each_embedding_weight(of.model, [&](const weight& w) { more += local_size(w); });
+        return more;
     }
     /// What stands before the layers on the first stage, and after them on the last. A tied head on another GPU than the
     /// embedding is a copy of it.

@@ -73,6 +73,8 @@ struct state_fold {
           on_gpu{j.offload.optimizer == offload_place::none},
           narrower{!(formats.matrices == s.compute) && !is_packed(formats.matrices), !(formats.rest == s.compute)} {}
 
+    state_fold(const job&, const layout&&, const training_step&) = delete;  // it refers to all three
+
     constexpr void operator()(const weight& whole) { (*this)(whole, true); }
 
     /// `inner`: a weight of a layer, which adapters may touch and matrix optimizers treat apart.

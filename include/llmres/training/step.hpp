@@ -92,6 +92,8 @@ struct training_step {
           joined_heads{code.joined_heads || engine.joined_heads},
           cudnn_attention{cudnn} {}
 
+    training_step(const job&&, const layout&, bool = false) = delete;  // it refers into the job
+
     /// What a norm puts out: autocast computes torch's own layer norm in fp32.
     constexpr const precision& normed(norm_kind kind) const { return widens(kind) ? fp32 : stream; }
     /// Whether each linear layer that reads what a norm put out casts it for itself.
