@@ -153,3 +153,36 @@ TEST_CASE("communicators grow with each doubling of their group, not with the st
     CHECK(held({.pipeline = 8}) == pair);
     CHECK(held({.tensor = 8, .pipeline = 2}).expected == pair.expected * 4);
 }
+
+TEST_CASE("versions are read as engines write them, and ordered as numbers") {
+    CHECK(read_version("0.8.5.post1") == engine_version{0, 8, 5});
+    CHECK(read_version("v0.10") == engine_version{0, 10, 0});
+    CHECK(read_version("b2824") == engine_version{2824, 0, 0});
+    CHECK(read_version("build 2824 (4426e298)") == engine_version{2824, 0, 0});
+    CHECK(to_version("0.9.2") < to_version("0.10.0"));
+    for (const char* none : {"", "main", "2024-04", "v", "nightly 0.3"}) CHECK_FALSE(read_version(none));
+    CHECK(to_version("main") == engine_version{});
+    runtime r;
+    r.since = {0, 6};
+    CHECK(covers(r, {0, 99}));
+    r.before = {0, 8};
+    CHECK(covers(r, {0, 6}));
+    CHECK(covers(r, {0, 7, 9}));
+    CHECK_FALSE(covers(r, {0, 8}));
+    CHECK_FALSE(covers(r, {0, 5, 99}));
+}
+
+TEST_CASE("naming the tokens of a step overrides what an engine takes on larger devices, and prompts that it would not cut") {
+    runtime r = runtimes::vllm;
+    REQUIRE(r.larger_devices[0].max_batched_tokens > token_count{});
+    r.chunked_beyond = tokens(32768);
+    set_batched_tokens(r, tokens(512));
+    CHECK(r.max_batched_tokens == tokens(512));
+    CHECK(r.chunked_beyond == tokens(512));
+    for (const device_default& d : r.larger_devices) CHECK(d.max_batched_tokens == token_count{});
+    CHECK(r.larger_devices[0].max_num_seqs == runtimes::vllm.larger_devices[0].max_num_seqs);
+    CHECK(takes_fraction(runtimes::vllm));
+    CHECK(takes_fraction(runtimes::tensorrt_llm));
+    CHECK_FALSE(takes_fraction(runtimes::llama_cpp));
+    CHECK_FALSE(takes_fraction(runtimes::pytorch));
+}

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+// What is kept of weights: of one (state.hpp), of a stage's (stage_weights.hpp), dealt whole (whole_tensors.hpp), and on its way
+// under DeepSpeed (zero_buffers.hpp).
 #include <llmres/training/state.hpp>
 
 #include <doctest/doctest.h>
@@ -7,7 +9,9 @@
 #include <llmres/models/gemma.hpp>
 #include <llmres/models/gpt.hpp>
 #include <llmres/models/mistral.hpp>
+#include <llmres/runtimes/deepspeed.hpp>
 #include <llmres/training/stage_weights.hpp>
+#include <llmres/training/zero_buffers.hpp>
 
 #include "training_jobs.hpp"
 
@@ -167,4 +171,33 @@ TEST_CASE("tensors that are dealt whole go round, and the fullest rank has one m
     job by_value = mixed();
     CHECK_FALSE(detail::deals_tensors(by_value, {.data = 4, .zero = 1}));
     CHECK_FALSE(detail::deals_tensors(j, {.data = 4}));
+}
+
+TEST_CASE("DeepSpeed's buckets hold 5e8 values: beside the backward pass, or from first to last under ZeRO 3, which joins them on another stream") {
+    // runtime/zero/config.py: reduce_bucket_size 500 000 000, sub_group_size 1 000 000 000.
+    job j = mixed();
+    j.runtime = runtimes::deepspeed;
+    weight_state s;
+    s.whole_gradients = gb(16), s.gradients = gb(16), s.largest = gb(1), s.temporaries = gb(64);
+    const auto buffers = [&](const layout& l) { return detail::zero_buffers_of(j, l, training_step{j, l}, s); };
+    const byte_count bucket = gb(1);
+    CHECK(buffers({.data = 8}).backward == byte_count{});
+    CHECK(buffers({.data = 8, .zero = 2}).backward == bucket);
+    CHECK(buffers({.data = 8, .zero = 2}).throughout == byte_count{});
+    // Behind a pipeline all gradients are there first, and ZeRO 1 joins its own part of them (stage_1_and_2.py, copy_grads_in_partition).
+    CHECK(buffers({.pipeline = 2, .data = 8, .zero = 1}).backward == byte_count{});
+    CHECK(buffers({.pipeline = 2, .data = 8, .zero = 1}).apart == bucket + gb(2));
+    // Norms are made in double precision, tensor by tensor (get_grad_norm_direct): where no wider gradients take that place.
+    s.temporaries = gb(3);
+    CHECK(buffers({.data = 8, .zero = 2}).apart == gb(1));
+    const detail::zero_buffers three = buffers({.data = 8, .zero = 3});
+    CHECK(three.throughout == bucket);
+    CHECK(three.joined == bucket);
+    CHECK(three.stepping == gb(2) * 3);  // of a sub-group, in 16 bits and in 32
+    s.whole_gradients = s.gradients = mib(100);  // less than a bucket
+    CHECK(buffers({.data = 8, .zero = 3}).joined == mib(100));
+    CHECK(buffers({.data = 8, .zero = 3}).stepping == mib(300));
+    j.offload.optimizer = offload_place::host;
+    CHECK(buffers({.data = 8, .zero = 3}).stepping == byte_count{});
+    CHECK(buffers({.data = 8, .zero = 2}).backward == byte_count{});
 }
