@@ -72,6 +72,25 @@ TEST_CASE("the buffers of every term add up to what the plan expects of it") {
                 }
 }
 
+TEST_CASE("a GGUF file's tied head is there where the embedding is read on the host, and no head where it is not on a GPU") {
+    job j{.model = find_model("gemma-3-1b").value(), .context = tokens(4096), .runtime = runtimes::llama_cpp};
+    j.gguf = find_gguf_mix("weights", "Q4_K_M").value();
+    REQUIRE(j.runtime.embedding_on_host);
+    const auto named = [&](std::string_view name) {
+        byte_count size;
+        for_each_buffer(j, {}, plan(j, layout{}, {.gpu = gpus::h100_sxm5_80gb}).value(), [&](const buffer& b) {
+            if (b.term == memory_term::weights && b.name == name) size += b.size * b.count;
+        });
+        return size;
+    };
+    CHECK(named("embed_tokens") == gguf_input_bytes(j.model, *j.gguf));  // nothing else stands before its layers
+    CHECK(named("weights") == byte_count{});                             // nor is anything left unnamed
+    j.runtime.gpu_layers = 10;
+    CHECK(named("embed_tokens") == byte_count{});
+    CHECK(named("norm") == byte_count{});
+    CHECK(named("weights") == byte_count{});
+}
+
 TEST_CASE("weights, caches, gradients and optimizer states are told apart to the byte") {
     for (const char* name : {"llama-3.1-8b", "gemma-3-4b", "mixtral-8x7b", "deepseek-v3"})
         for (const task t : {task::serving, task::pretraining})

@@ -120,11 +120,14 @@ constexpr void write_weights(const stage_parts& stage, Writer& to) {
     const job& j = stage.j;
     if (j.gguf) {
         const auto tensor = [&](const gguf_tensor& t) { to.add(name_of(t.role), div_up(t.size(), stage.l.tensor)); };
-        if (stage.first && !j.runtime.embedding_on_host) for_each_gguf_input_tensor(j.model, *j.gguf, tensor);
+        const bool embedded = stage.first && !j.runtime.embedding_on_host;
+        const bool head = stage.last && head_on_gpu(j.model, j.runtime);
+        if (embedded) for_each_gguf_input_tensor(j.model, *j.gguf, tensor);
         for (to.layer = stage.range.first; to.layer < stage.range.last; ++to.layer)
             for_each_gguf_tensor(j.model, *j.gguf, to.layer, tensor);
         to.layer = -1;
-        if (stage.last) for_each_gguf_output_tensor(j.model, *j.gguf, tensor);
+        if (head && j.model.tied_head && !embedded) tensor(gguf::embedding(j.model, *j.gguf));
+        if (head) for_each_gguf_output_tensor(j.model, *j.gguf, tensor);
         return;
     }
     const weight_formats formats = formats_of(j, j.compute);
