@@ -42,6 +42,10 @@ TEST_CASE("a GPT layer keeps 34 s b h bytes where attention's core is computed a
         CHECK(layer_of(j, 0, {.tensor = t}).kept == bytes(10) * (s * b * h) + div_up(bytes(24) * (s * b * h), t) + statistics);
         CHECK(layer_of(j, 0, {.tensor = t, .sequence_parallel = true}).kept == div_up(bytes(34) * (s * b * h) + statistics, t));
     }
+    // Tiles leave nothing of the core but its input and its output either.
+    j.attention = attention_kernel::flash;
+    CHECK(layer_of(j).kept == bytes(34) * (s * b * h) + statistics);
+    j.attention = attention_kernel::eager;
     // Named among other parts it is what it is alone.
     j.recompute_modules = {layer_module::core_attn, layer_module::layernorm};
     CHECK(layer_of(j).kept == bytes(30) * (s * b * h) + statistics);

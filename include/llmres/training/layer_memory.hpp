@@ -134,11 +134,11 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
                                            const weight_state& state) {
     training_layer t{.state = state};
     std::array<byte_count, backward_points> held{};
-    byte_count core;  // what selective recomputation drops: attention's own scores
+    byte_count core;  // what selective recomputation drops: attention's own scores, or their statistics
     for_each_saved_activation(kind, j.model.hidden, step, [&](const activation& a) {
         const byte_count size = local_bytes(a, l);
         t.saved += size;
-        if (a.role == activation_role::probabilities) core += size;
+        if (a.role == activation_role::probabilities || a.role == activation_role::softmax_statistics) core += size;
         for (std::size_t p = 0; p <= static_cast<std::size_t>(a.until); ++p) held[p] += size;
     });
     if (step.adapter.low_rank()) {  // the feed-forward saves its own later, but for what its last product reads
