@@ -3,7 +3,6 @@
 
 #include <llmres/gpus/nvidia.hpp>
 #include <llmres/memory_training.hpp>
-#include <llmres/models/deepseek.hpp>
 #include <llmres/plan.hpp>
 #include <llmres/runtimes.hpp>
 #include <llmres/standard_cluster.hpp>
@@ -128,62 +127,6 @@ TEST_CASE("in the first step the optimizer's states come after the backward pass
     CHECK(m.ideal < training_memory(j, {}).ideal);
     first.sequence = tokens(32768);  // activations beside no states
     CHECK(training_memory(first, {})[memory_term::optimizer].expected == training_state(j, {}).optimizer - states);
-}
-TEST_CASE("named parts of a layer are computed again, or their inputs are in main memory") {
-    using enum layer_module;
-    job j{.model = models::deepseek_v3, .task = task::pretraining, .sequence = tokens(2048), .attention = attention_kernel::flash, .runtime = runtimes::megatron};
-    const layout l{.data = 8, .expert = 8};
-    const training_step step{j, l};
-    const layer& routed = j.model.layers[j.model.layers.size - 1];
-    const layer& dense = j.model.layers[0];
-    const std::int64_t n = 2048;
-    const auto parts = [&](const layer& of, layer_module_set again, layer_module_set away) {
-        job with = j;
-        with.recompute = again.empty() ? recompute::none : recompute::selective;
-        with.recompute_modules = again;
-        with.offload.modules = away;
-        return detail::named_parts_of(of, with, l, step);
-    };
-    const attention& a = routed.attention;
-    const experts& e = routed.feed_forward.experts;
-    // Outputs of two norms.
-    CHECK(parts(dense, layernorm, {}).again == bytes(2) * 2 * n * j.model.hidden);
-    CHECK(parts(routed, layernorm, {}).again == bytes(2) * 2 * n * j.model.hidden);
-    // What the activation puts out, of eight tokens for one.
-    CHECK(parts(routed, moe_act, {}).again == bytes(2) * 8 * n * e.width);
-    CHECK(parts(dense, moe_act, {}).again == byte_count{});
-    // Queries, keys and values of 128 heads, their compressed inputs normed, and the norms'.
-    const byte_count heads = bytes(2) * n * a.heads * (2 * a.query_width() + a.value_width());
-    const byte_count compressed = bytes(2) * 2 * n * (a.q_rank + a.kv_rank) + bytes(4) * 2 * n;
-    CHECK(parts(routed, mla_up_proj, {}).again == heads + compressed);
-    // The whole of a dense feed-forward but its input; of routed experts with the shared.
-    CHECK(parts(dense, mlp, {}).again == bytes(2) * 3 * n * dense.feed_forward.width);
-    const byte_count shared = parts(routed, shared_experts, {}).again;
-    CHECK(shared == bytes(2) * 3 * n * e.shared_width);
-    CHECK(parts(routed, moe, {}).again > bytes(2) * 8 * n * (3 * e.width + j.model.hidden) + shared);
-    // Away: inputs.
-    CHECK(parts(routed, {}, expert_fc1).away == bytes(2) * 8 * n * j.model.hidden);
-    CHECK(parts(routed, {}, moe_act).away == bytes(2) * 2 * 8 * n * e.width);
-    CHECK(parts(routed, {}, attn_norm).away == bytes(2) * n * j.model.hidden + bytes(4) * n);
-    CHECK(parts(dense, {}, qkv_linear).away == bytes(2) * n * j.model.hidden);
-    // What is computed again does not go away besides.
-    CHECK(parts(routed, mla_up_proj, core_attn).away == bytes(4) * n * a.heads);
-
-    const auto reserved = [&](layer_module_set again, layer_module_set away) {
-        job with = j;
-        with.recompute = again.empty() ? recompute::none : recompute::selective;
-        with.recompute_modules = again;
-        with.offload.modules = away;
-        return std::pair{training_memory(with, l).ideal, host_memory(with, l)};
-    };
-    const auto [all, none_away] = reserved({}, {});
-    const auto [recomputed, still_none] = reserved({layernorm, mla_up_proj, moe_act, mlp}, {});
-    const auto [offloaded, on_host] = reserved({}, {core_attn, expert_fc1, moe_act});
-    CHECK(recomputed < all);
-    CHECK(offloaded < all);
-    CHECK(none_away == byte_count{});
-    CHECK(still_none == byte_count{});
-    CHECK(on_host > all - offloaded);
 }
 TEST_CASE("linear layers in 8 bits keep 8-bit inputs, and 8-bit copies of their weights") {
     job j = full();

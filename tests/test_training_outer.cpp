@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Outside the layers of the stack: its ends (outer.hpp), an encoder (encoder_memory.hpp), further tokens (prediction.hpp).
 #include <llmres/training/outer.hpp>
 
 #include <doctest/doctest.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// What decides how a layer is trained: the job (training/step.hpp), the architecture (modules.hpp), the engine (training_engine.hpp).
 #include <llmres/training/step.hpp>
 
 #include <doctest/doctest.h>
