@@ -12,6 +12,7 @@
 #include <llmres/gpus/intel.hpp>
 #include <llmres/gpus/nvidia.hpp>
 #include <llmres/gpus/other.hpp>
+#include <llmres/joined.hpp>
 #include <llmres/mig.hpp>
 #include <llmres/nearest.hpp>
 #include <llmres/text.hpp>
@@ -23,23 +24,8 @@ namespace llmres {
 
 namespace gpus {
 
-namespace detail {
-
-template <std::size_t... Sizes>
-constexpr auto joined(const std::array<const gpu*, Sizes>&... tables) {
-    std::array<const gpu*, (Sizes + ...)> all{};
-    std::size_t next = 0;
-    const auto add = [&](const auto& table) {
-        for (const gpu* card : table) all[next++] = card;
-    };
-    (add(tables), ...);
-    return all;
-}
-
-}  // namespace detail
-
 /// Every row of every vendor.
-inline constexpr auto all = detail::joined(all_nvidia, all_amd, all_intel, all_google, all_aws, all_huawei, all_other);
+inline constexpr auto all = joined(all_nvidia, all_amd, all_intel, all_google, all_aws, all_huawei, all_other);
 
 /// A short or alternative name, and the id it stands for.
 struct alias {

@@ -13,8 +13,8 @@
 #include <llmres/device.hpp>
 #include <llmres/diffusion.hpp>
 #include <llmres/disaggregated.hpp>
-#include <llmres/engine_formats.hpp>
 #include <llmres/draft.hpp>
+#include <llmres/engine_formats.hpp>
 #include <llmres/error.hpp>
 #include <llmres/format.hpp>
 #include <llmres/gguf_mix.hpp>
@@ -37,6 +37,7 @@
 #include <llmres/interconnects/scale_up.hpp>
 #include <llmres/interval.hpp>
 #include <llmres/job.hpp>
+#include <llmres/joined.hpp>
 #include <llmres/kv_cache.hpp>
 #include <llmres/layer.hpp>
 #include <llmres/layer_modules.hpp>
@@ -50,7 +51,6 @@
 #include <llmres/memory_training.hpp>
 #include <llmres/mig.hpp>
 #include <llmres/model.hpp>
-#include <llmres/modules.hpp>
 #include <llmres/models.hpp>
 #include <llmres/models/deepseek.hpp>
 #include <llmres/models/encoders.hpp>
@@ -63,6 +63,7 @@
 #include <llmres/models/others.hpp>
 #include <llmres/models/phi.hpp>
 #include <llmres/models/qwen.hpp>
+#include <llmres/modules.hpp>
 #include <llmres/nearest.hpp>
 #include <llmres/offload.hpp>
 #include <llmres/operations.hpp>

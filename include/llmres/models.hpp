@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <llmres/error.hpp>
+#include <llmres/joined.hpp>
 #include <llmres/model.hpp>
 #include <llmres/models/deepseek.hpp>
 #include <llmres/models/encoders.hpp>
@@ -25,24 +26,9 @@ namespace llmres {
 
 namespace models {
 
-namespace detail {
-
-template <std::size_t... Sizes>
-constexpr auto joined(const std::array<const model*, Sizes>&... tables) {
-    std::array<const model*, (Sizes + ...)> all{};
-    std::size_t next = 0;
-    const auto add = [&](const auto& table) {
-        for (const model* m : table) all[next++] = m;
-    };
-    (add(tables), ...);
-    return all;
-}
-
-}  // namespace detail
-
 /// Every model of every family.
-inline constexpr auto all = detail::joined(all_llama, all_qwen, all_deepseek, all_mistral, all_gemma, all_phi, all_gpt,
-                                           all_glm, all_nvidia, all_others, all_encoders);
+inline constexpr auto all = joined(all_llama, all_qwen, all_deepseek, all_mistral, all_gemma, all_phi, all_gpt, all_glm, all_nvidia,
+                                   all_others, all_encoders);
 
 namespace detail {
 

@@ -194,6 +194,13 @@ struct runtime {
 constexpr bool takes_fraction(const runtime& r) {
     return r.pool == cache_pool::share_of_total || r.pool == cache_pool::share_with_weights || r.pool == cache_pool::share_of_free;
 }
+/// A profile as that of some versions: from `since` on, and up to `before` where that is known.
+constexpr runtime for_versions(runtime r, std::string_view versions, engine_version since, engine_version before = {}) {
+    r.versions = versions;
+    r.since = since;
+    r.before = before;
+    return r;
+}
 /// Names the tokens of a step, whatever the device.
 constexpr void set_batched_tokens(runtime& r, token_count step) {
     r.max_batched_tokens = step;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <llmres/error.hpp>
+#include <llmres/joined.hpp>
 #include <llmres/nearest.hpp>
 #include <llmres/runtime.hpp>
 #include <llmres/runtimes/ctranslate2.hpp>
@@ -32,14 +33,9 @@ namespace llmres {
 namespace runtimes {
 
 /// Each engine's profiles stand together, the newest first.
-inline constexpr std::array all{&no_runtime,       &pytorch,        &vllm,           &vllm_v2_24,     &vllm_v1_20,   &vllm_v1_18,
-                                &vllm_v1_17,       &vllm_v1_11,     &vllm_v1_9,      &vllm_v1,        &vllm_v0_7,      &vllm_v0_6,    &vllm_v0,
-                                &vllm_v0_3,        &vllm_v0_2,      &sglang,         &sglang_0_5_2,   &sglang_0_4,   &tensorrt_llm, &tensorrt_llm_0,
-                                &llama_cpp,        &llama_cpp_9479, &llama_cpp_6929, &llama_cpp_2025, &llama_cpp_5426, &llama_cpp_2024, &llama_cpp_2023, &ik_llama_cpp, &ik_llama_cpp_4155, &ik_llama_cpp_3744, &ik_llama_cpp_3682, &ollama, &ollama_0_30, &ollama_0_29,
-                                &transformers,     &transformers_4_49, &transformers_4_44, &transformers_4_41, &transformers_4_35, &autoawq, &autoawq_0_1, &lmdeploy,    &exllama,
-                                &exllama_v1,       &exllamav2,       &exllamav2_2023, &exllamav3,       &tgi,             &ctranslate2,             &huggingface,      &huggingface_4_57, &huggingface_4_49, &huggingface_4_45, &huggingface_4_42, &litgpt,      &torchtune,      &torchtitan,
-                                &torchtitan_0_2,   &torchtitan_0_1,  &torchtitan_0_0,  &graph_trainer,
-                                &deepspeed,        &megatron};
+inline constexpr auto all = joined(std::array{&no_runtime, &pytorch}, all_vllm, all_sglang, all_tensorrt_llm, all_llama_cpp, all_ollama,
+                                   all_transformers, std::array{&lmdeploy}, all_exllama, std::array{&tgi, &ctranslate2}, all_huggingface,
+                                   std::array{&litgpt, &torchtune}, all_torchtitan, std::array{&deepspeed, &megatron});
 
 }  // namespace runtimes
 

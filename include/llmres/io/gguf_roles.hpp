@@ -25,10 +25,6 @@ inline std::map<std::string_view, byte_count> gguf_bytes_by_role(const gguf_file
 
 namespace detail::gguf {
 
-struct named_role {
-    std::string_view part;
-    weight_role role;
-};
 /// What follows `blk.N.` and the roles it stands for (gguf-py's constants.py: TENSOR_NAMES).
 inline constexpr std::array layer_roles{
     named_role{"attn_q", weight_role::q_proj},           named_role{"attn_k", weight_role::k_proj},
@@ -69,14 +65,9 @@ inline maybe<weight_role> gguf_role(std::string_view name) {
     const std::size_t end = name.find('.', 4);
     if (end == std::string_view::npos) return {};
     name.remove_prefix(end + 1);
-    for (const auto& [part, role] : detail::gguf::layer_roles)
-        if (name == part) return role;
     // Experts in tensors of their own, as files of 2023 had them: ffn_up.3
-    const std::size_t dot = name.find('.');
-    if (dot != std::string_view::npos && name.starts_with("ffn_"))
-        for (const auto& [part, role] : detail::gguf::layer_roles)
-            if (name.substr(0, dot) == part) return role;
-    return {};
+    if (name.starts_with("ffn_")) name = name.substr(0, name.find('.'));
+    return detail::role_in(detail::gguf::layer_roles, name);
 }
 
 inline std::map<std::string_view, byte_count> gguf_bytes_by_role(const gguf_file& file) {

@@ -39,44 +39,39 @@ inline std::vector<safetensors_difference> compare_safetensors(const safetensors
 
 namespace detail::safetensors {
 
-struct named_module {
-    std::string_view module;
-    weight_role role;
-};
 /// The last part of a module's name, in the families that safetensors hold (transformers' model classes).
 inline constexpr std::array modules{
-    named_module{"embed_tokens", weight_role::embed_tokens}, named_module{"wte", weight_role::embed_tokens},
-    named_module{"word_embeddings", weight_role::embed_tokens}, named_module{"embed_in", weight_role::embed_tokens},
-    named_module{"tok_embeddings", weight_role::embed_tokens}, named_module{"lm_head", weight_role::lm_head},
-    named_module{"embed_out", weight_role::lm_head}, named_module{"output_layer", weight_role::lm_head},
-    named_module{"q_proj", weight_role::q_proj}, named_module{"k_proj", weight_role::k_proj},
-    named_module{"v_proj", weight_role::v_proj}, named_module{"qkv_proj", weight_role::q_proj},
-    named_module{"query_key_value", weight_role::q_proj}, named_module{"c_attn", weight_role::q_proj},
-    named_module{"Wqkv", weight_role::q_proj}, named_module{"W_pack", weight_role::q_proj},
-    named_module{"o_proj", weight_role::o_proj}, named_module{"q_a_proj", weight_role::q_a_proj},
-    named_module{"q_b_proj", weight_role::q_b_proj}, named_module{"kv_a_proj_with_mqa", weight_role::kv_a_proj},
-    named_module{"kv_b_proj", weight_role::kv_b_proj}, named_module{"gate_proj", weight_role::gate_proj},
-    named_module{"gate_up_proj", weight_role::gate_proj}, named_module{"up_proj", weight_role::up_proj},
-    named_module{"fc1", weight_role::up_proj}, named_module{"dense_h_to_4h", weight_role::up_proj},
-    named_module{"c_fc", weight_role::up_proj}, named_module{"down_proj", weight_role::down_proj},
-    named_module{"fc2", weight_role::down_proj}, named_module{"dense_4h_to_h", weight_role::down_proj},
-    named_module{"w1", weight_role::gate_proj}, named_module{"w3", weight_role::up_proj},
-    named_module{"w2", weight_role::down_proj}, named_module{"gate", weight_role::router},
-    named_module{"router", weight_role::router}, named_module{"shared_expert_gate", weight_role::shared_gate},
-    named_module{"sinks", weight_role::values}, named_module{"out_proj", weight_role::o_proj},
-    named_module{"in_proj", weight_role::in_proj}, named_module{"in_proj_qkvz", weight_role::in_proj},
-    named_module{"in_proj_ba", weight_role::in_proj}, named_module{"in_proj_qkv", weight_role::in_proj},
-    named_module{"in_proj_z", weight_role::in_proj}, named_module{"in_proj_a", weight_role::in_proj},
-    named_module{"in_proj_b", weight_role::in_proj}, named_module{"x_proj", weight_role::in_proj},
-    named_module{"dt_proj", weight_role::in_proj}, named_module{"conv1d", weight_role::conv},
-    named_module{"A_log", weight_role::state}, named_module{"D", weight_role::state},
-    named_module{"dt_bias", weight_role::state}, named_module{"wpe", weight_role::positions},
-    named_module{"embed_positions", weight_role::positions}, named_module{"position_embedding", weight_role::positions},
-    named_module{"position_embeddings", weight_role::positions},
-    named_module{"token_type_embeddings", weight_role::positions}, named_module{"patch_embedding", weight_role::conv},
+    named_role{"embed_tokens", weight_role::embed_tokens}, named_role{"wte", weight_role::embed_tokens},
+    named_role{"word_embeddings", weight_role::embed_tokens}, named_role{"embed_in", weight_role::embed_tokens},
+    named_role{"tok_embeddings", weight_role::embed_tokens}, named_role{"lm_head", weight_role::lm_head},
+    named_role{"embed_out", weight_role::lm_head}, named_role{"output_layer", weight_role::lm_head},
+    named_role{"q_proj", weight_role::q_proj}, named_role{"k_proj", weight_role::k_proj},
+    named_role{"v_proj", weight_role::v_proj}, named_role{"qkv_proj", weight_role::q_proj},
+    named_role{"query_key_value", weight_role::q_proj}, named_role{"c_attn", weight_role::q_proj},
+    named_role{"Wqkv", weight_role::q_proj}, named_role{"W_pack", weight_role::q_proj},
+    named_role{"o_proj", weight_role::o_proj}, named_role{"q_a_proj", weight_role::q_a_proj},
+    named_role{"q_b_proj", weight_role::q_b_proj}, named_role{"kv_a_proj_with_mqa", weight_role::kv_a_proj},
+    named_role{"kv_b_proj", weight_role::kv_b_proj}, named_role{"gate_proj", weight_role::gate_proj},
+    named_role{"gate_up_proj", weight_role::gate_proj}, named_role{"up_proj", weight_role::up_proj},
+    named_role{"fc1", weight_role::up_proj}, named_role{"dense_h_to_4h", weight_role::up_proj},
+    named_role{"c_fc", weight_role::up_proj}, named_role{"down_proj", weight_role::down_proj},
+    named_role{"fc2", weight_role::down_proj}, named_role{"dense_4h_to_h", weight_role::down_proj},
+    named_role{"w1", weight_role::gate_proj}, named_role{"w3", weight_role::up_proj}, named_role{"w2", weight_role::down_proj},
+    named_role{"gate", weight_role::router}, named_role{"router", weight_role::router},
+    named_role{"shared_expert_gate", weight_role::shared_gate}, named_role{"sinks", weight_role::values},
+    named_role{"out_proj", weight_role::o_proj}, named_role{"in_proj", weight_role::in_proj},
+    named_role{"in_proj_qkvz", weight_role::in_proj}, named_role{"in_proj_ba", weight_role::in_proj},
+    named_role{"in_proj_qkv", weight_role::in_proj}, named_role{"in_proj_z", weight_role::in_proj},
+    named_role{"in_proj_a", weight_role::in_proj}, named_role{"in_proj_b", weight_role::in_proj},
+    named_role{"x_proj", weight_role::in_proj}, named_role{"dt_proj", weight_role::in_proj},
+    named_role{"conv1d", weight_role::conv}, named_role{"A_log", weight_role::state}, named_role{"D", weight_role::state},
+    named_role{"dt_bias", weight_role::state}, named_role{"wpe", weight_role::positions},
+    named_role{"embed_positions", weight_role::positions}, named_role{"position_embedding", weight_role::positions},
+    named_role{"position_embeddings", weight_role::positions}, named_role{"token_type_embeddings", weight_role::positions},
+    named_role{"patch_embedding", weight_role::conv},
     // of layers that predict ahead
-    named_module{"eh_proj", weight_role::projector}, named_module{"fc", weight_role::projector},
-    named_module{"head", weight_role::lm_head}};
+    named_role{"eh_proj", weight_role::projector}, named_role{"fc", weight_role::projector},
+    named_role{"head", weight_role::lm_head}};
 
 /// What attention and recurrences project back is counted together as well.
 inline std::string sort_of(weight_role role) {
@@ -100,14 +95,13 @@ inline maybe<weight_role> safetensors_role(std::string_view name) {
         if (first && part == "e_score_correction_bias") return weight_role::bias;
         if (part.ends_with("norm") || part.find("layernorm") != std::string_view::npos || part.starts_with("ln_"))
             return weight_role::norm;
-        for (const auto& [module, role] : detail::safetensors::modules)
-            if (part == module) return role;
+        if (const maybe<weight_role> role = detail::role_in(detail::safetensors::modules, part)) return role;
         if (first && part.ends_with("_proj_bias")) return weight_role::bias;
         // gpt-oss keeps its experts' parts under names of their own: gate_up_proj_blocks, down_proj_scales
         for (const std::string_view tail : {"_blocks", "_scales"})
             if (first && part.ends_with(tail))
-                for (const auto& [module, role] : detail::safetensors::modules)
-                    if (part.substr(0, part.size() - tail.size()) == module) return role;
+                if (const maybe<weight_role> role = detail::role_in(detail::safetensors::modules, part.substr(0, part.size() - tail.size())))
+                    return role;
         if (dot == std::string_view::npos) break;
         // No module of a weight lies more than three names up.
         name = name.substr(0, dot);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <functional>
 #include <llmres/maybe.hpp>
 #include <llmres/parameters.hpp>
@@ -11,6 +13,18 @@
 
 /// What files store, by what it is for: what GGUF and safetensors have in common.
 namespace llmres::detail {
+
+/// A part of a tensor's name, and what such tensors are for.
+struct named_role {
+    std::string_view name;
+    weight_role role;
+};
+template <std::size_t N>
+constexpr maybe<weight_role> role_in(const std::array<named_role, N>& table, std::string_view name) {
+    for (const named_role& entry : table)
+        if (entry.name == name) return entry.role;
+    return {};
+}
 
 /// Roles under which files may fuse tensors are counted together.
 inline std::string sort_of(weight_role role) {

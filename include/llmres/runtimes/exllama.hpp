@@ -31,17 +31,14 @@ inline constexpr runtime exllama_base{
     .embedding_on_host = true,
 };
 
-constexpr runtime exllamav2_as(const char* versions, engine_version since, engine_version before) {
+constexpr runtime exllama_second() {
     runtime r = exllama_base;
     r.name = "exllamav2";
-    r.versions = versions;
-    r.since = since;
-    r.before = before;
     return r;
 }
 /// Until commit 51e9663 (May 2024) the buffers had room for the fp32 scores of a whole chunk.
-constexpr runtime exllamav2_all_scores() {
-    runtime r = exllamav2_as("0.0.6 to 0.0.21", {}, {0, 0, 22});
+constexpr runtime exllama_all_scores() {
+    runtime r = exllama_second();
     r.scored = scored_tokens::chunk;
     r.logits_bytes = {4.0, 4.0, 6.0};
     return r;
@@ -49,11 +46,9 @@ constexpr runtime exllamav2_all_scores() {
 
 /// The third has its cache in pages of 256 tokens, and unpacks one matrix to 16 bit where more than 144 rows pass (exllamav3:
 /// constants.py, modules/quant/exl3.py). No table of measurements was found.
-constexpr runtime exllamav3_as() {
+constexpr runtime exllama_third() {
     runtime r = exllama_base;
     r.name = "exllamav3";
-    r.versions = "0.0.1 and later";
-    r.since = {0, 0, 1};
     r.dequantised_from = 145;
     r.activations = {0.6, 1.0, 1.5};
     return r;
@@ -62,9 +57,6 @@ constexpr runtime exllamav3_as() {
 /// The first one kept scores for max_attention_size = 2048 x 2048 pairs a head in 16 bit, and the token table on the GPU.
 constexpr runtime exllama_first() {
     runtime r = exllama_base;
-    r.versions = "v1 (2023)";
-    r.since = {};
-    r.before = {2, 0, 0};
     r.kv_block = {};
     r.profiles = false;
     r.flash_attention = false;
@@ -77,11 +69,11 @@ constexpr runtime exllama_first() {
 }  // namespace detail
 
 inline constexpr runtime exllama = detail::exllama_base;
-inline constexpr runtime exllama_v1 = detail::exllama_first();
+inline constexpr runtime exllama_v1 = for_versions(detail::exllama_first(), "v1 (2023)", {}, {2, 0, 0});
 /// The same by the numbers of the exllamav2 package.
-inline constexpr runtime exllamav2 = detail::exllamav2_as("0.0.22 and later", {0, 0, 22}, {});
-inline constexpr runtime exllamav2_2023 = detail::exllamav2_all_scores();
-inline constexpr runtime exllamav3 = detail::exllamav3_as();
+inline constexpr runtime exllamav2 = for_versions(detail::exllama_second(), "0.0.22 and later", {0, 0, 22});
+inline constexpr runtime exllamav2_2023 = for_versions(detail::exllama_all_scores(), "0.0.6 to 0.0.21", {}, {0, 0, 22});
+inline constexpr runtime exllamav3 = for_versions(detail::exllama_third(), "0.0.1 and later", {0, 0, 1});
 inline constexpr std::array all_exllama{&exllama, &exllama_v1, &exllamav2, &exllamav2_2023, &exllamav3};
 
 }  // namespace llmres::runtimes

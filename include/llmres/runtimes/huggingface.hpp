@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <llmres/runtime.hpp>
 #include <string_view>
 
@@ -34,11 +35,8 @@ inline constexpr runtime huggingface{
 namespace detail {
 
 /// What training differed in before a version of transformers.
-constexpr runtime huggingface_before(engine_version before, engine_version since, std::string_view versions) {
-    runtime r = huggingface;
-    r.versions = versions;
-    r.since = since;
-    r.before = before;
+constexpr runtime huggingface_as(std::string_view versions, engine_version since, engine_version before) {
+    runtime r = for_versions(huggingface, versions, since, before);
     training_engine& e = r.training;
     e.reentrant_checkpoints = before <= engine_version{5};  // trainer.py, gradient_checkpointing_kwargs
     if (before <= engine_version{4, 50}) e.loss = loss_code::eager_shifted;  // labels are, since loss/loss_utils.py's ForCausalLMLoss of 4.50
@@ -50,9 +48,10 @@ constexpr runtime huggingface_before(engine_version before, engine_version since
 
 }  // namespace detail
 
-inline constexpr runtime huggingface_4_57 = detail::huggingface_before({5}, {4, 50}, "transformers 4.50 to 4.57");
-inline constexpr runtime huggingface_4_49 = detail::huggingface_before({4, 50}, {4, 46}, "transformers 4.46 to 4.49");
-inline constexpr runtime huggingface_4_45 = detail::huggingface_before({4, 46}, {4, 43}, "transformers 4.43 to 4.45");
-inline constexpr runtime huggingface_4_42 = detail::huggingface_before({4, 43}, {4, 30}, "transformers 4.30 to 4.42");
+inline constexpr runtime huggingface_4_57 = detail::huggingface_as("transformers 4.50 to 4.57", {4, 50}, {5});
+inline constexpr runtime huggingface_4_49 = detail::huggingface_as("transformers 4.46 to 4.49", {4, 46}, {4, 50});
+inline constexpr runtime huggingface_4_45 = detail::huggingface_as("transformers 4.43 to 4.45", {4, 43}, {4, 46});
+inline constexpr runtime huggingface_4_42 = detail::huggingface_as("transformers 4.30 to 4.42", {4, 30}, {4, 43});
+inline constexpr std::array all_huggingface{&huggingface, &huggingface_4_57, &huggingface_4_49, &huggingface_4_45, &huggingface_4_42};
 
 }  // namespace llmres::runtimes

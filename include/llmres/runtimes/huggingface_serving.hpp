@@ -36,9 +36,6 @@ inline constexpr runtime huggingface_base{
 /// Until 4.50 each tensor was allotted as it was loaded; since then they are cut from one block (caching_allocator_warmup).
 constexpr runtime huggingface_tensor_by_tensor() {
     runtime r = huggingface_base;
-    r.versions = "4.45 to 4.49";
-    r.since = {4, 45, 0};
-    r.before = {4, 50, 0};
     r.segments = true;
     return r;
 }
@@ -47,9 +44,6 @@ constexpr runtime huggingface_tensor_by_tensor() {
 /// each layer had a table of rotary positions of its own.
 constexpr runtime huggingface_all_logits() {
     runtime r = huggingface_tensor_by_tensor();
-    r.versions = "4.42 to 4.44";
-    r.since = {4, 42, 0};
-    r.before = {4, 45, 0};
     r.scored = scored_tokens::prompt;
     r.logits_bytes = {6.0, 6.0, 6.2};
     r.rope = rope_tables::own;
@@ -59,11 +53,8 @@ constexpr runtime huggingface_all_logits() {
 /// Until generate() kept one cache object (4.42), each step made one of the tuples that the caller still held, and with
 /// them the old keys and values: Qwen2-7B after 2048 tokens holds weights, tables and twice its cache, to 0.1 %. Until 4.36
 /// the tuples were all there was: Qwen-72B the same.
-constexpr runtime huggingface_tuples(bool objects) {
+constexpr runtime huggingface_tuples() {
     runtime r = huggingface_all_logits();
-    r.versions = objects ? "4.36 to 4.41" : "up to 4.35";
-    r.since = {objects ? 4 : 0, objects ? 36 : 0, 0};
-    r.before = {4, objects ? 42 : 36, 0};
     r.cache_copies = 2;
     return r;
 }
@@ -74,9 +65,6 @@ constexpr runtime huggingface_tuples(bool objects) {
 constexpr runtime autoawq_fused(bool rolls) {
     runtime r = huggingface_all_logits();
     r.name = "autoawq";
-    r.versions = rolls ? "0.1" : "0.2";
-    r.since = {0, rolls ? 0 : 2, 0};
-    r.before = {0, rolls ? 2 : 0, 0};
     r.windows = rolls ? window_cells::longer_part : window_cells::whole;
     r.rope = rope_tables::cached;
     r.whole_batches = false;
@@ -92,12 +80,12 @@ constexpr runtime autoawq_fused(bool rolls) {
 }  // namespace detail
 
 inline constexpr runtime transformers = detail::huggingface_base;
-inline constexpr runtime transformers_4_49 = detail::huggingface_tensor_by_tensor();
-inline constexpr runtime transformers_4_44 = detail::huggingface_all_logits();
-inline constexpr runtime transformers_4_41 = detail::huggingface_tuples(true);
-inline constexpr runtime transformers_4_35 = detail::huggingface_tuples(false);
-inline constexpr runtime autoawq = detail::autoawq_fused(false);
-inline constexpr runtime autoawq_0_1 = detail::autoawq_fused(true);
+inline constexpr runtime transformers_4_49 = for_versions(detail::huggingface_tensor_by_tensor(), "4.45 to 4.49", {4, 45, 0}, {4, 50, 0});
+inline constexpr runtime transformers_4_44 = for_versions(detail::huggingface_all_logits(), "4.42 to 4.44", {4, 42, 0}, {4, 45, 0});
+inline constexpr runtime transformers_4_41 = for_versions(detail::huggingface_tuples(), "4.36 to 4.41", {4, 36, 0}, {4, 42, 0});
+inline constexpr runtime transformers_4_35 = for_versions(detail::huggingface_tuples(), "up to 4.35", {}, {4, 36, 0});
+inline constexpr runtime autoawq = for_versions(detail::autoawq_fused(false), "0.2", {0, 2, 0});
+inline constexpr runtime autoawq_0_1 = for_versions(detail::autoawq_fused(true), "0.1", {}, {0, 2, 0});
 inline constexpr std::array all_transformers{&transformers,      &transformers_4_49, &transformers_4_44, &transformers_4_41,
                                              &transformers_4_35, &autoawq,           &autoawq_0_1};
 

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <llmres/runtime.hpp>
+#include <string_view>
 
 /// llama.cpp: one graph, laid out at start for n_ubatch tokens against all cells, in fp32; keys and values go straight to
 /// the cache. Its compute buffer on a GPU is the fullest of (build 1671 to 2843 logs, to 0.01 MiB, six models)
@@ -38,30 +40,27 @@ inline constexpr runtime llama_cpp_base{
     .copies_experts = true,  // ggml_backend_cuda_device_offload_op: from 32 tokens on
 };
 
+/// Until then attention's output took the place of its queries.
+constexpr runtime llama_cpp_first() {
+    runtime r = llama_cpp_base;
+    r.output_over_query = true;
+    return r;
+}
 /// Since March 2024 GPUs take turns at micro-batches (pull request 6017).
 constexpr runtime llama_cpp_turns() {
     runtime r = llama_cpp_base;
-    r.versions = "b2400 to b5139";
-    r.since = {2400};
-    r.before = {5140};
     r.step_copies = 4;
     return r;
 }
 /// Since April 2025 latent attention reads its cache as it is (12801).
 constexpr runtime llama_cpp_latent() {
     runtime r = llama_cpp_turns();
-    r.versions = "b5140 to b5426";
-    r.since = {5140};
-    r.before = {5427};
     r.latent_absorbed = true;
     return r;
 }
 /// Since May 2025 windowed layers keep window and micro-batch only (13194).
 constexpr runtime llama_cpp_windows() {
     runtime r = llama_cpp_latent();
-    r.versions = "b5427 to b6324";
-    r.since = {5427};
-    r.before = {6325};
     r.windows = window_cells::window_batch;
     r.kv_block = tokens(256);
     return r;
@@ -69,9 +68,6 @@ constexpr runtime llama_cpp_windows() {
 /// Since August 2025 flash attention wherever the device has it (15434: `-fa auto`).
 constexpr runtime llama_cpp_flash() {
     runtime r = llama_cpp_windows();
-    r.versions = "b6325 to b6929";
-    r.since = {6325};
-    r.before = {6930};
     r.flash_attention = true;
     return r;
 }
@@ -80,9 +76,6 @@ constexpr runtime llama_cpp_flash() {
 /// told does not leave 1 GiB free (16653: `--fit`); a plan is of what it was told.
 constexpr runtime llama_cpp_slots() {
     runtime r = llama_cpp_flash();
-    r.versions = "b6930 to b9479";
-    r.since = {6930};
-    r.before = {9480};
     r.default_max_num_seqs = 4;
     return r;
 }
@@ -90,40 +83,17 @@ constexpr runtime llama_cpp_slots() {
 /// b9479). Layers are the fullest then, and no log of them was found.
 constexpr runtime llama_cpp_last_scores() {
     runtime r = llama_cpp_slots();
-    r.versions = "b9480 and later";
-    r.since = {9480};
-    r.before = {};
     r.scored = scored_tokens::last;
     r.activations = {0.85, 1.0, 1.2};
     return r;
 }
-constexpr runtime llama_cpp_first() {
-    runtime r = llama_cpp_base;
-    r.versions = "b1600 to b2399";
-    r.before = {2400};
-    r.output_over_query = true;
-    return r;
-}
-
-}  // namespace detail
-
-inline constexpr runtime llama_cpp_2023 = detail::llama_cpp_first();
-inline constexpr runtime llama_cpp_2024 = detail::llama_cpp_turns();
-inline constexpr runtime llama_cpp_5426 = detail::llama_cpp_latent();
-inline constexpr runtime llama_cpp_2025 = detail::llama_cpp_windows();
-inline constexpr runtime llama_cpp_6929 = detail::llama_cpp_flash();
-inline constexpr runtime llama_cpp_9479 = detail::llama_cpp_slots();
-inline constexpr runtime llama_cpp = detail::llama_cpp_last_scores();
 
 /// ik_llama.cpp, the fork for latent attention and experts on the host: full cells, no copies for taking turns beyond
 /// masks and inputs, and with -mla 2 or 3 keys and values expanded for the whole context, in parts of -amb MiB (256 since
 /// August 2026, all at once until then; its guides give 512). Versions are build numbers, as llama.cpp's.
-constexpr runtime ik_llama_cpp_as(const char* versions, std::int32_t since, std::int32_t before) {
-    runtime r = detail::llama_cpp_flash();
+constexpr runtime ik_llama_cpp_as(std::string_view versions, std::int32_t since, std::int32_t before) {
+    runtime r = for_versions(llama_cpp_flash(), versions, {since}, {before});
     r.name = "ik_llama.cpp";
-    r.versions = versions;
-    r.since = {since};
-    r.before = {before};
     r.windows = window_cells::whole;
     r.laid_out = true;
     r.latent_expanded = mib(before == 0 ? 256 : 512);
@@ -135,10 +105,21 @@ constexpr runtime ik_llama_cpp_as(const char* versions, std::int32_t since, std:
     r.activations = {0.95, 1.0, 1.15};
     return r;
 }
-inline constexpr runtime ik_llama_cpp = ik_llama_cpp_as("b4156 and later", 4156, 0);
-inline constexpr runtime ik_llama_cpp_4155 = ik_llama_cpp_as("b3745 to b4155", 3745, 4156);
-inline constexpr runtime ik_llama_cpp_3744 = ik_llama_cpp_as("b3683 to b3744", 3683, 3745);
-inline constexpr runtime ik_llama_cpp_3682 = ik_llama_cpp_as("b3500 to b3682", 3500, 3683);
+
+}  // namespace detail
+
+inline constexpr runtime llama_cpp_2023 = for_versions(detail::llama_cpp_first(), "b1600 to b2399", {}, {2400});
+inline constexpr runtime llama_cpp_2024 = for_versions(detail::llama_cpp_turns(), "b2400 to b5139", {2400}, {5140});
+inline constexpr runtime llama_cpp_5426 = for_versions(detail::llama_cpp_latent(), "b5140 to b5426", {5140}, {5427});
+inline constexpr runtime llama_cpp_2025 = for_versions(detail::llama_cpp_windows(), "b5427 to b6324", {5427}, {6325});
+inline constexpr runtime llama_cpp_6929 = for_versions(detail::llama_cpp_flash(), "b6325 to b6929", {6325}, {6930});
+inline constexpr runtime llama_cpp_9479 = for_versions(detail::llama_cpp_slots(), "b6930 to b9479", {6930}, {9480});
+inline constexpr runtime llama_cpp = for_versions(detail::llama_cpp_last_scores(), "b9480 and later", {9480});
+
+inline constexpr runtime ik_llama_cpp = detail::ik_llama_cpp_as("b4156 and later", 4156, 0);
+inline constexpr runtime ik_llama_cpp_4155 = detail::ik_llama_cpp_as("b3745 to b4155", 3745, 4156);
+inline constexpr runtime ik_llama_cpp_3744 = detail::ik_llama_cpp_as("b3683 to b3744", 3683, 3745);
+inline constexpr runtime ik_llama_cpp_3682 = detail::ik_llama_cpp_as("b3500 to b3682", 3500, 3683);
 
 inline constexpr std::array all_llama_cpp{&llama_cpp,      &llama_cpp_9479, &llama_cpp_6929, &llama_cpp_2025,    &llama_cpp_5426,
                                           &llama_cpp_2024, &llama_cpp_2023, &ik_llama_cpp,   &ik_llama_cpp_4155, &ik_llama_cpp_3744,

@@ -10,20 +10,22 @@
 /// (llm/llama_server.go); before, an engine of its own with that graph, and flash attention where asked for.
 namespace llmres::runtimes {
 
-constexpr runtime ollama_as(runtime r, const char* versions, engine_version since, engine_version before) {
+namespace detail {
+
+constexpr runtime ollama_with(runtime r) {
     r.name = "ollama";
-    r.versions = versions;
-    r.since = since;
-    r.before = before;
     // It spreads over GPUs only what one does not hold, and asks for a margin of its own (OLLAMA_GPU_OVERHEAD apart).
     r.workspace = {mib(0), mib(128), mib(512)};
     r.default_max_num_seqs = 0;  // it names `--parallel`
     return r;
 }
+
+}  // namespace detail
+
 /// LLAMA_CPP_VERSION: 0.30.0 has b9452, 0.30.1 b9479, 0.30.4 b9493.
-inline constexpr runtime ollama = ollama_as(llama_cpp, "0.30.4 and later", {0, 30, 4}, {});
-inline constexpr runtime ollama_0_30 = ollama_as(llama_cpp_9479, "0.30.0 to 0.30.3", {0, 30, 0}, {0, 30, 4});
-inline constexpr runtime ollama_0_29 = ollama_as(llama_cpp_2025, "0.9 to 0.29", {0, 9, 0}, {0, 30, 0});
+inline constexpr runtime ollama = for_versions(detail::ollama_with(llama_cpp), "0.30.4 and later", {0, 30, 4});
+inline constexpr runtime ollama_0_30 = for_versions(detail::ollama_with(llama_cpp_9479), "0.30.0 to 0.30.3", {0, 30, 0}, {0, 30, 4});
+inline constexpr runtime ollama_0_29 = for_versions(detail::ollama_with(llama_cpp_2025), "0.9 to 0.29", {0, 9, 0}, {0, 30, 0});
 inline constexpr std::array all_ollama{&ollama, &ollama_0_30, &ollama_0_29};
 
 }  // namespace llmres::runtimes

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <llmres/runtime.hpp>
 
 /// SGLang: weights and cache together take a fraction of what was free at start; activations and CUDA graphs live in the rest.
@@ -61,21 +63,14 @@ inline constexpr runtime sglang_base{
     .fuses_projections = true,
 };
 
-constexpr runtime sglang_as(const char* versions, engine_version since, engine_version before) {
-    runtime r = sglang_base;
-    r.versions = versions;
-    r.since = since;
-    r.before = before;
-    return r;
-}
 constexpr runtime sglang_sizes() {
-    runtime r = sglang_as("0.4.9 to 0.5.2", {0, 4, 9}, {0, 5, 3});
+    runtime r = sglang_base;
     r.default_fraction = sglang_by_size;
     r.larger_devices = device_classes({gib(35), tokens(8192)}, {gib(160), tokens(16384)});
     return r;
 }
 constexpr runtime sglang_ranks() {
-    runtime r = sglang_as("up to 0.4.8", {}, {0, 4, 9});
+    runtime r = sglang_base;
     r.default_fraction = sglang_by_ranks;
     r.larger_devices = device_classes({mib(25'000), tokens(8192)});
     return r;
@@ -83,8 +78,9 @@ constexpr runtime sglang_ranks() {
 
 }  // namespace detail
 
-inline constexpr runtime sglang = detail::sglang_as("0.5.3 and later", {0, 5, 3}, {});
-inline constexpr runtime sglang_0_5_2 = detail::sglang_sizes();
-inline constexpr runtime sglang_0_4 = detail::sglang_ranks();
+inline constexpr runtime sglang = for_versions(detail::sglang_base, "0.5.3 and later", {0, 5, 3});
+inline constexpr runtime sglang_0_5_2 = for_versions(detail::sglang_sizes(), "0.4.9 to 0.5.2", {0, 4, 9}, {0, 5, 3});
+inline constexpr runtime sglang_0_4 = for_versions(detail::sglang_ranks(), "up to 0.4.8", {}, {0, 4, 9});
+inline constexpr std::array all_sglang{&sglang, &sglang_0_5_2, &sglang_0_4};
 
 }  // namespace llmres::runtimes

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <llmres/runtime.hpp>
 
 /// TensorRT-LLM: engine, execution context and buffers come first, and the cache takes a fraction of what is still free.
@@ -35,16 +36,14 @@ inline constexpr runtime tensorrt_llm_base{
 /// From 1.0 on models run in PyTorch: 0.3 to 4.5 GiB more were held beside the cache.
 constexpr runtime tensorrt_llm_on_pytorch() {
     runtime r = tensorrt_llm_base;
-    r.versions = "1.0 and later";
-    r.since = {1, 0, 0};
-    r.before = {};
     r.workspace.high = mib(4608);
     return r;
 }
 
 }  // namespace detail
 
-inline constexpr runtime tensorrt_llm = detail::tensorrt_llm_on_pytorch();
+inline constexpr runtime tensorrt_llm = for_versions(detail::tensorrt_llm_on_pytorch(), "1.0 and later", {1, 0, 0});
 inline constexpr runtime tensorrt_llm_0 = detail::tensorrt_llm_base;
+inline constexpr std::array all_tensorrt_llm{&tensorrt_llm, &tensorrt_llm_0};
 
 }  // namespace llmres::runtimes

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <llmres/runtime.hpp>
 
 /// torchtitan: FSDP2, tensor and context parallelism in PyTorch itself. `compiled` is its `compile` section switched on.
@@ -27,35 +28,36 @@ inline constexpr runtime torchtitan{
     // The inventory against published runs (docs/accuracy.md, training).
     .activations = {0.93, 1.0, 1.06},
     .logits = {0.97, 1.0, 1.035},  // as runtimes/huggingface.hpp
-    .training = {.norm = norm_code::fused, .loss = loss_code::eager, .sharding = sharding_code::fsdp2, .experts = expert_code::dispatched, .casts_weights = false, .foreach_optimizer = false, .selective = selective_code::all_but_odd_products, .compiles_loss = loss_compiling::any, .streams_apart = true, .ends_apart = true, .holds_logits = true},
+    .training = {.norm = norm_code::fused,
+                 .loss = loss_code::eager,
+                 .sharding = sharding_code::fsdp2,
+                 .experts = expert_code::dispatched,
+                 .casts_weights = false,
+                 .foreach_optimizer = false,
+                 .selective = selective_code::all_but_odd_products,
+                 .compiles_loss = loss_compiling::any,
+                 .streams_apart = true,
+                 .ends_apart = true,
+                 .holds_logits = true},
 };
 
 /// Since 2025-07 (#1094) embedding and head are units of FSDP2.
 inline constexpr runtime torchtitan_0_2 = [] {
-    runtime r = torchtitan;
-    r.versions = "torchtitan 0.2.0";
-    r.since = {0, 2};
-    r.before = {0, 2, 1};
+    runtime r = for_versions(torchtitan, "torchtitan 0.2.0", {0, 2}, {0, 2, 1});
     r.training.recomputes_cudnn = true;
     return r;
 }();
 
 /// Since 2025-04 (#1033) the loss is compiled with the layers.
 inline constexpr runtime torchtitan_0_1 = [] {
-    runtime r = torchtitan_0_2;
-    r.versions = "torchtitan 0.1";
-    r.since = {0, 1};
-    r.before = {0, 2};
+    runtime r = for_versions(torchtitan_0_2, "torchtitan 0.1", {0, 1}, {0, 2});
     r.training.ends_apart = false;
     r.training.norm = norm_code::eager;  // torch.nn.RMSNorm is one kernel since PyTorch 2.9
     return r;
 }();
 
 inline constexpr runtime torchtitan_0_0 = [] {
-    runtime r = torchtitan_0_1;
-    r.versions = "torchtitan 0.0";
-    r.since = {};
-    r.before = {0, 1};
+    runtime r = for_versions(torchtitan_0_1, "torchtitan 0.0", {}, {0, 1});
     r.training.compiles_loss = loss_compiling::never;
     return r;
 }();
@@ -63,10 +65,8 @@ inline constexpr runtime torchtitan_0_0 = [] {
 /// Its experiments/graph_trainer: a step is one graph, the loss in it, and gradients are what it puts out. Selective recomputation
 /// keeps every product since 2026-03 (#2689).
 inline constexpr runtime graph_trainer = [] {
-    runtime r = torchtitan;
+    runtime r = for_versions(torchtitan, "torchtitan 2026-02 to 2026-06", {});
     r.name = "graph_trainer";
-    r.versions = "torchtitan 2026-02 to 2026-06";
-    r.since = {};
     // Passes over the graph move and bucket what it gathers: published runs hold up to a fifth more than their tensors.
     r.activations = {0.9, 1.0, 1.1};
     r.joined_fragmentation = {0.0, 0.05, 0.25};
@@ -75,5 +75,7 @@ inline constexpr runtime graph_trainer = [] {
     r.training.compiled_loss = true;
     return r;
 }();
+
+inline constexpr std::array all_torchtitan{&torchtitan, &torchtitan_0_2, &torchtitan_0_1, &torchtitan_0_0, &graph_trainer};
 
 }  // namespace llmres::runtimes

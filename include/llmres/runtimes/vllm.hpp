@@ -63,13 +63,6 @@ inline constexpr runtime vllm_base{
     .repacked = 0.005,            // Marlin's workspaces, zeros in its order, and blocks that are less than 10 MiB: 0.3 % in two logs
 };
 
-constexpr runtime vllm_as(runtime r, const char* versions, engine_version since, engine_version before) {
-    r.versions = versions;
-    r.since = since;
-    r.before = before;
-    return r;
-}
-
 // ---- the first engine ---------------------------------------------------------------------------------------------------
 
 /// Whole prompts up to 32k, whatever the device; chunks beyond, and then nothing is sampled while profiling but the 16-bit
@@ -197,21 +190,20 @@ constexpr runtime vllm_consumed() {
 
 }  // namespace detail
 
-inline constexpr runtime vllm_v0_2 =
-    detail::vllm_as(detail::vllm_v0_whole_device(), "0.2 (V0)", {}, {0, 3, 0});
-inline constexpr runtime vllm_v0_3 = detail::vllm_as(detail::vllm_v0_reserved(), "0.3 to 0.6.3 (V0)", {0, 3, 0}, {0, 6, 4});
-inline constexpr runtime vllm_v0 = detail::vllm_as(detail::vllm_v0_with_context(), "0.6.4 (V0)", {0, 6, 4}, {0, 6, 5});
-inline constexpr runtime vllm_v0_6 = detail::vllm_as(detail::vllm_v0_counts_all(), "0.6.5 and 0.6.6 (V0)", {0, 6, 5}, {0, 7, 0});
+inline constexpr runtime vllm_v0_2 = for_versions(detail::vllm_v0_whole_device(), "0.2 (V0)", {}, {0, 3, 0});
+inline constexpr runtime vllm_v0_3 = for_versions(detail::vllm_v0_reserved(), "0.3 to 0.6.3 (V0)", {0, 3, 0}, {0, 6, 4});
+inline constexpr runtime vllm_v0 = for_versions(detail::vllm_v0_with_context(), "0.6.4 (V0)", {0, 6, 4}, {0, 6, 5});
+inline constexpr runtime vllm_v0_6 = for_versions(detail::vllm_v0_counts_all(), "0.6.5 and 0.6.6 (V0)", {0, 6, 5}, {0, 7, 0});
 /// 0.8 to 0.10 ran it under VLLM_USE_V1=0.
-inline constexpr runtime vllm_v0_7 = detail::vllm_as(detail::vllm_v0_increases(), "0.7 to 0.10 (V0)", {0, 7, 0}, {0, 8, 0});
-inline constexpr runtime vllm_v1 = detail::vllm_as(detail::vllm_first_of_second(), "0.8 (V1)", {0, 8, 0}, {0, 9, 0});
-inline constexpr runtime vllm_v1_9 = detail::vllm_as(detail::vllm_sorts_or_not(), "0.9 to 0.11.0 (V1)", {0, 9, 0}, {0, 11, 1});
-inline constexpr runtime vllm_v1_11 = detail::vllm_as(detail::vllm_looks_late(), "0.11.1 to 0.16", {0, 11, 1}, {0, 17, 0});
-inline constexpr runtime vllm_v1_17 = detail::vllm_as(detail::vllm_filters(), "0.17", {0, 17, 0}, {0, 18, 0});
-inline constexpr runtime vllm_v1_18 = detail::vllm_as(detail::vllm_samples_graphs(), "0.18 and 0.19", {0, 18, 0}, {0, 20, 0});
-inline constexpr runtime vllm_v1_20 = detail::vllm_as(detail::vllm_graphs_deducted(), "0.20 to 0.23", {0, 20, 0}, {0, 24, 0});
-inline constexpr runtime vllm_v2_24 = detail::vllm_as(detail::vllm_two_runners(), "0.24 to 0.26", {0, 24, 0}, {0, 27, 0});
-inline constexpr runtime vllm = detail::vllm_as(detail::vllm_consumed(), "0.27 and later", {0, 27, 0}, {});
+inline constexpr runtime vllm_v0_7 = for_versions(detail::vllm_v0_increases(), "0.7 to 0.10 (V0)", {0, 7, 0}, {0, 8, 0});
+inline constexpr runtime vllm_v1 = for_versions(detail::vllm_first_of_second(), "0.8 (V1)", {0, 8, 0}, {0, 9, 0});
+inline constexpr runtime vllm_v1_9 = for_versions(detail::vllm_sorts_or_not(), "0.9 to 0.11.0 (V1)", {0, 9, 0}, {0, 11, 1});
+inline constexpr runtime vllm_v1_11 = for_versions(detail::vllm_looks_late(), "0.11.1 to 0.16", {0, 11, 1}, {0, 17, 0});
+inline constexpr runtime vllm_v1_17 = for_versions(detail::vllm_filters(), "0.17", {0, 17, 0}, {0, 18, 0});
+inline constexpr runtime vllm_v1_18 = for_versions(detail::vllm_samples_graphs(), "0.18 and 0.19", {0, 18, 0}, {0, 20, 0});
+inline constexpr runtime vllm_v1_20 = for_versions(detail::vllm_graphs_deducted(), "0.20 to 0.23", {0, 20, 0}, {0, 24, 0});
+inline constexpr runtime vllm_v2_24 = for_versions(detail::vllm_two_runners(), "0.24 to 0.26", {0, 24, 0}, {0, 27, 0});
+inline constexpr runtime vllm = for_versions(detail::vllm_consumed(), "0.27 and later", {0, 27, 0});
 
 inline constexpr std::array all_vllm{&vllm,      &vllm_v2_24, &vllm_v1_20, &vllm_v1_18, &vllm_v1_17, &vllm_v1_11, &vllm_v1_9,
                                      &vllm_v1, &vllm_v0_7,  &vllm_v0_6,  &vllm_v0,    &vllm_v0_3,  &vllm_v0_2};
