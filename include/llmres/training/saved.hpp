@@ -284,7 +284,7 @@ constexpr void save_transformers_experts(const feed_forward& f, std::int64_t hid
     if (code == expert_code::batched) {  // each token has its experts' weights copied
         const std::int64_t copied = product(routed, e.width * hidden);
         save.put(role::weight, copied, routed_format(step), activation_split::whole, output);
-        save.put(role::weight, copied * (f.kind == feed_forward_kind::gated ? 2 : 1), routed_format(step), activation_split::whole, inner);
+        save.put(role::weight, product<std::int64_t>(copied, f.kind == feed_forward_kind::gated ? 2 : 1), routed_format(step), activation_split::whole, inner);
     }
     const bool own_input = step.frozen || widens || step.autocast;
     if (e.shared_width > 0) save_mlp(f.kind, own_input ? hidden : 0, n, e.shared_width, step.casts(norm_kind::rms), by_sequence, save);
