@@ -94,6 +94,10 @@ constexpr bool trains(const job& j) { return j.task != task::serving; }
 /// What training keeps for its backward pass is of 16 bits or more, also where products are narrower: each casts what it reads,
 /// and the original is saved (torchao, float8_linear.py; Transformer Engine's own narrow copies are not counted).
 constexpr const precision& activations_of(const job& j) { return is_wide(j.compute) ? j.compute : bf16; }
+/// What linear layers compute in: 8 bits where `compute` is narrow, or the engine has a recipe for it.
+constexpr arithmetic_kind linear_arithmetic_of(const job& j) {
+    return trains(j) && j.runtime.training.fp8_recipe != fp8_recipe::none ? arithmetic_kind::fp8 : j.compute.arithmetic;
+}
 /// What is trained itself is plain: models published in a narrower format are trained in that of activations.
 constexpr const precision& weights_of(const job& j) {
     if (j.weights) return *j.weights;

@@ -53,17 +53,20 @@ struct operation_formats {
     precision kv_cache = bf16;
     weight_formats weights{};
     maybe<precision> kv_cache_values{};  ///< where values are not stored as keys are
+    maybe<arithmetic_kind> linear{};     ///< what the layers' products with weights compute in, where it is not `compute`: those of training in 8 bits
+
+    constexpr arithmetic_kind linear_arithmetic() const { return linear ? *linear : compute.arithmetic; }
 };
 
 namespace detail {
 
 /// Narrow floats multiply in their own units; integers and codebooks are unpacked to the compute format first.
-constexpr arithmetic_kind arithmetic_of(const precision& stored, const precision& compute) {
+constexpr arithmetic_kind arithmetic_of(const precision& stored, arithmetic_kind compute) {
     switch (stored.arithmetic) {
         case arithmetic_kind::fp8:
         case arithmetic_kind::fp6:
         case arithmetic_kind::fp4: return stored.arithmetic;
-        default: return compute.arithmetic;
+        default: return compute;
     }
 }
 
@@ -84,7 +87,7 @@ constexpr void visit_projection(const weight& whole, const operation_formats& fo
     const weight_shape part = local_shape(whole, l);
     const precision& format = formats.weights.of(whole);
     const byte_count weights = size_of(format, part.rows, part.columns);
-    const arithmetic_kind arithmetic = arithmetic_of(format, formats.compute);
+    const arithmetic_kind arithmetic = arithmetic_of(format, head ? formats.compute.arithmetic : formats.linear_arithmetic());
     const byte_count in = size_of(formats.compute, 1, part.columns);  // of one token
     const byte_count out = size_of(formats.compute, 1, part.rows);
     const double flops_a_token = 2.0 * static_cast<double>(part.rows) * static_cast<double>(part.columns);

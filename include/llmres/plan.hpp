@@ -128,7 +128,7 @@ constexpr void judge(job_plan& p, const job& j, const cluster& c) {
             p.because({.code = reason_code::host_memory_exceeded, .gpu = p.gpu, .needed = held.high, .available = c.host.memory});
         }
     }
-    if (!has_arithmetic(c.gpu, j.compute.arithmetic) || !has_arithmetic(c.gpu, arithmetic_of(weights_of(j), j.compute)))
+    if (!has_arithmetic(c.gpu, j.compute.arithmetic) || !has_arithmetic(c.gpu, arithmetic_of(weights_of(j), linear_arithmetic_of(j))))
         p.because({.code = reason_code::format_emulated, .gpu = p.gpu});
 }
 

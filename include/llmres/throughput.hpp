@@ -219,13 +219,13 @@ constexpr std::array<ideal_pass, N> forward_passes(const job& j, const layout& l
     return all;
 }
 
-constexpr interval<duration> send_time(const job& j, const layout& l, const cluster& c, const efficiency& e, std::int64_t positions) {
+constexpr interval<duration> send_time(byte_count message, const layout& l, const cluster& c, const efficiency& e) {
     const std::int64_t span = std::int64_t{l.tensor} * l.data * l.context_parallel * 2;
-    return at(time_of(collective_kind::send, size_of(j.compute, positions, j.model.hidden), 2, link_among(c, span)), e.link);
+    return at(time_of(collective_kind::send, message, 2, link_among(c, span)), e.link);
 }
 
-constexpr double gpu_seconds_of_flops(flop_count f, const cluster& c, const precision& compute, std::int64_t gpus) {
-    const flop_rate peak = matrix_rate(c.gpu, compute.arithmetic);
+constexpr double gpu_seconds_of_flops(flop_count f, const cluster& c, arithmetic_kind arithmetic, std::int64_t gpus) {
+    const flop_rate peak = matrix_rate(c.gpu, arithmetic);
     return peak > flop_rate{} ? (f / peak).in(seconds) / static_cast<double>(gpus) : 0.0;
 }
 
@@ -243,8 +243,9 @@ constexpr job_speed serving_speed(const job& j, const layout& l, const cluster& 
     speed.step = step.at_efficiency(e);
     speed.prefill = first.at_efficiency(e);
     if (l.pipeline > 1) {
-        speed.step[time_term::pipeline_bubble] += send_time(j, l, c, e, sequences) * (l.pipeline - 1);
-        speed.prefill[time_term::pipeline_bubble] += send_time(j, l, c, e, prefill.tokens.length) * (l.pipeline - 1);
+        const auto sending = [&](std::int64_t positions) { return send_time(size_of(formats.compute, positions, j.model.hidden), l, c, e); };
+        speed.step[time_term::pipeline_bubble] += sending(sequences) * (l.pipeline - 1);
+        speed.prefill[time_term::pipeline_bubble] += sending(prefill.tokens.length) * (l.pipeline - 1);
     }
 
     // A sequence takes its prompt's turn and then its share of every step.
@@ -255,7 +256,7 @@ constexpr job_speed serving_speed(const job& j, const layout& l, const cluster& 
                                                     : speed.step.total().expected;
     speed.tokens_per_second = approx(tokens(1)) * (batch * made) / round;
     speed.flops = step.flops * (l.data * l.replicas);
-    speed.mfu = gpu_seconds_of_flops(speed.flops, c, j.compute, l.gpus()) / speed.step.total().expected.in(seconds);
+    speed.mfu = gpu_seconds_of_flops(speed.flops, c, linear_arithmetic_of(j), l.gpus()) / speed.step.total().expected.in(seconds);
     return speed;
 }
 
@@ -293,7 +294,8 @@ constexpr double unevenness(const model& m, const layout& l) {
 constexpr job_speed training_speed(const job& j, const layout& l, const cluster& c, const memory_breakdown& held, const efficiency& e) {
     const std::int64_t length = ceil_quotient(sequence_of(j).in(tokens), l.context_parallel);
     const token_shape shape{j.micro_batch, length, sequence_of(j).in(tokens)};
-    const operation_formats formats{j.compute, j.compute, formats_of(j, j.compute)};
+    const precision& stream = activations_of(j);
+    const operation_formats formats{.compute = stream, .kv_cache = stream, .weights = formats_of(j, stream), .linear = linear_arithmetic_of(j)};
     const std::int64_t rounds = micro_batches(j, l);
     const ideal_pass forward =
         forward_passes(j, l, c, e, formats, std::array{token_pass{.tokens = shape, .scored = shape.all()}})[0];
@@ -307,7 +309,7 @@ constexpr job_speed training_speed(const job& j, const layout& l, const cluster&
         // The idle part of 1F1B is (p - 1) / (m v) of the busy one (arXiv 2104.04473 section 2.2).
         const double idle = static_cast<double>(l.pipeline - 1) / (static_cast<double>(rounds) * l.virtual_pipeline);
         speed.step[time_term::pipeline_bubble] += busy * (idle * bubble_left(l.schedule) + unevenness(j.model, l));
-        speed.step[time_term::pipeline_bubble] += send_time(j, l, c, e, shape.all()) * (2.0 * l.virtual_pipeline);
+        speed.step[time_term::pipeline_bubble] += send_time(size_of(stream, shape.all(), j.model.hidden), l, c, e) * (2.0 * l.virtual_pipeline);
     }
     const interval<duration> exchange = at(data_exchange(held, l, c, rounds), e.link);
     const auto exposed = [&](duration all, duration hidden_behind, double overlap) {
@@ -325,7 +327,7 @@ constexpr job_speed training_speed(const job& j, const layout& l, const cluster&
     const std::int64_t trained = product(product(j.micro_batch * data_ranks, rounds), sequence_of(j).in(tokens));
     speed.tokens_per_second = approx(tokens(trained)) / speed.step.total().expected;
     speed.flops = forward.flops * (3.0 * static_cast<double>(rounds) * static_cast<double>(data_ranks * l.context_parallel));
-    speed.mfu = gpu_seconds_of_flops(speed.flops, c, j.compute, l.gpus()) / speed.step.total().expected.in(seconds);
+    speed.mfu = gpu_seconds_of_flops(speed.flops, c, linear_arithmetic_of(j), l.gpus()) / speed.step.total().expected.in(seconds);
     return speed;
 }
 
@@ -349,9 +351,9 @@ constexpr job_speed measured_speed(const job& j, const layout& l, const cluster&
     cluster here = c;
     here.gpu = as_achieved(c.gpu, e);
     const gpu_measured& m = c.gpu.measured;
-    const bool arithmetic = m.rate(j.compute.arithmetic) && m.rate(arithmetic_of(weights_of(j), j.compute));
+    const bool arithmetic = m.rate(j.compute.arithmetic) && m.rate(arithmetic_of(weights_of(j), linear_arithmetic_of(j)));
     job_speed speed = speed_of(j, l, here, held, efficiency_of_measured(arithmetic, m.bandwidth.known, e, m.reach));
-    speed.mfu = gpu_seconds_of_flops(speed.flops, c, j.compute, l.gpus()) / speed.step.total().expected.in(seconds);
+    speed.mfu = gpu_seconds_of_flops(speed.flops, c, linear_arithmetic_of(j), l.gpus()) / speed.step.total().expected.in(seconds);
     return speed;
 }
 

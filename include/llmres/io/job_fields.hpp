@@ -35,7 +35,7 @@ inline constexpr std::array job_fields = [] {
     return std::array{
         job_field{"", "Job", "task", text, 0, 0, "serving, pretraining or finetuning; default serving"},
         job_field{"", "Job", "weights", text, 0, 0, "precision of the weights, or a GGUF mix such as q4_k_m; default: as published"},
-        job_field{"", "Job", "compute", text, 0, 0, "precision of activations; default bf16"},
+        job_field{"", "Job", "compute", text, 0, 0, "precision of activations; default bf16. Training in fp8_e4m3: products cast what they read (torchao)"},
         job_field{"", "Job", "attention", text, 0, 0, "eager, sdpa, flash or cudnn; default sdpa"},
         job_field{"", "Serving", "kv_cache", text, 0, 0, "precision of the KV cache; default: as compute"},
         job_field{"", "Serving", "kv_cache_values", text, 0, 0, "precision of the cache's values, where another than its keys'; default: as kv_cache"},
@@ -121,7 +121,7 @@ inline constexpr std::array job_fields = [] {
         job_field{"runtime", "Runtime", "compiled_loss", flag, 0, 0, "training: an eager or chunked loss as torch.compile fuses it"},
         job_field{"runtime", "Runtime", "fused_norms", flag, 0, 0, "training: norms are one kernel each"},
         job_field{"runtime", "Runtime", "reshard_after_forward", flag, 0, 0, "training: ZeRO 3 lets layers go between the passes"},
-        job_field{"runtime", "Runtime", "fp8_recipe", text, 0, 0, "training: none (default), delayed, tensorwise, blockwise or mxfp8: linear layers compute in 8 bits"},
+        job_field{"runtime", "Runtime", "fp8_recipe", text, 0, 0, "training: none (default), delayed, tensorwise, blockwise or mxfp8: linear layers compute in 8 bits, and keep 8-bit copies (Transformer Engine)"},
         job_field{"runtime", "Runtime", "fp8_param_gather", flag, 0, 0, "training: ... and their weights are 8-bit alone"},
         job_field{"runtime", "Runtime", "layer_wise_param_layout", flag, 0, 0, "training: muon's states are sharded by whole tensors for the layers' matrices alone"},
         job_field{"runtime", "Runtime", "defer_embedding_wgrad_compute", flag, 0, 0, "training: the head's gradient is computed when the pipeline drains"},
