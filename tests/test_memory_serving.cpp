@@ -129,6 +129,21 @@ TEST_CASE("each stage answers for itself, and the busiest is the one that is pla
     CHECK(serving_memory_of_stage(j, l, j.runtime, 1)[memory_term::logits].high == bytes(0));
 }
 
+TEST_CASE("vLLM has the vision tower on each stage of a pipeline, though the first alone runs it") {
+    job j = chat("qwen2.5-vl-7b");
+    const layout two{.pipeline = 2};
+    const auto weights_of_last = [&] { return serving_memory_of_stage(j, two, j.runtime, 1)[memory_term::weights].expected; };
+    const byte_count with = weights_of_last();
+    j.runtime.towers_everywhere = false;
+    // 8 292 166 656 parameters of which 7 615 616 512 are the language model's, as of the two published checkpoints.
+    const byte_count tower = bytes(2) * (8'292'166'656 - 7'615'616'512);
+    CHECK(with - weights_of_last() >= tower);
+    CHECK(with - weights_of_last() <= scaled_up(tower, 1.01));  // what the allocator rounds up
+    j = chat();
+    const byte_count of_text = weights_of_last();
+    j.runtime.towers_everywhere = false;
+    CHECK(weights_of_last() == of_text);
+}
 TEST_CASE("an FP8 checkpoint of a tied model holds a head of its own") {
     job j = chat("qwen3-0.6b");
     j.runtime = runtimes::transformers;

@@ -196,6 +196,7 @@ struct serving_stages {
         const bool end = index == over.pipeline - 1;
         serving_stage s{.weights = weights.of_ends(index == 0, end && head_on_gpu(m, engine)), .last = end, .index = index};
         if (index == 0) s.live = encoders;
+        else s.weights += weights.of_towers();
         for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k) {
             s.weights += kinds[k].weights * counts[k];
             if (engine.joins_projections || engine.pads_mxfp4)

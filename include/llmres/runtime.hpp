@@ -174,6 +174,7 @@ struct runtime {
     bool fuses_projections = false;     ///< queries, keys and values are one tensor, gate and up another: `segments` rounds the whole
     bool joins_projections = false;     ///< queries, keys and values are joined in new tensors, the old ones freed when all are (AutoAWQ)
     double repacked = 0.0;              ///< the part of quantised weights that kernels may hold again, fused or in another order
+    bool towers_everywhere = false;     ///< each stage of a pipeline has vision and audio towers, though the first alone runs them
 
     // What a job may ask of it beside the model.
     std::int64_t max_loras = 0;         ///< adapters that are resident at once

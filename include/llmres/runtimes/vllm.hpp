@@ -61,6 +61,7 @@ inline constexpr runtime vllm_base{
     .pads_mxfp4 = true,
     .fuses_projections = true,    // QKVParallelLinear, MergedColumnParallelLinear
     .repacked = 0.005,            // Marlin's workspaces, zeros in its order, and blocks that are less than 10 MiB: 0.3 % in two logs
+    .towers_everywhere = true,    // qwen2_5_vl.py and internvl.py, __init__: no rank is asked before the tower is made, as it is for layers
 };
 
 // ---- the first engine ---------------------------------------------------------------------------------------------------

@@ -182,6 +182,14 @@ struct serving_weights {
         if (last && of.model.tied_head && (!embedded || (engine.head_again && head_stored()))) for_each_embedding_weight(of.model, add);
         return total;
     }
+    /// Towers on another stage than the first, where an engine has them on each.
+    constexpr byte_count of_towers() const {
+        byte_count total;
+        if (!engine.towers_everywhere || of.model.encoders[0].layers == 0) return total;
+        for_each_input_weight(of.model, [&](const weight& w) { total += local_size(w); });
+        for_each_embedding_weight(of.model, [&](const weight& w) { total -= local_size(w); });
+        return total;
+    }
     /// FP8 checkpoints of tied models hold a head of their own (Qwen3-0.6B-FP8, -4B-FP8: lm_head.weight), and it stays.
     constexpr bool head_stored() const { return formats.matrices.arithmetic == arithmetic_kind::fp8 && formats.rest != formats.matrices; }
     /// The layers of a GGUF file.
