@@ -168,13 +168,16 @@ const std::map<std::string, example>& examples() {
 json with(const job_field& f, const json& value) {
     json document = minimal();
     const std::string name{f.name};
+    if (f.group == "Training" || f.group == "Adapter" || f.group == "Offload") document["task"] = "pretraining";
     if (f.object.empty() || name == "runtime") document[name] = value;
     else if (f.object == "host") document["cluster"]["host"][name] = value;
     else if (f.object == "runtime") document["runtime"] = {{"name", "vllm"}, {name, value}};
     else document[std::string{f.object}][name] = value;
     if (name == "device") document["cluster"].erase("gpu");
     if (f.object == "lengths" && name == "longest") document["lengths"]["mean"] = 1;
-    if (f.object == "adapter" && name == "kind") document["adapter"]["rank"] = 8;
+    if (f.object == "adapter") document["adapter"].emplace(name == "kind" ? "rank" : "kind", name == "kind" ? json(8) : json("lora"));
+    if (f.object == "adapter" && name != "rank" && name != "kind") document["adapter"]["rank"] = 8;
+    if (name == "recompute_modules") document["recompute"] = "selective";
     return document;
 }
 

@@ -38,7 +38,7 @@ nlohmann::json document_of(const std::string& source) {
         std::ifstream file{source, std::ios::binary};
         if (!file) throw refusal{llmres::refused(llmres::error_code::io, "JOB", source, "a file that can be read")};
         const std::string content{std::istreambuf_iterator<char>{file}, {}};
-        llmres::json_document read = accept(llmres::parse_json_object(content));
+        llmres::json_document read = accept(llmres::parse_json_object(content, llmres::no_numbers::refused));
         if (read.root.contains("model")) return read.root;
     }
     return {{"model", source}};

@@ -123,12 +123,10 @@ void print_plan(const llmres::job_plan& p, const llmres::plan_request& request) 
         }
     }
     const llmres::job_limits limits = llmres::limits_of(j, p.layout, c);
-    const auto number = [](const auto& m, auto read) { return m ? fmt::format("{}", read(*m)) : std::string{"none"}; };
-    const auto same = [](std::int64_t n) { return n; };
-    fmt::print("limits   largest {} {}, longest {} {} tokens, fewest GPUs {}\n", trains(j) ? "micro_batch" : "batch",
-               number(limits.max_batch, same), trains(j) ? "sequence" : "context",
-               number(limits.max_context, [](llmres::token_count t) { return t.in(llmres::tokens); }),
-               number(limits.min_gpus, same));
+    const auto number = [](const auto& m, std::string_view of) { return m ? fmt::format("{}{}", *m, of) : std::string{"none"}; };
+    const llmres::maybe<std::int64_t> context = limits.max_context ? llmres::maybe<std::int64_t>{limits.max_context->in(llmres::tokens)} : llmres::maybe<std::int64_t>{};
+    fmt::print("limits   largest {} {}, longest {} {}, fewest GPUs {}\n", trains(j) ? "micro_batch" : "batch", number(limits.max_batch, ""),
+               trains(j) ? "sequence" : "context", number(context, " tokens"), number(limits.min_gpus, ""));
     if (!trains(j)) print_cache_pool(p.layout, request);
 }
 

@@ -219,11 +219,17 @@ constexpr status validate(const job& j) {
         return refused(error_code::unsupported, "optimizer", j.optimizer.name.view(), expected);
     }
     if (const status s = in_range("recompute_every", j.recompute_every, 1, 256); !s) return s;
+    if (j.recompute_every > 1 && j.recompute != recompute::full)
+        return refused(error_code::inconsistent, "recompute_every", j.recompute_every, "recompute to be full");
     if (!(j.expert_load >= 1 && j.expert_load <= 1024))
         return refused(error_code::out_of_range, "expert_load", "below 1", "tokens of the busiest experts over the mean, 1 to 1024");
     if (const status s = in_range("mtp_layers", j.mtp_layers, 0, layer_stack::max_layers); !s) return s;
     if (const status s = in_range("steps", j.steps, 0, most_tokens); !s) return s;
     if (const status s = in_range("mean_length", j.mean_length.in(tokens), 0, most_tokens); !s) return s;
+    if (j.mean_length > token_count{} && !j.varied_lengths)
+        return refused(error_code::inconsistent, "mean_length", j.mean_length.in(tokens), "varied_lengths to be true");
+    if (j.runtime.training.fp8_param_gather && j.runtime.training.fp8_recipe == fp8_recipe::none)
+        return refused(error_code::inconsistent, "runtime.fp8_param_gather", "true", "an fp8_recipe beside it");
     if (const status s = in_range("sequence", sequence_of(j).in(tokens), 1, most_tokens); !s) return s;
     if (const status s = in_range("micro_batch", j.micro_batch, 1, std::int64_t{1} << 24); !s) return s;
     if (const status s = in_range("global_batch", j.global_batch, 0, std::int64_t{1} << 32); !s) return s;

@@ -233,6 +233,7 @@ constexpr status validate(const layout& l, const model& m) {
         if (const status s = detail::validate_stages(l, m.layers.size); !s) return s;
     if (l.sequence_parallel && l.tensor == 1)
         return refused(error_code::inconsistent, "layout.sequence_parallel", "true", "tensor parallelism above 1");
+    bool routes = l.expert == 1;
     for (std::int32_t k = 0; k < m.layers.kind_count; ++k) {
         const layer& kind = m.layers.kinds[static_cast<std::size_t>(k)];
         if (kind.attention.kind != attention_kind::none && kind.attention.heads % l.tensor != 0) {
@@ -241,12 +242,14 @@ constexpr status validate(const layout& l, const model& m) {
             return refused(error_code::inconsistent, "layout.tensor", l.tensor, expected);
         }
         const llmres::experts& moe = kind.feed_forward.experts;
+        routes = routes || moe.count > 0;
         if (moe.count > 0 && moe.count % l.expert != 0) {
             text<191> expected{"a divisor of the model's routed experts, "};
             expected.append(detail::digits(moe.count));
             return refused(error_code::inconsistent, "layout.expert", l.expert, expected);
         }
     }
+    if (!routes) return refused(error_code::inconsistent, "layout.expert", l.expert, "1: the model has no routed experts");
     if (l.dense_data_ranks() * l.tensor % (std::int64_t{l.expert} * l.expert_tensor_ranks()) != 0)
         return refused(error_code::inconsistent, "layout.expert", l.expert,
                        "expert x expert_tensor that divides data x context_parallel x tensor");

@@ -107,6 +107,11 @@ constexpr bool has_arithmetic(const gpu& card, arithmetic_kind kind) {
     }
 }
 
+/// Whether a job asks for a kernel that the GPU cannot run.
+constexpr bool lacks_flash_attention(const job& j, const gpu& card) {
+    return j.attention == attention_kernel::flash && card.vendor == gpu_vendor::nvidia && !has_flash_attention(card);
+}
+
 constexpr void judge(job_plan& p, const job& j, const cluster& c) {
     const interval<byte_count> need = p.memory.total();
     const byte_count reachable = p.usable + (reachable_memory(c.gpu) - usable_memory(c.gpu));
@@ -116,7 +121,7 @@ constexpr void judge(job_plan& p, const job& j, const cluster& c) {
     if (p.verdict == verdict::does_not_fit)
         p.because({reason_code::memory_exceeded, p.gpu, p.memory.largest(), need.expected, p.usable});
     if (p.verdict == verdict::tight) p.because({reason_code::memory_tight, p.gpu, p.memory.largest(), need.high, p.usable});
-    if (j.attention == attention_kernel::flash && c.gpu.vendor == gpu_vendor::nvidia && !has_flash_attention(c.gpu)) {
+    if (lacks_flash_attention(j, c.gpu)) {
         p.verdict = verdict::does_not_fit;
         p.because({.code = reason_code::flash_attention_unsupported, .gpu = p.gpu});
     }

@@ -19,7 +19,7 @@ namespace llmres {
 struct job_limits {
     maybe<std::int64_t> max_batch{};     ///< sequences in flight; when training, sequences in a micro-batch
     maybe<token_count> max_context{};    ///< tokens of a sequence at the job's batch
-    maybe<std::int64_t> min_gpus{};      ///< GPUs of the cluster's kind, in whatever layout
+    maybe<std::int64_t> min_gpus{};      ///< GPUs of the cluster's kind, in this layout or one of the planner's
 };
 
 constexpr job_limits limits_of(const job& j, const layout& l, const cluster& c);
@@ -29,11 +29,11 @@ constexpr maybe<std::int64_t> min_gpus(const job& j, const cluster& c, std::int3
 
 /// A change to a job that makes it fit.
 struct remedy {
-    enum class kind : std::uint8_t { more_gpus, narrower_weights, smaller_batch, shorter_context, full_recompute };
+    enum class kind : std::uint8_t { more_gpus, other_layout, narrower_weights, smaller_batch, smaller_micro_batch, shorter_context, full_recompute, sdpa_attention };
     kind what = kind::more_gpus;
     std::int64_t amount = 0;     ///< GPUs, sequences or tokens
     precision format{};          ///< of narrower weights
-    llmres::layout layout{};     ///< of more GPUs
+    llmres::layout layout{};     ///< of those GPUs
 };
 
 /// What would make a job fit that does not, each change alone.
@@ -75,6 +75,15 @@ constexpr maybe<layout> smallest_layout(const job& j, cluster c, std::int32_t mo
     return found;
 }
 
+/// So many sequences at most, of which a rank's share of the global batch is a multiple.
+constexpr std::int64_t micro_batch_below(const job& j, const layout& l, std::int64_t most) {
+    if (!trains(j) || j.global_batch == 0) return most;
+    const std::int64_t share = j.global_batch / (std::int64_t{l.data} * l.replicas);
+    std::int64_t sequences = most < share ? most : share;
+    while (sequences > 1 && share % sequences != 0) --sequences;
+    return sequences;
+}
+
 }  // namespace detail
 
 constexpr maybe<std::int64_t> min_gpus(const job& j, const cluster& c, std::int32_t most) {
@@ -84,6 +93,8 @@ constexpr maybe<std::int64_t> min_gpus(const job& j, const cluster& c, std::int3
 
 constexpr job_limits limits_of(const job& j, const layout& l, const cluster& c) {
     job_limits limits{.min_gpus = min_gpus(j, c)};
+    // The planner's layouts are plain: one with sequence parallelism, experts or stages of its own may do with fewer.
+    if ((!limits.min_gpus || *limits.min_gpus > l.gpus()) && memory_fits(j, l, c)) limits.min_gpus = l.gpus();
     if (const auto batch = max_batch(j, l, c); batch && *batch > 0) limits.max_batch = *batch;
     if (const auto context = max_context(j, l, c); context && *context > token_count{}) limits.max_context = *context;
     return limits;
@@ -91,9 +102,20 @@ constexpr job_limits limits_of(const job& j, const layout& l, const cluster& c) 
 
 constexpr remedies what_would_help(const job& j, const layout& l, const cluster& c) {
     remedies found;
-    if (const maybe<layout> smallest = detail::smallest_layout(j, c, 1024); smallest && smallest->gpus() > c.gpus)
-        found.add({.what = remedy::kind::more_gpus, .amount = smallest->gpus(), .layout = *smallest});
     job tried = j;
+    if (detail::lacks_flash_attention(j, c.gpu)) {  // with which nothing else helps alone
+        tried.attention = attention_kernel::sdpa;
+        if (memory_fits(tried, l, c)) found.add({.what = remedy::kind::sdpa_attention});
+        return found;
+    }
+    if (memory_fits(j, l, c)) return found;  // main memory is what is missing
+    if (const maybe<layout> smallest = detail::smallest_layout(j, c, 1024); smallest && smallest->gpus() > c.gpus) {
+        found.add({.what = remedy::kind::more_gpus, .amount = smallest->gpus(), .layout = *smallest});
+    } else if (smallest) {
+        const result<job_plan> chosen = plan(j, c);
+        const layout& other = chosen && chosen->verdict == verdict::fits ? chosen->layout : *smallest;
+        if (other != l) found.add({.what = remedy::kind::other_layout, .amount = other.gpus(), .layout = other});
+    }
     for (const precision& format : {fp8_e4m3, int4}) {
         if (trains(j) || bits_per_element(format) >= bits_per_element(weights_of(j))) continue;
         tried.weights = format;
@@ -102,7 +124,7 @@ constexpr remedies what_would_help(const job& j, const layout& l, const cluster&
         break;
     }
     if (const auto batch = max_batch(j, l, c); batch && *batch > 0)
-        found.add({.what = remedy::kind::smaller_batch, .amount = *batch});
+        found.add({.what = trains(j) ? remedy::kind::smaller_micro_batch : remedy::kind::smaller_batch, .amount = detail::micro_batch_below(j, l, *batch)});
     if (const auto context = max_context(j, l, c); context && *context > token_count{})
         found.add({.what = remedy::kind::shorter_context, .amount = context->in(tokens)});
     if (trains(j) && j.recompute != recompute::full) {

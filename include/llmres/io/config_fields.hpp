@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -23,9 +24,15 @@ struct json_document {
     nlohmann::json root;
 };
 
-/// Parses a JSON document that must be an object. Refused by name: what is no JSON, nesting deeper than 64, the same
-/// key twice in one object. NaN and Infinity, which Python writes and JSON has not, are read as null. Never throws.
-inline result<json_document> parse_json_object(std::string_view document);
+/// NaN and Infinity, which Python writes and JSON has not.
+enum class no_numbers : std::uint8_t {
+    as_null,  ///< of files that others wrote
+    refused,
+};
+
+/// Parses a JSON document that must be an object. Refused by name: what is no JSON, with its line; nesting deeper than 64;
+/// the same key twice in one object. Never throws.
+inline result<json_document> parse_json_object(std::string_view document, no_numbers like_nan = no_numbers::as_null);
 
 /// What a config.json of at most 16 MiB holds (the largest seen is below 1 MB).
 inline result<std::string> read_config_text(const std::filesystem::path& file);
@@ -302,7 +309,41 @@ inline std::string config_name(const std::filesystem::path& file) {
     return file.filename() == "config.json" ? whole.parent_path().filename().string() : file.stem().string();
 }
 
-inline result<json_document> parse_json_object(std::string_view document) {
+namespace detail {
+
+/// Takes any JSON, and remembers where a document stops being that.
+struct broken_json final : nlohmann::json_sax<nlohmann::json> {
+    std::size_t position = 0;  ///< of the token that is none
+    bool null() override { return true; }
+    bool boolean(bool) override { return true; }
+    bool number_integer(number_integer_t) override { return true; }
+    bool number_unsigned(number_unsigned_t) override { return true; }
+    bool number_float(number_float_t, const string_t&) override { return true; }
+    bool string(string_t&) override { return true; }
+    bool binary(binary_t&) override { return true; }
+    bool start_object(std::size_t) override { return true; }
+    bool key(string_t&) override { return true; }
+    bool end_object() override { return true; }
+    bool start_array(std::size_t) override { return true; }
+    bool end_array() override { return true; }
+    bool parse_error(std::size_t read, const std::string& token, const nlohmann::detail::exception&) override {
+        position = read > token.size() ? read - token.size() : 0;
+        return false;
+    }
+};
+
+/// The error that a document has at a position: its line, and what stands there.
+inline error broken_line(std::string_view document, std::size_t position, std::string_view expected) {
+    position = std::min(position, document.size());
+    const std::string_view rest = document.substr(position, 40);
+    const auto lines = 1 + std::count(document.begin(), document.begin() + static_cast<std::ptrdiff_t>(position), '\n');
+    const std::string_view there = rest.substr(0, rest.find_first_of("\r\n"));
+    return refused(error_code::malformed, "JSON, line " + std::to_string(lines), rest.empty() ? "its end" : there.empty() ? "its line's end" : there, expected);
+}
+
+}  // namespace detail
+
+inline result<json_document> parse_json_object(std::string_view document, no_numbers like_nan) {
     using json = nlohmann::json;
     constexpr int deepest = 64;
     // Nesting is measured first: a parser's stack is no place for a stranger's depth.
@@ -327,6 +368,7 @@ inline result<json_document> parse_json_object(std::string_view document) {
         } else if (c == 'N' || c == 'I' || c == '-') {
             for (const std::string_view word : {"NaN", "Infinity", "-Infinity"}) {
                 if (document.substr(i, word.size()) != word) continue;
+                if (like_nan == no_numbers::refused) return detail::broken_line(document, i, "a number, or the field left out");
                 repaired.append(document.substr(copied, i - copied)).append("null");
                 i += word.size() - 1;
                 copied = i + 1;
@@ -350,8 +392,9 @@ inline result<json_document> parse_json_object(std::string_view document) {
     read.root = json::parse(document.begin(), document.end(), watch, /*allow_exceptions=*/false);
     const json& parsed = read.root;
     if (parsed.is_discarded()) {
-        text<95> beginning{document.substr(0, 40)};
-        return refused(error_code::malformed, "JSON", beginning.view(), "a JSON object");
+        detail::broken_json broken;
+        json::sax_parse(document, &broken);
+        return detail::broken_line(document, broken.position, "a JSON object");
     }
     if (twice.code != error_code::none) return twice;
     if (!parsed.is_object()) return refused(error_code::malformed, "JSON", parsed.type_name(), "a JSON object");

@@ -60,6 +60,7 @@ inline result<adapter> read_adapter(const nlohmann::json& object) {
     if (const status s = known_keys(object, "adapter", {}); !s) return s.error();
     adapter a;
     job_reader read{object, "adapter"};
+    if (!object.empty() && !read.fields().has("kind")) return refused(error_code::missing, "adapter.kind", "absent", "one of " + listed(adapter_kind_names));
     read.choice("kind", adapter_kind_names, a.kind);
     read.integer("rank", a.rank);
     read.names("targets", a.targets, [](std::string_view names) { return find_roles(names); });
@@ -265,6 +266,23 @@ inline void read_weights(job_reader& read, job& j) {
     j.weights = find_gguf_type(static_cast<std::uint32_t>(gguf::base_of(mix->quantisation))).value.format;
 }
 
+/// Refuses what only the other kind of task has: left aside, it would be answered as if it had not been asked.
+inline status of_its_task(const nlohmann::json& document, const job& j) {
+    const auto refuse = [&](std::string_view name) -> status {
+        const auto given = document.find(name);
+        if (given == document.end() || given->is_null()) return done{};
+        return refused(error_code::inconsistent, name, shown(*given),
+                       trains(j) ? "task serving: training has sequence, micro_batch and global_batch" : "task pretraining or finetuning");
+    };
+    const std::string_view others = trains(j) ? "Serving" : "Training";
+    for (const job_field& f : job_fields)
+        if (f.object.empty() && f.group == others)
+            if (const status s = refuse(f.name); !s) return s;
+    for (const std::string_view object : trains(j) ? std::array<std::string_view, 2>{"lengths", "prefill"} : std::array<std::string_view, 2>{"adapter", "offload"})
+        if (const status s = refuse(object); !s) return s;
+    return done{};
+}
+
 /// The GPUs of prompts, with the errors of their layout and cluster under `prefill`.
 inline result<pool_request> read_pool(const nlohmann::json& value) {
     if (const status s = known_keys(value, "prefill", {"layout", "cluster"}); !s) return s.error();
@@ -302,6 +320,8 @@ inline result<plan_request> read_job(const nlohmann::json& document, const std::
 
     detail::job_reader read{document, ""};
     read.choice("task", task_names, j.task);
+    if (const status s = read.checked(); !s) return s.error();
+    if (const status s = detail::of_its_task(document, j); !s) return s.error();
     if (!trains(j)) j.gguf = described->gguf;
     if (read.fields().has("weights")) j.gguf = {};
     detail::read_weights(read, j);
@@ -323,6 +343,8 @@ inline result<plan_request> read_job(const nlohmann::json& document, const std::
     read.choice("attention", attention_kernel_names, j.attention);
     read.choice("recompute", recompute_names, j.recompute);
     read.names("recompute_modules", j.recompute_modules, [](std::string_view names) { return find_modules(names, recomputed_modules, "recompute_modules"); });
+    if (read.fields().has("recompute_modules") && j.recompute != recompute::selective)
+        read.fields().fail(error_code::inconsistent, "recompute_modules", "recompute to be selective");
     read.integer("recompute_every", j.recompute_every);
     read.flag("autocast", j.autocast);
     read.flag("dropout", j.dropout);
@@ -350,7 +372,6 @@ inline result<plan_request> read_job(const nlohmann::json& document, const std::
     if (lengths_object != nullptr) {
         const result<length_distribution> lengths = detail::read_lengths(*lengths_object);
         if (!lengths) return lengths.error();
-        if (trains(j)) return refused(error_code::inconsistent, "lengths", detail::shown(*lengths_object), "no lengths where task is not serving");
         request.lengths = *lengths;
     }
     if (adapter_object != nullptr) {
@@ -382,7 +403,6 @@ inline result<plan_request> read_job(const nlohmann::json& document, const std::
     if (!c) return c.error();
     request.cluster = *c;
     if (prefill_object != nullptr) {
-        if (trains(j)) return refused(error_code::inconsistent, "prefill", detail::shown(*prefill_object), "no prefill where task is not serving");
         const result<pool_request> pool = detail::read_pool(*prefill_object);
         if (!pool) return pool.error();
         request.prefill = *pool;
@@ -391,7 +411,7 @@ inline result<plan_request> read_job(const nlohmann::json& document, const std::
 }
 
 inline result<plan_request> read_job(std::string_view document, const std::filesystem::path& here) {
-    const result<json_document> parsed = parse_json_object(document);
+    const result<json_document> parsed = parse_json_object(document, no_numbers::refused);
     if (!parsed) return parsed.error();
     return read_job(parsed->root, here);
 }

@@ -27,6 +27,14 @@ inline std::string shown(const nlohmann::json& value) {
     return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+/// The names of an enumeration, with commas between them.
+template <std::size_t N>
+std::string listed(const std::array<std::string_view, N>& names) {
+    std::string all;
+    for (const std::string_view name : names) all.append(all.empty() ? "" : ", ").append(name);
+    return all;
+}
+
 /// Refuses the keys of an object that no job_field names.
 inline status known_keys(const nlohmann::json& object, std::string_view where, std::initializer_list<std::string_view> others) {
     std::vector<std::string_view> known{others};
@@ -110,12 +118,7 @@ public:
                 into = static_cast<Enum>(i);
                 return;
             }
-        text<191> expected{"one of"};
-        for (const std::string_view n : names) {
-            expected.append(" ");
-            expected.append(n);
-        }
-        fields_.fail(error_code::unknown, name, expected);
+        fields_.fail(error_code::unknown, name, "one of " + listed(names));
     }
     /// What a table knows by name.
     template <class T, class Find>

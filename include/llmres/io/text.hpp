@@ -37,14 +37,18 @@ inline std::string to_text(const reason& r, const job_plan& p) {
 }
 
 inline std::string to_text(const remedy& r) {
+    const auto layout_text = [&] {
+        return fmt::format("(tensor {}, pipeline {}, data {}, ZeRO {})", r.layout.tensor, r.layout.pipeline, r.layout.data, r.layout.zero);
+    };
     switch (r.what) {
-        case remedy::kind::more_gpus:
-            return fmt::format("{} GPUs (tensor {}, pipeline {}, data {}, ZeRO {})", r.amount, r.layout.tensor,
-                               r.layout.pipeline, r.layout.data, r.layout.zero);
+        case remedy::kind::more_gpus: return fmt::format("{} GPUs {}", r.amount, layout_text());
+        case remedy::kind::other_layout: return fmt::format("another layout of {} GPU{} {}", r.amount, r.amount == 1 ? "" : "s", layout_text());
         case remedy::kind::narrower_weights: return fmt::format("weights in {}", r.format.name.view());
         case remedy::kind::smaller_batch: return fmt::format("a batch of {}", r.amount);
+        case remedy::kind::smaller_micro_batch: return fmt::format("a micro-batch of {}", r.amount);
         case remedy::kind::shorter_context: return fmt::format("{} tokens a sequence", r.amount);
         case remedy::kind::full_recompute: return "full recomputation of activations";
+        case remedy::kind::sdpa_attention: return "attention sdpa";
     }
     return {};
 }

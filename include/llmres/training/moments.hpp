@@ -167,7 +167,7 @@ constexpr void stage_moments::backward() {
         }
         if (held_back) kept[1] = s_.saved + gradients_of_inputs;
         for (std::size_t i = 0; i < 2; ++i) {
-            t_.gradients = accumulated_ ? s_.state.gradients : gradients[i];
+            t_.gradients = accumulated_ || gradients[i] > s_.state.gradients ? s_.state.gradients : gradients[i];  // what goes to the host does not gather
             t_.activations = kept[i] + above;
             if (steps_in_backward_) t_.communication = fetched_ + of.state.stepped;
             see();
