@@ -139,10 +139,14 @@ TEST_CASE("vLLM has the vision tower on each stage of a pipeline, though the fir
     const byte_count tower = bytes(2) * (8'292'166'656 - 7'615'616'512);
     CHECK(with - weights_of_last() >= tower);
     CHECK(with - weights_of_last() <= scaled_up(tower, 1.01));  // what the allocator rounds up
-    j = chat();
-    const byte_count of_text = weights_of_last();
-    j.runtime.towers_everywhere = false;
-    CHECK(weights_of_last() == of_text);
+    // Neither of a model that does not see, nor of a GGUF file, whose tower is in another.
+    for (const bool file : {false, true}) {
+        j = file ? chat("qwen2.5-vl-7b") : chat();
+        if (file) j.gguf = find_gguf_mix("weights", "Q4_K_M").value();
+        const byte_count without_towers = weights_of_last();
+        j.runtime.towers_everywhere = false;
+        CHECK(weights_of_last() == without_towers);
+    }
 }
 TEST_CASE("an FP8 checkpoint of a tied model holds a head of its own") {
     job j = chat("qwen3-0.6b");

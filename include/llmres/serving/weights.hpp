@@ -182,10 +182,10 @@ struct serving_weights {
         if (last && of.model.tied_head && (!embedded || (engine.head_again && head_stored()))) for_each_embedding_weight(of.model, add);
         return total;
     }
-    /// Towers on another stage than the first, where an engine has them on each.
+    /// Towers on another stage than the first, where an engine has them on each. (GGUF files have none.)
     constexpr byte_count of_towers() const {
         byte_count total;
-        if (!engine.towers_everywhere || of.model.encoders[0].layers == 0) return total;
+        if (!engine.towers_everywhere || file || of.model.encoders[0].layers == 0) return total;
         for_each_input_weight(of.model, [&](const weight& w) { total += local_size(w); });
         for_each_embedding_weight(of.model, [&](const weight& w) { total -= local_size(w); });
         return total;
