@@ -137,6 +137,26 @@ TEST_CASE("training in 8 bits: layers' products take half the time; the head, at
     CHECK(published.in(seconds) == doctest::Approx(step.expected.in(seconds)).epsilon(0.2));
 }
 
+TEST_CASE("a depth of multi-token prediction is a layer, a projection and the head once more, and the stage that has it is waited for") {
+    job j = pretraining;
+    const job_speed plain = speed(j, {}, eight_h100);
+    j.mtp_layers = 1;
+    const job_speed ahead = speed(j, {}, eight_h100);
+    // Llama 3.1 8B: 32 layers of 218,103,808 weights that multiply, a head of 525,336,576; a projection of 2 h^2.
+    const double layer = 218103808.0, head = 525336576.0, projection = 2.0 * 4096 * 4096, pairs = 2.0 * 4096 * 4096 / 2;
+    CHECK(ahead.flops / plain.flops == doctest::Approx(1 + (layer + pairs + head + projection) / (32 * (layer + pairs) + head)).epsilon(1e-6));
+    CHECK(ahead.step.total().expected > plain.step.total().expected);
+
+    j.mtp_layers = 2;
+    j.global_batch = 64;
+    const auto waited = [&](const layout& l) { return speed(j, l, eight_h100).step[time_term::pipeline_bubble].expected; };
+    layout four{.pipeline = 4};
+    const duration uneven = waited(four);
+    four.last_stage_layers = 7;  // 9 8 8 7+2, not 8 8 8 8+2
+    four.first_stage_layers = 9;
+    CHECK(waited(four) < uneven);
+}
+
 TEST_CASE("pipeline stages idle less with more micro-batches and with interleaving") {
     job j = pretraining;
     const auto idle = [&](std::int64_t global_batch, std::int32_t chunks) {

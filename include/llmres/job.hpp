@@ -82,7 +82,7 @@ struct job {
     token_count mean_length{};         ///< ... and hold so many tokens on average, before any is cut or left out; 0: spread evenly up to `sequence`
     double expert_load = 1.0;          ///< tokens of the busiest rank's experts, over the mean
     bool ema = false;                  ///< and an average of the weights, in fp32
-    std::int32_t mtp_layers = 0;       ///< depths of multi-token prediction that are trained with the model. (Times do not count them.)
+    std::int32_t mtp_layers = 0;       ///< depths of multi-token prediction that are trained with the model
     std::int64_t steps = 0;            ///< optimizer steps that are taken; 0: many. In the first, states come after the backward pass
 
     llmres::runtime runtime = no_runtime;

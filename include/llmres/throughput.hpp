@@ -10,6 +10,8 @@
 #include <llmres/layout.hpp>
 #include <llmres/memory.hpp>
 #include <llmres/operations.hpp>
+#include <llmres/training/prediction.hpp>
+#include <llmres/training/stage.hpp>
 #include <string_view>
 
 /// Where the time of a step goes: every operation takes as long as its arithmetic or its memory traffic, whichever is
@@ -198,6 +200,17 @@ private:
     }
 };
 
+/// Adds a layer's operations and exchanges to each pass.
+template <std::size_t N>
+constexpr void price_layer(pricer<N>& price, const layer& kind, std::int64_t hidden, const operation_formats& formats,
+                           const std::array<token_pass, N>& passes) {
+    for_each_operation(kind, hidden, formats, passes, price.over, price);
+    for (std::size_t p = 0; p < N; ++p) {
+        for_each_exchange(kind, hidden, formats.compute, passes[p].tokens, price.over, [&](const exchange& x) { price(x, p); });
+        price.ideal[p].layers = 1;
+    }
+}
+
 /// All layers and the head, forward, one after another, for each of the passes.
 template <std::size_t N>
 constexpr std::array<ideal_pass, N> forward_passes(const job& j, const layout& l, const cluster& c, const efficiency& e,
@@ -209,14 +222,21 @@ constexpr std::array<ideal_pass, N> forward_passes(const job& j, const layout& l
     std::array<ideal_pass, N> all = price.ideal;
     for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k) {
         price.start_over();
-        for_each_operation(m.layers.kinds[k], m.hidden, formats, passes, l, price);
-        for (std::size_t p = 0; p < N; ++p) {
-            for_each_exchange(m.layers.kinds[k], m.hidden, formats.compute, passes[p].tokens, l, [&](const exchange& x) { price(x, p); });
-            price.ideal[p].layers = 1;
-            all[p].add(price.ideal[p], counts[k]);
-        }
+        price_layer(price, m.layers.kinds[k], m.hidden, formats, passes);
+        for (std::size_t p = 0; p < N; ++p) all[p].add(price.ideal[p], counts[k]);
     }
     return all;
+}
+
+/// One depth of multi-token prediction, forward: its layer, the projection before it, and the head once more.
+constexpr ideal_pass depth_pass(const job& j, const layout& l, const cluster& c, const efficiency& e, const operation_formats& formats,
+                                const token_pass& pass) {
+    const std::array passes{pass};
+    pricer<1> price{l, c, e};
+    for_each_head_operation(j.model, formats, passes, l, price);
+    visit_projection(depth_projection(j.model), formats, passes, l, false, price);
+    price_layer(price, prediction_block(j.model), j.model.hidden, formats, passes);
+    return price.ideal[0];
 }
 
 constexpr interval<duration> send_time(byte_count message, const layout& l, const cluster& c, const efficiency& e) {
@@ -285,10 +305,16 @@ constexpr double bubble_left(pipeline_schedule s) {
     return s == pipeline_schedule::zb_h1 ? 1.0 / 3.0 : puts_off_weights(s) ? 0.0 : 1.0;
 }
 
-/// What stages wait for the one with most layers, as a part of their own time.
-constexpr double unevenness(const model& m, const layout& l) {
-    if (l.deals_evenly()) return 0;
-    return static_cast<double>(most_layers(l, m.layers.size)) * l.pipeline / m.layers.size - 1;
+/// What stages wait for the one with most layers, as a part of their own time. Depths of multi-token prediction are layers, too.
+constexpr double unevenness(const job& j, const layout& l) {
+    const std::int32_t layers = j.model.layers.size;
+    if (l.pipeline == 1 || (l.deals_evenly() && j.mtp_layers == 0)) return 0;
+    std::int32_t most = most_layers(l, layers);
+    if (j.mtp_layers > 0) {
+        const std::int32_t last = layers_trained_by(j, l, prediction_stage(l)).size() + j.mtp_layers;
+        if (last > most) most = last;
+    }
+    return static_cast<double>(most) * l.pipeline / (layers + j.mtp_layers) - 1;
 }
 
 constexpr job_speed training_speed(const job& j, const layout& l, const cluster& c, const memory_breakdown& held, const efficiency& e) {
@@ -297,8 +323,9 @@ constexpr job_speed training_speed(const job& j, const layout& l, const cluster&
     const precision& stream = activations_of(j);
     const operation_formats formats{.compute = stream, .kv_cache = stream, .weights = formats_of(j, stream), .linear = linear_arithmetic_of(j)};
     const std::int64_t rounds = micro_batches(j, l);
-    const ideal_pass forward =
-        forward_passes(j, l, c, e, formats, std::array{token_pass{.tokens = shape, .scored = shape.all()}})[0];
+    const token_pass pass{.tokens = shape, .scored = shape.all()};
+    ideal_pass forward = forward_passes(j, l, c, e, formats, std::array{pass})[0];
+    if (j.mtp_layers > 0) forward.add(depth_pass(j, l, c, e, formats, pass), j.mtp_layers);
 
     // The backward pass multiplies twice: for inputs and for weights. Full recomputation adds a forward pass.
     const double passes = j.recompute == recompute::full ? 4.0 : 3.0;
@@ -308,7 +335,7 @@ constexpr job_speed training_speed(const job& j, const layout& l, const cluster&
     if (l.pipeline > 1) {
         // The idle part of 1F1B is (p - 1) / (m v) of the busy one (arXiv 2104.04473 section 2.2).
         const double idle = static_cast<double>(l.pipeline - 1) / (static_cast<double>(rounds) * l.virtual_pipeline);
-        speed.step[time_term::pipeline_bubble] += busy * (idle * bubble_left(l.schedule) + unevenness(j.model, l));
+        speed.step[time_term::pipeline_bubble] += busy * (idle * bubble_left(l.schedule) + unevenness(j, l));
         speed.step[time_term::pipeline_bubble] += send_time(size_of(stream, shape.all(), j.model.hidden), l, c, e) * (2.0 * l.virtual_pipeline);
     }
     const interval<duration> exchange = at(data_exchange(held, l, c, rounds), e.link);

@@ -32,12 +32,17 @@ constexpr std::int64_t predictions_in_flight(const layout& l, std::int64_t round
     return held < rounds ? held : rounds;
 }
 
+/// Projects a depth's two inputs to the hidden width.
+constexpr weight depth_projection(const model& m) {
+    return {.role = weight_role::projector, .rows = m.hidden, .columns = 2 * m.hidden, .split = weight_split::rows};
+}
+
 /// Calls visit(weight) for the weights of one depth.
 template <class Visit>
 constexpr void for_each_depth_weight(const model& m, Visit&& visit) {
     const layer& block = prediction_block(m);
     for_each_weight(block, m.hidden, visit);
-    visit(weight{.role = weight_role::projector, .rows = m.hidden, .columns = 2 * m.hidden, .split = weight_split::rows});
+    visit(depth_projection(m));
     visit_norm(block.norm, m.hidden, 3, visit);  // of the embedding, of the stream, and the last
 }
 
