@@ -134,6 +134,7 @@ const std::map<std::string, example>& examples() {
         {"cluster.in_use", {1000, [](r q) { return q.cluster.in_use == bytes(1000); }}},
         {"host.memory", {1000, [](r q) { return q.cluster.host.memory == bytes(1000); }}},
         {"host.bandwidth", {2.5e11, [](r q) { return q.cluster.host.bandwidth == bytes_per_s(2.5e11); }}},
+        {"host.link", {"pcie-gen3-x4", [](r q) { return q.cluster.host.link.id == "pcie-gen3-x4"; }}},
         {"host.cores", {3, [](r q) { return q.cluster.host.cores == 3; }}},
         {"runtime.runtime", {"vllm", [](r q) { return q.job.runtime.name == "vllm"; }}},
         {"runtime.gpu_memory_utilization", {0.5, [](r q) { return q.job.runtime.gpu_memory_utilization == maybe<double>{0.5}; }}},

@@ -13,6 +13,7 @@ struct host {
     byte_count memory{};
     byte_rate bandwidth{};     ///< of main memory
     std::int32_t cores = 0;
+    llmres::link link{};       ///< between each GPU and this host, as standard_cluster() finds it; none: what passes takes no time
 };
 
 struct cluster {

@@ -30,6 +30,7 @@
 #include <llmres/gpus/intel.hpp>
 #include <llmres/gpus/nvidia.hpp>
 #include <llmres/gpus/other.hpp>
+#include <llmres/host_time.hpp>
 #include <llmres/interconnect.hpp>
 #include <llmres/interconnects/memory.hpp>
 #include <llmres/interconnects/network.hpp>

@@ -19,6 +19,7 @@ constexpr result<cluster> standard_cluster(const gpu& card, std::int32_t gpus) {
                  .gpus_per_node = gpus < node ? gpus : node,
                  .scale_up = inside ? *inside : link{},
                  .scale_out = links::ib_ndr_400};
+    if (const result<link> down = host_link(card)) made.host.link = *down;
     if (gpus > 1 && !inside) return inside.error();
     if (const status s = validate(made); !s) return s.error();
     return made;

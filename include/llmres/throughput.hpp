@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <llmres/cluster.hpp>
 #include <llmres/collectives.hpp>
+#include <llmres/host_time.hpp>
 #include <llmres/interval.hpp>
 #include <llmres/job.hpp>
 #include <llmres/layout.hpp>
@@ -25,8 +26,8 @@ enum class time_term : std::uint8_t {
     pipeline_bubble,       ///< waiting for other stages, and the sends between them
     data_communication,    ///< gradients and ZeRO's gathers, as far as they do not overlap
     expert_communication,
-    host_transfer,
-    host_optimizer,
+    host_transfer,         ///< offloaded tensors on their way, as far as they do not overlap, and layers that the CPU computes
+    host_optimizer,        ///< steps that the CPU takes
     launch,                ///< starting kernels
 };
 inline constexpr std::array<std::string_view, 9> time_term_names{
@@ -47,7 +48,7 @@ struct efficiency {
     /// Starting the kernels of one layer; CUDA graphs at the low end, eager Python at the high one
     /// (2.5 to 4 ms a token for 32 layers without graphs).
     interval<duration> launch_per_layer{microseconds(15), microseconds(35), microseconds(120)};
-    /// How much of the gradients' exchange the backward pass hides.
+    /// How much of the gradients' exchange, and of what goes to the host and comes from there, the passes hide.
     interval<double> overlap{1.0, 0.7, 0.0};
 };
 inline constexpr efficiency default_efficiency{};
@@ -216,7 +217,7 @@ template <std::size_t N>
 constexpr std::array<ideal_pass, N> forward_passes(const job& j, const layout& l, const cluster& c, const efficiency& e,
                                                    const operation_formats& formats, const std::array<token_pass, N>& passes) {
     const model& m = j.model;
-    const auto counts = m.layers.counts();
+    const auto counts = trains(j) ? m.layers.counts() : m.layers.counts(first_gpu_layer(m, j.runtime), m.layers.size);
     pricer<N> price{l, c, e};
     for_each_head_operation(m, formats, passes, l, price);
     std::array<ideal_pass, N> all = price.ideal;
@@ -244,6 +245,12 @@ constexpr interval<duration> send_time(byte_count message, const layout& l, cons
     return at(time_of(collective_kind::send, message, 2, link_among(c, span)), e.link);
 }
 
+/// What passes between a GPU and its host takes, alone.
+constexpr interval<duration> over_host_link(byte_count size, const cluster& c, const efficiency& e) {
+    const byte_rate rate = c.host.link.bandwidth();
+    return rate > byte_rate{} ? at(size / rate, e.link) : interval<duration>{};
+}
+
 constexpr double gpu_seconds_of_flops(flop_count f, const cluster& c, arithmetic_kind arithmetic, std::int64_t gpus) {
     const flop_rate peak = matrix_rate(c.gpu, arithmetic);
     return peak > flop_rate{} ? (f / peak).in(seconds) / static_cast<double>(gpus) : 0.0;
@@ -266,6 +273,11 @@ constexpr job_speed serving_speed(const job& j, const layout& l, const cluster& 
         const auto sending = [&](std::int64_t positions) { return send_time(size_of(formats.compute, positions, j.model.hidden), l, c, e); };
         speed.step[time_term::pipeline_bubble] += sending(sequences) * (l.pipeline - 1);
         speed.prefill[time_term::pipeline_bubble] += sending(prefill.tokens.length) * (l.pipeline - 1);
+    }
+
+    if (computes_on_host(j)) {
+        speed.step[time_term::host_transfer] += time_at(decode_host_traffic(j, l, reached).memory, host_bandwidth(c.host));
+        speed.prefill[time_term::host_transfer] += over_host_link(prefill_host_traffic(j, l).link, c, e);
     }
 
     // A sequence takes its prompt's turn and then its share of every step.
@@ -344,10 +356,19 @@ constexpr job_speed training_speed(const job& j, const layout& l, const cluster&
         return all - hidden;
     };
     // A faster step hides less: at the fast end more may show than is expected, and the expected is then the bound.
-    const duration shown = exposed(exchange.expected, busy.expected, e.overlap.expected);
-    const duration least = exposed(exchange.low, busy.low, e.overlap.low);
-    const duration most = exposed(exchange.high, busy.high, e.overlap.high);
-    speed.step[time_term::data_communication] += {least < shown ? least : shown, shown, most > shown ? most : shown};
+    const auto shown = [&](const interval<duration>& all) -> interval<duration> {
+        const duration expected = exposed(all.expected, busy.expected, e.overlap.expected);
+        const duration least = exposed(all.low, busy.low, e.overlap.low);
+        const duration most = exposed(all.high, busy.high, e.overlap.high);
+        return {least < expected ? least : expected, expected, most > expected ? most : expected};
+    };
+    speed.step[time_term::data_communication] += shown(exchange);
+    if (j.offload != offload{}) {
+        const host_traffic t = training_host_traffic(j, l, held.stage);
+        const std::int64_t sharing = c.node_size() < l.gpus() ? c.node_size() : l.gpus();  // GPUs of a node
+        speed.step[time_term::host_transfer] += shown(over_host_link(t.link, c, e) + time_at(t.disk * sharing, disk_bandwidth));
+        speed.step[time_term::host_optimizer] += time_at(t.memory * sharing, host_bandwidth(c.host));
+    }
     speed.step[time_term::memory] += at(optimizer_time(held, c), e.bandwidth);
 
     const std::int64_t data_ranks = std::int64_t{l.data} * l.replicas;

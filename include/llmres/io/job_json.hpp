@@ -166,6 +166,7 @@ inline result<cluster> read_cluster(const nlohmann::json& object, const std::str
         of_host.size("memory", c.host.memory);
         c.host.bandwidth = bytes_per_s(of_host.real("bandwidth", c.host.bandwidth.in(bytes_per_s)));
         of_host.integer("cores", c.host.cores);
+        of_host.named("link", c.host.link, [](std::string_view id) { return find_link(id, "cluster.host.link"); });
         if (const status s = of_host.checked(); !s) return s.error();
     }
     if (const status s = read.checked(); !s) return s.error();

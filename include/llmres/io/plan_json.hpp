@@ -237,6 +237,12 @@ inline json_value to_json(const cluster& c) {
                    {"scale_up", c.scale_up.id.view()},
                    {"scale_out", c.scale_out.id.view()}};
     if (c.in_use > byte_count{}) out["in_use"] = c.in_use.in(bytes);
+    json_value host = json_value::object();
+    if (c.host.memory > byte_count{}) host["memory"] = c.host.memory.in(bytes);
+    if (c.host.bandwidth > byte_rate{}) host["bandwidth"] = c.host.bandwidth.in(bytes_per_s);
+    if (c.host.cores > 0) host["cores"] = c.host.cores;
+    if (!c.host.link.id.empty()) host["link"] = c.host.link.id.view();
+    if (!host.empty()) out["host"] = std::move(host);
     const gpu_measured& m = c.gpu.measured;
     json_value measured = json_value::object();
     if (m.bandwidth) measured["bandwidth"] = m.bandwidth->in(bytes_per_s);
