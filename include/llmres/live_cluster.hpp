@@ -18,7 +18,7 @@ namespace llmres {
 constexpr result<gpu> sheet_for(const device& live);
 
 /// So many such devices, joined and housed as standard_cluster() has it: to_gpu() over the nearest row, `in_use` what
-/// others held when the device was described, and the scale-up link as fast as peer copies were measured to be.
+/// others held when the device was described, and the links to peers and to the host as fast as copies were measured to be.
 constexpr result<cluster> cluster_of(const device& live, std::int32_t gpus = 1);
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
@@ -85,6 +85,7 @@ constexpr result<cluster> cluster_of(const device& live, std::int32_t gpus) {
     const maybe<byte_rate> peers = detail::slowest_peer(live);
     if (peers && made->scale_up.raw > byte_rate{} && made->scale_up.topology != link_topology::mesh)
         made->scale_up.achievable = ratio(*peers, made->scale_up.raw);
+    if (const result<link> host = host_link(live)) made->host.link = *host;
     return made;
 }
 

@@ -338,7 +338,8 @@ inline error broken_line(std::string_view document, std::size_t position, std::s
     const std::string_view rest = document.substr(position, 40);
     const auto lines = 1 + std::count(document.begin(), document.begin() + static_cast<std::ptrdiff_t>(position), '\n');
     const std::string_view there = rest.substr(0, rest.find_first_of("\r\n"));
-    return refused(error_code::malformed, "JSON, line " + std::to_string(lines), rest.empty() ? "its end" : there.empty() ? "its line's end" : there, expected);
+    const std::string_view shown = rest.empty() ? "the end" : there.empty() ? "the line's end" : there;
+    return refused(error_code::malformed, "JSON", "line " + std::to_string(lines) + ": " + std::string{shown}, expected);
 }
 
 }  // namespace detail
