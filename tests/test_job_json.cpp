@@ -4,8 +4,15 @@
 #include <doctest/doctest.h>
 
 #include <cstddef>
+#include <filesystem>
+#include <fstream>
 #include <functional>
+#include <iterator>
+#include <llmres/optimizer.hpp>
+#include <llmres/plan.hpp>
+#include <llmres/training_engine.hpp>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -45,6 +52,11 @@ std::size_t described(std::string_view object) {
 
 const std::string devices = LLMRES_SOURCE_DIR "/tests/data/devices/";
 const std::string h100_file = devices + "synthetic-h100-sxm5-80gb.json";
+
+std::string content_of(const std::filesystem::path& file) {
+    std::ifstream in{file, std::ios::binary};
+    return {std::istreambuf_iterator<char>{in}, {}};
+}
 
 json minimal() { return {{"model", "llama-3.1-8b"}, {"cluster", {{"gpu", "rtx-4090"}}}}; }
 
@@ -257,6 +269,97 @@ TEST_CASE("no two flags have one name, and each has help") {
         CHECK(find_job_field(f.object, f.name) == &f);
     }
     CHECK(find_job_field("layout", "batch") == nullptr);
+}
+
+TEST_CASE("every key stands in a document of tests/data/jobs; each of these is planned, and listed among the documents") {
+    const std::filesystem::path folder = LLMRES_SOURCE_DIR "/tests/data/jobs";
+    const std::string documented = content_of(LLMRES_SOURCE_DIR "/docs/program.md");
+    std::set<std::string> used;
+    const auto use = [&](const std::string& object, const json& held) {
+        for (const auto& [key, value] : held.items()) used.insert(object + "." + key);
+    };
+    for (const auto& entry : std::filesystem::directory_iterator{folder}) {
+        if (entry.path().extension() != ".json") continue;
+        const std::string name = entry.path().filename().string();
+        CAPTURE(name);
+        CHECK(documented.find("`" + name + "`") != std::string::npos);
+        const json document = json::parse(content_of(entry.path()));
+        const result<plan_request> made = read_job(document, folder);
+        INFO(std::string{made.error().field.view()} << " is " << std::string{made.error().value.view()} << ": " << std::string{made.error().expected.view()});
+        REQUIRE(made);
+        const result<job_plan> planned = made->layout ? plan(made->job, *made->layout, made->cluster) : plan(made->job, made->cluster);
+        INFO(std::string{planned.error().field.view()} << " is " << std::string{planned.error().value.view()} << ": " << std::string{planned.error().expected.view()});
+        REQUIRE(planned);
+        use("", document);
+        for (const char* object : {"lengths", "adapter", "offload", "layout", "cluster", "runtime"})
+            if (document.contains(object) && document[object].is_object()) use(object, document[object]);
+        if (document["cluster"].contains("host")) use("host", document["cluster"]["host"]);
+    }
+    used.insert("runtime.runtime");  // the whole object, or its name
+    for (const job_field& f : job_fields) {
+        CAPTURE(std::string{f.name});
+        CHECK(used.contains(std::string{f.object} + "." + std::string{f.name}));
+    }
+    CHECK(used.contains(".prefill"));
+}
+
+TEST_CASE("every optimizer and loss has its name in the documents") {
+    const std::string documented = content_of(LLMRES_SOURCE_DIR "/docs/program.md");
+    const auto named = [&](std::string_view name) { return documented.find("`" + std::string{name} + "`") != std::string::npos; };
+    for (const optimizer& each : optimizers) {
+        CAPTURE(std::string{each.name.view()});
+        CHECK(named(each.name.view()));
+    }
+    for (const std::string_view loss : loss_code_names) {
+        CAPTURE(std::string{loss});
+        CHECK(named(loss));
+    }
+}
+
+TEST_CASE("what only the other kind of task has is refused, and what hangs on a field that is not there") {
+    const auto refused = [](const json& more, std::string_view field) {
+        json document = minimal();
+        document.merge_patch(more);
+        CAPTURE(document.dump());
+        const result<plan_request> made = read_job(document);
+        const error e = made ? (made->layout ? plan(made->job, *made->layout, made->cluster) : plan(made->job, made->cluster)).error() : made.error();
+        CHECK(e.field == field);
+        CHECK_FALSE(e.expected.empty());
+    };
+    for (const job_field& f : job_fields) {
+        const bool training = f.group == "Training" || f.group == "Adapter" || f.group == "Offload";
+        if (!training && f.group != "Serving") continue;
+        json document = with(f, examples().at(std::string{f.object} + "." + std::string{f.name}).value);
+        document["task"] = training ? "serving" : "finetuning";
+        CAPTURE(document.dump());
+        const result<plan_request> made = read_job(document);
+        REQUIRE_FALSE(made);
+        CHECK(made.error().code == error_code::inconsistent);
+        CHECK((made.error().field == f.name || made.error().field == f.object || made.error().field == "recompute"));
+    }
+    refused({{"task", "finetuning"}, {"adapter", {{"rank", 8}}}}, "adapter.kind");
+    refused({{"task", "finetuning"}, {"mean_length", 100}}, "mean_length");
+    refused({{"task", "finetuning"}, {"recompute_every", 2}}, "recompute_every");
+    refused({{"task", "finetuning"}, {"recompute", "full"}, {"recompute_modules", "core_attn"}}, "recompute_modules");
+    refused({{"task", "finetuning"}, {"runtime", {{"name", "megatron"}, {"fp8_param_gather", true}}}}, "runtime.fp8_param_gather");
+    refused({{"cluster", {{"gpus", 2}}}, {"layout", {{"data", 2}, {"expert", 2}}}}, "layout.expert");
+    json null_fields = minimal();
+    null_fields["micro_batch"] = nullptr;  // absent
+    CHECK(read_job(null_fields));
+}
+
+TEST_CASE("text that is no JSON, and numbers that JSON has not, are refused with their line") {
+    const auto wrong = [](std::string_view text) {
+        const result<plan_request> made = read_job(text);
+        REQUIRE_FALSE(made);
+        CHECK(made.error().field == "JSON");
+        return std::string{made.error().value.view()};
+    };
+    CHECK(wrong("{\"model\": \"llama-3.1-8b\",\n \"batch\": }") == "line 2: }");
+    CHECK(wrong("{\"model\": \"llama-3.1-8b\"") == "line 1: the end");
+    CHECK(wrong("{\n\n\"expert_load\": NaN}") == "line 3: NaN}");
+    CHECK(wrong("{\"expert_load\": -Infinity}") == "line 1: -Infinity}");
+    CHECK(parse_json_object("{\"expert_load\": NaN}")->root["expert_load"].is_null());  // in files that others wrote
 }
 
 TEST_CASE("a document without a layout leaves it to the planner") {

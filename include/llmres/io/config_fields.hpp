@@ -313,7 +313,7 @@ namespace detail {
 
 /// Takes any JSON, and remembers where a document stops being that.
 struct broken_json final : nlohmann::json_sax<nlohmann::json> {
-    std::size_t position = 0;  ///< of the token that is none
+    std::size_t position = 0;  ///< of the character up to which it was
     bool null() override { return true; }
     bool boolean(bool) override { return true; }
     bool number_integer(number_integer_t) override { return true; }
@@ -326,8 +326,8 @@ struct broken_json final : nlohmann::json_sax<nlohmann::json> {
     bool end_object() override { return true; }
     bool start_array(std::size_t) override { return true; }
     bool end_array() override { return true; }
-    bool parse_error(std::size_t read, const std::string& token, const nlohmann::detail::exception&) override {
-        position = read > token.size() ? read - token.size() : 0;
+    bool parse_error(std::size_t read, const std::string&, const nlohmann::detail::exception&) override {
+        position = read > 0 ? read - 1 : 0;
         return false;
     }
 };
