@@ -41,7 +41,7 @@ TEST_CASE("bounds enclose what is expected, and terms add up to it, under every 
             sum += term.expected;
         }
         CHECK(sum == m.total().expected);
-        CHECK(m.ideal <= m.allocated.high);
+        CHECK(m.ideal <= m.allocated.expected);
         CHECK(m.allocated.expected <= m.reserved.expected);
     }
 }

@@ -59,3 +59,16 @@ TEST_CASE("ranks of a sequence share its tokens, ranks of a layer its heads") {
     none.kind = attention_kind::none;
     CHECK(layer_cache(none, j, r, {}, 1).allocated == bytes(0));
 }
+
+TEST_CASE("what an engine lets go of a context is no ideal either: AutoAWQ to 0.1 keeps the longer of prompt and output") {
+    job j = of_context(400);
+    j.prompt = tokens(300);
+    j.output = tokens(100);
+    runtime r;
+    const allotment whole = layer_cache(grouped, j, r, {}, 2);
+    CHECK(whole.ideal == bytes(2 * 2 * 2 * 64) * (2 * 400));  // keys and values of two heads, in 16 bits
+    r.windows = window_cells::longer_part;
+    const allotment part = layer_cache(grouped, j, r, {}, 2);
+    CHECK(part.allocated * 4 == whole.allocated * 3);
+    CHECK(part.ideal == part.allocated);
+}

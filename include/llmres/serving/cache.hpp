@@ -62,8 +62,9 @@ constexpr allotment layer_cache(const attention& a, const job& j, const runtime&
     const bytes_per_token each =
         expanded ? of({.heads = a.heads, .kv_heads = a.heads, .head_dim = a.query_width(), .value_dim = a.value_width()}) : of(a);
     const bytes_per_token index = indexer_bytes_per_token(a);
-    return {each * ideal * sequences + index * context_of(j) * sequences,
-            each * allotted_tokens(a, j, r, l, sequences) + index * context_of(j) * sequences};
+    const byte_count asked = each * ideal * sequences, allotted = each * allotted_tokens(a, j, r, l, sequences);
+    const byte_count indexed = index * context_of(j) * sequences;
+    return {(asked < allotted ? asked : allotted) + indexed, allotted + indexed};  // an engine may let old tokens go
 }
 
 /// One layer's recurrent state of all sequences of a rank. llama.cpp keeps all of it in fp32, others the convolution's
