@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <llmres/runtimes/huggingface.hpp>
 #include <llmres/training/gathers.hpp>
 #include <llmres/training/varied.hpp>
 #include <numeric>
@@ -189,6 +190,29 @@ TEST_CASE("one length again and again: the allocator holds little more than the 
     simulated_run run{2048, 24, 5504, 151936};
     for (int i = 0; i < 20; ++i) run.step(1024);
     CHECK(run.memory.reserved < run.memory.peak_allocated + run.passing / 4);
+}
+
+TEST_CASE("gaps between activations of one length are the part that Hugging Face's profile takes them for") {
+    struct shape {
+        std::int64_t hidden, layers, width;
+    };
+    const auto churn = llmres::runtimes::huggingface.churn;
+    int runs = 0;
+    double parts = 0;
+    for (const shape& s : {shape{4096, 32, 14336}, shape{4096, 32, 11008}, shape{2048, 24, 5504}, shape{2304, 40, 9216}, shape{5120, 40, 13824}, shape{3072, 28, 8192}})
+        for (const std::int64_t n : {2048, 4096, 8192, 16384, 32768, 65536}) {
+            simulated_run run{s.hidden, s.layers, s.width, 64000};
+            for (int i = 0; i < 4; ++i) run.step(n, true);
+            if (run.passing < std::int64_t{1} << 30) continue;  // where segments of 20 MiB and more are no large part of it
+            INFO(s.hidden, " ", s.width, ", ", n, " tokens");
+            const double part = static_cast<double>(run.memory.reserved - run.memory.peak_allocated) / static_cast<double>(run.passing);
+            CHECK(part >= churn.low);
+            CHECK(part <= churn.high);
+            parts += part;
+            ++runs;
+        }
+    CHECK(runs >= 24);
+    CHECK(parts / runs == doctest::Approx(churn.expected).epsilon(0.1));
 }
 
 TEST_CASE("samples of many lengths: blocks pile up within the rule's bounds; gaps are as it says on average") {
