@@ -88,6 +88,32 @@ TEST_CASE("routed experts keep what a feed-forward does for each choice of a tok
     CHECK(saved_by_layer(j) - without == router + div_up(experts * 3, 2));
 }
 
+TEST_CASE("plain experts keep what they activated beside what the score weighs, unless one kernel does both") {
+    job j = gpt_job(attention_kernel::flash);
+    layer routed = gpt;
+    routed.feed_forward = {.kind = feed_forward_kind::plain, .experts = {.count = 8, .per_token = 2, .width = 256}};
+    j.model.layers = {1, routed};
+    const byte_count apart = saved_by_layer(j);
+    j.runtime.training.use_fused_weighted_squared_relu = true;
+    CHECK(apart - saved_by_layer(j) == bytes(2) * (2 * s * b * 256));
+}
+
+TEST_CASE("a layer of feed-forward alone keeps what its one norm put out, whichever of its two the norm is") {
+    job j = gpt_job(attention_kernel::flash);
+    j.dropout = false;
+    layer alone = gpt;
+    alone.attention = no_attention;
+    alone.norm_before_attention = false;
+    j.model.layers = {1, alone};
+    // The stream and two statistics; the norm's output, what is activated, and what that makes.
+    const byte_count kept = bytes(2) * (s * b * (h + h + 8 * h)) + bytes(2 * 4) * (s * b);
+    CHECK(saved_by_layer(j) == kept);
+    alone.norm_before_attention = true;
+    alone.norm_before_feed_forward = false;
+    j.model.layers = {1, alone};
+    CHECK(saved_by_layer(j) == kept);
+}
+
 TEST_CASE("norms, attention and feed-forward keep what autograd does of their modules, each by itself") {
     using pytorch_runs::row;
     enum part { norms, mixing, inner };

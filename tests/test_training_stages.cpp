@@ -32,6 +32,12 @@ TEST_CASE("layers that predict further tokens are on the last stage, with an emb
     job twice = ahead;
     twice.mtp_layers = 2;
     CHECK(peak(twice, l) > peak(ahead, l));
+    job again = twice;
+    again.mtp_use_repeated_layer = true;  // what each keeps, with the weights of one
+    CHECK(training_state(again, l, 1).weights == training_state(ahead, l, 1).weights);
+    CHECK(training_state(again, l, 1).optimizer == training_state(ahead, l, 1).optimizer);
+    CHECK(saved_activations(again, l, 1) == saved_activations(twice, l, 1));
+    CHECK(peak(again, l) < peak(twice, l));
     CHECK(training_state(ahead, {.pipeline = 4, .stages = read_stages("8|8|8m|8").value()}, 2).weights >
           training_state(ahead, {.pipeline = 4, .stages = read_stages("8|8|8m|8").value()}, 1).weights);
     j.mtp_layers = 1000;

@@ -10,6 +10,7 @@
 #include <llmres/models/gpt.hpp>
 #include <llmres/models/mistral.hpp>
 #include <llmres/runtimes/deepspeed.hpp>
+#include <llmres/runtimes/megatron.hpp>
 #include <llmres/training/stage_weights.hpp>
 #include <llmres/training/zero_buffers.hpp>
 
@@ -54,6 +55,21 @@ TEST_CASE("mixed-precision Adam keeps 2 + 2 + 12 bytes a parameter, and ZeRO sha
     // Whole gradients are made first, and whole weights are gathered.
     CHECK(state_of(mixed(), {.data = 64, .zero = 3}, matrix).whole_gradients == bytes(2) * values);
     CHECK(state_of(mixed(), {.data = 64, .zero = 3}, matrix).gathered == bytes(2) * values);
+}
+
+TEST_CASE("16-bit gradients are widened before fp32 masters step: a rank's own part, which DeepSpeed flattens first") {
+    job j = mixed();
+    CHECK(state_of(j, {}, matrix).temporaries == byte_count{});
+    j.runtime = runtimes::megatron;
+    CHECK(state_of(j, {}, matrix).temporaries == byte_count{});  // they are fp32
+    j.gradients = bf16;
+    const layout sharded{.data = 64, .zero = 1};
+    CHECK(state_of(j, {}, matrix).temporaries == bytes(4) * values);
+    CHECK(state_of(j, sharded, matrix).temporaries == div_up(bytes(4) * values, 64));
+    CHECK(state_of(j, sharded, matrix).gradients == bytes(2) * values);
+    j.runtime = runtimes::deepspeed;
+    CHECK(state_of(j, {}, matrix).temporaries == bytes(8) * values);
+    CHECK(state_of(j, sharded, matrix).temporaries == div_up(bytes(6) * values, 64));
 }
 
 TEST_CASE("what is trained in fp32 is its own master copy, and autocast casts matrices alone") {

@@ -83,6 +83,7 @@ struct job {
     double expert_load = 1.0;          ///< tokens of the busiest rank's experts, over the mean
     bool ema = false;                  ///< and an average of the weights, in fp32
     std::int32_t mtp_layers = 0;       ///< depths of multi-token prediction that are trained with the model
+    bool mtp_use_repeated_layer = false;  ///< ... with the weights of one
     std::int64_t steps = 0;            ///< optimizer steps that are taken; 0: many. In the first, states come after the backward pass
 
     llmres::runtime runtime = no_runtime;

@@ -44,6 +44,12 @@ enum class expert_code : std::uint8_t {
     batched,  ///< all in one batched product, with a copy of the weights for each token ("batched_mm")
     dispatched,  ///< sorted, exchanged between ranks and back, in grouped products between (torchtitan, models/moe.py)
 };
+/// How Mamba 2's mixer is computed between its two projections.
+enum class scan_code : std::uint8_t {
+    plain,          ///< spelt out in PyTorch: transformers without the packages mamba-ssm and causal-conv1d
+    fused,          ///< one operation of mamba-ssm from the convolution to the projection out: transformers where both are installed
+    fused_to_gate,  ///< the same to the gate; the norm and the projection out are operations of their own (Megatron-Core)
+};
 enum class sharding_code : std::uint8_t {
     buckets,   ///< DDP, and ZeRO 1 and 2 as Megatron's distributed optimizer: gradients in one buffer
     fsdp1,     ///< flat parameters: a unit is gathered whole
@@ -61,6 +67,8 @@ enum class fp8_recipe : std::uint8_t {
 };
 inline constexpr std::array<std::string_view, 5> fp8_recipe_names{"none", "delayed", "tensorwise", "blockwise", "mxfp8"};
 constexpr std::string_view name_of(fp8_recipe r) { return fp8_recipe_names[static_cast<std::size_t>(r)]; }
+inline constexpr std::array<std::string_view, 3> scan_code_names{"plain", "fused", "fused_to_gate"};
+constexpr std::string_view name_of(scan_code c) { return scan_code_names[static_cast<std::size_t>(c)]; }
 inline constexpr std::array<std::string_view, 9> loss_code_names{
     "eager", "eager_shifted", "triton", "chunked", "fused_linear", "vocabulary_parallel", "vocabulary_parallel_fused",
     "transformer_engine", "mean"};
@@ -88,15 +96,18 @@ struct training_engine {
     linear_code linear = linear_code::plain;
     sharding_code sharding = sharding_code::buckets;
     expert_code experts = expert_code::modules;
+    scan_code scan = scan_code::plain;
+    bool use_fused_weighted_squared_relu = false;  ///< plain routed experts weigh what they activate in one kernel (Megatron-Core,
+                                                   ///< core/fusions/fused_weighted_squared_relu.py)
     bool joined_heads = false;     ///< one product makes queries, keys and values, whatever the model's own code; adapters of some of
                                    ///< them keep what they put in its place (lit-gpt: LoRAQKVLinear, an index_copy)
     bool shared_heads = true;      ///< sdpa reads keys and values of grouped queries without a copy for every query head
     bool casts_weights = true;     ///< narrower computation casts at each operation (autocast), not by a narrower copy
     bool keeps_gradients = false;  ///< in a buffer of their own, from the first step to the last
     bool foreach_optimizer = true; ///< all tensors in one call, with a temporary for each
-    bool widens_gradients = false;  ///< 16-bit gradients are flattened and copied to fp32 before the optimizer steps: its own part of them
-                                    ///< under ZeRO 1 and 2 (DeepSpeed, stage_1_and_2.py, step), without ZeRO in fp32, twice
-                                    ///< (fp16/fused_optimizer.py, step)
+    bool widens_gradients = false;  ///< 16-bit gradients are copied to fp32 before the optimizer steps, its own part of them under ZeRO 1
+                                    ///< and 2 (Megatron-Core, distrib_optimizer.py, _copy_model_grads_to_main_grads); DeepSpeed flattens
+                                    ///< them first (stage_1_and_2.py, step), without ZeRO in fp32 (fp16/fused_optimizer.py, step)
     bool copies_master_weights = false;  ///< ZeRO shards a master copy of whatever format, be it the weights' own (DeepSpeed:
                                          ///< stage_1_and_2.py, single_partition_of_fp32_groups; stage3.py, fp32_partitioned_groups_flat)
     bool fp32_adapters = true;     ///< adapters are fp32 beside a narrower base (PEFT)

@@ -219,6 +219,8 @@ inline model_source read_draft(job_reader& read, const std::filesystem::path& he
 
 inline void read_training_knobs(job_reader& read, training_engine& e) {
     read.choice("loss", loss_code_names, e.loss);
+    read.choice("scan", scan_code_names, e.scan);
+    read.flag("use_fused_weighted_squared_relu", e.use_fused_weighted_squared_relu);
     read.flag("compiled", e.compiled);
     read.flag("compiled_loss", e.compiled_loss);
     bool fused_norms = e.norm == norm_code::fused;
@@ -354,6 +356,7 @@ inline result<plan_request> read_job(const nlohmann::json& document, const std::
     j.expert_load = read.real("expert_load", j.expert_load);
     read.flag("ema", j.ema);
     read.integer("mtp_layers", j.mtp_layers);
+    read.flag("mtp_use_repeated_layer", j.mtp_use_repeated_layer);
     read.integer("steps", j.steps);
     const nlohmann::json* lengths_object = read.fields().object("lengths");
     const nlohmann::json* adapter_object = read.fields().object("adapter");

@@ -172,6 +172,7 @@ inline json_value to_json(const runtime& r) {
     if (r.draft_weights != p.draft_weights)
         out["draft"] = {{"weights_bytes", r.draft_weights.in(bytes)}, {"kv_bytes_per_token", r.draft_kv.in(bytes_a_token)}};
     if (r.training.loss != p.training.loss) out["loss"] = name_of(r.training.loss);
+    if (r.training.scan != p.training.scan) out["scan"] = name_of(r.training.scan);
     if (r.expandable_segments != p.expandable_segments) out["expandable_segments"] = r.expandable_segments;
     if (r.training.compiled != p.training.compiled) out["compiled"] = r.training.compiled;
     if (r.training.compiled_loss != p.training.compiled_loss) out["compiled_loss"] = r.training.compiled_loss;
@@ -215,6 +216,7 @@ inline json_value to_json(const job& j) {
         out["expert_load"] = j.expert_load;
         out["ema"] = j.ema;
         if (j.mtp_layers > 0) out["mtp_layers"] = j.mtp_layers;
+        if (j.mtp_use_repeated_layer) out["mtp_use_repeated_layer"] = true;
         if (j.steps > 0) out["steps"] = j.steps;
         out["autocast"] = j.autocast ? json_value(*j.autocast) : json_value(nullptr);
         out["adapter"] = {{"kind", name_of(j.adapter.kind)}, {"rank", j.adapter.rank}, {"dropout", j.adapter.dropout}};

@@ -32,9 +32,11 @@ inline constexpr runtime megatron{
                  .loss = loss_code::vocabulary_parallel,
                  .linear = linear_code::accumulates_beside,
                  .experts = expert_code::grouped,
+                 .scan = scan_code::fused_to_gate,  // core/ssm/mamba_mixer.py, use_mamba_mem_eff_path
                  .casts_weights = false,
                  .keeps_gradients = true,
                  .foreach_optimizer = false,
+                 .widens_gradients = true,
                  .fp32_adapters = false,
                  .gradients = fp32,
                  .layer_wise_optimizer = true},

@@ -84,7 +84,7 @@ constexpr prediction_memory prediction_memory_of(const job& j, const layout& l, 
     found.kept = training_layer_of(prediction_block(j.model), j, l, step, fold.sum).kept * j.mtp_layers;
     fold.sum = {};
     for_each_depth_weight(j.model, fold);
-    found.state.add(fold.sum, j.mtp_layers);
+    found.state.add(fold.sum, depths_held(j));
     for_each_depth_activation(j.model, step, [&](const activation& a) { found.kept += local_bytes(a, l) * j.mtp_layers; });
     found.scores = kept_scores(j.model, step, l) * j.mtp_layers;
     return found;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <llmres/activations.hpp>
+#include <llmres/job.hpp>
 #include <llmres/layout.hpp>
 #include <llmres/model.hpp>
 #include <llmres/parameters.hpp>
@@ -19,6 +20,9 @@ namespace llmres::detail {
 constexpr const layer& prediction_block(const model& m) {
     return m.prediction.layers > 0 ? m.prediction.block : m.layers[m.layers.size - 1];
 }
+
+/// Depths that have weights of their own.
+constexpr std::int32_t depths_held(const job& j) { return j.mtp_use_repeated_layer && j.mtp_layers > 0 ? 1 : j.mtp_layers; }
 
 /// The stage that predicts further tokens: the last, unless `stages` names another.
 constexpr std::int32_t prediction_stage(const layout& l) {

@@ -310,7 +310,7 @@ constexpr void save_experts(const feed_forward& f, std::int64_t hidden, const la
         save.put(activation_role::expert_output, routed * hidden, fp32, activation_split::sequence, output);
     }
     // The score weighs the inner features: in the same kernel where the activation is gated, else apart.
-    if (step.engine.fuses_gates() && f.kind == feed_forward_kind::plain)
+    if (step.engine.fuses_gates() && f.kind == feed_forward_kind::plain && !step.engine.use_fused_weighted_squared_relu)
         save.put(activation_role::gate_activation, routed * e.width, step.compute, activation_split::tensor, output);
     if (e.shared_width > 0)  // its input is kept already where weights are trained
         save_mlp(f.kind, step.frozen ? hidden : 0, n, e.shared_width, step.casts(norm_kind::rms), activation_split::sequence, save);
@@ -334,7 +334,8 @@ constexpr void for_each_saved_activation(const layer& l, std::int64_t hidden, co
     const feed_forward& f = l.feed_forward;
     if (f.kind != feed_forward_kind::none) {
         // One norm before both halves: its output is kept already.
-        const bool own_input = l.norm_before_feed_forward || !l.norm_before_attention;
+        const bool mixes = l.attention.kind != attention_kind::none || l.recurrent.kind != recurrent_kind::none;
+        const bool own_input = l.norm_before_feed_forward || !l.norm_before_attention || !mixes;
         if (f.routed())
             detail::save_experts(f, hidden, save);
         else

@@ -64,7 +64,7 @@ constexpr void for_each_stage_weight(const job& j, const layout& l, const std::a
     for_each_held_input_weight(m, stage == 0, reads_embedding(j, l, stage), [&](const weight& w) { visit(w, false, 1); });
     for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k)
         if (counts[k] > 0) for_each_weight(m.layers.kinds[k], m.hidden, [&](const weight& w) { visit(w, true, counts[k]); });
-    if (predicts) for_each_depth_weight(m, [&](const weight& w) { visit(w, true, j.mtp_layers); });
+    if (predicts) for_each_depth_weight(m, [&](const weight& w) { visit(w, true, depths_held(j)); });
     if (last) for_each_output_weight(m, [&](const weight& w) { visit(w, false, 1); });
 }
 

@@ -170,7 +170,7 @@ private:
         }
         sum.optimizer += share(kept * w.copies + once, ranks, 1);
         if (step.engine.widens_gradients && copy && over.zero < 3 && whole * 2 == size_of(fp32, w.rows, w.columns) * w.copies)
-            sum.temporaries += share(over.zero > 0 ? whole * 3 : whole * 4, ranks, 1);
+            sum.temporaries += share(whole * (step.engine.sharding != sharding_code::deepspeed ? 2 : over.zero > 0 ? 3 : 4), ranks, 1);
         if (o.in_backward && o.widens) {
             const byte_count one = (stacked ? whole * (from.role == weight_role::down_proj ? 1 : 2) : size_of(gradient, w.rows, w.columns)) *
                                    (gradient == fp32 ? 1 : 2 * fp32.element_bytes / gradient.element_bytes);
