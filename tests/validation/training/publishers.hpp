@@ -40,6 +40,9 @@ inline void megatron(const cells& c, run& r) {
     j.dropout = c.number("dropout") != 0;
     read_megatron(notes, j, r.over);
     j.mtp_layers = static_cast<std::int32_t>(c.number("mtp"));
+    j.mtp_use_repeated_layer = has(notes, "mtp-use-repeated-layer=True");
+    if (has(notes, "grad-reduce-in-bf16=True")) j.gradients = bf16;
+    e.use_fused_weighted_squared_relu = has(notes, "use-fused-weighted-squared-relu=True");
     if (r.series == "megatron_golden" && !has(notes, "moe-grouped-gemm")) e.experts = expert_code::loop;
     if (c.number("accumulate") == 0) e.linear = linear_code::plain;
     if (c.number("ce_fusion") != 0)

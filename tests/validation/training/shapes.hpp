@@ -36,6 +36,42 @@ inline void add_megatron_shape(const cells& c, model& m, layer& l) {
     }
 }
 
+/// A Mamba 2 layer of Megatron-Core: its chunks are of 128 tokens (megatron/core/ssm/mamba_mixer.py).
+inline recurrent megatron_scan(const cells& c) {
+    return {.kind = recurrent_kind::mamba2,
+            .heads = c.number("mamba_heads"),
+            .head_dim = c.number("mamba_head_dim"),
+            .key_heads = c.number("mamba_groups"),
+            .state = c.number("mamba_state"),
+            .kernel = 4,
+            .chunk = 128,
+            .conv_bias = true};
+}
+
+/// What letters of a hybrid model's layers ask for: M, * and - or E, of which a layer has one; that which predicts further
+/// tokens may have two, one after the other (megatron/core/models/hybrid/hybrid_layer_allocation.py).
+inline layer hybrid_layer(const cells& c, const std::string& letters, const layer& dense, const experts& routed) {
+    layer l = dense;
+    if (!has(letters, "*")) l.attention = no_attention;
+    if (has(letters, "M")) l.recurrent = megatron_scan(c);
+    if (has(letters, "E"))
+        l.feed_forward.width = 0, l.feed_forward.experts = routed;
+    else if (!has(letters, "-"))
+        l.feed_forward = no_feed_forward;
+    const bool mixes = has(letters, "*") || has(letters, "M");
+    l.norm_before_attention = mixes;
+    l.norm_before_feed_forward = l.feed_forward.kind != feed_forward_kind::none;
+    return l;
+}
+
+/// The layers of a hybrid model, one a letter.
+inline void add_hybrid_layers(const cells& c, const layer& dense, const experts& routed, model& m) {
+    for (const char letter : c.text("pattern")) m.layers.append(1, hybrid_layer(c, {letter}, dense, routed));
+    if (!c.text("mtp_pattern").empty())
+        m.prediction = {.layers = static_cast<std::int32_t>(c.number("mtp")),
+                        .block = hybrid_layer(c, c.text("mtp_pattern"), dense, routed)};
+}
+
 /// What the notes say of an architecture: "GPT-NeoX parallel residual; LayerNorm; GELU; untied".
 inline void add_noted_shape(const cells& c, model& m, layer& l) {
     const std::string notes = c.text("notes");
@@ -98,6 +134,11 @@ inline model shape_of(const cells& c) {
             l.feed_forward.experts = {
                 .count = experts, .per_token = chosen, .width = width, .shared_width = shared * width};
         }
+    }
+    if (!c.text("pattern").empty()) {
+        add_hybrid_layers(c, dense, l.feed_forward.experts, m);
+        m.final_norm = l.norm;
+        return m;
     }
     if (l.feed_forward.routed()) l.feed_forward.width = 0;
     const auto routed = static_cast<std::int32_t>(l.feed_forward.routed() && moe_layers > 0 ? moe_layers : count);
