@@ -343,6 +343,7 @@ TEST_CASE("what only the other kind of task has is refused, and what hangs on a 
     refused({{"task", "finetuning"}, {"adapter", {{"rank", 8}}}}, "adapter.kind");
     refused({{"task", "finetuning"}, {"mean_length", 100}}, "mean_length");
     refused({{"task", "finetuning"}, {"recompute_every", 2}}, "recompute_every");
+    refused({{"task", "finetuning"}, {"mtp_use_repeated_layer", true}}, "mtp_use_repeated_layer");
     refused({{"task", "finetuning"}, {"recompute", "full"}, {"recompute_modules", "core_attn"}}, "recompute_modules");
     refused({{"task", "finetuning"}, {"runtime", {{"name", "megatron"}, {"fp8_param_gather", true}}}}, "runtime.fp8_param_gather");
     refused({{"cluster", {{"gpus", 2}}}, {"layout", {{"data", 2}, {"expert", 2}}}}, "layout.expert");

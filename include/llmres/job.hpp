@@ -229,6 +229,8 @@ constexpr status validate(const job& j) {
     if (const status s = in_range("mean_length", j.mean_length.in(tokens), 0, most_tokens); !s) return s;
     if (j.mean_length > token_count{} && !j.varied_lengths)
         return refused(error_code::inconsistent, "mean_length", j.mean_length.in(tokens), "varied_lengths to be true");
+    if (j.mtp_use_repeated_layer && j.mtp_layers == 0)
+        return refused(error_code::inconsistent, "mtp_use_repeated_layer", "true", "mtp_layers beside it");
     if (j.runtime.training.fp8_param_gather && j.runtime.training.fp8_recipe == fp8_recipe::none)
         return refused(error_code::inconsistent, "runtime.fp8_param_gather", "true", "an fp8_recipe beside it");
     if (const status s = in_range("sequence", sequence_of(j).in(tokens), 1, most_tokens); !s) return s;
