@@ -4,8 +4,10 @@
 #include "run_program.hpp"
 
 #include <doctest/doctest.h>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <tuple>
 #include <vector>
 
 /// What tests of the program ask of it.
@@ -53,6 +55,60 @@ inline nlohmann::json planned(const arguments& given, int code = fits) {
     const nlohmann::json read = o.json();
     REQUIRE(read.is_object());
     return read;
+}
+
+/// What must hold of every plan.
+inline void consistent(const nlohmann::json& p) {
+    const nlohmann::json& m = p["memory"];
+    std::int64_t sum = 0;
+    for (const auto& [term, size] : m["terms"].items()) {
+        CAPTURE(term);
+        CHECK(size.is_number_integer());
+        CHECK(size.get<std::int64_t>() >= 0);
+        sum += size.get<std::int64_t>();
+    }
+    CHECK(sum == m["expected"].get<std::int64_t>());
+    for (const char* size : {"usable", "low", "expected", "high", "allocated", "reserved", "ideal", "gpu", "stage"}) {
+        CAPTURE(size);
+        CHECK(m[size].is_number_integer());
+    }
+    const auto [low, expected, high] = std::tuple{m["low"].get<std::int64_t>(), m["expected"].get<std::int64_t>(), m["high"].get<std::int64_t>()};
+    CHECK(low <= expected);
+    CHECK(expected <= high);
+    CHECK(m["ideal"] <= m["allocated"]);
+    CHECK(m["allocated"] <= m["reserved"]);
+    CHECK(m["reserved"] <= m["expected"]);
+    CHECK(m["phase"].is_string());
+    const auto usable = m["usable"].get<std::int64_t>();
+    CHECK(p["verdict"] == (high <= usable ? "fits" : low <= usable ? "tight" : "does_not_fit"));
+
+    double step = 0;
+    for (const auto& [term, time] : p["time"]["terms"].items()) {
+        CAPTURE(term);
+        CHECK(time.get<double>() >= 0);
+        step += time.get<double>();
+    }
+    const bool serves = p["job"]["task"] == "serving";
+    CHECK(p["time"][serves ? "time_per_output_token" : "step"].get<double>() == doctest::Approx(step));
+    for (const char* name : {"time_to_first_token", "time_per_output_token", "step"}) {
+        if (!p["time"].contains(name)) continue;
+        const nlohmann::json& bounds = p["time"][std::string{name} + "_bounds"];
+        CHECK(bounds["low"] <= bounds["expected"]);
+        CHECK(bounds["expected"] <= bounds["high"]);
+        CHECK(bounds["expected"] == p["time"][name]);
+    }
+    CHECK(p["time"].contains("time_to_first_token") == serves);
+    CHECK(p["time"]["tokens_per_second"].get<double>() > 0);
+    CHECK(p["time"]["mfu"].get<double>() > 0);
+    CHECK(p["time"]["mfu"].get<double>() <= 1);
+    CHECK(p["time"]["terms"].contains(p["bottleneck"].get<std::string>()));
+    CHECK(p["reasons"].is_array());
+    CHECK((p["verdict"] != "fits" || p["would_help"].empty()));
+    for (const char* limit : {"max_batch", "max_context", "min_gpus"}) CHECK(p["limits"].contains(limit));
+    CHECK(p["layout"]["tensor"].get<int>() >= 1);
+    CHECK(p["cluster"]["gpus"].get<int>() >= 1);
+    CHECK(p["runtime"]["name"].is_string());
+    for (const nlohmann::json& b : p["buffers"]) CHECK(b["bytes"].get<std::int64_t>() > 0);
 }
 
 }  // namespace program_checks

@@ -306,13 +306,22 @@ TEST_CASE("every key stands in a document of tests/data/jobs; each of these is p
     CHECK(used.contains(".prefill"));
 }
 
-TEST_CASE("every optimizer and loss has its name in the documents") {
+TEST_CASE("every optimizer, loss and knob of an engine has its name in the documents") {
     const std::string documented = content_of(LLMRES_SOURCE_DIR "/docs/program.md");
     const auto named = [&](std::string_view name) { return documented.find("`" + std::string{name} + "`") != std::string::npos; };
     for (const optimizer& each : optimizers) {
         CAPTURE(std::string{each.name.view()});
         CHECK(named(each.name.view()));
     }
+    for (const detail::knob& each : detail::knobs) {
+        CAPTURE(std::string{each.name});
+        CHECK(named(each.name));
+    }
+    for (const runtime* each : runtimes::all)
+        if (takes_fraction(*each)) {
+            CAPTURE(std::string{each->fraction_name.view()});
+            CHECK(named(each->fraction_name.view()));
+        }
     for (const std::string_view loss : loss_code_names) {
         CAPTURE(std::string{loss});
         CHECK(named(loss));
