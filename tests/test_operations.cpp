@@ -3,6 +3,7 @@
 #include <llmres/models/deepseek.hpp>
 #include <llmres/models/llama.hpp>
 #include <llmres/models/mistral.hpp>
+#include <llmres/models/nvidia.hpp>
 #include <llmres/operations.hpp>
 
 using namespace llmres;
@@ -90,4 +91,7 @@ TEST_CASE("tensor parallelism sums twice a layer; expert parallelism sends token
     CHECK(exchanges(models::llama_3_1_8b.layers[0], {}) == std::array{0, 0});
     CHECK(exchanges(models::llama_3_1_8b.layers[0], {.tensor = 4}) == std::array{2, 0});
     CHECK(exchanges(models::mixtral_8x7b.layers[0], {.data = 4, .expert = 4}) == std::array{0, 2});
+    CHECK(exchanges(models::nemotron_h_8b.layers[0], {.tensor = 4}) == std::array{1, 0});  // Mamba 2 alone, its heads shared out
+    const layer& latent = models::nemotron_3_super_120b_a12b.layers[1];
+    for_each_exchange(latent, 4096, bf16, {1, 16, 16}, {.data = 4, .expert = 4}, [&](const exchange& x) { CHECK(x.message == bytes(2 * 16 * 22 * 1024)); });
 }

@@ -88,6 +88,17 @@ TEST_CASE("routed experts keep what a feed-forward does for each choice of a tok
     CHECK(saved_by_layer(j) - without == router + div_up(experts * 3, 2));
 }
 
+TEST_CASE("experts of latent features keep these for each choice of a token, and what is projected back once") {
+    job j = gpt_job(attention_kernel::flash);
+    layer routed = gpt;
+    routed.feed_forward = {.kind = feed_forward_kind::gated, .experts = {.count = 8, .per_token = 2, .width = 256}};
+    j.model.layers = {1, routed};
+    const byte_count wide = saved_by_layer(j);
+    routed.feed_forward.experts.latent = h / 4;
+    j.model.layers = {1, routed};
+    CHECK(wide - saved_by_layer(j) == bytes(2) * (2 * s * b * (h - h / 4)) - bytes(2) * (s * b * h / 4));
+}
+
 TEST_CASE("plain experts keep what they activated beside what the score weighs, unless one kernel does both") {
     job j = gpt_job(attention_kernel::flash);
     layer routed = gpt;

@@ -160,6 +160,9 @@ struct experts {
     bool router_bias = false;
     std::int64_t idle = 0;    ///< choices of the router that compute nothing (LongCat)
     std::int64_t latent = 0;  ///< features that experts work on, projected down and up again; 0: the hidden ones
+
+    /// Features of what routed experts read and put out, where the stream has `hidden`.
+    constexpr std::int64_t features(std::int64_t hidden) const { return latent > 0 ? latent : hidden; }
     friend constexpr bool operator==(const experts&, const experts&) = default;
 };
 

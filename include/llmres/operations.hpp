@@ -156,7 +156,7 @@ constexpr void for_each_head_operation(const model& m, const operation_formats& 
 }
 
 /// Calls visit(exchange) for what the ranks of one layer send each other while the tokens pass forward. Tensor parallelism
-/// sums partial results after attention and after the feed-forward (arXiv 1909.08053 section 3); expert parallelism sends
+/// sums partial results after what mixes tokens and after the feed-forward (arXiv 1909.08053 section 3); expert parallelism sends
 /// tokens to their experts and back.
 template <class Visit>
 constexpr void for_each_exchange(const layer& l, std::int64_t hidden, const precision& compute, const token_shape& s, const layout& over,
@@ -165,11 +165,13 @@ constexpr void for_each_exchange(const layer& l, std::int64_t hidden, const prec
     if (over.tensor == 1 && !spread) return;
     const byte_count stream = size_of(compute, s.all(), hidden);
     if (over.tensor > 1) {
-        const int sums = (l.attention.kind != attention_kind::none) + (l.feed_forward.kind != feed_forward_kind::none && !spread);
+        const bool mixes = l.attention.kind != attention_kind::none || l.recurrent.kind != recurrent_kind::none;
+        const int sums = mixes + (l.feed_forward.kind != feed_forward_kind::none && !spread);
         for (int i = 0; i < sums; ++i) visit(exchange{collective_kind::all_reduce, exchange::group::tensor, stream});
     }
     if (spread) {
-        const byte_count routed = stream * l.feed_forward.experts.per_token;
+        const experts& e = l.feed_forward.experts;
+        const byte_count routed = size_of(compute, s.all(), e.features(hidden)) * e.per_token;
         for (int i = 0; i < 2; ++i) visit(exchange{collective_kind::all_to_all, exchange::group::expert, routed});
     }
 }

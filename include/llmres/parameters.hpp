@@ -325,7 +325,7 @@ constexpr void visit_feed_forward(const feed_forward& f, std::int64_t hidden, Vi
         visit(weight{.role = weight_role::projector, .rows = e.latent, .columns = hidden, .quantised = true});
         visit(weight{.role = weight_role::projector, .rows = hidden, .columns = e.latent, .quantised = true});
     }
-    visit_mlp(f, e.latent > 0 ? e.latent : hidden, e.width, e.count, e.per_token, true, visit);
+    visit_mlp(f, e.features(hidden), e.width, e.count, e.per_token, true, visit);
     if (e.shared_width > 0) visit_mlp(f, hidden, e.shared_width, 1, 1, false, visit);
     if (e.shared_gate) visit(weight{.role = weight_role::shared_gate, .columns = hidden});
 }

@@ -122,7 +122,7 @@ constexpr byte_count routed_bytes(const layer& kind, std::int64_t hidden, const 
     const std::int64_t routed = step.tokens.all() * kind.feed_forward.experts.per_token;
     save_mlp(kind.feed_forward.kind, 0, routed, kind.feed_forward.experts.width, false, activation_split::sequence, save);
     if (!step.frozen)
-        save.put(activation_role::linear_input, routed * hidden * step.expert_gather, step.compute, activation_split::sequence, backward_point::inner);
+        save.put(activation_role::linear_input, routed * kind.feed_forward.experts.features(hidden) * step.expert_gather, step.compute, activation_split::sequence, backward_point::inner);
     return size;
 }
 

@@ -63,7 +63,7 @@ constexpr byte_count products_kept(const layer& kind, std::int64_t hidden, const
     });
     // What all-to-all brings to the experts, and back (torchtitan/distributed/activation_checkpoint.py, _op_sac_save_list).
     if (kind.feed_forward.routed() && l.expert > 1)
-        keep(activation_role::expert_output, 2 * n * kind.feed_forward.experts.per_token * hidden, step.compute, activation_split::sequence);
+        keep(activation_role::expert_output, 2 * n * kind.feed_forward.experts.per_token * kind.feed_forward.experts.features(hidden), step.compute, activation_split::sequence);
     return kept;
 }
 
@@ -124,7 +124,7 @@ constexpr byte_count beside_next_to_last_expert(const feed_forward& f, std::int6
         tokens += local_bytes(a, l);
         if (a.until >= backward_point::inner) counted += local_bytes(a, l);
     };
-    save_routed_tokens(f, hidden, routed_tokens(f, step), layer_writer<const decltype(add)>{step, add});
+    save_routed_tokens(f, e.features(hidden), routed_tokens(f, step), layer_writer<const decltype(add)>{step, add});
     counted += local_bytes({activation_role::gradient, inner_gradients(f) * rows_passed_back(f, step) * e.width, step.compute, activation_split::tensor}, l);
     const byte_count stack = state.feed_forward_gradients - state.down_gradients;
     return state.down_gradients + stack * 2 + div_up(stack, e.count) + tokens - div_up(tokens, e.count) * 2 - counted;

@@ -240,9 +240,9 @@ constexpr const precision& routed_format(const training_step& step) {
     return code == expert_code::modules || code == expert_code::loop ? step.compute : step.stream;
 }
 
-/// Of the tokens that go to transformers' experts, each counted as often as it goes to one.
+/// Of the tokens that go to transformers' experts, each counted as often as it goes to one and of the `features` that experts read.
 template <class Visit>
-constexpr void save_routed_tokens(const feed_forward& f, std::int64_t hidden, std::int64_t routed, const layer_writer<Visit>& save) {
+constexpr void save_routed_tokens(const feed_forward& f, std::int64_t features, std::int64_t routed, const layer_writer<Visit>& save) {
     using enum backward_point;
     using role = activation_role;
     const training_step& step = save.step;
@@ -250,7 +250,7 @@ constexpr void save_routed_tokens(const feed_forward& f, std::int64_t hidden, st
     const precision& format = routed_format(step);
     constexpr auto by_sequence = activation_split::sequence;
     constexpr auto by_tensor = activation_split::tensor;
-    if (!step.frozen) save.put(role::linear_input, routed * hidden, format, by_sequence, inner);
+    if (!step.frozen) save.put(role::linear_input, routed * features, format, by_sequence, inner);
     if (f.kind == feed_forward_kind::gated) {
         save.put(role::gate, 2 * inner_width, format, by_tensor, inner);
         save.put(role::gate_activation, inner_width, format, by_tensor, inner);
@@ -258,7 +258,7 @@ constexpr void save_routed_tokens(const feed_forward& f, std::int64_t hidden, st
         save.put(role::up, inner_width, format, by_tensor, inner);
     }
     if (!step.frozen) save.put(role::product, inner_width, format, by_tensor, output);
-    save.put(role::expert_output, routed * hidden * (step.engine.experts == expert_code::loop ? 2 : 1), format, by_sequence, output);
+    save.put(role::expert_output, routed * features * (step.engine.experts == expert_code::loop ? 2 : 1), format, by_sequence, output);
 }
 
 /// Routed experts in transformers: tokens are sorted by expert and copied, weights of all experts are one tensor, which
@@ -280,9 +280,9 @@ constexpr void save_transformers_experts(const feed_forward& f, std::int64_t hid
         if (widens) save.put(role::weight, hidden * e.count, fp32, activation_split::whole, inner);
         save.put(role::linear_input, n * hidden, widens ? fp32 : step.compute, by_sequence, inner);
     }
-    save_routed_tokens(f, hidden, routed, save);
+    save_routed_tokens(f, e.features(hidden), routed, save);
     if (code == expert_code::batched) {  // each token has its experts' weights copied
-        const std::int64_t copied = product(routed, e.width * hidden);
+        const std::int64_t copied = product(routed, e.width * e.features(hidden));
         save.put(role::weight, copied, routed_format(step), activation_split::whole, output);
         save.put(role::weight, product<std::int64_t>(copied, f.kind == feed_forward_kind::gated ? 2 : 1), routed_format(step), activation_split::whole, inner);
     }
@@ -298,16 +298,19 @@ constexpr void save_experts(const feed_forward& f, std::int64_t hidden, const la
     const experts& e = f.experts;
     const std::int64_t n = step.tokens.all();
     const std::int64_t routed = routed_tokens(f, step);
+    const std::int64_t features = e.features(hidden);
     const bool dispatches = step.engine.experts == expert_code::dispatched;
+    // What the projection back from the latent features reads (Megatron-Core, moe_layer.py, fc2_latent_proj).
+    if (!step.frozen) save.put(activation_role::linear_input, n * e.latent, step.compute, activation_split::sequence, output);
     if (step.engine.norm == norm_code::eager && !dispatches) return save_transformers_experts(f, hidden, routed, save);
     save.put(activation_role::router, 2 * n * e.count, fp32, activation_split::sequence, inner);  // scores and their softmax
     if (!step.frozen) save.put(activation_role::linear_input, n * hidden, step.compute, activation_split::sequence, inner);
     save_mlp(f.kind, 0, routed, e.width, false, activation_split::sequence, save);
     if (!step.frozen)
-        save.put(activation_role::linear_input, routed * hidden * step.expert_gather, step.kept, activation_split::sequence, inner);
+        save.put(activation_role::linear_input, routed * features * step.expert_gather, step.kept, activation_split::sequence, inner);
     if (dispatches) {  // what was exchanged is sorted once more, and what comes back is weighed in fp32
-        save.put(activation_role::linear_input, step.frozen ? 0 : routed * hidden, step.compute, activation_split::sequence, inner);
-        save.put(activation_role::expert_output, routed * hidden, fp32, activation_split::sequence, output);
+        save.put(activation_role::linear_input, step.frozen ? 0 : routed * features, step.compute, activation_split::sequence, inner);
+        save.put(activation_role::expert_output, routed * features, fp32, activation_split::sequence, output);
     }
     // The score weighs the inner features: in the same kernel where the activation is gated, else apart.
     if (step.engine.fuses_gates() && f.kind == feed_forward_kind::plain && !step.engine.use_fused_weighted_squared_relu)
@@ -419,7 +422,7 @@ constexpr void for_each_gradient_activation(const layer& l, std::int64_t hidden,
             hold.put(activation_role::gradient, detail::product(rows, width * hidden), step.stream, activation_split::whole, output);
             hold.put(activation_role::gradient, detail::product(rows, stacks * width * hidden), step.stream, activation_split::whole, inner);
         }
-        if (f.routed()) hold.put(activation_role::gradient, rows * hidden, step.compute, activation_split::sequence, inner);
+        if (f.routed()) hold.put(activation_role::gradient, rows * f.experts.features(hidden), step.compute, activation_split::sequence, inner);
     }
     if (l.norm_before_feed_forward) detail::pass_back_norm(n, hidden, l.norm, norm, hold);
     const llmres::attention& a = l.attention;

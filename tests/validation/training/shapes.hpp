@@ -116,7 +116,8 @@ inline model shape_of(const cells& c) {
         l.feed_forward.experts = {.count = c.number("experts"),
                                   .per_token = c.number("topk"),
                                   .width = c.number("moe_ffn"),
-                                  .shared_width = c.number("shared_ffn")};
+                                  .shared_width = c.number("shared_ffn"),
+                                  .latent = c.number("moe_latent")};
     if (has(c.text("notes"), "MLA kv_lora")) {
         std::int64_t rank = 0, key = 0, rope = 0, value = 0, first = 0, experts = 0, width = 0, chosen = 0, shared = 0;
         const std::string notes = c.text("notes");
