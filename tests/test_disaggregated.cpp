@@ -36,6 +36,8 @@ TEST_CASE("prefill holds prompts, decode whole sequences, and what goes between 
     CHECK(split->decode.memory[memory_term::kv_cache].expected == together.memory[memory_term::kv_cache].expected);
     CHECK(split->prefill.memory[memory_term::kv_cache].expected * (64 * 4608) == together.memory[memory_term::kv_cache].expected * 4096);
     CHECK(split->decode.memory[memory_term::activations].expected < together.memory[memory_term::activations].expected);
+    CHECK(split->prefill.memory.phase == phase::prefill);
+    CHECK(split->decode.memory.phase == phase::decode);
     // Each of the four GPUs sends a quarter over its own 50 GB/s.
     CHECK(split->hand_over.in(seconds) == doctest::Approx(ratio(split->handed_over, bytes(4)) / links::ib_ndr_400.bandwidth().in(gb_per_s) / 1e9).epsilon(0.01));
 }
