@@ -2,8 +2,13 @@
 #include <llmres/training/checks.hpp>
 
 #include <doctest/doctest.h>
+
+#include <array>
 #include <llmres/gpus/nvidia.hpp>
 #include <llmres/models/llama.hpp>
+#include <llmres/plan.hpp>
+#include <llmres/runtimes/deepspeed.hpp>
+#include <llmres/standard_cluster.hpp>
 
 using namespace llmres;
 
@@ -78,4 +83,21 @@ TEST_CASE("serving takes no schedule of training") {
     j.task = task::serving;
     CHECK(refused_field(j, {.pipeline = 2}) == "");
     CHECK(refused_field(j, {.pipeline = 2, .schedule = pipeline_schedule::zb_h1}) == "layout.stages");
+}
+
+TEST_CASE("weights in main memory are gathered by ZeRO 3, or refused; the planner takes it on one GPU, too") {
+    job j = training();
+    j.runtime = runtimes::deepspeed;
+    j.recompute = recompute::full;
+    j.offload = {.optimizer = offload_place::host, .parameters = offload_place::host};
+    const std::array<std::int32_t, 3> too_few{0, 1, 2};
+    for (const std::int32_t zero : too_few) CHECK(refused_field(j, {.data = 4, .zero = zero}) == "offload.parameters");
+    CHECK(refused_field(j, {.data = 4, .zero = 3}) == "");
+    const std::array<std::int32_t, 2> machines{1, 4};
+    for (const std::int32_t cards : machines) {
+        const auto chosen = plan(j, *standard_cluster(gpus::h100_sxm5_80gb, cards));
+        REQUIRE(chosen);
+        CHECK(chosen->layout.zero == 3);
+        CHECK(chosen->memory[memory_term::communication].expected > gib(1));  // a layer under way, and the one after it
+    }
 }

@@ -236,7 +236,8 @@ constexpr result<job_plan> plan(const job& j, const cluster& c) {
         if (c.gpus % group != 0) continue;
         const bool found = for_each_layout(j, group, c, [&](layout l) {
             l.data = c.gpus / group;
-            for (l.zero = 0; l.zero <= (l.data > 1 && l.pipeline == 1 ? 3 : l.data > 1 ? 1 : 0); ++l.zero)
+            const bool gathers = j.offload.parameters != offload_place::none;  // which ZeRO 3 does, on one GPU too
+            for (l.zero = gathers ? 3 : 0; l.zero <= ((l.data > 1 || gathers) && l.pipeline == 1 ? 3 : l.data > 1 ? 1 : 0); ++l.zero)
                 if (consider(l)) return true;
             return false;
         });

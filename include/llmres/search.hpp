@@ -69,7 +69,7 @@ constexpr maybe<layout> smallest_layout(const job& j, cluster c, std::int32_t mo
             continue;
         }
         // Training shards over data ranks before it cuts the model.
-        if (good(layout{.data = gpus, .zero = gpus > 1 ? 3 : 0})) break;
+        if (good(layout{.data = gpus, .zero = gpus > 1 || j.offload.parameters != offload_place::none ? 3 : 0})) break;
         for_each_layout(j, gpus, c, good);
     }
     return found;

@@ -41,7 +41,7 @@ constexpr status validate_arithmetic(const precision& format, const gpu& card) {
 
 /// What a training job cannot do in this layout on this GPU: batches that do not go round, ZeRO 3 across pipeline stages
 /// (DeepSpeed's PipelineEngine asserts stage 1 at most; FSDP gathers at every micro-batch), fp8 and fp4 without the units,
-/// gradients accumulated by an optimizer that keeps none,
+/// weights in main memory that nothing gathers, gradients accumulated by an optimizer that keeps none,
 /// layers whose backward pass no inventory describes.
 constexpr status validate_training(const job& j, const layout& l, const gpu& card) {
     if (!trains(j)) {
@@ -58,6 +58,8 @@ constexpr status validate_training(const job& j, const layout& l, const gpu& car
         return refused(error_code::inconsistent, "runtime.defer_embedding_wgrad_compute", "true", "pipeline stages: it is put off until these drain");
     if (l.zero >= 2 && l.pipeline > 1 && j.runtime.training.sharding == sharding_code::deepspeed)
         return refused(error_code::unsupported, "layout.zero", l.zero, "at most 1 with pipeline stages under DeepSpeed");
+    if (j.offload.parameters != offload_place::none && l.zero < 3)
+        return refused(error_code::inconsistent, "offload.parameters", name_of(j.offload.parameters), "layout.zero 3, which gathers layer by layer what is offloaded");
     if (const status s = detail::validate_arithmetic(j.compute, card); !s) return s;
     if (j.optimizer.in_backward && micro_batches(j, l) > 1) {
         text<191> expected{"one micro-batch a step, "};
