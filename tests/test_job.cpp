@@ -4,6 +4,7 @@
 #include <llmres/models/encoders.hpp>
 #include <llmres/models/gemma.hpp>
 #include <llmres/models/llama.hpp>
+#include <llmres/models/mistral.hpp>
 
 using namespace llmres;
 
@@ -54,6 +55,8 @@ TEST_CASE("numbers out of their bounds are refused by name and value") {
     CHECK(validate(j).error().expected == "at most the model's own context, 131072");
     j = {.model = models::llama_3_1_8b, .task = task::finetuning, .global_batch = -1};
     CHECK(validate(j).error().field == "global_batch");
+    j = {.model = models::mixtral_8x7b, .task = task::finetuning, .expert_load = 2000};
+    CHECK(validate(j).error().value == "above 1024");
 }
 
 TEST_CASE("more tokens at once than sizes can count are an overflow by name, at the edge of it and far beyond") {

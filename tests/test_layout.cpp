@@ -14,6 +14,12 @@ TEST_CASE("a replica takes tensor x pipeline x data x context_parallel GPUs") {
     CHECK(l.dense_data_ranks() == 20);
 }
 
+TEST_CASE("degrees whose product leaves 64 bits are too many GPUs, not none") {
+    constexpr layout l{.tensor = 16, .data = 1 << 20, .context_parallel = 1 << 20, .replicas = 1 << 20};
+    static_assert(l.gpus() > std::int64_t{1} << 62);
+    CHECK(validate(l, models::llama_3_1_8b).error().field == "layout");
+}
+
 TEST_CASE("experts are spread over ranks that the other dimensions count already") {
     // Megatron-Core: experts cut as everything else is, over the data ranks.
     constexpr layout megatron{.tensor = 2, .data = 8, .expert = 4};

@@ -223,7 +223,8 @@ constexpr status validate(const job& j) {
     if (j.recompute_every > 1 && j.recompute != recompute::full)
         return refused(error_code::inconsistent, "recompute_every", j.recompute_every, "recompute to be full");
     if (!(j.expert_load >= 1 && j.expert_load <= 1024))
-        return refused(error_code::out_of_range, "expert_load", "below 1", "tokens of the busiest experts over the mean, 1 to 1024");
+        return refused(error_code::out_of_range, "expert_load", j.expert_load < 1 ? "below 1" : j.expert_load > 1024 ? "above 1024" : "no number",
+                       "tokens of the busiest experts over the mean, 1 to 1024");
     if (const status s = in_range("mtp_layers", j.mtp_layers, 0, layer_stack::max_layers); !s) return s;
     if (const status s = in_range("steps", j.steps, 0, most_tokens); !s) return s;
     if (const status s = in_range("mean_length", j.mean_length.in(tokens), 0, most_tokens); !s) return s;

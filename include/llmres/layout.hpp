@@ -7,6 +7,7 @@
 #include <llmres/error.hpp>
 #include <llmres/model.hpp>
 #include <llmres/pipeline.hpp>
+#include <llmres/units.hpp>
 #include <string_view>
 
 /// How a job is spread over GPUs.
@@ -61,11 +62,11 @@ struct layout {
     constexpr std::int32_t last_stage() const { return schedule == pipeline_schedule::zb_v ? 0 : pipeline - 1; }
 
     constexpr std::int32_t expert_tensor_ranks() const { return expert_tensor > 0 ? expert_tensor : tensor; }
-    /// GPUs of one replica.
+    /// GPUs of one replica, and of all; saturated where degrees are absurd.
     constexpr std::int64_t gpus_per_replica() const {
-        return std::int64_t{tensor} * pipeline * data * context_parallel;
+        return detail::product(std::int64_t{tensor} * pipeline, std::int64_t{data} * context_parallel);
     }
-    constexpr std::int64_t gpus() const { return gpus_per_replica() * replicas; }
+    constexpr std::int64_t gpus() const { return detail::product(gpus_per_replica(), std::int64_t{replicas}); }
     /// Ranks that hold the same dense weights, and so share their gradients and, under ZeRO, their state.
     constexpr std::int64_t dense_data_ranks() const { return std::int64_t{data} * context_parallel; }
     /// The same for the routed experts' weights.

@@ -32,6 +32,7 @@ inline constexpr std::array job_fields = [] {
     constexpr double most_tokens = static_cast<double>(std::int64_t{1} << 40);
     constexpr double most_bytes = static_cast<double>(std::int64_t{1} << 62);
     constexpr double most_gpus = 1 << 20;
+    constexpr double most_layers = 256;
     return std::array{
         job_field{"", "Job", "task", text, 0, 0, "serving, pretraining or finetuning; default serving"},
         job_field{"", "Job", "weights", text, 0, 0, "precision of the weights, or a GGUF mix such as q4_k_m; default: as published"},
@@ -55,14 +56,14 @@ inline constexpr std::array job_fields = [] {
         job_field{"", "Training", "optimizer_states", text, 0, 0, "precision of the optimizer's moments; default fp32"},
         job_field{"", "Training", "recompute", text, 0, 0, "none, selective or full; default none"},
         job_field{"", "Training", "recompute_modules", text, 0, 0, "with selective: core_attn (default), layernorm, mla_up_proj, moe_act, mlp, moe, shared_experts"},
-        job_field{"", "Training", "recompute_every", integer, 1, most_gpus, "with full recomputation: of every n-th layer only; default 1"},
+        job_field{"", "Training", "recompute_every", integer, 1, most_layers, "with full recomputation: of every n-th layer only; default 1"},
         job_field{"", "Training", "autocast", flag, 0, 0, "cast at each operation; default: where weights are wider than compute"},
         job_field{"", "Training", "dropout", flag, 0, 0, "of residuals and attention"},
         job_field{"", "Training", "varied_lengths", flag, 0, 0, "samples are cut at sequence, but neither packed nor padded to it"},
         job_field{"", "Training", "mean_length", integer, 0, most_tokens, "with varied_lengths: tokens of a sample on average, before any is cut; default: spread evenly"},
-        job_field{"", "Training", "expert_load", real, 1, 1e6, "tokens of the busiest rank's experts, over the mean; default 1"},
+        job_field{"", "Training", "expert_load", real, 1, 1024, "tokens of the busiest rank's experts, over the mean; default 1"},
         job_field{"", "Training", "ema", flag, 0, 0, "keep an average of the weights too, in fp32"},
-        job_field{"", "Training", "mtp_layers", integer, 0, 256, "depths of multi-token prediction trained with the model; default 0"},
+        job_field{"", "Training", "mtp_layers", integer, 0, most_layers, "depths of multi-token prediction trained with the model; default 0"},
         job_field{"", "Training", "mtp_use_repeated_layer", flag, 0, 0, "... all of them with the weights of one"},
         job_field{"", "Training", "steps", integer, 0, most_tokens, "optimizer steps taken; default: many. In the first, states come after the backward pass"},
         job_field{"adapter", "Adapter", "kind", text, 0, 0, "lora, rslora, dora, ia3, prompt, llama_adapter or llama_adapter_v2: trained beside a frozen model"},
@@ -106,10 +107,10 @@ inline constexpr std::array job_fields = [] {
         job_field{"host", "Cluster", "link", text, 0, 0, "the link between a GPU and its host; default: the GPU's PCIe, whole"},
         job_field{"runtime", "Runtime", "runtime", text, 0, 0, "an engine of `llmres runtimes`, with a version if you like: vllm, vllm@0.9.2; default none"},
         job_field{"runtime", "Runtime", "gpu_memory_utilization", real, 0, 1, "part of the GPU that the engine lets itself use"},
-        job_field{"runtime", "Runtime", "kv_block", integer, 0, most_tokens, "tokens that a block of the cache holds"},
+        job_field{"runtime", "Runtime", "kv_block", integer, 0, most_sequences, "tokens that a block of the cache holds"},
         job_field{"runtime", "Runtime", "max_num_seqs", integer, 0, most_sequences, "sequences in one step"},
         job_field{"runtime", "Runtime", "flash_attention", flag, 0, 0, "whether the engine computes attention tile by tile, whatever `attention` says"},
-        job_field{"runtime", "Runtime", "gpu_layers", integer, 0, most_gpus, "the last n layers are on GPUs, the others on the host; default: all"},
+        job_field{"runtime", "Runtime", "gpu_layers", integer, 0, 65536, "the last n layers are on GPUs, the others on the host; default: all"},
         job_field{"runtime", "Runtime", "embedding_on_host", flag, 0, 0, "the token table is read from main memory"},
         job_field{"runtime", "Runtime", "experts_on_host", flag, 0, 0, "routed experts are computed by the CPU"},
         job_field{"runtime", "Runtime", "max_loras", integer, 0, 65536, "adapters that are resident at once"},
