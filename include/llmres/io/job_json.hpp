@@ -286,48 +286,35 @@ inline status of_its_task(const nlohmann::json& document, const job& j) {
     return done{};
 }
 
+/// Reads an object of the document into a field, where it is there.
+template <class Into, class Read>
+status read_part(job_reader& document, const char* name, Into& into, Read&& read) {
+    const nlohmann::json* object = document.fields().object(name);
+    if (const status s = document.checked(); !s) return s;
+    if (object == nullptr) return done{};
+    const auto found = read(*object);
+    if (!found) return found.error();
+    into = *found;
+    return done{};
+}
+
 /// The GPUs of prompts, with the errors of their layout and cluster under `prefill`.
 inline result<pool_request> read_pool(const nlohmann::json& value) {
     if (const status s = known_keys(value, "prefill", {"layout", "cluster"}); !s) return s.error();
     job_reader read{value, "prefill"};
-    const nlohmann::json* layout_object = read.fields().object("layout");
-    const nlohmann::json* cluster_object = read.fields().object("cluster");
-    if (const status s = read.checked(); !s) return s.error();
-    if (cluster_object == nullptr) return refused(error_code::missing, "prefill.cluster", "absent", "an object with a gpu and the number of gpus");
+    if (!read.fields().has("cluster")) return refused(error_code::missing, "prefill.cluster", "absent", "an object with a gpu and the number of gpus");
+    const auto of_prefill = [](auto found) { return found ? found : decltype(found){within("prefill", found.error())}; };
     pool_request pool;
-    if (layout_object != nullptr) {
-        const result<layout> l = read_layout(*layout_object);
-        if (!l) return within("prefill", l.error());
-        pool.layout = *l;
-    }
-    const result<cluster> c = read_cluster(*cluster_object, "");
-    if (!c) return within("prefill", c.error());
-    pool.cluster = *c;
+    if (const status s = read_part(read, "layout", pool.layout, [&](const nlohmann::json& object) { return of_prefill(read_layout(object)); }); !s)
+        return s.error();
+    if (const status s = read_part(read, "cluster", pool.cluster, [&](const nlohmann::json& object) { return of_prefill(read_cluster(object, "")); }); !s)
+        return s.error();
     return pool;
 }
 
-}  // namespace detail
-
-inline result<plan_request> read_job(const nlohmann::json& document, const std::filesystem::path& here) {
-    if (!document.is_object()) return refused(error_code::malformed, "job", document.type_name(), "a JSON object");
-    if (const status s = detail::known_keys(document, "", {"model", "lengths", "adapter", "offload", "layout", "cluster", "prefill", "runtime"}); !s) return s.error();
-
-    plan_request request;
-    job& j = request.job;
-    const auto model_field = document.find("model");
-    if (model_field == document.end())
-        return refused(error_code::missing, "model", "absent", "a model of `llmres models`, or a config.json");
-    const result<model_source> described = read_model_source(*model_field, here);
-    if (!described) return described.error();
-    j.model = described->model;
-
-    detail::job_reader read{document, ""};
-    read.choice("task", task_names, j.task);
-    if (const status s = read.checked(); !s) return s.error();
-    if (const status s = detail::of_its_task(document, j); !s) return s.error();
-    if (!trains(j)) j.gguf = described->gguf;
-    if (read.fields().has("weights")) j.gguf = {};
-    detail::read_weights(read, j);
+/// The fields of the job itself, in the order of their sections in job.hpp.
+inline status read_own_fields(job_reader& read, job& j) {
+    read_weights(read, j);
     read.format("kv_cache", j.kv_cache);
     read.format("kv_cache_values", j.kv_cache_values);
     read.format("compute", j.compute);
@@ -358,14 +345,41 @@ inline result<plan_request> read_job(const nlohmann::json& document, const std::
     read.integer("mtp_layers", j.mtp_layers);
     read.flag("mtp_use_repeated_layer", j.mtp_use_repeated_layer);
     read.integer("steps", j.steps);
-    const nlohmann::json* lengths_object = read.fields().object("lengths");
-    const nlohmann::json* adapter_object = read.fields().object("adapter");
-    const nlohmann::json* offload_object = read.fields().object("offload");
-    const nlohmann::json* layout_object = read.fields().object("layout");
-    const nlohmann::json* cluster_object = read.fields().object("cluster");
-    const nlohmann::json* prefill_object = read.fields().object("prefill");
-    if (const status s = read.checked(); !s) return s.error();
+    return read.checked();
+}
 
+/// The path of the device file that the cluster's GPU is in; empty where it is in a table.
+inline result<std::string> device_path(const nlohmann::json& of_cluster, const std::filesystem::path& here) {
+    job_reader read{of_cluster, "cluster"};
+    if (!read.fields().has("device")) return std::string{};
+    const std::filesystem::path named{std::string{read.fields().text_or("device", "")}};
+    if (const status s = read.checked(); !s) return s.error();
+    if (named.empty()) return refused(error_code::malformed, "cluster.device", "", "a device file");
+    return (named.is_relative() && !here.empty() ? here / named : named).string();
+}
+
+}  // namespace detail
+
+inline result<plan_request> read_job(const nlohmann::json& document, const std::filesystem::path& here) {
+    if (!document.is_object()) return refused(error_code::malformed, "job", document.type_name(), "a JSON object");
+    if (const status s = detail::known_keys(document, "", {"model", "lengths", "adapter", "offload", "layout", "cluster", "prefill", "runtime"}); !s) return s.error();
+
+    plan_request request;
+    job& j = request.job;
+    const auto model_field = document.find("model");
+    if (model_field == document.end())
+        return refused(error_code::missing, "model", "absent", "a model of `llmres models`, or a config.json");
+    const result<model_source> described = read_model_source(*model_field, here);
+    if (!described) return described.error();
+    j.model = described->model;
+
+    detail::job_reader read{document, ""};
+    read.choice("task", task_names, j.task);
+    if (const status s = read.checked(); !s) return s.error();
+    if (const status s = detail::of_its_task(document, j); !s) return s.error();
+    if (!trains(j) && !read.fields().has("weights")) j.gguf = described->gguf;
+    if (const status s = detail::read_own_fields(read, j); !s) return s.error();
+    if (const status s = detail::read_part(read, "layout", request.layout, detail::read_layout); !s) return s.error();
     if (const auto named = document.find("runtime"); named != document.end()) {
         const result<runtime> r = detail::read_runtime(*named, kv_cache_of(j), here);
         if (!r) return r.error();
@@ -373,44 +387,21 @@ inline result<plan_request> read_job(const nlohmann::json& document, const std::
             return refused(error_code::inconsistent, "runtime.draft", detail::shown((*named)["draft"]), "no draft where task is not serving");
         j.runtime = *r;
     }
-    if (lengths_object != nullptr) {
-        const result<length_distribution> lengths = detail::read_lengths(*lengths_object);
-        if (!lengths) return lengths.error();
-        request.lengths = *lengths;
-    }
-    if (adapter_object != nullptr) {
-        const result<adapter> a = detail::read_adapter(*adapter_object);
-        if (!a) return a.error();
-        if (const status s = validate(*a, j.model); !s) return s.error();
-        j.adapter = *a;
-    }
-    if (offload_object != nullptr) {
-        const result<offload> o = detail::read_offload(*offload_object);
-        if (!o) return o.error();
-        j.offload = *o;
-    }
-    if (layout_object != nullptr) {
-        const result<layout> l = detail::read_layout(*layout_object);
-        if (!l) return l.error();
-        request.layout = *l;
-    }
-    if (cluster_object == nullptr)
+    if (const status s = detail::read_part(read, "lengths", request.lengths, detail::read_lengths); !s) return s.error();
+    if (const status s = detail::read_part(read, "adapter", j.adapter, detail::read_adapter); !s) return s.error();
+    if (read.fields().has("adapter"))
+        if (const status s = validate(j.adapter, j.model); !s) return s.error();
+    if (const status s = detail::read_part(read, "offload", j.offload, detail::read_offload); !s) return s.error();
+    if (!read.fields().has("cluster"))
         return refused(error_code::missing, "cluster", "absent", "an object with a gpu and the number of gpus");
-    detail::job_reader of_cluster{*cluster_object, "cluster"};
-    if (of_cluster.fields().has("device")) {
-        const std::filesystem::path named{std::string{of_cluster.fields().text_or("device", "")}};
-        if (const status s = of_cluster.checked(); !s) return s.error();
-        request.device = (named.is_relative() && !here.empty() ? here / named : named).string();
-        if (named.empty()) return refused(error_code::malformed, "cluster.device", "", "a device file");
-    }
-    const result<cluster> c = detail::read_cluster(*cluster_object, request.device);
-    if (!c) return c.error();
-    request.cluster = *c;
-    if (prefill_object != nullptr) {
-        const result<pool_request> pool = detail::read_pool(*prefill_object);
-        if (!pool) return pool.error();
-        request.prefill = *pool;
-    }
+    const auto read_gpus = [&](const nlohmann::json& object) -> result<cluster> {
+        const result<std::string> device = detail::device_path(object, here);
+        if (!device) return device.error();
+        request.device = *device;
+        return detail::read_cluster(object, *device);
+    };
+    if (const status s = detail::read_part(read, "cluster", request.cluster, read_gpus); !s) return s.error();
+    if (const status s = detail::read_part(read, "prefill", request.prefill, detail::read_pool); !s) return s.error();
     return request;
 }
 
