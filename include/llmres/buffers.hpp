@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <llmres/activations.hpp>
 #include <llmres/job.hpp>
-#include <llmres/kv_cache.hpp>
 #include <llmres/layout.hpp>
 #include <llmres/memory.hpp>
 #include <llmres/offload.hpp>

@@ -3,11 +3,9 @@
 
 #include <array>
 #include <cstdint>
-#include <llmres/engine_formats.hpp>
 #include <llmres/job.hpp>
 #include <llmres/layout.hpp>
 #include <llmres/memory_breakdown.hpp>
-#include <llmres/parameters.hpp>
 #include <llmres/serving/cache.hpp>
 #include <llmres/serving/stage_graph.hpp>
 #include <llmres/serving/step.hpp>

@@ -7,10 +7,21 @@
 #include <llmres/job.hpp>
 #include <llmres/layout.hpp>
 #include <llmres/memory_breakdown.hpp>
+#include <llmres/training/by_module.hpp>
 #include <llmres/training/checks.hpp>
+#include <llmres/training/device_map.hpp>
+#include <llmres/training/encoder_memory.hpp>
+#include <llmres/training/gathers.hpp>
+#include <llmres/training/in_flight.hpp>
+#include <llmres/training/layer_memory.hpp>
+#include <llmres/training/loss.hpp>
 #include <llmres/training/moments.hpp>
+#include <llmres/training/outer.hpp>
+#include <llmres/training/prediction.hpp>
 #include <llmres/training/stage.hpp>
+#include <llmres/training/stage_weights.hpp>
 #include <llmres/training/state.hpp>
+#include <llmres/training/step.hpp>
 #include <llmres/training/varied.hpp>
 
 /// Memory of a training step: weights, gradients, optimizer states and activations, at the fullest of its phases.

@@ -6,7 +6,7 @@
 #include <llmres/io/gguf.hpp>
 #include <llmres/io/stored_weights.hpp>
 #include <llmres/maybe.hpp>
-#include <llmres/parameters.hpp>
+#include <llmres/model.hpp>
 #include <map>
 #include <string_view>
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 #include <llmres/io/config_fields.hpp>
-#include <llmres/io/hf_config_dense.hpp>
+#include <llmres/io/hf_config_common.hpp>
 #include <llmres/io/hf_config_experts.hpp>
 #include <llmres/model.hpp>
 

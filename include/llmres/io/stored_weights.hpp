@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <llmres/maybe.hpp>
-#include <llmres/parameters.hpp>
+#include <llmres/model.hpp>
 #include <llmres/units.hpp>
 #include <map>
 #include <string>

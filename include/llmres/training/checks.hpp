@@ -8,7 +8,6 @@
 #include <llmres/layout.hpp>
 #include <llmres/model.hpp>
 #include <llmres/precision.hpp>
-#include <llmres/training/prediction.hpp>
 
 /// What a training job cannot do in a layout, or on a GPU.
 namespace llmres {

@@ -7,7 +7,6 @@
 #include <llmres/layout.hpp>
 #include <llmres/model.hpp>
 #include <llmres/parameters.hpp>
-#include <llmres/training/in_flight.hpp>
 #include <llmres/training/stage_weights.hpp>
 #include <llmres/training/state.hpp>
 #include <llmres/training/step.hpp>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cstdint>
 #include <llmres/activations.hpp>
 #include <llmres/job.hpp>
 #include <llmres/layout.hpp>
@@ -10,7 +9,6 @@
 #include <llmres/training/frozen.hpp>
 #include <llmres/training/layer_memory.hpp>
 #include <llmres/training/outer.hpp>
-#include <llmres/training/saved.hpp>
 #include <llmres/training/stage_weights.hpp>
 #include <llmres/training/state.hpp>
 #include <llmres/training/step.hpp>

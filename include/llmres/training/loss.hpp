@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <bit>
 #include <cstdint>
 #include <llmres/activations.hpp>

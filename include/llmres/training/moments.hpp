@@ -7,10 +7,13 @@
 #include <llmres/job.hpp>
 #include <llmres/layout.hpp>
 #include <llmres/memory_breakdown.hpp>
+#include <llmres/training/encoder_memory.hpp>
 #include <llmres/training/gathers.hpp>
+#include <llmres/training/layer_memory.hpp>
 #include <llmres/training/loss.hpp>
 #include <llmres/training/outer.hpp>
 #include <llmres/training/stage.hpp>
+#include <llmres/training/stage_weights.hpp>
 #include <llmres/training/state.hpp>
 #include <llmres/training/step.hpp>
 

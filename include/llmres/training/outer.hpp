@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <llmres/activations.hpp>
 #include <llmres/model.hpp>
-#include <llmres/training/saved.hpp>
 #include <llmres/training/step.hpp>
 
 /// The inventory of what is saved outside the layers, but for the final norm, the head and the loss: embeddings, stems,

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdint>
 #include <llmres/activations.hpp>
-#include <llmres/job.hpp>
 #include <llmres/layout.hpp>
 #include <llmres/model.hpp>
 #include <llmres/parameters.hpp>

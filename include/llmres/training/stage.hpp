@@ -16,7 +16,6 @@
 #include <llmres/training/outer.hpp>
 #include <llmres/training/prediction.hpp>
 #include <llmres/training/put_off.hpp>
-#include <llmres/training/saved.hpp>
 #include <llmres/training/stage_weights.hpp>
 #include <llmres/training/state.hpp>
 #include <llmres/training/step.hpp>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cstdint>
 #include <llmres/job.hpp>
 #include <llmres/layout.hpp>
 #include <llmres/training/state.hpp>
