@@ -228,23 +228,24 @@ constexpr status validate(const layer& l) {
                                    bounded_field{"layer.more_values", l.more_values, 0, std::int64_t{1} << 32}});
 }
 
-}  // namespace detail
-
-namespace detail {
-
-/// ... of one layer.
+/// Of one layer, as widest_activation() of the model.
 constexpr double widest_activation(const layer& l, std::int64_t hidden) {
     const auto features = [](auto... n) { return (static_cast<double>(n) + ...); };
     double most = features(hidden);
     const auto consider = [&](double elements) { most = elements > most ? elements : most; };
     const attention& a = l.attention;
     consider(features(a.heads) * features(a.query_width(), a.value_width()));
-    consider(features(a.q_rank, a.kv_rank));
-    consider(features(a.indexer.heads) * features(a.indexer.head_dim));
+    if (a.kind == attention_kind::latent) consider(features(a.q_rank, a.kv_rank));
+    if (a.indexer.heads > 0) consider(features(a.indexer.heads) * features(a.indexer.head_dim));
     const recurrent& r = l.recurrent;
-    consider(features(r.heads) * features(r.head_dim, r.state) + 2.0 * features(r.key_heads) * features(r.state));
-    const experts& e = l.feed_forward.experts;
-    consider((l.feed_forward.routed() ? features(e.per_token) : 1.0) * features(l.feed_forward.width, e.width, e.shared_width, e.latent, hidden));
+    if (r.kind != recurrent_kind::none) consider(features(r.heads) * features(r.head_dim, r.state) + 2.0 * features(r.key_heads) * features(r.state));
+    const feed_forward& f = l.feed_forward;
+    if (!f.routed()) {
+        consider(features(f.width, hidden));
+        return most;
+    }
+    const experts& e = f.experts;
+    consider(features(e.per_token) * features(f.width, e.width, e.shared_width, e.latent, hidden));
     consider(2.0 * features(e.count, e.idle));
     return most;
 }

@@ -255,41 +255,55 @@ struct step {
         return size_of(format(), engine.scored_hidden * rows, of.model.hidden) + filter_buffer(rows) + expert_scratch();
     }
 
-    /// The step's fullest moment on a GPU whose fullest layer is `layers`, and which scores if it is the `last` stage.
-    constexpr step_peak peak(byte_count layers, bool last, std::int32_t stage) const {
-        byte_count images = images_held();
-        if (engine.profiles && stage > 0) images += hidden() * 2;  // what the stage before sent: hidden states and residuals
-        const byte_count beside = images + hidden() * engine.more_hidden + mask();
-        byte_count most = layers + beside;
+    /// What is there beside layers and scores alike: images, and what the stage before sent, hidden states and residuals.
+    constexpr byte_count held_throughout(std::int32_t stage) const {
+        return engine.profiles && stage > 0 ? images_held() + hidden() * 2 : images_held();
+    }
+    /// While layers are computed, the fullest of which takes so much.
+    constexpr interval<byte_count> in_layers(byte_count fullest, byte_count throughout) const {
+        byte_count most = fullest + throughout + hidden() * engine.more_hidden + mask();
         // Flash attention reads the mask in 16 bit: the first layer casts it beside input, norm and queries.
         if (const byte_count casting = hidden() * 3 + mask() * 3; kernel == attention_kernel::flash && engine.attention_mask && casting > most)
             most = casting;
-        const interval<byte_count> in_layers = scaled(most, engine.activations);
-        // Where GPUs take turns, inputs and masks are kept for each turn.
+        return scaled(most, engine.activations);
+    }
+    /// While rows are scored.
+    constexpr step_peak in_scores(byte_count throughout) const {
+        const std::int64_t rows = scored_rows(of, engine, over, shape);
+        step_peak scoring{hidden() + throughout + beside_scores(rows), scaled(bytes(product(rows, of.model.vocabulary)), bytes_each_score(rows))};
+        if (engine.dequantises && rows >= engine.dequantised_from) scoring.activations += dequantised(of.model.vocabulary);
+        if (engine.fp32_activations && kernel == attention_kernel::flash) scoring.activations.high += feed_forward_tensor();
+        return scoring;
+    }
+    /// Copies of inputs and masks, kept for each turn where GPUs take turns.
+    constexpr interval<byte_count> copied_inputs() const {
         const bool partly = parts_on_host();
-        const byte_count turns =
-            over.pipeline > 1 && !partly ? (hidden() + mask()) * engine.step_copies - (kernel == attention_kernel::flash ? byte_count{} : mask())
-                              : byte_count{};
-        step_peak full{.activations = in_layers};
+        // Without turns, the first layer's input may come from the host, and is then there twice.
+        if (partly || over.pipeline == 1) return {{}, partly ? hidden() : byte_count{}, hidden()};
+        return (hidden() + mask()) * engine.step_copies - (kernel == attention_kernel::flash ? byte_count{} : mask());
+    }
+    /// Scores that the last GPU hands back, as far as they take more than the layers did. Two copies were seen as often as none.
+    constexpr interval<byte_count> returned_scores(byte_count layers) const {
+        const byte_count returned = bytes(4) * product(scored_rows(of, engine, over, shape), of.model.vocabulary);
+        if (returned <= layers) return {};
+        return {byte_count{}, returned - layers, returned * 2 - layers};
+    }
+
+    /// The step's fullest moment on a GPU whose fullest layer is `layers`, and which scores if it is the `last` stage.
+    constexpr step_peak peak(byte_count layers, bool last, std::int32_t stage) const {
+        const byte_count throughout = held_throughout(stage);
+        step_peak full{.activations = in_layers(layers, throughout)};
         if (last) {
-            const std::int64_t rows = scored_rows(of, engine, over, shape);
-            step_peak scoring{hidden() + images + beside_scores(rows), scaled(bytes(product(rows, of.model.vocabulary)), bytes_each_score(rows))};
-            if (engine.dequantises && rows >= engine.dequantised_from) scoring.activations += dequantised(of.model.vocabulary);
-            if (engine.fp32_activations && kernel == attention_kernel::flash) scoring.activations.high += feed_forward_tensor();
-            const interval<byte_count> other = full.all();
-            if (scoring.all().expected > other.expected) full = scoring;
             // The fullest of two moments has the larger of their bounds.
-            full.reach(scoring.all().expected == full.all().expected ? other : scoring.all());
+            const step_peak scoring = in_scores(throughout);
+            const interval<byte_count> layers_alone = full.all(), scores_alone = scoring.all();
+            const bool scores_most = scores_alone.expected > layers_alone.expected;
+            if (scores_most) full = scoring;
+            full.reach(scores_most ? layers_alone : scores_alone);
         }
         full.activations += {{}, engine.product_workspace, engine.product_workspace};
-        if (engine.scores_return && stage == 0 && !last) {
-            const byte_count returned = bytes(4) * product(scored_rows(of, engine, over, shape), of.model.vocabulary);
-            const byte_count layers_alone = full.all().expected;
-            // Two copies were seen as often as none.
-            if (returned > layers_alone) full.logits = {byte_count{}, returned - layers_alone, returned * 2 - layers_alone};
-        }
-        // The first layer's input may come from the host, and is then there twice.
-        if (engine.step_copies > 1) full.activations += partly || over.pipeline == 1 ? interval<byte_count>{{}, partly ? hidden() : byte_count{}, hidden()} : turns;
+        if (engine.scores_return && stage == 0 && !last) full.logits = returned_scores(full.activations.expected);
+        if (engine.step_copies > 1) full.activations += copied_inputs();
         return full;
     }
     /// What is alive for each score of a step that makes so many rows of them.
