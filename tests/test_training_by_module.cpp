@@ -85,6 +85,31 @@ TEST_CASE("what routed experts save of their tokens is part of what the layer do
     CHECK(routed() == byte_count{});
 }
 
+TEST_CASE("nothing of a recurrence is computed again by name, or leaves; latent features are the experts' own") {
+    using enum layer_module;
+    const model& m = models::nemotron_3_super_120b_a12b;
+    job j{.model = m, .task = task::pretraining, .sequence = tokens(64), .attention = attention_kernel::flash, .recompute = recompute::selective, .runtime = runtimes::megatron};
+    const training_step step{j, {}};
+    const auto parts = [&](const layer& of, layer_module_set again, layer_module_set away) {
+        j.recompute_modules = again;
+        j.offload.modules = away;
+        return detail::named_parts_of(of, j, {}, step);
+    };
+    const layer& scanned = m.layers[0];
+    const layer& routed = m.layers[1];
+    REQUIRE(scanned.recurrent.kind == recurrent_kind::mamba2);
+    CHECK(parts(scanned, recomputed_modules, {}).again == byte_count{});
+    CHECK(parts(scanned, {}, offloaded_modules).away == byte_count{});
+    const experts& e = routed.feed_forward.experts;
+    const byte_count activated = bytes(2) * 64 * e.per_token * e.width;
+    CHECK(parts(routed, moe_act, {}).again == activated * 2);  // before the score and after it
+    CHECK(parts(routed, {}, expert_fc1).away == bytes(2) * 64 * e.per_token * e.latent);
+    layer wide = routed;
+    wide.feed_forward.experts.latent = m.hidden;  // what a projection back reads is a part of all that experts do
+    const byte_count read_once = bytes(2) * 64 * (m.hidden - e.latent);
+    CHECK(parts(wide, moe, {}).again - parts(routed, moe, {}).again == read_once * (e.per_token + 1));
+}
+
 TEST_CASE("every part whose recomputation can be named makes less, in every model that it is a part of, and all parts are no more than all") {
     using enum layer_module;
     for (const model* m : models::all) {

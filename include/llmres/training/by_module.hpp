@@ -17,7 +17,10 @@ namespace llmres::detail {
 class module_finder {
 public:
     constexpr module_finder(const layer& of, std::int64_t hidden, const training_step& step)
-        : latent_{of.attention.kind == attention_kind::latent}, routed_{of.feed_forward.routed()}, stream_{step.tokens.all() * hidden} {}
+        : latent_{of.attention.kind == attention_kind::latent},
+          recurrent_{of.recurrent.kind != recurrent_kind::none},
+          routed_{of.feed_forward.routed()},
+          stream_{step.tokens.all() * hidden} {}
 
     /// The module that the tensor is an input of, and those whose recomputation makes it again.
     struct found {
@@ -30,6 +33,9 @@ public:
         using role = activation_role;
         const bool in_attention = a.until == backward_point::attention || a.until == backward_point::attention_norm;
         const bool in_feed_forward = a.until == backward_point::inner || a.until == backward_point::output;
+        // No part of a recurrence has a name (Megatron-Core, core/ssm/mamba_layer.py).
+        const bool of_norm = a.role == role::norm_input || a.role == role::norm_statistics;
+        if (recurrent_ && (in_attention || (a.until == backward_point::norm && !of_norm))) return {};
         switch (a.role) {
             case role::norm_input:
             case role::norm_statistics:
@@ -63,6 +69,7 @@ private:
         using enum layer_module;
         using role = activation_role;
         if (a.role == role::router) return {{}, moe};
+        if (a.role == role::linear_input && a.until == backward_point::output && !seen_router_input_) return {{}, moe};  // of latent features
         const bool first_input = a.role == role::linear_input && a.until == backward_point::inner && !seen_router_input_;
         if (first_input) {
             seen_router_input_ = true;
@@ -73,11 +80,13 @@ private:
             seen_expert_input_ = true;
             return {expert_fc1, moe};
         }
-        if (a.role == role::linear_input) return {{}, {moe_act, moe}};  // what the activation put out
+        // What the activation put out, and before the score weighed it.
+        if (a.role == role::linear_input || a.role == role::gate_activation) return {{}, {moe_act, moe}};
         return {moe_act, moe};
     }
 
     bool latent_;
+    bool recurrent_;
     bool routed_;
     std::int64_t stream_;
     bool seen_router_input_ = false;

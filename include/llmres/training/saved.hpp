@@ -306,15 +306,15 @@ constexpr void save_experts(const feed_forward& f, std::int64_t hidden, const la
     save.put(activation_role::router, 2 * n * e.count, fp32, activation_split::sequence, inner);  // scores and their softmax
     if (!step.frozen) save.put(activation_role::linear_input, n * hidden, step.compute, activation_split::sequence, inner);
     save_mlp(f.kind, 0, routed, e.width, false, activation_split::sequence, save);
+    // The score weighs the inner features: in the same kernel where the activation is gated, else apart.
+    if (step.engine.fuses_gates() && f.kind == feed_forward_kind::plain && !step.engine.use_fused_weighted_squared_relu)
+        save.put(activation_role::gate_activation, routed * e.width, step.compute, activation_split::tensor, output);
     if (!step.frozen)
         save.put(activation_role::linear_input, routed * features * step.expert_gather, step.kept, activation_split::sequence, inner);
     if (dispatches) {  // what was exchanged is sorted once more, and what comes back is weighed in fp32
         save.put(activation_role::linear_input, step.frozen ? 0 : routed * features, step.compute, activation_split::sequence, inner);
         save.put(activation_role::expert_output, routed * features, fp32, activation_split::sequence, output);
     }
-    // The score weighs the inner features: in the same kernel where the activation is gated, else apart.
-    if (step.engine.fuses_gates() && f.kind == feed_forward_kind::plain && !step.engine.use_fused_weighted_squared_relu)
-        save.put(activation_role::gate_activation, routed * e.width, step.compute, activation_split::tensor, output);
     if (e.shared_width > 0)  // its input is kept already where weights are trained
         save_mlp(f.kind, step.frozen ? hidden : 0, n, e.shared_width, step.casts(norm_kind::rms), activation_split::sequence, save);
 }
