@@ -46,7 +46,8 @@ struct stage_graph {
         step_peak either = engine.copies_experts ? with : without;
         const step_peak& less = engine.fused_gates ? without : with;
         either.set_low((less.activations.low > of_step.hidden() ? less.activations.low - of_step.hidden() : byte_count{}) + less.logits.low);
-        either.activations.high = with.activations.high + (engine.fused_gates ? stacks.gate + stacks.down : of_step.hidden());
+        const byte_count high = with.activations.high + (engine.fused_gates ? stacks.gate + stacks.down : of_step.hidden());
+        if (high > either.activations.high) either.activations.high = high;
         return either;
     }
 
