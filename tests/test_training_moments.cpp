@@ -3,6 +3,11 @@
 
 #include <doctest/doctest.h>
 
+#include <llmres/models/deepseek.hpp>
+#include <llmres/models/encoders.hpp>
+#include <llmres/runtimes/deepspeed.hpp>
+#include <llmres/runtimes/huggingface.hpp>
+#include <llmres/runtimes/torchtitan.hpp>
 #include <string>
 
 #include "training_jobs.hpp"
@@ -102,4 +107,44 @@ TEST_CASE("the fullest moment is the one that PyTorch's runs were tracked to hav
     }
     CHECK(rows >= 700);
     CHECK(agreed >= rows * 99 / 100);
+}
+
+TEST_CASE("nothing is taken off twice: no term of the fullest moment is below zero") {
+    const auto terms_of = [](const job& j, const layout& l) {
+        const memory_breakdown held = training_memory(j, l);
+        for (const auto& term : held.terms) CHECK(term.low >= byte_count{});
+        return held;
+    };
+    // Gradients that go to the host gather no further than DeepSpeed's two buckets.
+    job host = full();
+    host.model = models::deepseek_v3;
+    host.runtime = runtimes::deepspeed;
+    host.offload = {.optimizer = offload_place::host, .activations = offload_place::host};
+    host.attention = attention_kernel::eager;
+    host.micro_batch = 4;
+    const byte_count buckets = size_of(gradients_of(host), host.runtime.training.reduce_bucket_size, 2);
+    CHECK(terms_of(host, {.tensor = 2, .sequence_parallel = true, .context_parallel = 2, .zero = 1})[memory_term::gradients].high <= buckets);
+
+    // An encoder's first layer saves nothing for a frozen model, whatever it would have recomputed of it.
+    job frozen = full();
+    frozen.model = models::bart_base;
+    frozen.runtime = runtimes::torchtitan;
+    frozen.adapter = {.kind = adapter_kind::llama_adapter, .rank = 33};
+    frozen.recompute = recompute::selective;
+    frozen.attention = attention_kernel::eager;
+    frozen.micro_batch = 4;
+    terms_of(frozen, {});
+
+    // An optimizer that steps in the backward pass keeps no gradient of the head.
+    job in_backward = full();
+    in_backward.model = models::whisper_large_v2;
+    in_backward.runtime = runtimes::huggingface;
+    in_backward.weights = fp32;
+    in_backward.autocast = true;
+    in_backward.optimizer = lomo;
+    in_backward.recompute = recompute::selective;
+    in_backward.attention = attention_kernel::cudnn;
+    in_backward.micro_batch = 4;
+    in_backward.sequence = tokens(1468);
+    terms_of(in_backward, {.tensor = 4, .sequence_parallel = true, .data = 2, .zero = 1});
 }

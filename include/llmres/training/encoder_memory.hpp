@@ -46,7 +46,8 @@ constexpr encoder_memory encoder_memory_of(const job& j, const layout& l, const 
         const auto add = [&](const weight& w) { fold(w, trained); };
         for_each_weight(e.block, e.hidden, add);
         const training_layer layer = training_layer_of(e.block, j, l, step, fold.sum);
-        found.kept += layer.kept * e.layers - (!step.follows_input ? unsaved_by(e.block, e.hidden, step, l).size : byte_count{});
+        const byte_count unsaved = step.follows_input ? byte_count{} : unsaved_by(e.block, e.hidden, step, l).size;
+        found.kept += layer.kept * e.layers - (unsaved < layer.kept ? unsaved : layer.kept);  // of what recomputation leaves of it
         if (layer.fresh_peak - layer.kept > found.above) found.above = layer.fresh_peak - layer.kept;
         found.gradients += fold.sum.gradients * e.layers;
         found.first_gradients = fold.sum.gradients;
@@ -63,7 +64,7 @@ constexpr encoder_memory encoder_memory_of(const job& j, const layout& l, const 
         save_final_dropout(e.hidden, save);
         save_extra_norms(m, model_part::input, step.tokens.all(), save);
         save_stem(m, save);
-        found.output += size_of(step.stream, step.tokens.all(), e.hidden);
+        found.output += local_bytes({activation_role::gradient, step.tokens.all() * e.hidden, step.stream, activation_split::sequence}, l);
     }
     return found;
 }

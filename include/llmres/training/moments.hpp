@@ -159,12 +159,12 @@ constexpr void stage_moments::backward() {
             const stage_range span = span_of(m_.layers, static_cast<std::int32_t>(k), s_.range);
             const kind_counts later = m_.layers.counts(span.last, s_.range.last);
             const kind_counts earlier = m_.layers.counts(s_.range.first, span.first);
-            gradients[1] = s_.state.gradients - s_.ends.gradients + first_gradients_ - of.state.gradients;
+            gradients[1] = first_gradients_ - of.state.gradients;
             kept[1] = of.kept + s_.before;
             for (std::size_t o = 0; o < f_.kinds(); ++o) {
                 gradients[0] += f_.layers[o].state.gradients * later[o];
                 kept[0] -= f_.layers[o].kept * later[o];
-                gradients[1] -= f_.layers[o].state.gradients * earlier[o];
+                gradients[1] += f_.layers[o].state.gradients * (s_.counts[o] - earlier[o]);
                 kept[1] += f_.layers[o].kept * earlier[o];
             }
         }
@@ -205,13 +205,14 @@ constexpr void stage_moments::last_gradients() {
 constexpr void stage_moments::encoder_gradients(byte_count summed) {
     const encoder_memory& encoder = s_.encoder;
     const byte_count left = s_.before - (keeps_encoder_output(step_) ? encoder.output : byte_count{});
-    t_.gradients = s_.state.gradients - encoder.gradients + summed;
+    const auto without = [&](byte_count part) { return s_.state.gradients > part ? s_.state.gradients - part : byte_count{}; };
+    t_.gradients = without(encoder.gradients) + summed;
     t_.activations = left + stream_ + encoder.output;
     see();
-    t_.gradients = s_.state.gradients - encoder.gradients;
+    t_.gradients = without(encoder.gradients);
     t_.activations = left + encoder.above;
     see();
-    t_.gradients = s_.state.gradients - encoder.first_gradients;
+    t_.gradients = without(encoder.first_gradients);
     t_.activations = left - encoder.behind + encoder.above;
     see();
 }
@@ -259,7 +260,7 @@ constexpr void stage_moments::loss() {
         const byte_count narrow = size_of(step_.compute, ceil_quotient(m_.vocabulary, l_.tensor), m_.embedding_width > 0 ? m_.embedding_width : m_.hidden);
         if (of(loss_point::head) < narrow)
             t_.logits = {};
-        else
+        else if (t_.gradients > narrow)  // an optimizer that steps in the backward pass keeps none
             t_.gradients -= narrow;
     }
     see();
