@@ -66,7 +66,7 @@ private:
 
     constexpr void see();
     constexpr void gather();
-    constexpr byte_count read_twice() const;
+    constexpr byte_count read_again() const;
 
     const folded_step& f_;
     const training_stage& s_;
@@ -178,20 +178,20 @@ constexpr void stage_moments::backward() {
     }
 }
 
-/// The second gradient of a weight that is read twice, which is summed apart: a product's is a transposed view, which
-/// torch/csrc/autograd/input_buffer.cpp does not add to; that of a cast is not.
-constexpr byte_count stage_moments::read_twice() const {
+/// A further gradient of a weight that is read more than once.
+constexpr byte_count stage_moments::read_again() const {
     if (step_.frozen || engine_.linear != linear_code::plain || l_.pipeline > 1 || !m_.tied_head) return {};
-    const byte_count one = size_of(gradients_of(j_), m_.vocabulary, m_.embedding_width > 0 ? m_.embedding_width : m_.hidden);
-    return one * (casts_head(step_) || engine_.loss == loss_code::chunked ? 1 : 2);  // the parts' sum is added to
+    return size_of(gradients_of(j_), m_.vocabulary, m_.embedding_width > 0 ? m_.embedding_width : m_.hidden);
 }
 
-/// The last: the embedding's, beside that of what it put out.
+/// The last: the embedding's, beside that of what it put out. The head's came first; the two are summed apart where that is a
+/// product's, a transposed view, to which torch/csrc/autograd/input_buffer.cpp does not add, as it does to a cast's and to sums.
 constexpr void stage_moments::last_gradients() {
-    byte_count summed = read_twice();
+    const byte_count again = read_again();
+    byte_count summed = again * (casts_head(step_) || engine_.loss == loss_code::chunked ? 1 : 2);  // the parts' sum is added to
     if (s_.encoder.kept > byte_count{}) {
         encoder_gradients(summed);
-        if (!s_.encoder.reads_tokens) summed = {};
+        summed = s_.encoder.reads_tokens ? again : byte_count{};
     }
     t_.gradients = s_.state.gradients + summed;
     t_.activations = stream_;
@@ -204,16 +204,15 @@ constexpr void stage_moments::last_gradients() {
 /// let go with the decoder.
 constexpr void stage_moments::encoder_gradients(byte_count summed) {
     const encoder_memory& encoder = s_.encoder;
-    const byte_count left = s_.before - (keeps_encoder_output(step_) ? encoder.output : byte_count{});
     const auto without = [&](byte_count part) { return s_.state.gradients > part ? s_.state.gradients - part : byte_count{}; };
     t_.gradients = without(encoder.gradients) + summed;
-    t_.activations = left + stream_ + encoder.output;
+    t_.activations = encoder.kept + encoder.output;
     see();
     t_.gradients = without(encoder.gradients);
-    t_.activations = left + encoder.above;
+    t_.activations = encoder.kept + encoder.above;
     see();
     t_.gradients = without(encoder.first_gradients);
-    t_.activations = left - encoder.behind + encoder.above;
+    t_.activations = encoder.kept - encoder.behind + encoder.above;
     see();
 }
 
