@@ -3,6 +3,7 @@
 #include <llmres/gguf_mix.hpp>
 #include <llmres/gpus/nvidia.hpp>
 #include <llmres/host_time.hpp>
+#include <llmres/interconnects/memory.hpp>
 #include <llmres/models/llama.hpp>
 #include <llmres/models/qwen.hpp>
 #include <llmres/plan.hpp>
@@ -121,4 +122,15 @@ TEST_CASE("of experts on the host, those that tokens choose are read; prompts br
     CHECK(many < all);
     j.runtime.host_expert_layers = 12;
     CHECK(prefill_host_traffic(j, {}).link < all);
+}
+
+TEST_CASE("what hosts and disks are taken for is what the table of links says of them") {
+    const auto rate = [](const llmres::link& one, int many) { return doctest::Approx(one.bandwidth().in(gb_per_s) * many).epsilon(0.005); };
+    const interval<byte_rate> memory = host_bandwidth({});
+    CHECK(memory.low.in(gb_per_s) == rate(links::ddr4_2666_channel, 2));
+    CHECK(memory.expected.in(gb_per_s) == rate(links::ddr4_3200_channel, 8));
+    CHECK(memory.high.in(gb_per_s) == rate(links::ddr5_4800_channel, 12));
+    CHECK(disk_bandwidth.low.in(gb_per_s) == rate(links::nvme_gen3_x4, 1));
+    CHECK(disk_bandwidth.expected.in(gb_per_s) == rate(links::nvme_gen4_x4, 1));
+    CHECK(disk_bandwidth.high.in(gb_per_s) == rate(links::nvme_gen4_x4, 4));
 }

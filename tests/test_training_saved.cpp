@@ -21,6 +21,13 @@ constexpr layer gpt{.attention = {.heads = a, .kv_heads = a, .head_dim = h / a},
                     .feed_forward = {.kind = feed_forward_kind::plain, .width = 4 * h},
                     .norm = norm_kind::layer};
 
+/// The layer with eight experts of 256 inner features, two a token, in place of its feed-forward.
+layer with_experts(feed_forward_kind kind) {
+    layer routed = gpt;
+    routed.feed_forward = {.kind = kind, .experts = {.count = 8, .per_token = 2, .width = 256}};
+    return routed;
+}
+
 job gpt_job(attention_kernel kernel) {
     job j{.model = {.vocabulary = 1000, .hidden = h, .layers = {1, gpt}}, .task = task::pretraining, .weights = bf16, .sequence = tokens(s), .micro_batch = b};
     j.attention = kernel;
@@ -72,8 +79,7 @@ TEST_CASE("flash attention keeps 34 bytes and a softmax statistic a head, whatev
 TEST_CASE("routed experts keep what a feed-forward does for each choice of a token, and more where they are busier") {
     job j = gpt_job(attention_kernel::flash);
     j.dropout = false;
-    layer routed = gpt;
-    routed.feed_forward = {.kind = feed_forward_kind::gated, .experts = {.count = 8, .per_token = 2, .width = 256}};
+    const layer routed = with_experts(feed_forward_kind::gated);
     layer none = gpt;
     none.feed_forward = no_feed_forward;
     j.model.layers = {1, none};
@@ -90,8 +96,7 @@ TEST_CASE("routed experts keep what a feed-forward does for each choice of a tok
 
 TEST_CASE("experts of latent features keep these for each choice of a token, and what is projected back once") {
     job j = gpt_job(attention_kernel::flash);
-    layer routed = gpt;
-    routed.feed_forward = {.kind = feed_forward_kind::gated, .experts = {.count = 8, .per_token = 2, .width = 256}};
+    layer routed = with_experts(feed_forward_kind::gated);
     j.model.layers = {1, routed};
     const byte_count wide = saved_by_layer(j);
     routed.feed_forward.experts.latent = h / 4;
@@ -101,9 +106,7 @@ TEST_CASE("experts of latent features keep these for each choice of a token, and
 
 TEST_CASE("plain experts keep what they activated beside what the score weighs, unless one kernel does both") {
     job j = gpt_job(attention_kernel::flash);
-    layer routed = gpt;
-    routed.feed_forward = {.kind = feed_forward_kind::plain, .experts = {.count = 8, .per_token = 2, .width = 256}};
-    j.model.layers = {1, routed};
+    j.model.layers = {1, with_experts(feed_forward_kind::plain)};
     const byte_count apart = saved_by_layer(j);
     j.runtime.training.use_fused_weighted_squared_relu = true;
     CHECK(apart - saved_by_layer(j) == bytes(2) * (2 * s * b * 256));

@@ -158,6 +158,9 @@ constexpr model renamed(model m, std::string_view name) {
     return m;
 }
 
+/// Features of the token embedding.
+constexpr std::int64_t embedding_width_of(const model& m) { return m.embedding_width > 0 ? m.embedding_width : m.hidden; }
+
 /// Elements of the widest tensor that one token passes, in the decoder or in an encoder, as a double: what tells sizes that fit 64
 /// bits from those that do not.
 constexpr double widest_activation(const model& m);

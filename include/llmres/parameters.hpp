@@ -384,7 +384,7 @@ constexpr void visit_encoder(const encoder& e, Visit& visit) {
 /// ... of the token embedding alone: what a tied head is a copy of, where it is on another GPU.
 template <class Visit>
 constexpr void for_each_embedding_weight(const model& m, Visit&& visit) {
-    const std::int64_t width = m.embedding_width > 0 ? m.embedding_width : m.hidden;
+    const std::int64_t width = embedding_width_of(m);
     if (m.vocabulary > 0)
         visit(weight{
             .role = weight_role::embed_tokens, .rows = m.vocabulary, .columns = width, .split = weight_split::rows});
@@ -402,7 +402,7 @@ constexpr void for_each_input_weight(const model& m, Visit&& visit) {
 /// ... and after them: final norm and head. A tied head is not visited: it is the embedding.
 template <class Visit>
 constexpr void for_each_output_weight(const model& m, Visit&& visit) {
-    const std::int64_t width = m.embedding_width > 0 ? m.embedding_width : m.hidden;
+    const std::int64_t width = embedding_width_of(m);
     detail::visit_norm(m.final_norm, m.hidden, 1, visit);
     if (m.embedding_width > 0) visit(weight{.role = weight_role::projector, .rows = width, .columns = m.hidden});
     if (!m.tied_head)

@@ -339,11 +339,10 @@ inline void add_to_role(json_value& roles, const weight& w, std::int64_t layers)
 /// quantised file, and the copy of a tied head where a file stores one.
 inline json_value counts_apart(const model& m, parameter_count scales) {
     const parameter_count ahead = count_prediction_parameters(m);
-    const std::int64_t width = m.embedding_width > 0 ? m.embedding_width : m.hidden;
     return {{"prediction", ahead.in(parameters)},
             {"pretraining_heads", (count_apart_parameters(m) - ahead).in(parameters)},
             {"scales", scales.in(parameters)},
-            {"tied_head", m.tied_head ? m.vocabulary * width : 0}};
+            {"tied_head", m.tied_head ? m.vocabulary * embedding_width_of(m) : 0}};
 }
 
 inline json_value described(const model& m, std::string_view weights, byte_count size, const precision& kv_cache, const json_value& apart) {

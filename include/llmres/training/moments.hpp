@@ -181,7 +181,7 @@ constexpr void stage_moments::backward() {
 /// A further gradient of a weight that is read more than once.
 constexpr byte_count stage_moments::read_again() const {
     if (step_.frozen || engine_.linear != linear_code::plain || l_.pipeline > 1 || !m_.tied_head) return {};
-    return size_of(gradients_of(j_), m_.vocabulary, m_.embedding_width > 0 ? m_.embedding_width : m_.hidden);
+    return size_of(gradients_of(j_), m_.vocabulary, embedding_width_of(m_));
 }
 
 /// The last: the embedding's, beside that of what it put out. The head's came first; the two are summed apart where that is a
@@ -256,10 +256,10 @@ constexpr void stage_moments::loss() {
         t_.communication += s_.ends.largest;
     if (casts_head(step_) && !step_.frozen && !accumulated_ && engine_.linear == linear_code::plain && l_.zero < 2) {
         // Its gradient is narrow beside that of the logits, and widened when they are gone: with one the cast goes.
-        const byte_count narrow = size_of(step_.compute, ceil_quotient(m_.vocabulary, l_.tensor), m_.embedding_width > 0 ? m_.embedding_width : m_.hidden);
+        const byte_count narrow = size_of(step_.compute, ceil_quotient(m_.vocabulary, l_.tensor), embedding_width_of(m_));
         if (of(loss_point::head) < narrow)
             t_.logits = {};
-        else if (t_.gradients > narrow)  // an optimizer that steps in the backward pass keeps none
+        else if (t_.gradients >= narrow)  // an optimizer that steps in the backward pass keeps none
             t_.gradients -= narrow;
     }
     see();
