@@ -31,7 +31,7 @@ validate-pytorch:  ## regenerates the tracked PyTorch runs (under an hour); ARGS
 
 format:
 	@.ci/setup format
-	git ls-files '*.hpp' '*.cpp' '*.cu' | xargs clang-format -i
+	git ls-files '*.hpp' '*.cpp' '*.cu' '*.cuh' | xargs clang-format-19 -i
 
 clean:
 	rm -rf build

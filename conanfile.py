@@ -29,7 +29,7 @@ class Llmres(ConanFile):
         header = load(self, os.path.join(self.recipe_folder, "include", "llmres", "version.hpp"))
         found = re.search(r"version\{\.major = (\d+), \.minor = (\d+), \.patch = (\d+)\}", header)
         if not found:
-            raise ConanException("include/llmres/version.hpp does not state the version in the form this file reads")
+            raise ConanException("include/llmres/values/version.hpp does not state the version in the form this file reads")
         self.version = ".".join(found.groups())
 
     def layout(self):

@@ -4,13 +4,13 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
-#include <llmres/gpus/nvidia.hpp>
-#include <llmres/models.hpp>
+#include <llmres/hardware/gpus/nvidia.hpp>
+#include <llmres/hardware/standard_cluster.hpp>
+#include <llmres/models/all.hpp>
 #include <llmres/plan.hpp>
 #include <llmres/runtimes/llama_cpp.hpp>
 #include <llmres/runtimes/pytorch.hpp>
 #include <llmres/runtimes/vllm.hpp>
-#include <llmres/standard_cluster.hpp>
 #include <string_view>
 #include <vector>
 
@@ -56,13 +56,36 @@ int main() {
     const cluster machine = standard_cluster(gpus::h100_sxm5_80gb, 64).value();
     std::vector<work> all{
         {"serving 8B", {.model = models::llama_3_1_8b, .context = tokens(8192), .runtime = runtimes::vllm}, {}},
-        {"serving 70B, tensor 4", {.model = models::llama_3_1_70b, .context = tokens(4096), .runtime = runtimes::vllm}, {.tensor = 4}},
-        {"serving 671B, tensor 8", {.model = models::deepseek_v3, .context = tokens(4096), .runtime = runtimes::vllm}, {.tensor = 8}},
-        {"serving 8B from Q4_K_M", {.model = models::llama_3_1_8b, .gguf = gguf_mix{}, .context = tokens(8192), .runtime = runtimes::llama_cpp}, {}},
-        {"serving 671B from Q4_K_M, pipeline 8", {.model = models::deepseek_v3, .gguf = gguf_mix{}, .context = tokens(4096), .runtime = runtimes::llama_cpp}, {.pipeline = 8}},
-        {"training 8B, ZeRO 3", {.model = models::llama_3_1_8b, .task = task::pretraining, .sequence = tokens(8192), .runtime = runtimes::pytorch}, {.data = 8, .zero = 3}},
-        {"training 70B, tensor 8, pipeline 4", {.model = models::llama_3_1_70b, .task = task::pretraining, .sequence = tokens(4096), .runtime = runtimes::pytorch}, {.tensor = 8, .pipeline = 4, .data = 2, .zero = 1}},
-        {"training 8x7B, expert 8", {.model = models::mixtral_8x7b, .task = task::pretraining, .sequence = tokens(4096), .runtime = runtimes::pytorch}, {.data = 8, .expert = 8, .zero = 1}},
+        {"serving 70B, tensor 4",
+         {.model = models::llama_3_1_70b, .context = tokens(4096), .runtime = runtimes::vllm},
+         {.tensor = 4}},
+        {"serving 671B, tensor 8",
+         {.model = models::deepseek_v3, .context = tokens(4096), .runtime = runtimes::vllm},
+         {.tensor = 8}},
+        {"serving 8B from Q4_K_M",
+         {.model = models::llama_3_1_8b, .gguf = gguf_mix{}, .context = tokens(8192), .runtime = runtimes::llama_cpp},
+         {}},
+        {"serving 671B from Q4_K_M, pipeline 8",
+         {.model = models::deepseek_v3, .gguf = gguf_mix{}, .context = tokens(4096), .runtime = runtimes::llama_cpp},
+         {.pipeline = 8}},
+        {"training 8B, ZeRO 3",
+         {.model = models::llama_3_1_8b,
+          .task = task::pretraining,
+          .sequence = tokens(8192),
+          .runtime = runtimes::pytorch},
+         {.data = 8, .zero = 3}},
+        {"training 70B, tensor 8, pipeline 4",
+         {.model = models::llama_3_1_70b,
+          .task = task::pretraining,
+          .sequence = tokens(4096),
+          .runtime = runtimes::pytorch},
+         {.tensor = 8, .pipeline = 4, .data = 2, .zero = 1}},
+        {"training 8x7B, expert 8",
+         {.model = models::mixtral_8x7b,
+          .task = task::pretraining,
+          .sequence = tokens(4096),
+          .runtime = runtimes::pytorch},
+         {.data = 8, .expert = 8, .zero = 1}},
     };
     std::printf("%-36s %10s %8s\n", "plan(job, layout, cluster)", "ns a call", "spread");
     for (const work& w : all) {

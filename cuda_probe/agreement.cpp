@@ -23,18 +23,23 @@ nlohmann::ordered_json agreement_of(const nlohmann::ordered_json& report) {
             if (!line["requested_bytes"].is_null()) {
                 const double error = line["error_percent"];
                 agrees = agrees && std::abs(error) <= most_percent;
-                if (out.is_object() && out.contains("term") && std::abs(out["term_error_percent"].get<double>()) >= std::abs(error)) continue;
+                if (out.is_object() && out.contains("term") &&
+                    std::abs(out["term_error_percent"].get<double>()) >= std::abs(error))
+                    continue;
                 out["term"] = line["term"];
                 out["term_error_percent"] = error;
             } else {
-                const std::int64_t apart = line["predicted_bytes"].get<std::int64_t>() - line["measured_bytes"].get<std::int64_t>();
+                const std::int64_t apart =
+                    line["predicted_bytes"].get<std::int64_t>() - line["measured_bytes"].get<std::int64_t>();
                 agrees = agrees && std::abs(apart) <= most_bytes;
-                out[line["term"] == "runtime" ? "context_apart_bytes" : line["term"].get<std::string>() + "_apart_bytes"] = apart;
+                out[line["term"] == "runtime" ? "context_apart_bytes"
+                                              : line["term"].get<std::string>() + "_apart_bytes"] = apart;
             }
         }
     }
     if (const auto search = report.find("search"); search != report.end() && search->value("largest", 0.0) > 0) {
-        const double error = 100 * ((*search)["predicted_in_guard"].get<double>() / (*search)["largest"].get<double>() - 1);
+        const double error =
+            100 * ((*search)["predicted_in_guard"].get<double>() / (*search)["largest"].get<double>() - 1);
         agrees = agrees && std::abs(error) <= most_percent;
         out["largest_error_percent"] = error;
     }

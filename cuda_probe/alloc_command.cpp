@@ -4,7 +4,7 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
-#include <llmres/models.hpp>
+#include <llmres/models/all.hpp>
 
 #include "commands.hpp"
 #include "describe.hpp"
@@ -57,9 +57,11 @@ reading<byte_count> growth(const reading<byte_count>& before, const reading<byte
     return *after - *before;
 }
 
-/// What a shared device is owed, and one of which that is not known; an exclusive one may be filled, for that is the question.
+/// What a shared device is owed, and one of which that is not known; an exclusive one may be filled, for that is the
+/// question.
 void set_guard(alloc_report& report, const alloc_command_options& options, const reading<byte_count>& others) {
-    report.guard = options.guard_mib ? mib(*options.guard_mib) : default_guard(report.live.memory.cuda_total.value_or(gib(16)));
+    report.guard =
+        options.guard_mib ? mib(*options.guard_mib) : default_guard(report.live.memory.cuda_total.value_or(gib(16)));
     // Containers hide processes, but not what they hold: as much as half of our own context is another's context.
     const maybe<byte_count> held = held_by_others(report.live);
     const bool weighed = held && report.around.context;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <llmres/units.hpp>
+#include <llmres/values/units.hpp>
 #include <set>
 #include <tuple>
 

@@ -25,7 +25,8 @@ struct step {
     std::string needs;  ///< why it cannot be run; empty if it can
 };
 
-/// The plan whose buffers come nearest below `room`: the largest batch, of the largest of these models that fits at all.
+/// The plan whose buffers come nearest below `room`: the largest batch, of the largest of these models that fits at
+/// all.
 result<plan_file> plan_below(job_request request, const std::vector<std::string>& models, const device& live,
                              byte_count room) {
     error last{};
@@ -76,7 +77,8 @@ public:
             if (wanted(one.name)) any = true, run_step(one);
         if (wanted("torch")) any = true, write_torch_plans();
         if (!any)
-            return refuse(refused(error_code::unknown, "only", options_.only, "beginnings of measure, alloc-..., calibrate or torch"));
+            return refuse(refused(error_code::unknown, "only", options_.only,
+                                  "beginnings of measure, alloc-..., calibrate or torch"));
         return finish(worst_);
     }
 
@@ -102,8 +104,8 @@ private:
         if (earlier.is_object() && earlier.contains("steps") && earlier["steps"].is_array()) steps_ = earlier["steps"];
     }
 
-    /// Jobs that cuda_probe/compare_torch.py runs in PyTorch, each with its plan: models of Llama's kind, generating from
-    /// prompts and training; the large one cut to as many layers as fit.
+    /// Jobs that cuda_probe/compare_torch.py runs in PyTorch, each with its plan: models of Llama's kind, generating
+    /// from prompts and training; the large one cut to as many layers as fit.
     void write_torch_plans() {
         struct torch_job {
             const char* name;
@@ -115,7 +117,8 @@ private:
         const torch_job jobs[] = {
             {"serving-small", R"("task":"serving","batch":8,"prompt":1024,"output":16)", "llama-3.2-1b"},
             {"serving-large", R"("task":"serving","batch":8,"prompt":1024,"output":16)", "llama-3.1-8b"},
-            {"training-small", R"("task":"pretraining","weights":"fp32","autocast":true,"micro_batch":4,"sequence":1024)",
+            {"training-small",
+             R"("task":"pretraining","weights":"fp32","autocast":true,"micro_batch":4,"sequence":1024)",
              "llama-3.2-1b"},
             {"training-large", bf16_training.c_str(), "llama-3.1-8b"}};
         const byte_count free = live_.memory.cuda_free ? *live_.memory.cuda_free : live_.memory.cuda_total.value_or({});
@@ -124,11 +127,13 @@ private:
             line["skipped"] = "no plan fits";
             for (const int layers : {32, 24, 16, 8, 4}) {
                 const bool large = std::string_view{one.model} == "llama-3.1-8b";
-                json document = json::parse(std::string{"{"} + one.fields + R"(,"runtime":"pytorch","attention":"sdpa"})");
+                json document =
+                    json::parse(std::string{"{"} + one.fields + R"(,"runtime":"pytorch","attention":"sdpa"})");
                 document["model"] = large ? json{{"from", one.model}, {"layers", layers}} : json(one.model);
                 const auto plan = plan_document(document.dump(), live_);
                 if (!plan) {
-                    line["skipped"] = std::string{plan.error().field.view()} + ": " + std::string{plan.error().expected.view()};
+                    line["skipped"] =
+                        std::string{plan.error().field.view()} + ": " + std::string{plan.error().expected.view()};
                     break;
                 }
                 if (plan->expected > scaled_down(free, 0.9)) continue;
@@ -189,7 +194,8 @@ private:
         all.push_back(alloc_step("serving-90", most, {}));
         all.push_back(alloc_step("serving-99", at(0.99), {}));
         all.push_back(alloc_step("training", plan_below(training, models, live_, part(0.9)), {}));
-        all.push_back(alloc_step("training-caching", plan_below(training, models, live_, part(0.8)), {"--allocator", "pytorch_caching"}));
+        all.push_back(alloc_step("training-caching", plan_below(training, models, live_, part(0.8)),
+                                 {"--allocator", "pytorch_caching"}));
         all.push_back(alloc_step("too-large", at(1.2), {}));
         all.push_back(alloc_step("serving-90-stream-ordered", most, {"--allocator", "stream_ordered"}));
         all.push_back(alloc_step("serving-90-virtual-memory", most, {"--allocator", "virtual_memory"}));

@@ -5,7 +5,7 @@
 #include <ctime>
 #include <fstream>
 #include <iostream>
-#include <llmres/version.hpp>
+#include <llmres/values/version.hpp>
 
 #include "commands.hpp"
 #include "describe.hpp"

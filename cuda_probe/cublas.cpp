@@ -76,7 +76,8 @@ struct cublas::lt_plan {
         if (wrong.empty())
             step("cublasLtMatmulDescSetAttribute",
                  call.desc_set(desc, desc_transpose_a, &transposed, sizeof transposed));
-        // Sums stay in the tensor core, as in the fp8 products of vLLM and of PyTorch's forward passes, and in the sheet's peak.
+        // Sums stay in the tensor core, as in the fp8 products of vLLM and of PyTorch's forward passes, and in the
+        // sheet's peak.
         const std::int8_t fast = 1;
         if (wrong.empty())
             step("cublasLtMatmulDescSetAttribute", call.desc_set(desc, desc_fast_accumulation, &fast, sizeof fast));
@@ -116,8 +117,9 @@ void cublas::close() {
 
 text<95> cublas::open() {
     if (is_open()) return {};
-    if (!library_) library_ = shared_library{"libcublas.so.13", "libcublas.so.12", "libcublas.so",
-                                                  "/usr/local/cuda/lib64/libcublas.so"};
+    if (!library_)
+        library_ =
+            shared_library{"libcublas.so.13", "libcublas.so.12", "libcublas.so", "/usr/local/cuda/lib64/libcublas.so"};
     if (!library_) return text<95>{library_.reason()};
     functions& c = *call_;
     library_.resolve(c.create, "cublasCreate_v2");

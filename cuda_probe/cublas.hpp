@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <llmres/device.hpp>
+#include <llmres/hardware/device.hpp>
 #include <memory>
 
 #include "pattern.hpp"

@@ -63,7 +63,8 @@ public:
         return problem_of([&] {
             must("cudaSetDevice", cudaSetDevice(index));
             opened_.insert(index);
-            must("cudaFree", cudaFree(std::exchange(counter_, nullptr)));  // with no counter yet: opens the context, if nothing else did
+            must("cudaFree", cudaFree(std::exchange(
+                                 counter_, nullptr)));  // with no counter yet: opens the context, if nothing else did
             // The probe's own kernels load now: later, their first use would look like a buffer's cost.
             must("cudaMalloc", cudaMalloc(&counter_, 4096));
             kernels::nothing<<<1, 1>>>();

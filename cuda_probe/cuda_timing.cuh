@@ -15,7 +15,8 @@ namespace llmres::probe {
 template <class Action>
 void warm_up(int least, Action&& action) {
     const auto begin = std::chrono::steady_clock::now();
-    for (int i = 0; i < least || std::chrono::steady_clock::now() - begin < std::chrono::milliseconds{50}; ++i) action();
+    for (int i = 0; i < least || std::chrono::steady_clock::now() - begin < std::chrono::milliseconds{50}; ++i)
+        action();
 }
 
 class stopwatch {

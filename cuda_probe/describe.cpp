@@ -29,7 +29,8 @@ void without_nvml(device& live, const text<95>& why) {
             if (!field && field.why == "not read") field.why = why;
         });
     };
-    explain(live.identity), explain(live.software), explain(live.memory), explain(live.compute), explain(live.power), explain(live.pcie);
+    explain(live.identity), explain(live.software), explain(live.memory), explain(live.compute), explain(live.power),
+        explain(live.pcie);
     live.process_count.why = live.nvlinks_active.why = why;
     if (!live.memory.cuda_free) live.memory.cuda_free.why = "no context was opened";
 }

@@ -10,12 +10,12 @@
 /// Devices as CUDA and NVML see them together.
 namespace llmres::probe {
 
-/// The NVML handle of a device that CUDA described: by UUID, as a whole card or as an instance (whose UUID then replaces
-/// the guess in the descriptor), else by PCI address.
+/// The NVML handle of a device that CUDA described: by UUID, as a whole card or as an instance (whose UUID then
+/// replaces the guess in the descriptor), else by PCI address.
 reading<nvml::handle> join(const nvml& driver, device& live);
 
-/// Every device CUDA lets this process use, NVML's figures taken before any context is opened. `with_context` then opens
-/// each, to read free memory as a process has it.
+/// Every device CUDA lets this process use, NVML's figures taken before any context is opened. `with_context` then
+/// opens each, to read free memory as a process has it.
 std::vector<device> describe_all(cuda_api& cuda, const nvml& driver, bool with_context);
 
 /// Devices that NVML sees and CUDA does not, such as those hidden by CUDA_VISIBLE_DEVICES.

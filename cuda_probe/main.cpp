@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <exception>
 #include <iostream>
-#include <llmres/version.hpp>
+#include <llmres/values/version.hpp>
 #include <string>
 #include <vector>
 
@@ -94,7 +94,9 @@ int run(int count, char** arguments) {
         ->check(CLI::IsMember({"batch", "context"}));
     alloc->add_option("--at", allocating.at, "the batch or context the plan was made for, where it does not say")
         ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
-    alloc->add_option("--gpus", allocating.gpus, "refuse a plan for another number of GPUs; default: for more than are here")
+    alloc
+        ->add_option("--gpus", allocating.gpus,
+                     "refuse a plan for another number of GPUs; default: for more than are here")
         ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20));
     alloc
         ->add_option("--guard-mib", allocating.guard_mib,
@@ -126,8 +128,10 @@ int run(int count, char** arguments) {
         add_command(app, "campaign", "all of it, each step in a fresh process, results as files", common);
     campaign->add_option("--out", campaigning.out, "folder for the results")->required()->type_name("DIR");
     campaign->add_option("--runtime", campaigning.runtime, "the engine whose plans are tested")->capture_default_str();
-    campaign->add_option("--only", campaigning.only,
-                         "steps by the beginnings of their names, such as measure,alloc-serving; a folder's other results stay")
+    campaign
+        ->add_option(
+            "--only", campaigning.only,
+            "steps by the beginnings of their names, such as measure,alloc-serving; a folder's other results stay")
         ->type_name("STEP,...");
     campaign->add_flag("--quick", campaigning.quick, "fewer and shorter measurements");
     campaign->callback([&] { exit = run_campaign(common, campaigning); });

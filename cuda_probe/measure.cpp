@@ -64,7 +64,8 @@ std::vector<product_shape> product_shapes(std::int32_t major, std::int32_t minor
         if (name == "fp8_e4m3" && !ada) continue;
         for (const std::int64_t side : {512, 1024, 2048, 4096, 8192})
             if (!quick || side == 4096) all.push_back({name, side, side, side});
-        // Output features x tokens x input features, as a decoder's layers have them: one token, a small and a full batch.
+        // Output features x tokens x input features, as a decoder's layers have them: one token, a small and a full
+        // batch.
         for (const std::int64_t tokens : {16, 64, 256, 1024})
             if (!quick || tokens == 64) all.push_back({name, 8192, tokens, 8192});
         if (!quick) all.push_back({name, 14336, 4096, 4096});

@@ -12,7 +12,7 @@ namespace llmres::probe {
 
 struct measure_options {
     std::int32_t repeats = 20;
-    bool quick = false;  ///< fewer shapes and smaller transfers
+    bool quick = false;                   ///< fewer shapes and smaller transfers
     reading<byte_count> used_at_start{};  ///< NVML's used bytes before CUDA was touched
 };
 

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <llmres/device.hpp>
+#include <llmres/hardware/device.hpp>
 #include <string>
 #include <vector>
 

@@ -205,10 +205,12 @@ reading<short_list<device_process, 32>> nvml::processes(handle which, reading<st
     if (!usable()) return none(reason_);
     auto all = listed(call_->processes, which);
     if (!all) return none(all.why);
-    // Displays and clients of MPS have lists of their own, which instances and servers may lack; who is in two has one memory.
+    // Displays and clients of MPS have lists of their own, which instances and servers may lack; who is in two has one
+    // memory.
     for (processes_of_device* more : {call_->graphics_processes, call_->mps_processes})
         for (const process_info& one : listed(more, which).value)
-            if (std::none_of(all.value.begin(), all.value.end(), [&](const process_info& p) { return p.pid == one.pid; }))
+            if (std::none_of(all.value.begin(), all.value.end(),
+                             [&](const process_info& p) { return p.pid == one.pid; }))
                 all.value.push_back(one);
     short_list<device_process, 32> found;
     for (const process_info& process : *all) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <llmres/device.hpp>
+#include <llmres/hardware/device.hpp>
 #include <map>
 #include <memory>
 #include <string>

@@ -75,7 +75,7 @@ void nvml::describe_memory(handle which, device& into) const {
     const handle card = whole_card(which);
     device_memory& m = into.memory;
     const auto all = memory_at_start(which);
-    const auto part = [&all](unsigned long long memory_v2::*field) {
+    const auto part = [&all](unsigned long long memory_v2::* field) {
         return all ? reading<byte_count>{bytes(static_cast<std::int64_t>(all.value.*field))}
                    : reading<byte_count>::unavailable(all.why);
     };

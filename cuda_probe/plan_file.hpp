@@ -3,8 +3,8 @@
 
 #include <array>
 #include <cstdint>
-#include <llmres/device.hpp>
-#include <llmres/error.hpp>
+#include <llmres/hardware/device.hpp>
+#include <llmres/values/error.hpp>
 #include <optional>
 #include <string>
 #include <string_view>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "planner.hpp"
 
-#include <llmres/buffers.hpp>
+#include <llmres/answers/buffers.hpp>
+#include <llmres/hardware/live_cluster.hpp>
 #include <llmres/io/job_json.hpp>
 #include <llmres/io/plan_json.hpp>
-#include <llmres/live_cluster.hpp>
-#include <llmres/models.hpp>
+#include <llmres/models/all.hpp>
 #include <llmres/plan.hpp>
-#include <llmres/runtimes.hpp>
+#include <llmres/runtimes/all.hpp>
 #include <nlohmann/json.hpp>
 
 namespace llmres::probe {
@@ -15,7 +15,8 @@ namespace llmres::probe {
 namespace {
 
 result<job_plan> made_for(const plan_request& request) {
-    return request.layout ? llmres::plan(request.job, *request.layout, request.cluster) : llmres::plan(request.job, request.cluster);
+    return request.layout ? llmres::plan(request.job, *request.layout, request.cluster)
+                          : llmres::plan(request.job, request.cluster);
 }
 
 /// What `llmres plan --json` would write, read back as a plan.
@@ -34,14 +35,17 @@ bool same_buffers(const plan_file& a, const plan_file& b) {
 
 /// The engine as a document names it: at the first version that its profile is for, with the knobs that were set.
 nlohmann::json engine_of(nlohmann::json written) {
-    const auto text_of = [&](const char* key) { return written.contains(key) && written[key].is_string() ? written[key].get<std::string>() : ""; };
+    const auto text_of = [&](const char* key) {
+        return written.contains(key) && written[key].is_string() ? written[key].get<std::string>() : "";
+    };
     const std::string name = text_of("name");
     const std::string versions = text_of("versions");
     written.erase("versions");
     for (const runtime* profile : runtimes::all) {
         if (profile->name != name || profile->versions != versions) continue;
         const engine_version since = profile->since;
-        written["name"] = name + "@" + std::to_string(since.major) + "." + std::to_string(since.minor) + "." + std::to_string(since.patch);
+        written["name"] = name + "@" + std::to_string(since.major) + "." + std::to_string(since.minor) + "." +
+                          std::to_string(since.patch);
     }
     return written;
 }
@@ -64,7 +68,7 @@ result<nlohmann::json> document_of(const plan_file& plan, plan_axis axis, std::o
     document["layout"] = part("layout");
     nlohmann::json& on = document["cluster"] = part("cluster");
     on.erase("measured");
-    if (on.contains("device")) on.erase("gpu");  // the row that the device was put over
+    if (on.contains("device")) on.erase("gpu");                         // the row that the device was put over
     for (const char* link : {"scale_up", "scale_out"}) on.erase(link);  // they move no memory
     if (part("runtime").contains("name")) document["runtime"] = engine_of(part("runtime"));
     const bool training = document.contains("micro_batch");
@@ -100,7 +104,9 @@ std::string document_of(const job_request& request) {
 
 }  // namespace
 
-result<plan_file> plan_job(const job_request& request, const device& live) { return plan_document(document_of(request), live); }
+result<plan_file> plan_job(const job_request& request, const device& live) {
+    return plan_document(document_of(request), live);
+}
 
 result<byte_count> buffers_of_job(const job_request& request, const device& live) {
     const auto job = request_for(document_of(request), live);
@@ -127,7 +133,8 @@ result<plan_file> replanned(const plan_file& plan, plan_axis axis, std::int64_t 
     if (!own) return own.error();
     const auto again = plan_document(own->dump());
     if (!again) return again.error();
-    if (!same_buffers(*again, plan)) return refused(error_code::inconsistent, "buffers", plan.hash, "those of the plan's own job");
+    if (!same_buffers(*again, plan))
+        return refused(error_code::inconsistent, "buffers", plan.hash, "those of the plan's own job");
     const auto document = document_of(plan, axis, to);
     return document ? plan_document(document->dump()) : result<plan_file>{document.error()};
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <llmres/gpu.hpp>
+#include <llmres/hardware/gpu.hpp>
 #include <string>
 
 #include "plan_file.hpp"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // A card that no vendor sells: the RTX 2080 Ti with its memory doubled to 22 GB.
 #include <cstdio>
-#include <llmres/gpus/nvidia.hpp>
+#include <llmres/hardware/gpus/nvidia.hpp>
+#include <llmres/hardware/standard_cluster.hpp>
 #include <llmres/models/qwen.hpp>
 #include <llmres/plan.hpp>
-#include <llmres/standard_cluster.hpp>
 #include <string>
 
 using namespace llmres;

@@ -2,7 +2,7 @@
 // A build that fails when the model no longer fits the GPU it was bought for.
 #include <cstdio>
 // [assert]
-#include <llmres/gpus/nvidia.hpp>
+#include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/models/llama.hpp>
 #include <llmres/plan.hpp>
 #include <llmres/runtimes/vllm.hpp>

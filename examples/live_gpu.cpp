@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// A GPU that was looked at instead of looked up: `llmres-probe calibrate --out FILE` wrote what it is, has free and does.
+// A GPU that was looked at instead of looked up: `llmres-probe calibrate --out FILE` wrote what it is, has free and
+// does.
 #include <cstdio>
+#include <llmres/hardware/live_cluster.hpp>
 #include <llmres/io/device_json.hpp>
-#include <llmres/live_cluster.hpp>
 #include <llmres/models/llama.hpp>
 #include <llmres/plan.hpp>
 #include <llmres/runtimes/vllm.hpp>
@@ -13,14 +14,18 @@ using namespace llmres;
 int main(int count, char** arguments) {
     if (count != 2) return std::fprintf(stderr, "usage: example_live_gpu FILE\n"), 2;
     const result<device_file> file = read_device_file(arguments[1]);
-    if (!file) return std::fprintf(stderr, "%s: %s\n", file.error().field.characters, file.error().expected.characters), 2;
+    if (!file)
+        return std::fprintf(stderr, "%s: %s\n", file.error().field.characters, file.error().expected.characters), 2;
     for (const device& live : file->devices) {
         const result<cluster> here = cluster_of(live);  // a gpu of its own alone: to_gpu(live, sheet_for(live).value())
-        if (!here) return std::fprintf(stderr, "%s: %s\n", here.error().field.characters, here.error().expected.characters), 2;
-        const job work{.model = models::llama_3_1_8b, .batch = 16, .context = tokens(8192), .runtime = runtimes::vllm_v1};
+        if (!here)
+            return std::fprintf(stderr, "%s: %s\n", here.error().field.characters, here.error().expected.characters), 2;
+        const job work{
+            .model = models::llama_3_1_8b, .batch = 16, .context = tokens(8192), .runtime = runtimes::vllm_v1};
         const result<job_plan> answer = plan(work, *here);
         if (!answer) return 1;
-        std::printf("%s: %.1f GiB to use, %.1f taken by others: %s\n", here->gpu.name.characters, usable_memory(here->gpu).in(gib),
-                    here->in_use.in(gib), std::string{name_of(answer->verdict)}.c_str());
+        std::printf("%s: %.1f GiB to use, %.1f taken by others: %s\n", here->gpu.name.characters,
+                    usable_memory(here->gpu).in(gib), here->in_use.in(gib),
+                    std::string{name_of(answer->verdict)}.c_str());
     }
 }

@@ -12,8 +12,8 @@ namespace csv {
 
 using row = std::map<std::string, std::string>;  // column -> cell
 
-/// The rows of a comma-separated file whose first line names the columns. Cells may be quoted, and hold commas, newlines
-/// and doubled quotes then. Empty if there is no such file.
+/// The rows of a comma-separated file whose first line names the columns. Cells may be quoted, and hold commas,
+/// newlines and doubled quotes then. Empty if there is no such file.
 inline std::vector<row> read(const std::string& path) {
     std::ifstream file{path, std::ios::binary};
     std::vector<std::vector<std::string>> lines;

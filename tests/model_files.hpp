@@ -16,8 +16,10 @@ namespace model_files {
 
 /// A config.json that is read, to spoil.
 inline nlohmann::json llama_config() {
-    return {{"model_type", "llama"},       {"hidden_size", 256},        {"num_hidden_layers", 4}, {"num_attention_heads", 8},
-            {"num_key_value_heads", 2},    {"intermediate_size", 512},  {"vocab_size", 1000},     {"max_position_embeddings", 2048},
+    return {{"model_type", "llama"},       {"hidden_size", 256},
+            {"num_hidden_layers", 4},      {"num_attention_heads", 8},
+            {"num_key_value_heads", 2},    {"intermediate_size", 512},
+            {"vocab_size", 1000},          {"max_position_embeddings", 2048},
             {"tie_word_embeddings", false}};
 }
 
@@ -31,7 +33,9 @@ inline std::string safetensors(const std::string& header, std::size_t data_bytes
 /// Every tensor of llama_config() in 16 bit, by the names of transformers; `change` may spoil the list.
 inline std::string llama_safetensors(const std::function<void(nlohmann::json&)>& change = {}) {
     nlohmann::json tensors = nlohmann::json::object();
-    const auto add = [&](const std::string& name, std::vector<std::int64_t> shape) { tensors[name] = {{"dtype", "BF16"}, {"shape", shape}}; };
+    const auto add = [&](const std::string& name, std::vector<std::int64_t> shape) {
+        tensors[name] = {{"dtype", "BF16"}, {"shape", shape}};
+    };
     add("model.embed_tokens.weight", {1000, 256});
     for (int i = 0; i < 4; ++i) {
         const std::string layer = "model.layers." + std::to_string(i) + ".";
@@ -63,8 +67,12 @@ inline gguf_writer llama_gguf(const llmres::gguf_mix& mix) {
     gguf_writer w;
     w.text("general.architecture", "llama");
     w.integer("general.file_type", 15);
-    for (const auto& [key, value] : {std::pair{"embedding_length", 256u}, {"block_count", 4u}, {"feed_forward_length", 512u}, {"context_length", 2048u},
-                                     {"attention.head_count", 8u}, {"attention.head_count_kv", 2u}})
+    for (const auto& [key, value] : {std::pair{"embedding_length", 256u},
+                                     {"block_count", 4u},
+                                     {"feed_forward_length", 512u},
+                                     {"context_length", 2048u},
+                                     {"attention.head_count", 8u},
+                                     {"attention.head_count_kv", 2u}})
         w.integer(std::string{"llama."} + key, value);
     w.tensors_of(*llmres::read_hf_config(llama_config().dump()), mix);
     return w;

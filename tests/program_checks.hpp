@@ -31,7 +31,8 @@ inline arguments operator+(arguments a, const arguments& b) {
 inline const arguments small_job{"plan", "llama-3.1-8b", "--gpu", "h100-sxm5-80gb", "--context", "4096"};
 
 /// Nothing on stdout, exit code 2, one message on stderr that holds all the words.
-inline void refused(const arguments& given, const std::vector<std::string>& words, const std::string& folder = LLMRES_SOURCE_DIR) {
+inline void refused(const arguments& given, const std::vector<std::string>& words,
+                    const std::string& folder = LLMRES_SOURCE_DIR) {
     std::string line;
     for (const std::string& argument : given) line += " " + argument.substr(0, 80);
     CAPTURE(line);
@@ -72,7 +73,8 @@ inline void consistent(const nlohmann::json& p) {
         CAPTURE(size);
         CHECK(m[size].is_number_integer());
     }
-    const auto [low, expected, high] = std::tuple{m["low"].get<std::int64_t>(), m["expected"].get<std::int64_t>(), m["high"].get<std::int64_t>()};
+    const auto [low, expected, high] =
+        std::tuple{m["low"].get<std::int64_t>(), m["expected"].get<std::int64_t>(), m["high"].get<std::int64_t>()};
     CHECK(low <= expected);
     CHECK(expected <= high);
     CHECK(m["ideal"] <= m["allocated"]);

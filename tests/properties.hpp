@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <limits>
 
-/// Numbers to hold a property against: the awkward ones, then random ones of every magnitude. The seed is fixed, so that
-/// a failure is there again on the next run. (RapidCheck would also shrink what fails; for one or two integers the
+/// Numbers to hold a property against: the awkward ones, then random ones of every magnitude. The seed is fixed, so
+/// that a failure is there again on the next run. (RapidCheck would also shrink what fails; for one or two integers the
 /// printed values say as much, and it would have to be linked.)
 namespace properties {
 

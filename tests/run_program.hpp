@@ -3,6 +3,7 @@
 
 #include <sys/wait.h>
 
+#include <unistd.h>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -10,7 +11,6 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
-#include <unistd.h>
 #include <vector>
 
 /// Runs the llmres program as a user's shell would.
@@ -68,7 +68,8 @@ inline outcome run(const std::vector<std::string>& arguments, const fs::path& fo
     const scratch streams;
     std::string line = "cd " + quoted(folder.string()) + " && exec " + quoted(LLMRES_PROGRAM);
     for (const std::string& argument : arguments) line += " " + quoted(argument);
-    line += " >" + quoted((streams.path() / "out").string()) + " 2>" + quoted((streams.path() / "err").string()) + " </dev/null";
+    line += " >" + quoted((streams.path() / "out").string()) + " 2>" + quoted((streams.path() / "err").string()) +
+            " </dev/null";
     const int status = std::system(line.c_str());
     outcome o;
     o.exit = WIFEXITED(status) ? WEXITSTATUS(status) : -1;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <llmres/memory_serving.hpp>
-#include <llmres/capacity.hpp>
-#include <llmres/gpus.hpp>
-#include <llmres/links.hpp>
-#include <llmres/models.hpp>
+#include <llmres/answers/capacity.hpp>
+#include <llmres/hardware/gpus/all.hpp>
+#include <llmres/hardware/interconnects/all.hpp>
+#include <llmres/memory/serving.hpp>
+#include <llmres/models/all.hpp>
 #include <llmres/plan.hpp>
-#include <llmres/runtimes.hpp>
+#include <llmres/runtimes/all.hpp>
 #include <string_view>
 
 /// Jobs that tests of serving start from.

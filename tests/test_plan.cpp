@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
 #include <array>
 #include <cstdlib>
-#include <doctest/doctest.h>
-#include <llmres/gpus/nvidia.hpp>
-#include <llmres/gpus/other.hpp>
-#include <llmres/models.hpp>
+#include <llmres/hardware/gpus/nvidia.hpp>
+#include <llmres/hardware/gpus/other.hpp>
+#include <llmres/hardware/standard_cluster.hpp>
+#include <llmres/models/all.hpp>
 #include <llmres/plan.hpp>
 #include <llmres/runtimes/pytorch.hpp>
 #include <llmres/runtimes/vllm.hpp>
-#include <llmres/standard_cluster.hpp>
 #include <new>
 #include <vector>
 
@@ -42,12 +42,18 @@ error refusal_of(const job& j, const layout& l, const cluster& c) {
 /// Jobs of all kinds, as a scheduler meets them.
 std::vector<std::pair<job, layout>> mixed_jobs() {
     std::vector<std::pair<job, layout>> queue;
-    for (const model* m : {&models::llama_3_1_8b, &models::llama_3_1_70b, &models::mixtral_8x7b, &models::deepseek_v3, &models::gemma_2_27b}) {
+    for (const model* m : {&models::llama_3_1_8b, &models::llama_3_1_70b, &models::mixtral_8x7b, &models::deepseek_v3,
+                           &models::gemma_2_27b}) {
         for (const std::int32_t tensor : {1, 2, 4, 8}) {
-            queue.push_back({{.model = *m, .batch = 8, .context = tokens(4096), .runtime = runtimes::vllm}, {.tensor = tensor}});
+            queue.push_back(
+                {{.model = *m, .batch = 8, .context = tokens(4096), .runtime = runtimes::vllm}, {.tensor = tensor}});
             queue.push_back({{.model = *m, .batch = 1, .context = tokens(4096)}, {.tensor = tensor, .pipeline = 2}});
-            queue.push_back({{.model = *m, .task = task::pretraining, .sequence = tokens(4096), .runtime = runtimes::pytorch}, {.tensor = tensor, .data = 2, .zero = 1}});
-            queue.push_back({{.model = *m, .task = task::pretraining, .sequence = tokens(4096), .recompute = recompute::full}, {.tensor = tensor, .pipeline = 4}});
+            queue.push_back(
+                {{.model = *m, .task = task::pretraining, .sequence = tokens(4096), .runtime = runtimes::pytorch},
+                 {.tensor = tensor, .data = 2, .zero = 1}});
+            queue.push_back(
+                {{.model = *m, .task = task::pretraining, .sequence = tokens(4096), .recompute = recompute::full},
+                 {.tensor = tensor, .pipeline = 4}});
         }
     }
     return queue;
@@ -82,7 +88,8 @@ TEST_CASE("the same answer at compile time") {
     const job_plan running = plan(work, {.tensor = 4}, machine).value();
     CHECK(running.memory.total() == constant.memory.total());
     CHECK(running.usable == constant.usable);
-    CHECK(running.speed.step.total().expected.in(seconds) == doctest::Approx(constant.speed.step.total().expected.in(seconds)));
+    CHECK(running.speed.step.total().expected.in(seconds) ==
+          doctest::Approx(constant.speed.step.total().expected.in(seconds)));
 }
 
 TEST_CASE("the verdict follows the bounds: fits below all of them, tight between, no fit above") {
@@ -148,7 +155,11 @@ TEST_CASE("training takes all GPUs and shards no more than it must") {
 }
 
 TEST_CASE("flash attention on a GPU older than Ampere is a reason by name") {
-    const job j{.model = models::llama_3_2_1b, .weights = fp16, .compute = fp16, .context = tokens(1024), .attention = attention_kernel::flash};
+    const job j{.model = models::llama_3_2_1b,
+                .weights = fp16,
+                .compute = fp16,
+                .context = tokens(1024),
+                .attention = attention_kernel::flash};
     const job_plan p = plan(j, {}, standard_cluster(gpus::v100_sxm2_32gb, 1).value()).value();
     CHECK(p.verdict == verdict::does_not_fit);
     CHECK(p.reasons[static_cast<std::size_t>(p.reason_count - 1)].code == reason_code::flash_attention_unsupported);
@@ -164,12 +175,15 @@ TEST_CASE("a format that the GPU must convert is named") {
 TEST_CASE("a layout that cannot be is refused by the name of its field") {
     CHECK(refusal_of(chat, {.tensor = 3}, four_h100).field == "layout.tensor");
     CHECK(refusal_of(chat, {.tensor = 3}, four_h100).code == error_code::inconsistent);
-    CHECK(refusal_of(chat, {.pipeline = 81}, standard_cluster(gpus::h100_sxm5_80gb, 128).value()).field == "layout.pipeline");
+    CHECK(refusal_of(chat, {.pipeline = 81}, standard_cluster(gpus::h100_sxm5_80gb, 128).value()).field ==
+          "layout.pipeline");
     CHECK(refusal_of(chat, {.tensor = 8}, four_h100).field == "layout");
     CHECK(refusal_of(chat, {.tensor = 0}, four_h100).field == "layout.tensor");
     CHECK(refusal_of(chat, {.zero = 4}, four_h100).field == "layout.zero");
     CHECK(refusal_of(chat, {.data = -1}, four_h100).field == "layout.data");
-    CHECK(refusal_of({.model = models::mixtral_8x7b, .context = tokens(1)}, {.data = 3, .expert = 3}, four_h100).field == "layout.expert");
+    CHECK(
+        refusal_of({.model = models::mixtral_8x7b, .context = tokens(1)}, {.data = 3, .expert = 3}, four_h100).field ==
+        "layout.expert");
 }
 
 TEST_CASE("a job that cannot be is refused by the name of its field") {
@@ -211,7 +225,9 @@ TEST_CASE("sizes beyond 2^63 bytes are an overflow, never a small number") {
 }
 
 TEST_CASE("memory grows with batch, context and width of the formats, and shrinks with tensor parallelism") {
-    const auto total = [](const job& j, const layout& l) { return plan(j, l, standard_cluster(gpus::h100_sxm5_80gb, 64).value())->memory.total().expected; };
+    const auto total = [](const job& j, const layout& l) {
+        return plan(j, l, standard_cluster(gpus::h100_sxm5_80gb, 64).value())->memory.total().expected;
+    };
     for (const model* m : {&models::llama_3_1_8b, &models::mixtral_8x7b, &models::deepseek_v3, &models::gemma_2_27b}) {
         job j{.model = *m, .weights = bf16, .batch = 1, .context = tokens(1024)};
         const byte_count base = total(j, {});

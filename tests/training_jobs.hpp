@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <llmres/memory_training.hpp>
+#include <llmres/hardware/standard_cluster.hpp>
+#include <llmres/memory/training.hpp>
 #include <llmres/models/llama.hpp>
 #include <llmres/plan.hpp>
-#include <llmres/standard_cluster.hpp>
 #include <string>
 
 /// What tests of training memory start from.

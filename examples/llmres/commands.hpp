@@ -2,7 +2,7 @@
 #pragma once
 
 #include <fmt/format.h>
-#include <llmres/error.hpp>
+#include <llmres/values/error.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -41,7 +41,7 @@ struct model_options {
 int run_model(const model_options& o);
 
 struct plan_options {
-    std::string source;  ///< a job document or a model
+    std::string source;                         ///< a job document or a model
     std::map<std::string, std::string> fields;  ///< what flags gave, by their names without dashes
     std::string svg;
     bool json = false;

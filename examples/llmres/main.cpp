@@ -2,14 +2,14 @@
 // llmres: does this LLM job fit on these GPUs, in which layout, how fast, and what limits it?
 #include "commands.hpp"
 
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <array>
 #include <exception>
-#include <fmt/format.h>
 #include <llmres/io/job_fields.hpp>
-#include <llmres/io/text.hpp>
-#include <llmres/nearest.hpp>
-#include <llmres/version.hpp>
+#include <llmres/io/sentences.hpp>
+#include <llmres/values/nearest.hpp>
+#include <llmres/values/version.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,7 +30,8 @@ void refuse_rest(const CLI::App& command) {
     for (const std::string& argument : rest) {
         if (!argument.starts_with('-')) continue;
         const std::string name = argument.substr(0, argument.find('='));
-        throw refusal{llmres::refused(llmres::error_code::unknown, name, "", llmres::such_as("a flag of --help", llmres::nearest(name, known)))};
+        throw refusal{llmres::refused(llmres::error_code::unknown, name, "",
+                                      llmres::such_as("a flag of --help", llmres::nearest(name, known)))};
     }
     for (const std::string& argument : rest)
         throw refusal{llmres::refused(llmres::error_code::unknown, "argument", argument, "nothing more")};
@@ -41,10 +42,13 @@ void add_model(CLI::App& app, int& exit) {
     auto* command = app.add_subcommand("model", "The architecture, exact parameters by role, weight and KV bytes");
     command->allow_extras();
     command->add_option("MODEL", o.source, model_help)->required()->type_name("");
-    command->add_option("--weights", o.weights, "precision of the weights, or a GGUF mix such as q4_k_m; default: as published")
+    command
+        ->add_option("--weights", o.weights,
+                     "precision of the weights, or a GGUF mix such as q4_k_m; default: as published")
         ->type_name("FORMAT");
     command->add_option("--kv_cache", o.kv_cache, "precision of the KV cache; default bf16")->type_name("FORMAT");
-    command->add_flag("--importance_matrix", o.importance_matrix, "the GGUF mix was made with one, which changes some tensors' types");
+    command->add_flag("--importance_matrix", o.importance_matrix,
+                      "the GGUF mix was made with one, which changes some tensors' types");
     command->add_flag("--tied_head_stored", o.tied_head_stored, "the GGUF file repeats a tied embedding as its output");
     command->add_flag("--json", o.json, "one JSON document on stdout");
     command->callback([command, &exit] {
@@ -58,10 +62,13 @@ void add_plan(CLI::App& app, int& exit) {
     static std::map<std::string, std::string> typed;
     auto* command = app.add_subcommand("plan", "Verdict, layout, memory and time of a job, and what would help");
     command->allow_extras();
-    command->footer("A flag goes over what the job document says, under the same name: --tensor is {\"layout\": {\"tensor\"}}.\n"
-                    "Without any of Layout the planner chooses. Exit codes: 0 fits (tight: with a warning), 1 does not fit,\n"
-                    "2 bad input.");
-    command->add_option("JOB", o.source, std::string{"a job (JSON), or a model: "} + model_help)->required()->type_name("");
+    command->footer(
+        "A flag goes over what the job document says, under the same name: --tensor is {\"layout\": {\"tensor\"}}.\n"
+        "Without any of Layout the planner chooses. Exit codes: 0 fits (tight: with a warning), 1 does not fit,\n"
+        "2 bad input.");
+    command->add_option("JOB", o.source, std::string{"a job (JSON), or a model: "} + model_help)
+        ->required()
+        ->type_name("");
     std::vector<std::pair<std::string, CLI::Option*>> options;
     for (const llmres::job_field& f : llmres::job_fields) {
         constexpr std::array type_names{"N", "X", "", "NAME"};  // by field_type
@@ -126,8 +133,10 @@ int main(int argc, char** argv) {
         add_model(app, exit);
         add_plan(app, exit);
         add_table(app, exit, "gpus", "The GPUs, with memory, bandwidth and dense bf16 rate", "one of them", run_gpus);
-        add_table(app, exit, "models", "The models that come with the library", "one of them, or words of their names", run_models);
-        add_table(app, exit, "runtimes", "The engines, and the versions their constants were taken from", "one of them", run_runtimes);
+        add_table(app, exit, "models", "The models that come with the library", "one of them, or words of their names",
+                  run_models);
+        add_table(app, exit, "runtimes", "The engines, and the versions their constants were taken from", "one of them",
+                  run_runtimes);
         if (const int failed = parse(app, argc, argv); failed != fits) return failed;
         return exit;
     } catch (const refusal& r) {

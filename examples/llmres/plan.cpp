@@ -3,10 +3,10 @@
 #include "commands.hpp"
 #include "report.hpp"
 
+#include <fmt/format.h>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
-#include <fmt/format.h>
 #include <fstream>
 #include <iterator>
 #include <llmres/io/job_fields.hpp>
@@ -26,7 +26,8 @@ nlohmann::json value_of(const std::string& text, llmres::field_type type) {
         double real = 0;
         const char* end = text.data() + text.size();
         if (const auto r = std::from_chars(text.data(), end, whole); r.ec == std::errc{} && r.ptr == end) return whole;
-        if (const auto r = std::from_chars(text.data(), end, real); r.ec == std::errc{} && r.ptr == end && std::isfinite(real))
+        if (const auto r = std::from_chars(text.data(), end, real);
+            r.ec == std::errc{} && r.ptr == end && std::isfinite(real))
             return real;
     }
     return text;
@@ -75,7 +76,8 @@ nlohmann::json merged(const plan_options& o) {
         // Either names the GPU: the flag's goes over the file's.
         if (name == "device" && !o.fields.contains("gpu")) into->erase("gpu");
         if (name == "gpu" && !o.fields.contains("device")) into->erase("device");
-        if (name == "device" && !given->second.empty()) (*into)[name] = std::filesystem::absolute(given->second).string();
+        if (name == "device" && !given->second.empty())
+            (*into)[name] = std::filesystem::absolute(given->second).string();
     }
     return document;
 }
@@ -92,7 +94,8 @@ int run_plan(const plan_options& o) {
     llmres::maybe<llmres::disaggregated_plan> split;
     if (request.prefill) {
         const llmres::pool_request& prompts = *request.prefill;
-        const llmres::layout l = prompts.layout ? *prompts.layout : accept(llmres::prefill_layout(request.job, prompts.cluster));
+        const llmres::layout l =
+            prompts.layout ? *prompts.layout : accept(llmres::prefill_layout(request.job, prompts.cluster));
         split = accept(llmres::plan_disaggregated(request.job, {l, prompts.cluster}, {p.layout, request.cluster}));
         p = split->decode;
     }
@@ -100,11 +103,13 @@ int run_plan(const plan_options& o) {
     if (!o.svg.empty()) {
         std::ofstream picture{o.svg};
         picture << llmres::to_svg(p, request.job.model.name.view());
-        if (!picture.flush()) throw refusal{llmres::refused(llmres::error_code::io, "svg", o.svg, "a file that can be written")};
+        if (!picture.flush())
+            throw refusal{llmres::refused(llmres::error_code::io, "svg", o.svg, "a file that can be written")};
     }
     if (o.json) {
         auto answer = llmres::to_json(p, request.job, request.cluster, chosen, request.lengths);
-        if (split) answer["disaggregated"] = llmres::to_json(*split, request.prefill->cluster, !request.prefill->layout);
+        if (split)
+            answer["disaggregated"] = llmres::to_json(*split, request.prefill->cluster, !request.prefill->layout);
         if (!request.device.empty()) answer["cluster"]["device"] = std::filesystem::absolute(request.device).string();
         print_json(answer);
     } else {

@@ -2,12 +2,12 @@
 // A plan as a page of text.
 #include "report.hpp"
 
-#include <array>
 #include <fmt/format.h>
-#include <llmres/capacity.hpp>
-#include <llmres/format.hpp>
-#include <llmres/io/text.hpp>
-#include <llmres/search.hpp>
+#include <array>
+#include <llmres/answers/capacity.hpp>
+#include <llmres/answers/search.hpp>
+#include <llmres/io/sentences.hpp>
+#include <llmres/values/to_string.hpp>
 #include <string>
 #include <string_view>
 
@@ -18,7 +18,7 @@ using llmres::to_string;
 
 /// One letter of the bar for each memory_term.
 constexpr std::array<std::string_view, llmres::memory_term_names.size()> marks{"W", "L", "G", "O", "A", "K",
-                                                                              "S", "V", "C", "w", "r", "f"};
+                                                                               "S", "V", "C", "w", "r", "f"};
 
 /// The terms to scale, a bar for where the usable memory ends.
 std::string bar(const llmres::job_plan& p) {
@@ -26,7 +26,9 @@ std::string bar(const llmres::job_plan& p) {
     const llmres::byte_count expected = p.memory.total().expected;
     const llmres::byte_count usable = p.usable > llmres::byte_count{} ? p.usable : llmres::byte_count{};
     const llmres::byte_count most = expected < usable ? usable : expected;
-    const auto column = [&](llmres::byte_count size) { return static_cast<int>(width * llmres::ratio(size, most) + 0.5); };
+    const auto column = [&](llmres::byte_count size) {
+        return static_cast<int>(width * llmres::ratio(size, most) + 0.5);
+    };
     std::string drawn;
     llmres::byte_count end;
     for (std::size_t i = 0; i < marks.size(); ++i) {
@@ -84,12 +86,14 @@ void print_time(const llmres::job_plan& p, bool trains) {
 void print_cache_pool(const llmres::layout& l, const llmres::plan_request& request) {
     const auto pool = llmres::cache_pool_of(request.job, l, request.cluster);
     if (!pool || pool->token_room <= llmres::token_count{}) return;
-    fmt::print("caches   room for {} of them: {} tokens", to_string(pool->memory.expected), pool->token_room.in(llmres::tokens));
+    fmt::print("caches   room for {} of them: {} tokens", to_string(pool->memory.expected),
+               pool->token_room.in(llmres::tokens));
     if (request.job.runtime.kv_block > llmres::tokens(1)) fmt::print(" in {} blocks", pool->blocks);
     fmt::print(", {:.1f} sequences of {}\n", pool->sequences, context_of(request.job).in(llmres::tokens));
     if (!request.lengths) return;
     if (const auto sequences = llmres::concurrent_sequences(request.job, l, request.cluster, *request.lengths))
-        fmt::print("         {} sequences at once of {} tokens on average\n", *sequences, request.lengths->mean.in(llmres::tokens));
+        fmt::print("         {} sequences at once of {} tokens on average\n", *sequences,
+                   request.lengths->mean.in(llmres::tokens));
 }
 
 }  // namespace
@@ -114,7 +118,8 @@ void print_plan(const llmres::job_plan& p, const llmres::plan_request& request) 
     }
     print_time(p, trains(j));
     for (std::int32_t i = 0; i < p.reason_count; ++i)
-        fmt::print("{}{}\n", i == 0 ? "why      " : "         ", llmres::to_text(p.reasons[static_cast<std::size_t>(i)], p));
+        fmt::print("{}{}\n", i == 0 ? "why      " : "         ",
+                   llmres::to_text(p.reasons[static_cast<std::size_t>(i)], p));
     if (p.verdict != llmres::verdict::fits) {
         std::string_view head = "helps    ";
         for (const llmres::remedy& r : llmres::what_would_help(j, p.layout, c)) {
@@ -123,20 +128,30 @@ void print_plan(const llmres::job_plan& p, const llmres::plan_request& request) 
         }
     }
     const llmres::job_limits limits = llmres::limits_of(j, p.layout, c);
-    const auto number = [](const auto& m, std::string_view of) { return m ? fmt::format("{}{}", *m, of) : std::string{"none"}; };
-    const llmres::maybe<std::int64_t> context = limits.max_context ? llmres::maybe<std::int64_t>{limits.max_context->in(llmres::tokens)} : llmres::maybe<std::int64_t>{};
-    fmt::print("limits   largest {} {}, longest {} {}, fewest GPUs {}\n", trains(j) ? "micro_batch" : "batch", number(limits.max_batch, ""),
-               trains(j) ? "sequence" : "context", number(context, " tokens"), number(limits.min_gpus, ""));
+    const auto number = [](const auto& m, std::string_view of) {
+        return m ? fmt::format("{}{}", *m, of) : std::string{"none"};
+    };
+    const llmres::maybe<std::int64_t> context =
+        limits.max_context ? llmres::maybe<std::int64_t>{limits.max_context->in(llmres::tokens)}
+                           : llmres::maybe<std::int64_t>{};
+    fmt::print("limits   largest {} {}, longest {} {}, fewest GPUs {}\n", trains(j) ? "micro_batch" : "batch",
+               number(limits.max_batch, ""), trains(j) ? "sequence" : "context", number(context, " tokens"),
+               number(limits.min_gpus, ""));
     if (!trains(j)) print_cache_pool(p.layout, request);
 }
 
 void print_prefill(const llmres::disaggregated_plan& p, const llmres::cluster& prompts) {
     const auto total = p.prefill.memory.total();
-    fmt::print("prompts  on {} x {}, {}: {}\n", prompts.gpus, prompts.gpu.name.view(), layout_text(p.prefill.layout), name_of(p.prefill.verdict));
-    fmt::print("         {} ({} to {}) of {} usable, {} to the first token\n", to_string(total.expected), to_string(total.low),
-               to_string(total.high), to_string(p.prefill.usable), bounds(p.prefill.speed.prefill.total()));
-    fmt::print("         caches of {} handed over in {}; {:.3g} prompts a second, for {:.3g} sequences that the output's side ends: {:.3g} such sides\n",
-               to_string(p.handed_over), to_string(p.hand_over), p.prompts_per_second, p.sequences_per_second, p.prefill_per_decode());
+    fmt::print("prompts  on {} x {}, {}: {}\n", prompts.gpus, prompts.gpu.name.view(), layout_text(p.prefill.layout),
+               name_of(p.prefill.verdict));
+    fmt::print("         {} ({} to {}) of {} usable, {} to the first token\n", to_string(total.expected),
+               to_string(total.low), to_string(total.high), to_string(p.prefill.usable),
+               bounds(p.prefill.speed.prefill.total()));
+    fmt::print(
+        "         caches of {} handed over in {}; {:.3g} prompts a second, for {:.3g} sequences that the output's side "
+        "ends: {:.3g} such sides\n",
+        to_string(p.handed_over), to_string(p.hand_over), p.prompts_per_second, p.sequences_per_second,
+        p.prefill_per_decode());
 }
 
 }  // namespace program

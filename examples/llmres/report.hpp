@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <llmres/disaggregated.hpp>
+#include <llmres/answers/disaggregated.hpp>
 #include <llmres/io/job_json.hpp>
 #include <llmres/plan.hpp>
 

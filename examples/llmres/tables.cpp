@@ -2,15 +2,15 @@
 // llmres gpus, models, runtimes: what the library knows.
 #include "commands.hpp"
 
-#include <cctype>
 #include <fmt/format.h>
-#include <llmres/format.hpp>
-#include <llmres/gpus.hpp>
+#include <cctype>
+#include <llmres/hardware/gpus/all.hpp>
 #include <llmres/io/gpu_json.hpp>
 #include <llmres/io/plan_json.hpp>
-#include <llmres/models.hpp>
-#include <llmres/runtimes.hpp>
+#include <llmres/models/all.hpp>
+#include <llmres/runtimes/all.hpp>
 #include <llmres/runtimes/errors.hpp>
+#include <llmres/values/to_string.hpp>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -37,8 +37,10 @@ int run_gpus(const table_options& o) {
     if (!o.id.empty()) {
         const llmres::gpu card = accept(llmres::find_gpu(o.id));
         const llmres::json_value sheet = llmres::to_json(card);
-        if (o.json) print_json(sheet);
-        else for (const auto& [key, value] : sheet.items()) fmt::print("{:<20} {}\n", key, value.dump());
+        if (o.json)
+            print_json(sheet);
+        else
+            for (const auto& [key, value] : sheet.items()) fmt::print("{:<20} {}\n", key, value.dump());
         return fits;
     }
     for (const llmres::gpu* card : llmres::gpus::all) {
@@ -46,9 +48,10 @@ int run_gpus(const table_options& o) {
             rows.push_back(llmres::to_json(*card));
             continue;
         }
-        fmt::print("{:<36} {:<40} {:>9}  {:>10}  {:>13}\n", card->id.view(), card->name.view(),
-                   to_string(card->memory.fitted), to_string(card->memory.bandwidth),
-                   card->rates.bf16 && card->rates.bf16.value > llmres::flop_rate{} ? to_string(*card->rates.bf16) : "-");
+        fmt::print(
+            "{:<36} {:<40} {:>9}  {:>10}  {:>13}\n", card->id.view(), card->name.view(), to_string(card->memory.fitted),
+            to_string(card->memory.bandwidth),
+            card->rates.bf16 && card->rates.bf16.value > llmres::flop_rate{} ? to_string(*card->rates.bf16) : "-");
     }
     if (o.json) print_json(rows);
     return fits;
@@ -79,14 +82,21 @@ int run_runtimes(const table_options& o) {
         if (!o.id.empty() && (r->name != asked.name || (versioned && !(*r == asked)))) continue;
         llmres::json_value checked = llmres::json_value::array();
         for (const llmres::profile_error& e : llmres::errors_of(*r))
-            checked.push_back({{"figure", e.figure}, {"rows", e.rows}, {"mean_error", e.mean}, {"bias", e.bias}, {"worst", e.worst}, {"inside", e.inside}});
+            checked.push_back({{"figure", e.figure},
+                               {"rows", e.rows},
+                               {"mean_error", e.mean},
+                               {"bias", e.bias},
+                               {"worst", e.worst},
+                               {"inside", e.inside}});
         if (!o.json) {
             fmt::print("{:<20} {}\n", r->name.view(), r->versions.view());
             for (const auto& e : checked)
                 if (!o.id.empty())
-                    fmt::print("  {:<12} {:>4} measured: {:.2f} % off on average ({:+.2f} % with its sign, {:+.1f} % at worst), {} within the bounds\n",
-                               e["figure"].get<std::string>(), e["rows"].get<int>(), 100 * e["mean_error"].get<double>(), 100 * e["bias"].get<double>(),
-                               100 * e["worst"].get<double>(), e["inside"].get<int>());
+                    fmt::print(
+                        "  {:<12} {:>4} measured: {:.2f} % off on average ({:+.2f} % with its sign, {:+.1f} % at "
+                        "worst), {} within the bounds\n",
+                        e["figure"].get<std::string>(), e["rows"].get<int>(), 100 * e["mean_error"].get<double>(),
+                        100 * e["bias"].get<double>(), 100 * e["worst"].get<double>(), e["inside"].get<int>());
             if (!o.id.empty() && checked.empty()) fmt::print("  not measured\n");
         }
         rows.push_back({{"name", r->name.view()}, {"versions", r->versions.view()}, {"checked", std::move(checked)}});

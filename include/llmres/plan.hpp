@@ -3,14 +3,22 @@
 
 #include <array>
 #include <cstdint>
-#include <llmres/budget.hpp>
-#include <llmres/capacity.hpp>
-#include <llmres/cluster.hpp>
-#include <llmres/error.hpp>
-#include <llmres/job.hpp>
-#include <llmres/layout.hpp>
-#include <llmres/memory.hpp>
-#include <llmres/throughput.hpp>
+#include <llmres/hardware/cluster.hpp>
+#include <llmres/hardware/gpu.hpp>
+#include <llmres/inventory/operations.hpp>
+#include <llmres/jobs/checks.hpp>
+#include <llmres/jobs/job.hpp>
+#include <llmres/jobs/layout.hpp>
+#include <llmres/jobs/layouts.hpp>
+#include <llmres/memory/breakdown.hpp>
+#include <llmres/memory/memory.hpp>
+#include <llmres/memory/training.hpp>
+#include <llmres/time/roofline.hpp>
+#include <llmres/time/throughput.hpp>
+#include <llmres/values/error.hpp>
+#include <llmres/values/interval.hpp>
+#include <llmres/values/precision.hpp>
+#include <llmres/values/units.hpp>
 #include <string_view>
 
 /// Does this job fit on these GPUs, in which layout, how fast, and what limits it?
@@ -18,7 +26,7 @@
 ///     const auto answer = llmres::plan(job, layout, cluster);      // result<job_plan>: the plan, or what is wrong
 ///     if (answer && answer->verdict == llmres::verdict::fits) ...
 ///     static_assert(llmres::fits(job, layout, cluster));           // the same, before the program runs
-namespace llmres {
+namespace llmres::inline v0 {
 
 enum class verdict : std::uint8_t {
     fits,          ///< even if every estimate is at its upper bound
@@ -37,7 +45,8 @@ enum class reason_code : std::uint8_t {
     format_emulated,              ///< the GPU has no arithmetic for a format of the job and converts it first
 };
 inline constexpr std::array<std::string_view, 6> reason_code_names{
-    "memory_exceeded", "weights_exceed", "memory_tight", "flash_attention_unsupported", "host_memory_exceeded", "format_emulated"};
+    "memory_exceeded",      "weights_exceed", "memory_tight", "flash_attention_unsupported",
+    "host_memory_exceeded", "format_emulated"};
 constexpr std::string_view name_of(reason_code code) { return reason_code_names[static_cast<std::size_t>(code)]; }
 
 struct reason {
@@ -52,9 +61,9 @@ struct reason {
 struct job_plan {
     llmres::verdict verdict = verdict::does_not_fit;
     llmres::layout layout{};
-    byte_count usable{};          ///< what the job may take of the busiest GPU
-    memory_breakdown memory{};    ///< of the busiest GPU
-    std::int32_t gpu = 0;         ///< the busiest GPU's rank within the replica
+    byte_count usable{};        ///< what the job may take of the busiest GPU
+    memory_breakdown memory{};  ///< of the busiest GPU
+    std::int32_t gpu = 0;       ///< the busiest GPU's rank within the replica
     job_speed speed{};
     std::array<reason, 4> reasons{};
     std::int32_t reason_count = 0;
@@ -62,7 +71,8 @@ struct job_plan {
     /// What takes the most time: of a training step, or of making one token.
     constexpr time_term bottleneck() const { return speed.step.largest(); }
     constexpr void because(const reason& r) {
-        if (static_cast<std::size_t>(reason_count) < reasons.size()) reasons[static_cast<std::size_t>(reason_count++)] = r;
+        if (static_cast<std::size_t>(reason_count) < reasons.size())
+            reasons[static_cast<std::size_t>(reason_count++)] = r;
     }
 };
 
@@ -100,10 +110,14 @@ namespace detail {
 
 constexpr bool has_arithmetic(const gpu& card, arithmetic_kind kind) {
     switch (kind) {
-        case arithmetic_kind::bf16: return card.rates.bf16.value_or(tflops(1)) > flop_rate{};
-        case arithmetic_kind::fp8: return card.rates.fp8.value_or(tflops(1)) > flop_rate{};
-        case arithmetic_kind::fp4: return card.rates.fp4.value_or(tflops(1)) > flop_rate{};
-        default: return true;
+        case arithmetic_kind::bf16:
+            return card.rates.bf16.value_or(tflops(1)) > flop_rate{};
+        case arithmetic_kind::fp8:
+            return card.rates.fp8.value_or(tflops(1)) > flop_rate{};
+        case arithmetic_kind::fp4:
+            return card.rates.fp4.value_or(tflops(1)) > flop_rate{};
+        default:
+            return true;
     }
 }
 
@@ -120,7 +134,8 @@ constexpr void judge(job_plan& p, const job& j, const cluster& c) {
     if (weights > p.usable) p.because({reason_code::weights_exceed, p.gpu, memory_term::weights, weights, p.usable});
     if (p.verdict == verdict::does_not_fit)
         p.because({reason_code::memory_exceeded, p.gpu, p.memory.largest(), need.expected, p.usable});
-    if (p.verdict == verdict::tight) p.because({reason_code::memory_tight, p.gpu, p.memory.largest(), need.high, p.usable});
+    if (p.verdict == verdict::tight)
+        p.because({reason_code::memory_tight, p.gpu, p.memory.largest(), need.high, p.usable});
     if (lacks_flash_attention(j, c.gpu)) {
         p.verdict = verdict::does_not_fit;
         p.because({.code = reason_code::flash_attention_unsupported, .gpu = p.gpu});
@@ -130,10 +145,14 @@ constexpr void judge(job_plan& p, const job& j, const cluster& c) {
         if (held.high > c.host.memory) {
             const verdict of_host = held.low > c.host.memory ? verdict::does_not_fit : verdict::tight;
             if (of_host > p.verdict) p.verdict = of_host;
-            p.because({.code = reason_code::host_memory_exceeded, .gpu = p.gpu, .needed = held.high, .available = c.host.memory});
+            p.because({.code = reason_code::host_memory_exceeded,
+                       .gpu = p.gpu,
+                       .needed = held.high,
+                       .available = c.host.memory});
         }
     }
-    if (!has_arithmetic(c.gpu, j.compute.arithmetic) || !has_arithmetic(c.gpu, arithmetic_of(weights_of(j), linear_arithmetic_of(j))))
+    if (!has_arithmetic(c.gpu, j.compute.arithmetic) ||
+        !has_arithmetic(c.gpu, arithmetic_of(weights_of(j), linear_arithmetic_of(j))))
         p.because({.code = reason_code::format_emulated, .gpu = p.gpu});
 }
 
@@ -142,7 +161,8 @@ constexpr result<job_plan> judged(const job& j, const layout& l, const cluster& 
     result<job_plan> made = job_plan{.layout = l, .usable = usable_memory(j, c), .memory = memory_of(j, l, c)};
     job_plan& p = *made;
     if (is_saturated(p.memory.total().high)) {
-        made = refused(error_code::overflow, "memory", "2^63 bytes or more", "a model, batch and context of a size that exists");
+        made = refused(error_code::overflow, "memory", "2^63 bytes or more",
+                       "a model, batch and context of a size that exists");
     } else {
         p.gpu = static_cast<std::int32_t>(p.memory.stage * std::int64_t{l.tensor} * l.data * l.context_parallel);
         judge(p, j, c);
@@ -155,32 +175,9 @@ constexpr void time(result<job_plan>& p, const job& j, const cluster& c) {
     if (p) p->speed = speed_of(j, p->layout, c, p->memory);
 }
 
-/// Tensor degrees worth trying for a model: those that every layer's heads allow, inside a node.
-constexpr bool divides_heads(const model& m, std::int32_t tensor) {
-    for (std::int32_t k = 0; k < m.layers.kind_count; ++k) {
-        const attention& a = m.layers.kinds[static_cast<std::size_t>(k)].attention;
-        if (a.kind != attention_kind::none && a.heads % tensor != 0) return false;
-    }
-    return true;
-}
-
 constexpr bool better(const job_plan& a, const job_plan& b) {
     if (a.verdict != b.verdict) return a.verdict < b.verdict;
     return a.memory.total().expected < b.memory.total().expected;
-}
-
-}  // namespace detail
-
-namespace detail {
-
-/// As validate_all(), and that the cluster has the GPUs.
-constexpr status validate_placed(const job& j, const layout& l, const cluster& c) {
-    if (const status s = validate_all(j, l, c); !s) return s;
-    if (const status s = validate_training(j, l, c.gpu); !s) return s;
-    if (l.gpus() <= c.gpus) return done{};
-    text<191> expected{"at most the cluster's GPUs, "};
-    expected.append(digits(c.gpus));
-    return refused(error_code::inconsistent, "layout", l.gpus(), expected);
 }
 
 }  // namespace detail
@@ -196,20 +193,6 @@ constexpr bool fits(const job& j, const layout& l, const cluster& c) {
     if (const status s = detail::validate_placed(j, l, c); !s) return false;
     const result<job_plan> made = detail::judged(j, l, c);
     return made && made->verdict == verdict::fits;
-}
-
-/// Calls try_layout(layout) -> bool for the layouts of `gpus` GPUs that suit the job, wide tensor parallelism first;
-/// stops when it returns true.
-template <class Try>
-constexpr bool for_each_layout(const job& j, std::int32_t gpus, const cluster& c, Try&& try_layout) {
-    const std::int32_t node = c.node_size();
-    for (std::int32_t tensor = gpus < node ? gpus : node; tensor >= 1; --tensor) {
-        if (gpus % tensor != 0 || !detail::divides_heads(j.model, tensor)) continue;
-        const std::int32_t pipeline = gpus / tensor;
-        if (pipeline > j.model.layers.size) continue;
-        if (try_layout(layout{.tensor = tensor, .pipeline = pipeline})) return true;
-    }
-    return false;
 }
 
 constexpr result<job_plan> plan(const job& j, const cluster& c) {
@@ -237,7 +220,10 @@ constexpr result<job_plan> plan(const job& j, const cluster& c) {
         const bool found = for_each_layout(j, group, c, [&](layout l) {
             l.data = c.gpus / group;
             const bool gathers = j.offload.parameters != offload_place::none;  // which ZeRO 3 does, on one GPU too
-            for (l.zero = gathers ? 3 : 0; l.zero <= ((l.data > 1 || gathers) && l.pipeline == 1 ? 3 : l.data > 1 ? 1 : 0); ++l.zero)
+            for (l.zero = gathers ? 3 : 0; l.zero <= ((l.data > 1 || gathers) && l.pipeline == 1 ? 3
+                                                      : l.data > 1                               ? 1
+                                                                                                 : 0);
+                 ++l.zero)
                 if (consider(l)) return true;
             return false;
         });
@@ -247,4 +233,4 @@ constexpr result<job_plan> plan(const job& j, const cluster& c) {
     return best;
 }
 
-}  // namespace llmres
+}  // namespace llmres::inline v0

@@ -6,7 +6,7 @@
 //
 // EXPECT-GCC: use of deleted function.*different_units_neither_add_nor_compare.*operator[+]
 // EXPECT-CLANG: overload resolution selected deleted operator '[+]'.*different_units_neither_add_nor_compare
-#include <llmres/units.hpp>
+#include <llmres/values/units.hpp>
 
 using namespace llmres;
 

@@ -6,7 +6,7 @@
 //
 // EXPECT-GCC: use of deleted function.*a_count_divided_must_say_how_it_rounds
 // EXPECT-CLANG: overload resolution selected deleted operator '/'.*a_count_divided_must_say_how_it_rounds
-#include <llmres/units.hpp>
+#include <llmres/values/units.hpp>
 
 using namespace llmres;
 

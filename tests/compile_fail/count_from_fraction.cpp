@@ -5,7 +5,7 @@
 //
 // EXPECT-GCC: use of deleted function.*a_count_is_made_of_whole_numbers
 // EXPECT-CLANG: call to deleted function call operator.*a_count_is_made_of_whole_numbers
-#include <llmres/units.hpp>
+#include <llmres/values/units.hpp>
 
 using namespace llmres;
 

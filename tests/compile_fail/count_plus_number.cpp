@@ -3,9 +3,9 @@
 //
 // The number has no unit yet: name it with a maker.
 //
-// EXPECT-GCC: no match for 'operator[+]' .operand types are 'llmres::quantity<llmres::byte_unit, [a-z ]+>' and 'int'
-// EXPECT-CLANG: invalid operands to binary expression .'llmres::quantity<llmres::byte_unit, [a-z ]+>' and 'int'
-#include <llmres/units.hpp>
+// EXPECT-GCC: no match for 'operator[+]' .operand types are 'llmres::(v0::)?quantity<llmres::(v0::)?byte_unit, [a-z ]+>' and 'int'
+// EXPECT-CLANG: invalid operands to binary expression .'llmres::(v0::)?quantity<llmres::(v0::)?byte_unit, [a-z ]+>' and 'int'
+#include <llmres/values/units.hpp>
 
 using namespace llmres;
 

@@ -4,9 +4,9 @@
 // What was computed in double (approx(), or a rate times a time) has to be rounded before it joins the integers:
 // rounded_up(), rounded_down().
 //
-// EXPECT-GCC: no match for 'operator[+]' .operand types are 'llmres::quantity<llmres::byte_unit, [a-z ]+>' and 'llmres::quantity<llmres::byte_unit, double>'
-// EXPECT-CLANG: invalid operands to binary expression .'llmres::quantity<llmres::byte_unit, [a-z ]+>' and 'quantity<.*byte_unit.*, double>'
-#include <llmres/units.hpp>
+// EXPECT-GCC: no match for 'operator[+]' .operand types are 'llmres::(v0::)?quantity<llmres::(v0::)?byte_unit, [a-z ]+>' and 'llmres::(v0::)?quantity<llmres::(v0::)?byte_unit, double>'
+// EXPECT-CLANG: invalid operands to binary expression .'llmres::(v0::)?quantity<llmres::(v0::)?byte_unit, [a-z ]+>' and 'quantity<.*byte_unit.*, double>'
+#include <llmres/values/units.hpp>
 
 using namespace llmres;
 

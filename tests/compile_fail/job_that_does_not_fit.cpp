@@ -5,10 +5,10 @@
 // MiB there are: more GPUs, a smaller batch or context, or narrower weights make it fit.
 //
 // EXPECT: memory_in_mib<[0-9]+, 81[0-9][0-9][0-9]>::fits
-#include <llmres/gpus/nvidia.hpp>
+#include <llmres/hardware/gpus/nvidia.hpp>
+#include <llmres/hardware/standard_cluster.hpp>
 #include <llmres/models/llama.hpp>
 #include <llmres/plan.hpp>
-#include <llmres/standard_cluster.hpp>
 
 #ifdef LLMRES_COMPILE_FAIL
 constexpr std::int32_t gpus = 1;

@@ -3,9 +3,9 @@
 //
 // Bytes, MiB or GB? A maker says which: bytes(n), kib(n), mib(n), gib(n), gb(n), tokens(n), seconds(x) and so on.
 //
-// EXPECT-GCC: conversion from 'int' to non-scalar type '(llmres::)?byte_count'
+// EXPECT-GCC: conversion from 'int' to non-scalar type '(llmres::(v0::)?)?byte_count'
 // EXPECT-CLANG: no viable conversion from 'int' to 'byte_count'
-#include <llmres/units.hpp>
+#include <llmres/values/units.hpp>
 
 using namespace llmres;
 

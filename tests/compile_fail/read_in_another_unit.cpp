@@ -4,9 +4,9 @@
 // .in() takes a maker of the same unit: bytes, kib, mib, gib, kb, mb or gb for sizes; seconds, milliseconds,
 // microseconds or hours for times.
 //
-// EXPECT-GCC: no matching function for call to 'llmres::quantity<llmres::byte_unit, [a-z ]+>::in
+// EXPECT-GCC: no matching function for call to 'llmres::(v0::)?quantity<llmres::(v0::)?byte_unit, [a-z ]+>::in
 // EXPECT-CLANG: no matching member function for call to 'in'
-#include <llmres/units.hpp>
+#include <llmres/values/units.hpp>
 
 using namespace llmres;
 

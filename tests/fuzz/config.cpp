@@ -2,12 +2,12 @@
 // A config.json from a stranger: read, or refused by name; what is read can be counted and sized.
 #include <cstddef>
 #include <cstdint>
-#include <llmres/gguf_tensors.hpp>
 #include <llmres/io/gguf_model.hpp>
 #include <llmres/io/hf_config.hpp>
-#include <llmres/kv_cache.hpp>
-#include <llmres/parameters.hpp>
-#include <llmres/weight_formats.hpp>
+#include <llmres/models/gguf/tensors.hpp>
+#include <llmres/models/kv_cache.hpp>
+#include <llmres/models/parameters.hpp>
+#include <llmres/models/weight_formats.hpp>
 #include <string_view>
 
 #include "require.hpp"

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <llmres/io/gguf.hpp>
 #include <llmres/io/gguf_model.hpp>
-#include <llmres/io/gguf_roles.hpp>
 #include <span>
 
 #include "require.hpp"

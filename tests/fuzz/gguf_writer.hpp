@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <llmres/gguf_tensors.hpp>
-#include <llmres/model.hpp>
+#include <llmres/models/gguf/tensors.hpp>
+#include <llmres/models/model.hpp>
 #include <span>
 #include <string>
 #include <string_view>

@@ -3,7 +3,7 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <llmres/error.hpp>
+#include <llmres/values/error.hpp>
 
 /// What must hold for any input: libFuzzer reports an abort as a finding.
 inline void require(bool holds, const char* what) {

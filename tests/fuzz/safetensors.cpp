@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <llmres/io/safetensors.hpp>
-#include <llmres/io/safetensors_roles.hpp>
+#include <llmres/io/safetensors_model.hpp>
 #include <span>
 
 #include "require.hpp"

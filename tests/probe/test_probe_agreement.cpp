@@ -8,11 +8,16 @@ using llmres::probe::agreement_of;
 TEST_CASE("agreement is told of the worst term, of context and workspace, and of the largest that was held") {
     using json = nlohmann::ordered_json;
     const auto term = [](const char* name, json requested, double predicted, double measured) {
-        return json{{"term", name}, {"predicted_bytes", static_cast<std::int64_t>(predicted)}, {"requested_bytes", requested},
-                    {"measured_bytes", static_cast<std::int64_t>(measured)}, {"error_percent", 100 * (predicted / measured - 1)}};
+        return json{{"term", name},
+                    {"predicted_bytes", static_cast<std::int64_t>(predicted)},
+                    {"requested_bytes", requested},
+                    {"measured_bytes", static_cast<std::int64_t>(measured)},
+                    {"error_percent", 100 * (predicted / measured - 1)}};
     };
-    json report{{"verdict", "fits"}, {"terms", json::array({term("weights", 1000, 1000, 1005), term("kv_cache", 1000, 1000, 1008),
-                term("runtime", nullptr, 500 << 20, 450 << 20), term("fragmentation", nullptr, 1, 2)})}};
+    json report{
+        {"verdict", "fits"},
+        {"terms", json::array({term("weights", 1000, 1000, 1005), term("kv_cache", 1000, 1000, 1008),
+                               term("runtime", nullptr, 500 << 20, 450 << 20), term("fragmentation", nullptr, 1, 2)})}};
     const json good = agreement_of(report);
     CHECK(good["term"] == "kv_cache");
     CHECK(good["term_error_percent"].get<double>() == doctest::Approx(-0.79365));

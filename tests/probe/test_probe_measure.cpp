@@ -44,8 +44,7 @@ TEST_CASE("context and workspace are what NVML's used bytes grew by") {
     device live;
     cuda.describe(0, live);
     const measure_options options{.repeats = 3, .quick = true, .used_at_start = reading<byte_count>{cuda.used()}};
-    measure(
-        cuda, 0, 1, [&] { return reading<byte_count>{cuda.used()}; }, options, stop_signal{}, live);
+    measure(cuda, 0, 1, [&] { return reading<byte_count>{cuda.used()}; }, options, stop_signal{}, live);
     CHECK(*live.measured.context == mib(300));
     CHECK(*live.measured.library_workspace == mib(40));
     CHECK(live.measured.copy_bandwidth->repeats == 3);
@@ -64,8 +63,7 @@ TEST_CASE("a measurement that was stopped says so") {
     device live;
     cuda.describe(0, live);
     const stop_signal stop{1e-9};
-    measure(
-        cuda, 0, 1, [&] { return reading<byte_count>{cuda.used()}; }, {}, stop, live);
+    measure(cuda, 0, 1, [&] { return reading<byte_count>{cuda.used()}; }, {}, stop, live);
     CHECK(live.measured.read_bandwidth.why.view().starts_with("timed out"));
     CHECK(live.measured.products[0].verified.why.view().starts_with("timed out"));
 }

@@ -132,25 +132,28 @@ namespace {
 
 /// A job of every engine, and the knobs that change what one allocates.
 const std::vector<std::string> jobs_of_engines = [] {
-    const std::string serving = R"({"model":"llama-3.1-8b","batch":4,"context":4096,"cluster":{"gpu":"h100-sxm5-80gb"},)";
+    const std::string serving =
+        R"({"model":"llama-3.1-8b","batch":4,"context":4096,"cluster":{"gpu":"h100-sxm5-80gb"},)";
     const std::string training =
         R"({"model":"llama-3.2-1b","task":"pretraining","micro_batch":4,"sequence":1024,"cluster":{"gpu":"h100-sxm5-80gb"},)";
     std::vector<std::string> all;
-    for (const char* engine : {"none", "pytorch", "vllm", "vllm@0.10", "vllm@0.6.0", "sglang", "tensorrt-llm", "llama.cpp",
-                               "llama.cpp@b4000", "ollama", "transformers", "lmdeploy", "exllama", "tgi"})
+    for (const char* engine : {"none", "pytorch", "vllm", "vllm@0.10", "vllm@0.6.0", "sglang", "tensorrt-llm",
+                               "llama.cpp", "llama.cpp@b4000", "ollama", "transformers", "lmdeploy", "exllama", "tgi"})
         all.push_back(serving + R"("runtime":")" + engine + "\"}");
     for (const char* engine : {"pytorch", "huggingface", "deepspeed", "megatron", "torchtitan", "torchtune", "litgpt"})
         all.push_back(training + R"("runtime":")" + engine + "\"}");
-    for (const char* knobs :
-         {R"("max_batched_tokens":1024,"runtime":"vllm"})",
-          R"("runtime":{"name":"vllm","gpu_memory_utilization":0.5,"max_num_batched_tokens":4096,"enforce_eager":true,"max_num_seqs":64}})",
-          R"("runtime":{"name":"sglang","chunked_prefill_size":1024,"disable_cuda_graph":true}})",
-          R"("weights":"q4_k_m","runtime":{"name":"llama.cpp","n_gpu_layers":20,"flash_attn":true}})",
-          R"("weights":"q8_0","kv_cache":"q8_0","runtime":{"name":"llama.cpp","ubatch_size":256}})"})
+    for (
+        const char* knobs :
+        {R"("max_batched_tokens":1024,"runtime":"vllm"})",
+         R"("runtime":{"name":"vllm","gpu_memory_utilization":0.5,"max_num_batched_tokens":4096,"enforce_eager":true,"max_num_seqs":64}})",
+         R"("runtime":{"name":"sglang","chunked_prefill_size":1024,"disable_cuda_graph":true}})",
+         R"("weights":"q4_k_m","runtime":{"name":"llama.cpp","n_gpu_layers":20,"flash_attn":true}})",
+         R"("weights":"q8_0","kv_cache":"q8_0","runtime":{"name":"llama.cpp","ubatch_size":256}})"})
         all.push_back(serving + knobs);
     for (const char* knobs :
          {R"("runtime":"pytorch","recompute":"full","optimizer":"sgd"})",
-          R"("runtime":"pytorch","weights":"bf16","master_weights":"bf16","optimizer_states":"bf16"})", R"("runtime":"pytorch","autocast":true,"weights":"fp32"})",
+          R"("runtime":"pytorch","weights":"bf16","master_weights":"bf16","optimizer_states":"bf16"})",
+          R"("runtime":"pytorch","autocast":true,"weights":"fp32"})",
           R"("runtime":"pytorch","adapter":{"kind":"lora","rank":16,"targets":"q_proj,v_proj"}})"})
         all.push_back(training + knobs);
     all.push_back(

@@ -266,17 +266,21 @@ TEST_CASE("a driver that never returns is left by the clock") {
 
 TEST_CASE("a device that others may share keeps a guard band") {
     const auto guard = [](const std::string& environment, const std::string& mood, const std::string& arguments = "") {
-        const ended it = shell(environment + " LLMRES_FAKE_NVML=" + mood + " " + driver + LLMRES_PROBE_SIMULATED " alloc " + plans +
-                               "serving-small.json --json " + arguments + " 2>/dev/null");
+        const ended it =
+            shell(environment + " LLMRES_FAKE_NVML=" + mood + " " + driver + LLMRES_PROBE_SIMULATED " alloc " + plans +
+                  "serving-small.json --json " + arguments + " 2>/dev/null");
         CHECK(it.code == 0);
         return it.document()["guard"];
     };
     CHECK(guard("", "good")["reason"] == "other processes use this device");
     CHECK(guard("", "good")["bytes"] == 268435456);
-    CHECK(guard("LLMRES_FAKE_NVML_ALONE=1 LLMRES_FAKE_NVML_GROWS=1", "good")["reason"] == "memory was in use that no visible process holds");
+    CHECK(guard("LLMRES_FAKE_NVML_ALONE=1 LLMRES_FAKE_NVML_GROWS=1", "good")["reason"] ==
+          "memory was in use that no visible process holds");
     CHECK(guard("LLMRES_FAKE_NVML_ALONE=1 LLMRES_FAKE_NVML_GROWS=1", "good")["bytes"] == 268435456);
-    CHECK(guard("LLMRES_FAKE_NVML_ALONE=1 LLMRES_FAKE_NVML_GROWS=5", "good")["reason"] == "no other process uses this device");
-    CHECK(guard("LLMRES_FAKE_NVML_ALONE=1 LLMRES_FAKE_NVML_GROWS=5", "good")["bytes"] == 0);  // 200 MiB are no context where ours takes 500
+    CHECK(guard("LLMRES_FAKE_NVML_ALONE=1 LLMRES_FAKE_NVML_GROWS=5", "good")["reason"] ==
+          "no other process uses this device");
+    CHECK(guard("LLMRES_FAKE_NVML_ALONE=1 LLMRES_FAKE_NVML_GROWS=5", "good")["bytes"] ==
+          0);  // 200 MiB are no context where ours takes 500
     CHECK(guard("", "no_permission")["reason"] == "whether others use this device is not known: NVML: no permission");
     CHECK(guard("", "no_permission")["bytes"] == 268435456);
     CHECK(guard("", "good", "--guard-mib 0")["bytes"] == 0);
@@ -356,7 +360,8 @@ TEST_CASE("the script for a GPU runs every step, and one that fails ends no othe
         << "#!/bin/sh\nwhile :; do case $1 in --*) shift 2 ;; *) exec \"$@\" ;; esac; done\n";
     fs::permissions(tools + "/compute-sanitizer", fs::perms::owner_all);
     const auto run = [&](const std::string& environment, const std::string& arguments) {
-        return shell("PATH=" + tools + ":$PATH LLMRES_FAKE_NVML=good LLMRES_INTERRUPT_AFTER=1 LLMRES_PROBE=" LLMRES_PROBE_SIMULATED " " +
+        return shell("PATH=" + tools +
+                     ":$PATH LLMRES_FAKE_NVML=good LLMRES_INTERRUPT_AFTER=1 LLMRES_PROBE=" LLMRES_PROBE_SIMULATED " " +
                      driver + environment + " " + script + arguments + " 2>/dev/null");
     };
     const auto log_of = [](const std::string& folder) {
@@ -368,14 +373,16 @@ TEST_CASE("the script for a GPU runs every step, and one that fails ends no othe
         CHECK(log.find(line) != std::string::npos);
     };
     const std::string all = scratch_file("script");
-    CHECK(run("LLMRES_SIMULATED=large LLMRES_PYTHON=/no/python", all + " measure alloc search calibrate sanitize torch").code == 5);
+    CHECK(run("LLMRES_SIMULATED=large LLMRES_PYTHON=/no/python", all + " measure alloc search calibrate sanitize torch")
+              .code == 5);
     const std::string log = log_of(all);
-    for (const char* step : {"measure", "alloc", "search", "calibrate", "sanitize-cuda_malloc", "sanitize-stream_ordered",
-                             "sanitize-virtual_memory", "sanitize-measure", "torch-plans"})
+    for (const char* step : {"measure", "alloc", "search", "calibrate", "sanitize-cuda_malloc",
+                             "sanitize-stream_ordered", "sanitize-virtual_memory", "sanitize-measure", "torch-plans"})
         holds(log, std::string{step} + ": exit 0");
     holds(log, "torch: exit 5 in 0 s: there is no python3");
-    for (const char* file : {"devices.json", "measured.json", "alloc-serving-99.json", "alloc-too-large.json", "alloc-search-context.json",
-                             "calibrated-device.json", "campaign.json", "sanitize-measure.json", "plans/torch-training-large.job.json"}) {
+    for (const char* file :
+         {"devices.json", "measured.json", "alloc-serving-99.json", "alloc-too-large.json", "alloc-search-context.json",
+          "calibrated-device.json", "campaign.json", "sanitize-measure.json", "plans/torch-training-large.job.json"}) {
         CAPTURE(file);
         CHECK(fs::exists(all + "/" + file));
     }

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include <llmres/gpus.hpp>
-#include <llmres/links.hpp>
+#include <llmres/hardware/gpus/all.hpp>
+#include <llmres/hardware/interconnects/all.hpp>
 
 using namespace llmres;
 

@@ -2,8 +2,8 @@
 #include <doctest/doctest.h>
 
 #include <array>
-#include <llmres/models.hpp>
-#include <llmres/parameters.hpp>
+#include <llmres/models/all.hpp>
+#include <llmres/models/parameters.hpp>
 #include <string_view>
 
 using namespace llmres;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Seed cases C6, C7, C8, C10 and D1: what the rule says, what is exact, and by how much they differ.
 #include <doctest/doctest.h>
-#include <llmres/gpus/nvidia.hpp>
-#include <llmres/memory.hpp>
+#include <llmres/answers/rules_of_thumb.hpp>
+#include <llmres/hardware/gpus/nvidia.hpp>
+#include <llmres/hardware/standard_cluster.hpp>
+#include <llmres/inventory/operations.hpp>
+#include <llmres/memory/memory.hpp>
 #include <llmres/models/llama.hpp>
-#include <llmres/operations.hpp>
 #include <llmres/plan.hpp>
-#include <llmres/rules_of_thumb.hpp>
-#include <llmres/standard_cluster.hpp>
 
 using namespace llmres;
 
@@ -35,11 +35,14 @@ TEST_CASE("C7: running it in 16 bit holds the same 2n GB of weights") {
 TEST_CASE("C8: mixed-precision Adam takes 16 bytes a parameter, so a 7B model 112 GB; 160 GB are enough with ZeRO 3") {
     CHECK(rules::training_mixed_adam(parameters(7'000'000'000)) == gb(112));
 
-    const job work{.model = models::llama_2_7b, .task = task::finetuning, .weights = bf16, .sequence = tokens(512), .recompute = recompute::full};
+    const job work{.model = models::llama_2_7b,
+                   .task = task::finetuning,
+                   .weights = bf16,
+                   .sequence = tokens(512),
+                   .recompute = recompute::full};
     const memory_breakdown held = memory_of(work, layout{});
-    const byte_count exact =
-        held[memory_term::weights].expected + held[memory_term::optimizer].expected +
-        size_of(gradients_of(work), 1, count_parameters(work.model).in(parameters));
+    const byte_count exact = held[memory_term::weights].expected + held[memory_term::optimizer].expected +
+                             size_of(gradients_of(work), 1, count_parameters(work.model).in(parameters));
     CHECK(exact == rules::training_mixed_adam(count_parameters(work.model)));
     CHECK(exact == bytes(16 * 6'738'415'616));
 
@@ -57,26 +60,35 @@ TEST_CASE("C10: bf16 takes 2 bytes a parameter to run and 8 to train; with fp32 
     CHECK(rules::weights_16bit(n) == gb(14));
     CHECK(rules::training_bf16(n) == gb(56));
 
-    const job pure{.model = models::llama_2_7b, .task = task::pretraining, .weights = bf16, .master_weights = bf16,
-                   .optimizer_states = bf16, .sequence = tokens(1), .recompute = recompute::full};
+    const job pure{.model = models::llama_2_7b,
+                   .task = task::pretraining,
+                   .weights = bf16,
+                   .master_weights = bf16,
+                   .optimizer_states = bf16,
+                   .sequence = tokens(1),
+                   .recompute = recompute::full};
     const memory_breakdown held = memory_of(pure, layout{});
     const byte_count state = held[memory_term::weights].expected * 2 + held[memory_term::optimizer].expected;
     CHECK(state == rules::training_bf16(count_parameters(pure.model)));
     CHECK(ratio(rules::training_mixed_adam(n), rules::training_bf16(n)) == 2.0);
 }
 
-TEST_CASE("D1: two FLOPs a token and parameter, but for the embedding that is looked up and the attention it leaves out") {
+TEST_CASE(
+    "D1: two FLOPs a token and parameter, but for the embedding that is looked up and the attention it leaves out") {
     const model& m = models::llama_2_70b;
     const layout alone;
     const std::array decode{token_pass{.tokens = {8, 1, 4096}, .scored = 8, .decode = true}};
     flop_count products;
     flop_count attention;
-    const auto add = [&](const operation& o, std::size_t) { (o.kind == operation_kind::attention ? attention : products) += o.flops; };
-    for (std::int32_t layer = 0; layer < m.layers.size; ++layer) for_each_operation(m.layers[layer], m.hidden, {}, decode, alone, add);
+    const auto add = [&](const operation& o, std::size_t) {
+        (o.kind == operation_kind::attention ? attention : products) += o.flops;
+    };
+    for (std::int32_t layer = 0; layer < m.layers.size; ++layer)
+        for_each_operation(m.layers[layer], m.hidden, {}, decode, alone, add);
     for_each_head_operation(m, {}, decode, alone, add);
 
     const flop_count rule = rules::generation(tokens(8), count_parameters(m));
-    const std::int64_t looked_up = m.vocabulary * m.hidden;       // the embedding
+    const std::int64_t looked_up = m.vocabulary * m.hidden;           // the embedding
     const std::int64_t vectors = (2 * m.layers.size + 1) * m.hidden;  // norms
     CHECK(products == rules::generation(tokens(8), count_parameters(m) - parameters(looked_up + vectors)));
     // Attention over 4096 tokens: 2 (queries with keys, probabilities with values) x 2 x 4096 x 8192 a layer and token.

@@ -2,16 +2,16 @@
 // The seed cases of serving: A4, A5, C6, C7, D2, D3.
 #include <doctest/doctest.h>
 
-#include <llmres/activations.hpp>
-#include <llmres/capacity.hpp>
-#include <llmres/gpus.hpp>
-#include <llmres/kv_cache.hpp>
-#include <llmres/links.hpp>
-#include <llmres/mig.hpp>
-#include <llmres/models.hpp>
+#include <llmres/answers/capacity.hpp>
+#include <llmres/hardware/gpus/all.hpp>
+#include <llmres/hardware/interconnects/all.hpp>
+#include <llmres/hardware/mig.hpp>
+#include <llmres/inventory/activation.hpp>
+#include <llmres/models/all.hpp>
+#include <llmres/models/kv_cache.hpp>
+#include <llmres/models/weight_formats.hpp>
 #include <llmres/plan.hpp>
-#include <llmres/runtimes.hpp>
-#include <llmres/weight_formats.hpp>
+#include <llmres/runtimes/all.hpp>
 
 using namespace llmres;
 
@@ -45,7 +45,11 @@ job seventy_billion(const model& m, const precision& cache) {
 TEST_CASE("A4: models over 30B do not fit a 4090 for serving, four bits or not") {
     for (const char* id : {"qwen2.5-32b", "llama-3-70b"}) {
         INFO(id);
-        job j{.model = preset(id), .weights = awq(4, 128), .batch = 8, .context = tokens(4096), .runtime = runtimes::vllm_v1};
+        job j{.model = preset(id),
+              .weights = awq(4, 128),
+              .batch = 8,
+              .context = tokens(4096),
+              .runtime = runtimes::vllm_v1};
         const auto p = plan(j, layout{}, of(gpus::rtx_4090));
         REQUIRE(p);
         CHECK(p->verdict == verdict::does_not_fit);
@@ -53,7 +57,8 @@ TEST_CASE("A4: models over 30B do not fit a 4090 for serving, four bits or not")
         CHECK(p->reasons[0].needed > p->reasons[0].available);
     }
     // What would: 32B in four bits holds one short sequence, 70B not even its weights.
-    job j{.model = preset("qwen2.5-32b"), .weights = awq(4, 128), .context = tokens(2048), .runtime = runtimes::vllm_v1};
+    job j{
+        .model = preset("qwen2.5-32b"), .weights = awq(4, 128), .context = tokens(2048), .runtime = runtimes::vllm_v1};
     j.runtime.max_num_seqs = 8;
     const auto batch = max_batch(j, layout{}, of(gpus::rtx_4090));
     REQUIRE(batch);
@@ -67,7 +72,11 @@ TEST_CASE("A4: models over 30B do not fit a 4090 for serving, four bits or not")
 }
 
 TEST_CASE("A5: how many MIG instances hold Llama 3 8B, and what a token of each costs") {
-    job j{.model = preset("llama-3-8b"), .batch = 4, .prompt = tokens(512), .output = tokens(512), .runtime = runtimes::vllm_v1};
+    job j{.model = preset("llama-3-8b"),
+          .batch = 4,
+          .prompt = tokens(512),
+          .output = tokens(512),
+          .runtime = runtimes::vllm_v1};
     j.runtime.max_num_seqs = 16;
     const gpu& card = gpus::a100_sxm4_80gb;
     struct answer {
@@ -104,7 +113,8 @@ TEST_CASE("C6 and C7: n billion parameters are 2n GB, as a file and when served"
     const byte_count file = weight_bytes(preset("llama-2-13b"), formats_for(fp16));
     CHECK(file == bytes(26'031'728'640));  // 13 015 864 320 parameters
     for (const runtime* r : {&no_runtime, &runtimes::transformers, &runtimes::exllama_v1}) {
-        const job j{.model = preset("llama-2-13b"), .weights = fp16, .compute = fp16, .context = tokens(2048), .runtime = *r};
+        const job j{
+            .model = preset("llama-2-13b"), .weights = fp16, .compute = fp16, .context = tokens(2048), .runtime = *r};
         const memory_breakdown m = memory_of(j, layout{});
         CHECK(m[memory_term::weights].expected == file);
     }

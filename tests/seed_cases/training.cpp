@@ -2,24 +2,24 @@
 #include <doctest/doctest.h>
 
 #include <cstdlib>
-#include <llmres/adapter.hpp>
-#include <llmres/capacity.hpp>
-#include <llmres/capacity.hpp>
-#include <llmres/gpus/nvidia.hpp>
-#include <llmres/models.hpp>
+#include <llmres/answers/capacity.hpp>
+#include <llmres/hardware/gpus/nvidia.hpp>
+#include <llmres/hardware/standard_cluster.hpp>
+#include <llmres/jobs/adapter.hpp>
+#include <llmres/models/all.hpp>
 #include <llmres/models/llama.hpp>
 #include <llmres/models/mistral.hpp>
 #include <llmres/plan.hpp>
 #include <llmres/runtimes/deepspeed.hpp>
 #include <llmres/runtimes/huggingface.hpp>
-#include <llmres/standard_cluster.hpp>
 
 using namespace llmres;
 
 namespace {
 
 /// A LLaMA shape: the field notes' models of which only the size matters.
-constexpr model llama_shape(std::int64_t hidden, std::int32_t layers, std::int64_t heads, std::int64_t width, std::int64_t vocabulary) {
+constexpr model llama_shape(std::int64_t hidden, std::int32_t layers, std::int64_t heads, std::int64_t width,
+                            std::int64_t vocabulary) {
     layer l;
     l.attention = {.heads = heads, .kv_heads = heads, .head_dim = hidden / heads};
     l.feed_forward.width = width;
@@ -104,8 +104,9 @@ TEST_CASE("B2: at 5 GB a sample the largest batch is the note's within one sampl
         std::int32_t gpus;
         std::int64_t batch;  ///< of all GPUs
     };
-    for (const machine& m : {machine{gpus::rtx_4090, 4, 8}, machine{gpus::rtx_a6000, 2, 12}, machine{gpus::rtx_a6000, 4, 24},
-                             machine{gpus::a100_sxm4_80gb, 1, 13}, machine{gpus::a100_sxm4_80gb, 2, 26}}) {
+    for (const machine& m :
+         {machine{gpus::rtx_4090, 4, 8}, machine{gpus::rtx_a6000, 2, 12}, machine{gpus::rtx_a6000, 4, 24},
+          machine{gpus::a100_sxm4_80gb, 1, 13}, machine{gpus::a100_sxm4_80gb, 2, 26}}) {
         INFO(m.gpus << " " << m.card.id.view());
         const std::int64_t each = *max_batch(j, {.data = m.gpus, .zero = 3}, *standard_cluster(m.card, m.gpus));
         CHECK(std::abs(each - m.batch / m.gpus) <= 1);
@@ -119,7 +120,9 @@ TEST_CASE("C9: LoRA of rank 8 on every linear layer of Mistral 7B trains 20,971,
     CHECK(count_parameters(models::mistral_7b_v0_1) + trained == parameters(7'262'703'616));
 }
 
-TEST_CASE("C11: LLaMA 65B does not fit four V100 of 32 GB: five would hold the weights, and FlashAttention wants newer GPUs") {
+TEST_CASE(
+    "C11: LLaMA 65B does not fit four V100 of 32 GB: five would hold the weights, and FlashAttention wants newer "
+    "GPUs") {
     const job j{.model = llama_shape(8192, 80, 64, 22016, 32000),
                 .task = task::finetuning,
                 .weights = fp16,
@@ -178,10 +181,11 @@ TEST_CASE("E1: LoRA of Qwen-1.8B in fp16 fits the cards that ran it") {
         gpu card;
         std::int64_t micro_batch;
     };
-    for (const run& r : {run{gpus::v100_sxm2_16gb, 2}, run{gpus::v100_sxm2_16gb, 4}, run{gpus::rtx_2080_ti_22gb_mod, 2}, run{gpus::rtx_2080_ti_22gb_mod, 4},
-                         run{gpus::rtx_3090, 4}, run{gpus::rtx_3090, 8}, run{gpus::rtx_4090, 4}, run{gpus::rtx_4090, 8},
-                         run{gpus::rtx_a6000, 4}, run{gpus::rtx_a6000, 8}, run{gpus::rtx_a6000, 16}, run{gpus::a100_sxm4_80gb, 8},
-                         run{gpus::a100_sxm4_80gb, 16}, run{gpus::a100_sxm4_80gb, 32}}) {
+    for (const run& r :
+         {run{gpus::v100_sxm2_16gb, 2}, run{gpus::v100_sxm2_16gb, 4}, run{gpus::rtx_2080_ti_22gb_mod, 2},
+          run{gpus::rtx_2080_ti_22gb_mod, 4}, run{gpus::rtx_3090, 4}, run{gpus::rtx_3090, 8}, run{gpus::rtx_4090, 4},
+          run{gpus::rtx_4090, 8}, run{gpus::rtx_a6000, 4}, run{gpus::rtx_a6000, 8}, run{gpus::rtx_a6000, 16},
+          run{gpus::a100_sxm4_80gb, 8}, run{gpus::a100_sxm4_80gb, 16}, run{gpus::a100_sxm4_80gb, 32}}) {
         INFO(r.card.id.view() << " " << r.micro_batch);
         CHECK(finetuning_on(r.card, 1, r.micro_batch) == verdict::fits);
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The compiler counts every preset, and refuses one whose total is not the published one.
-#include <llmres/models.hpp>
-#include <llmres/parameters.hpp>
+#include <llmres/models/all.hpp>
+#include <llmres/models/parameters.hpp>
 
 namespace {
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // What every value of the vocabulary promises: it can be copied byte by byte, stands in a template argument, and has
 // the layout of a C struct. Only compiled.
-#include <llmres/error.hpp>
-#include <llmres/gpu.hpp>
-#include <llmres/interconnect.hpp>
-#include <llmres/maybe.hpp>
-#include <llmres/precision.hpp>
-#include <llmres/text.hpp>
-#include <llmres/units.hpp>
+#include <llmres/hardware/gpu.hpp>
+#include <llmres/hardware/interconnect.hpp>
+#include <llmres/values/error.hpp>
+#include <llmres/values/maybe.hpp>
+#include <llmres/values/precision.hpp>
+#include <llmres/values/text.hpp>
+#include <llmres/values/units.hpp>
 
 #include <compare>
 #include <concepts>
@@ -24,13 +24,12 @@ struct takes_a_value {};
 
 /// Structural: the type of a template parameter. It needs a constant to show it.
 template <class T>
-concept structural = requires {
-    typename takes_a_value<T{}>;
-};
+concept structural = requires { typename takes_a_value<T{}>; };
 
 template <class T>
-concept plain_value = std::is_trivially_copyable_v<T> && std::is_standard_layout_v<T> &&
-    std::is_trivially_destructible_v<T> && std::is_nothrow_default_constructible_v<T> && structural<T>;
+concept plain_value =
+    std::is_trivially_copyable_v<T> && std::is_standard_layout_v<T> && std::is_trivially_destructible_v<T> &&
+    std::is_nothrow_default_constructible_v<T> && structural<T>;
 
 static_assert(plain_value<byte_count> && plain_value<bit_count> && plain_value<token_count>);
 static_assert(plain_value<parameter_count> && plain_value<bytes_per_token> && plain_value<flop_count>);
@@ -52,38 +51,21 @@ static_assert(std::three_way_comparable<duration, std::partial_ordering>);
 
 // What is refused is refused where it can be asked: no requires-expression lies.
 template <class A, class B>
-concept addable = requires(A a, B b) {
-    a + b;
-};
+concept addable = requires(A a, B b) { a + b; };
 template <class A, class B>
-concept subtractable = requires(A a, B b) {
-    a - b;
-};
+concept subtractable = requires(A a, B b) { a - b; };
 template <class A, class B>
-concept comparable = requires(A a, B b) {
-    a < b;
-}
-|| requires(A a, B b) { a == b; };
+concept comparable = requires(A a, B b) { a < b; } || requires(A a, B b) { a == b; };
 template <class A, class B>
-concept divisible = requires(A a, B b) {
-    a / b;
-};
+concept divisible = requires(A a, B b) { a / b; };
 template <class A, class B>
-concept multipliable = requires(A a, B b) {
-    a* b;
-};
+concept multipliable = requires(A a, B b) { a* b; };
 template <class A, class B>
-concept increasable = requires(A a, B b) {
-    a += b;
-};
+concept increasable = requires(A a, B b) { a += b; };
 template <class Maker, class N>
-concept made_from = requires(Maker make, N n) {
-    make(n);
-};
+concept made_from = requires(Maker make, N n) { make(n); };
 template <class Q, class Maker>
-concept readable_in = requires(Q q, Maker unit) {
-    q.in(unit);
-};
+concept readable_in = requires(Q q, Maker unit) { q.in(unit); };
 
 static_assert(addable<byte_count, byte_count> && !addable<byte_count, duration> && !addable<byte_count, int>);
 static_assert(subtractable<byte_count, byte_count> && !subtractable<byte_count, bit_count>);

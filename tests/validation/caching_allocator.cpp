@@ -5,17 +5,19 @@
 
 #include <cmath>
 #include <cstdint>
+#include <llmres/memory/training/allocator.hpp>
+#include <llmres/memory/training/fsdp.hpp>
 #include <llmres/runtimes/huggingface.hpp>
-#include <llmres/training/gathers.hpp>
-#include <llmres/training/varied.hpp>
 #include <numeric>
 #include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
-// The rules for samples of many lengths (training/varied.hpp) and for what FSDP1's wrapping leaves (training/gathers.hpp), against the
-// allocator's own rules.
+using namespace llmres::detail;
+
+// The rules for samples of many lengths (memory/training/allocator.hpp) and for what FSDP1's wrapping leaves
+// (memory/training/fsdp.hpp), against the allocator's own rules.
 
 namespace {
 
@@ -24,8 +26,8 @@ using llmres::bytes;
 using tensor = simulated_tensor;
 using tensors = std::vector<tensor>;
 
-/// A Llama of one kind of layer under LoRA, its layers computed again, as transformers computes it: which tensors come, in which
-/// order they go.
+/// A Llama of one kind of layer under LoRA, its layers computed again, as transformers computes it: which tensors come,
+/// in which order they go.
 struct simulated_run {
     std::int64_t hidden, layers, width, vocabulary;
     caching_allocator memory{};
@@ -33,22 +35,25 @@ struct simulated_run {
     tensors adapters{};  ///< gradients, from the first step on
     std::int64_t standing = 0, passing = 0, scores = 0, stuck = 0;
 
-    simulated_run(std::int64_t h, std::int64_t l, std::int64_t f, std::int64_t v) : hidden{h}, layers{l}, width{f}, vocabulary{v} {
+    simulated_run(std::int64_t h, std::int64_t l, std::int64_t f, std::int64_t v)
+        : hidden{h}, layers{l}, width{f}, vocabulary{v} {
         keep(weights, 2 * v * h);
         for (std::int64_t i = 0; i < l; ++i)
             for (const std::int64_t n : {3 * h * h, h * h, h * f, h * f, h * f, h, h}) keep(weights, 2 * n);
         keep(weights, 2 * v * h);
         standing = memory.allocated;
     }
-    /// Its weights sharded by FSDP1, as they stand or as wrapping leaves them, all but the gathered ones, which are another stream's.
+    /// Its weights sharded by FSDP1, as they stand or as wrapping leaves them, all but the gathered ones, which are
+    /// another stream's.
     simulated_run(std::int64_t h, std::int64_t l, std::int64_t f, std::int64_t v, std::int64_t ranks, bool wraps)
         : hidden{h}, layers{l}, width{f}, vocabulary{v} {
-        for (std::int64_t i = 0; i < l; ++i) shard({6 * h * h, 2 * h * h, 2 * h * f, 2 * h * f, 2 * h * f, 2 * h, 2 * h}, ranks, wraps);
+        for (std::int64_t i = 0; i < l; ++i)
+            shard({6 * h * h, 2 * h * h, 2 * h * f, 2 * h * f, 2 * h * f, 2 * h, 2 * h}, ranks, wraps);
         shard({2 * v * h, 2 * v * h, 2 * h}, ranks, wraps);
         standing = memory.allocated;
     }
-    /// A unit as torch/distributed/fsdp/_init_utils.py wraps it: its tensors come to the GPU, are broadcast in buckets of 250 MiB,
-    /// two at a time, are joined, and a rank's part is copied.
+    /// A unit as torch/distributed/fsdp/_init_utils.py wraps it: its tensors come to the GPU, are broadcast in buckets
+    /// of 250 MiB, two at a time, are joined, and a rank's part is copied.
     void shard(const std::vector<std::int64_t>& sizes, std::int64_t ranks, bool wraps) {
         constexpr std::int64_t bucket = std::int64_t{250} << 20;
         const std::int64_t all = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
@@ -117,13 +122,15 @@ struct simulated_run {
             const tensor of_gate = make(2 * n * hidden), of_up = make(2 * n * hidden);
             const tensor wide = make(4 * n * hidden), sum = make(4 * n * hidden);
         }
-        const tensor output = make(2 * n * hidden), query = make(2 * n * hidden), key = make(2 * n * hidden), value = make(2 * n * hidden);
+        const tensor output = make(2 * n * hidden), query = make(2 * n * hidden), key = make(2 * n * hidden),
+                     value = make(2 * n * hidden);
         const tensor wide = make(4 * n * hidden), joined = make(6 * n * hidden);
         return make(2 * n * hidden);
     }
 
     void see(std::int64_t before, std::int64_t logits) {
-        if (memory.allocated - before > passing) passing = memory.allocated - before, scores = logits, stuck = memory.stuck();
+        if (memory.allocated - before > passing)
+            passing = memory.allocated - before, scores = logits, stuck = memory.stuck();
     }
 
     /// `fused`: head and loss are one, over a few tokens at a time.
@@ -173,7 +180,8 @@ struct simulated_run {
 };
 
 /// Samples in random order: lengths spread as documents are (log-normal), those beyond the longest left out.
-std::vector<std::int64_t> lengths(unsigned seed, std::size_t count, std::int64_t longest, double median, std::int64_t shortest = 64) {
+std::vector<std::int64_t> lengths(unsigned seed, std::size_t count, std::int64_t longest, double median,
+                                  std::int64_t shortest = 64) {
     std::mt19937_64 random{seed};
     std::lognormal_distribution<double> spread{std::log(median), 0.7};
     std::vector<std::int64_t> all;
@@ -199,13 +207,16 @@ TEST_CASE("gaps between activations of one length are the part that Hugging Face
     const auto churn = llmres::runtimes::huggingface.churn;
     int runs = 0;
     double parts = 0;
-    for (const shape& s : {shape{4096, 32, 14336}, shape{4096, 32, 11008}, shape{2048, 24, 5504}, shape{2304, 40, 9216}, shape{5120, 40, 13824}, shape{3072, 28, 8192}})
+    for (const shape& s : {shape{4096, 32, 14336}, shape{4096, 32, 11008}, shape{2048, 24, 5504}, shape{2304, 40, 9216},
+                           shape{5120, 40, 13824}, shape{3072, 28, 8192}})
         for (const std::int64_t n : {2048, 4096, 8192, 16384, 32768, 65536}) {
             simulated_run run{s.hidden, s.layers, s.width, 64000};
             for (int i = 0; i < 4; ++i) run.step(n, true);
-            if (run.passing < std::int64_t{1} << 30) continue;  // where segments of 20 MiB and more are no large part of it
+            if (run.passing < std::int64_t{1} << 30)
+                continue;  // where segments of 20 MiB and more are no large part of it
             INFO(s.hidden, " ", s.width, ", ", n, " tokens");
-            const double part = static_cast<double>(run.memory.reserved - run.memory.peak_allocated) / static_cast<double>(run.passing);
+            const double part =
+                static_cast<double>(run.memory.reserved - run.memory.peak_allocated) / static_cast<double>(run.passing);
             CHECK(part >= churn.low);
             CHECK(part <= churn.high);
             parts += part;
@@ -226,9 +237,11 @@ TEST_CASE("samples of many lengths: blocks pile up within the rule's bounds; gap
             for (unsigned seed = 1; seed <= 4; ++seed) {
                 simulated_run run{s.hidden, s.layers, s.width, s.vocabulary};
                 for (const std::int64_t n : lengths(seed, samples, 2048, 2500)) run.step(n);
-                const auto more = llmres::blocks_of_varied_lengths(bytes(run.passing), bytes(run.scores));
+                const auto more = llmres::detail::blocks_of_varied_lengths(bytes(run.passing), bytes(run.scores));
                 const std::int64_t base = run.standing + run.passing;
-                const auto holds = [&](byte_count idle, byte_count stuck) { return base + idle.in(bytes) + stuck.in(bytes); };
+                const auto holds = [&](byte_count idle, byte_count stuck) {
+                    return base + idle.in(bytes) + stuck.in(bytes);
+                };
                 INFO(s.vocabulary, " ", samples, " ", seed);
                 CHECK(run.memory.reserved >= base);
                 CHECK(run.memory.reserved <= holds(more.idle.high, more.stuck.high));
@@ -251,7 +264,8 @@ TEST_CASE("FSDP1's wrapping leaves blocks of three times the root and a layer; l
     const auto of = [](byte_count a, byte_count b) { return a.in(llmres::gib) / b.in(llmres::gib); };
     int runs = 0;
     double parts = 0;
-    for (const shape& s : {shape{4096, 32, 11008, 32000}, shape{4096, 32, 14336, 128256}, shape{1536, 28, 8960, 151936}, shape{2048, 16, 8192, 128256}})
+    for (const shape& s : {shape{4096, 32, 11008, 32000}, shape{4096, 32, 14336, 128256}, shape{1536, 28, 8960, 151936},
+                           shape{2048, 16, 8192, 128256}})
         for (const std::int64_t ranks : {2, 4}) {
             const std::int64_t layer = 2 * (4 * s.hidden * s.hidden + 3 * s.hidden * s.width);
             const byte_count left = llmres::detail::left_by_wrapping(bytes(4 * s.vocabulary * s.hidden), bytes(layer));
@@ -292,12 +306,15 @@ TEST_CASE("of 30 samples, the earlier longest add up to what the rule says, wher
                 most = n;
             }
         }
-        CHECK(sum / runs / static_cast<double>(longest) == doctest::Approx(llmres::detail::earlier_longest(cut_of_mean)).epsilon(0.05));
+        CHECK(sum / runs / static_cast<double>(longest) ==
+              doctest::Approx(llmres::detail::earlier_longest(cut_of_mean)).epsilon(0.05));
     }
     CHECK(llmres::detail::earlier_longest(0) == doctest::Approx(2.0));
     CHECK(llmres::detail::earlier_longest(0.01) == doctest::Approx(2.75));
     CHECK(llmres::detail::earlier_longest(100) == doctest::Approx(0.269));
-    const auto more = [](double cut_of_mean) { return llmres::blocks_of_varied_lengths(llmres::gb(10), llmres::gb(8), cut_of_mean).idle.expected; };
+    const auto more = [](double cut_of_mean) {
+        return llmres::detail::blocks_of_varied_lengths(llmres::gb(10), llmres::gb(8), cut_of_mean).idle.expected;
+    };
     CHECK(more(0) == llmres::gb(18));
     CHECK(more(0.5) > more(0));
     CHECK(more(2.5) < more(0));

@@ -8,10 +8,11 @@
 #include <set>
 #include <vector>
 
-/// PyTorch's CUDA caching allocator on one stream, by its rules (c10/cuda/CUDACachingAllocator.cpp of 2.1): sizes are rounded to
-/// 512 bytes; up to 1 MiB is small; the smallest free block that is large enough is taken, and split where more than 1 MiB (small:
-/// 512 bytes) would be left over; where there is none, a segment is (2 MiB for small ones, 20 MiB for less than 10, else in steps of
-/// 2 MiB). Free neighbours in a segment are joined. No memory is behind it: sizes alone.
+/// PyTorch's CUDA caching allocator on one stream, by its rules (c10/cuda/CUDACachingAllocator.cpp of 2.1): sizes are
+/// rounded to 512 bytes; up to 1 MiB is small; the smallest free block that is large enough is taken, and split where
+/// more than 1 MiB (small: 512 bytes) would be left over; where there is none, a segment is (2 MiB for small ones, 20
+/// MiB for less than 10, else in steps of 2 MiB). Free neighbours in a segment are joined. No memory is behind it:
+/// sizes alone.
 class caching_allocator {
 public:
     struct block {
@@ -39,13 +40,20 @@ public:
             b = *found;
             free.erase(found);
         } else {
-            const std::int64_t segment = small ? 2 * mib : size < 10 * mib ? 20 * mib : (size + 2 * mib - 1) / (2 * mib) * (2 * mib);
+            const std::int64_t segment = small             ? 2 * mib
+                                         : size < 10 * mib ? 20 * mib
+                                                           : (size + 2 * mib - 1) / (2 * mib) * (2 * mib);
             b = make({.segment = segments_++, .size = segment, .small = small});
             reserved += segment;
         }
         const std::int64_t left = b->size - size;
         if (small ? left >= 512 : left > mib) {
-            block* rest = make({.segment = b->segment, .offset = b->offset + size, .size = left, .small = small, .before = b, .after = b->after});
+            block* rest = make({.segment = b->segment,
+                                .offset = b->offset + size,
+                                .size = left,
+                                .small = small,
+                                .before = b,
+                                .after = b->after});
             if (b->after != nullptr) b->after->before = rest;
             b->after = rest;
             b->size = size;

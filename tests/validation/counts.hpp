@@ -4,18 +4,18 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
-#include <llmres/diffusion.hpp>
 #include <llmres/io/hf_config.hpp>
 #include <llmres/io/hf_diffusion.hpp>
-#include <llmres/models.hpp>
-#include <llmres/parameters.hpp>
+#include <llmres/models/all.hpp>
+#include <llmres/models/diffusion.hpp>
+#include <llmres/models/parameters.hpp>
 #include <string>
 #include <vector>
 
 #include "../csv.hpp"
 
-/// Published parameter totals held against our count of the same config.json (or preset). One published integer may mean
-/// the model alone or everything in its file, so the row says which of our named counts it equals.
+/// Published parameter totals held against our count of the same config.json (or preset). One published integer may
+/// mean the model alone or everything in its file, so the row says which of our named counts it equals.
 namespace counts {
 
 struct comparison {

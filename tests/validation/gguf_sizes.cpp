@@ -28,7 +28,8 @@ void as_predicted(const std::vector<comparison>& rows) {
         CHECK(common_header(files) > 15 * files[0]->vocabulary);
         CHECK(common_header(files) < 90 * files[0]->vocabulary);
     }
-    // A file alone: its header against those of the same vocabulary, whose metadata (a chat template) differ by kilobytes.
+    // A file alone: its header against those of the same vocabulary, whose metadata (a chat template) differ by
+    // kilobytes.
     for (const auto& [repository, files] : by_repository(rows)) {
         if (files.size() > 1) continue;
         for (const auto& [other, others] : by_repository(rows)) {

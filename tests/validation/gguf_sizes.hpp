@@ -6,33 +6,33 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
-#include <llmres/gguf_tensors.hpp>
 #include <llmres/io/hf_config.hpp>
-#include <llmres/models.hpp>
+#include <llmres/models/all.hpp>
+#include <llmres/models/gguf/tensors.hpp>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "../csv.hpp"
 
-/// Published GGUF files against the bytes of their tensors as predicted, from the model's preset and, where it is at hand,
-/// from its config.json.
+/// Published GGUF files against the bytes of their tensors as predicted, from the model's preset and, where it is at
+/// hand, from its config.json.
 ///
 /// A file is its header and its tensors, and only the tensors are predicted: the header holds the tokenizer. But all
-/// quantisations of one repository carry the same tokenizer. So the check is: file - predicted tensors, which should be the
-/// header, is the same for every file of a repository. It may differ by the few keys that the quantiser writes into some of
-/// them (`quantize.imatrix.*`, `general.quantization_version`): by no more than 512 bytes and, since data is padded, by a
-/// multiple of 32; while one matrix in another type, where that changes a size at all, is thousands. What the check cannot
-/// see is what every file of a repository shares and the prediction lacks; a constant vector would be that, a matrix would
-/// not, since its type changes with the quantisation. A repository with one file has nothing to be held against but headers
-/// of the same vocabulary.
+/// quantisations of one repository carry the same tokenizer. So the check is: file - predicted tensors, which should be
+/// the header, is the same for every file of a repository. It may differ by the few keys that the quantiser writes into
+/// some of them (`quantize.imatrix.*`, `general.quantization_version`): by no more than 512 bytes and, since data is
+/// padded, by a multiple of 32; while one matrix in another type, where that changes a size at all, is thousands. What
+/// the check cannot see is what every file of a repository shares and the prediction lacks; a constant vector would be
+/// that, a matrix would not, since its type changes with the quantisation. A repository with one file has nothing to be
+/// held against but headers of the same vocabulary.
 namespace gguf_sizes {
 
 enum class verdict {
-    equal,        ///< to the byte
+    equal,         ///< to the byte
     but_for_keys,  ///< the rest is at most 512 bytes of header
-    alone,        ///< no other file of its repository to be held against
-    near,         ///< within 0.1 % of the file
+    alone,         ///< no other file of its repository to be held against
+    near,          ///< within 0.1 % of the file
     off
 };
 
@@ -89,7 +89,9 @@ inline void predict(comparison& c, const std::string& folder) {
 inline std::int64_t common_header(const std::vector<const comparison*>& files) {
     std::map<std::int64_t, int> votes;
     for (const comparison* file : files) ++votes[file->header()];
-    return std::max_element(votes.begin(), votes.end(), [](const auto& a, const auto& b) { return a.second < b.second; })->first;
+    return std::max_element(votes.begin(), votes.end(),
+                            [](const auto& a, const auto& b) { return a.second < b.second; })
+        ->first;
 }
 
 inline std::map<std::string, std::vector<const comparison*>> by_repository(const std::vector<comparison>& rows) {
@@ -104,7 +106,10 @@ inline std::vector<comparison> compare(const std::string& folder = {}) {
     std::vector<comparison> rows;
     for (const csv::row& row : csv::read(LLMRES_SOURCE_DIR "/tests/validation/data/gguf_sizes.csv")) {
         if (!folder.empty() && row.at("config").empty()) continue;
-        comparison c{.preset = row.at("preset"), .repository = row.at("repository"), .quantisation = row.at("quantisation"), .config = row.at("config")};
+        comparison c{.preset = row.at("preset"),
+                     .repository = row.at("repository"),
+                     .quantisation = row.at("quantisation"),
+                     .config = row.at("config")};
         c.file = std::strtoll(row.at("file_bytes").c_str(), nullptr, 10);
         predict(c, folder);
         rows.push_back(c);
@@ -115,18 +120,19 @@ inline std::vector<comparison> compare(const std::string& folder = {}) {
         for (const comparison* file : files) {
             comparison& c = rows[static_cast<std::size_t>(file - rows.data())];
             c.rest = c.header() - common;
-            c.is = files.size() == 1                            ? verdict::alone
-                   : c.rest == 0                                ? verdict::equal
+            c.is = files.size() == 1                              ? verdict::alone
+                   : c.rest == 0                                  ? verdict::equal
                    : std::abs(c.rest) <= keys && c.rest % 32 == 0 ? verdict::but_for_keys
-                   : std::abs(c.rest) * 1000 <= c.file          ? verdict::near
-                                                                : verdict::off;
+                   : std::abs(c.rest) * 1000 <= c.file            ? verdict::near
+                                                                  : verdict::off;
         }
     }
     return rows;
 }
 
 inline std::int64_t count(const std::vector<comparison>& rows, verdict which) {
-    return std::count_if(rows.begin(), rows.end(), [&](const comparison& row) { return row.refusal.empty() && row.is == which; });
+    return std::count_if(rows.begin(), rows.end(),
+                         [&](const comparison& row) { return row.refusal.empty() && row.is == which; });
 }
 
 }  // namespace gguf_sizes

@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-// 93 published measurements of losses, norms and gated MLPs, each alone: the entries that a training step's memory is a sum of.
+// 93 published measurements of losses, norms and gated MLPs, each alone: the entries that a training step's memory is a
+// sum of.
 
 TEST_CASE("losses, norms and gated MLPs alone take what the inventory says, within 2 %") {
     const auto runs = kernels::all();
@@ -14,7 +15,8 @@ TEST_CASE("losses, norms and gated MLPs alone take what the inventory says, with
     double sum = 0;
     for (const kernels::run& r : runs) {
         INFO(r.id << ": " << r.kernel << ", " << r.provider << ", " << r.mode);
-        const double error = std::fabs(static_cast<double>(kernels::predicted(r).in(llmres::bytes)) / (r.mib * 1048576) - 1);
+        const double error =
+            std::fabs(static_cast<double>(kernels::predicted(r).in(llmres::bytes)) / (r.mib * 1048576) - 1);
         CHECK(error <= 0.02);
         sum += error;
     }

@@ -4,8 +4,8 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <llmres/kv_cache.hpp>
-#include <llmres/models.hpp>
+#include <llmres/models/all.hpp>
+#include <llmres/models/kv_cache.hpp>
 #include <string_view>
 
 /// Cache sizes that engines printed, each with the same size from the model's shape.
@@ -63,10 +63,10 @@ inline constexpr attention gemma_4_e4b_full{.heads = 8, .kv_heads = 2, .head_dim
 inline constexpr attention laguna{.heads = 48, .kv_heads = 8, .head_dim = 128};
 inline constexpr attention deepseek = models::deepseek_v3.layers[0].attention;
 inline constexpr attention sparse{.kind = attention_kind::latent,
-                           .heads = 128,
-                           .head_dim = 128,
-                           .kv_rank = 512,
-                           .indexer = {.heads = 64, .head_dim = 128}};
+                                  .heads = 128,
+                                  .head_dim = 128,
+                                  .kv_rank = 512,
+                                  .indexer = {.heads = 64, .head_dim = 128}};
 
 inline constexpr std::array facts{
     fact{"Llama-2-7B", "KV self size, n_ctx 4096", 2048, mebi, all_cells(models::llama_2_7b, fp16, 4096)},
@@ -121,7 +121,9 @@ inline double half_a_step(double published) {
 }
 
 /// Whether the size is the one printed, in the digits that were printed.
-inline bool agrees(const fact& f) { return std::abs(f.ours / f.unit - f.published) <= half_a_step(f.published) * 1.0001; }
+inline bool agrees(const fact& f) {
+    return std::abs(f.ours / f.unit - f.published) <= half_a_step(f.published) * 1.0001;
+}
 /// ... and to the byte, where whole MiB were printed.
 inline bool to_the_byte(const fact& f) { return f.ours == f.published * f.unit; }
 

@@ -3,7 +3,7 @@
 
 #include <cmath>
 #include <cstdlib>
-#include <llmres/runtimes.hpp>
+#include <llmres/runtimes/all.hpp>
 #include <map>
 #include <string>
 #include <vector>
@@ -12,7 +12,8 @@
 #include "serving/rows.hpp"
 #include "training/scores.hpp"
 
-/// What each profile's figures are off by on the published measurements: what llmres/runtimes/errors.inc says, worked out anew.
+/// What each profile's figures are off by on the published measurements: what llmres/runtimes/errors.inc says, worked
+/// out anew.
 namespace profile_errors {
 
 struct entry {
@@ -38,7 +39,8 @@ inline std::vector<entry> all() {
             for (const serving::figure& f : serving::figures_of(*c))
                 if (f.measured > 0) found[f.label][f.what].add(f.error(), f.covered(serving::rounding_of(f)));
     for (const training_runs::run& r : training_runs::all()) {
-        const auto predicted = r.out_of_memory || r.unstated > 0 ? llmres::maybe<llmres::memory_breakdown>{} : training_runs::predicted(r);
+        const auto predicted =
+            r.out_of_memory || r.unstated > 0 ? llmres::maybe<llmres::memory_breakdown>{} : training_runs::predicted(r);
         if (!predicted) continue;
         auto& of_profile = found[serving::label_of(r.what.runtime)];
         const auto add = [&](const char* figure, const llmres::interval<llmres::byte_count>& said, double measured) {

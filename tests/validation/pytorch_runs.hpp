@@ -4,7 +4,8 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
-#include <llmres/memory_training.hpp>
+#include <llmres/inventory/placement.hpp>
+#include <llmres/memory/training.hpp>
 #include <llmres/runtimes/huggingface.hpp>
 #include <string>
 #include <string_view>
@@ -25,7 +26,8 @@ struct row {
     std::int64_t number(const char* name) const { return std::atoll(text(name).c_str()); }
 };
 
-// ---- the models, as families.py configures them -----------------------------------------------------------------------
+// ---- the models, as families.py configures them
+// -----------------------------------------------------------------------
 
 inline layer decoder_layer(const row& r) {
     layer l;
@@ -34,7 +36,9 @@ inline layer decoder_layer(const row& r) {
     return l;
 }
 
-inline void add_positions(model& m, std::int64_t rows) { m.add({.role = weight_role::positions, .rows = rows, .columns = m.hidden}); }
+inline void add_positions(model& m, std::int64_t rows) {
+    m.add({.role = weight_role::positions, .rows = rows, .columns = m.hidden});
+}
 
 /// Layers of the first transformer, and of GPT-2: LayerNorms and biases, a plain feed-forward.
 inline layer biased_layer(const row& r) {
@@ -46,8 +50,13 @@ inline layer biased_layer(const row& r) {
 }
 
 inline recurrent mamba2_of(const row& r) {
-    return {.kind = recurrent_kind::mamba2, .heads = r.number("ssm_heads"), .head_dim = r.number("ssm_head_dim"),
-            .key_heads = r.number("ssm_groups"), .state = r.number("state"), .kernel = r.number("conv_kernel"), .conv_bias = true};
+    return {.kind = recurrent_kind::mamba2,
+            .heads = r.number("ssm_heads"),
+            .head_dim = r.number("ssm_head_dim"),
+            .key_heads = r.number("ssm_groups"),
+            .state = r.number("state"),
+            .kernel = r.number("conv_kernel"),
+            .conv_bias = true};
 }
 
 inline model model_of(const row& r) {
@@ -61,7 +70,9 @@ inline model model_of(const row& r) {
     if (family == "qwen2") l.attention.qkv_bias = true;
     if (family == "qwen3" || family == "qwen3_moe" || family == "gemma3") l.attention.qk_norm = query_key_norm::shared;
     if (r.number("experts") > 0)
-        l.feed_forward.experts = {.count = r.number("experts"), .per_token = r.number("experts_per_token"), .width = r.number("expert_intermediate")};
+        l.feed_forward.experts = {.count = r.number("experts"),
+                                  .per_token = r.number("experts_per_token"),
+                                  .width = r.number("expert_intermediate")};
     if (family == "gemma2" || family == "gemma3") {
         l.norm_after_attention = l.norm_after_feed_forward = true;
         l.attention.window = window;
@@ -75,9 +86,13 @@ inline model model_of(const row& r) {
         if (m.tied_head) add_positions(m, family == "opt" ? 8194 : 8192);
     }
     if (family == "deepseek_v3") {
-        l.attention = {.kind = attention_kind::latent, .heads = r.number("heads"), .head_dim = r.number("qk_nope_head_dim"),
-                       .q_rank = r.number("q_lora_rank"), .kv_rank = r.number("kv_lora_rank"),
-                       .rope_dim = r.number("qk_rope_head_dim"), .value_dim = r.number("v_head_dim")};
+        l.attention = {.kind = attention_kind::latent,
+                       .heads = r.number("heads"),
+                       .head_dim = r.number("qk_nope_head_dim"),
+                       .q_rank = r.number("q_lora_rank"),
+                       .kv_rank = r.number("kv_lora_rank"),
+                       .rope_dim = r.number("qk_rope_head_dim"),
+                       .value_dim = r.number("v_head_dim")};
         layer dense = l;
         dense.feed_forward.experts = {};
         l.feed_forward.experts.shared_width = r.number("shared_expert_intermediate");
@@ -92,7 +107,11 @@ inline model model_of(const row& r) {
         add_positions(m, 4096);
         add_positions(m, 2);
         m.add({.role = weight_role::norm, .columns = m.hidden, .copies = 2});
-        m.add({.role = weight_role::classifier, .part = model_part::output, .bias = true, .rows = m.hidden, .columns = m.hidden});
+        m.add({.role = weight_role::classifier,
+               .part = model_part::output,
+               .bias = true,
+               .rows = m.hidden,
+               .columns = m.hidden});
         m.add({.role = weight_role::norm, .part = model_part::output, .columns = m.hidden, .copies = 2});
     }
     if (family == "vit") {
@@ -100,9 +119,16 @@ inline model model_of(const row& r) {
         m.tied_head = true;
         m.final_norm = norm_kind::layer;
         const std::int64_t side = r.number("image") / r.number("patch");
-        m.add({.role = weight_role::conv, .bias = true, .rows = m.hidden, .columns = 3 * r.number("patch") * r.number("patch")});
+        m.add({.role = weight_role::conv,
+               .bias = true,
+               .rows = m.hidden,
+               .columns = 3 * r.number("patch") * r.number("patch")});
         add_positions(m, side * side + 2);
-        m.add({.role = weight_role::classifier, .part = model_part::output, .bias = true, .rows = 1000, .columns = m.hidden});
+        m.add({.role = weight_role::classifier,
+               .part = model_part::output,
+               .bias = true,
+               .rows = 1000,
+               .columns = m.hidden});
     }
     if (family == "t5") {
         m.tied_head = true;  // transformers 5 ties it, whatever the configuration says
@@ -143,7 +169,8 @@ inline model model_of(const row& r) {
     return m;
 }
 
-// ---- the jobs -----------------------------------------------------------------------------------------------------------
+// ---- the jobs
+// -----------------------------------------------------------------------------------------------------------
 
 /// What families.py calls `attention` and `linear` in each family.
 inline role_set targets_of(const row& r) {
@@ -151,9 +178,12 @@ inline role_set targets_of(const row& r) {
     const std::string family = r.text("family");
     const bool linear = r.text("lora_targets") == "linear";
     if (family == "deepseek_v3")
-        return linear ? role_set{role::q_a_proj, role::q_b_proj, role::kv_a_proj, role::kv_b_proj, role::o_proj} : role_set{role::q_b_proj, role::kv_b_proj};
+        return linear ? role_set{role::q_a_proj, role::q_b_proj, role::kv_a_proj, role::kv_b_proj, role::o_proj}
+                      : role_set{role::q_b_proj, role::kv_b_proj};
     if (family == "mamba2") return {role::in_proj};
-    if (!linear) return module_code_of(model_of(r)).joined_heads ? role_set{role::q_proj, role::k_proj, role::v_proj} : role_set{role::q_proj, role::v_proj};
+    if (!linear)
+        return module_code_of(model_of(r)).joined_heads ? role_set{role::q_proj, role::k_proj, role::v_proj}
+                                                        : role_set{role::q_proj, role::v_proj};
     role_set all{role::q_proj, role::k_proj, role::v_proj, role::o_proj};
     if (r.number("experts") > 0) return all;
     for (const role of : {role::gate_proj, role::up_proj, role::down_proj}) all.insert(of);
@@ -173,7 +203,9 @@ inline job job_of(const row& r) {
     j.runtime.training.shared_heads = true;  // transformers 5 hands grouped heads to sdpa as they are
     j.runtime.training.loss = loss_code::eager;
     const std::string experts = r.text("experts_implementation");
-    j.runtime.training.experts = experts == "eager" ? expert_code::loop : experts == "batched_mm" ? expert_code::batched : expert_code::grouped;
+    j.runtime.training.experts = experts == "eager"        ? expert_code::loop
+                                 : experts == "batched_mm" ? expert_code::batched
+                                                           : expert_code::grouped;
     j.runtime.workspace = {};
     j.weights = format("param_dtype");
     j.autocast = !r.text("autocast_dtype").empty();
@@ -196,12 +228,18 @@ inline job job_of(const row& r) {
     if (r.text("kernels") == "float8") j.compute = fp8_e4m3;
     if (r.number("accumulate") > 1) j.global_batch = r.number("accumulate") * j.micro_batch;
     j.ema = r.text("average") == "True";
-    if (r.text("offload") == "True") j.offload.activations = offload_place::host, j.runtime.training.offloads_at_once = true;
+    if (r.text("offload") == "True")
+        j.offload.activations = offload_place::host, j.runtime.training.offloads_at_once = true;
     j.dropout = family == "gpt2" || family == "opt" || family == "bert" || family == "t5";
     if (method != "full") {
-        j.adapter = {.kind = method == "dora" ? adapter_kind::dora : method == "rslora" ? adapter_kind::rslora : method == "ia3" ? adapter_kind::ia3
-                           : method == "prompt" ? adapter_kind::prompt : adapter_kind::lora, .rank = r.number("lora_rank"),
-                     .targets = targets_of(r), .dropout = std::atof(r.text("lora_dropout").c_str())};
+        j.adapter = {.kind = method == "dora"     ? adapter_kind::dora
+                             : method == "rslora" ? adapter_kind::rslora
+                             : method == "ia3"    ? adapter_kind::ia3
+                             : method == "prompt" ? adapter_kind::prompt
+                                                  : adapter_kind::lora,
+                     .rank = r.number("lora_rank"),
+                     .targets = targets_of(r),
+                     .dropout = std::atof(r.text("lora_dropout").c_str())};
     }
     if (method == "qlora") {
         j.weights = nf4_double;
@@ -213,7 +251,8 @@ inline job job_of(const row& r) {
     return j;
 }
 
-// ---- scores -------------------------------------------------------------------------------------------------------------
+// ---- scores
+// -------------------------------------------------------------------------------------------------------------
 
 /// Relative errors of one counter.
 struct errors {
@@ -240,22 +279,27 @@ inline double error_of(byte_count predicted, std::int64_t measured) {
 }
 
 inline outcome outcome_of(const row& r, const job& j) {
-    const weight_state state = training_state(j, {});
+    const detail::weight_state state = training_state(j, {});
     const bool cudnn = r.text("gpu") == "sm90" || r.text("gpu") == "sm100";
     const byte_count saved = saved_activations(j, {}, 0, cudnn);
     // Of quantised models the reference counts scales, and bitsandbytes' tables of values, as static.
-    const std::int64_t weights = r.text("method") == "qlora" ? r.number("static_bytes") - r.number("buffer_bytes") : r.number("param_bytes");
+    const std::int64_t weights =
+        r.text("method") == "qlora" ? r.number("static_bytes") - r.number("buffer_bytes") : r.number("param_bytes");
     return {.weights = error_of(state.weights + state.adapter, weights),
             .gradients = error_of(state.gradients, r.number("gradient_bytes")),
             .states = error_of(state.optimizer, r.number("optimizer_bytes")),
-            .saved = error_of(j.offload.activations == offload_place::none ? saved : saved - saved_by_layers(j, {}), r.number("saved_activation_bytes")),
-            .peak = error_of(detail::training_memory(j, {}, 0, 1, cudnn).ideal, r.number("peak_bytes") - r.number("input_bytes"))};
+            .saved = error_of(j.offload.activations == offload_place::none ? saved : saved - saved_by_layers(j, {}),
+                              r.number("saved_activation_bytes")),
+            .peak = error_of(detail::training_memory(j, {}, 0, 1, cudnn).ideal,
+                             r.number("peak_bytes") - r.number("input_bytes"))};
 }
 
 struct family_scores {
     errors weights{}, gradients{}, states{}, saved{}, peak{};
 
-    void add(const outcome& o) { weights.add(o.weights), gradients.add(o.gradients), states.add(o.states), saved.add(o.saved), peak.add(o.peak); }
+    void add(const outcome& o) {
+        weights.add(o.weights), gradients.add(o.gradients), states.add(o.states), saved.add(o.saved), peak.add(o.peak);
+    }
 };
 
 }  // namespace pytorch_runs

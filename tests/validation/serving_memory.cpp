@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The serving profiles against measured memory: no model of it may get worse unnoticed. tables/serving_memory.cpp prints
-// the figures behind these bounds.
+// The serving profiles against measured memory: no model of it may get worse unnoticed. tables/serving_memory.cpp
+// prints the figures behind these bounds.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 
 struct score {
     std::map<std::string, std::vector<figure>> figures;  // by "engine: figure"
-    std::vector<figure> flagged;  // pools of engines whose logs give their flags
+    std::vector<figure> flagged;                         // pools of engines whose logs give their flags
     std::vector<judged> verdicts;
 
     std::vector<figure> of(const std::string& engine, const std::string& what) const {
@@ -59,8 +59,8 @@ TEST_CASE("nothing that ran out of memory or refused to start is said to fit") {
     REQUIRE(!scored().verdicts.empty());
     for (const judged& said : scored().verdicts)
         if (!said.ran) {
-            INFO(said.id << " " << said.label << " needs " << said.need_low / one_gib << " to " << said.need_high / one_gib
-                         << " GiB of " << said.usable / one_gib);
+            INFO(said.id << " " << said.label << " needs " << said.need_low / one_gib << " to "
+                         << said.need_high / one_gib << " GiB of " << said.usable / one_gib);
             CHECK(said.verdict != verdict::fits);
         }
 }
@@ -86,11 +86,13 @@ TEST_CASE("caches are what engines log, to the byte that is printed") {
 }
 
 TEST_CASE("weights are what engines log: within 1 % for vLLM, SGLang and TensorRT-LLM, within 0.5 % for llama.cpp") {
-    for (const char* engine : {"vllm", "sglang", "tensorrt-llm"}) CHECK(mean_error(scored().of(engine, "weights")) < 0.01);
+    for (const char* engine : {"vllm", "sglang", "tensorrt-llm"})
+        CHECK(mean_error(scored().of(engine, "weights")) < 0.01);
     CHECK(mean_error(scored().of("llama.cpp", "weights")) < 0.005);
     for (const figure& f : scored().of("vllm", "weights")) {
         INFO(f.id << " " << f.label);
-        CHECK((std::fabs(f.error()) < 0.01 || f.covered(rounding_of(f))));  // which kernels order gpt-oss's experts, no log says
+        CHECK((std::fabs(f.error()) < 0.01 ||
+               f.covered(rounding_of(f))));  // which kernels order gpt-oss's experts, no log says
     }
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Our counts against those of transformers' own model classes, for small configurations of every family with fields left out
-// as files leave them out: pytorch/count_reference.py makes the table.
+// Our counts against those of transformers' own model classes, for small configurations of every family with fields
+// left out as files leave them out: pytorch/count_reference.py makes the table.
 #include <doctest/doctest.h>
 
 #include <fstream>
 #include <llmres/io/hf_config.hpp>
-#include <llmres/parameters.hpp>
+#include <llmres/models/parameters.hpp>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -22,7 +22,8 @@ TEST_CASE("a configuration counts as the model that transformers builds of it") 
         CAPTURE(config);
         families.insert(row["config"]["model_type"].get<std::string>());
         const auto read = read_hf_config(config);
-        REQUIRE_MESSAGE(read, read.error().field.view(), " is ", read.error().value.view(), "; expected ", read.error().expected.view());
+        REQUIRE_MESSAGE(read, read.error().field.view(), " is ", read.error().value.view(), "; expected ",
+                        read.error().expected.view());
         CHECK(count_parameters(*read).in(parameters) == row["parameters"].get<std::int64_t>());
     }
     CHECK(rows >= 490);

@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <llmres/device.hpp>
-#include <llmres/error.hpp>
+#include <llmres/hardware/device.hpp>
+#include <llmres/values/error.hpp>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -14,11 +14,12 @@
 #include <vector>
 
 /// Devices as JSON, both ways. Keys carry their unit (_bytes, _hz, _watts, _bytes_per_s, _flops_per_s, _s); sizes are
-/// integers; a field that could not be read is null, and the object `unavailable` beside it says why under the same key.
+/// integers; a field that could not be read is null, and the object `unavailable` beside it says why under the same
+/// key.
 ///
 ///     {"schema_version": 1, "devices": [{"identity": {"uuid": "GPU-...", "board_part_number": null, ...,
 ///       "unavailable": {"board_part_number": "NVML: not supported"}}, "memory": {"cuda_total_bytes": ...}, ...}]}
-namespace llmres {
+namespace llmres::inline v0 {
 
 /// A file of devices: what `llmres-probe describe` and `calibrate` write and `--device` and `--simulate` read.
 struct device_file {
@@ -117,7 +118,8 @@ constexpr void each_field(S& s, F&& f) {
     f("peers", s.peers), f("process_count", s.process_count), f("processes", s.processes), f("measured", s.measured);
 }
 
-// ---- writing -----------------------------------------------------------------------------------------------------------
+// ---- writing
+// -----------------------------------------------------------------------------------------------------------
 
 template <class Section>
 json section_json(const Section& section);
@@ -161,10 +163,10 @@ json value_json(const short_list<T, N>& list) {
     return all;
 }
 template <class Section>
-    requires requires(const Section& s) {
-        each_field(s, [](auto&&...) {});
-    }
-json value_json(const Section& section) { return section_json(section); }
+    requires requires(const Section& s) { each_field(s, [](auto&&...) {}); }
+json value_json(const Section& section) {
+    return section_json(section);
+}
 
 struct field_writer {
     json& into;
@@ -194,7 +196,8 @@ json section_json(const Section& section) {
     return into;
 }
 
-// ---- reading -----------------------------------------------------------------------------------------------------------
+// ---- reading
+// -----------------------------------------------------------------------------------------------------------
 
 /// Walks a section's fields and keeps the first thing that is wrong.
 struct field_reader {
@@ -282,10 +285,10 @@ struct field_reader {
         each_field(into, field_reader{found, field, wrong});
     }
     template <class Section>
-        requires requires(Section& s) {
-            each_field(s, [](auto&&...) {});
-        }
-    void read(const std::string& field, const json& found, Section& into) { read_section(field, found, into); }
+        requires requires(Section& s) { each_field(s, [](auto&&...) {}); }
+    void read(const std::string& field, const json& found, Section& into) {
+        read_section(field, found, into);
+    }
 
     template <class T>
     void operator()(const char* key, reading<T>& field) {
@@ -377,4 +380,4 @@ inline result<device_file> read_device_file(const std::string& path) {
     return parse_device_file(written);
 }
 
-}  // namespace llmres
+}  // namespace llmres::inline v0

@@ -7,11 +7,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <llmres/error.hpp>
-#include <llmres/gguf_types.hpp>
-#include <llmres/io/byte_source.hpp>
-#include <llmres/maybe.hpp>
-#include <llmres/units.hpp>
+#include <llmres/io/files/byte_source.hpp>
+#include <llmres/models/gguf/types.hpp>
+#include <llmres/values/error.hpp>
+#include <llmres/values/maybe.hpp>
+#include <llmres/values/units.hpp>
 #include <map>
 #include <set>
 #include <span>
@@ -20,10 +20,10 @@
 #include <utility>
 #include <vector>
 
-/// The header of a GGUF file: what it says of the model, and where its tensors lie. The tensors themselves are never read.
-/// Versions 2 and 3, little-endian; anything else is refused by name. (Format: ggml's docs/gguf.md.)
-/// No length in the file is believed: what is kept in memory is bounded by the bytes that are there.
-namespace llmres {
+/// The header of a GGUF file: what it says of the model, and where its tensors lie. The tensors themselves are never
+/// read. Versions 2 and 3, little-endian; anything else is refused by name. (Format: ggml's docs/gguf.md.) No length in
+/// the file is believed: what is kept in memory is bounded by the bytes that are there.
+namespace llmres::inline v0 {
 
 /// What a header may hold at most. Real ones stay below a tenth of each.
 struct gguf_limits {
@@ -410,7 +410,7 @@ inline parameter_count gguf_file::elements() const {
 }
 
 inline result<gguf_file> read_gguf(std::span<const std::byte> file) {
-    return detail::gguf::reader{byte_source{file}}.read();
+    return detail::gguf::reader{detail::byte_source{file}}.read();
 }
 
 inline result<gguf_file> load_gguf(const std::filesystem::path& path) {
@@ -454,4 +454,4 @@ inline result<gguf_file> load_gguf(const std::filesystem::path& path) {
     return whole;
 }
 
-}  // namespace llmres
+}  // namespace llmres::inline v0

@@ -4,14 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <llmres/error.hpp>
-#include <llmres/gguf_tensors.hpp>
+#include <llmres/io/files/roles.hpp>
 #include <llmres/io/gguf.hpp>
-#include <llmres/io/gguf_roles.hpp>
 #include <llmres/io/hf_config.hpp>
-#include <llmres/io/stored_weights.hpp>
-#include <llmres/model.hpp>
-#include <llmres/units.hpp>
+#include <llmres/models/gguf/tensors.hpp>
+#include <llmres/models/model.hpp>
+#include <llmres/values/error.hpp>
+#include <llmres/values/units.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -20,7 +19,15 @@
 #include <vector>
 
 /// What a GGUF header says of its model, and how what it stores differs from what a config predicts.
-namespace llmres {
+namespace llmres::inline v0 {
+
+/// What a tensor is for, by its name; nothing for a name that no described family has.
+inline maybe<weight_role> gguf_role(std::string_view name);
+/// The layer in a tensor's name (`blk.7.`); -1 outside the layers.
+inline std::int32_t gguf_layer(std::string_view name);
+
+/// Bytes by role, without padding; what has no role we know stands under "other".
+inline std::map<std::string_view, byte_count> gguf_bytes_by_role(const gguf_file& file);
 
 /// The model that the metadata describes, for the families of the llama layout; refused by name for the others.
 /// `weights` stays 16-bit: a mix is no single format.
@@ -29,18 +36,70 @@ inline result<model> describe_gguf(const gguf_file& file);
 /// The mix that the file says it is (`general.file_type`), with what its tensors show of converter and quantiser.
 inline result<gguf_mix> gguf_mix_of(const gguf_file& file);
 
-/// Bytes of one sort of tensor in one layer (-1: outside the layers) that were predicted and are stored, without padding.
+/// Bytes of one sort of tensor in one layer (-1: outside the layers) that were predicted and are stored, without
+/// padding.
 struct gguf_difference {
     std::int32_t layer = -1;
     std::string what{};  ///< a role's name, or a tensor's where it has none
     byte_count predicted{};
     byte_count stored{};
 };
-/// Where the file departs from the prediction, in the order of layers. Gate and up count as one, and so do queries, keys
-/// and values: files may fuse them.
+/// Where the file departs from the prediction, in the order of layers. Gate and up count as one, and so do queries,
+/// keys and values: files may fuse them.
 inline std::vector<gguf_difference> compare_gguf(const gguf_file& file, const model& m, const gguf_mix& mix);
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
+
+namespace detail::gguf {
+
+/// What follows `blk.N.` and the roles it stands for (gguf-py's constants.py: TENSOR_NAMES).
+inline constexpr std::array layer_roles{
+    named_role{"attn_q", weight_role::q_proj},           named_role{"attn_k", weight_role::k_proj},
+    named_role{"attn_v", weight_role::v_proj},           named_role{"attn_qkv", weight_role::v_proj},
+    named_role{"attn_output", weight_role::o_proj},      named_role{"attn_q_a", weight_role::q_a_proj},
+    named_role{"attn_q_b", weight_role::q_b_proj},       named_role{"attn_kv_a_mqa", weight_role::kv_a_proj},
+    named_role{"attn_kv_b", weight_role::kv_b_proj},     named_role{"attn_k_b", weight_role::kv_b_proj},
+    named_role{"attn_v_b", weight_role::kv_b_proj},      named_role{"ffn_gate", weight_role::gate_proj},
+    named_role{"ffn_up", weight_role::up_proj},          named_role{"ffn_down", weight_role::down_proj},
+    named_role{"ffn_gate_exps", weight_role::gate_proj}, named_role{"ffn_up_exps", weight_role::up_proj},
+    named_role{"ffn_down_exps", weight_role::down_proj}, named_role{"ffn_gate_shexp", weight_role::gate_proj},
+    named_role{"ffn_up_shexp", weight_role::up_proj},    named_role{"ffn_down_shexp", weight_role::down_proj},
+    named_role{"ffn_gate_inp", weight_role::router},     named_role{"ffn_gate_inp_shexp", weight_role::shared_gate},
+    named_role{"attn_sinks", weight_role::values},       named_role{"exp_probs_b", weight_role::bias}};
+
+}  // namespace detail::gguf
+
+inline std::int32_t gguf_layer(std::string_view name) {
+    if (!name.starts_with("blk.")) return -1;
+    name.remove_prefix(4);
+    std::int32_t number = 0;
+    std::size_t length = 0;
+    for (; length < name.size() && length < 6 && name[length] >= '0' && name[length] <= '9'; ++length)
+        number = number * 10 + (name[length] - '0');
+    return length > 0 && length < name.size() && name[length] == '.' ? number : -1;
+}
+
+inline maybe<weight_role> gguf_role(std::string_view name) {
+    if (name == "token_embd.weight") return weight_role::embed_tokens;
+    if (name == "output.weight") return weight_role::lm_head;
+    if (name == "rope_freqs.weight" || name.starts_with("rope_factors_")) return weight_role::values;
+    if (name == "position_embd.weight" || name == "token_types.weight") return weight_role::positions;
+    if (name.ends_with("_norm.weight") || name.ends_with("_norm.bias") || name.ends_with("_norm_2.weight"))
+        return weight_role::norm;
+    if (name.ends_with(".bias")) return weight_role::bias;
+    if (gguf_layer(name) < 0 || !name.ends_with(".weight")) return {};
+    name.remove_suffix(std::string_view{".weight"}.size());
+    const std::size_t end = name.find('.', 4);
+    if (end == std::string_view::npos) return {};
+    name.remove_prefix(end + 1);
+    // Experts in tensors of their own, as files of 2023 had them: ffn_up.3
+    if (name.starts_with("ffn_")) name = name.substr(0, name.find('.'));
+    return detail::role_in(detail::gguf::layer_roles, name);
+}
+
+inline std::map<std::string_view, byte_count> gguf_bytes_by_role(const gguf_file& file) {
+    return detail::bytes_by_role(file.tensors, gguf_role, &gguf_tensor_info::size);
+}
 
 namespace detail::gguf {
 
@@ -97,7 +156,8 @@ private:
     std::int64_t number(std::string_view name, std::int64_t fallback) const {
         return file_.integer_or(key(name), fallback);
     }
-    /// Copies an integer where the file has one, or says that there is none; one that differs by layer is not described.
+    /// Copies an integer where the file has one, or says that there is none; one that differs by layer is not
+    /// described.
     void copy(std::string_view name, const char* field) {
         const gguf_value* found = file_.find(key(name));
         keys_.emplace_back(field, key(name));
@@ -162,7 +222,8 @@ private:
     const gguf_file& file_;
     std::string_view architecture_;
     nlohmann::json config_ = nlohmann::json::object();
-    std::vector<std::pair<std::string_view, std::string>> keys_{};  ///< the field of a config.json, and the key it is copied from
+    std::vector<std::pair<std::string_view, std::string>>
+        keys_{};  ///< the field of a config.json, and the key it is copied from
     error failed_{};
     std::int64_t vocabulary_ = 0;
     bool has_output_ = false;
@@ -202,7 +263,7 @@ inline result<model> describe_gguf(const gguf_file& file) {
         named.rope.width = static_cast<std::int32_t>(std::min<std::uint64_t>(tensor.shape[0], detail::widest));
     }
     const std::string_view name = file.text_or("general.name", "");
-    if (!name.empty()) named.name = std::string_view{printable(name)};
+    if (!name.empty()) named.name = std::string_view{detail::printable(name)};
     return named;
 }
 
@@ -244,4 +305,4 @@ inline std::vector<gguf_difference> compare_gguf(const gguf_file& file, const mo
     return differences;
 }
 
-}  // namespace llmres
+}  // namespace llmres::inline v0

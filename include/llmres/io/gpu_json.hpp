@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <llmres/gpu.hpp>
+#include <llmres/hardware/gpu.hpp>
 #include <nlohmann/json.hpp>
 
 /// A GPU's datasheet as JSON: bytes, bytes a second, operations a second, watts. What is not published is null.
-namespace llmres {
+namespace llmres::inline v0 {
 
 inline nlohmann::ordered_json to_json(const gpu& card) {
     using json = nlohmann::ordered_json;
@@ -39,4 +39,4 @@ inline nlohmann::ordered_json to_json(const gpu& card) {
             {"sources", card.sources.view()}};
 }
 
-}  // namespace llmres
+}  // namespace llmres::inline v0

@@ -4,32 +4,35 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
-#include <llmres/error.hpp>
-#include <llmres/io/config_fields.hpp>
-#include <llmres/io/hf_config_dense.hpp>
-#include <llmres/io/hf_config_encoders.hpp>
-#include <llmres/io/hf_config_experts.hpp>
-#include <llmres/io/hf_config_gpt.hpp>
-#include <llmres/io/hf_config_hybrid.hpp>
-#include <llmres/io/hf_config_latent.hpp>
-#include <llmres/io/hf_config_vision.hpp>
-#include <llmres/io/hf_defaults.hpp>
-#include <llmres/io/quantization_config.hpp>
-#include <llmres/model.hpp>
-#include <llmres/nearest.hpp>
-#include <llmres/parameters.hpp>
+#include <llmres/io/files/config_text.hpp>
+#include <llmres/io/hf/defaults.hpp>
+#include <llmres/io/hf/dense.hpp>
+#include <llmres/io/hf/encoders.hpp>
+#include <llmres/io/hf/experts.hpp>
+#include <llmres/io/hf/gpt.hpp>
+#include <llmres/io/hf/hybrid.hpp>
+#include <llmres/io/hf/latent.hpp>
+#include <llmres/io/hf/vision.hpp>
+#include <llmres/io/json/fields.hpp>
+#include <llmres/io/json_document.hpp>
+#include <llmres/io/quantization/config.hpp>
+#include <llmres/models/model.hpp>
+#include <llmres/models/parameters.hpp>
+#include <llmres/values/error.hpp>
+#include <llmres/values/nearest.hpp>
 #include <string>
 #include <string_view>
 #include <system_error>
 
 /// A model from the `config.json` that Hugging Face repositories carry. What changes the count and is not understood is
 /// refused by name: no model is guessed. Errors name the field as the file spells it.
-namespace llmres {
+namespace llmres::inline v0 {
 
 /// Reads the text of a config.json.
 inline result<model> read_hf_config(std::string_view json_text);
 
-/// Reads a config.json, or the one in a folder. The model is named after its folder (or file, if it is called otherwise).
+/// Reads a config.json, or the one in a folder. The model is named after its folder (or file, if it is called
+/// otherwise).
 inline result<model> load_hf_config(const std::filesystem::path& path);
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
@@ -215,7 +218,8 @@ inline error unknown_type(const config_fields& c, std::string_view type) {
 
 /// The nested text model must not be contradicted by a copy of its fields outside.
 inline void refuse_contradiction(config_fields& outer, config_fields& inner) {
-    constexpr std::array shapes{hidden_field, layers_field, heads_field, kv_heads_field, width_field, field_names{"head_dim"}};
+    constexpr std::array shapes{hidden_field,   layers_field, heads_field,
+                                kv_heads_field, width_field,  field_names{"head_dim"}};
     for (const field_names& field : shapes) {
         if (!outer.has(field) || !inner.has(field)) continue;
         const std::int64_t outside = outer.number(field, 0, most_features);
@@ -288,8 +292,8 @@ inline result<model> read_config(const nlohmann::json& document) {
     }
 
     m.rope = read_rope_factors(inner, m);
-    // Of Gemma 3's embedding the converter keeps only the tokenizer's rows, where the file does not say how many there are
-    // (convert_hf_to_gguf.py: Gemma3Model cuts what is out of the vocabulary).
+    // Of Gemma 3's embedding the converter keeps only the tokenizer's rows, where the file does not say how many there
+    // are (convert_hf_to_gguf.py: Gemma3Model cuts what is out of the vocabulary).
     if (outer_type == "gemma3" && !inner.gives("vocab_size")) m.tokenizer = 262144;
     m.architecture = outer_type.empty() ? type : outer_type;
     const std::string_view full_name = outer.text_or("_name_or_path", outer_type);
@@ -301,7 +305,8 @@ inline result<model> read_config(const nlohmann::json& document) {
     if (!inner.ok()) return inner.error();
     if (!outer.ok()) return outer.error();
     if (quantization != nullptr)
-        if (const status read = read_quantization_config(*quantization, precision{m.weights}, m); !read) return read.error();
+        if (const status read = read_quantization_config(*quantization, precision{m.weights}, m); !read)
+            return read.error();
     if (const status valid = validate(m); !valid) return valid.error();
     if (is_saturated(count_stored_parameters(m)))
         return refused(error_code::overflow, inner.largest_field(), inner.largest_value(),
@@ -320,14 +325,14 @@ inline result<model> read_hf_config(std::string_view json_text) {
 inline result<model> load_hf_config(const std::filesystem::path& path) {
     std::error_code failed;
     const std::filesystem::path file = std::filesystem::is_directory(path, failed) ? path / "config.json" : path;
-    const result<std::string> content = read_config_text(file);
+    const result<std::string> content = detail::read_config_text(file);
     if (!content) return content.error();
     result<model> read = read_hf_config(*content);
     if (!read) return read;
     model named = *read;
-    const std::string name = config_name(file);
+    const std::string name = detail::config_name(file);
     if (!name.empty()) named.name = std::string_view{name};
     return named;
 }
 
-}  // namespace llmres
+}  // namespace llmres::inline v0

@@ -5,17 +5,19 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <llmres/diffusion.hpp>
-#include <llmres/io/config_fields.hpp>
-#include <llmres/maybe.hpp>
-#include <llmres/models.hpp>
+#include <llmres/io/files/config_text.hpp>
+#include <llmres/io/json/fields.hpp>
+#include <llmres/io/json_document.hpp>
+#include <llmres/models/all.hpp>
+#include <llmres/models/diffusion.hpp>
+#include <llmres/values/maybe.hpp>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <variant>
 
 /// Denoising networks from the `config.json` that diffusers repositories carry.
-namespace llmres {
+namespace llmres::inline v0 {
 
 /// A UNet2DConditionModel.
 inline result<unet> read_hf_unet(std::string_view json_text);
@@ -29,8 +31,9 @@ using denoiser = std::variant<unet, flow_transformer>;
 /// Either, as `_class_name` says.
 inline result<denoiser> read_hf_denoiser(std::string_view json_text);
 
-/// The denoiser that comes with the library under that name, in any spelling ("SDXL", "FLUX.1-dev"), or that a diffusers
-/// config.json (or its folder) describes; nothing if the source is neither, and then it may name another model.
+/// The denoiser that comes with the library under that name, in any spelling ("SDXL", "FLUX.1-dev"), or that a
+/// diffusers config.json (or its folder) describes; nothing if the source is neither, and then it may name another
+/// model.
 inline result<maybe<denoiser>> find_denoiser(std::string_view source);
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
@@ -62,7 +65,7 @@ inline bool attends(config_fields& c, std::size_t level) {
 inline result<unet> read_hf_unet(std::string_view json_text) {
     const result<json_document> document = parse_json_object(json_text);
     if (!document) return document.error();
-    config_fields c{document->root};
+    detail::config_fields c{document->root};
     detail::hf::require_class(c, "UNet2DConditionModel");
     unet u;
     u.name = "unet";
@@ -96,7 +99,7 @@ inline result<unet> read_hf_unet(std::string_view json_text) {
 inline result<flow_transformer> read_hf_flow_transformer(std::string_view json_text) {
     const result<json_document> document = parse_json_object(json_text);
     if (!document) return document.error();
-    config_fields c{document->root};
+    detail::config_fields c{document->root};
     detail::hf::require_class(c, "FluxTransformer2DModel");
     flow_transformer f;
     f.name = "flux";
@@ -116,7 +119,7 @@ inline result<flow_transformer> read_hf_flow_transformer(std::string_view json_t
 inline result<denoiser> read_hf_denoiser(std::string_view json_text) {
     const result<json_document> document = parse_json_object(json_text);
     if (!document) return document.error();
-    config_fields c{document->root};
+    detail::config_fields c{document->root};
     const std::string_view name = c.text_or("_class_name", "");
     if (name == "UNet2DConditionModel") {
         const result<unet> read = read_hf_unet(json_text);
@@ -156,16 +159,16 @@ inline result<maybe<denoiser>> find_denoiser(std::string_view source) {
     const bool folder = std::filesystem::is_directory(path, ignored);
     const std::filesystem::path file = folder ? path / "config.json" : path;
     if (file.extension() != ".json" || !std::filesystem::is_regular_file(file, ignored)) return maybe<denoiser>{};
-    const result<std::string> content = read_config_text(file);
+    const result<std::string> content = detail::read_config_text(file);
     if (!content) return content.error();
     const result<json_document> document = parse_json_object(*content);
     if (!document || !document->root.contains("_class_name")) return maybe<denoiser>{};
     const result<denoiser> read = read_hf_denoiser(*content);
     if (!read) return read.error();
     denoiser named_after = *read;
-    const std::string name = config_name(file);
+    const std::string name = detail::config_name(file);
     if (!name.empty()) std::visit([&](auto& network) { network.name = std::string_view{name}; }, named_after);
     return maybe<denoiser>{named_after};
 }
 
-}  // namespace llmres
+}  // namespace llmres::inline v0

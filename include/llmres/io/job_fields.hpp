@@ -7,14 +7,15 @@
 #include <string_view>
 
 /// The keys of a job document, in one place for its reader, the command line and their help.
-namespace llmres {
+namespace llmres::inline v0 {
 
 enum class field_type : std::uint8_t { integer, real, flag, text };
 
 /// A key of the job document, what it holds and where.
 struct job_field {
-    std::string_view object;  ///< "", "lengths", "adapter", "offload", "layout", "cluster", "host" (in the cluster) or "runtime"
-    std::string_view group;   ///< the heading of its flag in the help
+    std::string_view
+        object;  ///< "", "lengths", "adapter", "offload", "layout", "cluster", "host" (in the cluster) or "runtime"
+    std::string_view group;  ///< the heading of its flag in the help
     std::string_view name;
     field_type type = field_type::integer;
     double low = 0;  ///< of a number. (Integers up to 2^62 that are powers of two: exact.)
@@ -146,8 +147,9 @@ constexpr const job_field* find_job_field(std::string_view object, std::string_v
 
 /// A field's name on the command line, without the dashes: some need to say whose they are.
 inline std::string flag_of(const job_field& f) {
-    const bool says_whose = f.object == "host" || f.object == "adapter" || f.object == "offload" || f.object == "lengths";
+    const bool says_whose =
+        f.object == "host" || f.object == "adapter" || f.object == "offload" || f.object == "lengths";
     return (says_whose ? std::string{f.object} + "_" : "") + std::string{f.name};
 }
 
-}  // namespace llmres
+}  // namespace llmres::inline v0

@@ -3,34 +3,36 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <llmres/adapter.hpp>
-#include <llmres/capacity.hpp>
-#include <llmres/cluster.hpp>
-#include <llmres/draft.hpp>
-#include <llmres/engine_formats.hpp>
-#include <llmres/error.hpp>
-#include <llmres/gguf_mix.hpp>
-#include <llmres/gpus.hpp>
-#include <llmres/io/config_fields.hpp>
+#include <llmres/answers/capacity.hpp>
+#include <llmres/hardware/cluster.hpp>
+#include <llmres/hardware/gpus/all.hpp>
+#include <llmres/hardware/interconnects/all.hpp>
+#include <llmres/hardware/live_cluster.hpp>
+#include <llmres/hardware/standard_cluster.hpp>
 #include <llmres/io/device_json.hpp>
 #include <llmres/io/job_fields.hpp>
-#include <llmres/io/job_reader.hpp>
+#include <llmres/io/json/fields.hpp>
+#include <llmres/io/json/job_reader.hpp>
 #include <llmres/io/model_source.hpp>
-#include <llmres/job.hpp>
-#include <llmres/layout.hpp>
-#include <llmres/layer_modules.hpp>
-#include <llmres/links.hpp>
-#include <llmres/live_cluster.hpp>
-#include <llmres/maybe.hpp>
-#include <llmres/offload.hpp>
-#include <llmres/runtimes.hpp>
-#include <llmres/standard_cluster.hpp>
+#include <llmres/jobs/adapter.hpp>
+#include <llmres/jobs/checks.hpp>
+#include <llmres/jobs/draft.hpp>
+#include <llmres/jobs/job.hpp>
+#include <llmres/jobs/layer_parts.hpp>
+#include <llmres/jobs/layout.hpp>
+#include <llmres/jobs/offload.hpp>
+#include <llmres/models/gguf/mix.hpp>
+#include <llmres/runtimes/all.hpp>
+#include <llmres/runtimes/formats.hpp>
+#include <llmres/runtimes/knobs.hpp>
+#include <llmres/values/error.hpp>
+#include <llmres/values/maybe.hpp>
 #include <string>
 #include <string_view>
 
 /// Jobs as JSON: {"model", "task", ...job fields, "layout": {...}, "cluster": {...}, "runtime": NAME or {"name", ...}}.
 /// A key is the name of the C++ field, and of the command-line flag. What nobody knows is refused by name.
-namespace llmres {
+namespace llmres::inline v0 {
 
 /// GPUs that prompts pass on, where output is made on others. Without a layout the planner chooses one.
 struct pool_request {
@@ -44,8 +46,10 @@ struct plan_request {
     maybe<llmres::layout> layout{};
     llmres::cluster cluster{};
     maybe<length_distribution> lengths{};  ///< of sequences, for how many run at once
-    maybe<pool_request> prefill{};         ///< prompts pass there, and layout and cluster above are for the output (disaggregated.hpp)
-    std::string device{};  ///< path of the device file that the cluster's GPU was read from; empty if it is a table's row
+    maybe<pool_request>
+        prefill{};  ///< prompts pass there, and layout and cluster above are for the output (answers/disaggregated.hpp)
+    std::string
+        device{};  ///< path of the device file that the cluster's GPU was read from; empty if it is a table's row
 };
 
 /// Reads a document; `here` is the folder that relative paths of models start from.
@@ -60,7 +64,8 @@ inline result<adapter> read_adapter(const nlohmann::json& object) {
     if (const status s = known_keys(object, "adapter", {}); !s) return s.error();
     adapter a;
     job_reader read{object, "adapter"};
-    if (!object.empty() && !read.fields().has("kind")) return refused(error_code::missing, "adapter.kind", "absent", "one of " + listed(adapter_kind_names));
+    if (!object.empty() && !read.fields().has("kind"))
+        return refused(error_code::missing, "adapter.kind", "absent", "one of " + listed(adapter_kind_names));
     read.choice("kind", adapter_kind_names, a.kind);
     read.integer("rank", a.rank);
     read.names("targets", a.targets, [](std::string_view names) { return find_roles(names); });
@@ -73,7 +78,8 @@ inline result<length_distribution> read_lengths(const nlohmann::json& object) {
     if (const status s = known_keys(object, "lengths", {}); !s) return s.error();
     length_distribution lengths;
     job_reader read{object, "lengths"};
-    if (!read.fields().has("mean")) return refused(error_code::missing, "lengths.mean", "absent", "tokens that sequences hold on average");
+    if (!read.fields().has("mean"))
+        return refused(error_code::missing, "lengths.mean", "absent", "tokens that sequences hold on average");
     read.count("mean", lengths.mean);
     read.count("longest", lengths.longest);
     if (const status s = read.checked(); !s) return s.error();
@@ -87,7 +93,8 @@ inline result<offload> read_offload(const nlohmann::json& object) {
     read.choice("optimizer", offload_place_names, o.optimizer);
     read.choice("parameters", offload_place_names, o.parameters);
     read.choice("activations", offload_place_names, o.activations);
-    read.names("modules", o.modules, [](std::string_view names) { return find_modules(names, offloaded_modules, "offload.modules"); });
+    read.names("modules", o.modules,
+               [](std::string_view names) { return find_modules(names, offloaded_modules, "offload.modules"); });
     read.flag("pinned", o.pinned);
     if (const status s = read.checked(); !s) return s.error();
     return o;
@@ -116,7 +123,8 @@ inline result<layout> read_layout(const nlohmann::json& object) {
     read.flag("loss_as_layer", l.loss_as_layer);
     read.choice("cp_comm_type", cp_communication_names, l.cp_comm_type);
     // As Megatron-Core, which takes the number of virtual stages from such a list.
-    if (!read.fields().has("virtual_pipeline") && l.stages.chunks > 0 && l.pipeline > 0 && l.stages.chunks % l.pipeline == 0)
+    if (!read.fields().has("virtual_pipeline") && l.stages.chunks > 0 && l.pipeline > 0 &&
+        l.stages.chunks % l.pipeline == 0)
         l.virtual_pipeline = l.stages.chunks / l.pipeline;
     read.integer("replicas", l.replicas);
     if (const status s = read.checked(); !s) return s.error();
@@ -133,7 +141,8 @@ inline result<cluster> read_device(const std::string& path, std::int32_t gpus) {
     const result<device_file> file = read_device_file(path);
     if (!file) return within(file.error());
     if (file->devices.size() != 1)
-        return refused(error_code::inconsistent, "cluster.device: devices", static_cast<std::int64_t>(file->devices.size()),
+        return refused(error_code::inconsistent, "cluster.device: devices",
+                       static_cast<std::int64_t>(file->devices.size()),
                        "one device, as `llmres-probe calibrate` writes; for several alike, gpus says how many");
     const result<gpu> sheet = sheet_for(file->devices.front());
     if (!sheet) return within(sheet.error());
@@ -147,7 +156,8 @@ inline result<cluster> read_cluster(const nlohmann::json& object, const std::str
     if (named && !device.empty())
         return refused(error_code::inconsistent, "cluster.device", device, "either a device or a gpu, not both");
     if (!named && device.empty())
-        return refused(error_code::missing, "cluster.gpu", "absent", "a GPU of `llmres gpus`, or a device file as cluster.device");
+        return refused(error_code::missing, "cluster.gpu", "absent",
+                       "a GPU of `llmres gpus`, or a device file as cluster.device");
     gpu card;
     std::int32_t gpus = 1;
     read.named("gpu", card, [](std::string_view id) { return find_gpu(id, "cluster.gpu"); });
@@ -182,7 +192,9 @@ inline result<cluster> read_cluster(const nlohmann::json& object, const std::str
 inline status read_engine_knobs(const nlohmann::json& object, runtime& r) {
     for (const auto& [key, knob] : object.items()) {
         if (key == "name" || find_job_field("runtime", key) != nullptr) continue;
-        const double number = knob.is_boolean() ? (knob.get<bool>() ? 1.0 : 0.0) : knob.is_number() ? knob.get<double>() : -1.0;
+        const double number = knob.is_boolean()  ? (knob.get<bool>() ? 1.0 : 0.0)
+                              : knob.is_number() ? knob.get<double>()
+                                                 : -1.0;
         runtime turned = r;
         if (!set_knob(turned, key, number)) return known_keys(object, "runtime", {"name"}).error();
         if (!(number >= 0 && number < 1e15))
@@ -212,7 +224,8 @@ inline model_source read_draft(job_reader& read, const std::filesystem::path& he
         const result<model_source> found = find_model_source(source, here);
         if (found) return found;
         const error& e = found.error();
-        return refused(e.code, e.field == "model" ? "runtime.draft" : "runtime.draft: " + std::string{e.field.view()}, e.value.view(), e.expected);
+        return refused(e.code, e.field == "model" ? "runtime.draft" : "runtime.draft: " + std::string{e.field.view()},
+                       e.value.view(), e.expected);
     });
     return draft;
 }
@@ -237,18 +250,22 @@ inline void read_training_knobs(job_reader& read, training_engine& e) {
 }
 
 /// A runtime by its name, or an object with the name and knobs of its own.
-inline result<runtime> read_runtime(const nlohmann::json& value, const precision& kv_cache, const std::filesystem::path& here) {
+inline result<runtime> read_runtime(const nlohmann::json& value, const precision& kv_cache,
+                                    const std::filesystem::path& here) {
     if (value.is_string()) return find_runtime(value.get_ref<const std::string&>());
-    if (!value.is_object()) return refused(error_code::malformed, "runtime", shown(value), "a name, or an object with a name");
+    if (!value.is_object())
+        return refused(error_code::malformed, "runtime", shown(value), "a name, or an object with a name");
     job_reader read{value, "runtime"};
     runtime r;
-    if (!read.fields().has("name")) return refused(error_code::missing, "runtime.name", "absent", "the name of a runtime");
+    if (!read.fields().has("name"))
+        return refused(error_code::missing, "runtime.name", "absent", "the name of a runtime");
     read.named("name", r, [](std::string_view name) { return find_runtime(name, "runtime.name"); });
     if (const status s = read.checked(); !s) return s.error();
     if (const status s = read_engine_knobs(value, r); !s) return s.error();
     if (read.fields().has("gpu_memory_utilization")) {
         if (!takes_fraction(r))
-            return refused(error_code::unsupported, "runtime.gpu_memory_utilization", shown(value["gpu_memory_utilization"]),
+            return refused(error_code::unsupported, "runtime.gpu_memory_utilization",
+                           shown(value["gpu_memory_utilization"]),
                            "a runtime that takes a part of the GPU at start, such as vllm");
         r.gpu_memory_utilization = read.real("gpu_memory_utilization", 0);
     }
@@ -275,13 +292,15 @@ inline status of_its_task(const nlohmann::json& document, const job& j) {
         const auto given = document.find(name);
         if (given == document.end() || given->is_null()) return done{};
         return refused(error_code::inconsistent, name, shown(*given),
-                       trains(j) ? "task serving: training has sequence, micro_batch and global_batch" : "task pretraining or finetuning");
+                       trains(j) ? "task serving: training has sequence, micro_batch and global_batch"
+                                 : "task pretraining or finetuning");
     };
     const std::string_view others = trains(j) ? "Serving" : "Training";
     for (const job_field& f : job_fields)
         if (f.object.empty() && f.group == others)
             if (const status s = refuse(f.name); !s) return s;
-    for (const std::string_view object : trains(j) ? std::array<std::string_view, 2>{"lengths", "prefill"} : std::array<std::string_view, 2>{"adapter", "offload"})
+    for (const std::string_view object : trains(j) ? std::array<std::string_view, 2>{"lengths", "prefill"}
+                                                   : std::array<std::string_view, 2>{"adapter", "offload"})
         if (const status s = refuse(object); !s) return s;
     return done{};
 }
@@ -302,17 +321,24 @@ status read_part(job_reader& document, const char* name, Into& into, Read&& read
 inline result<pool_request> read_pool(const nlohmann::json& value) {
     if (const status s = known_keys(value, "prefill", {"layout", "cluster"}); !s) return s.error();
     job_reader read{value, "prefill"};
-    if (!read.fields().has("cluster")) return refused(error_code::missing, "prefill.cluster", "absent", "an object with a gpu and the number of gpus");
-    const auto of_prefill = [](auto found) { return found ? found : decltype(found){within("prefill", found.error())}; };
+    if (!read.fields().has("cluster"))
+        return refused(error_code::missing, "prefill.cluster", "absent", "an object with a gpu and the number of gpus");
+    const auto of_prefill = [](auto found) {
+        return found ? found : decltype(found){within("prefill", found.error())};
+    };
     pool_request pool;
-    if (const status s = read_part(read, "layout", pool.layout, [&](const nlohmann::json& object) { return of_prefill(read_layout(object)); }); !s)
+    if (const status s = read_part(read, "layout", pool.layout,
+                                   [&](const nlohmann::json& object) { return of_prefill(read_layout(object)); });
+        !s)
         return s.error();
-    if (const status s = read_part(read, "cluster", pool.cluster, [&](const nlohmann::json& object) { return of_prefill(read_cluster(object, "")); }); !s)
+    if (const status s = read_part(read, "cluster", pool.cluster,
+                                   [&](const nlohmann::json& object) { return of_prefill(read_cluster(object, "")); });
+        !s)
         return s.error();
     return pool;
 }
 
-/// The fields of the job itself, in the order of their sections in job.hpp.
+/// The fields of the job itself, in the order of their sections in jobs/job.hpp.
 inline status read_own_fields(job_reader& read, job& j) {
     read_weights(read, j);
     read.format("kv_cache", j.kv_cache);
@@ -332,7 +358,8 @@ inline status read_own_fields(job_reader& read, job& j) {
     read.named("optimizer", j.optimizer, [](std::string_view name) { return find_optimizer(name); });
     read.choice("attention", attention_kernel_names, j.attention);
     read.choice("recompute", recompute_names, j.recompute);
-    read.names("recompute_modules", j.recompute_modules, [](std::string_view names) { return find_modules(names, recomputed_modules, "recompute_modules"); });
+    read.names("recompute_modules", j.recompute_modules,
+               [](std::string_view names) { return find_modules(names, recomputed_modules, "recompute_modules"); });
     if (read.fields().has("recompute_modules") && j.recompute != recompute::selective)
         read.fields().fail(error_code::inconsistent, "recompute_modules", "recompute to be selective");
     read.integer("recompute_every", j.recompute_every);
@@ -362,7 +389,10 @@ inline result<std::string> device_path(const nlohmann::json& of_cluster, const s
 
 inline result<plan_request> read_job(const nlohmann::json& document, const std::filesystem::path& here) {
     if (!document.is_object()) return refused(error_code::malformed, "job", document.type_name(), "a JSON object");
-    if (const status s = detail::known_keys(document, "", {"model", "lengths", "adapter", "offload", "layout", "cluster", "prefill", "runtime"}); !s) return s.error();
+    if (const status s = detail::known_keys(
+            document, "", {"model", "lengths", "adapter", "offload", "layout", "cluster", "prefill", "runtime"});
+        !s)
+        return s.error();
 
     plan_request request;
     job& j = request.job;
@@ -384,10 +414,12 @@ inline result<plan_request> read_job(const nlohmann::json& document, const std::
         const result<runtime> r = detail::read_runtime(*named, kv_cache_of(j), here);
         if (!r) return r.error();
         if (trains(j) && r->draft_weights > byte_count{})
-            return refused(error_code::inconsistent, "runtime.draft", detail::shown((*named)["draft"]), "no draft where task is not serving");
+            return refused(error_code::inconsistent, "runtime.draft", detail::shown((*named)["draft"]),
+                           "no draft where task is not serving");
         j.runtime = *r;
     }
-    if (const status s = detail::read_part(read, "lengths", request.lengths, detail::read_lengths); !s) return s.error();
+    if (const status s = detail::read_part(read, "lengths", request.lengths, detail::read_lengths); !s)
+        return s.error();
     if (const status s = detail::read_part(read, "adapter", j.adapter, detail::read_adapter); !s) return s.error();
     if (read.fields().has("adapter"))
         if (const status s = validate(j.adapter, j.model); !s) return s.error();
@@ -411,4 +443,4 @@ inline result<plan_request> read_job(std::string_view document, const std::files
     return read_job(parsed->root, here);
 }
 
-}  // namespace llmres
+}  // namespace llmres::inline v0

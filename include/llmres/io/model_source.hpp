@@ -3,20 +3,19 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <llmres/error.hpp>
-#include <llmres/gguf_mix.hpp>
-#include <llmres/io/config_fields.hpp>
 #include <llmres/io/gguf.hpp>
 #include <llmres/io/gguf_model.hpp>
-#include <llmres/io/gguf_roles.hpp>
 #include <llmres/io/hf_config.hpp>
+#include <llmres/io/json/fields.hpp>
 #include <llmres/io/safetensors.hpp>
-#include <llmres/io/safetensors_roles.hpp>
-#include <llmres/maybe.hpp>
-#include <llmres/model.hpp>
-#include <llmres/models.hpp>
-#include <llmres/precision.hpp>
-#include <llmres/weight_formats.hpp>
+#include <llmres/io/safetensors_model.hpp>
+#include <llmres/models/all.hpp>
+#include <llmres/models/gguf/mix.hpp>
+#include <llmres/models/model.hpp>
+#include <llmres/models/weight_formats.hpp>
+#include <llmres/values/error.hpp>
+#include <llmres/values/maybe.hpp>
+#include <llmres/values/precision.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -25,7 +24,7 @@
 #include <vector>
 
 /// The MODEL of a job or a command: a preset's id, or a file that describes one.
-namespace llmres {
+namespace llmres::inline v0 {
 
 /// A model, and the mix of types of the GGUF file that it was read from, if it was.
 struct model_source {
@@ -41,8 +40,8 @@ inline result<model_source> find_model_source(std::string_view source, const std
 /// As JSON: such a string, or {"from": MODEL, "layers": n}, the model cut to its first n layers.
 inline result<model_source> read_model_source(const nlohmann::json& value, const std::filesystem::path& here = {});
 
-/// What llama.cpp's quantiser calls the name, in either case: q4_k_m. A name that is a format as well (q8_0) means the file,
-/// for nothing else is stored so; bf16, fp16 and fp32 do not.
+/// What llama.cpp's quantiser calls the name, in either case: q4_k_m. A name that is a format as well (q8_0) means the
+/// file, for nothing else is stored so; bf16, fp16 and fp32 do not.
 inline maybe<gguf_mix> find_file_mix(std::string_view name) {
     if (name == bf16.name.view() || name == fp16.name.view() || name == fp32.name.view()) return {};
     const result<gguf_mix> mix = find_gguf_mix("weights", name);
@@ -51,7 +50,7 @@ inline maybe<gguf_mix> find_file_mix(std::string_view name) {
 
 /// Bytes of one sort of weight that were predicted and are stored.
 struct stored_difference {
-    std::string what{};  ///< a role's name, or a tensor's where it has none
+    std::string what{};       ///< a role's name, or a tensor's where it has none
     std::int32_t layer = -1;  ///< -1: outside the layers, or all of them
     byte_count predicted{};
     byte_count stored{};
@@ -80,10 +79,12 @@ inline bool holds_weights(const std::filesystem::path& path) {
 
 inline result<model_source> find_model_source(std::string_view source, const std::filesystem::path& here) {
     if (source.find('\0') != std::string_view::npos || source.empty())
-        return refused(error_code::malformed, "model", source.empty() ? "empty" : "a name with a zero byte", "a name or a path");
+        return refused(error_code::malformed, "model", source.empty() ? "empty" : "a name with a zero byte",
+                       "a name or a path");
     const std::filesystem::path path = here / std::filesystem::path{std::string{source}};
     std::error_code ignored;
-    const bool names_a_file = path.extension() == ".json" || holds_weights(path) || source.front() == '.' || source.front() == '/';
+    const bool names_a_file =
+        path.extension() == ".json" || holds_weights(path) || source.front() == '.' || source.front() == '/';
     if (!names_a_file && !std::filesystem::exists(path, ignored)) {
         const result<model> preset = find_model(source);
         if (preset) return model_source{.model = *preset};
@@ -101,10 +102,11 @@ inline result<model_source> find_model_source(std::string_view source, const std
         if (!mix) return mix.error();
         return model_source{.model = *described, .gguf = *mix};
     }
-    if (holds_weights(path) && !std::filesystem::exists(path, ignored)) return refused(error_code::io, "model", path.string(), "a file that can be read");
-    const std::filesystem::path config = holds_weights(path)                              ? path.parent_path() / "config.json"
+    if (holds_weights(path) && !std::filesystem::exists(path, ignored))
+        return refused(error_code::io, "model", path.string(), "a file that can be read");
+    const std::filesystem::path config = holds_weights(path) ? path.parent_path() / "config.json"
                                          : std::filesystem::is_directory(path, ignored) ? path / "config.json"
-                                                                                         : path;
+                                                                                        : path;
     const result<model> described = load_hf_config(config);
     if (!described) return described.error();
     return model_source{.model = *described};
@@ -113,10 +115,12 @@ inline result<model_source> find_model_source(std::string_view source, const std
 inline result<model_source> read_model_source(const nlohmann::json& value, const std::filesystem::path& here) {
     if (value.is_string()) return find_model_source(value.get_ref<const std::string&>(), here);
     if (!value.is_object())
-        return refused(error_code::malformed, "model", value.dump(), "a name, a path, or {\"from\": MODEL, \"layers\": n}");
-    config_fields fields{value, "model"};
+        return refused(error_code::malformed, "model", value.dump(),
+                       "a name, a path, or {\"from\": MODEL, \"layers\": n}");
+    detail::config_fields fields{value, "model"};
     for (const auto& [key, unused] : value.items())
-        if (key != "from" && key != "layers") return refused(error_code::unknown, "model." + key, unused.dump(), "from or layers");
+        if (key != "from" && key != "layers")
+            return refused(error_code::unknown, "model." + key, unused.dump(), "from or layers");
     const std::string_view from = fields.text_or("from", "");
     if (!fields.ok()) return fields.error();
     if (from.empty()) return refused(error_code::missing, "model.from", "absent", "a name or a path");
@@ -152,4 +156,4 @@ inline result<stored_weights> read_stored_weights(const std::filesystem::path& p
     return found;
 }
 
-}  // namespace llmres
+}  // namespace llmres::inline v0

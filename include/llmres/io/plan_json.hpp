@@ -3,26 +3,26 @@
 
 #include <concepts>
 #include <cstdint>
-#include <llmres/buffers.hpp>
-#include <llmres/capacity.hpp>
-#include <llmres/diffusion.hpp>
-#include <llmres/disaggregated.hpp>
-#include <llmres/gguf_mix.hpp>
+#include <llmres/answers/buffers.hpp>
+#include <llmres/answers/capacity.hpp>
+#include <llmres/answers/disaggregated.hpp>
+#include <llmres/answers/search.hpp>
 #include <llmres/io/model_source.hpp>
-#include <llmres/io/text.hpp>
-#include <llmres/job.hpp>
-#include <llmres/kv_cache.hpp>
-#include <llmres/model.hpp>
-#include <llmres/parameters.hpp>
+#include <llmres/io/sentences.hpp>
+#include <llmres/jobs/job.hpp>
+#include <llmres/models/diffusion.hpp>
+#include <llmres/models/gguf/mix.hpp>
+#include <llmres/models/kv_cache.hpp>
+#include <llmres/models/model.hpp>
+#include <llmres/models/parameters.hpp>
+#include <llmres/models/weight_formats.hpp>
 #include <llmres/plan.hpp>
-#include <llmres/runtimes.hpp>
-#include <llmres/search.hpp>
-#include <llmres/weight_formats.hpp>
+#include <llmres/runtimes/all.hpp>
 #include <nlohmann/json.hpp>
 #include <string>
 
 /// Answers as JSON: sizes in bytes (integers), times in seconds, rates a second. Keys are the names of the C++ fields.
-namespace llmres {
+namespace llmres::inline v0 {
 
 /// Keys stay in the order in which they are written.
 using json_value = nlohmann::ordered_json;
@@ -39,26 +39,27 @@ inline std::string to_text(const stage_list& stages) {
 inline std::string to_text(layer_module_set modules) {
     std::string names;
     for (std::size_t i = 0; i < layer_module_names.size(); ++i)
-        if (modules.has(static_cast<layer_module>(i))) names += (names.empty() ? "" : ",") + std::string{layer_module_names[i]};
+        if (modules.has(static_cast<layer_module>(i)))
+            names += (names.empty() ? "" : ",") + std::string{layer_module_names[i]};
     return names;
 }
 
 /// What deals layers otherwise than evenly is shown where it does.
 inline json_value to_json(const layout& l) {
     json_value shown = {{"tensor", l.tensor},
-            {"sequence_parallel", l.sequence_parallel},
-            {"pipeline", l.pipeline},
-            {"virtual_pipeline", l.virtual_pipeline},
-            {"data", l.data},
-            {"context_parallel", l.context_parallel},
-            {"expert", l.expert},
-            {"expert_tensor", l.expert_tensor_ranks()},
-            {"zero", l.zero},
-            {"shard_replicas", l.shard_replicas},
-            {"micro_batch_group", l.micro_batch_group},
-            {"schedule", name_of(l.schedule)},
-            {"cp_comm_type", name_of(l.cp_comm_type)},
-            {"replicas", l.replicas}};
+                        {"sequence_parallel", l.sequence_parallel},
+                        {"pipeline", l.pipeline},
+                        {"virtual_pipeline", l.virtual_pipeline},
+                        {"data", l.data},
+                        {"context_parallel", l.context_parallel},
+                        {"expert", l.expert},
+                        {"expert_tensor", l.expert_tensor_ranks()},
+                        {"zero", l.zero},
+                        {"shard_replicas", l.shard_replicas},
+                        {"micro_batch_group", l.micro_batch_group},
+                        {"schedule", name_of(l.schedule)},
+                        {"cp_comm_type", name_of(l.cp_comm_type)},
+                        {"replicas", l.replicas}};
     if (l.stages.chunks > 0) shown["stages"] = to_text(l.stages);
     if (l.first_stage_layers > 0) shown["first_stage_layers"] = l.first_stage_layers;
     if (l.last_stage_layers > 0) shown["last_stage_layers"] = l.last_stage_layers;
@@ -102,14 +103,19 @@ inline json_value to_json(const reason& r, const job_plan& p) {
 
 /// Of GPUs that hold caches; `concurrency`: sequences of the job's context.
 inline json_value to_json(const pool_size& p) {
-    return {{"low", p.memory.low.in(bytes)},         {"expected", p.memory.expected.in(bytes)},
-            {"high", p.memory.high.in(bytes)},       {"tokens", p.token_room.in(tokens)},
-            {"blocks", p.blocks},                    {"concurrency", p.sequences},
+    return {{"low", p.memory.low.in(bytes)},
+            {"expected", p.memory.expected.in(bytes)},
+            {"high", p.memory.high.in(bytes)},
+            {"tokens", p.token_room.in(tokens)},
+            {"blocks", p.blocks},
+            {"concurrency", p.sequences},
             {"stage", p.stage}};
 }
 
-/// The pool of caches on the fullest GPU, what the job's own sequences leave of it, and how many of some lengths run at once.
-inline json_value cache_pool_to_json(const job& j, const layout& l, const cluster& c, const maybe<length_distribution>& lengths) {
+/// The pool of caches on the fullest GPU, what the job's own sequences leave of it, and how many of some lengths run at
+/// once.
+inline json_value cache_pool_to_json(const job& j, const layout& l, const cluster& c,
+                                     const maybe<length_distribution>& lengths) {
     const result<pool_size> pool = cache_pool_of(j, l, c);
     const result<pool_size> room = prefix_cache_room(j, l, c);
     if (trains(j) || !pool || !room) return nullptr;
@@ -142,12 +148,13 @@ inline std::string mix_name(const gguf_mix& mix) {
 inline std::string target_names(const role_set& targets) {
     std::string names;
     for (std::size_t i = 0; i < weight_role_names.size(); ++i)
-        if (targets.contains(static_cast<weight_role>(i))) names += (names.empty() ? "" : ",") + std::string{weight_role_names[i]};
+        if (targets.contains(static_cast<weight_role>(i)))
+            names += (names.empty() ? "" : ",") + std::string{weight_role_names[i]};
     return names;
 }
 
-/// The engine: its name, the versions that its profile is for, and the knobs that are not as that profile has them, under
-/// the keys by which a job document sets them.
+/// The engine: its name, the versions that its profile is for, and the knobs that are not as that profile has them,
+/// under the keys by which a job document sets them.
 inline json_value to_json(const runtime& r) {
     json_value out{{"name", r.name.view()}, {"versions", r.versions.view()}};
     const runtime* profile = nullptr;
@@ -158,7 +165,8 @@ inline json_value to_json(const runtime& r) {
     if (r.gpu_memory_utilization && *r.gpu_memory_utilization != p.gpu_memory_utilization.value_or(0))
         out["gpu_memory_utilization"] = *r.gpu_memory_utilization;
     if (r.kv_block != p.kv_block) out["kv_block"] = r.kv_block.in(tokens);
-    if (r.max_batched_tokens != p.max_batched_tokens || r.larger_devices[0].max_batched_tokens != p.larger_devices[0].max_batched_tokens)
+    if (r.max_batched_tokens != p.max_batched_tokens ||
+        r.larger_devices[0].max_batched_tokens != p.larger_devices[0].max_batched_tokens)
         out["max_batched_tokens"] = r.max_batched_tokens.in(tokens);
     if (r.max_num_seqs != p.max_num_seqs) out["max_num_seqs"] = r.max_num_seqs;
     if (r.flash_attention && r.flash_attention != p.flash_attention) out["flash_attention"] = *r.flash_attention;
@@ -170,16 +178,19 @@ inline json_value to_json(const runtime& r) {
     if (r.encoder_tokens != p.encoder_tokens) out["encoder_tokens"] = r.encoder_tokens.in(tokens);
     if (r.speculates_ahead != p.speculates_ahead) out["speculates_ahead"] = r.speculates_ahead;
     if (r.draft_weights != p.draft_weights)
-        out["draft"] = {{"weights_bytes", r.draft_weights.in(bytes)}, {"kv_bytes_per_token", r.draft_kv.in(bytes_a_token)}};
+        out["draft"] = {{"weights_bytes", r.draft_weights.in(bytes)},
+                        {"kv_bytes_per_token", r.draft_kv.in(bytes_a_token)}};
     if (r.training.loss != p.training.loss) out["loss"] = name_of(r.training.loss);
     if (r.training.scan != p.training.scan) out["scan"] = name_of(r.training.scan);
     if (r.expandable_segments != p.expandable_segments) out["expandable_segments"] = r.expandable_segments;
     if (r.training.compiled != p.training.compiled) out["compiled"] = r.training.compiled;
     if (r.training.compiled_loss != p.training.compiled_loss) out["compiled_loss"] = r.training.compiled_loss;
     if (r.training.norm != p.training.norm) out["fused_norms"] = r.training.norm == norm_code::fused;
-    if (r.training.reshards_after_forward != p.training.reshards_after_forward) out["reshard_after_forward"] = r.training.reshards_after_forward;
+    if (r.training.reshards_after_forward != p.training.reshards_after_forward)
+        out["reshard_after_forward"] = r.training.reshards_after_forward;
     if (r.windows != p.windows) out["swa_full"] = r.windows == window_cells::whole;
-    if (r.cuda_graphs.high != p.cuda_graphs.high) out[r.name == "sglang" ? "disable_cuda_graph" : "enforce_eager"] = true;
+    if (r.cuda_graphs.high != p.cuda_graphs.high)
+        out[r.name == "sglang" ? "disable_cuda_graph" : "enforce_eager"] = true;
     return out;
 }
 
@@ -197,7 +208,8 @@ inline json_value to_json(const job& j) {
         out["prompt"] = prompt_of(j).in(tokens);
         out["output"] = j.output.in(tokens);
         out["context"] = context_of(j).in(tokens);
-        out["max_batched_tokens"] = j.max_batched_tokens > token_count{} ? json_value(j.max_batched_tokens.in(tokens)) : json_value(nullptr);
+        out["max_batched_tokens"] =
+            j.max_batched_tokens > token_count{} ? json_value(j.max_batched_tokens.in(tokens)) : json_value(nullptr);
     } else {
         const maybe<precision> master = master_weights_of(j);
         out["gradients"] = gradients_of(j).name.view();
@@ -209,7 +221,8 @@ inline json_value to_json(const job& j) {
         out["global_batch"] = j.global_batch;
         out["recompute"] = name_of(j.recompute);
         out["recompute_every"] = j.recompute_every;
-        if (!(j.recompute_modules == layer_module_set{layer_module::core_attn})) out["recompute_modules"] = to_text(j.recompute_modules);
+        if (!(j.recompute_modules == layer_module_set{layer_module::core_attn}))
+            out["recompute_modules"] = to_text(j.recompute_modules);
         out["dropout"] = j.dropout;
         out["varied_lengths"] = j.varied_lengths;
         if (j.mean_length > token_count{}) out["mean_length"] = j.mean_length.in(tokens);
@@ -230,8 +243,8 @@ inline json_value to_json(const job& j) {
     return out;
 }
 
-/// What a plan depends on of its cluster, under the keys by which a job document gives it; `measured` says which measured
-/// figures took the place of the sheet's.
+/// What a plan depends on of its cluster, under the keys by which a job document gives it; `measured` says which
+/// measured figures took the place of the sheet's.
 inline json_value to_json(const cluster& c) {
     json_value out{{"gpu", c.gpu.id.view()},
                    {"gpus", c.gpus},
@@ -262,13 +275,15 @@ inline json_value to_json(const cluster& c) {
 inline json_value buffers_to_json(const job_plan& p, const job& j) {
     json_value list = json_value::array();
     for_each_buffer(j, p.layout, p, [&](const buffer& b) {
-        list.push_back({{"name", b.name.view()}, {"term", name_of(b.term)}, {"bytes", b.size.in(bytes)}, {"count", b.count}});
+        list.push_back(
+            {{"name", b.name.view()}, {"term", name_of(b.term)}, {"bytes", b.size.in(bytes)}, {"count", b.count}});
     });
     return list;
 }
 
 /// The whole answer. `chosen`: the layout was the planner's choice; `lengths` of sequences, where the job has them.
-inline json_value to_json(const job_plan& p, const job& j, const cluster& c, bool chosen, const maybe<length_distribution>& lengths = {}) {
+inline json_value to_json(const job_plan& p, const job& j, const cluster& c, bool chosen,
+                          const maybe<length_distribution>& lengths = {}) {
     json_value memory = to_json(p.memory);
     memory["usable"] = p.usable.in(bytes);
     memory["gpu"] = p.gpu;
@@ -288,7 +303,8 @@ inline json_value to_json(const job_plan& p, const job& j, const cluster& c, boo
     time["mfu"] = p.speed.mfu;
 
     json_value reasons = json_value::array();
-    for (std::int32_t i = 0; i < p.reason_count; ++i) reasons.push_back(to_json(p.reasons[static_cast<std::size_t>(i)], p));
+    for (std::int32_t i = 0; i < p.reason_count; ++i)
+        reasons.push_back(to_json(p.reasons[static_cast<std::size_t>(i)], p));
     json_value help = json_value::array();
     if (p.verdict != verdict::fits)
         for (const remedy& r : what_would_help(j, p.layout, c)) help.push_back(to_text(r));
@@ -345,7 +361,8 @@ inline json_value counts_apart(const model& m, parameter_count scales) {
             {"tied_head", m.tied_head ? m.vocabulary * embedding_width_of(m) : 0}};
 }
 
-inline json_value described(const model& m, std::string_view weights, byte_count size, const precision& kv_cache, const json_value& apart) {
+inline json_value described(const model& m, std::string_view weights, byte_count size, const precision& kv_cache,
+                            const json_value& apart) {
     json_value roles = json_value::object();
     for_each_weight(m, [&](const weight& w, std::int64_t layers) { add_to_role(roles, w, layers); });
     json_value kinds = json_value::array();
@@ -355,11 +372,12 @@ inline json_value described(const model& m, std::string_view weights, byte_count
                          {"count", counts[static_cast<std::size_t>(k)]}});
     return {{"name", m.name.view()},
             {"architecture", m.architecture.view()},
-            {"parameters", {{"total", count_parameters(m).in(parameters)},
-                            {"stored", count_stored_parameters(m).in(parameters)},
-                            {"active", count_active_parameters(m).in(parameters)},
-                            {"by_role", roles},
-                            {"apart", apart}}},
+            {"parameters",
+             {{"total", count_parameters(m).in(parameters)},
+              {"stored", count_stored_parameters(m).in(parameters)},
+              {"active", count_active_parameters(m).in(parameters)},
+              {"by_role", roles},
+              {"apart", apart}}},
             {"weights", weights},
             {"weights_bytes", size.in(bytes)},
             {"kv_cache", kv_cache.name.view()},
@@ -405,7 +423,10 @@ inline json_value to_json(const stored_weights& s) {
                                {"layer", d.layer < 0 ? json_value(nullptr) : json_value(d.layer)},
                                {"predicted", d.predicted.in(bytes)},
                                {"stored", d.stored.in(bytes)}});
-    return {{"files", s.files.in(bytes)}, {"tensors", s.tensors.in(bytes)}, {"by_role", roles}, {"differences", differences}};
+    return {{"files", s.files.in(bytes)},
+            {"tensors", s.tensors.in(bytes)},
+            {"by_role", roles},
+            {"differences", differences}};
 }
 
-}  // namespace llmres
+}  // namespace llmres::inline v0

@@ -8,11 +8,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <llmres/error.hpp>
-#include <llmres/io/byte_source.hpp>
-#include <llmres/io/config_fields.hpp>
-#include <llmres/maybe.hpp>
-#include <llmres/units.hpp>
+#include <llmres/io/files/byte_source.hpp>
+#include <llmres/io/json/fields.hpp>
+#include <llmres/values/error.hpp>
+#include <llmres/values/maybe.hpp>
+#include <llmres/values/units.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -25,7 +25,7 @@
 
 /// The headers of safetensors files: which tensors a checkpoint really stores, in which format, in how many bytes. The
 /// tensors themselves are never read. (Format: safetensors' README, section Format.)
-namespace llmres {
+namespace llmres::inline v0 {
 
 /// What a header may hold at most.
 struct safetensors_limits {
@@ -92,7 +92,8 @@ inline constexpr std::array elements{
     element{"U16", 16},    element{"F16", 16}, element{"BF16", 16},   element{"I32", 32},    element{"U32", 32},
     element{"F32", 32},    element{"I64", 64}, element{"U64", 64},    element{"F64", 64},    element{"C64", 64}};
 
-/// Takes the header's JSON as it is parsed: two levels of objects, lists of integers in the second. Nothing else is built.
+/// Takes the header's JSON as it is parsed: two levels of objects, lists of integers in the second. Nothing else is
+/// built.
 class header_reader : public nlohmann::json_sax<nlohmann::json> {
 public:
     const error& failure() const { return failure_; }
@@ -327,7 +328,7 @@ inline result<safetensors_checkpoint> load_index(const std::filesystem::path& pa
 }  // namespace detail::safetensors
 
 inline result<safetensors_checkpoint> read_safetensors(std::span<const std::byte> file) {
-    return detail::safetensors::read(byte_source{file});
+    return detail::safetensors::read(detail::byte_source{file});
 }
 
 inline result<safetensors_checkpoint> load_safetensors(const std::filesystem::path& path) {
@@ -341,4 +342,4 @@ inline result<safetensors_checkpoint> load_safetensors(const std::filesystem::pa
     return path.extension() == ".json" ? detail::safetensors::load_index(path) : detail::safetensors::load_file(path);
 }
 
-}  // namespace llmres
+}  // namespace llmres::inline v0

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <array>
-#include <llmres/model.hpp>
+#include <llmres/models/model.hpp>
 
 // A model is laid out as its config.json.
 // clang-format off
@@ -10,7 +10,7 @@
 /// DeepSeek's models, and the models it distilled into.
 /// Shapes are those of the published config.json files. `published` is the total of the checkpoint that the Hub or the
 /// publisher gives; where it is left out, only our own count is known.
-namespace llmres::models {
+namespace llmres::inline v0::models {
 
 inline constexpr model deepseek_llm_7b{
     .name = "deepseek-llm-7b", .architecture = "llama",
@@ -138,6 +138,6 @@ inline constexpr std::array all_deepseek{
     &deepseek_r1, &r1_distill_qwen_1_5b, &r1_distill_qwen_7b, &r1_distill_qwen_14b, &r1_distill_qwen_32b,
     &r1_distill_llama_8b, &r1_distill_llama_70b};
 
-}  // namespace llmres::models
+}  // namespace llmres::inline v0::models
 
 // clang-format on

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <array>
-#include <llmres/model.hpp>
+#include <llmres/models/model.hpp>
 
 // A model is laid out as its config.json.
 // clang-format off
@@ -10,7 +10,7 @@
 /// Encoders, and encoders with decoders.
 /// Shapes are those of the published config.json files. `published` is the total of the checkpoint that the Hub or the
 /// publisher gives; where it is left out, only our own count is known.
-namespace llmres::models {
+namespace llmres::inline v0::models {
 
 inline constexpr model bert_base{
     .name = "bert-base", .architecture = "bert",
@@ -389,6 +389,6 @@ inline constexpr std::array all_encoders{
     &whisper_tiny, &whisper_base, &whisper_medium, &whisper_large_v2, &whisper_large_v3, &vit_base_patch16_224,
     &clip_vit_large_patch14, &siglip_so400m, &whisper_small, &bart_base, &roberta_base, &distilbert_base, &t5_3b};
 
-}  // namespace llmres::models
+}  // namespace llmres::inline v0::models
 
 // clang-format on

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <array>
-#include <llmres/model.hpp>
+#include <llmres/models/model.hpp>
 
 // A model is laid out as its config.json.
 // clang-format off
@@ -10,7 +10,7 @@
 /// Google's Gemma models.
 /// Shapes are those of the published config.json files. `published` is the total of the checkpoint that the Hub or the
 /// publisher gives; where it is left out, only our own count is known.
-namespace llmres::models {
+namespace llmres::inline v0::models {
 
 inline constexpr model gemma_2b{
     .name = "gemma-2b", .architecture = "gemma",
@@ -196,6 +196,6 @@ inline constexpr std::array all_gemma{
     &gemma_2b, &gemma_7b, &gemma_2_2b, &gemma_2_9b, &gemma_2_27b, &gemma_3_270m, &gemma_3_1b,
     &gemma_3_4b, &gemma_3_12b, &gemma_3_27b, &paligemma_3b};
 
-}  // namespace llmres::models
+}  // namespace llmres::inline v0::models
 
 // clang-format on

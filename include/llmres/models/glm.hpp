@@ -2,7 +2,7 @@
 #pragma once
 
 #include <array>
-#include <llmres/model.hpp>
+#include <llmres/models/model.hpp>
 
 // A model is laid out as its config.json.
 // clang-format off
@@ -10,7 +10,7 @@
 /// The GLM models of Zhipu AI (Z.ai), and Moonshot's Kimi.
 /// Shapes are those of the published config.json files. `published` is the total of the checkpoint that the Hub or the
 /// publisher gives; where it is left out, only our own count is known.
-namespace llmres::models {
+namespace llmres::inline v0::models {
 
 /// Version 1.0; 1.1 has 130,528 rows in its embedding.
 inline constexpr model chatglm_6b{
@@ -140,6 +140,6 @@ inline constexpr model kimi_k2{
 inline constexpr std::array all_glm{
     &chatglm_6b, &glm_4_9b, &glm_4_5, &glm_4_5_air, &glm_5, &glm_5_2, &kimi_k2};
 
-}  // namespace llmres::models
+}  // namespace llmres::inline v0::models
 
 // clang-format on

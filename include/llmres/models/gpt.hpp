@@ -2,7 +2,7 @@
 #pragma once
 
 #include <array>
-#include <llmres/model.hpp>
+#include <llmres/models/model.hpp>
 
 // A model is laid out as its config.json.
 // clang-format off
@@ -10,7 +10,7 @@
 /// OpenAI's models, and those that descend from GPT-2.
 /// Shapes are those of the published config.json files. `published` is the total of the checkpoint that the Hub or the
 /// publisher gives; where it is left out, only our own count is known.
-namespace llmres::models {
+namespace llmres::inline v0::models {
 
 inline constexpr model gpt2{
     .name = "gpt2", .architecture = "gpt2",
@@ -327,6 +327,6 @@ inline constexpr std::array all_gpt{
     &bloom_176b, &opt_125m, &opt_350m, &opt_1_3b, &opt_6_7b, &opt_13b, &opt_30b, &opt_66b, &falcon_7b, &falcon_40b,
     &falcon_180b, &mpt_7b, &starcoder2_7b};
 
-}  // namespace llmres::models
+}  // namespace llmres::inline v0::models
 
 // clang-format on

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <array>
-#include <llmres/model.hpp>
+#include <llmres/models/model.hpp>
 
 // A model is laid out as its config.json.
 // clang-format off
@@ -10,7 +10,7 @@
 /// Meta's Llama models, and those of its layout under other names.
 /// Shapes are those of the published config.json files. `published` is the total of the checkpoint that the Hub or the
 /// publisher gives; where it is left out, only our own count is known.
-namespace llmres::models {
+namespace llmres::inline v0::models {
 
 inline constexpr model llama_7b{
     .name = "llama-7b", .architecture = "llama",
@@ -322,6 +322,6 @@ inline constexpr std::array all_llama{
     &llama_3_2_3b, &llama_3_2_11b_vision, &llama_3_2_90b_vision, &llama_3_3_70b, &llama_4_scout, &llama_4_maverick,
     &vicuna_7b_v1_5, &tinyllama_1_1b, &yi_6b, &yi_34b, &smollm2_135m, &smollm2_1_7b, &smollm3_3b, &llava_1_5_7b};
 
-}  // namespace llmres::models
+}  // namespace llmres::inline v0::models
 
 // clang-format on

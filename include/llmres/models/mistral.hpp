@@ -2,7 +2,7 @@
 #pragma once
 
 #include <array>
-#include <llmres/model.hpp>
+#include <llmres/models/model.hpp>
 
 // A model is laid out as its config.json.
 // clang-format off
@@ -10,7 +10,7 @@
 /// Mistral AI's models.
 /// Shapes are those of the published config.json files. `published` is the total of the checkpoint that the Hub or the
 /// publisher gives; where it is left out, only our own count is known.
-namespace llmres::models {
+namespace llmres::inline v0::models {
 
 inline constexpr model mistral_7b_v0_1{
     .name = "mistral-7b-v0.1", .architecture = "mistral",
@@ -114,6 +114,6 @@ inline constexpr std::array all_mistral{
     &mistral_7b_v0_1, &mistral_7b_v0_3, &mistral_nemo_12b, &mistral_nemo_minitron_8b, &mistral_small_22b, &mistral_small_24b,
     &mistral_small_3_1_24b, &mistral_large_123b, &mixtral_8x7b, &mixtral_8x22b, &codestral_mamba_7b};
 
-}  // namespace llmres::models
+}  // namespace llmres::inline v0::models
 
 // clang-format on

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <array>
-#include <llmres/model.hpp>
+#include <llmres/models/model.hpp>
 
 // A model is laid out as its config.json.
 // clang-format off
@@ -10,7 +10,7 @@
 /// NVIDIA's Nemotron models.
 /// Shapes are those of the published config.json files. `published` is the total of the checkpoint that the Hub or the
 /// publisher gives; where it is left out, only our own count is known.
-namespace llmres::models {
+namespace llmres::inline v0::models {
 
 inline constexpr model nemotron_4_340b{
     .name = "nemotron-4-340b", .architecture = "nemotron",
@@ -164,6 +164,6 @@ inline constexpr std::array all_nvidia{
     &nemotron_4_340b, &nemotron_h_8b, &nemotron_nano_9b_v2, &nemotron_3_super_120b_a12b, &llama_3_1_nemotron_51b,
     &llama_3_3_nemotron_super_49b, &nemotron_3_nano_30b_a3b};
 
-}  // namespace llmres::models
+}  // namespace llmres::inline v0::models
 
 // clang-format on

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <array>
-#include <llmres/model.hpp>
+#include <llmres/models/model.hpp>
 
 // A model is laid out as its config.json.
 // clang-format off
@@ -10,7 +10,7 @@
 /// Models of other publishers, one or two of each.
 /// Shapes are those of the published config.json files. `published` is the total of the checkpoint that the Hub or the
 /// publisher gives; where it is left out, only our own count is known.
-namespace llmres::models {
+namespace llmres::inline v0::models {
 
 inline constexpr model baichuan2_7b{
     .name = "baichuan2-7b", .architecture = "baichuan",
@@ -362,6 +362,6 @@ inline constexpr std::array all_others{
     &mamba_1_4b, &mamba2_2_7b, &lfm2_1_2b, &minicpm_2b, &ling_1t, &longcat_flash, &step_3_5_flash, &mimo_v2_flash,
     &hunyuan_a13b, &olmoe_1b_7b, &falcon_mamba_7b};
 
-}  // namespace llmres::models
+}  // namespace llmres::inline v0::models
 
 // clang-format on

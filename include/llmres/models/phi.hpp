@@ -2,7 +2,7 @@
 #pragma once
 
 #include <array>
-#include <llmres/model.hpp>
+#include <llmres/models/model.hpp>
 
 // A model is laid out as its config.json.
 // clang-format off
@@ -10,7 +10,7 @@
 /// Microsoft's Phi models.
 /// Shapes are those of the published config.json files. `published` is the total of the checkpoint that the Hub or the
 /// publisher gives; where it is left out, only our own count is known.
-namespace llmres::models {
+namespace llmres::inline v0::models {
 
 inline constexpr model phi_1_5{
     .name = "phi-1.5", .architecture = "phi",
@@ -102,6 +102,6 @@ inline constexpr std::array all_phi{
     &phi_1_5, &phi_2, &phi_3_mini_4k, &phi_3_medium_4k, &phi_3_5_mini, &phi_3_5_moe, &phi_4, &phi_4_mini,
     &phi_3_5_vision};
 
-}  // namespace llmres::models
+}  // namespace llmres::inline v0::models
 
 // clang-format on

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <array>
-#include <llmres/model.hpp>
+#include <llmres/models/model.hpp>
 
 // A model is laid out as its config.json.
 // clang-format off
@@ -10,7 +10,7 @@
 /// Alibaba's Qwen models.
 /// Shapes are those of the published config.json files. `published` is the total of the checkpoint that the Hub or the
 /// publisher gives; where it is left out, only our own count is known.
-namespace llmres::models {
+namespace llmres::inline v0::models {
 
 inline constexpr model qwen_1_8b{
     .name = "qwen-1.8b", .architecture = "qwen",
@@ -330,6 +330,6 @@ inline constexpr std::array all_qwen{
     &qwen3_0_6b, &qwen3_1_7b, &qwen3_4b, &qwen3_8b, &qwen3_14b, &qwen3_32b, &qwen3_30b_a3b, &qwen3_235b_a22b,
     &qwen3_embedding_0_6b, &qwen3_next_80b_a3b, &qwen3_vl_8b, &qwen3_5_27b, &qwen3_5_122b_a10b, &qwen2_vl_7b};
 
-}  // namespace llmres::models
+}  // namespace llmres::inline v0::models
 
 // clang-format on

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <llmres/runtime.hpp>
+#include <llmres/runtimes/runtime.hpp>
 
 /// DeepSpeed ZeRO.
-namespace llmres::runtimes {
+namespace llmres::inline v0::runtimes {
 
 inline constexpr runtime deepspeed{
     .name = "deepspeed",
@@ -17,8 +17,8 @@ inline constexpr runtime deepspeed{
     .workspace = {mib(8), mib(16), mib(64)},
     // 484 to 700 MiB for a group (NVIDIA/nccl issue 964); 1.45 GiB after the first barrier on 8 GPU nodes.
     .communicator = {mib(300), mib(700), mib(1700)},
-    // Expected as in runtimes/megatron.hpp, at most as in runtimes/pytorch.hpp: buckets, and blocks that only the optimizer's step can
-    // use, are counted apart.
+    // Expected as in runtimes/megatron.hpp, at most as in runtimes/pytorch.hpp: buckets, and blocks that only the
+    // optimizer's step can use, are counted apart.
     .fragmentation = {0.0, 0.035, 0.20},
     .hoards = true,
     // The inventory against the same runs (docs/accuracy.md, training).
@@ -29,12 +29,12 @@ inline constexpr runtime deepspeed{
                  .widens_gradients = true,
                  .copies_master_weights = true,
                  .keeps_stage_outputs = true,
-                 // Of neighbours that pass activations (runtime/pipe/p2p.py), of a replica's ranks that share norms and overflows
-                 // (runtime/utils.py, CheckOverflow), of all (stage_1_and_2.py, dist.barrier).
+                 // Of neighbours that pass activations (runtime/pipe/p2p.py), of a replica's ranks that share norms and
+                 // overflows (runtime/utils.py, CheckOverflow), of all (stage_1_and_2.py, dist.barrier).
                  .pipeline_groups = 3,
                  .widens_head_gradient = true,
                  .reduce_bucket_size = 500'000'000,
                  .sub_group_size = 1'000'000'000},
 };
 
-}  // namespace llmres::runtimes
+}  // namespace llmres::inline v0::runtimes

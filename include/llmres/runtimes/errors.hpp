@@ -7,10 +7,10 @@
 #include <span>
 #include <string_view>
 
-#include "../runtime.hpp"
+#include "runtime.hpp"
 
 /// How far the profiles are from what was measured; docs/accuracy.md says what is compared.
-namespace llmres {
+namespace llmres::inline v0 {
 
 /// One figure of one profile against its measurements. An error is expected over measured, less one.
 struct profile_error {
@@ -26,8 +26,8 @@ struct profile_error {
 
 namespace runtimes {
 
-/// In the order of runtimes::all, a profile's together. `table_profile_errors > include/llmres/runtimes/errors.inc` works
-/// them out anew from tests/validation/data.
+/// In the order of runtimes::all, a profile's together. `table_profile_errors > include/llmres/runtimes/errors.inc`
+/// works them out anew from tests/validation/data.
 inline constexpr profile_error errors[] = {
 #include "errors.inc"
 };
@@ -43,4 +43,4 @@ constexpr std::span<const profile_error> errors_of(const runtime& profile) {
     return {first, std::find_if_not(first, std::end(runtimes::errors), its)};
 }
 
-}  // namespace llmres
+}  // namespace llmres::inline v0

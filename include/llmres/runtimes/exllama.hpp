@@ -2,12 +2,12 @@
 #pragma once
 
 #include <array>
-#include <llmres/runtime.hpp>
+#include <llmres/runtimes/runtime.hpp>
 
 /// ExLlama: the cache is allotted for max_seq_len at load, and prompts pass in chunks of max_input_len. Buffers for the
-/// states of such a chunk and for one dequantised matrix are there from load on, however short the context is (exllamav2's
-/// scratch_space_fixed: mlp.py, attn.py, linear.py).
-namespace llmres::runtimes {
+/// states of such a chunk and for one dequantised matrix are there from load on, however short the context is
+/// (exllamav2's scratch_space_fixed: mlp.py, attn.py, linear.py).
+namespace llmres::inline v0::runtimes {
 
 namespace detail {
 
@@ -44,8 +44,8 @@ constexpr runtime exllama_all_scores() {
     return r;
 }
 
-/// The third has its cache in pages of 256 tokens, and unpacks one matrix to 16 bit where more than 144 rows pass (exllamav3:
-/// constants.py, modules/quant/exl3.py). No table of measurements was found.
+/// The third has its cache in pages of 256 tokens, and unpacks one matrix to 16 bit where more than 144 rows pass
+/// (exllamav3: constants.py, modules/quant/exl3.py). No table of measurements was found.
 constexpr runtime exllama_third() {
     runtime r = exllama_base;
     r.name = "exllamav3";
@@ -54,7 +54,8 @@ constexpr runtime exllama_third() {
     return r;
 }
 
-/// The first one kept scores for max_attention_size = 2048 x 2048 pairs a head in 16 bit, and the token table on the GPU.
+/// The first one kept scores for max_attention_size = 2048 x 2048 pairs a head in 16 bit, and the token table on the
+/// GPU.
 constexpr runtime exllama_first() {
     runtime r = exllama_base;
     r.kv_block = {};
@@ -76,4 +77,4 @@ inline constexpr runtime exllamav2_2023 = for_versions(detail::exllama_all_score
 inline constexpr runtime exllamav3 = for_versions(detail::exllama_third(), "0.0.1 and later", {0, 0, 1});
 inline constexpr std::array all_exllama{&exllama, &exllama_v1, &exllamav2, &exllamav2_2023, &exllamav3};
 
-}  // namespace llmres::runtimes
+}  // namespace llmres::inline v0::runtimes

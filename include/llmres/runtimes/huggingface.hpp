@@ -2,11 +2,11 @@
 #pragma once
 
 #include <array>
-#include <llmres/runtime.hpp>
+#include <llmres/runtimes/runtime.hpp>
 #include <string_view>
 
 /// Hugging Face Trainer, PEFT, accelerate and bitsandbytes, by the version of transformers.
-namespace llmres::runtimes {
+namespace llmres::inline v0::runtimes {
 
 inline constexpr runtime huggingface{
     .name = "huggingface",
@@ -20,9 +20,10 @@ inline constexpr runtime huggingface{
     .workspace = {mib(8), mib(16), mib(64)},
     // 484 to 700 MiB for a group (NVIDIA/nccl issue 964); 1.45 GiB after the first barrier on 8 GPU nodes.
     .communicator = {mib(300), mib(700), mib(1700)},
-    // Weights, gradients and optimizer states lie close (1.001 when a model is loaded, 1.03 at most where the optimizer's step is
-    // the peak); activations leave gaps: by the allocator's own rules 4 to 27 %, 10 on average (tests/validation/caching_allocator.cpp),
-    // and up to 30 % in runs on four GPUs. What large logits add is counted apart, as is what the optimizer makes while it steps (hoards).
+    // Weights, gradients and optimizer states lie close (1.001 when a model is loaded, 1.03 at most where the
+    // optimizer's step is the peak); activations leave gaps: by the allocator's own rules 4 to 27 %, 10 on average
+    // (tests/validation/caching_allocator.cpp), and up to 30 % in runs on four GPUs. What large logits add is counted
+    // apart, as is what the optimizer makes while it steps (hoards).
     .fragmentation = {0.0, 0.005, 0.03},
     .churn = {0.0, 0.10, 0.30},
     .hoards = true,
@@ -39,10 +40,13 @@ constexpr runtime huggingface_as(std::string_view versions, engine_version since
     runtime r = for_versions(huggingface, versions, since, before);
     training_engine& e = r.training;
     e.reentrant_checkpoints = before <= engine_version{5};  // trainer.py, gradient_checkpointing_kwargs
-    if (before <= engine_version{4, 50}) e.loss = loss_code::eager_shifted;  // labels are, since loss/loss_utils.py's ForCausalLMLoss of 4.50
-    if (before <= engine_version{4, 46}) e.returns_logits = false;           // logits = logits.float()
-    if (before <= engine_version{4, 43}) r.rope = rope_tables::own;  // modeling_llama.py to 4.40, modeling_mistral.py and modeling_qwen2.py to 4.44
-    if (before <= engine_version{4, 43}) e.four_bit_keeps_inputs = true;     // with a bitsandbytes before 0.43.2, of July 2024 as 4.43 is
+    if (before <= engine_version{4, 50})
+        e.loss = loss_code::eager_shifted;  // labels are, since loss/loss_utils.py's ForCausalLMLoss of 4.50
+    if (before <= engine_version{4, 46}) e.returns_logits = false;  // logits = logits.float()
+    if (before <= engine_version{4, 43})
+        r.rope = rope_tables::own;  // modeling_llama.py to 4.40, modeling_mistral.py and modeling_qwen2.py to 4.44
+    if (before <= engine_version{4, 43})
+        e.four_bit_keeps_inputs = true;  // with a bitsandbytes before 0.43.2, of July 2024 as 4.43 is
     return r;
 }
 
@@ -52,6 +56,7 @@ inline constexpr runtime huggingface_4_57 = detail::huggingface_as("transformers
 inline constexpr runtime huggingface_4_49 = detail::huggingface_as("transformers 4.46 to 4.49", {4, 46}, {4, 50});
 inline constexpr runtime huggingface_4_45 = detail::huggingface_as("transformers 4.43 to 4.45", {4, 43}, {4, 46});
 inline constexpr runtime huggingface_4_42 = detail::huggingface_as("transformers 4.30 to 4.42", {4, 30}, {4, 43});
-inline constexpr std::array all_huggingface{&huggingface, &huggingface_4_57, &huggingface_4_49, &huggingface_4_45, &huggingface_4_42};
+inline constexpr std::array all_huggingface{&huggingface, &huggingface_4_57, &huggingface_4_49, &huggingface_4_45,
+                                            &huggingface_4_42};
 
-}  // namespace llmres::runtimes
+}  // namespace llmres::inline v0::runtimes

@@ -2,10 +2,11 @@
 #pragma once
 
 #include <array>
-#include <llmres/runtime.hpp>
+#include <llmres/runtimes/runtime.hpp>
 
-/// Hugging Face transformers' generate(): caches grow token by token, whole prompts at once, PyTorch's caching allocator.
-namespace llmres::runtimes {
+/// Hugging Face transformers' generate(): caches grow token by token, whole prompts at once, PyTorch's caching
+/// allocator.
+namespace llmres::inline v0::runtimes {
 
 namespace detail {
 
@@ -22,7 +23,8 @@ inline constexpr runtime huggingface_base{
     .hoards = true,
     .windows = window_cells::whole,
     .whole_batches = true,
-    // Scores in 16 bit with the mask added, their softmax in fp32, and its cast (modeling_llama.py: eager_attention_forward).
+    // Scores in 16 bit with the mask added, their softmax in fp32, and its cast (modeling_llama.py:
+    // eager_attention_forward).
     .more_hidden = 1,
     .score_bytes = 8,
     .activations = {0.5, 1.0, 1.4},
@@ -33,15 +35,16 @@ inline constexpr runtime huggingface_base{
     .repacked = 0.15,
 };
 
-/// Until 4.50 each tensor was allotted as it was loaded; since then they are cut from one block (caching_allocator_warmup).
+/// Until 4.50 each tensor was allotted as it was loaded; since then they are cut from one block
+/// (caching_allocator_warmup).
 constexpr runtime huggingface_tensor_by_tensor() {
     runtime r = huggingface_base;
     r.segments = true;
     return r;
 }
 
-/// Until num_logits_to_keep (4.45) the scores of every position of the prompt were made in 16 bit, then cast to fp32; and
-/// each layer had a table of rotary positions of its own.
+/// Until num_logits_to_keep (4.45) the scores of every position of the prompt were made in 16 bit, then cast to fp32;
+/// and each layer had a table of rotary positions of its own.
 constexpr runtime huggingface_all_logits() {
     runtime r = huggingface_tensor_by_tensor();
     r.scored = scored_tokens::prompt;
@@ -51,8 +54,8 @@ constexpr runtime huggingface_all_logits() {
 }
 
 /// Until generate() kept one cache object (4.42), each step made one of the tuples that the caller still held, and with
-/// them the old keys and values: Qwen2-7B after 2048 tokens holds weights, tables and twice its cache, to 0.1 %. Until 4.36
-/// the tuples were all there was: Qwen-72B the same.
+/// them the old keys and values: Qwen2-7B after 2048 tokens holds weights, tables and twice its cache, to 0.1 %.
+/// Until 4.36 the tuples were all there was: Qwen-72B the same.
 constexpr runtime huggingface_tuples() {
     runtime r = huggingface_all_logits();
     r.cache_copies = 2;
@@ -61,7 +64,8 @@ constexpr runtime huggingface_tuples() {
 
 /// AutoAWQ runs such models with modules of its own. What they join stands beside what it was made from until all is
 /// joined; prompts pass attention in scores, their copy in fp32 and its softmax (awq/modules/fused/attn.py: 2 + 4 + 4
-/// bytes); and the cache is allotted at load: for max_seq_len tokens, or in 0.1 for max_new_tokens, from which it rolls.
+/// bytes); and the cache is allotted at load: for max_seq_len tokens, or in 0.1 for max_new_tokens, from which it
+/// rolls.
 constexpr runtime autoawq_fused(bool rolls) {
     runtime r = huggingface_all_logits();
     r.name = "autoawq";
@@ -69,7 +73,7 @@ constexpr runtime autoawq_fused(bool rolls) {
     r.rope = rope_tables::cached;
     r.whole_batches = false;
     r.joins_projections = true;
-    r.repacked = 0.10;  // Mixtral holds 7.5 % beside weights and what it joins
+    r.repacked = 0.10;                    // Mixtral holds 7.5 % beside weights and what it joins
     r.fragmentation = {0.0, 0.02, 0.06};  // what is joined and given back holds the caches
     r.activations = {0.85, 1.0, 1.15};
     r.flash_attention = false;
@@ -80,13 +84,17 @@ constexpr runtime autoawq_fused(bool rolls) {
 }  // namespace detail
 
 inline constexpr runtime transformers = detail::huggingface_base;
-inline constexpr runtime transformers_4_49 = for_versions(detail::huggingface_tensor_by_tensor(), "4.45 to 4.49", {4, 45, 0}, {4, 50, 0});
-inline constexpr runtime transformers_4_44 = for_versions(detail::huggingface_all_logits(), "4.42 to 4.44", {4, 42, 0}, {4, 45, 0});
-inline constexpr runtime transformers_4_41 = for_versions(detail::huggingface_tuples(), "4.36 to 4.41", {4, 36, 0}, {4, 42, 0});
+inline constexpr runtime transformers_4_49 =
+    for_versions(detail::huggingface_tensor_by_tensor(), "4.45 to 4.49", {4, 45, 0}, {4, 50, 0});
+inline constexpr runtime transformers_4_44 =
+    for_versions(detail::huggingface_all_logits(), "4.42 to 4.44", {4, 42, 0}, {4, 45, 0});
+inline constexpr runtime transformers_4_41 =
+    for_versions(detail::huggingface_tuples(), "4.36 to 4.41", {4, 36, 0}, {4, 42, 0});
 inline constexpr runtime transformers_4_35 = for_versions(detail::huggingface_tuples(), "up to 4.35", {}, {4, 36, 0});
 inline constexpr runtime autoawq = for_versions(detail::autoawq_fused(false), "0.2", {0, 2, 0});
 inline constexpr runtime autoawq_0_1 = for_versions(detail::autoawq_fused(true), "0.1", {}, {0, 2, 0});
-inline constexpr std::array all_transformers{&transformers,      &transformers_4_49, &transformers_4_44, &transformers_4_41,
-                                             &transformers_4_35, &autoawq,           &autoawq_0_1};
+inline constexpr std::array all_transformers{&transformers,      &transformers_4_49, &transformers_4_44,
+                                             &transformers_4_41, &transformers_4_35, &autoawq,
+                                             &autoawq_0_1};
 
-}  // namespace llmres::runtimes
+}  // namespace llmres::inline v0::runtimes

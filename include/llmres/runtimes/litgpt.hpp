@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <llmres/runtime.hpp>
+#include <llmres/runtimes/runtime.hpp>
 
 /// Lightning lit-gpt.
-namespace llmres::runtimes {
+namespace llmres::inline v0::runtimes {
 
 inline constexpr runtime litgpt{
     .name = "litgpt",
@@ -21,7 +21,13 @@ inline constexpr runtime litgpt{
     .fragmentation = {0.0, 0.035, 0.12},
     // The inventory against the same runs (docs/accuracy.md, training).
     .activations = {0.85, 1.0, 1.2},
-    .training = {.norm = norm_code::eager, .sharding = sharding_code::fsdp1, .joined_heads = true, .shared_heads = false, .fp32_adapters = false, .four_bit_keeps_inputs = true, .keeps_frozen_gathered = true},
+    .training = {.norm = norm_code::eager,
+                 .sharding = sharding_code::fsdp1,
+                 .joined_heads = true,
+                 .shared_heads = false,
+                 .fp32_adapters = false,
+                 .four_bit_keeps_inputs = true,
+                 .keeps_frozen_gathered = true},
 };
 
-}  // namespace llmres::runtimes
+}  // namespace llmres::inline v0::runtimes

@@ -3,17 +3,17 @@
 
 #include <array>
 #include <cstdint>
-#include <llmres/runtime.hpp>
+#include <llmres/runtimes/runtime.hpp>
 #include <string_view>
 
-/// llama.cpp: one graph, laid out at start for n_ubatch tokens against all cells, in fp32; keys and values go straight to
-/// the cache. Its compute buffer on a GPU is the fullest of (build 1671 to 2843 logs, to 0.01 MiB, six models)
+/// llama.cpp: one graph, laid out at start for n_ubatch tokens against all cells, in fp32; keys and values go straight
+/// to the cache. Its compute buffer on a GPU is the fullest of (build 1671 to 2843 logs, to 0.01 MiB, six models)
 ///     attention   4 ubatch (4 n_embd + n_ctx (n_head + 1))      without flash attention; 3 n_embd until 2024
 ///     feed-forward  4 ubatch (2 n_embd + 2 n_ff + n_ctx)
 ///     head        4 ubatch (n_embd + n_vocab)
 /// and with layers split over GPUs, four copies of masks and layer inputs beside it. The token table stays on the host.
 /// Versions are build numbers: b2824 is {2824}.
-namespace llmres::runtimes {
+namespace llmres::inline v0::runtimes {
 
 namespace detail {
 
@@ -71,16 +71,16 @@ constexpr runtime llama_cpp_flash() {
     r.flash_attention = true;
     return r;
 }
-/// Since November 2025 the server has four slots where `--parallel` names no other number, which share all cells (16736). Windows
-/// and recurrent states are there once a slot. Since December it takes fewer layers or a shorter context where what it was not
-/// told does not leave 1 GiB free (16653: `--fit`); a plan is of what it was told.
+/// Since November 2025 the server has four slots where `--parallel` names no other number, which share all cells
+/// (16736). Windows and recurrent states are there once a slot. Since December it takes fewer layers or a shorter
+/// context where what it was not told does not leave 1 GiB free (16653: `--fit`); a plan is of what it was told.
 constexpr runtime llama_cpp_slots() {
     runtime r = llama_cpp_flash();
     r.default_max_num_seqs = 4;
     return r;
 }
-/// Since June 2026 the server makes room for the scores of one token a slot, not of a whole micro-batch (23861; between b9452 and
-/// b9479). Layers are the fullest then, and no log of them was found.
+/// Since June 2026 the server makes room for the scores of one token a slot, not of a whole micro-batch (23861; between
+/// b9452 and b9479). Layers are the fullest then, and no log of them was found.
 constexpr runtime llama_cpp_last_scores() {
     runtime r = llama_cpp_slots();
     r.scored = scored_tokens::last;
@@ -89,17 +89,18 @@ constexpr runtime llama_cpp_last_scores() {
 }
 
 /// ik_llama.cpp, the fork for latent attention and experts on the host: full cells, no copies for taking turns beyond
-/// masks and inputs, and with -mla 2 or 3 keys and values expanded for the whole context, in parts of -amb MiB (256 since
-/// August 2026, all at once until then; its guides give 512). Versions are build numbers, as llama.cpp's.
+/// masks and inputs, and with -mla 2 or 3 keys and values expanded for the whole context, in parts of -amb MiB (256
+/// since August 2026, all at once until then; its guides give 512). Versions are build numbers, as llama.cpp's.
 constexpr runtime ik_llama_cpp_as(std::string_view versions, std::int32_t since, std::int32_t before) {
     runtime r = for_versions(llama_cpp_flash(), versions, {since}, {before});
     r.name = "ik_llama.cpp";
     r.windows = window_cells::whole;
     r.laid_out = true;
     r.latent_expanded = mib(before == 0 ? 256 : 512);
-    r.expands_all = since < 4156;     // commit b85a2a5
+    r.expands_all = since < 4156;  // commit b85a2a5
     r.fused_gates = true;
-    // Pull request 405 added what is fused to what comes from the host (until then, the way down alone), 520 counts by expert.
+    // Pull request 405 added what is fused to what comes from the host (until then, the way down alone), 520 counts by
+    // expert.
     r.copies_experts = since >= 3683;
     r.copies_by_expert = since >= 3745;
     r.activations = {0.95, 1.0, 1.15};
@@ -121,8 +122,8 @@ inline constexpr runtime ik_llama_cpp_4155 = detail::ik_llama_cpp_as("b3745 to b
 inline constexpr runtime ik_llama_cpp_3744 = detail::ik_llama_cpp_as("b3683 to b3744", 3683, 3745);
 inline constexpr runtime ik_llama_cpp_3682 = detail::ik_llama_cpp_as("b3500 to b3682", 3500, 3683);
 
-inline constexpr std::array all_llama_cpp{&llama_cpp,      &llama_cpp_9479, &llama_cpp_6929, &llama_cpp_2025,    &llama_cpp_5426,
-                                          &llama_cpp_2024, &llama_cpp_2023, &ik_llama_cpp,   &ik_llama_cpp_4155, &ik_llama_cpp_3744,
-                                          &ik_llama_cpp_3682};
+inline constexpr std::array all_llama_cpp{&llama_cpp,         &llama_cpp_9479,    &llama_cpp_6929,   &llama_cpp_2025,
+                                          &llama_cpp_5426,    &llama_cpp_2024,    &llama_cpp_2023,   &ik_llama_cpp,
+                                          &ik_llama_cpp_4155, &ik_llama_cpp_3744, &ik_llama_cpp_3682};
 
-}  // namespace llmres::runtimes
+}  // namespace llmres::inline v0::runtimes

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <llmres/runtime.hpp>
+#include <llmres/runtimes/runtime.hpp>
 
 /// LMDeploy TurboMind: after weights and buffers, blocks take a fraction of what is still free.
-namespace llmres::runtimes {
+namespace llmres::inline v0::runtimes {
 
 inline constexpr runtime lmdeploy{
     .name = "lmdeploy",
@@ -19,7 +19,7 @@ inline constexpr runtime lmdeploy{
     .fraction_name = "cache_max_entry_count",
     .kv_block = tokens(64),              // cache_block_seq_len
     .max_batched_tokens = tokens(8192),  // max_prefill_token_num
-    .default_max_num_seqs = 128,         // max_batch_size: 256 on an A100, 512 on an H100, else 128 (get_max_batch_size)
+    .default_max_num_seqs = 128,  // max_batch_size: 256 on an A100, 512 on an H100, else 128 (get_max_batch_size)
     .larger_devices = device_classes({gib(70), {}, 256}),
     .profiles = true,
     .flash_attention = true,
@@ -28,4 +28,4 @@ inline constexpr runtime lmdeploy{
     .logits_bytes = {2.0, 6.0, 10.0},
 };
 
-}  // namespace llmres::runtimes
+}  // namespace llmres::inline v0::runtimes

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <llmres/runtime.hpp>
+#include <llmres/runtimes/runtime.hpp>
 
 /// Megatron-Core with Transformer Engine.
-namespace llmres::runtimes {
+namespace llmres::inline v0::runtimes {
 
 inline constexpr runtime megatron{
     .name = "megatron",
@@ -24,8 +24,9 @@ inline constexpr runtime megatron{
     .communicator = {mib(300), mib(700), mib(1700)},
     // Reserved over allocated in 24 runs on B200 (data/training_runs.csv, series megatron_b200): 1.027 to 1.10.
     .fragmentation = {0.0, 0.035, 0.12},
-    // What was measured less states, over the inventory, in 92 runs that take more than 1.5 GiB of activations: its 2.5 and 97.5 %
-    // quantiles, rounded outwards (data/training_runs.csv, megatron_b200 and megatron_golden without offloading).
+    // What was measured less states, over the inventory, in 92 runs that take more than 1.5 GiB of activations: its 2.5
+    // and 97.5 % quantiles, rounded outwards (data/training_runs.csv, megatron_b200 and megatron_golden without
+    // offloading).
     .activations = {0.93, 1.0, 1.10},
     .training = {.norm = norm_code::fused,
                  .gate = gate_code::fused,
@@ -42,4 +43,4 @@ inline constexpr runtime megatron{
                  .layer_wise_optimizer = true},
 };
 
-}  // namespace llmres::runtimes
+}  // namespace llmres::inline v0::runtimes

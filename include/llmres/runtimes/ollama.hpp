@@ -4,11 +4,11 @@
 #include <array>
 #include <llmres/runtimes/llama_cpp.hpp>
 
-/// Ollama runs llama.cpp's graph with cells for OLLAMA_NUM_PARALLEL sequences of its context (one by default): 4096 tokens, or
-/// since 0.15.5 by the memory there is: 4k below 23 GiB, 32k below 47, 256k above (server/routes.go). Since 0.30 it starts
-/// upstream's llama-server, with flash attention wherever the device has it and steps of num_batch = 512 tokens
-/// (llm/llama_server.go); before, an engine of its own with that graph, and flash attention where asked for.
-namespace llmres::runtimes {
+/// Ollama runs llama.cpp's graph with cells for OLLAMA_NUM_PARALLEL sequences of its context (one by default): 4096
+/// tokens, or since 0.15.5 by the memory there is: 4k below 23 GiB, 32k below 47, 256k above (server/routes.go). Since
+/// 0.30 it starts upstream's llama-server, with flash attention wherever the device has it and steps of num_batch = 512
+/// tokens (llm/llama_server.go); before, an engine of its own with that graph, and flash attention where asked for.
+namespace llmres::inline v0::runtimes {
 
 namespace detail {
 
@@ -24,8 +24,10 @@ constexpr runtime ollama_with(runtime r) {
 
 /// LLAMA_CPP_VERSION: 0.30.0 has b9452, 0.30.1 b9479, 0.30.4 b9493.
 inline constexpr runtime ollama = for_versions(detail::ollama_with(llama_cpp), "0.30.4 and later", {0, 30, 4});
-inline constexpr runtime ollama_0_30 = for_versions(detail::ollama_with(llama_cpp_9479), "0.30.0 to 0.30.3", {0, 30, 0}, {0, 30, 4});
-inline constexpr runtime ollama_0_29 = for_versions(detail::ollama_with(llama_cpp_2025), "0.9 to 0.29", {0, 9, 0}, {0, 30, 0});
+inline constexpr runtime ollama_0_30 =
+    for_versions(detail::ollama_with(llama_cpp_9479), "0.30.0 to 0.30.3", {0, 30, 0}, {0, 30, 4});
+inline constexpr runtime ollama_0_29 =
+    for_versions(detail::ollama_with(llama_cpp_2025), "0.9 to 0.29", {0, 9, 0}, {0, 30, 0});
 inline constexpr std::array all_ollama{&ollama, &ollama_0_30, &ollama_0_29};
 
-}  // namespace llmres::runtimes
+}  // namespace llmres::inline v0::runtimes

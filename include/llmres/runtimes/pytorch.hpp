@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <llmres/runtime.hpp>
+#include <llmres/runtimes/runtime.hpp>
 
 /// PyTorch without an engine around it: eager kernels, the caching allocator.
-namespace llmres::runtimes {
+namespace llmres::inline v0::runtimes {
 
 inline constexpr runtime pytorch{
     .name = "pytorch",
     .versions = "2.1 to 2.10, CUDA 12 and 13",
-    // 0.3 to 0.55 GiB with lazily loaded kernels, 0.92 with all of them: issues 107667 and 109888 of pytorch/pytorch, and
-    // ml-engineering's training/performance (A100, H100).
+    // 0.3 to 0.55 GiB with lazily loaded kernels, 0.92 with all of them: issues 107667 and 109888 of pytorch/pytorch,
+    // and ml-engineering's training/performance (A100, H100).
     .context = {mib(300), mib(520), mib(950)},
     // 8.1 MiB a handle and stream before Hopper, 32 MiB since (CublasHandlePool.cpp); cublasLt takes as much again.
     .workspace = {mib(8), mib(32), mib(96)},
@@ -21,4 +21,4 @@ inline constexpr runtime pytorch{
     .fragmentation = {0.0, 0.06, 0.20},
 };
 
-}  // namespace llmres::runtimes
+}  // namespace llmres::inline v0::runtimes

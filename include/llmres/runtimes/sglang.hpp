@@ -3,16 +3,19 @@
 
 #include <array>
 #include <cstdint>
-#include <llmres/runtime.hpp>
+#include <llmres/runtimes/runtime.hpp>
 
-/// SGLang: weights and cache together take a fraction of what was free at start; activations and CUDA graphs live in the rest.
-/// Where no fraction is named, it is chosen by device and layout (server_args.py), in another way every few releases.
-namespace llmres::runtimes {
+/// SGLang: weights and cache together take a fraction of what was free at start; activations and CUDA graphs live in
+/// the rest. Where no fraction is named, it is chosen by device and layout (server_args.py), in another way every few
+/// releases.
+namespace llmres::inline v0::runtimes {
 
 namespace detail {
 
 /// As the engine rounds it.
-constexpr double three_places(double part) { return static_cast<double>(static_cast<std::int64_t>(part * 1000.0 + 0.5)) / 1000.0; }
+constexpr double three_places(double part) {
+    return static_cast<double>(static_cast<std::int64_t>(part * 1000.0 + 0.5)) / 1000.0;
+}
 constexpr double without_mib(byte_count device, double left) {
     const double all = static_cast<double>(times_in(mib(1), device));
     return all > left ? three_places((all - left) / all) : 0.0;
@@ -26,15 +29,21 @@ constexpr double sglang_by_ranks(byte_count, token_count, std::int32_t tensor, s
 /// 0.4.9 to 0.5.2: what devices of a size leave, and some more for each GPU.
 constexpr double sglang_by_size(byte_count device, token_count, std::int32_t tensor, std::int32_t pipeline) {
     const double ranks = tensor * pipeline;
-    const double gibibytes = device < gib(35) ? 2.8 + ranks / 10 : device < gib(90) ? 9.5 + ranks / 2 : device < gib(160) ? 12.0 + ranks / 2 : 32.0;
+    const double gibibytes = device < gib(35)    ? 2.8 + ranks / 10
+                             : device < gib(90)  ? 9.5 + ranks / 2
+                             : device < gib(160) ? 12.0 + ranks / 2
+                                                 : 32.0;
     return without_mib(device, gibibytes * 1024);
 }
-/// Since 0.5.3: 1.5 MiB for each token of a chunk, 2 for each sequence of the largest graph, 512 beside them and 128 a GPU; at
-/// least 10 GiB of devices over 60.
+/// Since 0.5.3: 1.5 MiB for each token of a chunk, 2 for each sequence of the largest graph, 512 beside them and 128 a
+/// GPU; at least 10 GiB of devices over 60.
 constexpr double sglang_by_step(byte_count device, token_count step, std::int32_t tensor, std::int32_t pipeline) {
     const bool few = tensor < 4;
-    const double sequences = device < gib(20) ? 8 : device < gib(35) ? (few ? 24 : 80) : device < gib(60) ? (few ? 32 : 160)
-                             : device < gib(160) ? (few ? 256 : 512) : 512;
+    const double sequences = device < gib(20)    ? 8
+                             : device < gib(35)  ? (few ? 24 : 80)
+                             : device < gib(60)  ? (few ? 32 : 160)
+                             : device < gib(160) ? (few ? 256 : 512)
+                                                 : 512;
     const double chunk = static_cast<double>(step < tokens(2048) ? 2048 : step.in(tokens));
     const double left = 512 + chunk * 1.5 + sequences * 2 + tensor * pipeline * 128;
     return without_mib(device, device > gib(60) && left < 10240 ? 10240 : left);
@@ -83,4 +92,4 @@ inline constexpr runtime sglang_0_5_2 = for_versions(detail::sglang_sizes(), "0.
 inline constexpr runtime sglang_0_4 = for_versions(detail::sglang_ranks(), "up to 0.4.8", {}, {0, 4, 9});
 inline constexpr std::array all_sglang{&sglang, &sglang_0_5_2, &sglang_0_4};
 
-}  // namespace llmres::runtimes
+}  // namespace llmres::inline v0::runtimes

@@ -2,10 +2,11 @@
 #pragma once
 
 #include <array>
-#include <llmres/runtime.hpp>
+#include <llmres/runtimes/runtime.hpp>
 
-/// TensorRT-LLM: engine, execution context and buffers come first, and the cache takes a fraction of what is still free.
-namespace llmres::runtimes {
+/// TensorRT-LLM: engine, execution context and buffers come first, and the cache takes a fraction of what is still
+/// free.
+namespace llmres::inline v0::runtimes {
 
 namespace detail {
 
@@ -14,7 +15,8 @@ inline constexpr runtime tensorrt_llm_base{
     .work = engine_work::serving,
     .versions = "up to 0.21",
     .before = {1, 0, 0},
-    // Total less available before the cache, less engine, context and buffers: 0.7 GiB on an H100 (its memory document).
+    // Total less available before the cache, less engine, context and buffers: 0.7 GiB on an H100 (its memory
+    // document).
     .context = {mib(400), mib(700), mib(1100)},
     // Runtime and decoder buffers: 43 + 180 MB there; up to 1 GiB more under Optimum.
     .workspace = {mib(40), mib(220), mib(1200)},
@@ -46,4 +48,4 @@ inline constexpr runtime tensorrt_llm = for_versions(detail::tensorrt_llm_on_pyt
 inline constexpr runtime tensorrt_llm_0 = detail::tensorrt_llm_base;
 inline constexpr std::array all_tensorrt_llm{&tensorrt_llm, &tensorrt_llm_0};
 
-}  // namespace llmres::runtimes
+}  // namespace llmres::inline v0::runtimes

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <llmres/runtime.hpp>
+#include <llmres/runtimes/runtime.hpp>
 
-/// Hugging Face text-generation-inference: a warm-up with max_batch_prefill_tokens, then blocks from 95 % of what it left.
-namespace llmres::runtimes {
+/// Hugging Face text-generation-inference: a warm-up with max_batch_prefill_tokens, then blocks from 95 % of what it
+/// left.
+namespace llmres::inline v0::runtimes {
 
 inline constexpr runtime tgi{
     .name = "tgi",
@@ -28,4 +29,4 @@ inline constexpr runtime tgi{
     .cuda_graphs = {mib(200), mib(700), mib(1500)},
 };
 
-}  // namespace llmres::runtimes
+}  // namespace llmres::inline v0::runtimes

@@ -2,10 +2,11 @@
 #pragma once
 
 #include <array>
-#include <llmres/runtime.hpp>
+#include <llmres/runtimes/runtime.hpp>
 
-/// torchtitan: FSDP2, tensor and context parallelism in PyTorch itself. `compiled` is its `compile` section switched on.
-namespace llmres::runtimes {
+/// torchtitan: FSDP2, tensor and context parallelism in PyTorch itself. `compiled` is its `compile` section switched
+/// on.
+namespace llmres::inline v0::runtimes {
 
 /// Since 2025-12 (#2095) selective recomputation keeps what any of SDPA's kernels put out.
 inline constexpr runtime torchtitan{
@@ -20,8 +21,8 @@ inline constexpr runtime torchtitan{
     .workspace = {mib(8), mib(16), mib(64)},
     // 484 to 700 MiB for a group (NVIDIA/nccl issue 964); 1.45 GiB after the first barrier on 8 GPU nodes.
     .communicator = {mib(300), mib(700), mib(1700)},
-    // Its step (Llama 3 8B; eager and compiled; 8, 32 and 128 ranks) played once through a model of the caching allocator, which
-    // is not kept here: 0.4 to 1 % between the blocks of an expandable segment, 2 to 12 % without.
+    // Its step (Llama 3 8B; eager and compiled; 8, 32 and 128 ranks) played once through a model of the caching
+    // allocator, which is not kept here: 0.4 to 1 % between the blocks of an expandable segment, 2 to 12 % without.
     .fragmentation = {0.0, 0.05, 0.14},
     .joined_fragmentation = {0.0, 0.01, 0.08},
     .expandable_segments = true,  // run_train.sh; multinode_trainer.slurm does not, nor can ROCm's PyTorch
@@ -62,8 +63,8 @@ inline constexpr runtime torchtitan_0_0 = [] {
     return r;
 }();
 
-/// Its experiments/graph_trainer: a step is one graph, the loss in it, and gradients are what it puts out. Selective recomputation
-/// keeps every product since 2026-03 (#2689).
+/// Its experiments/graph_trainer: a step is one graph, the loss in it, and gradients are what it puts out. Selective
+/// recomputation keeps every product since 2026-03 (#2689).
 inline constexpr runtime graph_trainer = [] {
     runtime r = for_versions(torchtitan, "torchtitan 2026-02 to 2026-06", {});
     r.name = "graph_trainer";
@@ -76,6 +77,7 @@ inline constexpr runtime graph_trainer = [] {
     return r;
 }();
 
-inline constexpr std::array all_torchtitan{&torchtitan, &torchtitan_0_2, &torchtitan_0_1, &torchtitan_0_0, &graph_trainer};
+inline constexpr std::array all_torchtitan{&torchtitan, &torchtitan_0_2, &torchtitan_0_1, &torchtitan_0_0,
+                                           &graph_trainer};
 
-}  // namespace llmres::runtimes
+}  // namespace llmres::inline v0::runtimes

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <llmres/runtime.hpp>
+#include <llmres/runtimes/runtime.hpp>
 
 /// torchtune.
-namespace llmres::runtimes {
+namespace llmres::inline v0::runtimes {
 
 inline constexpr runtime torchtune{
     .name = "torchtune",
@@ -21,7 +21,11 @@ inline constexpr runtime torchtune{
     .fragmentation = {0.0, 0.035, 0.12},
     // The inventory against the same runs (docs/accuracy.md, training).
     .activations = {0.85, 1.0, 1.15},
-    .training = {.norm = norm_code::eager, .shared_heads = false, .fp32_adapters = false, .returns_logits = false, .compiles_loss = loss_compiling::chunked},
+    .training = {.norm = norm_code::eager,
+                 .shared_heads = false,
+                 .fp32_adapters = false,
+                 .returns_logits = false,
+                 .compiles_loss = loss_compiling::chunked},
 };
 
-}  // namespace llmres::runtimes
+}  // namespace llmres::inline v0::runtimes

@@ -2,22 +2,23 @@
 #pragma once
 
 #include <array>
-#include <llmres/runtime.hpp>
+#include <llmres/runtimes/runtime.hpp>
 
-/// vLLM: a fraction of the visible memory is the budget, and what weights and a profiling run leave of it is the cache. How
-/// that run is made and what it counts changed with its releases (worker.py: determine_num_available_blocks; from 0.8 on
-/// v1/worker/gpu_worker.py: determine_available_memory, and gpu_model_runner.py: profile_run). Its peak is a layer on
-/// max_num_batched_tokens, or the sampler on max_num_seqs whatever the model.
-namespace llmres::runtimes {
+/// vLLM: a fraction of the visible memory is the budget, and what weights and a profiling run leave of it is the cache.
+/// How that run is made and what it counts changed with its releases (worker.py: determine_num_available_blocks; from
+/// 0.8 on v1/worker/gpu_worker.py: determine_available_memory, and gpu_model_runner.py: profile_run). Its peak is a
+/// layer on max_num_batched_tokens, or the sampler on max_num_seqs whatever the model.
+namespace llmres::inline v0::runtimes {
 
 namespace detail {
 
-/// The sampler sorts all scores: 16-bit ones, their copy in fp32 and the sorted values; 64-bit indices before and after; and
-/// a radix sort's second buffers of both: 2 + 4 + 4 + 8 + 8 + 4 + 8 bytes (PyTorch's Sort.cu: segmented_sort_pairs). Logs of
-/// 0.6.4 to 0.16 agree to 10 MiB, from 0.6 to 70 billion parameters, one GPU or two.
+/// The sampler sorts all scores: 16-bit ones, their copy in fp32 and the sorted values; 64-bit indices before and
+/// after; and a radix sort's second buffers of both: 2 + 4 + 4 + 8 + 8 + 4 + 8 bytes (PyTorch's Sort.cu:
+/// segmented_sort_pairs). Logs of 0.6.4 to 0.16 agree to 10 MiB, from 0.6 to 70 billion parameters, one GPU or two.
 inline constexpr interval<double> sorted_scores{38.0, 38.0, 39.2};
-/// Kernels filter without a sort (Triton in place, with a row of scores a multiprocessor; FlashInfer into another tensor), and
-/// probabilities and their noise, or two steps of them, follow: 2 + 4 + 4 + 4. Logs of 29 models under 0.19 agree to 15 MiB.
+/// Kernels filter without a sort (Triton in place, with a row of scores a multiprocessor; FlashInfer into another
+/// tensor), and probabilities and their noise, or two steps of them, follow: 2 + 4 + 4 + 4. Logs of 29 models under
+/// 0.19 agree to 15 MiB.
 inline constexpr interval<double> filtered_scores{14.0, 14.0, 15.5};
 /// The second model runner scores nothing but the 16-bit values while it profiles (worker/gpu/model_runner.py:
 /// _dummy_sampler_run), and draws in blocks.
@@ -26,8 +27,8 @@ inline constexpr interval<double> plain_scores{2.0, 2.3, 6.0};
 inline constexpr runtime vllm_base{
     .name = "vllm",
     .work = engine_work::serving,
-    // Total less free at start, which stands outside the budget: 0.19 GiB on an L4, 0.34 on 48 GB, 0.45 to 0.49 on 24 to
-    // 40 GB, 0.60 on an H200.
+    // Total less free at start, which stands outside the budget: 0.19 GiB on an L4, 0.34 on 48 GB, 0.45 to 0.49 on 24
+    // to 40 GB, 0.60 on an H200.
     .context = {mib(190), mib(460), mib(620)},
     // Logged as non-torch memory with one GPU: 0.02 to 0.14 GiB.
     .workspace = {mib(10), mib(100), mib(200)},
@@ -52,22 +53,27 @@ inline constexpr runtime vllm_base{
     .activations = {0.95, 1.02, 1.10},
     .scored = scored_tokens::profiled,
     .logits_bytes = sorted_scores,
-    .few_logits_bytes = 12.0,  // fewer than 128 rows are sorted as one: segmented_sort_pairs_by_full_sort takes 50 bytes
+    .few_logits_bytes =
+        12.0,            // fewer than 128 rows are sorted as one: segmented_sort_pairs_by_full_sort takes 50 bytes
     .scored_hidden = 2,  // the rows, and random ones in their place (gpu_model_runner.py: _dummy_sampler_run)
     .product_workspace = kib(8320),  // CUDABlas.cpp: 2 of 4 MiB and 8 of 16 KiB; 32 MiB from Hopper on (on_device)
     // 0.1 to 0.55 GiB up to 20 B on one GPU, 0.7 on a 4 B of 2025; captured after the cache is allotted, on top of it.
     .cuda_graphs = {mib(0), mib(400), mib(800)},
-    .rope = rope_tables::shared,  // RotaryEmbedding.cos_sin_cache: what Llama 3.1 loads beyond its parameters, to 0.1 MiB
+    .rope =
+        rope_tables::shared,  // RotaryEmbedding.cos_sin_cache: what Llama 3.1 loads beyond its parameters, to 0.1 MiB
     .pads_mxfp4 = true,
-    .fuses_projections = true,    // QKVParallelLinear, MergedColumnParallelLinear
-    .repacked = 0.005,            // Marlin's workspaces, zeros in its order, and blocks that are less than 10 MiB: 0.3 % in two logs
-    .towers_everywhere = true,    // qwen2_5_vl.py and internvl.py, __init__: no rank is asked before the tower is made, as it is for layers
+    .fuses_projections = true,  // QKVParallelLinear, MergedColumnParallelLinear
+    .repacked =
+        0.005,  // Marlin's workspaces, zeros in its order, and blocks that are less than 10 MiB: 0.3 % in two logs
+    .towers_everywhere = true,  // qwen2_5_vl.py and internvl.py, __init__: no rank is asked before the tower is made,
+                                // as it is for layers
 };
 
-// ---- the first engine ---------------------------------------------------------------------------------------------------
+// ---- the first engine
+// ---------------------------------------------------------------------------------------------------
 
-/// Whole prompts up to 32k, whatever the device; chunks beyond, and then nothing is sampled while profiling but the 16-bit
-/// scores.
+/// Whole prompts up to 32k, whatever the device; chunks beyond, and then nothing is sampled while profiling but the
+/// 16-bit scores.
 constexpr runtime vllm_v0_base() {
     runtime r = vllm_base;
     r.refuses_less = false;
@@ -81,17 +87,17 @@ constexpr runtime vllm_v0_base() {
     r.workspace = {mib(10), mib(60), mib(220)};
     return r;
 }
-/// 0.3 to 0.6.3 took what the device had lost since the engine's start, and so all that torch's allocator held at the end of
-/// the profiling run.
+/// 0.3 to 0.6.3 took what the device had lost since the engine's start, and so all that torch's allocator held at the
+/// end of the profiling run.
 constexpr runtime vllm_v0_reserved() {
     runtime r = vllm_v0_base();
     r.workspace = {mib(10), mib(300), mib(400)};
     r.fragmentation = {0.0, 0.01, 0.05};
     return r;
 }
-/// Until then the device had to be the engine's alone: its context and all that others held counted too (0.2.5 to 0.2.7). Over
-/// what torch had allocated that was 0.77 GiB on one A100, and 13.1 on each of four (vllm pull request 2031: 7351 blocks
-/// for 7449, 20865 for 31615).
+/// Until then the device had to be the engine's alone: its context and all that others held counted too (0.2.5 to
+/// 0.2.7). Over what torch had allocated that was 0.77 GiB on one A100, and 13.1 on each of four (vllm pull request
+/// 2031: 7351 blocks for 7449, 20865 for 31615).
 constexpr runtime vllm_v0_whole_device() {
     runtime r = vllm_v0_reserved();
     r.context = {};
@@ -122,7 +128,8 @@ constexpr runtime vllm_v0_increases() {
     return r;
 }
 
-// ---- the second ---------------------------------------------------------------------------------------------------------
+// ---- the second
+// ---------------------------------------------------------------------------------------------------------
 
 /// The A100 counts as a large device.
 constexpr runtime vllm_first_of_second() {
@@ -130,22 +137,23 @@ constexpr runtime vllm_first_of_second() {
     r.a100_is_small = false;
     return r;
 }
-/// FlashInfer samples where it is installed, as in the published images; else the scores are sorted (topk_topp_sampler.py:
-/// VLLM_USE_FLASHINFER_SAMPLER is not False).
+/// FlashInfer samples where it is installed, as in the published images; else the scores are sorted
+/// (topk_topp_sampler.py: VLLM_USE_FLASHINFER_SAMPLER is not False).
 constexpr runtime vllm_sorts_or_not() {
     runtime r = vllm_base;
     r.logits_bytes.low = filtered_scores.low;
     return r;
 }
-/// It must be asked to, so that scores are sorted. The device is looked at when NCCL is there already: what a group of GPUs takes then is 0.42
-/// GiB on two H100.
+/// It must be asked to, so that scores are sorted. The device is looked at when NCCL is there already: what a group of
+/// GPUs takes then is 0.42 GiB on two H100.
 constexpr runtime vllm_looks_late() {
     runtime r = vllm_base;
     r.communicator = {mib(200), mib(430), mib(900)};
     r.communicator_once = true;
     return r;
 }
-/// Triton's kernel filters, and all-reduces are joined with norms by default. That takes 1.40 to 1.55 GiB more of two H100 and of four.
+/// Triton's kernel filters, and all-reduces are joined with norms by default. That takes 1.40 to 1.55 GiB more of two
+/// H100 and of four.
 constexpr runtime vllm_filters() {
     runtime r = vllm_looks_late();
     r.logits_bytes = filtered_scores;
@@ -156,15 +164,15 @@ constexpr runtime vllm_filters() {
     r.cuda_graphs = {mib(400), mib(1000), mib(1950)};  // 0.51 to 1.85 GiB of 29 models on an H100
     return r;
 }
-/// Two graphs of each kind are captured while it profiles, and what the driver keeps of them counts: 0.12 GiB on an H100, whatever
-/// the model (0.2 more of two), 0.5 on an RTX 4090.
+/// Two graphs of each kind are captured while it profiles, and what the driver keeps of them counts: 0.12 GiB on an
+/// H100, whatever the model (0.2 more of two), 0.5 on an RTX 4090.
 constexpr runtime vllm_samples_graphs() {
     runtime r = vllm_filters();
     r.workspace = {mib(50), mib(256), mib(650)};
     return r;
 }
-/// That sample is the estimate that is deducted (VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS): 0.5 to 1.8 GiB as 0.19 printed it, 18 to 27 MiB a dense
-/// layer with graphs of 51 sizes. From 0.21 on FlashInfer samples where it can.
+/// That sample is the estimate that is deducted (VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS): 0.5 to 1.8 GiB as 0.19
+/// printed it, 18 to 27 MiB a dense layer with graphs of 51 sizes. From 0.21 on FlashInfer samples where it can.
 constexpr runtime vllm_graphs_deducted() {
     runtime r = vllm_samples_graphs();
     r.gpu_memory_utilization = 0.92;
@@ -174,8 +182,8 @@ constexpr runtime vllm_graphs_deducted() {
     r.layer_graphs = {mib(2), mib(22), mib(28)};
     return r;
 }
-/// Dense models go to the second model runner (config/vllm.py: _is_default_v2_model_runner_model), which deducts no graphs up
-/// to 0.28: the low bound. Qwen3-0.6B's whole peak is 0.27 GiB.
+/// Dense models go to the second model runner (config/vllm.py: _is_default_v2_model_runner_model), which deducts no
+/// graphs up to 0.28: the low bound. Qwen3-0.6B's whole peak is 0.27 GiB.
 constexpr runtime vllm_two_runners() {
     runtime r = vllm_graphs_deducted();
     r.dense_logits_bytes = plain_scores;
@@ -192,21 +200,28 @@ constexpr runtime vllm_consumed() {
 }  // namespace detail
 
 inline constexpr runtime vllm_v0_2 = for_versions(detail::vllm_v0_whole_device(), "0.2 (V0)", {}, {0, 3, 0});
-inline constexpr runtime vllm_v0_3 = for_versions(detail::vllm_v0_reserved(), "0.3 to 0.6.3 (V0)", {0, 3, 0}, {0, 6, 4});
+inline constexpr runtime vllm_v0_3 =
+    for_versions(detail::vllm_v0_reserved(), "0.3 to 0.6.3 (V0)", {0, 3, 0}, {0, 6, 4});
 inline constexpr runtime vllm_v0 = for_versions(detail::vllm_v0_with_context(), "0.6.4 (V0)", {0, 6, 4}, {0, 6, 5});
-inline constexpr runtime vllm_v0_6 = for_versions(detail::vllm_v0_counts_all(), "0.6.5 and 0.6.6 (V0)", {0, 6, 5}, {0, 7, 0});
+inline constexpr runtime vllm_v0_6 =
+    for_versions(detail::vllm_v0_counts_all(), "0.6.5 and 0.6.6 (V0)", {0, 6, 5}, {0, 7, 0});
 /// 0.8 to 0.10 ran it under VLLM_USE_V1=0.
-inline constexpr runtime vllm_v0_7 = for_versions(detail::vllm_v0_increases(), "0.7 to 0.10 (V0)", {0, 7, 0}, {0, 8, 0});
+inline constexpr runtime vllm_v0_7 =
+    for_versions(detail::vllm_v0_increases(), "0.7 to 0.10 (V0)", {0, 7, 0}, {0, 8, 0});
 inline constexpr runtime vllm_v1 = for_versions(detail::vllm_first_of_second(), "0.8 (V1)", {0, 8, 0}, {0, 9, 0});
-inline constexpr runtime vllm_v1_9 = for_versions(detail::vllm_sorts_or_not(), "0.9 to 0.11.0 (V1)", {0, 9, 0}, {0, 11, 1});
+inline constexpr runtime vllm_v1_9 =
+    for_versions(detail::vllm_sorts_or_not(), "0.9 to 0.11.0 (V1)", {0, 9, 0}, {0, 11, 1});
 inline constexpr runtime vllm_v1_11 = for_versions(detail::vllm_looks_late(), "0.11.1 to 0.16", {0, 11, 1}, {0, 17, 0});
 inline constexpr runtime vllm_v1_17 = for_versions(detail::vllm_filters(), "0.17", {0, 17, 0}, {0, 18, 0});
-inline constexpr runtime vllm_v1_18 = for_versions(detail::vllm_samples_graphs(), "0.18 and 0.19", {0, 18, 0}, {0, 20, 0});
-inline constexpr runtime vllm_v1_20 = for_versions(detail::vllm_graphs_deducted(), "0.20 to 0.23", {0, 20, 0}, {0, 24, 0});
+inline constexpr runtime vllm_v1_18 =
+    for_versions(detail::vllm_samples_graphs(), "0.18 and 0.19", {0, 18, 0}, {0, 20, 0});
+inline constexpr runtime vllm_v1_20 =
+    for_versions(detail::vllm_graphs_deducted(), "0.20 to 0.23", {0, 20, 0}, {0, 24, 0});
 inline constexpr runtime vllm_v2_24 = for_versions(detail::vllm_two_runners(), "0.24 to 0.26", {0, 24, 0}, {0, 27, 0});
 inline constexpr runtime vllm = for_versions(detail::vllm_consumed(), "0.27 and later", {0, 27, 0});
 
-inline constexpr std::array all_vllm{&vllm,      &vllm_v2_24, &vllm_v1_20, &vllm_v1_18, &vllm_v1_17, &vllm_v1_11, &vllm_v1_9,
-                                     &vllm_v1, &vllm_v0_7,  &vllm_v0_6,  &vllm_v0,    &vllm_v0_3,  &vllm_v0_2};
+inline constexpr std::array all_vllm{&vllm,       &vllm_v2_24, &vllm_v1_20, &vllm_v1_18, &vllm_v1_17,
+                                     &vllm_v1_11, &vllm_v1_9,  &vllm_v1,    &vllm_v0_7,  &vllm_v0_6,
+                                     &vllm_v0,    &vllm_v0_3,  &vllm_v0_2};
 
-}  // namespace llmres::runtimes
+}  // namespace llmres::inline v0::runtimes

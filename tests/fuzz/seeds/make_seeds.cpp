@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <llmres/gguf_mix.hpp>
+#include <llmres/models/gguf/mix.hpp>
 #include <string>
 
 #include "../gguf_writer.hpp"

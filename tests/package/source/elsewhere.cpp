@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
 #include "uses_llmres.hpp"
 
-const llmres::version_number* version_seen_elsewhere() {
-    return &llmres::version;
-}
+const llmres::version_number* version_seen_elsewhere() { return &llmres::version; }

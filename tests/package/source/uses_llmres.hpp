@@ -2,7 +2,7 @@
 #pragma once
 
 // What a consumer includes. Both translation units do, so that every definition must be inline.
-#include <llmres/version.hpp>
+#include <llmres/values/version.hpp>
 #if __has_include(<llmres/plan.hpp>)
 #include <llmres/plan.hpp>
 #endif

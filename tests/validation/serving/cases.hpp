@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <llmres/capacity.hpp>
-#include <llmres/gguf_mix.hpp>
-#include <llmres/job.hpp>
-#include <llmres/links.hpp>
+#include <llmres/answers/capacity.hpp>
+#include <llmres/hardware/interconnects/all.hpp>
+#include <llmres/jobs/job.hpp>
+#include <llmres/models/gguf/mix.hpp>
 #include <optional>
 #include <string>
 
@@ -18,8 +18,8 @@
 #include "gpus.hpp"
 #include "models.hpp"
 
-/// Rows of measured serving memory as jobs, layouts and clusters. One small mapping an engine or a source; no row is treated
-/// for itself.
+/// Rows of measured serving memory as jobs, layouts and clusters. One small mapping an engine or a source; no row is
+/// treated for itself.
 namespace serving {
 
 using namespace llmres;
@@ -41,14 +41,15 @@ struct one_case {
 /// None where the engine has no profile, or the model no shape.
 inline std::optional<one_case> case_of(const csv::row& row);
 
-/// Whether all is said that an engine's pool hangs on: the length and the fraction it was started with, nothing beside the
-/// engine in its process (a connector of caches), and a GPU whose memory no host shares, of which others take and give back.
+/// Whether all is said that an engine's pool hangs on: the length and the fraction it was started with, nothing beside
+/// the engine in its process (a connector of caches), and a GPU whose memory no host shares, of which others take and
+/// give back.
 inline bool gives_its_flags(const one_case& c);
 
 // ---- the model and its formats --------------------------------------------------------------------------------------
 
-/// A log names a file by the type that most of it is in, its own recipe's or not: one whose size, which the log gives as
-/// well, is another's was made by another.
+/// A log names a file by the type that most of it is in, its own recipe's or not: one whose size, which the log gives
+/// as well, is another's was made by another.
 inline bool other_recipe(const csv::row& row, const model& m, const gguf_mix& mix) {
     const std::string& notes = row.at("notes");
     const auto at = notes.find("model file ");
@@ -57,21 +58,25 @@ inline bool other_recipe(const csv::row& row, const model& m, const gguf_mix& mi
     return std::fabs(static_cast<double>(gguf_tensor_bytes(m, mix).in(bytes)) / given - 1.0) > 0.005;
 }
 
-/// Recipes named by the type of the experts' gates keep the way down in another, which the file's size tells: what it leaves
-/// where all that is no expert is in q8_0.
+/// Recipes named by the type of the experts' gates keep the way down in another, which the file's size tells: what it
+/// leaves where all that is no expert is in q8_0.
 inline std::optional<precision> experts_down_of(const csv::row& row, const model& m, const precision& gates) {
     const auto at = row.at("notes").find("model file ");
     if (at == std::string::npos) return {};
     double left = number(row.at("notes").substr(at + 11)).value_or(0) * 1073741824.0, down = 0;
     for_each_weight(m, [&](const weight& w, std::int64_t layers) {
         const double count = static_cast<double>(w.copies * layers);
-        if (w.routed && w.role == weight_role::down_proj) down += count * static_cast<double>(w.rows * w.columns);
-        else left -= count * static_cast<double>(size_of(w.routed ? gates : q8_0, w.rows, w.columns).in(bytes));
+        if (w.routed && w.role == weight_role::down_proj)
+            down += count * static_cast<double>(w.rows * w.columns);
+        else
+            left -= count * static_cast<double>(size_of(w.routed ? gates : q8_0, w.rows, w.columns).in(bytes));
     });
     std::optional<precision> nearest;
     double best = 0.1;  // of the size that is left; beyond it the recipe is another
-    for (const precision& p : {q2_k, q3_k, q4_k, q5_k, q6_k, q8_0, iq2_ks, iq2_k, iq3_ks, iq3_k, iq4_ks, iq4_k, iq5_ks, iq5_k, iq6_k, iq1_m_r4})
-        if (const double off = std::fabs(down * static_cast<double>(size_of(p, 1, 4096).in(bytes)) / 4096 / left - 1); off < best)
+    for (const precision& p : {q2_k, q3_k, q4_k, q5_k, q6_k, q8_0, iq2_ks, iq2_k, iq3_ks, iq3_k, iq4_ks, iq4_k, iq5_ks,
+                               iq5_k, iq6_k, iq1_m_r4})
+        if (const double off = std::fabs(down * static_cast<double>(size_of(p, 1, 4096).in(bytes)) / 4096 / left - 1);
+            off < best)
             best = off, nearest = p;
     return nearest;
 }
@@ -125,13 +130,13 @@ inline std::int64_t context_of(const csv::row& row) {
     return whole(row.at("max_model_len")).value_or(whole(row.at("ctx_measured")).value_or(512));
 }
 
-/// Whether the CPU computed experts, as files repacked for it make it do (-rtr): then the log's buffer of the host holds more
-/// than what the graph reads, which are masks and embeddings.
+/// Whether the CPU computed experts, as files repacked for it make it do (-rtr): then the log's buffer of the host
+/// holds more than what the graph reads, which are masks and embeddings.
 inline std::optional<bool> computed_on_host(const job& j, const std::string& notes) {
     const auto at = notes.find("CUDA_Host=");
     if (!j.runtime.experts_on_host || at == std::string::npos) return {};
     const double read = 4.0 * static_cast<double>(j.runtime.max_batched_tokens.in(tokens)) *
-                        static_cast<double>(j.context.in(tokens) * j.batch + j.model.hidden);
+                        static_cast<double>(j.context.in(tokens)*j.batch + j.model.hidden);
     return number(notes.substr(at + 10)).value_or(0) * 1048576.0 > read * 1.05;
 }
 
@@ -203,8 +208,9 @@ inline void set_premai(one_case& c) {
         j.context = tokens(2048);  // from_quantized's max_seq_len
         j.prompt = tokens(context - 512), j.output = tokens(512);
     }
-    // They make each precision's model while the one before is still named (common/utils.py: make_report), and what torch
-    // frees it keeps: ExLlamaV2 in 8 bits after 4, Lightning in fp32 after fp16. (Lightning's int8 rows show no trace of it.)
+    // They make each precision's model while the one before is still named (common/utils.py: make_report), and what
+    // torch frees it keeps: ExLlamaV2 in 8 bits after 4, Lightning in fp32 after fp16. (Lightning's int8 rows show no
+    // trace of it.)
     const bool eight_after_four = j.runtime.name == "exllamav2" && c.row.at("quant") == "INT8";
     const bool double_after_half = c.row.at("engine") == "PyTorch Lightning" && c.row.at("quant") == "FP32";
     if (eight_after_four || double_after_half) {
@@ -261,8 +267,8 @@ inline std::optional<one_case> case_of(const csv::row& row) {
 }
 
 inline bool gives_its_flags(const one_case& c) {
-    return c.with_gpu && !c.row.at("max_model_len").empty() && number(c.row.at("gpu_mem_util")) && !has(c.row.at("notes"), "connector") &&
-           !shares_host_memory(c.machines.gpu);
+    return c.with_gpu && !c.row.at("max_model_len").empty() && number(c.row.at("gpu_mem_util")) &&
+           !has(c.row.at("notes"), "connector") && !shares_host_memory(c.machines.gpu);
 }
 
 }  // namespace serving

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <llmres/runtimes.hpp>
+#include <llmres/runtimes/all.hpp>
 #include <optional>
 #include <string>
 
@@ -55,8 +55,8 @@ inline engine vllm_of(const std::string& written) {
     return {profile_of("vllm", has(written, "V0") ? v + " V0" : v)};
 }
 
-/// The thread of ik_llama.cpp that a log lies in: these are numbered in time, as its pull requests are. Where that is not so,
-/// none.
+/// The thread of ik_llama.cpp that a log lies in: these are numbered in time, as its pull requests are. Where that is
+/// not so, none.
 inline std::optional<std::int64_t> thread_of(const csv::row& row) {
     const std::string& url = row.at("source_url");
     if (!has(url, "ik_llama.cpp")) return {};
@@ -65,7 +65,9 @@ inline std::optional<std::int64_t> thread_of(const csv::row& row) {
 
 /// What was current when a thread was opened. (Pull requests 405 and 520 changed which experts come from the host.)
 inline runtime ik_llama_cpp_of(std::int64_t thread) {
-    return thread < 405 ? runtimes::ik_llama_cpp_3682 : thread < 520 ? runtimes::ik_llama_cpp_3744 : runtimes::ik_llama_cpp_4155;
+    return thread < 405   ? runtimes::ik_llama_cpp_3682
+           : thread < 520 ? runtimes::ik_llama_cpp_3744
+                          : runtimes::ik_llama_cpp_4155;
 }
 
 inline engine llama_cpp_of(const csv::row& row, const std::string& name) {
@@ -78,9 +80,12 @@ inline engine llama_cpp_of(const csv::row& row, const std::string& name) {
     if (has(version, "2023") || ctransformers) r = runtimes::llama_cpp_2023;
     if (has(version, "2024") && !ctransformers) r = runtimes::llama_cpp_2024;
     if (const auto thread = thread_of(row)) {
-        if (has(name, "ik_llama")) r = ik_llama_cpp_of(*thread);
-        else if (*thread < 330) r = runtimes::llama_cpp_2024;  // opened before 15 April 2025: b5140
-        else if (*thread < 440) r = runtimes::llama_cpp_5426;  // 20 May 2025: b5427
+        if (has(name, "ik_llama"))
+            r = ik_llama_cpp_of(*thread);
+        else if (*thread < 330)
+            r = runtimes::llama_cpp_2024;  // opened before 15 April 2025: b5140
+        else if (*thread < 440)
+            r = runtimes::llama_cpp_5426;  // 20 May 2025: b5427
     }
     if (has(notes, "on CPU")) r.experts_on_host = true;
     if (has(notes, "flash_attn=1")) r.flash_attention = true;

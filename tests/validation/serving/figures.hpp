@@ -2,9 +2,8 @@
 #pragma once
 
 #include <cmath>
-#include <llmres/budget.hpp>
-#include <llmres/capacity.hpp>
-#include <llmres/memory.hpp>
+#include <llmres/answers/capacity.hpp>
+#include <llmres/memory/memory.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -123,9 +122,9 @@ inline std::optional<figure> activation_figure(const answered& a) {
     return {};
 }
 
-/// Until its buffers had back ends of their own (January 2024), llama.cpp's "compute buffer total size" counted the graph's
-/// descriptions too: 8192 tensors of 32 + 352 bytes, a graph of 2048 nodes and leafs, and 4099 hashed pointers. On NVIDIA
-/// GPUs the table has the "VRAM scratch buffer" of the same logs, which does not.
+/// Until its buffers had back ends of their own (January 2024), llama.cpp's "compute buffer total size" counted the
+/// graph's descriptions too: 8192 tensors of 32 + 352 bytes, a graph of 2048 nodes and leafs, and 4099 hashed pointers.
+/// On NVIDIA GPUs the table has the "VRAM scratch buffer" of the same logs, which does not.
 inline constexpr byte_count graph_structs = bytes(8192 * (32 + 352) + (2 * 2048 + 4099) * 8);
 
 /// llama.cpp's largest over the GPUs; without copies, that of a GPU that has all.

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <llmres/gguf_mix.hpp>
-#include <llmres/precision.hpp>
+#include <llmres/models/gguf/mix.hpp>
+#include <llmres/values/precision.hpp>
 #include <optional>
 #include <string>
 #include <utility>

@@ -3,7 +3,7 @@
 
 #include <cmath>
 #include <cstdint>
-#include <llmres/gpus.hpp>
+#include <llmres/hardware/gpus/all.hpp>
 #include <optional>
 #include <string>
 

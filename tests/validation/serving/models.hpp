@@ -3,14 +3,15 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <llmres/models.hpp>
+#include <llmres/models/all.hpp>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "../words.hpp"
 
-/// The models of measured serving memory: presets under the names that people give them, and shapes of models that are none.
+/// The models of measured serving memory: presets under the names that people give them, and shapes of models that are
+/// none.
 namespace serving {
 
 using namespace llmres;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Prints, as markdown, published totals against our counts: the section between the `counts` markers of docs/accuracy.md.
+// Prints, as markdown, published totals against our counts: the section between the `counts` markers of
+// docs/accuracy.md.
 #include "../counts.hpp"
 
 #include <cstdio>
@@ -8,7 +9,8 @@
 int main() {
     std::puts("| model | published | counted | difference | count | remark |\n|---|---:|---:|---:|---|---|");
     const std::string shared = LLMRES_SHARED_DATA;
-    for (const counts::comparison& row : shared.empty() ? counts::of_presets() : counts::of_configs(shared + "/models/")) {
+    for (const counts::comparison& row :
+         shared.empty() ? counts::of_presets() : counts::of_configs(shared + "/models/")) {
         const std::string difference =
             row.count.empty() ? "refused: " + row.refusal : std::to_string(row.counted - row.published);
         std::printf("| %s | %lld | %lld | %s | %s | %s |\n", row.model.c_str(), static_cast<long long>(row.published),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Prints, as markdown, published GGUF files against the predicted bytes of their tensors: the section between the `gguf`
-// markers of docs/accuracy.md.
+// Prints, as markdown, published GGUF files against the predicted bytes of their tensors: the section between the
+// `gguf` markers of docs/accuracy.md.
 #include "../gguf_sizes.hpp"
 
 #include <array>
@@ -20,12 +20,14 @@ struct tally {
 };
 
 void print_table(const char* heading, const std::map<std::string, tally>& rows) {
-    std::printf("| %s | files | equal | but for keys | alone | within 0.1 %% | off |\n|---|--:|--:|--:|--:|--:|--:|\n", heading);
+    std::printf("| %s | files | equal | but for keys | alone | within 0.1 %% | off |\n|---|--:|--:|--:|--:|--:|--:|\n",
+                heading);
     tally all;
     const auto line = [](const std::string& name, const tally& t) {
         int sum = 0;
         for (const int n : t.files) sum += n;
-        std::printf("| %s | %d | %d | %d | %d | %d | %d |\n", name.c_str(), sum, t.files[0], t.files[1], t.files[2], t.files[3], t.files[4]);
+        std::printf("| %s | %d | %d | %d | %d | %d | %d |\n", name.c_str(), sum, t.files[0], t.files[1], t.files[2],
+                    t.files[3], t.files[4]);
     };
     for (const auto& [name, t] : rows) {
         line(name, t);
@@ -48,10 +50,13 @@ int main() {
     print_table("model", by_model);
     std::puts("");
     print_table("type mix", by_type);
-    std::puts("\nEvery file that is not equal:\n\n| file | size | predicted tensors | header left | beside the repository's |\n|---|--:|--:|--:|--:|");
+    std::puts(
+        "\nEvery file that is not equal:\n\n| file | size | predicted tensors | header left | beside the repository's "
+        "|\n|---|--:|--:|--:|--:|");
     for (const comparison& row : rows)
         if (row.is != verdict::equal)
-            std::printf("| %s %s | %lld | %lld | %lld | %s |\n", row.repository.c_str(), row.quantisation.c_str(), static_cast<long long>(row.file),
-                        static_cast<long long>(row.tensors), static_cast<long long>(row.header()),
+            std::printf("| %s %s | %lld | %lld | %lld | %s |\n", row.repository.c_str(), row.quantisation.c_str(),
+                        static_cast<long long>(row.file), static_cast<long long>(row.tensors),
+                        static_cast<long long>(row.header()),
                         row.is == verdict::alone ? "alone" : std::to_string(row.rest).c_str());
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Prints, as markdown, how the serving profiles stand against what was measured: the section between the `serving` markers
-// of docs/accuracy.md. Another table of the same columns can be named: table_serving_memory FILE.
+// Prints, as markdown, how the serving profiles stand against what was measured: the section between the `serving`
+// markers of docs/accuracy.md. Another table of the same columns can be named: table_serving_memory FILE.
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -44,14 +44,18 @@ void add_pool(pools& all, const one_case& c, const figure& f) {
 }
 
 void print_pools(const pools& all) {
-    std::printf("\n| engines that reserve a pool | figure | rows that give their flags | mean error | mean off, GiB | all rows | mean error | mean off, GiB |\n");
+    std::printf(
+        "\n| engines that reserve a pool | figure | rows that give their flags | mean error | mean off, GiB | all rows "
+        "| mean error | mean off, GiB |\n");
     std::printf("|---|---|--:|--:|--:|--:|--:|--:|\n");
     for (const auto& [key, both] : all) {
         std::printf("| %s | %s |", key.first.c_str(), key.second.c_str());
         for (const tally* t : {&both[1], &both[0]}) {
             const double n = t->rows;
-            if (t->rows > 0) std::printf(" %d | %.2f %% | %.3f |", t->rows, 100 * t->absolute / n, t->gib_off / n);
-            else std::printf(" 0 | | |");
+            if (t->rows > 0)
+                std::printf(" %d | %.2f %% | %.3f |", t->rows, 100 * t->absolute / n, t->gib_off / n);
+            else
+                std::printf(" 0 | | |");
         }
         std::printf("\n");
     }
@@ -83,15 +87,18 @@ int main(int argc, char** argv) {
         }
     }
     std::printf("%zu rows, %d of engines and models that have a profile and a shape.\n\n", rows.size(), mapped);
-    std::printf("| engine and versions | figure | rows | mean error | bias | worst | mean off, GiB | inside the bounds |\n");
+    std::printf(
+        "| engine and versions | figure | rows | mean error | bias | worst | mean off, GiB | inside the bounds |\n");
     std::printf("|---|---|--:|--:|--:|--:|--:|--:|\n");
     for (const auto& [key, t] : figures) {
         const double n = t.rows;
-        std::printf("| %s | %s | %d | %.2f %% | %+.2f %% | %+.1f %% | %.3f | %.0f %% |\n", key.first.c_str(), key.second.c_str(),
-                    t.rows, 100 * t.absolute / n, 100 * t.signed_sum / n, 100 * t.worst, t.gib_off / n, 100 * t.covered / n);
+        std::printf("| %s | %s | %d | %.2f %% | %+.2f %% | %+.1f %% | %.3f | %.0f %% |\n", key.first.c_str(),
+                    key.second.c_str(), t.rows, 100 * t.absolute / n, 100 * t.signed_sum / n, 100 * t.worst,
+                    t.gib_off / n, 100 * t.covered / n);
     }
     print_pools(reserved);
-    std::printf("\n| engine and versions | ran: fits | tight | does not fit | did not run: fits | tight | does not fit |\n");
+    std::printf(
+        "\n| engine and versions | ran: fits | tight | does not fit | did not run: fits | tight | does not fit |\n");
     std::printf("|---|--:|--:|--:|--:|--:|--:|\n");
     std::array<int, 6> all{};
     for (const auto& [label, n] : verdicts) {

@@ -9,21 +9,29 @@
 #include "../training/scores.hpp"
 #include "../training/straight_lines.hpp"
 
-// table_training_memory [--rows [PART]] [FILE.csv]: how far predictions are from published training measurements, or those of another
-// table of the same columns, by series and counter,
-// as a table for docs/accuracy.md; with --rows each measurement too.
+// table_training_memory [--rows [PART]] [FILE.csv]: how far predictions are from published training measurements, or
+// those of another table of the same columns, by series and counter, as a table for docs/accuracy.md; with --rows each
+// measurement too.
 
 namespace {
 
 void show(const training_runs::run& r, const llmres::memory_breakdown& m) {
     const auto in_gib = [](llmres::byte_count size) { return size.in(llmres::gib); };
-    const double measured = r.allocated > 0 ? r.allocated : r.reserved > 0 ? r.reserved : r.unstated > 0 ? r.unstated : r.smi;
-    const double predicted = in_gib(r.allocated > 0 ? m.allocated.expected : r.reserved > 0 || r.unstated > 0 ? m.reserved.expected : m.total().expected);
+    const double measured = r.allocated > 0  ? r.allocated
+                            : r.reserved > 0 ? r.reserved
+                            : r.unstated > 0 ? r.unstated
+                                             : r.smi;
+    const double predicted = in_gib(r.allocated > 0                    ? m.allocated.expected
+                                    : r.reserved > 0 || r.unstated > 0 ? m.reserved.expected
+                                                                       : m.total().expected);
     const auto total = m.total();
     const auto usable = llmres::available_memory(r.on);
     std::printf("%s %.3f %.3f %+.2f%% smi %.2f %.2f..%.2f..%.2f %s %s| %s st%d", r.id.c_str(), measured, predicted,
-                measured > 0 ? (predicted / measured - 1) * 100 : 0.0, r.smi, in_gib(total.low), in_gib(total.expected), in_gib(total.high),
-                r.out_of_memory ? "OOM" : "ran", total.high <= usable ? "fits" : total.low > usable ? "does_not_fit" : "tight",
+                measured > 0 ? (predicted / measured - 1) * 100 : 0.0, r.smi, in_gib(total.low), in_gib(total.expected),
+                in_gib(total.high), r.out_of_memory ? "OOM" : "ran",
+                total.high <= usable ? "fits"
+                : total.low > usable ? "does_not_fit"
+                                     : "tight",
                 std::string(name_of(m.phase)).c_str(), m.stage);
     for (std::size_t i = 0; i < m.terms.size(); ++i)
         if (m.terms[i].expected > llmres::byte_count{})
@@ -53,12 +61,16 @@ void show_pytorch() {
         scores[r.text("family")].add(o);
         scores["~"].add(o);
     }
-    std::printf("\n| family | rows | parameters, worst | gradients, worst | optimizer states, worst | saved activations: mean | bias | worst | peak: mean | bias | "
-                "worst |\n|---|---|---|---|---|---|---|---|---|---|---|\n");
+    std::printf(
+        "\n| family | rows | parameters, worst | gradients, worst | optimizer states, worst | saved activations: mean "
+        "| bias | worst | peak: mean | bias | "
+        "worst |\n|---|---|---|---|---|---|---|---|---|---|---|\n");
     for (const auto& [name, s] : scores)
-        std::printf("| %s | %d | %.4f %% | %.2f %% | %.2f %% | %.3f %% | %+.3f %% | %.2f %% | %.3f %% | %+.3f %% | %.2f %% |\n", name == "~" ? "all" : name.c_str(),
-                    s.saved.rows, s.weights.worst * 100, s.gradients.worst * 100, s.states.worst * 100, s.saved.mean() * 100,
-                    s.saved.bias / s.saved.rows * 100, s.saved.worst * 100, s.peak.mean() * 100, s.peak.bias / s.peak.rows * 100, s.peak.worst * 100);
+        std::printf(
+            "| %s | %d | %.4f %% | %.2f %% | %.2f %% | %.3f %% | %+.3f %% | %.2f %% | %.3f %% | %+.3f %% | %.2f %% |\n",
+            name == "~" ? "all" : name.c_str(), s.saved.rows, s.weights.worst * 100, s.gradients.worst * 100,
+            s.states.worst * 100, s.saved.mean() * 100, s.saved.bias / s.saved.rows * 100, s.saved.worst * 100,
+            s.peak.mean() * 100, s.peak.bias / s.peak.rows * 100, s.peak.worst * 100);
 }
 
 }  // namespace
@@ -77,28 +89,35 @@ int main(int argc, char** argv) {
         if (rows && predicted) show(r, *predicted);
         if (rows && !predicted) std::printf("%s refused\n", r.id.c_str());
     }
-    std::printf("| series | counter | rows | mean error | bias | worst | in interval | ran, called does_not_fit | out of memory, called fits | tight |\n");
+    std::printf(
+        "| series | counter | rows | mean error | bias | worst | in interval | ran, called does_not_fit | out of "
+        "memory, called fits | tight |\n");
     std::printf("|---|---|---|---|---|---|---|---|---|---|\n");
     for (const auto& [name, s] : scores) {
         bool first = true;
         for (const auto& [counter, e] : s.counters) {
             if (e.rows == 0) continue;
-            std::printf("| %s | %s | %d | %.2f %% | %+.2f %% | %.2f %% | %d of %d |", first ? name.c_str() : "", counter.c_str(), e.rows, e.mean() * 100,
-                        e.bias / e.rows * 100, e.worst * 100, e.inside, e.rows);
+            std::printf("| %s | %s | %d | %.2f %% | %+.2f %% | %.2f %% | %d of %d |", first ? name.c_str() : "",
+                        counter.c_str(), e.rows, e.mean() * 100, e.bias / e.rows * 100, e.worst * 100, e.inside,
+                        e.rows);
             if (first)
-                std::printf(" %d of %d | %d of %d | %d of %d |\n", s.ran_refused, s.ran, s.failed_fits, s.failed, s.tight, s.ran + s.failed);
+                std::printf(" %d of %d | %d of %d | %d of %d |\n", s.ran_refused, s.ran, s.failed_fits, s.failed,
+                            s.tight, s.ran + s.failed);
             else
                 std::printf(" | | |\n");
             first = false;
         }
-        if (s.defective > 0) std::printf("| %s | published as a fault | %d | | | | | | | |\n", name.c_str(), s.defective);
+        if (s.defective > 0)
+            std::printf("| %s | published as a fault | %d | | | | | | | |\n", name.c_str(), s.defective);
         if (s.refused > 0) std::printf("| %s | refused | %d | | | | | | | |\n", name.c_str(), s.refused);
     }
     for (const auto& [name, of] : lines)
         if (const auto fit = of.best(); fit.jobs > 0)
-            std::printf("\nThe nearest straight lines in the sample's length, each with two constants fitted to the runs of one job, miss %s's %d runs of %d jobs "
-                        "by %.2f %% on average: samples have many lengths.\n",
-                        name.c_str(), fit.runs, fit.jobs, fit.mean * 100);
+            std::printf(
+                "\nThe nearest straight lines in the sample's length, each with two constants fitted to the runs of "
+                "one job, miss %s's %d runs of %d jobs "
+                "by %.2f %% on average: samples have many lengths.\n",
+                name.c_str(), fit.runs, fit.jobs, fit.mean * 100);
     if (rows) return 0;
     show_kernels();
     show_pytorch();

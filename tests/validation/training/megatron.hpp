@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
-#include <llmres/job.hpp>
-#include <llmres/runtimes.hpp>
+#include <llmres/jobs/job.hpp>
+#include <llmres/runtimes/all.hpp>
 #include <string>
 
 #include "../words.hpp"

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 #include <cstdlib>
-#include <llmres/runtimes.hpp>
+#include <llmres/runtimes/all.hpp>
 #include <string>
 #include <utility>
 
@@ -11,8 +11,8 @@
 #include "megatron.hpp"
 #include "run.hpp"
 
-/// What each publisher ran: the engine, its version and its settings, from their programs and what they wrote beside the
-/// figures; never from what was measured.
+/// What each publisher ran: the engine, its version and its settings, from their programs and what they wrote beside
+/// the figures; never from what was measured.
 namespace training_runs {
 
 using namespace llmres;
@@ -205,7 +205,8 @@ inline void torchtune(const cells& c, run& r) {
     if (compiled && !has(framework, "+compile")) j.runtime.training.loss = loss_code::chunked;
     const bool in_backward = j.optimizer.in_backward;
     if (c.text("optimizer") == "AdamW bf16") j.optimizer = adamw_fused;  // recipes/configs: fused: True
-    if (has(c.text("optimizer"), "AdamW8bit") && !j.optimizer.paged) {   // torchao's, as memory_optimizations.rst names it
+    if (has(c.text("optimizer"), "AdamW8bit") &&
+        !j.optimizer.paged) {  // torchao's, as memory_optimizations.rst names it
         j.optimizer = adamw_8bit_torchao;
         j.optimizer.in_backward = in_backward;
     }
@@ -223,12 +224,14 @@ inline void deepspeed(const cells& c, run& r) {
         j.runtime.training.norm = norm_code::fused;
         j.runtime.training.gate = gate_code::fused;
     }
-    if (r.series == "deepspeed") j.runtime.training.reduce_bucket_size = 50'000'000;  // DeepSpeedExamples, bf16_master_weight/configs
+    if (r.series == "deepspeed")
+        j.runtime.training.reduce_bucket_size = 50'000'000;  // DeepSpeedExamples, bf16_master_weight/configs
     j.master_weights = j.optimizer_states = has(c.text("precision"), "bf16 master") ? bf16 : fp32;
     j.attention = attention_kernel::flash;
 }
 
-/// Megatron-DeepSpeed of 2022: Megatron's fused layers; DeepSpeed's BF16_Optimizer keeps fp32 gradients beside the bf16 ones.
+/// Megatron-DeepSpeed of 2022: Megatron's fused layers; DeepSpeed's BF16_Optimizer keeps fp32 gradients beside the bf16
+/// ones.
 inline void megatron_deepspeed(const cells& c, run& r) {
     job& j = r.what;
     j.runtime = runtimes::deepspeed;
@@ -244,8 +247,8 @@ inline void megatron_deepspeed(const cells& c, run& r) {
     j.dropout = true;
 }
 
-/// nanotron (src/nanotron/nn, parallel/tensor_parallel): fused norms, flash attention, fp32 gradient accumulators, a sharded
-/// cross entropy in steps; reduce-scatter mode keeps what column-parallel products gathered.
+/// nanotron (src/nanotron/nn, parallel/tensor_parallel): fused norms, flash attention, fp32 gradient accumulators, a
+/// sharded cross entropy in steps; reduce-scatter mode keeps what column-parallel products gathered.
 inline void nanotron(const cells&, run& r) {
     job& j = r.what;
     j.runtime = runtimes::pytorch;

@@ -3,9 +3,9 @@
 
 #include <cstdint>
 #include <cstdlib>
-#include <llmres/cluster.hpp>
-#include <llmres/job.hpp>
-#include <llmres/layout.hpp>
+#include <llmres/hardware/cluster.hpp>
+#include <llmres/jobs/job.hpp>
+#include <llmres/jobs/layout.hpp>
 #include <string>
 
 #include "../../csv.hpp"

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 #include <cstdlib>
-#include <llmres/gpus.hpp>
+#include <llmres/hardware/gpus/all.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,8 +14,8 @@
 #include "run.hpp"
 #include "shapes.hpp"
 
-/// Published training measurements as jobs, layouts and clusters: tests/validation/data/training_runs.csv, or another table of
-/// its columns. What the columns say comes first, then what is known of who published it (publishers.hpp).
+/// Published training measurements as jobs, layouts and clusters: tests/validation/data/training_runs.csv, or another
+/// table of its columns. What the columns say comes first, then what is known of who published it (publishers.hpp).
 namespace training_runs {
 
 using namespace llmres;

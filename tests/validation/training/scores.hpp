@@ -3,8 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <llmres/budget.hpp>
-#include <llmres/memory_training.hpp>
+#include <llmres/jobs/checks.hpp>
+#include <llmres/memory/memory.hpp>
+#include <llmres/memory/training.hpp>
 #include <map>
 #include <string>
 

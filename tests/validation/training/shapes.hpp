@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <llmres/models.hpp>
+#include <llmres/models/all.hpp>
 #include <string>
 #include <utility>
 
@@ -48,8 +48,8 @@ inline recurrent megatron_scan(const cells& c) {
             .conv_bias = true};
 }
 
-/// What letters of a hybrid model's layers ask for: M, * and - or E, of which a layer has one; that which predicts further
-/// tokens may have two, one after the other (megatron/core/models/hybrid/hybrid_layer_allocation.py).
+/// What letters of a hybrid model's layers ask for: M, * and - or E, of which a layer has one; that which predicts
+/// further tokens may have two, one after the other (megatron/core/models/hybrid/hybrid_layer_allocation.py).
 inline layer hybrid_layer(const cells& c, const std::string& letters, const layer& dense, const experts& routed) {
     layer l = dense;
     if (!has(letters, "*")) l.attention = no_attention;

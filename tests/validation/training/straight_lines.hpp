@@ -10,18 +10,22 @@
 
 #include "run.hpp"
 
-/// What runs of one job at several lengths leave to any estimate: how far they lie from the straight line in the sample's length that
-/// is nearest to them, its two constants fitted to these very runs. Tensors grow along such a line, but for scores that are kept.
+/// What runs of one job at several lengths leave to any estimate: how far they lie from the straight line in the
+/// sample's length that is nearest to them, its two constants fitted to these very runs. Tensors grow along such a
+/// line, but for scores that are kept.
 namespace training_runs {
 
 class straight_lines {
 public:
     void add(const run& r) {
-        const std::string job = std::to_string(r.what.model.hidden) + " " + std::to_string(r.what.model.layers.size) + " " +
-                                std::to_string(r.what.model.vocabulary) + " " + std::string{weights_of(r.what).name.view()} + " " +
-                                std::to_string(static_cast<int>(r.what.adapter.kind)) + " " + std::to_string(r.what.adapter.rank) + " " +
-                                std::string{r.what.optimizer.name.view()} + " " + std::to_string(r.what.micro_batch) + " " + std::to_string(r.over.gpus());
-        if (r.reserved > 0 && !r.out_of_memory) jobs_[job].push_back({static_cast<double>(sequence_of(r.what).in(tokens)), r.reserved});
+        const std::string job = std::to_string(r.what.model.hidden) + " " + std::to_string(r.what.model.layers.size) +
+                                " " + std::to_string(r.what.model.vocabulary) + " " +
+                                std::string{weights_of(r.what).name.view()} + " " +
+                                std::to_string(static_cast<int>(r.what.adapter.kind)) + " " +
+                                std::to_string(r.what.adapter.rank) + " " + std::string{r.what.optimizer.name.view()} +
+                                " " + std::to_string(r.what.micro_batch) + " " + std::to_string(r.over.gpus());
+        if (r.reserved > 0 && !r.out_of_memory)
+            jobs_[job].push_back({static_cast<double>(sequence_of(r.what).in(tokens)), r.reserved});
     }
 
     struct fit {
@@ -51,7 +55,8 @@ private:
                 if (runs[i].length == runs[k].length) continue;
                 const double slope = (runs[i].memory - runs[k].memory) / (runs[i].length - runs[k].length);
                 double sum = 0;
-                for (const point& p : runs) sum += std::fabs((runs[i].memory + slope * (p.length - runs[i].length)) / p.memory - 1);
+                for (const point& p : runs)
+                    sum += std::fabs((runs[i].memory + slope * (p.length - runs[i].length)) / p.memory - 1);
                 least = std::min(least, sum);
             }
         return least;

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <llmres/hardware/cluster.hpp>
+#include <llmres/hardware/gpu.hpp>
+#include <llmres/jobs/checks.hpp>
+#include <llmres/jobs/job.hpp>
+#include <llmres/jobs/layout.hpp>
+#include <llmres/memory/breakdown.hpp>
+#include <llmres/memory/memory.hpp>
+#include <llmres/memory/serving/step.hpp>
+#include <llmres/runtimes/runtime.hpp>
+#include <llmres/values/error.hpp>
+#include <llmres/values/interval.hpp>
+#include <llmres/values/units.hpp>
+
+/// How much of a job a layout holds. Nothing here allocates: memory only grows with batch and context, so each answer
+/// is a bisection over memory_fits().
+namespace llmres::inline v0 {
+
+/// The most sequences (training: sequences of a micro-batch) that fit, all else as in the job; 0 if not even one does.
+/// Errors: a field of job, layout or cluster out of its bounds.
+constexpr result<std::int64_t> max_batch(const job& j, const layout& l, const cluster& c);
+
+/// The longest context (training: sequence) that fits at the job's batch, at most the model's own where that is known;
+/// 0 tokens if not even one does. A prompt or output that the context does not hold is cut. Errors: a field of job,
+/// layout or cluster out of its bounds.
+constexpr result<token_count> max_context(const job& j, const layout& l, const cluster& c);
+
+/// What an engine sets aside for caches on the busiest GPU, all else as in the job. Engines without a pool: what is
+/// free for caches.
+struct pool_size {
+    interval<byte_count> memory{};  ///< low: if all else is at its upper bound
+    token_count token_room{};  ///< tokens that the expected bytes hold, in whole blocks; windowed layers count as at
+                               ///< the job's context
+    std::int64_t blocks = 0;   ///< of the engine's size; tokens where it has none
+    double sequences = 0;      ///< of the job's context that they hold: "maximum concurrency"
+    std::int32_t stage = 0;    ///< the GPU's pipeline stage
+};
+/// Errors: a field of job, layout or cluster out of its bounds.
+constexpr result<pool_size> cache_pool_of(const job& j, const layout& l, const cluster& c);
+
+/// What the job's own sequences at their full context leave of that pool: room in which an engine keeps the caches of
+/// prefixes that may come again (vLLM's enable_prefix_caching, SGLang's radix tree), and which it gives up for new
+/// sequences. All zero where they leave nothing. Errors: as above.
+constexpr result<pool_size> prefix_cache_room(const job& j, const layout& l, const cluster& c);
+
+/// How long the sequences of a batch are: the job's `context` is what one may reach, this is what they hold on average.
+struct length_distribution {
+    token_count mean{};
+    token_count longest{};  ///< must fit beside the others; 0: the mean
+};
+/// Sequences that the pool holds at once when their lengths are so distributed; 0 where not one of the longest fits.
+constexpr result<std::int64_t> concurrent_sequences(const job& j, const layout& l, const cluster& c,
+                                                    const length_distribution& lengths);
+
+// ---- detail ---------------------------------------------------------------------------------------------------------
+
+namespace detail {
+
+/// The largest number in [0, most] that holds; holds(0) is taken for granted. Doubles first: answers are mostly small.
+template <class Holds>
+constexpr std::int64_t largest_that_holds(std::int64_t most, const Holds& holds) {
+    std::int64_t good = 0;
+    std::int64_t bad = 1;
+    while (bad <= most && holds(bad)) {
+        good = bad;
+        bad = bad > most / 2 ? most + 1 : bad * 2;
+    }
+    if (bad > most) {
+        if (good == most || holds(most)) return most;
+        bad = most;
+    }
+    while (bad - good > 1) {
+        const std::int64_t middle = good + (bad - good) / 2;
+        (holds(middle) ? good : bad) = middle;
+    }
+    return good;
+}
+
+inline constexpr std::int64_t most_sequences = std::int64_t{1} << 24;
+inline constexpr std::int64_t most_context = std::int64_t{1} << 30;
+
+/// Cache and state of one sequence of the job's context.
+constexpr byte_count cache_of_one(const job& j, const layout& l, const cluster& c) {
+    job one = j;
+    one.batch = std::int64_t{l.data} * l.replicas;
+    const memory_breakdown m = memory_of(one, l, c);
+    return m[memory_term::kv_cache].expected + m[memory_term::recurrent_state].expected;
+}
+
+constexpr byte_count pool_bytes(const runtime& r, byte_count total, byte_count free, byte_count context,
+                                byte_count graphs, byte_count communication, byte_count weights, byte_count rest) {
+    const double part = r.gpu_memory_utilization.value_or(1.0);
+    byte_count pool;
+    switch (r.pool) {
+        case cache_pool::share_of_total:
+            pool =
+                scaled_down(total, part) - weights - rest - communication - (r.graphs_deducted ? graphs : byte_count{});
+            break;
+        case cache_pool::share_with_weights:
+            pool = scaled_down(free - context - communication, part) - weights;
+            break;
+        case cache_pool::share_of_free:
+        case cache_pool::grows:
+        case cache_pool::allotted:
+            pool = scaled_down(free - context - communication - weights - rest - graphs, part);
+            break;
+    }
+    return pool > byte_count{} ? pool : byte_count{};
+}
+
+}  // namespace detail
+
+constexpr result<pool_size> cache_pool_of(const job& j, const layout& l, const cluster& c) {
+    if (const status s = detail::validate_all(j, l, c); !s) return s.error();
+    const memory_breakdown m = memory_of(j, l, c);
+    const runtime r = on_device(j.runtime, c.gpu, l);
+    const interval<byte_count> graphs = detail::graphs_of(j, r, l);
+    const auto left = [&](auto end) {
+        const auto of = [&](memory_term t) { return end(m[t]); };
+        return detail::pool_bytes(r, usable_memory(c.gpu), available_memory(c), end(r.context), end(graphs),
+                                  of(memory_term::communication), of(memory_term::weights) + of(memory_term::adapter),
+                                  of(memory_term::activations) + of(memory_term::logits) + of(memory_term::workspace));
+    };
+    pool_size pool{.stage = m.stage};
+    pool.memory = {left([](const auto& i) { return i.high; }), left([](const auto& i) { return i.expected; }),
+                   left([](const auto& i) { return i.low; })};
+    // What a host's processes give back while an engine counts what is free is its gain: 2 to 4 GiB of a GB10's 122.
+    if (shares_host_memory(c.gpu) && r.pool == cache_pool::share_of_total)
+        pool.memory.high += scaled_up(usable_memory(c.gpu), 0.04);
+    const byte_count one = detail::cache_of_one(j, l, c);
+    if (one <= byte_count{}) return pool;
+    const std::int64_t block = r.kv_block > token_count{} ? r.kv_block.in(tokens) : 1;
+    pool.sequences = ratio(pool.memory.expected, one);
+    const double held = pool.sequences * static_cast<double>(aligned_up(context_of(j), tokens(block)).in(tokens));
+    pool.blocks = static_cast<std::int64_t>(held / static_cast<double>(block));
+    pool.token_room = tokens(pool.blocks * block);
+    return pool;
+}
+
+constexpr result<pool_size> prefix_cache_room(const job& j, const layout& l, const cluster& c) {
+    const result<pool_size> pool = cache_pool_of(j, l, c);
+    if (!pool) return pool;
+    const memory_breakdown m = memory_of(j, l, c);
+    const byte_count own = m[memory_term::kv_cache].expected + m[memory_term::recurrent_state].expected;
+    const auto beyond = [&](byte_count of) { return of > own ? of - own : byte_count{}; };
+    pool_size room = *pool;
+    room.memory = {beyond(pool->memory.low), beyond(pool->memory.expected), beyond(pool->memory.high)};
+    const double left = pool->memory.expected > byte_count{} ? ratio(room.memory.expected, pool->memory.expected) : 0.0;
+    room.sequences *= left;
+    room.blocks = static_cast<std::int64_t>(static_cast<double>(pool->blocks) * left);
+    room.token_room =
+        pool->blocks > 0 ? tokens(pool->token_room.in(tokens) / pool->blocks * room.blocks) : token_count{};
+    return room;
+}
+
+constexpr result<std::int64_t> concurrent_sequences(const job& j, const layout& l, const cluster& c,
+                                                    const length_distribution& lengths) {
+    job mean = j;
+    mean.prompt = mean.output = {};
+    mean.context = lengths.mean;
+    const token_count most = lengths.longest > lengths.mean ? lengths.longest : lengths.mean;
+    job longest = mean;
+    longest.context = most;
+    const result<pool_size> pool = cache_pool_of(longest, l, c);
+    if (!pool) return pool.error();
+    if (const status s = in_range("lengths.mean", lengths.mean.in(tokens), 1, detail::most_context); !s)
+        return s.error();
+    const byte_count long_one = detail::cache_of_one(longest, l, c);
+    if (pool->memory.low < long_one) return std::int64_t{0};
+    const byte_count each = detail::cache_of_one(mean, l, c);
+    const std::int64_t beside = each > byte_count{} ? times_in(each, pool->memory.low - long_one) : 0;
+    return (1 + beside) * l.data * l.replicas;
+}
+
+constexpr result<std::int64_t> max_batch(const job& j, const layout& l, const cluster& c) {
+    job tried = j;
+    (trains(j) ? tried.micro_batch : tried.batch) = 1;
+    if (const status s = detail::validate_all(tried, l, c); !s) return s.error();
+    return detail::largest_that_holds(detail::most_sequences, [&](std::int64_t sequences) {
+        (trains(j) ? tried.micro_batch : tried.batch) = sequences;
+        return detail::sizes_fit(tried).has_value() && memory_fits(tried, l, c);
+    });
+}
+
+constexpr result<token_count> max_context(const job& j, const layout& l, const cluster& c) {
+    job tried = j;
+    const token_count own = j.model.max_context;
+    const std::int64_t most = own > token_count{} ? own.in(tokens) : detail::most_context;
+    const auto set = [&](token_count context) {
+        tried.context = tried.sequence = context;
+        tried.prompt = j.prompt < context ? j.prompt : context;
+        tried.output = j.output < context - tried.prompt ? j.output : context - tried.prompt;
+    };
+    set(tokens(1));
+    if (const status s = detail::validate_all(tried, l, c); !s) return s.error();
+    return tokens(detail::largest_that_holds(most, [&](std::int64_t context) {
+        set(tokens(context));
+        return detail::sizes_fit(tried).has_value() && memory_fits(tried, l, c);
+    }));
+}
+
+}  // namespace llmres::inline v0

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <llmres/hardware/cluster.hpp>
+#include <llmres/hardware/collectives.hpp>
+#include <llmres/jobs/job.hpp>
+#include <llmres/jobs/layout.hpp>
+#include <llmres/jobs/ranks.hpp>
+#include <llmres/memory/breakdown.hpp>
+#include <llmres/models/kv_cache.hpp>
+#include <llmres/plan.hpp>
+#include <llmres/values/error.hpp>
+#include <llmres/values/units.hpp>
+
+/// Prompts on one set of GPUs and output on another (DistServe, arXiv 2401.09670; Splitwise, arXiv 2311.18677): each
+/// holds the weights, and a sequence's cache goes from the one to the other.
+///
+///     const auto split = plan_disaggregated(job, {prompts_layout, prompts_gpus}, {output_layout, output_gpus});
+namespace llmres::inline v0 {
+
+/// GPUs of one phase, and how the model lies on them.
+struct phase_pool {
+    llmres::layout layout{};
+    llmres::cluster cluster{};
+};
+
+struct disaggregated_plan {
+    job_plan prefill{};        ///< one prompt at a time on each data rank, whose cache is its own length
+    job_plan decode{};         ///< the job's batch at its full context, one token of each sequence in a step
+    byte_count handed_over{};  ///< cache and state of one prompt, over all GPUs
+    duration hand_over{};  ///< over the prefill side's `scale_out`, all GPUs of an instance sending their parts at once
+    double prompts_per_second = 0;    ///< that the prefill side passes
+    double sequences_per_second = 0;  ///< that the decode side finishes
+    /// Prefill sides that keep one decode side busy.
+    constexpr double prefill_per_decode() const {
+        return prompts_per_second > 0 ? sequences_per_second / prompts_per_second : 0;
+    }
+};
+
+/// Errors: those of plan() for either side; a job that is no serving, or that does not say its `prompt` and `output`; a
+/// prefill side without `scale_out`.
+constexpr result<disaggregated_plan> plan_disaggregated(const job& j, const phase_pool& prefill,
+                                                        const phase_pool& decode);
+
+/// The planner's layout for the side that prompts pass. Errors: those of plan().
+constexpr result<layout> prefill_layout(const job& j, const cluster& c);
+
+// ---- detail ---------------------------------------------------------------------------------------------------------
+
+namespace detail {
+
+/// The prompts' part of a job: the first token is made with them.
+constexpr job prefill_part(const job& j, const layout& l) {
+    job part = j;
+    part.batch = std::int64_t{l.data} * l.replicas;
+    part.output = {};
+    part.context = j.prompt;
+    return part;
+}
+/// The rest: sequences come with their caches. (Engines that profile at start do so whatever comes.)
+constexpr job decode_part(const job& j, const layout& l) {
+    job part = j;
+    part.context = context_of(j);
+    if (!j.runtime.profiles) part.max_batched_tokens = tokens(sequences_per_rank(j, l));
+    return part;
+}
+
+/// An error of the side that prompts pass: its layout and its cluster are told from the other side's.
+constexpr error of_prefill(const error& e) {
+    const bool shared = !e.field.view().starts_with("layout") && !e.field.view().starts_with("cluster");
+    return shared ? e : within("prefill", e);
+}
+
+}  // namespace detail
+
+constexpr result<layout> prefill_layout(const job& j, const cluster& c) {
+    const result<job_plan> made = plan(detail::prefill_part(j, layout{}), c);
+    if (!made) return detail::of_prefill(made.error());
+    return made->layout;
+}
+
+constexpr result<disaggregated_plan> plan_disaggregated(const job& j, const phase_pool& prefill,
+                                                        const phase_pool& decode) {
+    if (trains(j)) return refused(error_code::unsupported, "task", name_of(j.task), "serving");
+    if (j.prompt <= token_count{})
+        return refused(error_code::missing, "prompt", "0", "tokens of a prompt, which decide what one side does");
+    if (j.output <= token_count{})
+        return refused(error_code::missing, "output", "0", "tokens made for a prompt, which decide what one side does");
+    if (prefill.cluster.scale_out.bandwidth() <= byte_rate{})
+        return refused(error_code::missing, "prefill.cluster.scale_out", "no link", "the link that caches go over");
+    const job prompts = detail::prefill_part(j, prefill.layout);
+    const job output = detail::decode_part(j, decode.layout);
+    const result<job_plan> first = plan(prompts, prefill.layout, prefill.cluster);
+    if (!first) return detail::of_prefill(first.error());
+    const result<job_plan> rest = plan(output, decode.layout, decode.cluster);
+    if (!rest) return rest.error();
+    disaggregated_plan made{.prefill = *first, .decode = *rest};
+    if (!j.runtime.profiles) made.decode.memory.phase = phase::decode;  // no prompt ever passes there
+    made.handed_over = kv_cache_bytes(j.model, kv_cache_of(j), j.prompt) + recurrent_state_bytes(j.model);
+    const std::int64_t senders = std::int64_t{prefill.layout.tensor} * prefill.layout.pipeline;
+    made.hand_over = time_of(collective_kind::send, div_up(made.handed_over, senders), 2, prefill.cluster.scale_out);
+    made.prompts_per_second = static_cast<double>(prompts.batch) / first->speed.prefill.total().expected.in(seconds);
+    made.sequences_per_second = static_cast<double>(j.batch) / (rest->speed.step.total().expected.in(seconds) *
+                                                                static_cast<double>(j.output.in(tokens)));
+    return made;
+}
+
+}  // namespace llmres::inline v0

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <llmres/hardware/gpu.hpp>
+
+// A row is laid out as its datasheet.
+// clang-format off
+
+/// Everybody else: Cambricon, Moore Threads, Hygon, Apple. Much here is recalled or disputed: read `confidence`.
+/// Apple's memory is shared with the host. Rates are dense; a field left out is not published, and zero means that
+/// the part has no such unit. docs/sources.md explains the conventions and the source tags.
+namespace llmres::inline v0::gpus {
+
+inline constexpr gpu mlu370_x8{
+    .id = "mlu370-x8", .name = "MLU370-X8", .vendor = gpu_vendor::cambricon,
+    .architecture = "MLU370-X8", .launch_year = 2022,
+    .sm_count = 64,
+    .memory = {.marketing = gb(48), .fitted = gib(48), .type = "LPDDR5", .bandwidth = gb_per_s(614.4)},
+    .rates = {.fp32 = tflops(24),
+              .fp16 = tflops(96), .bf16 = tflops(96),
+              .fp8 = tflops(0), .fp4 = tflops(0),
+              .int8 = tflops(256), .sparsity = "no"},
+    .board_power = watts(250),
+    .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up = gb_per_s(200), .scale_up_domain = 8},
+    .mig_instances = 0, .ecc = "yes", .form_factor = "PCIe",
+    .confidence = "medium", .sources = "CNBLOG(614,256,48G LPDDR5);EVOK;RECALL"};
+
+inline constexpr gpu mlu590{
+    .id = "mlu590", .name = "MLU590", .vendor = gpu_vendor::cambricon,
+    .architecture = "MLU590", .launch_year = 2023,
+    .memory = {.type = "HBM2e"},
+    .rates = {.fp8 = tflops(0), .fp4 = tflops(0),
+              .sparsity = "no"},
+    .links = {.pcie_generation = 4, .pcie_lanes = 16},
+    .mig_instances = 0, .ecc = "yes", .form_factor = "OAM",
+    .confidence = "low", .sources = "CNBLOG;EVOK"};
+
+inline constexpr gpu mtt_s4000_48gb{
+    .id = "mtt-s4000-48gb", .name = "MTT S4000", .vendor = gpu_vendor::moore_threads,
+    .architecture = "MTT S4000", .launch_year = 2023,
+    .sm_count = 48,
+    .memory = {.marketing = gb(48), .fitted = gib(48), .reported = mib(49152), .type = "GDDR6",
+               .bandwidth = gb_per_s(768)},
+    .rates = {.fp32 = tflops(25),
+              .fp16 = tflops(100), .bf16 = tflops(100),
+              .fp8 = tflops(0), .fp4 = tflops(0),
+              .int8 = tflops(200), .sparsity = "no"},
+    .board_power = watts(450),
+    .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up = gb_per_s(240), .scale_up_domain = 8},
+    .mig_instances = 0, .ecc = "yes", .form_factor = "PCIe",
+    .confidence = "medium", .sources = "CNBLOG;EVOK;RECALL"};
+
+inline constexpr gpu hygon_k100_ai_64gb{
+    .id = "hygon-k100-ai-64gb", .name = "DCU K100 AI", .vendor = gpu_vendor::hygon,
+    .architecture = "DCU K100 AI", .launch_year = 2024,
+    .sm_count = 120,
+    .memory = {.marketing = gb(64), .fitted = gib(64), .reported = mib(65536), .type = "HBM2e/GDDR6 (disputed)",
+               .bandwidth = gb_per_s(896)},
+    .rates = {.fp32 = tflops(49),
+              .fp16 = tflops(196), .bf16 = tflops(196),
+              .fp8 = tflops(0), .fp4 = tflops(0),
+              .int8 = tflops(392), .sparsity = "no"},
+    .board_power = watts(350),
+    .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_domain = 8},
+    .mig_instances = 0, .ecc = "yes", .form_factor = "PCIe",
+    .confidence = "low", .sources = "MAG(126.3 measured);HGSCHED(65536 MiB);RECALL"};
+
+inline constexpr gpu apple_m1_max{
+    .id = "apple-m1-max", .name = "Apple M1 Max (32-core GPU)", .vendor = gpu_vendor::apple,
+    .architecture = "Apple M1 Max (32-core GPU)", .launch_year = 2021,
+    .sm_count = 32, .cuda_cores = 4096,
+    .memory = {.marketing = gb(64), .fitted = gib(64), .type = "LPDDR unified", .bandwidth = gb_per_s(400)},
+    .rates = {.fp32 = tflops(10.4), .fp16_vector = tflops(10.4),
+              .fp16_accumulate16 = tflops(0), .fp16 = tflops(0), .bf16 = tflops(0),
+              .fp8 = tflops(0), .fp4 = tflops(0),
+              .sparsity = "no"},
+    .links = {.scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .mig_instances = 0, .ecc = "no", .form_factor = "SoC",
+    .confidence = "recalled", .sources = "EXO;HF;RECALL"};
+
+inline constexpr gpu apple_m2_ultra{
+    .id = "apple-m2-ultra", .name = "Apple M2 Ultra (76-core GPU)", .vendor = gpu_vendor::apple,
+    .architecture = "Apple M2 Ultra (76-core GPU)", .launch_year = 2023,
+    .sm_count = 76, .cuda_cores = 9728,
+    .memory = {.marketing = gb(192), .fitted = gib(192), .type = "LPDDR unified", .bandwidth = gb_per_s(800)},
+    .rates = {.fp32 = tflops(27.2), .fp16_vector = tflops(27.2),
+              .fp16_accumulate16 = tflops(0), .fp16 = tflops(0), .bf16 = tflops(0),
+              .fp8 = tflops(0), .fp4 = tflops(0),
+              .sparsity = "no"},
+    .links = {.scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .mig_instances = 0, .ecc = "no", .form_factor = "SoC",
+    .confidence = "recalled", .sources = "EXO;HF;RECALL"};
+
+inline constexpr gpu apple_m3_max{
+    .id = "apple-m3-max", .name = "Apple M3 Max (40-core GPU)", .vendor = gpu_vendor::apple,
+    .architecture = "Apple M3 Max (40-core GPU)", .launch_year = 2023,
+    .sm_count = 40, .cuda_cores = 5120,
+    .memory = {.marketing = gb(128), .fitted = gib(128), .type = "LPDDR unified", .bandwidth = gb_per_s(400)},
+    .rates = {.fp32 = tflops(14.2), .fp16_vector = tflops(14.2),
+              .fp16_accumulate16 = tflops(0), .fp16 = tflops(0), .bf16 = tflops(0),
+              .fp8 = tflops(0), .fp4 = tflops(0),
+              .sparsity = "no"},
+    .links = {.scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .mig_instances = 0, .ecc = "no", .form_factor = "SoC",
+    .confidence = "recalled", .sources = "EXO;HF;RECALL"};
+
+inline constexpr gpu apple_m3_ultra{
+    .id = "apple-m3-ultra", .name = "Apple M3 Ultra (80-core GPU)", .vendor = gpu_vendor::apple,
+    .architecture = "Apple M3 Ultra (80-core GPU)", .launch_year = 2025,
+    .sm_count = 80, .cuda_cores = 10240,
+    .memory = {.marketing = gb(512), .fitted = gib(512), .type = "LPDDR unified", .bandwidth = gb_per_s(819)},
+    .rates = {.fp32 = tflops(28.4), .fp16_vector = tflops(28.4),
+              .fp16_accumulate16 = tflops(0), .fp16 = tflops(0), .bf16 = tflops(0),
+              .fp8 = tflops(0), .fp4 = tflops(0),
+              .sparsity = "no"},
+    .links = {.scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .mig_instances = 0, .ecc = "no", .form_factor = "SoC",
+    .confidence = "recalled", .sources = "EXO;HF;RECALL"};
+
+inline constexpr gpu apple_m4_max{
+    .id = "apple-m4-max", .name = "Apple M4 Max (40-core GPU)", .vendor = gpu_vendor::apple,
+    .architecture = "Apple M4 Max (40-core GPU)", .launch_year = 2024,
+    .sm_count = 40, .cuda_cores = 5120,
+    .memory = {.marketing = gb(128), .fitted = gib(128), .type = "LPDDR unified", .bandwidth = gb_per_s(546)},
+    .rates = {.fp32 = tflops(18.4), .fp16_vector = tflops(18.4),
+              .fp16_accumulate16 = tflops(0), .fp16 = tflops(0), .bf16 = tflops(0),
+              .fp8 = tflops(0), .fp4 = tflops(0),
+              .sparsity = "no"},
+    .links = {.scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .mig_instances = 0, .ecc = "no", .form_factor = "SoC",
+    .confidence = "recalled", .sources = "EXO;HF;RECALL"};
+
+inline constexpr gpu apple_m4_pro{
+    .id = "apple-m4-pro", .name = "Apple M4 Pro (20-core GPU)", .vendor = gpu_vendor::apple,
+    .architecture = "Apple M4 Pro (20-core GPU)", .launch_year = 2024,
+    .sm_count = 20, .cuda_cores = 2560,
+    .memory = {.marketing = gb(64), .fitted = gib(64), .type = "LPDDR unified", .bandwidth = gb_per_s(273)},
+    .rates = {.fp32 = tflops(9.2), .fp16_vector = tflops(9.2),
+              .fp16_accumulate16 = tflops(0), .fp16 = tflops(0), .bf16 = tflops(0),
+              .fp8 = tflops(0), .fp4 = tflops(0),
+              .sparsity = "no"},
+    .links = {.scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .mig_instances = 0, .ecc = "no", .form_factor = "SoC",
+    .confidence = "recalled", .sources = "EXO;HF;RECALL"};
+
+/// Every row above.
+inline constexpr std::array all_other{
+    &mlu370_x8, &mlu590, &mtt_s4000_48gb, &hygon_k100_ai_64gb, &apple_m1_max, &apple_m2_ultra, &apple_m3_max,
+    &apple_m3_ultra, &apple_m4_max, &apple_m4_pro};
+
+}  // namespace llmres::inline v0::gpus

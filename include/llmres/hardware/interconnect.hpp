@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <llmres/values/maybe.hpp>
+#include <llmres/values/text.hpp>
+#include <llmres/values/units.hpp>
+#include <string_view>
+
+/// Links between GPUs, between hosts, and from a GPU to its host.
+namespace llmres::inline v0 {
+
+enum class link_kind : std::uint8_t {
+    none,        ///< no link: nothing gets through
+    pcie,        ///< PCI Express
+    nvlink,      ///< NVIDIA, between GPUs
+    c2c,         ///< NVIDIA, between a Grace CPU and its GPU
+    xgmi,        ///< AMD Infinity Fabric
+    ualink,      ///< the UALink consortium's
+    ici,         ///< Google TPU
+    neuronlink,  ///< AWS Trainium
+    hccs,        ///< Huawei Ascend, with its successor UB
+    infiniband,
+    roce,  ///< RDMA over Ethernet, Intel Gaudi's own ports included
+    ethernet,
+    efa,          ///< AWS network adapter
+    host_memory,  ///< a channel of the host's DRAM
+    storage,      ///< a solid state disk
+    other,        ///< another vendor's fabric
+};
+
+constexpr std::string_view name_of(link_kind kind) {
+    constexpr std::array<std::string_view, 16> names{"none", "pcie",        "nvlink",  "c2c",        "xgmi", "ualink",
+                                                     "ici",  "neuronlink",  "hccs",    "infiniband", "roce", "ethernet",
+                                                     "efa",  "host_memory", "storage", "other"};
+    return names[static_cast<std::size_t>(kind)];
+}
+
+/// How a link joins its members, which decides what one pair of them gets.
+enum class link_topology : std::uint8_t {
+    bus,       ///< one end each, shared or point to point: PCIe, host memory, a disk, C2C
+    bridge,    ///< two to four GPUs wired to each other
+    mesh,      ///< every pair has its own share: a pair gets bandwidth / (members - 1)
+    torus,     ///< neighbours only
+    switched,  ///< any pair gets the full bandwidth
+    network,   ///< host to host
+};
+
+/// One GPU's (or one host adapter's) attachment to a link.
+struct link {
+    text<47> id{};
+    link_kind kind = link_kind::none;
+    text<7> generation{};         ///< "5", "NDR", "v4"
+    maybe<std::int32_t> lanes{};  ///< PCIe lanes, NVLink links, channels
+    link_topology topology = link_topology::bus;
+    maybe<std::int32_t> members{};       ///< how many GPUs it joins at most
+    byte_rate raw{};                     ///< in one direction, as signalled
+    maybe<byte_rate> both_directions{};  ///< together, as vendors print it
+    maybe<double> achievable{};          ///< the part of `raw` that large transfers reach
+    maybe<duration> latency{};           ///< of one small transfer
+    maybe<byte_rate> all_reduce{};       ///< measured bus bandwidth of a large all-reduce over all members
+    text<47> scope{};                    ///< what it joins, in words
+    text<15> confidence{};               ///< of the row: high, medium, low, recalled
+    text<79> sources{};                  ///< tags explained in docs/sources.md
+
+    /// What large transfers reach in one direction; `raw` where nobody measured it.
+    constexpr byte_rate bandwidth() const { return raw * achievable.value_or(1.0); }
+};
+
+}  // namespace llmres::inline v0

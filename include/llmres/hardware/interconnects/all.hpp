@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <llmres/hardware/gpu.hpp>
+#include <llmres/hardware/interconnect.hpp>
+#include <llmres/hardware/interconnects/memory.hpp>
+#include <llmres/hardware/interconnects/network.hpp>
+#include <llmres/hardware/interconnects/pcie.hpp>
+#include <llmres/hardware/interconnects/scale_up.hpp>
+#include <llmres/values/error.hpp>
+#include <llmres/values/nearest.hpp>
+#include <llmres/values/text.hpp>
+#include <string_view>
+
+/// Links as published and as measured, and the one that joins GPUs of a kind. What is not known is left out. Where a
+/// source prints a range, the field holds its middle and the comment beside it the range; where it prints several
+/// figures, the field holds the first, which is that of the whole domain. docs/sources.md explains the source tags.
+namespace llmres::inline v0::links {
+
+// clang-format off
+/// Every row of the tables.
+inline constexpr std::array all{
+    &pcie_gen3_x1, &pcie_gen3_x2, &pcie_gen3_x4, &pcie_gen3_x8, &pcie_gen3_x16, &pcie_gen4_x1, &pcie_gen4_x2,
+    &pcie_gen4_x4, &pcie_gen4_x8, &pcie_gen4_x16, &pcie_gen5_x1, &pcie_gen5_x2, &pcie_gen5_x4, &pcie_gen5_x8,
+    &pcie_gen5_x16, &pcie_gen6_x1, &pcie_gen6_x2, &pcie_gen6_x4, &pcie_gen6_x8, &pcie_gen6_x16, &nvlink1_p100_sxm2,
+    &nvlink2_v100_sxm2, &nvlink2_bridge_2080ti_rtx6000, &nvlink2_bridge_gv100, &nvlink3_bridge_rtx3090_a6000_a40,
+    &nvlink3_bridge_a30, &nvlink3_bridge_a100_pcie, &nvlink3_a100_sxm4, &nvlink3_a800, &nvlink4_h100_sxm5,
+    &nvlink4_h200_sxm5, &nvlink4_h20, &nvlink4_h800, &nvlink4_bridge_h100_pcie_nvl, &nvlink4_bridge_h200_nvl,
+    &nvlink5_b200_hgx, &nvlink5_nvl72_gb200, &nvlink5_nvl72_gb300, &nvlink6_rubin, &nvlink_c2c_grace_hopper,
+    &nvlink_c2c_grace_blackwell, &xgmi_mi100, &xgmi_mi210_bridge, &xgmi_mi250x, &xgmi_mi300x, &xgmi_mi325x,
+    &xgmi_mi350x_mi355x, &mi455x_ualink, &ualink_200g_x4, &gaudi2_roce_scaleup, &gaudi3_roce_scaleup, &ici_tpu_v4,
+    &ici_tpu_v5e, &ici_tpu_v5p, &ici_tpu_v6e, &ici_tpu_v7, &neuronlink_v2_trn1, &neuronlink_v3_trn2,
+    &neuronlink_v4_trn3, &hccs_ascend_910b, &ub_ascend_910c, &ub_ascend_950dt, &ib_edr_100, &ib_hdr_200, &ib_ndr_400,
+    &ib_xdr_800, &roce_100, &roce_200, &roce_400, &roce_800_spectrum_x, &eth_1g, &eth_10g, &eth_25g, &eth_100g,
+    &eth_400g, &efa_v1_p4d_per_nic, &efa_v2_p5_per_nic, &efa_v3_p5en_per_nic, &efa_v4_p6b200_per_nic,
+    &efa_v4_p6b300_per_nic, &gcp_tcpx_a3_high, &gcp_tcpxo_a3_mega, &slingshot_11, &omnipath_cn5000,
+    &ddr4_2666_channel, &ddr4_2933_channel, &ddr4_3200_channel, &ddr5_4800_channel, &ddr5_5200_channel,
+    &ddr5_5600_channel, &ddr5_6400_channel, &mrdimm_8800_channel, &lpddr5x_grace, &nvme_gen3_x4, &nvme_gen4_x4,
+    &nvme_gen5_x4, &sata3_ssd, &thunderbolt_5};
+
+// clang-format on
+
+}  // namespace llmres::inline v0::links
+
+namespace llmres::inline v0 {
+
+/// The link of that id ("nvlink4-h100-sxm5", "ib-ndr-400"). A name that nobody knows is an `unknown` error on `field`,
+/// which names the ids nearest to it.
+constexpr result<link> find_link(std::string_view id, std::string_view field = "link") {
+    for (const link* row : links::all)
+        if (row->id == id) return *row;
+    std::array<std::string_view, links::all.size()> ids{};
+    for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = links::all[i]->id.view();
+    return refused(error_code::unknown, field, id, such_as("a link", nearest(id, ids)));
+}
+
+/// The PCIe row of that generation and width; a width between two rows takes its share of the x16 row.
+constexpr result<link> pcie_link(std::int32_t generation, std::int32_t lanes) {
+    if (const status known = in_range("pcie_generation", generation, 3, 6); !known) return known.error();
+    if (const status known = in_range("pcie_lanes", lanes, 1, 16); !known) return known.error();
+    const auto is_generation = [&](const link& row) {
+        return row.kind == link_kind::pcie && row.generation.characters[0] == static_cast<char>('0' + generation);
+    };
+    for (const link* row : links::all)
+        if (is_generation(*row) && row->lanes == lanes) return *row;
+    for (const link* row : links::all)
+        if (is_generation(*row) && row->lanes == 16) {
+            link share = *row;
+            share.id = "pcie";
+            share.lanes = lanes;
+            share.raw = row->raw * (lanes / 16.0);
+            share.both_directions = share.raw * 2;
+            share.all_reduce = {};
+            return share;
+        }
+    return refused(error_code::unknown, "pcie_generation", generation, "a PCIe generation of the table");
+}
+
+namespace detail {
+
+constexpr result<link> pcie_of(const gpu& card) {
+    const gpu_links& ends = card.links;
+    if (!ends.pcie_generation) return refused(error_code::missing, "pcie_generation", "", "the GPU's PCIe generation");
+    if (!ends.pcie_lanes) return refused(error_code::missing, "pcie_lanes", "", "the number of the GPU's PCIe lanes");
+    return pcie_link(*ends.pcie_generation, *ends.pcie_lanes);
+}
+
+}  // namespace detail
+
+/// How a GPU reaches its host's memory: NVLink C2C on Grace superchips, else PCIe. `missing` where the datasheet names
+/// no PCIe (TPUs, Trainium, and systems on a chip, whose memory is the host's).
+constexpr result<link> host_link(const gpu& card) {
+    const std::string_view family = card.id.view().substr(0, 5);
+    if (family == "gh200") return links::nvlink_c2c_grace_hopper;
+    if (family == "gb200" || family == "gb300") return links::nvlink_c2c_grace_blackwell;
+    return detail::pcie_of(card);
+}
+
+namespace detail {
+
+constexpr link_kind fabric_of(gpu_vendor vendor) {
+    switch (vendor) {
+        case gpu_vendor::nvidia:
+            return link_kind::nvlink;
+        case gpu_vendor::amd:
+            return link_kind::xgmi;
+        case gpu_vendor::intel:
+            return link_kind::roce;
+        case gpu_vendor::google:
+            return link_kind::ici;
+        case gpu_vendor::aws:
+            return link_kind::neuronlink;
+        case gpu_vendor::huawei:
+            return link_kind::hccs;
+        default:
+            return link_kind::other;
+    }
+}
+
+/// Whether a name made of words and hyphens has this word.
+constexpr bool has_word(std::string_view name, std::string_view word) {
+    while (name.size() > word.size()) {
+        if (name.substr(0, word.size()) == word && name[word.size()] == '-') return true;
+        const std::size_t hyphen = name.find('-');
+        if (hyphen == std::string_view::npos) return false;
+        name.remove_prefix(hyphen + 1);
+    }
+    return name == word;
+}
+
+/// How badly a row describes the fabric of a GPU; smaller is better.
+constexpr double misfit(const link& row, const gpu& card) {
+    const double printed = row.both_directions.value_or(row.raw * 2) / *card.links.scale_up;
+    double points = 100 * (printed > 1 ? printed - 1 : 1 / printed - 1);
+    if (points < 1) points = 0;  // within one per cent: printed with fewer digits
+    if (card.links.scale_up_generation > 0 &&
+        row.generation.characters[0] != static_cast<char>('0' + card.links.scale_up_generation))
+        points += 1000;
+    if (card.links.scale_up_domain && card.links.scale_up_domain != row.members) points += 10;
+    const std::string_view model = card.id.view().substr(0, card.id.view().find('-'));
+    if (!has_word(row.id, model)) points += 1;
+    return points;
+}
+
+}  // namespace detail
+
+/// What joins GPUs of this kind inside a node. With NVLink or another fabric of the vendor: the row for its bandwidth,
+/// generation and size of domain (`members`; beyond it, traffic takes PCIe). If there is no such row, the link has the
+/// figures of the GPU's datasheet, and the efficiency and latency of the nearest row of that fabric. Without a fabric,
+/// or where its bandwidth is not published: PCIe, or an error where the datasheet names none.
+constexpr result<link> scale_up_link(const gpu& card) {
+    const bool alone = card.links.scale_up.value_or({}) <= byte_rate{} || card.links.scale_up_domain == 1;
+    if (alone) return detail::pcie_of(card);
+    const link* best = nullptr;
+    for (const link* row : links::all) {
+        if (row->kind != detail::fabric_of(card.vendor) || row->topology == link_topology::network) continue;
+        if (best == nullptr || detail::misfit(*row, card) < detail::misfit(*best, card)) best = row;
+    }
+    if (best != nullptr && detail::misfit(*best, card) < 10) return *best;
+    const std::int32_t members = card.links.scale_up_domain.value_or(2);
+    link own = best != nullptr ? *best : link{.kind = link_kind::other};
+    if (best == nullptr || best->members != members)
+        own.topology = members <= 2 ? link_topology::bridge : link_topology::mesh;
+    own.id = "own-fabric";
+    own.generation = {};
+    own.lanes = card.links.scale_up_links;
+    own.members = members;
+    own.raw = *card.links.scale_up / 2;
+    own.both_directions = card.links.scale_up;
+    own.all_reduce = {};
+    own.scope = "";
+    own.confidence = "low";
+    own.sources = card.sources.view();
+    return own;
+}
+
+}  // namespace llmres::inline v0

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <llmres/hardware/cluster.hpp>
+#include <llmres/hardware/device.hpp>
+#include <llmres/hardware/gpus/all.hpp>
+#include <llmres/hardware/standard_cluster.hpp>
+#include <llmres/values/error.hpp>
+#include <string_view>
+
+/// Clusters of a GPU that was looked at instead of looked up: `llmres-probe calibrate` wrote what it is and does.
+namespace llmres::inline v0 {
+
+/// The table's row that is nearest to a device: of its compute capability, then named alike, then with as many SMs,
+/// then nearest in memory. Refuses a device whose capability or memory was not read, or is in no row.
+constexpr result<gpu> sheet_for(const device& live);
+
+/// So many such devices, joined and housed as standard_cluster() has it: to_gpu() over the nearest row, `in_use` what
+/// others held when the device was described, and the links to peers and to the host as fast as copies were measured to
+/// be.
+constexpr result<cluster> cluster_of(const device& live, std::int32_t gpus = 1);
+
+// ---- detail ---------------------------------------------------------------------------------------------------------
+
+namespace detail {
+
+/// Whether a device's name has the part of the row's id that tells chips apart: "h100" of "h100-sxm5-80gb".
+constexpr bool named_alike(const gpu& card, std::string_view name) {
+    const auto same = [](char a, char b) { return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b; };
+    const std::string_view id = card.id.view();
+    for (std::size_t begin = 0; begin < id.size();) {
+        const std::size_t end = std::min(id.find('-', begin), id.size());
+        const std::string_view word = id.substr(begin, end - begin);
+        if (word.find_first_of("0123456789") != std::string_view::npos)
+            return std::search(name.begin(), name.end(), word.begin(), word.end(), same) != name.end();
+        begin = end + 1;
+    }
+    return false;
+}
+
+/// The slowest measured copy to another device; unknown if one was not measured, or there is none.
+constexpr maybe<byte_rate> slowest_peer(const device& live) {
+    maybe<byte_rate> slowest;
+    for (const device_peer& peer : live.peers) {
+        if (!peer.bandwidth) return {};
+        if (!slowest || peer.bandwidth->median < *slowest) slowest = peer.bandwidth->median;
+    }
+    return slowest;
+}
+
+}  // namespace detail
+
+constexpr result<gpu> sheet_for(const device& live) {
+    if (!live.compute.capability_major || !live.compute.capability_minor)
+        return refused(error_code::missing, "compute.capability_major", live.compute.capability_major.why,
+                       "a device that was described");
+    if (!live.memory.cuda_total)
+        return refused(error_code::missing, "memory.cuda_total_bytes", live.memory.cuda_total.why,
+                       "a device that was described");
+    const compute_capability capability{*live.compute.capability_major, *live.compute.capability_minor};
+    const gpu* nearest = nullptr;
+    std::int64_t least = 0;
+    for (const gpu* card : gpus::all) {
+        if (card->vendor != gpu_vendor::nvidia || card->capability != capability) continue;
+        const std::int64_t apart = (usable_memory(*card) - *live.memory.cuda_total).in(bytes);
+        const bool other_part = card->sm_count && live.compute.sm_count && *card->sm_count != *live.compute.sm_count;
+        const std::int64_t distance = (apart < 0 ? -apart : apart) + (other_part ? tib(1).in(bytes) : 0) +
+                                      (detail::named_alike(*card, live.identity.name.value) ? 0 : tib(2).in(bytes));
+        if (nearest == nullptr || distance < least) nearest = card, least = distance;
+    }
+    if (nearest == nullptr)
+        return refused(error_code::unknown, "compute.capability", live.identity.name.value.view(),
+                       "a compute capability that the tables know");
+    return *nearest;
+}
+
+constexpr result<cluster> cluster_of(const device& live, std::int32_t gpus) {
+    const result<gpu> sheet = sheet_for(live);
+    if (!sheet) return sheet.error();
+    result<cluster> made = standard_cluster(to_gpu(live, *sheet), gpus);
+    if (!made) return made;
+    if (const maybe<byte_count> held = held_by_others(live)) made->in_use = std::min(*held, usable_memory(made->gpu));
+    // In a mesh, a pair's copy shows that pair's share alone.
+    const maybe<byte_rate> peers = detail::slowest_peer(live);
+    if (peers && made->scale_up.raw > byte_rate{} && made->scale_up.topology != link_topology::mesh)
+        made->scale_up.achievable = ratio(*peers, made->scale_up.raw);
+    if (const result<link> host = host_link(live)) made->host.link = *host;
+    return made;
+}
+
+}  // namespace llmres::inline v0

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <llmres/hardware/cluster.hpp>
+#include <llmres/hardware/interconnects/all.hpp>
+#include <llmres/values/error.hpp>
+
+/// Clusters as they are usually built, for callers who know no more than a GPU and a number.
+namespace llmres::inline v0 {
+
+/// Nodes of eight (or of what one fabric joins, if more), the GPU's own scale-up link inside, 400 Gb/s InfiniBand a GPU
+/// between them.
+constexpr result<cluster> standard_cluster(const gpu& card, std::int32_t gpus) {
+    const result<link> inside = scale_up_link(card);
+    const std::int32_t domain = card.links.scale_up_domain.value_or(1);
+    const std::int32_t node = domain > 8 ? domain : 8;
+    cluster made{.gpu = card,
+                 .gpus = gpus,
+                 .gpus_per_node = gpus < node ? gpus : node,
+                 .scale_up = inside ? *inside : link{},
+                 .scale_out = links::ib_ndr_400};
+    if (const result<link> down = host_link(card)) made.host.link = *down;
+    if (gpus > 1 && !inside) return inside.error();
+    if (const status s = validate(made); !s) return s.error();
+    return made;
+}
+
+}  // namespace llmres::inline v0

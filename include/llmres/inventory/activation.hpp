@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <llmres/jobs/layout.hpp>
+#include <llmres/models/layer.hpp>
+#include <llmres/values/precision.hpp>
+#include <llmres/values/units.hpp>
+#include <string_view>
+
+/// The inventory of activations: what an entry is, and what is alive at the peak of a forward pass. What a training
+/// step saves for its backward pass is in training/. Sizes are folds over it.
+namespace llmres::inline v0 {
+
+enum class activation_role : std::uint8_t {
+    residual,         ///< the stream between layers
+    norm_input,       ///< the fp32 copy that a norm squares and scales
+    normalised,       ///< what the norm's weight multiplies
+    norm_statistics,  ///< one fp32 a token
+    linear_input,     ///< shared by the projections that read it
+    query,
+    key,
+    value,
+    latent,              ///< compressed queries, keys and values of latent attention
+    probabilities,       ///< softmax of every pair of tokens, and which of them dropout leaves: eager attention only
+    softmax_statistics,  ///< one fp32 a token and head, from which tiles are computed again
+    attention_output,
+    router,  ///< scores of the routed experts, fp32
+    gate,
+    gate_activation,
+    up,
+    product,
+    expert_output,  ///< before it is weighed by the router's score
+    logits,         ///< in the compute format
+    logits_fp32,
+    log_probabilities,  ///< fp32
+    logits_gradient,    ///< fp32
+    mask,               ///< of dropout, one byte a value; of tokens that do not see each other
+    adapter,            ///< what an adapter keeps of its input, and between its two matrices
+    recurrence,         ///< of a mixer other than attention
+    gradient,           ///< of an activation, while a layer's backward pass runs
+    weight,             ///< a weight in the format it is computed in, made for one operation
+};
+inline constexpr std::array<std::string_view, 27> activation_role_names{"residual",
+                                                                        "norm_input",
+                                                                        "normalised",
+                                                                        "norm_statistics",
+                                                                        "linear_input",
+                                                                        "query",
+                                                                        "key",
+                                                                        "value",
+                                                                        "latent",
+                                                                        "probabilities",
+                                                                        "softmax_statistics",
+                                                                        "attention_output",
+                                                                        "router",
+                                                                        "gate",
+                                                                        "gate_activation",
+                                                                        "up",
+                                                                        "product",
+                                                                        "expert_output",
+                                                                        "logits",
+                                                                        "logits_fp32",
+                                                                        "log_probabilities",
+                                                                        "logits_gradient",
+                                                                        "mask",
+                                                                        "adapter",
+                                                                        "recurrence",
+                                                                        "gradient",
+                                                                        "weight"};
+constexpr std::string_view name_of(activation_role role) {
+    return activation_role_names[static_cast<std::size_t>(role)];
+}
+
+/// How tensor parallelism cuts an activation.
+enum class activation_split : std::uint8_t {
+    sequence,  ///< whole on every tensor rank, unless sequence parallelism cuts it by tokens
+    tensor,    ///< by heads, inner width or vocabulary
+    whole,     ///< whole on every tensor rank in any case: gathered for a product
+};
+
+/// The moments of a layer's backward pass at which it may be fullest, in their order.
+enum class backward_point : std::uint8_t {
+    output,          ///< the last linear layer of the feed-forward
+    inner,           ///< between its linear layers
+    norm,            ///< the norm before the feed-forward
+    attention,       ///< attention, or the recurrence
+    attention_norm,  ///< the norm before it
+};
+inline constexpr std::size_t backward_points = 5;
+
+struct activation {
+    activation_role role;
+    std::int64_t elements;  ///< on all tensor ranks together
+    const precision& format;
+    activation_split split;
+    backward_point until =
+        backward_point::attention_norm;  ///< the last point of its layer's backward pass that needs it
+};
+
+/// The tokens that pass at once on one rank.
+struct token_shape {
+    std::int64_t sequences = 1;
+    std::int64_t length = 1;  ///< tokens of each sequence here
+    std::int64_t keys = 1;    ///< tokens that each of them may attend to
+
+    constexpr std::int64_t all() const { return detail::product(sequences, length); }
+};
+
+/// Bytes of it on one rank.
+constexpr byte_count local_bytes(const activation& a, const layout& l) {
+    const bool cut =
+        a.split == activation_split::tensor || (a.split == activation_split::sequence && l.sequence_parallel);
+    return size_of(a.format, 1, cut && l.tensor > 1 ? detail::ceil_quotient(a.elements, l.tensor) : a.elements);
+}
+
+}  // namespace llmres::inline v0

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <llmres/models/model.hpp>
+#include <llmres/values/maybe.hpp>
+#include <llmres/values/units.hpp>
+#include <map>
+#include <string>
+#include <string_view>
+
+/// What files store, by what it is for: what GGUF and safetensors have in common.
+namespace llmres::inline v0::detail {
+
+/// A part of a tensor's name, and what such tensors are for.
+struct named_role {
+    std::string_view name;
+    weight_role role;
+};
+template <std::size_t N>
+constexpr maybe<weight_role> role_in(const std::array<named_role, N>& table, std::string_view name) {
+    for (const named_role& entry : table)
+        if (entry.name == name) return entry.role;
+    return {};
+}
+
+/// Roles under which files may fuse tensors are counted together.
+inline std::string sort_of(weight_role role) {
+    switch (role) {
+        case weight_role::q_proj:
+        case weight_role::k_proj:
+        case weight_role::v_proj:
+            return "q_proj, k_proj and v_proj";
+        case weight_role::gate_proj:
+        case weight_role::up_proj:
+            return "gate_proj and up_proj";
+        default:
+            return std::string{name_of(role)};
+    }
+}
+
+/// Bytes by role; what has no role we know stands under "other".
+template <class Tensors, class RoleOf, class Size>
+std::map<std::string_view, byte_count> bytes_by_role(const Tensors& tensors, RoleOf role_of, Size size) {
+    std::map<std::string_view, byte_count> total;
+    for (const auto& tensor : tensors) {
+        const maybe<weight_role> role = role_of(tensor.name);
+        total[role ? name_of(role.value) : std::string_view{"other"}] += std::invoke(size, tensor);
+    }
+    return total;
+}
+
+}  // namespace llmres::inline v0::detail

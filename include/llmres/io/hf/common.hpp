@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <llmres/io/json/fields.hpp>
+#include <llmres/models/model.hpp>
+#include <llmres/values/precision.hpp>
+#include <string_view>
+
+/// How the fields that nearly all config.json files share are read. Field meanings and class defaults are those of the
+/// model classes in Hugging Face transformers.
+namespace llmres::inline v0::detail::hf {
+
+inline constexpr std::int64_t most_features = widest;
+inline constexpr std::int64_t most_heads = 65536;
+inline constexpr std::int64_t most_tokens = std::int64_t{1} << 40;
+
+inline constexpr field_names heads_field{"num_attention_heads", "n_head", "n_heads", "num_heads"};
+inline constexpr field_names kv_heads_field{"num_key_value_heads", "num_kv_heads", "n_head_kv", "kv_n_heads"};
+inline constexpr field_names hidden_field{"hidden_size", "n_embd", "d_model", "n_embed"};
+inline constexpr field_names layers_field{"num_hidden_layers", "n_layer", "n_layers", "num_layers"};
+inline constexpr field_names width_field{"intermediate_size", "ffn_hidden_size", "n_inner", "ffn_dim", "d_ff",
+                                         "inner_hidden_size"};
+inline constexpr field_names vocabulary_field{"padded_vocab_size", "vocab_size"};
+inline constexpr field_names context_field{
+    "max_position_embeddings", "n_positions",    "max_seq_len",          "seq_length",
+    "max_sequence_length",     "context_length", "max_target_positions", "n_ctx"};
+
+inline std::int64_t feature_count(config_fields& c, const field_names& field) {
+    return c.number(field, 1, most_features);
+}
+
+inline std::int64_t layer_count(config_fields& c) { return c.number(layers_field, 1, layer_stack::max_layers); }
+
+/// Vocabulary, width, context and head.
+inline model read_frame(config_fields& c) {
+    model m;
+    m.vocabulary = c.number(vocabulary_field, 1, most_features);
+    m.hidden = c.number(hidden_field, 1, most_features);
+    m.max_context = tokens(c.number_or(context_field, 0, 0, most_tokens));
+    m.tied_head = c.flag_or("tie_word_embeddings", false);
+    return m;
+}
+
+/// Names that torch gives the formats of stored weights.
+inline precision read_dtype(config_fields& c, const precision& fallback) {
+    constexpr field_names field{"torch_dtype", "dtype"};
+    std::string_view name = c.text_or(field, "");
+    if (name.substr(0, 6) == "torch.") name.remove_prefix(6);
+    if (name.empty() || name == "auto") return fallback;
+    if (name == "bfloat16") return bf16;
+    if (name == "float16" || name == "half") return fp16;
+    if (name == "float32" || name == "float") return fp32;
+    if (name == "float64") return fp64;
+    if (name == "float8_e4m3fn") return fp8_e4m3;
+    if (name == "float8_e5m2") return fp8_e5m2;
+    c.fail(error_code::unknown, field, "bfloat16, float16 or float32");
+    return fallback;
+}
+
+/// Heads, KV heads (absent: as many as heads) and their width (absent: the hidden size shared out).
+inline attention read_heads(config_fields& c, std::int64_t hidden) {
+    attention a;
+    a.heads = c.number(heads_field, 1, most_heads);
+    a.kv_heads = c.number_or(kv_heads_field, a.heads, 1, most_heads);
+    a.head_dim = c.number_or({"head_dim", "attention_head_dim", "kv_channels"}, 0, 1, most_heads);
+    if (!c.ok()) return a;
+    if (a.heads % a.kv_heads != 0) {
+        text<191> expected{"a divisor of the attention heads, "};
+        expected.append(digits(a.heads));
+        c.fail(error_code::inconsistent, kv_heads_field, expected);
+    }
+    if (a.head_dim == 0) {
+        if (hidden % a.heads != 0) {
+            text<191> expected{"a divisor of the hidden size, "};
+            expected.append(digits(hidden));
+            c.fail(error_code::inconsistent, heads_field, expected);
+        }
+        a.head_dim = hidden / a.heads;
+        if (a.head_dim > most_heads) c.fail(error_code::inconsistent, heads_field, "heads of at most 65536 features");
+    }
+    return a;
+}
+
+/// Calls make(i) for the layers in order.
+template <class Make>
+void read_layers(config_fields& c, model& m, std::int64_t count, Make make) {
+    for (std::int64_t i = 0; i < count && c.ok(); ++i) {
+        const layer made = make(i);
+        if (c.ok() && !m.layers.append(1, made))
+            c.fail(error_code::unsupported, layers_field, "at most 12 different kinds of layer");
+    }
+}
+
+/// Whether layer i has the kind: `layer_types` where the file has it, the family's own rule where it has not. Any other
+/// kind than full attention is one that the family does not have.
+inline bool layer_is(config_fields& c, std::string_view kind, std::int64_t i, bool by_rule) {
+    if (!c.has("layer_types")) return by_rule;
+    const std::string_view given = c.text_at("layer_types", static_cast<std::size_t>(i));
+    if (given == kind) return true;
+    if (given != "full_attention" && given != "attention" && c.ok()) {
+        text<191> expected{"full_attention or "};
+        expected.append(kind);
+        c.fail({error_code::unsupported, c.label("layer_types"), given, expected});
+    }
+    return false;
+}
+
+inline token_count read_window(config_fields& c) { return tokens(c.number_or("sliding_window", 0, 0, most_tokens)); }
+
+/// Which biases a family's configuration has a field for. One that it has not is not read, and refused where a file
+/// asks for it.
+enum class bias_fields : std::uint8_t { none, attention, attention_and_mlp };
+
+/// The llama layer: gated feed-forward, two RMS norms, biases where the file asks for them.
+inline layer read_llama_layer(config_fields& c, std::int64_t hidden, bias_fields biases = bias_fields::attention) {
+    layer l;
+    l.attention = read_heads(c, hidden);
+    l.feed_forward.width = c.number(width_field, 1, most_features);
+    if (biases != bias_fields::none)
+        l.attention.qkv_bias = l.attention.output_bias = c.flag_or("attention_bias", false);
+    if (biases == bias_fields::attention_and_mlp) l.feed_forward.bias = c.flag_or("mlp_bias", false);
+    return l;
+}
+
+/// A model all of whose layers are alike.
+inline model stack_of(config_fields& c, model m, const layer& l) {
+    m.layers.append(static_cast<std::int32_t>(layer_count(c)), l);
+    return m;
+}
+
+/// A model of layers with a window, of which every `period`th sees the whole context, none where that is 0;
+/// `layer_types` may say otherwise.
+inline model windowed_stack_of(config_fields& c, model m, layer l, std::int64_t period) {
+    const token_count window = read_window(c);
+    read_layers(c, m, layer_count(c), [&](std::int64_t i) {
+        const bool by_rule = period == 0 || (i + 1) % period != 0;
+        l.attention.window = layer_is(c, "sliding_attention", i, by_rule) ? window : token_count{};
+        return l;
+    });
+    return m;
+}
+
+}  // namespace llmres::inline v0::detail::hf

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <llmres/io/hf/common.hpp>
+#include <llmres/io/json/fields.hpp>
+#include <llmres/models/model.hpp>
+#include <string_view>
+
+/// Encoders (BERT, ViT and their like), and encoders with decoders (T5, BART, Whisper).
+namespace llmres::inline v0::detail::hf {
+
+/// A layer of the original transformer: biases everywhere, LayerNorms, a plain feed-forward.
+inline layer transformer_layer(std::int64_t heads, std::int64_t hidden, std::int64_t width, bool bias = true) {
+    layer l;
+    l.attention = {.heads = heads, .kv_heads = heads, .head_dim = heads > 0 ? hidden / heads : 0};
+    l.attention.qkv_bias = l.attention.output_bias = bias;
+    l.feed_forward = {.kind = feed_forward_kind::plain, .width = width, .bias = true};
+    l.norm = norm_kind::layer;
+    return l;
+}
+
+/// A LayerNorm outside the layers: weight and bias.
+inline extra_weight layer_norm(std::int64_t width, model_part part = model_part::input) {
+    return {.role = weight_role::norm, .part = part, .columns = width, .copies = 2};
+}
+
+/// Whether the file was saved from the class of that name.
+inline bool is_architecture(config_fields& c, std::string_view suffix) {
+    const nlohmann::json* names = c.list("architectures");
+    if (names == nullptr) return false;
+    for (const nlohmann::json& name : *names)
+        if (const auto* text = name.get_ptr<const nlohmann::json::string_t*>())
+            if (text->size() >= suffix.size() && std::string_view{*text}.substr(text->size() - suffix.size()) == suffix)
+                return true;
+    return false;
+}
+
+/// Classes of a classifier: as many as have a label, two where the file says nothing.
+inline std::int64_t label_count(config_fields& c) {
+    if (const nlohmann::json* labels = c.object("id2label")) return static_cast<std::int64_t>(labels->size());
+    return c.number_or("num_labels", 2, 1, most_features);
+}
+
+inline void add_classifier(config_fields& c, model& m) {
+    if (!is_architecture(c, "Classification")) return;
+    m.add({.role = weight_role::classifier,
+           .part = model_part::output,
+           .bias = true,
+           .rows = label_count(c),
+           .columns = m.hidden});
+}
+
+// ---- text encoders
+// -----------------------------------------------------------------------------------------------------
+
+/// Words, positions and token types, normed; a pooler. Heads of pretraining are in the file, and apart.
+inline model read_bert_like(config_fields& c, std::int64_t positions, std::int64_t types, bool next_sentence) {
+    model m = read_frame(c);
+    m.tied_head = true;
+    m.final_norm = norm_kind::none;
+    const std::int64_t heads = c.number(heads_field, 1, most_heads);
+    if (c.ok() && m.hidden % heads != 0) c.fail(error_code::inconsistent, heads_field, "a divisor of the hidden size");
+    m.add({.role = weight_role::positions, .rows = positions, .columns = m.hidden});
+    if (types > 0) m.add({.role = weight_role::positions, .rows = types, .columns = m.hidden});
+    m.add(layer_norm(m.hidden));
+    m.add({.role = weight_role::classifier,
+           .part = model_part::output,
+           .bias = true,
+           .rows = m.hidden,
+           .columns = m.hidden});
+    if (is_architecture(c, "ForMaskedLM") || is_architecture(c, "ForPreTraining")) {
+        m.add({.role = weight_role::classifier,
+               .part = model_part::apart,
+               .bias = true,
+               .rows = m.hidden,
+               .columns = m.hidden});
+        m.add(layer_norm(m.hidden, model_part::apart));
+        m.add({.role = weight_role::bias, .part = model_part::apart, .columns = m.vocabulary});
+        if (next_sentence)
+            m.add({.role = weight_role::classifier,
+                   .part = model_part::apart,
+                   .bias = true,
+                   .rows = 2,
+                   .columns = m.hidden});
+    }
+    add_classifier(c, m);
+    return stack_of(c, m, transformer_layer(heads, m.hidden, c.number(width_field, 1, most_features)));
+}
+
+inline model read_bert(config_fields& c) {
+    return read_bert_like(c, c.number_or(context_field, 512, 1, most_features),
+                          c.number_or("type_vocab_size", 2, 0, 1024), true);
+}
+inline model read_roberta(config_fields& c) {
+    return read_bert_like(c, c.number_or(context_field, 512, 1, most_features),
+                          c.number_or("type_vocab_size", 2, 0, 1024), false);
+}
+
+/// DistilBERT spells its own way, and has neither token types nor a pooler.
+inline model read_distilbert(config_fields& c) {
+    model m;
+    m.vocabulary = c.number("vocab_size", 1, most_features);
+    m.hidden = c.number("dim", 1, most_features);
+    m.max_context = tokens(c.number_or(context_field, 512, 1, most_features));
+    m.tied_head = true;
+    m.final_norm = norm_kind::none;
+    m.add({.role = weight_role::positions, .rows = m.max_context.in(tokens), .columns = m.hidden});
+    m.add(layer_norm(m.hidden));
+    const std::int64_t heads = c.number("n_heads", 1, most_heads);
+    if (c.ok() && m.hidden % heads != 0) c.fail(error_code::inconsistent, "n_heads", "a divisor of dim");
+    return stack_of(c, m, transformer_layer(heads, m.hidden, c.number("hidden_dim", 1, most_features)));
+}
+
+// ---- encoders with decoders
+// --------------------------------------------------------------------------------------------
+
+/// T5: a bias by distance, shared by all layers of a stack (UMT5: one a layer); RMS norms; gated in version 1.1. The
+/// encoder alone where the file says T5EncoderModel.
+inline model read_t5_like(config_fields& c, bool tied, bool bias_in_each_layer) {
+    model m;
+    m.vocabulary = c.number_or(vocabulary_field, 32128, 1, most_features);
+    m.hidden = c.number_nested("d_model", 512, 1, most_features);
+    m.max_context = tokens(c.number_or(context_field, 0, 0, most_tokens));
+    const std::int64_t heads = c.number_nested("num_heads", 8, 1, most_heads);
+    layer block;
+    block.attention = {.heads = heads, .kv_heads = heads, .head_dim = c.number_or("d_kv", 64, 1, most_heads)};
+    block.feed_forward.width = c.number_nested("d_ff", 2048, 1, most_features);
+    const std::string_view activation = c.text_or("feed_forward_proj", tied ? "relu" : "gated-gelu");
+    if (activation.substr(0, 5) != "gated") block.feed_forward.kind = feed_forward_kind::plain;
+    const std::int64_t buckets = c.number_or("relative_attention_num_buckets", 32, 1, most_features);
+    if (bias_in_each_layer) block.more_values = buckets * heads;
+    const auto stack_bias = [&] {
+        if (!bias_in_each_layer) m.add({.role = weight_role::positions, .rows = buckets, .columns = heads});
+    };
+    const std::int64_t layers = c.number_nested("num_layers", 6, 1, layer_stack::max_layers);
+    const std::int64_t decoder_layers = c.number_or("num_decoder_layers", layers, 1, layer_stack::max_layers);
+    stack_bias();
+    if (is_architecture(c, "EncoderModel")) {
+        m.tied_head = true;
+        m.layers.append(static_cast<std::int32_t>(layers), block);
+        return m;
+    }
+    m.tied_head = c.flag_or("tie_word_embeddings", tied);
+    m.encoders[0] = {.hidden = m.hidden, .layers = static_cast<std::int32_t>(layers), .block = block};
+    m.add({.role = weight_role::norm, .columns = m.hidden});
+    stack_bias();
+    block.attention.cross = cross_attention::beside;
+    m.layers.append(static_cast<std::int32_t>(decoder_layers), block);
+    return m;
+}
+inline model read_t5(config_fields& c) { return read_t5_like(c, true, false); }
+inline model read_mt5(config_fields& c) { return read_t5_like(c, false, false); }
+inline model read_umt5(config_fields& c) { return read_t5_like(c, false, true); }
+
+/// What BART and Whisper share: encoder and decoder of one width, each with heads, width and layers of its own.
+inline model read_seq2seq(config_fields& c, std::int64_t vocabulary, bool key_bias) {
+    model m;
+    m.vocabulary = c.number_nested("vocab_size", vocabulary, 1, most_features);
+    m.hidden = c.number("d_model", 1, most_features);
+    m.tied_head = c.flag_or("tie_word_embeddings", true);
+    const auto half = [&](const char* heads_name, const char* width_name) {
+        const std::int64_t heads = c.number(heads_name, 1, most_heads);
+        if (c.ok() && m.hidden % heads != 0) c.fail(error_code::inconsistent, heads_name, "a divisor of d_model");
+        layer l = transformer_layer(heads, m.hidden, c.number(width_name, 1, most_features));
+        l.attention.no_key_bias = !key_bias;
+        return l;
+    };
+    m.encoders[0] = {.hidden = m.hidden,
+                     .layers = static_cast<std::int32_t>(c.number("encoder_layers", 1, layer_stack::max_layers)),
+                     .block = half("encoder_attention_heads", "encoder_ffn_dim")};
+    layer decoder = half("decoder_attention_heads", "decoder_ffn_dim");
+    decoder.attention.cross = cross_attention::beside;
+    m.layers.append(static_cast<std::int32_t>(c.number("decoder_layers", 1, layer_stack::max_layers)), decoder);
+    return m;
+}
+
+/// BART: learned positions with two rows more than positions, a norm on each embedding, none at the end. MBART ends
+/// both halves in one.
+inline model read_bart(config_fields& c) {
+    model m = read_seq2seq(c, 50265, true);
+    m.max_context = tokens(c.number_or("max_position_embeddings", 1024, 1, most_features - 2));
+    m.add({.role = weight_role::positions, .rows = m.max_context.in(tokens) + 2, .columns = m.hidden, .copies = 2});
+    m.add({.role = weight_role::norm, .columns = m.hidden, .copies = 4});
+    m.final_norm = norm_kind::none;
+    add_classifier(c, m);
+    return m;
+}
+inline model read_mbart(config_fields& c) {
+    model m = read_bart(c);
+    m.final_norm = norm_kind::layer;
+    m.add(layer_norm(m.hidden));
+    return m;
+}
+
+/// Whisper: two convolutions over the spectrogram, stored positions, keys without bias.
+inline model read_whisper(config_fields& c) {
+    model m = read_seq2seq(c, 51865, false);
+    const std::int64_t frames = c.number_or("max_source_positions", 1500, 1, most_features);
+    m.max_context = tokens(c.number_or("max_target_positions", 448, 1, most_features));
+    m.encoders[0].output = tokens(frames);
+    m.final_norm = norm_kind::layer;
+    m.add({.role = weight_role::conv,
+           .bias = true,
+           .rows = m.hidden,
+           .columns = 3 * c.number_or("num_mel_bins", 80, 1, 65536)});
+    m.add({.role = weight_role::conv, .bias = true, .rows = m.hidden, .columns = 3 * m.hidden});
+    m.add({.role = weight_role::positions, .rows = frames, .columns = m.hidden});
+    m.add({.role = weight_role::positions, .rows = m.max_context.in(tokens), .columns = m.hidden});
+    m.add(layer_norm(m.hidden));
+    return m;
+}
+
+// ---- images
+// ------------------------------------------------------------------------------------------------------------
+
+/// Patches of a square image.
+inline std::int64_t patch_count(config_fields& c, std::int64_t image, std::int64_t patch) {
+    const std::int64_t side = c.number_or("image_size", image, 1, 65536) / c.number_or("patch_size", patch, 1, 65536);
+    if (side < 1 || side > 4096) c.fail(error_code::out_of_range, "image_size", "1 to 4096 patches a side");
+    return side * side;
+}
+
+/// The convolution that makes patches into features.
+inline extra_weight patch_embedding(config_fields& c, std::int64_t hidden, std::int64_t patch, bool bias,
+                                    std::int64_t frames = 1) {
+    const std::int64_t side = c.number_or({"patch_size", "spatial_patch_size"}, patch, 1, 1024);
+    return {.role = weight_role::conv,
+            .bias = bias,
+            .rows = hidden,
+            .columns = c.number_or({"num_channels", "in_channels", "in_chans"}, 3, 1, 1024) * frames * side * side};
+}
+
+/// ViT: a class token, learned positions, a final norm. The classifier is the checkpoint's task, not the model.
+inline model read_vit(config_fields& c) {
+    model m;
+    m.hidden = c.number(hidden_field, 1, most_features);
+    m.tied_head = true;
+    m.final_norm = norm_kind::layer;
+    const std::int64_t heads = c.number(heads_field, 1, most_heads);
+    if (c.ok() && m.hidden % heads != 0) c.fail(error_code::inconsistent, heads_field, "a divisor of the hidden size");
+    layer l = transformer_layer(heads, m.hidden, c.number(width_field, 1, most_features));
+    l.attention.qkv_bias = c.flag_or("qkv_bias", true);
+    const std::int64_t patches = patch_count(c, 224, 16);
+    m.add(patch_embedding(c, m.hidden, 16, true));
+    m.add({.role = weight_role::positions, .rows = patches + 2, .columns = m.hidden});  // and the class token
+    add_classifier(c, m);
+    return stack_of(c, m, l);
+}
+
+}  // namespace llmres::inline v0::detail::hf

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <llmres/io/hf/common.hpp>
+#include <llmres/io/json/fields.hpp>
+#include <llmres/models/model.hpp>
+
+/// Decoders that descend from GPT-2: LayerNorms with biases, plain feed-forwards four times as wide as the model, and
+/// learned positions in the older ones.
+namespace llmres::inline v0::detail::hf {
+
+/// The common layer, with biases everywhere or nowhere.
+inline layer read_gpt_layer(config_fields& c, std::int64_t hidden, bool bias) {
+    layer l;
+    l.attention = read_heads(c, hidden);
+    l.attention.qkv_bias = l.attention.output_bias = l.feed_forward.bias = bias;
+    l.feed_forward.kind = feed_forward_kind::plain;
+    l.feed_forward.width = c.number_or(width_field, 4 * hidden, 1, most_features);
+    l.norm = norm_kind::layer;
+    return l;
+}
+
+inline model read_gpt_frame(config_fields& c) {
+    model m = read_frame(c);
+    m.final_norm = norm_kind::layer;
+    return m;
+}
+
+inline void add_positions(model& m, std::int64_t rows) {
+    m.add({.role = weight_role::positions, .rows = rows, .columns = m.hidden});
+}
+
+inline void add_embedding_norm(model& m) { m.add({.role = weight_role::norm, .columns = m.hidden, .copies = 2}); }
+
+inline model read_gpt2(config_fields& c) {
+    model m = read_gpt_frame(c);
+    add_positions(m, c.number_or(context_field, 1024, 1, most_features));
+    if (c.flag_or("add_cross_attention", false)) c.fail(error_code::unsupported, "add_cross_attention", "false");
+    return stack_of(c, m, read_gpt_layer(c, m.hidden, true));
+}
+
+/// One KV head for all queries, unless multi_query is off.
+inline model read_gpt_bigcode(config_fields& c) {
+    model m = read_gpt2(c);
+    if (c.flag_or("multi_query", true))
+        for (layer& l : m.layers.kinds) l.attention.kv_heads = 1;
+    return m;
+}
+
+/// The first GPT: norms after each half, none at the end.
+inline model read_openai_gpt(config_fields& c) {
+    model m = read_gpt2(c);
+    m.final_norm = norm_kind::none;
+    return m;
+}
+
+inline model read_gpt_neo(config_fields& c) {
+    model m = read_gpt_frame(c);
+    add_positions(m, c.number_or(context_field, 2048, 1, most_features));
+    layer l = read_gpt_layer(c, m.hidden, true);
+    l.attention.qkv_bias = false;
+    return stack_of(c, m, l);
+}
+
+/// GPT-J and CodeGen: rotary positions, attention without biases, one norm for both halves, a biased head.
+inline model read_gptj(config_fields& c) {
+    model m = read_gpt_frame(c);
+    m.head_bias = true;
+    layer l = read_gpt_layer(c, m.hidden, true);
+    l.attention.qkv_bias = l.attention.output_bias = false;
+    l.norm_before_feed_forward = false;
+    return stack_of(c, m, l);
+}
+
+inline model read_gpt_neox(config_fields& c) {
+    model m = read_gpt_frame(c);
+    layer l = read_gpt_layer(c, m.hidden, true);
+    l.attention.qkv_bias = l.attention.output_bias = c.flag_or("attention_bias", true);
+    return stack_of(c, m, l);
+}
+
+inline model read_bloom(config_fields& c) {
+    model m = read_gpt_frame(c);
+    add_embedding_norm(m);
+    return stack_of(c, m, read_gpt_layer(c, m.hidden, true));
+}
+
+/// OPT: two more position rows than positions; the 350m has a narrow embedding, and norms after each half.
+inline model read_opt(config_fields& c) {
+    model m = read_gpt_frame(c);
+    const bool bias = c.flag_or("enable_bias", true);
+    layer l = read_gpt_layer(c, m.hidden, bias);
+    add_positions(m, c.number_or(context_field, 2048, 1, most_features - 2) + 2);
+    const std::int64_t narrow = c.number_or("word_embed_proj_dim", m.hidden, 1, most_features);
+    if (narrow != m.hidden) m.embedding_width = narrow;
+    if (!c.flag_or("do_layer_norm_before", true) || c.flag_or("_remove_final_layer_norm", false))
+        m.final_norm = norm_kind::none;
+    if (!c.flag_or("layer_norm_elementwise_affine", true)) l.norm = m.final_norm = norm_kind::none;
+    return stack_of(c, m, l);
+}
+
+/// Falcon: the new architecture has grouped queries and two norms side by side, the old one a single KV head and one
+/// norm for both halves.
+inline model read_falcon(config_fields& c) {
+    model m = read_gpt_frame(c);
+    const bool grouped = c.flag_or("new_decoder_architecture", c.has("n_head_kv"));
+    layer l = read_gpt_layer(c, m.hidden, c.flag_or("bias", false));
+    if (!grouped) l.attention.kv_heads = c.flag_or("multi_query", true) ? 1 : l.attention.heads;
+    const std::int64_t side_by_side = c.number_or("num_ln_in_parallel_attn", grouped ? 2 : 1, 1, 2);
+    if (c.flag_or("parallel_attn", true) && side_by_side == 1) l.norm_before_feed_forward = false;
+    return stack_of(c, m, l);
+}
+
+/// MPT: `no_bias` takes the norms' biases too, and positions are a slope a head unless ALiBi is off.
+inline model read_mpt(config_fields& c) {
+    static const nlohmann::json nothing = nlohmann::json::object();
+    model m = read_gpt_frame(c);
+    const nlohmann::json* object = c.object("attn_config");
+    config_fields a{object != nullptr ? *object : nothing, "attn_config", true};
+    const bool bias = !c.flag_or("no_bias", true);
+    layer l;
+    l.attention = read_heads(c, m.hidden);
+    l.attention.kv_heads = a.number_or(kv_heads_field, l.attention.heads, 1, most_heads);
+    l.attention.qkv_bias = l.attention.output_bias = l.feed_forward.bias = bias;
+    l.norm = m.final_norm = bias ? norm_kind::layer : norm_kind::layer_without_bias;
+    if (a.flag_or("qk_ln", false)) c.fail(error_code::unsupported, "attn_config", "attn_config.qk_ln false");
+    l.feed_forward.kind = feed_forward_kind::plain;
+    l.feed_forward.width = m.hidden * c.number_or("expansion_ratio", 4, 1, 64);
+    if (!a.flag_or("alibi", true)) add_positions(m, c.number_or(context_field, 2048, 1, most_features));
+    if (!a.ok()) c.fail(a.error());
+    return stack_of(c, m, l);
+}
+
+}  // namespace llmres::inline v0::detail::hf

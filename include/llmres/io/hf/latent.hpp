@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <llmres/io/hf/common.hpp>
+#include <llmres/io/hf/experts.hpp>
+#include <llmres/io/json/fields.hpp>
+#include <llmres/models/model.hpp>
+
+/// Decoders with multi-head latent attention: DeepSeek-V2 and what came of it.
+namespace llmres::inline v0::detail::hf {
+
+/// Multi-head latent attention. The file's num_key_value_heads equals the heads and says nothing about the cache.
+inline attention read_latent(config_fields& c) {
+    attention a;
+    a.kind = attention_kind::latent;
+    a.heads = c.number(heads_field, 1, most_heads);
+    (void)c.number_or(kv_heads_field, 1, 1, most_heads);
+    a.kv_heads = a.heads;
+    a.head_dim = c.number("qk_nope_head_dim", 1, most_heads);
+    a.rope_dim = c.number("qk_rope_head_dim", 0, most_heads);
+    a.value_dim = c.number("v_head_dim", 1, most_heads);
+    a.q_rank = c.number_or("q_lora_rank", 0, 0, most_features);
+    a.kv_rank = feature_count(c, "kv_lora_rank");
+    a.qkv_bias = a.output_bias = c.flag_or("attention_bias", false);
+    return a;
+}
+
+inline layer read_latent_layer(config_fields& c) {
+    layer l;
+    l.attention = read_latent(c);
+    l.feed_forward.width = feature_count(c, width_field);
+    return l;
+}
+
+/// DeepSeek-V2, and its small relatives that fall back to multi-head attention (`use_mla: false`).
+inline model read_deepseek_v2(config_fields& c) {
+    model m = read_frame(c);
+    const bool latent = c.has("kv_lora_rank") && c.flag_or("use_mla", true);
+    if (!latent) {
+        for (const char* rank : {"q_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim"})
+            (void)c.number_or(rank, 0, 0, most_features);
+    }
+    read_deepseek_layers(c, m, latent ? read_latent_layer(c) : read_llama_layer(c, m.hidden),
+                         c.text_or("topk_method", "") == "noaux_tc");
+    return m;
+}
+
+/// DeepSeek-V3 and what follows its layout (Kimi K2, Moonlight): routing corrected by a bias unless the file names
+/// another method. `copies`: the file stores embedding and head once more for the layers that predict ahead.
+inline model read_v3_like(config_fields& c, bool copies) {
+    model m = read_frame(c);
+    layer dense = read_latent_layer(c);
+    if (c.has("index_n_heads")) {
+        dense.attention.indexer = {.heads = c.number("index_n_heads", 1, most_heads),
+                                   .head_dim = c.number("index_head_dim", 1, most_heads),
+                                   .selected = tokens(c.number_or("index_topk", 0, 0, most_tokens))};
+    }
+    read_deepseek_layers(c, m, dense, c.text_or("topk_method", "noaux_tc") == "noaux_tc");
+    for (std::int32_t i = 0; c.has("layer_types") && i < m.layers.size && c.ok(); ++i)
+        (void)layer_is(c, "deepseek_sparse_attention", i, true);
+    read_prediction(c, m, copies);
+    return m;
+}
+inline model read_deepseek_v3(config_fields& c) { return read_v3_like(c, true); }
+
+/// GLM-5: DeepSeek's sparse attention. From 5.2 on only the layers that `indexer_types` calls full have an indexer; the
+/// others read what it chose.
+inline model read_glm_moe_dsa(config_fields& c) {
+    model m = read_v3_like(c, false);
+    if (!c.has("indexer_types") || !c.ok()) return m;
+    const layer_stack with_indexers = m.layers;
+    m.layers = {};
+    read_layers(c, m, with_indexers.size, [&](std::int64_t i) {
+        layer l = with_indexers[static_cast<int>(i)];
+        const std::string_view kind = c.text_at("indexer_types", static_cast<std::size_t>(i));
+        if (kind == "shared")
+            l.attention.indexer = {};
+        else if (kind != "full" && c.ok())
+            c.fail({error_code::unsupported, c.label("indexer_types"), kind, "full or shared"});
+        return l;
+    });
+    return m;
+}
+
+/// LongCat: two latent attentions and two dense feed-forwards a layer around one routed one, some of whose choices do
+/// nothing. Described as two layers: attention with experts beside the dense path, then attention with the dense path.
+inline model read_longcat(config_fields& c) {
+    model m = read_frame(c);
+    layer first;
+    first.attention = read_latent(c);
+    first.feed_forward.width = feature_count(c, {"ffn_hidden_size", "intermediate_size"});
+    layer second = first;
+    experts& e = first.feed_forward.experts;
+    e.count = c.number(experts_field, 1, most_heads);
+    e.per_token = c.number(per_token_field, 1, most_heads);
+    e.width = feature_count(c, {"expert_ffn_hidden_size", "moe_intermediate_size"});
+    e.shared_width = first.feed_forward.width;
+    e.idle = c.number_or("zero_expert_num", 0, 0, most_heads);
+    e.score_bias = true;
+    e.router_bias = c.flag_or("router_bias", false);
+    const std::int64_t count = c.number({"num_layers", "num_hidden_layers"}, 1, layer_stack::max_layers / 2);
+    read_layers(c, m, 2 * count, [&](std::int64_t i) { return i % 2 == 0 ? first : second; });
+    // What predicts ahead is one dense layer with its own embedding, which no field of the first files mentions.
+    m.prediction = {
+        .layers = static_cast<std::int32_t>(c.number_or({"mtp_num_layers", "num_nextn_predict_layers"}, 1, 0, 64)),
+        .block = second,
+        .norms = 3,
+        .own_embedding = true};
+    return m;
+}
+
+}  // namespace llmres::inline v0::detail::hf

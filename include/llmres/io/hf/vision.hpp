@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <llmres/io/hf/common.hpp>
+#include <llmres/io/hf/dense.hpp>
+#include <llmres/io/hf/encoders.hpp>
+#include <llmres/io/json/fields.hpp>
+#include <llmres/models/model.hpp>
+#include <string_view>
+
+/// Vision towers: what a multimodal config adds to its text model. A tower is an `encoder` of the model; its stem,
+/// positions and projector are extra tensors.
+namespace llmres::inline v0::detail::hf {
+
+inline constexpr field_names vision_field{"vision_config"};
+
+/// The vision part of a multimodal config, as a reader of its own.
+struct vision_fields {
+    config_fields v;
+    config_fields& outer;
+    explicit vision_fields(config_fields& c) : v{object_of(c), "vision_config", true}, outer{c} {}
+    ~vision_fields() {
+        if (!v.ok()) outer.fail(v.error());
+    }
+    vision_fields(const vision_fields&) = delete;
+    vision_fields& operator=(const vision_fields&) = delete;
+
+private:
+    static const nlohmann::json& object_of(config_fields& c) {
+        static const nlohmann::json nothing = nlohmann::json::object();
+        const nlohmann::json* found = c.object(vision_field);
+        if (found == nullptr)
+            c.fail({error_code::missing, c.label(vision_field), "absent", "the description of the vision tower"});
+        return found != nullptr ? *found : nothing;
+    }
+};
+
+struct tower_shape {
+    std::int64_t hidden = 0;
+    std::int64_t width = 0;
+    std::int64_t layers = 0;
+    std::int64_t heads = 0;
+};
+
+inline tower_shape read_tower_shape(config_fields& v, const tower_shape& d) {
+    tower_shape t;
+    t.hidden = v.number_nested({"hidden_size", "embed_dim"}, d.hidden, 1, most_features);
+    t.width = v.number_nested({"intermediate_size", "mlp_dim"}, d.width, 1, most_features);
+    t.layers = v.number_nested({"num_hidden_layers", "depth"}, d.layers, 1, layer_stack::max_layers);
+    t.heads = v.number_nested({"num_attention_heads", "num_heads", "attention_heads"}, d.heads, 1, most_heads);
+    if (v.ok() && t.hidden % t.heads != 0)
+        v.fail(error_code::inconsistent, {"num_attention_heads", "num_heads", "attention_heads"},
+               "a divisor of the hidden size");
+    return t;
+}
+
+inline encoder tower_of(const tower_shape& t, const layer& block) {
+    return {.hidden = t.hidden, .layers = static_cast<std::int32_t>(t.layers), .block = block, .quantised = false};
+}
+
+/// A square of patches put together into one token's features.
+inline std::int64_t merged(config_fields& v, std::int64_t by_default = 2) {
+    const std::int64_t side = v.number_or("spatial_merge_size", by_default, 1, 64);
+    return side * side;
+}
+
+inline extra_weight projection(std::int64_t rows, std::int64_t columns, bool bias) {
+    return {.role = weight_role::projector, .bias = bias, .rows = rows, .columns = columns};
+}
+
+/// The largest image of a tower: its patches, and the tokens that are left of them.
+inline void admit_images(model& m, std::int64_t patches, std::int64_t left) {
+    m.encoders[0].image_patches = tokens(patches);
+    m.encoders[0].image_tokens = tokens(left);
+}
+
+// ---- towers
+// ------------------------------------------------------------------------------------------------------------
+
+/// SigLIP: patches with a bias, positions, a final norm; in some files an attention that pools.
+inline tower_shape add_siglip(config_fields& v, model& m, bool head_by_default,
+                              const tower_shape& d = {.hidden = 768, .width = 3072, .layers = 12, .heads = 12},
+                              std::int64_t patch = 16) {
+    const tower_shape t = read_tower_shape(v, d);
+    m.encoders[0] = tower_of(t, transformer_layer(t.heads, t.hidden, t.width));
+    const std::int64_t patches =
+        v.has("num_image_tokens") ? v.number("num_image_tokens", 1, most_features) : patch_count(v, 224, patch);
+    m.encoders[0].output = tokens(patches);
+    admit_images(m, patches, patches);
+    m.add(patch_embedding(v, t.hidden, patch, true));
+    m.add({.role = weight_role::positions, .rows = patches, .columns = t.hidden});
+    m.add(layer_norm(t.hidden));
+    if (v.flag_or("vision_use_head", head_by_default)) {
+        m.add({.role = weight_role::positions, .columns = t.hidden});
+        m.add(projection(4 * t.hidden, t.hidden, true));
+        m.add(projection(t.width, t.hidden, true));
+        m.add(projection(t.hidden, t.width, true));
+        m.add(layer_norm(t.hidden));
+    }
+    return t;
+}
+
+/// CLIP: a class token, patches without bias, norms before and after.
+inline tower_shape add_clip(config_fields& v, model& m) {
+    const tower_shape t = read_tower_shape(v, {.hidden = 768, .width = 3072, .layers = 12, .heads = 12});
+    m.encoders[0] = tower_of(t, transformer_layer(t.heads, t.hidden, t.width));
+    const std::int64_t patches = patch_count(v, 224, 32);
+    m.encoders[0].output = tokens(patches);
+    admit_images(m, patches, patches);
+    m.add(patch_embedding(v, t.hidden, 32, false));
+    m.add({.role = weight_role::positions, .rows = patches + 2, .columns = t.hidden});
+    m.add(layer_norm(t.hidden));
+    m.add(layer_norm(t.hidden));
+    return t;
+}
+
+/// Pixtral: llama-like layers without biases, a norm before them, rotary positions.
+inline tower_shape add_pixtral(config_fields& v, model& m) {
+    const tower_shape t = read_tower_shape(v, {.hidden = 1024, .width = 4096, .layers = 24, .heads = 16});
+    layer block;
+    block.attention = {.heads = t.heads,
+                       .kv_heads = t.heads,
+                       .head_dim = v.number_or("head_dim", v.ok() ? t.hidden / t.heads : 1, 1, most_heads)};
+    block.feed_forward.width = t.width;
+    m.encoders[0] = tower_of(t, block);
+    m.add(patch_embedding(v, t.hidden, 16, false));
+    m.add({.role = weight_role::norm, .columns = t.hidden});
+    return t;
+}
+
+/// SigLIP, CLIP or Pixtral, as the vision part says.
+inline tower_shape add_named_tower(config_fields& v, model& m) {
+    const std::string_view type = v.text_or("model_type", "clip_vision_model");
+    if (type == "siglip_vision_model") return add_siglip(v, m, false);
+    if (type == "clip_vision_model") return add_clip(v, m);
+    if (type == "pixtral") return add_pixtral(v, m);
+    v.fail({error_code::unsupported, "vision_config.model_type", type,
+            "siglip_vision_model, clip_vision_model or pixtral"});
+    return {};
+}
+
+// ---- the multimodal families
+// -------------------------------------------------------------------------------------------
+
+inline void add_gemma3_vision(config_fields& c, model& m) {
+    vision_fields fields{c};
+    const tower_shape t = add_siglip(fields.v, m, true);
+    m.encoders[0].output = tokens(c.number_or("mm_tokens_per_image", 256, 1, most_features));
+    m.encoders[0].image_tokens = m.encoders[0].output;
+    m.add(projection(m.hidden, t.hidden, false));
+    m.add({.role = weight_role::norm, .columns = t.hidden});
+}
+
+/// PaliGemma: SigLIP and one linear.
+inline void add_paligemma_vision(config_fields& c, model& m) {
+    vision_fields fields{c};
+    const tower_shape t = add_siglip(fields.v, m, false);
+    m.add(projection(m.hidden, t.hidden, true));
+}
+
+/// LLaVA: two linears from the tower's features, of one layer or of several side by side, to the text model's.
+inline void add_llava_vision(config_fields& c, model& m) {
+    vision_fields fields{c};
+    const tower_shape t = add_named_tower(fields.v, m);
+    const bool bias = c.flag_or("multimodal_projector_bias", true);
+    const std::int64_t layers =
+        c.holds_list("vision_feature_layer") ? static_cast<std::int64_t>(c.list("vision_feature_layer")->size()) : 1;
+    m.add(projection(m.hidden, layers * t.hidden, bias));
+    m.add(projection(m.hidden, m.hidden, bias));
+}
+
+/// LLaVA-NeXT and LLaVA-OneVision: and a learned end of a row of patches.
+inline void add_llava_next_vision(config_fields& c, model& m) {
+    add_llava_vision(c, m);
+    m.add({.role = weight_role::values, .columns = m.hidden});
+}
+
+/// Mistral 3: Pixtral, and a projector that first merges squares of patches.
+inline void add_mistral3_vision(config_fields& c, model& m) {
+    vision_fields fields{c};
+    const tower_shape t = add_pixtral(fields.v, m);
+    const bool bias = c.flag_or("multimodal_projector_bias", false);
+    // A token for each square of patches, and one at the end of each row of them.
+    const std::int64_t patches = patch_count(fields.v, 1024, 16), squares = patches / merged(c);
+    std::int64_t rows = 0;
+    while (rows * rows < squares) ++rows;
+    admit_images(m, patches, squares + rows);
+    m.add({.role = weight_role::norm, .columns = t.hidden});
+    m.add(projection(t.hidden, merged(c) * t.hidden, false));
+    m.add(projection(m.hidden, t.hidden, bias));
+    m.add(projection(m.hidden, m.hidden, bias));
+}
+
+/// Llama 4: patches as a linear, positions with a class token, norms before and after, two linears after shuffling.
+inline void add_llama4_vision(config_fields& c, model& m) {
+    vision_fields fields{c};
+    config_fields& v = fields.v;
+    const tower_shape t = read_tower_shape(v, {.hidden = 768, .width = 5632, .layers = 34, .heads = 16});
+    m.encoders[0] = tower_of(t, transformer_layer(t.heads, t.hidden, t.width));
+    // 16 tiles and the whole image; pixel_shuffle_ratio 0.5 leaves a quarter of the patches.
+    admit_images(m, 17 * (patch_count(v, 448, 14) + 1), 17 * (patch_count(v, 448, 14) / 4));
+    m.add(patch_embedding(v, t.hidden, 14, false));
+    m.add({.role = weight_role::positions, .rows = patch_count(v, 448, 14) + 2, .columns = t.hidden});
+    m.add(layer_norm(t.hidden));
+    m.add(layer_norm(t.hidden));
+    const std::int64_t in = v.number_or("projector_input_dim", 4096, 1, most_features);
+    const std::int64_t out = v.number_or("projector_output_dim", 4096, 1, most_features);
+    m.add(projection(in, t.width, false));
+    m.add(projection(out, in, false));
+    m.add(projection(m.hidden, v.number_or("vision_output_dim", 7680, 1, most_features), false));
+}
+
+/// Llama 3.2 Vision: positions and tiles with gates, local and gated global layers, of which five outputs are joined.
+inline void add_mllama_vision(config_fields& c, model& m) {
+    vision_fields fields{c};
+    config_fields& v = fields.v;
+    tower_shape t = read_tower_shape(v, {.hidden = 1280, .width = 5120, .layers = 32, .heads = 16});
+    const std::int64_t global = v.number_or("num_global_layers", 8, 0, 128);
+    t.layers += global;
+    m.encoders[0] = tower_of(t, transformer_layer(t.heads, t.hidden, t.width, false));
+    const std::int64_t rows = patch_count(v, 448, 14) + 1;
+    const std::int64_t tiles = v.number_or("max_num_tiles", 4, 1, 1024);
+    const nlohmann::json* given = v.list("supported_aspect_ratios");
+    const std::int64_t ratios = 1 + (given != nullptr ? static_cast<std::int64_t>(given->size()) : 8);
+    m.encoders[0].output = tokens(rows * tiles);
+    m.add(patch_embedding(v, t.hidden, 14, false));
+    m.add({.role = weight_role::positions, .rows = rows + 1, .columns = t.hidden});  // and the class token
+    m.add({.role = weight_role::positions, .rows = ratios, .columns = tiles * rows * t.hidden});
+    m.add({.role = weight_role::positions, .rows = ratios, .columns = tiles * t.hidden, .copies = 2});
+    m.add({.role = weight_role::values, .columns = 3 + 2 * global});  // gates of positions, tiles and global layers
+    m.add(layer_norm(t.hidden));
+    m.add(layer_norm(t.hidden));
+    m.add(projection(m.hidden, v.number_or("vision_output_dim", 7680, 1, most_features), true));
+}
+
+/// Its text model: some layers attend to the image instead of the text; eight more rows in the embedding than in the
+/// head.
+inline model read_mllama_text(config_fields& c) {
+    model m = read_frame(c);
+    layer self = read_llama_layer(c, m.hidden);
+    layer cross = self;
+    cross.attention.cross = cross_attention::instead;
+    cross.attention.qk_norm = query_key_norm::shared;
+    cross.more_values = 2;
+    read_layers(c, m, layer_count(c),
+                [&](std::int64_t i) { return c.lists("cross_attention_layers", i) ? cross : self; });
+    m.add({.role = weight_role::embed_tokens, .rows = 8, .columns = m.hidden});
+    return m;
+}
+
+/// Of the most pixels that Qwen's processors let through: 12 845 056 in patches of 14, 16 777 216 in patches of 16.
+inline constexpr std::int64_t qwen_patches = 65536;
+
+/// Qwen2-VL: patches over two frames, LayerNorms, a merger of two linears. Its `hidden_size` is the text model's.
+inline void add_qwen2_vision(config_fields& c, model& m) {
+    vision_fields fields{c};
+    config_fields& v = fields.v;
+    tower_shape t;
+    t.hidden = v.number_or("embed_dim", 1280, 1, most_features);
+    t.layers = v.number_or("depth", 32, 1, layer_stack::max_layers);
+    t.heads = v.number_or("num_heads", 16, 1, most_heads);
+    t.width = v.number_or("mlp_ratio", 4, 1, 64) * t.hidden;
+    const std::int64_t joined = merged(v) * t.hidden;
+    m.encoders[0] = tower_of(t, transformer_layer(t.heads, t.hidden, t.width));
+    admit_images(m, qwen_patches, qwen_patches / merged(v));
+    m.add(patch_embedding(v, t.hidden, 14, false, v.number_or("temporal_patch_size", 2, 1, 64)));
+    m.add(layer_norm(t.hidden));
+    m.add(projection(joined, joined, true));
+    m.add(projection(m.hidden, joined, true));
+}
+
+/// Qwen2.5-VL: gated feed-forwards and RMS norms in the tower.
+inline void add_qwen2_5_vision(config_fields& c, model& m) {
+    vision_fields fields{c};
+    config_fields& v = fields.v;
+    const tower_shape t = read_tower_shape(v, {.hidden = 3584, .width = 3420, .layers = 32, .heads = 16});
+    layer block = transformer_layer(t.heads, t.hidden, t.width);
+    block.feed_forward.kind = feed_forward_kind::gated;
+    block.norm = norm_kind::rms;
+    const std::int64_t joined = merged(v) * t.hidden;
+    m.encoders[0] = tower_of(t, block);
+    admit_images(m, qwen_patches, qwen_patches / merged(v));
+    m.add(patch_embedding(v, t.hidden, 14, false, v.number_or("temporal_patch_size", 2, 1, 64)));
+    m.add({.role = weight_role::norm, .columns = t.hidden});
+    m.add(projection(joined, joined, true));
+    m.add(projection(m.hidden, joined, true));
+}
+
+/// Qwen3-VL and Qwen3.5: learned positions, a merger, and one more merger for each layer whose output joins the text's
+/// first layers.
+inline void add_qwen3_tower(config_fields& c, model& m, std::int64_t mergers_by_default) {
+    vision_fields fields{c};
+    config_fields& v = fields.v;
+    const tower_shape t = read_tower_shape(v, {.hidden = 1152, .width = 4304, .layers = 27, .heads = 16});
+    const std::int64_t joined = merged(v) * t.hidden;
+    const std::int64_t out = v.number_or("out_hidden_size", m.hidden, 1, most_features);
+    const nlohmann::json* deep = v.list("deepstack_visual_indexes");
+    const std::int64_t mergers = deep != nullptr ? static_cast<std::int64_t>(deep->size()) : mergers_by_default;
+    m.encoders[0] = tower_of(t, transformer_layer(t.heads, t.hidden, t.width));
+    admit_images(m, qwen_patches, qwen_patches / merged(v));
+    m.add(patch_embedding(v, t.hidden, 16, true, v.number_or("temporal_patch_size", 2, 1, 64)));
+    m.add({.role = weight_role::positions,
+           .rows = v.number_or("num_position_embeddings", 2304, 1, most_features),
+           .columns = t.hidden});
+    m.add(layer_norm(t.hidden));
+    m.add(projection(joined, joined, true));
+    m.add(projection(out, joined, true));
+    if (mergers == 0) return;
+    m.add({.role = weight_role::norm, .columns = joined, .copies = 2 * mergers});
+    m.add({.role = weight_role::projector, .bias = true, .rows = joined, .columns = joined, .copies = mergers});
+    m.add({.role = weight_role::projector, .bias = true, .rows = out, .columns = joined, .copies = mergers});
+}
+
+inline void add_qwen3_vision(config_fields& c, model& m) { add_qwen3_tower(c, m, 3); }
+inline void add_qwen3_5_vision(config_fields& c, model& m) { add_qwen3_tower(c, m, 0); }
+
+/// Idefics 3 and SmolVLM: SigLIP, patches shuffled together, one linear.
+inline void add_idefics3_vision(config_fields& c, model& m) {
+    vision_fields fields{c};
+    const tower_shape t =
+        add_siglip(fields.v, m, false, {.hidden = 1152, .width = 3072, .layers = 12, .heads = 16}, 32);
+    const std::int64_t scale = c.number_or("scale_factor", 2, 1, 64);
+    m.add(projection(m.hidden, t.hidden * scale * scale, false));
+}
+
+/// Phi-3-Vision: Phi-3 with CLIP ViT-L/14 at 336 pixels, whose shape the file only names, a projector of squares of
+/// four patches, and two separators.
+inline model read_phi3_vision(config_fields& c) {
+    model m = read_mistral(c);
+    constexpr field_names processor_field{"img_processor"};
+    const nlohmann::json* processor = c.object(processor_field);
+    const auto name = processor != nullptr ? processor->find("name") : nlohmann::json::const_iterator{};
+    if (processor == nullptr || name == processor->end() || *name != nlohmann::json("clip_vision_model")) {
+        c.fail({error_code::unsupported, "img_processor.name", "another tower", "clip_vision_model"});
+        return m;
+    }
+    static const nlohmann::json clip_large_336 = nlohmann::json::parse(
+        R"({"hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 24, "num_attention_heads": 16,
+            "image_size": 336, "patch_size": 14})");
+    config_fields v{clip_large_336, "img_processor", true};
+    const tower_shape t = add_clip(v, m);
+    m.add(projection(m.hidden, 4 * t.hidden, true));
+    m.add(projection(m.hidden, m.hidden, true));
+    m.add({.role = weight_role::positions, .rows = 2, .columns = 4 * t.hidden});
+    return m;
+}
+
+// ---- images and text apart
+// -----------------------------------------------------------------------------------------------
+
+/// The image encoder of CLIP or SigLIP by itself: its tower is the model.
+inline model tower_alone(model m) {
+    m.hidden = m.encoders[0].hidden;
+    m.layers.append(m.encoders[0].layers, m.encoders[0].block);
+    m.encoders[0] = {};
+    m.tied_head = true;
+    m.final_norm = norm_kind::none;
+    return m;
+}
+inline model read_clip_vision(config_fields& c) {
+    model m;
+    add_clip(c, m);
+    return tower_alone(m);
+}
+inline model read_siglip_vision(config_fields& c) {
+    model m;
+    add_siglip(c, m, true);
+    return tower_alone(m);
+}
+
+/// CLIP: the text encoder is the model's own layers, the image encoder its tower; both are projected to a common width.
+inline model read_clip_text(config_fields& c) {
+    model m = read_frame(c);
+    m.tied_head = true;
+    m.final_norm = norm_kind::layer;
+    const std::int64_t heads = c.number(heads_field, 1, most_heads);
+    if (c.ok() && m.hidden % heads != 0) c.fail(error_code::inconsistent, heads_field, "a divisor of the hidden size");
+    m.add({.role = weight_role::positions, .rows = c.number(context_field, 1, most_features), .columns = m.hidden});
+    return stack_of(c, m, transformer_layer(heads, m.hidden, c.number(width_field, 1, most_features)));
+}
+inline void add_clip_vision(config_fields& c, model& m) {
+    vision_fields fields{c};
+    const tower_shape t = add_clip(fields.v, m);
+    const std::int64_t common = c.number_or("projection_dim", 512, 1, most_features);
+    m.add(projection(common, t.hidden, false));
+    m.add(projection(common, m.hidden, false));
+    m.add({.role = weight_role::values});
+}
+
+/// SigLIP: as CLIP; the text is projected with a bias, the image pooled by attention; a scale and a bias of their
+/// product.
+inline model read_siglip_text(config_fields& c) {
+    model m = read_clip_text(c);
+    m.add(projection(c.number_or("projection_size", m.hidden, 1, most_features), m.hidden, true));
+    return m;
+}
+inline void add_siglip_vision(config_fields& c, model& m) {
+    vision_fields fields{c};
+    add_siglip(fields.v, m, true);
+    m.add({.role = weight_role::values, .columns = 2});
+}
+
+}  // namespace llmres::inline v0::detail::hf

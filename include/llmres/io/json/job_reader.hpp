@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <llmres/io/job_fields.hpp>
+#include <llmres/io/json/fields.hpp>
+#include <llmres/values/error.hpp>
+#include <llmres/values/maybe.hpp>
+#include <llmres/values/nearest.hpp>
+#include <llmres/values/precision.hpp>
+#include <llmres/values/text.hpp>
+#include <llmres/values/units.hpp>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// The objects of a job document, field by field; what job_fields does not name is refused.
+namespace llmres::inline v0::detail {
+
+/// A value as an error shows it. (What comes from a command line need not be UTF-8.)
+inline std::string shown(const nlohmann::json& value) {
+    return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+/// The names of an enumeration, with commas between them.
+template <std::size_t N>
+std::string listed(const std::array<std::string_view, N>& names) {
+    std::string all;
+    for (const std::string_view name : names) all.append(all.empty() ? "" : ", ").append(name);
+    return all;
+}
+
+/// Refuses the keys of an object that no job_field names.
+inline status known_keys(const nlohmann::json& object, std::string_view where,
+                         std::initializer_list<std::string_view> others) {
+    std::vector<std::string_view> known{others};
+    for (const job_field& f : job_fields)
+        if (f.object == where) known.push_back(f.name);
+    for (const auto& [key, value] : object.items()) {
+        if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+        text<63> field{where == "host" ? "cluster.host" : where};
+        if (!field.empty()) field.append(".");
+        field.append(key);
+        return refused(error_code::unknown, field, shown(value), such_as("a field", nearest(key, known)));
+    }
+    return done{};
+}
+
+/// Reads the fields of one object of a job document into C++ fields of the same name, with the bounds of job_fields.
+class job_reader {
+public:
+    job_reader(const nlohmann::json& object, std::string_view where)
+        : fields_{object, where == "host" ? "cluster.host" : where}, where_{where} {}
+
+    template <class Integer>
+    void integer(const char* name, Integer& into) {
+        const job_field& f = described(name);
+        into = static_cast<Integer>(
+            fields_.number_or(name, into, static_cast<std::int64_t>(f.low), static_cast<std::int64_t>(f.high)));
+    }
+    template <class Value>
+    void integer(const char* name, maybe<Value>& into) {
+        if (!fields_.has(name)) return;
+        Value read{};
+        integer(name, read);
+        into = read;
+    }
+    void count(const char* name, token_count& into) {
+        std::int64_t read = into.in(tokens);
+        integer(name, read);
+        into = tokens(read);
+    }
+    void size(const char* name, byte_count& into) {
+        std::int64_t read = into.in(bytes);
+        integer(name, read);
+        into = bytes(read);
+    }
+    void flag(const char* name, bool& into) { into = fields_.flag_or(name, into); }
+    void flag(const char* name, maybe<bool>& into) {
+        if (fields_.has(name)) into = fields_.flag_or(name, false);
+    }
+    double real(const char* name, double fallback) {
+        if (!fields_.has(name)) return fallback;
+        const double read = fields_.real_or(name, fallback, -1e300, 1e300);
+        const job_field& f = described(name);
+        if (read >= f.low && read <= f.high) return read;
+        text<191> expected{"a number from "};
+        expected.append(detail::digits(static_cast<std::int64_t>(f.low)));
+        expected.append(" to ");
+        expected.append(detail::digits(static_cast<std::int64_t>(f.high)));
+        fields_.fail(error_code::out_of_range, name, expected);
+        return fallback;
+    }
+    void format(const char* name, precision& into) {
+        if (!fields_.has(name)) return;
+        const result<precision> found = find_precision(fields_.label(name), fields_.text_or(name, ""));
+        if (!fields_.ok()) return;
+        if (found)
+            into = *found;
+        else
+            fields_.fail(found.error());
+    }
+    void format(const char* name, maybe<precision>& into) {
+        precision read = into.value;
+        if (!fields_.has(name)) return;
+        format(name, read);
+        into = read;
+    }
+    /// One of the names of an enumeration.
+    template <class Enum, std::size_t N>
+    void choice(const char* name, const std::array<std::string_view, N>& names, Enum& into) {
+        if (!fields_.has(name)) return;
+        const std::string_view typed = fields_.text_or(name, "");
+        for (std::size_t i = 0; i < N; ++i)
+            if (names[i] == typed) {
+                into = static_cast<Enum>(i);
+                return;
+            }
+        fields_.fail(error_code::unknown, name, "one of " + listed(names));
+    }
+    /// What a table knows by name.
+    template <class T, class Find>
+    void named(const char* name, T& into, Find&& find) {
+        if (!fields_.has(name)) return;
+        const std::string_view typed = fields_.text_or(name, "");
+        if (!fields_.ok()) return;
+        take(into, find(typed));
+    }
+    /// What a table knows by one name or several: a string with commas between them, or a list.
+    template <class T, class Find>
+    void names(const char* name, T& into, Find&& find) {
+        if (!fields_.holds_list(name)) return named(name, into, find);
+        std::string joined;
+        for (std::size_t i = 0; i < fields_.list(name)->size() && fields_.ok(); ++i) {
+            if (i > 0) joined += ',';
+            joined += fields_.text_at(name, i);
+        }
+        if (fields_.ok()) take(into, find(joined));
+    }
+    config_fields& fields() { return fields_; }
+    status checked() const {
+        if (fields_.ok()) return done{};
+        return fields_.error();
+    }
+
+private:
+    template <class T>
+    void take(T& into, const result<T>& found) {
+        if (found)
+            into = *found;
+        else
+            fields_.fail(found.error());
+    }
+    /// A field that is read and not described would be refused as unknown: that is a mistake here, not in the document.
+    const job_field& described(const char* name) {
+        static constexpr job_field none{"", "", "", field_type::integer, 0, 0, ""};
+        if (const job_field* f = find_job_field(where_, name)) return *f;
+        fields_.fail(error_code::unknown, name, "a field that job_fields describes");
+        return none;
+    }
+
+    config_fields fields_;
+    std::string_view where_;
+};
+
+}  // namespace llmres::inline v0::detail

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <llmres/io/quantization/patterns.hpp>
+#include <llmres/models/model.hpp>
+#include <llmres/models/parameters.hpp>
+#include <llmres/values/error.hpp>
+#include <llmres/values/maybe.hpp>
+#include <llmres/values/precision.hpp>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+/// The format of each projection of each layer, as a `quantization_config` gives them to modules by name.
+namespace llmres::inline v0::detail::quantization {
+
+/// Which format each projection of each layer is in: filled from the lists of a config, then put into the model.
+class assignment {
+public:
+    /// Nothing is in any, at first.
+    explicit assignment(const model& m) : of_{m}, table_(static_cast<std::size_t>(m.layers.size) + 1) {}
+
+    /// Everything in the layers is in this format, until other words are read.
+    void fill(const precision& format) {
+        const std::uint8_t index = index_of(format);
+        for (slot& of_layer : table_)
+            for (auto& roles : of_layer) roles.fill(index);
+    }
+    void set_head(const maybe<precision>& format) { head_ = format; }
+
+    /// Puts what the pattern names into the format; no format: leaves it as it was. False if the pattern is not
+    /// understood.
+    bool put(std::string_view name, const maybe<precision>& format) {
+        bool understood = true;
+        for_each_pattern(name, [&](const module_pattern& p) {
+            understood = understood && p.understood;
+            if (p.understood) put(p, format);
+        });
+        return understood;
+    }
+
+    /// Gives the model its formats; the error names the list that all was read from last.
+    status give(model& m, std::string_view field, const precision& stored) const;
+
+private:
+    static constexpr std::array sorts{quantised_part::mixers, quantised_part::dense, quantised_part::experts};
+    using slot = std::array<std::array<std::uint8_t, weight_role_names.size()>,
+                            layer_places>;  ///< by place and role: an index into formats_
+
+    /// What was found of a sort of weight in all layers.
+    struct found_sort {
+        std::uint8_t format = 0;
+        bool two_formats = false;
+    };
+
+    std::uint8_t index_of(const precision& format) {
+        for (std::size_t i = 1; i < formats_.size(); ++i)
+            if (formats_[i] == format) return static_cast<std::uint8_t>(i);
+        if (formats_.size() < 255) formats_.push_back(format);
+        return static_cast<std::uint8_t>(formats_.size() - 1);
+    }
+
+    void put(const module_pattern& p, const maybe<precision>& format) {
+        if (p.places == nowhere) return;
+        if (p.places == head_place) {
+            head_ = format;
+            return;
+        }
+        const std::uint8_t index = format ? index_of(*format) : std::uint8_t{0};
+        // Words that give the same format may be said in any order, and twice.
+        if (index != last_index_) said_.clear();
+        last_index_ = index;
+        if (p.layer < 0 && p.expert < 0 && !said_.insert({p.places, p.prediction, p.roles}).second) return;
+        // Lists name thousands of experts, one by one: a layer's are one sort, named when all of them are.
+        if (p.expert >= 0) {
+            auto& named = experts_named_[{p.layer, p.prediction, p.roles, index}];
+            named.insert(p.expert);
+            if (static_cast<std::int64_t>(named.size()) != experts_in(p.layer, p.prediction)) return;
+        }
+        const std::size_t layers = table_.size() - 1;
+        for (std::size_t s = 0; s < table_.size(); ++s) {
+            const bool predicts = s == layers;
+            if (p.prediction ? !predicts : p.layer >= 0 && !matches(p, s, predicts)) continue;
+            for (unsigned place = 0; place < layer_places; ++place) {
+                if ((p.places >> place & 1) == 0) continue;
+                for (std::size_t role = 0; role < weight_role_names.size(); ++role)
+                    if (p.roles == 0 || (p.roles >> role & 1) != 0) table_[s][place][role] = index;
+            }
+        }
+    }
+    /// Files number the layers that predict ahead on behind the others.
+    static bool matches(const module_pattern& p, std::size_t slot_index, bool predicts) {
+        const auto index = static_cast<std::int64_t>(slot_index);
+        if (predicts) return p.layer >= index;
+        if (p.layer_begins)
+            for (std::int64_t rest = index; rest > 0; rest /= 10)
+                if (rest == p.layer) return true;
+        return index == p.layer;
+    }
+    std::int64_t experts_in(std::int64_t layer, bool predicts) const {
+        const std::int64_t layers = of_.layers.size;
+        if (predicts || layer >= layers) return of_.prediction.block.feed_forward.experts.count;
+        return of_.layers[static_cast<int>(layer < 0 ? layers - 1 : layer)].feed_forward.experts.count;
+    }
+
+    /// Calls visit(sort, role, format) for the matrices of a layer that are quantised at all.
+    template <class Visit>
+    void for_each_matrix(const layer& l, const slot& formats, Visit visit) const {
+        const auto from = [&formats, &visit](std::size_t place, std::size_t sort) {
+            return [&formats, &visit, place, sort](const weight& w) {
+                constexpr std::size_t experts_place = 4;
+                constexpr std::size_t experts_sort = 2;
+                if (w.quantised)
+                    visit(w.routed ? experts_sort : sort, w.role,
+                          formats[w.routed ? experts_place : place][static_cast<std::size_t>(w.role)]);
+            };
+        };
+        auto mixing = from(0, 0);
+        auto recurring = from(1, 0);
+        auto feeding = from(l.feed_forward.routed() ? 3 : 2, 1);
+        visit_attention(l.attention, of_.hidden, mixing);
+        visit_recurrent(l.recurrent, of_.hidden, visitor_of{recurring});
+        visit_feed_forward(l.feed_forward, of_.hidden, feeding);
+    }
+    /// Which sorts of the layer's matrices are quantised; their formats go into `found`.
+    quantised_part part_of(const layer& l, const slot& formats, std::array<found_sort, sorts.size()>& found) const {
+        quantised_part part = quantised_part::none;
+        std::array<bool, sorts.size()> seen{};
+        for_each_matrix(l, formats, [&](std::size_t sort, weight_role, std::uint8_t format) {
+            seen[sort] = true;
+            if (format == 0) return;
+            part = part | sorts[sort];
+            if (found[sort].format != 0 && found[sort].format != format) found[sort].two_formats = true;
+            found[sort].format = format;
+        });
+        // What the layer has none of says nothing, least of all that something is left out.
+        bool all = true;
+        for (std::size_t sort = 0; sort < sorts.size(); ++sort)
+            all = all && (!seen[sort] || quantises(part, sorts[sort]));
+        return all ? quantised_part::matrices : part;
+    }
+
+    const model& of_;
+    std::vector<slot> table_;  ///< a slot a layer, and one for the layers that predict ahead
+    std::vector<precision> formats_{precision{}};
+    maybe<precision> head_{};
+    std::uint8_t last_index_ = 0;
+    std::set<std::tuple<unsigned, bool, std::uint64_t>> said_{};
+    std::map<std::tuple<std::int64_t, bool, std::uint64_t, std::uint8_t>, std::set<std::int64_t>> experts_named_{};
+};
+
+inline status assignment::give(model& m, std::string_view field, const precision& stored) const {
+    for (const auto& [key, named] : experts_named_) {
+        const auto& [layer, predicts, roles, index] = key;
+        const std::int64_t count = experts_in(layer, predicts);
+        if (count > 0 && static_cast<std::int64_t>(named.size()) < count)
+            return refused(error_code::unsupported, field, "some of a layer's experts",
+                           "all experts of a layer, or none");
+    }
+    std::array<found_sort, sorts.size()> found{};
+    layer_stack stack;
+    prediction ahead = m.prediction;
+    for (std::int32_t i = 0; i < m.layers.size; ++i) {
+        layer l = m.layers[i];
+        l.quantised = part_of(l, table_[static_cast<std::size_t>(i)], found);
+        if (!stack.append(1, l))
+            return refused(error_code::unsupported, field, "too many sorts of layer",
+                           "at most 12 different kinds of layer");
+    }
+    if (ahead.layers > 0) ahead.block.quantised = part_of(ahead.block, table_.back(), found);
+    for (const found_sort& sort : found)
+        if (sort.two_formats)
+            return refused(error_code::unsupported, field, "two formats for one sort of weight",
+                           "one format for each of attention, dense feed-forwards and experts");
+
+    // Projections left wide in a sort that is quantised are so in all layers.
+    std::uint64_t wide = 0;
+    std::uint64_t low = 0;
+    const auto sort_out = [&](const layer& l, const slot& formats) {
+        for_each_matrix(l, formats, [&](std::size_t sort, weight_role role, std::uint8_t format) {
+            if (quantises(l.quantised, sorts[sort])) (format == 0 ? wide : low) |= bit(role);
+        });
+    };
+    for (std::int32_t i = 0; i < m.layers.size; ++i) sort_out(stack[i], table_[static_cast<std::size_t>(i)]);
+    if (ahead.layers > 0) sort_out(ahead.block, table_.back());
+    for (std::size_t role = 0; role < weight_role_names.size(); ++role)
+        if ((wide & low) >> role & 1) {
+            text<95> which{weight_role_names[role]};
+            which.append(" of some layers only");
+            return refused(error_code::unsupported, field, which, "the same projections in all layers");
+        }
+
+    const auto format_of = [&](std::size_t sort) {
+        return found[sort].format == 0 ? maybe<precision>{} : maybe<precision>{formats_[found[sort].format]};
+    };
+    const maybe<precision> mixers = format_of(0);
+    const maybe<precision> dense_ones = format_of(1);
+    const maybe<precision> experts = format_of(2);
+    const maybe<precision> most = experts ? experts : dense_ones ? dense_ones : mixers;
+    m.layers = stack;
+    m.prediction = ahead;
+    m.weights = most.value_or(stored);
+    m.mixed = {};
+    if (mixers && !(*mixers == m.weights)) m.mixed.attention = mixers;
+    if (dense_ones && !(*dense_ones == m.weights)) m.mixed.feed_forward = dense_ones;
+    if (!m.tied_head) m.mixed.head = head_;
+    if (size_of(stored, 1, 1) != bytes(2)) m.mixed.rest = stored;
+    m.mixed.wide_roles = wide;
+    return done{};
+}
+
+}  // namespace llmres::inline v0::detail::quantization

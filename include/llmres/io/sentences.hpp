@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <fmt/format.h>
+#include <llmres/answers/search.hpp>
+#include <llmres/plan.hpp>
+#include <llmres/values/error.hpp>
+#include <llmres/values/to_string.hpp>
+#include <string>
+
+/// Reasons, remedies and errors as sentences: the only place where answers become prose.
+namespace llmres::inline v0 {
+
+inline std::string to_text(const error& e) {
+    if (e.value.empty()) return fmt::format("{}: {}; expected {}", e.field.view(), name_of(e.code), e.expected.view());
+    return fmt::format("{} is {}; expected {}", e.field.view(), e.value.view(), e.expected.view());
+}
+
+inline std::string to_text(const reason& r, const job_plan& p) {
+    const std::string where = p.layout.gpus() == 1 ? "" : fmt::format(" on GPU {} of {}", r.gpu, p.layout.gpus());
+    switch (r.code) {
+        case reason_code::memory_exceeded:
+            return fmt::format("needs {}{}, has {}; the largest part is {} with {}", to_string(r.needed), where,
+                               to_string(r.available), name_of(r.term), to_string(p.memory[r.term].expected));
+        case reason_code::weights_exceed:
+            return fmt::format("the weights alone take {}{}, has {}", to_string(r.needed), where,
+                               to_string(r.available));
+        case reason_code::memory_tight:
+            return fmt::format("may need up to {}{}, has {}", to_string(r.needed), where, to_string(r.available));
+        case reason_code::flash_attention_unsupported:
+            return "flash attention needs compute capability 8.0 or newer";
+        case reason_code::host_memory_exceeded:
+            return fmt::format("offloading takes up to {} of a node's main memory, which has {}", to_string(r.needed),
+                               to_string(r.available));
+        case reason_code::format_emulated:
+            return "the GPU has no arithmetic for one of the job's formats and converts it first";
+    }
+    return std::string{name_of(r.code)};
+}
+
+inline std::string to_text(const remedy& r) {
+    const auto layout_text = [&] {
+        return fmt::format("(tensor {}, pipeline {}, data {}, ZeRO {})", r.layout.tensor, r.layout.pipeline,
+                           r.layout.data, r.layout.zero);
+    };
+    switch (r.what) {
+        case remedy::kind::more_gpus:
+            return fmt::format("{} GPUs {}", r.amount, layout_text());
+        case remedy::kind::other_layout:
+            return fmt::format("another layout of {} GPU{} {}", r.amount, r.amount == 1 ? "" : "s", layout_text());
+        case remedy::kind::narrower_weights:
+            return fmt::format("weights in {}", r.format.name.view());
+        case remedy::kind::smaller_batch:
+            return fmt::format("a batch of {}", r.amount);
+        case remedy::kind::smaller_micro_batch:
+            return fmt::format("a micro-batch of {}", r.amount);
+        case remedy::kind::shorter_context:
+            return fmt::format("{} tokens a sequence", r.amount);
+        case remedy::kind::full_recompute:
+            return "full recomputation of activations";
+        case remedy::kind::sdpa_attention:
+            return "attention sdpa";
+    }
+    return {};
+}
+
+}  // namespace llmres::inline v0

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <llmres/hardware/cluster.hpp>
+#include <llmres/hardware/gpu.hpp>
+#include <llmres/jobs/adapter.hpp>
+#include <llmres/jobs/job.hpp>
+#include <llmres/jobs/layout.hpp>
+#include <llmres/jobs/pipeline.hpp>
+#include <llmres/jobs/ranks.hpp>
+#include <llmres/models/layer.hpp>
+#include <llmres/models/model.hpp>
+#include <llmres/models/parameters.hpp>
+#include <llmres/runtimes/kernels.hpp>
+#include <llmres/runtimes/knobs.hpp>
+#include <llmres/runtimes/runtime.hpp>
+#include <llmres/values/error.hpp>
+#include <llmres/values/precision.hpp>
+#include <llmres/values/units.hpp>
+
+/// What a training job cannot do in a layout, or on a GPU.
+namespace llmres::inline v0 {
+
+namespace detail {
+
+/// Sizes are products of tokens and features: none may leave 64 bits, whatever the tensor.
+constexpr status tokens_fit(std::string_view field, std::int64_t value, double at_once, const model& m) {
+    constexpr double most = 1152921504606846976.0;  // 2^60: bytes, copies and sums have room above it
+    if (at_once * widest_activation(m) <= most) return done{};
+    return refused(error_code::overflow, field, value, "tokens at once whose widest tensor has at most 2^60 elements");
+}
+
+/// The tokens of a training step; or of a serving job, its engine's step, and the images that may pass in one.
+constexpr status sizes_fit(const job& j) {
+    const auto count = [](token_count t) { return static_cast<double>(t.in(tokens)); };
+    const encoder& seen = j.model.encoders[0];
+    if (trains(j)) {
+        const token_count each = computed_tokens(j) < seen.output ? seen.output : computed_tokens(j);
+        return tokens_fit("micro_batch", j.micro_batch, static_cast<double>(j.micro_batch) * count(each), j.model);
+    }
+    const runtime& r = j.runtime;
+    const double all = static_cast<double>(j.batch) * count(context_of(j));
+    if (const status s = tokens_fit("batch", j.batch, all, j.model); !s) return s;
+    const token_count step = j.max_batched_tokens > r.max_batched_tokens ? j.max_batched_tokens : r.max_batched_tokens;
+    if (count(step) > all)
+        if (const status s = tokens_fit("max_batched_tokens", step.in(tokens), count(step), j.model); !s) return s;
+    if (seen.layers == 0) return done{};
+    if (const status s =
+            tokens_fit("runtime.encoder_tokens", r.encoder_tokens.in(tokens), count(r.encoder_tokens), j.model);
+        !s)
+        return s;
+    if (seen.image_tokens == token_count{}) return done{};
+    const double images = 1 + (count(step) > all ? count(step) : all) / count(seen.image_tokens);
+    const token_count of_image = seen.image_patches > seen.image_tokens ? seen.image_patches : seen.image_tokens;
+    return tokens_fit("encoder.image_patches", of_image.in(tokens), images * count(of_image), j.model);
+}
+
+/// Stages that are given must hold the model's layers, each once.
+constexpr status validate_stages(const layout& l, std::int32_t layers) {
+    if (l.schedule == pipeline_schedule::zb_v && l.virtual_pipeline != 2)
+        return refused(error_code::inconsistent, "layout.schedule", name_of(l.schedule),
+                       "virtual_pipeline 2: the two arms of the V");
+    if (puts_off_weights(l.schedule) && l.schedule != pipeline_schedule::zb_v && l.virtual_pipeline != 1)
+        return refused(error_code::unsupported, "layout.schedule", name_of(l.schedule),
+                       "1f1b or zb_v with virtual_pipeline");
+    if (l.deals_evenly()) return done{};
+    if (const status s =
+            all_in_range(std::array{bounded_field{"layout.first_stage_layers", l.first_stage_layers, 0, layers},
+                                    bounded_field{"layout.last_stage_layers", l.last_stage_layers, 0, layers}});
+        !s)
+        return s;
+    const bool by_ends = l.first_stage_layers + l.last_stage_layers > 0;
+    const bool as_layers = l.embedding_as_layer || l.loss_as_layer;
+    if ((l.stages.chunks > 0) + by_ends + as_layers > 1)
+        return refused(error_code::inconsistent, "layout.stages", l.stages.chunks,
+                       "one way to deal layers: stages, those of the first and last, or embedding and loss as layers");
+    std::int32_t dealt = 0;
+    for (std::int32_t chunk = 0; chunk < l.chunks(); ++chunk) {
+        const std::int32_t here = chunk_layers(l, layers, chunk);
+        if (here < 0)
+            return refused(error_code::inconsistent, "layout.pipeline", l.pipeline,
+                           "at least one layer a chunk, embedding or loss counted");
+        dealt += here;
+    }
+    if (dealt == layers) return done{};
+    text<191> expected{"stages that hold all layers of the model, "};
+    expected.append(digits(layers));
+    return refused(error_code::inconsistent,
+                   l.stages.chunks > 0 ? "layout.stages"
+                   : by_ends           ? "layout.first_stage_layers"
+                                       : "layout.pipeline",
+                   dealt, expected);
+}
+
+}  // namespace detail
+
+namespace detail {
+
+/// Whether an adapter trains anything beside the weights of this model.
+constexpr bool adds_weights(const adapter& a, const model& m) {
+    if (a.kind == adapter_kind::prompt || a.prompts_layers()) return true;
+    bool any = false;
+    for (std::int32_t k = 0; k < m.layers.kind_count; ++k)
+        for_each_weight(m.layers.kinds[static_cast<std::size_t>(k)], m.hidden,
+                        [&](const weight& w) { any = any || (w.rows > 1 && w.columns > 1 && a.touches(w.role)); });
+    return any;
+}
+
+}  // namespace detail
+
+/// An adapter of no rank, or one that touches nothing of this model.
+constexpr status validate(const adapter& a, const model& m) {
+    if (!a.trains()) return done{};
+    if (a.kind != adapter_kind::ia3)
+        if (const status s = in_range("adapter.rank", a.rank, 1, 65536); !s) return s;
+    if (!(a.dropout >= 0 && a.dropout < 1))
+        return refused(error_code::out_of_range, "adapter.dropout", "not in [0, 1)", "a part of 1");
+    if (!detail::adds_weights(a, m))
+        return refused(error_code::inconsistent, "adapter.targets", "no tensor", "linear layers that the model has");
+    return done{};
+}
+
+/// A layout that this model cannot be cut into: degrees below one, heads or layers that do not go round.
+constexpr status validate(const layout& l, const model& m) {
+    constexpr std::int32_t most = 1 << 20;
+    if (const status s = detail::all_in_range(
+            std::array{detail::bounded_field{"layout.tensor", l.tensor, 1, most},
+                       detail::bounded_field{"layout.pipeline", l.pipeline, 1, most},
+                       detail::bounded_field{"layout.virtual_pipeline", l.virtual_pipeline, 1, most},
+                       detail::bounded_field{"layout.data", l.data, 1, most},
+                       detail::bounded_field{"layout.context_parallel", l.context_parallel, 1, most},
+                       detail::bounded_field{"layout.expert", l.expert, 1, most},
+                       detail::bounded_field{"layout.expert_tensor", l.expert_tensor, 0, most},
+                       detail::bounded_field{"layout.zero", l.zero, 0, 3},
+                       detail::bounded_field{"layout.shard_replicas", l.shard_replicas, 1, most},
+                       detail::bounded_field{"layout.micro_batch_group", l.micro_batch_group, 0, most},
+                       detail::bounded_field{"layout.replicas", l.replicas, 1, most}});
+        !s)
+        return s;
+    if (l.dense_data_ranks() % l.shard_replicas != 0)
+        return refused(error_code::inconsistent, "layout.shard_replicas", l.shard_replicas,
+                       "a divisor of data x context_parallel");
+    if (l.micro_batch_group > 0 && (l.virtual_pipeline == 1 || l.micro_batch_group < l.pipeline))
+        return refused(error_code::inconsistent, "layout.micro_batch_group", l.micro_batch_group,
+                       "at least `pipeline`, with virtual_pipeline above 1");
+    if (l.gpus() > most) return refused(error_code::out_of_range, "layout", l.gpus(), "at most 1048576 GPUs");
+    if (l.stages.chunks > 0 && l.stages.chunks != std::int64_t{l.pipeline} * l.virtual_pipeline) {
+        text<191> expected{"pipeline x virtual_pipeline chunks: "};
+        expected.append(detail::digits(std::int64_t{l.pipeline} * l.virtual_pipeline));
+        return refused(error_code::inconsistent, "layout.stages", l.stages.chunks, expected);
+    }
+    if (l.stages.chunks == 0 &&
+        std::int64_t{l.pipeline} * l.virtual_pipeline > m.layers.size + l.embedding_as_layer + l.loss_as_layer) {
+        text<191> expected{"at most one pipeline stage (or chunk) a layer: "};
+        expected.append(detail::digits(m.layers.size));
+        return refused(error_code::out_of_range, "layout.pipeline", std::int64_t{l.pipeline} * l.virtual_pipeline,
+                       expected);
+    }
+    if (!l.deals_evenly() || l.schedule != pipeline_schedule::one_forward_one_backward)
+        if (const status s = detail::validate_stages(l, m.layers.size); !s) return s;
+    if (l.sequence_parallel && l.tensor == 1)
+        return refused(error_code::inconsistent, "layout.sequence_parallel", "true", "tensor parallelism above 1");
+    bool routes = l.expert == 1;
+    for (std::int32_t k = 0; k < m.layers.kind_count; ++k) {
+        const layer& kind = m.layers.kinds[static_cast<std::size_t>(k)];
+        if (kind.attention.kind != attention_kind::none && kind.attention.heads % l.tensor != 0) {
+            text<191> expected{"a divisor of the model's attention heads, "};
+            expected.append(detail::digits(kind.attention.heads));
+            return refused(error_code::inconsistent, "layout.tensor", l.tensor, expected);
+        }
+        const llmres::experts& moe = kind.feed_forward.experts;
+        routes = routes || moe.count > 0;
+        if (moe.count > 0 && moe.count % l.expert != 0) {
+            text<191> expected{"a divisor of the model's routed experts, "};
+            expected.append(detail::digits(moe.count));
+            return refused(error_code::inconsistent, "layout.expert", l.expert, expected);
+        }
+    }
+    if (!routes)
+        return refused(error_code::inconsistent, "layout.expert", l.expert, "1: the model has no routed experts");
+    if (l.dense_data_ranks() * l.tensor % (std::int64_t{l.expert} * l.expert_tensor_ranks()) != 0)
+        return refused(error_code::inconsistent, "layout.expert", l.expert,
+                       "expert x expert_tensor that divides data x context_parallel x tensor");
+    return done{};
+}
+
+/// Bounds of the numbers, and that they agree. (What a layout or a cluster cannot do is found by plan().)
+constexpr status validate(const job& j) {
+    if (const status s = validate(j.model); !s) return s;
+    if (j.runtime.work == (trains(j) ? engine_work::serving : engine_work::training))
+        return refused(error_code::unsupported, "runtime", j.runtime.name,
+                       trains(j) ? "an engine that trains, such as pytorch, deepspeed or megatron"
+                                 : "an engine that serves, such as vllm or llama.cpp");
+    constexpr std::int64_t most_tokens = std::int64_t{1} << 40;
+    if (!trains(j)) {
+        if (const status s = validate(j.runtime, weights_of(j), j.gguf.known); !s) return s;
+        if (const status s = in_range("batch", j.batch, 1, std::int64_t{1} << 24); !s) return s;
+        if (const status s = in_range("prompt", j.prompt.in(tokens), 0, most_tokens); !s) return s;
+        if (const status s = in_range("output", j.output.in(tokens), 0, most_tokens); !s) return s;
+        if (const status s = in_range("max_batched_tokens", j.max_batched_tokens.in(tokens), 0, most_tokens); !s)
+            return s;
+        if (const status s = in_range("context", context_of(j).in(tokens), 1, most_tokens); !s) return s;
+        if (j.prompt + j.output > context_of(j))
+            return refused(error_code::inconsistent, "context", context_of(j).in(tokens),
+                           "at least prompt + output tokens");
+        if (j.model.max_context > token_count{} && context_of(j) > j.model.max_context) {
+            text<191> expected{"at most the model's own context, "};
+            expected.append(detail::digits(j.model.max_context.in(tokens)));
+            return refused(error_code::out_of_range, "context", context_of(j).in(tokens), expected);
+        }
+        return detail::sizes_fit(j);
+    }
+    if (const status s = validate(j.adapter, j.model); !s) return s;
+    const precision& held = weights_of(j);
+    if (!j.adapter.trains() && !is_wide(held) && !j.optimizer.quantised_base) {
+        text<191> expected{"an adapter to train beside weights of "};
+        expected.append(held.name.view());
+        expected.append(", or plain weights");
+        return refused(error_code::unsupported, "optimizer", j.optimizer.name.view(), expected);
+    }
+    if (const status s = in_range("recompute_every", j.recompute_every, 1, 256); !s) return s;
+    if (j.recompute_every > 1 && j.recompute != recompute::full)
+        return refused(error_code::inconsistent, "recompute_every", j.recompute_every, "recompute to be full");
+    if (!(j.expert_load >= 1 && j.expert_load <= 1024))
+        return refused(error_code::out_of_range, "expert_load",
+                       j.expert_load < 1      ? "below 1"
+                       : j.expert_load > 1024 ? "above 1024"
+                                              : "no number",
+                       "tokens of the busiest experts over the mean, 1 to 1024");
+    if (const status s = in_range("mtp_layers", j.mtp_layers, 0, layer_stack::max_layers); !s) return s;
+    if (const status s = in_range("steps", j.steps, 0, most_tokens); !s) return s;
+    if (const status s = in_range("mean_length", j.mean_length.in(tokens), 0, most_tokens); !s) return s;
+    if (j.mean_length > token_count{} && !j.varied_lengths)
+        return refused(error_code::inconsistent, "mean_length", j.mean_length.in(tokens), "varied_lengths to be true");
+    if (j.mtp_use_repeated_layer && j.mtp_layers == 0)
+        return refused(error_code::inconsistent, "mtp_use_repeated_layer", "true", "mtp_layers beside it");
+    if (j.runtime.training.fp8_param_gather && j.runtime.training.fp8_recipe == fp8_recipe::none)
+        return refused(error_code::inconsistent, "runtime.fp8_param_gather", "true", "an fp8_recipe beside it");
+    if (const status s = in_range("sequence", sequence_of(j).in(tokens), 1, most_tokens); !s) return s;
+    if (const status s = in_range("micro_batch", j.micro_batch, 1, std::int64_t{1} << 24); !s) return s;
+    if (const status s = in_range("global_batch", j.global_batch, 0, std::int64_t{1} << 32); !s) return s;
+    return detail::sizes_fit(j);
+}
+
+namespace detail {
+
+/// Whether a GPU has the units to train in a format.
+constexpr status validate_arithmetic(const precision& format, const gpu& card) {
+    switch (format.arithmetic) {
+        case arithmetic_kind::fp8:
+            if (has_fp8(card)) return done{};
+            return refused(error_code::unsupported, "compute", format.name.view(),
+                           "a GPU with fp8 units to train in fp8");
+        case arithmetic_kind::fp4:
+            if (card.rates.fp4.value_or({}) > flop_rate{}) return done{};
+            return refused(error_code::unsupported, "compute", format.name.view(),
+                           "a GPU with fp4 units to train in fp4");
+        case arithmetic_kind::int8:
+        case arithmetic_kind::int4:
+            return refused(error_code::unsupported, "compute", format.name.view(),
+                           "a floating-point format to train in");
+        default:
+            return done{};
+    }
+}
+
+}  // namespace detail
+
+/// What a training job cannot do in this layout on this GPU: batches that do not go round, ZeRO 3 across pipeline
+/// stages (DeepSpeed's PipelineEngine asserts stage 1 at most; FSDP gathers at every micro-batch), fp8 and fp4 without
+/// the units, weights in main memory that nothing gathers, gradients accumulated by an optimizer that keeps none,
+/// layers whose backward pass no inventory describes.
+constexpr status validate_training(const job& j, const layout& l, const gpu& card) {
+    if (!trains(j)) {
+        if (l.deals_evenly() && l.schedule == pipeline_schedule::one_forward_one_backward) return done{};
+        return refused(error_code::unsupported, "layout.stages", name_of(j.task),
+                       "a training job: serving deals layers evenly");
+    }
+    const std::int64_t at_once = j.micro_batch * l.data * l.replicas;
+    if (j.global_batch > 0 && j.global_batch % at_once != 0) {
+        text<191> expected{"a multiple of micro_batch x data x replicas, "};
+        expected.append(detail::digits(at_once));
+        return refused(error_code::inconsistent, "global_batch", j.global_batch, expected);
+    }
+    if (j.runtime.training.defer_embedding_wgrad_compute && l.pipeline == 1)
+        return refused(error_code::inconsistent, "runtime.defer_embedding_wgrad_compute", "true",
+                       "pipeline stages: it is put off until these drain");
+    if (l.zero >= 2 && l.pipeline > 1 && j.runtime.training.sharding == sharding_code::deepspeed)
+        return refused(error_code::unsupported, "layout.zero", l.zero,
+                       "at most 1 with pipeline stages under DeepSpeed");
+    if (j.offload.parameters != offload_place::none && l.zero < 3)
+        return refused(error_code::inconsistent, "offload.parameters", name_of(j.offload.parameters),
+                       "layout.zero 3, which gathers layer by layer what is offloaded");
+    if (const status s = detail::validate_arithmetic(j.compute, card); !s) return s;
+    if (j.optimizer.in_backward && micro_batches(j, l) > 1) {
+        text<191> expected{"one micro-batch a step, "};
+        expected.append(detail::digits(at_once));
+        expected.append(": the optimizer steps in the backward pass");
+        return refused(error_code::unsupported, "global_batch", j.global_batch, expected);
+    }
+    if (j.runtime.training.fp8_recipe != fp8_recipe::none && !has_fp8(card))
+        return refused(error_code::unsupported, "runtime.fp8_recipe", name_of(j.runtime.training.fp8_recipe),
+                       "a GPU with fp8 units to train in fp8");
+    for (std::int32_t k = 0; k < j.model.layers.kind_count; ++k) {
+        const layer& kind = j.model.layers.kinds[static_cast<std::size_t>(k)];
+        const bool scanned =
+            kind.recurrent.kind == recurrent_kind::none || kind.recurrent.kind == recurrent_kind::mamba2;
+        if (!scanned || kind.attention.cross == cross_attention::instead)
+            return refused(error_code::unsupported, "layers", kind_name(kind).view(),
+                           "layers of attention or Mamba 2, and feed-forward, to train");
+    }
+    return done{};
+}
+
+namespace detail {
+
+constexpr status validate_all(const job& j, const layout& l, const cluster& c) {
+    if (const status s = validate(j); !s) return s;
+    if (const status s = validate(l, j.model); !s) return s;
+    return validate(c);
+}
+
+/// As validate_all(), and that the cluster has the GPUs.
+constexpr status validate_placed(const job& j, const layout& l, const cluster& c) {
+    if (const status s = validate_all(j, l, c); !s) return s;
+    if (const status s = validate_training(j, l, c.gpu); !s) return s;
+    if (l.gpus() <= c.gpus) return done{};
+    text<191> expected{"at most the cluster's GPUs, "};
+    expected.append(digits(c.gpus));
+    return refused(error_code::inconsistent, "layout", l.gpus(), expected);
+}
+
+}  // namespace detail
+
+}  // namespace llmres::inline v0

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <llmres/jobs/adapter.hpp>
+#include <llmres/jobs/layer_parts.hpp>
+#include <llmres/jobs/offload.hpp>
+#include <llmres/jobs/optimizer.hpp>
+#include <llmres/models/gguf/mix.hpp>
+#include <llmres/models/layer.hpp>
+#include <llmres/models/model.hpp>
+#include <llmres/models/weight_formats.hpp>
+#include <llmres/runtimes/kernels.hpp>
+#include <llmres/runtimes/runtime.hpp>
+#include <llmres/values/maybe.hpp>
+#include <llmres/values/precision.hpp>
+#include <llmres/values/units.hpp>
+#include <string_view>
+
+/// What the caller wants to run.
+namespace llmres::inline v0 {
+
+enum class task : std::uint8_t { serving, pretraining, finetuning };
+inline constexpr std::array<std::string_view, 3> task_names{"serving", "pretraining", "finetuning"};
+constexpr std::string_view name_of(task t) { return task_names[static_cast<std::size_t>(t)]; }
+
+/// How attention is computed, and so what it keeps.
+enum class attention_kernel : std::uint8_t {
+    eager,  ///< scores and probabilities of every pair of tokens are tensors
+    sdpa,   ///< torch's scaled_dot_product_attention: as flash, keys and values copied to every query head first
+    flash,  ///< tile by tile: only the softmax statistics are kept
+    cudnn,  ///< as sdpa, by cuDNN's kernel (PyTorch's first choice on B200)
+};
+inline constexpr std::array<std::string_view, 4> attention_kernel_names{"eager", "sdpa", "flash", "cudnn"};
+constexpr std::string_view name_of(attention_kernel k) { return attention_kernel_names[static_cast<std::size_t>(k)]; }
+
+/// What a training step computes again in the backward pass instead of keeping it.
+enum class recompute : std::uint8_t {
+    none,
+    selective,  ///< the core of attention
+    full,       ///< every layer, from its input
+};
+inline constexpr std::array<std::string_view, 3> recompute_names{"none", "selective", "full"};
+constexpr std::string_view name_of(recompute r) { return recompute_names[static_cast<std::size_t>(r)]; }
+
+/// A job reads like its JSON; a field left out takes the default named here.
+struct job {
+    llmres::model model{};
+    llmres::task task = task::serving;
+
+    maybe<precision> weights{};          ///< default: as the model is published
+    maybe<gguf_mix> gguf{};              ///< the weights are those of a GGUF file of this mix, whatever `weights` says
+    maybe<precision> kv_cache{};         ///< default: `compute`
+    maybe<precision> kv_cache_values{};  ///< of the cache's values, where they are not as its keys; default: `kv_cache`
+    precision compute = bf16;            ///< activations
+    maybe<precision> gradients{};        ///< default: the runtime's, or as the weights
+    maybe<precision> master_weights{};   ///< a copy the optimizer updates; default: fp32 where the weights are narrower
+    precision optimizer_states = fp32;
+
+    // Serving. `context` is what a sequence may reach: the default is prompt + output, or else what the model was
+    // trained for.
+    std::int64_t batch = 1;  ///< sequences in flight, over all replicas' data ranks
+    token_count prompt{};
+    token_count output{};
+    token_count context{};
+    token_count max_batched_tokens{};  ///< prompt tokens computed in one step; default: the runtime's, or one prompt
+
+    // Training.
+    token_count sequence{};         ///< default: what the model was trained for
+    std::int64_t micro_batch = 1;   ///< sequences a data rank computes at once
+    std::int64_t global_batch = 0;  ///< sequences in one optimizer step; default: one micro-batch a data rank
+    llmres::optimizer optimizer = adamw;
+    attention_kernel attention = attention_kernel::sdpa;
+    llmres::recompute recompute = recompute::none;
+    layer_module_set recompute_modules{
+        layer_module::core_attn};  ///< what selective recomputation computes again (Megatron-Core's recompute-modules)
+    std::int32_t recompute_every = 1;  ///< full recomputation of every n-th layer only
+    llmres::adapter adapter{};         ///< trained beside a frozen model
+    llmres::offload offload{};
+    maybe<bool> autocast{};  ///< default: where weights are wider than `compute` and the engine casts at each operation
+    bool dropout = false;    ///< of residuals and attention
+    bool varied_lengths = false;  ///< samples are cut at `sequence`, but neither packed nor padded to it
+    token_count mean_length{};    ///< ... and hold so many tokens on average, before any is cut or left out; 0: spread
+                                  ///< evenly up to `sequence`
+    double expert_load = 1.0;     ///< tokens of the busiest rank's experts, over the mean
+    bool ema = false;             ///< and an average of the weights, in fp32
+    std::int32_t mtp_layers = 0;  ///< depths of multi-token prediction that are trained with the model
+    bool mtp_use_repeated_layer = false;  ///< ... with the weights of one
+    std::int64_t steps =
+        0;  ///< optimizer steps that are taken; 0: many. In the first, states come after the backward pass
+
+    llmres::runtime runtime = no_runtime;
+};
+
+// ---- the defaults, resolved -----------------------------------------------------------------------------------------
+
+constexpr bool trains(const job& j) { return j.task != task::serving; }
+/// What training keeps for its backward pass is of 16 bits or more, also where products are narrower: each casts what
+/// it reads, and the original is saved (torchao, float8_linear.py; Transformer Engine's own narrow copies are not
+/// counted).
+constexpr const precision& activations_of(const job& j) { return is_wide(j.compute) ? j.compute : bf16; }
+/// What linear layers compute in: 8 bits where `compute` is narrow, or the engine has a recipe for it.
+constexpr arithmetic_kind linear_arithmetic_of(const job& j) {
+    return trains(j) && j.runtime.training.fp8_recipe != fp8_recipe::none ? arithmetic_kind::fp8 : j.compute.arithmetic;
+}
+/// What is trained itself is plain: models published in a narrower format are trained in that of activations.
+constexpr const precision& weights_of(const job& j) {
+    if (j.weights) return *j.weights;
+    return trains(j) && !j.adapter.trains() && !is_wide(j.model.weights) ? activations_of(j) : j.model.weights;
+}
+/// ... each weight in its format, what is not quantised in `wide`. The formats that a checkpoint mixes are those of the
+/// checkpoint: a job that names its own format has one alone. (Who names MXFP4 means the routed experts: gpt-oss's
+/// modules_to_not_convert.)
+constexpr weight_formats formats_of(const job& j, const precision& wide) {
+    const precision& weights = weights_of(j);
+    if (!j.weights && weights == j.model.weights) return formats_of(j.model, weights, wide);
+    weight_formats formats = formats_for(weights, wide);
+    if (formats.matrices == mxfp4) formats.attention = formats.feed_forward = formats.rest;
+    return formats;
+}
+constexpr const precision& kv_cache_of(const job& j) { return j.kv_cache ? *j.kv_cache : j.compute; }
+constexpr const precision& gradients_of(const job& j) {
+    if (j.gradients) return *j.gradients;
+    return j.runtime.training.gradients ? *j.runtime.training.gradients : weights_of(j);
+}
+// (They refer into the job.)
+const precision& activations_of(const job&&) = delete;
+const precision& weights_of(const job&&) = delete;
+const precision& kv_cache_of(const job&&) = delete;
+const precision& gradients_of(const job&&) = delete;
+
+/// Mixed precision keeps an fp32 copy of 16-bit weights (arXiv 1710.03740); fp32 weights are their own, and LOMO widens
+/// each tensor as it steps it.
+constexpr maybe<precision> master_weights_of(const job& j) {
+    if (j.optimizer.in_backward && j.optimizer.widens) return {};
+    if (j.master_weights) return *j.master_weights == weights_of(j) ? maybe<precision>{} : j.master_weights;
+    return weights_of(j) == fp32 || weights_of(j) == tf32 ? maybe<precision>{} : maybe<precision>{fp32};
+}
+constexpr token_count context_of(const job& j) {
+    if (j.context > token_count{}) return j.context;
+    const token_count both = j.prompt + j.output;
+    return both > token_count{} ? both : j.model.max_context;
+}
+/// The prompt: what the context leaves beside the output, unless given.
+constexpr token_count prompt_of(const job& j) { return j.prompt > token_count{} ? j.prompt : context_of(j) - j.output; }
+constexpr token_count sequence_of(const job& j) {
+    return j.sequence > token_count{} ? j.sequence : j.model.max_context;
+}
+/// ... with the trained tokens before it.
+constexpr token_count computed_tokens(const job& j) {
+    return j.adapter.kind == adapter_kind::prompt ? sequence_of(j) + tokens(j.adapter.rank) : sequence_of(j);
+}
+
+/// Prompt tokens that pass the layers at once.
+constexpr token_count batched_tokens_of(const job& j) {
+    const token_count whole = prompt_of(j) * j.batch;
+    const token_count engine =
+        j.runtime.max_batched_tokens > token_count{} ? j.runtime.max_batched_tokens : prompt_of(j);
+    const token_count limit = j.max_batched_tokens > token_count{} ? j.max_batched_tokens : engine;
+    return limit < whole ? limit : whole;
+}
+
+}  // namespace llmres::inline v0

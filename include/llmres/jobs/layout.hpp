@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <llmres/jobs/pipeline.hpp>
+#include <llmres/models/layer.hpp>
+#include <llmres/values/units.hpp>
+#include <string_view>
+
+/// How a job is spread over GPUs.
+namespace llmres::inline v0 {
+
+/// How ranks that share a sequence see each other's keys and values (Transformer Engine's cp_comm_type).
+enum class cp_communication : std::uint8_t {
+    p2p,         ///< from neighbour to neighbour, a part at a time (ring attention)
+    all_gather,  ///< all of them at once
+    a2a,         ///< the sequence is exchanged for heads (Ulysses)
+};
+inline constexpr std::array<std::string_view, 3> cp_communication_names{"p2p", "all_gather", "a2a"};
+constexpr std::string_view name_of(cp_communication c) { return cp_communication_names[static_cast<std::size_t>(c)]; }
+
+/// Degrees of parallelism. One replica takes tensor x pipeline x data x context_parallel GPUs. Experts are spread over
+/// GPUs that the data, context and tensor dimensions already count (Megatron-Core's expert model parallelism).
+struct layout {
+    std::int32_t tensor = 1;            ///< ranks that share each matrix product
+    bool sequence_parallel = false;     ///< norms and residuals are split over the tensor ranks too
+    std::int32_t pipeline = 1;          ///< stages of consecutive layers
+    std::int32_t virtual_pipeline = 1;  ///< chunks of layers a stage holds, interleaved
+    std::int32_t data = 1;              ///< ranks that each take their own samples
+    std::int32_t context_parallel = 1;  ///< ranks that share each sequence
+    std::int32_t expert = 1;            ///< ranks that share the routed experts of a layer
+    std::int32_t expert_tensor = 0;     ///< ranks that share each routed expert; 0: as `tensor`
+    std::int32_t zero = 0;  ///< ZeRO stage: 1 shards optimizer states over data, 2 gradients too, 3 weights too
+    std::int32_t shard_replicas = 1;  ///< copies of what ZeRO shards, among the data ranks: hybrid sharding (FSDP's
+                                      ///< HYBRID_SHARD, Megatron-Core's num-distributed-optimizer-instances)
+    std::int32_t micro_batch_group =
+        0;  ///< with virtual_pipeline: micro-batches of one chunk before the next chunk's; 0: as `pipeline`
+            ///< (Megatron-Core's microbatch-group-size-per-virtual-pipeline-stage)
+    pipeline_schedule schedule = pipeline_schedule::one_forward_one_backward;  ///< of training
+    stage_list stages{};                  ///< layers of each stage, or chunk of one; default: dealt evenly
+    std::int32_t first_stage_layers = 0;  ///< of the first stage, the others share what is left; 0: as the others
+    std::int32_t last_stage_layers = 0;   ///< ... of the last (Megatron-Core's num-layers-in-last-pipeline-stage)
+    bool embedding_as_layer = false;  ///< dealt as a layer of the first stage (account-for-embedding-in-pipeline-split)
+    bool loss_as_layer = false;       ///< dealt as a layer of the last stage (account-for-loss-in-pipeline-split)
+    cp_communication cp_comm_type = cp_communication::p2p;  ///< how context-parallel ranks share keys and values
+    std::int32_t replicas = 1;                              ///< independent copies of all this
+
+    /// Whether stages hold consecutive layers, as many each as can be.
+    constexpr bool deals_evenly() const {
+        return stages.chunks == 0 && first_stage_layers + last_stage_layers == 0 && !embedding_as_layer &&
+               !loss_as_layer && schedule != pipeline_schedule::zb_v;
+    }
+    /// Chunks of layers that a pipeline consists of.
+    constexpr std::int32_t chunks() const { return pipeline * virtual_pipeline; }
+    /// The stage of a chunk, and that of the head.
+    constexpr std::int32_t stage_of(std::int32_t chunk) const {
+        const std::int32_t at = chunk % pipeline;
+        return schedule == pipeline_schedule::zb_v && chunk / pipeline % 2 == 1 ? pipeline - 1 - at : at;
+    }
+    constexpr std::int32_t last_stage() const { return schedule == pipeline_schedule::zb_v ? 0 : pipeline - 1; }
+
+    constexpr std::int32_t expert_tensor_ranks() const { return expert_tensor > 0 ? expert_tensor : tensor; }
+    /// GPUs of one replica, and of all; saturated where degrees are absurd.
+    constexpr std::int64_t gpus_per_replica() const {
+        return detail::product(std::int64_t{tensor} * pipeline, std::int64_t{data} * context_parallel);
+    }
+    constexpr std::int64_t gpus() const { return detail::product(gpus_per_replica(), std::int64_t{replicas}); }
+    /// Ranks that hold the same dense weights, and so share their gradients and, under ZeRO, their state.
+    constexpr std::int64_t dense_data_ranks() const { return std::int64_t{data} * context_parallel; }
+    /// The same for the routed experts' weights.
+    constexpr std::int64_t expert_data_ranks() const {
+        return std::int64_t{data} * context_parallel * tensor / (std::int64_t{expert} * expert_tensor_ranks());
+    }
+    /// Ranks that ZeRO shards the dense weights' state over, and the routed experts'.
+    constexpr std::int64_t dense_shard_ranks() const {
+        return shard_replicas == 1 ? dense_data_ranks() : dense_data_ranks() / shard_replicas;
+    }
+    constexpr std::int64_t expert_shard_ranks() const {
+        const std::int64_t ranks = expert_data_ranks();
+        return shard_replicas == 1 ? ranks : ranks > shard_replicas ? ranks / shard_replicas : 1;
+    }
+    friend constexpr bool operator==(const layout&, const layout&) = default;
+};
+
+/// Layers [first, last) of one pipeline stage.
+struct stage_range {
+    std::int32_t first = 0;
+    std::int32_t last = 0;
+    constexpr std::int32_t size() const { return last - first; }
+};
+
+/// From the first layer of a kind in `among` to the last.
+constexpr stage_range span_of(const layer_stack& layers, std::int32_t kind, stage_range among) {
+    const auto is = [&](std::int32_t i) { return layers.order[static_cast<std::size_t>(i)] == kind; };
+    while (among.first < among.last && !is(among.first)) ++among.first;
+    while (among.first < among.last && !is(among.last - 1)) --among.last;
+    return among;
+}
+
+/// Layers are dealt as evenly as they go; the first stages take one more where they do not. (With interleaving, a stage
+/// holds as many layers, in `virtual_pipeline` chunks.)
+constexpr stage_range stage_layers(std::int32_t layers, std::int32_t stages, std::int32_t stage) {
+    const std::int32_t each = layers / stages;
+    const std::int32_t more = layers % stages;
+    const std::int32_t first = stage * each + (stage < more ? stage : more);
+    return {first, first + each + (stage < more ? 1 : 0)};
+}
+
+/// Layers of one chunk of a pipeline whose layers are not dealt evenly.
+constexpr std::int32_t chunk_layers(const layout& l, std::int32_t layers, std::int32_t chunk) {
+    if (l.stages.chunks > 0) return l.stages.layers[static_cast<std::size_t>(chunk)];
+    const std::int32_t stage = l.stage_of(chunk);
+    const std::int32_t given = l.first_stage_layers + l.last_stage_layers;
+    if (given > 0) {
+        const std::int32_t others = l.pipeline - (l.first_stage_layers > 0) - (l.last_stage_layers > 0);
+        std::int32_t of_stage = others > 0 ? (layers - given) / others : 0;
+        if (stage == 0 && l.first_stage_layers > 0) of_stage = l.first_stage_layers;
+        if (stage == l.pipeline - 1 && l.last_stage_layers > 0) of_stage = l.last_stage_layers;
+        return of_stage / l.virtual_pipeline;
+    }
+    const std::int32_t all = layers + l.embedding_as_layer + l.loss_as_layer;
+    return stage_layers(all, l.chunks(), chunk).size() - (l.embedding_as_layer && chunk == 0) -
+           (l.loss_as_layer && chunk == l.chunks() - 1);
+}
+
+/// Calls visit(range, chunk) for the layers of one stage, a chunk after the other.
+template <class Visit>
+constexpr void for_each_chunk(const layout& l, std::int32_t layers, std::int32_t stage, Visit&& visit) {
+    if (l.deals_evenly()) return visit(stage_layers(layers, l.pipeline, stage), stage);
+    stage_range range;
+    for (std::int32_t chunk = 0; chunk < l.chunks(); ++chunk) {
+        range = {range.last, range.last + chunk_layers(l, layers, chunk)};
+        if (l.stage_of(chunk) == stage) visit(range, chunk);
+    }
+}
+
+/// Layers of the fullest stage.
+constexpr std::int32_t most_layers(const layout& l, std::int32_t layers) {
+    if (l.deals_evenly()) return stage_layers(layers, l.pipeline, 0).size();
+    std::int32_t most = 0;
+    for (std::int32_t stage = 0; stage < l.pipeline; ++stage) {
+        std::int32_t here = 0;
+        for_each_chunk(l, layers, stage, [&](stage_range range, std::int32_t) { here += range.size(); });
+        if (here > most) most = here;
+    }
+    return most;
+}
+
+/// The layers in the order of the stages, so that each stage's are consecutive; layers_of_stage() says which these are.
+constexpr layer_stack ordered_by_stage(const layer_stack& layers, const layout& l) {
+    layer_stack by_stage = layers;
+    std::size_t next = 0;
+    for (std::int32_t stage = 0; stage < l.pipeline; ++stage)
+        for_each_chunk(l, layers.size, stage, [&](stage_range range, std::int32_t) {
+            for (std::int32_t i = range.first; i < range.last; ++i)
+                by_stage.order[next++] = layers.order[static_cast<std::size_t>(i)];
+        });
+    return by_stage;
+}
+
+/// The layers of a stage among those.
+constexpr stage_range layers_of_stage(const layout& l, std::int32_t layers, std::int32_t stage) {
+    if (l.deals_evenly()) return stage_layers(layers, l.pipeline, stage);
+    stage_range range;
+    for (std::int32_t s = 0; s <= stage; ++s) {
+        range.first = range.last;
+        for_each_chunk(l, layers, s, [&](stage_range chunk, std::int32_t) { range.last += chunk.size(); });
+    }
+    return range;
+}
+
+}  // namespace llmres::inline v0

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <llmres/values/error.hpp>
+#include <llmres/values/text.hpp>
+#include <string_view>
+
+/// How a pipeline is run and dealt: the order of passes, and layers that are not dealt evenly.
+namespace llmres::inline v0 {
+
+/// When a stage computes which micro-batch, and so how many it holds at once.
+enum class pipeline_schedule : std::uint8_t {
+    one_forward_one_backward,  ///< arXiv 2104.04473; interleaved where there are virtual stages
+    gpipe,                     ///< arXiv 1811.06965: every micro-batch goes forward before the first comes back
+    zb_h1,  ///< arXiv 2401.10241 section 2.1: gradients of weights are put off into the bubble, as many micro-batches
+            ///< in flight on every stage as 1F1B has on the first
+    zb_h2,  ///< the same, section 2.2: 2 p - 1 of them in flight, and no bubble
+    zb_v,   ///< the same, section 6: two chunks a stage in the shape of a V, so that the first stage has embedding and
+            ///< head; p in flight
+};
+inline constexpr std::array<std::string_view, 5> pipeline_schedule_names{"1f1b", "gpipe", "zb_h1", "zb_h2", "zb_v"};
+constexpr std::string_view name_of(pipeline_schedule s) { return pipeline_schedule_names[static_cast<std::size_t>(s)]; }
+
+/// Whether gradients of weights are computed apart from those of inputs.
+constexpr bool puts_off_weights(pipeline_schedule s) { return s >= pipeline_schedule::zb_h1; }
+
+/// Layers of each chunk of a pipeline, in the order of the model: chunk c is on stage c modulo `pipeline`.
+struct stage_list {
+    static constexpr std::size_t max_chunks = 128;
+
+    std::array<std::uint8_t, max_chunks> layers{};
+    std::uint8_t chunks = 0;      ///< 0: layers are dealt evenly
+    std::uint8_t prediction = 0;  ///< 1 + the chunk that predicts further tokens; 0: the last
+
+    constexpr std::int32_t layer_count() const {
+        std::int32_t sum = 0;
+        for (std::size_t c = 0; c < chunks; ++c) sum += layers[c];
+        return sum;
+    }
+    friend constexpr bool operator==(const stage_list&, const stage_list&) = default;
+};
+
+/// Reads chunks parted by '|', each a number of layers or letters as in Megatron-Core's pipeline-model-parallel-layout
+/// (pipeline_parallel_layer_layout.py): E embedding, t layer, m layer that predicts further tokens, L loss; x*n and
+/// (...)*n repeat, commas mean nothing. "20|22|22|16", "Et*3|(tt|)*29m|L". Errors: a letter that is none of these, a
+/// number or bracket without its end, more than 128 chunks, or 255 layers in one.
+constexpr result<stage_list> read_stages(std::string_view letters, std::string_view field = "layout.stages");
+
+// ---- detail ---------------------------------------------------------------------------------------------------------
+
+namespace detail {
+
+/// Unfolds the letters of a layout into chunks.
+struct stage_reader {
+    stage_list list{.chunks = 1};
+    std::string_view expected{};  ///< what was, where something else stands
+
+    constexpr bool read(std::string_view letters) {
+        for (std::size_t i = 0; i < letters.size();) {
+            if (letters[i] == ',') {
+                ++i;
+                continue;
+            }
+            if (is_digit(letters[i])) {
+                const std::int32_t layers = number(letters, i);
+                if (!add(layers)) return false;
+                continue;
+            }
+            std::string_view repeated = letters.substr(i, 1);
+            ++i;
+            if (repeated == "(") {
+                const std::size_t end = letters.find(')', i);
+                if (end == std::string_view::npos || end == i) return wanted("brackets around what is repeated");
+                repeated = letters.substr(i, end - i);
+                i = end + 1;
+                if (i >= letters.size() || letters[i] != '*') return wanted("(...)*n");
+                if (!times(letters, i, [&] { return read(repeated); })) return false;
+                continue;
+            }
+            const char letter = repeated[0];
+            if (!(i < letters.size() && letters[i] == '*' ? times(
+                                                                letters, i, [&] { return one(letter); })
+                                                          : one(letter)))
+                return false;
+        }
+        return true;
+    }
+
+private:
+    static constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+    static constexpr std::int32_t number(std::string_view letters, std::size_t& i) {
+        std::int32_t value = 0;
+        for (; i < letters.size() && is_digit(letters[i]); ++i)
+            if (value < 100'000) value = value * 10 + (letters[i] - '0');
+        return value;
+    }
+    constexpr bool wanted(std::string_view what) {
+        expected = what;
+        return false;
+    }
+    template <class Each>
+    constexpr bool times(std::string_view letters, std::size_t& i, Each&& each) {
+        ++i;  // the star
+        if (i >= letters.size() || !is_digit(letters[i])) return wanted("a number after *");
+        const std::int32_t n = number(letters, i);
+        if (n > 4096) return wanted("at most 4096 repetitions");
+        for (std::int32_t k = 0; k < n; ++k)
+            if (!each()) return false;
+        return true;
+    }
+    constexpr bool add(std::int32_t more) {
+        std::uint8_t& layers = list.layers[list.chunks - 1u];
+        if (layers + more > 255) return wanted("at most 255 layers in a chunk");
+        layers = static_cast<std::uint8_t>(layers + more);
+        return true;
+    }
+    constexpr bool one(char letter) {
+        switch (letter) {
+            case 'E':
+            case 'L':
+                return true;
+            case 't':
+                return add(1);
+            case 'm':
+                list.prediction = list.chunks;
+                return true;
+            case '|':
+                if (list.chunks == stage_list::max_chunks) return wanted("at most 128 chunks");
+                ++list.chunks;
+                return true;
+            default:
+                return wanted("chunks parted by |, of numbers or of the letters E, t, m and L");
+        }
+    }
+};
+
+}  // namespace detail
+
+constexpr result<stage_list> read_stages(std::string_view letters, std::string_view field) {
+    detail::stage_reader reader;
+    if (reader.read(letters)) return reader.list;
+    return refused(error_code::malformed, field, letters, reader.expected);
+}
+
+}  // namespace llmres::inline v0

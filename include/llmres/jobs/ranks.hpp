@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <llmres/jobs/job.hpp>
+#include <llmres/jobs/layout.hpp>
+#include <llmres/values/units.hpp>
+
+/// How much of a job one data rank has.
+namespace llmres::inline v0 {
+
+/// Micro-batches a data rank computes for one optimizer step.
+constexpr std::int64_t micro_batches(const job& j, const layout& l) {
+    const std::int64_t at_once = j.micro_batch * l.data * l.replicas;
+    return j.global_batch > 0 ? detail::ceil_quotient(j.global_batch, at_once) : 1;
+}
+
+/// Sequences that one data rank holds.
+constexpr std::int64_t sequences_per_rank(const job& j, const layout& l) {
+    return detail::ceil_quotient(j.batch, std::int64_t{l.data} * l.replicas);
+}
+
+}  // namespace llmres::inline v0

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <llmres/jobs/job.hpp>
+#include <llmres/jobs/layout.hpp>
+#include <llmres/jobs/ranks.hpp>
+#include <llmres/memory/breakdown.hpp>
+#include <llmres/memory/serving/cache.hpp>
+#include <llmres/memory/serving/ggml/stage.hpp>
+#include <llmres/memory/serving/step.hpp>
+#include <llmres/memory/serving/weights.hpp>
+#include <llmres/models/layer.hpp>
+#include <llmres/models/model.hpp>
+#include <llmres/runtimes/runtime.hpp>
+#include <llmres/values/interval.hpp>
+#include <llmres/values/units.hpp>
+
+/// Memory of serving: weights, the cache of every sequence at its full context, and the fullest moment of a step.
+namespace llmres::inline v0 {
+
+/// The busiest pipeline stage, under the job's own runtime or another (its defaults resolved for a device, say).
+/// Preconditions: validate() holds for job and layout.
+constexpr memory_breakdown serving_memory(const job& j, const layout& l, const runtime& r);
+constexpr memory_breakdown serving_memory(const job& j, const layout& l);
+
+/// One pipeline stage, the busiest or not, from 0 to l.pipeline - 1.
+constexpr memory_breakdown serving_memory_of_stage(const job& j, const layout& l, const runtime& r, std::int32_t stage);
+
+// ---- detail ---------------------------------------------------------------------------------------------------------
+
+namespace detail {
+
+/// The layers of one kind on one GPU: folded once, then counted per stage.
+struct serving_layer {
+    byte_count weights{};
+    byte_count adapters{};
+    byte_count live{};  ///< activations at the fuller of the layer's halves
+    allotment cache{};
+    byte_count state{};
+};
+
+/// One GPU's share, before the engine adds to it.
+struct serving_stage {
+    byte_count weights{};
+    byte_count adapters{};
+    allotment cache{};
+    byte_count state{};
+    byte_count live{};
+    bool last = false;
+    std::int32_t index = 0;
+    byte_count more_weights{};    ///< expected beside them: joined copies, padding
+    byte_count padded_weights{};  ///< beyond those, where other kernels are there
+    byte_count maybe_weights{};   ///< that some checkpoints hold, and the padded ones
+    step_peak graph{};            ///< of a graph laid out tensor by tensor; nothing for most engines
+
+    constexpr byte_count held() const { return weights + more_weights + adapters + cache.allocated + state; }
+};
+
+/// The layers that are on GPUs: from this one on.
+constexpr std::int32_t first_gpu_layer(const model& m, const runtime& r) {
+    if (!r.gpu_layers || *r.gpu_layers >= m.layers.size) return 0;
+    return *r.gpu_layers > 0 ? m.layers.size - *r.gpu_layers : m.layers.size;
+}
+/// llama.cpp counts the head as one more layer.
+constexpr bool head_on_gpu(const model& m, const runtime& r) { return !r.gpu_layers || *r.gpu_layers > m.layers.size; }
+
+/// What is left of the device for nothing else, because pools are fractions.
+constexpr interval<byte_count> withheld(const runtime& r, const memory_breakdown& m) {
+    const double part = r.gpu_memory_utilization.value_or(1.0);
+    const auto beyond = [&](byte_count pooled, byte_count rest) {
+        const byte_count left = scaled_up(pooled, 1.0 / part - 1.0);
+        return left > rest ? left - rest : byte_count{};
+    };
+    const interval<byte_count>& weights = m[memory_term::weights];
+    const interval<byte_count> cache = m[memory_term::kv_cache] + m[memory_term::recurrent_state];
+    if (r.pool == cache_pool::share_of_free)
+        return {beyond(cache.low, {}), beyond(cache.expected, {}), beyond(cache.high, {})};
+    if (r.pool != cache_pool::share_with_weights) return {};
+    // What is not weights or cache must find room in the rest, and often does.
+    const interval<byte_count> step = m[memory_term::activations] + m[memory_term::logits] + r.cuda_graphs;
+    return {beyond(weights.low + cache.low, step.high), beyond(weights.expected + cache.expected, step.expected),
+            beyond(weights.high + cache.high, step.low)};
+}
+
+/// Where the cache grows, prompts pass beside their own part of it; when the last token is made it is whole, and may be
+/// there once more, handed on beside what was read, if the caller holds on to that. The fuller of the two moments
+/// counts.
+constexpr void choose_moment(memory_breakdown& m, const serving_stage& s, const step& of, const step_peak& peak) {
+    const byte_count prompts = scaled_up(s.cache.allocated, ratio(prompt_of(of.of), context_of(of.of)));
+    const byte_count whole = s.cache.allocated * of.engine.cache_copies;
+    const interval<byte_count> scores = of.scores_of_sequences();
+    if (whole + scores.expected > prompts + peak.all().expected) {
+        m.phase = phase::decode;
+        m[memory_term::kv_cache] = {s.cache.allocated, whole, whole};
+        m[memory_term::activations] = {};
+        m[memory_term::logits] = scores;
+    } else {
+        m[memory_term::kv_cache] = {prompts, prompts, s.cache.allocated};
+    }
+}
+
+/// What an engine's rounding adds to a part of the cache, or to copies of it; negative where it keeps less than the
+/// model looks back at.
+constexpr byte_count rounding_of(const allotment& cache, byte_count part) {
+    const byte_count added = cache.allocated - cache.ideal;
+    return part == cache.allocated ? added : scaled_up(added, ratio(part, cache.allocated));
+}
+
+/// Projections are joined before the first step, and that moment may be the fuller one.
+constexpr void join_before(memory_breakdown& m, byte_count joined) {
+    const interval<byte_count> steps = m[memory_term::activations] + m[memory_term::logits];
+    if (joined <= steps.expected) return;
+    m.phase = phase::load;
+    m[memory_term::weights] +=
+        {steps.low < joined ? steps.low : joined, joined, joined > steps.high ? joined : steps.high};
+    m[memory_term::activations] = m[memory_term::logits] = {};
+}
+
+/// A pair's buffers, and as much again for each doubling of a group; the low bound is a pair's, and so are the stages
+/// of a pipeline, which talk to their neighbours.
+constexpr interval<byte_count> communicators(const runtime& r, const layout& l) {
+    interval<byte_count> all;
+    if (r.communicator_once) {
+        if (l.tensor > 1 || l.expert > 1 || l.dense_data_ranks() > 1) all = r.communicator;
+        if (l.tensor > 1 && l.pipeline == 1 && l.dense_data_ranks() == 1) all += r.fused_all_reduce;
+        return all;
+    }
+    const auto group = [&](std::int64_t ranks) {
+        if (ranks < 2) return;
+        std::int64_t doublings = 1;
+        while (std::int64_t{1} << doublings < ranks) ++doublings;
+        all += {r.communicator.low, r.communicator.expected * doublings, r.communicator.high * doublings};
+    };
+    group(l.tensor);
+    group(l.pipeline > 1 ? 2 : 1);
+    group(l.dense_data_ranks());
+    group(l.expert);
+    return all;
+}
+
+constexpr memory_breakdown with_engine(const serving_stage& s, const step& of, const runtime& r, const layout& l) {
+    memory_breakdown m;
+    m.stage = s.index;
+    m.phase = phase::prefill;
+    step_peak peak = s.graph.all().expected > byte_count{} ? s.graph : of.peak(s.live, s.last, s.index);
+    const byte_count more = r.joins_projections ? byte_count{} : s.more_weights;
+    m[memory_term::weights] = {s.weights, s.weights + more, s.weights + more + s.maybe_weights};
+    m[memory_term::adapter] = s.adapters;
+    m[memory_term::kv_cache] = s.cache.allocated;
+    m[memory_term::recurrent_state] = s.state;
+    m[memory_term::activations] = peak.activations;
+    m[memory_term::logits] = peak.logits;
+    if (of.prompts_unknown()) m[memory_term::activations].low = m[memory_term::logits].low = {};
+    if (r.whole_batches && of.of.output > token_count{}) choose_moment(m, s, of, peak);
+    if (r.joins_projections) join_before(m, s.more_weights);
+    m.allocated = m.total();
+    m.ideal = m.allocated.expected - rounding_of(s.cache, m[memory_term::kv_cache].expected);
+
+    const byte_count hoarded = of.beside_peak(s.live, s.last);
+    interval<byte_count> slack{scaled_up(m.allocated.low, r.fragmentation.low),
+                               scaled_up(m.allocated.expected, r.fragmentation.expected) + hoarded,
+                               scaled_up(m.allocated.high, r.fragmentation.high) + hoarded};
+    // Blocks of a long prompt are split for smaller tensors, and the next layer's find none as large: GLM-4 at 32 000
+    // to 200 000 tokens takes its activations twice. Scores are as large in every layer, and find their own blocks
+    // again.
+    if (r.hoards && of.kernel != attention_kernel::eager) slack.high += m[memory_term::activations].high;
+    m.reserved = m.allocated + slack;
+    m[memory_term::fragmentation] = slack + withheld(r, m);
+    m[memory_term::runtime] = r.context + graphs_of(of.of, r, l);
+    m[memory_term::workspace] = r.workspace;
+    if (l.gpus() > 1) m[memory_term::communication] += communicators(r, l);
+    return m;
+}
+
+/// What all stages of a layout need to know, made once.
+struct serving_stages {
+    const job& of;
+    const layout& over;
+    const runtime& engine;
+    step of_step;
+    serving_weights weights;
+    std::int64_t sequences;
+    std::int32_t first_layer;
+    byte_count encoders;
+    std::array<serving_layer, layer_stack::max_kinds> kinds{};
+
+    constexpr serving_stages(const job& j, const layout& l, const runtime& r, const file_layers* file)
+        : of{j},
+          over{l},
+          engine{r},
+          of_step{j, r, l},
+          weights{j, l, r, file},
+          sequences{sequences_per_rank(j, l)},
+          first_layer{first_gpu_layer(j.model, r)},
+          encoders{of_step.encoder_peak()} {
+        for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k) {
+            const layer& kind = j.model.layers.kinds[k];
+            kinds[k] = {weights.of_kind(kind), weights.adapters_of(kind), of_step.layer_peak(kind),
+                        layer_cache(kind.attention, j, r, l, sequences),
+                        layer_state(kind.recurrent, j, r, l, sequences)};
+        }
+    }
+
+    constexpr serving_stage stage(std::int32_t index) const {
+        const model& m = of.model;
+        const stage_range dealt = stage_layers(m.layers.size - first_layer, over.pipeline, index);
+        const stage_range range{first_layer + dealt.first, first_layer + dealt.last};
+        const auto counts = m.layers.counts(range.first, range.last);
+        const bool end = index == over.pipeline - 1;
+        serving_stage s{
+            .weights = weights.of_ends(index == 0, end && head_on_gpu(m, engine)), .last = end, .index = index};
+        if (index == 0)
+            s.live = encoders;
+        else
+            s.weights += weights.of_towers();
+        for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k) {
+            s.weights += kinds[k].weights * counts[k];
+            if (engine.joins_projections || engine.pads_mxfp4)
+                s.more_weights += more_of(m.layers.kinds[k], counts[k], s);
+            s.adapters += kinds[k].adapters * counts[k];
+            s.cache += kinds[k].cache * counts[k];
+            s.state += kinds[k].state * counts[k];
+            if (counts[k] > 0 && kinds[k].live > s.live) s.live = kinds[k].live;
+        }
+        if (weights.file) s.weights += weights.of_file(range);
+        if (engine.host_expert_layers > 0 && engine.host_expert_layers < range.last)
+            s.weights += weights.experts_of(
+                {engine.host_expert_layers > range.first ? engine.host_expert_layers : range.first, range.last});
+        if (engine.laid_out || (engine.experts_on_host && engine.copies_experts)) {
+            const stage_graph graph{
+                of, over, engine, of_step, weights, range, index, end, end && head_on_gpu(m, engine)};
+            if (graph.possible()) s.graph = graph.peak();
+        }
+        if (end && engine.speculates_ahead && m.prediction.layers > 0) {
+            s.weights += weights.of_prediction();
+            s.cache += layer_cache(m.prediction.block.attention, of, engine, over, sequences) * m.prediction.layers;
+        }
+        s.weights += weights.rope_table();
+        if (end && engine.draft_weights > byte_count{}) {  // vLLM: draft_tensor_parallel_size is the model's
+            const byte_count cache = div_up(engine.draft_kv * context_of(of) * sequences, over.tensor);
+            s.weights += div_up(engine.draft_weights, over.tensor);
+            s.cache += allotment{cache, cache};
+        }
+        s.maybe_weights = weights.perhaps(s.weights, end) + s.padded_weights;
+        return s;
+    }
+    /// What a kind of layers holds beside its weights. Where scales are held twice, kernels that pad may run instead.
+    constexpr byte_count more_of(const layer& kind, std::int64_t count, serving_stage& s) const {
+        const byte_count scales = weights.scales_of(kind), padding = weights.padding_of(kind);
+        if (scales == byte_count{}) return (weights.joined_of(kind) + padding) * count;
+        if (padding > scales) s.padded_weights += (padding - scales) * count;
+        return scales * count;
+    }
+    constexpr memory_breakdown memory(std::int32_t index) const {
+        return with_engine(stage(index), of_step, engine, over);
+    }
+};
+
+constexpr memory_breakdown busiest_stage(const serving_stages& stages) {
+    memory_breakdown busiest = stages.memory(0);
+    for (std::int32_t index = 1; index < stages.over.pipeline; ++index) {
+        const memory_breakdown m = stages.memory(index);
+        if (m.total().expected > busiest.total().expected) busiest = m;
+    }
+    return busiest;
+}
+
+}  // namespace detail
+
+constexpr memory_breakdown serving_memory_of_stage(const job& j, const layout& l, const runtime& r,
+                                                   std::int32_t stage) {
+    if (!j.gguf) return detail::serving_stages{j, l, r, nullptr}.memory(stage);
+    const detail::file_layers file{j, r, l.tensor};
+    return detail::serving_stages{j, l, r, &file}.memory(stage);
+}
+
+constexpr memory_breakdown serving_memory(const job& j, const layout& l, const runtime& r) {
+    if (!j.gguf) return detail::busiest_stage({j, l, r, nullptr});
+    const detail::file_layers file{j, r, l.tensor};
+    return detail::busiest_stage({j, l, r, &file});
+}
+
+constexpr memory_breakdown serving_memory(const job& j, const layout& l) { return serving_memory(j, l, j.runtime); }
+
+}  // namespace llmres::inline v0

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <llmres/jobs/job.hpp>
+#include <llmres/jobs/layout.hpp>
+#include <llmres/models/kv_cache.hpp>
+#include <llmres/models/layer.hpp>
+#include <llmres/runtimes/runtime.hpp>
+#include <llmres/values/precision.hpp>
+#include <llmres/values/units.hpp>
+
+/// The cache as an engine allots it: in blocks, cells or token by token; and the state of recurrences.
+namespace llmres::inline v0::detail {
+
+/// Bytes, as tensors and as the engine rounds them.
+struct allotment {
+    byte_count ideal{};
+    byte_count allocated{};
+
+    constexpr allotment& operator+=(const allotment& o) {
+        ideal += o.ideal;
+        allocated += o.allocated;
+        return *this;
+    }
+    friend constexpr allotment operator*(allotment a, std::int64_t n) { return {a.ideal * n, a.allocated * n}; }
+};
+
+/// Sequences that have a window and a recurrent state of their own: an engine that allots them at start has them for
+/// its slots.
+constexpr std::int64_t slots_of(const runtime& r, std::int64_t sequences) {
+    if (r.pool != cache_pool::allotted) return sequences;
+    const std::int64_t slots = r.max_num_seqs > 0 ? r.max_num_seqs : r.default_max_num_seqs;
+    return slots > sequences ? slots : sequences;
+}
+
+/// Tokens that a layer keeps of all sequences of a rank.
+constexpr token_count allotted_tokens(const attention& a, const job& j, const runtime& r, const layout& l,
+                                      std::int64_t sequences) {
+    const token_count context = context_of(j);
+    if (a.cross == cross_attention::instead) return {};
+    token_count kept = r.windows == window_cells::whole ? context : kept_tokens(a, context);
+    if (r.windows == window_cells::longer_part) kept = prompt_of(j) < j.output ? j.output : prompt_of(j);
+    kept = tokens(detail::ceil_quotient(kept.in(tokens), l.context_parallel));
+    const bool blocks = r.kv_block > token_count{};
+    if (r.pool != cache_pool::allotted) return (blocks ? aligned_up(kept, r.kv_block) : kept) * sequences;
+    token_count cells = kept * sequences;
+    if (r.windows == window_cells::window_batch && kept < context) {
+        cells = kept * slots_of(r, sequences);
+        cells += j.max_batched_tokens > token_count{} ? j.max_batched_tokens : r.max_batched_tokens;
+        if (cells > context * sequences) cells = context * sequences;
+    }
+    return blocks ? aligned_up(cells, r.kv_block) : cells;
+}
+
+/// One layer's cache of all sequences of a rank.
+constexpr allotment layer_cache(const attention& a, const job& j, const runtime& r, const layout& l,
+                                std::int64_t sequences) {
+    if (a.kind == attention_kind::none) return {};
+    const precision format = kv_cache_of(j);
+    const token_count ideal =
+        tokens(detail::ceil_quotient(kept_tokens(a, context_of(j)).in(tokens), l.context_parallel));
+    const auto of = [&](const attention& stored) {
+        return j.kv_cache_values ? kv_bytes_per_token(stored, format, *j.kv_cache_values, l.tensor)
+                                 : kv_bytes_per_token(stored, format, l.tensor);
+    };
+    // llama.cpp kept keys and values of all heads until it read the latent itself (pull request 12801, April 2025).
+    const bool expanded = r.fp32_activations && !r.latent_absorbed && a.kind == attention_kind::latent;
+    const bytes_per_token each =
+        expanded
+            ? of({.heads = a.heads, .kv_heads = a.heads, .head_dim = a.query_width(), .value_dim = a.value_width()})
+            : of(a);
+    const bytes_per_token index = indexer_bytes_per_token(a);
+    const byte_count asked = each * ideal * sequences, allotted = each * allotted_tokens(a, j, r, l, sequences);
+    const byte_count indexed = index * context_of(j) * sequences;
+    return {(asked < allotted ? asked : allotted) + indexed, allotted + indexed};  // an engine may let old tokens go
+}
+
+/// One layer's recurrent state of all sequences of a rank. llama.cpp keeps all of it in fp32, others the convolution's
+/// part in the format of the activations (ggml: ssm_conv and ssm_scan states; vLLM: mamba_cache_dtype and
+/// mamba_ssm_cache_dtype).
+constexpr byte_count layer_state(const recurrent& rec, const job& j, const runtime& r, const layout& l,
+                                 std::int64_t sequences) {
+    if (rec.kind == recurrent_kind::none) return {};
+    return recurrent_state_bytes(rec, {fp32, r.fp32_activations ? fp32 : j.compute}, l.tensor) * slots_of(r, sequences);
+}
+
+}  // namespace llmres::inline v0::detail

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <llmres/values/units.hpp>
+
+/// ggml's allocator of a compute buffer.
+namespace llmres::inline v0::detail {
+
+/// ggml-alloc.c: a tensor takes the smallest hole that holds it, or grows the end. Sizes are rounded to 128 bytes, as
+/// CUDA's buffers are. Beyond 256 holes (ggml's own limit) a freed tensor is not used again. A buffer for a tensor of
+/// more than 64 TiB, which no machine holds, is as large as can be said.
+class ggml_buffer {
+public:
+    struct tensor {
+        std::int64_t offset;
+        std::int64_t size;
+    };
+
+    constexpr ggml_buffer() {}  // holes beyond the count stay as they are
+    constexpr tensor add(byte_count wanted) {
+        if (wanted > largest_tensor) {
+            most = byte_count::max().in(bytes);
+            return {};
+        }
+        const std::int64_t size = aligned_up(wanted, bytes(128)).in(bytes);
+        std::size_t best = count;
+        for (std::size_t i = 0; i < count; ++i)
+            if (holes[i].size >= size && (best == count || holes[i].size <= holes[best].size)) best = i;
+        if (best == count) {
+            const tensor made{end, size};
+            end += size;
+            if (end > most) most = end;
+            return made;
+        }
+        const tensor made{holes[best].offset, size};
+        holes[best] = {made.offset + size, holes[best].size - size};
+        if (holes[best].size == 0) erase(best);
+        return made;
+    }
+    constexpr void free(const tensor& t) {
+        if (t.size == 0) return;
+        std::size_t at = 0;
+        while (at < count && holes[at].offset < t.offset) ++at;
+        const bool before = at > 0 && holes[at - 1].offset + holes[at - 1].size == t.offset;
+        const bool after = at < count && t.offset + t.size == holes[at].offset;
+        if (before && after) {
+            holes[at - 1].size += t.size + holes[at].size;
+            erase(at);
+        } else if (before) {
+            holes[at - 1].size += t.size;
+        } else if (after) {
+            holes[at] = {t.offset, holes[at].size + t.size};
+        } else if (count < holes.size()) {
+            for (std::size_t i = count++; i > at; --i) holes[i] = holes[i - 1];
+            holes[at] = t;
+        }
+        // What lies at the end is no hole: the end comes back.
+        if (count > 0 && holes[count - 1].offset + holes[count - 1].size == end) end = holes[--count].offset;
+    }
+    constexpr byte_count peak() const { return bytes(most); }
+
+private:
+    constexpr void erase(std::size_t at) {
+        for (--count; at < count; ++at) holes[at] = holes[at + 1];
+    }
+
+    /// A graph has fewer than 2^17 tensors: offsets stay below 2^63.
+    static constexpr byte_count largest_tensor = tib(64);
+
+    std::array<tensor, 256> holes;  ///< by offset
+    std::size_t count = 0;
+    std::int64_t end = 0;
+    std::int64_t most = 0;
+};
+
+}  // namespace llmres::inline v0::detail

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <llmres/inventory/context.hpp>
+#include <llmres/jobs/job.hpp>
+#include <llmres/jobs/layout.hpp>
+#include <llmres/memory/training/state.hpp>
+#include <llmres/values/precision.hpp>
+#include <llmres/values/units.hpp>
+
+/// What DeepSpeed's ZeRO sets aside for gradients on their way (deepspeed/runtime/zero: stage_1_and_2.py, stage3.py).
+namespace llmres::inline v0::detail {
+
+struct zero_buffers {
+    byte_count throughout{};  ///< from the first step to the last
+    byte_count backward{};    ///< while gradients are made
+    byte_count joined{};      ///< ... by another stream, whose blocks nothing else can use
+    byte_count stepping{};    ///< while the optimizer steps
+    byte_count apart{};       ///< between the passes, in pieces that no activation's block is large enough for
+};
+
+/// ZeRO 3's bucket stays (contiguous_gradients), and a full one is joined in another tensor, on a stream of its own, to
+/// be scattered (reduce_scatter_coalesced). ZeRO 1 and 2 have theirs while gradients are made; behind a pipeline, when
+/// all are.
+constexpr zero_buffers zero_buffers_of(const job& j, const layout& l, const training_step& step,
+                                       const weight_state& state) {
+    zero_buffers b;
+    const precision& made = step.frozen ? step.adapted : gradients_of(j);
+    const byte_count bucket = size_of(made, step.engine.reduce_bucket_size, 1);
+    const bool on_host = j.offload.optimizer != offload_place::none;
+    const bool in_16_bits = size_of(made, 1, 1) <= size_of(fp16, 1, 1);
+    if (l.zero >= 3) {
+        b.throughout = bucket;
+        b.joined = bucket < state.whole_gradients ? bucket : state.whole_gradients;
+        if (on_host) return b;
+        // Gradients of a sub-group are joined, and widened where the optimizer's own weights are
+        // (_prepare_fp32_grad_for_sub_group).
+        const byte_count most = size_of(made, step.engine.sub_group_size, 1);
+        const byte_count joined = state.gradients < most ? state.gradients : most;
+        b.stepping = joined + (in_16_bits && size_of(j.master_weights.value_or(fp32), 1, 1) > size_of(fp16, 1, 1)
+                                   ? joined * 2
+                                   : byte_count{});
+        return b;
+    }
+    if (l.zero == 0 || on_host) return b;
+    // As many values are gathered at once (allgather_bucket_size), into the bucket's place. Where gradients are kept in
+    // both formats (runtime/bf16_optimizer.py), they are exchanged in the wider, and weights gathered in the narrower:
+    // 6 bytes a value.
+    (l.pipeline == 1 && in_16_bits ? b.backward : b.apart) += bucket;
+    if (!in_16_bits) return b;
+    // Its own part of the gradients in one piece (copy_grads_in_partition); then their norms in double precision,
+    // tensor by tensor (get_grad_norm_direct), in whose place the joined and widened gradients come.
+    const byte_count part = div_up(state.whole_gradients, l.dense_shard_ranks());
+    if (l.zero == 1) b.apart += part;
+    const byte_count norm = (part < state.largest ? part : state.largest) * 4;
+    if (norm > state.temporaries) b.apart += norm - state.temporaries;
+    return b;
+}
+
+}  // namespace llmres::inline v0::detail

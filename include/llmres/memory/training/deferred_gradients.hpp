@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <llmres/inventory/activation.hpp>
+#include <llmres/inventory/context.hpp>
+#include <llmres/jobs/layout.hpp>
+#include <llmres/models/layer.hpp>
+#include <llmres/models/model.hpp>
+#include <llmres/models/parameters.hpp>
+#include <llmres/values/units.hpp>
+
+/// What stages hold of micro-batches in flight: of unequal chunks, and for gradients of weights that are put off.
+namespace llmres::inline v0::detail {
+
+/// Of a zero-bubble schedule's micro-batches that have passed back, what gradients of weights still need: each
+/// product's input and the gradient of its output (arXiv 2401.10241 section 2.3, M_W).
+constexpr byte_count needed_by_weights(const layer& kind, std::int64_t hidden, const training_step& step,
+                                       const layout& l) {
+    byte_count needed;
+    const std::int64_t n = step.tokens.all();
+    const auto count = [&](std::int64_t values, activation_split split) {
+        needed += local_bytes({activation_role::linear_input, n * values, step.compute, split}, l);
+    };
+    for_each_weight(kind, hidden, [&](const weight& w) {
+        if (w.rows == 1 || w.columns == 1) return;
+        const std::int64_t passed = w.routed ? kind.feed_forward.experts.per_token : 1;
+        const bool by_rows = w.split == weight_split::rows;
+        count(passed * w.rows, by_rows ? activation_split::tensor : activation_split::sequence);
+        const bool shares = w.role == weight_role::k_proj || w.role == weight_role::v_proj ||
+                            w.role == weight_role::kv_a_proj ||
+                            (w.role == weight_role::up_proj && kind.feed_forward.kind == feed_forward_kind::gated) ||
+                            w.role == weight_role::router;
+        if (!shares) count(passed * w.columns, by_rows ? activation_split::sequence : activation_split::tensor);
+    });
+    return needed;
+}
+
+/// What the last stage keeps where the head's gradient is put off: the head's input, and the gradient of the logits.
+constexpr byte_count put_off_head(const model& m, const training_step& step, const layout& l, std::int64_t rounds) {
+    const std::int64_t others = rounds - 1;  // the last one's are counted with the loss
+    const std::int64_t limit = step.engine.wgrad_deferral_limit;
+    const std::int64_t gradients = limit > 0 && limit < others ? limit : others;
+    const std::int64_t n = step.tokens.all();
+    return local_bytes({activation_role::linear_input, n * m.hidden, step.compute, activation_split::sequence}, l) *
+               others +
+           local_bytes(
+               {activation_role::logits_gradient, product(n, m.vocabulary), step.compute, activation_split::tensor},
+               l) *
+               gradients;
+}
+
+}  // namespace llmres::inline v0::detail

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <llmres/inventory/context.hpp>
+#include <llmres/memory/training/state.hpp>
+#include <llmres/values/units.hpp>
+
+/// What sharded weights come together in.
+namespace llmres::inline v0::detail {
+
+/// What FSDP2 gathers and reduces beside the unit under way (torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py).
+struct gathering {
+    byte_count after_forward{};  ///< gathered when the loss is computed: the head; where both ends are the root's,
+                                 ///< these and the last layer
+    byte_count throughout{};     ///< gathered from the first layer's backward pass on
+    byte_count
+        reduced{};  ///< a layer's gradients before they are cast and scattered, and the head's where it is the root's
+    byte_count last{};     ///< the embedding's gradient, whole and cast
+    byte_count buffers{};  ///< where weights come together: two units, in turn
+};
+
+constexpr gathering gathering_of(const training_step& step, const weight_state& input, const weight_state& output,
+                                 const weight_state& ends, const weight_state& unit, bool tied) {
+    const bool apart = step.engine.ends_apart && !tied;
+    gathering e;
+    const byte_count end = !apart ? ends.gathered : input.gathered > output.gathered ? input.gathered : output.gathered;
+    e.after_forward = apart ? output.gathered : ends.gathered + unit.gathered;
+    e.throughout = apart ? byte_count{} : ends.gathered;
+    e.buffers = unit.gathered + (end > unit.gathered ? end : unit.gathered);
+    if (step.frozen) return e;
+    e.reduced = unit.gathered + (apart ? byte_count{} : output.gathered);
+    e.last = apart ? input.gathered + input.whole_gradients : input.gathered + ends.whole_gradients;
+    return e;
+}
+
+/// Blocks that the allocator has when FSDP1 has wrapped a model, beside the shards
+/// (torch/distributed/fsdp/_init_utils.py, _init_param_handle_from_module): of each unit its tensors as they came to
+/// the GPU, the copy that rank 0 broadcasts (sync_module_states) and the flat parameter. Layers use one another's
+/// blocks; the root finds them too small.
+constexpr byte_count left_by_wrapping(byte_count root, byte_count unit) { return root * 3 + unit * 3; }
+
+}  // namespace llmres::inline v0::detail

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <llmres/inventory/layers/prediction.hpp>
+#include <llmres/jobs/layout.hpp>
+#include <llmres/jobs/pipeline.hpp>
+#include <llmres/memory/training/layer.hpp>
+#include <llmres/models/layer.hpp>
+
+/// How many micro-batches a pipeline stage holds at once.
+namespace llmres::inline v0::detail {
+
+/// Chunks that have gone forward on a stage of an interleaved pipeline when the first comes back: Megatron-Core,
+/// schedules.py: (p - i - 1) 2 + (v - 1) g of warm-up, and the one under way.
+constexpr std::int64_t interleaved_chunks(const layout& l, std::int32_t stage) {
+    const std::int64_t group = l.micro_batch_group > 0 ? l.micro_batch_group : l.pipeline;
+    return 2 * std::int64_t{l.pipeline - stage - 1} + (l.virtual_pipeline - 1) * group + 1;
+}
+
+/// ... under the schedules that are not 1F1B (jobs/pipeline.hpp).
+constexpr double in_flight_otherwise(const layout& l, std::int32_t stage, std::int64_t rounds) {
+    std::int64_t most = rounds;
+    switch (l.schedule) {
+        case pipeline_schedule::zb_h1:
+            most = l.pipeline - stage;
+            break;
+        case pipeline_schedule::zb_h2:
+            most = 2 * std::int64_t{l.pipeline - stage} - 1;
+            break;
+        case pipeline_schedule::zb_v:
+            most = l.pipeline;
+            break;
+        default:
+            break;
+    }
+    return static_cast<double>(most < rounds ? most : rounds);
+}
+
+/// Micro-batches whose activations a stage holds at once: 1F1B holds one for each stage still ahead (arXiv 2104.04473
+/// section 2.2.1); interleaving `virtual_pipeline` chunks adds (p-1)/(p v) of them (arXiv 2205.05198 equation 5).
+constexpr double in_flight(const layout& l, std::int32_t stage, std::int64_t rounds) {
+    if (l.schedule != pipeline_schedule::one_forward_one_backward) return in_flight_otherwise(l, stage, rounds);
+    if (l.virtual_pipeline == 1 || l.pipeline == 1) {
+        const auto ahead = static_cast<double>(l.pipeline - stage);
+        const auto all = static_cast<double>(rounds);
+        return ahead < all ? ahead : all;
+    }
+    const auto chunks = static_cast<double>(interleaved_chunks(l, stage));
+    const double all = static_cast<double>(rounds) * l.virtual_pipeline;
+    return (chunks < all ? chunks : all) / l.virtual_pipeline;
+}
+
+/// Micro-batches beside these of which a stage holds what gradients of weights still need (arXiv 2401.10241: every
+/// stage has as many in flight as the first).
+constexpr double put_off(const layout& l, std::int32_t stage, std::int64_t rounds) {
+    if (l.schedule != pipeline_schedule::zb_h1 && l.schedule != pipeline_schedule::zb_h2) return 0;
+    return in_flight_otherwise(l, 0, rounds) - in_flight_otherwise(l, stage, rounds);
+}
+
+/// The same as in_flight() where the chunks of a stage differ: micro-batches of all its layers that take as much as
+/// what is held at the worst moment. `sizes`: what each of the stage's chunks keeps of a micro-batch, in any unit.
+constexpr double in_flight_unevenly(const layout& l, std::int32_t stage, std::int64_t rounds,
+                                    const std::array<double, stage_list::max_chunks>& sizes) {
+    const std::int64_t chunks = l.virtual_pipeline;
+    double whole = 0;
+    for (std::int64_t c = 0; c < chunks; ++c) whole += sizes[static_cast<std::size_t>(c)];
+    if (l.schedule != pipeline_schedule::one_forward_one_backward || chunks == 1 || l.pipeline == 1 || whole <= 0)
+        return in_flight(l, stage, rounds);
+    const std::int64_t asked = l.micro_batch_group > 0 ? l.micro_batch_group : l.pipeline;
+    const std::int64_t group = asked < rounds ? asked : rounds;
+    const std::int64_t all = rounds * chunks;
+    const std::int64_t ahead = interleaved_chunks(l, stage) < all ? interleaved_chunks(l, stage) : all;
+    // Passes go by groups of micro-batches: a chunk's, then the next chunk's; backwards from the last chunk.
+    const auto size_of_pass = [&](std::int64_t pass, bool forward) {
+        const std::int64_t chunk = pass / group % chunks;
+        return sizes[static_cast<std::size_t>(forward ? chunk : chunks - 1 - chunk)];
+    };
+    double held = 0;
+    for (std::int64_t pass = 0; pass < ahead; ++pass) held += size_of_pass(pass, true);
+    double most = held;
+    for (std::int64_t pass = 0; pass < group * chunks && pass + ahead < all; ++pass) {
+        held += size_of_pass(pass + ahead, true) - size_of_pass(pass, false);
+        if (held > most) most = held;
+    }
+    return most / whole;
+}
+
+/// Micro-batches of that stage's last chunk that are in flight.
+constexpr std::int64_t predictions_in_flight(const layout& l, std::int64_t rounds) {
+    const std::int64_t behind = l.pipeline - 1 - prediction_stage(l);
+    const std::int64_t held = (l.virtual_pipeline > 1 ? 2 * behind : behind) + 1;
+    return held < rounds ? held : rounds;
+}
+
+/// What a stage whose chunks differ holds of its micro-batches, as micro-batches of all it keeps.
+constexpr double in_flight_unevenly(const layer_stack& by_stage, const layout& l, stage_range range, std::int32_t stage,
+                                    std::int64_t rounds,
+                                    const std::array<training_layer, layer_stack::max_kinds>& layers) {
+    std::array<double, stage_list::max_chunks> sizes{};
+    std::size_t chunk = 0;
+    std::int32_t at = range.first;
+    for_each_chunk(l, by_stage.size, stage, [&](stage_range here, std::int32_t) {
+        for (std::int32_t i = 0; i < here.size(); ++i, ++at) {
+            const auto kept = layers[by_stage.order[static_cast<std::size_t>(at)]].kept;
+            sizes[chunk % sizes.size()] += kept.in(gib);
+        }
+        ++chunk;
+    });
+    return in_flight_unevenly(l, stage, rounds, sizes);
+}
+
+}  // namespace llmres::inline v0::detail

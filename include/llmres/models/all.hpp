@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <llmres/models/deepseek.hpp>
+#include <llmres/models/encoders.hpp>
+#include <llmres/models/gemma.hpp>
+#include <llmres/models/glm.hpp>
+#include <llmres/models/gpt.hpp>
+#include <llmres/models/llama.hpp>
+#include <llmres/models/mistral.hpp>
+#include <llmres/models/model.hpp>
+#include <llmres/models/nvidia.hpp>
+#include <llmres/models/others.hpp>
+#include <llmres/models/phi.hpp>
+#include <llmres/models/qwen.hpp>
+#include <llmres/values/error.hpp>
+#include <llmres/values/joined.hpp>
+#include <llmres/values/nearest.hpp>
+#include <string_view>
+
+/// All models that come with the library, and how to find one by the name people type. Who needs one family includes
+/// that family's header alone.
+namespace llmres::inline v0 {
+
+namespace models {
+
+/// Every model of every family.
+inline constexpr auto all = joined(all_llama, all_qwen, all_deepseek, all_mistral, all_gemma, all_phi, all_gpt, all_glm,
+                                   all_nvidia, all_others, all_encoders);
+
+namespace detail {
+
+/// The words of a name in lower case: what stands between characters that are neither letters, digits nor dots. Words
+/// that say how or when a model was tuned or packed, not what shape it has, are left out.
+struct words {
+    static constexpr std::size_t most = 12;
+    text<63> lower{};
+    std::array<std::string_view, most> list{};
+    std::size_t count = 0;
+
+    constexpr explicit words(std::string_view name) {
+        const std::size_t slash = name.find_last_of('/');  // an organisation stands before it
+        if (slash != std::string_view::npos) name.remove_prefix(slash + 1);
+        for (std::size_t i = 0; i < name.size() && i < 63; ++i)
+            lower.characters[i] = name[i] >= 'A' && name[i] <= 'Z' ? static_cast<char>(name[i] - 'A' + 'a') : name[i];
+        const std::string_view all_text = lower.view();
+        std::size_t begin = 0;
+        for (std::size_t i = 0; i <= all_text.size(); ++i) {
+            const char c = i < all_text.size() ? all_text[i] : ' ';
+            if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.') continue;
+            add(all_text.substr(begin, i - begin));
+            begin = i + 1;
+        }
+    }
+    words(const words&) = delete;  // the list points into the text
+    words& operator=(const words&) = delete;
+
+    constexpr bool has(std::string_view word) const {
+        for (std::size_t i = 0; i < count; ++i)
+            if (list[i] == word) return true;
+        return false;
+    }
+    /// All words in one: "llama3.1 8b" and "llama-3.1-8b" are the same.
+    constexpr text<63> joined_up() const {
+        text<63> all_words{};
+        for (std::size_t i = 0; i < count; ++i) all_words.append(list[i]);
+        return all_words;
+    }
+
+private:
+    /// A release's year and month or month and day: Mistral-Small-24B-Instruct-2501, DeepSeek-R1-0528.
+    static constexpr bool is_date(std::string_view word) {
+        bool digits = word.size() == 4;
+        for (const char c : word) digits = digits && c >= '0' && c <= '9';
+        return digits;
+    }
+    constexpr void add(std::string_view word) {
+        constexpr std::array<std::string_view, 10> no_shape{"",     "instruct", "chat", "it",   "hf",
+                                                            "base", "meta",     "bf16", "fp16", "model"};
+        for (const std::string_view other : no_shape)
+            if (word == other) return;
+        if (is_date(word)) return;
+        if (count < most) list[count++] = word;
+    }
+};
+
+}  // namespace detail
+
+}  // namespace models
+
+/// The model that a name means: its id ("llama-3.1-8b"), the same in other spelling ("Llama 3.1 8B", with an
+/// organisation before it or "Instruct" behind), or some of its words if they are no other model's ("falcon 180b"). A
+/// word that a model does not have is never overlooked: "llama 3.1 9b" is nobody; nor is "distill" where a model has
+/// it: "qwen 14b" is no "deepseek-r1-distill-qwen-14b". A name that means none, or more than one, is an `unknown` error
+/// on `field`, which names up to three that it might mean.
+constexpr result<model> find_model(std::string_view name, std::string_view field = "model");
+
+/// Up to three ids that a name might mean: those with all of its words, the shortest first, or else those that look
+/// alike.
+constexpr nearest_names search_models(std::string_view name);
+
+// ---- detail ---------------------------------------------------------------------------------------------------------
+
+namespace models::detail {
+
+/// Words that the id has beyond those asked for; -1 if it lacks one of them.
+constexpr int words_beyond(const words& asked, std::string_view id) {
+    const words own{id};
+    for (std::size_t i = 0; i < asked.count; ++i)
+        if (!own.has(asked.list[i])) return -1;
+    return static_cast<int>(own.count) - static_cast<int>(asked.count);
+}
+
+}  // namespace models::detail
+
+constexpr nearest_names search_models(std::string_view name) {
+    const models::detail::words asked{name};
+    nearest_names found;
+    std::array<int, 3> distances{};
+    std::array<std::string_view, models::all.size()> ids{};
+    for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = models::all[i]->name.view();
+    for (const std::string_view id : ids) {
+        const int beyond = asked.count == 0 ? -1 : models::detail::words_beyond(asked, id);
+        if (beyond < 0) continue;
+        std::size_t place = found.count;
+        while (place > 0 && beyond < distances[place - 1]) --place;
+        if (place == found.names.size()) continue;
+        for (std::size_t last = found.names.size() - 1; last > place; --last) {
+            found.names[last] = found.names[last - 1];
+            distances[last] = distances[last - 1];
+        }
+        found.names[place] = id;
+        distances[place] = beyond;
+        if (found.count < found.names.size()) ++found.count;
+    }
+    return found.empty() ? nearest(name, ids) : found;
+}
+
+constexpr result<model> find_model(std::string_view name, std::string_view field) {
+    for (const model* m : models::all)
+        if (m->name == name) return *m;
+    const models::detail::words asked{name};
+    const model* only = nullptr;
+    int fewest = -1;
+    bool ambiguous = false;
+    for (const model* m : models::all) {
+        if (asked.count == 0) break;
+        if (models::detail::words{m->name}.joined_up() == asked.joined_up()) return *m;
+        const int beyond = models::detail::words_beyond(asked, m->name);
+        if (m->name.view().find("distill") != std::string_view::npos && !asked.has("distill")) continue;
+        if (beyond < 0 || (only != nullptr && beyond > fewest)) continue;
+        ambiguous = only != nullptr && beyond == fewest;
+        only = m;
+        fewest = beyond;
+    }
+    if (only != nullptr && !ambiguous) return *only;
+    return refused(error_code::unknown, field, name, such_as("a model", search_models(name)));
+}
+
+}  // namespace llmres::inline v0

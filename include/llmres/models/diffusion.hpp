@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <llmres/models/model.hpp>
+#include <llmres/models/parameters.hpp>
+#include <llmres/models/weight_formats.hpp>
+#include <llmres/values/error.hpp>
+#include <llmres/values/maybe.hpp>
+#include <llmres/values/precision.hpp>
+#include <llmres/values/text.hpp>
+
+/// Diffusion models: the denoising networks of Stable Diffusion 1.5 and XL (a UNet) and of FLUX.1 (a transformer), as
+/// the same inventory of weights that language models have. Text encoders and the decoder of images are models of their
+/// own.
+namespace llmres::inline v0 {
+
+/// A denoising UNet with cross-attention to text (Rombach et al., arXiv 2112.10752; SDXL, arXiv 2307.01952).
+struct unet {
+    static constexpr std::size_t max_levels = 6;
+
+    text<63> name{};
+    std::int64_t in_channels = 4;
+    std::int64_t out_channels = 4;
+    std::int32_t levels = 0;                          ///< resolutions, each half the one before
+    std::array<std::int64_t, max_levels> channels{};  ///< of each level
+    std::array<std::int32_t, max_levels> depth{};     ///< transformer blocks after each residual block; 0: no attention
+    std::int32_t blocks = 2;           ///< residual blocks a level on the way down; one more on the way up
+    std::int32_t middle_depth = 1;     ///< transformer blocks at the lowest resolution
+    std::int64_t context_width = 0;    ///< features of the text that cross-attention reads
+    std::int64_t added_embedding = 0;  ///< features of size and pooled text, added to the time (SDXL)
+    precision weights = fp16;
+    maybe<parameter_count> published{};
+};
+
+/// A rectified-flow transformer: blocks that keep image and text apart but attend jointly, then blocks over both
+/// (FLUX.1).
+struct flow_transformer {
+    text<63> name{};
+    std::int64_t in_channels = 0;  ///< features of a patch of latents
+    std::int64_t heads = 0;
+    std::int64_t head_dim = 0;
+    std::int32_t double_blocks = 0;
+    std::int32_t single_blocks = 0;
+    std::int64_t context_width = 0;  ///< features of the text encoder's tokens
+    std::int64_t pooled_width = 0;   ///< features of the pooled text
+    bool guidance = false;           ///< the guidance scale is embedded (FLUX.1-dev)
+    precision weights = bf16;
+    maybe<parameter_count> published{};
+
+    constexpr std::int64_t hidden() const { return heads * head_dim; }
+};
+
+namespace detail {
+
+/// A matrix with a bias on its output, `copies` times.
+template <class Visit>
+constexpr void visit_biased(weight_role role, std::int64_t rows, std::int64_t columns, Visit& visit,
+                            std::int64_t copies = 1, bool bias = true) {
+    visit_linear(
+        weight{.role = role, .rows = rows, .columns = columns, .copies = copies, .active = copies, .quantised = true},
+        bias, visit);
+}
+
+/// A convolution over 3 x 3 pixels.
+template <class Visit>
+constexpr void visit_conv3(std::int64_t out, std::int64_t in, Visit& visit) {
+    visit_biased(weight_role::conv, out, 9 * in, visit);
+}
+
+/// Two convolutions with norms, the time added between them, and a shortcut where the width changes.
+template <class Visit>
+constexpr void visit_residual(std::int64_t in, std::int64_t out, std::int64_t time, Visit& visit) {
+    visit_norm(norm_kind::layer, in, 1, visit);
+    visit_conv3(out, in, visit);
+    visit_biased(weight_role::projector, out, time, visit);
+    visit_norm(norm_kind::layer, out, 1, visit);
+    visit_conv3(out, out, visit);
+    if (in != out) visit_biased(weight_role::projector, out, in, visit);
+}
+
+/// Self-attention, cross-attention to the text and a gated feed-forward, between projections in and out. Queries, keys
+/// and values have no biases.
+template <class Visit>
+constexpr void visit_spatial_transformer(std::int64_t width, std::int64_t depth, std::int64_t context, Visit& visit) {
+    if (depth == 0) return;
+    visit_norm(norm_kind::layer, width, 1, visit);
+    visit_biased(weight_role::in_proj, width, width, visit);
+    visit_norm(norm_kind::layer, width, 3 * depth, visit);
+    visit_biased(weight_role::q_proj, width, width, visit, 2 * depth, false);
+    visit_biased(weight_role::k_proj, width, width, visit, depth, false);
+    visit_biased(weight_role::v_proj, width, width, visit, depth, false);
+    visit_biased(weight_role::k_proj, width, context, visit, depth, false);
+    visit_biased(weight_role::v_proj, width, context, visit, depth, false);
+    visit_biased(weight_role::o_proj, width, width, visit, 2 * depth);
+    visit_biased(weight_role::gate_proj, 4 * width, width, visit, depth);
+    visit_biased(weight_role::up_proj, 4 * width, width, visit, depth);
+    visit_biased(weight_role::down_proj, width, 4 * width, visit, depth);
+    visit_biased(weight_role::out_proj, width, width, visit);
+}
+
+/// Two linears that embed a scalar or a vector into the width of the model.
+template <class Visit>
+constexpr void visit_embedder(std::int64_t hidden, std::int64_t from, Visit& visit) {
+    visit_biased(weight_role::projector, hidden, from, visit);
+    visit_biased(weight_role::projector, hidden, hidden, visit);
+}
+
+}  // namespace detail
+
+/// Calls visit(weight) for every tensor shape of the network.
+template <class Visit>
+constexpr void for_each_weight(const unet& u, Visit&& visit) {
+    using namespace detail;
+    if (u.levels < 1) return;
+    const auto channels = [&](std::int32_t level) { return u.channels[static_cast<std::size_t>(level)]; };
+    const auto depth = [&](std::int32_t level) { return std::int64_t{u.depth[static_cast<std::size_t>(level)]}; };
+    const std::int64_t first = channels(0);
+    const std::int64_t last = channels(u.levels - 1);
+    const std::int64_t time = 4 * first;
+    visit_conv3(first, u.in_channels, visit);
+    visit_embedder(time, first, visit);
+    if (u.added_embedding > 0) visit_embedder(time, u.added_embedding, visit);
+
+    // Down, remembering the width of every output: the way up joins them in reverse.
+    std::array<std::int64_t, 128> skipped{};
+    std::size_t skips = 0;
+    skipped[skips++] = first;
+    std::int64_t width = first;
+    for (std::int32_t level = 0; level < u.levels; ++level) {
+        for (std::int32_t block = 0; block < u.blocks; ++block) {
+            visit_residual(width, channels(level), time, visit);
+            visit_spatial_transformer(channels(level), depth(level), u.context_width, visit);
+            width = channels(level);
+            skipped[skips++] = width;
+        }
+        if (level + 1 == u.levels) break;
+        visit_conv3(width, width, visit);
+        skipped[skips++] = width;
+    }
+    visit_residual(last, last, time, visit);
+    visit_spatial_transformer(last, u.middle_depth, u.context_width, visit);
+    visit_residual(last, last, time, visit);
+    for (std::int32_t level = u.levels - 1; level >= 0; --level) {
+        for (std::int32_t block = 0; block <= u.blocks; ++block) {
+            visit_residual(width + skipped[--skips], channels(level), time, visit);
+            visit_spatial_transformer(channels(level), depth(level), u.context_width, visit);
+            width = channels(level);
+        }
+        if (level > 0) visit_conv3(width, width, visit);
+    }
+    visit_norm(norm_kind::layer, first, 1, visit);
+    visit_conv3(u.out_channels, first, visit);
+}
+
+template <class Visit>
+constexpr void for_each_weight(const flow_transformer& f, Visit&& visit) {
+    using namespace detail;
+    const std::int64_t h = f.hidden();
+    constexpr std::int64_t frequencies = 256;  // sinusoids that a scalar is embedded by
+    visit_biased(weight_role::in_proj, h, f.in_channels, visit);
+    visit_biased(weight_role::in_proj, h, f.context_width, visit);
+    visit_embedder(h, frequencies, visit);
+    visit_embedder(h, f.pooled_width, visit);
+    if (f.guidance) visit_embedder(h, frequencies, visit);
+    const std::int64_t streams = 2 * f.double_blocks;
+    visit_biased(weight_role::projector, 6 * h, h, visit, streams);  // shift, scale and gate of both halves
+    for (const weight_role role : {weight_role::q_proj, weight_role::k_proj, weight_role::v_proj})
+        visit_biased(role, h, h, visit, streams);
+    visit_norm(norm_kind::rms, f.head_dim, 2 * streams, visit);
+    visit_biased(weight_role::o_proj, h, h, visit, streams);
+    visit_biased(weight_role::up_proj, 4 * h, h, visit, streams);
+    visit_biased(weight_role::down_proj, h, 4 * h, visit, streams);
+    visit_biased(weight_role::projector, 3 * h, h, visit, f.single_blocks);
+    visit_biased(weight_role::in_proj, 7 * h, h, visit,
+                 f.single_blocks);  // queries, keys, values and feed-forward in one
+    visit_norm(norm_kind::rms, f.head_dim, 2 * f.single_blocks, visit);
+    visit_biased(weight_role::out_proj, h, 5 * h, visit, f.single_blocks);
+    visit_biased(weight_role::projector, 2 * h, h, visit);
+    visit_biased(weight_role::out_proj, f.in_channels, h, visit);
+}
+
+/// Unique parameters of a denoising network.
+template <class Network>
+    requires requires(const Network& n) {
+        n.published;
+        for_each_weight(n, [](const weight&) {});
+    }
+constexpr parameter_count count_parameters(const Network& network) {
+    parameter_count total;
+    for_each_weight(network, [&](const weight& w) { total += w.count(); });
+    return total;
+}
+
+template <class Network>
+    requires requires(const Network& n) {
+        n.published;
+        for_each_weight(n, [](const weight&) {});
+    }
+constexpr byte_count weight_bytes(const Network& network, const weight_formats& formats) {
+    byte_count total;
+    for_each_weight(network, [&](const weight& w) { total += size_of(w, formats); });
+    return total;
+}
+
+/// Structural mistakes: no level, zero or absurd widths.
+constexpr status validate(const unet& u) {
+    using detail::bounded_field;
+    if (const status s = detail::all_in_range(
+            std::array{bounded_field{"in_channels", u.in_channels, 1, 65536},
+                       bounded_field{"out_channels", u.out_channels, 1, 65536},
+                       bounded_field{"levels", u.levels, 1, std::int64_t{unet::max_levels}},
+                       bounded_field{"blocks", u.blocks, 1, 16}, bounded_field{"middle_depth", u.middle_depth, 0, 1024},
+                       bounded_field{"context_width", u.context_width, 0, 1 << 20},
+                       bounded_field{"added_embedding", u.added_embedding, 0, 1 << 20}});
+        !s)
+        return s;
+    for (std::size_t level = 0; level < static_cast<std::size_t>(u.levels); ++level) {
+        if (const status s = detail::all_in_range(std::array{bounded_field{"channels", u.channels[level], 1, 1 << 20},
+                                                             bounded_field{"depth", u.depth[level], 0, 1024}});
+            !s)
+            return s;
+    }
+    return done{};
+}
+
+constexpr status validate(const flow_transformer& f) {
+    using detail::bounded_field;
+    return detail::all_in_range(std::array{
+        bounded_field{"in_channels", f.in_channels, 1, 65536}, bounded_field{"heads", f.heads, 1, 65536},
+        bounded_field{"head_dim", f.head_dim, 1, 4096}, bounded_field{"double_blocks", f.double_blocks, 0, 1024},
+        bounded_field{"single_blocks", f.single_blocks, 0, 1024},
+        bounded_field{"context_width", f.context_width, 1, 1 << 20},
+        bounded_field{"pooled_width", f.pooled_width, 1, 1 << 20}});
+}
+
+// clang-format off
+namespace models {
+
+inline constexpr unet stable_diffusion_1_5{
+    .name = "stable-diffusion-1.5", .levels = 4, .channels = {320, 640, 1280, 1280}, .depth = {1, 1, 1, 0},
+    .context_width = 768,
+    .published = parameters(859'520'964)};
+
+inline constexpr unet stable_diffusion_xl{
+    .name = "stable-diffusion-xl", .levels = 3, .channels = {320, 640, 1280}, .depth = {0, 2, 10},
+    .middle_depth = 10, .context_width = 2048, .added_embedding = 2816,
+    .published = parameters(2'567'463'684)};
+
+inline constexpr flow_transformer flux_1_dev{
+    .name = "flux.1-dev", .in_channels = 64, .heads = 24, .head_dim = 128, .double_blocks = 19, .single_blocks = 38,
+    .context_width = 4096, .pooled_width = 768, .guidance = true,
+    .published = parameters(11'901'408'320)};
+
+/// As FLUX.1-dev, distilled to need no guidance. Nobody published its total.
+inline constexpr flow_transformer flux_1_schnell{
+    .name = "flux.1-schnell", .in_channels = 64, .heads = 24, .head_dim = 128, .double_blocks = 19, .single_blocks = 38,
+    .context_width = 4096, .pooled_width = 768};
+
+}  // namespace models
+// clang-format on
+
+}  // namespace llmres::inline v0

@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <llmres/models/gguf/mix.hpp>
+#include <llmres/models/gguf/types.hpp>
+#include <llmres/models/model.hpp>
+#include <llmres/models/parameters.hpp>
+#include <string_view>
+
+/// Which type a tensor of a GGUF file gets. The rules say the same as llama-quant.cpp (llama_tensor_get_type,
+/// llama_ftype_get_default_type, tensor_allows_quantization) and convert_hf_to_gguf.py, and give the published sizes to
+/// the byte (tests/validation/gguf_sizes.cpp).
+namespace llmres::inline v0 {
+
+// ---- detail: what the rules ask
+// ----------------------------------------------------------------------------------------------
+
+namespace detail::gguf {
+
+template <class Value, class... Values>
+constexpr bool is_any(Value value, Values... of) {
+    return ((value == of) || ...);
+}
+
+/// What the rules ask of the model.
+struct traits {
+    std::int32_t layers = 0;
+    std::int32_t value_tensors = 0;  ///< how many tensors carry values: attn_v, attn_qkv or attn_kv_b
+    std::int64_t shared_heads = 0;   ///< queries to a key, in the first layer
+    std::int64_t experts = 0;
+    bool falcon = false;
+    bool fused_qkv = false;
+    bool seventy_b = false;  ///< llama.cpp's name for eighty layers of grouped-query attention in these families
+};
+
+/// How many tensors of a sort came before: some rules count tensors, not layers.
+struct counters {
+    std::int32_t value_tensors = 0;
+    std::int32_t down_tensors = 0;
+};
+
+constexpr bool has_values(const layer& l, const gguf_mix& mix) {
+    const attention& a = l.attention;
+    return (a.kind == attention_kind::grouped && a.kv != kv_source::shared && !a.key_is_value) ||
+           (a.kind == attention_kind::latent && mix.latent_expansion_whole);
+}
+constexpr counters after(counters before, const layer& l, const gguf_mix& mix) {
+    before.value_tensors += has_values(l, mix) ? 1 : 0;
+    if (l.feed_forward.kind != feed_forward_kind::none)
+        before.down_tensors += l.feed_forward.routed() && l.feed_forward.experts.shared_width > 0 ? 2 : 1;
+    return before;
+}
+
+constexpr bool is_falcon(std::string_view architecture) {
+    return is_any(architecture, "falcon", "RefinedWeb", "RefinedWebModel");
+}
+
+/// Families whose GGUF keeps queries, keys and values in one tensor.
+constexpr bool is_fused(std::string_view architecture) {
+    for (const std::string_view fused :
+         {"phi3", "phi", "gpt2", "gpt_neox", "gpt_bigcode", "bloom", "falcon", "RefinedWeb", "RefinedWebModel", "mpt",
+          "qwen", "dbrx", "chatglm", "codeshell"})
+        if (architecture == fused) return true;
+    return false;
+}
+
+constexpr traits traits_of(const model& m, const gguf_mix& mix) {
+    traits found;
+    const std::string_view architecture = m.architecture.view();
+    found.layers = m.layers.size;
+    found.falcon = is_falcon(architecture);
+    found.fused_qkv = is_fused(architecture);
+    const auto counts = m.layers.counts();
+    for (std::int32_t k = 0; k < m.layers.kind_count; ++k) {
+        const layer& l = m.layers.kinds[static_cast<std::size_t>(k)];
+        found.value_tensors += counts[static_cast<std::size_t>(k)] * (has_values(l, mix) ? 1 : 0);
+        if (l.feed_forward.experts.count > found.experts) found.experts = l.feed_forward.experts.count;
+    }
+    if (m.layers.size > 0) {
+        const attention& first = m.layers[0].attention;
+        if (first.kind == attention_kind::grouped) found.shared_heads = first.heads / first.kv_heads;
+        // One stored vector serves all heads; the files with attn_kv_b counted a key a head.
+        if (first.kind == attention_kind::latent) found.shared_heads = mix.latent_expansion_whole ? 1 : first.heads;
+    }
+    found.seventy_b = m.layers.size == 80 && found.shared_heads != 1 &&
+                      is_any(architecture, "llama", "qwen2", "qwen2_vl", "qwen2_5_vl", "nemotron-nas", "deci");
+    return found;
+}
+
+/// llama.cpp's use_more_bits: the first and last eighth of the layers, and every third between.
+constexpr bool more_bits(std::int32_t i, std::int32_t n) { return i < n / 8 || i >= 7 * n / 8 || (i - n / 8) % 3 == 2; }
+
+// ---- detail: the rules, one function a sort of tensor
+// ----------------------------------------------------------------------
+
+/// The output, or the embedding that serves as one.
+constexpr gguf_type output_type(const gguf_mix& mix, bool falcon, gguf_type base, std::int64_t columns) {
+    if (mix.output) return *mix.output;
+    const auto quantisation = mix.quantisation;
+    if (quantisation == q::MXFP4_MOE || falcon || columns % block_of(base) != 0) return t::Q8_0;
+    if (is_any(quantisation, q::IQ1_S, q::IQ1_M, q::IQ2_XXS, q::IQ2_XS, q::IQ2_S, q::IQ2_M, q::IQ3_XXS)) return t::Q5_K;
+    return base == t::Q8_0 ? base : t::Q6_K;
+}
+
+/// An embedding beside an output of its own.
+constexpr gguf_type embedding_type(const gguf_mix& mix, gguf_type base) {
+    switch (mix.quantisation) {
+        case q::IQ1_S:
+        case q::IQ1_M:
+        case q::IQ2_XXS:
+        case q::IQ2_XS:
+            return t::Q2_K;
+        case q::IQ2_S:
+        case q::IQ2_M:
+        case q::IQ3_XXS:
+            return t::IQ3_S;
+        case q::TQ1_0:
+        case q::TQ2_0:
+            return t::Q4_K;
+        case q::Q4_0_4_4:
+        case q::Q4_0_4_8:
+        case q::Q4_0_8_8:
+            return t::Q4_0;
+        case q::MXFP4_MOE:
+            return t::Q8_0;
+        default:
+            return base;
+    }
+}
+
+/// attn_qkv before it was treated as values.
+constexpr gguf_type fused_type(const gguf_mix& mix, gguf_type base) {
+    switch (mix.quantisation) {
+        case q::Q3_K_M:
+        case q::Q3_K_L:
+        case q::IQ3_M:
+            return t::Q4_K;
+        case q::Q4_K_M:
+            return t::Q5_K;
+        case q::Q5_K_M:
+            return t::Q6_K;
+        default:
+            return base;
+    }
+}
+
+/// attn_v, and since 2026 attn_qkv and attn_kv_b; `i` counts them.
+constexpr gguf_type value_type(const gguf_mix& mix, const traits& of, gguf_type base, std::int32_t i) {
+    gguf_type type = base;
+    const bool shared = of.shared_heads >= 4;
+    switch (mix.quantisation) {
+        case q::Q2_K:
+            type = shared ? t::Q4_K : t::Q3_K;
+            break;
+        case q::Q2_K_S:
+            type = shared ? t::Q4_K : base;
+            break;
+        case q::IQ3_XXS:
+            type = shared ? t::Q4_K : mix.importance_matrix ? t::IQ3_XXS : t::IQ3_S;
+            break;
+        case q::IQ3_XS:
+        case q::IQ3_S:
+            type = shared ? t::Q4_K : base;
+            break;
+        case q::IQ3_M:
+            type = t::Q4_K;
+            break;
+        case q::Q3_K_M:
+            type = i < 2 ? t::Q5_K : t::Q4_K;
+            break;
+        case q::Q3_K_L:
+            type = t::Q5_K;
+            break;
+        case q::IQ4_NL:
+        case q::IQ4_XS:
+            type = shared ? t::Q5_K : base;
+            break;
+        case q::Q4_K_S:
+            type = i < 4 ? t::Q5_K : base;
+            break;
+        case q::Q4_K_M:
+        case q::Q5_K_M:
+            type = more_bits(i, of.value_tensors) ? t::Q6_K : base;
+            break;
+        default:
+            break;
+    }
+    if (of.seventy_b && is_any(type, t::Q3_K, t::Q4_K)) type = t::Q5_K;
+    return of.experts == 8 ? t::Q8_0 : type;
+}
+
+/// Queries and keys on their own.
+constexpr gguf_type query_key_type(const gguf_mix& mix, const traits& of, gguf_type base, bool key) {
+    if (key && of.experts == 8) return t::Q8_0;
+    if (mix.quantisation == q::IQ3_XS) return t::IQ3_XXS;
+    return mix.quantisation == q::IQ3_XXS ? t::IQ2_S : base;
+}
+
+constexpr gguf_type attention_output_type(const gguf_mix& mix, const traits& of, gguf_type base) {
+    const auto quantisation = mix.quantisation;
+    if (of.falcon) return quantisation == q::Q3_K_L ? t::Q4_K : base;
+    if (of.experts == 8)
+        return is_any(quantisation, q::Q2_K, q::IQ3_XS, q::IQ3_XXS, q::Q3_K_S, q::Q3_K_M, q::IQ4_NL, q::Q4_K_S,
+                      q::Q4_K_M, q::IQ3_S, q::IQ3_M, q::IQ4_XS)
+                   ? t::Q5_K
+                   : base;
+    switch (quantisation) {
+        case q::Q2_K:
+            return t::Q3_K;
+        case q::IQ3_XXS:
+            return t::IQ3_S;
+        case q::Q3_K_M:
+        case q::IQ3_M:
+            return t::Q4_K;
+        case q::Q3_K_L:
+            return t::Q5_K;
+        default:
+            return base;
+    }
+}
+
+/// ffn_down; `i` is the layer, or in a model without experts the count of them.
+constexpr gguf_type down_type(const gguf_mix& mix, const traits& of, gguf_type base, std::int32_t i) {
+    const bool early = i < of.layers / 8;
+    const bool more = more_bits(i, of.layers);
+    switch (mix.quantisation) {
+        case q::Q2_K:
+            return t::Q3_K;
+        case q::Q2_K_S:
+            return early ? t::Q4_K : base;
+        case q::IQ3_XXS:
+            return mix.importance_matrix ? base : early ? t::Q4_K : t::Q3_K;
+        case q::Q3_K_M:
+            return i < of.layers / 16 ? t::Q5_K : !of.falcon || more ? t::Q4_K : t::Q3_K;
+        case q::IQ3_M:
+            return early || (of.experts == 8 && more) ? t::Q4_K : base;
+        case q::Q3_K_L:
+            return of.falcon ? t::Q4_K : t::Q5_K;
+        case q::Q4_K_M:
+            if (of.falcon) return i < of.layers / 16 ? t::Q6_K : more ? t::Q5_K : base;
+            return more ? t::Q6_K : base;
+        case q::IQ4_NL:
+        case q::IQ4_XS:
+            return early && !mix.importance_matrix ? t::Q5_K : base;
+        case q::Q5_K_M:
+            return more ? t::Q6_K : base;
+        case q::Q4_K_S:
+            return early && !of.falcon ? t::Q5_K : base;
+        case q::Q4_0:
+            return early && mix.importance_matrix ? t::Q4_1 : base;
+        case q::Q5_0:
+            return early && mix.importance_matrix ? t::Q5_1 : base;
+        default:
+            return base;
+    }
+}
+
+/// ffn_gate and ffn_up.
+constexpr gguf_type gate_up_type(const gguf_mix& mix, const traits& of, gguf_type base, std::int32_t i) {
+    if (mix.before_2024 && mix.quantisation == q::Q2_K) return t::Q3_K;
+    const bool middle = i >= of.layers / 8 && i < 7 * of.layers / 8;
+    return mix.quantisation == q::IQ3_XS && middle ? t::IQ3_XXS : base;
+}
+
+/// All of the above in the quantisations below 2.6 bits, which have rules of their own.
+constexpr gguf_type smallest_type(const gguf_mix& mix, const traits& of, gguf_type base, const gguf_tensor& tensor,
+                                  const counters& at) {
+    const bool larger = is_any(mix.quantisation, q::IQ2_S, q::IQ2_M);
+    if (tensor.role == weight_role::v_proj || tensor.role == weight_role::kv_b_proj)
+        return of.shared_heads >= 4 || of.experts >= 4 ? t::Q4_K : larger ? t::IQ3_S : t::Q2_K;
+    switch (tensor.role) {
+        case weight_role::k_proj:
+            return of.experts == 8 ? t::Q4_K : base;
+        case weight_role::down_proj:
+            return at.down_tensors >= of.layers / 8 ? base : larger ? t::IQ3_S : t::Q2_K;
+        case weight_role::o_proj:
+            if (of.experts == 8) return t::Q5_K;
+            if (is_any(mix.quantisation, q::IQ1_S, q::IQ1_M)) return t::IQ2_XXS;
+            return larger ? t::IQ3_S : base;
+        default:
+            return base;
+    }
+}
+
+/// What llama.cpp takes where a row is no whole number of blocks (tensor_type_fallback).
+constexpr gguf_type fitting(gguf_type type, std::int64_t columns) {
+    if (columns % block_of(type) == 0) return type;
+    switch (type) {
+        case t::Q2_K:
+        case t::Q3_K:
+        case t::TQ1_0:
+        case t::TQ2_0:
+            type = t::Q4_0;
+            break;
+        case t::Q4_K:
+            type = t::Q5_0;
+            break;
+        case t::Q5_K:
+            type = t::Q5_1;
+            break;
+        case t::Q6_K:
+            type = t::Q8_0;
+            break;
+        case t::IQ1_S:
+        case t::IQ1_M:
+        case t::IQ2_XXS:
+        case t::IQ2_XS:
+        case t::IQ2_S:
+        case t::IQ3_XXS:
+        case t::IQ3_S:
+        case t::IQ4_XS:
+            type = t::IQ4_NL;
+            break;
+        default:
+            return t::F16;
+    }
+    return columns % block_of(type) == 0 ? type : t::F16;
+}
+
+/// The type of a matrix in layer `i`.
+constexpr gguf_type matrix_type(const gguf_mix& mix, const traits& of, const gguf_tensor& tensor, std::int32_t i,
+                                const counters& at) {
+    const gguf_type base = base_of(mix.quantisation);
+    if (is_any(mix.quantisation, q::F32, q::F16, q::BF16)) return base;
+    if (mix.quantisation == q::MXFP4_MOE) return fitting(tensor.stacked ? t::MXFP4 : t::Q8_0, tensor.columns);
+    const bool small = is_any(mix.quantisation, q::IQ1_S, q::IQ1_M, q::IQ2_XXS, q::IQ2_XS, q::IQ2_S, q::IQ2_M);
+    gguf_type type = base;
+    if (tensor.role == weight_role::kv_b_proj && (tensor.stacked || !mix.fused_as_values)) {
+        // attn_k_b and attn_v_b: no rule names them, nor of old attn_kv_b.
+    } else if (tensor.fused_qkv && !mix.fused_as_values) {
+        if (!small) type = fused_type(mix, base);
+    } else if (small) {
+        type = smallest_type(mix, of, base, tensor, at);
+    } else {
+        switch (tensor.role) {
+            case weight_role::v_proj:
+            case weight_role::kv_b_proj:
+                type = value_type(mix, of, base, at.value_tensors);
+                break;
+            case weight_role::q_proj:
+                type = query_key_type(mix, of, base, false);
+                break;
+            case weight_role::k_proj:
+                type = query_key_type(mix, of, base, true);
+                break;
+            case weight_role::o_proj:
+                type = attention_output_type(mix, of, base);
+                break;
+            case weight_role::gate_proj:
+            case weight_role::up_proj:
+                type = gate_up_type(mix, of, base, i);
+                break;
+            case weight_role::down_proj:
+                type = down_type(mix, of, base, of.experts > 1 ? i : at.down_tensors);
+                break;
+            default:
+                break;
+        }
+    }
+    return fitting(type, tensor.columns);
+}
+
+/// Vectors, and matrices that llama.cpp never quantises.
+constexpr bool stays_wide(const weight& w) {
+    return w.rows == 1 || w.columns == 1 ||
+           is_any(w.role, weight_role::norm, weight_role::bias, weight_role::router, weight_role::conv,
+                  weight_role::state, weight_role::positions, weight_role::values);
+}
+
+/// All that the rules above ask of where a layer stands, one bit a question, and only the questions that the
+/// quantisation asks: layers of one kind and class hold the same tensors.
+constexpr unsigned class_of(const gguf_mix& mix, const traits& of, std::int32_t i, const counters& at) {
+    const std::int32_t down = of.experts > 1 ? i : at.down_tensors;
+    const std::int32_t eighth = of.layers / 8;
+    switch (mix.quantisation) {
+        case q::Q3_K_M:
+            return (at.value_tensors < 2 ? 1U : 0U) | (down < of.layers / 16 ? 2U : 0U) |
+                   (of.falcon && more_bits(down, of.layers) ? 4U : 0U);
+        case q::Q4_K_S:
+            return (at.value_tensors < 4 ? 1U : 0U) | (down < eighth ? 2U : 0U);
+        case q::Q4_K_M:
+        case q::Q5_K_M:
+            return (more_bits(at.value_tensors, of.value_tensors) ? 1U : 0U) | (more_bits(down, of.layers) ? 2U : 0U) |
+                   (of.falcon && down < of.layers / 16 ? 4U : 0U);
+        case q::IQ3_M:
+            return (down < eighth ? 1U : 0U) | (of.experts == 8 && more_bits(down, of.layers) ? 2U : 0U);
+        case q::IQ3_XS:
+            return i >= eighth && i < 7 * of.layers / 8 ? 1U : 0U;
+        case q::Q2_K_S:
+        case q::IQ3_XXS:
+        case q::IQ4_NL:
+        case q::IQ4_XS:
+        case q::Q4_0:
+        case q::Q5_0:
+            return down < eighth ? 1U : 0U;
+        case q::IQ1_S:
+        case q::IQ1_M:
+        case q::IQ2_XXS:
+        case q::IQ2_XS:
+        case q::IQ2_S:
+        case q::IQ2_M:  // a layer may hold two of them
+            return (at.down_tensors < eighth ? 1U : 0U) | (at.down_tensors + 1 < eighth ? 2U : 0U);
+        default:
+            return 0;
+    }
+}
+constexpr std::size_t layer_classes = 8;
+
+}  // namespace detail::gguf
+
+}  // namespace llmres::inline v0

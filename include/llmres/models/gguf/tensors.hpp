@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <llmres/models/gguf/mix.hpp>
+#include <llmres/models/gguf/rules.hpp>
+#include <llmres/models/gguf/types.hpp>
+#include <llmres/models/model.hpp>
+#include <llmres/models/parameters.hpp>
+#include <llmres/values/units.hpp>
+#include <utility>
+
+/// The tensors of a GGUF file, and their bytes, before the file exists. Not counted: the header (metadata and
+/// tokenizer), vision and audio towers (a file of their own, `mmproj`).
+namespace llmres::inline v0 {
+
+/// Calls visit(gguf_tensor) for each tensor of one layer.
+template <class Visit>
+constexpr void for_each_gguf_tensor(const model& m, const gguf_mix& mix, std::int32_t layer_index, Visit&& visit);
+
+/// ... of what stands before the layers: token_embd, learned positions and the rotary factors.
+template <class Visit>
+constexpr void for_each_gguf_input_tensor(const model& m, const gguf_mix& mix, Visit&& visit);
+/// ... and after them: output_norm and output. A tied output is none.
+template <class Visit>
+constexpr void for_each_gguf_output_tensor(const model& m, const gguf_mix& mix, Visit&& visit);
+
+/// One layer's tensors.
+constexpr byte_count gguf_layer_bytes(const model& m, const gguf_mix& mix, std::int32_t layer_index);
+constexpr byte_count gguf_input_bytes(const model& m, const gguf_mix& mix);
+constexpr byte_count gguf_output_bytes(const model& m, const gguf_mix& mix);
+/// All tensors, each padded to 32 bytes: the file without its header.
+constexpr byte_count gguf_tensor_bytes(const model& m, const gguf_mix& mix);
+
+// ---- detail ---------------------------------------------------------------------------------------------------------
+
+namespace detail::gguf {
+
+/// Calls visit(gguf_tensor) for each tensor of a layer, the weights turned into what the converter makes of them.
+template <class Visit>
+constexpr void visit_layer(const model& m, const gguf_mix& mix, const traits& of, std::int32_t index, counters at,
+                           Visit&& visit) {
+    const auto matrix = [&](gguf_tensor tensor) {
+        tensor.type = matrix_type(mix, of, tensor, index, at);
+        if (tensor.role == weight_role::down_proj) ++at.down_tensors;
+        visit(tensor);
+    };
+    const layer& l = m.layers[index];
+    std::int64_t fused_rows = 0;
+    for_each_weight(l, m.hidden, [&](weight w) {
+        // Attention that a search replaced by one square matrix (Nemotron 51B) is described as values; its tensor is
+        // attn_output.
+        if (w.role == weight_role::values && l.attention.kind == attention_kind::none &&
+            w.columns == m.hidden * m.hidden)
+            w = {.role = weight_role::o_proj, .rows = m.hidden, .columns = m.hidden, .quantised = true};
+        if (stays_wide(w)) {
+            const bool half =
+                w.role == weight_role::router && mix.router_in_16_bits && base_of(mix.quantisation) != t::F32;
+            const gguf_type type = half ? t::F16 : t::F32;
+            // The biases of the routed experts are one tensor, the rest are vectors.
+            const std::int64_t tensors = w.routed ? 1 : w.copies;
+            for (std::int64_t i = 0; i < tensors; ++i)
+                visit(gguf_tensor{
+                    .role = w.role, .rows = w.rows * (w.copies / tensors), .columns = w.columns, .type = type});
+            return;
+        }
+        gguf_tensor tensor{
+            .role = w.role, .stacked = w.routed, .rows = w.rows * (w.routed ? w.copies : 1), .columns = w.columns};
+        if (of.fused_qkv && is_any(w.role, weight_role::q_proj, weight_role::k_proj, weight_role::v_proj)) {
+            fused_rows += w.rows;
+            if (w.role != weight_role::v_proj) return;
+            tensor.rows = std::exchange(fused_rows, 0);
+            tensor.fused_qkv = true;
+        }
+        if (w.role == weight_role::kv_b_proj && !mix.latent_expansion_whole) {
+            // Keys' part transposed, so that queries can be taken to the compressed space; values' part as it was.
+            const attention& a = l.attention;
+            matrix({.role = w.role, .stacked = true, .rows = a.kv_rank * a.heads, .columns = a.head_dim});
+            tensor = {.role = w.role, .stacked = true, .rows = a.value_width() * a.heads, .columns = a.kv_rank};
+        }
+        for (std::int64_t i = 0; i < (w.routed ? 1 : w.copies); ++i) matrix(tensor);
+    });
+}
+
+/// The layers of a file in groups that hold the same tensors, numbered as they first appear.
+class layer_groups {
+public:
+    static constexpr std::size_t max_groups = layer_classes * layer_stack::max_kinds;
+
+    constexpr layer_groups(const model& m, const gguf_mix& mix, const traits& of) {
+        std::array<std::uint8_t, max_groups> numbers{};  // from 1, by kind and class
+        std::array<counters, layer_stack::max_kinds> steps{};
+        for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k)
+            steps[k] = after({}, m.layers.kinds[k], mix);
+        counters at;
+        for (std::int32_t i = 0; i < m.layers.size; ++i) {
+            const std::size_t kind = m.layers.order[static_cast<std::size_t>(i)];
+            std::uint8_t& number = numbers[kind * layer_classes + class_of(mix, of, i, at)];
+            if (number == 0) {
+                firsts_[count_] = {i, at};
+                number = static_cast<std::uint8_t>(++count_);
+            }
+            groups_[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(number - 1);
+            at.value_tensors += steps[kind].value_tensors;
+            at.down_tensors += steps[kind].down_tensors;
+        }
+    }
+
+    constexpr std::size_t size() const { return count_; }
+    constexpr std::size_t of_layer(std::int32_t index) const { return groups_[static_cast<std::size_t>(index)]; }
+    /// Calls visit(gguf_tensor) for each tensor of any layer in a group.
+    template <class Visit>
+    constexpr void for_each_tensor(const model& m, const gguf_mix& mix, const traits& of, std::size_t group,
+                                   Visit&& visit) const {
+        visit_layer(m, mix, of, firsts_[group].index, firsts_[group].at, visit);
+    }
+
+private:
+    struct first {
+        std::int32_t index;
+        counters at;
+    };
+    std::array<std::uint8_t, layer_stack::max_layers> groups_{};
+    std::array<first, max_groups> firsts_{};
+    std::size_t count_ = 0;
+};
+
+constexpr gguf_tensor embedding(const model& m, const gguf_mix& mix) {
+    gguf_tensor tensor{
+        .role = weight_role::embed_tokens, .rows = m.tokenizer > 0 ? m.tokenizer : m.vocabulary, .columns = m.hidden};
+    const gguf_type base = base_of(mix.quantisation);
+    const bool plain = is_any(mix.quantisation, q::F32, q::F16, q::BF16);
+    const bool serves_as_output = m.tied_head && !mix.tied_head_stored;
+    tensor.type = mix.embedding ? *mix.embedding
+                  : plain       ? base
+                  : serves_as_output
+                      ? fitting(output_type(mix, is_falcon(m.architecture.view()), base, m.hidden), m.hidden)
+                      : fitting(embedding_type(mix, base), m.hidden);
+    return tensor;
+}
+
+constexpr gguf_tensor output(const model& m, const gguf_mix& mix) {
+    gguf_tensor tensor{.role = weight_role::lm_head, .rows = m.vocabulary, .columns = m.hidden};
+    const gguf_type base = base_of(mix.quantisation);
+    const bool plain = is_any(mix.quantisation, q::F32, q::F16, q::BF16);
+    tensor.type = plain && !mix.output
+                      ? base
+                      : fitting(output_type(mix, is_falcon(m.architecture.view()), base, m.hidden), m.hidden);
+    return tensor;
+}
+
+}  // namespace detail::gguf
+
+template <class Visit>
+constexpr void for_each_gguf_tensor(const model& m, const gguf_mix& mix, std::int32_t layer_index, Visit&& visit) {
+    detail::gguf::counters at;
+    for (std::int32_t i = 0; i < layer_index; ++i) at = detail::gguf::after(at, m.layers[i], mix);
+    detail::gguf::visit_layer(m, mix, detail::gguf::traits_of(m, mix), layer_index, at, visit);
+}
+
+constexpr byte_count gguf_layer_bytes(const model& m, const gguf_mix& mix, std::int32_t layer_index) {
+    byte_count total;
+    for_each_gguf_tensor(m, mix, layer_index, [&](const gguf_tensor& tensor) { total += tensor.size(); });
+    return total;
+}
+
+template <class Visit>
+constexpr void for_each_gguf_input_tensor(const model& m, const gguf_mix& mix, Visit&& visit) {
+    if (m.vocabulary > 0) visit(detail::gguf::embedding(m, mix));
+    for (std::int32_t i = 0; i < m.rope.vectors; ++i)
+        visit(gguf_tensor{.role = weight_role::values, .columns = m.rope.width});
+    bool towers = false;  // they and their positions go to a file of their own
+    for (const encoder& e : m.encoders) towers = towers || e.layers > 0;
+    for (std::int32_t i = 0; i < m.extra_count && !towers; ++i) {
+        const extra_weight& e = m.extras[static_cast<std::size_t>(i)];
+        if (e.part != model_part::input || e.role != weight_role::positions) continue;
+        for (std::int64_t copy = 0; copy < e.copies; ++copy)
+            visit(gguf_tensor{.role = e.role, .rows = e.rows, .columns = e.columns});
+    }
+}
+
+template <class Visit>
+constexpr void for_each_gguf_output_tensor(const model& m, const gguf_mix& mix, Visit&& visit) {
+    for_each_output_weight(m, [&](const weight& w) {
+        if (!detail::gguf::stays_wide(w)) return;
+        for (std::int64_t i = 0; i < w.copies; ++i)
+            visit(gguf_tensor{.role = w.role, .rows = w.rows, .columns = w.columns});
+    });
+    if (m.vocabulary > 0 && (!m.tied_head || mix.tied_head_stored)) visit(detail::gguf::output(m, mix));
+}
+
+constexpr byte_count gguf_input_bytes(const model& m, const gguf_mix& mix) {
+    byte_count total;
+    for_each_gguf_input_tensor(m, mix, [&](const gguf_tensor& tensor) { total += tensor.size(); });
+    return total;
+}
+constexpr byte_count gguf_output_bytes(const model& m, const gguf_mix& mix) {
+    byte_count total;
+    for_each_gguf_output_tensor(m, mix, [&](const gguf_tensor& tensor) { total += tensor.size(); });
+    return total;
+}
+
+constexpr byte_count gguf_tensor_bytes(const model& m, const gguf_mix& mix) {
+    const detail::gguf::traits of = detail::gguf::traits_of(m, mix);
+    const detail::gguf::layer_groups groups{m, mix, of};
+    std::array<std::int64_t, detail::gguf::layer_groups::max_groups> layers{};
+    for (std::int32_t i = 0; i < m.layers.size; ++i) ++layers[groups.of_layer(i)];
+    byte_count total = gguf_input_bytes(m, mix) + gguf_output_bytes(m, mix);
+    for (std::size_t g = 0; g < groups.size(); ++g)
+        groups.for_each_tensor(m, mix, of, g, [&](const gguf_tensor& tensor) { total += tensor.size() * layers[g]; });
+    return total;
+}
+
+}  // namespace llmres::inline v0

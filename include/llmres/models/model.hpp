@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <llmres/models/layer.hpp>
+#include <llmres/values/error.hpp>
+#include <llmres/values/maybe.hpp>
+#include <llmres/values/precision.hpp>
+#include <llmres/values/text.hpp>
+#include <llmres/values/units.hpp>
+
+/// What a model is: its embedding, its layers, its head, and what stands beside them. Dimensions are plain integers
+/// (features, heads, experts); everything countable about a model follows from them (models/parameters.hpp,
+/// models/kv_cache.hpp, inventory/activation.hpp, inventory/operations.hpp).
+namespace llmres::inline v0 {
+
+/// What a weight is for, in the names Hugging Face gives the modules.
+enum class weight_role : std::uint8_t {
+    embed_tokens,
+    q_proj,
+    k_proj,
+    v_proj,
+    o_proj,
+    q_a_proj,   ///< latent attention: compresses the query
+    q_b_proj,   ///< expands it to heads
+    kv_a_proj,  ///< compresses keys and values, and projects the shared key's position part
+    kv_b_proj,  ///< expands them to heads
+    gate_proj,
+    up_proj,
+    down_proj,
+    router,
+    shared_gate,
+    bias,
+    norm,
+    lm_head,
+    in_proj,     ///< recurrences: into the inner channels
+    out_proj,    ///< ... and back
+    conv,        ///< convolutions over time, and stems of encoders
+    state,       ///< decay, step and skip of a recurrence
+    attn_gate,   ///< gate on attention's output
+    indexer,     ///< chooses the tokens that sparse attention reads
+    positions,   ///< learned positions, token types, class tokens, attention biases by distance
+    projector,   ///< from one part's features to another's
+    classifier,  ///< poolers and heads for tasks
+    values,      ///< scales, gates and sinks: no matrix
+};
+inline constexpr std::array<std::string_view, 27> weight_role_names{
+    "embed_tokens", "q_proj",    "k_proj",    "v_proj",    "o_proj",     "q_a_proj", "q_b_proj",
+    "kv_a_proj",    "kv_b_proj", "gate_proj", "up_proj",   "down_proj",  "router",   "shared_gate",
+    "bias",         "norm",      "lm_head",   "in_proj",   "out_proj",   "conv",     "state",
+    "attn_gate",    "indexer",   "positions", "projector", "classifier", "values"};
+
+static_assert(weight_role_names.size() <= 64, "a bit a role");
+constexpr std::string_view name_of(weight_role role) { return weight_role_names[static_cast<std::size_t>(role)]; }
+
+/// Where in a model a tensor outside the layers stands.
+enum class model_part : std::uint8_t {
+    input,   ///< before the layers: positions, patches, towers' stems and projectors
+    output,  ///< after them: poolers
+    apart,   ///< in the published file, but no part of the model that a count means: pretraining heads
+};
+
+/// Tensors of one shape outside the layers.
+struct extra_weight {
+    weight_role role = weight_role::values;
+    model_part part = model_part::input;
+    bool bias = false;  ///< and one bias a row
+    std::int64_t rows = 1;
+    std::int64_t columns = 1;
+    std::int64_t copies = 1;
+};
+
+/// A second stack of equal layers, whose output the decoder reads: a text or audio encoder, a vision tower. Its stem,
+/// positions and projector are `extras` of the model.
+struct encoder {
+    std::int64_t hidden = 0;
+    std::int32_t layers = 0;  ///< 0: there is none
+    layer block{};
+    bool quantised = true;  ///< quantised checkpoints quantise it too; vision towers they leave alone
+    token_count
+        output{};  ///< tokens it puts out for one input (an image, 30 s of audio); 0: as many as go in, or unknown
+    token_count image_patches{};  ///< of the largest image that its processor lets through; 0: unknown
+    token_count image_tokens{};   ///< what the decoder reads of that image
+};
+
+/// Heads that predict tokens further ahead, with layers of their own (multi-token prediction: DeepSeek-V3 report,
+/// section 2.2). Counted apart from the model.
+struct prediction {
+    std::int32_t layers = 0;  ///< 0: there is none
+    layer block{};
+    std::int32_t norms = 0;      ///< of the hidden width, beside the block's own, a layer
+    bool own_embedding = false;  ///< the file stores a copy of the embedding ...
+    bool own_head = false;       ///< ... and of the head
+};
+
+/// Vectors of fp32 rotary factors that llama.cpp's converter makes of a config's `rope_scaling` and stores, though no
+/// checkpoint has them: one (`rope_freqs`) for Llama 3.1's scaling, two (`rope_factors_long`, `rope_factors_short`) for
+/// LongRoPE, each as wide as half the rotated part of a head. Not counted: they are no parameters.
+struct rope_factors {
+    std::int32_t vectors = 0;
+    std::int32_t width = 0;
+    std::int32_t contexts =
+        1;  ///< the rows of engines' tables of positions, in contexts: more where they are stretched (linear scaling)
+};
+
+/// What a checkpoint of several formats stores otherwise than in its model's `weights`. (What it leaves as it was,
+/// layer by layer, is `layer::quantised`.)
+struct mixed_formats {
+    maybe<precision> attention{};     ///< projections of attention and recurrences
+    maybe<precision> feed_forward{};  ///< dense feed-forwards and shared experts
+    maybe<precision>
+        experts_down{};            ///< the way down of routed experts, which recipes for GGUF files keep in more bits
+    maybe<precision> head{};       ///< the output head, which otherwise is not quantised
+    maybe<precision> rest{};       ///< what is not quantised, if it is not in 16 bits
+    std::uint64_t wide_roles = 0;  ///< a bit a weight_role: matrices of these are not quantised
+
+    constexpr bool any() const { return attention || feed_forward || experts_down || head || rest || wide_roles != 0; }
+};
+
+/// A language model, or an encoder: tokens (or patches) in, layers, head.
+struct model {
+    static constexpr std::size_t max_encoders = 2;
+    static constexpr std::size_t max_extras = 32;
+
+    text<63> name{};
+    text<31> architecture{};      ///< the family, as Hugging Face's `model_type` names it
+    std::int64_t vocabulary = 0;  ///< rows of the token embedding; 0: no tokens go in (a vision model)
+    std::int64_t tokenizer =
+        0;  ///< of them, those that the tokenizer has, where others are cut from GGUF files; 0: all
+    std::int64_t hidden = 0;
+    layer_stack layers{};
+    token_count max_context{};  ///< as trained; 0: unknown
+    rope_factors rope{};
+    bool tied_head = false;  ///< the output head is the token embedding, or there is none
+    bool head_bias = false;
+    norm_kind final_norm = norm_kind::rms;
+    std::int64_t embedding_width = 0;  ///< of the token embedding, with projections to and from hidden; 0: hidden
+    precision weights = bf16;          ///< as published: what the stored linear weights are in
+    mixed_formats mixed{};             ///< ... but for these
+    maybe<parameter_count>
+        published{};  ///< the total that its publisher gives: what count_parameters() is held against
+    std::array<encoder, max_encoders> encoders{};
+    llmres::prediction prediction{};
+    std::array<extra_weight, max_extras> extras{};
+    std::int32_t extra_count = 0;
+
+    /// Adds tensors outside the layers; false if there is no room.
+    constexpr bool add(const extra_weight& extra) {
+        if (extra_count == static_cast<std::int32_t>(max_extras)) return false;
+        extras[static_cast<std::size_t>(extra_count++)] = extra;
+        return true;
+    }
+};
+
+/// A model of the same shape under another name: a distillation, a finetune. Nobody published its total.
+constexpr model renamed(model m, std::string_view name) {
+    m.name = name;
+    m.published = {};
+    return m;
+}
+
+/// Features of the token embedding.
+constexpr std::int64_t embedding_width_of(const model& m) {
+    return m.embedding_width > 0 ? m.embedding_width : m.hidden;
+}
+
+/// Elements of the widest tensor that one token passes, in the decoder or in an encoder, as a double: what tells sizes
+/// that fit 64 bits from those that do not.
+constexpr double widest_activation(const model& m);
+
+/// Whether tokens of some layer go to experts.
+constexpr bool has_experts(const model& m) {
+    for (std::int32_t k = 0; k < m.layers.kind_count; ++k)
+        if (m.layers.kinds[static_cast<std::size_t>(k)].feed_forward.routed()) return true;
+    return false;
+}
+
+/// Structural mistakes: zero or absurd dimensions, heads that do not divide, more experts a token than there are.
+constexpr status validate(const model& m);
+
+// ---- detail ---------------------------------------------------------------------------------------------------------
+
+namespace detail {
+
+/// Beyond any model seen by three orders of magnitude; within them every per-tensor product fits 63 bits.
+inline constexpr std::int64_t widest = std::int64_t{1} << 24;
+
+constexpr status validate(const attention& a) {
+    if (a.kind == attention_kind::none) return done{};
+    if (const status s =
+            all_in_range(std::array{bounded_field{"attention.heads", a.heads, 1, 65536},
+                                    bounded_field{"attention.head_dim", a.head_dim, 1, 65536},
+                                    bounded_field{"attention.value_dim", a.value_dim, 0, 65536},
+                                    bounded_field{"attention.rope_dim", a.rope_dim, 0, 65536},
+                                    bounded_field{"attention.q_rank", a.q_rank, 0, widest},
+                                    bounded_field{"attention.cross_width", a.cross_width, 0, widest},
+                                    bounded_field{"attention.indexer.heads", a.indexer.heads, 0, 65536},
+                                    bounded_field{"attention.indexer.head_dim", a.indexer.head_dim, 0, 65536},
+                                    bounded_field{"attention.window", a.window.in(tokens), 0, std::int64_t{1} << 40}});
+        !s)
+        return s;
+    if (a.kind == attention_kind::latent) return in_range("attention.kv_rank", a.kv_rank, 1, widest);
+    if (const status s = in_range("attention.kv_heads", a.kv_heads, 1, a.heads); !s) return s;
+    if (a.heads % a.kv_heads != 0)
+        return refused(error_code::inconsistent, "attention.kv_heads", a.kv_heads, "a divisor of attention.heads");
+    return done{};
+}
+
+constexpr status validate(const recurrent& r) {
+    if (r.kind == recurrent_kind::none) return done{};
+    return all_in_range(std::array{
+        bounded_field{"recurrent.heads", r.heads, 1, widest}, bounded_field{"recurrent.head_dim", r.head_dim, 1, 65536},
+        bounded_field{"recurrent.key_heads", r.key_heads, 0, 65536},
+        bounded_field{"recurrent.state", r.state, 0, 65536}, bounded_field{"recurrent.rank", r.rank, 0, widest},
+        bounded_field{"recurrent.kernel", r.kernel, 0, 65536}, bounded_field{"recurrent.chunk", r.chunk, 1, 65536}});
+}
+
+constexpr status validate(const feed_forward& f) {
+    if (f.kind == feed_forward_kind::none) return done{};
+    if (!f.routed()) return in_range("feed_forward.width", f.width, 1, widest);
+    return all_in_range(std::array{bounded_field{"experts.count", f.experts.count, 1, 65536},
+                                   bounded_field{"experts.per_token", f.experts.per_token, 1, f.experts.count},
+                                   bounded_field{"experts.width", f.experts.width, 1, widest},
+                                   bounded_field{"experts.idle", f.experts.idle, 0, 65536},
+                                   bounded_field{"experts.latent", f.experts.latent, 0, widest},
+                                   bounded_field{"experts.shared_width", f.experts.shared_width, 0, widest}});
+}
+
+constexpr status validate(const layer& l) {
+    if (const status s = validate(l.attention); !s) return s;
+    if (const status s = validate(l.recurrent); !s) return s;
+    if (const status s = validate(l.feed_forward); !s) return s;
+    return all_in_range(std::array{bounded_field{"layer.more_norms", l.more_norms, 0, 64},
+                                   bounded_field{"layer.more_values", l.more_values, 0, std::int64_t{1} << 32}});
+}
+
+/// Of one layer, as widest_activation() of the model.
+constexpr double widest_activation(const layer& l, std::int64_t hidden) {
+    const auto features = [](auto... n) { return (static_cast<double>(n) + ...); };
+    double most = features(hidden);
+    const auto consider = [&](double elements) { most = elements > most ? elements : most; };
+    const attention& a = l.attention;
+    consider(features(a.heads) * features(a.query_width(), a.value_width()));
+    if (a.kind == attention_kind::latent) consider(features(a.q_rank, a.kv_rank));
+    if (a.indexer.heads > 0) consider(features(a.indexer.heads) * features(a.indexer.head_dim));
+    const recurrent& r = l.recurrent;
+    if (r.kind != recurrent_kind::none)
+        consider(features(r.heads) * features(r.head_dim, r.state) + 2.0 * features(r.key_heads) * features(r.state));
+    const feed_forward& f = l.feed_forward;
+    if (!f.routed()) {
+        consider(features(f.width, hidden));
+        return most;
+    }
+    const experts& e = f.experts;
+    consider(features(e.per_token) * features(f.width, e.width, e.shared_width, e.latent, hidden));
+    consider(2.0 * features(e.count, e.idle));
+    return most;
+}
+
+}  // namespace detail
+
+constexpr double widest_activation(const model& m) {
+    const std::int64_t ends = m.vocabulary > m.embedding_width ? m.vocabulary : m.embedding_width;
+    double most = static_cast<double>(ends > m.hidden ? ends : m.hidden);
+    const auto consider = [&](const layer& l, std::int64_t hidden) {
+        const double elements = detail::widest_activation(l, hidden);
+        most = elements > most ? elements : most;
+    };
+    for (std::int32_t k = 0; k < m.layers.kind_count; ++k)
+        consider(m.layers.kinds[static_cast<std::size_t>(k)], m.hidden);
+    if (m.prediction.layers > 0) consider(m.prediction.block, m.hidden);
+    for (const encoder& e : m.encoders)
+        if (e.layers > 0) consider(e.block, e.hidden);
+    for (std::int32_t i = 0; i < m.extra_count; ++i) {
+        const extra_weight& e = m.extras[static_cast<std::size_t>(i)];
+        const double wider = static_cast<double>(e.rows > e.columns ? e.rows : e.columns);
+        most = wider > most ? wider : most;
+    }
+    return most;
+}
+
+constexpr status validate(const model& m) {
+    if (const status s = detail::all_in_range(
+            std::array{detail::bounded_field{"vocabulary", m.vocabulary, m.tied_head ? 0 : 1, detail::widest},
+                       detail::bounded_field{"hidden", m.hidden, 1, detail::widest},
+                       detail::bounded_field{"layers", m.layers.size, 1, layer_stack::max_layers},
+                       detail::bounded_field{"embedding_width", m.embedding_width, 0, detail::widest},
+                       detail::bounded_field{"prediction.layers", m.prediction.layers, 0, layer_stack::max_layers},
+                       detail::bounded_field{"max_context", m.max_context.in(tokens), 0, std::int64_t{1} << 40}});
+        !s)
+        return s;
+    for (std::int32_t k = 0; k < m.layers.kind_count; ++k)
+        if (const status s = detail::validate(m.layers.kinds[static_cast<std::size_t>(k)]); !s) return s;
+    if (m.prediction.layers > 0)
+        if (const status s = detail::validate(m.prediction.block); !s) return s;
+    for (const encoder& e : m.encoders) {
+        if (e.layers == 0) continue;
+        if (const status s = detail::all_in_range(std::array{
+                detail::bounded_field{"encoder.layers", e.layers, 1, layer_stack::max_layers},
+                detail::bounded_field{"encoder.hidden", e.hidden, 1, detail::widest},
+                detail::bounded_field{"encoder.output", e.output.in(tokens), 0, std::int64_t{1} << 40},
+                detail::bounded_field{"encoder.image_patches", e.image_patches.in(tokens), 0, std::int64_t{1} << 40},
+                detail::bounded_field{"encoder.image_tokens", e.image_tokens.in(tokens), 0, std::int64_t{1} << 40}});
+            !s)
+            return s;
+        if (const status s = detail::validate(e.block); !s) return s;
+    }
+    for (std::int32_t i = 0; i < m.extra_count; ++i) {
+        const extra_weight& e = m.extras[static_cast<std::size_t>(i)];
+        if (const status s =
+                detail::all_in_range(std::array{detail::bounded_field{"extra.rows", e.rows, 1, detail::widest},
+                                                detail::bounded_field{"extra.columns", e.columns, 1, detail::widest},
+                                                detail::bounded_field{"extra.copies", e.copies, 1, 65536}});
+            !s)
+            return s;
+    }
+    return done{};
+}
+
+}  // namespace llmres::inline v0

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <llmres/models/parameters.hpp>
+#include <llmres/values/maybe.hpp>
+#include <llmres/values/precision.hpp>
+
+/// Which format each weight of a checkpoint is stored in, and the bytes that follow.
+namespace llmres::inline v0 {
+
+namespace detail {
+
+constexpr bool is_feed_forward(weight_role role) {
+    return role == weight_role::gate_proj || role == weight_role::up_proj || role == weight_role::down_proj;
+}
+
+}  // namespace detail
+
+/// Which format each weight is in: matrices inside the layers in `matrices`, all else (embedding, head, norms, biases,
+/// routers) in `rest`, but for the exceptions that quantised checkpoints make.
+struct weight_formats {
+    precision matrices = bf16;
+    precision rest = bf16;
+    maybe<precision> attention{};     ///< projections of attention and recurrences, if not as `matrices`
+    maybe<precision> feed_forward{};  ///< dense feed-forwards and shared experts, if not as `matrices`
+    maybe<precision> experts_down{};  ///< the way down of routed experts, if not as `matrices`
+    maybe<precision> head{};          ///< the output head, if not as `rest`
+    std::uint64_t wide_roles = 0;     ///< a bit a weight_role: matrices of these stay in `rest`
+
+    constexpr const precision& of(const weight& w) const {
+        if (w.role == weight_role::lm_head && head) return *head;
+        if (!w.quantised || (wide_roles >> static_cast<unsigned>(w.role) & 1) != 0) return rest;
+        if (w.routed && w.role == weight_role::down_proj && experts_down) return *experts_down;
+        if (detail::is_feed_forward(w.role)) return feed_forward && !w.routed ? *feed_forward : matrices;
+        return attention && w.role != weight_role::projector ? *attention : matrices;
+    }
+};
+
+/// A checkpoint in a plain 16-bit or wider format holds everything in it; a quantised one keeps embedding, head, norms
+/// and routers in `wide`.
+constexpr weight_formats formats_for(const precision& weights, const precision& wide = bf16) {
+    return {.matrices = weights, .rest = is_wide(weights) ? weights : wide};
+}
+
+/// The formats of the published checkpoint: `weights`, and what it mixes with it.
+constexpr weight_formats formats_of(const model& m, const precision& weights, const precision& wide) {
+    weight_formats formats = formats_for(weights, wide);
+    if (!m.mixed.any()) return formats;
+    formats.attention = m.mixed.attention;
+    formats.feed_forward = m.mixed.feed_forward;
+    formats.experts_down = m.mixed.experts_down;
+    formats.head = m.mixed.head;
+    formats.wide_roles = m.mixed.wide_roles;
+    return formats;
+}
+constexpr weight_formats formats_of(const model& m) { return formats_of(m, m.weights, m.mixed.rest.value_or(bf16)); }
+
+/// Bytes of all the weight's copies.
+constexpr byte_count size_of(const weight& w, const weight_formats& formats) {
+    return size_of(formats.of(w), w.rows, w.columns) * w.copies;
+}
+constexpr byte_count weight_bytes(const model& m, const weight_formats& formats) {
+    byte_count total;
+    for_each_weight(m, [&](const weight& w, std::int64_t layers) { total += size_of(w, formats) * layers; });
+    return total;
+}
+
+/// ... and of all that the published file holds: prediction layers and pretraining heads too.
+constexpr byte_count stored_bytes(const model& m, const weight_formats& formats) {
+    byte_count total = weight_bytes(m, formats);
+    for_each_prediction_weight(m, [&](const weight& w) { total += size_of(w, formats) * m.prediction.layers; });
+    const auto add = [&](const weight& w) { total += size_of(w, formats); };
+    detail::visit_extras(m, model_part::apart, add);
+    return total;
+}
+
+/// Scales that the published file holds beside values of one element each (fp8, int8): repositories' own totals count
+/// them or not, ours never does. Formats that pack values into words have no such total.
+constexpr parameter_count count_scales(const model& m, const weight_formats& formats) {
+    parameter_count total;
+    const auto add = [&](const weight& w, std::int64_t layers) {
+        const precision& format = formats.of(w);
+        if (format.parts[0].rows != 1 || format.parts[0].columns != 1) return;
+        std::int64_t elements = format.tensor_bytes / 4;
+        for (std::size_t part = 1; part < format.parts.size() && format.parts[part].bytes != 0; ++part) {
+            precision alone{};
+            alone.parts[0] = format.parts[part];
+            elements += size_of(alone, w.rows, w.columns).in(bytes) / format.parts[part].bytes;
+        }
+        total += parameters(elements) * w.copies * layers;
+    };
+    for_each_weight(m, add);
+    for_each_prediction_weight(m, [&](const weight& w) { add(w, m.prediction.layers); });
+    return total;
+}
+
+}  // namespace llmres::inline v0

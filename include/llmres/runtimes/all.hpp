@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <llmres/runtimes/ctranslate2.hpp>
+#include <llmres/runtimes/deepspeed.hpp>
+#include <llmres/runtimes/exllama.hpp>
+#include <llmres/runtimes/huggingface.hpp>
+#include <llmres/runtimes/huggingface_serving.hpp>
+#include <llmres/runtimes/litgpt.hpp>
+#include <llmres/runtimes/llama_cpp.hpp>
+#include <llmres/runtimes/lmdeploy.hpp>
+#include <llmres/runtimes/megatron.hpp>
+#include <llmres/runtimes/ollama.hpp>
+#include <llmres/runtimes/pytorch.hpp>
+#include <llmres/runtimes/runtime.hpp>
+#include <llmres/runtimes/sglang.hpp>
+#include <llmres/runtimes/tensorrt_llm.hpp>
+#include <llmres/runtimes/tgi.hpp>
+#include <llmres/runtimes/torchtitan.hpp>
+#include <llmres/runtimes/torchtune.hpp>
+#include <llmres/runtimes/vllm.hpp>
+#include <llmres/values/error.hpp>
+#include <llmres/values/joined.hpp>
+#include <llmres/values/nearest.hpp>
+#include <span>
+#include <string_view>
+
+/// All runtime profiles, and how to find one by name and version.
+namespace llmres::inline v0 {
+
+namespace runtimes {
+
+/// Each engine's profiles stand together, the newest first.
+inline constexpr auto all =
+    joined(std::array{&no_runtime, &pytorch}, all_vllm, all_sglang, all_tensorrt_llm, all_llama_cpp, all_ollama,
+           all_transformers, std::array{&lmdeploy}, all_exllama, std::array{&tgi, &ctranslate2}, all_huggingface,
+           std::array{&litgpt, &torchtune}, all_torchtitan, std::array{&deepspeed, &megatron});
+
+}  // namespace runtimes
+
+namespace detail {
+
+/// Names are the same whatever the case and the marks between letters: "vLLM", "TensorRT-LLM", "llama-cpp".
+constexpr bool same_name(std::string_view a, std::string_view b) {
+    const auto letter = [](std::string_view& rest) {
+        while (!rest.empty()) {
+            const char c = rest.front();
+            rest.remove_prefix(1);
+            if (c >= 'A' && c <= 'Z') return static_cast<char>(c - 'A' + 'a');
+            if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) return c;
+        }
+        return '\0';
+    };
+    for (char of_a = letter(a);; of_a = letter(a)) {
+        if (of_a != letter(b)) return false;
+        if (of_a == '\0') return true;
+    }
+}
+
+}  // namespace detail
+
+/// The profile of that name for that version; the newest for an empty version. vLLM ran its first engine up to 0.10
+/// where asked to: "0.8.5 V0". An `unknown` error names the nearest names, or the versions there are; `malformed` is
+/// what begins with no number, and a date.
+constexpr result<runtime> find_runtime(std::string_view name, std::string_view asked, std::string_view field) {
+    const maybe<engine_version> version = read_version(asked);
+    const bool first_engine =
+        asked.size() > 2 && (asked.find("V0", 1) != asked.npos || asked.find("v0", 1) != asked.npos);
+    text<191> versions{"a version: "};
+    bool known = false;
+    for (const runtime* r : runtimes::all) {
+        if (!detail::same_name(r->name, name)) continue;
+        if (asked.empty()) return *r;
+        if (!version)
+            return refused(error_code::malformed, field, asked, "a version in numbers, such as 0.9.2 or b2824");
+        const bool of_first = r->versions.view().ends_with("(V0)");
+        if (first_engine && of_first ? r->since <= *version : !first_engine && covers(*r, *version)) return *r;
+        if (known) versions.append("; ");
+        versions.append(r->versions);
+        known = true;
+    }
+    if (known) return refused(error_code::unknown, field, asked, versions);
+    std::array<std::string_view, runtimes::all.size()> names{};
+    std::size_t count = 0;
+    for (const runtime* r : runtimes::all)
+        if (count == 0 || names[count - 1] != r->name) names[count++] = r->name;
+    return refused(error_code::unknown, field, name,
+                   such_as("a runtime", nearest(name, std::span{names.data(), count})));
+}
+
+/// The same, written in one: "vllm", "vllm@0.9.2", "llama.cpp@b2824".
+constexpr result<runtime> find_runtime(std::string_view name, std::string_view field = "runtime") {
+    const std::size_t at = name.find('@');
+    if (at == std::string_view::npos) return find_runtime(name, "", field);
+    return find_runtime(name.substr(0, at), name.substr(at + 1), field);
+}
+
+}  // namespace llmres::inline v0

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <llmres/hardware/cluster.hpp>
+#include <llmres/inventory/context.hpp>
+#include <llmres/inventory/named_parts.hpp>
+#include <llmres/inventory/operations.hpp>
+#include <llmres/inventory/placement.hpp>
+#include <llmres/jobs/job.hpp>
+#include <llmres/jobs/layout.hpp>
+#include <llmres/jobs/ranks.hpp>
+#include <llmres/memory/serving.hpp>
+#include <llmres/memory/training.hpp>
+#include <llmres/memory/training/device_map.hpp>
+#include <llmres/memory/training/state.hpp>
+#include <llmres/models/kv_cache.hpp>
+#include <llmres/models/layer.hpp>
+#include <llmres/models/model.hpp>
+#include <llmres/models/parameters.hpp>
+#include <llmres/models/weight_formats.hpp>
+#include <llmres/values/interval.hpp>
+#include <llmres/values/precision.hpp>
+#include <llmres/values/units.hpp>
+
+/// What a step asks of the host: offloaded training (ZeRO-Offload, arXiv 2101.06840; ZeRO-Infinity, arXiv 2104.07857),
+/// and layers and experts that an engine leaves to the CPU.
+namespace llmres::inline v0 {
+
+/// Bytes of one step, or of one token of every sequence, for one GPU.
+struct host_traffic {
+    byte_count link{};    ///< over the GPU's link to its host, there and back
+    byte_count memory{};  ///< that the CPU reads and writes while it computes: optimizer steps, layers
+    byte_count disk{};    ///< read and written
+};
+
+/// What offloading moves in a training step. Preconditions: validate() holds for job and layout.
+constexpr host_traffic training_host_traffic(const job& j, const layout& l, std::int32_t stage = 0);
+
+/// Whether an engine leaves layers or routed experts to the CPU.
+constexpr bool computes_on_host(const job& j);
+/// What it reads of main memory for one token of every sequence.
+constexpr host_traffic decode_host_traffic(const job& j, const layout& l, token_count kept);
+/// What prompts bring over: weights on the host go to the GPU for every chunk of many tokens (llama.cpp's pull request
+/// 6083).
+constexpr host_traffic prefill_host_traffic(const job& j, const layout& l);
+
+/// What all CPUs of a host read and write at once: of its own figure 0.3 to 1 (an optimizer that is not bound to cores,
+/// and one that is: DeepSpeed's --bind_cores_to_rank). Where none is given: two channels of DDR4-2666 at the slow end,
+/// eight of DDR4-3200, twelve of DDR5-4800, each at 0.8 of its rate (hardware/interconnects/memory.hpp).
+constexpr interval<byte_rate> host_bandwidth(const host& h) {
+    if (h.bandwidth > byte_rate{}) return {h.bandwidth * 0.3, h.bandwidth * 0.8, h.bandwidth};
+    return {gb_per_s(34), gb_per_s(164), gb_per_s(369)};
+}
+/// ... and its disks: one of PCIe 3, one of PCIe 4, four of these side by side (hardware/interconnects/memory.hpp).
+inline constexpr interval<byte_rate> disk_bandwidth{gb_per_s(3.5), gb_per_s(7), gb_per_s(28)};
+
+/// The time that a size takes at a rate.
+constexpr interval<duration> time_at(byte_count size, const interval<byte_rate>& rate) {
+    if (size == byte_count{}) return {};
+    return {size / rate.high, size / rate.expected, size / rate.low};
+}
+
+// ---- detail ---------------------------------------------------------------------------------------------------------
+
+constexpr host_traffic training_host_traffic(const job& j, const layout& l, std::int32_t stage) {
+    host_traffic t;
+    const auto pass = [&](offload_place to, byte_count size) {
+        if (to == offload_place::none) return;
+        t.link += size;
+        if (to == offload_place::nvme) t.disk += size;
+    };
+    job here = j;
+    here.offload = {};
+    const detail::weight_state kept = training_state(here, l, stage);
+    const std::int64_t rounds = micro_batches(j, l);
+    pass(j.offload.parameters, kept.weights * (2 * rounds));  // gathered for each forward and each backward pass
+    if (j.offload.optimizer != offload_place::none) {
+        // Gradients of each micro-batch go there, what was stepped comes back; the states are read and written.
+        const byte_count part = div_up(kept.whole_gradients, l.zero > 0 ? l.dense_shard_ranks() : 1);
+        t.link += part * rounds + (j.offload.parameters == offload_place::none ? part : byte_count{});
+        t.memory += (kept.optimizer + part) * 2;
+        if (j.offload.optimizer == offload_place::nvme) t.disk += kept.optimizer * 2;
+    }
+    if (j.offload.activations != offload_place::none)
+        pass(j.offload.activations, saved_by_layers(j, l, stage) * (2 * rounds));
+    if (!j.offload.modules.empty()) {
+        const training_step step{j, l};
+        const auto counts = detail::training_counts(j, l, stage);
+        for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k)
+            t.link += detail::named_parts_of(j.model.layers.kinds[k], j, l, step).away * (counts[k] * 2 * rounds);
+    }
+    return t;
+}
+
+namespace detail {
+
+/// Calls visit(weight, layers) for the weights that the CPU computes with, each with the number of layers of its kind.
+template <class Visit>
+constexpr void for_each_host_weight(const job& j, Visit&& visit) {
+    const model& m = j.model;
+    const std::int32_t whole = first_gpu_layer(m, j.runtime);
+    std::int32_t expert_layers = j.runtime.experts_on_host ? m.layers.size : 0;
+    if (expert_layers > 0 && j.runtime.host_expert_layers > 0 && j.runtime.host_expert_layers < expert_layers)
+        expert_layers = j.runtime.host_expert_layers;
+    const auto whole_counts = m.layers.counts(0, whole);
+    const auto expert_counts = m.layers.counts(0, expert_layers > whole ? expert_layers : whole);
+    for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k)
+        for_each_weight(m.layers.kinds[k], m.hidden, [&](const weight& w) {
+            if (const std::int64_t layers = w.routed ? expert_counts[k] : whole_counts[k]; layers > 0) visit(w, layers);
+        });
+}
+
+}  // namespace detail
+
+constexpr bool computes_on_host(const job& j) {
+    return !trains(j) &&
+           (j.runtime.experts_on_host || (j.runtime.gpu_layers && detail::first_gpu_layer(j.model, j.runtime) > 0));
+}
+
+constexpr host_traffic decode_host_traffic(const job& j, const layout& l, token_count kept) {
+    host_traffic t;
+    const weight_formats formats = formats_of(j, j.compute);
+    const std::int64_t sequences = sequences_per_rank(j, l);
+    detail::for_each_host_weight(j, [&](const weight& w, std::int64_t layers) {
+        const weight_shape part = local_shape(w, l);
+        const byte_count one = size_of(formats.of(w), part.rows, part.columns);
+        t.memory +=
+            (w.routed ? scaled_up(one, detail::experts_touched(w, part.copies, sequences)) : one * part.copies) *
+            layers;
+    });
+    // The caches of whole layers lie beside them.
+    const auto counts = j.model.layers.counts(0, detail::first_gpu_layer(j.model, j.runtime));
+    const precision& values = j.kv_cache_values ? *j.kv_cache_values : kv_cache_of(j);
+    for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k) {
+        const attention& a = j.model.layers.kinds[k].attention;
+        t.memory +=
+            kv_bytes_per_token(a, kv_cache_of(j), values, l.tensor) * kept_tokens(a, kept) * (sequences * counts[k]);
+    }
+    return t;
+}
+
+constexpr host_traffic prefill_host_traffic(const job& j, const layout& l) {
+    host_traffic t;
+    const weight_formats formats = formats_of(j, j.compute);
+    const token_count chunk = batched_tokens_of(j);
+    const std::int64_t chunks =
+        chunk > token_count{} ? detail::ceil_quotient(prompt_of(j).in(tokens), chunk.in(tokens)) : 1;
+    detail::for_each_host_weight(j, [&](const weight& w, std::int64_t layers) {
+        const weight_shape part = local_shape(w, l);
+        t.link += size_of(formats.of(w), part.rows, part.columns) * part.copies * (layers * chunks);
+    });
+    return t;
+}
+
+}  // namespace llmres::inline v0

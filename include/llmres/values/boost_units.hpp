@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <boost/units/quantity.hpp>
+#include <boost/units/systems/information/bit.hpp>
+#include <boost/units/systems/information/byte.hpp>
+#include <boost/units/systems/si/energy.hpp>
+#include <boost/units/systems/si/power.hpp>
+#include <boost/units/systems/si/time.hpp>
+#include <cstdint>
+#include <limits>
+#include <llmres/values/error.hpp>
+#include <llmres/values/units.hpp>
+
+/// Quantities to and from boost::units::quantity, for callers who have Boost.Units in their interfaces. Every
+/// conversion is by name and exact: Boost's own between bits and bytes goes through double, and loses counts above
+/// 2^53.
+///
+///     to_boost(gib(80))                    in our system: same unit, same number type
+///     to_boost_bytes(gib(80))              in Boost's stock information system
+///     to_boost_si(milliseconds(12))        in SI: seconds, joules, watts
+///     from_boost(...)                      any of them, back
+namespace llmres::inline v0 {
+
+/// The same number in the same unit, as Boost's type.
+template <class Unit, class Rep>
+constexpr boost::units::quantity<typename Unit::boost_unit, Rep> to_boost(quantity<Unit, Rep> q) {
+    return boost::units::quantity<typename Unit::boost_unit, Rep>::from_value(q.base());
+}
+/// Back from a unit of our system (or from bits, which are Boost's own).
+template <class Dimension, class Rep>
+constexpr quantity<typename detail::named<unit_of<Dimension>>::type, Rep> from_boost(
+    boost::units::quantity<unit_of<Dimension>, Rep> q) {
+    return quantity<typename detail::named<unit_of<Dimension>>::type, Rep>::from_base(q.value());
+}
+template <class Rep>
+constexpr quantity<bit_unit, Rep> from_boost(boost::units::quantity<bit_unit::boost_unit, Rep> q) {
+    return quantity<bit_unit, Rep>::from_base(q.value());
+}
+
+// ---- Boost's information system
+// ---------------------------------------------------------------------------------------
+
+using boost_byte_unit = boost::units::information::hu::byte::info;
+using boost_bit_unit = boost::units::information::hu::bit::info;
+
+/// Boost's byte is eight bits by a scale; the number of bytes is the same.
+template <class Rep>
+constexpr boost::units::quantity<boost_byte_unit, Rep> to_boost_bytes(quantity<byte_unit, Rep> q) {
+    return boost::units::quantity<boost_byte_unit, Rep>::from_value(q.base());
+}
+template <class Rep>
+constexpr quantity<byte_unit, Rep> from_boost(boost::units::quantity<boost_byte_unit, Rep> q) {
+    return quantity<byte_unit, Rep>::from_base(q.value());
+}
+/// The bits of so many bytes, or an `overflow` error.
+constexpr result<boost::units::quantity<boost_bit_unit, std::int64_t>> to_boost_bits(byte_count q) {
+    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / 8;
+    if (q.base() > most || q.base() < -most)
+        return refused(error_code::overflow, "bytes", q.base(), "a number of bits below 2^63");
+    return boost::units::quantity<boost_bit_unit, std::int64_t>::from_value(q.base() * 8);
+}
+/// The bytes of so many bits, or an `inconsistent` error if they are no whole number of them.
+constexpr result<byte_count> bytes_from_boost(boost::units::quantity<boost_bit_unit, std::int64_t> q) {
+    return to_bytes_exact(bits(q.value()));
+}
+
+// ---- SI: one second, joule and watt are the same in our system
+// ------------------------------------------------------------
+
+constexpr boost::units::quantity<boost::units::si::time> to_boost_si(duration q) {
+    return boost::units::quantity<boost::units::si::time>::from_value(q.base());
+}
+constexpr boost::units::quantity<boost::units::si::energy> to_boost_si(energy q) {
+    return boost::units::quantity<boost::units::si::energy>::from_value(q.base());
+}
+constexpr boost::units::quantity<boost::units::si::power> to_boost_si(power q) {
+    return boost::units::quantity<boost::units::si::power>::from_value(q.base());
+}
+constexpr duration from_boost(boost::units::quantity<boost::units::si::time> q) { return seconds(q.value()); }
+constexpr energy from_boost(boost::units::quantity<boost::units::si::energy> q) { return joules(q.value()); }
+constexpr power from_boost(boost::units::quantity<boost::units::si::power> q) { return watts(q.value()); }
+
+}  // namespace llmres::inline v0

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <llmres/values/text.hpp>
+#include <string_view>
+#include <variant>
+#if defined(__cpp_exceptions)
+#include <exception>
+#endif
+
+/// What can be wrong with an input, and how a function says so. Works in constexpr, with and without exceptions.
+namespace llmres::inline v0 {
+
+enum class error_code : std::uint8_t {
+    none,          ///< no error
+    missing,       ///< a field, file or key that must be there is not
+    malformed,     ///< not the expected syntax or type
+    unknown,       ///< a name that no table knows
+    out_of_range,  ///< a number outside its bounds
+    inconsistent,  ///< two fields contradict each other, or one must divide the other and does not
+    unsupported,   ///< understood, but not modelled, or not possible on this device, engine or format
+    overflow,      ///< a count that does not fit 64 bits
+    io,            ///< a file that cannot be read
+};
+
+constexpr std::string_view name_of(error_code code) {
+    switch (code) {
+        case error_code::none:
+            return "none";
+        case error_code::missing:
+            return "missing";
+        case error_code::malformed:
+            return "malformed";
+        case error_code::unknown:
+            return "unknown";
+        case error_code::out_of_range:
+            return "out_of_range";
+        case error_code::inconsistent:
+            return "inconsistent";
+        case error_code::unsupported:
+            return "unsupported";
+        case error_code::overflow:
+            return "overflow";
+        case error_code::io:
+            return "io";
+    }
+    return "none";
+}
+
+/// What is wrong: which field, what it held, what was expected.
+struct error {
+    error_code code = error_code::none;
+    text<63> field{};      ///< as the caller wrote it: "layout.tensor", "hidden_size"
+    text<95> value{};      ///< what it held
+    text<191> expected{};  ///< what would have been right
+};
+
+/// The same error, of a field inside another.
+constexpr error within(std::string_view object, const error& e) {
+    error inside = e;
+    inside.field = object;
+    inside.field.append(".");
+    inside.field.append(e.field);
+    return inside;
+}
+
+#if defined(__cpp_exceptions)
+/// Thrown by `result::value()`, and by nothing else.
+class exception : public std::exception {
+public:
+    explicit exception(const error& what) : error_{what} {
+        message_.append(what.field);
+        message_.append(" is ");
+        message_.append(what.value.empty() ? std::string_view{name_of(what.code)} : what.value.view());
+        message_.append(", expected ");
+        message_.append(what.expected);
+    }
+    const char* what() const noexcept override { return message_.characters; }
+    const llmres::error& error() const noexcept { return error_; }
+
+private:
+    llmres::error error_;
+    text<383> message_{};
+};
+#endif
+
+/// A `T`, or the error that prevented it.
+template <class T>
+class [[nodiscard]] result {
+public:
+    constexpr result(const T& value) : held_{std::in_place_index<0>, value} {}  // NOLINT(google-explicit-constructor)
+    constexpr result(T&& value)
+        : held_{std::in_place_index<0>, static_cast<T&&>(value)} {}  // NOLINT(google-explicit-constructor)
+    constexpr result(const llmres::error& what)
+        : held_{std::in_place_index<1>, what} {}  // NOLINT(google-explicit-constructor)
+
+    constexpr bool has_value() const { return held_.index() == 0; }
+    constexpr explicit operator bool() const { return has_value(); }
+
+    /// The value; only if has_value().
+    constexpr const T& operator*() const& { return std::get<0>(held_); }
+    constexpr T& operator*() & { return std::get<0>(held_); }
+    constexpr T&& operator*() && { return std::get<0>(static_cast<std::variant<T, llmres::error>&&>(held_)); }
+    constexpr const T* operator->() const { return &std::get<0>(held_); }
+    constexpr T* operator->() { return &std::get<0>(held_); }
+    /// The error; its code is `none` if there is a value.
+    constexpr llmres::error error() const { return has_value() ? llmres::error{} : std::get<1>(held_); }
+
+#if defined(__cpp_exceptions)
+    /// The value, or throws `llmres::exception`; in a constant expression an error stops the compilation here.
+    constexpr const T& value() const& {
+        if (!has_value()) throw exception{error()};
+        return **this;
+    }
+    constexpr T&& value() && {
+        if (!has_value()) throw exception{error()};
+        return std::get<0>(static_cast<std::variant<T, llmres::error>&&>(held_));
+    }
+#endif
+
+private:
+    std::variant<T, llmres::error> held_;
+};
+
+/// Success or an error, where there is nothing else to return.
+struct done {};
+using status = result<done>;
+
+namespace detail {
+
+/// An integer as text, for error values.
+constexpr text<95> digits(std::int64_t number) {
+    char reversed[24]{};
+    int length = 0;
+    std::uint64_t rest = number < 0 ? ~static_cast<std::uint64_t>(number) + 1 : static_cast<std::uint64_t>(number);
+    do {
+        reversed[length++] = static_cast<char>('0' + rest % 10);
+        rest /= 10;
+    } while (rest != 0);
+    if (number < 0) reversed[length++] = '-';
+    text<95> written{};
+    for (int i = 0; i < length; ++i) written.characters[i] = reversed[length - 1 - i];
+    return written;
+}
+
+}  // namespace detail
+
+/// The commonest refusal: `field` held `value`, where `expected` was.
+constexpr error refused(error_code code, std::string_view field, std::int64_t value, std::string_view expected) {
+    return {code, field, detail::digits(value), expected};
+}
+constexpr error refused(error_code code, std::string_view field, std::string_view value, std::string_view expected) {
+    return {code, field, value, expected};
+}
+
+/// An error unless `low <= value <= high`.
+constexpr status in_range(std::string_view field, std::int64_t value, std::int64_t low, std::int64_t high) {
+    if (value >= low && value <= high) return done{};
+    text<191> expected{"an integer from "};
+    expected.append(detail::digits(low));
+    expected.append(" to ");
+    expected.append(detail::digits(high));
+    return refused(error_code::out_of_range, field, value, expected);
+}
+
+namespace detail {
+
+struct bounded_field {
+    std::string_view name;
+    std::int64_t value;
+    std::int64_t low;
+    std::int64_t high;
+};
+
+/// An error of the first that is out of its bounds.
+template <std::size_t N>
+constexpr status all_in_range(const std::array<bounded_field, N>& fields) {
+    for (const auto& [name, value, low, high] : fields)
+        if (value < low || value > high) return in_range(name, value, low, high);
+    return done{};
+}
+
+}  // namespace detail
+
+}  // namespace llmres::inline v0

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <llmres/values/text.hpp>
+#include <string_view>
+
+/// Names that look like a mistyped one, for error messages.
+namespace llmres::inline v0 {
+
+/// How unlike `typed` is to `name`; 0 for the same, letter case and separators aside. People cut names short, so a
+/// missing tail costs 1 a character; a character left out before it or one too many costs 4, a wrong one 5: "h100-sxm"
+/// is nearer to "h100-sxm5-80gb" than to "h200". Characters after the 64th are not looked at.
+constexpr std::size_t spelling_distance(std::string_view typed, std::string_view name) {
+    constexpr std::size_t longest = 64;
+    constexpr std::size_t tail = 1;
+    constexpr std::size_t left_out = 4;
+    constexpr std::size_t too_many = 4;
+    constexpr std::size_t wrong = 5;
+    const auto same = [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c == ' ' || c == '_' ? '-' : c;
+    };
+    typed = typed.substr(0, longest);
+    name = name.substr(0, longest);
+    std::array<std::size_t, longest + 1> row{};  // the distances of the first i characters typed to each prefix of name
+    for (std::size_t j = 0; j <= name.size(); ++j) row[j] = j * left_out;
+    for (std::size_t i = 1; i <= typed.size(); ++i) {
+        std::size_t diagonal = row[0];
+        row[0] = i * too_many;
+        for (std::size_t j = 1; j <= name.size(); ++j) {
+            std::size_t best = diagonal + (same(typed[i - 1]) == same(name[j - 1]) ? 0 : wrong);
+            if (row[j] + too_many < best) best = row[j] + too_many;
+            if (row[j - 1] + left_out < best) best = row[j - 1] + left_out;
+            diagonal = row[j];
+            row[j] = best;
+        }
+    }
+    std::size_t least = row[name.size()];
+    for (std::size_t j = 0; j < name.size(); ++j)
+        if (row[j] + (name.size() - j) * tail < least) least = row[j] + (name.size() - j) * tail;
+    return least;
+}
+
+/// Up to three names, the nearest first.
+struct nearest_names {
+    std::array<std::string_view, 3> names{};
+    std::size_t count = 0;
+
+    constexpr auto begin() const { return names.begin(); }
+    constexpr auto end() const { return names.begin() + static_cast<std::ptrdiff_t>(count); }
+    constexpr bool empty() const { return count == 0; }
+};
+
+/// The up to three names of the range (of anything that converts to std::string_view) nearest to what was typed; the
+/// earlier of two equally near ones first. None at all where nothing resembles it: half of it must be right.
+template <class Range>
+constexpr nearest_names nearest(std::string_view typed, const Range& range) {
+    nearest_names found;
+    std::array<std::size_t, 3> distances{};
+    for (const auto& candidate : range) {
+        const std::string_view name = candidate;
+        const std::size_t distance = spelling_distance(typed, name);
+        const std::size_t missing = name.size() > typed.size() ? name.size() - typed.size() : 0;
+        if (typed.empty() || distance > missing + typed.size() * 5 / 2) continue;
+        std::size_t place = found.count;
+        while (place > 0 && distance < distances[place - 1]) --place;
+        if (place == found.names.size()) continue;
+        for (std::size_t last = found.names.size() - 1; last > place; --last) {
+            found.names[last] = found.names[last - 1];
+            distances[last] = distances[last - 1];
+        }
+        found.names[place] = name;
+        distances[place] = distance;
+        if (found.count < found.names.size()) ++found.count;
+    }
+    return found;
+}
+
+/// For an error's `expected`: "a GPU such as a, b or c", or `what` alone where nothing is near.
+constexpr text<191> such_as(std::string_view what, const nearest_names& near) {
+    if (near.empty() && what.ends_with(',')) what.remove_suffix(1);
+    text<191> written{what};
+    for (std::size_t i = 0; i < near.count; ++i) {
+        written.append(i == 0 ? " such as " : i + 1 == near.count ? " or " : ", ");
+        written.append(near.names[i]);
+    }
+    return written;
+}
+
+}  // namespace llmres::inline v0

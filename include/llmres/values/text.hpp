@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <string_view>
+
+/// Short strings that live inside values: names, field names, the offending value of an error.
+namespace llmres::inline v0 {
+
+/// At most `Capacity` characters, stored in place: usable in constexpr, as a template argument, and without allocation.
+/// A longer text is cut and ends in "..", so that an error message never fails for want of room.
+template <std::size_t Capacity>
+struct text {
+    char characters[Capacity + 1]{};  ///< zero-terminated
+
+    constexpr text() = default;
+    constexpr text(std::string_view from) {  // NOLINT(google-explicit-constructor): names are written as literals
+        const bool cut = from.size() > Capacity;
+        const std::size_t length = cut ? Capacity : from.size();
+        for (std::size_t i = 0; i < length; ++i) characters[i] = from[i];
+        if (cut) characters[Capacity - 1] = characters[Capacity - 2] = '.';
+    }
+    constexpr text(const char* from) : text(std::string_view{from}) {}  // NOLINT(google-explicit-constructor)
+
+    constexpr std::string_view view() const {
+        std::size_t length = 0;
+        while (length < Capacity && characters[length] != '\0') ++length;
+        return {characters, length};
+    }
+    constexpr operator std::string_view() const { return view(); }  // NOLINT(google-explicit-constructor)
+    constexpr bool empty() const { return characters[0] == '\0'; }
+    constexpr void append(std::string_view more) {
+        std::size_t length = view().size();
+        for (std::size_t i = 0; i < more.size() && length < Capacity; ++i) characters[length++] = more[i];
+    }
+
+    friend constexpr bool operator==(const text& a, const text& b) { return a == b.characters; }
+    friend constexpr bool operator==(const text& a, std::string_view b) { return a.view() == b; }
+    template <std::same_as<const char*> Pointer>  // a template, so that literals go below
+    friend constexpr bool operator==(const text& a, const Pointer& b) {
+        return a.view() == b;
+    }
+    template <std::size_t Size>
+    friend constexpr bool operator==(const text& a, const char (&b)[Size]) {  // most differ in their first characters
+        for (std::size_t i = 0; i < (Size < Capacity + 1 ? Size : Capacity + 1); ++i) {
+            if (a.characters[i] != b[i]) return false;
+            if (b[i] == '\0') return true;
+        }
+        return false;
+    }
+};
+
+}  // namespace llmres::inline v0

@@ -1,0 +1,479 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <bit>
+#include <boost/units/base_dimension.hpp>
+#include <boost/units/base_unit.hpp>
+#include <boost/units/base_units/information/bit.hpp>
+#include <boost/units/base_units/si/kilogram.hpp>
+#include <boost/units/base_units/si/meter.hpp>
+#include <boost/units/base_units/si/second.hpp>
+#include <boost/units/make_system.hpp>
+#include <boost/units/physical_dimensions/energy.hpp>
+#include <boost/units/physical_dimensions/information.hpp>
+#include <boost/units/physical_dimensions/power.hpp>
+#include <boost/units/unit.hpp>
+#include <compare>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <llmres/values/error.hpp>
+#include <type_traits>
+
+/// Quantities: bytes, tokens, parameters, FLOPs, seconds, watts and money, which never mix.
+///
+///     constexpr byte_count  memory = gib(80);           // in: a maker names the unit
+///     constexpr double      big    = memory.in(gb);     // out: so does .in()
+///     constexpr byte_count  cache  = kv_bytes_per_token * tokens(4096);
+///     constexpr duration    read   = cache / gb_per_s(3350);
+///
+/// Dimensions and units are Boost.Units'; the value is ours (docs/decisions/0001-quantity.md says why). Counts are
+/// std::int64_t and exact; rates, times, energy and money are double. Integer sums and products that would overflow
+/// saturate at the largest value instead of wrapping: a size never turns small by growing (see is_saturated()).
+namespace llmres::inline v0 {
+
+// ---- dimensions and units -------------------------------------------------------------------------------------------
+
+struct flop_dimension : boost::units::base_dimension<flop_dimension, 7301> {};
+struct token_dimension : boost::units::base_dimension<token_dimension, 7302> {};
+struct parameter_dimension : boost::units::base_dimension<parameter_dimension, 7303> {};
+struct currency_dimension : boost::units::base_dimension<currency_dimension, 7304> {};
+
+/// Our byte is a base unit on Boost's information dimension (Boost's own is 2^3 bits, scaled in double).
+struct byte_base_unit : boost::units::base_unit<byte_base_unit, boost::units::information_dimension, 7300> {};
+struct flop_base_unit : boost::units::base_unit<flop_base_unit, flop_dimension::dimension_type, 7301> {};
+struct token_base_unit : boost::units::base_unit<token_base_unit, token_dimension::dimension_type, 7302> {};
+struct parameter_base_unit : boost::units::base_unit<parameter_base_unit, parameter_dimension::dimension_type, 7303> {};
+/// One unit of the caller's currency: prices are inputs, and this library never converts between currencies.
+struct currency_base_unit : boost::units::base_unit<currency_base_unit, currency_dimension::dimension_type, 7304> {};
+
+using unit_system =
+    boost::units::make_system<byte_base_unit, flop_base_unit, token_base_unit, parameter_base_unit, currency_base_unit,
+                              boost::units::si::second_base_unit, boost::units::si::meter_base_unit,
+                              boost::units::si::kilogram_base_unit>::type;
+
+template <class Dimension>
+using unit_of = boost::units::unit<Dimension, unit_system>;
+
+// A unit of ours is a short name for one of Boost's, so that compilers, linkers and debuggers say `byte_unit` where
+// they would spell out the whole system. Boost does the algebra; its result gets its short name back (detail::named).
+
+// clang-format off
+struct no_unit { using boost_unit = unit_of<boost::units::dimensionless_type>; };
+struct byte_unit { using boost_unit = unit_of<boost::units::information_dimension>; };
+struct flop_unit { using boost_unit = unit_of<flop_dimension::dimension_type>; };
+struct token_unit { using boost_unit = unit_of<token_dimension::dimension_type>; };
+struct parameter_unit { using boost_unit = unit_of<parameter_dimension::dimension_type>; };
+struct currency_unit { using boost_unit = unit_of<currency_dimension::dimension_type>; };
+struct second_unit { using boost_unit = unit_of<boost::units::time_dimension>; };
+struct joule_unit { using boost_unit = unit_of<boost::units::energy_dimension>; };
+struct watt_unit { using boost_unit = unit_of<boost::units::power_dimension>; };
+/// Bits stand in a system of their own, so that they convert to bytes only by name: to_bytes_exact, to_bytes_up.
+struct bit_unit {
+    using boost_unit = boost::units::unit<boost::units::information_dimension,
+                                          boost::units::make_system<boost::units::information::bit_base_unit>::type>;
+};
+
+namespace detail {
+
+template <class A, class B>
+using boost_product =
+    typename boost::units::multiply_typeof_helper<typename A::boost_unit, typename B::boost_unit>::type;
+template <class A, class B>
+using boost_quotient =
+    typename boost::units::divide_typeof_helper<typename A::boost_unit, typename B::boost_unit>::type;
+
+}  // namespace detail
+
+struct hertz_unit { using boost_unit = detail::boost_quotient<no_unit, second_unit>; };
+struct byte_per_token_unit { using boost_unit = detail::boost_quotient<byte_unit, token_unit>; };
+struct byte_per_second_unit { using boost_unit = detail::boost_quotient<byte_unit, second_unit>; };
+struct flop_per_second_unit { using boost_unit = detail::boost_quotient<flop_unit, second_unit>; };
+struct token_per_second_unit { using boost_unit = detail::boost_quotient<token_unit, second_unit>; };
+/// A unit that has no short name.
+template <class Boost>
+struct derived_unit { using boost_unit = Boost; };
+
+namespace detail {
+
+template <class Boost> struct named { using type = derived_unit<Boost>; };
+template <> struct named<no_unit::boost_unit> { using type = no_unit; };
+template <> struct named<byte_unit::boost_unit> { using type = byte_unit; };
+template <> struct named<bit_unit::boost_unit> { using type = bit_unit; };
+template <> struct named<flop_unit::boost_unit> { using type = flop_unit; };
+template <> struct named<token_unit::boost_unit> { using type = token_unit; };
+template <> struct named<parameter_unit::boost_unit> { using type = parameter_unit; };
+template <> struct named<currency_unit::boost_unit> { using type = currency_unit; };
+template <> struct named<second_unit::boost_unit> { using type = second_unit; };
+template <> struct named<joule_unit::boost_unit> { using type = joule_unit; };
+template <> struct named<watt_unit::boost_unit> { using type = watt_unit; };
+template <> struct named<hertz_unit::boost_unit> { using type = hertz_unit; };
+template <> struct named<byte_per_token_unit::boost_unit> { using type = byte_per_token_unit; };
+template <> struct named<byte_per_second_unit::boost_unit> { using type = byte_per_second_unit; };
+template <> struct named<flop_per_second_unit::boost_unit> { using type = flop_per_second_unit; };
+template <> struct named<token_per_second_unit::boost_unit> { using type = token_per_second_unit; };
+
+}  // namespace detail
+
+// clang-format on
+
+template <class A, class B>
+using unit_product = typename detail::named<detail::boost_product<A, B>>::type;
+template <class A, class B>
+using unit_quotient = typename detail::named<detail::boost_quotient<A, B>>::type;
+
+// ---- quantity -------------------------------------------------------------------------------------------------------
+
+template <class Rep>
+concept arithmetic = (std::integral<Rep> && !std::same_as<Rep, bool>) || std::floating_point<Rep>;
+
+/// What stands in a compiler's message when a line is refused; docs/troubleshooting.md explains each.
+namespace refusal {
+
+struct different_units_neither_add_nor_compare {};
+struct a_count_times_a_fraction_must_say_how_it_rounds {};  // scaled_up, scaled_down
+struct a_count_divided_must_say_how_it_rounds {};           // div_up, div_down, times_in, ratio
+struct a_count_is_made_of_whole_numbers {};                 // gib(1) + mib(512), or scaled_up(gib(1), 1.5)
+
+}  // namespace refusal
+
+/// A number with a unit. Trivially copyable and structural; zero unless made by a maker.
+template <class Unit, arithmetic Rep>
+struct quantity {
+    using unit = Unit;
+    using rep = Rep;
+
+    Rep hands_off_{};  ///< public only because template arguments demand it: use a maker and .in()
+
+    constexpr quantity() = default;
+    /// The bare number in the base unit. Prefer makers; this is for generic code.
+    static constexpr quantity from_base(Rep number) {
+        quantity made;
+        made.hands_off_ = number;
+        return made;
+    }
+    constexpr Rep base() const { return hands_off_; }
+
+    static constexpr quantity max() { return from_base(std::numeric_limits<Rep>::max()); }
+
+    /// The number in the maker's unit: exact integer in the base unit of a count, double in any other.
+    template <class Maker>
+        requires std::same_as<typename Maker::unit, Unit>
+    constexpr auto in(const Maker& maker) const {
+        return maker.number_in(*this);
+    }
+
+    friend constexpr auto operator<=>(const quantity&, const quantity&) = default;
+    friend constexpr bool operator==(const quantity&, const quantity&) = default;
+
+    constexpr quantity& operator+=(quantity other) { return *this = *this + other; }
+    constexpr quantity& operator-=(quantity other) { return *this = *this - other; }
+};
+
+namespace detail {
+
+template <arithmetic Rep>
+constexpr Rep sum(Rep a, Rep b) {
+    if constexpr (std::integral<Rep>) {
+        Rep r{};
+        if (__builtin_add_overflow(a, b, &r))
+            return b < 0 ? std::numeric_limits<Rep>::min() : std::numeric_limits<Rep>::max();
+        return r;
+    } else {
+        return a + b;
+    }
+}
+
+template <arithmetic Rep>
+constexpr Rep difference(Rep a, Rep b) {
+    if constexpr (std::integral<Rep>) {
+        Rep r{};
+        if (__builtin_sub_overflow(a, b, &r))
+            return b < 0 ? std::numeric_limits<Rep>::max() : std::numeric_limits<Rep>::min();
+        return r;
+    } else {
+        return a - b;
+    }
+}
+
+template <arithmetic Rep>
+constexpr Rep product(Rep a, Rep b) {
+    if constexpr (std::integral<Rep>) {
+        Rep r{};
+        if (__builtin_mul_overflow(a, b, &r))
+            return (a < 0) == (b < 0) ? std::numeric_limits<Rep>::max() : std::numeric_limits<Rep>::min();
+        return r;
+    } else {
+        return a * b;
+    }
+}
+
+[[gnu::noinline]] constexpr std::int64_t ceil_quotient_of_any(std::int64_t a, std::int64_t b) {
+    if (b <= 0)
+        return a > 0 ? std::numeric_limits<std::int64_t>::max() : a < 0 ? std::numeric_limits<std::int64_t>::min() : 0;
+    return a / b + (a % b > 0 ? 1 : 0);
+}
+/// Rounded up; b is not negative. Nothing is split in no parts: 0 for b = 0 saturates as an overflow would.
+constexpr std::int64_t ceil_quotient(std::int64_t a, std::int64_t b) {
+    // Most divisors here are powers of two (degrees, heads, blocks), and a shift is tens of cycles quicker.
+    if (a >= 0 && b > 0 && (b & (b - 1)) == 0)
+        return (a >> std::countr_zero(static_cast<std::uint64_t>(b))) + ((a & (b - 1)) != 0 ? 1 : 0);
+    return ceil_quotient_of_any(a, b);
+}
+constexpr std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
+    if (b <= 0) return ceil_quotient(a, b);
+    return a / b - (a % b < 0 ? 1 : 0);
+}
+
+/// A number in another type: at its end where it would lie beyond it.
+template <arithmetic To, arithmetic From>
+constexpr To saturated(From number) {
+    if constexpr (std::unsigned_integral<From> && std::integral<To> && sizeof(From) >= sizeof(To)) {
+        constexpr auto most = static_cast<From>(std::numeric_limits<To>::max());
+        return number > most ? std::numeric_limits<To>::max() : static_cast<To>(number);
+    } else {
+        return static_cast<To>(number);
+    }
+}
+
+/// Bare numbers where the units cancel, quantities where they do not.
+template <class Unit, class Rep>
+constexpr auto with_unit(Rep number) {
+    if constexpr (std::same_as<Unit, no_unit>)
+        return number;
+    else
+        return quantity<Unit, Rep>::from_base(number);
+}
+
+template <class A, class B>
+using common_rep = std::conditional_t<std::integral<A> && std::integral<B>, std::int64_t, double>;
+
+}  // namespace detail
+
+template <class U, class R>
+constexpr quantity<U, R> operator+(quantity<U, R> a, quantity<U, R> b) {
+    return quantity<U, R>::from_base(detail::sum(a.base(), b.base()));
+}
+template <class U, class R>
+constexpr quantity<U, R> operator-(quantity<U, R> a, quantity<U, R> b) {
+    return quantity<U, R>::from_base(detail::difference(a.base(), b.base()));
+}
+/// Quantities of different units neither add nor compare.
+template <class U, class R, class V, class S>
+    requires(!std::same_as<U, V>)
+refusal::different_units_neither_add_nor_compare operator+(quantity<U, R>, quantity<V, S>) = delete;
+template <class U, class R, class V, class S>
+    requires(!std::same_as<U, V>)
+refusal::different_units_neither_add_nor_compare operator-(quantity<U, R>, quantity<V, S>) = delete;
+template <class U, class R, class V, class S>
+    requires(!std::same_as<U, V>)
+refusal::different_units_neither_add_nor_compare operator==(quantity<U, R>, quantity<V, S>) = delete;
+template <class U, class R, class V, class S>
+    requires(!std::same_as<U, V>)
+refusal::different_units_neither_add_nor_compare operator<=>(quantity<U, R>, quantity<V, S>) = delete;
+
+template <class U, class R, class V, class S>
+constexpr auto operator*(quantity<U, R> a, quantity<V, S> b) {
+    using rep = detail::common_rep<R, S>;
+    return detail::with_unit<unit_product<U, V>>(
+        detail::product(static_cast<rep>(a.base()), static_cast<rep>(b.base())));
+}
+/// Division gives doubles. For counts say how to round: div_up, div_down, times_in; ratio() gives the plain quotient.
+template <class U, class R, class V, class S>
+    requires(std::floating_point<R> || std::floating_point<S>)
+constexpr auto operator/(quantity<U, R> a, quantity<V, S> b) {
+    return detail::with_unit<unit_quotient<U, V>>(static_cast<double>(a.base()) / static_cast<double>(b.base()));
+}
+template <class U, std::integral R, class V, std::integral S>
+refusal::a_count_divided_must_say_how_it_rounds operator/(quantity<U, R>, quantity<V, S>) = delete;
+template <class U, std::integral R, arithmetic N>
+refusal::a_count_divided_must_say_how_it_rounds operator/(quantity<U, R>, N) = delete;
+
+template <class U, class R, arithmetic N>
+    requires(std::floating_point<R> || std::integral<N>)
+constexpr quantity<U, R> operator*(quantity<U, R> q, N n) {
+    return quantity<U, R>::from_base(detail::product(q.base(), detail::saturated<R>(n)));
+}
+template <class U, class R, arithmetic N>
+    requires(std::floating_point<R> || std::integral<N>)
+constexpr quantity<U, R> operator*(N n, quantity<U, R> q) {
+    return q * n;
+}
+/// A count scaled by a fraction must say how it rounds: scaled_up(q, x) or scaled_down(q, x).
+template <class U, class R, std::floating_point N>
+    requires std::integral<R>
+refusal::a_count_times_a_fraction_must_say_how_it_rounds operator*(quantity<U, R>, N) = delete;
+template <class U, class R, std::floating_point N>
+    requires std::integral<R>
+refusal::a_count_times_a_fraction_must_say_how_it_rounds operator*(N, quantity<U, R>) = delete;
+template <class U, std::floating_point R, arithmetic N>
+constexpr quantity<U, R> operator/(quantity<U, R> q, N n) {
+    return quantity<U, R>::from_base(q.base() / static_cast<R>(n));
+}
+template <class U, std::floating_point R, arithmetic N>
+constexpr auto operator/(N n, quantity<U, R> q) {
+    return quantity<unit_quotient<no_unit, U>, R>::from_base(static_cast<R>(n) / q.base());
+}
+
+// ---- rounding, ratios, saturation -----------------------------------------------------------------------------------
+
+/// a / b as a plain number; the units must agree.
+template <class U, class R, class S>
+constexpr double ratio(quantity<U, R> a, quantity<U, S> b) {
+    return static_cast<double>(a.base()) / static_cast<double>(b.base());
+}
+/// A count split n ways: the largest share. n is not negative; by 0 saturates.
+template <class U>
+constexpr quantity<U, std::int64_t> div_up(quantity<U, std::int64_t> q, std::int64_t n) {
+    return quantity<U, std::int64_t>::from_base(detail::ceil_quotient(q.base(), n));
+}
+template <class U>
+constexpr quantity<U, std::int64_t> div_down(quantity<U, std::int64_t> q, std::int64_t n) {
+    return quantity<U, std::int64_t>::from_base(detail::floor_quotient(q.base(), n));
+}
+/// How many whole `part`s there are in `all`; in parts of zero saturates.
+template <class U>
+constexpr std::int64_t times_in(quantity<U, std::int64_t> part, quantity<U, std::int64_t> all) {
+    return detail::floor_quotient(all.base(), part.base());
+}
+/// The least integer count that is not below q, saturated; what is not a number saturates upwards.
+template <class U>
+constexpr quantity<U, std::int64_t> rounded_up(quantity<U, double> q) {
+    constexpr double end = 9223372036854775808.0;  // 2^63
+    if (!(q.base() < end)) return quantity<U, std::int64_t>::max();
+    if (!(q.base() > -end)) return quantity<U, std::int64_t>::from_base(std::numeric_limits<std::int64_t>::min());
+    const auto whole = static_cast<std::int64_t>(q.base());
+    return quantity<U, std::int64_t>::from_base(whole + (static_cast<double>(whole) < q.base() ? 1 : 0));
+}
+/// The greatest integer count that is not above q, saturated; what is not a number saturates upwards.
+template <class U>
+constexpr quantity<U, std::int64_t> rounded_down(quantity<U, double> q) {
+    const auto up = rounded_up(q);
+    const bool at_an_end =
+        up == quantity<U, std::int64_t>::max() || up.base() == std::numeric_limits<std::int64_t>::min();
+    return !at_an_end && static_cast<double>(up.base()) > q.base() ? quantity<U, std::int64_t>::from_base(up.base() - 1)
+                                                                   : up;
+}
+/// A count as a double quantity of the same unit, for rates and times.
+template <class U, class R>
+constexpr quantity<U, double> approx(quantity<U, R> q) {
+    return quantity<U, double>::from_base(static_cast<double>(q.base()));
+}
+/// A count times a factor. Computed in double, unless the factor is 1: counts above 2^53 keep 53 bits.
+template <class U>
+constexpr quantity<U, std::int64_t> scaled_up(quantity<U, std::int64_t> q, double factor) {
+    return factor == 1.0 ? q : rounded_up(approx(q) * factor);
+}
+template <class U>
+constexpr quantity<U, std::int64_t> scaled_down(quantity<U, std::int64_t> q, double factor) {
+    return factor == 1.0 ? q : rounded_down(approx(q) * factor);
+}
+/// The smallest multiple of `granule` that is not below q; saturates for a granule of zero.
+template <class U>
+constexpr quantity<U, std::int64_t> aligned_up(quantity<U, std::int64_t> q, quantity<U, std::int64_t> granule) {
+    if (granule.base() <= 0) return quantity<U, std::int64_t>::from_base(detail::ceil_quotient(q.base(), 0));
+    return granule * detail::ceil_quotient(q.base(), granule.base());
+}
+/// True if the count hit the end of its range: the true value is larger.
+template <class U>
+constexpr bool is_saturated(quantity<U, std::int64_t> q) {
+    return q == quantity<U, std::int64_t>::max();
+}
+/// The product, or an `overflow` error that names the field and its factor.
+template <class U>
+constexpr result<quantity<U, std::int64_t>> checked_product(std::string_view field, quantity<U, std::int64_t> q,
+                                                            std::int64_t n) {
+    const auto made = q * n;
+    const bool below = made.base() == std::numeric_limits<std::int64_t>::min();
+    if (is_saturated(made) || below) return refused(error_code::overflow, field, n, "a product below 2^63");
+    return made;
+}
+
+// ---- named quantities -----------------------------------------------------------------------------------------------
+
+using byte_count = quantity<byte_unit, std::int64_t>;
+using bit_count = quantity<bit_unit, std::int64_t>;
+using token_count = quantity<token_unit, std::int64_t>;
+using parameter_count = quantity<parameter_unit, std::int64_t>;
+using bytes_per_token = quantity<byte_per_token_unit, std::int64_t>;
+using flop_count = quantity<flop_unit, double>;  ///< double: a training run passes 2^63 FLOPs
+using duration = quantity<second_unit, double>;
+using frequency = quantity<hertz_unit, double>;
+using byte_rate = quantity<byte_per_second_unit, double>;
+using flop_rate = quantity<flop_per_second_unit, double>;
+using token_rate = quantity<token_per_second_unit, double>;
+using power = quantity<watt_unit, double>;
+using energy = quantity<joule_unit, double>;
+using money = quantity<currency_unit, double>;
+
+// ---- makers ---------------------------------------------------------------------------------------------------------
+
+/// Makes quantities from numbers in one named unit, and reads them back: `gib(80)`, `memory.in(gib)`.
+/// One of the unit is Numerator / Denominator base units.
+template <class Quantity, std::int64_t Numerator = 1, std::int64_t Denominator = 1>
+struct maker {
+    using unit = typename Quantity::unit;
+    using rep = typename Quantity::rep;
+
+    /// Counts are made from integers only; whoever has a fraction of a GiB must say how it rounds.
+    template <arithmetic N>
+        requires(std::floating_point<rep> || std::integral<N>)
+    constexpr Quantity operator()(N number) const {
+        const auto scaled = detail::product(detail::saturated<rep>(number), static_cast<rep>(Numerator));
+        return Quantity::from_base(static_cast<rep>(scaled / static_cast<rep>(Denominator)));
+    }
+    template <std::floating_point N>
+        requires std::integral<rep>
+    refusal::a_count_is_made_of_whole_numbers operator()(N number) const = delete;
+    /// Exact in the base unit of a count; double otherwise.
+    template <class R>
+    constexpr auto number_in(quantity<unit, R> q) const {
+        if constexpr (std::integral<R> && Numerator == 1)
+            return q.base();
+        else
+            return static_cast<double>(q.base()) * static_cast<double>(Denominator) / static_cast<double>(Numerator);
+    }
+};
+
+inline constexpr maker<byte_count> bytes;
+inline constexpr maker<byte_count, 1'000> kb;
+inline constexpr maker<byte_count, 1'000'000> mb;
+inline constexpr maker<byte_count, 1'000'000'000> gb;
+inline constexpr maker<byte_count, 1'000'000'000'000> tb;
+inline constexpr maker<byte_count, (std::int64_t{1} << 10)> kib;
+inline constexpr maker<byte_count, (std::int64_t{1} << 20)> mib;
+inline constexpr maker<byte_count, (std::int64_t{1} << 30)> gib;
+inline constexpr maker<byte_count, (std::int64_t{1} << 40)> tib;
+inline constexpr maker<bit_count> bits;
+inline constexpr maker<token_count> tokens;
+inline constexpr maker<parameter_count> parameters;
+inline constexpr maker<bytes_per_token> bytes_a_token;
+inline constexpr maker<flop_count> flops;
+inline constexpr maker<duration> seconds;
+inline constexpr maker<duration, 1, 1'000> milliseconds;
+inline constexpr maker<duration, 1, 1'000'000> microseconds;
+inline constexpr maker<duration, 3'600> hours;
+inline constexpr maker<frequency> hertz;
+inline constexpr maker<frequency, 1'000'000> mhz;
+inline constexpr maker<byte_rate> bytes_per_s;
+inline constexpr maker<byte_rate, 1'000'000'000> gb_per_s;
+inline constexpr maker<flop_rate> flops_per_s;
+inline constexpr maker<flop_rate, 1'000'000'000'000>
+    tflops;  ///< 10^12 operations a second, integer ones (TOPS) included
+inline constexpr maker<token_rate> tokens_per_s;
+inline constexpr maker<power> watts;
+inline constexpr maker<energy> joules;
+inline constexpr maker<money> currency;
+
+// ---- bits and bytes, exact ------------------------------------------------------------------------------------------
+
+constexpr bit_count to_bits(byte_count q) { return bits(detail::product<std::int64_t>(q.base(), 8)); }
+/// Whole bytes that hold the bits.
+constexpr byte_count to_bytes_up(bit_count q) { return bytes(detail::ceil_quotient(q.base(), 8)); }
+/// The bytes, or an error if the bits are no whole number of them.
+constexpr result<byte_count> to_bytes_exact(bit_count q) {
+    if (q.base() % 8 != 0) return refused(error_code::inconsistent, "bits", q.base(), "a multiple of 8");
+    return bytes(q.base() / 8);
+}
+
+}  // namespace llmres::inline v0

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// How much a layout holds.
+#include <llmres/answers/capacity.hpp>
+
+#include <doctest/doctest.h>
+
+#include "../serving_jobs.hpp"
+
+#include <string>
+#include <type_traits>
+#include <utility>
+
+using namespace serving_jobs;
+
+TEST_CASE("vLLM's pool on a log's own flags: Llama 3.1 8B on an H100 leaves 51.38 GiB") {
+    job j = chat();
+    j.context = tokens(16000);
+    cluster c = one(gpus::h100_sxm5_80gb);
+    c.gpu.memory.cuda_visible = scaled_down(gib(1), 79.18);
+    const auto pool = cache_pool_of(j, layout{}, c);
+    REQUIRE(pool);
+    CHECK(pool->memory.expected.in(gib) == doctest::Approx(51.38).epsilon(0.003));
+    CHECK(pool->token_room.in(tokens) == pool->blocks * 16);
+    CHECK(pool->sequences == doctest::Approx(26.3).epsilon(0.01));
+}
+
+TEST_CASE("vLLM does not start where one sequence of the context does not fit, or others hold a part of its fraction") {
+    job j = chat();
+    j.context = tokens(131072);
+    j.runtime = runtimes::vllm_v0_7;
+    CHECK(plan(j, layout{}, one(gpus::a10g_24gb)).value().verdict == verdict::does_not_fit);  // a log of March 2025
+    j = chat();
+    cluster c = one(gpus::h100_sxm5_80gb);
+    CHECK(fits(j, layout{}, c));
+    c.in_use = gib(20);
+    CHECK(usable_memory(j, c) == bytes(0));
+    CHECK(plan(j, layout{}, c).value().verdict == verdict::does_not_fit);
+}
+
+TEST_CASE("capacities are tight: one more does not fit") {
+    for (const char* engine : {"vllm@0.9", "sglang", "tensorrt-llm", "llama.cpp", "transformers", "tgi"}) {
+        INFO(engine);
+        job j = chat();
+        j.runtime = find_runtime(engine).value();
+        const cluster c = one(gpus::a100_sxm4_80gb);
+        const std::int64_t most = max_batch(j, layout{}, c).value();
+        REQUIRE(most > 0);
+        j.batch = most;
+        CHECK(memory_fits(j, layout{}, c));
+        j.batch = most + 1;
+        CHECK_FALSE(memory_fits(j, layout{}, c));
+        j.batch = most;
+        const token_count longest = max_context(j, layout{}, c).value();
+        CHECK(longest >= j.context);
+        j.context = longest + tokens(256);
+        CHECK((j.context > j.model.max_context || !memory_fits(j, layout{}, c)));
+    }
+}
+
+TEST_CASE("the largest batch and context are ones that a plan takes, whatever the GPU holds") {
+    job j{.model = models::llama_3_1_8b,
+          .task = task::pretraining,
+          .sequence = tokens(std::int64_t{1} << 40),
+          .recompute = recompute::full};
+    j.model.max_context = {};
+    CHECK(max_batch(j, layout{}, one(gpus::h100_sxm5_80gb)).value() == 0);
+    j.sequence = tokens(1);
+    cluster c = one(gpus::h100_sxm5_80gb);
+    c.gpu.memory.reported = {};
+    c.gpu.memory.cuda_visible = tib(1 << 20);
+    j.micro_batch = max_batch(j, layout{}, c).value();
+    CHECK(j.micro_batch == std::int64_t{1} << 24);
+    j.sequence = max_context(j, layout{}, c).value();
+    CHECK(j.sequence > tokens(1));
+    CHECK(validate(j));
+}
+
+TEST_CASE("sequences of mixed lengths: more than of the longest, fewer than of the mean") {
+    const job j = chat();
+    const cluster c = one(gpus::h100_sxm5_80gb);
+    const auto at = [&](std::int64_t mean, std::int64_t longest) {
+        return concurrent_sequences(j, layout{}, c, {tokens(mean), tokens(longest)}).value();
+    };
+    CHECK(at(8192, 8192) < at(2048, 8192));
+    CHECK(at(2048, 8192) < at(2048, 2048));
+    CHECK(concurrent_sequences(j, layout{}, one(gpus::rtx_4090), {tokens(1024), tokens(131072)}).value() == 0);
+}

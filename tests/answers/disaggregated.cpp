@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+#include <llmres/answers/disaggregated.hpp>
+
+#include <doctest/doctest.h>
+
+#include <llmres/answers/capacity.hpp>
+#include <llmres/hardware/gpus/nvidia.hpp>
+#include <llmres/hardware/interconnects/all.hpp>
+#include <llmres/models/deepseek.hpp>
+#include <llmres/models/kv_cache.hpp>
+#include <llmres/models/llama.hpp>
+#include <llmres/runtimes/sglang.hpp>
+#include <llmres/runtimes/vllm.hpp>
+
+using namespace llmres;
+
+namespace {
+
+constexpr cluster h100(std::int32_t gpus) {
+    return {.gpu = gpus::h100_sxm5_80gb,
+            .gpus = gpus,
+            .gpus_per_node = 8,
+            .scale_up = links::nvlink4_h100_sxm5,
+            .scale_out = links::ib_ndr_400};
+}
+job chat() {
+    return {.model = models::llama_3_1_70b,
+            .weights = fp8_tensor,
+            .batch = 64,
+            .prompt = tokens(4096),
+            .output = tokens(512),
+            .runtime = runtimes::sglang};
+}
+
+}  // namespace
+
+TEST_CASE("prefill holds prompts, decode whole sequences, and what goes between them is one prompt's cache") {
+    const job j = chat();
+    const phase_pool side{layout{.tensor = 4}, h100(4)};
+    const auto split = plan_disaggregated(j, side, side);
+    REQUIRE(split);
+    CHECK(split->handed_over == kv_cache_bytes(j.model, bf16, tokens(4096)));
+    const job_plan together = plan(j, side.layout, side.cluster).value();
+    CHECK(split->prefill.memory.total().expected < split->decode.memory.total().expected);
+    CHECK(split->decode.memory[memory_term::kv_cache].expected == together.memory[memory_term::kv_cache].expected);
+    CHECK(split->prefill.memory[memory_term::kv_cache].expected * (64 * 4608) ==
+          together.memory[memory_term::kv_cache].expected * 4096);
+    CHECK(split->decode.memory[memory_term::activations].expected < together.memory[memory_term::activations].expected);
+    CHECK(split->prefill.memory.phase == phase::prefill);
+    CHECK(split->decode.memory.phase == phase::decode);
+    // Each of the four GPUs sends a quarter over its own 50 GB/s.
+    CHECK(split->hand_over.in(seconds) ==
+          doctest::Approx(ratio(split->handed_over, bytes(4)) / links::ib_ndr_400.bandwidth().in(gb_per_s) / 1e9)
+              .epsilon(0.01));
+}
+
+TEST_CASE("longer outputs need less prefill beside a decode side, longer prompts more") {
+    const phase_pool side{layout{.tensor = 4}, h100(4)};
+    job j = chat();
+    const double before = plan_disaggregated(j, side, side)->prefill_per_decode();
+    CHECK(before > 0);
+    j.output = tokens(1024);
+    CHECK(plan_disaggregated(j, side, side)->prefill_per_decode() < before);
+    j = chat();
+    j.prompt = tokens(8192);
+    CHECK(plan_disaggregated(j, side, side)->prefill_per_decode() > before);
+}
+
+TEST_CASE("a job that does not say what each side does is refused by name") {
+    const phase_pool side{layout{.tensor = 4}, h100(4)};
+    job j = chat();
+    j.output = {};
+    CHECK(plan_disaggregated(j, side, side).error().field == "output");
+    j = chat();
+    j.prompt = {};
+    j.context = tokens(4096);
+    CHECK(plan_disaggregated(j, side, side).error().field == "prompt");
+    j = chat();
+    j.task = task::pretraining;
+    CHECK(plan_disaggregated(j, side, side).error().field == "task");
+    phase_pool alone = side;
+    alone.cluster.scale_out = {};
+    CHECK(plan_disaggregated(chat(), alone, side).error().field == "prefill.cluster.scale_out");
+    phase_pool three = side;
+    three.layout.tensor = 3;
+    CHECK(plan_disaggregated(chat(), side, three).error().field == "layout.tensor");
+    CHECK(plan_disaggregated(chat(), three, side).error().field == "prefill.layout.tensor");
+}
+
+TEST_CASE("what a batch leaves of the pool is room for prefixes, and a full batch leaves none") {
+    job j{.model = models::llama_3_1_8b, .batch = 8, .context = tokens(8192), .runtime = runtimes::vllm_v1};
+    const cluster one{.gpu = gpus::h100_sxm5_80gb};
+    const pool_size pool = cache_pool_of(j, layout{}, one).value();
+    const pool_size room = prefix_cache_room(j, layout{}, one).value();
+    CHECK(pool.memory.expected - room.memory.expected == kv_cache_bytes(j.model, bf16, tokens(8192)) * 8);
+    CHECK(room.token_room <= pool.token_room - tokens(8192 * 8) + tokens(16));
+    CHECK(room.token_room >= pool.token_room - tokens(8192 * 8) - tokens(32));
+    j.batch = 100'000;
+    CHECK(prefix_cache_room(j, layout{}, one).value().token_room == token_count{});
+}
+
+TEST_CASE("the split plan is there at compile time") {
+    constexpr job j{.model = models::llama_3_1_8b,
+                    .batch = 8,
+                    .prompt = tokens(1024),
+                    .output = tokens(128),
+                    .runtime = runtimes::vllm_v1};
+    constexpr auto split = plan_disaggregated(j, {layout{}, h100(1)}, {layout{}, h100(1)});
+    static_assert(split && split->prefill.verdict == verdict::fits && split->prefill_per_decode() > 0);
+    CHECK(split);
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+#include <llmres/hardware/device.hpp>
+#include <llmres/hardware/gpu.hpp>
+#include <type_traits>
+
+using namespace llmres;
+
+namespace {
+
+constexpr gpu sheet() {
+    gpu card{};
+    card.id = "card";
+    card.sm_count = 100;
+    card.memory.fitted = gib(80);
+    card.memory.bandwidth = gb_per_s(3000);
+    card.rates.bf16 = tflops(900);
+    card.rates.fp16 = tflops(900);
+    card.confidence = "high";
+    return card;
+}
+
+constexpr device_product product_of(std::string_view precision, double rate, bool verified) {
+    device_product made;
+    made.precision = precision;
+    made.rows = made.columns = made.inner = 4096;
+    made.rate = measured<flop_rate>{tflops(rate), tflops(rate - 1), tflops(rate + 1), 5};
+    made.verified = verified;
+    return made;
+}
+
+}  // namespace
+
+TEST_CASE("a device is a plain value") {
+    static_assert(std::is_trivially_copyable_v<device>);
+    static_assert(std::is_standard_layout_v<device>);
+    CHECK(device{} == device{});
+}
+
+TEST_CASE("a field that was not read is unknown with a reason, never zero") {
+    constexpr reading<byte_count> nothing;
+    static_assert(!nothing);
+    CHECK(nothing.why == "not read");
+    const auto denied = reading<byte_count>::unavailable("NVML: no permission");
+    CHECK(denied.why == "NVML: no permission");
+    CHECK(!(denied == reading<byte_count>{byte_count{}}));
+    CHECK(reading<byte_count>{bytes(0)}.known);
+}
+
+TEST_CASE("a list that is full refuses and keeps what it has") {
+    short_list<int, 2> list;
+    CHECK(list.push(1));
+    CHECK(list.push(2));
+    CHECK_FALSE(list.push(3));
+    CHECK(list.size() == 2);
+    CHECK(list[1] == 2);
+}
+
+TEST_CASE("a device that told nothing leaves the sheet as it is") {
+    constexpr gpu same = to_gpu(device{}, sheet());
+    CHECK(same.memory.bandwidth == gb_per_s(3000));
+    CHECK_FALSE(same.memory.cuda_visible.known);
+    CHECK(same.rates.bf16.value == tflops(900));
+    CHECK(same.confidence == "high");
+}
+
+TEST_CASE("what the device said goes over the sheet, what was measured beside it") {
+    device live;
+    live.memory.cuda_total = bytes(84'943'110'144);
+    live.memory.nvml_total = mib(81559);
+    live.measured.read_bandwidth = measured<byte_rate>{gb_per_s(2800), gb_per_s(2700), gb_per_s(2850), 20};
+    live.measured.products.push(product_of("bf16", 700, true));
+    live.measured.products.push(product_of("bf16", 650, true));
+    live.compute.capability_major = 9;
+    live.compute.capability_minor = 0;
+    const gpu card = to_gpu(live, sheet());
+    CHECK(usable_memory(card) == bytes(84'943'110'144));
+    CHECK(card.measured.bandwidth == maybe<byte_rate>{gb_per_s(2800)});
+    CHECK(card.measured.bf16 == maybe<flop_rate>{tflops(700)});
+    CHECK_FALSE(card.measured.fp16.known);
+    CHECK_FALSE(card.measured.context.known);
+    CHECK(card.memory.bandwidth == gb_per_s(3000));  // the sheet's peaks stay beside it
+    CHECK(card.rates.bf16.value == tflops(900));
+    CHECK(card.capability == compute_capability{9, 0});
+    CHECK(card.confidence == "measured");
+
+    const gpu memory_only = to_gpu(live, sheet(), {.bandwidth = false, .rates = false});
+    CHECK_FALSE(memory_only.measured.bandwidth.known);
+    CHECK_FALSE(memory_only.measured.any_rate());
+    CHECK(memory_only.confidence == "high");
+}
+
+TEST_CASE("a product whose result was wrong does not count as a rate") {
+    device live;
+    live.measured.products.push(product_of("bf16", 5000, false));
+    CHECK_FALSE(to_gpu(live, sheet()).measured.bf16.known);
+}
+
+TEST_CASE("what large products reach of the best one is told by those of every precision") {
+    device live;
+    CHECK(to_gpu(live, sheet()).measured.reach == interval<double>{1.0});
+    for (const double rate : {560.0, 630.0, 700.0}) live.measured.products.push(product_of("bf16", rate, true));
+    device_product small = product_of("bf16", 100, true);
+    small.columns = 64;  // as narrow as in decoding: memory decides there
+    live.measured.products.push(small);
+    live.measured.products.push(product_of("bf16", 50, false));
+    CHECK(to_gpu(live, sheet()).measured.reach.low == doctest::Approx(0.8));
+    CHECK(to_gpu(live, sheet()).measured.reach.expected == doctest::Approx(0.9));
+    CHECK(to_gpu(live, sheet()).measured.reach.high == doctest::Approx(1.0));
+    live.measured.products.push(product_of("fp16", 500, true));  // the best of its own: 1
+    CHECK(to_gpu(live, sheet()).measured.reach.expected == doctest::Approx(0.95));
+    CHECK(to_gpu(live, sheet(), {.rates = false}).measured.reach == interval<double>{1.0});
+}
+
+TEST_CASE("an instance of a card has its share of what was not measured") {
+    device live;
+    live.identity.mig_profile = text<31>{"3g.40gb"};
+    live.compute.sm_count = 50;
+    live.memory.cuda_total = gib(40);
+    const gpu card = to_gpu(live, sheet());
+    CHECK(card.rates.bf16.value.in(tflops) == doctest::Approx(450));
+    CHECK(card.memory.bandwidth.in(gb_per_s) == doctest::Approx(1500));
+    CHECK(usable_memory(card) == gib(40));
+    live.memory.nvml_total = gib(40) + mib(128);  // the driver keeps its own of the card, not of the instance
+    CHECK(usable_memory(to_gpu(live, sheet())) == gib(40));
+}
+
+TEST_CASE("what others hold is what NVML saw taken before a context, or CUDA beside our own") {
+    device live;
+    CHECK_FALSE(held_by_others(live).known);
+    live.memory.cuda_total = gib(79);
+    live.memory.cuda_free = gib(70);
+    CHECK(held_by_others(live) == maybe<byte_count>{gib(9)});  // nobody measured how much of it is the probe's own
+    live.measured.context = gib(1);
+    live.measured.library_workspace = gib(2);
+    CHECK(held_by_others(live) == maybe<byte_count>{gib(6)});
+    live.memory.nvml_total = gib(80);
+    live.memory.nvml_reserved = gib(1);
+    live.memory.nvml_free = gib(75);
+    CHECK(held_by_others(live) == maybe<byte_count>{gib(4)});
+    live.memory.nvml_free = gib(80);
+    CHECK(held_by_others(live) == maybe<byte_count>{gib(0)});
+}
+
+TEST_CASE("the host link is what PCIe signals, and the slower measured direction of it") {
+    device live;
+    CHECK_FALSE(host_link(live).has_value());
+    CHECK(host_link(live).error().field == "pcie.generation_max");
+    live.pcie.generation_max = 5;
+    live.pcie.width_max = 16;
+    CHECK(host_link(live)->bandwidth().in(gb_per_s) == doctest::Approx(63.0).epsilon(0.001));
+    live.measured.host_to_device_pinned = measured<byte_rate>{gb_per_s(55), gb_per_s(55), gb_per_s(55), 3};
+    live.measured.device_to_host_pinned = measured<byte_rate>{gb_per_s(50), gb_per_s(50), gb_per_s(50), 3};
+    CHECK(host_link(live)->bandwidth().in(gb_per_s) == doctest::Approx(50));
+    live.pcie.generation_max = 9;
+    CHECK(host_link(live).error().code == error_code::out_of_range);
+}

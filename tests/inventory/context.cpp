@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+// What decides how a layer is trained: the job (inventory/layers/context.hpp), the architecture (models/modeling.hpp),
+// the engine (runtimes/kernels.hpp).
+#include <llmres/inventory/context.hpp>
+#include <llmres/inventory/layers/operation.hpp>
+
+#include <doctest/doctest.h>
+
+#include <llmres/hardware/gpus/amd.hpp>
+#include <llmres/hardware/gpus/nvidia.hpp>
+#include <map>
+#include <set>
+#include <string>
+
+#include "../csv.hpp"
+#include "../training_jobs.hpp"
+
+using namespace llmres::detail;
+
+using namespace training_jobs;
+
+namespace {
+
+/// What linear layers keep that read one tensor of 100 tokens and 64 features.
+template <std::size_t N>
+byte_count kept_inputs(const job& j, const std::array<weight_role, N>& roles, bool casts, bool joined = false) {
+    const training_step step{j, {}};
+    byte_count kept;
+    const auto count = [&](const activation& a) { kept += local_bytes(a, {}); };
+    const detail::layer_writer<const decltype(count)> save{step, count, &j.model.layers[0], j.model.hidden};
+    save.inputs(roles, 100 * 64, 100, casts, activation_split::sequence, backward_point::attention, joined);
+    return kept;
+}
+
+}  // namespace
+
+TEST_CASE("a step's tokens: context-parallel ranks have their part of each sequence, and attend to all of it") {
+    job j = full();
+    j.micro_batch = 3;
+    const training_step whole{j, {}};
+    CHECK(whole.tokens.all() == 3 * 4096);
+    const training_step part{j, {.context_parallel = 8}};
+    CHECK(part.tokens.all() == 3 * 512);
+    CHECK(part.tokens.keys == 4096);
+    j.adapter = {.kind = adapter_kind::prompt, .rank = 20};
+    CHECK(training_step{j, {}}.tokens.all() == 3 * 4116);
+}
+
+TEST_CASE("autocast is for wider weights, unless the job says so, and computes layer norms in fp32 but no RMS norm") {
+    // torch's list of what autocasts to float32 (docs, amp, CUDA ops): layer_norm is on it.
+    job j = full();
+    CHECK_FALSE(autocasts(j));
+    j.weights = fp32;
+    CHECK(autocasts(j));
+    const training_step step{j, {}};
+    CHECK(step.stream == fp32);  // of the embedding, which is not cast
+    CHECK(step.compute == bf16);
+    j.weights = bf16;
+    j.autocast = true;
+    const training_step narrow{j, {}};
+    CHECK(narrow.stream == bf16);
+    CHECK(narrow.normed(norm_kind::layer) == fp32);
+    CHECK(narrow.normed(norm_kind::rms) == bf16);
+    CHECK(narrow.widens_stream(norm_kind::layer));
+    CHECK_FALSE(narrow.widens_stream(norm_kind::rms));
+    j.weights = j.compute = fp32;
+    j.autocast = {};
+    CHECK_FALSE(autocasts(j));
+    j.weights = fp32;
+    j.compute = bf16;
+    j.runtime.training.casts_weights = false;
+    CHECK_FALSE(autocasts(j));
+}
+
+TEST_CASE(
+    "quantised weights: bitsandbytes multiplies by four bits, GPTQ's kernels unpack inside, fp8 recipes keep 8-bit "
+    "inputs") {
+    job j = full();
+    j.adapter = {.kind = adapter_kind::lora, .rank = 8};
+    j.weights = nf4;
+    CHECK(training_step{j, {}}.four_bit);
+    CHECK(training_step{j, {}}.expands);
+    j.weights = gptq(4, 128);
+    CHECK_FALSE(training_step{j, {}}.four_bit);
+    CHECK_FALSE(training_step{j, {}}.expands);
+    j = full();
+    CHECK(training_step{j, {}}.kept == bf16);
+    j.runtime.training.fp8_recipe = fp8_recipe::delayed;
+    CHECK(training_step{j, {}}.kept == fp8_e4m3);
+    j.runtime.training.fp8_recipe = fp8_recipe::microscaled;
+    CHECK(training_step{j, {}}.kept == mxfp8);
+}
+
+TEST_CASE("linear layers that read one tensor keep it once, or once for each that casts it") {
+    constexpr std::array heads{weight_role::q_proj, weight_role::k_proj, weight_role::v_proj};
+    const byte_count one = bytes(2) * (100 * 64);
+    CHECK(kept_inputs(full(), heads, false) == one);
+    CHECK(kept_inputs(full(), heads, true) == one * 3);
+    CHECK(kept_inputs(full(), heads, true, true) == one);  // one product
+    job j = full();
+    // Frozen: nothing but what adapters read: an fp32 copy each (peft), and what their first matrix puts out.
+    j.adapter = {.kind = adapter_kind::lora, .rank = 8, .targets = {weight_role::q_proj, weight_role::v_proj}};
+    CHECK(kept_inputs(j, heads, false) == (one * 2 + bytes(4) * (100 * 8)) * 2);
+    CHECK(kept_inputs(j, std::array{weight_role::up_proj}, false) == byte_count{});
+    j.runtime.training.fp32_adapters = false;
+    CHECK(kept_inputs(j, heads, false) == one + bytes(2) * (100 * 8) * 2);  // both read it as it is
+    j.adapter.dropout = 0.1;  // each drops out its own, under a mask of bytes
+    CHECK(kept_inputs(j, heads, false) == (one + bytes(100 * 64) + bytes(2) * (100 * 8)) * 2);
+}
+
+TEST_CASE("PyTorch puts cuDNN's attention first from compute capability 9.0 on") {
+    CHECK(prefers_cudnn_attention(gpus::h100_sxm5_80gb));
+    CHECK(prefers_cudnn_attention(gpus::b200_sxm_180gb));
+    CHECK_FALSE(prefers_cudnn_attention(gpus::a100_sxm4_80gb));
+    CHECK_FALSE(prefers_cudnn_attention(gpus::rtx_4090));
+    CHECK_FALSE(prefers_cudnn_attention(gpus::mi300x_192gb));
+}
+
+TEST_CASE("modules are written as those of transformers were seen to be, family by family") {
+    std::map<std::string, std::set<std::string>> outside, inside;  // what saved a tensor
+    for (const csv::row& r : csv::read(LLMRES_SOURCE_DIR "/tests/validation/data/pytorch_saved.csv")) {
+        const std::string& run = r.at("run_id");
+        if (run.find("-full-") == std::string::npos || run.find("-rc-") != std::string::npos ||
+            run.find("liger") != std::string::npos)
+            continue;
+        std::set<std::string>& seen = (r.at("layer").empty() ? outside : inside)[run.substr(0, run.find('-'))];
+        for (const char* column : {"module", "module_class", "operators"}) seen.insert(r.at(column));
+    }
+    CHECK(inside.size() >= 19);
+    for (const auto& [family, seen] : inside) {
+        INFO(family);
+        model m{};
+        m.architecture = family == "gemma3" ? "gemma3_text" : family.c_str();
+        const module_code& code = module_code_of(m);
+        const auto has = [&](std::string_view word) {
+            for (const std::string& name : seen)
+                if (name.find(word) != std::string::npos) return true;
+            return false;
+        };
+        CHECK(code.joined_heads == (has("qkv_proj") || has("c_attn") || has("query_key_value")));
+        CHECK(code.joined_gate == has("gate_up_proj"));
+        CHECK(code.caps_logits == outside[family].contains("Tanh"));
+        CHECK(code.drops_embedding == outside[family].contains("NativeDropout"));
+        CHECK((code.activation == activation_form::composed || code.plain_activation == activation_form::composed) ==
+              has("NewGELUActivation"));
+    }
+    CHECK(module_code_of({.architecture = "unheard_of"}).architecture.empty());  // as Llama's
+}
+
+TEST_CASE("torch.compile fuses norms and gates, and the loss where the engine compiles it") {
+    training_engine e;
+    CHECK_FALSE((e.fuses_norms() || e.fuses_gates() || e.fuses_loss()));
+    e.compiled = true;
+    CHECK((e.fuses_norms() && e.fuses_gates()));
+    CHECK_FALSE(e.fuses_loss());
+    e.compiles_loss = loss_compiling::chunked;
+    CHECK_FALSE(e.fuses_loss());
+    e.loss = loss_code::chunked;
+    CHECK(e.fuses_loss());
+    e.compiled = false;
+    CHECK_FALSE(e.fuses_loss());
+    e.compiled_loss = true;
+    CHECK(e.fuses_loss());
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+#include <llmres/inventory/frozen.hpp>
+
+#include <doctest/doctest.h>
+
+#include <llmres/hardware/gpus/nvidia.hpp>
+#include <llmres/jobs/checks.hpp>
+#include <llmres/models/all.hpp>
+
+#include "../training_jobs.hpp"
+
+using namespace training_jobs;
+
+namespace {
+
+job adapted(const role_set& targets, std::int64_t rank = 8) {
+    job j = full();
+    j.adapter = {.kind = adapter_kind::lora, .rank = rank, .targets = targets};
+    return j;
+}
+
+byte_count saved(const layer& l, const job& j) {
+    byte_count all;
+    for_each_saved_activation(l, j.model.hidden, training_step{j, {}},
+                              [&](const activation& a) { all += local_bytes(a, {}); });
+    return all;
+}
+detail::unsaved unsaved_by(const layer& l, const job& j) {
+    return detail::unsaved_by(l, j.model.hidden, training_step{j, {}}, {});
+}
+
+const layer& block() { return models::llama_3_1_8b.layers.kinds[0]; }
+
+constexpr std::int64_t n = 4096, h = 4096;
+constexpr byte_count norm = bytes(4) * (n * h + n);  // fp32 input and statistic
+
+}  // namespace
+
+TEST_CASE("a layer is its mixer and its feed-forward: what each saves adds up, in every model") {
+    for (const model* m : models::all) {
+        job j = full();
+        j.model = *m;
+        j.sequence = tokens(64);
+        if (!validate(j) || training_step{j, {}}.code.one_norm_input) continue;
+        CAPTURE(m->name.view());
+        for (std::int32_t k = 0; k < m->layers.kind_count; ++k) {
+            const layer& l = m->layers.kinds[static_cast<std::size_t>(k)];
+            if (l.feed_forward.kind != feed_forward_kind::none && !l.norm_before_feed_forward)
+                continue;  // its norm is the mixer's
+            CHECK(saved(detail::mixer_of(l), j) + saved(detail::feed_forward_of(l), j) == saved(l, j));
+        }
+    }
+}
+
+TEST_CASE("a first layer does not save what lies before its first adapter") {
+    // Adapters of q and v: the norm before them has no gradient to pass on.
+    CHECK(unsaved_by(block(), adapted({weight_role::q_proj, weight_role::v_proj})).size == norm);
+    // Of what the feed-forward reads first: all of attention, and both norms.
+    const job late = adapted({weight_role::up_proj});
+    CHECK(unsaved_by(block(), late).size == saved(detail::mixer_of(block()), late) + norm);
+    CHECK_FALSE(unsaved_by(block(), late).goes_on);
+    // Of its last product: factors that need no gradient are kept all the same, which is an upper bound.
+    CHECK(unsaved_by(block(), adapted({weight_role::down_proj})).size == unsaved_by(block(), late).size);
+}
+
+TEST_CASE("a layer without adapters saves nothing, and the next may be the first") {
+    layer plain = block();
+    plain.feed_forward = no_feed_forward;
+    plain.norm_before_feed_forward = false;
+    const job j = adapted({weight_role::up_proj});
+    const detail::unsaved cut = unsaved_by(plain, j);
+    CHECK(cut.size == saved(plain, j));
+    CHECK(cut.goes_on);
+
+    // Three such layers before one that is adapted.
+    job mixed = j;
+    mixed.model.layers = {3, plain};
+    mixed.model.layers.append(1, block());
+    const training_step step{mixed, {}};
+    CHECK(detail::cut_off(mixed, {}, step, {}) == cut.size * 3 + unsaved_by(block(), mixed).size);
+    // Layers that are computed again have the embedding's output ask for gradients.
+    mixed.recompute = recompute::full;
+    CHECK(detail::cut_off(mixed, {}, training_step{mixed, {}}, {}) == byte_count{});
+    job trained = full();
+    CHECK(detail::cut_off(trained, {}, training_step{trained, {}}, {}) == byte_count{});
+}
+
+TEST_CASE("an input that asks for no gradient has no mask of its dropout") {
+    job j = adapted({weight_role::q_proj, weight_role::v_proj});
+    j.adapter.dropout = 0.1;
+    CHECK(unsaved_by(block(), j).size == norm + bytes(2) * (n * h));  // a byte a value, for each of the two
+}
+
+TEST_CASE("no layer leaves out more than it would save, whatever its adapters") {
+    const role_set all_targets[] = {{weight_role::q_proj},
+                                    {weight_role::o_proj},
+                                    {weight_role::up_proj},
+                                    {weight_role::down_proj},
+                                    {weight_role::q_proj, weight_role::down_proj},
+                                    all_linears};
+    for (const model* m : models::all)
+        for (const role_set& targets : all_targets)
+            for (const adapter_kind kind : {adapter_kind::lora, adapter_kind::dora})
+                for (const attention_kernel kernel : {attention_kernel::eager, attention_kernel::sdpa}) {
+                    job j = adapted(targets);
+                    j.model = *m;
+                    j.adapter.kind = kind;
+                    j.adapter.dropout = 0.05;
+                    j.attention = kernel;
+                    j.sequence = tokens(64);
+                    if (!validate(j) || !validate_training(j, {}, gpus::h100_sxm5_80gb)) continue;
+                    CAPTURE(m->name.view());
+                    for (std::int32_t k = 0; k < m->layers.kind_count; ++k) {
+                        const layer& l = m->layers.kinds[static_cast<std::size_t>(k)];
+                        CHECK(unsaved_by(l, j).size <= saved(l, j));
+                    }
+                }
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+#include <llmres/inventory/layers/loss.hpp>
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "../../validation/pytorch_runs.hpp"
+
+using namespace llmres;
+using namespace llmres::detail;
+
+namespace {
+
+constexpr std::int64_t n = 8192, vocabulary = 128256, hidden = 4096;
+
+job training(loss_code loss) {
+    job j{.model = {.vocabulary = vocabulary, .hidden = hidden, .layers = {1, layer{}}},
+          .task = task::pretraining,
+          .weights = bf16,
+          .sequence = tokens(n)};
+    j.runtime.training.loss = loss;
+    return j;
+}
+
+byte_count made_at(const job& j, loss_point wanted, const layout& l = {}) {
+    byte_count all;
+    for_each_loss_activation(j.model, training_step{j, l}, [&](const activation& a, loss_point at) {
+        if (at == wanted) all += local_bytes(a, l);
+    });
+    return all;
+}
+
+/// The most that the loss holds from its forward to its backward pass.
+byte_count most_of(const job& j) {
+    const byte_count forward = made_at(j, loss_point::forward), gradient = made_at(j, loss_point::gradient);
+    return made_at(j, loss_point::kept) + (forward > gradient ? forward : gradient);
+}
+
+constexpr byte_count scores = bytes(1) * (n * vocabulary);
+constexpr byte_count stream = bytes(2) * (n * hidden);
+
+}  // namespace
+
+TEST_CASE("cross entropy in PyTorch's operators: 10 bytes a score forward, 12 backward, 2 for the head") {
+    // Logits and their fp32 copy; the log-softmax, which its derivative asks for (derivatives.yaml, _log_softmax);
+    // gradients of it and of the copy, which is cast for the head.
+    const job j = training(loss_code::eager);
+    CHECK(made_at(j, loss_point::forward) == scores * (2 + 4));
+    CHECK(made_at(j, loss_point::kept) == scores * 4);
+    CHECK(made_at(j, loss_point::gradient) == scores * (4 + 4));
+    CHECK(made_at(j, loss_point::head) == scores * 2 + stream);
+    // Before 4.50 the copy was copied again, shifted.
+    CHECK(made_at(training(loss_code::eager_shifted), loss_point::forward) == scores * (2 + 4 + 4));
+    // Beside it: the final norm's fp32 input, its statistic and its result, what the head reads, labels in 64 bits.
+    CHECK(made_at(j, loss_point::saved) == stream * (2 + 1 + 1) + bytes(4 + 8) * n);
+}
+
+TEST_CASE("the loss alone holds what it was tracked to hold while PyTorch computes it, to 32 bytes") {
+    int rows = 0;
+    for (const csv::row& cells : csv::read(LLMRES_SOURCE_DIR "/tests/validation/data/pytorch_runs.csv")) {
+        const pytorch_runs::row r{cells};
+        const std::string family = r.text("family");
+        const bool of_tokens = family != "vit" && family != "mamba2";  // (mamba2 lets its 16-bit logits go)
+        const bool plain = r.text("method") == "full" && r.text("recompute") == "none" && r.text("offload").empty() &&
+                           r.text("kernels") != "liger";
+        if (!of_tokens || !plain || !r.text("autocast_dtype").empty() || r.number("batch") != 1 ||
+            r.number("accumulate") > 1)
+            continue;
+        INFO(r.text("run_id"));
+        const std::int64_t others =
+            r.number("static_bytes") + r.number("input_bytes") + r.number("saved_activation_bytes");
+        const std::int64_t gone =
+            r.number("loss_peak_1_bytes") - others - made_at(pytorch_runs::job_of(r), loss_point::forward).in(bytes);
+        CHECK(gone >= 0);
+        CHECK(gone <= 32);
+        ++rows;
+    }
+    CHECK(rows >= 100);
+}
+
+TEST_CASE(
+    "head and loss together take a part of the tokens at a time: 2^ceil(log2(n / (V / h))), arXiv 2410.10989 section "
+    "3.2") {
+    job j = training(loss_code::fused_linear);
+    // The vocabulary is 31.3 times as wide as the stream: 32 parts of 8192 tokens, 256 each.
+    CHECK(logit_positions(j.model, training_step{j, {}}) == 256);
+    CHECK(made_at(j, loss_point::forward) == bytes(2 + 4) * (256 * vocabulary) + stream);
+    // At once differentiated: by what it read, and by the head.
+    const byte_count head = bytes(2) * (vocabulary * hidden);
+    CHECK(made_at(j, loss_point::kept) == stream + head);
+    j.adapter = {.kind = adapter_kind::lora, .rank = 8};
+    CHECK(made_at(j, loss_point::kept) == stream);
+    // Few tokens are one part.
+    j.sequence = tokens(7);
+    CHECK(logit_positions(j.model, training_step{j, {}}) == 1);
+    j.model.vocabulary = hidden;
+    CHECK(logit_positions(j.model, training_step{j, {}}) == 7);
+}
+
+TEST_CASE("each way to compute the loss takes less than the one that knows less") {
+    const auto of = [](loss_code c) { return most_of(training(c)); };
+    CHECK(of(loss_code::eager) < of(loss_code::eager_shifted));
+    CHECK(of(loss_code::chunked) < of(loss_code::eager));
+    CHECK(of(loss_code::transformer_engine) < of(loss_code::vocabulary_parallel));
+    CHECK(of(loss_code::vocabulary_parallel) < of(loss_code::vocabulary_parallel_fused));
+    CHECK(of(loss_code::fused_linear) < of(loss_code::transformer_engine));
+    job compiled = training(loss_code::chunked);
+    compiled.runtime.training.compiled_loss = true;
+    CHECK(most_of(compiled) < of(loss_code::chunked));
+}
+
+TEST_CASE("tensor ranks share scores in every way of computing them; more tokens or words never take less") {
+    for (std::size_t c = 0; c < loss_code_names.size(); ++c) {
+        const job j = training(static_cast<loss_code>(c));
+        job longer = j, wider = j;
+        longer.sequence = tokens(2 * n);
+        wider.model.vocabulary = 2 * vocabulary;
+        CAPTURE(loss_code_names[c]);
+        for (const loss_point at :
+             {loss_point::saved, loss_point::kept, loss_point::forward, loss_point::gradient, loss_point::head}) {
+            CHECK(made_at(longer, at) >= made_at(j, at));
+            CHECK(made_at(wider, at) >= made_at(j, at));
+        }
+        byte_count whole, shared;
+        for_each_loss_activation(j.model, training_step{j, {}}, [&](const activation& a, loss_point) {
+            if (a.split != activation_split::tensor) return;
+            whole += local_bytes(a, {});
+            shared += local_bytes(a, {.tensor = 8});
+        });
+        CHECK(whole > byte_count{});
+        CHECK(shared * 8 == whole);
+    }
+}

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <llmres/io/gguf.hpp>
+#include <string>
+
+#include "../fuzz/gguf_writer.hpp"
+
+using namespace llmres;
+
+namespace {
+
+result<gguf_file> read(const std::string& file) { return read_gguf(std::as_bytes(std::span{file})); }
+
+gguf_writer small() {
+    gguf_writer w;
+    w.text("general.architecture", "llama");
+    w.integer("general.file_type", 15);
+    w.flag("tokenizer.ggml.add_bos_token", 1);
+    w.real("llama.rope.freq_base", 500000.0f);
+    w.integers("llama.attention.head_count_kv", {8, 8, 4});
+    w.texts("tokenizer.ggml.tokens", {"a", "", "long token"});
+    w.tensor("token_embd.weight", {256, 10}, gguf_type::Q6_K);
+    w.tensor("blk.0.attn_q.weight", {256, 3}, gguf_type::Q4_K);
+    w.tensor("blk.0.attn_norm.weight", {5});
+    w.tensor("strange", {});
+    return w;
+}
+
+void refuses(const std::string& file, error_code code, std::string_view field) {
+    const auto found = read(file);
+    CAPTURE(found.error().value.view());
+    CAPTURE(found.error().expected.view());
+    CHECK(found.error().code == code);
+    CHECK(found.error().field == field);
+}
+
+/// A folder that is gone when the test is.
+struct folder {
+    std::filesystem::path path = std::filesystem::temp_directory_path() / "llmres_test_gguf";
+    folder() { std::filesystem::create_directories(path); }
+    folder(const folder&) = delete;
+    folder& operator=(const folder&) = delete;
+    ~folder() { std::filesystem::remove_all(path); }
+    std::filesystem::path write(const std::string& name, const std::string& bytes) const {
+        std::ofstream{path / name, std::ios::binary} << bytes;
+        return path / name;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("a header gives metadata, tensors and exact sizes") {
+    const std::string bytes_of_file = small().bytes();
+    const auto file = read(bytes_of_file);
+    REQUIRE(file);
+    CHECK(file->version == 3);
+    CHECK(file->text_or("general.architecture", "") == "llama");
+    CHECK(file->integer_or("general.file_type", 0) == 15);
+    CHECK(file->integer_or("absent", -7) == -7);
+    CHECK(file->find("llama.rope.freq_base")->number == 500000.0);
+    CHECK(file->find("tokenizer.ggml.add_bos_token")->is == gguf_value::kind::flag);
+    CHECK(file->find("llama.attention.head_count_kv")->integers == std::vector<std::int64_t>{8, 8, 4});
+    CHECK(file->find("tokenizer.ggml.tokens")->elements == 3);
+    REQUIRE(file->tensors.size() == 4);
+    CHECK(file->tensors[0].size == bytes(2100));
+    CHECK(file->tensors[1].offset == 2112);
+    CHECK(file->tensors[1].size == bytes(3 * 144));
+    CHECK(file->tensors[2].shape == std::array<std::uint64_t, 4>{5, 1, 1, 1});
+    CHECK(file->tensors[3].size == bytes(4));
+    CHECK(file->elements() == parameters(2560 + 768 + 5 + 1));
+    CHECK(file->tensor_bytes() == bytes(2112 + 448 + 32 + 32));
+    CHECK(file->header + file->tensor_bytes() == file->size);
+    CHECK(file->size == bytes(static_cast<std::int64_t>(bytes_of_file.size())));
+}
+
+TEST_CASE("a file cut anywhere is refused by name, or its data is") {
+    const std::string whole = small().bytes();
+    REQUIRE(read(whole));
+    const std::size_t padding = 28;  // after the last tensor, and missed by nobody
+    for (std::size_t length = 0; length < whole.size() - padding; ++length) {
+        const auto found = read(whole.substr(0, length));
+        CAPTURE(length);
+        REQUIRE_FALSE(found);
+        CHECK_FALSE(found.error().field.empty());
+        CHECK_FALSE(found.error().expected.empty());
+    }
+}
+
+TEST_CASE("other formats, versions and byte orders are refused by name") {
+    gguf_writer w = small();
+    w.magic = "GGML";
+    refuses(w.bytes(), error_code::malformed, "gguf.magic");
+    w.magic = "tjgg";
+    refuses(w.bytes(), error_code::unsupported, "gguf.magic");
+    w.magic = "FUGG";
+    refuses(w.bytes(), error_code::unsupported, "gguf.magic");
+    w = small();
+    for (const std::uint32_t version : {0u, 1u, 4u}) {
+        w.version = version;
+        refuses(w.bytes(), error_code::unsupported, "gguf.version");
+    }
+    w.version = 3u << 24;
+    refuses(w.bytes(), error_code::unsupported, "gguf.version");
+    CHECK(read(w.bytes()).error().value == "a big-endian number");
+    w.version = 2;
+    CHECK(read(w.bytes()));
+}
+
+TEST_CASE("counts and lengths that the file cannot hold are refused before anything is allocated") {
+    gguf_writer w = small();
+    for (const std::uint64_t count :
+         {std::uint64_t{1} << 63, ~std::uint64_t{0}, std::uint64_t{1} << 20, std::uint64_t{200}}) {
+        w = small();
+        w.tensor_count = count;
+        refuses(w.bytes(), error_code::out_of_range, "gguf.tensor_count");
+        w = small();
+        w.pair_count = count * 2;
+        if (count < 1000) w.pair_count = 1000;
+        CHECK_FALSE(read(w.bytes()));
+    }
+    const auto raw = [](std::uint32_t type, std::string after) {
+        gguf_writer made = small();
+        made.raw("key", type, after);
+        return made.bytes();
+    };
+    std::string length;
+    gguf_writer::put(length, std::uint64_t{1} << 63);
+    refuses(raw(8, length), error_code::out_of_range, "key");
+    std::string array;
+    gguf_writer::put(array, std::uint32_t{4});
+    refuses(raw(9, array + length), error_code::out_of_range, "key");
+    length.clear();
+    gguf_writer::put(length, std::uint64_t{1} << 20);
+    refuses(raw(8, length), error_code::malformed, "key");
+    refuses(raw(9, array + length), error_code::out_of_range, "key");
+    refuses(raw(13, "12345678"), error_code::unknown, "key");
+    std::string unknown;
+    gguf_writer::put(unknown, std::uint32_t{77});
+    gguf_writer::put(unknown, std::uint64_t{1});
+    refuses(raw(9, unknown), error_code::unknown, "key");
+    refuses(raw(7, "\x02"), error_code::malformed, "key");
+}
+
+TEST_CASE("arrays nest four deep and no deeper") {
+    const auto nested = [](int depth) {
+        std::string after;
+        for (int i = 1; i < depth; ++i) {
+            gguf_writer::put(after, std::uint32_t{9});
+            gguf_writer::put(after, std::uint64_t{1});
+        }
+        gguf_writer::put(after, std::uint32_t{4});
+        gguf_writer::put(after, std::uint64_t{1});
+        gguf_writer::put(after, std::uint32_t{7});
+        gguf_writer w = small();
+        w.raw("deep", 9, after);
+        return w.bytes();
+    };
+    CHECK(read(nested(4)));
+    refuses(nested(5), error_code::out_of_range, "deep");
+    refuses(nested(100000), error_code::out_of_range, "deep");
+}
+
+TEST_CASE("keys and tensors that come twice are refused by name") {
+    gguf_writer w = small();
+    w.integer("general.file_type", 2);
+    refuses(w.bytes(), error_code::inconsistent, "gguf.key");
+    CHECK(read(w.bytes()).error().value == "general.file_type");
+    w = small();
+    w.tensor("blk.0.attn_q.weight", {1});
+    refuses(w.bytes(), error_code::inconsistent, "gguf.tensor");
+}
+
+TEST_CASE("a tensor must lie within the file, aligned, over no other") {
+    gguf_writer w = small();
+    w.tensor_at("t", {8}, 0, std::uint64_t{1} << 62);
+    refuses(w.bytes(), error_code::out_of_range, "t");
+    w = small();
+    w.tensor_at("t", {8}, 0, ~std::uint64_t{31});
+    refuses(w.bytes(), error_code::out_of_range, "t");
+    w = small();
+    w.tensor_at("t", {8}, 0, 4);
+    refuses(w.bytes(), error_code::inconsistent, "t");
+    w = small();
+    w.tensor_at("t", {8}, 0, 0);
+    refuses(w.bytes(), error_code::inconsistent, "gguf.data");
+    w = small();
+    w.tensor_at("t", {std::uint64_t{1} << 20}, 0, 0);
+    refuses(w.bytes(), error_code::out_of_range, "t");
+}
+
+TEST_CASE("a tensor's shape and type must make sense") {
+    const auto with = [](std::vector<std::uint64_t> shape, std::uint32_t type) {
+        gguf_writer w = small();
+        w.tensor_at("t", shape, type, 0);
+        return w.bytes();
+    };
+    refuses(with({1, 1, 1, 1, 1}, 0), error_code::out_of_range, "t");
+    refuses(with({std::uint64_t{1} << 63}, 0), error_code::overflow, "t");
+    refuses(with({std::uint64_t{1} << 32, std::uint64_t{1} << 32}, 0), error_code::overflow, "t");
+    refuses(with({std::uint64_t{1} << 61}, 0), error_code::overflow, "t");
+    refuses(with({100}, 12), error_code::inconsistent, "t");
+    for (const std::uint32_t type : {4u, 36u, 12345u}) refuses(with({32}, type), error_code::unknown, "t");
+    gguf_writer w = small();  // an empty tensor holds nothing and is no error
+    w.tensor_at("t", {0, 5}, 0, 0);
+    CHECK(read(w.bytes()));
+}
+
+TEST_CASE("names that cannot be shown are shown as something") {  // found by fuzzing
+    gguf_writer w;
+    w.tensor_at("", {1, 1, 1, 1, 1}, 0, 0);
+    refuses(w.bytes(), error_code::out_of_range, "(empty)");
+    gguf_writer control;
+    control.tensor_at(std::string_view{"\0\x1b[2J", 5}, {100}, 12, 0);
+    refuses(control.bytes(), error_code::inconsistent, "??[2J");
+}
+
+TEST_CASE("alignment is a power of two") {
+    gguf_writer w;
+    w.alignment = 64;
+    w.integer("general.alignment", 64);
+    w.tensor("t", {3});
+    w.tensor("u", {3});
+    const auto file = read(w.bytes());
+    REQUIRE(file);
+    CHECK(file->tensors[1].offset == 64);
+    CHECK(file->tensor_bytes() == bytes(128));
+    for (const std::uint32_t wrong : {0u, 3u, 48u, 1u << 21, 0xffffffffu}) {
+        gguf_writer x;
+        x.integer("general.alignment", wrong);
+        refuses(x.bytes(), error_code::out_of_range, "general.alignment");
+    }
+}
+
+TEST_CASE("an empty file, and a header with nothing in it") {
+    refuses("", error_code::malformed, "gguf.magic");
+    const auto nothing = read(gguf_writer{}.bytes());
+    REQUIRE(nothing);
+    CHECK(nothing->tensors.empty());
+    gguf_writer bare;
+    bare.with_data = false;
+    CHECK(read(bare.bytes()));
+}
+
+TEST_CASE("from a path the same is read, and no more than the header") {
+    const folder here;
+    const std::string whole = small().bytes();
+    const auto file = load_gguf(here.write("model.gguf", whole));
+    REQUIRE(file);
+    CHECK(file->tensors.size() == 4);
+    CHECK(file->tensor_bytes() == read(whole)->tensor_bytes());
+    CHECK(load_gguf(here.path / "absent.gguf").error().code == error_code::io);
+    CHECK(load_gguf(here.path).error().code == error_code::io);
+    CHECK(load_gguf(here.write("empty.gguf", "")).error().field == "gguf.magic");
+    // Longer than the window that is read at once.
+    gguf_writer large = small();
+    std::vector<std::string> words;
+    for (int i = 0; i < 30000; ++i) words.push_back("token " + std::to_string(i));
+    large.texts("tokenizer.ggml.merges", words);
+    large.text("tokenizer.chat_template", std::string(200000, 'x'));
+    const auto read_large = load_gguf(here.write("large.gguf", large.bytes()));
+    REQUIRE(read_large);
+    CHECK(read_large->find("tokenizer.ggml.merges")->elements == 30000);
+    CHECK(read_large->text_or("tokenizer.chat_template", "").size() == 200000);
+    CHECK(read_large->tensors.size() == 4);
+}
+
+TEST_CASE("a split model is put together from all its parts") {
+    const folder here;
+    const auto part = [&](std::uint32_t number, std::uint32_t count, const std::string& name, std::string_view tensor) {
+        gguf_writer w;
+        w.integer("split.no", number);
+        w.integer("split.count", count);
+        w.integer("split.tensors.count", 2);
+        w.tensor(tensor, {8});
+        return here.write(name, w.bytes());
+    };
+    part(0, 2, "m-00001-of-00002.gguf", "a");
+    const auto second = part(1, 2, "m-00002-of-00002.gguf", "b");
+    const auto file = load_gguf(second);
+    REQUIRE(file);
+    CHECK(file->files == 2);
+    REQUIRE(file->tensors.size() == 2);
+    CHECK(file->tensors[1].file == 1);
+    CHECK(file->header + file->tensor_bytes() == file->size);
+    part(1, 2, "m-00001-of-00002.gguf", "a");
+    CHECK(load_gguf(second).error().field == "split.no");
+    part(0, 2, "m-00001-of-00002.gguf", "a");
+    std::filesystem::remove(here.path / "m-00001-of-00002.gguf");
+    CHECK(load_gguf(second).error().code == error_code::io);
+    CHECK(load_gguf(part(1, 2, "other.gguf", "b")).error().field == "split.count");
+    CHECK(load_gguf(part(1, 100000, "m-00002-of-100000.gguf", "b")).error().code == error_code::out_of_range);
+}

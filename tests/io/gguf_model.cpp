@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+
+#include <llmres/io/gguf_model.hpp>
+#include <string>
+
+#include "../fuzz/gguf_writer.hpp"
+
+using namespace llmres;
+
+namespace {
+
+constexpr layer block{.attention = {.heads = 8, .kv_heads = 2, .head_dim = 64}, .feed_forward = {.width = 1536}};
+constexpr model small{.architecture = "llama", .vocabulary = 1000, .hidden = 512, .layers = {16, block}};
+
+gguf_writer header(const model& m, std::string_view architecture) {
+    gguf_writer w;
+    const std::string prefix = std::string{architecture} + ".";
+    const attention& a = m.layers[0].attention;
+    const auto integer = [&](const char* key, std::int64_t value) {
+        w.integer(prefix + key, static_cast<std::uint32_t>(value));
+    };
+    w.text("general.architecture", architecture);
+    w.text("general.name", "Small");
+    w.integer("general.file_type", 15);
+    integer("context_length", 4096);
+    integer("embedding_length", m.hidden);
+    integer("block_count", m.layers.size);
+    integer("feed_forward_length", m.layers[0].feed_forward.width);
+    integer("attention.head_count", a.heads);
+    integer("attention.head_count_kv", a.kv_heads);
+    integer("attention.key_length", a.head_dim);
+    return w;
+}
+
+result<gguf_file> read(const gguf_writer& w) {
+    const std::string file = w.bytes();
+    return read_gguf(std::as_bytes(std::span{file}));
+}
+
+}  // namespace
+
+TEST_CASE("metadata of the llama family describes the model, to the parameter") {
+    gguf_writer w = header(small, "llama");
+    w.tensors_of(small, *find_gguf_mix("mix", "Q4_K_M"));
+    const auto file = read(w);
+    REQUIRE(file);
+    const auto found = describe_gguf(*file);
+    REQUIRE(found);
+    CHECK(found->name == "Small");
+    CHECK(count_parameters(*found) == count_parameters(small));
+    CHECK(count_parameters(*found) == file->elements());
+    CHECK(found->max_context == tokens(4096));
+    CHECK_FALSE(found->tied_head);
+}
+
+TEST_CASE("other families are described through the same reader") {
+    model tied = small;
+    tied.tied_head = true;
+    for (const char* architecture : {"qwen2", "qwen3", "gemma", "gemma2", "gemma3", "phi3"}) {
+        CAPTURE(architecture);
+        gguf_writer w = header(tied, architecture);
+        w.tensors_of(tied, *find_gguf_mix("mix", "Q8_0"));
+        const auto found = describe_gguf(*read(w));
+        REQUIRE(found);
+        CHECK(found->tied_head);
+        CHECK(found->layers.size == 16);
+    }
+    model routed = small;
+    layer l = block;
+    l.feed_forward.experts = {.count = 8, .per_token = 2, .width = 1536};
+    routed.layers = {16, l};
+    gguf_writer w = header(small, "llama");
+    w.integer("llama.expert_count", 8);
+    w.integer("llama.expert_used_count", 2);
+    w.tensors_of(routed, *find_gguf_mix("mix", "Q4_K_M"));
+    const auto described = describe_gguf(*read(w));
+    REQUIRE(described);
+    CHECK(described->architecture == "mixtral");
+    CHECK(count_parameters(*described) == count_parameters(routed));
+}
+
+TEST_CASE("latent attention is read from old and new keys alike") {
+    const auto latent = [](bool absorbed) {
+        gguf_writer w;
+        w.text("general.architecture", "deepseek2");
+        const auto integer = [&](const char* key, std::uint32_t value) {
+            w.integer(std::string{"deepseek2."} + key, value);
+        };
+        integer("embedding_length", 2048);
+        integer("block_count", 27);
+        integer("feed_forward_length", 10944);
+        integer("attention.head_count", 16);
+        integer("attention.head_count_kv", absorbed ? 1 : 16);
+        integer("attention.kv_lora_rank", 512);
+        integer("rope.dimension_count", 64);
+        integer("attention.key_length", absorbed ? 576 : 192);
+        integer("attention.value_length", absorbed ? 512 : 128);
+        if (absorbed) {
+            integer("attention.key_length_mla", 192);
+            integer("attention.value_length_mla", 128);
+        }
+        integer("leading_dense_block_count", 1);
+        integer("expert_count", 64);
+        integer("expert_used_count", 6);
+        integer("expert_shared_count", 2);
+        integer("expert_feed_forward_length", 1408);
+        w.tensor("token_embd.weight", {2048, 102400}, gguf_type::Q4_K);
+        w.tensor("output.weight", {2048, 102400}, gguf_type::Q4_K);
+        w.with_data = true;
+        return describe_gguf(*read(w));
+    };
+    for (const bool absorbed : {false, true}) {
+        const auto found = latent(absorbed);
+        REQUIRE(found);
+        CHECK(count_parameters(*found) == parameters(15706484224));  // DeepSeek-V2-Lite
+    }
+}
+
+TEST_CASE("what is not described is refused by name") {
+    gguf_writer w = header(small, "rwkv6");
+    w.tensor("token_embd.weight", {512, 1000});
+    CHECK(describe_gguf(*read(w)).error().code == error_code::unsupported);
+    CHECK(describe_gguf(*read(w)).error().value == "rwkv6");
+    gguf_writer none;
+    CHECK(describe_gguf(*read(none)).error().field == "general.architecture");
+    CHECK(describe_gguf(*read(header(small, "llama"))).error().field == "token_embd.weight");
+    gguf_writer varied;
+    varied.text("general.architecture", "llama");
+    varied.integers("llama.attention.head_count_kv", {8, 4});
+    varied.tensor("token_embd.weight", {512, 1000});
+    CHECK(describe_gguf(*read(varied)).error().field == "llama.attention.head_count_kv");
+    gguf_writer missing;
+    missing.text("general.architecture", "llama");
+    missing.tensor("token_embd.weight", {512, 1000});
+    CHECK(describe_gguf(*read(missing)).error().field == "llama.embedding_length");
+}
+
+TEST_CASE("a file that holds what was predicted has no differences; one tensor in another type is named") {
+    const gguf_mix mix = *find_gguf_mix("mix", "Q4_K_M");
+    model scaled = small;
+    scaled.rope = {.vectors = 1, .width = 32};
+    gguf_writer same = header(scaled, "llama");
+    same.tensors_of(scaled, mix);
+    const auto file = read(same);
+    REQUIRE(file);
+    CHECK(gguf_mix_of(*file)->quantisation == gguf_quantisation::Q4_K_M);
+    CHECK(describe_gguf(*file)->rope.width == 32);
+    CHECK(compare_gguf(*file, *describe_gguf(*file), *gguf_mix_of(*file)).empty());
+    CHECK(file->tensor_bytes() == gguf_tensor_bytes(scaled, mix));
+
+    gguf_mix other = mix;
+    other.embedding = gguf_type::Q8_0;
+    gguf_writer changed = header(small, "llama");
+    changed.tensors_of(small, other);
+    changed.tensor("v.extra", {7});
+    const auto differences = compare_gguf(*read(changed), small, mix);
+    REQUIRE(differences.size() == 2);
+    CHECK(differences[0].what == "embed_tokens");
+    CHECK(differences[0].predicted == size_of(q4_k, 1000, 512));
+    CHECK(differences[0].stored == size_of(q8_0, 1000, 512));
+    CHECK(differences[1].what == "v.extra");
+    CHECK(differences[1].predicted == bytes(0));
+}
+
+TEST_CASE("an unknown file type is refused by name") {
+    gguf_writer w;
+    w.integer("general.file_type", 4);
+    CHECK(gguf_mix_of(*read(w)).error().field == "general.file_type");
+    CHECK(gguf_mix_of(*read(gguf_writer{})).error().code == error_code::unknown);
+    gguf_writer guessed;
+    guessed.integer("general.file_type", 1024 + 7);
+    CHECK(gguf_mix_of(*read(guessed))->quantisation == gguf_quantisation::Q8_0);
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+#include <llmres/io/plan_json.hpp>
+
+#include <doctest/doctest.h>
+#include <llmres/hardware/gpus/nvidia.hpp>
+#include <llmres/models/llama.hpp>
+#include <llmres/runtimes/all.hpp>
+
+#include <string>
+
+using namespace llmres;
+
+namespace {
+
+const cluster one{.gpu = gpus::h100_sxm5_80gb};
+
+json_value plan_of(const job& j) {
+    const result<job_plan> p = plan(j, layout{}, one);
+    REQUIRE(p);
+    return to_json(*p, j, one, false);
+}
+
+/// Every number below must be a whole one.
+void integers(const json_value& tree) {
+    if (tree.is_structured())
+        for (const auto& [key, value] : tree.items()) {
+            CAPTURE(key);
+            integers(value);
+        }
+    else if (tree.is_number())
+        CHECK(tree.is_number_integer());
+}
+
+}  // namespace
+
+TEST_CASE("sizes are whole bytes, times seconds") {
+    const job j{.model = models::llama_3_1_8b, .batch = 4, .context = tokens(4096), .runtime = runtimes::vllm};
+    const json_value p = plan_of(j);
+    for (const char* object : {"memory", "layout", "limits", "buffers", "cluster"}) integers(p[object]);
+    for (const auto& [term, time] : p["time"]["terms"].items()) CHECK(time.is_number_float());
+    CHECK(plan_of({.model = models::llama_3_1_8b, .context = tokens(4096)})["memory"]["terms"]["weights"] ==
+          16'060'522'496);
+    CHECK(p["time"]["time_per_output_token"].get<double>() > 1e-4);
+    CHECK(p["time"]["time_per_output_token"].get<double>() < 1);
+    CHECK(p["layout_chosen"] == false);
+}
+
+TEST_CASE("every memory term and every time term is there, under its C++ name") {
+    const json_value p = plan_of({.model = models::llama_3_1_8b, .context = tokens(4096)});
+    CHECK(p["memory"]["terms"].size() == memory_term_names.size());
+    CHECK(p["time"]["terms"].size() == time_term_names.size());
+    for (const auto term : memory_term_names) CHECK(p["memory"]["terms"].contains(std::string{term}));
+}
+
+TEST_CASE("the job is shown with its defaults, those of its task alone") {
+    const json_value serving = plan_of({.model = models::llama_3_1_8b, .context = tokens(4096)})["job"];
+    CHECK(serving["kv_cache"] == "bf16");
+    CHECK(serving["prompt"] == 4096);
+    CHECK_FALSE(serving.contains("optimizer"));
+    const json_value training =
+        plan_of({.model = models::llama_3_2_1b, .task = task::pretraining, .sequence = tokens(1024)})["job"];
+    CHECK(training["master_weights"] == "fp32");
+    CHECK(training["optimizer"] == "adamw");
+    CHECK_FALSE(training.contains("kv_cache"));
+}
+
+TEST_CASE("the pool of caches in tokens, blocks and sequences") {
+    const job j{.model = models::llama_3_1_8b, .batch = 4, .context = tokens(4096), .runtime = runtimes::vllm};
+    const json_value pool = plan_of(j)["cache_pool"];
+    CHECK(pool["low"] <= pool["expected"]);
+    CHECK(pool["tokens"] == pool["blocks"].get<std::int64_t>() * 16);
+    // 131,072 bytes a token of this model.
+    CHECK(pool["tokens"].get<double>() == doctest::Approx(pool["expected"].get<double>() / 131072).epsilon(1e-4));
+    CHECK(pool["concurrency"].get<double>() == doctest::Approx(pool["tokens"].get<double>() / 4096).epsilon(1e-3));
+    CHECK(pool["prefix_tokens"].get<double>() ==
+          doctest::Approx(pool["tokens"].get<double>() - 4 * 4096).epsilon(1e-3));
+    CHECK_FALSE(pool.contains("concurrent_sequences"));
+    const result<job_plan> p = plan(j, layout{}, one);
+    const json_value shorter =
+        to_json(*p, j, one, false, length_distribution{.mean = tokens(512), .longest = tokens(4096)});
+    CHECK(shorter["cache_pool"]["concurrent_sequences"].get<double>() > 7 * pool["concurrency"].get<double>());
+    CHECK(plan_of({.model = models::llama_3_2_1b, .task = task::pretraining, .sequence = tokens(1024)})["cache_pool"]
+              .is_null());
+}
+
+TEST_CASE("what does not fit says why, and what would help") {
+    const json_value p = plan_of({.model = models::llama_3_1_70b, .context = tokens(4096)});
+    CHECK(p["verdict"] == "does_not_fit");
+    REQUIRE_FALSE(p["reasons"].empty());
+    const json_value& why = p["reasons"][0];
+    CHECK(why["code"] == "weights_exceed");
+    CHECK(why["needed"] == 141'107'412'992);
+    CHECK(why["text"].get<std::string>().find("131 GiB") != std::string::npos);
+    CHECK_FALSE(p["would_help"].empty());
+    CHECK(p["limits"]["max_batch"].is_null());
+}
+
+TEST_CASE("a mix goes by the name that people type") {
+    CHECK(mix_name(find_gguf_mix("weights", "Q4_K_M").value()) == "q4_k_m");
+    const json_value m = to_json(models::llama_3_1_8b, find_gguf_mix("weights", "q8_0").value(), bf16);
+    CHECK(m["weights"] == "q8_0");
+    CHECK(m["weights_bytes"].get<std::int64_t>() > 8'030'261'248);
+}

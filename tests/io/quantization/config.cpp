@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+
+#include <llmres/io/quantization/config.hpp>
+#include <llmres/models/weight_formats.hpp>
+#include <string>
+
+using namespace llmres;
+using namespace llmres::detail;
+using nlohmann::json;
+
+namespace {
+
+/// Attention and recurrences, a dense layer in front, routed and shared experts behind it; and a layer that predicts
+/// ahead.
+model blank(std::int32_t layers = 4) {
+    layer dense;
+    dense.attention = {.heads = 4, .kv_heads = 2, .head_dim = 16};
+    dense.feed_forward.width = 128;
+    layer routed = dense;
+    routed.feed_forward.experts = {.count = 4, .per_token = 2, .width = 32, .shared_width = 64};
+    layer recurring = routed;
+    recurring.attention = no_attention;
+    recurring.recurrent = {
+        .kind = recurrent_kind::mamba2, .heads = 4, .head_dim = 16, .key_heads = 1, .state = 8, .kernel = 4};
+    model m{.vocabulary = 100, .hidden = 64};
+    m.layers.append(1, dense);
+    m.layers.append(layers - 2, routed);
+    m.layers.append(1, recurring);
+    m.prediction = {.layers = 1, .block = routed, .norms = 3};
+    return m;
+}
+
+result<model> read_model(const std::string& quantization) {
+    model m = blank();
+    const status read = read_quantization_config(json::parse(quantization), bf16, m);
+    if (!read) return read.error();
+    CHECK(validate(m));
+    return m;
+}
+
+result<weight_formats> read(const std::string& quantization) {
+    const result<model> m = read_model(quantization);
+    if (!m) return m.error();
+    return formats_of(*m);
+}
+
+/// The format of a projection of a layer, as its weights give it.
+precision format_in(const model& m, int layer_index, weight_role role, bool routed = false) {
+    precision found{};
+    for_each_weight(m.layers[layer_index], m.hidden, [&](const weight& w) {
+        if (w.role == role && w.routed == routed && w.rows > 1) found = formats_of(m).of(w);
+    });
+    return found;
+}
+
+void refuses(const std::string& quantization, error_code code, std::string_view field) {
+    const auto found = read(quantization);
+    CAPTURE(quantization);
+    CAPTURE(found.error().value.view());
+    CHECK(found.error().code == code);
+    CHECK(found.error().field == field);
+    CHECK_FALSE(found.error().expected.empty());
+}
+
+constexpr weight matrix(weight_role role, bool routed = false) {
+    return {.role = role, .routed = routed, .quantised = true};
+}
+
+/// A compressed-tensors config of one group.
+std::string packed(const std::string& weights, const std::string& format,
+                   const std::string& rest = "\"ignore\": [\"lm_head\"]") {
+    return "{\"quant_method\": \"compressed-tensors\", \"format\": \"" + format +
+           "\", \"config_groups\": {\"group_0\": {\"targets\": [\"Linear\"], \"weights\": " + weights + "}}, " + rest +
+           "}";
+}
+
+}  // namespace
+
+TEST_CASE("what is not quantised stays in the stored format") {
+    model m = blank();
+    REQUIRE(read_quantization_config(json::parse(R"({"quant_method": "fp8"})"), fp32, m));
+    CHECK(formats_of(m).rest == fp32);
+    CHECK(read(R"({"quant_method": "fp8"})")->rest == bf16);
+}
+
+TEST_CASE("fp8: blocks, one scale a tensor, one a channel") {
+    CHECK(
+        read(R"({"quant_method": "fp8", "weight_block_size": [128, 128], "activation_scheme": "dynamic"})")->matrices ==
+        fp8_block);
+    const auto other = read(R"({"quant_method": "fp8", "weight_block_size": [64, 32]})");
+    CHECK(other->matrices.name == "fp8_block64x32");
+    CHECK(size_of(other->matrices, 64, 64) == bytes(64 * 64 + 2 * 4));
+    CHECK(read(R"({"quant_method": "fp8", "activation_scheme": "dynamic"})")->matrices == fp8_tensor);
+    CHECK(read(R"({"quant_method": "fp8", "activation_scheme": "static"})")->matrices == fp8_tensor_static);
+    CHECK(read(R"({"quant_method": "fbgemm_fp8"})")->matrices == fp8_channel);
+    CHECK(read(R"({"quant_method": "fp8"})")->rest == bf16);
+    refuses(R"({"quant_method": "fp8", "weight_block_size": [128]})", error_code::malformed,
+            "quantization_config.weight_block_size");
+    refuses(R"({"quant_method": "fp8", "weight_block_size": [0, 128]})", error_code::out_of_range,
+            "quantization_config.weight_block_size");
+}
+
+TEST_CASE("gptq and awq: bits and groups") {
+    CHECK(read(R"({"quant_method": "gptq", "bits": 4, "group_size": 128, "desc_act": true})")->matrices ==
+          gptq(4, 128));
+    CHECK(read(R"({"quant_method": "gptq", "bits": 8, "group_size": -1})")->matrices == gptq(8, whole_row));
+    CHECK(read(R"({"quant_method": "gptq", "bits": 4, "lm_head": true})")->head.value == gptq(4, 128));
+    CHECK(read(R"({"quant_method": "awq", "bits": 4, "group_size": 64, "zero_point": true, "version": "gemm"})")
+              ->matrices == awq(4, 64));
+    CHECK(read(R"({"quant_method": "awq", "w_bit": 4, "q_group_size": 128})")->matrices == awq(4, 128));
+    refuses(R"({"quant_method": "gptq", "group_size": 128})", error_code::missing, "quantization_config.bits");
+    refuses(R"({"quant_method": "gptq", "bits": 5})", error_code::unsupported, "quantization_config.bits");
+    refuses(R"({"quant_method": "gptq", "bits": 4, "group_size": 0})", error_code::out_of_range,
+            "quantization_config.group_size");
+    refuses(R"({"quant_method": "gptq", "bits": 4, "checkpoint_format": "marlin"})", error_code::unsupported,
+            "quantization_config.checkpoint_format");
+    refuses(R"({"quant_method": "gptq", "bits": 4, "dynamic": {"-:.*": {}}})", error_code::unsupported,
+            "quantization_config.dynamic");
+    refuses(R"({"quant_method": "gptq", "bits": 4, "dynamic": {"+:.*self_attn.*": {"bits": 7}}})",
+            error_code::unsupported, "quantization_config.dynamic");
+    const auto dynamic =
+        read_model(R"({"quant_method": "gptq", "bits": 4, "dynamic": {"-:.*shared_expert.*": {}, "-:.*mtp.*": {},
+        "+:.*self_attn.*": {"bits": 8, "group_size": 32}, ".*mamba.*": {"bits": 8, "group_size": 32}}})");
+    REQUIRE(dynamic);
+    CHECK(format_in(*dynamic, 1, weight_role::up_proj) == bf16);
+    CHECK(format_in(*dynamic, 0, weight_role::up_proj) == gptq(4, 128));
+    CHECK(format_in(*dynamic, 1, weight_role::up_proj, true) == gptq(4, 128));
+    CHECK(format_in(*dynamic, 1, weight_role::o_proj) == gptq(8, 32));
+    CHECK(dynamic->prediction.block.quantised == quantised_part::none);
+    const auto listed = read_model(
+        R"({"quant_method": "gptq", "bits": 4, "modules_in_block_to_quantize": [["self_attn.k_proj", "self_attn.v_proj",
+        "self_attn.q_proj"], ["self_attn.o_proj"], ["mlp.up_proj", "mlp.gate_proj"], "mlp.down_proj"]})");
+    REQUIRE(listed);
+    CHECK(format_in(*listed, 1, weight_role::o_proj) == gptq(4, 128));
+    CHECK(format_in(*listed, 1, weight_role::up_proj, true) == bf16);
+    refuses(R"({"quant_method": "awq", "bits": 3})", error_code::out_of_range, "quantization_config.bits");
+}
+
+TEST_CASE("bitsandbytes: eight bits, nf4 and fp4, with and without double quantisation") {
+    CHECK(read(R"({"quant_method": "bitsandbytes", "load_in_8bit": true})")->matrices == bnb_int8);
+    CHECK(read(R"({"quant_method": "bitsandbytes", "_load_in_4bit": true, "bnb_4bit_quant_type": "nf4"})")->matrices ==
+          nf4);
+    CHECK(
+        read(
+            R"({"quant_method": "bitsandbytes", "load_in_4bit": true, "bnb_4bit_quant_type": "nf4", "bnb_4bit_use_double_quant": true})")
+            ->matrices == nf4_double);
+    CHECK(read(R"({"quant_method": "bitsandbytes", "load_in_4bit": true})")->matrices == fp4);
+    refuses(R"({"quant_method": "bitsandbytes"})", error_code::inconsistent, "quantization_config.load_in_4bit");
+    refuses(R"({"quant_method": "bitsandbytes", "load_in_4bit": true, "load_in_8bit": true})", error_code::inconsistent,
+            "quantization_config.load_in_4bit");
+    refuses(R"({"quant_method": "bitsandbytes", "load_in_4bit": true, "bnb_4bit_quant_type": "af4"})",
+            error_code::unknown, "quantization_config.bnb_4bit_quant_type");
+    refuses(R"({"quant_method": "bitsandbytes", "load_in_4bit": "yes"})", error_code::malformed,
+            "quantization_config.load_in_4bit");
+}
+
+TEST_CASE("compressed-tensors: packed integers, int8 and fp8 by channel, nvfp4, mxfp4") {
+    CHECK(read(packed(R"({"num_bits": 4, "type": "int", "strategy": "group", "group_size": 32, "symmetric": true})",
+                      "pack-quantized"))
+              ->matrices == packed_int(4, 32));
+    CHECK(
+        read(
+            packed(
+                R"({"num_bits": 4, "type": "int", "strategy": "group", "group_size": 128, "symmetric": false, "actorder": "group"})",
+                "pack-quantized"))
+            ->matrices == packed_int(4, 128, true, true));
+    CHECK(read(packed(R"({"num_bits": 8, "type": "int", "strategy": "channel"})", "int-quantized"))->matrices ==
+          int8_channel_s16);
+    CHECK(read(packed(R"({"num_bits": 8, "type": "float", "strategy": "channel"})", "float-quantized"))->matrices ==
+          fp8_channel_s16);
+    CHECK(read(packed(R"({"num_bits": 8, "type": "float", "strategy": "tensor"})", "float-quantized"))->matrices ==
+          fp8_tensor);
+    CHECK(read(packed(R"({"num_bits": 4, "type": "float", "strategy": "tensor_group", "group_size": 16})",
+                      "nvfp4-pack-quantized"))
+              ->matrices == nvfp4);
+    CHECK(read(packed(R"({"num_bits": 4, "type": "float", "strategy": "group", "group_size": 32})",
+                      "mxfp4-pack-quantized"))
+              ->matrices == mxfp4);
+    const std::string weights = R"({"num_bits": 8, "type": "float", "strategy": "channel"})";
+    CHECK_FALSE(read(packed(weights, "float-quantized"))->head);
+    CHECK(read(packed(weights, "float-quantized", "\"ignore\": []"))->head.value ==
+          fp8_channel_s16);  // a linear layer like any other
+    refuses(packed(R"({"num_bits": 6, "type": "int"})", "pack-quantized"), error_code::unsupported,
+            "quantization_config.config_groups.group_0.num_bits");
+    refuses(packed(R"({"type": "int"})", "pack-quantized"), error_code::missing,
+            "quantization_config.config_groups.group_0.num_bits");
+    refuses(R"({"quant_method": "compressed-tensors", "config_groups": {}})", error_code::missing,
+            "quantization_config.config_groups");
+    refuses(R"({"quant_method": "compressed-tensors", "config_groups": {"a": 7}})", error_code::malformed,
+            "quantization_config.config_groups");
+    refuses(R"({"quant_method": "compressed-tensors", "config_groups": {"a": {"targets": ["Linear"]}}})",
+            error_code::missing, "quantization_config.config_groups.a.weights");
+}
+
+TEST_CASE("modelopt: one algorithm, or one for each place") {
+    CHECK(read(R"({"quant_method": "modelopt", "quant_algo": "FP8", "exclude_modules": ["lm_head"]})")->matrices ==
+          fp8_tensor_static);
+    CHECK(read(R"({"quant_method": "modelopt", "quant_algo": "NVFP4"})")->matrices == nvfp4_static);
+    CHECK(read(R"({"quant_algo": "FP8", "ignore": ["lm_head"]})")->matrices == fp8_tensor_static);
+    const auto mixed = read(R"({"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION", "quantized_layers": {
+        "model.layers.*.self_attn": {"quant_algo": "MXFP8"}, "model.layers.0.mlp.down_proj": {"quant_algo": "FP8"},
+        "model.layers.0.mlp.gate_proj": {"quant_algo": "FP8"}, "model.layers.0.mlp.up_proj": {"quant_algo": "FP8"},
+        "model.layers.1.mlp.experts": {"quant_algo": "NVFP4"}}})");
+    CHECK(mixed->of(matrix(weight_role::q_proj)) == mxfp8);
+    CHECK(mixed->of(matrix(weight_role::down_proj)) == fp8_tensor_static);
+    CHECK(mixed->of(matrix(weight_role::down_proj, true)) == nvfp4_static);
+    refuses(R"({"quant_method": "modelopt", "quant_algo": "W4A8_AWQ"})", error_code::unsupported,
+            "quantization_config.quant_algo");
+    refuses(R"({"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION"})", error_code::missing,
+            "quantization_config.quantized_layers");
+    refuses(
+        R"({"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION", "quantized_layers": {"layers.0.mlp": {"quant_algo": "FP8"}, "layers.1.mlp": {"quant_algo": "NVFP4"}}})",
+        error_code::unsupported, "quantization_config.quantized_layers");
+}
+
+TEST_CASE("hqq, exl2, exl3, eetq, bitnet, mxfp4") {
+    CHECK(read(R"({"quant_method": "hqq", "quant_config": {"weight_quant_params": {"nbits": 4, "group_size": 64}}})")
+              ->matrices == hqq(4, 64));
+    refuses(R"({"quant_method": "hqq", "quant_config": {"self_attn": {}}})", error_code::unsupported,
+            "quantization_config.quant_config");
+    refuses(R"({"quant_method": "hqq", "quant_config": {"weight_quant_params": {"nbits": 5, "group_size": 64}}})",
+            error_code::unsupported, "quantization_config.quant_config.weight_quant_params.nbits");
+    const auto exl = read(R"({"quant_method": "exl2", "bits": 4.25, "head_bits": 6})");
+    CHECK(exl->matrices.name == "exl2_4.25bpw");
+    CHECK(exl->head.value.name == "exl2_6bpw");
+    CHECK(read(R"({"quant_method": "exl3", "bits": 3.0})")->matrices == exl3(3000));
+    refuses(R"({"quant_method": "exl2", "bits": "4"})", error_code::out_of_range, "quantization_config.bits");
+    refuses(R"({"quant_method": "exl2", "bits": 1e300})", error_code::out_of_range, "quantization_config.bits");
+    refuses(R"({"quant_method": "exl2"})", error_code::missing, "quantization_config.bits");
+    CHECK(read(R"({"quant_method": "eetq"})")->matrices == int8_channel_s16);
+    CHECK(read(R"({"quant_method": "bitnet"})")->matrices == ternary);
+    refuses(R"({"quant_method": "bitnet", "quantization_mode": "online"})", error_code::unsupported,
+            "quantization_config.quantization_mode");
+    CHECK(read(R"({"quant_method": "mxfp4"})")->matrices == mxfp4);
+}
+
+TEST_CASE("other methods are refused by name") {
+    refuses(R"({"quant_method": "aqlm"})", error_code::unsupported, "quantization_config.quant_method");
+    refuses(R"({"quant_method": "gtpq"})", error_code::unknown, "quantization_config.quant_method");
+    CHECK(read(R"({"quant_method": "gtpq"})").error().expected.view().find("gptq") != std::string_view::npos);
+    refuses("{}", error_code::missing, "quantization_config.quant_method");
+    refuses(R"({"quant_method": 7})", error_code::malformed, "quantization_config.quant_method");
+}
+
+TEST_CASE("what the lists leave in 16 bits, by place") {
+    const auto gpt_oss = read_model(
+        R"({"quant_method": "mxfp4", "modules_to_not_convert": ["model.layers.*.self_attn", "model.layers.*.mlp.router", "model.embed_tokens", "lm_head"]})");
+    REQUIRE(gpt_oss);
+    CHECK(format_in(*gpt_oss, 1, weight_role::q_proj) == bf16);
+    CHECK(format_in(*gpt_oss, 1, weight_role::up_proj, true) == mxfp4);
+
+    const auto experts_only = read_model(packed(
+        R"({"num_bits": 4, "type": "int", "strategy": "group", "group_size": 32})", "pack-quantized",
+        R"("ignore": ["re:.*self_attn.*", "re:.*shared_experts.*", "re:.*mlp\\.(gate|up|gate_up|down)_proj.*", "re:.*lm_head.*", "re:.*vision_tower.*"])"));
+    REQUIRE(experts_only);
+    CHECK(format_in(*experts_only, 1, weight_role::o_proj) == bf16);
+    CHECK(format_in(*experts_only, 0, weight_role::up_proj) == bf16);
+    CHECK(format_in(*experts_only, 1, weight_role::up_proj) == bf16);
+    CHECK(format_in(*experts_only, 1, weight_role::up_proj, true) == packed_int(4, 32));
+    CHECK(format_in(*experts_only, 3, weight_role::out_proj) ==
+          packed_int(4, 32));  // a recurrence, which no word names
+    CHECK_FALSE(formats_of(*experts_only).head);
+
+    const auto one_role = read_model(
+        R"({"quant_method": "fp8", "ignored_layers": ["model.layers.0.self_attn.o_proj", "model.layers.1.self_attn.o_proj",
+        "model.layers.2.self_attn.o_proj", "model.layers.4.self_attn.o_proj"]})");
+    REQUIRE(one_role);
+    CHECK(format_in(*one_role, 2, weight_role::o_proj) == bf16);
+    CHECK(format_in(*one_role, 2, weight_role::q_proj) == fp8_tensor);
+
+    const auto fused =
+        read_model(R"({"quant_method": "awq", "bits": 4, "modules_to_not_convert": ["qkv_proj", "down_proj"]})");
+    REQUIRE(fused);
+    for (const weight_role role :
+         {weight_role::q_proj, weight_role::k_proj, weight_role::v_proj, weight_role::down_proj})
+        CHECK(format_in(*fused, 1, role) == bf16);
+    CHECK(format_in(*fused, 1, weight_role::o_proj) == awq(4, 128));
+    CHECK(format_in(*fused, 1, weight_role::down_proj, true) == bf16);
+
+    const auto routers = read_model(
+        R"({"quant_method": "fp8", "modules_to_not_convert": ["model.layers.0.mlp.gate", "model.layers.0.input_layernorm", "lm_head", "mtp.fc"]})");
+    CHECK(format_in(*routers, 1, weight_role::gate_proj, true) == fp8_tensor);
+
+    const auto no_experts = read_model(R"({"quant_method": "fp8", "modules_to_not_convert": ["experts"]})");
+    CHECK(format_in(*no_experts, 1, weight_role::up_proj, true) == bf16);
+    CHECK(format_in(*no_experts, 1, weight_role::up_proj) == fp8_tensor);
+    CHECK(format_in(*no_experts, 1, weight_role::q_proj) == fp8_tensor);
+
+    const auto no_block = read_model(R"({"quant_method": "fp8", "modules_to_not_convert": ["mlp"]})");
+    CHECK(format_in(*no_block, 0, weight_role::up_proj) == bf16);
+    CHECK(format_in(*no_block, 1, weight_role::up_proj) == bf16);
+    CHECK(format_in(*no_block, 1, weight_role::up_proj, true) == bf16);
+    CHECK(no_block->weights == fp8_tensor);
+    CHECK(format_in(*no_block, 1, weight_role::q_proj) == fp8_tensor);
+}
+
+TEST_CASE("layers are left whole or in part, each by its number") {
+    const auto some = read_model(
+        R"({"quant_method": "modelopt", "quant_algo": "NVFP4", "ignore": ["lm_head", "model.layers.0*", "model.layers.1.self_attn*",
+        "model.layers.2.mlp.shared_experts*", "model.layers.4*"]})");
+    REQUIRE(some);
+    CHECK(some->layers[0].quantised == quantised_part::none);
+    CHECK(format_in(*some, 1, weight_role::o_proj) == bf16);
+    CHECK(format_in(*some, 1, weight_role::down_proj) == nvfp4_static);
+    CHECK(format_in(*some, 2, weight_role::o_proj) == nvfp4_static);
+    CHECK(format_in(*some, 2, weight_role::down_proj) == bf16);
+    CHECK(format_in(*some, 2, weight_role::down_proj, true) == nvfp4_static);
+    CHECK(some->layers[3].quantised == quantised_part::matrices);
+    CHECK(some->prediction.block.quantised == quantised_part::none);  // numbered on behind the last
+    CHECK(weight_bytes(*some, formats_of(*some)) > weight_bytes(blank(), formats_for(nvfp4_static)));
+    CHECK(weight_bytes(*some, formats_of(*some)) < weight_bytes(blank(), formats_for(bf16)));
+
+    model many = blank(24);
+    REQUIRE(
+        read_quantization_config(json::parse(R"({"quant_method": "fp8", "ignore": ["model.layers.1*"]})"), bf16, many));
+    for (int i = 0; i < 24; ++i)
+        CHECK((many.layers[i].quantised == quantised_part::none) == (i == 1 || (i >= 10 && i < 20)));
+
+    for (const char* words : {"mtp*", "mtp.layers.0*", "re:.*mtp.*", "model.layers.4.*"}) {
+        const auto ahead = read_model(std::string{R"({"quant_method": "fp8", "ignore": [")"} + words + "\"]}");
+        REQUIRE(ahead);
+        CHECK(ahead->prediction.block.quantised == quantised_part::none);
+        CHECK(ahead->layers[0].quantised == quantised_part::matrices);
+    }
+    const auto part =
+        read_model(R"({"quant_method": "fp8", "ignore": ["mtp.layers.0.self_attn*", "mtp.layers.0.mlp.gate"]})");
+    CHECK(part->prediction.block.quantised == quantised_part::feed_forward);
+}
+
+TEST_CASE("several formats in one checkpoint: each weight has its own, and the head too") {
+    const std::string eight =
+        R"({"weights": {"num_bits": 8, "type": "float"}, "input_activations": {"num_bits": 8, "type": "float", "dynamic": false}, )";
+    const std::string four = R"({"weights": {"num_bits": 4, "type": "float", "group_size": 16}, )";
+    const auto mixed = read_model(
+        R"({"quant_method": "modelopt", "config_groups": {"group_0": )" + eight +
+        R"("targets": ["re:.*layers\\.\\d+\\.self_attn\\.(q|k|v|o)_proj", "model.layers.3.mamba.in_proj", "model.layers.3.mamba.out_proj"]},
+        "group_1": )" +
+        four + R"("targets": ["lm_head", "re:.*(gate|up|down)_proj"]}}, "ignore": ["mtp*"]})");
+    REQUIRE_MESSAGE(mixed, mixed.error().value.view());
+    CHECK(format_in(*mixed, 0, weight_role::q_proj) == fp8_tensor_static);
+    CHECK(format_in(*mixed, 3, weight_role::out_proj) == fp8_tensor_static);
+    CHECK(format_in(*mixed, 0, weight_role::down_proj) == nvfp4);
+    CHECK(format_in(*mixed, 2, weight_role::down_proj, true) == nvfp4);
+    CHECK(mixed->prediction.block.quantised == quantised_part::none);
+    CHECK(mixed->mixed.head.value == nvfp4);
+    CHECK(mixed->weights == nvfp4);
+    byte_count by_hand;
+    for_each_weight(*mixed, [&](const weight& w, std::int64_t layers) {
+        const bool ends = w.role == weight_role::embed_tokens || w.role == weight_role::router || w.rows == 1 ||
+                          w.role == weight_role::conv || w.role == weight_role::state;
+        const bool mixer = w.role == weight_role::q_proj || w.role == weight_role::k_proj ||
+                           w.role == weight_role::v_proj || w.role == weight_role::o_proj ||
+                           w.role == weight_role::in_proj || w.role == weight_role::out_proj;
+        by_hand += size_of(ends || w.role == weight_role::norm ? bf16
+                           : mixer                             ? fp8_tensor_static
+                                                               : nvfp4,
+                           w.rows, w.columns) *
+                   w.copies * layers;
+    });
+    CHECK(weight_bytes(*mixed, formats_of(*mixed)) == by_hand);
+}
+
+TEST_CASE("experts named one by one count when all of them are named") {
+    const auto experts = [](int count) {
+        std::string layers;
+        for (int layer = 1; layer < 5; ++layer)
+            for (int expert = 0; expert < count; ++expert)
+                layers += (layers.empty() ? "\"" : ", \"") + std::string{"model.layers."} + std::to_string(layer) +
+                          ".mlp.experts." + std::to_string(expert) +
+                          ".w1\": {\"quant_algo\": \"NVFP4\"}, \"model.layers." + std::to_string(layer) +
+                          ".mlp.experts." + std::to_string(expert) +
+                          ".w2\": {\"quant_algo\": \"NVFP4\"}, \"model.layers." + std::to_string(layer) +
+                          ".mlp.experts." + std::to_string(expert) + ".w3\": {\"quant_algo\": \"NVFP4\"}";
+        return R"({"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION", "quantized_layers": {)" + layers + "}}";
+    };
+    const auto all = read_model(experts(4));
+    REQUIRE(all);
+    CHECK(format_in(*all, 2, weight_role::gate_proj, true) == nvfp4_static);
+    CHECK(format_in(*all, 2, weight_role::gate_proj) == bf16);
+    refuses(experts(3), error_code::unsupported, "quantization_config.quantized_layers");
+}
+
+TEST_CASE("what a list says in other words, or says of some projections only, is refused by name") {
+    refuses(R"({"quant_method": "fp8", "modules_to_not_convert": ["model.layers.2.self_attn.o_proj"]})",
+            error_code::unsupported, "quantization_config.modules_to_not_convert");
+    for (const char* words :
+         {"something.else", "self_attn.something", "re:.*layers\\\\.[0-3]\\\\..*", "re:.*(q|(k))_proj", "re:.*(q_proj"})
+        refuses(std::string{R"({"quant_method": "fp8", "ignore": [")"} + words + "\"]}", error_code::unsupported,
+                "quantization_config.ignore");
+    refuses(R"({"quant_method": "fp8", "ignore": ["re:.*"]})", error_code::unsupported, "quantization_config.ignore");
+    refuses(R"({"quant_method": "fp8", "ignore": "lm_head"})", error_code::malformed, "quantization_config.ignore");
+    refuses(R"({"quant_method": "fp8", "ignore": [7]})", error_code::malformed, "quantization_config.ignore");
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// io/sentences.hpp: answers as sentences. (test_text.cpp is of values/text.hpp.)
+#include <doctest/doctest.h>
+
+#include <array>
+#include <llmres/io/sentences.hpp>
+#include <string>
+
+using namespace llmres;
+
+namespace {
+
+bool mentions(const std::string& sentence, std::string_view part) { return sentence.find(part) != std::string::npos; }
+
+job_plan on_gpus(std::int32_t tensor) {
+    job_plan p;
+    p.layout.tensor = tensor;
+    return p;
+}
+
+}  // namespace
+
+TEST_CASE("an error says field, value and what was expected; one without a value, what is the matter") {
+    CHECK(to_text(refused(error_code::out_of_range, "batch", "-3", "an integer from 1 to 65536")) ==
+          "batch is -3; expected an integer from 1 to 65536");
+    CHECK(to_text(refused(error_code::unknown, "--bach", "", "a flag such as --batch")) ==
+          "--bach: " + std::string{name_of(error_code::unknown)} + "; expected a flag such as --batch");
+}
+
+TEST_CASE("every reason is a sentence of its own, with what is needed and what there is where it is about bytes") {
+    std::array<std::string, reason_code_names.size()> sentences;
+    for (std::size_t i = 0; i < sentences.size(); ++i) {
+        const reason r{.code = static_cast<reason_code>(i),
+                       .gpu = 3,
+                       .term = memory_term::kv_cache,
+                       .needed = gib(90),
+                       .available = gib(80)};
+        sentences[i] = to_text(r, on_gpus(8));
+        CHECK(sentences[i] != reason_code_names[i]);
+        for (std::size_t other = 0; other < i; ++other) CHECK(sentences[i] != sentences[other]);
+        const bool of_arithmetic =
+            r.code == reason_code::flash_attention_unsupported || r.code == reason_code::format_emulated;
+        CHECK(mentions(sentences[i], "90") != of_arithmetic);
+        CHECK(mentions(sentences[i], "80") != of_arithmetic);
+    }
+}
+
+TEST_CASE("which GPU is meant is said where there are several, and which term is the largest") {
+    const reason r{.gpu = 3, .term = memory_term::kv_cache, .needed = gib(90), .available = gib(80)};
+    CHECK(mentions(to_text(r, on_gpus(8)), "on GPU 3 of 8"));
+    CHECK_FALSE(mentions(to_text(r, on_gpus(1)), "GPU"));
+    CHECK(mentions(to_text(r, on_gpus(1)), "kv_cache"));
+}
+
+TEST_CASE("every remedy names what to change, and to what") {
+    CHECK(to_text(remedy{.what = remedy::kind::more_gpus, .amount = 4, .layout = {.tensor = 4}}) ==
+          "4 GPUs (tensor 4, pipeline 1, data 1, ZeRO 0)");
+    CHECK(to_text(remedy{.what = remedy::kind::other_layout, .amount = 8, .layout = {.data = 8, .zero = 3}}) ==
+          "another layout of 8 GPUs (tensor 1, pipeline 1, data 8, ZeRO 3)");
+    CHECK(to_text(remedy{.what = remedy::kind::smaller_micro_batch, .amount = 2}) == "a micro-batch of 2");
+    CHECK(to_text(remedy{.what = remedy::kind::sdpa_attention}) == "attention sdpa");
+    CHECK(to_text(remedy{.what = remedy::kind::narrower_weights, .format = int8}) == "weights in int8");
+    CHECK(to_text(remedy{.what = remedy::kind::smaller_batch, .amount = 2}) == "a batch of 2");
+    CHECK(to_text(remedy{.what = remedy::kind::shorter_context, .amount = 4096}) == "4096 tokens a sequence");
+    CHECK(to_text(remedy{.what = remedy::kind::full_recompute}) == "full recomputation of activations");
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+
+#include <llmres/inventory/adapter_weights.hpp>
+#include <llmres/jobs/adapter.hpp>
+#include <llmres/jobs/checks.hpp>
+#include <llmres/models/llama.hpp>
+#include <llmres/models/mistral.hpp>
+#include <type_traits>
+
+using namespace llmres;
+
+static_assert(std::is_trivially_copyable_v<adapter>);
+
+namespace {
+constexpr parameter_count trained(const adapter& a) { return count_parameters(a, models::mistral_7b_v0_1); }
+}  // namespace
+
+TEST_CASE("LoRA's parameters grow with the rank, and DoRA adds a magnitude an output") {
+    const adapter lora{.kind = adapter_kind::lora, .rank = 8};
+    adapter twice = lora;
+    twice.rank = 16;
+    CHECK(trained(twice) == trained(lora) * 2);
+    adapter dora = lora;
+    dora.kind = adapter_kind::dora;
+    CHECK(trained(dora) - trained(lora) == parameters(32 * (4096 + 1024 + 1024 + 4096 + 14336 + 14336 + 4096)));
+}
+TEST_CASE("targets are the names of modules, and one that is not is refused") {
+    CHECK(*find_roles("q_proj,v_proj") == role_set{weight_role::q_proj, weight_role::v_proj});
+    CHECK(*find_roles("all-linear") == all_linears);
+    CHECK(!find_roles("q_proj,query"));
+}
+TEST_CASE("targets that match no tensor of the model are refused by name") {
+    const adapter a{.kind = adapter_kind::lora, .rank = 8, .targets = {weight_role::kv_a_proj}};
+    const status s = validate(a, models::mistral_7b_v0_1);
+    REQUIRE(!s);
+    CHECK(s.error().field == "adapter.targets");
+    CHECK(!validate(adapter{.kind = adapter_kind::lora}, models::mistral_7b_v0_1));
+}
+TEST_CASE("LLaMA-Adapter and its second version train what lit-gpt printed for Llama 2 7B") {
+    CHECK(count_parameters({.kind = adapter_kind::llama_adapter, .rank = 10}, models::llama_2_7b) ==
+          parameters(1'229'760));
+    CHECK(count_parameters({.kind = adapter_kind::llama_adapter_v2, .rank = 10}, models::llama_2_7b) ==
+          parameters(4'279'744));
+}
+
+TEST_CASE("a prompt trains its tokens, IA3 a scale of keys, values and the inner features") {
+    CHECK(trained({.kind = adapter_kind::prompt, .rank = 20}) == parameters(20 * 4096));
+    CHECK(trained({.kind = adapter_kind::ia3}) == parameters(32 * (1024 + 1024 + 14336)));
+}

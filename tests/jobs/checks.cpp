@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#include <llmres/jobs/checks.hpp>
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <llmres/hardware/gpus/nvidia.hpp>
+#include <llmres/hardware/standard_cluster.hpp>
+#include <llmres/models/llama.hpp>
+#include <llmres/plan.hpp>
+#include <llmres/runtimes/deepspeed.hpp>
+
+using namespace llmres;
+
+namespace {
+
+job training() {
+    return {.model = models::llama_3_1_8b,
+            .task = task::pretraining,
+            .sequence = tokens(4096),
+            .micro_batch = 2,
+            .global_batch = 64};
+}
+std::string_view refused_field(const job& j, const layout& l, const gpu& card = gpus::h100_sxm5_80gb) {
+    static error last;
+    const status s = validate_training(j, l, card);
+    if (s) return "";
+    last = s.error();
+    return last.field.view();
+}
+
+}  // namespace
+
+TEST_CASE("micro-batches are the global batch over what all data ranks compute at once") {
+    CHECK(micro_batches(training(), {}) == 32);
+    CHECK(micro_batches(training(), {.data = 4, .replicas = 2}) == 4);
+    job j = training();
+    j.global_batch = 0;
+    CHECK(micro_batches(j, {.data = 4}) == 1);
+}
+
+TEST_CASE("a global batch that does not go round is refused with what it must be a multiple of") {
+    job j = training();
+    CHECK(refused_field(j, {.data = 8}) == "");
+    const status s = validate_training(j, {.data = 5}, gpus::h100_sxm5_80gb);
+    REQUIRE_FALSE(s);
+    CHECK(s.error().field == "global_batch");
+    CHECK(s.error().code == error_code::inconsistent);
+    CHECK(s.error().expected.view().find("10") != std::string_view::npos);
+}
+
+TEST_CASE("formats are trained in where the GPU has units for them") {
+    job j = training();
+    j.compute = fp8_e4m3;
+    CHECK(refused_field(j, {}) == "");
+    CHECK(refused_field(j, {}, gpus::a100_sxm4_80gb) == "compute");
+    j.compute = nvfp4;
+    CHECK(refused_field(j, {}) == "compute");
+    j.compute = int8;
+    CHECK(refused_field(j, {}) == "compute");
+    j = training();
+    j.runtime.training.fp8_recipe = fp8_recipe::tensorwise;
+    CHECK(refused_field(j, {}) == "");
+    CHECK(refused_field(j, {}, gpus::a100_sxm4_80gb) == "runtime.fp8_recipe");
+}
+
+TEST_CASE("what an engine's pipelines and optimizers cannot do is refused") {
+    job j = training();
+    j.runtime.training.sharding = sharding_code::deepspeed;
+    CHECK(refused_field(j, {.pipeline = 4, .data = 2, .zero = 1}) == "");
+    CHECK(refused_field(j, {.pipeline = 4, .data = 2, .zero = 2}) == "layout.zero");
+    CHECK(refused_field(j, {.data = 2, .zero = 3}) == "");
+
+    j = training();
+    j.runtime.training.defer_embedding_wgrad_compute = true;
+    CHECK(refused_field(j, {.pipeline = 2}) == "");
+    CHECK(refused_field(j, {}) == "runtime.defer_embedding_wgrad_compute");
+
+    j = training();
+    j.optimizer.in_backward = true;  // it steps as gradients come, and so keeps none to add to
+    CHECK(refused_field(j, {.data = 32}) == "");
+    CHECK(refused_field(j, {.data = 16}) == "global_batch");
+}
+
+TEST_CASE("serving takes no schedule of training") {
+    job j = training();
+    j.task = task::serving;
+    CHECK(refused_field(j, {.pipeline = 2}) == "");
+    CHECK(refused_field(j, {.pipeline = 2, .schedule = pipeline_schedule::zb_h1}) == "layout.stages");
+}
+
+TEST_CASE("weights in main memory are gathered by ZeRO 3, or refused; the planner takes it on one GPU, too") {
+    job j = training();
+    j.runtime = runtimes::deepspeed;
+    j.recompute = recompute::full;
+    j.offload = {.optimizer = offload_place::host, .parameters = offload_place::host};
+    const std::array<std::int32_t, 3> too_few{0, 1, 2};
+    for (const std::int32_t zero : too_few) CHECK(refused_field(j, {.data = 4, .zero = zero}) == "offload.parameters");
+    CHECK(refused_field(j, {.data = 4, .zero = 3}) == "");
+    const std::array<std::int32_t, 2> machines{1, 4};
+    for (const std::int32_t cards : machines) {
+        const auto chosen = plan(j, *standard_cluster(gpus::h100_sxm5_80gb, cards));
+        REQUIRE(chosen);
+        CHECK(chosen->layout.zero == 3);
+        CHECK(chosen->memory[memory_term::communication].expected > gib(1));  // a layer under way, and the one after it
+    }
+}

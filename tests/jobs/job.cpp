@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+#include <llmres/jobs/checks.hpp>
+#include <llmres/jobs/job.hpp>
+#include <llmres/models/encoders.hpp>
+#include <llmres/models/gemma.hpp>
+#include <llmres/models/llama.hpp>
+#include <llmres/models/mistral.hpp>
+
+using namespace llmres;
+
+TEST_CASE("a field left out takes the default its comment names") {
+    constexpr job bare{.model = models::llama_3_1_8b};
+    static_assert(weights_of(bare) == bf16);
+    static_assert(kv_cache_of(bare) == bf16);
+    static_assert(context_of(bare) == tokens(131'072));
+    static_assert(sequence_of(bare) == tokens(131'072));
+    CHECK(prompt_of(bare) == context_of(bare));
+
+    constexpr job turn{.model = models::llama_3_1_8b, .compute = fp16, .prompt = tokens(1000), .output = tokens(24)};
+    static_assert(context_of(turn) == tokens(1024));
+    CHECK(kv_cache_of(turn) == fp16);
+    constexpr job room{.model = models::llama_3_1_8b, .output = tokens(24), .context = tokens(1024)};
+    CHECK(prompt_of(room) == tokens(1000));
+}
+
+TEST_CASE("mixed precision keeps an fp32 copy of narrower weights, and fp32 weights are their own") {
+    job j{.model = models::llama_3_1_8b, .task = task::pretraining};
+    CHECK(master_weights_of(j).value == fp32);
+    j.weights = fp32;
+    CHECK_FALSE(master_weights_of(j));
+    j.weights = bf16;
+    j.master_weights = bf16;
+    CHECK_FALSE(master_weights_of(j));
+}
+
+TEST_CASE("prompts pass in steps of what the caller, or else the engine, allows") {
+    job j{.model = models::llama_3_1_8b, .batch = 8, .prompt = tokens(4096)};
+    CHECK(batched_tokens_of(j) == tokens(4096));
+    j.runtime.max_batched_tokens = tokens(8192);
+    CHECK(batched_tokens_of(j) == tokens(8192));
+    j.max_batched_tokens = tokens(512);
+    CHECK(batched_tokens_of(j) == tokens(512));
+    j.max_batched_tokens = tokens(1 << 20);
+    CHECK(batched_tokens_of(j) == tokens(8 * 4096));
+}
+
+TEST_CASE("numbers out of their bounds are refused by name and value") {
+    job j{.model = models::llama_3_1_8b};
+    CHECK(validate(j));
+    j.batch = -5;
+    CHECK(validate(j).error().field == "batch");
+    CHECK(validate(j).error().value == "-5");
+    j.batch = 1;
+    j.context = tokens(200'000);
+    CHECK(validate(j).error().expected == "at most the model's own context, 131072");
+    j = {.model = models::llama_3_1_8b, .task = task::finetuning, .global_batch = -1};
+    CHECK(validate(j).error().field == "global_batch");
+    j = {.model = models::mixtral_8x7b, .task = task::finetuning, .expert_load = 2000};
+    CHECK(validate(j).error().value == "above 1024");
+}
+
+TEST_CASE("more tokens at once than sizes can count are an overflow by name, at the edge of it and far beyond") {
+    job j{.model = models::llama_3_1_405b, .batch = std::int64_t{1} << 24};
+    j.model.max_context = {};
+    j.context = tokens(std::int64_t{1} << 40);
+    CHECK(validate(j).error().code == error_code::overflow);
+    CHECK(validate(j).error().field == "batch");
+    // 2^60 elements of the widest tensor, the vocabulary of 128256, are 8.99e12 tokens.
+    j.batch = 1;
+    CHECK(validate(j));
+    j.context = tokens(8'900'000'000'000);
+    CHECK(validate(j).error().code == error_code::out_of_range);
+    j.context = tokens(1 << 30);
+    j.batch = 8'000;
+    CHECK(validate(j));
+    j.batch = 9'000;
+    CHECK(validate(j).error().code == error_code::overflow);
+    job t{.model = models::llama_3_1_8b,
+          .task = task::pretraining,
+          .sequence = tokens(std::int64_t{1} << 40),
+          .micro_batch = 1 << 24};
+    CHECK(validate(t).error().field == "micro_batch");
+}
+
+TEST_CASE(
+    "what passes beside a job's own tokens is counted too: an engine's step, trained tokens, images, an encoder's "
+    "output") {
+    job j{
+        .model = models::llama_3_1_405b, .context = tokens(8192), .max_batched_tokens = tokens(std::int64_t{1} << 40)};
+    CHECK(validate(j));
+    j.model.hidden = 1 << 24;
+    CHECK(validate(j).error().code == error_code::overflow);
+    CHECK(validate(j).error().field == "max_batched_tokens");
+    job prompted{
+        .model = models::llama_3_1_8b, .task = task::finetuning, .sequence = tokens(1), .micro_batch = 1 << 24};
+    CHECK(validate(prompted));
+    prompted.model.vocabulary = 1 << 24;
+    prompted.adapter = {.kind = adapter_kind::prompt, .rank = 65536};
+    CHECK(validate(prompted).error().field == "micro_batch");
+    job seen{.model = models::gemma_3_4b, .context = tokens(8192)};
+    seen.model.encoders[0].image_tokens = tokens(1);
+    seen.model.encoders[0].image_patches = tokens(std::int64_t{1} << 40);
+    CHECK(validate(seen).error().field == "encoder.image_patches");
+    job heard{.model = models::whisper_tiny, .task = task::finetuning, .sequence = tokens(448), .micro_batch = 1 << 12};
+    heard.model.encoders[0].output = tokens(std::int64_t{1} << 40);
+    CHECK(validate(heard).error().field == "micro_batch");
+}

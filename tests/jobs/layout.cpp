@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+#include <llmres/jobs/checks.hpp>
+#include <llmres/jobs/layout.hpp>
+#include <llmres/models/llama.hpp>
+#include <llmres/models/mistral.hpp>
+#include <vector>
+
+using namespace llmres;
+
+TEST_CASE("a replica takes tensor x pipeline x data x context_parallel GPUs") {
+    constexpr layout l{.tensor = 2, .pipeline = 3, .data = 4, .context_parallel = 5, .replicas = 6};
+    static_assert(l.gpus_per_replica() == 120);
+    static_assert(l.gpus() == 720);
+    CHECK(l.dense_data_ranks() == 20);
+}
+
+TEST_CASE("degrees whose product leaves 64 bits are too many GPUs, not none") {
+    constexpr layout l{.tensor = 16, .data = 1 << 20, .context_parallel = 1 << 20, .replicas = 1 << 20};
+    static_assert(l.gpus() > std::int64_t{1} << 62);
+    CHECK(validate(l, models::llama_3_1_8b).error().field == "layout");
+}
+
+TEST_CASE("experts are spread over ranks that the other dimensions count already") {
+    // Megatron-Core: experts cut as everything else is, over the data ranks.
+    constexpr layout megatron{.tensor = 2, .data = 8, .expert = 4};
+    static_assert(megatron.gpus() == 16);
+    static_assert(megatron.expert_data_ranks() == 2);
+    // vLLM: whole experts over all tensor and data ranks.
+    constexpr layout serving{.tensor = 8, .data = 2, .expert = 16, .expert_tensor = 1};
+    static_assert(serving.expert_data_ranks() == 1);
+    CHECK(validate(serving, models::mixtral_8x7b).error().field == "layout.expert");  // eight experts for sixteen ranks
+}
+
+TEST_CASE("stages cover every layer once, and differ by one layer at most") {
+    for (std::int32_t layers = 1; layers <= 130; ++layers)
+        for (std::int32_t stages = 1; stages <= layers && stages <= 32; ++stages) {
+            std::int32_t next = 0;
+            for (std::int32_t stage = 0; stage < stages; ++stage) {
+                const stage_range range = stage_layers(layers, stages, stage);
+                REQUIRE(range.first == next);
+                REQUIRE(range.size() >= layers / stages);
+                REQUIRE(range.size() <= layers / stages + 1);
+                next = range.last;
+            }
+            REQUIRE(next == layers);
+        }
+}
+
+TEST_CASE("degrees that do not go round are refused with the number that they must divide") {
+    const status s = validate({.tensor = 7}, models::llama_3_1_8b);
+    REQUIRE_FALSE(s);
+    CHECK(s.error().field == "layout.tensor");
+    CHECK(s.error().value == "7");
+    CHECK(s.error().expected == "a divisor of the model's attention heads, 32");
+    CHECK(validate({.pipeline = 33}, models::llama_3_1_8b).error().field == "layout.pipeline");
+    CHECK(validate({.pipeline = 16, .virtual_pipeline = 4}, models::llama_3_1_8b).error().field == "layout.pipeline");
+    CHECK(validate({.sequence_parallel = true}, models::llama_3_1_8b).error().field == "layout.sequence_parallel");
+    CHECK(validate({.tensor = 4, .sequence_parallel = true}, models::llama_3_1_8b));
+    CHECK(validate({.data = 4, .expert = 3}, models::mixtral_8x7b).error().field == "layout.expert");
+    CHECK(validate({.data = 1 << 20, .replicas = 1 << 20}, models::llama_3_1_8b).error().field == "layout");
+}
+
+namespace {
+
+/// Layers of each stage.
+std::vector<std::int32_t> layers_of(const layout& l, std::int32_t layers) {
+    std::vector<std::int32_t> found;
+    for (std::int32_t stage = 0; stage < l.pipeline; ++stage) found.push_back(layers_of_stage(l, layers, stage).size());
+    return found;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "the first and the last stage may hold other numbers of layers, and the embedding and the loss count as layers") {
+    using counts = std::vector<std::int32_t>;
+    CHECK(layers_of({.pipeline = 4, .first_stage_layers = 6}, 30) == counts{6, 8, 8, 8});
+    CHECK(layers_of({.pipeline = 4, .first_stage_layers = 6, .last_stage_layers = 4}, 30) == counts{6, 10, 10, 4});
+    CHECK(layers_of({.pipeline = 2, .first_stage_layers = 20, .last_stage_layers = 12}, 32) == counts{20, 12});
+    CHECK(layers_of({.pipeline = 4, .embedding_as_layer = true, .loss_as_layer = true}, 30) == counts{7, 8, 8, 7});
+    CHECK(layers_of({.pipeline = 2, .virtual_pipeline = 2, .loss_as_layer = true}, 31) == counts{16, 15});
+    CHECK(validate({.pipeline = 4, .first_stage_layers = 8}, models::llama_3_1_8b));
+    CHECK(validate({.pipeline = 4, .first_stage_layers = 7}, models::llama_3_1_8b).error().field ==
+          "layout.first_stage_layers");  // 25 over 3
+    CHECK(validate({.pipeline = 4, .first_stage_layers = 33}, models::llama_3_1_8b).error().field ==
+          "layout.first_stage_layers");
+    CHECK(validate({.pipeline = 2, .first_stage_layers = 20, .loss_as_layer = true}, models::llama_3_1_8b)
+              .error()
+              .field == "layout.stages");
+    CHECK(most_layers({.pipeline = 4, .first_stage_layers = 6, .last_stage_layers = 4}, 30) == 10);
+}
+
+TEST_CASE("chunks must be as many as the pipeline has, and hold all layers") {
+    const model& m = models::llama_3_1_8b;
+    CHECK(validate({.pipeline = 2, .stages = read_stages("20|12").value()}, m));
+    CHECK(validate({.pipeline = 2, .stages = read_stages("20|11").value()}, m).error().expected ==
+          "stages that hold all layers of the model, 32");
+    CHECK(validate({.pipeline = 3, .stages = read_stages("20|12").value()}, m).error().expected ==
+          "pipeline x virtual_pipeline chunks: 3");
+    CHECK(validate({.pipeline = 2, .virtual_pipeline = 2, .stages = read_stages("E|16|15|1L").value()},
+                   m));  // an embedding alone
+    CHECK(validate({.pipeline = 1 << 20, .virtual_pipeline = 1 << 20, .stages = read_stages("32").value()}, m)
+              .error()
+              .field == "layout.stages");
+    CHECK(validate({.pipeline = 2, .schedule = pipeline_schedule::zb_v}, m).error().field == "layout.schedule");
+    CHECK(validate({.pipeline = 2, .virtual_pipeline = 2, .schedule = pipeline_schedule::zb_v}, m));
+    CHECK(validate({.pipeline = 2, .virtual_pipeline = 2, .schedule = pipeline_schedule::zb_h1}, m).error().field ==
+          "layout.schedule");
+}
+
+TEST_CASE("interleaved chunks and the arms of a V hold every layer once") {
+    for (const pipeline_schedule schedule : {pipeline_schedule::one_forward_one_backward, pipeline_schedule::zb_v})
+        for (std::int32_t stages = 1; stages <= 8; ++stages) {
+            const layout l{.pipeline = stages,
+                           .virtual_pipeline = 2,
+                           .schedule = schedule,
+                           .loss_as_layer = schedule != pipeline_schedule::zb_v};
+            const std::int32_t layers = 4 * stages + 3;
+            std::vector<int> held(static_cast<std::size_t>(layers));
+            for (std::int32_t stage = 0; stage < stages; ++stage)
+                for_each_chunk(l, layers, stage, [&](stage_range range, std::int32_t) {
+                    for (std::int32_t i = range.first; i < range.last; ++i) ++held[static_cast<std::size_t>(i)];
+                });
+            CHECK(held == std::vector<int>(static_cast<std::size_t>(layers), 1));
+        }
+    constexpr layout v{.pipeline = 4, .virtual_pipeline = 2, .schedule = pipeline_schedule::zb_v};
+    static_assert(v.stage_of(0) == 0 && v.stage_of(3) == 3 && v.stage_of(4) == 3 && v.stage_of(7) == 0);
+    static_assert(v.last_stage() == 0);
+}

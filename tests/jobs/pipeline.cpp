@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+
+#include <array>
+#include <llmres/hardware/gpus/nvidia.hpp>
+#include <llmres/hardware/standard_cluster.hpp>
+#include <llmres/jobs/pipeline.hpp>
+#include <llmres/models/deepseek.hpp>
+#include <llmres/models/gpt.hpp>
+#include <llmres/models/llama.hpp>
+#include <llmres/plan.hpp>
+#include <llmres/runtimes/megatron.hpp>
+
+using namespace llmres;
+
+namespace {
+
+job trained(const model& m, std::int64_t micro_batches) {
+    return {.model = m,
+            .task = task::pretraining,
+            .sequence = tokens(2048),
+            .global_batch = micro_batches,
+            .attention = attention_kernel::flash,
+            .runtime = runtimes::megatron};
+}
+
+/// Activations of a stage at its fullest moment.
+byte_count activations(const job& j, const layout& l, std::int32_t stage) {
+    return training_memory(j, l, stage)[memory_term::activations].expected;
+}
+
+}  // namespace
+
+TEST_CASE("chunks of layers are read as numbers, and as Megatron-Core writes them") {
+    const stage_list numbers = read_stages("20|22|22|16").value();
+    CHECK(numbers.chunks == 4);
+    CHECK(numbers.layer_count() == 80);
+    CHECK(numbers.prediction == 0);
+
+    // pipeline_parallel_layer_layout.py's own example: [Ettt] + [tt] * 29 + [m] + [L].
+    const stage_list deepseek = read_stages("Ettt|(tt|)*29,m|L").value();
+    CHECK(deepseek.chunks == 32);
+    CHECK(deepseek.layer_count() == 61);
+    CHECK(deepseek.layers[0] == 3);
+    CHECK(deepseek.layers[29] == 2);
+    CHECK(deepseek.layers[31] == 0);
+    CHECK(deepseek.prediction == 31);
+
+    // Eight chunks on two stages: 3, 2, 2, 2 layers and 2, 2, 2, none.
+    const layout l{.pipeline = 2, .virtual_pipeline = 4, .stages = read_stages("Et*3|(tt|)*6mL").value()};
+    CHECK(layers_of_stage(l, 15, 0).size() == 9);
+    CHECK(layers_of_stage(l, 15, 1).size() == 6);
+    CHECK(l.stage_of(l.stages.prediction - 1) == 1);
+
+    for (const char* wrong : {"20|x", "(tt", "(tt)", "t*", "()*2", "t*300", "(t|)*200", "t*99999"}) {
+        CAPTURE(wrong);
+        const auto read = read_stages(wrong);
+        REQUIRE_FALSE(read);
+        CHECK(read.error().field == "layout.stages");
+        CHECK_FALSE(read.error().expected.empty());
+    }
+}
+
+TEST_CASE("a schedule holds as many micro-batches as it lets go forward before they come back") {
+    using enum pipeline_schedule;
+    const auto in_flight = [](pipeline_schedule s, std::int32_t stage, std::int64_t rounds) {
+        return detail::in_flight({.pipeline = 8, .virtual_pipeline = s == zb_v ? 2 : 1, .schedule = s}, stage, rounds);
+    };
+    for (const std::int32_t stage : {0, 3, 7}) {
+        CAPTURE(stage);
+        CHECK(in_flight(one_forward_one_backward, stage, 64) == 8 - stage);
+        CHECK(in_flight(gpipe, stage, 64) == 64);
+        CHECK(in_flight(zb_h1, stage, 64) == 8 - stage);
+        CHECK(in_flight(zb_h2, stage, 64) == 2 * (8 - stage) - 1);
+        CHECK(in_flight(zb_v, stage, 64) == 8);
+        CHECK(detail::put_off({.pipeline = 8, .schedule = zb_h1}, stage, 64) == stage);
+        CHECK(detail::put_off({.pipeline = 8, .schedule = zb_h2}, stage, 64) == 2 * stage);
+        CHECK(detail::put_off({.pipeline = 8}, stage, 64) == 0);
+        for (const pipeline_schedule s : {one_forward_one_backward, gpipe, zb_h1, zb_h2, zb_v})
+            CHECK(in_flight(s, stage, 1) == 1);
+    }
+}
+
+TEST_CASE("what gradients of weights need is 32 bytes a token and feature of a GPT layer") {
+    // arXiv 2401.10241 table 1: M_W = 32 s b h, with the products of a plain feed-forward four times as wide.
+    job j = trained(models::gpt2_xl, 8);
+    j.sequence = tokens(1024);
+    const layout l{.pipeline = 8};
+    const training_step step{j, l};
+    const byte_count needed = detail::needed_by_weights(j.model.layers.kinds[0], j.model.hidden, step, l);
+    CHECK(needed == bytes(32) * 1024 * j.model.hidden);
+}
+
+TEST_CASE("zero-bubble stages hold what gradients of weights need, and the first no more than 1F1B's") {
+    using enum pipeline_schedule;
+    const job j = trained(models::llama_3_1_8b, 32);
+    for (const std::int32_t stage : {0, 1, 2, 3}) {
+        const byte_count plain = activations(j, {.pipeline = 4}, stage);
+        const byte_count put_off = activations(j, {.pipeline = 4, .schedule = zb_h1}, stage);
+        CAPTURE(stage);
+        CHECK((stage == 0 ? put_off == plain : put_off > plain));
+        CHECK(activations(j, {.pipeline = 4, .schedule = zb_h2}, stage) > put_off);
+        CHECK(activations(j, {.pipeline = 4, .schedule = gpipe}, stage) >
+              activations(j, {.pipeline = 4, .schedule = zb_h2}, stage));
+    }
+    CHECK(activations(j, {.pipeline = 4, .schedule = zb_h1}, 3) < activations(j, {.pipeline = 4}, 0));
+}
+
+TEST_CASE("a V has embedding and head on its first stage, and as much to keep on each") {
+    const job j = trained(models::llama_3_1_8b, 32);
+    const layout v{.pipeline = 4, .virtual_pipeline = 2, .schedule = pipeline_schedule::zb_v};
+    const byte_count both = training_state(j, v, 0).weights;
+    CHECK(both == training_state(j, v, 1).weights + size_of(bf16, 2 * j.model.vocabulary + 1, j.model.hidden));
+    CHECK(training_state(j, v, 3).weights == training_state(j, v, 1).weights);
+    const memory_breakdown first = training_memory(j, v, 0);
+    CHECK(first.phase == phase::loss);
+    // All layers' activations of one micro-batch, on each: p micro-batches of the p-th part.
+    CHECK(activations(j, v, 1) == activations(j, v, 2));
+}
+
+TEST_CASE("uneven stages hold the layers they are given, and the fullest decides") {
+    const job j = trained(models::llama_3_1_8b, 16);
+    const layout even{.pipeline = 2};
+    const layout uneven{.pipeline = 2, .stages = read_stages("12|20").value()};
+    const byte_count layer = training_state(j, even, 0).weights -
+                             training_state(j, {.pipeline = 2, .stages = read_stages("15|17").value()}, 0).weights;
+    CHECK(training_state(j, uneven, 0).weights == training_state(j, even, 0).weights - layer * 4);
+    CHECK(training_state(j, uneven, 1).weights == training_state(j, even, 1).weights + layer * 4);
+    CHECK(training_memory(j, uneven).stage == 1);
+    // The same layers, however they are written down.
+    CHECK(training_memory(j, {.pipeline = 2, .first_stage_layers = 12}).ideal == training_memory(j, uneven).ideal);
+    CHECK(training_memory(j, {.pipeline = 2, .stages = read_stages("16|16").value()}).ideal ==
+          training_memory(j, even).ideal);
+    // The others wait for the fullest stage: 20 of 16 layers.
+    const cluster c = *standard_cluster(gpus::h100_sxm5_80gb, 2);
+    const duration waits = plan(j, uneven, c)->speed.step[time_term::pipeline_bubble].expected -
+                           plan(j, even, c)->speed.step[time_term::pipeline_bubble].expected;
+    duration busy = plan(j, even, c)->speed.step.total().expected;
+    CHECK(waits > busy * 0.1);
+    CHECK(waits < busy * 0.26);
+}
+
+TEST_CASE("chunks that differ count with what each has in flight") {
+    // Two stages of four chunks: seven passes before the first comes back, two each of the first three chunks, one of
+    // the last.
+    const layout l{.pipeline = 2, .virtual_pipeline = 4};
+    const auto of = [&](std::array<double, 4> sizes, std::int64_t rounds) {
+        std::array<double, stage_list::max_chunks> all{};
+        for (std::size_t i = 0; i < 4; ++i) all[i] = sizes[i];
+        return detail::in_flight_unevenly(l, 1, rounds, all);
+    };
+    CHECK(of({1, 1, 1, 1}, 8) == doctest::Approx(detail::in_flight(l, 1, 8)));
+    CHECK(of({2, 2, 2, 0}, 2) == doctest::Approx(12.0 / 6));
+    CHECK(of({2, 2, 2, 0}, 8) ==
+          doctest::Approx(14.0 / 6));  // the first chunk's third, when the last chunk has come back
+    CHECK(of({0, 0, 0, 1}, 8) == doctest::Approx(1));
+    CHECK(of({0, 0, 0, 1}, 1) == doctest::Approx(1));
+    CHECK(of({3, 0, 0, 0}, 8) == doctest::Approx(4));  // two more go forward before the first two come back
+}
+
+TEST_CASE("serving deals layers evenly") {
+    job j{.model = models::llama_3_1_8b, .context = tokens(1024)};
+    const cluster c = *standard_cluster(gpus::h100_sxm5_80gb, 2);
+    CHECK(plan(j, {.pipeline = 2}, c));
+    CHECK(plan(j, {.pipeline = 2, .stages = read_stages("20|12").value()}, c).error().field == "layout.stages");
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+#include <llmres/memory/breakdown.hpp>
+#include <llmres/memory/training/overheads.hpp>
+
+#include <doctest/doctest.h>
+
+#include <llmres/models/llama.hpp>
+#include <llmres/runtimes/pytorch.hpp>
+
+using namespace llmres;
+using namespace llmres::detail;
+
+namespace {
+
+job training() {
+    return {.model = models::llama_3_2_1b,
+            .task = task::pretraining,
+            .sequence = tokens(1024),
+            .runtime = runtimes::pytorch};
+}
+
+}  // namespace
+
+TEST_CASE("the total is the sum of the terms, the largest term is found by what is expected") {
+    memory_breakdown m;
+    m[memory_term::weights] = {gib(1), gib(2), gib(3)};
+    m[memory_term::logits] = {gib(0), gib(4), gib(4)};
+    CHECK(m.total() == interval<byte_count>{gib(1), gib(6), gib(7)});
+    CHECK(m.largest() == memory_term::logits);
+    static_assert(name_of(memory_term::fragmentation) == "fragmentation");
+    static_assert(name_of(phase::load) == "load");
+}
+
+TEST_CASE(
+    "what the runtime adds: context, workspaces, fragmentation of what was handed out; one communicator a kind of "
+    "group") {
+    const job j = training();
+    const tensor_memory tensors{.weights = gib(2), .gradients = gib(2), .optimizer = gib(8), .activations = gib(3)};
+    const memory_breakdown alone = with_runtime(tensors, j, layout{});
+    CHECK(alone.ideal == gib(15));
+    CHECK(alone[memory_term::runtime] == j.runtime.context + j.runtime.cuda_graphs);
+    CHECK(alone.allocated.expected == gib(15) + j.runtime.workspace.expected);
+    CHECK(alone.reserved.expected == alone.allocated.expected + alone[memory_term::fragmentation].expected);
+    CHECK(alone.total().expected == alone.reserved.expected + alone[memory_term::runtime].expected);
+    const memory_breakdown many = with_runtime(tensors, j, layout{.tensor = 2, .pipeline = 2, .data = 2});
+    CHECK(many[memory_term::communication].expected == j.runtime.communicator.expected * 3);
+    // What is exact has one value, what is estimated has bounds.
+    CHECK(alone[memory_term::optimizer].low == alone[memory_term::optimizer].high);
+    CHECK(alone[memory_term::activations].low <= gib(3));
+    CHECK(alone[memory_term::activations].high >= gib(3));
+}
+
+TEST_CASE("an allocator gives back what is releasable before it runs out, and no more") {
+    const tensor_memory tensors{.weights = gib(10)};
+    const memory_breakdown held = with_runtime(tensors, training(), layout{}, {gib(4), gib(4), gib(4)});
+    const byte_count full = held.total().expected;
+    SUBCASE("room enough: nothing happens") {
+        memory_breakdown m = held;
+        m.release_beyond(held.total().high);
+        CHECK(m.total() == held.total());
+    }
+    SUBCASE("two GiB are lacking: they are released") {
+        memory_breakdown m = held;
+        m.release_beyond(held.total().high - gib(2));
+        CHECK(m.total().high == held.total().high - gib(2));
+        CHECK(m.reserved.high >= held.reserved.high - gib(2));  // where all else takes least, more of it stays
+        CHECK(m.reserved.high <= held.reserved.high);
+        CHECK(m.total().expected <= held.total().expected);
+    }
+    SUBCASE("what is expected is held as far as there is room, however little is kept where all else takes most") {
+        job j = training();
+        j.runtime.activations = {1.0, 1.0, 1.5};
+        const tensor_memory more{.weights = gib(10), .activations = gib(4)};
+        memory_breakdown m = with_runtime(more, j, layout{}, {gib(2), gib(2), gib(2)});
+        const interval<byte_count> all = m.total();
+        const byte_count room = all.expected + mib(1);
+        REQUIRE(all.high > room);
+        m.release_beyond(room);
+        CHECK(m.total().expected == all.expected);
+        CHECK(m.total().high == (all.high - gib(2) > room ? all.high - gib(2) : room));
+        CHECK(m[memory_term::fragmentation].expected <= m[memory_term::fragmentation].high);
+    }
+    SUBCASE("sizes beyond counting stay so: nothing is said to be given back") {
+        const tensor_memory absurd{.activations = byte_count::max()};
+        memory_breakdown m = with_runtime(absurd, training(), layout{}, {gib(4), gib(4), byte_count::max()});
+        m.release_beyond(gib(80));
+        CHECK(is_saturated(m.total().high));
+    }
+    SUBCASE("far too little room: all that is releasable goes, what tensors take stays") {
+        memory_breakdown m = held;
+        m.release_beyond(gib(1));
+        CHECK(m.total().expected == full - gib(4));
+        CHECK(m.allocated == held.allocated);
+    }
+}

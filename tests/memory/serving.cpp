@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT
+#include <llmres/memory/serving.hpp>
+
+#include <doctest/doctest.h>
+
+#include "../serving_jobs.hpp"
+
+#include <string>
+#include <type_traits>
+#include <utility>
+
+using namespace serving_jobs;
+
+TEST_CASE("memory grows with batch, context and width of the cache, under every profile") {
+    for (const runtime* r : runtimes::all) {
+        INFO(std::string{r->name.view()} << " " << std::string{r->versions.view()});
+        job small = chat();
+        small.runtime = *r;
+        job more = small;
+        more.batch = 4;
+        CHECK(need(small) <= need(more));
+        more = small;
+        more.context = tokens(32768);
+        CHECK(need(small) <= need(more));
+        more = small;
+        more.kv_cache = fp32;
+        CHECK(need(small) <= need(more));
+    }
+}
+
+TEST_CASE("bounds enclose what is expected, and terms add up to it, under every profile") {
+    for (const runtime* r : runtimes::all) {
+        INFO(std::string{r->name.view()} << " " << std::string{r->versions.view()});
+        job j = chat();
+        j.runtime = *r;
+        const memory_breakdown m = memory_of(j, layout{});
+        byte_count sum;
+        for (const auto& term : m.terms) {
+            CHECK(term.low <= term.expected);
+            CHECK(term.expected <= term.high);
+            sum += term.expected;
+        }
+        CHECK(sum == m.total().expected);
+        CHECK(m.ideal <= m.allocated.expected);
+        CHECK(m.allocated.expected <= m.reserved.expected);
+    }
+}
+
+TEST_CASE("ideal bytes are of the moment that is fullest: what is made of the cache, or of prompts, not both") {
+    for (const std::int64_t output : {1, 1000, 7000}) {
+        job j = chat();
+        j.batch = 32;
+        j.runtime = find_runtime("transformers").value();
+        j.context = tokens(8000);
+        j.prompt = tokens(8000 - output);
+        j.output = tokens(output);
+        const memory_breakdown m = memory_of(j, layout{});
+        CHECK(m.ideal == m.allocated.expected);  // its caches grow token by token
+    }
+}
+
+TEST_CASE("bounds enclose what is expected, with ik_llama.cpp's experts on the host too") {
+    for (const char* version : {"b3600", "b3700", "b4000", "b4200"})
+        for (const std::int64_t ubatch : {32, 512, 4096, 32768}) {
+            job j = chat("qwen3-30b-a3b");
+            j.gguf = find_gguf_mix("weights", "Q4_K_M").value();
+            j.runtime = find_runtime("ik_llama.cpp", version, "runtime").value();
+            j.runtime.experts_on_host = true;
+            j.max_batched_tokens = tokens(ubatch);
+            const memory_breakdown m = memory_of(j, layout{});
+            for (const memory_term t : {memory_term::activations, memory_term::logits}) {
+                INFO(std::string{version} << " " << ubatch << " " << std::string{name_of(t)});
+                CHECK(m[t].low <= m[t].expected);
+                CHECK(m[t].expected <= m[t].high);
+            }
+        }
+}
+
+TEST_CASE("resident adapters, prediction layers and a draft model are counted") {
+    job j = chat();
+    const byte_count plain = need(j);
+    CHECK(set_knob(j.runtime, "max_loras", 4));
+    CHECK(set_knob(j.runtime, "max_lora_rank", 16));
+    // Rank 16 on all seven matrices of 32 layers: 41.9 million parameters each, in two bytes.
+    CHECK(memory_of(j, layout{})[memory_term::adapter].expected == bytes(41'943'040) * 2 * 4);
+    CHECK(need(j) > plain);
+    j = chat();
+    j.runtime.draft_weights = gib(1);
+    j.runtime.draft_kv = bytes_a_token(1024);
+    const auto more = [&](const layout& l, memory_term t) {
+        return memory_of(j, l)[t].expected - memory_of(chat(), l)[t].expected;
+    };
+    CHECK(more({}, memory_term::weights) == gib(1));
+    CHECK(more({}, memory_term::kv_cache) == bytes(1024) * context_of(j).in(tokens));
+    CHECK(more({.tensor = 2}, memory_term::weights) == mib(512));
+    j = chat("deepseek-v3");
+    j.runtime = runtimes::sglang;
+    const byte_count without = need(j);
+    j.runtime.speculates_ahead = true;
+    CHECK((j.model.prediction.layers == 0 || need(j) > without));
+}
+
+TEST_CASE("attention data-parallel: each rank holds its own sequences, and experts are spread") {
+    job j = chat("deepseek-v3");
+    j.runtime = runtimes::sglang;
+    j.batch = 64;
+    const memory_breakdown tensor = memory_of(j, layout{.tensor = 8});
+    const memory_breakdown data = memory_of(j, layout{.data = 8, .expert = 8});
+    // Every tensor rank holds the latent cache of all 64 sequences; a data rank that of its eight.
+    CHECK(tensor[memory_term::kv_cache].expected == data[memory_term::kv_cache].expected * 8);
+    CHECK(data[memory_term::weights].expected > tensor[memory_term::weights].expected);
+}
+
+TEST_CASE("each stage answers for itself, and the busiest is the one that is planned") {
+    job j = chat("qwen2.5-72b");
+    j.context = tokens(4096);
+    j.runtime = find_runtime("transformers@4.38").value();
+    const layout l{.pipeline = 3};
+    byte_count most, weights;
+    for (std::int32_t stage = 0; stage < 3; ++stage) {
+        const memory_breakdown m = serving_memory_of_stage(j, l, j.runtime, stage);
+        CHECK(m.stage == stage);
+        weights += m[memory_term::weights].expected;
+        if (m.total().expected > most) most = m.total().expected;
+    }
+    CHECK(memory_of(j, l).total().expected == most);
+    CHECK(weights == memory_of(j, layout{})[memory_term::weights].expected);
+    // Scores in fp32 go back to the first GPU (accelerate), and are more there than any of its layers.
+    const memory_breakdown first = serving_memory_of_stage(j, l, j.runtime, 0);
+    CHECK(first[memory_term::logits].expected + first[memory_term::activations].expected == bytes(4) * 152064 * 4096);
+    CHECK(serving_memory_of_stage(j, l, j.runtime, 1)[memory_term::logits].high == bytes(0));
+}
+
+TEST_CASE("vLLM has the vision tower on each stage of a pipeline, though the first alone runs it") {
+    job j = chat("qwen2.5-vl-7b");
+    const layout two{.pipeline = 2};
+    const auto weights_of_last = [&] {
+        return serving_memory_of_stage(j, two, j.runtime, 1)[memory_term::weights].expected;
+    };
+    const byte_count with = weights_of_last();
+    j.runtime.towers_everywhere = false;
+    // 8 292 166 656 parameters of which 7 615 616 512 are the language model's, as of the two published checkpoints.
+    const byte_count tower = bytes(2) * (8'292'166'656 - 7'615'616'512);
+    CHECK(with - weights_of_last() >= tower);
+    CHECK(with - weights_of_last() <= scaled_up(tower, 1.01));  // what the allocator rounds up
+    // Neither of a model that does not see, nor of a GGUF file, whose tower is in another.
+    for (const bool file : {false, true}) {
+        j = file ? chat("qwen2.5-vl-7b") : chat();
+        if (file) j.gguf = find_gguf_mix("weights", "Q4_K_M").value();
+        const byte_count without_towers = weights_of_last();
+        j.runtime.towers_everywhere = false;
+        CHECK(weights_of_last() == without_towers);
+    }
+}
+TEST_CASE("an FP8 checkpoint of a tied model holds a head of its own") {
+    job j = chat("qwen3-0.6b");
+    j.runtime = runtimes::transformers;
+    j.weights = fp8_block;
+    const byte_count tied = memory_of(j, layout{})[memory_term::weights].expected;
+    j.model.tied_head = false;
+    CHECK(memory_of(j, layout{})[memory_term::weights].expected == tied);
+}
+
+TEST_CASE("bad input is refused by name") {
+    const cluster c = one(gpus::a100_sxm4_80gb);
+    const auto refusal = [&](const job& j, const layout& l = {}) { return plan(j, l, c).error(); };
+    job j = chat();
+    j.context = tokens(200'000);
+    CHECK(refusal(j).field == "context");
+    j = chat();
+    j.batch = 0;
+    CHECK(refusal(j).field == "batch");
+    for (const double fraction : {1.2, 0.0, -0.5}) {
+        j = chat();
+        j.runtime.gpu_memory_utilization = fraction;
+        CHECK(refusal(j).field == "runtime.gpu_memory_utilization");
+        CHECK(refusal(j).code == error_code::out_of_range);
+    }
+    j.runtime = runtimes::sglang;
+    j.runtime.gpu_memory_utilization = 1.5;
+    CHECK(refusal(j).field == "runtime.mem_fraction_static");
+    CHECK(refusal(j).value == "150 %");
+    j = chat();
+    CHECK(plan(j, layout{.tensor = 64},
+               cluster{.gpu = c.gpu, .gpus = 64, .scale_up = links::pcie_gen4_x16, .scale_out = links::pcie_gen4_x16})
+              .error()
+              .field == "layout.tensor");
+    j.runtime = runtimes::llama_cpp;
+    j.weights = awq(4, 128);
+    CHECK(refusal(j).code == error_code::unsupported);
+    CHECK(refusal(j).field == "weights");
+    CHECK(refusal(j).value == "awq_int4_g128");
+    j.weights = q4_0;
+    CHECK(plan(j, layout{}, c));
+    j.runtime = runtimes::tensorrt_llm;
+    CHECK(refusal(j).code == error_code::unsupported);
+    runtime r = runtimes::vllm;
+    CHECK(set_knob(r, "mem_fraction_static", 0.8).error().code == error_code::unknown);
+}
+
+TEST_CASE("where only a context is named, prompts may be short: whole ones are the upper bound") {
+    job j = chat("llama-2-7b");
+    j.context = tokens(4096);
+    j.runtime = runtimes::transformers_4_44;
+    const memory_breakdown named = memory_of(j, layout{});
+    CHECK(named[memory_term::logits].low == bytes(0));
+    j.prompt = tokens(4096);
+    const memory_breakdown said = memory_of(j, layout{});
+    CHECK(said[memory_term::logits].low > bytes(0));
+    CHECK(said.total().expected == named.total().expected);
+    CHECK(said.total().high == named.total().high);
+}
+
+TEST_CASE("images pass the vision tower of a step on the first GPU, the more patches the fuller") {
+    std::int32_t seen = 0;
+    for (const model* m : models::all) {
+        const encoder& tower = m->encoders[0];
+        if (tower.layers == 0 || m->layers.size < 2) continue;
+        INFO(m->name.view());
+        ++seen;
+        job j{.model = *m, .context = tokens(64), .runtime = no_runtime};
+        const auto live = [&](std::int64_t patches, std::int32_t stage) {
+            j.runtime.encoder_tokens = tokens(patches);
+            return serving_memory_of_stage(j, {.pipeline = 2}, j.runtime, stage)[memory_term::activations].expected;
+        };
+        CHECK(live(16384, 0) == live(8192, 0) * 2);
+        CHECK(live(16384, 0) >= bytes(2) * (16384 * tower.hidden * 2));  // the stream and a layer's input, at the least
+        CHECK(live(16384, 1) == live(0, 1));
+    }
+    CHECK(seen > 0);
+}
+
+TEST_CASE("eight-bit floats on an A100 run, converted first: the plan says so") {
+    job j = chat();
+    j.weights = fp8_channel;
+    const auto p = plan(j, layout{}, one(gpus::a100_sxm4_80gb));
+    REQUIRE(p);
+    bool said = false;
+    for (std::int32_t i = 0; i < p->reason_count; ++i)
+        said = said || p->reasons[static_cast<std::size_t>(i)].code == reason_code::format_emulated;
+    CHECK(said);
+}
+
+TEST_CASE("the answers of compile time are those of run time") {
+    static constexpr model small = models::llama_3_2_1b;
+    constexpr job j{.model = small, .context = tokens(4096), .runtime = runtimes::vllm_v1};
+    constexpr cluster c{.gpu = gpus::rtx_4090};
+    constexpr memory_breakdown m = memory_of(j, layout{}, c);
+    constexpr auto pool = cache_pool_of(j, layout{}, c);
+    const job same = j;
+    CHECK(memory_of(same, layout{}, c).total() == m.total());
+    CHECK(cache_pool_of(same, layout{}, c)->memory == pool->memory);
+    static_assert(std::is_trivially_copyable_v<runtime> && std::is_standard_layout_v<runtime>);
+    static_assert(std::is_trivially_copyable_v<job> && std::is_trivially_copyable_v<memory_breakdown>);
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#include <llmres/memory/serving/allocator.hpp>
+
+#include <doctest/doctest.h>
+
+using namespace llmres;
+using namespace llmres::detail;
+
+TEST_CASE("tensors below 10 MiB have no segment of their own; larger ones keep a tail of up to 1 MiB") {
+    CHECK(tail_of(mib(10) - bytes(1)) == bytes(0));
+    CHECK(tail_of(mib(10)) == bytes(0));
+    CHECK(tail_of(mib(10) + bytes(1)) == bytes(0));  // almost 2 MiB: split off again
+    CHECK(tail_of(mib(11)) == mib(1));
+    CHECK(tail_of(mib(12) - bytes(512)) == bytes(512));
+    CHECK(tail_of(mib(1000)) == bytes(0));
+}
+
+TEST_CASE("queries, keys and values are one tensor, gate and up another, routed experts two stacks") {
+    const auto of = [](weight_role role, bool routed = false) {
+        return weight{.role = role, .rows = 64, .columns = 64, .routed = routed};
+    };
+    CHECK(fused_tensors::takes(of(weight_role::v_proj)));
+    CHECK(fused_tensors::takes(of(weight_role::up_proj)));
+    CHECK(fused_tensors::takes(of(weight_role::down_proj, true)));
+    CHECK_FALSE(fused_tensors::takes(of(weight_role::down_proj)));
+    CHECK_FALSE(fused_tensors::takes(of(weight_role::o_proj)));
+    CHECK_FALSE(fused_tensors::takes({.role = weight_role::q_proj, .rows = 1, .columns = 64}));  // a bias
+
+    fused_tensors layer;
+    for (const weight_role role : {weight_role::q_proj, weight_role::k_proj, weight_role::v_proj})
+        layer.add(of(role), mib(5));
+    CHECK(layer.tails() == mib(1));  // of 15 MiB; each alone would have none
+    layer.add(of(weight_role::gate_proj), mib(8));
+    layer.add(of(weight_role::up_proj), mib(8));
+    CHECK(layer.tails() == mib(1));  // 16 MiB are whole steps
+    layer.add(of(weight_role::gate_proj, true), mib(11));
+    layer.add(of(weight_role::down_proj, true), mib(13));
+    CHECK(layer.tails() == mib(3));
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+#include <llmres/memory/serving/weights.hpp>
+
+#include <doctest/doctest.h>
+
+#include <llmres/models/all.hpp>
+#include <llmres/runtimes/all.hpp>
+
+using namespace llmres;
+using namespace llmres::detail;
+
+namespace {
+
+job serving(const model& m, const runtime& r = no_runtime) {
+    return {.model = m, .context = tokens(4096), .runtime = r};
+}
+
+/// All of a model on one GPU, layer by layer.
+byte_count all_of(const job& j, const layout& l = {}) {
+    const serving_weights weights{j, l, j.runtime, nullptr};
+    byte_count sum = weights.of_ends(true, true);
+    for (std::int32_t i = 0; i < j.model.layers.size; ++i) sum += weights.of_kind(j.model.layers[i]);
+    return sum;
+}
+
+constexpr const model& llama = models::llama_3_1_8b;
+constexpr layout alone{};  // folds refer to their layout
+
+}  // namespace
+
+TEST_CASE("ends and layers are the model, and tensor ranks share all but norms") {
+    CHECK(all_of(serving(llama)) == bytes(2) * 8'030'261'248);
+    const byte_count quarter = all_of(serving(llama), {.tensor = 4});
+    const byte_count norms = bytes(2) * (65 * 4096);
+    CHECK(quarter == div_up(bytes(2) * 8'030'261'248 - norms, 4) + norms);
+}
+
+TEST_CASE("ends: the first stage embeds, the last scores; a tied head away from the embedding is a copy of it alone") {
+    const auto ends = [](const model& m, bool first, bool last, const runtime& r = no_runtime) {
+        const job j = serving(m, r);
+        return serving_weights{j, alone, j.runtime, nullptr}.of_ends(first, last);
+    };
+    const byte_count table = bytes(2) * (128256 * 4096);
+    CHECK(ends(llama, true, false) == table);
+    CHECK(ends(llama, false, true) == table + bytes(2) * 4096);
+    CHECK(ends(llama, false, false) == byte_count{});
+    const model& tied = models::gemma_3_4b;  // with a tower before its layers
+    const byte_count embedding = bytes(2) * tied.vocabulary * tied.hidden;
+    CHECK(ends(tied, true, true) == ends(tied, true, false) + bytes(2) * tied.hidden);
+    CHECK(ends(tied, false, true) == embedding + bytes(2) * tied.hidden);
+    CHECK(ends(tied, true, false) > embedding + mib(500));
+    // On the host the table is read there, but the head needs it here.
+    runtime reads_there;
+    reads_there.embedding_on_host = true;
+    CHECK(ends(tied, true, true, reads_there) == embedding + bytes(2) * tied.hidden);
+}
+
+TEST_CASE(
+    "tables of rotary positions: cosines and sines of half a head each, shared in 16 bits or whole in every layer") {
+    job j = serving(llama, runtimes::vllm_v1);
+    // 131072 positions of 128 values (RotaryEmbedding.cos_sin_cache).
+    CHECK(serving_weights{j, alone, j.runtime, nullptr}.rope_table() == mib(32));
+    j.runtime = no_runtime;
+    CHECK(serving_weights{j, alone, j.runtime, nullptr}.rope_table() == byte_count{});
+    const byte_count plain = serving_weights{j, alone, j.runtime, nullptr}.of_kind(llama.layers[0]);
+    j.runtime.rope = rope_tables::own;
+    CHECK(serving_weights{j, alone, j.runtime, nullptr}.of_kind(llama.layers[0]) - plain == mib(64));
+}
+
+TEST_CASE("LoRA of rank 16 on every linear layer of Llama 3 8B: 41 943 040 values, for each adapter that stays") {
+    // What PEFT prints as trainable parameters of r = 16 on q, k, v, o, gate, up, down.
+    job j = serving(llama);
+    j.runtime.max_loras = 3;
+    j.runtime.max_lora_rank = 16;
+    const serving_weights weights{j, alone, j.runtime, nullptr};
+    CHECK(weights.adapters_of(llama.layers[0]) * 32 == bytes(2) * 41'943'040 * 3);
+    j.runtime.max_loras = 0;
+    CHECK(weights.adapters_of(llama.layers[0]) == byte_count{});
+}
+
+TEST_CASE("experts on the host leave the rest of the layer, and the largest stack is of one layer's") {
+    job j = serving(models::mixtral_8x7b);
+    const layer& l = j.model.layers[0];
+    const byte_count whole = serving_weights{j, alone, j.runtime, nullptr}.of_kind(l);
+    j.runtime.experts_on_host = true;
+    const serving_weights weights{j, alone, j.runtime, nullptr};
+    const byte_count stack = bytes(2) * (8 * std::int64_t{4096} * 14336);
+    CHECK(whole - weights.of_kind(l) == stack * 3);
+    CHECK(weights.experts_of({0, 2}) == stack * 6);
+    CHECK(weights.experts_of({3, 3}) == byte_count{});
+    CHECK(weights.largest_experts({0, 32}).gate == stack);
+    CHECK(weights.largest_experts({0, 32}).down == stack);
+    const layout spread{.expert = 4};
+    CHECK(serving_weights{j, spread, j.runtime, nullptr}.experts_of({0, 1}) == div_up(stack * 3, 4));
+}
+
+TEST_CASE("MXFP4's kernels pad inner features to 128 and outer ones to 256: gpt-oss's 2880 become 2944 and 3072") {
+    job j = serving(models::gpt_oss_20b);
+    j.runtime.pads_mxfp4 = true;
+    const serving_weights weights{j, alone, j.runtime, nullptr};
+    // 32 experts of three matrices, 17 bytes for 32 values.
+    const std::int64_t more = std::int64_t{2944} * 3072 - std::int64_t{2880} * 2880;
+    CHECK(weights.padding_of(j.model.layers[0]) == bytes(17) * (32 * 3 * more / 32));
+    j.runtime.scales_mxfp4_again = true;
+    CHECK(weights.scales_of(j.model.layers[0]) == bytes(32 * 3 * std::int64_t{2880} * 2880 / 32));  // one byte of 17
+    CHECK(weights.padding_of(llama.layers[0]) == byte_count{});
+}
+
+TEST_CASE("what a quantised checkpoint may hold again is at most a tied head's share and what kernels repack") {
+    job j = serving(models::qwen2_5_3b);
+    j.weights = awq(4, 128);
+    j.runtime.head_again = true;
+    const byte_count table = bytes(2) * j.model.vocabulary * j.model.hidden;
+    const auto perhaps = [&](const layout& l, bool head) {
+        return serving_weights{j, l, j.runtime, nullptr}.perhaps(gib(1), head);
+    };
+    CHECK(perhaps({}, true) == table);
+    CHECK(perhaps({.tensor = 4}, true) == div_up(table, 4));
+    CHECK(perhaps({}, false) == byte_count{});
+    j.runtime.repacked = 0.25;
+    CHECK(perhaps({}, false) == mib(256));
+    j.weights = bf16;
+    CHECK(perhaps({}, true) == byte_count{});
+}
+
+TEST_CASE("the layers of a GGUF file add up, range by range, with experts or without") {
+    for (const model* m : {&llama, &models::mixtral_8x7b, &models::deepseek_v3}) {
+        CAPTURE(m->name.view());
+        job j = serving(*m);
+        j.gguf = find_gguf_mix("weights", "Q4_K_M").value();
+        const file_layers file{j, j.runtime};
+        const std::int32_t n = m->layers.size;
+        byte_count one_by_one, experts;
+        for (std::int32_t i = 0; i < n; ++i) {
+            CHECK(file.of({i, i + 1}).size == gguf_layer_bytes(*m, *j.gguf, i));
+            one_by_one += file.of({i, i + 1}).size;
+            experts += file.of({i, i + 1}).experts;
+        }
+        CHECK(file.of({0, n}).size == one_by_one);
+        CHECK(file.of({0, n / 3}).size + file.of({n / 3, n}).size == one_by_one);
+        j.runtime.experts_on_host = true;
+        const file_layers without{j, j.runtime};
+        CHECK(without.of({0, n}).size + experts == one_by_one);
+        CHECK(without.of({0, n}).experts == experts);
+    }
+}

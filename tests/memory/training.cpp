@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+
+#include <llmres/hardware/gpus/nvidia.hpp>
+#include <llmres/hardware/standard_cluster.hpp>
+#include <llmres/memory/training.hpp>
+#include <llmres/plan.hpp>
+#include <llmres/runtimes/all.hpp>
+
+#include "../training_jobs.hpp"
+
+using namespace training_jobs;
+
+static_assert(training_memory(full(), layout{}).ideal > gib(100));  // at compile time too
+
+TEST_CASE("terms add up to the whole, ideal to allocated to reserved") {
+    job j = full();
+    j.runtime = runtimes::megatron;
+    const memory_breakdown m = training_memory(j, {});
+    CHECK(m.ideal <= m.allocated.expected);
+    CHECK(m.allocated.expected <= m.reserved.expected);
+    CHECK(m.reserved.expected <= m.total().expected);
+}
+TEST_CASE("more tokens never take less, and recomputing never more") {
+    job j = full();
+    byte_count before;
+    for (const std::int64_t n : {512, 1024, 4096, 16384}) {
+        j.sequence = tokens(n);
+        CHECK(peak(j) >= before);
+        before = peak(j);
+        job again = j;
+        again.recompute = recompute::full;
+        CHECK(peak(again) <= peak(j));
+    }
+}
+TEST_CASE("each ZeRO stage takes less than the one before") {
+    for (std::int32_t stage = 1; stage <= 3; ++stage)
+        CHECK(training_state(full(), {.data = 8, .zero = stage}).weights +
+                  training_state(full(), {.data = 8, .zero = stage}).gradients +
+                  training_state(full(), {.data = 8, .zero = stage}).optimizer <
+              training_state(full(), {.data = 8, .zero = stage - 1}).weights +
+                  training_state(full(), {.data = 8, .zero = stage - 1}).gradients +
+                  training_state(full(), {.data = 8, .zero = stage - 1}).optimizer);
+}
+TEST_CASE("full recomputation of every n-th layer: the n-th, 2n-th, ... keep their input, the others all") {
+    job j = full();
+    const byte_count none = saved_by_layers(j, {});
+    j.recompute = recompute::full;
+    const byte_count all = saved_by_layers(j, {});
+    j.recompute_every = 3;  // 10 of 32
+    CHECK(saved_by_layers(j, {}) == div_up(all, 32) * 10 + div_up(none, 32) * 22);
+    j.recompute_every = 33;
+    CHECK(saved_by_layers(j, {}) == none);
+}
+TEST_CASE("fp8 products save what they read in 16 bits") {
+    job j = full();
+    const byte_count in_bf16 = peak(j);
+    j.compute = fp8_e4m3;
+    CHECK(peak(j) == in_bf16);
+    CHECK(saved_activations(j, {}) == saved_activations(full(), {}));
+}
+TEST_CASE("an optimizer that steps in the backward pass keeps no gradients, and LOMO widens the tensor it steps") {
+    job j = full();
+    j.optimizer = lomo;
+    j.sequence = tokens(128);
+    CHECK(training_state(j, {}).gradients == byte_count{});
+    const byte_count head = size_of(fp32, 128256, 4096);
+    CHECK(training_state(j, {}).stepped == head * 2);
+    CHECK(training_state(j, {}).optimizer == byte_count{});  // no master weights either
+    CHECK(peak(j) > training_state(j, {}).weights + head * 2);
+    j.global_batch = 2;
+    CHECK(refused_field(j, {}, gpus::h100_sxm5_80gb, 1) == "global_batch");
+}
+TEST_CASE("what is offloaded as it is saved leaves less on the GPU than what passes by layers") {
+    job j = full();
+    j.optimizer = sgd;
+    j.master_weights = bf16;
+    j.sequence = tokens(16384);
+    const byte_count none = peak(j);
+    j.offload.activations = offload_place::host;
+    const byte_count by_layers = peak(j);
+    j.runtime.training.offloads_at_once = true;
+    CHECK(by_layers < none);
+    CHECK(peak(j) < by_layers);
+    CHECK(host_memory(j, {}) == saved_by_layers(j, {}));
+}
+TEST_CASE("a layout that nobody named is refused as one that somebody did") {
+    job j = full();
+    j.compute = fp8_e4m3;
+    const auto field_on = [&](const gpu& card, std::int32_t gpus) {
+        const auto made = plan(j, *standard_cluster(card, gpus));
+        return made ? std::string{} : std::string{made.error().field.view()};
+    };
+    CHECK(field_on(gpus::a100_sxm4_80gb, 8) == "compute");
+    CHECK(field_on(gpus::h100_sxm5_80gb, 8).empty());
+    j.compute = nvfp4;
+    CHECK(field_on(gpus::h100_sxm5_80gb, 8) == "compute");
+    j.compute = int8;
+    CHECK(field_on(gpus::h100_sxm5_80gb, 8) == "compute");
+    j = full();
+    j.weights = fp8_e4m3;
+    CHECK(field_on(gpus::h100_sxm5_80gb, 8) == "optimizer");
+}
+TEST_CASE("Mamba 2 is trained, and its scan takes whole chunks") {
+    job j = full();
+    j.model.layers = {
+        2,
+        {.attention = no_attention,
+         .recurrent =
+             {.kind = recurrent_kind::mamba2, .heads = 64, .head_dim = 64, .key_heads = 1, .state = 128, .kernel = 4},
+         .feed_forward = no_feed_forward,
+         .norm_before_feed_forward = false}};
+    j.sequence = tokens(1);
+    const byte_count one = saved_activations(j, {});
+    j.sequence = tokens(256);
+    CHECK(saved_activations(j, {}) > one);
+    CHECK(saved_activations(j, {}) < one * 4);  // most of it is the chunk's, pair by pair
+    CHECK(refused_field(j, {}, gpus::a100_sxm4_80gb, 1).empty());
+}
+TEST_CASE("in the first step the optimizer's states come after the backward pass") {
+    job j = full();
+    j.runtime = runtimes::megatron;
+    job first = j;
+    first.steps = 1;
+    // 2 of weights, 4 of gradients, 4 of master weights; 8 of states where they are needed.
+    const byte_count states = bytes(8) * count_parameters(j.model).in(parameters);
+    const byte_count activations = training_memory(j, {})[memory_term::activations].expected +
+                                   training_memory(j, {})[memory_term::logits].expected;
+    REQUIRE(activations < states);
+    const memory_breakdown m = training_memory(first, {});
+    CHECK(m.phase == phase::optimizer);
+    CHECK(m[memory_term::optimizer].expected == training_state(j, {}).optimizer);
+    CHECK(m.ideal < training_memory(j, {}).ideal);
+    first.sequence = tokens(32768);  // activations beside no states
+    CHECK(training_memory(first, {})[memory_term::optimizer].expected == training_state(j, {}).optimizer - states);
+}
+TEST_CASE("linear layers in 8 bits keep 8-bit inputs, and 8-bit copies of their weights") {
+    job j = full();
+    j.runtime = runtimes::megatron;
+    job narrow = j;
+    narrow.runtime.training.fp8_recipe = fp8_recipe::tensorwise;
+    parameter_count matrices;
+    for_each_weight(j.model.layers[0], j.model.hidden,
+                    [&](const weight& w) { matrices += w.rows > 1 && w.columns > 1 ? w.count() : parameter_count{}; });
+    const byte_count copies = bytes(2) * 32 * matrices.in(parameters);  // as they are, and transposed
+    CHECK(training_state(narrow, {}).weights == training_state(j, {}).weights + copies);
+    // Inputs of four products, of which attention keeps what the second reads as well.
+    const std::int64_t n = 4096;
+    const std::int64_t h = j.model.hidden;
+    const std::int64_t inner = j.model.layers[0].feed_forward.width;
+    job flash = j;
+    flash.attention = narrow.attention = attention_kernel::flash;
+    const byte_count fewer = saved_activations(flash, {}) - saved_activations(narrow, {});
+    CHECK(fewer == bytes(32) * n * (h + h + inner - h));
+    narrow.runtime.training.fp8_param_gather = true;
+    CHECK(training_state(narrow, {}).weights == training_state(j, {}).weights);
+    // A scale of four bytes a block of 128, or of one a block of 32.
+    for (const fp8_recipe r : {fp8_recipe::blockwise, fp8_recipe::microscaled}) {
+        narrow.runtime.training = {.norm = j.runtime.training.norm, .fp8_recipe = r};
+        narrow.runtime.training.casts_weights = false;
+        CHECK(training_state(narrow, {}).weights == training_state(j, {}).weights + copies + div_up(copies, 32));
+    }
+    CHECK(refused_field(narrow, {}, gpus::a100_sxm4_80gb, 1) == "runtime.fp8_recipe");
+    CHECK(refused_field(narrow, {}, gpus::h100_sxm5_80gb, 1).empty());
+}
+TEST_CASE("what cannot run is refused by name") {
+    job j = full();
+    j.weights = nf4;
+    for (const optimizer& o : optimizers) {
+        j.optimizer = o;
+        CHECK(refused_field(j, {}, gpus::a100_sxm4_80gb, 1) == "optimizer");
+    }
+    const error packed = validate(j).error();
+    CHECK(packed.value == j.optimizer.name.view());
+    CHECK(packed.expected == "an adapter to train beside weights of nf4, or plain weights");
+    j = full();
+    j.global_batch = 7;
+    CHECK(refused_field(j, {.data = 2}, gpus::a100_sxm4_80gb, 2) == "global_batch");
+    j = full();
+    j.runtime = runtimes::deepspeed;
+    CHECK(refused_field(j, {.pipeline = 2, .data = 2, .zero = 3}, gpus::a100_sxm4_80gb, 4) == "layout.zero");
+    j = full();
+    j.compute = fp8_e4m3;
+    CHECK(refused_field(j, {}, gpus::a100_sxm4_80gb, 1) == "compute");
+    j = full();
+    j.weights = j.compute = fp16;
+    j.attention = attention_kernel::flash;
+    const job_plan old = *plan(j, {.data = 8, .zero = 3}, *standard_cluster(gpus::v100_sxm2_32gb, 8));
+    CHECK(old.verdict == verdict::does_not_fit);
+    CHECK(name_of(old.reasons[static_cast<std::size_t>(old.reason_count - 1)].code) == "flash_attention_unsupported");
+    j = full();
+    j.adapter = {.kind = adapter_kind::lora, .rank = 8, .targets = {weight_role::in_proj}};
+    CHECK(refused_field(j, {}, gpus::a100_sxm4_80gb, 1) == "adapter.targets");
+}
+TEST_CASE("main memory is a resource that may not suffice either") {
+    job j = full();
+    j.runtime = runtimes::deepspeed;
+    j.recompute = recompute::full;
+    j.offload = {.optimizer = offload_place::host, .parameters = offload_place::host};
+    const layout l{.data = 2, .zero = 3};
+    cluster c = *standard_cluster(gpus::h100_sxm5_80gb, 2);
+    const byte_count all = bytes(16) * count_parameters(j.model).in(parameters);
+    const auto verdict_with = [&](byte_count memory) {
+        c.host.memory = memory;
+        return plan(j, l, c)->verdict;
+    };
+    CHECK(verdict_with(byte_count{}) == verdict::fits);  // not known
+    CHECK(verdict_with(all + mib(1)) == verdict::fits);
+    CHECK(verdict_with(all - mib(1)) == verdict::does_not_fit);
+    const job_plan p = *plan(j, l, c);
+    CHECK(p.reasons[0].code == reason_code::host_memory_exceeded);
+    CHECK(p.reasons[0].available == c.host.memory);
+    j.offload.pinned = true;
+    CHECK(verdict_with(all + mib(1)) == verdict::tight);
+    CHECK(verdict_with(all * 2 + mib(1)) == verdict::fits);
+    // What goes to disks is not in main memory; saved activations are.
+    j.offload = {.optimizer = offload_place::nvme, .parameters = offload_place::nvme};
+    CHECK(host_memory(j, l) == byte_count{});
+    j.offload.activations = offload_place::host;
+    CHECK(host_memory(j, l) == saved_by_layers(j, l));
+    CHECK(saved_by_layers(j, l) < saved_activations(j, l));
+}

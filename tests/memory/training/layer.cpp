@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+#include <llmres/memory/training/layer.hpp>
+
+#include <doctest/doctest.h>
+
+#include <llmres/models/all.hpp>
+#include <llmres/runtimes/huggingface.hpp>
+#include <llmres/runtimes/megatron.hpp>
+#include <llmres/runtimes/torchtitan.hpp>
+
+#include "../../training_jobs.hpp"
+
+using namespace llmres::detail;
+
+using namespace training_jobs;
+
+namespace {
+
+detail::training_layer layer_of(const job& j, std::size_t kind = 0, const layout& l = {}) {
+    const training_step step{j, l};
+    state_fold fold{j, l, step};
+    for_each_weight(j.model.layers.kinds[kind], j.model.hidden, fold);
+    return detail::training_layer_of(j.model.layers.kinds[kind], j, l, step, fold.sum);
+}
+
+constexpr std::int64_t n = 4096;  // tokens of full()
+
+}  // namespace
+
+TEST_CASE(
+    "a GPT layer keeps 34 s b h bytes where attention's core is computed again, and 2 s b h where all is: arXiv "
+    "2205.05198, table 2") {
+    constexpr std::int64_t s = 1024, b = 4, h = 512, a = 8;
+    job j{.model = {.vocabulary = 1000, .hidden = h},
+          .task = task::pretraining,
+          .weights = bf16,
+          .sequence = tokens(s),
+          .micro_batch = b};
+    j.model.layers = {1,
+                      {.attention = {.heads = a, .kv_heads = a, .head_dim = h / a},
+                       .feed_forward = {.kind = feed_forward_kind::plain, .width = 4 * h},
+                       .norm = norm_kind::layer}};
+    j.attention = attention_kernel::eager;
+    j.dropout = true;
+    j.runtime = runtimes::megatron;
+    const byte_count statistics = bytes(2 * 2 * 4) * (s * b);  // of two LayerNorms, which the paper leaves out
+    CHECK(layer_of(j).kept == bytes(34) * (s * b * h) + bytes(5) * (a * s * s * b) + statistics);
+    j.recompute = recompute::selective;
+    CHECK(layer_of(j).kept == bytes(34) * (s * b * h) + statistics);
+    for (const std::int32_t t : {2, 8}) {
+        CHECK(layer_of(j, 0, {.tensor = t}).kept ==
+              bytes(10) * (s * b * h) + div_up(bytes(24) * (s * b * h), t) + statistics);
+        CHECK(layer_of(j, 0, {.tensor = t, .sequence_parallel = true}).kept ==
+              div_up(bytes(34) * (s * b * h) + statistics, t));
+    }
+    // Tiles leave nothing of the core but its input and its output either.
+    j.attention = attention_kernel::flash;
+    CHECK(layer_of(j).kept == bytes(34) * (s * b * h) + statistics);
+    j.attention = attention_kernel::eager;
+    // Named among other parts it is what it is alone.
+    j.recompute_modules = {layer_module::core_attn, layer_module::layernorm};
+    CHECK(layer_of(j).kept == bytes(30) * (s * b * h) + statistics);
+    j.recompute = recompute::full;
+    CHECK(layer_of(j).kept == bytes(2) * (s * b * h));
+    CHECK(layer_of(j, 0, {.tensor = 8, .sequence_parallel = true}).kept == div_up(bytes(2) * (s * b * h), 8));
+}
+
+TEST_CASE(
+    "torchtitan keeps attention's output and every second product, or every one: q, v, gate of q, k, v, o, gate, up") {
+    job j = full();
+    j.runtime = runtimes::torchtitan;
+    j.runtime.training.selective = selective_code::all_but_odd_products;
+    j.runtime.training.compiled = true;  // the last product is nobody's input
+    j.attention = attention_kernel::flash;
+    j.recompute = recompute::selective;
+    const std::int64_t h = 4096, kv = 1024, inner = 14336;
+    const byte_count always =
+        bytes(2) * (n * (h + h)) + bytes(4) * (n * 32);  // input, attention's output and its statistics
+    CHECK(layer_of(j).kept == always + bytes(2) * (n * (h + kv + inner)));
+    j.runtime.training.selective = selective_code::all_but_products;
+    CHECK(layer_of(j).kept == always + bytes(2) * (n * (h + 2 * kv + h + 2 * inner)));
+    // A product with a bias is another operator, which the list does not name (Qwen 2's q, k and v).
+    j.model.layers.kinds[0].attention.qkv_bias = true;
+    CHECK(layer_of(j).kept == always + bytes(2) * (n * (h + 2 * inner)));
+}
+
+TEST_CASE(
+    "a layer's backward pass holds what it saved and more, gradients of weights as they come, whatever the model and "
+    "engine") {
+    for (const model* m : models::all)
+        for (const runtime* r : {&runtimes::huggingface, &runtimes::megatron}) {
+            job j{.model = *m, .task = task::pretraining, .weights = bf16, .sequence = tokens(128), .runtime = *r};
+            if (!validate(j)) continue;
+            CAPTURE(m->name.view());
+            for (std::size_t k = 0; k < static_cast<std::size_t>(m->layers.kind_count); ++k) {
+                j.recompute = recompute::none;
+                const detail::training_layer all = layer_of(j, k);
+                CHECK(all.kept == all.saved);
+                CHECK(all.peak > all.saved);
+                CHECK(all.fresh_peak >= all.peak);
+                CHECK(all.fresh_peak <= all.peak + all.state.gradients * 3);
+                j.recompute = recompute::full;
+                CHECK(layer_of(j, k).kept == all.checkpoint);
+                CHECK(layer_of(j, k).peak == all.peak);
+                j.recompute = recompute::selective;
+                CHECK(layer_of(j, k).kept <= all.kept);
+            }
+        }
+}
+
+TEST_CASE("gradients of a layer's weights come from its last product back, and at the end all are there") {
+    const detail::training_layer t = layer_of(full());
+    const auto so_far = detail::gradients_so_far(t.state);
+    for (std::size_t p = 1; p < backward_points; ++p) CHECK(so_far[p] >= so_far[p - 1]);
+    CHECK(so_far.front() == bytes(2) * (4096 * 14336));
+    CHECK(so_far[static_cast<std::size_t>(backward_point::norm)] == bytes(2) * (3 * 4096 * 14336));
+    CHECK(so_far.back() == t.state.gradients);
+}
+
+TEST_CASE(
+    "layers that are computed again keep the masks that their attention reads: one of 16 bits for eager, bytes for a "
+    "window") {
+    job j = full();
+    j.recompute = recompute::full;
+    const auto masks = [&](attention_kernel kernel) {
+        j.attention = kernel;
+        return detail::mask_bytes(j.model, training_step{j, {}});
+    };
+    CHECK(masks(attention_kernel::eager) == bytes(2) * (n * n));
+    CHECK(masks(attention_kernel::sdpa) == byte_count{});
+    j.model.layers.kinds[0].attention.window = tokens(1024);
+    CHECK(masks(attention_kernel::sdpa) == bytes(n * n));
+    CHECK(masks(attention_kernel::flash) == byte_count{});
+    j.recompute = recompute::none;
+    CHECK(masks(attention_kernel::eager) == byte_count{});
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+#include <llmres/memory/training/micro_batches.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <vector>
+
+using namespace llmres;
+using namespace llmres::detail;
+
+namespace {
+
+/// Passes of a pipeline, run by their dependencies: each stage does what its schedule says next as soon as what it
+/// needs is there. Returns the most chunks of micro-batches that each stage holds at once. 1F1B as in arXiv 2104.04473,
+/// figure 4: each stage lets `warm_up` passes go forward, then one forward and one backward in turn.
+std::vector<std::int64_t> run(std::int64_t stages, std::int64_t chunks, std::int64_t batches,
+                              const std::vector<std::int64_t>& warm_up) {
+    const auto all = batches * chunks;
+    const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
+    // Which virtual stage (chunk * stages + stage) and micro-batch the k-th pass of a stage is.
+    const auto chunk_of = [&](std::int64_t k, bool forward) {
+        const std::int64_t chunk = chunks == 1 ? 0 : k / stages % chunks;
+        return forward ? chunk : chunks - 1 - chunk;
+    };
+    const auto batch_of = [&](std::int64_t k) { return chunks == 1 ? k : k / (stages * chunks) * stages + k % stages; };
+    std::vector<std::vector<bool>> forward(at(stages * chunks), std::vector<bool>(at(batches))), backward = forward;
+    std::vector<std::int64_t> ahead(at(stages)), back(at(stages)), most(at(stages));
+    for (bool moved = true; moved;) {
+        moved = false;
+        for (std::int64_t s = 0; s < stages; ++s) {
+            std::int64_t& f = ahead[at(s)];
+            std::int64_t& b = back[at(s)];
+            const bool goes_forward = f < all && f - b <= warm_up[at(s)];
+            if (goes_forward) {
+                const std::int64_t v = chunk_of(f, true) * stages + s, batch = batch_of(f);
+                if (v == 0 || forward[at(v - 1)][at(batch)]) {
+                    forward[at(v)][at(batch)] = moved = true;
+                    ++f;
+                }
+            } else if (b < all) {
+                const std::int64_t v = chunk_of(b, false) * stages + s, batch = batch_of(b);
+                if (v == stages * chunks - 1 ? forward[at(v)][at(batch)] : backward[at(v + 1)][at(batch)]) {
+                    backward[at(v)][at(batch)] = moved = true;
+                    ++b;
+                }
+            }
+            most[at(s)] = std::max(most[at(s)], f - b);
+        }
+    }
+    for (const std::int64_t b : back) CHECK(b == all);  // no schedule waits for itself
+    return most;
+}
+
+}  // namespace
+
+TEST_CASE("1F1B: a pipeline that is run by its dependencies holds p - r micro-batches on stage r, or all there are") {
+    for (const std::int32_t p : {1, 2, 4, 8})
+        for (const std::int64_t batches : {1, 3, 8, 32}) {
+            std::vector<std::int64_t> warm_up;
+            for (std::int32_t r = 0; r < p; ++r) warm_up.push_back(p - r - 1);
+            const auto held = run(p, 1, batches, warm_up);
+            for (std::int32_t r = 0; r < p; ++r) {
+                INFO("stage ", r, " of ", p, ", ", batches, " micro-batches");
+                CHECK(detail::in_flight({.pipeline = p}, r, batches) ==
+                      static_cast<double>(held[static_cast<std::size_t>(r)]));
+            }
+        }
+}
+
+TEST_CASE(
+    "interleaved: 2 (p - r - 1) + (v - 1) p chunks go ahead, and the first stage holds 1 + (p - 1) / (p v) of a whole "
+    "pipeline's") {
+    for (const std::int32_t p : {2, 4, 8})
+        for (const std::int32_t v : {2, 3, 4})
+            for (const std::int64_t batches : {std::int64_t{p}, std::int64_t{4} * p}) {
+                const layout l{.pipeline = p, .virtual_pipeline = v};
+                std::vector<std::int64_t> warm_up;
+                for (std::int32_t r = 0; r < p; ++r)
+                    warm_up.push_back(std::min<std::int64_t>(2 * (p - r - 1) + (v - 1) * p, batches * v - 1));
+                const auto held = run(p, v, batches, warm_up);
+                INFO(p, " stages of ", v, " chunks, ", batches, " micro-batches");
+                for (std::int32_t r = 0; r < p; ++r)
+                    CHECK(detail::in_flight(l, r, batches) ==
+                          doctest::Approx(static_cast<double>(held[static_cast<std::size_t>(r)]) / v));
+                // arXiv 2205.05198, equation 5: activations of L (1 + (p - 1) / (p v)) layers.
+                if (batches > p)
+                    CHECK(detail::in_flight(l, 0, batches) / p == doctest::Approx(1 + (p - 1.0) / (p * v)));
+            }
+}
+
+TEST_CASE("larger groups of one chunk let more go ahead; no schedule holds more than there are, nor less than one") {
+    using enum pipeline_schedule;
+    CHECK(detail::in_flight({.pipeline = 4, .virtual_pipeline = 2, .micro_batch_group = 8}, 0, 64) >
+          detail::in_flight({.pipeline = 4, .virtual_pipeline = 2}, 0, 64));
+    for (const pipeline_schedule s : {one_forward_one_backward, gpipe, zb_h1, zb_h2, zb_v})
+        for (const std::int64_t batches : {1, 2, 5, 64})
+            for (std::int32_t r = 0; r < 8; ++r) {
+                const layout l{.pipeline = 8, .virtual_pipeline = s == zb_v ? 2 : 1, .schedule = s};
+                const double held = detail::in_flight(l, r, batches);
+                CHECK(held >= 1);
+                CHECK(held <= static_cast<double>(batches));
+                // What is put off comes beside it: every stage has as many in flight as the first.
+                CHECK(held + detail::put_off(l, r, batches) <= detail::in_flight(l, 0, batches));
+            }
+}
+
+TEST_CASE("where chunks are alike, counting each is counting all") {
+    std::array<double, stage_list::max_chunks> alike{};
+    alike.fill(3.5);
+    for (const std::int32_t p : {2, 4})
+        for (std::int32_t r = 0; r < p; ++r)
+            for (const std::int64_t batches : {4, 16}) {
+                const layout l{.pipeline = p, .virtual_pipeline = 3};
+                CHECK(detail::in_flight_unevenly(l, r, batches, alike) ==
+                      doctest::Approx(detail::in_flight(l, r, batches)));
+            }
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+// What is kept of weights: of one (state.hpp), of a stage's (stage_weights.hpp), dealt whole (whole_tensors.hpp), and
+// on its way under DeepSpeed (zero_buffers.hpp).
+#include <llmres/inventory/placement.hpp>
+#include <llmres/memory/training/state.hpp>
+
+#include <doctest/doctest.h>
+
+#include <llmres/memory/training/deepspeed.hpp>
+#include <llmres/memory/training/stage_weights.hpp>
+#include <llmres/models/encoders.hpp>
+#include <llmres/models/gemma.hpp>
+#include <llmres/models/gpt.hpp>
+#include <llmres/models/mistral.hpp>
+#include <llmres/runtimes/deepspeed.hpp>
+#include <llmres/runtimes/megatron.hpp>
+
+#include "../../training_jobs.hpp"
+
+using namespace llmres::detail;
+
+using namespace training_jobs;
+
+namespace {
+
+weight_state state_of(const job& j, const layout& l, const weight& w, bool inner = true) {
+    const training_step step{j, l};
+    state_fold fold{j, l, step};
+    fold(w, inner);
+    return fold.sum;
+}
+
+job mixed(const optimizer& o = adamw_fused) {
+    job j = full();
+    j.task = task::pretraining;
+    j.optimizer = o;
+    return j;
+}
+
+constexpr weight matrix{.role = weight_role::up_proj, .rows = 75'000, .columns = 100'000, .quantised = true};
+constexpr std::int64_t values = 7'500'000'000;
+
+}  // namespace
+
+TEST_CASE("mixed-precision Adam keeps 2 + 2 + 12 bytes a parameter, and ZeRO shares them: arXiv 1910.02054, figure 1") {
+    // 7.5 B parameters on 64 GPUs: 120, 31.4, 16.6 and 1.88 GB.
+    const auto all = [](std::int32_t stage) {
+        const weight_state s = state_of(mixed(), {.data = 64, .zero = stage}, matrix);
+        return s.weights + s.gradients + s.optimizer;
+    };
+    CHECK(all(0) == bytes(16) * values);
+    CHECK(all(1) == bytes(4) * values + div_up(bytes(12) * values, 64));
+    CHECK(all(2) == bytes(2) * values + div_up(bytes(14) * values, 64));
+    CHECK(all(3) == div_up(bytes(16) * values, 64));
+    CHECK(all(1).in(gb) == doctest::Approx(31.4).epsilon(0.002));
+    CHECK(all(2).in(gb) == doctest::Approx(16.6).epsilon(0.003));
+    CHECK(all(3).in(gb) == doctest::Approx(1.88).epsilon(0.003));
+    // Whole gradients are made first, and whole weights are gathered.
+    CHECK(state_of(mixed(), {.data = 64, .zero = 3}, matrix).whole_gradients == bytes(2) * values);
+    CHECK(state_of(mixed(), {.data = 64, .zero = 3}, matrix).gathered == bytes(2) * values);
+}
+
+TEST_CASE("16-bit gradients are widened before fp32 masters step: a rank's own part, which DeepSpeed flattens first") {
+    job j = mixed();
+    CHECK(state_of(j, {}, matrix).temporaries == byte_count{});
+    j.runtime = runtimes::megatron;
+    CHECK(state_of(j, {}, matrix).temporaries == byte_count{});  // they are fp32
+    j.gradients = bf16;
+    const layout sharded{.data = 64, .zero = 1};
+    CHECK(state_of(j, {}, matrix).temporaries == bytes(4) * values);
+    CHECK(state_of(j, sharded, matrix).temporaries == div_up(bytes(4) * values, 64));
+    CHECK(state_of(j, sharded, matrix).gradients == bytes(2) * values);
+    j.runtime = runtimes::deepspeed;
+    CHECK(state_of(j, {}, matrix).temporaries == bytes(8) * values);
+    CHECK(state_of(j, sharded, matrix).temporaries == div_up(bytes(6) * values, 64));
+}
+
+TEST_CASE("what is trained in fp32 is its own master copy, and autocast casts matrices alone") {
+    job j = mixed();
+    j.weights = fp32;
+    j.runtime.training.casts_weights = true;
+    const weight_state s = state_of(j, {}, matrix);
+    CHECK(s.weights + s.gradients == bytes(8) * values);
+    CHECK(s.optimizer == bytes(8) * values);
+    CHECK(s.casts == bytes(2) * values);
+    CHECK(s.feed_forward_casts == s.casts);
+    const weight_state vector = state_of(j, {}, {.role = weight_role::norm, .columns = 4096});
+    CHECK(vector.casts == byte_count{});
+    CHECK(vector.optimizer == bytes(8) * 4096);
+    CHECK(state_of(j, {}, matrix, false).casts == byte_count{});  // the head's is the loss's own
+}
+
+TEST_CASE("experts' states are shared by the ranks that hold the same experts") {
+    const weight experts{
+        .role = weight_role::up_proj, .rows = 1000, .columns = 1000, .copies = 64, .routed = true, .quantised = true};
+    const auto optimizer_of = [&](const layout& l) { return state_of(mixed(), l, experts).optimizer; };
+    const byte_count one = bytes(12) * 1'000'000;
+    CHECK(optimizer_of({.data = 8, .zero = 1}) == one * 8);
+    CHECK(optimizer_of({.data = 8, .expert = 8, .zero = 1}) == one * 8);  // eight of them, by one rank
+    CHECK(optimizer_of({.data = 8, .expert = 4, .zero = 1}) == one * 8);
+    CHECK(optimizer_of({.data = 8, .expert = 8}) == one * 8);
+    CHECK(optimizer_of({.data = 8}) == one * 64);
+}
+
+TEST_CASE("what is offloaded is in main memory, to the byte, and its gradient with the states") {
+    job j = mixed();
+    const auto sum = [](const weight_state& s) { return s.weights + s.gradients + s.optimizer; };
+    j.offload.optimizer = offload_place::host;
+    weight_state s = state_of(j, {}, matrix);
+    CHECK(s.host == bytes(12 + 2) * values);
+    CHECK(sum(s) == bytes(2 + 2) * values);
+    j.offload.parameters = offload_place::nvme;
+    s = state_of(j, {}, matrix);
+    CHECK(s.nvme == bytes(2) * values);
+    CHECK(s.host == bytes(12 + 2) * values);
+    CHECK(s.weights == byte_count{});
+}
+
+TEST_CASE("a frozen matrix trains r (rows + columns) values of LoRA, and nothing of its own") {
+    job j = mixed();
+    j.adapter = {.kind = adapter_kind::lora, .rank = 8, .targets = {weight_role::up_proj}};
+    const weight_state s = state_of(j, {}, matrix);
+    const std::int64_t added = 8 * (75'000 + 100'000);
+    CHECK(s.weights == bytes(2) * values);
+    CHECK(s.adapter == bytes(4) * added);
+    CHECK(s.gradients == bytes(4) * added);
+    CHECK(s.optimizer == bytes(8) * added);  // fp32 adapters need no master copy
+    const weight_state other =
+        state_of(j, {}, {.role = weight_role::q_proj, .rows = 100, .columns = 100, .quantised = true});
+    CHECK(other.adapter + other.gradients + other.optimizer == byte_count{});
+}
+
+TEST_CASE("layers add up, but for what one tensor needs at a time") {
+    const weight_state one = state_of(mixed(adafactor), {}, matrix);
+    REQUIRE(one.stepped > byte_count{});
+    weight_state three;
+    three.add(one, 3);
+    CHECK(three.weights == one.weights * 3);
+    CHECK(three.optimizer == one.optimizer * 3);
+    CHECK(three.gathered == one.gathered * 3);
+    CHECK(three.stepped == one.stepped);
+    CHECK(three.largest == one.largest);
+}
+
+TEST_CASE("the stages of a pipeline hold the model's weights, each once, and a tied head twice") {
+    for (const model* m :
+         {&models::llama_3_1_8b, &models::mixtral_8x7b, &models::gpt2_xl, &models::gemma_3_4b, &models::t5_11b}) {
+        CAPTURE(m->name.view());
+        job j = mixed();
+        j.model = *m;
+        for (const std::int32_t stages : {1, 2, 5, 8}) {
+            const layout l{.pipeline = stages};
+            parameter_count held;
+            for (std::int32_t stage = 0; stage < stages; ++stage) {
+                const stage_range range = stage_layers(m->layers.size, stages, stage);
+                detail::for_each_stage_weight(
+                    j, l, m->layers.counts(range.first, range.last), stage,
+                    [&](const weight& w, bool, std::int32_t times) { held += w.count() * times; });
+            }
+            const bool copied = m->tied_head && stages > 1;
+            CHECK(held == count_parameters(*m) + parameters(copied ? m->vocabulary * m->hidden : 0));
+        }
+    }
+}
+
+TEST_CASE("before an optimizer's first step there are its master weights alone") {
+    const job j = mixed();
+    const auto& layers = j.model.layers;
+    const byte_count all = bytes(4) * count_parameters(j.model).in(parameters);
+    CHECK(detail::before_first_step(j, {}, layers.counts(), 0) == all);
+    CHECK(detail::before_first_step(j, {.data = 8, .zero = 1}, layers.counts(), 0) >= div_up(all, 8));
+    CHECK(detail::before_first_step(j, {.data = 8, .zero = 1}, layers.counts(), 0) < div_up(all, 8) + mib(1));
+    job plain = j;
+    plain.weights = fp32;
+    CHECK(detail::before_first_step(plain, {}, layers.counts(), 0) == byte_count{});
+}
+
+TEST_CASE("tensors that are dealt whole go round, and the fullest rank has one more") {
+    job j = mixed(muon);
+    j.runtime.training.layer_wise_optimizer = true;
+    const auto fullest = [&](std::int32_t ranks, std::int64_t layers) {
+        const layout l{.data = ranks, .zero = 1};
+        const training_step step{j, l};
+        REQUIRE(detail::deals_tensors(j, l));
+        detail::tensor_dealer dealer{j, l, step};
+        dealer.deal({.role = weight_role::up_proj, .rows = 100, .columns = 300, .quantised = true}, true, layers);
+        return dealer.fullest();
+    };
+    const byte_count one = bytes(4 + 4) * (100 * 300);  // master weights and Muon's one moment
+    CHECK(fullest(1, 10) == one * 10);
+    CHECK(fullest(4, 8) == one * 2);
+    CHECK(fullest(4, 10) == one * 3);
+    CHECK(fullest(64, 10) == one);
+    job by_value = mixed();
+    CHECK_FALSE(detail::deals_tensors(by_value, {.data = 4, .zero = 1}));
+    CHECK_FALSE(detail::deals_tensors(j, {.data = 4}));
+}
+
+TEST_CASE(
+    "DeepSpeed's buckets hold 5e8 values: beside the backward pass, or from first to last under ZeRO 3, which joins "
+    "them on another stream") {
+    // runtime/zero/config.py: reduce_bucket_size 500 000 000, sub_group_size 1 000 000 000.
+    job j = mixed();
+    j.runtime = runtimes::deepspeed;
+    weight_state s;
+    s.whole_gradients = gb(16), s.gradients = gb(16), s.largest = gb(1), s.temporaries = gb(64);
+    const auto buffers = [&](const layout& l) { return detail::zero_buffers_of(j, l, training_step{j, l}, s); };
+    const byte_count bucket = gb(1);
+    CHECK(buffers({.data = 8}).backward == byte_count{});
+    CHECK(buffers({.data = 8, .zero = 2}).backward == bucket);
+    CHECK(buffers({.data = 8, .zero = 2}).throughout == byte_count{});
+    // Behind a pipeline all gradients are there first, and ZeRO 1 joins its own part of them (stage_1_and_2.py,
+    // copy_grads_in_partition).
+    CHECK(buffers({.pipeline = 2, .data = 8, .zero = 1}).backward == byte_count{});
+    CHECK(buffers({.pipeline = 2, .data = 8, .zero = 1}).apart == bucket + gb(2));
+    // Norms are made in double precision, tensor by tensor (get_grad_norm_direct): where no wider gradients take that
+    // place.
+    s.temporaries = gb(3);
+    CHECK(buffers({.data = 8, .zero = 2}).apart == gb(1));
+    const detail::zero_buffers three = buffers({.data = 8, .zero = 3});
+    CHECK(three.throughout == bucket);
+    CHECK(three.joined == bucket);
+    CHECK(three.stepping == gb(2) * 3);          // of a sub-group, in 16 bits and in 32
+    s.whole_gradients = s.gradients = mib(100);  // less than a bucket
+    CHECK(buffers({.data = 8, .zero = 3}).joined == mib(100));
+    CHECK(buffers({.data = 8, .zero = 3}).stepping == mib(300));
+    j.offload.optimizer = offload_place::host;
+    CHECK(buffers({.data = 8, .zero = 3}).stepping == byte_count{});
+    CHECK(buffers({.data = 8, .zero = 2}).backward == byte_count{});
+}

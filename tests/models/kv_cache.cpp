@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+
+#include <llmres/models/all.hpp>
+#include <llmres/models/kv_cache.hpp>
+
+using namespace llmres;
+
+TEST_CASE("bytes per token of models that everyone knows") {
+    static_assert(kv_bytes_per_token(models::llama_3_1_8b, bf16) == bytes_a_token(131'072));
+    static_assert(kv_bytes_per_token(models::llama_2_70b, bf16) == bytes_a_token(327'680));
+    static_assert(kv_bytes_per_token(models::deepseek_v3, bf16) == bytes_a_token(70'272));
+    CHECK(kv_bytes_per_token(models::llama_2_7b, fp8_e4m3) == bytes_a_token(262'144));
+}
+
+TEST_CASE("a block format's scales follow the vector of each head") {
+    CHECK(kv_bytes_per_token(models::llama_3_1_8b, q8_0) == bytes_a_token(131'072 / 64 * 34));
+}
+
+TEST_CASE("tensor parallelism shares KV heads out, and copies them where there are fewer heads than ranks") {
+    constexpr attention a{.heads = 32, .kv_heads = 8, .head_dim = 128};
+    CHECK(kv_bytes_per_token(a, bf16, 1) == bytes_a_token(4096));
+    CHECK(kv_bytes_per_token(a, bf16, 8) == bytes_a_token(512));
+    CHECK(kv_bytes_per_token(a, bf16, 16) == bytes_a_token(512));
+}
+
+TEST_CASE("latent attention's cache is never divided") {
+    constexpr attention a = models::deepseek_v3.layers[0].attention;
+    CHECK(kv_bytes_per_token(a, bf16, 1) == bytes_a_token(1152));
+    CHECK(kv_bytes_per_token(a, bf16, 8) == bytes_a_token(1152));
+}
+
+TEST_CASE("a window stops a layer's cache from growing") {
+    constexpr attention a{.heads = 8, .kv_heads = 8, .head_dim = 64, .window = tokens(100)};
+    CHECK(kv_cache_bytes(a, bf16, tokens(50)) == bytes(50 * 2048));
+    CHECK(kv_cache_bytes(a, bf16, tokens(100)) == bytes(100 * 2048));
+    CHECK(kv_cache_bytes(a, bf16, tokens(100'000)) == bytes(100 * 2048));
+}
+
+TEST_CASE("a layer that reads an earlier layer's cache stores nothing") {
+    constexpr attention a{.heads = 8, .kv_heads = 8, .head_dim = 64, .kv = kv_source::shared};
+    CHECK(kv_cache_bytes(a, bf16, tokens(1000)) == byte_count{});
+}
+
+TEST_CASE("cross-attention stores the sequence it reads, whatever the context") {
+    constexpr attention beside{.heads = 8, .kv_heads = 8, .head_dim = 64, .cross = cross_attention::beside};
+    constexpr attention instead{.heads = 8, .kv_heads = 8, .head_dim = 64, .cross = cross_attention::instead};
+    CHECK(kv_cache_bytes(beside, bf16, tokens(10)) == bytes(10 * 2048));
+    CHECK(kv_cache_bytes(instead, bf16, tokens(10)) == byte_count{});
+    CHECK(cross_cache_bytes(beside, bf16, tokens(1500)) == bytes(1500 * 2048));
+    CHECK(cross_cache_bytes(instead, bf16, tokens(1500)) == bytes(1500 * 2048));
+    CHECK(cross_cache_bytes({.heads = 8, .kv_heads = 8, .head_dim = 64}, bf16, tokens(1500)) == byte_count{});
+}
+
+TEST_CASE("an indexer keeps one key a token, in eight bits with a scale") {
+    constexpr attention a{.kind = attention_kind::latent,
+                          .heads = 64,
+                          .kv_heads = 64,
+                          .head_dim = 128,
+                          .kv_rank = 512,
+                          .rope_dim = 64,
+                          .indexer = {.heads = 32, .head_dim = 128}};
+    CHECK(indexer_bytes_per_token(a) == bytes_a_token(132));
+    CHECK(kv_cache_bytes(a, bf16, tokens(10)) == bytes(10 * (1152 + 132)));
+}
+
+TEST_CASE("a recurrence's state does not know the context") {
+    constexpr recurrent r{
+        .kind = recurrent_kind::delta_net, .heads = 48, .head_dim = 128, .key_heads = 16, .state = 128, .kernel = 4};
+    CHECK(recurrent_state_bytes(r) == bytes(48 * 128 * 128 * 4 + (2 * 16 * 128 + 48 * 128) * 3 * 4));
+    CHECK(recurrent_state_bytes(r, {.state = fp32, .convolution = bf16}) ==
+          bytes(48 * 128 * 128 * 4 + (2 * 16 * 128 + 48 * 128) * 3 * 2));
+    CHECK(recurrent_state_bytes(r, {}, 4) * 4 == recurrent_state_bytes(r));
+    CHECK(recurrent_state_bytes(recurrent{}) == byte_count{});
+}
+
+TEST_CASE("no model's cache shrinks with context or width of the format") {
+    for (const model* m : models::all) {
+        byte_count before;
+        for (const std::int64_t context : {1, 100, 512, 4096, 5000, 131'072}) {
+            const byte_count now = kv_cache_bytes(*m, bf16, tokens(context));
+            CHECK(now >= before);
+            CHECK(now <= kv_bytes_per_token(*m, bf16) * tokens(context));
+            CHECK(kv_cache_bytes(*m, fp8_e4m3, tokens(context)) <= now);
+            before = now;
+        }
+    }
+}

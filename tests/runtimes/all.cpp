@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+// Profiles: found by engine and version, with the defaults that each takes on a device.
+#include <llmres/runtimes/all.hpp>
+#include <llmres/runtimes/errors.hpp>
+
+#include <doctest/doctest.h>
+
+#include "../serving_jobs.hpp"
+
+#include <cmath>
+#include <iterator>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+using namespace serving_jobs;
+
+TEST_CASE("profiles are found by engine and version, and a release between two belongs to one") {
+    const std::pair<const char*, const char*> expected[] = {{"vllm", "0.27 and later"},
+                                                            {"vllm@0.30.1", "0.27 and later"},
+                                                            {"vllm@0.21", "0.20 to 0.23"},
+                                                            {"vllm@0.24.0", "0.24 to 0.26"},
+                                                            {"vllm@0.19.1", "0.18 and 0.19"},
+                                                            {"vllm@0.15.1", "0.11.1 to 0.16"},
+                                                            {"vllm@0.9.2", "0.9 to 0.11.0 (V1)"},
+                                                            {"vllm@0.17.1", "0.17"},
+                                                            {"vllm@0.8.5.post1", "0.8 (V1)"},
+                                                            {"vllm@0.2.7", "0.2 (V0)"},
+                                                            {"vllm@v0.7.3", "0.7 to 0.10 (V0)"},
+                                                            {"vllm@0.5.4", "0.3 to 0.6.3 (V0)"},
+                                                            {"vllm@0.6.3.post1", "0.3 to 0.6.3 (V0)"},
+                                                            {"sglang@0.4.6", "up to 0.4.8"},
+                                                            {"sglang@0.5.2", "0.4.9 to 0.5.2"},
+                                                            {"SGLang", "0.5.3 and later"},
+                                                            {"llama.cpp@b2824", "b2400 to b5139"},
+                                                            {"llama.cpp", "b9480 and later"},
+                                                            {"transformers@4.38.2", "4.36 to 4.41"},
+                                                            {"vLLM@0.8.5 V0", "0.7 to 0.10 (V0)"},
+                                                            {"vllm@0.9.2-v0", "0.7 to 0.10 (V0)"},
+                                                            {"vllm@0.6.4 V0", "0.6.4 (V0)"},
+                                                            {"llama.cpp@build 2824 (4426e298)", "b2400 to b5139"},
+                                                            {"TensorRT-LLM@0.17", "up to 0.21"},
+                                                            {"tensorrt-llm@0.8", "up to 0.21"},
+                                                            {"sglang@0.3.6", "up to 0.4.8"},
+                                                            {"AutoAWQ@0.1.6", "0.1"}};
+    for (const auto& [name, versions] : expected) {
+        INFO(name);
+        const auto found = find_runtime(name);
+        REQUIRE(found);
+        CHECK(found->versions == versions);
+    }
+    CHECK(*find_runtime("exllamav3@0.0.6") == runtimes::exllamav3);
+    CHECK(*find_runtime("ctranslate2", "4.1", "runtime") == runtimes::ctranslate2);
+    CHECK(*find_runtime("ik_llama.cpp", "4000", "runtime") == runtimes::ik_llama_cpp_4155);
+    for (const runtime* r : runtimes::all) CHECK(find_runtime(r->name));
+}
+
+TEST_CASE("an unknown engine is refused with the nearest names, an unknown version with those there are") {
+    CHECK(std::string{find_runtime("vlm").error().expected.view()}.find("vllm") != std::string::npos);
+    const error version = find_runtime("tgi@1.0").error();
+    CHECK(version.code == error_code::unknown);
+    CHECK(version.value == "1.0");
+    CHECK(std::string{version.expected.view()}.find("2 and 3") != std::string::npos);
+    for (const char* written : {"llama.cpp@mid-2025", "llama.cpp@2024-04", "vllm@latest", "vllm@v"}) {
+        INFO(written);
+        CHECK(find_runtime(written).error().code == error_code::malformed);
+    }
+}
+
+TEST_CASE("vLLM's steps are larger on large devices, but for the A100; on the largest more so since 0.27") {
+    struct expected {
+        const char* engine;
+        const gpu& card;
+        std::int64_t step, sequences;
+    };
+    for (const auto& [engine, card, step, sequences] :
+         {expected{"vllm@0.9", gpus::h100_sxm5_80gb, 8192, 1024}, expected{"vllm@0.9", gpus::a100_sxm4_80gb, 2048, 256},
+          expected{"vllm@0.9", gpus::mi300x_192gb, 8192, 1024}, expected{"vllm@0.9", gpus::l40s_48gb, 2048, 256},
+          expected{"vllm@0.8.5", gpus::a100_sxm4_80gb, 8192, 1024}, expected{"vllm", gpus::h200_sxm5_141gb, 8192, 1024},
+          expected{"vllm", gpus::mi300x_192gb, 16384, 1024}, expected{"vllm@0.6.4", gpus::h100_sxm5_80gb, 512, 256},
+          expected{"sglang", gpus::l40s_48gb, 4096, 0}, expected{"sglang@0.4.9", gpus::l40s_48gb, 8192, 0},
+          expected{"sglang", gpus::a10g_24gb, 2048, 0}, expected{"sglang", gpus::mi300x_192gb, 16384, 0}}) {
+        INFO(engine << " on " << card.id.view());
+        const runtime r = on_device(find_runtime(engine).value(), card, layout{});
+        CHECK(r.max_batched_tokens == tokens(step));
+        CHECK(r.default_max_num_seqs == sequences);
+    }
+    runtime named = runtimes::vllm_v1;
+    REQUIRE(set_knob(named, "max_num_batched_tokens", 4096));
+    CHECK(on_device(named, gpus::h100_sxm5_80gb, layout{}).max_batched_tokens == tokens(4096));
+}
+
+TEST_CASE("vLLM's default fraction is 0.9, and 0.92 since 0.20") {
+    CHECK(find_runtime("vllm@0.19")->gpu_memory_utilization == maybe<double>{0.9});
+    CHECK(find_runtime("vllm@0.20")->gpu_memory_utilization == maybe<double>{0.92});
+    CHECK_FALSE(find_runtime("vllm@0.19")->graphs_deducted);
+    CHECK(find_runtime("vllm@0.20")->graphs_deducted);
+}
+
+TEST_CASE("SGLang chooses its fraction by device and layout, in another way every few releases") {
+    gpu card = gpus::h100_sxm5_80gb;  // 81559 MiB in nvidia-smi, which the engine reads
+    const auto fraction = [&](const char* engine, const layout& l) {
+        return *on_device(find_runtime(engine).value(), card, l).gpu_memory_utilization;
+    };
+    CHECK(fraction("sglang@0.4.3", {}) == 0.88);
+    CHECK(fraction("sglang@0.4.3", {.tensor = 8}) == 0.81);
+    CHECK(fraction("sglang@0.4.3", {.tensor = 8, .pipeline = 2}) == 0.79);
+    CHECK(fraction("sglang@0.4.9", {}) == doctest::Approx(0.874));             // 9.5 GiB, and half a one for the GPU
+    CHECK(fraction("sglang@0.4.9", {.tensor = 8}) == doctest::Approx(0.831));  // 13.5 GiB
+    CHECK(fraction("sglang@0.5.9", {}) == doctest::Approx(0.835));             // 512 + 8192 x 1.5 + 256 x 2 + 128 MiB
+    CHECK(fraction("sglang@0.5.9", {.tensor = 8}) == doctest::Approx(0.818));  // 512 sequences, and 1024 MiB
+    card = gpus::a10g_24gb;                                                    // 23028
+    CHECK(fraction("sglang@0.4.9", {}) == doctest::Approx(0.871));
+    CHECK(fraction("sglang@0.5.9", {}) == doctest::Approx(0.837));
+    runtime named = runtimes::sglang;
+    REQUIRE(set_knob(named, "mem_fraction_static", 0.7));
+    CHECK(on_device(named, card, layout{}).gpu_memory_utilization == maybe<double>{0.7});
+}
+
+TEST_CASE("sequences that the caller admits beat the default of the device") {
+    job j = chat();
+    const cluster large{.gpu = gpus::h100_sxm5_80gb};
+    const byte_count thousand = memory_of(j, layout{}, large)[memory_term::logits].expected;
+    j.runtime.max_num_seqs = 512;
+    const byte_count half = memory_of(j, layout{}, large)[memory_term::logits].expected;
+    CHECK(half * 2 - thousand <= bytes(1));  // each is rounded up
+}
+
+TEST_CASE("versions of two profiles of one engine never overlap") {
+    for (const runtime* a : runtimes::all)
+        for (const runtime* b : runtimes::all)
+            if (a != b && a->name == b->name) CHECK_FALSE((covers(*a, b->since) && covers(*b, a->since)));
+}
+
+TEST_CASE("every published error is that of a profile, found whole by it; a profile nobody measured has none") {
+    std::size_t found = 0;
+    for (const runtime* r : runtimes::all)
+        for (const profile_error& e : errors_of(*r)) {
+            INFO(e.engine << " " << e.versions << " " << e.figure);
+            CHECK(e.engine == r->name.view());
+            CHECK(e.inside <= e.rows);
+            CHECK(std::fabs(e.bias) <= e.mean);
+            CHECK(e.mean <= std::fabs(e.worst));
+            ++found;
+        }
+    CHECK(found == std::size(runtimes::errors));
+    CHECK(errors_of(no_runtime).empty());
+}
+
+TEST_CASE("Ollama since 0.30 is llama.cpp's server, with flash attention where the device has it") {
+    job j = chat("llama-3.1-8b");
+    j.context = tokens(32768);
+    const auto activations = [&](const char* version) {
+        j.runtime = find_runtime("ollama", version, "runtime").value();
+        return memory_of(j, layout{})[memory_term::activations].expected;
+    };
+    CHECK(activations("0.30.1") * 4 < activations("0.13"));
+    CHECK(set_knob(j.runtime, "num_batch", 128));
+    CHECK(j.runtime.max_batched_tokens == tokens(128));
+}
+
+TEST_CASE("communicators grow with each doubling of their group, not with the stages of a pipeline") {
+    job j = chat("llama-3-70b");
+    const auto held = [&](const layout& l) { return memory_of(j, l)[memory_term::communication]; };
+    const interval<byte_count> pair = j.runtime.communicator;
+    CHECK(held(layout{}).expected == bytes(0));
+    CHECK(held({.tensor = 2}) == pair);
+    CHECK(held({.tensor = 4}).expected == pair.expected * 2);
+    CHECK(held({.tensor = 8}).high == pair.high * 3);
+    CHECK(held({.tensor = 8}).low == pair.low);
+    CHECK(held({.pipeline = 8}) == pair);
+    CHECK(held({.tensor = 8, .pipeline = 2}).expected == pair.expected * 4);
+}
+
+TEST_CASE("versions are read as engines write them, and ordered as numbers") {
+    CHECK(read_version("0.8.5.post1") == engine_version{0, 8, 5});
+    CHECK(read_version("v0.10") == engine_version{0, 10, 0});
+    CHECK(read_version("b2824") == engine_version{2824, 0, 0});
+    CHECK(read_version("build 2824 (4426e298)") == engine_version{2824, 0, 0});
+    CHECK(to_version("0.9.2") < to_version("0.10.0"));
+    for (const char* none : {"", "main", "2024-04", "v", "nightly 0.3"}) CHECK_FALSE(read_version(none));
+    CHECK(to_version("main") == engine_version{});
+    runtime r;
+    r.since = {0, 6};
+    CHECK(covers(r, {0, 99}));
+    r.before = {0, 8};
+    CHECK(covers(r, {0, 6}));
+    CHECK(covers(r, {0, 7, 9}));
+    CHECK_FALSE(covers(r, {0, 8}));
+    CHECK_FALSE(covers(r, {0, 5, 99}));
+}
+
+TEST_CASE(
+    "naming the tokens of a step overrides what an engine takes on larger devices, and prompts that it would not cut") {
+    runtime r = runtimes::vllm;
+    REQUIRE(r.larger_devices[0].max_batched_tokens > token_count{});
+    r.chunked_beyond = tokens(32768);
+    set_batched_tokens(r, tokens(512));
+    CHECK(r.max_batched_tokens == tokens(512));
+    CHECK(r.chunked_beyond == tokens(512));
+    for (const device_default& d : r.larger_devices) CHECK(d.max_batched_tokens == token_count{});
+    CHECK(r.larger_devices[0].max_num_seqs == runtimes::vllm.larger_devices[0].max_num_seqs);
+    CHECK(takes_fraction(runtimes::vllm));
+    CHECK(takes_fraction(runtimes::tensorrt_llm));
+    CHECK_FALSE(takes_fraction(runtimes::llama_cpp));
+    CHECK_FALSE(takes_fraction(runtimes::pytorch));
+}

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+
+#include <llmres/inventory/placement.hpp>
+#include <llmres/memory/training.hpp>
+#include <llmres/models/llama.hpp>
+#include <llmres/runtimes/all.hpp>
+
+#include "../training_jobs.hpp"
+
+using namespace llmres::detail;
+
+using namespace training_jobs;
+
+TEST_CASE("a Trainer's GPUs take turns at layers that accelerate deals by bytes, and the first is handed the logits") {
+    // Qwen-14B: 1.45 GiB of embedding, and of head, around 40 layers of 0.587 GiB. Half of all and 1.25 layers,
+    // less 1.45 GiB for the largest module: the embedding and 18 layers.
+    layer block = full().model.layers[0];
+    block.attention.heads = block.attention.kv_heads = 40;
+    block.attention.head_dim = 128;
+    block.attention.qkv_bias = true;
+    block.feed_forward.width = 13696;
+    job j = full();
+    j.model = {.name = "qwen-14b", .architecture = "llama", .vocabulary = 152064, .hidden = 5120};
+    j.model.layers.append(40, block);
+    j.weights = bf16;
+    j.runtime = runtimes::huggingface;
+    j.global_batch = 16;
+    const layout two{.pipeline = 2};
+    const byte_count embedding = bytes(2) * (152064 * 5120);
+    const byte_count each = bytes(2) * (4 * 5120 * 5120 + 3 * 5120 * 13696 + 3 * 5120 + 2 * 5120);
+    CHECK(training_state(j, two, 0).weights == embedding + each * 18);
+    CHECK(training_state(j, two, 0).weights + training_state(j, two, 1).weights == training_state(j, {}).weights);
+    // One micro-batch at a time, however many there are; logits in 16 bits and in 32.
+    j.sequence = tokens(65536);
+    j.recompute = recompute::full;
+    const memory_breakdown first = training_memory(j, two, 0);
+    CHECK(first.phase == phase::loss);
+    CHECK(first[memory_term::logits].expected == bytes(6) * (std::int64_t{65536} * 152064));
+    job more = j;
+    more.global_batch = 64;
+    CHECK(training_memory(more, two, 0).total() == first.total());
+}
+TEST_CASE("a version of transformers says how it computes the loss, and what its bitsandbytes keeps") {
+    const training_engine now = find_runtime("huggingface")->training;
+    CHECK(now.loss == loss_code::eager);
+    CHECK_FALSE(now.reentrant_checkpoints);
+    const training_engine shifted = find_runtime("huggingface@4.48.1")->training;
+    CHECK(shifted.loss == loss_code::eager_shifted);
+    CHECK(shifted.returns_logits);
+    CHECK_FALSE(find_runtime("huggingface@4.45.2")->training.returns_logits);
+    CHECK_FALSE(find_runtime("huggingface@4.45.2")->training.four_bit_keeps_inputs);
+    CHECK(find_runtime("huggingface@4.36")->training.four_bit_keeps_inputs);
+    CHECK(find_runtime("huggingface@4.57")->training.reentrant_checkpoints);
+    CHECK_FALSE(find_runtime("huggingface@4.20"));
+}
+
+TEST_CASE("torch.compile keeps no product that nothing reads, and what cuDNN puts out only where it is on the list") {
+    job j{.model = models::llama_3_1_8b,
+          .task = task::pretraining,
+          .weights = fp32,
+          .sequence = tokens(8192),
+          .recompute = recompute::selective};
+    j.runtime = runtimes::torchtitan;
+    const layout l{.data = 8, .zero = 3};
+    const std::int64_t stream = std::int64_t{8192} * 4096;
+    j.runtime.training.compiled_loss = true;
+    const byte_count eager = saved_activations(j, l);
+    j.runtime.training.compiled = true;
+    CHECK(eager - saved_activations(j, l) == bytes(2) * 32 * stream);
+    const byte_count compiled = saved_activations(j, l);
+    j.attention = attention_kernel::cudnn;
+    CHECK(saved_activations(j, l) == compiled);
+    j.runtime = runtimes::torchtitan_0_2;
+    j.runtime.training.compiled = true;
+    CHECK(compiled - saved_activations(j, l) == bytes(32) * (2 * stream + 4 * std::int64_t{8192} * 32));
+}
+
+TEST_CASE("FSDP2's streams keep blocks of their own, and expandable segments join the others") {
+    job j{.model = models::llama_3_1_8b,
+          .task = task::pretraining,
+          .weights = fp32,
+          .sequence = tokens(8192),
+          .recompute = recompute::selective};
+    j.optimizer = adamw_fused;
+    j.runtime = runtimes::torchtitan_0_0;
+    const layout l{.data = 8, .zero = 3};
+    const memory_breakdown m = training_memory(j, l);
+    CHECK(m.phase == phase::loss);
+    // At the loss no gradient is there, and nothing is gathered but the root and the last layer; the root and a layer
+    // were.
+    const byte_count parts = training_state(j, l).gradients + bytes(2) * (2 * std::int64_t{128256} * 4096);
+    CHECK(m.reserved.low - m.allocated.low >= parts);
+    j.runtime.expandable_segments = false;
+    const memory_breakdown plain = training_memory(j, l);
+    CHECK(plain.allocated.expected == m.allocated.expected);
+    CHECK(plain.reserved.expected > m.reserved.expected);
+    // Embedding and head as units of their own: one of them is gathered at a time.
+    j.runtime = runtimes::torchtitan_0_2;
+    CHECK(training_memory(j, l).allocated.expected + gib(1) < m.allocated.expected);
+}
+
+TEST_CASE("DeepSpeed's ZeRO keeps a master copy in whatever format") {
+    job j = full();
+    j.master_weights = j.optimizer_states = bf16;
+    const layout four{.data = 4, .zero = 3};
+    j.runtime = runtimes::pytorch;
+    const byte_count shard = training_state(j, four).weights;
+    CHECK(training_state(j, four).optimizer == shard * 2);
+    j.runtime = runtimes::deepspeed;
+    CHECK(training_state(j, four).optimizer == shard * 3);
+    CHECK(training_state(j, {}).optimizer == training_state(j, {}).weights * 2);
+}
+TEST_CASE("DeepSpeed's ZeRO 3 keeps a bucket of gradients, and widens those of a sub-group when it steps") {
+    job j = full();
+    j.runtime = runtimes::deepspeed;
+    j.recompute = recompute::full;
+    j.sequence = tokens(256);
+    const layout four{.data = 4, .zero = 3};
+    const memory_breakdown stepped = training_memory(j, four);
+    REQUIRE(stepped.phase == phase::optimizer);  // 1e9 of the rank's 2.008e9 values: in 16 bits, and in 32
+    CHECK(stepped[memory_term::communication].expected - j.runtime.communicator.expected ==
+          bytes(1'000'000'000) + bytes(6'000'000'000));
+    j.runtime.training.sub_group_size = 900'000'000;
+    CHECK(stepped.ideal - peak(j, four) == bytes(600'000'000));
+    j.runtime.training.reduce_bucket_size = 50'000'000;
+    CHECK(stepped.ideal - peak(j, four) == bytes(1'500'000'000));
+
+    // Stepped on the host: what is joined of a bucket is on its way while layers pass back.
+    j.runtime = runtimes::deepspeed;
+    j.runtime.training.loss = loss_code::fused_linear;
+    j.sequence = tokens(65536);
+    j.offload.optimizer = offload_place::host;
+    const memory_breakdown wide = training_memory(j, four);
+    j.runtime.training.reduce_bucket_size =
+        75'000'000;  // two of which hold the head's gradient, of which a rank has 131 million values
+    const memory_breakdown narrow = training_memory(j, four);
+    REQUIRE(wide.phase == phase::backward);
+    CHECK(wide.ideal - narrow.ideal == bytes(2) * (2 * 425'000'000));
+    CHECK(wide.reserved.low == narrow.reserved.low);  // a launcher may ask for less
+}
+TEST_CASE(
+    "gradients that DeepSpeed hands to the host never fill more than two buckets, in one micro-batch or several") {
+    job j = full();
+    j.runtime = runtimes::deepspeed;
+    j.recompute = recompute::full;
+    j.sequence = tokens(256);  // the first layer's backward pass is the fullest: gradients of all others are there
+    const layout four{.data = 4, .zero = 3};
+    j.offload.optimizer = offload_place::host;
+    for (const std::int64_t bucket : {500'000'000, 50'000'000})
+        for (const std::int64_t samples : {4, 32}) {
+            j.runtime.training.reduce_bucket_size = bucket;
+            j.global_batch = samples;
+            CHECK(training_memory(j, four)[memory_term::gradients].expected <= bytes(2) * (2 * bucket));
+        }
+    j.offload.optimizer = offload_place::none;
+    j.global_batch = 4;
+    CHECK(training_memory(j, four)[memory_term::gradients].expected > gb(3));  // a quarter of 8.03e9, in 16 bits
+}
+TEST_CASE(
+    "DeepSpeed's ZeRO 1 behind a pipeline: outputs wait for their backward pass, and the step's blocks serve nothing "
+    "else") {
+    job j = full();
+    j.runtime = runtimes::deepspeed;
+    j.sequence = tokens(16384);
+    j.global_batch = 64;
+    const layout l{.pipeline = 4, .data = 4, .zero = 1};
+    const memory_breakdown whole = training_memory(j, l, 0);
+    REQUIRE(whole.phase == phase::backward);
+    job less = j;
+    less.runtime.training.keeps_stage_outputs = false;
+    CHECK(whole.ideal - training_memory(less, l, 0).ideal == bytes(2) * (4 * 16384 * 4096));
+    less = j;
+    less.runtime.training.reduce_bucket_size = 0;
+    const memory_breakdown none = training_memory(less, l, 0);
+    CHECK(whole.ideal == none.ideal);
+    CHECK(whole.reserved.expected - none.reserved.expected == bytes(1'000'000'000));
+    CHECK(whole.releasable.expected - none.releasable.expected == bytes(1'000'000'000));
+    less = j;
+    less.runtime.training.pipeline_groups = 0;
+    CHECK(whole[memory_term::communication].expected -
+              training_memory(less, l, 0)[memory_term::communication].expected ==
+          j.runtime.communicator.expected * 3);
+}
+TEST_CASE("Liger's head makes each part's gradient twice more, in 16 bits and in 32, since 0.6.2") {
+    job j = full();
+    j.runtime.training.loss = loss_code::fused_linear;
+    job before = j;
+    j.runtime.training.widens_head_gradient = true;
+    const training_step now{j, {}};
+    const training_step then{before, {}};
+    byte_count more;
+    for_each_loss_activation(j.model, now, [&](const activation& a, loss_point at) {
+        more += at == loss_point::forward ? local_bytes(a, {}) : byte_count{};
+    });
+    for_each_loss_activation(j.model, then, [&](const activation& a, loss_point at) {
+        more -= at == loss_point::forward ? local_bytes(a, {}) : byte_count{};
+    });
+    CHECK(more == bytes(6) * (std::int64_t{128256} * 4096));
+}
+TEST_CASE(
+    "bitsandbytes before 0.43.2 keeps what 4-bit products read, even where layers are computed again without "
+    "reentrance") {
+    job j = full();
+    j.weights = nf4;
+    j.recompute = recompute::full;
+    j.adapter = {.kind = adapter_kind::lora, .rank = 8, .targets = all_linears};
+    j.runtime = *find_runtime("huggingface@4.42");
+    j.runtime.training.fp32_stream = false;
+    const byte_count reentrant = saved_activations(j, {});
+    j.runtime.training.reentrant_checkpoints = false;
+    // Three of the hidden width, and the feed-forward's own.
+    CHECK(saved_activations(j, {}) - reentrant == bytes(2) * (std::int64_t{4096} * (3 * 4096 + 14336) * 32));
+    j.runtime.training.four_bit_keeps_inputs = false;
+    CHECK(saved_activations(j, {}) == reentrant);
+}
+TEST_CASE(
+    "FSDP1 holds what wrapping the model left: a short step takes no less than the root and a layer, three times") {
+    job j = full();
+    j.runtime = *find_runtime("huggingface@4.42");
+    j.weights = nf4_double;
+    j.adapter = {.kind = adapter_kind::lora, .rank = 8};
+    j.recompute = recompute::full;
+    j.sequence = tokens(64);
+    const layout two{.data = 2, .zero = 3};
+    const memory_breakdown m = training_memory(j, two);
+    const byte_count ends = bytes(2) * (std::int64_t{2} * 128256 * 4096);
+    CHECK(m.reserved.expected > training_state(j, two).weights + ends * 3);
+    CHECK(m.reserved.expected > m.allocated.expected + ends * 2);
+    CHECK(m.releasable.high >= ends * 3);
+    // Not a part of what one GPU holds, and less beside a step that is far larger.
+    CHECK(training_memory(j, {}).reserved.expected < m.reserved.expected);
+    j.sequence = tokens(32768);
+    j.runtime.training.loss = loss_code::fused_linear;
+    const memory_breakdown longer = training_memory(j, two);
+    CHECK(longer[memory_term::fragmentation].expected > ends);
+    CHECK(longer.releasable.expected < ends);
+}
+TEST_CASE(
+    "scales of 4-bit weights are no parameters: sharded data ranks have them all, and so has a GPU whose weights are "
+    "offloaded") {
+    job j = full();
+    j.adapter = {.kind = adapter_kind::lora, .rank = 8};
+    j.weights = nf4;
+    const auto weights = [&](const layout& l) { return training_state(j, l).weights; };
+    const byte_count scales = bytes(4) * (std::int64_t{32} * (4096 * (2 * 4096 + 2 * 1024) + 3 * 4096 * 14336) / 64);
+    CHECK(weights({.data = 8, .zero = 3}) > div_up(weights({}) - scales, 8) + scales);
+    CHECK(weights({.data = 8, .zero = 3}) < div_up(weights({}) - scales, 8) + scales + mib(1));
+    j.offload.parameters = offload_place::host;
+    CHECK(weights({.data = 8, .zero = 3}) >= scales);
+    CHECK(weights({.data = 8, .zero = 3}) < scales + mib(1));
+}
+TEST_CASE("torchao's 8-bit AdamW quantises a tensor's states anew beside it") {
+    job j = full();
+    j.optimizer = adamw_8bit;
+    const byte_count in_place = training_memory(j, {}).ideal;
+    CHECK(training_state(j, {}).temporaries == byte_count{});
+    j.optimizer = adamw_8bit_torchao;
+    const weight_state ao = training_state(j, {});
+    CHECK(ao.stepped == bytes(13) * (std::int64_t{128256} * 4096));
+    CHECK(training_memory(j, {}).ideal >= in_place);
+    j.optimizer.in_backward = true;  // and its gradient is there until it is done
+    CHECK(training_state(j, {}).stepped == bytes(13 + 2) * (std::int64_t{128256} * 4096));
+}
+TEST_CASE("transformers to 4.42 keeps tables of positions with every layer") {
+    job j = full();
+    j.runtime = *find_runtime("huggingface@4.45");
+    const byte_count computed = training_memory(j, {})[memory_term::weights].expected;
+    j.runtime = *find_runtime("huggingface@4.42");
+    CHECK(training_memory(j, {})[memory_term::weights].expected - computed ==
+          bytes(2 * 2) * (32 * 128 * j.model.max_context.in(tokens)));
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+// What vLLM's releases load and profile.
+#include <llmres/runtimes/vllm.hpp>
+
+#include <doctest/doctest.h>
+
+#include "../serving_jobs.hpp"
+
+#include <string>
+#include <type_traits>
+#include <utility>
+
+using namespace llmres::detail;
+
+using namespace serving_jobs;
+
+TEST_CASE("vLLM loads fused projections as one tensor, and a tail with it: what its logs print") {
+    job j = chat("qwen2.5-7b");
+    j.model.max_context = tokens(32768);  // of the instructed one
+    const auto loaded = [&] { return memory_of(j, layout{})[memory_term::weights].expected.in(gib); };
+    CHECK(loaded() == doctest::Approx(14.2487).epsilon(1e-5));
+    j = chat("llama-3.1-8b");
+    CHECK(loaded() == doctest::Approx(14.9888).epsilon(1e-5));
+    j = chat("mistral-small-3.1-24b");
+    CHECK(loaded() == doctest::Approx(44.76).epsilon(2e-4));
+    // Rotary tables of images' three-part positions are four times as long.
+    j = chat("qwen2.5-vl-7b");
+    const double whole = loaded();
+    j.runtime.rope = rope_tables::computed;
+    CHECK((whole - loaded()) * 1024 == doctest::Approx(128000 * 128 * 2 * 4.0 / 1048576));
+}
+
+TEST_CASE("experts in MXFP4 are padded before Hopper, and keep their scales twice on it") {
+    job j = chat("gpt-oss-20b");
+    j.weights = mxfp4;
+    const auto on = [&](const gpu& card) { return memory_of(j, layout{}, one(card))[memory_term::weights]; };
+    const interval<byte_count> ampere = on(gpus::a100_sxm4_80gb), hopper = on(gpus::h100_sxm5_80gb);
+    CHECK(ampere.low == hopper.low);
+    CHECK(hopper.low < hopper.expected);
+    CHECK(hopper.expected < ampere.expected);
+    CHECK(hopper.high >= ampere.expected);
+    CHECK(hopper.expected.in(gib) == doctest::Approx(13.47).epsilon(0.01));  // a log of 0.11
+}
+
+TEST_CASE("vLLM profiles as many of the largest images as make a step, and at least one; its first engine one, whole") {
+    job j = chat("mistral-small-3.1-24b");
+    const cluster large{.gpu = gpus::h100_sxm5_80gb};
+    const auto held = [&] { return memory_of(j, layout{}, large)[memory_term::activations].expected; };
+    const byte_count seen = held();
+    // Two of 3080 tokens in 8192: their pixels, and what the decoder reads.
+    const byte_count images = bytes(2) * (2 * 12100 * 588 + 2 * 3080 * 5120);
+    j.model.encoders[0] = {};
+    CHECK(seen - held() == images);  // the sampler is the fullest moment; they are beside it
+    j = chat("qwen2.5-vl-7b");
+    j.context = tokens(4096);
+    j.runtime = runtimes::vllm_v0_7;
+    const byte_count whole = held();  // 16384 tokens of one image pass all layers
+    j.model.encoders[0] = {};
+    CHECK(whole > held() * 3);
+}
+
+TEST_CASE("fewer than 128 rows of scores are sorted as one, which takes 12 bytes more for each") {
+    job j = chat("qwen3-0.6b");
+    const auto scores = [&](std::int64_t sequences) {
+        j.runtime.max_num_seqs = sequences;
+        return memory_of(j, layout{})[memory_term::logits].expected;
+    };
+    const byte_count row = bytes(151936);
+    CHECK(scores(128) == row * 128 * 38);
+    CHECK(scores(127) == row * 127 * 50);
+}
+
+TEST_CASE("since 0.24 dense models score in 16 bit while vLLM profiles, and others as before") {
+    const auto each = [&](const char* id, const char* engine) {
+        job j = chat(id);
+        j.runtime = find_runtime(engine).value();
+        j.runtime.max_num_seqs = 4096;  // more than the layers take
+        return ratio(memory_of(j, layout{})[memory_term::logits].expected, bytes(4096 * j.model.vocabulary));
+    };
+    CHECK(each("qwen3-0.6b", "vllm@0.23") == doctest::Approx(14));
+    CHECK(each("qwen3-0.6b", "vllm@0.26") == doctest::Approx(2.3));
+    CHECK(each("qwen3-30b-a3b", "vllm@0.26") == doctest::Approx(14));
+}
+
+TEST_CASE("tokens that are named to vLLM's first engine stay chunks where contexts are longer") {
+    job j = chat();
+    j.runtime = runtimes::vllm_v0_7;
+    j.context = tokens(131072);
+    const memory_breakdown by_default = memory_of(j, layout{});
+    REQUIRE(set_knob(j.runtime, "max_num_batched_tokens", 2048));
+    CHECK(memory_of(j, layout{}).total() == by_default.total());
+    j.context = tokens(8192);
+    CHECK(memory_of(j, layout{})[memory_term::logits].expected <
+          memory_of(chat(), layout{})[memory_term::logits].expected);
+}
+
+TEST_CASE("experts in MXFP4 are padded for vLLM's kernels, at most") {
+    job j = chat("gpt-oss-20b");
+    j.weights = mxfp4;
+    const interval<byte_count> weights = memory_of(j, layout{})[memory_term::weights];
+    // 24 layers of 32 experts: 3 matrices of 2944 x 3072 for 2880 x 2880, 17 bytes for 32 values.
+    CHECK(weights.expected - weights.low == bytes(std::int64_t{24} * 32 * 3 * (2944 * 3072 - 2880 * 2880) / 32 * 17));
+}
+
+TEST_CASE("what vLLM 0.19 says of its profiling run on an H100, to its second place") {
+    const auto printed = [](const char* id) {  // "torch peak memory increase"
+        job j = chat(id);
+        j.runtime = runtimes::vllm_v1_18;
+        const memory_breakdown m = memory_of(j, layout{}, one(gpus::h100_sxm5_80gb));
+        return (m[memory_term::activations] + m[memory_term::logits]).expected.in(gib);
+    };
+    CHECK(printed("llama-3.1-8b") == doctest::Approx(1.89).epsilon(0.005));
+    CHECK(printed("gemma-2-9b") == doctest::Approx(3.65).epsilon(0.005));
+    CHECK(printed("phi-4") == doctest::Approx(1.52).epsilon(0.005));
+    // What routed experts are computed in stays.
+    CHECK(printed("deepseek-v2-lite") == doctest::Approx(1.93).epsilon(0.005));
+    CHECK(printed("qwen3-30b-a3b") == doctest::Approx(2.68).epsilon(0.005));
+}
+
+TEST_CASE("a kernel of vLLM filters scores in a row of fp32 a multiprocessor, where 8 and more are scored") {
+    job j = chat("llama-3.1-8b");
+    j.runtime = runtimes::vllm_v1_17;
+    j.max_batched_tokens = tokens(8);
+    j.context = tokens(8);
+    const auto beside = [&](std::int64_t rows) {
+        j.runtime.max_num_seqs = rows;
+        j.batch = rows;
+        runtime without = on_device(j.runtime, gpus::h100_sxm5_80gb, layout{});
+        const byte_count with = serving_memory(j, layout{}, without)[memory_term::activations].expected;
+        without.filter_rows = 0;
+        return with - serving_memory(j, layout{}, without)[memory_term::activations].expected;
+    };
+    const byte_count row = bytes(4) * j.model.vocabulary;
+    CHECK(beside(7) == byte_count{});
+    CHECK(beside(16) == row * 16);
+    CHECK(beside(1024) == row * *gpus::h100_sxm5_80gb.sm_count);
+}
+
+TEST_CASE("since 0.17 all-reduces of a split layer are joined with norms on Hopper and Blackwell, whatever the group") {
+    const auto taken = [](const gpu& card, const layout& l) {
+        job j = chat("llama-3.1-8b");
+        j.runtime = runtimes::vllm_v1_18;
+        return memory_of(j, l, {.gpu = card, .gpus = 8})[memory_term::communication].expected;
+    };
+    const byte_count pair = taken(gpus::h100_sxm5_80gb, {.tensor = 2});
+    CHECK(pair.in(gib) == doctest::Approx(1.82).epsilon(0.02));  // 2.07 less 0.25 of one GPU
+    CHECK(taken(gpus::h100_sxm5_80gb, {.tensor = 4}) == pair);
+    CHECK(taken(gpus::h100_sxm5_80gb, {.tensor = 2, .pipeline = 2}) < pair);
+    CHECK(taken(gpus::rtx_4090, {.tensor = 2}) < pair);
+    CHECK(taken(gpus::h100_sxm5_80gb, {.pipeline = 2}) == byte_count{});
+}
+
+TEST_CASE("graphs that vLLM deducts since 0.20 grow with the layers of a stage") {
+    job j = chat("llama-3.1-8b");
+    const auto graphs = [&](const layout& l) { return graphs_of(j, j.runtime, l).expected; };
+    j.runtime = runtimes::vllm_v1_20;
+    CHECK(graphs({}) == mib(22) * 32);
+    CHECK(graphs({.pipeline = 4}) == mib(22) * 8);
+    j.runtime = runtimes::vllm_v1_18;
+    CHECK(graphs({}) == j.runtime.cuda_graphs.expected);
+}
+
+TEST_CASE("tables of positions are as long as linear scaling stretches them: what vLLM loads of Gemma 3") {
+    job j = chat("gemma-3-12b");
+    CHECK(memory_of(j, layout{})[memory_term::weights].expected.in(gib) ==
+          doctest::Approx(23.31).epsilon(5e-4));  // a log of 0.19
+    j = chat("gemma-3-4b");
+    CHECK(memory_of(j, layout{})[memory_term::weights].expected.in(gib) == doctest::Approx(8.58).epsilon(2e-3));
+}
