@@ -6,32 +6,37 @@
 #include <llmres/hardware/interconnect.hpp>
 #include <llmres/values/error.hpp>
 
-/// GPUs of one kind, how they are joined, and the hosts they sit in.
+/// What is a cluster? GPUs of one kind, the links between them, and the hosts that they are in.
 namespace llmres::inline v0 {
 
+/// A machine with GPUs: its main memory and its CPU.
 struct host {
-    byte_count memory{};
-    byte_rate bandwidth{};  ///< of main memory
-    std::int32_t cores = 0;
-    llmres::link
-        link{};  ///< between each GPU and this host, as standard_cluster() finds it; none: what passes takes no time
+    byte_count memory{};     ///< size of main memory; 0: unknown
+    byte_rate bandwidth{};   ///< bandwidth of main memory; 0: unknown
+    std::int32_t cores = 0;  ///< CPU cores; 0: unknown
+    /// The link between each GPU and this host, as standard_cluster() finds it. Without one, transfers take no time.
+    llmres::link link{};
 };
 
+/// GPUs of one kind, the links between them, and their hosts.
 struct cluster {
-    llmres::gpu gpu{};
-    std::int32_t gpus = 1;
-    std::int32_t gpus_per_node = 0;  ///< 0: all of them in one node
-    link scale_up{};                 ///< joins the GPUs of a node
-    link scale_out{};                ///< joins nodes, for each GPU
-    llmres::host host{};
-    byte_count in_use{};  ///< memory others already hold on each GPU
+    llmres::gpu gpu{};               ///< the kind of all of them
+    std::int32_t gpus = 1;           ///< how many there are
+    std::int32_t gpus_per_node = 0;  ///< how many are in one host; 0: all
+    link scale_up{};                 ///< the link between the GPUs of a node
+    link scale_out{};                ///< each GPU's link to other nodes
+    llmres::host host{};             ///< the machine that each node is
+    byte_count in_use{};             ///< memory that other processes already hold on each GPU
 
+    /// GPUs in one node.
     constexpr std::int32_t node_size() const { return gpus_per_node > 0 ? gpus_per_node : gpus; }
 };
 
-/// Memory a job may take on one GPU: what a process sees, less what others hold.
+/// Memory that a job may use on one GPU: what processes can allocate, less what others hold.
 constexpr byte_count available_memory(const cluster& c) { return usable_memory(c.gpu) - c.in_use; }
 
+/// Refuses a cluster without GPUs, a GPU without memory, bandwidth or a 16-bit or fp32 rate, and several GPUs without a
+/// link.
 constexpr status validate(const cluster& c) {
     if (const status s = in_range("cluster.gpus", c.gpus, 1, 1 << 20); !s) return s;
     if (const status s = in_range("cluster.gpus_per_node", c.gpus_per_node, 0, 1 << 20); !s) return s;

@@ -7,19 +7,21 @@
 #include <llmres/values/units.hpp>
 #include <string_view>
 
-/// What it costs to exchange tensors over a link. Ring algorithms (Patarasso and Yuan 2009,
-/// doi 10.1016/j.jpdc.2008.09.002): bandwidth-optimal, one latency a hop.
+/// How long does a collective take over a link? By ring algorithms (Patarasso and Yuan 2009,
+/// doi 10.1016/j.jpdc.2008.09.002), which are optimal in bandwidth and pay the link's latency once a hop.
 namespace llmres::inline v0 {
 
+/// How ranks exchange a tensor.
 enum class collective_kind : std::uint8_t { all_reduce, all_gather, reduce_scatter, all_to_all, send };
 
+/// The name of a collective: "all_reduce".
 constexpr std::string_view name_of(collective_kind kind) {
     constexpr std::array<std::string_view, 5> names{"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "send"};
     return names[static_cast<std::size_t>(kind)];
 }
 
-/// Bytes one rank sends. `message` is the whole tensor: the reduced one, the gathered one, the one that is scattered,
-/// all that a rank hands to the others, or what it sends to the next.
+/// Bytes that one rank sends. `message` is the whole tensor: what is reduced, what is there after an all-gather, what a
+/// reduce-scatter starts from, all that a rank sends to the others in an all-to-all, or what it sends to the next rank.
 constexpr quantity<byte_unit, double> sent_bytes(collective_kind kind, byte_count message, std::int64_t ranks) {
     const double others = ranks > 1 ? static_cast<double>(ranks - 1) / static_cast<double>(ranks) : 0.0;
     switch (kind) {
@@ -35,7 +37,7 @@ constexpr quantity<byte_unit, double> sent_bytes(collective_kind kind, byte_coun
     return {};
 }
 
-/// Messages that follow one another.
+/// Messages that a rank sends one after another: each pays the link's latency.
 constexpr std::int64_t hops(collective_kind kind, std::int64_t ranks) {
     switch (kind) {
         case collective_kind::all_reduce:
@@ -50,11 +52,11 @@ constexpr std::int64_t hops(collective_kind kind, std::int64_t ranks) {
     return 1;
 }
 
-/// Time of one collective among `ranks` that the link joins, at the bandwidth large transfers reach. No time for one
-/// rank.
-constexpr duration time_of(collective_kind kind, byte_count message, std::int64_t ranks, const link& over) {
+/// Time of one collective among `ranks` that the link joins, at the bandwidth that large transfers reach: bytes sent
+/// over bandwidth, and a latency for each hop. Zero for one rank.
+constexpr duration time_of(collective_kind kind, byte_count message, std::int64_t ranks, const link& joining) {
     if (ranks <= 1 && kind != collective_kind::send) return {};
-    return sent_bytes(kind, message, ranks) / over.bandwidth() + over.latency.value_or({}) * hops(kind, ranks);
+    return sent_bytes(kind, message, ranks) / joining.bandwidth() + joining.latency.value_or({}) * hops(kind, ranks);
 }
 
 }  // namespace llmres::inline v0

@@ -13,31 +13,37 @@
 #include <llmres/values/text.hpp>
 #include <llmres/values/units.hpp>
 
-/// A live device: what one GPU in one machine says of itself, and what was measured on it. Plain host values, no CUDA
-/// header: cuda_probe/ fills it, io/device_json.hpp stores it, and to_gpu() makes it stand in for a row of the tables.
+/// What does one GPU in one machine report about itself, and what was measured on it? Plain host values without a CUDA
+/// header: cuda_probe/ fills them, io/device_json.hpp stores them, and to_gpu() makes a row as of the tables from them.
 namespace llmres::inline v0 {
 
-struct gpu;  // hardware/gpu.hpp: whoever has a sheet to put a device over has included it
+struct gpu;  // hardware/gpu.hpp, which a caller of to_gpu() has included
 
-/// What was read, or why it could not be. A field that could not be read never reads as zero.
+/// A value that was read, or why it could not be. A field that could not be read is never zero.
 template <class T>
 struct reading {
-    bool known = false;
-    T value{};                 ///< meaningful only if `known`
-    text<95> why{"not read"};  ///< meaningful only if not `known`
+    bool known = false;        ///< whether it could be read
+    T value{};                 ///< the value; meaningful only if `known`
+    text<95> why{"not read"};  ///< why it could not be read; meaningful only if not `known`
 
-    constexpr reading() = default;
+    constexpr reading() = default;  ///< not read
+    /// A value that was read.
     constexpr reading(const T& v)
         : known{true}, value{v}, why{} {}  // NOLINT(google-explicit-constructor): reads as data
+    /// A value that could not be read, with the reason.
     static constexpr reading unavailable(std::string_view reason) {
         reading none;
         none.why = reason;
         return none;
     }
 
+    /// Whether it could be read.
     constexpr explicit operator bool() const { return known; }
+    /// The value; only if `known`.
     constexpr const T& operator*() const { return value; }
+    /// The value; only if `known`.
     constexpr const T* operator->() const { return &value; }
+    /// The value, or another where it could not be read.
     constexpr T value_or(const T& otherwise) const { return known ? value : otherwise; }
 
     friend constexpr bool operator==(const reading& a, const reading& b) {
@@ -48,23 +54,32 @@ struct reading {
 /// Up to `Capacity` items in place.
 template <class T, std::size_t Capacity>
 struct short_list {
-    std::array<T, Capacity> items{};
-    std::size_t count = 0;
+    std::array<T, Capacity> items{};  ///< storage; the first `count` items are in use
+    std::size_t count = 0;            ///< items in use
 
-    static constexpr std::size_t capacity = Capacity;
+    static constexpr std::size_t capacity = Capacity;  ///< items that there is room for
     /// False, and nothing stored, if the list is full.
+    /// Appends an item; false, and nothing stored, if the list is full.
     constexpr bool push(const T& item) {
         if (count == Capacity) return false;
         items[count++] = item;
         return true;
     }
+    /// Items in use.
     constexpr std::size_t size() const { return count; }
+    /// Whether no item is in use.
     constexpr bool empty() const { return count == 0; }
+    /// The first item.
     constexpr const T* begin() const { return items.data(); }
+    /// Behind the last item.
     constexpr const T* end() const { return items.data() + count; }
+    /// The first item.
     constexpr T* begin() { return items.data(); }
+    /// Behind the last item.
     constexpr T* end() { return items.data() + count; }
+    /// The i-th item.
     constexpr const T& operator[](std::size_t i) const { return items[i]; }
+    /// The i-th item.
     constexpr T& operator[](std::size_t i) { return items[i]; }
 
     friend constexpr bool operator==(const short_list& a, const short_list& b) {
@@ -78,7 +93,7 @@ struct short_list {
 /// A quantity measured several times.
 template <class Quantity>
 struct measured {
-    Quantity median{};
+    Quantity median{};         ///< median of the samples
     Quantity low{};            ///< smallest sample
     Quantity high{};           ///< largest sample
     std::int32_t repeats = 0;  ///< samples taken
@@ -88,186 +103,199 @@ struct measured {
 
 /// Which device this is.
 struct device_identity {
-    reading<text<63>> uuid{};  ///< "GPU-..." or, of a MIG instance, "MIG-..."
-    reading<text<63>> name{};
-    reading<text<31>> pci_bus_id{};  ///< domain:bus:device.function
-    reading<std::int32_t> index_cuda{};
-    reading<std::int32_t> index_nvml{};  ///< differs from the CUDA index where CUDA_VISIBLE_DEVICES or its order is set
-    reading<text<31>> architecture{};
-    reading<text<31>> board_part_number{};
-    reading<bool> mig_enabled{};
-    reading<text<31>> mig_profile{};  ///< "1g.10gb"
-    reading<text<63>> mig_parent_uuid{};
+    reading<text<63>> uuid{};            ///< "GPU-..." or, for a MIG instance, "MIG-..."
+    reading<text<63>> name{};            ///< marketed name, as the driver reports it
+    reading<text<31>> pci_bus_id{};      ///< address on the bus, domain:bus:device.function
+    reading<std::int32_t> index_cuda{};  ///< index among the devices that CUDA shows
+    /// NVML's index; differs from CUDA's where CUDA_VISIBLE_DEVICES or its order is set.
+    reading<std::int32_t> index_nvml{};
+    reading<text<31>> architecture{};       ///< "Hopper"
+    reading<text<31>> board_part_number{};  ///< the vendor's part number of the board
+    reading<bool> mig_enabled{};            ///< whether the card is split by MIG
+    reading<text<31>> mig_profile{};        ///< "1g.10gb", for a MIG instance
+    reading<text<63>> mig_parent_uuid{};    ///< the card of a MIG instance
     friend constexpr bool operator==(const device_identity&, const device_identity&) = default;
 };
 
+/// Versions of driver and libraries, and the modes that the driver is in.
 struct device_software {
-    reading<text<31>> driver_version{};
-    reading<std::int32_t> cuda_driver_version{};  ///< 1000 * major + 10 * minor, as CUDA counts
-    reading<std::int32_t> cuda_runtime_version{};
-    reading<text<31>> nvml_version{};
-    reading<text<31>> vbios_version{};
-    reading<bool> persistence_mode{};
-    reading<text<31>> compute_mode{};  ///< default, exclusive_process, prohibited
+    reading<text<31>> driver_version{};  ///< NVIDIA driver, "550.54.15"
+    /// The CUDA that the driver supports: 1000 x major + 10 x minor.
+    reading<std::int32_t> cuda_driver_version{};
+    reading<std::int32_t> cuda_runtime_version{};  ///< the CUDA that the probe was built with, counted alike
+    reading<text<31>> nvml_version{};              ///< NVML
+    reading<text<31>> vbios_version{};             ///< the board's firmware
+    reading<bool> persistence_mode{};              ///< whether the driver stays loaded while nobody uses the device
+    reading<text<31>> compute_mode{};              ///< default, exclusive_process or prohibited
     friend constexpr bool operator==(const device_software&, const device_software&) = default;
 };
 
-/// Memory as CUDA and as NVML see it. NVML's `used` counts what the driver reserves; CUDA's total is what a process can
-/// see at all.
+/// Memory as CUDA and as NVML report it. NVML's `used` counts what the driver reserves; CUDA's total is all that a
+/// process can allocate from.
 struct device_memory {
-    reading<byte_count> cuda_total{};
-    reading<byte_count> cuda_free{};  ///< with the probe's own context open
-    reading<byte_count> nvml_total{};
-    reading<byte_count> nvml_reserved{};
-    reading<byte_count> nvml_used{};
-    reading<byte_count> nvml_free{};
-    reading<byte_count> bar1_total{};
-    reading<byte_count> bar1_used{};
-    reading<byte_count> l2_cache{};
-    reading<std::int32_t> bus_width_bits{};
+    reading<byte_count> cuda_total{};            ///< all that CUDA shows to a process
+    reading<byte_count> cuda_free{};             ///< free according to CUDA, with the probe's own context open
+    reading<byte_count> nvml_total{};            ///< all of it according to NVML
+    reading<byte_count> nvml_reserved{};         ///< kept by driver and firmware
+    reading<byte_count> nvml_used{};             ///< used by processes and by the driver
+    reading<byte_count> nvml_free{};             ///< free according to NVML
+    reading<byte_count> bar1_total{};            ///< window through which the bus reaches device memory
+    reading<byte_count> bar1_used{};             ///< the part of that window in use
+    reading<byte_count> l2_cache{};              ///< size of the L2 cache
+    reading<std::int32_t> bus_width_bits{};      ///< width of the memory bus
     reading<byte_rate> theoretical_bandwidth{};  ///< derived: 2 x memory clock x bus width
-    reading<byte_count> granularity_minimum{};   ///< of virtual-memory allocations
+    reading<byte_count> granularity_minimum{};   ///< smallest unit of virtual-memory allocations
+    /// Unit of virtual-memory allocations that CUDA recommends.
     reading<byte_count> granularity_recommended{};
-    reading<bool> ecc_enabled{};
-    reading<bool> ecc_pending{};  ///< after the next reboot
-    reading<std::int32_t> remapped_rows_correctable{};
-    reading<std::int32_t> remapped_rows_uncorrectable{};
-    reading<bool> remapping_pending{};
-    reading<bool> remapping_failed{};
-    reading<bool> virtual_memory_supported{};
-    reading<bool> memory_pools_supported{};
-    reading<bool> managed_memory{};
-    reading<bool>
-        pageable_memory_access{};  ///< the GPU reads host memory as its own: free memory is the system's to say
-    reading<bool> integrated{};    ///< shares the host's memory
+    reading<bool> ecc_enabled{};                          ///< error-correcting code is on
+    reading<bool> ecc_pending{};                          ///< error-correcting code will be on after the next reboot
+    reading<std::int32_t> remapped_rows_correctable{};    ///< rows replaced after correctable errors
+    reading<std::int32_t> remapped_rows_uncorrectable{};  ///< rows replaced after uncorrectable errors
+    reading<bool> remapping_pending{};                    ///< a row will be replaced at the next reset
+    reading<bool> remapping_failed{};                     ///< no spare row was left
+    reading<bool> virtual_memory_supported{};             ///< cuMemMap and its kin work
+    reading<bool> memory_pools_supported{};               ///< cudaMallocAsync works
+    reading<bool> managed_memory{};                       ///< cudaMallocManaged works
+    /// The GPU reads host memory as its own: free memory is the system's to say.
+    /// The GPU reads pageable host memory, so that the host's system decides how much is free.
+    reading<bool> pageable_memory_access{};
+    reading<bool> integrated{};  ///< the GPU shares the host's memory
     friend constexpr bool operator==(const device_memory&, const device_memory&) = default;
 };
 
+/// Compute capability, multiprocessors and clocks.
 struct device_compute {
-    reading<std::int32_t> capability_major{};
-    reading<std::int32_t> capability_minor{};
-    reading<std::int32_t> sm_count{};
-    reading<frequency> sm_clock_now{};
-    reading<frequency> sm_clock_max{};
-    reading<frequency> memory_clock_now{};
-    reading<frequency> memory_clock_max{};
+    reading<std::int32_t> capability_major{};  ///< compute capability, before the dot
+    reading<std::int32_t> capability_minor{};  ///< compute capability, after the dot
+    reading<std::int32_t> sm_count{};          ///< streaming multiprocessors
+    reading<frequency> sm_clock_now{};         ///< their clock when described
+    reading<frequency> sm_clock_max{};         ///< their highest clock
+    reading<frequency> memory_clock_now{};     ///< memory clock when described
+    reading<frequency> memory_clock_max{};     ///< highest memory clock
     friend constexpr bool operator==(const device_compute&, const device_compute&) = default;
 };
 
+/// Power and temperature.
 struct device_power {
-    reading<power> draw{};
-    reading<power> limit{};  ///< enforced now
-    reading<power> limit_default{};
-    reading<std::int32_t> temperature_celsius{};
-    reading<std::int32_t> slowdown_celsius{};
-    reading<text<95>> throttle_reasons{};  ///< "none", or names with commas between
+    reading<power> draw{};                        ///< power drawn when described
+    reading<power> limit{};                       ///< power limit that is enforced now
+    reading<power> limit_default{};               ///< power limit as shipped
+    reading<std::int32_t> temperature_celsius{};  ///< temperature when described
+    reading<std::int32_t> slowdown_celsius{};     ///< temperature from which clocks are lowered
+    reading<text<95>> throttle_reasons{};         ///< why clocks are lowered: "none", or names with commas between
     friend constexpr bool operator==(const device_power&, const device_power&) = default;
 };
 
-/// GPUs lower the PCIe generation when idle: `now` is a snapshot, `max` what card and slot can do together.
+/// Attachment to the host. An idle GPU lowers its PCIe generation: `now` is a snapshot, `max` what card and slot
+/// support together.
 struct device_pcie {
-    reading<std::int32_t> generation_now{};
-    reading<std::int32_t> generation_max{};
-    reading<std::int32_t> width_now{};
-    reading<std::int32_t> width_max{};
-    reading<std::int32_t> numa_node{};
+    reading<std::int32_t> generation_now{};  ///< PCIe generation when described
+    reading<std::int32_t> generation_max{};  ///< highest generation of card and slot
+    reading<std::int32_t> width_now{};       ///< lanes when described
+    reading<std::int32_t> width_max{};       ///< lanes that card and slot have
+    reading<std::int32_t> numa_node{};       ///< NUMA node of the host that the card is attached to
     friend constexpr bool operator==(const device_pcie&, const device_pcie&) = default;
 };
 
+/// One NVLink of the device.
 struct device_nvlink {
-    std::int32_t link = 0;
-    reading<bool> active{};
-    reading<std::int32_t> version{};
-    reading<text<31>> remote_pci_bus_id{};
-    reading<text<31>> remote_type{};  ///< gpu, switch, npu
+    std::int32_t link = 0;                  ///< its number
+    reading<bool> active{};                 ///< whether it is up
+    reading<std::int32_t> version{};        ///< NVLink version
+    reading<text<31>> remote_pci_bus_id{};  ///< the device at the other end
+    reading<text<31>> remote_type{};        ///< what that is: gpu, switch or npu
     friend constexpr bool operator==(const device_nvlink&, const device_nvlink&) = default;
 };
 
-/// What this device can do to another of the same machine.
+/// How this device reaches another device of the same machine.
 struct device_peer {
-    text<63> uuid{};
-    reading<bool> access{};
-    reading<bool> native_atomics{};
-    reading<std::int32_t> performance_rank{};
-    reading<text<31>> topology{};  ///< internal, single_switch, multiple_switches, host_bridge, node, system
-    reading<measured<byte_rate>> bandwidth{};
+    text<63> uuid{};                           ///< the other device
+    reading<bool> access{};                    ///< whether kernels can read its memory
+    reading<bool> native_atomics{};            ///< whether atomics work across the link
+    reading<std::int32_t> performance_rank{};  ///< CUDA's rank of the path; lower is faster
+    /// What lies between: internal, single_switch, multiple_switches, host_bridge, node or system.
+    reading<text<31>> topology{};
+    reading<measured<byte_rate>> bandwidth{};  ///< copies to it
     friend constexpr bool operator==(const device_peer&, const device_peer&) = default;
 };
 
-/// A process that holds memory on the device, where the driver lets us see it.
+/// A process that holds memory on the device, where the driver shows it.
 struct device_process {
-    std::int64_t pid = 0;
-    reading<byte_count> used{};
+    std::int64_t pid = 0;        ///< process id
+    reading<byte_count> used{};  ///< device memory that it holds
     friend constexpr bool operator==(const device_process&, const device_process&) = default;
 };
 
 /// One matrix product: rows x inner times inner x columns, 2 x rows x columns x inner operations.
 struct device_product {
-    text<23> precision{};  ///< of the factors
-    std::int64_t rows = 0;
-    std::int64_t columns = 0;
-    std::int64_t inner = 0;
-    reading<measured<flop_rate>> rate{};
-    reading<bool> verified{};  ///< sampled elements agreed with the host's own sums
+    text<23> precision{};                 ///< format of the factors
+    std::int64_t rows = 0;                ///< rows of the left factor
+    std::int64_t columns = 0;             ///< columns of the right factor
+    std::int64_t inner = 0;               ///< columns of the left factor, rows of the right
+    reading<measured<flop_rate>> rate{};  ///< operations a second
+    reading<bool> verified{};             ///< whether sampled elements agreed with the host's own sums
     friend constexpr bool operator==(const device_product&, const device_product&) = default;
 };
 
-/// All devices together sum a vector; `bandwidth` is 2 (n-1)/n x bytes / time, what a ring sends over each link.
+/// An all-reduce over all devices of the machine; its bus bandwidth is what a ring sends over each link.
 struct device_all_reduce {
-    std::int32_t devices = 0;
-    byte_count message{};
-    reading<measured<byte_rate>> bandwidth{};
-    reading<bool> verified{};
+    std::int32_t devices = 0;                  ///< devices that took part
+    byte_count message{};                      ///< size of the vector
+    reading<measured<byte_rate>> bandwidth{};  ///< bus bandwidth, 2 (n - 1) / n x message / time
+    reading<bool> verified{};                  ///< whether the sums were right
     friend constexpr bool operator==(const device_all_reduce&, const device_all_reduce&) = default;
 };
 
-/// What the probe measured. Rates are achieved, not peaks.
+/// What the probe measured. Rates are achieved ones, not peaks.
 struct device_measurements {
     reading<measured<byte_rate>> read_bandwidth{};  ///< device memory, read only
-    reading<measured<byte_rate>> copy_bandwidth{};  ///< device to device: read plus written bytes
-    reading<measured<byte_rate>> host_to_device_pinned{};
-    reading<measured<byte_rate>> device_to_host_pinned{};
-    reading<measured<byte_rate>> host_to_device_pageable{};
-    reading<measured<byte_rate>> device_to_host_pageable{};
-    reading<measured<duration>> launch_latency{};   ///< an empty kernel, launched and waited for
-    reading<measured<duration>> launch_interval{};  ///< of empty kernels launched back to back
-    reading<byte_count> context{};                  ///< what opening a CUDA context takes from the device
-    reading<byte_count> library_workspace{};        ///< what a cuBLAS handle and its first product take on top
-    short_list<device_product, 64> products{};
-    short_list<device_all_reduce, 8> all_reduces{};
+    /// Copies within device memory: bytes read plus bytes written.
+    reading<measured<byte_rate>> copy_bandwidth{};
+    reading<measured<byte_rate>> host_to_device_pinned{};    ///< copies from page-locked host memory
+    reading<measured<byte_rate>> device_to_host_pinned{};    ///< copies to page-locked host memory
+    reading<measured<byte_rate>> host_to_device_pageable{};  ///< copies from pageable host memory
+    reading<measured<byte_rate>> device_to_host_pageable{};  ///< copies to pageable host memory
+    reading<measured<duration>> launch_latency{};            ///< an empty kernel, launched and waited for
+    reading<measured<duration>> launch_interval{};           ///< time between empty kernels launched back to back
+    reading<byte_count> context{};                           ///< device memory that opening a CUDA context takes
+    /// Device memory that a cuBLAS handle and its first product take beyond the context.
+    reading<byte_count> library_workspace{};
+    short_list<device_product, 64> products{};       ///< matrix products, by format and shape
+    short_list<device_all_reduce, 8> all_reduces{};  ///< all-reduces, by message size
     friend constexpr bool operator==(const device_measurements&, const device_measurements&) = default;
 };
 
+/// Everything known about one device.
 struct device {
-    device_identity identity{};
-    device_software software{};
-    device_memory memory{};
-    device_compute compute{};
-    device_power power{};
-    device_pcie pcie{};
-    reading<std::int32_t> nvlinks_active{};
-    short_list<device_nvlink, 36> nvlinks{};
-    short_list<device_peer, 16> peers{};
-    reading<std::int32_t> process_count{};
-    short_list<device_process, 32> processes{};
-    device_measurements measured{};
+    device_identity identity{};                  ///< which device it is
+    device_software software{};                  ///< versions and modes
+    device_memory memory{};                      ///< sizes of its memory
+    device_compute compute{};                    ///< multiprocessors and clocks
+    device_power power{};                        ///< power and temperature
+    device_pcie pcie{};                          ///< attachment to the host
+    reading<std::int32_t> nvlinks_active{};      ///< NVLinks that are up
+    short_list<device_nvlink, 36> nvlinks{};     ///< each NVLink
+    short_list<device_peer, 16> peers{};         ///< what it can do with the other devices of the machine
+    reading<std::int32_t> process_count{};       ///< processes that hold memory on it
+    short_list<device_process, 32> processes{};  ///< those that the driver shows
+    device_measurements measured{};              ///< what the probe measured
     friend constexpr bool operator==(const device&, const device&) = default;
 };
 
-// ---- from a live device to the planner's vocabulary
-// ------------------------------------------------------------------
+// ---- from a live device to the planner's vocabulary ----------------------------------------------------------------
 
 /// What of a device goes over the sheet.
+/// Which readings of a device replace those of the datasheet.
 struct device_overrides {
-    bool memory = true;
-    bool bandwidth = true;
-    bool rates = true;
-    bool context = true;
+    bool memory = true;     ///< visible and reported memory
+    bool bandwidth = true;  ///< measured bandwidth
+    bool rates = true;      ///< measured rates of matrix products
+    bool context = true;    ///< measured size of a context
 };
 
 namespace detail {
 
-/// The best verified rate in a precision; unverified results are not believed.
+/// The best verified rate in a precision; results that were not verified are not used.
 constexpr maybe<flop_rate> best_rate(const device& live, std::string_view precision) {
     maybe<flop_rate> best;
     for (const device_product& p : live.measured.products)
@@ -276,8 +304,8 @@ constexpr maybe<flop_rate> best_rate(const device& live, std::string_view precis
     return best;
 }
 
-/// What verified products of 10^11 operations and more, as a layer's for a thousand tokens, reached of the best in
-/// their precision: the least, the median and the best of them. 1 where none was measured.
+/// Rates of verified products of 10^11 operations and more (as a layer has for a thousand tokens), each divided by the
+/// best rate in its precision: the least, the median and the most. 1 where none was measured.
 constexpr interval<double> reach_of_products(const device& live) {
     std::array<double, decltype(device_measurements::products)::capacity> parts{};
     std::size_t found = 0;
@@ -294,11 +322,11 @@ constexpr interval<double> reach_of_products(const device& live) {
 
 }  // namespace detail
 
-/// The sheet with what the device itself said put over it: name, capability, SMs, visible and reported memory, bus, L2,
-/// board power. What was measured stands beside the sheet's peaks, as gpu::measured: bandwidth (read only, else copy),
-/// rates of matrix products (the best verified shape, and what others reach of it) and the context; `confidence` is
-/// then "measured". What the device did not tell stays the sheet's; on a MIG instance, which is a part of the sheet's
-/// card, peaks shrink with its SMs and its memory.
+/// The datasheet, with what the device reported in its place: name, capability, SMs, visible and reported memory, bus,
+/// L2, board power. Measurements go into gpu::measured, beside the datasheet's peaks: bandwidth (read only, else copy),
+/// rates of matrix products (the best verified shape, and the part of it that other shapes reach) and the context;
+/// `confidence` is then "measured". What the device did not report stays the datasheet's. A MIG instance is a part of
+/// the datasheet's card: its peaks are scaled by its SMs and its memory.
 template <std::same_as<gpu> Gpu>
 constexpr Gpu to_gpu(const device& live, const Gpu& sheet, const device_overrides& use = {}) {
     Gpu made = sheet;
@@ -326,7 +354,7 @@ constexpr Gpu to_gpu(const device& live, const Gpu& sheet, const device_override
         }
         if (live.memory.cuda_total && sheet.memory.fitted > byte_count{})
             made.memory.bandwidth = sheet.memory.bandwidth * ratio(*live.memory.cuda_total, sheet.memory.fitted);
-        // The driver keeps its own of the card, not of the instance: what CUDA sees is to be believed, however near.
+        // The driver's reserve lies on the card, not in the instance: the CUDA-visible size holds, however large.
         if (use.memory && live.memory.cuda_total) made.memory.reported = {};
     }
 
@@ -347,8 +375,9 @@ constexpr Gpu to_gpu(const device& live, const Gpu& sheet, const device_override
     return made;
 }
 
-/// Bytes that others held when the device was described: what NVML saw neither free nor reserved before a context was
-/// opened; else what CUDA saw taken, less the probe's own as far as that was measured. Unknown if neither was read.
+/// Bytes that other processes held when the device was described: according to NVML, what was neither free nor reserved
+/// before a context was opened; else what CUDA reported as used, less the probe's own context and workspace where these
+/// were measured. Unknown if neither was read.
 constexpr maybe<byte_count> held_by_others(const device& live) {
     const device_memory& m = live.memory;
     const auto left = [](byte_count all, byte_count own) { return all > own ? all - own : byte_count{}; };
@@ -360,8 +389,9 @@ constexpr maybe<byte_count> held_by_others(const device& live) {
 }
 
 /// The device's attachment to its host. `raw` is what PCIe signals in one direction: 0.25 GB/s a lane in generation 1,
-/// 0.5 in 2, then 0.985, 1.969, 3.938 and 7.563 (line rate less 128b/130b or flit coding); `achievable` is what the
-/// slower direction of pinned copies reached of it, or 1 if not measured; `latency` is not measured and stays zero.
+/// 0.5 in 2, then 0.985, 1.969, 3.938 and 7.563 (line rate less 128b/130b or flit coding); `achievable` is the
+/// part of it that the slower direction of pinned copies reached, unknown if not measured, and so is `latency`. Refuses
+/// a device whose PCIe generation or width was not read.
 constexpr result<link> host_link(const device& live) {
     const auto& generation = live.pcie.generation_max ? live.pcie.generation_max : live.pcie.generation_now;
     const auto& width = live.pcie.width_max ? live.pcie.width_max : live.pcie.width_now;

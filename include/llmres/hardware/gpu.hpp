@@ -10,9 +10,10 @@
 #include <llmres/values/units.hpp>
 #include <string_view>
 
-/// What a GPU is: its datasheet, with what is not published left unknown.
+/// What is a GPU? Its datasheet, with what is not published left unknown.
 namespace llmres::inline v0 {
 
+/// Who makes a GPU or accelerator.
 enum class gpu_vendor : std::uint8_t {
     nvidia,
     amd,
@@ -27,6 +28,7 @@ enum class gpu_vendor : std::uint8_t {
     other
 };
 
+/// The name of a vendor, as in the tables: "moore-threads".
 constexpr std::string_view name_of(gpu_vendor vendor) {
     constexpr std::array<std::string_view, 11> names{"nvidia", "amd",       "intel", "google",        "aws",  "huawei",
                                                      "apple",  "cambricon", "hygon", "moore-threads", "other"};
@@ -35,54 +37,55 @@ constexpr std::string_view name_of(gpu_vendor vendor) {
 
 /// NVIDIA's compute capability; {0, 0} for other vendors.
 struct compute_capability {
-    std::int32_t major = 0;
-    std::int32_t minor = 0;
+    std::int32_t major = 0;  ///< the generation: 9 is Hopper
+    std::int32_t minor = 0;  ///< the variant within the generation
     friend constexpr auto operator<=>(const compute_capability&, const compute_capability&) = default;
 };
 
-/// One card's memory has four sizes, and the smallest is what a job gets.
+/// A GPU's memory: four sizes, of which a job gets the smallest, and its bandwidth.
 struct gpu_memory {
     byte_count marketing{};            ///< as printed on the box, in decimal GB
     byte_count fitted{};               ///< chips on the board: "80 GB" is 80 GiB; zero (nothing fits) if not published
     maybe<byte_count> reported{};      ///< nvidia-smi's total with the default ECC setting
     maybe<byte_count> cuda_visible{};  ///< what cudaMemGetInfo calls total
     text<23> type{};                   ///< "HBM3", "GDDR6X"; "unified" where the host shares it
-    maybe<std::int32_t> bus_bits{};
-    byte_rate bandwidth{};  ///< peak; zero if not published
+    maybe<std::int32_t> bus_bits{};    ///< width of the memory bus in bits
+    byte_rate bandwidth{};             ///< peak; zero if not published
 };
 
 /// Peak dense rates. Unknown means not published; zero means that the part has no such unit.
-/// Large language models multiply with 32-bit accumulation, so that is the rate without a suffix; GeForce cards run it
-/// at half the 16-bit-accumulate rate.
+/// Language models sum products in 32 bits, so a rate without a suffix means 32-bit accumulation; GeForce cards run it
+/// at half the rate of 16-bit accumulation.
 struct gpu_rates {
-    maybe<flop_rate> fp64{};
-    maybe<flop_rate> fp64_tensor{};
-    maybe<flop_rate> fp32{};         ///< vector units
-    maybe<flop_rate> fp16_vector{};  ///< vector units
-    maybe<flop_rate> tf32{};
-    maybe<flop_rate> fp16_accumulate16{};
-    maybe<flop_rate> fp16{};
-    maybe<flop_rate> bf16{};
-    maybe<flop_rate> fp8_accumulate16{};
-    maybe<flop_rate> fp8{};
-    maybe<flop_rate> fp6{};
-    maybe<flop_rate> fp4{};
-    maybe<flop_rate> int8{};
-    maybe<flop_rate> int4{};
-    text<47> sparsity{};  ///< begins with "yes" where structured 2:4 sparsity doubles the rates above
+    maybe<flop_rate> fp64{};               ///< fp64 on vector units
+    maybe<flop_rate> fp64_tensor{};        ///< fp64 on tensor cores
+    maybe<flop_rate> fp32{};               ///< fp32 on vector units
+    maybe<flop_rate> fp16_vector{};        ///< fp16 on vector units
+    maybe<flop_rate> tf32{};               ///< fp32 inputs rounded to tf32, on tensor cores
+    maybe<flop_rate> fp16_accumulate16{};  ///< fp16 products summed in fp16
+    maybe<flop_rate> fp16{};               ///< fp16 products summed in fp32
+    maybe<flop_rate> bf16{};               ///< bf16 products summed in fp32
+    maybe<flop_rate> fp8_accumulate16{};   ///< fp8 products summed in fp16
+    maybe<flop_rate> fp8{};                ///< fp8 products summed in fp32
+    maybe<flop_rate> fp6{};                ///< fp6 products
+    maybe<flop_rate> fp4{};                ///< fp4 products
+    maybe<flop_rate> int8{};               ///< int8 products summed in int32
+    maybe<flop_rate> int4{};               ///< int4 products summed in int32
+    text<47> sparsity{};                   ///< begins with "yes" where structured 2:4 sparsity doubles the rates above
 };
 
-/// What a live device was measured to do (hardware/device.hpp), beside the peaks of its sheet. These are achieved: a
-/// time is work over rate, and no efficiency is multiplied in again. The tables leave all of it unknown.
+/// What was measured on a live device (hardware/device.hpp), beside the peaks of its datasheet. These rates were
+/// achieved: a time is work divided by rate, with no further efficiency. The tables leave all of them unknown.
 struct gpu_measured {
-    maybe<byte_rate> bandwidth{};  ///< of device memory
-    maybe<flop_rate> tf32{};       ///< of the best matrix product in that precision, and so below
-    maybe<flop_rate> fp16{};
-    maybe<flop_rate> bf16{};
-    maybe<flop_rate> fp8{};
-    maybe<flop_rate> int8{};
-    interval<double> reach{1.0};  ///< of these rates, what large products of other shapes reached: least, median, best
-    maybe<byte_count> context{};  ///< what a bare CUDA context takes
+    maybe<byte_rate> bandwidth{};  ///< bandwidth of device memory
+    maybe<flop_rate> tf32{};       ///< the best matrix product with tf32 inputs
+    maybe<flop_rate> fp16{};       ///< the best with fp16 inputs
+    maybe<flop_rate> bf16{};       ///< the best with bf16 inputs
+    maybe<flop_rate> fp8{};        ///< the best with fp8 inputs
+    maybe<flop_rate> int8{};       ///< the best with int8 inputs
+    /// The part of these best rates that large products of other shapes reached: least, median, most.
+    interval<double> reach{1.0};
+    maybe<byte_count> context{};  ///< device memory that a bare CUDA context takes
 
     /// The measured rate of products in a format; unknown if they were not measured in that very format.
     constexpr maybe<flop_rate> rate(arithmetic_kind kind) const {
@@ -101,56 +104,60 @@ struct gpu_measured {
                 return {};
         }
     }
+    /// Whether any matrix product was measured.
     constexpr bool any_rate() const { return tf32 || fp16 || bf16 || fp8 || int8; }
 };
 
+/// How a GPU is attached to its host and to other GPUs.
 struct gpu_links {
-    maybe<std::int32_t> pcie_generation{};
-    maybe<std::int32_t> pcie_lanes{};
-    std::int32_t scale_up_generation = 0;  ///< of NVLink; 0 for none, and for other vendors' fabrics
-    maybe<std::int32_t> scale_up_links{};
-    maybe<byte_rate> scale_up{};  ///< NVLink or the vendor's own: one GPU, both directions together, as printed
-    maybe<std::int32_t> scale_up_domain{};  ///< how many GPUs one such fabric joins; 1 for none
+    maybe<std::int32_t> pcie_generation{};  ///< PCIe generation; unknown for a chip without PCIe
+    maybe<std::int32_t> pcie_lanes{};       ///< PCIe lanes
+    std::int32_t scale_up_generation = 0;   ///< NVLink generation; 0 without NVLink
+    maybe<std::int32_t> scale_up_links{};   ///< NVLinks, or ports of another fabric, of one GPU
+    /// Bandwidth of NVLink or another fabric: one GPU, both directions together, as vendors print it.
+    maybe<byte_rate> scale_up{};
+    maybe<std::int32_t> scale_up_domain{};  ///< GPUs that one such fabric joins; 1 without a fabric
 };
 
+/// One GPU, or another accelerator, as its datasheet describes it.
 struct gpu {
-    text<47> id{};    ///< "h100-sxm5-80gb"
-    text<63> name{};  ///< as marketed
-    gpu_vendor vendor = gpu_vendor::nvidia;
-    text<31> architecture{};
-    compute_capability capability{};
-    text<15> target{};  ///< AMD's name of the chip for compilers, "gfx942"; empty for other vendors
-    std::int32_t launch_year = 0;
-    maybe<std::int32_t> sm_count{};      ///< or compute units, Xe cores, tensor-processor cores, cube cores
-    maybe<std::int32_t> cuda_cores{};    ///< or stream processors
-    maybe<std::int32_t> tensor_cores{};  ///< or matrix cores
-    maybe<frequency> boost_clock{};      ///< of the vector units
-    gpu_memory memory{};
-    maybe<byte_count> l2_cache{};
-    gpu_rates rates{};
-    gpu_measured measured{};
-    maybe<power> board_power{};
-    gpu_links links{};
-    maybe<std::int32_t> mig_instances{};  ///< the most MIG slices; 0 without MIG
+    text<47> id{};                           ///< "h100-sxm5-80gb"
+    text<63> name{};                         ///< as marketed
+    gpu_vendor vendor = gpu_vendor::nvidia;  ///< who makes it
+    text<31> architecture{};                 ///< "Hopper"
+    compute_capability capability{};         ///< what CUDA code may use
+    text<15> target{};                    ///< AMD's name of the chip for compilers, "gfx942"; empty for other vendors
+    std::int32_t launch_year = 0;         ///< year of its launch
+    maybe<std::int32_t> sm_count{};       ///< streaming multiprocessors, compute units, Xe cores or cube cores
+    maybe<std::int32_t> cuda_cores{};     ///< CUDA cores or stream processors
+    maybe<std::int32_t> tensor_cores{};   ///< tensor cores or matrix cores
+    maybe<frequency> boost_clock{};       ///< boost clock of the vector units
+    gpu_memory memory{};                  ///< size and bandwidth of its memory
+    maybe<byte_count> l2_cache{};         ///< size of the L2 cache
+    gpu_rates rates{};                    ///< peak dense rates of its arithmetic units
+    gpu_measured measured{};              ///< what was measured on a live device
+    maybe<power> board_power{};           ///< power limit of the board
+    gpu_links links{};                    ///< how it is attached
+    maybe<std::int32_t> mig_instances{};  ///< MIG slices at most; 0 without MIG
     text<15> ecc{};                       ///< "yes", "no", "optional"
-    text<47> form_factor{};
-    maybe<money> launch_price{};  ///< US dollars, list
-    text<15> confidence{};        ///< of the row: high, medium, low, recalled
-    text<95> sources{};           ///< tags explained in docs/sources.md
+    text<47> form_factor{};               ///< "SXM5", "PCIe"
+    maybe<money> launch_price{};          ///< list price at launch in US dollars
+    text<15> confidence{};                ///< how well the row is attested: high, medium, low, recalled
+    text<95> sources{};                   ///< tags explained in docs/sources.md
 };
 
-/// True if GPU and host share the memory: then others' processes take of it too.
+/// Whether GPU and host share one memory. Processes on the host then use some of it too.
 constexpr bool shares_host_memory(const gpu& card) {
     return card.memory.type.view().find("unified") != std::string_view::npos;
 }
 
-/// What a process can have before its own context: the CUDA-visible total, or where no log of it is known, the reported
-/// total less the 500 MiB that drivers keep (430 to 980 MiB seen; docs/sources.md, "Visible memory"). Apple's GPUs get
-/// two thirds of the memory they share with the host up to 36 GiB, three quarters beyond (Metal's
+/// Memory that processes can allocate, CUDA contexts included: the CUDA-visible total, or where no log of it is known,
+/// the reported total less the 500 MiB that drivers keep (430 to 980 MiB seen; docs/sources.md, "Visible memory").
+/// Apple's GPUs get two thirds of the memory that they share with the host up to 36 GiB, three quarters beyond (Metal's
 /// recommendedMaxWorkingSetSize, as llama.cpp logs it: 21.3 of 32, 48 of 64, 144 of 192 GiB). Zero if not known.
 constexpr byte_count usable_memory(const gpu& card) {
     // The driver keeps 430 MiB and more of every NVIDIA card with memory of its own (docs/sources.md, "Visible
-    // memory"): a figure nearer to the reported total is that total again, or Windows', and not believed.
+    // memory"): a CUDA-visible size nearer to the reported total repeats that total, or is Windows', and is not used.
     const bool believed = card.memory.cuda_visible &&
                           !(card.vendor == gpu_vendor::nvidia && !shares_host_memory(card) && card.memory.reported &&
                             *card.memory.cuda_visible + mib(300) > *card.memory.reported);
@@ -163,17 +170,17 @@ constexpr byte_count usable_memory(const gpu& card) {
     return total > mib(500) ? total - mib(500) : bytes(0);
 }
 
-/// What a process may reach beside what is recommended. Metal hands out buffers beyond its working set: such runs page,
-/// fail in a command buffer, or work (llama.cpp warns and goes on: its issue 5206; four logged runs with 24.6 GiB of 32
-/// went well). Elsewhere too a host that shares the memory may give back some. The same as usable_memory() for all
-/// others.
+/// Memory that a process may allocate beyond what is recommended. Metal allocates buffers beyond its working set: such
+/// runs page, fail in a command buffer, or work (llama.cpp warns and continues: its issue 5206; four logged runs with
+/// 24.6 GiB of 32 succeeded). On other GPUs that share the host's memory, the host may free some. Equal to
+/// usable_memory() for GPUs with memory of their own.
 constexpr byte_count reachable_memory(const gpu& card) {
     const byte_count usable = usable_memory(card);
     return shares_host_memory(card) && card.memory.fitted > usable ? card.memory.fitted : usable;
 }
 
-/// The same card with other memory chips, as modified boards have: `with_memory(gpus::rtx_2080_ti_11gb, gib(22))`.
-/// What was reported of the original board is forgotten.
+/// The same card with other memory chips, as modified boards have: `with_memory(gpus::rtx_2080_ti_11gb, gib(22))`. The
+/// sizes that were reported for the original board become unknown.
 constexpr gpu with_memory(gpu card, byte_count fitted) {
     card.memory.marketing = gb(times_in(gib(1), fitted));
     card.memory.fitted = fitted;
@@ -182,8 +189,8 @@ constexpr gpu with_memory(gpu card, byte_count fitted) {
     return card;
 }
 
-/// Peak dense rate of matrix products in a format, as the card runs them: in the format's own unit where it has one,
-/// else in the next wider one after conversion. Zero if nothing is known.
+/// Peak dense rate of matrix products in a format: in arithmetic units for this format where the card has them, else in
+/// those of the next wider format, after a conversion. Zero if nothing is known.
 constexpr flop_rate matrix_rate(const gpu& card, arithmetic_kind kind) {
     const gpu_rates& r = card.rates;
     const auto or_wider = [&](const maybe<flop_rate>& own, arithmetic_kind wider) {
@@ -214,25 +221,28 @@ constexpr flop_rate matrix_rate(const gpu& card, arithmetic_kind kind) {
     return {};
 }
 
-// What software may count on. NVIDIA: from the compute capability (CUDA C++ Programming Guide, features by compute
-// capability; FlashAttention's README: Ampere or newer). Others: a published rate is a feature; FlashAttention's
-// Composable Kernel back end covers AMD's CDNA2 and newer.
+/// Whether software may use bf16: from compute capability 8.0 on NVIDIA (CUDA C++ Programming Guide, features by
+/// compute capability); elsewhere where a bf16 rate is published.
 constexpr bool has_bf16(const gpu& card) {
     return card.vendor == gpu_vendor::nvidia ? card.capability >= compute_capability{8, 0}
                                              : card.rates.bf16.value_or({}) > flop_rate{};
 }
+/// Whether software may use fp8: from compute capability 8.9 on NVIDIA; elsewhere where an fp8 rate is published.
 constexpr bool has_fp8(const gpu& card) {
     return card.vendor == gpu_vendor::nvidia ? card.capability >= compute_capability{8, 9}
                                              : card.rates.fp8.value_or({}) > flop_rate{};
 }
+/// Whether FlashAttention runs on it: Ampere or newer (its README), or AMD's CDNA2 or newer (its Composable Kernel back
+/// end).
 constexpr bool has_flash_attention(const gpu& card) {
     return card.vendor == gpu_vendor::nvidia
                ? card.capability >= compute_capability{8, 0}
                : card.target == "gfx90a" || card.target == "gfx942" || card.target == "gfx950";
 }
+/// Whether the card can be split by Multi-Instance GPU.
 constexpr bool has_mig(const gpu& card) { return card.mig_instances.value_or(0) > 0; }
 
-/// Peak dense 16-bit rate for each watt of board power; zero if either is unknown.
+/// Peak dense 16-bit rate in TFLOP/s for each watt of board power; zero if either is unknown.
 constexpr double tflops_per_watt(const gpu& card) {
     const flop_rate half = matrix_rate(card, arithmetic_kind::fp16);
     const flop_rate brain = matrix_rate(card, arithmetic_kind::bf16);

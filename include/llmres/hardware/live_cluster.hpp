@@ -10,23 +10,24 @@
 #include <llmres/values/error.hpp>
 #include <string_view>
 
-/// Clusters of a GPU that was looked at instead of looked up: `llmres-probe calibrate` wrote what it is and does.
+/// Which cluster is a machine that was measured? Made from what `llmres-probe calibrate` wrote about one of its GPUs.
 namespace llmres::inline v0 {
 
-/// The table's row that is nearest to a device: of its compute capability, then named alike, then with as many SMs,
-/// then nearest in memory. Refuses a device whose capability or memory was not read, or is in no row.
+/// The row of the tables that describes a device best: of its compute capability, then of its name, then with as many
+/// SMs, then nearest in memory. Refuses a device whose capability or memory was not read, or whose capability no row
+/// has.
 constexpr result<gpu> sheet_for(const device& live);
 
-/// So many such devices, joined and housed as standard_cluster() has it: to_gpu() over the nearest row, `in_use` what
-/// others held when the device was described, and the links to peers and to the host as fast as copies were measured to
-/// be.
+/// A cluster of `gpus` such devices, with the links and hosts of standard_cluster(). Its GPU is to_gpu() of the device
+/// and sheet_for() it; `in_use` is what other processes held when the device was described; and the links to peers and
+/// to the host are as fast as copies were measured to be.
 constexpr result<cluster> cluster_of(const device& live, std::int32_t gpus = 1);
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
 
 namespace detail {
 
-/// Whether a device's name has the part of the row's id that tells chips apart: "h100" of "h100-sxm5-80gb".
+/// Whether a device's name contains the part of the row's id that names the chip: "h100" of "h100-sxm5-80gb".
 constexpr bool named_alike(const gpu& card, std::string_view name) {
     const auto same = [](char a, char b) { return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b; };
     const std::string_view id = card.id.view();
@@ -82,7 +83,7 @@ constexpr result<cluster> cluster_of(const device& live, std::int32_t gpus) {
     result<cluster> made = standard_cluster(to_gpu(live, *sheet), gpus);
     if (!made) return made;
     if (const maybe<byte_count> held = held_by_others(live)) made->in_use = std::min(*held, usable_memory(made->gpu));
-    // In a mesh, a pair's copy shows that pair's share alone.
+    // In a mesh, a copy between two GPUs measures one of the links, not the bandwidth of all.
     const maybe<byte_rate> peers = detail::slowest_peer(live);
     if (peers && made->scale_up.raw > byte_rate{} && made->scale_up.topology != link_topology::mesh)
         made->scale_up.achievable = ratio(*peers, made->scale_up.raw);

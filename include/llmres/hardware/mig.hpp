@@ -9,36 +9,41 @@
 #include <llmres/values/text.hpp>
 #include <string_view>
 
-/// Multi-Instance GPU: one card as several, each with multiprocessors, memory and bandwidth of its own.
+/// What is a slice of a GPU? Multi-Instance GPU splits one card into several, each with multiprocessors, memory and
+/// bandwidth of its own.
 ///
 ///     const auto half = mig_slice(gpus::a100_sxm4_80gb, "3g.40gb");   // result<gpu>: a GPU like any other
 ///     for (const mig_profile& p : mig_profiles(gpus::a100_sxm4_80gb)) ...
 namespace llmres::inline v0 {
 
-/// One way to cut an instance: "3g.40gb" is three compute slices and four of the memory's eight.
+/// The size of an instance: "3g.40gb" has three compute slices and four of eight memory slices.
 struct mig_profile {
-    text<15> name{};
-    std::int32_t compute_slices = 0;  ///< of 7; of 4 on cards with four slices
-    std::int32_t memory_slices = 0;   ///< of 8; of 4
+    text<15> name{};                  ///< "3g.40gb"
+    std::int32_t compute_slices = 0;  ///< of 7, or of 4 on cards with four slices
+    std::int32_t memory_slices = 0;   ///< of 8, or of 4
     std::int32_t instances = 0;       ///< how many of them one card holds
-    byte_count memory{};              ///< that a process sees in one
+    byte_count memory{};              ///< memory that processes can allocate in one
 };
 
+/// The profiles of one card, at most eight.
 struct mig_profile_list {
-    std::array<mig_profile, 8> list{};
-    std::size_t count = 0;
+    std::array<mig_profile, 8> list{};  ///< storage; the first `count` are in use
+    std::size_t count = 0;              ///< profiles in use
 
+    /// The first profile.
     constexpr auto begin() const { return list.begin(); }
+    /// Behind the last profile.
     constexpr auto end() const { return list.begin() + static_cast<std::ptrdiff_t>(count); }
+    /// Whether the card has no MIG.
     constexpr bool empty() const { return count == 0; }
 };
 
-/// The profiles of a card; none where it has no MIG. Those with media engines (`+me`) are the same in compute and
-/// memory.
+/// The profiles of a card; none where it has no MIG. Profiles with media engines (`+me`) are left out: their compute
+/// and memory are the same.
 constexpr mig_profile_list mig_profiles(const gpu& card);
 
-/// One instance of a card. Errors on `field`: a card without MIG; a profile that the card does not have, and which it
-/// has.
+/// One instance of a card. Refuses, on `field`, a card without MIG, and a profile that the card does not have: the
+/// error lists those that it has.
 constexpr result<gpu> mig_slice(const gpu& card, std::string_view profile, std::string_view field = "mig");
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
@@ -56,7 +61,8 @@ inline constexpr std::array four_slices{mig_cut{1, 1}, mig_cut{2, 2}, mig_cut{4,
 
 constexpr std::int32_t mig_memory_slices(const gpu& card) { return *card.mig_instances == 7 ? 8 : 4; }
 
-/// GB as profiles are named by: the printed size, or what is reported where that is much less (B300: 288 GB, 1g.34gb).
+/// The gigabytes that profiles are named after: the marketed size, or the reported one where that is much less (B300:
+/// 288 GB, but 1g.34gb).
 constexpr double mig_named_gb(const gpu& card) {
     const double printed = card.memory.marketing.in(gb);
     const double reported = card.memory.reported ? card.memory.reported.value.in(gib) : printed;
@@ -66,8 +72,8 @@ constexpr std::int64_t mig_rounded_gb(const gpu& card, std::int32_t slices) {
     return static_cast<std::int64_t>(mig_named_gb(card) * slices / mig_memory_slices(card) + 0.5);
 }
 
-/// An instance sees its share less 0.5 % of the whole card: 4.75 and 9.5 GiB of the eighth of an A100 with 40 and 80
-/// GB, 19.5 of its quarter, 39.25 of its half (the guide's tables; H100's are up to 0.25 GiB larger).
+/// Memory of an instance is its share less 0.5 % of the whole card: 4.75 and 9.5 GiB of the eighth of an A100 with 40
+/// and 80 GB, 19.5 of its quarter, 39.25 of its half (the guide's tables; H100's are up to 0.25 GiB larger).
 constexpr byte_count mig_memory(const gpu& card, std::int32_t slices) {
     const byte_count whole = usable_memory(card);
     return div_down(whole * slices, mig_memory_slices(card)) - div_up(whole, 200);

@@ -5,11 +5,12 @@
 #include <llmres/hardware/interconnects/all.hpp>
 #include <llmres/values/error.hpp>
 
-/// Clusters as they are usually built, for callers who know no more than a GPU and a number.
+/// Which cluster is meant by a GPU and a number? One as they are usually built.
 namespace llmres::inline v0 {
 
-/// Nodes of eight (or of what one fabric joins, if more), the GPU's own scale-up link inside, 400 Gb/s InfiniBand a GPU
-/// between them.
+/// Nodes of eight GPUs (or of as many as one fabric joins, if more), the GPU's own scale-up link inside a node, and
+/// 400 Gb/s InfiniBand for each GPU between nodes. Refuses what validate() refuses, and several GPUs that no known link
+/// joins.
 constexpr result<cluster> standard_cluster(const gpu& card, std::int32_t gpus) {
     const result<link> inside = scale_up_link(card);
     const std::int32_t domain = card.links.scale_up_domain.value_or(1);

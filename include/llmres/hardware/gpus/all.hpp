@@ -18,8 +18,8 @@
 #include <llmres/values/text.hpp>
 #include <string_view>
 
-/// All GPUs of all vendors, and how to find one by the name that people type. Who needs one vendor includes that
-/// vendor's header alone.
+/// Which GPU is meant by a name? All rows of all vendors, found by the names that people type. A caller who needs one
+/// vendor includes that vendor's header alone.
 namespace llmres::inline v0 {
 
 namespace gpus {
@@ -29,12 +29,12 @@ inline constexpr auto all = joined(all_nvidia, all_amd, all_intel, all_google, a
 
 /// A short or alternative name, and the id it stands for.
 struct alias {
-    std::string_view name;
-    std::string_view id;
+    std::string_view name;  ///< what people type
+    std::string_view id;    ///< the id of the GPU that is meant
 };
 
-/// What people type beside ids and marketed names. A short name that several parts share stands for the one most often
-/// met in data centres: "a100" is the SXM4 part with 80 GB, "v100" the SXM2 part with 16 GB, "p100" the PCIe part.
+/// Names that people type beside ids and marketed names. A short name that several parts share stands for the one most
+/// common in data centres: "a100" is the SXM4 part with 80 GB, "v100" the SXM2 part with 16 GB, "p100" the PCIe part.
 /// "rtx 6000" (Quadro or Ada?) and "rtx 4060 ti" (8 or 16 GB?) stand for nothing: a guess would be wrong too often.
 // clang-format off
 inline constexpr std::array aliases{
@@ -74,7 +74,7 @@ inline constexpr std::array aliases{
 
 namespace detail {
 
-/// A name with what people vary taken away: letter case, separators, the vendor, the product line, a bracketed remark.
+/// A name without what people vary: letter case, separators, the vendor, the product line, a remark in brackets.
 /// "NVIDIA GeForce RTX 4090", "rtx4090" and "4090" are all "4090".
 constexpr text<63> key(std::string_view name) {
     text<63> squeezed{};
@@ -101,8 +101,8 @@ constexpr text<63> key(std::string_view name) {
 
 namespace gpus::detail {
 
-/// Where a name goes on as a slice's: at the "/" of "a100-sxm4-80gb/3g.40gb", the " MIG " of "NVIDIA A100-SXM4-80GB MIG
-/// 3g.40gb". The card before it, and the profile; no profile in other names.
+/// The name of a MIG slice, parted into the card and the profile: at the "/" of "a100-sxm4-80gb/3g.40gb", or the " MIG
+/// " of "NVIDIA A100-SXM4-80GB MIG 3g.40gb". Other names have no profile.
 struct card_and_slice {
     std::string_view card;
     std::string_view profile;
@@ -121,12 +121,13 @@ constexpr card_and_slice parted(std::string_view name) {
 
 /// The GPU of that id ("h100-sxm5-80gb"), marketed name ("NVIDIA GeForce RTX 4090", as drivers report it too) or short
 /// name ("h100", "4090"; see gpus::aliases for what the ambiguous ones stand for). Letter case and separators do not
-/// matter. A MIG profile behind it, "h100/1g.10gb" or as drivers report it, is that slice. A name that nobody knows is
-/// an `unknown` error on `field`, which names the ids nearest to it, or the profiles of the card.
+/// matter. With a MIG profile behind it, "h100/1g.10gb" or as drivers report it, a name means that slice. A name that
+/// is not in the tables is an `unknown` error on `field`, which lists the ids nearest to it, or the profiles of the
+/// card.
 constexpr result<gpu> find_gpu(std::string_view name, std::string_view field = "gpu") {
-    if (const gpus::detail::card_and_slice of = gpus::detail::parted(name); !of.profile.empty()) {
-        const result<gpu> card = find_gpu(of.card, field);
-        return card ? mig_slice(*card, of.profile, field) : card;
+    if (const gpus::detail::card_and_slice parts = gpus::detail::parted(name); !parts.profile.empty()) {
+        const result<gpu> card = find_gpu(parts.card, field);
+        return card ? mig_slice(*card, parts.profile, field) : card;
     }
     for (const gpu* card : gpus::all)
         if (card->id == name || card->name == name) return *card;

@@ -15,9 +15,10 @@
 #include <llmres/values/text.hpp>
 #include <string_view>
 
-/// Links as published and as measured, and the one that joins GPUs of a kind. What is not known is left out. Where a
-/// source prints a range, the field holds its middle and the comment beside it the range; where it prints several
-/// figures, the field holds the first, which is that of the whole domain. docs/sources.md explains the source tags.
+/// Which link is meant by a name, or joins GPUs of a kind? Links as published and as measured; what is not known is
+/// left out. Where a source prints a range, the field holds its middle and the comment beside it the range; where it
+/// prints several figures, the field holds the first, which is that of the whole domain. docs/sources.md explains
+/// source tags.
 namespace llmres::inline v0::links {
 
 // clang-format off
@@ -47,8 +48,8 @@ inline constexpr std::array all{
 
 namespace llmres::inline v0 {
 
-/// The link of that id ("nvlink4-h100-sxm5", "ib-ndr-400"). A name that nobody knows is an `unknown` error on `field`,
-/// which names the ids nearest to it.
+/// The link of that id ("nvlink4-h100-sxm5", "ib-ndr-400"). Another name is an `unknown` error on `field`, which lists
+/// the ids nearest to it.
 constexpr result<link> find_link(std::string_view id, std::string_view field = "link") {
     for (const link* row : links::all)
         if (row->id == id) return *row;
@@ -57,7 +58,8 @@ constexpr result<link> find_link(std::string_view id, std::string_view field = "
     return refused(error_code::unknown, field, id, such_as("a link", nearest(id, ids)));
 }
 
-/// The PCIe row of that generation and width; a width between two rows takes its share of the x16 row.
+/// The PCIe row of that generation and number of lanes; a number that has no row takes its share of the x16 row.
+/// Refuses generations but 3 to 6 and lanes but 1 to 16.
 constexpr result<link> pcie_link(std::int32_t generation, std::int32_t lanes) {
     if (const status known = in_range("pcie_generation", generation, 3, 6); !known) return known.error();
     if (const status known = in_range("pcie_lanes", lanes, 1, 16); !known) return known.error();
@@ -90,8 +92,8 @@ constexpr result<link> pcie_of(const gpu& card) {
 
 }  // namespace detail
 
-/// How a GPU reaches its host's memory: NVLink C2C on Grace superchips, else PCIe. `missing` where the datasheet names
-/// no PCIe (TPUs, Trainium, and systems on a chip, whose memory is the host's).
+/// The link between a GPU and its host's memory: NVLink C2C on Grace superchips, else PCIe. A `missing` error where the
+/// datasheet names no PCIe (TPUs, Trainium, and systems on a chip, whose memory is the host's).
 constexpr result<link> host_link(const gpu& card) {
     const std::string_view family = card.id.view().substr(0, 5);
     if (family == "gh200") return links::nvlink_c2c_grace_hopper;
@@ -120,7 +122,7 @@ constexpr link_kind fabric_of(gpu_vendor vendor) {
     }
 }
 
-/// Whether a name made of words and hyphens has this word.
+/// Whether a name of words with hyphens between them contains this word.
 constexpr bool has_word(std::string_view name, std::string_view word) {
     while (name.size() > word.size()) {
         if (name.substr(0, word.size()) == word && name[word.size()] == '-') return true;
@@ -131,7 +133,7 @@ constexpr bool has_word(std::string_view name, std::string_view word) {
     return name == word;
 }
 
-/// How badly a row describes the fabric of a GPU; smaller is better.
+/// How far a row is from the fabric of a GPU; 0 is a match.
 constexpr double misfit(const link& row, const gpu& card) {
     const double printed = row.both_directions.value_or(row.raw * 2) / *card.links.scale_up;
     double points = 100 * (printed > 1 ? printed - 1 : 1 / printed - 1);
@@ -147,10 +149,10 @@ constexpr double misfit(const link& row, const gpu& card) {
 
 }  // namespace detail
 
-/// What joins GPUs of this kind inside a node. With NVLink or another fabric of the vendor: the row for its bandwidth,
-/// generation and size of domain (`members`; beyond it, traffic takes PCIe). If there is no such row, the link has the
-/// figures of the GPU's datasheet, and the efficiency and latency of the nearest row of that fabric. Without a fabric,
-/// or where its bandwidth is not published: PCIe, or an error where the datasheet names none.
+/// The link between GPUs of this kind inside a node. With NVLink or another fabric of the vendor: the row of its
+/// bandwidth, generation and size of domain (`members`; beyond it, traffic takes PCIe). If there is no such row, the
+/// link has the figures of the GPU's datasheet, and the efficiency and latency of the nearest row of that fabric.
+/// Without a fabric, or where its bandwidth is not published: PCIe, or an error where the datasheet names none.
 constexpr result<link> scale_up_link(const gpu& card) {
     const bool alone = card.links.scale_up.value_or({}) <= byte_rate{} || card.links.scale_up_domain == 1;
     if (alone) return detail::pcie_of(card);
