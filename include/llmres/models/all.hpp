@@ -20,8 +20,8 @@
 #include <llmres/values/nearest.hpp>
 #include <string_view>
 
-/// All models that come with the library, and how to find one by the name people type. Who needs one family includes
-/// that family's header alone.
+/// Which model is meant by a name? All models that come with the library, found by the names that people type. A caller
+/// who needs one family includes that family's header alone.
 namespace llmres::inline v0 {
 
 namespace models {
@@ -32,8 +32,8 @@ inline constexpr auto all = joined(all_llama, all_qwen, all_deepseek, all_mistra
 
 namespace detail {
 
-/// The words of a name in lower case: what stands between characters that are neither letters, digits nor dots. Words
-/// that say how or when a model was tuned or packed, not what shape it has, are left out.
+/// The words of a name in lower case, parted at characters that are neither letters, digits nor dots. Words that say
+/// how or when a model was tuned or packed, not what shape it has, are left out.
 struct words {
     static constexpr std::size_t most = 12;
     text<63> lower{};
@@ -62,7 +62,7 @@ struct words {
             if (list[i] == word) return true;
         return false;
     }
-    /// All words in one: "llama3.1 8b" and "llama-3.1-8b" are the same.
+    /// All words as one, so that "llama3.1 8b" equals "llama-3.1-8b".
     constexpr text<63> joined_up() const {
         text<63> all_words{};
         for (std::size_t i = 0; i < count; ++i) all_words.append(list[i]);
@@ -90,22 +90,22 @@ private:
 
 }  // namespace models
 
-/// The model that a name means: its id ("llama-3.1-8b"), the same in other spelling ("Llama 3.1 8B", with an
-/// organisation before it or "Instruct" behind), or some of its words if they are no other model's ("falcon 180b"). A
-/// word that a model does not have is never overlooked: "llama 3.1 9b" is nobody; nor is "distill" where a model has
-/// it: "qwen 14b" is no "deepseek-r1-distill-qwen-14b". A name that means none, or more than one, is an `unknown` error
-/// on `field`, which names up to three that it might mean.
+/// The model that a name means: its id ("llama-3.1-8b"), the id in other spelling ("Llama 3.1 8B", with an organisation
+/// before it or "Instruct" behind it), or some of its words if no other model has them all ("falcon 180b"). A model
+/// without one of the words is not meant: "llama 3.1 9b" is unknown. A distilled model is meant only if the name says
+/// so: "qwen 14b" is no "deepseek-r1-distill-qwen-14b". A name that means no model, or more than one, is an `unknown`
+/// error on `field`, which lists up to three that it might mean.
 constexpr result<model> find_model(std::string_view name, std::string_view field = "model");
 
-/// Up to three ids that a name might mean: those with all of its words, the shortest first, or else those that look
-/// alike.
+/// Up to three ids that a name might mean: those with all of its words, the shortest first; without any, the ids of
+/// nearest spelling.
 constexpr nearest_names search_models(std::string_view name);
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
 
 namespace models::detail {
 
-/// Words that the id has beyond those asked for; -1 if it lacks one of them.
+/// How many words the id has beyond those asked for; -1 if it lacks one of them.
 constexpr int words_beyond(const words& asked, std::string_view id) {
     const words own{id};
     for (std::size_t i = 0; i < asked.count; ++i)

@@ -12,44 +12,46 @@
 #include <llmres/values/precision.hpp>
 #include <llmres/values/text.hpp>
 
-/// Diffusion models: the denoising networks of Stable Diffusion 1.5 and XL (a UNet) and of FLUX.1 (a transformer), as
-/// the same inventory of weights that language models have. Text encoders and the decoder of images are models of their
-/// own.
+/// What is a diffusion model? The denoising networks of Stable Diffusion 1.5 and XL (a UNet) and of FLUX.1 (a
+/// transformer), counted by the same inventory of weights as language models. Not counted: text encoders and the
+/// decoder of images, which are models of their own.
 namespace llmres::inline v0 {
 
 /// A denoising UNet with cross-attention to text (Rombach et al., arXiv 2112.10752; SDXL, arXiv 2307.01952).
 struct unet {
-    static constexpr std::size_t max_levels = 6;
+    static constexpr std::size_t max_levels = 6;  ///< levels at most
 
-    text<63> name{};
-    std::int64_t in_channels = 4;
-    std::int64_t out_channels = 4;
+    text<63> name{};                                  ///< its id
+    std::int64_t in_channels = 4;                     ///< channels of the latent image
+    std::int64_t out_channels = 4;                    ///< channels of the predicted noise
     std::int32_t levels = 0;                          ///< resolutions, each half the one before
-    std::array<std::int64_t, max_levels> channels{};  ///< of each level
-    std::array<std::int32_t, max_levels> depth{};     ///< transformer blocks after each residual block; 0: no attention
-    std::int32_t blocks = 2;           ///< residual blocks a level on the way down; one more on the way up
-    std::int32_t middle_depth = 1;     ///< transformer blocks at the lowest resolution
-    std::int64_t context_width = 0;    ///< features of the text that cross-attention reads
-    std::int64_t added_embedding = 0;  ///< features of size and pooled text, added to the time (SDXL)
-    precision weights = fp16;
-    maybe<parameter_count> published{};
+    std::array<std::int64_t, max_levels> channels{};  ///< channels of each level
+    /// Transformer blocks after each residual block; 0: no attention.
+    std::array<std::int32_t, max_levels> depth{};
+    std::int32_t blocks = 2;             ///< residual blocks of a level on the way down; one more on the way up
+    std::int32_t middle_depth = 1;       ///< transformer blocks at the lowest resolution
+    std::int64_t context_width = 0;      ///< features of the text that cross-attention reads
+    std::int64_t added_embedding = 0;    ///< features of size and pooled text, added to the embedded time (SDXL)
+    precision weights = fp16;            ///< format of the published weights
+    maybe<parameter_count> published{};  ///< the publisher's total
 };
 
-/// A rectified-flow transformer: blocks that keep image and text apart but attend jointly, then blocks over both
-/// (FLUX.1).
+/// A rectified-flow transformer (FLUX.1): first blocks with separate weights for image and text and joint attention,
+/// then blocks with the same weights for both.
 struct flow_transformer {
-    text<63> name{};
-    std::int64_t in_channels = 0;  ///< features of a patch of latents
-    std::int64_t heads = 0;
-    std::int64_t head_dim = 0;
-    std::int32_t double_blocks = 0;
-    std::int32_t single_blocks = 0;
-    std::int64_t context_width = 0;  ///< features of the text encoder's tokens
-    std::int64_t pooled_width = 0;   ///< features of the pooled text
-    bool guidance = false;           ///< the guidance scale is embedded (FLUX.1-dev)
-    precision weights = bf16;
-    maybe<parameter_count> published{};
+    text<63> name{};                     ///< its id
+    std::int64_t in_channels = 0;        ///< features of a patch of the latent image
+    std::int64_t heads = 0;              ///< attention heads
+    std::int64_t head_dim = 0;           ///< features of a head
+    std::int32_t double_blocks = 0;      ///< blocks with weights for image and text each
+    std::int32_t single_blocks = 0;      ///< blocks with the same weights for both
+    std::int64_t context_width = 0;      ///< features of the text encoder's tokens
+    std::int64_t pooled_width = 0;       ///< features of the pooled text
+    bool guidance = false;               ///< the guidance scale is embedded (FLUX.1-dev)
+    precision weights = bf16;            ///< format of the published weights
+    maybe<parameter_count> published{};  ///< the publisher's total
 
+    /// Features of its residual stream.
     constexpr std::int64_t hidden() const { return heads * head_dim; }
 };
 
@@ -70,7 +72,8 @@ constexpr void visit_conv3(std::int64_t out, std::int64_t in, Visit& visit) {
     visit_biased(weight_role::conv, out, 9 * in, visit);
 }
 
-/// Two convolutions with norms, the time added between them, and a shortcut where the width changes.
+/// A residual block: two convolutions with norms, the projected time added between them, and a shortcut where the width
+/// changes.
 template <class Visit>
 constexpr void visit_residual(std::int64_t in, std::int64_t out, std::int64_t time, Visit& visit) {
     visit_norm(norm_kind::layer, in, 1, visit);
@@ -124,7 +127,7 @@ constexpr void for_each_weight(const unet& u, Visit&& visit) {
     visit_embedder(time, first, visit);
     if (u.added_embedding > 0) visit_embedder(time, u.added_embedding, visit);
 
-    // Down, remembering the width of every output: the way up joins them in reverse.
+    // Down, keeping the width of every output: the way up concatenates them in reverse order.
     std::array<std::int64_t, 128> skipped{};
     std::size_t skips = 0;
     skipped[skips++] = first;
@@ -155,6 +158,7 @@ constexpr void for_each_weight(const unet& u, Visit&& visit) {
     visit_conv3(u.out_channels, first, visit);
 }
 
+/// Calls visit(weight) for every tensor shape of the network.
 template <class Visit>
 constexpr void for_each_weight(const flow_transformer& f, Visit&& visit) {
     using namespace detail;
@@ -194,6 +198,7 @@ constexpr parameter_count count_parameters(const Network& network) {
     return total;
 }
 
+/// Bytes of a denoising network's weights.
 template <class Network>
     requires requires(const Network& n) {
         n.published;
@@ -205,7 +210,7 @@ constexpr byte_count weight_bytes(const Network& network, const weight_formats& 
     return total;
 }
 
-/// Structural mistakes: no level, zero or absurd widths.
+/// Refuses a network without levels, and widths that are zero or beyond any model.
 constexpr status validate(const unet& u) {
     using detail::bounded_field;
     if (const status s = detail::all_in_range(
@@ -226,6 +231,7 @@ constexpr status validate(const unet& u) {
     return done{};
 }
 
+/// Refuses widths that are zero or beyond any model.
 constexpr status validate(const flow_transformer& f) {
     using detail::bounded_field;
     return detail::all_in_range(std::array{
@@ -254,7 +260,7 @@ inline constexpr flow_transformer flux_1_dev{
     .context_width = 4096, .pooled_width = 768, .guidance = true,
     .published = parameters(11'901'408'320)};
 
-/// As FLUX.1-dev, distilled to need no guidance. Nobody published its total.
+/// FLUX.1-schnell: as FLUX.1-dev, distilled to need no guidance. Its total is not published.
 inline constexpr flow_transformer flux_1_schnell{
     .name = "flux.1-schnell", .in_channels = 64, .heads = 24, .head_dim = 128, .double_blocks = 19, .single_blocks = 38,
     .context_width = 4096, .pooled_width = 768};

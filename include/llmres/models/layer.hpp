@@ -9,99 +9,103 @@
 #include <llmres/values/units.hpp>
 #include <string_view>
 
-/// What a layer is: what mixes tokens (attention, a recurrence, or both), and the feed-forward that follows.
+/// What is a layer? What mixes tokens (attention, a recurrence, or both), and the feed-forward that follows.
 namespace llmres::inline v0 {
 
+/// Which parameters a norm has.
 enum class norm_kind : std::uint8_t {
     none,                ///< no parameters, or no norm at all
-    rms,                 ///< weight
-    layer,               ///< weight and bias
-    layer_without_bias,  ///< weight
+    rms,                 ///< RMSNorm: a weight
+    layer,               ///< LayerNorm: a weight and a bias
+    layer_without_bias,  ///< LayerNorm: a weight
 };
 
-// ---- attention
-// -------------------------------------------------------------------------------------------------------
+// ---- attention ------------------------------------------------------------------------------------------------------
 
+/// How keys and values are made and cached.
 enum class attention_kind : std::uint8_t {
-    none,
+    none,     ///< the layer has no attention
     grouped,  ///< multi-head, grouped-query and multi-query: `heads` queries share `kv_heads` keys and values
     latent,   ///< multi-head latent attention (DeepSeek-V2, arXiv 2405.04434 section 2.1)
 };
 
 /// A norm of queries and keys before their product.
 enum class query_key_norm : std::uint8_t {
-    none,
+    none,    ///< no norm
     shared,  ///< one weight of head_dim for all heads (Qwen3, Gemma 3)
     full,    ///< one weight over all heads together (OLMo 2, Command R+)
 };
 
-/// Attention to another sequence: what an encoder, or a vision tower, put out.
+/// Attention to another sequence: the output of an encoder or a vision tower.
 enum class cross_attention : std::uint8_t {
-    none,
+    none,     ///< no cross-attention
     beside,   ///< after self-attention, with projections and a norm of its own, shaped as self-attention (T5, Whisper)
     instead,  ///< this layer has no self-attention (Llama 3.2 Vision)
 };
 
 /// A learned gate on attention's output, before the output projection.
 enum class output_gate : std::uint8_t {
-    none,
-    features,  ///< one value a feature of every head (Qwen3-Next)
-    heads,     ///< one value a head
+    none,      ///< no gate
+    features,  ///< one value for each feature of every head (Qwen3-Next)
+    heads,     ///< one value for each head
 };
 
 /// Whose keys and values a layer attends to.
 enum class kv_source : std::uint8_t {
-    own,
+    own,     ///< this layer's own
     shared,  ///< an earlier layer's: no cache, and no key and value projections (Hunyuan's cross-layer attention)
     shared_unused,  ///< an earlier layer's: no cache; projections are stored but never run (Gemma 3n)
 };
 
 /// DeepSeek sparse attention's indexer: small heads that choose the tokens to attend to (DeepSeek-V3.2-Exp report).
 struct indexer {
-    std::int64_t heads = 0;  ///< 0: no indexer
-    std::int64_t head_dim = 0;
-    token_count selected{};  ///< tokens attended to, at most
+    std::int64_t heads = 0;     ///< 0: no indexer
+    std::int64_t head_dim = 0;  ///< features of an indexer head
+    token_count selected{};     ///< tokens attended to, at most
     friend constexpr bool operator==(const indexer&, const indexer&) = default;
 };
 
+/// Attention of one layer: its heads, what it sees, and what is learned beside its projections.
 struct attention {
-    attention_kind kind = attention_kind::grouped;
-    std::int64_t heads = 0;
-    std::int64_t kv_heads = 0;
-    std::int64_t head_dim = 0;  ///< of queries and keys; in latent attention their part without position
-    // Latent attention only.
-    std::int64_t q_rank = 0;     ///< rank of the query's compression; 0: queries are not compressed
-    std::int64_t kv_rank = 0;    ///< rank of the compression that the cache holds
-    std::int64_t rope_dim = 0;   ///< the part of a key that carries position, one for all heads
-    std::int64_t value_dim = 0;  ///< of a value head; 0: head_dim
+    attention_kind kind = attention_kind::grouped;  ///< grouped, latent, or none
+    std::int64_t heads = 0;                         ///< query heads
+    std::int64_t kv_heads = 0;                      ///< heads of keys and values
+    /// Features of a query or key head; in latent attention, of its part without position.
+    std::int64_t head_dim = 0;
+    std::int64_t q_rank = 0;   ///< latent: features of the compressed query; 0: queries are not compressed
+    std::int64_t kv_rank = 0;  ///< latent: features of the compressed keys and values, which the cache holds
+    /// Latent: features of the part of a key that carries position, one part for all heads.
+    std::int64_t rope_dim = 0;
+    std::int64_t value_dim = 0;  ///< latent: features of a value head; 0: as head_dim
 
-    bool qkv_bias = false;
-    bool output_bias = false;
-    query_key_norm qk_norm = query_key_norm::none;
-    token_count window{};  ///< a token sees this many tokens back; 0: all of them
+    bool qkv_bias = false;                          ///< query, key and value projections have biases
+    bool output_bias = false;                       ///< the output projection has a bias
+    query_key_norm qk_norm = query_key_norm::none;  ///< norms of queries and keys
+    token_count window{};                           ///< tokens that a token attends to; 0: all before it
 
-    bool chunked = false;       ///< `window` is a chunk: what is seen begins anew with each (Llama 4)
+    bool chunked = false;       ///< `window` is a chunk: attention starts anew with each (Llama 4)
     bool no_key_bias = false;   ///< `qkv_bias` means queries and values only (Whisper)
     bool key_is_value = false;  ///< values are the keys: no value projection (Gemma 4's global layers)
-    bool sinks = false;         ///< a learned logit a head that takes attention away from all tokens (gpt-oss)
-    output_gate gate = output_gate::none;
-    kv_source kv = kv_source::own;
-    cross_attention cross = cross_attention::none;
+    bool sinks = false;         ///< a learned logit for each head that takes attention from all tokens (gpt-oss)
+    output_gate gate = output_gate::none;           ///< a gate on the output
+    kv_source kv = kv_source::own;                  ///< whose keys and values are read
+    cross_attention cross = cross_attention::none;  ///< attention to another sequence
     std::int64_t cross_width = 0;  ///< features of the sequence that cross-attention reads; 0: the hidden size
-    llmres::indexer indexer{};
+    llmres::indexer indexer{};     ///< sparse attention: which tokens are read
 
+    /// Features of one value head.
     constexpr std::int64_t value_width() const { return value_dim != 0 ? value_dim : head_dim; }
     /// Features of one query (or key) head.
     constexpr std::int64_t query_width() const { return head_dim + rope_dim; }
     /// Features of a head that positions turn, as far as the architecture turns any.
+    /// Features of a head that rotary embeddings (RoPE) rotate, in architectures that have them.
     constexpr std::int64_t rotated_width() const {
         return kind == attention_kind::none ? 0 : rope_dim > 0 ? rope_dim : head_dim;
     }
     friend constexpr bool operator==(const attention&, const attention&) = default;
 };
 
-// ---- recurrence
-// ------------------------------------------------------------------------------------------------------
+// ---- recurrence -----------------------------------------------------------------------------------------------------
 
 /// Mixers that carry a state of fixed size from token to token, whatever the context.
 enum class recurrent_kind : std::uint8_t {
@@ -114,18 +118,19 @@ enum class recurrent_kind : std::uint8_t {
     rwkv,        ///< RWKV-5 time mixing and channel mixing (arXiv 2404.05892)
 };
 
+/// A recurrence of one layer: the width of its state, and of what it computes from.
 struct recurrent {
-    recurrent_kind kind = recurrent_kind::none;
-    std::int64_t heads = 0;      ///< of values
-    std::int64_t head_dim = 0;   ///< of a value head; mamba: 1, and `heads` are its inner channels
-    std::int64_t key_heads = 0;  ///< delta_net; mamba2: groups that share B and C
-    std::int64_t state = 0;      ///< features of a key: what the state holds for each value feature
-    std::int64_t rank = 0;       ///< mamba: rank of the time step
-    std::int64_t kernel = 0;     ///< tokens under the convolution; 0: no convolution
+    recurrent_kind kind = recurrent_kind::none;  ///< which recurrence, or none
+    std::int64_t heads = 0;                      ///< value heads
+    std::int64_t head_dim = 0;   ///< features of a value head; mamba: 1, and `heads` are its inner channels
+    std::int64_t key_heads = 0;  ///< delta_net: key heads; mamba2: groups that share B and C
+    std::int64_t state = 0;      ///< features of a key: the state holds as many for each value feature
+    std::int64_t rank = 0;       ///< mamba: features of the low-rank time step
+    std::int64_t kernel = 0;     ///< tokens that the convolution reads; 0: no convolution
     std::int64_t chunk = 256;    ///< mamba2: tokens that the scan computes at once
-    bool bias = false;           ///< on the projections in and out
-    bool conv_bias = false;
-    bool inner_norms = false;  ///< RMS norms on the time step, B and C (Jamba)
+    bool bias = false;           ///< input and output projections have biases
+    bool conv_bias = false;      ///< the convolution has a bias
+    bool inner_norms = false;    ///< RMS norms of the time step, B and C (Jamba)
 
     /// Value features of all heads.
     constexpr std::int64_t inner() const { return heads * head_dim; }
@@ -145,46 +150,50 @@ struct recurrent {
     friend constexpr bool operator==(const recurrent&, const recurrent&) = default;
 };
 
-// ---- feed-forward
-// ----------------------------------------------------------------------------------------------------
+// ---- feed-forward ---------------------------------------------------------------------------------------------------
 
+/// Which matrices a feed-forward has.
 enum class feed_forward_kind : std::uint8_t {
-    none,
+    none,   ///< the layer has no feed-forward
     gated,  ///< down(act(gate(x)) * up(x))
     plain,  ///< down(act(up(x)))
 };
 
 /// Routed experts, and the experts every token passes.
 struct experts {
-    std::int64_t count = 0;         ///< routed experts in the layer; 0: a dense layer
-    std::int64_t per_token = 0;     ///< of them, how many a token is routed to
-    std::int64_t width = 0;         ///< inner width of one routed expert
-    std::int64_t shared_width = 0;  ///< inner width of all shared experts together, or of a dense path beside
-    bool shared_gate = false;       ///< the shared expert's output is scaled by a learned gate (Qwen-MoE)
-    bool score_bias = false;        ///< one correction a routed expert, added to its score (DeepSeek-V3 `noaux_tc`)
-    bool router_bias = false;
-    std::int64_t idle = 0;    ///< choices of the router that compute nothing (LongCat)
-    std::int64_t latent = 0;  ///< features that experts work on, projected down and up again; 0: the hidden ones
+    std::int64_t count = 0;      ///< routed experts in the layer; 0: a dense layer
+    std::int64_t per_token = 0;  ///< experts that a token is routed to
+    std::int64_t width = 0;      ///< inner width of one routed expert
+    /// Inner width of all shared experts together, or of a dense feed-forward beside the experts.
+    std::int64_t shared_width = 0;
+    bool shared_gate = false;  ///< the shared expert's output is scaled by a learned gate (Qwen-MoE)
+    /// One correction for each routed expert, added to its score (DeepSeek-V3 `noaux_tc`).
+    bool score_bias = false;
+    bool router_bias = false;  ///< the router has a bias
+    std::int64_t idle = 0;     ///< choices of the router that compute nothing (LongCat)
+    /// Features that experts compute in, projected from and to the hidden ones; 0: the hidden ones.
+    std::int64_t latent = 0;
 
-    /// Features of what routed experts read and put out, where the stream has `hidden`.
+    /// Features of a routed expert's input and output in a model of `hidden` features.
     constexpr std::int64_t features(std::int64_t hidden) const { return latent > 0 ? latent : hidden; }
     friend constexpr bool operator==(const experts&, const experts&) = default;
 };
 
+/// The feed-forward of one layer: dense, or of routed experts.
 struct feed_forward {
-    feed_forward_kind kind = feed_forward_kind::gated;
-    std::int64_t width = 0;  ///< inner width of a dense layer
-    bool bias = false;
-    llmres::experts experts{};
+    feed_forward_kind kind = feed_forward_kind::gated;  ///< gated, plain, or none
+    std::int64_t width = 0;                             ///< inner width of a dense feed-forward
+    bool bias = false;                                  ///< its matrices have biases
+    llmres::experts experts{};                          ///< routed and shared experts
 
+    /// Whether tokens are routed to experts.
     constexpr bool routed() const { return experts.count > 0; }
     friend constexpr bool operator==(const feed_forward&, const feed_forward&) = default;
 };
 
-// ---- the layer, and the stack of layers
-// --------------------------------------------------------------------------------
+// ---- the layer, and the stack of layers -----------------------------------------------------------------------------
 
-/// Which of a layer's matrices a quantised checkpoint of the model quantises: a bit for each sort of them.
+/// Which of a layer's matrices a quantised checkpoint quantises: one bit for each sort of matrices.
 enum class quantised_part : std::uint8_t {
     none = 0,
     experts = 1,       ///< the routed experts alone (gpt-oss)
@@ -193,28 +202,33 @@ enum class quantised_part : std::uint8_t {
     mixers = 4,        ///< projections of attention and recurrences
     matrices = 7,      ///< all of them, but for the router
 };
+/// Both sorts.
 constexpr quantised_part operator|(quantised_part a, quantised_part b) {
     return static_cast<quantised_part>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
 }
+/// Whether `which` contains the sort.
 constexpr bool quantises(quantised_part which, quantised_part sort) {
     return (static_cast<unsigned>(which) & static_cast<unsigned>(sort)) != 0;
 }
 
-/// One layer: attention or a recurrence (or neither, or both side by side), a feed-forward (or none), and the norms
-/// around them. A block that computes both halves from one norm has `norm_before_feed_forward = false`.
+/// One layer: attention or a recurrence (or neither, or both in parallel), a feed-forward (or none), and the norms
+/// around them. A parallel block, which computes attention and feed-forward from one norm, has
+/// `norm_before_feed_forward = false`.
 struct layer {
-    llmres::attention attention{};
-    llmres::recurrent recurrent{};
-    llmres::feed_forward feed_forward{};
-    norm_kind norm = norm_kind::rms;
-    bool norm_before_attention = true;  ///< before whatever mixes tokens
-    bool norm_after_attention = false;  ///< on attention's output, before the residual sum (Gemma 2, OLMo 2)
-    bool norm_before_feed_forward = true;
-    bool norm_after_feed_forward = false;
-    std::int32_t more_norms = 0;   ///< of the hidden width, beyond these
-    std::int64_t more_values = 0;  ///< parameters of no matrix: layer scales, gates
-    quantised_part quantised = quantised_part::matrices;
+    llmres::attention attention{};        ///< attention, if the layer has one
+    llmres::recurrent recurrent{};        ///< a recurrence, if the layer has one
+    llmres::feed_forward feed_forward{};  ///< the feed-forward, if the layer has one
+    norm_kind norm = norm_kind::rms;      ///< parameters of each of its norms
+    bool norm_before_attention = true;    ///< a norm before attention or recurrence
+    /// A norm of attention's output, before the residual sum (Gemma 2, OLMo 2).
+    bool norm_after_attention = false;
+    bool norm_before_feed_forward = true;                 ///< a norm before the feed-forward
+    bool norm_after_feed_forward = false;                 ///< a norm of its output, before the residual sum
+    std::int32_t more_norms = 0;                          ///< further norms of the hidden width
+    std::int64_t more_values = 0;                         ///< parameters that belong to no matrix: layer scales, gates
+    quantised_part quantised = quantised_part::matrices;  ///< what a quantised checkpoint quantises
 
+    /// Norms of the hidden width.
     constexpr int norms() const {
         return norm == norm_kind::none
                    ? 0
@@ -224,22 +238,23 @@ struct layer {
     friend constexpr bool operator==(const layer&, const layer&) = default;
 };
 
-/// A layer of attention or recurrence alone, or of feed-forward alone, with one norm (Nemotron-H).
+/// For a layer of recurrence or feed-forward alone (Nemotron-H).
 inline constexpr attention no_attention{.kind = attention_kind::none};
+/// For a layer of attention or recurrence alone.
 inline constexpr feed_forward no_feed_forward{.kind = feed_forward_kind::none};
 
-/// The layers in order, each distinct kind described once. Folds go over kinds and counts; only cutting the stack into
-/// pipeline stages looks at the order.
+/// The layers in order, each distinct kind described once. Sums go over kinds and counts; only cutting the stack into
+/// pipeline stages needs the order.
 struct layer_stack {
     static constexpr int max_kinds = 12;    ///< the most seen is 9 (a network found by architecture search)
     static constexpr int max_layers = 256;  ///< the most seen is 162
 
-    std::array<layer, max_kinds> kinds{};
+    std::array<layer, max_kinds> kinds{};          ///< the distinct kinds; the first `kind_count` are in use
     std::array<std::uint8_t, max_layers> order{};  ///< the kind of each layer
-    std::int32_t kind_count = 0;
-    std::int32_t size = 0;
+    std::int32_t kind_count = 0;                   ///< distinct kinds
+    std::int32_t size = 0;                         ///< layers
 
-    constexpr layer_stack() = default;
+    constexpr layer_stack() = default;  ///< no layers
     /// `count` layers of one kind.
     constexpr layer_stack(std::int32_t count, const layer& kind) { append(count, kind); }
 
@@ -252,11 +267,13 @@ struct layer_stack {
         for (int i = 0; i < count; ++i) order[static_cast<std::size_t>(size++)] = static_cast<std::uint8_t>(index);
         return true;
     }
+    /// Appends layers, as append() does, and returns the stack.
     constexpr layer_stack& then(std::int32_t count, const layer& kind) {
         append(count, kind);
         return *this;
     }
 
+    /// The layer at an index.
     constexpr const layer& operator[](int index) const { return kinds[order[static_cast<std::size_t>(index)]]; }
     /// How many layers of each kind lie in [first, last).
     constexpr std::array<std::int32_t, max_kinds> counts(std::int32_t first, std::int32_t last) const {
@@ -264,20 +281,23 @@ struct layer_stack {
         const auto kind_at = [&](std::int32_t i) { return order[static_cast<std::size_t>(i)]; };
         if (kind_count == 1) found[0] = last - first;
         for (std::int32_t i = first;
-             kind_count > 1 && i < last;) {  // run by run: adding ones to one sum would wait for each
+             kind_count > 1 && i < last;) {  // run by run: adding ones to one sum would serialise the additions
             const std::int32_t begin = i;
             while (i < last && kind_at(i) == kind_at(begin)) ++i;
             found[kind_at(begin)] += i - begin;
         }
         return found;
     }
+    /// How many layers of each kind there are.
     constexpr std::array<std::int32_t, max_kinds> counts() const { return counts(0, size); }
     /// Whether n layers from `a` on are of the same kinds as those from `b` on.
+    /// Whether n layers from `a` on are of the same kinds as n layers from `b` on.
     constexpr bool alike(std::int32_t a, std::int32_t b, std::int32_t n) const {
         for (std::int32_t i = 0; i < n && kind_count > 1; ++i)
             if (order[static_cast<std::size_t>(a + i)] != order[static_cast<std::size_t>(b + i)]) return false;
         return true;
     }
+    /// The first n layers alone, as benchmarks cut models.
     /// The first n layers alone, as benchmarks cut models.
     constexpr layer_stack first(std::int32_t n) const {
         layer_stack cut;
@@ -286,7 +306,7 @@ struct layer_stack {
     }
 };
 
-/// Layers of one kind, but for every `period`th, which has no window: it sees everything.
+/// Layers of one kind, but every `period`th attends to all tokens: it has no window.
 constexpr layer_stack alternating(std::int32_t count, std::int32_t period, const layer& windowed) {
     layer global = windowed;
     global.attention.window = token_count{};
@@ -295,8 +315,8 @@ constexpr layer_stack alternating(std::int32_t count, std::int32_t period, const
     return stack;
 }
 
-/// Layers in the order of letters, 'a' the first of the kinds; the letters start over until there are `count` layers
-/// (0: as many as letters). Letters that name no kind are left out.
+/// Layers in the order of letters, 'a' being the first of the kinds; the letters are repeated until there are `count`
+/// layers (0: as many as letters). Letters that name no kind are left out.
 constexpr layer_stack in_order(std::string_view letters, std::initializer_list<layer> kinds, std::int32_t count = 0) {
     layer_stack stack;
     if (letters.empty()) return stack;

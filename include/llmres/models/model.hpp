@@ -11,140 +11,145 @@
 #include <llmres/values/text.hpp>
 #include <llmres/values/units.hpp>
 
-/// What a model is: its embedding, its layers, its head, and what stands beside them. Dimensions are plain integers
+/// What is a model? Its embedding, its layers, its head, and what stands beside them. Dimensions are plain integers
 /// (features, heads, experts); everything countable about a model follows from them (models/parameters.hpp,
 /// models/kv_cache.hpp, inventory/activation.hpp, inventory/operations.hpp).
 namespace llmres::inline v0 {
 
-/// What a weight is for, in the names Hugging Face gives the modules.
+/// What a weight is for, named as in Hugging Face's modules.
 enum class weight_role : std::uint8_t {
-    embed_tokens,
-    q_proj,
-    k_proj,
-    v_proj,
-    o_proj,
-    q_a_proj,   ///< latent attention: compresses the query
-    q_b_proj,   ///< expands it to heads
-    kv_a_proj,  ///< compresses keys and values, and projects the shared key's position part
-    kv_b_proj,  ///< expands them to heads
-    gate_proj,
-    up_proj,
-    down_proj,
-    router,
-    shared_gate,
-    bias,
-    norm,
-    lm_head,
-    in_proj,     ///< recurrences: into the inner channels
-    out_proj,    ///< ... and back
-    conv,        ///< convolutions over time, and stems of encoders
-    state,       ///< decay, step and skip of a recurrence
-    attn_gate,   ///< gate on attention's output
-    indexer,     ///< chooses the tokens that sparse attention reads
-    positions,   ///< learned positions, token types, class tokens, attention biases by distance
-    projector,   ///< from one part's features to another's
-    classifier,  ///< poolers and heads for tasks
-    values,      ///< scales, gates and sinks: no matrix
+    embed_tokens,  ///< token embedding
+    q_proj,        ///< query projection
+    k_proj,        ///< key projection
+    v_proj,        ///< value projection
+    o_proj,        ///< output projection of attention
+    q_a_proj,      ///< latent attention: compresses the query
+    q_b_proj,      ///< latent attention: expands the query to heads
+    kv_a_proj,     ///< latent attention: compresses keys and values, and projects the shared key's position part
+    kv_b_proj,     ///< latent attention: expands keys and values to heads
+    gate_proj,     ///< gate of a gated feed-forward
+    up_proj,       ///< first matrix of a feed-forward
+    down_proj,     ///< last matrix of a feed-forward
+    router,        ///< chooses experts
+    shared_gate,   ///< gate of the shared experts
+    bias,          ///< biases of linear layers
+    norm,          ///< weights and biases of norms
+    lm_head,       ///< output head
+    in_proj,       ///< recurrences: projection to the inner channels
+    out_proj,      ///< recurrences: projection back to the hidden features
+    conv,          ///< convolutions over time, and stems of encoders
+    state,         ///< decay, step and skip of a recurrence
+    attn_gate,     ///< gate on attention's output
+    indexer,       ///< sparse attention: chooses the tokens to read
+    positions,     ///< learned positions, token types, class tokens, attention biases by distance
+    projector,     ///< from the features of one part to those of another
+    classifier,    ///< poolers, and heads for tasks
+    values,        ///< scales, gates and sinks, which are no matrices
 };
+/// The names of the roles, in their order.
 inline constexpr std::array<std::string_view, 27> weight_role_names{
     "embed_tokens", "q_proj",    "k_proj",    "v_proj",    "o_proj",     "q_a_proj", "q_b_proj",
     "kv_a_proj",    "kv_b_proj", "gate_proj", "up_proj",   "down_proj",  "router",   "shared_gate",
     "bias",         "norm",      "lm_head",   "in_proj",   "out_proj",   "conv",     "state",
     "attn_gate",    "indexer",   "positions", "projector", "classifier", "values"};
 
-static_assert(weight_role_names.size() <= 64, "a bit a role");
+static_assert(weight_role_names.size() <= 64, "one bit for each role");
+/// The name of a role: "q_proj".
 constexpr std::string_view name_of(weight_role role) { return weight_role_names[static_cast<std::size_t>(role)]; }
 
 /// Where in a model a tensor outside the layers stands.
 enum class model_part : std::uint8_t {
-    input,   ///< before the layers: positions, patches, towers' stems and projectors
-    output,  ///< after them: poolers
-    apart,   ///< in the published file, but no part of the model that a count means: pretraining heads
+    input,   ///< before the layers: positions, patches, stems and projectors of vision towers
+    output,  ///< after the layers: poolers
+    apart,   ///< in the published file, but in no count of the model: pretraining heads
 };
 
 /// Tensors of one shape outside the layers.
 struct extra_weight {
-    weight_role role = weight_role::values;
-    model_part part = model_part::input;
-    bool bias = false;  ///< and one bias a row
-    std::int64_t rows = 1;
-    std::int64_t columns = 1;
-    std::int64_t copies = 1;
+    weight_role role = weight_role::values;  ///< what they are for
+    model_part part = model_part::input;     ///< where they are
+    bool bias = false;                       ///< each has a bias for every row
+    std::int64_t rows = 1;                   ///< output features of one
+    std::int64_t columns = 1;                ///< input features of one
+    std::int64_t copies = 1;                 ///< how many there are
 };
 
 /// A second stack of equal layers, whose output the decoder reads: a text or audio encoder, a vision tower. Its stem,
 /// positions and projector are `extras` of the model.
 struct encoder {
-    std::int64_t hidden = 0;
-    std::int32_t layers = 0;  ///< 0: there is none
-    layer block{};
-    bool quantised = true;  ///< quantised checkpoints quantise it too; vision towers they leave alone
-    token_count
-        output{};  ///< tokens it puts out for one input (an image, 30 s of audio); 0: as many as go in, or unknown
-    token_count image_patches{};  ///< of the largest image that its processor lets through; 0: unknown
-    token_count image_tokens{};   ///< what the decoder reads of that image
+    std::int64_t hidden = 0;  ///< features of its residual stream
+    std::int32_t layers = 0;  ///< how many layers; 0: there is no encoder
+    layer block{};            ///< each of its layers
+    bool quantised = true;    ///< quantised checkpoints quantise it too; vision towers they do not
+    /// Tokens that it outputs for one input (an image, 30 s of audio); 0: as many as go in, or unknown.
+    token_count output{};
+    token_count image_patches{};  ///< patches of the largest image that its processor allows; 0: unknown
+    token_count image_tokens{};   ///< tokens of that image that the decoder reads
 };
 
-/// Heads that predict tokens further ahead, with layers of their own (multi-token prediction: DeepSeek-V3 report,
-/// section 2.2). Counted apart from the model.
+/// Multi-token prediction: layers of their own that predict tokens further ahead (DeepSeek-V3 report, section 2.2).
+/// They are counted apart from the model.
 struct prediction {
-    std::int32_t layers = 0;  ///< 0: there is none
-    layer block{};
-    std::int32_t norms = 0;      ///< of the hidden width, beside the block's own, a layer
-    bool own_embedding = false;  ///< the file stores a copy of the embedding ...
-    bool own_head = false;       ///< ... and of the head
+    std::int32_t layers = 0;     ///< depths of prediction; 0: none
+    layer block{};               ///< the layer of one depth
+    std::int32_t norms = 0;      ///< norms of the hidden width beside the block's own, for each depth
+    bool own_embedding = false;  ///< the file stores a copy of the embedding
+    bool own_head = false;       ///< the file stores a copy of the head
 };
 
 /// Vectors of fp32 rotary factors that llama.cpp's converter makes of a config's `rope_scaling` and stores, though no
 /// checkpoint has them: one (`rope_freqs`) for Llama 3.1's scaling, two (`rope_factors_long`, `rope_factors_short`) for
 /// LongRoPE, each as wide as half the rotated part of a head. Not counted: they are no parameters.
 struct rope_factors {
-    std::int32_t vectors = 0;
-    std::int32_t width = 0;
-    std::int32_t contexts =
-        1;  ///< the rows of engines' tables of positions, in contexts: more where they are stretched (linear scaling)
+    std::int32_t vectors = 0;  ///< vectors in a GGUF file
+    std::int32_t width = 0;    ///< elements of each
+    /// Rows of the runtime's position tables, in multiples of the context: more than 1 where positions are scaled
+    /// linearly.
+    std::int32_t contexts = 1;
 };
 
-/// What a checkpoint of several formats stores otherwise than in its model's `weights`. (What it leaves as it was,
-/// layer by layer, is `layer::quantised`.)
+/// Weights that a checkpoint stores in other formats than `weights`. What it does not quantise in a layer is
+/// `layer::quantised`.
 struct mixed_formats {
     maybe<precision> attention{};     ///< projections of attention and recurrences
     maybe<precision> feed_forward{};  ///< dense feed-forwards and shared experts
-    maybe<precision>
-        experts_down{};            ///< the way down of routed experts, which recipes for GGUF files keep in more bits
+    /// Down projections of routed experts, which recipes for GGUF files keep in more bits.
+    maybe<precision> experts_down{};
     maybe<precision> head{};       ///< the output head, which otherwise is not quantised
-    maybe<precision> rest{};       ///< what is not quantised, if it is not in 16 bits
-    std::uint64_t wide_roles = 0;  ///< a bit a weight_role: matrices of these are not quantised
+    maybe<precision> rest{};       ///< what is not quantised, where that is not in 16 bits
+    std::uint64_t wide_roles = 0;  ///< one bit for each weight_role: matrices of these roles are not quantised
 
+    /// Whether anything departs from `weights`.
     constexpr bool any() const { return attention || feed_forward || experts_down || head || rest || wide_roles != 0; }
 };
 
 /// A language model, or an encoder: tokens (or patches) in, layers, head.
 struct model {
-    static constexpr std::size_t max_encoders = 2;
-    static constexpr std::size_t max_extras = 32;
+    static constexpr std::size_t max_encoders = 2;  ///< encoders at most
+    static constexpr std::size_t max_extras = 32;   ///< extra weights at most
 
-    text<63> name{};
-    text<31> architecture{};      ///< the family, as Hugging Face's `model_type` names it
-    std::int64_t vocabulary = 0;  ///< rows of the token embedding; 0: no tokens go in (a vision model)
-    std::int64_t tokenizer =
-        0;  ///< of them, those that the tokenizer has, where others are cut from GGUF files; 0: all
-    std::int64_t hidden = 0;
-    layer_stack layers{};
-    token_count max_context{};  ///< as trained; 0: unknown
-    rope_factors rope{};
-    bool tied_head = false;  ///< the output head is the token embedding, or there is none
-    bool head_bias = false;
-    norm_kind final_norm = norm_kind::rms;
-    std::int64_t embedding_width = 0;  ///< of the token embedding, with projections to and from hidden; 0: hidden
-    precision weights = bf16;          ///< as published: what the stored linear weights are in
-    mixed_formats mixed{};             ///< ... but for these
-    maybe<parameter_count>
-        published{};  ///< the total that its publisher gives: what count_parameters() is held against
-    std::array<encoder, max_encoders> encoders{};
-    llmres::prediction prediction{};
+    text<63> name{};              ///< its id: "llama-3.1-8b"
+    text<31> architecture{};      ///< the family, Hugging Face's `model_type`
+    std::int64_t vocabulary = 0;  ///< rows of the token embedding; 0: it reads no tokens (a vision model)
+    /// Rows of the embedding in a GGUF file, where the rows without a token are cut off; 0: all.
+    std::int64_t tokenizer = 0;
+    std::int64_t hidden = 0;                ///< features of the residual stream
+    layer_stack layers{};                   ///< its layers, in order
+    token_count max_context{};              ///< tokens of the longest sequence it was trained for; 0: unknown
+    rope_factors rope{};                    ///< rotary factors in GGUF files
+    bool tied_head = false;                 ///< the output head is the token embedding, or there is no head
+    bool head_bias = false;                 ///< the output head has a bias
+    norm_kind final_norm = norm_kind::rms;  ///< the norm after the last layer
+    /// Features of the token embedding, with projections to and from hidden; 0: hidden.
+    std::int64_t embedding_width = 0;
+    precision weights = bf16;                      ///< format of the published linear weights
+    mixed_formats mixed{};                         ///< weights that are published in other formats
+    maybe<parameter_count> published{};            ///< the publisher's total, which count_parameters() is compared with
+    std::array<encoder, max_encoders> encoders{};  ///< encoders and vision towers
+    llmres::prediction prediction{};               ///< layers that predict further tokens
+    /// Tensors outside the layers; the first `extra_count` are in use.
     std::array<extra_weight, max_extras> extras{};
-    std::int32_t extra_count = 0;
+    std::int32_t extra_count = 0;  ///< extra weights in use
 
     /// Adds tensors outside the layers; false if there is no room.
     constexpr bool add(const extra_weight& extra) {
@@ -154,7 +159,7 @@ struct model {
     }
 };
 
-/// A model of the same shape under another name: a distillation, a finetune. Nobody published its total.
+/// A model of the same shape under another name: a distillation, a finetune. Its published total is unknown.
 constexpr model renamed(model m, std::string_view name) {
     m.name = name;
     m.published = {};
@@ -166,25 +171,28 @@ constexpr std::int64_t embedding_width_of(const model& m) {
     return m.embedding_width > 0 ? m.embedding_width : m.hidden;
 }
 
-/// Elements of the widest tensor that one token passes, in the decoder or in an encoder, as a double: what tells sizes
-/// that fit 64 bits from those that do not.
+/// Elements of the widest tensor that one token passes, in the decoder or in an encoder. A double, so that checks can
+/// tell sizes that fit 64 bits from those that do not.
 constexpr double widest_activation(const model& m);
 
 /// Whether tokens of some layer go to experts.
+/// Whether some layer routes tokens to experts.
 constexpr bool has_experts(const model& m) {
     for (std::int32_t k = 0; k < m.layers.kind_count; ++k)
         if (m.layers.kinds[static_cast<std::size_t>(k)].feed_forward.routed()) return true;
     return false;
 }
 
-/// Structural mistakes: zero or absurd dimensions, heads that do not divide, more experts a token than there are.
+/// Refuses dimensions that are zero or beyond any model, query heads that are no multiple of key-value heads, and more
+/// experts for a token than there are.
 constexpr status validate(const model& m);
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
 
 namespace detail {
 
-/// Beyond any model seen by three orders of magnitude; within them every per-tensor product fits 63 bits.
+/// Three orders of magnitude beyond any known model, and small enough that every product of two dimensions fits 63
+/// bits.
 inline constexpr std::int64_t widest = std::int64_t{1} << 24;
 
 constexpr status validate(const attention& a) {
@@ -236,7 +244,7 @@ constexpr status validate(const layer& l) {
                                    bounded_field{"layer.more_values", l.more_values, 0, std::int64_t{1} << 32}});
 }
 
-/// Of one layer, as widest_activation() of the model.
+/// Elements of the widest tensor that one token passes in a layer.
 constexpr double widest_activation(const layer& l, std::int64_t hidden) {
     const auto features = [](auto... n) { return (static_cast<double>(n) + ...); };
     double most = features(hidden);

@@ -6,7 +6,7 @@
 #include <llmres/values/maybe.hpp>
 #include <llmres/values/precision.hpp>
 
-/// Which format each weight of a checkpoint is stored in, and the bytes that follow.
+/// In which format is each weight of a checkpoint stored, and how many bytes follow?
 namespace llmres::inline v0 {
 
 namespace detail {
@@ -17,17 +17,18 @@ constexpr bool is_feed_forward(weight_role role) {
 
 }  // namespace detail
 
-/// Which format each weight is in: matrices inside the layers in `matrices`, all else (embedding, head, norms, biases,
-/// routers) in `rest`, but for the exceptions that quantised checkpoints make.
+/// The format of each weight of a checkpoint: of matrices inside the layers, of the rest, and of the exceptions that
+/// quantised checkpoints make.
 struct weight_formats {
-    precision matrices = bf16;
-    precision rest = bf16;
+    precision matrices = bf16;        ///< matrices inside the layers
+    precision rest = bf16;            ///< everything else: embedding, head, norms, biases, routers
     maybe<precision> attention{};     ///< projections of attention and recurrences, if not as `matrices`
     maybe<precision> feed_forward{};  ///< dense feed-forwards and shared experts, if not as `matrices`
-    maybe<precision> experts_down{};  ///< the way down of routed experts, if not as `matrices`
+    maybe<precision> experts_down{};  ///< down projections of routed experts, if not as `matrices`
     maybe<precision> head{};          ///< the output head, if not as `rest`
-    std::uint64_t wide_roles = 0;     ///< a bit a weight_role: matrices of these stay in `rest`
+    std::uint64_t wide_roles = 0;     ///< one bit for each weight_role: matrices of these roles are in `rest`
 
+    /// The format of a weight.
     constexpr const precision& of(const weight& w) const {
         if (w.role == weight_role::lm_head && head) return *head;
         if (!w.quantised || (wide_roles >> static_cast<unsigned>(w.role) & 1) != 0) return rest;
@@ -37,13 +38,14 @@ struct weight_formats {
     }
 };
 
-/// A checkpoint in a plain 16-bit or wider format holds everything in it; a quantised one keeps embedding, head, norms
-/// and routers in `wide`.
+/// The formats of a checkpoint in one format. A 16-bit or wider one holds all weights; a quantised one keeps embedding,
+/// head, norms and routers in `wide`.
 constexpr weight_formats formats_for(const precision& weights, const precision& wide = bf16) {
     return {.matrices = weights, .rest = is_wide(weights) ? weights : wide};
 }
 
-/// The formats of the published checkpoint: `weights`, and what it mixes with it.
+/// The formats of a checkpoint whose matrices are in `weights` and what is not quantised in `wide`, with the exceptions
+/// that the published one makes.
 constexpr weight_formats formats_of(const model& m, const precision& weights, const precision& wide) {
     weight_formats formats = formats_for(weights, wide);
     if (!m.mixed.any()) return formats;
@@ -54,19 +56,21 @@ constexpr weight_formats formats_of(const model& m, const precision& weights, co
     formats.wide_roles = m.mixed.wide_roles;
     return formats;
 }
+/// The formats of the published checkpoint.
 constexpr weight_formats formats_of(const model& m) { return formats_of(m, m.weights, m.mixed.rest.value_or(bf16)); }
 
-/// Bytes of all the weight's copies.
+/// Bytes of all copies of a weight.
 constexpr byte_count size_of(const weight& w, const weight_formats& formats) {
     return size_of(formats.of(w), w.rows, w.columns) * w.copies;
 }
+/// Bytes of the weights of a model, as count_parameters() counts them.
 constexpr byte_count weight_bytes(const model& m, const weight_formats& formats) {
     byte_count total;
     for_each_weight(m, [&](const weight& w, std::int64_t layers) { total += size_of(w, formats) * layers; });
     return total;
 }
 
-/// ... and of all that the published file holds: prediction layers and pretraining heads too.
+/// Bytes of all tensors that the published file holds, prediction layers and pretraining heads included.
 constexpr byte_count stored_bytes(const model& m, const weight_formats& formats) {
     byte_count total = weight_bytes(m, formats);
     for_each_prediction_weight(m, [&](const weight& w) { total += size_of(w, formats) * m.prediction.layers; });
@@ -75,8 +79,8 @@ constexpr byte_count stored_bytes(const model& m, const weight_formats& formats)
     return total;
 }
 
-/// Scales that the published file holds beside values of one element each (fp8, int8): repositories' own totals count
-/// them or not, ours never does. Formats that pack values into words have no such total.
+/// Scales that the published file holds beside fp8 or int8 values. Totals that repositories publish count them or not;
+/// count_parameters() never does. Zero for formats that pack several values into a word.
 constexpr parameter_count count_scales(const model& m, const weight_formats& formats) {
     parameter_count total;
     const auto add = [&](const weight& w, std::int64_t layers) {

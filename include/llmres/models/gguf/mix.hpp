@@ -12,43 +12,44 @@
 #include <llmres/values/units.hpp>
 #include <string_view>
 
-/// llama.cpp's quantisations (Q4_K_M and the like) are mixes: each tensor of a GGUF file gets a type by what it is, in
-/// which layer it stands and what the model is like. By which rules, says models/gguf/rules.hpp; what they make of a
-/// model, models/gguf/tensors.hpp.
+/// What is asked of llama.cpp's quantiser? Q4_K_M and the like are mixes: the type of each tensor of a GGUF file
+/// depends on its role, its layer and the model. models/gguf/rules.hpp has the rules, models/gguf/tensors.hpp the
+/// tensors that follow for a model.
 namespace llmres::inline v0 {
 
-/// A quantisation, and what else decides the type of a tensor.
+/// A quantisation, and the options and versions that change the type of a tensor.
 struct gguf_mix {
-    gguf_quantisation quantisation = gguf_quantisation::Q4_K_M;
-    /// Quantised with an importance matrix (`--imatrix`): the first eighth of ffn_down then is q4_1 in Q4_0, for one.
+    gguf_quantisation quantisation = gguf_quantisation::Q4_K_M;  ///< what the quantiser was asked for
+    /// Quantised with an importance matrix (`--imatrix`). In Q4_0, for example, the first eighth of ffn_down is then
+    /// q4_1.
     bool importance_matrix = false;
     maybe<gguf_type> embedding{};   ///< --token-embedding-type
-    maybe<gguf_type> output{};      ///< --output-tensor-type; of a tied embedding as well
+    maybe<gguf_type> output{};      ///< --output-tensor-type; also of a tied embedding
     bool tied_head_stored = false;  ///< the file repeats a tied embedding as its output
-    // What converter and quantiser did at other times.
-    bool before_2024 = false;        ///< until January 2024: Q2_K held ffn_gate and ffn_up in Q3_K
-    bool router_in_16_bits = false;  ///< until mid 2024: routers kept the 16 bits of the source
-    bool latent_expansion_whole =
-        false;                     ///< until April 2025: latent attention had attn_kv_b, not attn_k_b and attn_v_b
-    bool fused_as_values = false;  ///< since early 2026: attn_qkv and attn_kv_b get what attn_v gets
+    // Earlier and later versions of converter and quantiser.
+    bool before_2024 = false;        ///< until January 2024: Q2_K stored ffn_gate and ffn_up in Q3_K
+    bool router_in_16_bits = false;  ///< until mid 2024: routers kept the source's 16 bits
+    /// Until April 2025: latent attention had attn_kv_b, not attn_k_b and attn_v_b.
+    bool latent_expansion_whole = false;
+    bool fused_as_values = false;  ///< since early 2026: attn_qkv and attn_kv_b get the type of attn_v
 };
 
-/// The mix of that name in either case: Q4_K_M, IQ3_XXS, MXFP4_MOE, and the `_L` and `_XL` that keep embedding and
-/// output in q8_0 (Q2_K_L, Q3_K_XL, Q4_K_L, Q5_K_L, Q6_K_L).
+/// The mix of that name in upper or lower case: Q4_K_M, IQ3_XXS, MXFP4_MOE, and the `_L` and `_XL` that keep embedding
+/// and output in q8_0 (Q2_K_L, Q3_K_XL, Q4_K_L, Q5_K_L, Q6_K_L). Another name is an `unknown` error on `field`.
 constexpr result<gguf_mix> find_gguf_mix(std::string_view field, std::string_view name);
 
-/// One tensor of the file.
+/// One tensor of a GGUF file.
 struct gguf_tensor {
-    weight_role role = weight_role::norm;
-    bool fused_qkv = false;  ///< queries, keys and values in one tensor: `role` is v_proj
-    bool stacked = false;    ///< of more than two dimensions: routed experts, latent attention's split expansion
-    std::int64_t rows = 1;   ///< of all that is stacked
-    std::int64_t columns = 1;
-    gguf_type type = gguf_type::F32;
+    weight_role role = weight_role::norm;  ///< what it is for
+    bool fused_qkv = false;                ///< queries, keys and values in one tensor, whose `role` is v_proj
+    /// Of more than two dimensions: routed experts, the split expansion of latent attention.
+    bool stacked = false;
+    std::int64_t rows = 1;            ///< rows of all matrices that it stacks
+    std::int64_t columns = 1;         ///< elements of a row
+    gguf_type type = gguf_type::F32;  ///< the type it is stored in
 
-    /// With the padding to the file's alignment of 32, and without.
-    constexpr byte_count size() const;
-    constexpr byte_count unpadded() const;
+    constexpr byte_count size() const;      ///< bytes with the padding to the file's alignment of 32
+    constexpr byte_count unpadded() const;  ///< bytes without padding
 };
 
 // ---- detail ---------------------------------------------------------------------------------------------------------

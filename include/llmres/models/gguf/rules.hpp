@@ -8,13 +8,12 @@
 #include <llmres/models/parameters.hpp>
 #include <string_view>
 
-/// Which type a tensor of a GGUF file gets. The rules say the same as llama-quant.cpp (llama_tensor_get_type,
+/// Which type does a tensor of a GGUF file get? The rules are those of llama-quant.cpp (llama_tensor_get_type,
 /// llama_ftype_get_default_type, tensor_allows_quantization) and convert_hf_to_gguf.py, and give the published sizes to
 /// the byte (tests/validation/gguf_sizes.cpp).
 namespace llmres::inline v0 {
 
-// ---- detail: what the rules ask
-// ----------------------------------------------------------------------------------------------
+// ---- detail: what the rules ask -------------------------------------------------------------------------------------
 
 namespace detail::gguf {
 
@@ -23,7 +22,7 @@ constexpr bool is_any(Value value, Values... of) {
     return ((value == of) || ...);
 }
 
-/// What the rules ask of the model.
+/// Properties of the model that the rules depend on.
 struct traits {
     std::int32_t layers = 0;
     std::int32_t value_tensors = 0;  ///< how many tensors carry values: attn_v, attn_qkv or attn_kv_b
@@ -34,7 +33,7 @@ struct traits {
     bool seventy_b = false;  ///< llama.cpp's name for eighty layers of grouped-query attention in these families
 };
 
-/// How many tensors of a sort came before: some rules count tensors, not layers.
+/// How many tensors of a sort there are in earlier layers: some rules count tensors, not layers.
 struct counters {
     std::int32_t value_tensors = 0;
     std::int32_t down_tensors = 0;
@@ -91,10 +90,9 @@ constexpr traits traits_of(const model& m, const gguf_mix& mix) {
 /// llama.cpp's use_more_bits: the first and last eighth of the layers, and every third between.
 constexpr bool more_bits(std::int32_t i, std::int32_t n) { return i < n / 8 || i >= 7 * n / 8 || (i - n / 8) % 3 == 2; }
 
-// ---- detail: the rules, one function a sort of tensor
-// ----------------------------------------------------------------------
+// ---- detail: the rules, one function a sort of tensor ---------------------------------------------------------------
 
-/// The output, or the embedding that serves as one.
+/// The output, or the tied embedding in its place.
 constexpr gguf_type output_type(const gguf_mix& mix, bool falcon, gguf_type base, std::int64_t columns) {
     if (mix.output) return *mix.output;
     const auto quantisation = mix.quantisation;
@@ -103,7 +101,7 @@ constexpr gguf_type output_type(const gguf_mix& mix, bool falcon, gguf_type base
     return base == t::Q8_0 ? base : t::Q6_K;
 }
 
-/// An embedding beside an output of its own.
+/// The embedding of a model whose output is a tensor of its own.
 constexpr gguf_type embedding_type(const gguf_mix& mix, gguf_type base) {
     switch (mix.quantisation) {
         case q::IQ1_S:
@@ -129,7 +127,7 @@ constexpr gguf_type embedding_type(const gguf_mix& mix, gguf_type base) {
     }
 }
 
-/// attn_qkv before it was treated as values.
+/// attn_qkv in versions that did not treat it as values.
 constexpr gguf_type fused_type(const gguf_mix& mix, gguf_type base) {
     switch (mix.quantisation) {
         case q::Q3_K_M:
@@ -145,7 +143,7 @@ constexpr gguf_type fused_type(const gguf_mix& mix, gguf_type base) {
     }
 }
 
-/// attn_v, and since 2026 attn_qkv and attn_kv_b; `i` counts them.
+/// attn_v, and since 2026 attn_qkv and attn_kv_b. `i` counts these tensors.
 constexpr gguf_type value_type(const gguf_mix& mix, const traits& of, gguf_type base, std::int32_t i) {
     gguf_type type = base;
     const bool shared = of.shared_heads >= 4;
@@ -190,7 +188,7 @@ constexpr gguf_type value_type(const gguf_mix& mix, const traits& of, gguf_type 
     return of.experts == 8 ? t::Q8_0 : type;
 }
 
-/// Queries and keys on their own.
+/// attn_q and attn_k.
 constexpr gguf_type query_key_type(const gguf_mix& mix, const traits& of, gguf_type base, bool key) {
     if (key && of.experts == 8) return t::Q8_0;
     if (mix.quantisation == q::IQ3_XS) return t::IQ3_XXS;
@@ -220,7 +218,7 @@ constexpr gguf_type attention_output_type(const gguf_mix& mix, const traits& of,
     }
 }
 
-/// ffn_down; `i` is the layer, or in a model without experts the count of them.
+/// ffn_down. `i` is the layer, or in a model without experts the count of these tensors.
 constexpr gguf_type down_type(const gguf_mix& mix, const traits& of, gguf_type base, std::int32_t i) {
     const bool early = i < of.layers / 8;
     const bool more = more_bits(i, of.layers);
@@ -263,7 +261,7 @@ constexpr gguf_type gate_up_type(const gguf_mix& mix, const traits& of, gguf_typ
     return mix.quantisation == q::IQ3_XS && middle ? t::IQ3_XXS : base;
 }
 
-/// All of the above in the quantisations below 2.6 bits, which have rules of their own.
+/// Every matrix in the quantisations below 2.6 bits, which have rules of their own.
 constexpr gguf_type smallest_type(const gguf_mix& mix, const traits& of, gguf_type base, const gguf_tensor& tensor,
                                   const counters& at) {
     const bool larger = is_any(mix.quantisation, q::IQ2_S, q::IQ2_M);
@@ -283,7 +281,7 @@ constexpr gguf_type smallest_type(const gguf_mix& mix, const traits& of, gguf_ty
     }
 }
 
-/// What llama.cpp takes where a row is no whole number of blocks (tensor_type_fallback).
+/// The type that llama.cpp falls back to where a row is not a whole number of blocks (tensor_type_fallback).
 constexpr gguf_type fitting(gguf_type type, std::int64_t columns) {
     if (columns % block_of(type) == 0) return type;
     switch (type) {
@@ -361,15 +359,15 @@ constexpr gguf_type matrix_type(const gguf_mix& mix, const traits& of, const ggu
     return fitting(type, tensor.columns);
 }
 
-/// Vectors, and matrices that llama.cpp never quantises.
+/// Whether a weight is a vector, or a matrix that llama.cpp never quantises.
 constexpr bool stays_wide(const weight& w) {
     return w.rows == 1 || w.columns == 1 ||
            is_any(w.role, weight_role::norm, weight_role::bias, weight_role::router, weight_role::conv,
                   weight_role::state, weight_role::positions, weight_role::values);
 }
 
-/// All that the rules above ask of where a layer stands, one bit a question, and only the questions that the
-/// quantisation asks: layers of one kind and class hold the same tensors.
+/// What the rules ask about the position of a layer, one bit for each question that the quantisation asks. Layers of
+/// one kind and class hold the same tensors.
 constexpr unsigned class_of(const gguf_mix& mix, const traits& of, std::int32_t i, const counters& at) {
     const std::int32_t down = of.experts > 1 ? i : at.down_tensors;
     const std::int32_t eighth = of.layers / 8;

@@ -12,33 +12,35 @@
 #include <llmres/values/units.hpp>
 #include <utility>
 
-/// The tensors of a GGUF file, and their bytes, before the file exists. Not counted: the header (metadata and
-/// tokenizer), vision and audio towers (a file of their own, `mmproj`).
+/// Which tensors will a GGUF file hold, and how many bytes? Not counted: the header (metadata and tokenizer), vision
+/// and audio towers (a file of their own, `mmproj`).
 namespace llmres::inline v0 {
 
 /// Calls visit(gguf_tensor) for each tensor of one layer.
 template <class Visit>
 constexpr void for_each_gguf_tensor(const model& m, const gguf_mix& mix, std::int32_t layer_index, Visit&& visit);
 
-/// ... of what stands before the layers: token_embd, learned positions and the rotary factors.
+/// Calls visit(gguf_tensor) for each tensor before the layers: token_embd, learned positions and the rotary factors.
 template <class Visit>
 constexpr void for_each_gguf_input_tensor(const model& m, const gguf_mix& mix, Visit&& visit);
-/// ... and after them: output_norm and output. A tied output is none.
+/// Calls visit(gguf_tensor) for each tensor after the layers: output_norm and output. A tied output has no tensor.
 template <class Visit>
 constexpr void for_each_gguf_output_tensor(const model& m, const gguf_mix& mix, Visit&& visit);
 
-/// One layer's tensors.
+/// Bytes of one layer's tensors.
 constexpr byte_count gguf_layer_bytes(const model& m, const gguf_mix& mix, std::int32_t layer_index);
+/// Bytes of the tensors before the layers.
 constexpr byte_count gguf_input_bytes(const model& m, const gguf_mix& mix);
+/// Bytes of the tensors after the layers.
 constexpr byte_count gguf_output_bytes(const model& m, const gguf_mix& mix);
-/// All tensors, each padded to 32 bytes: the file without its header.
+/// Bytes of all tensors, each padded to 32: the file without its header.
 constexpr byte_count gguf_tensor_bytes(const model& m, const gguf_mix& mix);
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
 
 namespace detail::gguf {
 
-/// Calls visit(gguf_tensor) for each tensor of a layer, the weights turned into what the converter makes of them.
+/// Calls visit(gguf_tensor) for each tensor that the converter makes of the weights of a layer.
 template <class Visit>
 constexpr void visit_layer(const model& m, const gguf_mix& mix, const traits& of, std::int32_t index, counters at,
                            Visit&& visit) {
@@ -75,7 +77,8 @@ constexpr void visit_layer(const model& m, const gguf_mix& mix, const traits& of
             tensor.fused_qkv = true;
         }
         if (w.role == weight_role::kv_b_proj && !mix.latent_expansion_whole) {
-            // Keys' part transposed, so that queries can be taken to the compressed space; values' part as it was.
+            // The part for keys is transposed, so that it maps queries to the compressed space; the part for values is
+            // not.
             const attention& a = l.attention;
             matrix({.role = w.role, .stacked = true, .rows = a.kv_rank * a.heads, .columns = a.head_dim});
             tensor = {.role = w.role, .stacked = true, .rows = a.value_width() * a.heads, .columns = a.kv_rank};
@@ -84,7 +87,7 @@ constexpr void visit_layer(const model& m, const gguf_mix& mix, const traits& of
     });
 }
 
-/// The layers of a file in groups that hold the same tensors, numbered as they first appear.
+/// The layers of a file in groups of equal tensors, numbered in the order of their first layers.
 class layer_groups {
 public:
     static constexpr std::size_t max_groups = layer_classes * layer_stack::max_kinds;
@@ -171,7 +174,7 @@ constexpr void for_each_gguf_input_tensor(const model& m, const gguf_mix& mix, V
     if (m.vocabulary > 0) visit(detail::gguf::embedding(m, mix));
     for (std::int32_t i = 0; i < m.rope.vectors; ++i)
         visit(gguf_tensor{.role = weight_role::values, .columns = m.rope.width});
-    bool towers = false;  // they and their positions go to a file of their own
+    bool towers = false;  // towers and their positions are in a file of their own
     for (const encoder& e : m.encoders) towers = towers || e.layers > 0;
     for (std::int32_t i = 0; i < m.extra_count && !towers; ++i) {
         const extra_weight& e = m.extras[static_cast<std::size_t>(i)];

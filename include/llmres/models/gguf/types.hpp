@@ -22,22 +22,23 @@ enum class gguf_type : std::uint32_t {
 };
 // clang-format on
 
-/// A type as the file format knows it: values a block, bytes a block, and the precision of the same layout.
+/// A type of the file format: its name, and how it stores blocks of values.
 struct gguf_type_info {
-    gguf_type type = gguf_type::F32;
-    std::string_view name{};
-    precision format{};
+    gguf_type type = gguf_type::F32;  ///< the type
+    std::string_view name{};          ///< ggml's name of it
+    precision format{};               ///< the precision of the same layout
 
-    /// Values a block; a row is a whole number of blocks.
+    /// Values of one block; a row is a whole number of blocks.
     constexpr std::int64_t block() const { return format.parts[0].columns; }
+    /// Bytes of one block.
     constexpr std::int64_t block_bytes() const { return format.parts[0].bytes; }
 };
 
-/// The types, or nothing for a number that no llama.cpp has used or that it has given up.
+/// The type with a number; unknown for a number that llama.cpp never used or has withdrawn.
 constexpr maybe<gguf_type_info> find_gguf_type(std::uint32_t number);
 
 // clang-format off
-/// llama.cpp's file types: what its quantiser is asked for.
+/// llama.cpp's file types: the argument of its quantiser.
 enum class gguf_quantisation : std::uint8_t {
     F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q4_0_4_4, Q4_0_4_8, Q4_0_8_8, Q2_K, Q2_K_S, Q3_K_S, Q3_K_M, Q3_K_L,
     Q4_K_S, Q4_K_M, Q5_K_S, Q5_K_M, Q6_K, IQ1_S, IQ1_M, IQ2_XXS, IQ2_XS, IQ2_S, IQ2_M, IQ3_XXS, IQ3_XS, IQ3_S, IQ3_M,
@@ -89,7 +90,7 @@ inline constexpr std::array types{gguf_type_info{t::F32, "F32", fp32},
                                   gguf_type_info{t::MXFP4, "MXFP4", mxfp4_gguf},
                                   gguf_type_info{t::NVFP4, "NVFP4", nvfp4_gguf}};
 
-/// A quantisation's name and the type of what no rule names (llama_ftype_get_default_type).
+/// A quantisation's name, and the type of tensors that no rule is about (llama_ftype_get_default_type).
 struct quantisation_info {
     gguf_quantisation quantisation;
     std::string_view name;
@@ -140,7 +141,7 @@ inline constexpr std::array<std::uint8_t, 64> type_indices = [] {
     return found;
 }();
 constexpr std::size_t index_of(gguf_type type) { return type_indices[static_cast<std::size_t>(type)]; }
-/// Values in a block of the type; the table's lookup, without its copy.
+/// Values in a block of the type, looked up without a copy of the table's entry.
 constexpr std::int64_t block_of(gguf_type type) { return types[index_of(type)].block(); }
 constexpr gguf_type base_of(gguf_quantisation wanted) { return quantisations[static_cast<std::size_t>(wanted)].base; }
 static_assert(
