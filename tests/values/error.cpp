@@ -5,8 +5,12 @@
 
 #include <cstdint>
 #include <limits>
+#include <llmres/values/version.hpp>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 
 using namespace llmres;
 
@@ -35,6 +39,51 @@ TEST_CASE("a result holds its value or its error") {
     CHECK(bad.error().code == error_code::missing);
     const result<std::string> moved{std::string{"text"}};
     CHECK(moved->size() == 4);
+}
+
+namespace {
+
+/// A result that changes from value to error and back, in a constant expression.
+constexpr bool is_assigned(error_code code) {
+    result<version_number> r = version_number{1, 2, 3};
+    const result<version_number> first = r;
+    r = refused(code, "version", 0, "another");
+    const bool refused_now = !r && r.error().code == code;
+    r = first;
+    r->minor += 5;
+    return refused_now && r && r->minor == 7 && (*r).patch == 3;
+}
+
+}  // namespace
+
+TEST_CASE("a result is assigned in a constant expression, and copied byte by byte where its value is") {
+    static_assert(is_assigned(error_code::unknown));
+    static_assert(std::is_trivially_copyable_v<result<version_number>>);
+    static_assert(!std::is_trivially_copyable_v<result<std::string>>);
+}
+
+TEST_CASE("a result of what lies on the heap is copied, moved and assigned, and leaks nothing") {
+    const auto alive = std::make_shared<int>(1);
+    result<std::shared_ptr<int>> a{alive};
+    CHECK(alive.use_count() == 2);
+    result<std::shared_ptr<int>> b = a;
+    CHECK(alive.use_count() == 3);
+    a = refused(error_code::io, "file", "", "a file");
+    CHECK(alive.use_count() == 2);
+    CHECK(a.error().code == error_code::io);
+    const result<std::shared_ptr<int>> c{a};
+    CHECK(c.error().field == "file");
+    a = std::move(b);
+    CHECK(alive.use_count() == 2);
+    const std::shared_ptr<int> taken = *std::move(a);
+    CHECK(alive.use_count() == 2);
+    result<std::shared_ptr<int>> d{c};
+    d = *&d;
+    CHECK_FALSE(d);
+    d = taken;
+    CHECK(alive.use_count() == 3);
+    d = *&d;
+    CHECK(*d == alive);
 }
 
 TEST_CASE("value() throws the error, in words") {

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <llmres/values/text.hpp>
+#include <new>
 #include <string_view>
-#include <variant>
 #if defined(__cpp_exceptions)
 #include <exception>
 #endif
@@ -87,42 +87,96 @@ private:
 };
 #endif
 
-/// A `T`, or the error that prevented it.
+namespace detail {
+
+/// The storage of result<T>: a value or an error in the same bytes. Copied byte by byte where T is; any other T (text
+/// and lists on the heap, which io/ returns) is copied, moved and destroyed by its own functions.
+template <class T, bool IsTriviallyCopyable = __is_trivially_copyable(T)>
+struct value_or_error {
+    constexpr explicit value_or_error(const T& v) : value{v}, has_value{true} {}
+    constexpr explicit value_or_error(const llmres::error& e) : error{e}, has_value{false} {}
+
+    union {
+        T value;
+        llmres::error error;
+    };
+    bool has_value;
+};
+
+template <class T>
+struct value_or_error<T, false> {
+    constexpr explicit value_or_error(const T& v) : value(v), has_value{true} {}
+    constexpr explicit value_or_error(T&& v) : value(static_cast<T&&>(v)), has_value{true} {}
+    constexpr explicit value_or_error(const llmres::error& e) : error{e}, has_value{false} {}
+    value_or_error(const value_or_error& other) : has_value{other.has_value} {
+        if (has_value)
+            ::new (static_cast<void*>(&value)) T(other.value);
+        else
+            ::new (static_cast<void*>(&error)) llmres::error{other.error};
+    }
+    value_or_error(value_or_error&& other) noexcept : has_value{other.has_value} { take(other); }
+    value_or_error& operator=(value_or_error other) noexcept {
+        clear();
+        has_value = other.has_value;
+        take(other);
+        return *this;
+    }
+    constexpr ~value_or_error() { clear(); }
+
+    union {
+        T value;
+        llmres::error error;
+    };
+    bool has_value;
+
+private:
+    void take(value_or_error& other) {
+        if (has_value)
+            ::new (static_cast<void*>(&value)) T(static_cast<T&&>(other.value));
+        else
+            ::new (static_cast<void*>(&error)) llmres::error{other.error};
+    }
+    constexpr void clear() {
+        if (has_value) value.~T();
+    }
+};
+
+}  // namespace detail
+
+/// A `T`, or the error that prevented it. Trivially copyable where T is; a T that is not must not throw when moved.
 template <class T>
 class [[nodiscard]] result {
 public:
-    constexpr result(const T& value) : held_{std::in_place_index<0>, value} {}  // NOLINT(google-explicit-constructor)
-    constexpr result(T&& value)
-        : held_{std::in_place_index<0>, static_cast<T&&>(value)} {}  // NOLINT(google-explicit-constructor)
-    constexpr result(const llmres::error& what)
-        : held_{std::in_place_index<1>, what} {}  // NOLINT(google-explicit-constructor)
+    constexpr result(const T& value) : held_{value} {}               // NOLINT(google-explicit-constructor)
+    constexpr result(T&& value) : held_{static_cast<T&&>(value)} {}  // NOLINT(google-explicit-constructor)
+    constexpr result(const llmres::error& what) : held_{what} {}     // NOLINT(google-explicit-constructor)
 
-    constexpr bool has_value() const { return held_.index() == 0; }
+    constexpr bool has_value() const { return held_.has_value; }
     constexpr explicit operator bool() const { return has_value(); }
 
     /// The value; only if has_value().
-    constexpr const T& operator*() const& { return std::get<0>(held_); }
-    constexpr T& operator*() & { return std::get<0>(held_); }
-    constexpr T&& operator*() && { return std::get<0>(static_cast<std::variant<T, llmres::error>&&>(held_)); }
-    constexpr const T* operator->() const { return &std::get<0>(held_); }
-    constexpr T* operator->() { return &std::get<0>(held_); }
+    constexpr const T& operator*() const& { return held_.value; }
+    constexpr T& operator*() & { return held_.value; }
+    constexpr T&& operator*() && { return static_cast<T&&>(held_.value); }
+    constexpr const T* operator->() const { return &held_.value; }
+    constexpr T* operator->() { return &held_.value; }
     /// The error; its code is `none` if there is a value.
-    constexpr llmres::error error() const { return has_value() ? llmres::error{} : std::get<1>(held_); }
+    constexpr llmres::error error() const { return has_value() ? llmres::error{} : held_.error; }
 
 #if defined(__cpp_exceptions)
     /// The value, or throws `llmres::exception`; in a constant expression an error stops the compilation here.
     constexpr const T& value() const& {
         if (!has_value()) throw exception{error()};
-        return **this;
+        return held_.value;
     }
     constexpr T&& value() && {
         if (!has_value()) throw exception{error()};
-        return std::get<0>(static_cast<std::variant<T, llmres::error>&&>(held_));
+        return static_cast<T&&>(held_.value);
     }
 #endif
 
 private:
-    std::variant<T, llmres::error> held_;
+    detail::value_or_error<T> held_;
 };
 
 /// Success or an error, where there is nothing else to return.
