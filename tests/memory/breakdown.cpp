@@ -52,7 +52,7 @@ TEST_CASE(
 
 TEST_CASE("an allocator gives back what is releasable before it runs out, and no more") {
     const tensor_memory tensors{.weights = gib(10)};
-    const memory_breakdown held = with_runtime(tensors, training(), layout{}, {gib(4), gib(4), gib(4)});
+    const memory_breakdown held = with_runtime(tensors, training(), layout{}, {.releasable = {gib(4), gib(4), gib(4)}});
     const byte_count full = held.total().expected;
     SUBCASE("room enough: nothing happens") {
         memory_breakdown m = held;
@@ -71,7 +71,7 @@ TEST_CASE("an allocator gives back what is releasable before it runs out, and no
         job j = training();
         j.runtime.activations = {1.0, 1.0, 1.5};
         const tensor_memory more{.weights = gib(10), .activations = gib(4)};
-        memory_breakdown m = with_runtime(more, j, layout{}, {gib(2), gib(2), gib(2)});
+        memory_breakdown m = with_runtime(more, j, layout{}, {.releasable = {gib(2), gib(2), gib(2)}});
         const interval<byte_count> all = m.total();
         const byte_count room = all.expected + mib(1);
         REQUIRE(all.high > room);
@@ -82,7 +82,8 @@ TEST_CASE("an allocator gives back what is releasable before it runs out, and no
     }
     SUBCASE("sizes beyond counting stay so: nothing is said to be given back") {
         const tensor_memory absurd{.activations = byte_count::max()};
-        memory_breakdown m = with_runtime(absurd, training(), layout{}, {gib(4), gib(4), byte_count::max()});
+        memory_breakdown m =
+            with_runtime(absurd, training(), layout{}, {.releasable = {gib(4), gib(4), byte_count::max()}});
         m.release_beyond(gib(80));
         CHECK(is_saturated(m.total().high));
     }

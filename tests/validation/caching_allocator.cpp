@@ -239,17 +239,17 @@ TEST_CASE("samples of many lengths: blocks pile up within the rule's bounds; gap
                 for (const std::int64_t n : lengths(seed, samples, 2048, 2500)) run.step(n);
                 const auto more = llmres::detail::blocks_of_varied_lengths(bytes(run.passing), bytes(run.scores));
                 const std::int64_t base = run.standing + run.passing;
-                const auto holds = [&](byte_count idle, byte_count stuck) {
-                    return base + idle.in(bytes) + stuck.in(bytes);
+                const auto holds = [&](byte_count releasable, byte_count fragmented) {
+                    return base + releasable.in(bytes) + fragmented.in(bytes);
                 };
                 INFO(s.vocabulary, " ", samples, " ", seed);
                 CHECK(run.memory.reserved >= base);
-                CHECK(run.memory.reserved <= holds(more.idle.high, more.stuck.high));
+                CHECK(run.memory.reserved <= holds(more.releasable.high, more.fragmented.high));
                 gaps += static_cast<double>(run.stuck);
-                expected_gaps += static_cast<double>(more.stuck.expected.in(bytes));
+                expected_gaps += static_cast<double>(more.fragmented.expected.in(bytes));
                 ++runs;
-                below += run.memory.reserved < holds(more.idle.expected, more.stuck.expected);
-                above += run.memory.reserved > holds(more.idle.expected, more.stuck.expected);
+                below += run.memory.reserved < holds(more.releasable.expected, more.fragmented.expected);
+                above += run.memory.reserved > holds(more.releasable.expected, more.fragmented.expected);
             }
     CHECK(runs == 24);
     CHECK(gaps / expected_gaps == doctest::Approx(1.0).epsilon(0.3));
@@ -313,7 +313,7 @@ TEST_CASE("of 30 samples, the earlier longest add up to what the rule says, wher
     CHECK(llmres::detail::earlier_longest(0.01) == doctest::Approx(2.75));
     CHECK(llmres::detail::earlier_longest(100) == doctest::Approx(0.269));
     const auto more = [](double cut_of_mean) {
-        return llmres::detail::blocks_of_varied_lengths(llmres::gb(10), llmres::gb(8), cut_of_mean).idle.expected;
+        return llmres::detail::blocks_of_varied_lengths(llmres::gb(10), llmres::gb(8), cut_of_mean).releasable.expected;
     };
     CHECK(more(0) == llmres::gb(18));
     CHECK(more(0.5) > more(0));

@@ -65,23 +65,23 @@ constexpr byte_count live_weights(const tensor_memory& t) { return t.gathered < 
 constexpr memory_breakdown memory_of_stages(const job& j, const layout& l, std::int32_t first_stage,
                                             std::int32_t end_stage, bool cudnn) {
     folded_step folded{j, l, cudnn};
-    fullest_moment seen;
+    stage_peak peak;
     const bool alike = l.deals_evenly() && !takes_turns(j, l);
     for (std::int32_t index = first_stage; index < end_stage; ++index) {
         const stage_range range = layers_trained_by(j, l, index);
         if (alike && index > first_stage && repeats_stage_before(j.model.layers, l, index, range)) continue;
-        const training_stage stage = training_stage_of(folded, index, range);
-        stage_moments{folded, stage, seen}.see_all();
+        peak = busier(peak, peak_of(folded, training_stage_of(folded, index, range)));
     }
-    const idle_blocks idle = idle_blocks_of(folded, seen);
-    memory_breakdown sized = with_runtime(seen.at, j, l, idle.hoarded, idle.apart);
+    memory_breakdown m = with_runtime(peak.tensors, j, l, idle_blocks_of(folded, peak));
+    m.stage = peak.stage;
+    m.phase = phase_of(peak.point);
     if (folded.step.engine.sharding == sharding_code::deepspeed && l.zero >= 3 && l.dense_shard_ranks() > 1) {
-        const byte_count more = live_weights(seen.at);
-        sized[memory_term::communication].high += more;
-        sized.allocated.high += more;
-        sized.reserved.high += more;
+        const byte_count more = live_weights(peak.tensors);
+        m[memory_term::communication].high += more;
+        m.allocated.high += more;
+        m.reserved.high += more;
     }
-    return sized;
+    return m;
 }
 
 constexpr memory_breakdown training_memory(const job& j, const layout& l, std::int32_t first_stage,

@@ -3,12 +3,14 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <llmres/models/deepseek.hpp>
 #include <llmres/models/encoders.hpp>
 #include <llmres/runtimes/deepspeed.hpp>
 #include <llmres/runtimes/huggingface.hpp>
 #include <llmres/runtimes/torchtitan.hpp>
 #include <string>
+#include <vector>
 
 #include "../../training_jobs.hpp"
 #include "../../validation/pytorch_runs.hpp"
@@ -32,17 +34,113 @@ constexpr std::int64_t vocabulary = 128256;
 
 }  // namespace
 
-TEST_CASE("the fullest moment is kept, whatever comes after it") {
-    detail::fullest_moment seen;
-    tensor_memory a{.weights = gib(4)}, b{.weights = gib(3), .logits = gib(2)};
-    seen.see(a, a.all());
-    seen.see(b, b.all());
-    seen.see(a, a.all());
-    CHECK(seen.most == gib(5));
-    CHECK(seen.at.logits == gib(2));
-    seen.hold(gib(7));
-    seen.hold(gib(6));
-    CHECK(seen.held == gib(7));
+TEST_CASE("the largest candidate is the peak, whatever the order; where two take as much, the earlier point is named") {
+    const auto candidate = [](peak_point point, byte_count logits) {
+        return peak_candidate{.point = point, .tensors = {.weights = gib(3), .logits = logits}};
+    };
+    std::vector<peak_candidate> all{candidate(peak_point::optimizer_step, gib(1)),
+                                    candidate(peak_point::loss_forward, gib(2)),
+                                    candidate(peak_point::embedding_gradient, gib(2))};
+    do {
+        stage_peak peak;
+        for (const peak_candidate& c : all) consider(peak, c);
+        CHECK(peak.point == peak_point::embedding_gradient);
+        CHECK(peak.size == gib(5));
+        CHECK(peak.tensors.logits == gib(2));
+        CHECK(peak.logits == gib(2));
+    } while (std::next_permutation(all.begin(), all.end(),
+                                   [](const peak_candidate& a, const peak_candidate& b) { return a.point < b.point; }));
+}
+
+TEST_CASE("of two stages the busier is named, the first where they are alike, with the most that either reserves") {
+    const stage_peak first{.stage = 0, .size = gib(5), .reserved = gib(6), .logits = gib(1)};
+    const stage_peak second{.stage = 1, .size = gib(4), .reserved = gib(7)};
+    CHECK(busier(first, second).stage == 0);
+    CHECK(busier(second, first).stage == 0);
+    CHECK(busier(first, second).reserved == gib(7));
+    CHECK(busier(second, first).logits == gib(1));
+    stage_peak alike = first;
+    alike.stage = 2;
+    CHECK(busier(first, alike).stage == 0);
+}
+
+TEST_CASE("the candidates of a stage do not depend on their order, and the plan's phase is the largest one's") {
+    int jobs = 0;
+    const auto check = [&](const job& j, const layout& l) {
+        CAPTURE(j.model.name.view());
+        ++jobs;
+        folded_step folded{j, l};
+        stage_peak busiest;
+        for (std::int32_t stage = 0; stage < l.pipeline; ++stage) {
+            const training_stage s = training_stage_of(folded, stage, layers_trained_by(j, l, stage));
+            const stage_step in = stage_step_of(folded, s);
+            std::vector<peak_candidate> all;
+            for_each_peak_candidate(in, s.last ? loss_memory_of(j.model, folded.step, l) : loss_memory{},
+                                    [&](const peak_candidate& c) { all.push_back(c); });
+            REQUIRE(all.size() >= 4);
+            const stage_peak found = peak_of(folded, s);
+            for (std::size_t turn = 0; turn < all.size(); ++turn) {
+                std::rotate(all.begin(), all.begin() + 1, all.end());
+                for (const bool backwards : {false, true}) {
+                    stage_peak peak;
+                    if (backwards)
+                        for (auto c = all.rbegin(); c != all.rend(); ++c) consider(peak, *c);
+                    else
+                        for (const peak_candidate& c : all) consider(peak, c);
+                    CHECK(peak.size == found.size);
+                    CHECK(peak.point == found.point);
+                    CHECK(peak.kind == found.kind);
+                    CHECK(peak.tensors.all() == found.tensors.all());
+                    CHECK(peak.logits == found.logits);
+                    CHECK(peak.activations == found.activations);
+                }
+            }
+            for (const peak_candidate& c : all) CHECK(c.tensors.all() <= found.size);
+            busiest = busier(busiest, found);
+        }
+        const memory_breakdown m = training_memory(j, l);
+        CHECK(m.ideal == busiest.size);
+        CHECK(m.phase == phase_of(busiest.point));
+        CHECK(m.stage == busiest.stage);
+    };
+    job j = full();
+    j.global_batch = 16;
+    check(j, {});
+    check(j, {.pipeline = 4});
+    check(j, {.data = 8, .zero = 3});
+    j.runtime = runtimes::huggingface;
+    check(j, {.pipeline = 4});  // a naive pipeline
+    j.runtime = runtimes::torchtitan;
+    check(j, {.data = 8, .zero = 3});
+    j.runtime = runtimes::deepspeed;
+    j.model = models::deepseek_v3;
+    check(j, {.data = 8, .zero = 3});
+    j = full();
+    j.model = models::bart_base;
+    check(j, {});
+    j.optimizer = lomo;
+    check(j, {});
+    j = full();
+    j.adapter = {.kind = adapter_kind::lora, .rank = 8};
+    for (const recompute r : {recompute::none, recompute::full}) {
+        j.recompute = r;
+        check(j, {});
+    }
+    CHECK(jobs == 10);
+}
+
+TEST_CASE("each point of a step belongs to one phase of a plan") {
+    CHECK(phase_of(peak_point::optimizer_step) == phase::optimizer);
+    CHECK(phase_of(peak_point::adapter_forward) == phase::forward);
+    CHECK(phase_of(peak_point::adapter_recomputation) == phase::backward);
+    for (const peak_point point :
+         {peak_point::loss_forward, peak_point::loss_gradient, peak_point::head_backward, peak_point::logits_returned})
+        CHECK(phase_of(point) == phase::loss);
+    for (const peak_point point :
+         {peak_point::last_layer_backward, peak_point::first_layer_backward, peak_point::embedding_gradient,
+          peak_point::decoder_embedding_gradient, peak_point::encoder_last_layer_backward,
+          peak_point::encoder_first_layer_backward, peak_point::head_step})
+        CHECK(phase_of(point) == phase::backward);
 }
 
 TEST_CASE(

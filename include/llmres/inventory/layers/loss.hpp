@@ -182,4 +182,26 @@ constexpr void for_each_loss_activation(const model& m, const training_step& ste
     visit(activation{role::gradient, n * m.hidden, step.compute, activation_split::whole}, loss_point::head);
 }
 
+/// What the final norm, the head and the loss hold on one GPU, by point.
+struct loss_memory {
+    byte_count saved{};
+    byte_count kept{};
+    byte_count forward{};
+    byte_count gradient{};
+    byte_count head{};
+};
+
+constexpr loss_memory loss_memory_of(const model& m, const training_step& step, const layout& l) {
+    loss_memory sum;
+    for_each_loss_activation(m, step, [&](const activation& a, loss_point at) {
+        byte_count& here = at == loss_point::saved      ? sum.saved
+                           : at == loss_point::kept     ? sum.kept
+                           : at == loss_point::forward  ? sum.forward
+                           : at == loss_point::gradient ? sum.gradient
+                                                        : sum.head;
+        here += local_bytes(a, l);
+    });
+    return sum;
+}
+
 }  // namespace llmres::inline v0::detail

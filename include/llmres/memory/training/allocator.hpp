@@ -6,50 +6,24 @@
 #include <cstdint>
 #include <llmres/jobs/job.hpp>
 #include <llmres/memory/breakdown.hpp>
+#include <llmres/memory/training/overheads.hpp>
 #include <llmres/memory/training/peak.hpp>
 #include <llmres/memory/training/stage.hpp>
 #include <llmres/runtimes/kernels.hpp>
 #include <llmres/values/interval.hpp>
 #include <llmres/values/units.hpp>
 
-/// What PyTorch's caching allocator holds where samples have many lengths.
-///
-/// A sample longer than any before it finds no block for its widest tensors, and takes new ones; the old stay for what
-/// is narrower. Of n samples in random order H(n) = 1 + 1/2 + ... + 1/n are longest so far, and the lengths of those
-/// add up to H(n + 1) - 1 times the longest of all where lengths are spread evenly. Logits are few and far wider than
-/// all else: each such sample's are new. Activations are many, and cut from the blocks of wider ones.
+/// Blocks that PyTorch's caching allocator holds in training beside the tensors of the peak.
 namespace llmres::inline v0::detail {
 
-constexpr double earlier_longest(double cut_of_mean);
-
-struct varied_blocks {
-    interval<byte_count> idle{};   ///< whole segments, which the allocator hands back before it runs out
-    interval<byte_count> stuck{};  ///< gaps in segments in use, which it cannot
-};
-
-/// `passing`: tensors that come and go in a step of the longest sample; `scores`: of those, the logits and what the
-/// loss makes of them.
+/// Lengths of the samples that were the longest so far, but for the longest of all, over the length at which all are
+/// cut: the sum over k of E[longest of k] / k, less E[longest of 30], for 30 samples.
 ///
-/// Of logits: nothing idle where the longest sample comes first; after 10 000 samples H(10001) - 2 = 7.8 times as much;
-/// between them, geometrically, 2.0 (30 samples). Of all else: what runs of 38 to 1500 samples show in a simulation of
-/// the allocator's rules (tests/validation/caching_allocator.cpp). There gaps beside the longest sample are a tenth of
-/// what passes; cornered, long runs may need up to half. The bound is what runs that did go on fitted in (seed case
-/// E1).
-///
-/// `longest_of_mean`: where lengths are spread as documents' are (log-normal, a standard deviation of 0.7 of the
-/// logarithm) and cut at so many times their mean. Few are near a cut far beyond the mean, and the longest so far grow
-/// by small steps; most are near one far below it. 0: spread evenly.
-constexpr varied_blocks blocks_of_varied_lengths(byte_count passing, byte_count scores, double longest_of_mean = 0) {
-    const byte_count rest = passing > scores ? passing - scores : byte_count{};
-    return {.idle = {byte_count{}, rest + scaled_up(scores, earlier_longest(longest_of_mean)),
-                     rest * 3 + scaled_up(scores, 7.8)},
-            .stuck = {byte_count{}, scaled_up(passing, 0.10), scaled_up(passing, 0.15)}};
-}
-
-/// Lengths of the longest samples so far but the last, of 30, over the length that all are cut at: the sum over k of
-/// E[longest of k] / k, less E[longest of 30]. By powers of two of the cut over the mean, from 1/16; between them along
-/// straight lines.
-constexpr double earlier_longest(double cut_of_mean) {
+/// `cut_of_mean`: that length over the mean length, where lengths are distributed as documents' are (log-normal, the
+/// logarithm's standard deviation 0.7): few samples come near a cut far beyond the mean, most come near one far below
+/// it. Tabulated at powers of two from 1/16, linear between them. 0: lengths are uniformly distributed, which gives
+/// H(31) - 2 = 2.0.
+constexpr double sum_of_earlier_longest(double cut_of_mean) {
     if (cut_of_mean <= 0) return 2.0;
     constexpr std::array<double, 9> sums{2.750, 2.689, 2.594, 2.435, 2.152, 1.665, 1.029, 0.536, 0.269};
     double from = 0.0625;
@@ -59,45 +33,69 @@ constexpr double earlier_longest(double cut_of_mean) {
     return sums.back();
 }
 
-/// ... and of these, what a step finds too small or already split that needs more than they hold, as far as it does:
-/// none to all, three tenths on average by the allocator's rules (tests/validation/caching_allocator.cpp).
-constexpr interval<byte_count> unused_after_wrapping(byte_count left, byte_count passing) {
-    const byte_count beyond = passing > left ? passing - left : byte_count{};
+/// Blocks that are left over where samples have many lengths.
+///
+/// A sample longer than all before it finds no block for its largest tensors, and the allocator takes new ones; the old
+/// ones serve smaller tensors only. Of n samples in random order H(n) = 1 + 1/2 + ... + 1/n are the longest so far, and
+/// the lengths of those add up to H(n + 1) - 1 times the longest where lengths are uniformly distributed. Logits are
+/// few and far larger than all else, so that each such sample's are new blocks; activations are many, and are cut from
+/// blocks of larger ones.
+///
+/// `transient`: what is allocated and freed in a step of the longest sample; `logits`: of it, the logits and what the
+/// loss makes of them.
+///
+/// Of logits, nothing is left over where the longest sample comes first, and H(10001) - 2 = 7.8 times as much after
+/// 10 000 samples; expected is the value after 30. Of the rest: what runs of 38 to 1500 samples show in a simulation of
+/// the allocator's rules (tests/validation/caching_allocator.cpp). There, gaps beside the longest sample are a tenth of
+/// what is transient; with little memory left, long runs may need up to half. The upper bound is what runs that did not
+/// run out of memory fitted in (seed case E1).
+constexpr idle_blocks blocks_of_varied_lengths(byte_count transient, byte_count logits, double cut_of_mean = 0) {
+    const byte_count rest = transient > logits ? transient - logits : byte_count{};
+    return {.releasable = {byte_count{}, rest + scaled_up(logits, sum_of_earlier_longest(cut_of_mean)),
+                           rest * 3 + scaled_up(logits, 7.8)},
+            .fragmented = {byte_count{}, scaled_up(transient, 0.10), scaled_up(transient, 0.15)}};
+}
+
+/// Of the blocks left by FSDP1's wrapping, those that are too small or already split for a step that needs more than
+/// they hold, at most by how much it does: none to all; 30 % on average in a simulation of the allocator's rules
+/// (tests/validation/caching_allocator.cpp).
+constexpr interval<byte_count> unused_after_wrapping(byte_count left, byte_count transient) {
+    const byte_count beyond = transient > left ? transient - left : byte_count{};
     return {byte_count{}, scaled_up(beyond < left ? beyond : left, 0.3), left};
 }
 
-/// Blocks that the allocator holds beside the fullest moment's tensors.
-struct idle_blocks {
-    interval<byte_count> hoarded{};  ///< that it hands back before it runs out
-    interval<byte_count> apart{};    ///< that it cannot use
-};
+/// Blocks that are freed at the peak, and that no tensor of the peak uses.
+constexpr idle_blocks idle_blocks_at(const folded_step& f, const stage_peak& peak) {
+    const runtime& r = f.of.runtime;
+    const byte_count unused = peak.reserved > peak.size ? peak.reserved - peak.size : byte_count{};
+    if (!r.hoards) return {.fragmented = {unused, unused, unused}};
+    idle_blocks idle{.releasable = {byte_count{}, unused, unused}};
+    if (peak.activations > peak.tensors.activations)  // gaps between activations that are freed by then
+        idle.releasable.high += scaled_up(peak.activations - peak.tensors.activations, r.churn.high);
+    // FSDP1 gathers units on a stream of its own, two at a time (torch/distributed/fsdp/_runtime_utils.py,
+    // _unshard_stream).
+    if (f.step.engine.sharding == sharding_code::fsdp1 && f.over.zero >= 3 && phase_of(peak.point) != phase::backward)
+        idle.releasable.high += f.widest.gathered * 2;
+    return idle;
+}
 
-constexpr idle_blocks idle_blocks_of(const folded_step& f, const fullest_moment& seen) {
+/// All blocks that the allocator holds beside the tensors of the peak.
+constexpr idle_blocks idle_blocks_of(const folded_step& f, const stage_peak& peak) {
     const job& j = f.of;
-    const byte_count unused = seen.held > seen.most ? seen.held - seen.most : byte_count{};
-    idle_blocks idle;
-    (j.runtime.hoards ? idle.hoarded : idle.apart) = {byte_count{}, unused, unused};
-    if (!j.runtime.hoards) idle.apart.low = unused;
-    if (j.runtime.hoards &&
-        seen.activations > seen.at.activations)  // gaps between activations that are gone at the fullest moment
-        idle.hoarded.high += scaled_up(seen.activations - seen.at.activations, j.runtime.churn.high);
-    // FSDP1 gathers units on a stream of its own (torch/distributed/fsdp/_runtime_utils.py, _unshard_stream), two at a
-    // time.
-    if (j.runtime.hoards && f.step.engine.sharding == sharding_code::fsdp1 && f.over.zero >= 3 &&
-        seen.at.phase != phase::backward)
-        idle.hoarded.high += f.widest.gathered * 2;
-    if (seen.wrapping > byte_count{}) {
-        const interval<byte_count> unfit = unused_after_wrapping(seen.wrapping, seen.passing);
-        if (unfit.expected > idle.hoarded.expected) idle.hoarded.expected = unfit.expected;
-        idle.hoarded.high += unfit.high;
+    idle_blocks idle = idle_blocks_at(f, peak);
+    interval<byte_count>& releasable = idle.releasable;
+    if (peak.wrapping > byte_count{}) {
+        const interval<byte_count> unused = unused_after_wrapping(peak.wrapping, peak.transient);
+        if (unused.expected > releasable.expected) releasable.expected = unused.expected;
+        releasable.high += unused.high;
     }
     if (j.varied_lengths) {
-        const varied_blocks more = blocks_of_varied_lengths(
-            seen.passing, seen.scores, j.mean_length > token_count{} ? ratio(sequence_of(j), j.mean_length) : 0.0);
-        if (more.idle.expected > idle.hoarded.expected)
-            idle.hoarded.expected = more.idle.expected;  // one phase's serve the other, too
-        if (more.idle.high > idle.hoarded.high) idle.hoarded.high = more.idle.high;
-        idle.apart += more.stuck;
+        const double cut_of_mean = j.mean_length > token_count{} ? ratio(sequence_of(j), j.mean_length) : 0.0;
+        const idle_blocks varied = blocks_of_varied_lengths(peak.transient, peak.logits, cut_of_mean);
+        // Blocks that one phase leaves serve the longer samples, too.
+        if (varied.releasable.expected > releasable.expected) releasable.expected = varied.releasable.expected;
+        if (varied.releasable.high > releasable.high) releasable.high = varied.releasable.high;
+        idle.fragmented += varied.fragmented;
     }
     return idle;
 }

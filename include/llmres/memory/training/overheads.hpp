@@ -14,7 +14,7 @@
 /// What the runtime adds to the tensors of a training step.
 namespace llmres::inline v0::detail {
 
-/// The tensors of one GPU at one moment, before the runtime adds to them.
+/// The tensors of one GPU at one moment of a step, before the runtime adds to them.
 struct tensor_memory {
     byte_count weights{};
     byte_count adapter{};
@@ -25,29 +25,30 @@ struct tensor_memory {
     byte_count logits{};
     byte_count communication{};
     byte_count maybe_more{};  ///< activations beyond these: of busier experts, or not yet copied to main memory
-    byte_count reduced{};     ///< no memory: what data ranks exchange
-    byte_count gathered{};
-    byte_count buckets{};  ///< of `communication`, at most: buffers whose sizes are settings, down to none
-    std::int32_t stage = 0;
-    llmres::phase phase = phase::prefill;
+    byte_count reduced{};     ///< no memory: gradients that data-parallel ranks exchange
+    byte_count gathered{};    ///< no memory: weights that ZeRO gathers
+    byte_count buckets{};     ///< of `communication`, at most: buffers whose sizes are settings
 
     constexpr byte_count all() const {
         return weights + adapter + gradients + optimizer + activations + kv_cache + logits + communication;
     }
 };
 
-/// Of what a process's first group may take, its kernels: 0.73 of 1.45 GiB stayed when the group was destroyed
-/// (ml-engineering, training/performance, torch-dist-mem-usage.py).
+/// Freed blocks that the caching allocator holds and that no tensor uses.
+struct idle_blocks {
+    interval<byte_count> releasable{};  ///< whole segments, which it frees before it runs out of memory
+    interval<byte_count> fragmented{};  ///< gaps in segments that are in use, which it cannot free
+};
+
+/// Of what the first communicator of a process takes, its kernels, which further ones share: 0.73 of 1.45 GiB stayed
+/// when the group was destroyed (ml-engineering, training/performance, torch-dist-mem-usage.py).
 inline constexpr byte_count nccl_once = mib(740);
 
-/// What the runtime adds is the same on every GPU or grows with its tensors: the GPU with most of these is the busiest.
-/// `hoarded`: freed blocks that the allocator cannot use again, but hands back before it runs out; `apart`: that it
-/// cannot.
-constexpr memory_breakdown with_runtime(const tensor_memory& t, const job& j, const layout& l,
-                                        interval<byte_count> hoarded = {}, interval<byte_count> apart = {}) {
+/// The tensors by term: activations, logits and communication with the error that the runtime's estimates showed,
+/// and the workspaces of libraries, which PyTorch takes from its own allocator.
+constexpr memory_breakdown terms_of(const tensor_memory& t, const job& j) {
+    const runtime& r = j.runtime;
     memory_breakdown m;
-    m.stage = t.stage;
-    m.phase = t.phase;
     m.reduced = t.reduced;
     m.gathered = t.gathered;
     m[memory_term::weights] = t.weights;
@@ -59,48 +60,61 @@ constexpr memory_breakdown with_runtime(const tensor_memory& t, const job& j, co
     m[memory_term::logits] = t.logits;
     m[memory_term::communication] = t.communication;
     m.ideal = m.total().expected;
-
-    // PyTorch takes the libraries' workspaces from its own allocator.
-    const runtime& r = j.runtime;
     m[memory_term::workspace] = r.workspace;
     if (r.expert_workspace.high > byte_count{} && r.training.experts >= expert_code::grouped && has_experts(j.model))
         m[memory_term::workspace] += r.expert_workspace;
-    if (trains(j))
-        for (const memory_term estimated :
-             {memory_term::activations, memory_term::logits, memory_term::communication}) {
-            const byte_count about = m[estimated].expected;
-            const interval<double>& truth =
-                estimated == memory_term::logits && r.logits.high > 0 ? r.logits : r.activations;
-            const byte_count set = estimated != memory_term::communication ? byte_count{}
-                                   : t.buckets < about                     ? t.buckets
-                                                                           : about;
-            m[estimated] = {scaled_up(about - set, truth.low), about, scaled_up(about, truth.high)};
-        }
-    m[memory_term::activations].high += t.maybe_more;
-    m.allocated = m.total();
-    const interval<double>& between = r.expandable_segments ? r.joined_fragmentation : r.fragmentation;
-    interval<byte_count> slack{scaled_up(m.allocated.low, between.low),
-                               scaled_up(m.allocated.expected, between.expected),
-                               scaled_up(m.allocated.high, between.high)};
-    if (r.expandable_segments) hoarded = {};
-    slack += apart;
-    slack += hoarded;
-    if (r.churn.high > 0 && !r.expandable_segments) {
-        const byte_count passing = t.activations;
-        slack +=
-            {scaled_up(passing, r.churn.low), scaled_up(passing, r.churn.expected), scaled_up(passing, r.churn.high)};
+    if (trains(j)) {
+        const auto estimate = [&](memory_term term, byte_count exact, const interval<double>& error) {
+            const byte_count about = m[term].expected;
+            m[term] = {scaled_up(about - exact, error.low), about, scaled_up(about, error.high)};
+        };
+        estimate(memory_term::activations, {}, r.activations);
+        estimate(memory_term::logits, {}, r.logits.high > 0 ? r.logits : r.activations);
+        estimate(memory_term::communication, t.buckets < t.communication ? t.buckets : t.communication, r.activations);
     }
-    m[memory_term::fragmentation] = slack;
-    m.reserved = m.allocated + slack;
-    m.releasable = hoarded;
-    m[memory_term::runtime] = r.context + r.cuda_graphs;
+    m[memory_term::activations].high += t.maybe_more;
+    return m;
+}
+
+/// What the caching allocator holds beyond what it hands out.
+constexpr interval<byte_count> slack_of(const interval<byte_count>& allocated, byte_count activations, const runtime& r,
+                                        const idle_blocks& idle) {
+    const auto part_of = [](const interval<byte_count>& size, const interval<double>& part) {
+        return interval<byte_count>{scaled_up(size.low, part.low), scaled_up(size.expected, part.expected),
+                                    scaled_up(size.high, part.high)};
+    };
+    interval<byte_count> slack = part_of(allocated, r.expandable_segments ? r.joined_fragmentation : r.fragmentation);
+    slack += idle.fragmented;
+    slack += idle.releasable;
+    if (r.churn.high > 0 && !r.expandable_segments) slack += part_of({activations, activations, activations}, r.churn);
+    return slack;
+}
+
+/// The communicators of a rank: one for each kind of parallelism, and those that a pipeline has beside its own.
+constexpr interval<byte_count> communicators_of(const runtime& r, const layout& l) {
     const int groups = (l.tensor > 1) + (l.pipeline > 1) * (1 + r.training.pipeline_groups) +
                        (l.dense_data_ranks() > 1) + (l.expert > 1);
+    interval<byte_count> all;
     for (int i = 0; i < groups; ++i) {
         interval<byte_count> one = r.communicator;
         if (i > 0 && one.high - nccl_once > one.expected) one.high -= nccl_once;
-        m[memory_term::communication] += one;
+        all += one;
     }
+    return all;
+}
+
+/// The memory of a GPU that holds these tensors. Overheads are equal on all GPUs, or grow with a GPU's tensors, so that
+/// the GPU with the largest tensors is the busiest.
+constexpr memory_breakdown with_runtime(const tensor_memory& t, const job& j, const layout& l, idle_blocks idle = {}) {
+    const runtime& r = j.runtime;
+    if (r.expandable_segments) idle.releasable = {};  // a segment shrinks to what is in use
+    memory_breakdown m = terms_of(t, j);
+    m.allocated = m.total();
+    m[memory_term::fragmentation] = slack_of(m.allocated, t.activations, r, idle);
+    m.reserved = m.allocated + m[memory_term::fragmentation];
+    m.releasable = idle.releasable;
+    m[memory_term::runtime] = r.context + r.cuda_graphs;
+    m[memory_term::communication] += communicators_of(r, l);
     return m;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <llmres/inventory/activation.hpp>
 #include <llmres/inventory/context.hpp>
@@ -15,323 +16,490 @@
 #include <llmres/memory/training/layer.hpp>
 #include <llmres/memory/training/overheads.hpp>
 #include <llmres/memory/training/stage.hpp>
-#include <llmres/memory/training/stage_weights.hpp>
 #include <llmres/memory/training/state.hpp>
+#include <llmres/models/layer.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/runtimes/kernels.hpp>
 #include <llmres/values/precision.hpp>
 #include <llmres/values/units.hpp>
 
-/// The moments of a training step at which memory may peak, on one stage.
+/// When a training step takes the most memory: the candidates of one pipeline stage, each a value of its own, and the
+/// largest of them.
 namespace llmres::inline v0::detail {
 
-/// The fullest of the moments seen, on any stage, and what an allocator may hold beside it.
-struct fullest_moment {
-    tensor_memory at{};
-    byte_count most{};
-    byte_count held{};         ///< by an allocator that keeps the blocks of one phase while the next asks for others
-    byte_count passing{};      ///< tensors that come and go
-    byte_count scores{};       ///< ... as logits
-    byte_count activations{};  ///< the most at any moment
-    byte_count wrapping{};     ///< blocks that wrapping the model left, beside its shards
-
-    constexpr void see(const tensor_memory& moment, byte_count all) {
-        if (all > most) at = moment, most = all;
-    }
-    constexpr void hold(byte_count all) {
-        if (all > held) held = all;
-    }
+/// The points of a training step at which the memory of a GPU may peak. Where two take as much, the first here is
+/// named.
+enum class peak_point : std::uint8_t {
+    optimizer_step,              ///< gradients, optimizer states and the optimizer's temporaries; no activations
+    last_layer_backward,         ///< backward pass of a kind's last layer: all activations are saved
+    first_layer_backward,        ///< backward pass of a kind's first layer: gradients of all later layers exist
+    decoder_embedding_gradient,  ///< encoder-decoder: the decoder's embedding, before the encoder's backward pass
+    encoder_last_layer_backward,
+    encoder_first_layer_backward,
+    embedding_gradient,     ///< the last gradient of a backward pass
+    adapter_recomputation,  ///< forward pass of a layer with adapters, while it is recomputed
+    adapter_forward,        ///< forward pass of the last layer with adapters
+    loss_forward,           ///< the loss is computed from the logits
+    loss_gradient,          ///< the gradient of the logits is computed
+    head_backward,          ///< the head's product is differentiated
+    head_step,              ///< an optimizer that steps in the backward pass updates the head
+    logits_returned,        ///< naive pipeline: the last GPU hands the logits to the first
 };
 
-class stage_moments {
-public:
-    constexpr stage_moments(const folded_step& folded, const training_stage& stage, fullest_moment& seen);
-
-    constexpr void see_all() {
-        optimizer();
-        backward();
-        last_gradients();
-        if (step_.adapter.low_rank()) adapters();
-        if (s_.last) loss();
-        if (s_.first && !s_.last && s_.turns) logits_handed_back();
-        let_go();
-        if (sharded_ && j_.runtime.hoards && engine_.sharding == sharding_code::fsdp1) wrap();
+/// The part of a step that a plan names for a point.
+constexpr phase phase_of(peak_point point) {
+    switch (point) {
+        case peak_point::optimizer_step:
+            return phase::optimizer;
+        case peak_point::adapter_forward:
+            return phase::forward;
+        case peak_point::loss_forward:
+        case peak_point::loss_gradient:
+        case peak_point::head_backward:
+        case peak_point::logits_returned:
+            return phase::loss;
+        default:
+            return phase::backward;
     }
+}
 
-private:
-    constexpr void optimizer();
-    constexpr void backward();
-    constexpr void last_gradients();
-    constexpr void encoder_gradients(byte_count summed);
-    constexpr void adapters();
-    constexpr void loss();
-    constexpr void logits_handed_back();
-    constexpr void let_go();
-    constexpr void wrap();
-
-    constexpr void see();
-    constexpr void gather();
-    constexpr byte_count read_again() const;
-
-    const folded_step& f_;
-    const training_stage& s_;
-    fullest_moment& seen_;
-    const job& j_ = f_.of;
-    const layout& l_ = f_.over;
-    const model& m_ = j_.model;
-    const training_step& step_ = f_.step;
-    const training_engine& engine_ = step_.engine;
-
-    const bool sharded_ = l_.zero >= 3 && (l_.dense_shard_ranks() > 1 || j_.offload.parameters != offload_place::none);
-    const bool by_parameter_ = sharded_ && engine_.sharding == sharding_code::fsdp2;
-    const bool accumulated_ =
-        engine_.keeps_gradients || f_.rounds > 1;  ///< gradients are there before the backward pass
-    const bool steps_in_backward_ = j_.optimizer.in_backward && j_.optimizer.widens && !step_.frozen;
-    const byte_count resident_ =
-        (engine_.linear == linear_code::accumulates_beside ? s_.state.dummies : byte_count{}) + s_.zero.throughout;
-    const byte_count stream_ = size_of(step_.stream, step_.tokens.all(), m_.hidden);  ///< what passes between layers
-    /// Gradients that are there when the layers' backward pass begins.
-    const byte_count first_gradients_ =
-        m_.tied_head && s_.last ? s_.ends.gradients - s_.encoder.gradients : s_.output.gradients;
-
-    gathering gathers_{};
-    byte_count fetched_ = resident_;  ///< a unit under way and the one fetched ahead of it
-    byte_count root_ = resident_;  ///< gathered while the loss is computed: layers were let go after their forward pass
-    byte_count coming_{};          ///< in `communication`, what another stream gathers or reduces
-    byte_count beside_{};          ///< gradients, at any moment but the optimizer's
-    tensor_memory t_;
+/// The tensors of a stage at one point of the step.
+struct peak_candidate {
+    peak_point point{};
+    std::int32_t kind = 0;  ///< of the layer, where the point is one of each kind of layer
+    tensor_memory tensors{};
+    byte_count other_streams{};  ///< of `tensors.communication`, what streams beside the computation's allocate
 };
 
-constexpr stage_moments::stage_moments(const folded_step& folded, const training_stage& stage, fullest_moment& seen)
-    : f_{folded},
-      s_{stage},
-      seen_{seen},
-      t_{.weights = stage.state.weights,
-         .adapter = stage.state.adapter,
-         .optimizer = stage.state.optimizer,
-         .maybe_more = stage.maybe_more,
-         .reduced = stage.state.whole_gradients,
-         .gathered = step_.frozen && l_.zero < 3 ? stage.state.whole_gradients : stage.state.gathered,
-         .buckets = stage.zero.throughout + stage.zero.backward + stage.zero.joined,
-         .stage = stage.index} {
-    gather();
+/// What the candidates of one stage are computed from: which rules apply, and what several candidates hold alike.
+struct stage_step {
+    const folded_step& folded;
+    const training_stage& stage;
+    bool shards_weights;        ///< ZeRO 3: weights are gathered for each unit
+    bool shards_by_parameter;   ///< as FSDP2 does
+    bool accumulates;           ///< gradients exist before the backward pass: of earlier micro-batches, or in a buffer
+    bool steps_in_backward;     ///< each tensor is updated, in fp32, as soon as its gradient exists
+    byte_count residual;        ///< the tensor that layers hand on
+    byte_count head_gradients;  ///< of the weights after the layers, when the layers' backward pass begins
+    gathering gathered;         ///< FSDP2's buffers
+    byte_count resident;        ///< communication buffers that exist throughout the step
+    byte_count gathered_in_loss;      ///< weights that are gathered while the loss is computed, and `resident`
+    byte_count gathered_in_backward;  ///< weights of the unit that is differentiated and of the prefetched one, and
+                                      ///< `resident`
+    byte_count backward_communication;
+    byte_count backward_streams;  ///< of it, what other streams allocate
+    tensor_memory held{};         ///< weights and optimizer states, from the forward pass to the last gradient
+};
+
+/// Weights that are gathered during the loss, and during the backward pass. The root unit's stay from the forward pass
+/// to the last gradient.
+struct gathered_units {
+    byte_count in_loss{};
+    byte_count in_backward{};
+};
+constexpr gathered_units gathered_units_of(const folded_step& f, const training_stage& s, const gathering& by_parameter,
+                                           bool shards_by_parameter) {
+    const training_engine& engine = f.step.engine;
+    const byte_count two_units = f.widest.gathered * 2;
+    gathered_units units;
+    if (!engine.reshards_after_forward)
+        units = {s.state.gathered, s.state.gathered};
+    else if (shards_by_parameter)
+        units = {by_parameter.after_forward, two_units + by_parameter.throughout};
+    else if (engine.keeps_frozen_gathered && f.step.frozen)
+        units = {s.ends.gathered, s.state.gathered + two_units};
+    else
+        units = {s.ends.gathered, two_units + s.ends.gathered};
+    if (engine.sharding == sharding_code::deepspeed) units.in_loss = units.in_backward;
+    return units;
 }
 
-constexpr void stage_moments::see() {
-    const byte_count all = t_.all();
-    seen_.see(t_, all);
-    if (all - t_.gradients - coming_ > beside_) beside_ = all - t_.gradients - coming_;
-    if (t_.logits > seen_.scores) seen_.scores = t_.logits;
-    if (t_.activations > seen_.activations) seen_.activations = t_.activations;
+constexpr stage_step stage_step_of(const folded_step& f, const training_stage& s) {
+    const job& j = f.of;
+    const layout& l = f.over;
+    const training_engine& engine = f.step.engine;
+    const bool shards = l.zero >= 3 && (l.dense_shard_ranks() > 1 || j.offload.parameters != offload_place::none);
+    const bool by_parameter = shards && engine.sharding == sharding_code::fsdp2;
+    const byte_count dummies = engine.linear == linear_code::accumulates_beside ? s.state.dummies : byte_count{};
+    stage_step in{
+        .folded = f,
+        .stage = s,
+        .shards_weights = shards,
+        .shards_by_parameter = by_parameter,
+        .accumulates = engine.keeps_gradients || f.rounds > 1,
+        .steps_in_backward = j.optimizer.in_backward && j.optimizer.widens && !f.step.frozen,
+        .residual = size_of(f.step.stream, f.step.tokens.all(), j.model.hidden),
+        .head_gradients = j.model.tied_head && s.last ? s.ends.gradients - s.encoder.gradients : s.output.gradients,
+        .gathered = {},
+        .resident = dummies + s.zero.throughout,
+        .gathered_in_loss = {},
+        .gathered_in_backward = {},
+        .backward_communication = {},
+        .backward_streams = s.zero.joined,
+        .held = {.weights = s.state.weights,
+                 .adapter = s.state.adapter,
+                 .optimizer = j.steps == 1 && j.offload.optimizer == offload_place::none
+                                  ? before_first_step(j, l, s.counts, s.index)
+                                  : s.state.optimizer,
+                 .maybe_more = s.maybe_more,
+                 .reduced = s.state.whole_gradients,
+                 .gathered = f.step.frozen && l.zero < 3 ? s.state.whole_gradients : s.state.gathered,
+                 .buckets = s.zero.throughout + s.zero.backward + s.zero.joined}};
+    if (by_parameter) in.gathered = gathering_of(f.step, s.input, s.output, s.ends, f.widest, j.model.tied_head);
+    const gathered_units units = shards ? gathered_units_of(f, s, in.gathered, by_parameter) : gathered_units{};
+    in.gathered_in_loss = in.resident + units.in_loss;
+    in.gathered_in_backward = in.resident + units.in_backward;
+    in.backward_communication = in.gathered_in_backward + (shards ? f.widest.whole_gradients : byte_count{}) +
+                                in.gathered.reduced + s.zero.backward + s.zero.joined;
+    if (by_parameter && engine.streams_apart && engine.reshards_after_forward) in.backward_streams = f.widest.gathered;
+    return in;
 }
 
-/// The root's weights are gathered from first to last.
-constexpr void stage_moments::gather() {
-    const byte_count unit = f_.widest.gathered;
-    if (by_parameter_) gathers_ = gathering_of(step_, s_.input, s_.output, s_.ends, f_.widest, m_.tied_head);
-    if (sharded_ && !engine_.reshards_after_forward)
-        root_ = fetched_ += s_.state.gathered;
-    else if (by_parameter_)
-        root_ += gathers_.after_forward, fetched_ += unit * 2 + gathers_.throughout;
-    else if (sharded_ && engine_.keeps_frozen_gathered && step_.frozen)
-        root_ += s_.ends.gathered, fetched_ += s_.state.gathered + unit * 2;
-    else if (sharded_)
-        root_ += s_.ends.gathered, fetched_ += unit * 2 + s_.ends.gathered;
-    if (engine_.sharding == sharding_code::deepspeed) root_ = fetched_;
+// ---- the candidates -------------------------------------------------------------------------------------------------
+
+/// The optimizer's step: all gradients and states, and what the optimizer makes for the tensors that it updates.
+constexpr peak_candidate at_optimizer_step(const stage_step& in) {
+    const training_stage& s = in.stage;
+    tensor_memory t = in.held;
+    t.gradients = s.state.gradients;
+    t.optimizer = s.state.optimizer;
+    t.communication = in.resident + s.stepping;
+    return {peak_point::optimizer_step, 0, t};
 }
 
-constexpr void stage_moments::optimizer() {
-    t_.phase = phase::optimizer;
-    t_.gradients = s_.state.gradients;
-    t_.communication = resident_ + s_.stepping;
-    seen_.see(t_, t_.all());
-    if (j_.steps == 1 && j_.offload.optimizer == offload_place::none)
-        t_.optimizer = before_first_step(j_, l_, s_.counts, s_.index);
+/// Gradients of weights, and activations saved, when the backward pass of a layer begins.
+struct backward_state {
+    byte_count gradients{};
+    byte_count saved{};
+};
+
+/// When the last layer of a kind begins its backward pass: all later layers have their gradients, and no activations.
+constexpr backward_state before_last_layer(const stage_step& in, std::size_t kind) {
+    const folded_step& f = in.folded;
+    const training_stage& s = in.stage;
+    backward_state b{in.head_gradients, s.saved};
+    if (f.kinds() == 1) return b;
+    const layer_stack& layers = f.of.model.layers;
+    const stage_range span = span_of(layers, static_cast<std::int32_t>(kind), s.range);
+    const kind_counts later = layers.counts(span.last, s.range.last);
+    for (std::size_t k = 0; k < f.kinds(); ++k) {
+        b.gradients += f.layers[k].state.gradients * later[k];
+        b.saved -= f.layers[k].kept * later[k];
+    }
+    return b;
 }
 
-/// As far as each kind of layer's last, then its first: gradients of what follows are there, and what it and the layers
-/// before it keep.
-constexpr void stage_moments::backward() {
-    // Each layer's input gradient but the last layer's, whose backward pass started it all, and the one being made.
-    const bool held_back = sharded_ && step_.frozen && engine_.sharding == sharding_code::fsdp1 &&
-                           engine_.reentrant_checkpoints && !engine_.checkpoints_inside_units &&
-                           j_.recompute == recompute::full && s_.range.size() > 2;
-    const byte_count gradients_of_inputs = held_back ? f_.layers[0].checkpoint * (s_.range.size() - 2) : byte_count{};
+/// FSDP1 keeps the gradient of every layer's input but the last's until the step ends, where a frozen unit is one of
+/// the reentrant checkpoints: each reads a detached leaf, which register_multi_grad_hook refers to
+/// (torch/distributed/fsdp/_runtime_utils.py).
+constexpr bool keeps_input_gradients(const stage_step& in) {
+    const training_engine& engine = in.folded.step.engine;
+    return in.shards_weights && in.folded.step.frozen && engine.sharding == sharding_code::fsdp1 &&
+           engine.reentrant_checkpoints && !engine.checkpoints_inside_units &&
+           in.folded.of.recompute == recompute::full && in.stage.range.size() > 2;
+}
 
-    t_.phase = phase::backward;
-    t_.communication = fetched_ + (sharded_ ? f_.widest.whole_gradients : byte_count{}) + gathers_.reduced +
-                       s_.zero.backward + s_.zero.joined;
-    coming_ =
-        by_parameter_ && engine_.streams_apart && engine_.reshards_after_forward ? f_.widest.gathered : s_.zero.joined;
-    for (std::size_t k = 0; k < f_.kinds(); ++k) {
-        if (s_.counts[k] == 0) continue;
-        const training_layer& of = f_.layers[k];
-        const byte_count above = (accumulated_ ? of.peak : of.fresh_peak) - of.kept;
-        std::array<byte_count, 2> gradients{first_gradients_,
-                                            first_gradients_ + of.state.gradients * (s_.counts[k] - 1)};
-        std::array<byte_count, 2> kept{s_.saved, of.kept + s_.before - (s_.cut < of.kept ? s_.cut : of.kept)};
-        if (f_.kinds() > 1) {
-            const stage_range span = span_of(m_.layers, static_cast<std::int32_t>(k), s_.range);
-            const kind_counts later = m_.layers.counts(span.last, s_.range.last);
-            const kind_counts earlier = m_.layers.counts(s_.range.first, span.first);
-            gradients[1] = first_gradients_ - of.state.gradients;
-            kept[1] = of.kept + s_.before;
-            for (std::size_t o = 0; o < f_.kinds(); ++o) {
-                gradients[0] += f_.layers[o].state.gradients * later[o];
-                kept[0] -= f_.layers[o].kept * later[o];
-                gradients[1] += f_.layers[o].state.gradients * (s_.counts[o] - earlier[o]);
-                kept[1] += f_.layers[o].kept * earlier[o];
-            }
-        }
-        if (held_back) kept[1] = s_.saved + gradients_of_inputs;
-        for (std::size_t i = 0; i < 2; ++i) {
-            t_.gradients = accumulated_ || gradients[i] > s_.state.gradients
-                               ? s_.state.gradients
-                               : gradients[i];  // what goes to the host does not gather
-            t_.activations = kept[i] + above;
-            if (steps_in_backward_) t_.communication = fetched_ + of.state.stepped;
-            see();
+/// When the first layer of a kind begins its backward pass: the activations of this layer and of those before it are
+/// left, and all later gradients exist.
+constexpr backward_state before_first_layer(const stage_step& in, std::size_t kind) {
+    const folded_step& f = in.folded;
+    const training_stage& s = in.stage;
+    const training_layer& layer = f.layers[kind];
+    backward_state b;
+    if (f.kinds() == 1) {
+        b = {in.head_gradients + layer.state.gradients * (s.counts[kind] - 1),
+             layer.kept + s.before - (s.cut < layer.kept ? s.cut : layer.kept)};
+    } else {
+        const layer_stack& layers = f.of.model.layers;
+        const stage_range span = span_of(layers, static_cast<std::int32_t>(kind), s.range);
+        const kind_counts earlier = layers.counts(s.range.first, span.first);
+        b = {in.head_gradients - layer.state.gradients, layer.kept + s.before};
+        for (std::size_t k = 0; k < f.kinds(); ++k) {
+            b.gradients += f.layers[k].state.gradients * (s.counts[k] - earlier[k]);
+            b.saved += f.layers[k].kept * earlier[k];
         }
     }
+    // The last layer's input gradient is no leaf's, and the first layer's is being made.
+    if (keeps_input_gradients(in)) b.saved = s.saved + f.layers[0].checkpoint * (s.range.size() - 2);
+    return b;
 }
 
-/// A further gradient of a weight that is read more than once.
-constexpr byte_count stage_moments::read_again() const {
-    if (step_.frozen || engine_.linear != linear_code::plain || l_.pipeline > 1 || !m_.tied_head) return {};
-    return size_of(gradients_of(j_), m_.vocabulary, embedding_width_of(m_));
+/// The backward pass of a kind's last or first layer.
+constexpr peak_candidate at_layer_backward(const stage_step& in, peak_point point, std::size_t kind) {
+    const training_stage& s = in.stage;
+    const training_layer& layer = in.folded.layers[kind];
+    const backward_state b =
+        point == peak_point::last_layer_backward ? before_last_layer(in, kind) : before_first_layer(in, kind);
+    tensor_memory t = in.held;
+    // Gradients that are offloaded as they are made do not add up.
+    t.gradients = in.accumulates || b.gradients > s.state.gradients ? s.state.gradients : b.gradients;
+    t.activations = b.saved + ((in.accumulates ? layer.peak : layer.fresh_peak) - layer.kept);
+    t.communication = in.steps_in_backward ? in.gathered_in_backward + layer.state.stepped : in.backward_communication;
+    return {point, static_cast<std::int32_t>(kind), t, in.backward_streams};
 }
 
-/// The last: the embedding's, beside that of what it put out. The head's came first; the two are summed apart where
-/// that is a product's, a transposed view, to which torch/csrc/autograd/input_buffer.cpp does not add, as it does to a
-/// cast's and to sums.
-constexpr void stage_moments::last_gradients() {
-    const byte_count again = read_again();
-    byte_count summed =
-        again * (casts_head(step_) || engine_.loss == loss_code::chunked ? 1 : 2);  // the parts' sum is added to
-    if (s_.encoder.kept > byte_count{}) {
-        encoder_gradients(summed);
-        summed = s_.encoder.reads_tokens ? again : byte_count{};
+/// Communication buffers when the backward pass has left the layers. An optimizer that steps in the backward pass still
+/// has the temporaries of a layer.
+constexpr byte_count communication_after_layers(const stage_step& in) {
+    byte_count held = in.backward_communication;
+    for (std::size_t k = 0; in.steps_in_backward && k < in.folded.kinds(); ++k)
+        if (in.stage.counts[k] > 0) held = in.gathered_in_backward + in.folded.layers[k].state.stepped;
+    return held;
+}
+
+/// A second gradient of a weight that is read twice: the embedding's, where the head is tied to it.
+constexpr byte_count second_gradient(const stage_step& in) {
+    const training_step& step = in.folded.step;
+    const model& m = in.folded.of.model;
+    if (step.frozen || step.engine.linear != linear_code::plain || in.folded.over.pipeline > 1 || !m.tied_head)
+        return {};
+    return size_of(gradients_of(in.folded.of), m.vocabulary, embedding_width_of(m));
+}
+
+/// With tied weights the head's gradient comes first, then the embedding's. Autograd adds the two out of place
+/// (torch/csrc/autograd/input_buffer.cpp), so that a third is made for the sum, unless the first comes from a cast or
+/// is itself a sum: of a chunked loss's parts.
+constexpr byte_count summed_gradients(const stage_step& in) {
+    const training_step& step = in.folded.step;
+    return second_gradient(in) * (casts_head(step) || step.engine.loss == loss_code::chunked ? 1 : 2);
+}
+
+/// The last gradient: the embedding's, beside the gradient of the embedding's output.
+constexpr peak_candidate at_embedding_gradient(const stage_step& in) {
+    const encoder_memory& encoder = in.stage.encoder;
+    tensor_memory t = in.held;
+    t.gradients = in.stage.state.gradients + (encoder.kept == byte_count{} ? summed_gradients(in)
+                                              : encoder.reads_tokens       ? second_gradient(in)
+                                                                           : byte_count{});
+    t.activations = in.residual;
+    t.communication = communication_after_layers(in) + in.gathered.last;
+    return {peak_point::embedding_gradient, 0, t, in.backward_streams};
+}
+
+/// The backward pass of an encoder-decoder, from the decoder's embedding to the encoder's first layer. The encoder's
+/// output is freed with the decoder's activations.
+constexpr peak_candidate at_encoder_backward(const stage_step& in, peak_point point) {
+    const encoder_memory& encoder = in.stage.encoder;
+    const byte_count all = in.stage.state.gradients;
+    const auto without = [&](byte_count part) { return all > part ? all - part : byte_count{}; };
+    tensor_memory t = in.held;
+    t.communication = communication_after_layers(in);
+    if (point == peak_point::decoder_embedding_gradient) {
+        t.gradients = without(encoder.gradients) + summed_gradients(in);
+        t.activations = encoder.kept + encoder.output;
+    } else if (point == peak_point::encoder_last_layer_backward) {
+        t.gradients = without(encoder.gradients);
+        t.activations = encoder.kept + encoder.above;
+    } else {
+        t.gradients = without(encoder.first_gradients);
+        t.activations = encoder.kept - encoder.behind + encoder.above;
     }
-    t_.gradients = s_.state.gradients + summed;
-    t_.activations = stream_;
-    t_.communication += gathers_.last;
-    see();
-    t_.communication -= gathers_.last;
+    return {point, 0, t, in.backward_streams};
 }
 
-/// The decoder's embedding, before any of the encoder; then the encoder's last layer, and its first. What the encoder
-/// put out is let go with the decoder.
-constexpr void stage_moments::encoder_gradients(byte_count summed) {
-    const encoder_memory& encoder = s_.encoder;
-    const auto without = [&](byte_count part) {
-        return s_.state.gradients > part ? s_.state.gradients - part : byte_count{};
+/// What adapters make in a forward pass: of the last layer, or of a layer that is recomputed.
+constexpr peak_candidate at_adapter_forward(const stage_step& in, std::size_t kind) {
+    const training_stage& s = in.stage;
+    const training_layer& layer = in.folded.layers[kind];
+    const bool recomputes = in.folded.step.recomputes;
+    tensor_memory t = in.held;
+    t.gradients = in.accumulates ? s.state.gradients
+                  : recomputes   ? s.state.gradients - layer.state.gradients
+                                 : byte_count{};
+    t.activations = s.saved + (layer.saved - layer.kept) + layer.forward;
+    t.communication = communication_after_layers(in);
+    return {recomputes ? peak_point::adapter_recomputation : peak_point::adapter_forward,
+            static_cast<std::int32_t>(kind), t, in.backward_streams};
+}
+
+/// The loss, forward or its gradient: all activations are saved, and the logits exist.
+constexpr peak_candidate at_loss(const stage_step& in, peak_point point, const loss_memory& loss,
+                                 byte_count output_activations) {
+    const training_stage& s = in.stage;
+    tensor_memory t = in.held;
+    t.gradients = in.accumulates ? s.state.gradients : byte_count{};
+    t.activations = s.saved + output_activations + loss.saved;
+    t.logits = loss.kept + (point == peak_point::loss_forward ? loss.forward : loss.gradient) + s.ahead.scores;
+    t.communication = in.gathered_in_loss;
+    return {point, 0, t};
+}
+
+/// The head's product is differentiated.
+constexpr peak_candidate at_head_backward(const stage_step& in, const loss_memory& loss,
+                                          byte_count output_activations) {
+    const folded_step& f = in.folded;
+    const training_stage& s = in.stage;
+    const training_step& step = f.step;
+    const model& m = f.of.model;
+    const bool plain = step.engine.linear == linear_code::plain;
+    tensor_memory t = at_loss(in, peak_point::loss_gradient, loss, output_activations).tensors;
+    t.logits = loss.head + s.ahead.scores;
+    if (plain && !in.accumulates) t.gradients = in.head_gradients;
+    if (!step.frozen) {
+        if (f.of.optimizer.in_backward)
+            t.communication += m.tied_head ? s.input.whole_gradients : s.output.whole_gradients;
+        if (step.engine.loss == loss_code::chunked) t.communication += s.ends.largest;  // one part's, to be added
+        if (in.shards_by_parameter) t.communication += s.output.gathered;  // the gradient, before it is scattered
+        if (!plain) t.communication += s.ends.largest;
+    }
+    if (casts_head(step) && !step.frozen && !in.accumulates && plain && f.over.zero < 2) {
+        // The gradient is made in 16 bits beside that of the logits, and cast to fp32 when they are freed: the cast
+        // and the logits' gradient are not alive together.
+        const byte_count in_16_bits =
+            size_of(step.compute, ceil_quotient(m.vocabulary, f.over.tensor), embedding_width_of(m));
+        if (loss.head < in_16_bits)
+            t.logits = {};
+        else if (t.gradients >= in_16_bits)  // an optimizer that steps in the backward pass keeps none
+            t.gradients -= in_16_bits;
+    }
+    return {peak_point::head_backward, 0, t};
+}
+
+/// An optimizer that steps in the backward pass updates an untied head when the final norm's gradient is made: the
+/// logits are freed.
+constexpr peak_candidate at_head_step(const stage_step& in, const loss_memory& loss, byte_count output_activations) {
+    tensor_memory t = at_head_backward(in, loss, output_activations).tensors;
+    t.logits = {};
+    t.communication = in.gathered_in_loss + in.stage.output.stepped + in.residual;
+    return {peak_point::head_step, 0, t};
+}
+
+/// A naive pipeline's last GPU hands the logits to the first, which casts them to fp32 (accelerate: AlignDevicesHook,
+/// convert_to_fp32).
+constexpr peak_candidate at_logits_returned(const stage_step& in) {
+    const training_step& step = in.folded.step;
+    const model& m = in.folded.of.model;
+    tensor_memory t = in.held;
+    t.gradients = in.accumulates ? in.stage.state.gradients : byte_count{};
+    t.activations = in.stage.saved;
+    t.logits = size_of(step.compute, step.tokens.all(), m.vocabulary);
+    if (!step.wide) t.logits += size_of(fp32, step.tokens.all(), m.vocabulary);
+    t.communication = in.gathered_in_loss;
+    return {peak_point::logits_returned, 0, t};
+}
+
+/// Calls visit(peak_candidate) for each candidate of a stage. No candidate depends on another, nor on the order.
+template <class Visit>
+constexpr void for_each_peak_candidate(const stage_step& in, const loss_memory& loss, Visit&& visit) {
+    const folded_step& f = in.folded;
+    const training_stage& s = in.stage;
+    visit(at_optimizer_step(in));
+    for (std::size_t k = 0; k < f.kinds(); ++k) {
+        if (s.counts[k] == 0) continue;
+        visit(at_layer_backward(in, peak_point::last_layer_backward, k));
+        visit(at_layer_backward(in, peak_point::first_layer_backward, k));
+        if (f.step.adapter.low_rank()) visit(at_adapter_forward(in, k));
+    }
+    if (s.encoder.kept > byte_count{})
+        for (const peak_point point : {peak_point::decoder_embedding_gradient, peak_point::encoder_last_layer_backward,
+                                       peak_point::encoder_first_layer_backward})
+            visit(at_encoder_backward(in, point));
+    visit(at_embedding_gradient(in));
+    if (s.last) {
+        byte_count after_layers;
+        for_each_output_activation(f.of.model, f.step,
+                                   [&](const activation& a) { after_layers += local_bytes(a, f.over); });
+        visit(at_loss(in, peak_point::loss_forward, loss, after_layers));
+        visit(at_loss(in, peak_point::loss_gradient, loss, after_layers));
+        visit(at_head_backward(in, loss, after_layers));
+        if (in.steps_in_backward && !f.of.model.tied_head) visit(at_head_step(in, loss, after_layers));
+    }
+    if (s.first && !s.last && s.naive_pipeline) visit(at_logits_returned(in));
+}
+
+// ---- the largest of them --------------------------------------------------------------------------------------------
+
+/// The largest candidate of one stage or of several, and what the allocator's blocks are counted from.
+struct stage_peak {
+    std::int32_t stage = 0;
+    peak_point point{};
+    std::int32_t kind = 0;
+    tensor_memory tensors{};
+    byte_count size{};         ///< of `tensors`
+    byte_count reserved{};     ///< by an allocator whose blocks of one phase do not serve the other
+    byte_count transient{};    ///< most of all that is allocated and freed in each step
+    byte_count logits{};       ///< most of the logits, and of what the loss makes of them
+    byte_count activations{};  ///< most of the activations
+    byte_count wrapping{};     ///< blocks that FSDP1's wrapping of the model leaves, beside its shards
+};
+
+/// Whether a candidate takes more than the largest so far, or as much and comes before it in the list of points.
+constexpr bool exceeds(const stage_peak& peak, const peak_candidate& c, byte_count size) {
+    if (size != peak.size) return size > peak.size;
+    return c.point != peak.point ? c.point < peak.point : c.kind < peak.kind;
+}
+
+/// Adds a candidate of the same stage.
+constexpr void consider(stage_peak& peak, const peak_candidate& c) {
+    const byte_count size = c.tensors.all();
+    if (exceeds(peak, c, size)) peak.point = c.point, peak.kind = c.kind, peak.tensors = c.tensors, peak.size = size;
+    if (c.tensors.logits > peak.logits) peak.logits = c.tensors.logits;
+    if (c.tensors.activations > peak.activations) peak.activations = c.tensors.activations;
+}
+
+/// The peak of two groups of stages. Where both take as much, the first group's is named.
+constexpr stage_peak busier(const stage_peak& first, const stage_peak& other) {
+    const auto most = [](byte_count a, byte_count b) { return a > b ? a : b; };
+    stage_peak peak = other.size > first.size ? other : first;
+    peak.reserved = most(first.reserved, other.reserved);
+    peak.transient = most(first.transient, other.transient);
+    peak.logits = most(first.logits, other.logits);
+    peak.activations = most(first.activations, other.activations);
+    peak.wrapping = most(first.wrapping, other.wrapping);
+    return peak;
+}
+
+/// Gradients and optimizer temporaries whose blocks activations cannot use: PyTorch's allocator keeps a pool of blocks
+/// for each stream, and rarely splits one for a much smaller tensor.
+constexpr byte_count blocks_of_other_phases(const stage_step& in) {
+    const training_stage& s = in.stage;
+    const training_engine& engine = in.folded.step.engine;
+    if (in.folded.of.runtime.hoards) return s.state.gradients + s.stepping + s.zero.joined + s.zero.apart;
+    if (engine.streams_apart && in.folded.over.zero >= 2) return s.state.gradients + in.gathered.buffers;
+    return {};
+}
+
+/// Blocks left by FSDP1's wrapping, of which weights that are gathered on another stream do not use any.
+constexpr byte_count blocks_of_wrapping(const stage_step& in) {
+    const training_engine& engine = in.folded.step.engine;
+    if (!in.shards_weights || !in.folded.of.runtime.hoards || engine.sharding != sharding_code::fsdp1) return {};
+    // Weights lie there in the format that they are stored in, even if they are gathered in one of fewer bits.
+    const auto whole = [&](const weight_state& unit) {
+        const byte_count stored =
+            in.folded.step.four_bit ? byte_count{} : unit.weights * in.folded.over.dense_shard_ranks();
+        return stored > unit.gathered ? stored : unit.gathered;
     };
-    t_.gradients = without(encoder.gradients) + summed;
-    t_.activations = encoder.kept + encoder.output;
-    see();
-    t_.gradients = without(encoder.gradients);
-    t_.activations = encoder.kept + encoder.above;
-    see();
-    t_.gradients = without(encoder.first_gradients);
-    t_.activations = encoder.kept - encoder.behind + encoder.above;
-    see();
+    return left_by_wrapping(whole(in.stage.ends), whole(in.folded.widest));
 }
 
-/// What adapters make in a forward pass: the last layer's, or the one that is recomputed.
-constexpr void stage_moments::adapters() {
-    t_.phase = step_.recomputes ? phase::backward : phase::forward;
-    for (std::size_t k = 0; k < f_.kinds(); ++k) {
-        if (s_.counts[k] == 0) continue;
-        const training_layer& of = f_.layers[k];
-        t_.gradients = accumulated_       ? s_.state.gradients
-                       : step_.recomputes ? s_.state.gradients - of.state.gradients
-                                          : byte_count{};
-        t_.activations = s_.saved + (of.saved - of.kept) + of.forward;
-        see();
-    }
-}
-
-constexpr void stage_moments::loss() {
-    std::array<byte_count, 5> made{};
-    for_each_loss_activation(m_, step_, [&](const activation& a, loss_point at) {
-        made[static_cast<std::size_t>(at)] += local_bytes(a, l_);
+/// The peak of one stage.
+constexpr stage_peak peak_of(const folded_step& f, const training_stage& s) {
+    const stage_step in = stage_step_of(f, s);
+    const loss_memory loss = s.last ? loss_memory_of(f.of.model, f.step, f.over) : loss_memory{};
+    stage_peak peak{.stage = s.index};
+    byte_count beside_gradients;  // most that the computation's own stream allocates but for gradients
+    byte_count loss_forward;
+    for_each_peak_candidate(in, loss, [&](const peak_candidate& c) {
+        consider(peak, c);
+        if (c.point == peak_point::optimizer_step) return;
+        const byte_count own = c.tensors.all() - c.tensors.gradients - c.other_streams;
+        if (own > beside_gradients) beside_gradients = own;
+        if (c.point == peak_point::loss_forward) loss_forward = c.tensors.all();
     });
-    const auto of = [&](loss_point at) { return made[static_cast<std::size_t>(at)]; };
-    byte_count after;
-    for_each_output_activation(m_, step_, [&](const activation& a) { after += local_bytes(a, l_); });
-
-    t_.phase = phase::loss;
-    t_.communication = root_;
-    coming_ = {};
-    t_.gradients = accumulated_ ? s_.state.gradients : byte_count{};
-    t_.activations = s_.saved + after + of(loss_point::saved);
-    const byte_count computed = of(loss_point::kept) + of(loss_point::forward);
-    const byte_count differentiated = of(loss_point::kept) + of(loss_point::gradient);
-    t_.logits = (computed > differentiated ? computed : differentiated) + s_.ahead.scores;
-    if (j_.runtime.hoards) seen_.hold(t_.all() + (computed > differentiated ? differentiated : computed));
-    see();
-
-    t_.logits = of(loss_point::head) + s_.ahead.scores;
-    if (j_.optimizer.in_backward && !step_.frozen)
-        t_.communication += m_.tied_head ? s_.input.whole_gradients : s_.output.whole_gradients;
-    if (engine_.loss == loss_code::chunked && !step_.frozen)
-        t_.communication += s_.ends.largest;                                     // each part's, to be added
-    if (by_parameter_ && !step_.frozen) t_.communication += s_.output.gathered;  // its gradient, before it is scattered
-    if (engine_.linear == linear_code::plain)
-        t_.gradients = accumulated_ ? s_.state.gradients : first_gradients_;
-    else if (!step_.frozen)
-        t_.communication += s_.ends.largest;
-    if (casts_head(step_) && !step_.frozen && !accumulated_ && engine_.linear == linear_code::plain && l_.zero < 2) {
-        // Its gradient is narrow beside that of the logits, and widened when they are gone: with one the cast goes.
-        const byte_count narrow =
-            size_of(step_.compute, ceil_quotient(m_.vocabulary, l_.tensor), embedding_width_of(m_));
-        if (of(loss_point::head) < narrow)
-            t_.logits = {};
-        else if (t_.gradients >= narrow)  // an optimizer that steps in the backward pass keeps none
-            t_.gradients -= narrow;
-    }
-    see();
-    if (steps_in_backward_ && !m_.tied_head) {  // the head, when the final norm's gradient comes: the logits are gone
-        t_.phase = phase::backward;
-        t_.logits = {};
-        t_.communication = root_ + s_.output.stepped + stream_;
-        see();
-    }
-}
-
-/// To the first GPU, by the last, and widened there (accelerate: AlignDevicesHook, convert_to_fp32).
-constexpr void stage_moments::logits_handed_back() {
-    t_.phase = phase::loss;
-    t_.communication = root_;
-    t_.gradients = accumulated_ ? s_.state.gradients : byte_count{};
-    t_.activations = s_.saved;
-    t_.logits = size_of(step_.compute, step_.tokens.all(), m_.vocabulary);
-    if (!step_.wide) t_.logits += size_of(fp32, step_.tokens.all(), m_.vocabulary);
-    see();
-}
-
-/// Blocks of gradients that another stream made, or of what the optimizer makes while it steps, serve no other tensor.
-constexpr void stage_moments::let_go() {
-    const byte_count apart = j_.runtime.hoards ? s_.state.gradients + s_.stepping + s_.zero.joined + s_.zero.apart
-                             : engine_.streams_apart && l_.zero >= 2 ? s_.state.gradients + gathers_.buffers
-                                                                     : byte_count{};
-    seen_.hold(beside_ + apart);
-    const byte_count standing = s_.state.weights + s_.state.adapter + s_.state.optimizer;
-    if (beside_ - standing > seen_.passing) seen_.passing = beside_ - standing;
-}
-
-/// Of what wrapping left, neither gathered units, which come from a stream of their own, nor the small blocks of
-/// adapters' states make use.
-constexpr void stage_moments::wrap() {
-    // As they are stored, be they gathered in a narrower format.
-    const auto whole = [&](const weight_state& of) {
-        const byte_count stored = step_.four_bit ? byte_count{} : of.weights * l_.dense_shard_ranks();
-        return stored > of.gathered ? stored : of.gathered;
+    const auto reserve = [&](byte_count size) {
+        if (size > peak.reserved) peak.reserved = size;
     };
-    const byte_count left = left_by_wrapping(whole(s_.ends), whole(f_.widest));
-    if (left > seen_.wrapping) seen_.wrapping = left;
-    const byte_count small = step_.frozen ? s_.state.optimizer + s_.state.gradients + s_.stepping : byte_count{};
-    seen_.hold(s_.state.weights + s_.state.adapter + left + small + fetched_);
+    reserve(beside_gradients + blocks_of_other_phases(in));
+    // Logits and their gradients are the widest tensors: neither pass of the loss uses the other's blocks.
+    if (f.of.runtime.hoards && s.last) reserve(loss_forward + loss.kept + loss.gradient);
+    const byte_count standing = s.state.weights + s.state.adapter + s.state.optimizer;
+    if (beside_gradients > standing) peak.transient = beside_gradients - standing;
+    if (peak.wrapping = blocks_of_wrapping(in); peak.wrapping > byte_count{}) {
+        // Nor do the small tensors of adapters use them.
+        const byte_count small = f.step.frozen ? s.state.optimizer + s.state.gradients + s.stepping : byte_count{};
+        reserve(s.state.weights + s.state.adapter + peak.wrapping + small + in.gathered_in_backward);
+    }
+    return peak;
 }
 
 }  // namespace llmres::inline v0::detail

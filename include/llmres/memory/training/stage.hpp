@@ -63,7 +63,7 @@ struct training_stage {
     std::int32_t index = 0;
     bool first = false;
     bool last = false;
-    bool turns = false;  ///< waits while another stage works, micro-batch by micro-batch
+    bool naive_pipeline = false;  ///< stages work one at a time, micro-batch by micro-batch
     stage_range range{};
     kind_counts counts{};
     weight_state input{};   ///< weights before the layers
@@ -151,7 +151,7 @@ constexpr void add_saved(training_stage& s, folded_step& f) {
         saved = s.cut = {};
     else if (leaves && s.range.size() > 2)
         saved = two_layers;  // one leaves or comes while the next is computed
-    const double batches = s.turns            ? 1.0
+    const double batches = s.naive_pipeline   ? 1.0
                            : l.deals_evenly() ? in_flight(l, s.index, f.rounds)
                                               : in_flight_unevenly(m.layers, l, s.range, s.index, f.rounds, f.layers);
     s.saved = scaled_up(saved - s.cut, batches) + s.before + passes_by;
@@ -181,7 +181,7 @@ constexpr training_stage training_stage_of(folded_step& f, std::int32_t index, s
     training_stage s{.index = index,
                      .first = index == 0,
                      .last = index == l.last_stage(),
-                     .turns = takes_turns(j, l),
+                     .naive_pipeline = takes_turns(j, l),
                      .range = range};
     s.counts = j.model.layers.counts(range.first, range.last);
     add_ends(s, f);
