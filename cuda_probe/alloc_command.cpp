@@ -187,8 +187,8 @@ int run_alloc(const common_options& common, const alloc_command_options& options
 
     const alloc_environment around{*cuda, others, stop};
     alloc_options how{.allocator = chosen->kind, .caching = chosen->caching, .guard = report.guard};
-    if (report.live.memory.granularity_minimum)
-        how.tolerance = std::max(how.tolerance, *report.live.memory.granularity_minimum);
+    if (report.live.memory.allocation.granularity_minimum)
+        how.tolerance = std::max(how.tolerance, *report.live.memory.allocation.granularity_minimum);
     if (!options.search.empty()) {
         search_into(report, around, how, options.search);
         return finish(common, report);

@@ -101,10 +101,10 @@ inline void describe_device(int device, device_identity& id, device_memory& memo
             bytes_per_s(2.0 * compute.memory_clock_max->in(hertz) * *memory.bus_width_bits / 8);
     else
         memory.theoretical_bandwidth = reading<byte_rate>::unavailable("memory clock or bus width unknown");
-    memory.memory_pools_supported = flag_attribute(device, cudaDevAttrMemoryPoolsSupported);
-    memory.managed_memory = flag_attribute(device, cudaDevAttrManagedMemory);
-    memory.pageable_memory_access = flag_attribute(device, cudaDevAttrPageableMemoryAccess);
-    memory.integrated = flag_attribute(device, cudaDevAttrIntegrated);
+    memory.allocation.memory_pools_supported = flag_attribute(device, cudaDevAttrMemoryPoolsSupported);
+    memory.allocation.managed_memory = flag_attribute(device, cudaDevAttrManagedMemory);
+    memory.allocation.pageable_memory_access = flag_attribute(device, cudaDevAttrPageableMemoryAccess);
+    memory.allocation.integrated = flag_attribute(device, cudaDevAttrIntegrated);
     // Granularity needs an initialised driver, which counting devices has seen to, but no context.
     const auto granularity = [&](CUmemAllocationGranularity_flags which) {
         return reading_of([&] {
@@ -113,9 +113,9 @@ inline void describe_device(int device, device_identity& id, device_memory& memo
             return bytes(static_cast<std::int64_t>(here.granularity(which)));
         });
     };
-    memory.granularity_minimum = granularity(CU_MEM_ALLOC_GRANULARITY_MINIMUM);
-    memory.granularity_recommended = granularity(CU_MEM_ALLOC_GRANULARITY_RECOMMENDED);
-    memory.virtual_memory_supported = memory.granularity_minimum.known;
+    memory.allocation.granularity_minimum = granularity(CU_MEM_ALLOC_GRANULARITY_MINIMUM);
+    memory.allocation.granularity_recommended = granularity(CU_MEM_ALLOC_GRANULARITY_RECOMMENDED);
+    memory.allocation.virtual_memory_supported = memory.allocation.granularity_minimum.known;
 }
 
 }  // namespace llmres::probe

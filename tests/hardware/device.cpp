@@ -16,7 +16,7 @@ constexpr gpu sheet() {
     card.memory.bandwidth = gb_per_s(3000);
     card.rates.bf16 = tflops(900);
     card.rates.fp16 = tflops(900);
-    card.confidence = "high";
+    card.listing.confidence = "high";
     return card;
 }
 
@@ -61,7 +61,7 @@ TEST_CASE("a device that told nothing leaves the sheet as it is") {
     CHECK(same.memory.bandwidth == gb_per_s(3000));
     CHECK_FALSE(same.memory.cuda_visible.known);
     CHECK(same.rates.bf16.value == tflops(900));
-    CHECK(same.confidence == "high");
+    CHECK(same.listing.confidence == "high");
 }
 
 TEST_CASE("what the device said goes over the sheet, what was measured beside it") {
@@ -82,12 +82,12 @@ TEST_CASE("what the device said goes over the sheet, what was measured beside it
     CHECK(card.memory.bandwidth == gb_per_s(3000));  // the sheet's peaks stay beside it
     CHECK(card.rates.bf16.value == tflops(900));
     CHECK(card.capability == compute_capability{9, 0});
-    CHECK(card.confidence == "measured");
+    CHECK(card.listing.confidence == "measured");
 
     const gpu memory_only = to_gpu(live, sheet(), {.bandwidth = false, .rates = false});
     CHECK_FALSE(memory_only.measured.bandwidth.known);
     CHECK_FALSE(memory_only.measured.any_rate());
-    CHECK(memory_only.confidence == "high");
+    CHECK(memory_only.listing.confidence == "high");
 }
 
 TEST_CASE("a product whose result was wrong does not count as a rate") {

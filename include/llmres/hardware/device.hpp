@@ -130,36 +130,41 @@ struct device_software {
     friend constexpr bool operator==(const device_software&, const device_software&) = default;
 };
 
+/// How memory of a device can be allocated.
+struct device_allocation {
+    reading<byte_count> granularity_minimum{};  ///< smallest unit of virtual-memory allocations
+    /// Unit of virtual-memory allocations that CUDA recommends.
+    reading<byte_count> granularity_recommended{};
+    reading<bool> virtual_memory_supported{};  ///< cuMemMap and its kin work
+    reading<bool> memory_pools_supported{};    ///< cudaMallocAsync works
+    reading<bool> managed_memory{};            ///< cudaMallocManaged works
+    /// The GPU reads pageable host memory, so that the host's system decides how much is free.
+    reading<bool> pageable_memory_access{};
+    reading<bool> integrated{};  ///< the GPU shares the host's memory
+    friend constexpr bool operator==(const device_allocation&, const device_allocation&) = default;
+};
+
 /// Memory as CUDA and as NVML report it. NVML's `used` counts what the driver reserves; CUDA's total is all that a
 /// process can allocate from.
 struct device_memory {
-    reading<byte_count> cuda_total{};            ///< all that CUDA shows to a process
-    reading<byte_count> cuda_free{};             ///< free according to CUDA, with the probe's own context open
-    reading<byte_count> nvml_total{};            ///< all of it according to NVML
-    reading<byte_count> nvml_reserved{};         ///< kept by driver and firmware
-    reading<byte_count> nvml_used{};             ///< used by processes and by the driver
-    reading<byte_count> nvml_free{};             ///< free according to NVML
-    reading<byte_count> bar1_total{};            ///< window through which the bus reaches device memory
-    reading<byte_count> bar1_used{};             ///< the part of that window in use
-    reading<byte_count> l2_cache{};              ///< size of the L2 cache
-    reading<std::int32_t> bus_width_bits{};      ///< width of the memory bus
-    reading<byte_rate> theoretical_bandwidth{};  ///< derived: 2 x memory clock x bus width
-    reading<byte_count> granularity_minimum{};   ///< smallest unit of virtual-memory allocations
-    /// Unit of virtual-memory allocations that CUDA recommends.
-    reading<byte_count> granularity_recommended{};
+    reading<byte_count> cuda_total{};                     ///< all that CUDA shows to a process
+    reading<byte_count> cuda_free{};                      ///< free according to CUDA, with the probe's own context open
+    reading<byte_count> nvml_total{};                     ///< all of it according to NVML
+    reading<byte_count> nvml_reserved{};                  ///< kept by driver and firmware
+    reading<byte_count> nvml_used{};                      ///< used by processes and by the driver
+    reading<byte_count> nvml_free{};                      ///< free according to NVML
+    reading<byte_count> bar1_total{};                     ///< window through which the bus reaches device memory
+    reading<byte_count> bar1_used{};                      ///< the part of that window in use
+    reading<byte_count> l2_cache{};                       ///< size of the L2 cache
+    reading<std::int32_t> bus_width_bits{};               ///< width of the memory bus
+    reading<byte_rate> theoretical_bandwidth{};           ///< derived: 2 x memory clock x bus width
     reading<bool> ecc_enabled{};                          ///< error-correcting code is on
     reading<bool> ecc_pending{};                          ///< error-correcting code will be on after the next reboot
     reading<std::int32_t> remapped_rows_correctable{};    ///< rows replaced after correctable errors
     reading<std::int32_t> remapped_rows_uncorrectable{};  ///< rows replaced after uncorrectable errors
     reading<bool> remapping_pending{};                    ///< a row will be replaced at the next reset
     reading<bool> remapping_failed{};                     ///< no spare row was left
-    reading<bool> virtual_memory_supported{};             ///< cuMemMap and its kin work
-    reading<bool> memory_pools_supported{};               ///< cudaMallocAsync works
-    reading<bool> managed_memory{};                       ///< cudaMallocManaged works
-    /// The GPU reads host memory as its own: free memory is the system's to say.
-    /// The GPU reads pageable host memory, so that the host's system decides how much is free.
-    reading<bool> pageable_memory_access{};
-    reading<bool> integrated{};  ///< the GPU shares the host's memory
+    device_allocation allocation{};                       ///< how its memory can be allocated
     friend constexpr bool operator==(const device_memory&, const device_memory&) = default;
 };
 
@@ -370,8 +375,8 @@ constexpr Gpu to_gpu(const device& live, const Gpu& sheet, const device_override
         made.measured.reach = detail::reach_of_products(live);
     }
     if (use.context && m.context) made.measured.context = *m.context;
-    if (made.measured.bandwidth || made.measured.any_rate()) made.confidence = "measured";
-    made.sources = "device";
+    if (made.measured.bandwidth || made.measured.any_rate()) made.listing.confidence = "measured";
+    made.listing.sources = "device";
     return made;
 }
 

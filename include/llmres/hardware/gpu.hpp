@@ -119,6 +119,15 @@ struct gpu_links {
     maybe<std::int32_t> scale_up_domain{};  ///< GPUs that one such fabric joins; 1 without a fabric
 };
 
+/// What a vendor's list says of a product, and how well the row of the table is attested.
+struct gpu_listing {
+    text<15> ecc{};               ///< "yes", "no", "optional"
+    text<47> form_factor{};       ///< "SXM5", "PCIe"
+    maybe<money> launch_price{};  ///< list price at launch in US dollars
+    text<15> confidence{};        ///< how well the row is attested: high, medium, low, recalled
+    text<95> sources{};           ///< tags explained in docs/sources.md
+};
+
 /// One GPU, or another accelerator, as its datasheet describes it.
 struct gpu {
     text<47> id{};                           ///< "h100-sxm5-80gb"
@@ -139,11 +148,7 @@ struct gpu {
     maybe<power> board_power{};           ///< power limit of the board
     gpu_links links{};                    ///< how it is attached
     maybe<std::int32_t> mig_instances{};  ///< MIG slices at most; 0 without MIG
-    text<15> ecc{};                       ///< "yes", "no", "optional"
-    text<47> form_factor{};               ///< "SXM5", "PCIe"
-    maybe<money> launch_price{};          ///< list price at launch in US dollars
-    text<15> confidence{};                ///< how well the row is attested: high, medium, low, recalled
-    text<95> sources{};                   ///< tags explained in docs/sources.md
+    gpu_listing listing{};                ///< what lists of products say, and how well the row is attested
 };
 
 /// Whether GPU and host share one memory. Processes on the host then use some of it too.

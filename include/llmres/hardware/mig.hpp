@@ -178,7 +178,7 @@ constexpr result<gpu> mig_slice(const gpu& card, std::string_view profile, std::
         slice.links.scale_up_domain = 1;
         slice.mig_instances = 0;
         slice.board_power = {};
-        slice.launch_price = {};
+        slice.listing.launch_price = {};
         return slice;
     }
     text<191> expected{"one of this GPU's profiles: "};

@@ -55,13 +55,13 @@ constexpr void each_field(S& s, F&& f) {
     f("nvml_reserved_bytes", s.nvml_reserved), f("nvml_used_bytes", s.nvml_used), f("nvml_free_bytes", s.nvml_free);
     f("bar1_total_bytes", s.bar1_total), f("bar1_used_bytes", s.bar1_used), f("l2_cache_bytes", s.l2_cache);
     f("bus_width_bits", s.bus_width_bits), f("theoretical_bandwidth_bytes_per_s", s.theoretical_bandwidth);
-    f("granularity_minimum_bytes", s.granularity_minimum);
-    f("granularity_recommended_bytes", s.granularity_recommended), f("ecc_enabled", s.ecc_enabled);
+    f("granularity_minimum_bytes", s.allocation.granularity_minimum);
+    f("granularity_recommended_bytes", s.allocation.granularity_recommended), f("ecc_enabled", s.ecc_enabled);
     f("ecc_pending", s.ecc_pending), f("remapped_rows_correctable", s.remapped_rows_correctable);
     f("remapped_rows_uncorrectable", s.remapped_rows_uncorrectable), f("remapping_pending", s.remapping_pending);
-    f("remapping_failed", s.remapping_failed), f("virtual_memory_supported", s.virtual_memory_supported);
-    f("memory_pools_supported", s.memory_pools_supported), f("managed_memory", s.managed_memory);
-    f("pageable_memory_access", s.pageable_memory_access), f("integrated", s.integrated);
+    f("remapping_failed", s.remapping_failed), f("virtual_memory_supported", s.allocation.virtual_memory_supported);
+    f("memory_pools_supported", s.allocation.memory_pools_supported), f("managed_memory", s.allocation.managed_memory);
+    f("pageable_memory_access", s.allocation.pageable_memory_access), f("integrated", s.allocation.integrated);
 }
 template <section_of<device_compute> S, class F>
 constexpr void each_field(S& s, F&& f) {

@@ -36,7 +36,7 @@ inline nlohmann::ordered_json to_json(const gpu& card) {
             {"int8", known(r.int8, rate)},
             {"board_power", known(card.board_power, [](power p) { return p.in(watts); })},
             {"mig_instances", known(card.mig_instances, plain)},
-            {"sources", card.sources.view()}};
+            {"sources", card.listing.sources.view()}};
 }
 
 }  // namespace llmres::inline v0

@@ -88,11 +88,11 @@ void check_against(csv::row row) {
     CHECK(card.links.scale_up == made_of(row["nvlink_total_bidirectional_gb_s"], gb_per_s));
     CHECK(card.links.scale_up_domain == made_of(row["scale_up_domain"], whole));
     CHECK(card.mig_instances == made_of(row["mig_max_instances"], whole));
-    CHECK(card.ecc == row["ecc"]);
-    CHECK(card.form_factor == row["form_factor"]);
-    CHECK(card.launch_price == made_of(row["launch_msrp_usd"], currency));
-    CHECK(card.confidence == row["confidence"]);
-    CHECK(card.sources == row["sources"]);
+    CHECK(card.listing.ecc == row["ecc"]);
+    CHECK(card.listing.form_factor == row["form_factor"]);
+    CHECK(card.listing.launch_price == made_of(row["launch_msrp_usd"], currency));
+    CHECK(card.listing.confidence == row["confidence"]);
+    CHECK(card.listing.sources == row["sources"]);
 }
 
 }  // namespace
@@ -131,7 +131,7 @@ TEST_CASE("no text of the table was cut") {
         CAPTURE(card->id.view());
         for (const std::string_view text :
              {card->name.view(), card->architecture.view(), card->memory.type.view(), card->rates.sparsity.view(),
-              card->form_factor.view(), card->sources.view()})
+              card->listing.form_factor.view(), card->listing.sources.view()})
             CHECK_FALSE(text.ends_with(".."));
     }
 }

@@ -26,8 +26,8 @@ inline constexpr gpu mi50_16gb{
     .board_power = watts(300),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 2, .scale_up = gb_per_s(184),
               .scale_up_domain = 4},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "PCIe",
-    .confidence = "medium", .sources = "TPU;WIKI;ROCM;RECALL(mib)"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "PCIe",
+    .confidence = "medium", .sources = "TPU;WIKI;ROCM;RECALL(mib)"}};
 
 inline constexpr gpu mi100_32gb{
     .id = "mi100-32gb", .name = "Instinct MI100", .vendor = gpu_vendor::amd,
@@ -43,8 +43,8 @@ inline constexpr gpu mi100_32gb{
     .board_power = watts(300),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 3, .scale_up = gb_per_s(276),
               .scale_up_domain = 4},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "PCIe",
-    .confidence = "high", .sources = "TPU;LLMA;GPB;ROCM;RECALL(mib)"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "PCIe",
+    .confidence = "high", .sources = "TPU;LLMA;GPB;ROCM;RECALL(mib)"}};
 
 inline constexpr gpu mi210_64gb{
     .id = "mi210-64gb", .name = "Instinct MI210", .vendor = gpu_vendor::amd,
@@ -60,8 +60,8 @@ inline constexpr gpu mi210_64gb{
     .board_power = watts(300),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 3, .scale_up = gb_per_s(300),
               .scale_up_domain = 4},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "PCIe",
-    .confidence = "high", .sources = "TPU;WIKI;LLMA;ROCM"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "PCIe",
+    .confidence = "high", .sources = "TPU;WIKI;LLMA;ROCM"}};
 
 inline constexpr gpu mi250_128gb{
     .id = "mi250-128gb", .name = "Instinct MI250 (2 GCDs)", .vendor = gpu_vendor::amd,
@@ -77,8 +77,8 @@ inline constexpr gpu mi250_128gb{
     .board_power = watts(560),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 6, .scale_up = gb_per_s(600),
               .scale_up_domain = 4},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "OAM",
-    .confidence = "high", .sources = "TPU;STAS;ROCM;LLMA;WIKI"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "OAM",
+    .confidence = "high", .sources = "TPU;STAS;ROCM;LLMA;WIKI"}};
 
 inline constexpr gpu mi250x_128gb{
     .id = "mi250x-128gb", .name = "Instinct MI250X (2 GCDs)", .vendor = gpu_vendor::amd,
@@ -94,8 +94,8 @@ inline constexpr gpu mi250x_128gb{
     .board_power = watts(560),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 8, .scale_up = gb_per_s(800),
               .scale_up_domain = 8},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "OAM",
-    .confidence = "high", .sources = "TPU;STAS;TT;TORCH;ROCM;WIKI"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "OAM",
+    .confidence = "high", .sources = "TPU;STAS;TT;TORCH;ROCM;WIKI"}};
 
 inline constexpr gpu mi300x_192gb{
     .id = "mi300x-192gb", .name = "Instinct MI300X", .vendor = gpu_vendor::amd,
@@ -111,8 +111,8 @@ inline constexpr gpu mi300x_192gb{
     .board_power = watts(750),
     .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_links = 7, .scale_up = gb_per_s(896),
               .scale_up_domain = 8},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "OAM",
-    .confidence = "high", .sources = "STAS;TT;GENZ;ROCM;TORCH;AMDSPEC;CALC"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "OAM",
+    .confidence = "high", .sources = "STAS;TT;GENZ;ROCM;TORCH;AMDSPEC;CALC"}};
 
 inline constexpr gpu mi300a_128gb{
     .id = "mi300a-128gb", .name = "Instinct MI300A (APU)", .vendor = gpu_vendor::amd,
@@ -128,8 +128,8 @@ inline constexpr gpu mi300a_128gb{
     .board_power = watts(760),
     .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_links = 3, .scale_up = gb_per_s(768),
               .scale_up_domain = 4},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "SH5 socket APU",
-    .confidence = "high", .sources = "VENG;ROCM;WIKI;EVOK"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "SH5 socket APU",
+    .confidence = "high", .sources = "VENG;ROCM;WIKI;EVOK"}};
 
 inline constexpr gpu mi308x_192gb{
     .id = "mi308x-192gb", .name = "Instinct MI308X", .vendor = gpu_vendor::amd,
@@ -144,8 +144,8 @@ inline constexpr gpu mi308x_192gb{
     .board_power = watts(650),
     .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_links = 7, .scale_up = gb_per_s(896),
               .scale_up_domain = 8},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "OAM",
-    .confidence = "low", .sources = "AMDSPEC;PYHIP(80 CU,192GiB,650W);RECALL"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "OAM",
+    .confidence = "low", .sources = "AMDSPEC;PYHIP(80 CU,192GiB,650W);RECALL"}};
 
 inline constexpr gpu mi325x_256gb{
     .id = "mi325x-256gb", .name = "Instinct MI325X", .vendor = gpu_vendor::amd,
@@ -161,8 +161,8 @@ inline constexpr gpu mi325x_256gb{
     .board_power = watts(1000),
     .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_links = 7, .scale_up = gb_per_s(896),
               .scale_up_domain = 8},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "OAM",
-    .confidence = "high", .sources = "STAS;TT;GENZ;ROCM;RECALL(mib)"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "OAM",
+    .confidence = "high", .sources = "STAS;TT;GENZ;ROCM;RECALL(mib)"}};
 
 inline constexpr gpu mi350x_288gb{
     .id = "mi350x-288gb", .name = "Instinct MI350X", .vendor = gpu_vendor::amd,
@@ -178,8 +178,8 @@ inline constexpr gpu mi350x_288gb{
     .board_power = watts(1000),
     .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_links = 7, .scale_up = gb_per_s(1075),
               .scale_up_domain = 8},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "OAM",
-    .confidence = "high", .sources = "STAS;TPU;WIKI;CALC;RECALL(mib)"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "OAM",
+    .confidence = "high", .sources = "STAS;TPU;WIKI;CALC;RECALL(mib)"}};
 
 inline constexpr gpu mi355x_288gb{
     .id = "mi355x-288gb", .name = "Instinct MI355X", .vendor = gpu_vendor::amd,
@@ -195,8 +195,8 @@ inline constexpr gpu mi355x_288gb{
     .board_power = watts(1400),
     .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_links = 7, .scale_up = gb_per_s(1075),
               .scale_up_domain = 8},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "OAM",
-    .confidence = "high", .sources = "STAS;TT;TPU;WIKI;CALC;RECALL(mib)"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "OAM",
+    .confidence = "high", .sources = "STAS;TT;TPU;WIKI;CALC;RECALL(mib)"}};
 
 inline constexpr gpu rx_7900_xtx_24gb{
     .id = "rx-7900-xtx-24gb", .name = "Radeon RX 7900 XTX", .vendor = gpu_vendor::amd,
@@ -212,8 +212,8 @@ inline constexpr gpu rx_7900_xtx_24gb{
     .board_power = watts(355),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "no", .form_factor = "PCIe", .launch_price = currency(999),
-    .confidence = "high", .sources = "TPU;ROCM;TORCH;HF;MAG"};
+    .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe", .launch_price = currency(999),
+    .confidence = "high", .sources = "TPU;ROCM;TORCH;HF;MAG"}};
 
 inline constexpr gpu rx_9070_xt_16gb{
     .id = "rx-9070-xt-16gb", .name = "Radeon RX 9070 XT", .vendor = gpu_vendor::amd,
@@ -229,8 +229,8 @@ inline constexpr gpu rx_9070_xt_16gb{
     .board_power = watts(304),
     .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "no", .form_factor = "PCIe", .launch_price = currency(599),
-    .confidence = "medium", .sources = "TPU;TORCH;RECALL;RDNA4PROBE"};
+    .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe", .launch_price = currency(599),
+    .confidence = "medium", .sources = "TPU;TORCH;RECALL;RDNA4PROBE"}};
 
 inline constexpr gpu radeon_pro_w7900_48gb{
     .id = "radeon-pro-w7900-48gb", .name = "Radeon PRO W7900", .vendor = gpu_vendor::amd,
@@ -246,8 +246,8 @@ inline constexpr gpu radeon_pro_w7900_48gb{
     .board_power = watts(295),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "workstation PCIe", .launch_price = currency(3999),
-    .confidence = "high", .sources = "TPU;ROCM;WIKI;CALC"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "workstation PCIe", .launch_price = currency(3999),
+    .confidence = "high", .sources = "TPU;ROCM;WIKI;CALC"}};
 
 inline constexpr gpu radeon_ai_pro_r9700_32gb{
     .id = "radeon-ai-pro-r9700-32gb", .name = "Radeon AI PRO R9700", .vendor = gpu_vendor::amd,
@@ -263,8 +263,8 @@ inline constexpr gpu radeon_ai_pro_r9700_32gb{
     .board_power = watts(300),
     .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "workstation PCIe", .launch_price = currency(1299),
-    .confidence = "medium", .sources = "TPU;WIKI;CALC;RECALL"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "workstation PCIe", .launch_price = currency(1299),
+    .confidence = "medium", .sources = "TPU;WIKI;CALC;RECALL"}};
 
 /// Every row above.
 inline constexpr std::array all_amd{

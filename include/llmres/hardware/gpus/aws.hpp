@@ -23,8 +23,8 @@ inline constexpr gpu trainium1_32gb{
               .fp8 = tflops(190), .fp4 = tflops(0),
               .int8 = tflops(380), .sparsity = "no"},
     .links = {.scale_up = gb_per_s(384), .scale_up_domain = 16},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "cloud only",
-    .confidence = "high", .sources = "NEURON;CMP;TT"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "cloud only",
+    .confidence = "high", .sources = "NEURON;CMP;TT"}};
 
 inline constexpr gpu inferentia2_32gb{
     .id = "inferentia2-32gb", .name = "Inferentia2", .vendor = gpu_vendor::aws,
@@ -37,8 +37,8 @@ inline constexpr gpu inferentia2_32gb{
               .fp8 = tflops(190), .fp4 = tflops(0),
               .int8 = tflops(380), .sparsity = "no"},
     .links = {.scale_up = gb_per_s(192), .scale_up_domain = 12},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "cloud only",
-    .confidence = "medium", .sources = "NEURON;RECALL(link)"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "cloud only",
+    .confidence = "medium", .sources = "NEURON;RECALL(link)"}};
 
 inline constexpr gpu trainium2_96gb{
     .id = "trainium2-96gb", .name = "Trainium2", .vendor = gpu_vendor::aws,
@@ -51,8 +51,8 @@ inline constexpr gpu trainium2_96gb{
               .fp8 = tflops(1299), .fp4 = tflops(0),
               .sparsity = "yes (4:1 / 16:4)"},
     .links = {.scale_up = gb_per_s(1280), .scale_up_domain = 64},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "cloud only",
-    .confidence = "high", .sources = "NEURON;STAS;TT"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "cloud only",
+    .confidence = "high", .sources = "NEURON;STAS;TT"}};
 
 inline constexpr gpu trainium3_144gb{
     .id = "trainium3-144gb", .name = "Trainium3", .vendor = gpu_vendor::aws,
@@ -65,8 +65,8 @@ inline constexpr gpu trainium3_144gb{
               .fp8 = tflops(2517), .fp4 = tflops(2517),
               .sparsity = "yes"},
     .links = {.scale_up = gb_per_s(2560), .scale_up_domain = 144},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "cloud only",
-    .confidence = "high", .sources = "NEURON;TT"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "cloud only",
+    .confidence = "high", .sources = "NEURON;TT"}};
 
 /// Every row above.
 inline constexpr std::array all_aws{

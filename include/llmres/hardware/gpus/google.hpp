@@ -22,8 +22,8 @@ inline constexpr gpu tpu_v4{
               .int8 = tflops(275), .sparsity = "no"},
     .board_power = watts(192),
     .links = {.scale_up_links = 6, .scale_up = gb_per_s(540), .scale_up_domain = 4096},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "cloud only",
-    .confidence = "high", .sources = "GCP;JAXBOOK;STAS;TT"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "cloud only",
+    .confidence = "high", .sources = "GCP;JAXBOOK;STAS;TT"}};
 
 inline constexpr gpu tpu_v5e{
     .id = "tpu-v5e", .name = "TPU v5e", .vendor = gpu_vendor::google,
@@ -34,8 +34,8 @@ inline constexpr gpu tpu_v5e{
               .fp8 = tflops(0), .fp4 = tflops(0),
               .int8 = tflops(394), .sparsity = "no"},
     .links = {.scale_up_links = 4, .scale_up = gb_per_s(400), .scale_up_domain = 256},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "cloud only",
-    .confidence = "high", .sources = "GCP;JAXBOOK;STAS;TT"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "cloud only",
+    .confidence = "high", .sources = "GCP;JAXBOOK;STAS;TT"}};
 
 inline constexpr gpu tpu_v5p{
     .id = "tpu-v5p", .name = "TPU v5p", .vendor = gpu_vendor::google,
@@ -46,8 +46,8 @@ inline constexpr gpu tpu_v5p{
               .fp8 = tflops(459), .fp4 = tflops(0),
               .int8 = tflops(918), .sparsity = "no"},
     .links = {.scale_up_links = 6, .scale_up = gb_per_s(1200), .scale_up_domain = 8960},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "cloud only",
-    .confidence = "high", .sources = "GCP;JAXBOOK;STAS;TT"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "cloud only",
+    .confidence = "high", .sources = "GCP;JAXBOOK;STAS;TT"}};
 
 inline constexpr gpu tpu_v6e{
     .id = "tpu-v6e", .name = "TPU v6e (Trillium)", .vendor = gpu_vendor::google,
@@ -58,8 +58,8 @@ inline constexpr gpu tpu_v6e{
               .fp8 = tflops(918), .fp4 = tflops(0),
               .int8 = tflops(1836), .sparsity = "no"},
     .links = {.scale_up_links = 4, .scale_up = gb_per_s(800), .scale_up_domain = 256},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "cloud only",
-    .confidence = "high", .sources = "GCP;JAXBOOK;STAS;TT"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "cloud only",
+    .confidence = "high", .sources = "GCP;JAXBOOK;STAS;TT"}};
 
 inline constexpr gpu tpu_v7{
     .id = "tpu-v7", .name = "TPU7x (Ironwood)", .vendor = gpu_vendor::google,
@@ -70,8 +70,8 @@ inline constexpr gpu tpu_v7{
               .fp8 = tflops(4614), .fp4 = tflops(0),
               .sparsity = "no"},
     .links = {.scale_up_links = 6, .scale_up = gb_per_s(1200), .scale_up_domain = 9216},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "cloud only",
-    .confidence = "high", .sources = "STAS;TT"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "cloud only",
+    .confidence = "high", .sources = "STAS;TT"}};
 
 /// Every row above.
 inline constexpr std::array all_google{

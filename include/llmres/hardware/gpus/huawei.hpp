@@ -23,8 +23,8 @@ inline constexpr gpu ascend_910b2{
               .int8 = tflops(707.8), .sparsity = "no"},
     .board_power = watts(400),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up = gb_per_s(392), .scale_up_domain = 8},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "OAM",
-    .confidence = "medium", .sources = "ASCSIM;ARTHUR;CALC"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "OAM",
+    .confidence = "medium", .sources = "ASCSIM;ARTHUR;CALC"}};
 
 inline constexpr gpu ascend_910b3{
     .id = "ascend-910b3", .name = "Ascend 910B3", .vendor = gpu_vendor::huawei,
@@ -38,8 +38,8 @@ inline constexpr gpu ascend_910b3{
               .int8 = tflops(589.8), .sparsity = "no"},
     .board_power = watts(400),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up = gb_per_s(392), .scale_up_domain = 8},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "OAM",
-    .confidence = "medium", .sources = "ASCSIM;ARTHUR;CALC"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "OAM",
+    .confidence = "medium", .sources = "ASCSIM;ARTHUR;CALC"}};
 
 inline constexpr gpu ascend_910b4{
     .id = "ascend-910b4", .name = "Ascend 910B4", .vendor = gpu_vendor::huawei,
@@ -53,8 +53,8 @@ inline constexpr gpu ascend_910b4{
               .int8 = tflops(491.5), .sparsity = "no"},
     .board_power = watts(310),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_domain = 8},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "OAM",
-    .confidence = "medium", .sources = "ASCSIM;CALC"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "OAM",
+    .confidence = "medium", .sources = "ASCSIM;CALC"}};
 
 inline constexpr gpu ascend_910c{
     .id = "ascend-910c", .name = "Ascend 910C (2 dies)", .vendor = gpu_vendor::huawei,
@@ -67,8 +67,8 @@ inline constexpr gpu ascend_910c{
               .int8 = tflops(1415.6), .sparsity = "no"},
     .board_power = watts(700),
     .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up = gb_per_s(784), .scale_up_domain = 384},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "OAM",
-    .confidence = "low", .sources = "ASCSIM(A3 x2);BESTHUB;EVOK;RECALL"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "OAM",
+    .confidence = "low", .sources = "ASCSIM(A3 x2);BESTHUB;EVOK;RECALL"}};
 
 /// Every row above.
 inline constexpr std::array all_huawei{

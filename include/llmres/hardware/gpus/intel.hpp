@@ -26,8 +26,8 @@ inline constexpr gpu gaudi2_96gb{
     .board_power = watts(600),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 21, .scale_up = gb_per_s(525),
               .scale_up_domain = 8},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "OAM",
-    .confidence = "high", .sources = "STAS;CALC;RECALL(mib)"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "OAM",
+    .confidence = "high", .sources = "STAS;CALC;RECALL(mib)"}};
 
 inline constexpr gpu gaudi3_128gb_oam{
     .id = "gaudi3-128gb-oam", .name = "Gaudi 3 (OAM)", .vendor = gpu_vendor::intel,
@@ -43,8 +43,8 @@ inline constexpr gpu gaudi3_128gb_oam{
     .board_power = watts(900),
     .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_links = 21, .scale_up = gb_per_s(1050),
               .scale_up_domain = 8},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "OAM",
-    .confidence = "high", .sources = "STAS;GENZ;CALC;RECALL(mib)"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "OAM",
+    .confidence = "high", .sources = "STAS;GENZ;CALC;RECALL(mib)"}};
 
 inline constexpr gpu intel_max_1550_128gb{
     .id = "intel-max-1550-128gb", .name = "Data Center GPU Max 1550", .vendor = gpu_vendor::intel,
@@ -59,8 +59,8 @@ inline constexpr gpu intel_max_1550_128gb{
               .int8 = tflops(1677.7), .sparsity = "no"},
     .board_power = watts(600),
     .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_links = 16, .scale_up_domain = 8},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "OAM",
-    .confidence = "medium", .sources = "TPU;TT;CALC"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "OAM",
+    .confidence = "medium", .sources = "TPU;TT;CALC"}};
 
 inline constexpr gpu arc_b580_12gb{
     .id = "arc-b580-12gb", .name = "Arc B580", .vendor = gpu_vendor::intel,
@@ -76,8 +76,8 @@ inline constexpr gpu arc_b580_12gb{
     .board_power = watts(190),
     .links = {.pcie_generation = 4, .pcie_lanes = 8, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "no", .form_factor = "PCIe dual-slot", .launch_price = currency(249),
-    .confidence = "high", .sources = "TPU;EVOK;AIC(B60 scaling);RECALL"};
+    .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe dual-slot", .launch_price = currency(249),
+    .confidence = "high", .sources = "TPU;EVOK;AIC(B60 scaling);RECALL"}};
 
 inline constexpr gpu arc_pro_b60_24gb{
     .id = "arc-pro-b60-24gb", .name = "Arc Pro B60", .vendor = gpu_vendor::intel,
@@ -93,8 +93,8 @@ inline constexpr gpu arc_pro_b60_24gb{
     .board_power = watts(200),
     .links = {.pcie_generation = 5, .pcie_lanes = 8, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "workstation PCIe",
-    .confidence = "high", .sources = "AIC;TPU"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "workstation PCIe",
+    .confidence = "high", .sources = "AIC;TPU"}};
 
 /// Every row above.
 inline constexpr std::array all_intel{

@@ -25,8 +25,8 @@ inline constexpr gpu rtx_2080_ti_11gb{
     .board_power = watts(250),
     .links = {.pcie_generation = 3, .pcie_lanes = 16, .scale_up_generation = 2, .scale_up_links = 2,
               .scale_up = gb_per_s(100), .scale_up_domain = 2},
-    .mig_instances = 0, .ecc = "no", .form_factor = "PCIe dual-slot", .launch_price = currency(999),
-    .confidence = "high", .sources = "TPU;LIT;SMI;CALC"};
+    .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe dual-slot", .launch_price = currency(999),
+    .confidence = "high", .sources = "TPU;LIT;SMI;CALC"}};
 
 inline constexpr gpu rtx_2080_ti_22gb_mod{
     .id = "rtx-2080-ti-22gb-mod", .name = "GeForce RTX 2080 Ti 22GB (modified)", .vendor = gpu_vendor::nvidia,
@@ -42,8 +42,8 @@ inline constexpr gpu rtx_2080_ti_22gb_mod{
     .board_power = watts(250),
     .links = {.pcie_generation = 3, .pcie_lanes = 16, .scale_up_generation = 2, .scale_up_links = 2,
               .scale_up = gb_per_s(100), .scale_up_domain = 2},
-    .mig_instances = 0, .ecc = "no", .form_factor = "PCIe dual-slot",
-    .confidence = "high", .sources = "TPU;SMI;HF;CALC"};
+    .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe dual-slot",
+    .confidence = "high", .sources = "TPU;SMI;HF;CALC"}};
 
 inline constexpr gpu rtx_3060_12gb{
     .id = "rtx-3060-12gb", .name = "GeForce RTX 3060 12GB", .vendor = gpu_vendor::nvidia,
@@ -59,8 +59,8 @@ inline constexpr gpu rtx_3060_12gb{
     .board_power = watts(170),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "no", .form_factor = "PCIe dual-slot", .launch_price = currency(329),
-    .confidence = "high", .sources = "TPU;EXO;CALC;RECALL(mib)"};
+    .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe dual-slot", .launch_price = currency(329),
+    .confidence = "high", .sources = "TPU;EXO;CALC;RECALL(mib)"}};
 
 inline constexpr gpu rtx_3060_ti{
     .id = "rtx-3060-ti", .name = "GeForce RTX 3060 Ti", .vendor = gpu_vendor::nvidia,
@@ -76,8 +76,8 @@ inline constexpr gpu rtx_3060_ti{
     .board_power = watts(200),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "no", .form_factor = "PCIe dual-slot", .launch_price = currency(399),
-    .confidence = "high", .sources = "TPU;EXO;CALC;RECALL(mib)"};
+    .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe dual-slot", .launch_price = currency(399),
+    .confidence = "high", .sources = "TPU;EXO;CALC;RECALL(mib)"}};
 
 inline constexpr gpu rtx_3070{
     .id = "rtx-3070", .name = "GeForce RTX 3070", .vendor = gpu_vendor::nvidia,
@@ -93,8 +93,8 @@ inline constexpr gpu rtx_3070{
     .board_power = watts(220),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "no", .form_factor = "PCIe dual-slot", .launch_price = currency(499),
-    .confidence = "high", .sources = "TPU;LIT;CALC;RECALL(mib)"};
+    .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe dual-slot", .launch_price = currency(499),
+    .confidence = "high", .sources = "TPU;LIT;CALC;RECALL(mib)"}};
 
 inline constexpr gpu rtx_3080_10gb{
     .id = "rtx-3080-10gb", .name = "GeForce RTX 3080 10GB", .vendor = gpu_vendor::nvidia,
@@ -110,8 +110,8 @@ inline constexpr gpu rtx_3080_10gb{
     .board_power = watts(320),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "no", .form_factor = "PCIe dual-slot", .launch_price = currency(699),
-    .confidence = "high", .sources = "TPU;LIT;CALC;RECALL(mib)"};
+    .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe dual-slot", .launch_price = currency(699),
+    .confidence = "high", .sources = "TPU;LIT;CALC;RECALL(mib)"}};
 
 inline constexpr gpu rtx_3080_12gb{
     .id = "rtx-3080-12gb", .name = "GeForce RTX 3080 12GB", .vendor = gpu_vendor::nvidia,
@@ -127,8 +127,8 @@ inline constexpr gpu rtx_3080_12gb{
     .board_power = watts(350),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "no", .form_factor = "PCIe dual-slot", .launch_price = currency(799),
-    .confidence = "high", .sources = "TPU;EXO;CALC;RECALL(mib)"};
+    .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe dual-slot", .launch_price = currency(799),
+    .confidence = "high", .sources = "TPU;EXO;CALC;RECALL(mib)"}};
 
 inline constexpr gpu rtx_3090{
     .id = "rtx-3090", .name = "GeForce RTX 3090", .vendor = gpu_vendor::nvidia,
@@ -144,8 +144,8 @@ inline constexpr gpu rtx_3090{
     .board_power = watts(350),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_generation = 3, .scale_up_links = 4,
               .scale_up = gb_per_s(112.5), .scale_up_domain = 2},
-    .mig_instances = 0, .ecc = "no", .form_factor = "PCIe triple-slot", .launch_price = currency(1499),
-    .confidence = "high", .sources = "TPU;LIT;SMI;CALC;HFDOC(nvlink)"};
+    .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe triple-slot", .launch_price = currency(1499),
+    .confidence = "high", .sources = "TPU;LIT;SMI;CALC;HFDOC(nvlink)"}};
 
 inline constexpr gpu rtx_3090_ti{
     .id = "rtx-3090-ti", .name = "GeForce RTX 3090 Ti", .vendor = gpu_vendor::nvidia,
@@ -162,8 +162,8 @@ inline constexpr gpu rtx_3090_ti{
     .board_power = watts(450),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_generation = 3, .scale_up_links = 4,
               .scale_up = gb_per_s(112.5), .scale_up_domain = 2},
-    .mig_instances = 0, .ecc = "optional", .form_factor = "PCIe triple-slot", .launch_price = currency(1999),
-    .confidence = "high", .sources = "TPU;LIT;CALC;RECALL(mib)"};
+    .mig_instances = 0, .listing = {.ecc = "optional", .form_factor = "PCIe triple-slot", .launch_price = currency(1999),
+    .confidence = "high", .sources = "TPU;LIT;CALC;RECALL(mib)"}};
 
 inline constexpr gpu rtx_4060_ti_16gb{
     .id = "rtx-4060-ti-16gb", .name = "GeForce RTX 4060 Ti 16GB", .vendor = gpu_vendor::nvidia,
@@ -179,8 +179,8 @@ inline constexpr gpu rtx_4060_ti_16gb{
     .board_power = watts(165),
     .links = {.pcie_generation = 4, .pcie_lanes = 8, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "no", .form_factor = "PCIe dual-slot", .launch_price = currency(499),
-    .confidence = "high", .sources = "TPU;SMI;CALC"};
+    .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe dual-slot", .launch_price = currency(499),
+    .confidence = "high", .sources = "TPU;SMI;CALC"}};
 
 inline constexpr gpu rtx_4070{
     .id = "rtx-4070", .name = "GeForce RTX 4070", .vendor = gpu_vendor::nvidia,
@@ -196,8 +196,8 @@ inline constexpr gpu rtx_4070{
     .board_power = watts(200),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "no", .form_factor = "PCIe dual-slot", .launch_price = currency(599),
-    .confidence = "high", .sources = "TPU;SMI;CALC"};
+    .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe dual-slot", .launch_price = currency(599),
+    .confidence = "high", .sources = "TPU;SMI;CALC"}};
 
 inline constexpr gpu rtx_4070_ti{
     .id = "rtx-4070-ti", .name = "GeForce RTX 4070 Ti", .vendor = gpu_vendor::nvidia,
@@ -213,8 +213,8 @@ inline constexpr gpu rtx_4070_ti{
     .board_power = watts(285),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "no", .form_factor = "PCIe dual-slot", .launch_price = currency(799),
-    .confidence = "high", .sources = "TPU;SMI;CALC"};
+    .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe dual-slot", .launch_price = currency(799),
+    .confidence = "high", .sources = "TPU;SMI;CALC"}};
 
 inline constexpr gpu rtx_4070_ti_super{
     .id = "rtx-4070-ti-super", .name = "GeForce RTX 4070 Ti SUPER", .vendor = gpu_vendor::nvidia,
@@ -230,8 +230,8 @@ inline constexpr gpu rtx_4070_ti_super{
     .board_power = watts(285),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "no", .form_factor = "PCIe dual-slot", .launch_price = currency(799),
-    .confidence = "high", .sources = "TPU;CALC;RECALL(mib)"};
+    .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe dual-slot", .launch_price = currency(799),
+    .confidence = "high", .sources = "TPU;CALC;RECALL(mib)"}};
 
 inline constexpr gpu rtx_4080{
     .id = "rtx-4080", .name = "GeForce RTX 4080", .vendor = gpu_vendor::nvidia,
@@ -247,8 +247,8 @@ inline constexpr gpu rtx_4080{
     .board_power = watts(320),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "no", .form_factor = "PCIe triple-slot", .launch_price = currency(1199),
-    .confidence = "high", .sources = "TPU;LIT;SMI;CALC"};
+    .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe triple-slot", .launch_price = currency(1199),
+    .confidence = "high", .sources = "TPU;LIT;SMI;CALC"}};
 
 inline constexpr gpu rtx_4080_super{
     .id = "rtx-4080-super", .name = "GeForce RTX 4080 SUPER", .vendor = gpu_vendor::nvidia,
@@ -264,8 +264,8 @@ inline constexpr gpu rtx_4080_super{
     .board_power = watts(320),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "no", .form_factor = "PCIe triple-slot", .launch_price = currency(999),
-    .confidence = "high", .sources = "TPU;LIT;SMI;CALC"};
+    .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe triple-slot", .launch_price = currency(999),
+    .confidence = "high", .sources = "TPU;LIT;SMI;CALC"}};
 
 inline constexpr gpu rtx_4090{
     .id = "rtx-4090", .name = "GeForce RTX 4090", .vendor = gpu_vendor::nvidia,
@@ -282,8 +282,8 @@ inline constexpr gpu rtx_4090{
     .board_power = watts(450),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "optional", .form_factor = "PCIe triple-slot", .launch_price = currency(1599),
-    .confidence = "high", .sources = "TPU;GMASSE;MMAPEAK;SMI;CALC"};
+    .mig_instances = 0, .listing = {.ecc = "optional", .form_factor = "PCIe triple-slot", .launch_price = currency(1599),
+    .confidence = "high", .sources = "TPU;GMASSE;MMAPEAK;SMI;CALC"}};
 
 inline constexpr gpu rtx_4090_d{
     .id = "rtx-4090-d", .name = "GeForce RTX 4090 D", .vendor = gpu_vendor::nvidia,
@@ -299,8 +299,8 @@ inline constexpr gpu rtx_4090_d{
     .board_power = watts(425),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "optional", .form_factor = "PCIe triple-slot",
-    .confidence = "high", .sources = "TPU;CALC;RECALL(mib)"};
+    .mig_instances = 0, .listing = {.ecc = "optional", .form_factor = "PCIe triple-slot",
+    .confidence = "high", .sources = "TPU;CALC;RECALL(mib)"}};
 
 inline constexpr gpu rtx_5070_ti{
     .id = "rtx-5070-ti", .name = "GeForce RTX 5070 Ti", .vendor = gpu_vendor::nvidia,
@@ -316,8 +316,8 @@ inline constexpr gpu rtx_5070_ti{
     .board_power = watts(300),
     .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "no", .form_factor = "PCIe dual-slot", .launch_price = currency(749),
-    .confidence = "high", .sources = "TPU;SMI;CALC"};
+    .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe dual-slot", .launch_price = currency(749),
+    .confidence = "high", .sources = "TPU;SMI;CALC"}};
 
 inline constexpr gpu rtx_5080{
     .id = "rtx-5080", .name = "GeForce RTX 5080", .vendor = gpu_vendor::nvidia,
@@ -333,8 +333,8 @@ inline constexpr gpu rtx_5080{
     .board_power = watts(360),
     .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "no", .form_factor = "PCIe dual-slot", .launch_price = currency(999),
-    .confidence = "high", .sources = "TPU;SMI;CALC"};
+    .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe dual-slot", .launch_price = currency(999),
+    .confidence = "high", .sources = "TPU;SMI;CALC"}};
 
 inline constexpr gpu rtx_5090{
     .id = "rtx-5090", .name = "GeForce RTX 5090", .vendor = gpu_vendor::nvidia,
@@ -350,8 +350,8 @@ inline constexpr gpu rtx_5090{
     .board_power = watts(575),
     .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "no", .form_factor = "PCIe dual-slot", .launch_price = currency(1999),
-    .confidence = "high", .sources = "TPU;WIKI;SPHERON;MMAPEAK;SMI;DEVQ(L2);CALC"};
+    .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe dual-slot", .launch_price = currency(1999),
+    .confidence = "high", .sources = "TPU;WIKI;SPHERON;MMAPEAK;SMI;DEVQ(L2);CALC"}};
 
 inline constexpr gpu rtx_5090_d{
     .id = "rtx-5090-d", .name = "GeForce RTX 5090 D", .vendor = gpu_vendor::nvidia,
@@ -366,8 +366,8 @@ inline constexpr gpu rtx_5090_d{
     .board_power = watts(575),
     .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "no", .form_factor = "PCIe dual-slot",
-    .confidence = "low", .sources = "TPU;WIKI;MMAPEAK;RECALL"};
+    .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe dual-slot",
+    .confidence = "low", .sources = "TPU;WIKI;MMAPEAK;RECALL"}};
 
 inline constexpr gpu rtx_a4000{
     .id = "rtx-a4000", .name = "RTX A4000", .vendor = gpu_vendor::nvidia,
@@ -383,9 +383,9 @@ inline constexpr gpu rtx_a4000{
     .board_power = watts(140),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "optional", .form_factor = "workstation PCIe single-slot",
+    .mig_instances = 0, .listing = {.ecc = "optional", .form_factor = "workstation PCIe single-slot",
     .launch_price = currency(1000),
-    .confidence = "high", .sources = "TPU;SMI;CALC"};
+    .confidence = "high", .sources = "TPU;SMI;CALC"}};
 
 inline constexpr gpu rtx_a4500{
     .id = "rtx-a4500", .name = "RTX A4500", .vendor = gpu_vendor::nvidia,
@@ -401,8 +401,8 @@ inline constexpr gpu rtx_a4500{
     .board_power = watts(200),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_generation = 3, .scale_up_links = 4,
               .scale_up = gb_per_s(112.5), .scale_up_domain = 2},
-    .mig_instances = 0, .ecc = "optional", .form_factor = "workstation PCIe", .launch_price = currency(1250),
-    .confidence = "high", .sources = "TPU;SMI;CALC"};
+    .mig_instances = 0, .listing = {.ecc = "optional", .form_factor = "workstation PCIe", .launch_price = currency(1250),
+    .confidence = "high", .sources = "TPU;SMI;CALC"}};
 
 inline constexpr gpu rtx_a5000{
     .id = "rtx-a5000", .name = "RTX A5000", .vendor = gpu_vendor::nvidia,
@@ -418,8 +418,8 @@ inline constexpr gpu rtx_a5000{
     .board_power = watts(230),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_generation = 3, .scale_up_links = 4,
               .scale_up = gb_per_s(112.5), .scale_up_domain = 2},
-    .mig_instances = 0, .ecc = "optional", .form_factor = "workstation PCIe", .launch_price = currency(2250),
-    .confidence = "high", .sources = "TPU;HF;SMI;CALC"};
+    .mig_instances = 0, .listing = {.ecc = "optional", .form_factor = "workstation PCIe", .launch_price = currency(2250),
+    .confidence = "high", .sources = "TPU;HF;SMI;CALC"}};
 
 inline constexpr gpu rtx_a5500{
     .id = "rtx-a5500", .name = "RTX A5500", .vendor = gpu_vendor::nvidia,
@@ -435,8 +435,8 @@ inline constexpr gpu rtx_a5500{
     .board_power = watts(230),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_generation = 3, .scale_up_links = 4,
               .scale_up = gb_per_s(112.5), .scale_up_domain = 2},
-    .mig_instances = 0, .ecc = "optional", .form_factor = "workstation PCIe", .launch_price = currency(3600),
-    .confidence = "medium", .sources = "TPU;CALC;RECALL(mib,nvlink)"};
+    .mig_instances = 0, .listing = {.ecc = "optional", .form_factor = "workstation PCIe", .launch_price = currency(3600),
+    .confidence = "medium", .sources = "TPU;CALC;RECALL(mib,nvlink)"}};
 
 inline constexpr gpu rtx_a6000{
     .id = "rtx-a6000", .name = "RTX A6000", .vendor = gpu_vendor::nvidia,
@@ -452,8 +452,8 @@ inline constexpr gpu rtx_a6000{
     .board_power = watts(300),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_generation = 3, .scale_up_links = 4,
               .scale_up = gb_per_s(112.5), .scale_up_domain = 2},
-    .mig_instances = 0, .ecc = "optional", .form_factor = "workstation PCIe", .launch_price = currency(4650),
-    .confidence = "high", .sources = "TPU;TT;LLMV;LLMA;SMI;HFDOC;CALC"};
+    .mig_instances = 0, .listing = {.ecc = "optional", .form_factor = "workstation PCIe", .launch_price = currency(4650),
+    .confidence = "high", .sources = "TPU;TT;LLMV;LLMA;SMI;HFDOC;CALC"}};
 
 inline constexpr gpu rtx_2000_ada{
     .id = "rtx-2000-ada", .name = "RTX 2000 Ada Generation", .vendor = gpu_vendor::nvidia,
@@ -470,8 +470,8 @@ inline constexpr gpu rtx_2000_ada{
     .board_power = watts(70),
     .links = {.pcie_generation = 4, .pcie_lanes = 8, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "optional", .form_factor = "workstation PCIe", .launch_price = currency(625),
-    .confidence = "medium", .sources = "TPU;CALC;RECALL(mib)"};
+    .mig_instances = 0, .listing = {.ecc = "optional", .form_factor = "workstation PCIe", .launch_price = currency(625),
+    .confidence = "medium", .sources = "TPU;CALC;RECALL(mib)"}};
 
 inline constexpr gpu rtx_4000_ada{
     .id = "rtx-4000-ada", .name = "RTX 4000 Ada Generation", .vendor = gpu_vendor::nvidia,
@@ -487,9 +487,9 @@ inline constexpr gpu rtx_4000_ada{
     .board_power = watts(130),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "optional", .form_factor = "workstation PCIe single-slot",
+    .mig_instances = 0, .listing = {.ecc = "optional", .form_factor = "workstation PCIe single-slot",
     .launch_price = currency(1250),
-    .confidence = "high", .sources = "TPU;SMI;CALC"};
+    .confidence = "high", .sources = "TPU;SMI;CALC"}};
 
 inline constexpr gpu rtx_4500_ada{
     .id = "rtx-4500-ada", .name = "RTX 4500 Ada Generation", .vendor = gpu_vendor::nvidia,
@@ -505,8 +505,8 @@ inline constexpr gpu rtx_4500_ada{
     .board_power = watts(210),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "optional", .form_factor = "workstation PCIe", .launch_price = currency(2250),
-    .confidence = "high", .sources = "TPU;SMI;CALC"};
+    .mig_instances = 0, .listing = {.ecc = "optional", .form_factor = "workstation PCIe", .launch_price = currency(2250),
+    .confidence = "high", .sources = "TPU;SMI;CALC"}};
 
 inline constexpr gpu rtx_5000_ada{
     .id = "rtx-5000-ada", .name = "RTX 5000 Ada Generation", .vendor = gpu_vendor::nvidia,
@@ -522,8 +522,8 @@ inline constexpr gpu rtx_5000_ada{
     .board_power = watts(250),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "optional", .form_factor = "workstation PCIe", .launch_price = currency(4000),
-    .confidence = "medium", .sources = "TPU;CALC;TORCH(31.4GiB);RECALL(mib)"};
+    .mig_instances = 0, .listing = {.ecc = "optional", .form_factor = "workstation PCIe", .launch_price = currency(4000),
+    .confidence = "medium", .sources = "TPU;CALC;TORCH(31.4GiB);RECALL(mib)"}};
 
 inline constexpr gpu rtx_6000_ada{
     .id = "rtx-6000-ada", .name = "RTX 6000 Ada Generation", .vendor = gpu_vendor::nvidia,
@@ -539,8 +539,8 @@ inline constexpr gpu rtx_6000_ada{
     .board_power = watts(300),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "optional", .form_factor = "workstation PCIe", .launch_price = currency(6800),
-    .confidence = "high", .sources = "TPU;HF;SMI;CALC"};
+    .mig_instances = 0, .listing = {.ecc = "optional", .form_factor = "workstation PCIe", .launch_price = currency(6800),
+    .confidence = "high", .sources = "TPU;HF;SMI;CALC"}};
 
 inline constexpr gpu rtx_pro_6000_blackwell_workstation{
     .id = "rtx-pro-6000-blackwell-workstation", .name = "RTX PRO 6000 Blackwell Workstation Edition",
@@ -557,8 +557,8 @@ inline constexpr gpu rtx_pro_6000_blackwell_workstation{
     .board_power = watts(600),
     .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 4, .ecc = "yes", .form_factor = "workstation PCIe", .launch_price = currency(8565),
-    .confidence = "high", .sources = "TPU;WIKI;SMI;AIC;CALC"};
+    .mig_instances = 4, .listing = {.ecc = "yes", .form_factor = "workstation PCIe", .launch_price = currency(8565),
+    .confidence = "high", .sources = "TPU;WIKI;SMI;AIC;CALC"}};
 
 inline constexpr gpu rtx_pro_6000_blackwell_server{
     .id = "rtx-pro-6000-blackwell-server", .name = "RTX PRO 6000 Blackwell Server Edition",
@@ -575,8 +575,8 @@ inline constexpr gpu rtx_pro_6000_blackwell_server{
     .board_power = watts(600),
     .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 4, .ecc = "yes", .form_factor = "PCIe dual-slot passive",
-    .confidence = "medium", .sources = "AIC;TPU;SMI;MIGP;CALC"};
+    .mig_instances = 4, .listing = {.ecc = "yes", .form_factor = "PCIe dual-slot passive",
+    .confidence = "medium", .sources = "AIC;TPU;SMI;MIGP;CALC"}};
 
 inline constexpr gpu rtx_pro_6000_blackwell_max_q{
     .id = "rtx-pro-6000-blackwell-max-q", .name = "RTX PRO 6000 Blackwell Max-Q Workstation Edition",
@@ -593,8 +593,8 @@ inline constexpr gpu rtx_pro_6000_blackwell_max_q{
     .board_power = watts(300),
     .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 4, .ecc = "yes", .form_factor = "workstation PCIe", .launch_price = currency(8565),
-    .confidence = "high", .sources = "TPU;WIKI;SMI;CALC"};
+    .mig_instances = 4, .listing = {.ecc = "yes", .form_factor = "workstation PCIe", .launch_price = currency(8565),
+    .confidence = "high", .sources = "TPU;WIKI;SMI;CALC"}};
 
 inline constexpr gpu quadro_rtx_6000{
     .id = "quadro-rtx-6000", .name = "Quadro RTX 6000", .vendor = gpu_vendor::nvidia,
@@ -610,8 +610,8 @@ inline constexpr gpu quadro_rtx_6000{
     .board_power = watts(260),
     .links = {.pcie_generation = 3, .pcie_lanes = 16, .scale_up_generation = 2, .scale_up_links = 2,
               .scale_up = gb_per_s(100), .scale_up_domain = 2},
-    .mig_instances = 0, .ecc = "optional", .form_factor = "workstation PCIe", .launch_price = currency(6300),
-    .confidence = "high", .sources = "TPU;CALC;RECALL(mib)"};
+    .mig_instances = 0, .listing = {.ecc = "optional", .form_factor = "workstation PCIe", .launch_price = currency(6300),
+    .confidence = "high", .sources = "TPU;CALC;RECALL(mib)"}};
 
 inline constexpr gpu quadro_rtx_8000{
     .id = "quadro-rtx-8000", .name = "Quadro RTX 8000", .vendor = gpu_vendor::nvidia,
@@ -627,8 +627,8 @@ inline constexpr gpu quadro_rtx_8000{
     .board_power = watts(260),
     .links = {.pcie_generation = 3, .pcie_lanes = 16, .scale_up_generation = 2, .scale_up_links = 2,
               .scale_up = gb_per_s(100), .scale_up_domain = 2},
-    .mig_instances = 0, .ecc = "optional", .form_factor = "workstation PCIe", .launch_price = currency(10000),
-    .confidence = "high", .sources = "TPU;SMI;CALC"};
+    .mig_instances = 0, .listing = {.ecc = "optional", .form_factor = "workstation PCIe", .launch_price = currency(10000),
+    .confidence = "high", .sources = "TPU;SMI;CALC"}};
 
 inline constexpr gpu t4_16gb{
     .id = "t4-16gb", .name = "Tesla T4", .vendor = gpu_vendor::nvidia,
@@ -644,8 +644,8 @@ inline constexpr gpu t4_16gb{
     .board_power = watts(70),
     .links = {.pcie_generation = 3, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "PCIe single-slot LP passive",
-    .confidence = "high", .sources = "TPU;LIT;CMP;SMI;TORCH;CALC"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "PCIe single-slot LP passive",
+    .confidence = "high", .sources = "TPU;LIT;CMP;SMI;TORCH;CALC"}};
 
 inline constexpr gpu a2_16gb{
     .id = "a2-16gb", .name = "A2", .vendor = gpu_vendor::nvidia,
@@ -661,8 +661,8 @@ inline constexpr gpu a2_16gb{
     .board_power = watts(60),
     .links = {.pcie_generation = 4, .pcie_lanes = 8, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "PCIe passive LP",
-    .confidence = "high", .sources = "TPU;SMI;CALC"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "PCIe passive LP",
+    .confidence = "high", .sources = "TPU;SMI;CALC"}};
 
 inline constexpr gpu a10_24gb{
     .id = "a10-24gb", .name = "A10", .vendor = gpu_vendor::nvidia,
@@ -678,8 +678,8 @@ inline constexpr gpu a10_24gb{
     .board_power = watts(150),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "PCIe passive single-slot",
-    .confidence = "high", .sources = "TPU;LIT;CMP;GMASSE;SMI;CALC"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "PCIe passive single-slot",
+    .confidence = "high", .sources = "TPU;LIT;CMP;GMASSE;SMI;CALC"}};
 
 inline constexpr gpu a10g_24gb{
     .id = "a10g-24gb", .name = "A10G", .vendor = gpu_vendor::nvidia,
@@ -695,8 +695,8 @@ inline constexpr gpu a10g_24gb{
     .board_power = watts(300),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "PCIe passive",
-    .confidence = "high", .sources = "TORCH(80 SM);MAG;LLMA;SMI;RECALL"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "PCIe passive",
+    .confidence = "high", .sources = "TORCH(80 SM);MAG;LLMA;SMI;RECALL"}};
 
 inline constexpr gpu a16_4x16gb{
     .id = "a16-4x16gb", .name = "A16 (one of four GPUs)", .vendor = gpu_vendor::nvidia,
@@ -712,8 +712,8 @@ inline constexpr gpu a16_4x16gb{
     .board_power = watts(62.5),
     .links = {.pcie_generation = 4, .pcie_lanes = 4, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "PCIe passive dual-slot, 4 GPUs/board 250 W",
-    .confidence = "medium", .sources = "TPU;SMI;CALC"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "PCIe passive dual-slot, 4 GPUs/board 250 W",
+    .confidence = "medium", .sources = "TPU;SMI;CALC"}};
 
 inline constexpr gpu a40_48gb{
     .id = "a40-48gb", .name = "A40", .vendor = gpu_vendor::nvidia,
@@ -729,8 +729,8 @@ inline constexpr gpu a40_48gb{
     .board_power = watts(300),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_generation = 3, .scale_up_links = 4,
               .scale_up = gb_per_s(112.5), .scale_up_domain = 2},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "PCIe passive",
-    .confidence = "high", .sources = "TPU;LIT;LLMV;SMI;CALC"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "PCIe passive",
+    .confidence = "high", .sources = "TPU;LIT;LLMV;SMI;CALC"}};
 
 inline constexpr gpu l4_24gb{
     .id = "l4-24gb", .name = "L4", .vendor = gpu_vendor::nvidia,
@@ -746,8 +746,8 @@ inline constexpr gpu l4_24gb{
     .board_power = watts(72),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "PCIe passive LP single-slot",
-    .confidence = "high", .sources = "GMASSE;AIC;LIT;TPU;SMI;CALC"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "PCIe passive LP single-slot",
+    .confidence = "high", .sources = "GMASSE;AIC;LIT;TPU;SMI;CALC"}};
 
 inline constexpr gpu l40_48gb{
     .id = "l40-48gb", .name = "L40", .vendor = gpu_vendor::nvidia,
@@ -763,8 +763,8 @@ inline constexpr gpu l40_48gb{
     .board_power = watts(300),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "PCIe passive",
-    .confidence = "high", .sources = "LIT;LLMV;MAG;TPU;GPB;SMI;CALC"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "PCIe passive",
+    .confidence = "high", .sources = "LIT;LLMV;MAG;TPU;GPB;SMI;CALC"}};
 
 inline constexpr gpu l40s_48gb{
     .id = "l40s-48gb", .name = "L40S", .vendor = gpu_vendor::nvidia,
@@ -780,8 +780,8 @@ inline constexpr gpu l40s_48gb{
     .board_power = watts(350),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "PCIe passive",
-    .confidence = "high", .sources = "STAS;AIC;TT;GMASSE;TPU;SMI;TORCH;CALC"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "PCIe passive",
+    .confidence = "high", .sources = "STAS;AIC;TT;GMASSE;TPU;SMI;TORCH;CALC"}};
 
 inline constexpr gpu l20_48gb{
     .id = "l20-48gb", .name = "L20", .vendor = gpu_vendor::nvidia,
@@ -797,8 +797,8 @@ inline constexpr gpu l20_48gb{
     .board_power = watts(275),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "PCIe passive",
-    .confidence = "high", .sources = "ARTHUR;TPU;SMI"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "PCIe passive",
+    .confidence = "high", .sources = "ARTHUR;TPU;SMI"}};
 
 inline constexpr gpu l2_24gb{
     .id = "l2-24gb", .name = "L2", .vendor = gpu_vendor::nvidia,
@@ -812,8 +812,8 @@ inline constexpr gpu l2_24gb{
               .int8 = tflops(193)},
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "PCIe LP passive",
-    .confidence = "medium", .sources = "ARTHUR;RECALL"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "PCIe LP passive",
+    .confidence = "medium", .sources = "ARTHUR;RECALL"}};
 
 inline constexpr gpu p100_sxm2_16gb{
     .id = "p100-sxm2-16gb", .name = "Tesla P100 SXM2 16GB", .vendor = gpu_vendor::nvidia,
@@ -829,8 +829,8 @@ inline constexpr gpu p100_sxm2_16gb{
     .board_power = watts(300),
     .links = {.pcie_generation = 3, .pcie_lanes = 16, .scale_up_generation = 1, .scale_up_links = 4,
               .scale_up = gb_per_s(160), .scale_up_domain = 8},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "SXM2",
-    .confidence = "high", .sources = "TPU;WIKI;SMI;STAS(nvlink)"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "SXM2",
+    .confidence = "high", .sources = "TPU;WIKI;SMI;STAS(nvlink)"}};
 
 inline constexpr gpu p100_pcie_16gb{
     .id = "p100-pcie-16gb", .name = "Tesla P100 PCIe 16GB", .vendor = gpu_vendor::nvidia,
@@ -846,8 +846,8 @@ inline constexpr gpu p100_pcie_16gb{
     .board_power = watts(250),
     .links = {.pcie_generation = 3, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "PCIe passive",
-    .confidence = "high", .sources = "TPU;WIKI;SMI"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "PCIe passive",
+    .confidence = "high", .sources = "TPU;WIKI;SMI"}};
 
 inline constexpr gpu p40_24gb{
     .id = "p40-24gb", .name = "Tesla P40", .vendor = gpu_vendor::nvidia,
@@ -863,8 +863,8 @@ inline constexpr gpu p40_24gb{
     .board_power = watts(250),
     .links = {.pcie_generation = 3, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "PCIe passive",
-    .confidence = "high", .sources = "TPU;SMI;HF"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "PCIe passive",
+    .confidence = "high", .sources = "TPU;SMI;HF"}};
 
 inline constexpr gpu v100_sxm2_16gb{
     .id = "v100-sxm2-16gb", .name = "Tesla V100 SXM2 16GB", .vendor = gpu_vendor::nvidia,
@@ -880,8 +880,8 @@ inline constexpr gpu v100_sxm2_16gb{
     .board_power = watts(300),
     .links = {.pcie_generation = 3, .pcie_lanes = 16, .scale_up_generation = 2, .scale_up_links = 6,
               .scale_up = gb_per_s(300), .scale_up_domain = 8},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "SXM2",
-    .confidence = "high", .sources = "LIT;CMP;GMASSE;LLMA;SMI;STAS"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "SXM2",
+    .confidence = "high", .sources = "LIT;CMP;GMASSE;LLMA;SMI;STAS"}};
 
 inline constexpr gpu v100_sxm2_32gb{
     .id = "v100-sxm2-32gb", .name = "Tesla V100 SXM2 32GB", .vendor = gpu_vendor::nvidia,
@@ -897,8 +897,8 @@ inline constexpr gpu v100_sxm2_32gb{
     .board_power = watts(300),
     .links = {.pcie_generation = 3, .pcie_lanes = 16, .scale_up_generation = 2, .scale_up_links = 6,
               .scale_up = gb_per_s(300), .scale_up_domain = 8},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "SXM2",
-    .confidence = "high", .sources = "LIT;CMP;TPU;SMI"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "SXM2",
+    .confidence = "high", .sources = "LIT;CMP;TPU;SMI"}};
 
 inline constexpr gpu v100_pcie_16gb{
     .id = "v100-pcie-16gb", .name = "Tesla V100 PCIe 16GB", .vendor = gpu_vendor::nvidia,
@@ -914,8 +914,8 @@ inline constexpr gpu v100_pcie_16gb{
     .board_power = watts(250),
     .links = {.pcie_generation = 3, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "PCIe passive",
-    .confidence = "high", .sources = "LIT;CMP;GMASSE;SMI"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "PCIe passive",
+    .confidence = "high", .sources = "LIT;CMP;GMASSE;SMI"}};
 
 inline constexpr gpu v100_pcie_32gb{
     .id = "v100-pcie-32gb", .name = "Tesla V100 PCIe 32GB", .vendor = gpu_vendor::nvidia,
@@ -931,8 +931,8 @@ inline constexpr gpu v100_pcie_32gb{
     .board_power = watts(250),
     .links = {.pcie_generation = 3, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "PCIe passive",
-    .confidence = "high", .sources = "LIT;CMP;TPU;SMI"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "PCIe passive",
+    .confidence = "high", .sources = "LIT;CMP;TPU;SMI"}};
 
 inline constexpr gpu v100s_pcie_32gb{
     .id = "v100s-pcie-32gb", .name = "Tesla V100S PCIe 32GB", .vendor = gpu_vendor::nvidia,
@@ -948,8 +948,8 @@ inline constexpr gpu v100s_pcie_32gb{
     .board_power = watts(250),
     .links = {.pcie_generation = 3, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "PCIe passive",
-    .confidence = "high", .sources = "LIT;CMP;GMASSE;TPU;SMI"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "PCIe passive",
+    .confidence = "high", .sources = "LIT;CMP;GMASSE;TPU;SMI"}};
 
 inline constexpr gpu quadro_gv100{
     .id = "quadro-gv100", .name = "Quadro GV100", .vendor = gpu_vendor::nvidia,
@@ -965,8 +965,8 @@ inline constexpr gpu quadro_gv100{
     .board_power = watts(250),
     .links = {.pcie_generation = 3, .pcie_lanes = 16, .scale_up_generation = 2, .scale_up_links = 8,
               .scale_up = gb_per_s(200), .scale_up_domain = 2},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "workstation PCIe", .launch_price = currency(8999),
-    .confidence = "medium", .sources = "TPU;WIKI;RECALL"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "workstation PCIe", .launch_price = currency(8999),
+    .confidence = "medium", .sources = "TPU;WIKI;RECALL"}};
 
 inline constexpr gpu titan_v{
     .id = "titan-v", .name = "TITAN V", .vendor = gpu_vendor::nvidia,
@@ -982,8 +982,8 @@ inline constexpr gpu titan_v{
     .board_power = watts(250),
     .links = {.pcie_generation = 3, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "no", .form_factor = "workstation PCIe", .launch_price = currency(2999),
-    .confidence = "medium", .sources = "TPU;RECALL"};
+    .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "workstation PCIe", .launch_price = currency(2999),
+    .confidence = "medium", .sources = "TPU;RECALL"}};
 
 inline constexpr gpu a30_24gb{
     .id = "a30-24gb", .name = "A30", .vendor = gpu_vendor::nvidia,
@@ -999,8 +999,8 @@ inline constexpr gpu a30_24gb{
     .board_power = watts(165),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_generation = 3, .scale_up_links = 4,
               .scale_up = gb_per_s(200), .scale_up_domain = 2},
-    .mig_instances = 4, .ecc = "yes", .form_factor = "PCIe passive",
-    .confidence = "high", .sources = "AIC;TPU;ARTHUR;MIGP;SMI;CALC"};
+    .mig_instances = 4, .listing = {.ecc = "yes", .form_factor = "PCIe passive",
+    .confidence = "high", .sources = "AIC;TPU;ARTHUR;MIGP;SMI;CALC"}};
 
 inline constexpr gpu a100_pcie_40gb{
     .id = "a100-pcie-40gb", .name = "A100 PCIe 40GB", .vendor = gpu_vendor::nvidia,
@@ -1016,8 +1016,8 @@ inline constexpr gpu a100_pcie_40gb{
     .board_power = watts(250),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_generation = 3, .scale_up_links = 12,
               .scale_up = gb_per_s(600), .scale_up_domain = 2},
-    .mig_instances = 7, .ecc = "yes", .form_factor = "PCIe passive",
-    .confidence = "high", .sources = "TPU;GMASSE;LLMA;LIT"};
+    .mig_instances = 7, .listing = {.ecc = "yes", .form_factor = "PCIe passive",
+    .confidence = "high", .sources = "TPU;GMASSE;LLMA;LIT"}};
 
 inline constexpr gpu a100_sxm4_40gb{
     .id = "a100-sxm4-40gb", .name = "A100 SXM4 40GB", .vendor = gpu_vendor::nvidia,
@@ -1033,8 +1033,8 @@ inline constexpr gpu a100_sxm4_40gb{
     .board_power = watts(400),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_generation = 3, .scale_up_links = 12,
               .scale_up = gb_per_s(600), .scale_up_domain = 8},
-    .mig_instances = 7, .ecc = "yes", .form_factor = "SXM4",
-    .confidence = "high", .sources = "TPU;GMASSE;LLMA;STAS;MIGP"};
+    .mig_instances = 7, .listing = {.ecc = "yes", .form_factor = "SXM4",
+    .confidence = "high", .sources = "TPU;GMASSE;LLMA;STAS;MIGP"}};
 
 inline constexpr gpu a100_pcie_80gb{
     .id = "a100-pcie-80gb", .name = "A100 PCIe 80GB", .vendor = gpu_vendor::nvidia,
@@ -1050,8 +1050,8 @@ inline constexpr gpu a100_pcie_80gb{
     .board_power = watts(300),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_generation = 3, .scale_up_links = 12,
               .scale_up = gb_per_s(600), .scale_up_domain = 2},
-    .mig_instances = 7, .ecc = "yes", .form_factor = "PCIe passive",
-    .confidence = "high", .sources = "AIC;STAS;TPU;GMASSE;SMI"};
+    .mig_instances = 7, .listing = {.ecc = "yes", .form_factor = "PCIe passive",
+    .confidence = "high", .sources = "AIC;STAS;TPU;GMASSE;SMI"}};
 
 inline constexpr gpu a100_sxm4_80gb{
     .id = "a100-sxm4-80gb", .name = "A100 SXM4 80GB", .vendor = gpu_vendor::nvidia,
@@ -1067,8 +1067,8 @@ inline constexpr gpu a100_sxm4_80gb{
     .board_power = watts(400),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_generation = 3, .scale_up_links = 12,
               .scale_up = gb_per_s(600), .scale_up_domain = 8},
-    .mig_instances = 7, .ecc = "yes", .form_factor = "SXM4",
-    .confidence = "high", .sources = "AIC;STAS;TPU;GMASSE;LLMA;CALC"};
+    .mig_instances = 7, .listing = {.ecc = "yes", .form_factor = "SXM4",
+    .confidence = "high", .sources = "AIC;STAS;TPU;GMASSE;LLMA;CALC"}};
 
 inline constexpr gpu a800_pcie_80gb{
     .id = "a800-pcie-80gb", .name = "A800 PCIe 80GB", .vendor = gpu_vendor::nvidia,
@@ -1084,8 +1084,8 @@ inline constexpr gpu a800_pcie_80gb{
     .board_power = watts(300),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_generation = 3, .scale_up_links = 8,
               .scale_up = gb_per_s(400), .scale_up_domain = 2},
-    .mig_instances = 7, .ecc = "yes", .form_factor = "PCIe passive",
-    .confidence = "high", .sources = "TPU;ARTHUR;SMI;EXO"};
+    .mig_instances = 7, .listing = {.ecc = "yes", .form_factor = "PCIe passive",
+    .confidence = "high", .sources = "TPU;ARTHUR;SMI;EXO"}};
 
 inline constexpr gpu a800_sxm4_80gb{
     .id = "a800-sxm4-80gb", .name = "A800 SXM4 80GB", .vendor = gpu_vendor::nvidia,
@@ -1101,8 +1101,8 @@ inline constexpr gpu a800_sxm4_80gb{
     .board_power = watts(400),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_generation = 3, .scale_up_links = 8,
               .scale_up = gb_per_s(400), .scale_up_domain = 8},
-    .mig_instances = 7, .ecc = "yes", .form_factor = "SXM4",
-    .confidence = "high", .sources = "TPU;LLMV;ARTHUR;SMI"};
+    .mig_instances = 7, .listing = {.ecc = "yes", .form_factor = "SXM4",
+    .confidence = "high", .sources = "TPU;LLMV;ARTHUR;SMI"}};
 
 inline constexpr gpu h100_sxm5_80gb{
     .id = "h100-sxm5-80gb", .name = "H100 SXM5 80GB", .vendor = gpu_vendor::nvidia,
@@ -1118,8 +1118,8 @@ inline constexpr gpu h100_sxm5_80gb{
     .board_power = watts(700),
     .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_generation = 4, .scale_up_links = 18,
               .scale_up = gb_per_s(900), .scale_up_domain = 8},
-    .mig_instances = 7, .ecc = "yes", .form_factor = "SXM5",
-    .confidence = "high", .sources = "STAS;AIC;CMP;LIT;TT;TPU;WIKI;SMI;CALC"};
+    .mig_instances = 7, .listing = {.ecc = "yes", .form_factor = "SXM5",
+    .confidence = "high", .sources = "STAS;AIC;CMP;LIT;TT;TPU;WIKI;SMI;CALC"}};
 
 inline constexpr gpu h100_pcie_80gb{
     .id = "h100-pcie-80gb", .name = "H100 PCIe 80GB", .vendor = gpu_vendor::nvidia,
@@ -1135,8 +1135,8 @@ inline constexpr gpu h100_pcie_80gb{
     .board_power = watts(350),
     .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_generation = 4, .scale_up_links = 12,
               .scale_up = gb_per_s(600), .scale_up_domain = 2},
-    .mig_instances = 7, .ecc = "yes", .form_factor = "PCIe passive",
-    .confidence = "high", .sources = "STAS;AIC;CMP;LIT;TT;TPU;SMI;CALC"};
+    .mig_instances = 7, .listing = {.ecc = "yes", .form_factor = "PCIe passive",
+    .confidence = "high", .sources = "STAS;AIC;CMP;LIT;TT;TPU;SMI;CALC"}};
 
 inline constexpr gpu h100_nvl_94gb{
     .id = "h100-nvl-94gb", .name = "H100 NVL 94GB", .vendor = gpu_vendor::nvidia,
@@ -1152,8 +1152,8 @@ inline constexpr gpu h100_nvl_94gb{
     .board_power = watts(400),
     .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_generation = 4, .scale_up_links = 12,
               .scale_up = gb_per_s(600), .scale_up_domain = 2},
-    .mig_instances = 7, .ecc = "yes", .form_factor = "PCIe passive",
-    .confidence = "high", .sources = "LIT;TT;TPU;SMI;STAS(tdp);MMAPEAK"};
+    .mig_instances = 7, .listing = {.ecc = "yes", .form_factor = "PCIe passive",
+    .confidence = "high", .sources = "LIT;TT;TPU;SMI;STAS(tdp);MMAPEAK"}};
 
 inline constexpr gpu h800_sxm5_80gb{
     .id = "h800-sxm5-80gb", .name = "H800 SXM5 80GB", .vendor = gpu_vendor::nvidia,
@@ -1169,8 +1169,8 @@ inline constexpr gpu h800_sxm5_80gb{
     .board_power = watts(700),
     .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_generation = 4, .scale_up_links = 8,
               .scale_up = gb_per_s(400), .scale_up_domain = 8},
-    .mig_instances = 7, .ecc = "yes", .form_factor = "SXM5",
-    .confidence = "medium", .sources = "TPU;WIKI;ARTHUR;SMI;FLASHMLA;DEEPEP;RECALL(fp64)"};
+    .mig_instances = 7, .listing = {.ecc = "yes", .form_factor = "SXM5",
+    .confidence = "medium", .sources = "TPU;WIKI;ARTHUR;SMI;FLASHMLA;DEEPEP;RECALL(fp64)"}};
 
 inline constexpr gpu h800_pcie_80gb{
     .id = "h800-pcie-80gb", .name = "H800 PCIe 80GB", .vendor = gpu_vendor::nvidia,
@@ -1186,8 +1186,8 @@ inline constexpr gpu h800_pcie_80gb{
     .board_power = watts(350),
     .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_generation = 4, .scale_up_links = 8,
               .scale_up = gb_per_s(400), .scale_up_domain = 2},
-    .mig_instances = 7, .ecc = "yes", .form_factor = "PCIe passive",
-    .confidence = "medium", .sources = "TPU;ARTHUR;SMI;RECALL(fp64)"};
+    .mig_instances = 7, .listing = {.ecc = "yes", .form_factor = "PCIe passive",
+    .confidence = "medium", .sources = "TPU;ARTHUR;SMI;RECALL(fp64)"}};
 
 inline constexpr gpu h20_sxm5_96gb{
     .id = "h20-sxm5-96gb", .name = "H20 96GB", .vendor = gpu_vendor::nvidia,
@@ -1203,8 +1203,8 @@ inline constexpr gpu h20_sxm5_96gb{
     .board_power = watts(400),
     .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_generation = 4, .scale_up_links = 18,
               .scale_up = gb_per_s(900), .scale_up_domain = 8},
-    .mig_instances = 7, .ecc = "yes", .form_factor = "SXM5",
-    .confidence = "high", .sources = "TT;ARTHUR;TORCH(78 SM);SMI;ZANG"};
+    .mig_instances = 7, .listing = {.ecc = "yes", .form_factor = "SXM5",
+    .confidence = "high", .sources = "TT;ARTHUR;TORCH(78 SM);SMI;ZANG"}};
 
 inline constexpr gpu h200_sxm5_141gb{
     .id = "h200-sxm5-141gb", .name = "H200 SXM 141GB", .vendor = gpu_vendor::nvidia,
@@ -1220,8 +1220,8 @@ inline constexpr gpu h200_sxm5_141gb{
     .board_power = watts(700),
     .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_generation = 4, .scale_up_links = 18,
               .scale_up = gb_per_s(900), .scale_up_domain = 8},
-    .mig_instances = 7, .ecc = "yes", .form_factor = "SXM5",
-    .confidence = "high", .sources = "STAS;AIC;CMP;LIT;TPU;SMI;CALC"};
+    .mig_instances = 7, .listing = {.ecc = "yes", .form_factor = "SXM5",
+    .confidence = "high", .sources = "STAS;AIC;CMP;LIT;TPU;SMI;CALC"}};
 
 inline constexpr gpu h200_nvl_141gb{
     .id = "h200-nvl-141gb", .name = "H200 NVL 141GB", .vendor = gpu_vendor::nvidia,
@@ -1237,8 +1237,8 @@ inline constexpr gpu h200_nvl_141gb{
     .board_power = watts(600),
     .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_generation = 4, .scale_up_links = 18,
               .scale_up = gb_per_s(900), .scale_up_domain = 4},
-    .mig_instances = 7, .ecc = "yes", .form_factor = "PCIe passive",
-    .confidence = "high", .sources = "LIT;GMASSE;TPU;SMI;STAS(tdp)"};
+    .mig_instances = 7, .listing = {.ecc = "yes", .form_factor = "PCIe passive",
+    .confidence = "high", .sources = "LIT;GMASSE;TPU;SMI;STAS(tdp)"}};
 
 inline constexpr gpu gh200_96gb{
     .id = "gh200-96gb", .name = "GH200 (96GB HBM3)", .vendor = gpu_vendor::nvidia,
@@ -1254,8 +1254,8 @@ inline constexpr gpu gh200_96gb{
     .board_power = watts(1000),
     .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_generation = 4, .scale_up_links = 18,
               .scale_up = gb_per_s(900), .scale_up_domain = 1},
-    .mig_instances = 7, .ecc = "yes", .form_factor = "Grace Hopper superchip",
-    .confidence = "high", .sources = "STAS;TPU;SMI;CALC"};
+    .mig_instances = 7, .listing = {.ecc = "yes", .form_factor = "Grace Hopper superchip",
+    .confidence = "high", .sources = "STAS;TPU;SMI;CALC"}};
 
 inline constexpr gpu gh200_144gb{
     .id = "gh200-144gb", .name = "GH200 (144GB HBM3e)", .vendor = gpu_vendor::nvidia,
@@ -1271,8 +1271,8 @@ inline constexpr gpu gh200_144gb{
     .board_power = watts(1000),
     .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_generation = 4, .scale_up_links = 18,
               .scale_up = gb_per_s(900), .scale_up_domain = 1},
-    .mig_instances = 7, .ecc = "yes", .form_factor = "Grace Hopper superchip",
-    .confidence = "high", .sources = "TORCH;SMI;MAG;GENZ;CALC"};
+    .mig_instances = 7, .listing = {.ecc = "yes", .form_factor = "Grace Hopper superchip",
+    .confidence = "high", .sources = "TORCH;SMI;MAG;GENZ;CALC"}};
 
 inline constexpr gpu b100_sxm_192gb{
     .id = "b100-sxm-192gb", .name = "B100 SXM", .vendor = gpu_vendor::nvidia,
@@ -1287,8 +1287,8 @@ inline constexpr gpu b100_sxm_192gb{
     .board_power = watts(700),
     .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_generation = 5, .scale_up_links = 18,
               .scale_up = gb_per_s(1800), .scale_up_domain = 8},
-    .mig_instances = 7, .ecc = "yes", .form_factor = "SXM6",
-    .confidence = "recalled", .sources = "RECALL"};
+    .mig_instances = 7, .listing = {.ecc = "yes", .form_factor = "SXM6",
+    .confidence = "recalled", .sources = "RECALL"}};
 
 inline constexpr gpu b200_sxm_180gb{
     .id = "b200-sxm-180gb", .name = "B200 SXM", .vendor = gpu_vendor::nvidia,
@@ -1304,8 +1304,8 @@ inline constexpr gpu b200_sxm_180gb{
     .board_power = watts(1000),
     .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_generation = 5, .scale_up_links = 18,
               .scale_up = gb_per_s(1800), .scale_up_domain = 8},
-    .mig_instances = 7, .ecc = "yes", .form_factor = "SXM6",
-    .confidence = "high", .sources = "STAS;AIC;TT;TPU;WIKI;TORCH;SMI"};
+    .mig_instances = 7, .listing = {.ecc = "yes", .form_factor = "SXM6",
+    .confidence = "high", .sources = "STAS;AIC;TT;TPU;WIKI;TORCH;SMI"}};
 
 inline constexpr gpu gb200_186gb{
     .id = "gb200-186gb", .name = "GB200 (per GPU)", .vendor = gpu_vendor::nvidia,
@@ -1321,8 +1321,8 @@ inline constexpr gpu gb200_186gb{
     .board_power = watts(1200),
     .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_generation = 5, .scale_up_links = 18,
               .scale_up = gb_per_s(1800), .scale_up_domain = 72},
-    .mig_instances = 7, .ecc = "yes", .form_factor = "GB200 superchip (2 GPU + Grace)",
-    .confidence = "high", .sources = "STAS;AIC;TT;SMI;TORCH(152 SM)"};
+    .mig_instances = 7, .listing = {.ecc = "yes", .form_factor = "GB200 superchip (2 GPU + Grace)",
+    .confidence = "high", .sources = "STAS;AIC;TT;SMI;TORCH(152 SM)"}};
 
 inline constexpr gpu b300_sxm_288gb{
     .id = "b300-sxm-288gb", .name = "B300 SXM (HGX)", .vendor = gpu_vendor::nvidia,
@@ -1338,8 +1338,8 @@ inline constexpr gpu b300_sxm_288gb{
     .board_power = watts(1100),
     .links = {.pcie_generation = 6, .pcie_lanes = 16, .scale_up_generation = 5, .scale_up_links = 18,
               .scale_up = gb_per_s(1800), .scale_up_domain = 8},
-    .mig_instances = 7, .ecc = "yes", .form_factor = "SXM6",
-    .confidence = "medium", .sources = "AIC;STAS;WIKI;SMI"};
+    .mig_instances = 7, .listing = {.ecc = "yes", .form_factor = "SXM6",
+    .confidence = "medium", .sources = "AIC;STAS;WIKI;SMI"}};
 
 inline constexpr gpu gb300_288gb{
     .id = "gb300-288gb", .name = "GB300 (per GPU)", .vendor = gpu_vendor::nvidia,
@@ -1355,8 +1355,8 @@ inline constexpr gpu gb300_288gb{
     .board_power = watts(1400),
     .links = {.pcie_generation = 6, .pcie_lanes = 16, .scale_up_generation = 5, .scale_up_links = 18,
               .scale_up = gb_per_s(1800), .scale_up_domain = 72},
-    .mig_instances = 7, .ecc = "yes", .form_factor = "GB300 superchip (2 GPU + Grace)",
-    .confidence = "medium", .sources = "STAS;AIC;TT;SMI"};
+    .mig_instances = 7, .listing = {.ecc = "yes", .form_factor = "GB300 superchip (2 GPU + Grace)",
+    .confidence = "medium", .sources = "STAS;AIC;TT;SMI"}};
 
 inline constexpr gpu gb10_dgx_spark{
     .id = "gb10-dgx-spark", .name = "GB10 (DGX Spark)", .vendor = gpu_vendor::nvidia,
@@ -1372,8 +1372,8 @@ inline constexpr gpu gb10_dgx_spark{
     .board_power = watts(140),
     .links = {.pcie_generation = 5, .pcie_lanes = 4, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "no", .form_factor = "SoC", .launch_price = currency(3999),
-    .confidence = "low", .sources = "TPU;HF;GB10LIVE(130602405888 B);NVFORUM;RECALL(L2)"};
+    .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "SoC", .launch_price = currency(3999),
+    .confidence = "low", .sources = "TPU;HF;GB10LIVE(130602405888 B);NVFORUM;RECALL(L2)"}};
 
 inline constexpr gpu jetson_agx_orin_64gb{
     .id = "jetson-agx-orin-64gb", .name = "Jetson AGX Orin 64GB", .vendor = gpu_vendor::nvidia,
@@ -1389,8 +1389,8 @@ inline constexpr gpu jetson_agx_orin_64gb{
     .board_power = watts(60),
     .links = {.pcie_generation = 4, .pcie_lanes = 8, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "no", .form_factor = "SoM", .launch_price = currency(1999),
-    .confidence = "medium", .sources = "TPU;ORINDEV(65893269504 B);CALC;RECALL"};
+    .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "SoM", .launch_price = currency(1999),
+    .confidence = "medium", .sources = "TPU;ORINDEV(65893269504 B);CALC;RECALL"}};
 
 inline constexpr gpu jetson_agx_thor_t5000{
     .id = "jetson-agx-thor-t5000", .name = "Jetson AGX Thor (T5000)", .vendor = gpu_vendor::nvidia,
@@ -1405,8 +1405,8 @@ inline constexpr gpu jetson_agx_thor_t5000{
     .board_power = watts(130),
     .links = {.pcie_generation = 5, .pcie_lanes = 8, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .ecc = "no", .form_factor = "SoM", .launch_price = currency(3499),
-    .confidence = "medium", .sources = "HF(258.5);RECALL"};
+    .listing = {.ecc = "no", .form_factor = "SoM", .launch_price = currency(3499),
+    .confidence = "medium", .sources = "HF(258.5);RECALL"}};
 
 /// Every row above.
 inline constexpr std::array all_nvidia{

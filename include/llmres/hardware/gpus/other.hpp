@@ -23,8 +23,8 @@ inline constexpr gpu mlu370_x8{
               .int8 = tflops(256), .sparsity = "no"},
     .board_power = watts(250),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up = gb_per_s(200), .scale_up_domain = 8},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "PCIe",
-    .confidence = "medium", .sources = "CNBLOG(614,256,48G LPDDR5);EVOK;RECALL"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "PCIe",
+    .confidence = "medium", .sources = "CNBLOG(614,256,48G LPDDR5);EVOK;RECALL"}};
 
 inline constexpr gpu mlu590{
     .id = "mlu590", .name = "MLU590", .vendor = gpu_vendor::cambricon,
@@ -33,8 +33,8 @@ inline constexpr gpu mlu590{
     .rates = {.fp8 = tflops(0), .fp4 = tflops(0),
               .sparsity = "no"},
     .links = {.pcie_generation = 4, .pcie_lanes = 16},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "OAM",
-    .confidence = "low", .sources = "CNBLOG;EVOK"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "OAM",
+    .confidence = "low", .sources = "CNBLOG;EVOK"}};
 
 inline constexpr gpu mtt_s4000_48gb{
     .id = "mtt-s4000-48gb", .name = "MTT S4000", .vendor = gpu_vendor::moore_threads,
@@ -48,8 +48,8 @@ inline constexpr gpu mtt_s4000_48gb{
               .int8 = tflops(200), .sparsity = "no"},
     .board_power = watts(450),
     .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up = gb_per_s(240), .scale_up_domain = 8},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "PCIe",
-    .confidence = "medium", .sources = "CNBLOG;EVOK;RECALL"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "PCIe",
+    .confidence = "medium", .sources = "CNBLOG;EVOK;RECALL"}};
 
 inline constexpr gpu hygon_k100_ai_64gb{
     .id = "hygon-k100-ai-64gb", .name = "DCU K100 AI", .vendor = gpu_vendor::hygon,
@@ -63,8 +63,8 @@ inline constexpr gpu hygon_k100_ai_64gb{
               .int8 = tflops(392), .sparsity = "no"},
     .board_power = watts(350),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_domain = 8},
-    .mig_instances = 0, .ecc = "yes", .form_factor = "PCIe",
-    .confidence = "low", .sources = "MAG(126.3 measured);HGSCHED(65536 MiB);RECALL"};
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "PCIe",
+    .confidence = "low", .sources = "MAG(126.3 measured);HGSCHED(65536 MiB);RECALL"}};
 
 inline constexpr gpu apple_m1_max{
     .id = "apple-m1-max", .name = "Apple M1 Max (32-core GPU)", .vendor = gpu_vendor::apple,
@@ -76,8 +76,8 @@ inline constexpr gpu apple_m1_max{
               .fp8 = tflops(0), .fp4 = tflops(0),
               .sparsity = "no"},
     .links = {.scale_up = gb_per_s(0), .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "no", .form_factor = "SoC",
-    .confidence = "recalled", .sources = "EXO;HF;RECALL"};
+    .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "SoC",
+    .confidence = "recalled", .sources = "EXO;HF;RECALL"}};
 
 inline constexpr gpu apple_m2_ultra{
     .id = "apple-m2-ultra", .name = "Apple M2 Ultra (76-core GPU)", .vendor = gpu_vendor::apple,
@@ -89,8 +89,8 @@ inline constexpr gpu apple_m2_ultra{
               .fp8 = tflops(0), .fp4 = tflops(0),
               .sparsity = "no"},
     .links = {.scale_up = gb_per_s(0), .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "no", .form_factor = "SoC",
-    .confidence = "recalled", .sources = "EXO;HF;RECALL"};
+    .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "SoC",
+    .confidence = "recalled", .sources = "EXO;HF;RECALL"}};
 
 inline constexpr gpu apple_m3_max{
     .id = "apple-m3-max", .name = "Apple M3 Max (40-core GPU)", .vendor = gpu_vendor::apple,
@@ -102,8 +102,8 @@ inline constexpr gpu apple_m3_max{
               .fp8 = tflops(0), .fp4 = tflops(0),
               .sparsity = "no"},
     .links = {.scale_up = gb_per_s(0), .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "no", .form_factor = "SoC",
-    .confidence = "recalled", .sources = "EXO;HF;RECALL"};
+    .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "SoC",
+    .confidence = "recalled", .sources = "EXO;HF;RECALL"}};
 
 inline constexpr gpu apple_m3_ultra{
     .id = "apple-m3-ultra", .name = "Apple M3 Ultra (80-core GPU)", .vendor = gpu_vendor::apple,
@@ -115,8 +115,8 @@ inline constexpr gpu apple_m3_ultra{
               .fp8 = tflops(0), .fp4 = tflops(0),
               .sparsity = "no"},
     .links = {.scale_up = gb_per_s(0), .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "no", .form_factor = "SoC",
-    .confidence = "recalled", .sources = "EXO;HF;RECALL"};
+    .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "SoC",
+    .confidence = "recalled", .sources = "EXO;HF;RECALL"}};
 
 inline constexpr gpu apple_m4_max{
     .id = "apple-m4-max", .name = "Apple M4 Max (40-core GPU)", .vendor = gpu_vendor::apple,
@@ -128,8 +128,8 @@ inline constexpr gpu apple_m4_max{
               .fp8 = tflops(0), .fp4 = tflops(0),
               .sparsity = "no"},
     .links = {.scale_up = gb_per_s(0), .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "no", .form_factor = "SoC",
-    .confidence = "recalled", .sources = "EXO;HF;RECALL"};
+    .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "SoC",
+    .confidence = "recalled", .sources = "EXO;HF;RECALL"}};
 
 inline constexpr gpu apple_m4_pro{
     .id = "apple-m4-pro", .name = "Apple M4 Pro (20-core GPU)", .vendor = gpu_vendor::apple,
@@ -141,8 +141,8 @@ inline constexpr gpu apple_m4_pro{
               .fp8 = tflops(0), .fp4 = tflops(0),
               .sparsity = "no"},
     .links = {.scale_up = gb_per_s(0), .scale_up_domain = 1},
-    .mig_instances = 0, .ecc = "no", .form_factor = "SoC",
-    .confidence = "recalled", .sources = "EXO;HF;RECALL"};
+    .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "SoC",
+    .confidence = "recalled", .sources = "EXO;HF;RECALL"}};
 
 /// Every row above.
 inline constexpr std::array all_other{

@@ -175,7 +175,7 @@ constexpr result<link> scale_up_link(const gpu& card) {
     own.all_reduce = {};
     own.scope = "";
     own.confidence = "low";
-    own.sources = card.sources.view();
+    own.sources = card.listing.sources.view();
     return own;
 }
 
