@@ -30,7 +30,7 @@ TEST_CASE("biases, norms of queries and keys, sinks and gates count where they a
     layer l = plain;
     l.attention.qkv_bias = true;
     CHECK(total(l, 32) == base + 32 + 16 + 16);
-    l.attention.no_key_bias = true;
+    l.attention.keys = key_projection::unbiased;
     CHECK(total(l, 32) == base + 32 + 16);
     l = plain;
     l.attention.output_bias = true;
@@ -65,7 +65,7 @@ TEST_CASE("a layer that shares an earlier layer's keys and values projects none"
     l.attention.kv = kv_source::shared_unused;
     CHECK(total(l, 32) == total(plain, 32));
     l = plain;
-    l.attention.key_is_value = true;
+    l.attention.keys = key_projection::also_values;
     CHECK(total(l, 32) == total(plain, 32) - 16 * 32);
 }
 

@@ -141,7 +141,7 @@ inline model model_of(const row& r) {
     }
     if (family == "whisper") {
         l = biased_layer(r);
-        l.attention.no_key_bias = true;
+        l.attention.keys = key_projection::unbiased;
         m.tied_head = true;
         m.final_norm = norm_kind::layer;
         m.encoders[0] = {.hidden = m.hidden, .layers = count, .block = l, .output = tokens(1500)};

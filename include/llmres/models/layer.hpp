@@ -65,6 +65,13 @@ struct indexer {
     friend constexpr bool operator==(const indexer&, const indexer&) = default;
 };
 
+/// How the projection of keys departs from those of queries and values.
+enum class key_projection : std::uint8_t {
+    plain,        ///< it does not
+    unbiased,     ///< it adds no bias where `qkv_bias` has queries and values do so (Whisper)
+    also_values,  ///< keys serve as values: there is no projection of values (Gemma 4's layers with global attention)
+};
+
 /// Attention of one layer: its heads, what it sees, and what is learned beside its projections.
 struct attention {
     attention_kind kind = attention_kind::grouped;  ///< grouped, latent, or none
@@ -83,10 +90,10 @@ struct attention {
     query_key_norm qk_norm = query_key_norm::none;  ///< norms of queries and keys
     token_count window{};                           ///< tokens that a token attends to; 0: all before it
 
-    bool chunked = false;       ///< `window` is a chunk: attention starts anew with each (Llama 4)
-    bool no_key_bias = false;   ///< `qkv_bias` means queries and values only (Whisper)
-    bool key_is_value = false;  ///< values are the keys: no value projection (Gemma 4's global layers)
-    bool sinks = false;         ///< a learned logit for each head that takes attention from all tokens (gpt-oss)
+    bool chunked = false;  ///< `window` is a chunk: attention starts anew with each (Llama 4)
+    /// How the projection of keys departs from those of queries and values.
+    key_projection keys = key_projection::plain;
+    bool sinks = false;  ///< a learned logit for each head that takes attention from all tokens (gpt-oss)
     output_gate gate = output_gate::none;           ///< a gate on the output
     kv_source kv = kv_source::own;                  ///< whose keys and values are read
     cross_attention cross = cross_attention::none;  ///< attention to another sequence

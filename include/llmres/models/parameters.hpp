@@ -99,8 +99,10 @@ template <class Visit>
 constexpr void visit_grouped(const attention& a, std::int64_t hidden, std::int64_t source, Visit& visit) {
     visit_heads(weight_role::q_proj, a.heads, a.head_dim, hidden, a.qkv_bias, visit);
     if (a.kv == kv_source::shared) return;
-    visit_heads(weight_role::k_proj, a.kv_heads, a.head_dim, source, a.qkv_bias && !a.no_key_bias, visit);
-    if (!a.key_is_value) visit_heads(weight_role::v_proj, a.kv_heads, a.value_width(), source, a.qkv_bias, visit);
+    visit_heads(weight_role::k_proj, a.kv_heads, a.head_dim, source, a.qkv_bias && a.keys != key_projection::unbiased,
+                visit);
+    if (a.keys != key_projection::also_values)
+        visit_heads(weight_role::v_proj, a.kv_heads, a.value_width(), source, a.qkv_bias, visit);
 }
 
 /// Latent attention: queries and keys-with-values, each compressed, normed and expanded.

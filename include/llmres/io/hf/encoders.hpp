@@ -163,7 +163,7 @@ inline model read_seq2seq(config_fields& c, std::int64_t vocabulary, bool key_bi
         const std::int64_t heads = c.number(heads_name, 1, most_heads);
         if (c.ok() && m.hidden % heads != 0) c.fail(error_code::inconsistent, heads_name, "a divisor of d_model");
         layer l = transformer_layer(heads, m.hidden, c.number(width_name, 1, most_features));
-        l.attention.no_key_bias = !key_bias;
+        if (!key_bias) l.attention.keys = key_projection::unbiased;
         return l;
     };
     m.encoders[0] = {.hidden = m.hidden,

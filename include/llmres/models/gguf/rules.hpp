@@ -41,7 +41,7 @@ struct counters {
 
 constexpr bool has_values(const layer& l, const gguf_mix& mix) {
     const attention& a = l.attention;
-    return (a.kind == attention_kind::grouped && a.kv != kv_source::shared && !a.key_is_value) ||
+    return (a.kind == attention_kind::grouped && a.kv != kv_source::shared && a.keys != key_projection::also_values) ||
            (a.kind == attention_kind::latent && mix.latent_expansion_whole);
 }
 constexpr counters after(counters before, const layer& l, const gguf_mix& mix) {
