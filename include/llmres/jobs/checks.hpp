@@ -122,30 +122,64 @@ constexpr status validate(const adapter& a, const model& m) {
     return done{};
 }
 
-/// A layout that this model cannot be cut into: degrees below one, heads or layers that do not go round.
-constexpr status validate(const layout& l, const model& m) {
+namespace detail {
+
+/// Degrees within their bounds, and no more GPUs than there can be.
+constexpr status validate_degrees(const layout& l) {
     constexpr std::int32_t most = 1 << 20;
-    if (const status s = detail::all_in_range(
-            std::array{detail::bounded_field{"layout.tensor", l.tensor, 1, most},
-                       detail::bounded_field{"layout.pipeline", l.pipeline, 1, most},
-                       detail::bounded_field{"layout.virtual_pipeline", l.virtual_pipeline, 1, most},
-                       detail::bounded_field{"layout.data", l.data, 1, most},
-                       detail::bounded_field{"layout.context_parallel", l.context_parallel, 1, most},
-                       detail::bounded_field{"layout.expert", l.expert, 1, most},
-                       detail::bounded_field{"layout.expert_tensor", l.expert_tensor, 0, most},
-                       detail::bounded_field{"layout.zero", l.zero, 0, 3},
-                       detail::bounded_field{"layout.shard_replicas", l.shard_replicas, 1, most},
-                       detail::bounded_field{"layout.micro_batch_group", l.micro_batch_group, 0, most},
-                       detail::bounded_field{"layout.replicas", l.replicas, 1, most}});
+    if (const status s = all_in_range(std::array{
+            bounded_field{"layout.tensor", l.tensor, 1, most}, bounded_field{"layout.pipeline", l.pipeline, 1, most},
+            bounded_field{"layout.virtual_pipeline", l.virtual_pipeline, 1, most},
+            bounded_field{"layout.data", l.data, 1, most},
+            bounded_field{"layout.context_parallel", l.context_parallel, 1, most},
+            bounded_field{"layout.expert", l.expert, 1, most},
+            bounded_field{"layout.expert_tensor", l.expert_tensor, 0, most}, bounded_field{"layout.zero", l.zero, 0, 3},
+            bounded_field{"layout.shard_replicas", l.shard_replicas, 1, most},
+            bounded_field{"layout.micro_batch_group", l.micro_batch_group, 0, most},
+            bounded_field{"layout.replicas", l.replicas, 1, most}});
         !s)
         return s;
+    if (l.gpus() > most) return refused(error_code::out_of_range, "layout", l.gpus(), "at most 1048576 GPUs");
+    return done{};
+}
+
+/// Attention heads must divide by the tensor degree, and routed experts by the expert degree.
+constexpr status validate_split_of_layers(const layout& l, const model& m) {
+    bool routes = l.expert == 1;
+    for (std::int32_t k = 0; k < m.layers.kind_count; ++k) {
+        const layer& kind = m.layers.kinds[static_cast<std::size_t>(k)];
+        if (kind.attention.kind != attention_kind::none && kind.attention.heads % l.tensor != 0) {
+            text<191> expected{"a divisor of the model's attention heads, "};
+            expected.append(digits(kind.attention.heads));
+            return refused(error_code::inconsistent, "layout.tensor", l.tensor, expected);
+        }
+        const llmres::experts& moe = kind.feed_forward.experts;
+        routes = routes || moe.count > 0;
+        if (moe.count > 0 && moe.count % l.expert != 0) {
+            text<191> expected{"a divisor of the model's routed experts, "};
+            expected.append(digits(moe.count));
+            return refused(error_code::inconsistent, "layout.expert", l.expert, expected);
+        }
+    }
+    if (!routes)
+        return refused(error_code::inconsistent, "layout.expert", l.expert, "1: the model has no routed experts");
+    if (l.dense_data_ranks() * l.tensor % (std::int64_t{l.expert} * l.expert_tensor_ranks()) != 0)
+        return refused(error_code::inconsistent, "layout.expert", l.expert,
+                       "expert x expert_tensor that divides data x context_parallel x tensor");
+    return done{};
+}
+
+}  // namespace detail
+
+/// A layout that this model cannot be cut into: degrees below one, heads or layers that do not go round.
+constexpr status validate(const layout& l, const model& m) {
+    if (const status s = detail::validate_degrees(l); !s) return s;
     if (l.dense_data_ranks() % l.shard_replicas != 0)
         return refused(error_code::inconsistent, "layout.shard_replicas", l.shard_replicas,
                        "a divisor of data x context_parallel");
     if (l.micro_batch_group > 0 && (l.virtual_pipeline == 1 || l.micro_batch_group < l.pipeline))
         return refused(error_code::inconsistent, "layout.micro_batch_group", l.micro_batch_group,
                        "at least `pipeline`, with virtual_pipeline above 1");
-    if (l.gpus() > most) return refused(error_code::out_of_range, "layout", l.gpus(), "at most 1048576 GPUs");
     if (l.stages.chunks > 0 && l.stages.chunks != std::int64_t{l.pipeline} * l.virtual_pipeline) {
         text<191> expected{"pipeline x virtual_pipeline chunks: "};
         expected.append(detail::digits(std::int64_t{l.pipeline} * l.virtual_pipeline));
@@ -162,28 +196,7 @@ constexpr status validate(const layout& l, const model& m) {
         if (const status s = detail::validate_stages(l, m.layers.size); !s) return s;
     if (l.sequence_parallel && l.tensor == 1)
         return refused(error_code::inconsistent, "layout.sequence_parallel", "true", "tensor parallelism above 1");
-    bool routes = l.expert == 1;
-    for (std::int32_t k = 0; k < m.layers.kind_count; ++k) {
-        const layer& kind = m.layers.kinds[static_cast<std::size_t>(k)];
-        if (kind.attention.kind != attention_kind::none && kind.attention.heads % l.tensor != 0) {
-            text<191> expected{"a divisor of the model's attention heads, "};
-            expected.append(detail::digits(kind.attention.heads));
-            return refused(error_code::inconsistent, "layout.tensor", l.tensor, expected);
-        }
-        const llmres::experts& moe = kind.feed_forward.experts;
-        routes = routes || moe.count > 0;
-        if (moe.count > 0 && moe.count % l.expert != 0) {
-            text<191> expected{"a divisor of the model's routed experts, "};
-            expected.append(detail::digits(moe.count));
-            return refused(error_code::inconsistent, "layout.expert", l.expert, expected);
-        }
-    }
-    if (!routes)
-        return refused(error_code::inconsistent, "layout.expert", l.expert, "1: the model has no routed experts");
-    if (l.dense_data_ranks() * l.tensor % (std::int64_t{l.expert} * l.expert_tensor_ranks()) != 0)
-        return refused(error_code::inconsistent, "layout.expert", l.expert,
-                       "expert x expert_tensor that divides data x context_parallel x tensor");
-    return done{};
+    return detail::validate_split_of_layers(l, m);
 }
 
 /// Bounds of the numbers, and that they agree. (What a layout or a cluster cannot do is found by plan().)
@@ -214,7 +227,7 @@ constexpr status validate(const job& j) {
     }
     if (const status s = validate(j.adapter, j.model); !s) return s;
     const precision& held = weights_of(j);
-    if (!j.adapter.trains() && !is_wide(held) && !j.optimizer.quantised_base) {
+    if (!j.adapter.trains() && !is_wide(held)) {
         text<191> expected{"an adapter to train beside weights of "};
         expected.append(held.name.view());
         expected.append(", or plain weights");

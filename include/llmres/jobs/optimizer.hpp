@@ -26,8 +26,7 @@ struct optimizer {
     std::int32_t quantising =
         0;               ///< bytes for each value of the tensor that is stepped, while its states are quantised anew
     bool paged = false;  ///< states may be evicted to the host
-    bool in_backward = false;     ///< a tensor is updated as soon as its gradient is there, and the gradient freed
-    bool quantised_base = false;  ///< can train quantised weights themselves (none here can)
+    bool in_backward = false;  ///< a tensor is updated as soon as its gradient is there, and the gradient freed
     std::int32_t tensor_temporaries = 0;  ///< tensors as large as the one that is stepped, where each is stepped alone
     bool carries = false;                 ///< ... and a loop lets go of one tensor's when it has the next one's
     bool widens = false;           ///< steps in fp32, as its states are: a narrower tensor and its gradient are copied
