@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
+#include <llmres/models/layer.hpp>
+#include <llmres/models/model.hpp>
 #include <llmres/models/parameters.hpp>
+#include <llmres/models/weight_formats.hpp>
+#include <llmres/values/precision.hpp>
 #include <llmres/values/units.hpp>
 
-/// What lies on a GPU: which part of each weight.
+/// What lies on a GPU: which layers, which end of the model, and which part of each weight. Memory, time and the list
+/// of buffers all ask here.
 namespace llmres::inline v0 {
 
 /// What of a weight one GPU holds.
@@ -20,6 +28,54 @@ struct weight_shape {
 
 /// The largest part of a weight that one GPU of the layout holds (ZeRO apart). Heads stay whole; where there are fewer
 /// of them than ranks, ranks hold copies.
+constexpr weight_shape local_shape(const weight& w, const layout& l);
+
+/// The same as a weight.
+constexpr weight local_part(weight w, const layout& l);
+
+/// How many layers there are of each of a model's kinds, in the order of layer_stack::kinds.
+using kind_counts = std::array<std::int32_t, layer_stack::max_kinds>;
+
+/// Where in the model a weight stands.
+enum class weight_place : std::uint8_t {
+    input,       ///< before the layers: token embedding, positions, projections, towers and encoders
+    layer,       ///< in one of the layers
+    prediction,  ///< in a layer that predicts further tokens, or in what joins it to the model
+    output,      ///< after the layers: final norm and head
+};
+
+/// The weights of a model that lie in one place: on each GPU of a pipeline stage, or on the host. Every weight of the
+/// model lies in exactly one place, but for these copies: a tied head away from the embedding and a prediction layer
+/// away from it read a token embedding of their own, and some engines have towers on every stage.
+struct placement {
+    std::int32_t stage = 0;  ///< of the pipeline
+    /// The layers, numbered in the order of the stages (ordered_by_stage(): where layers are dealt evenly, the order of
+    /// the model).
+    stage_range layers{};
+    kind_counts counts{};         ///< of these layers
+    kind_counts expert_counts{};  ///< layers whose routed experts lie here: on a GPU at most `counts`
+    std::int32_t embeddings = 0;  ///< token embeddings, the copy that a tied head or a prediction layer reads included
+    bool beside_embedding = false;  ///< all else that stands before the layers
+    bool output = false;            ///< final norm, and the head where it is not the embedding
+    std::int32_t predictions = 0;   ///< layers that predict further tokens
+};
+
+/// What lies on each GPU of one pipeline stage, from 0 to layout.pipeline - 1. Preconditions: validate() holds for job
+/// and layout.
+constexpr placement placement_of(const job& j, const layout& l, std::int32_t stage);
+
+/// What a serving engine leaves on the host, and computes there: the first layers, the routed experts of the first
+/// layers, the token embedding, the head. (What training offloads belongs to a GPU: memory/training.hpp.)
+constexpr placement placement_on_host(const job& j);
+
+/// Calls visit(weight, times, place) for the weights that lie there, whole: local_shape() says which part of each a GPU
+/// holds. `times`: layers that have the weight. Of a serving job whose weights are a GGUF file's, the tensors are
+/// those of models/gguf/tensors.hpp.
+template <class Visit>
+constexpr void for_each_weight(const job& j, const placement& p, Visit&& visit);
+
+// ---- detail ---------------------------------------------------------------------------------------------------------
+
 constexpr weight_shape local_shape(const weight& w, const layout& l) {
     const std::int64_t ranks = w.routed ? l.expert_tensor_ranks() : l.tensor;
     weight_shape held{w.rows, w.columns,
@@ -31,7 +87,6 @@ constexpr weight_shape local_shape(const weight& w, const layout& l) {
     return held;
 }
 
-/// The same as a weight.
 constexpr weight local_part(weight w, const layout& l) {
     const weight_shape held = local_shape(w, l);
     w.rows = held.rows;
@@ -39,6 +94,214 @@ constexpr weight local_part(weight w, const layout& l) {
     w.copies = held.copies;
     w.active = w.active < held.copies ? w.active : held.copies;
     return w;
+}
+
+namespace detail {
+
+// ---- prediction of further tokens in training (DeepSeek-V3 report, section 2.2; as Megatron-Core builds it,
+// core/transformer/multi_token_prediction.py) ------------------------------------------------------------------------
+
+/// The layer of each depth: the published one, or as the model's last.
+constexpr const layer& prediction_block(const model& m) {
+    return m.prediction.layers > 0 ? m.prediction.block : m.layers[m.layers.size - 1];
+}
+
+/// Depths that have weights of their own.
+constexpr std::int32_t depths_held(const job& j) {
+    return j.mtp_use_repeated_layer && j.mtp_layers > 0 ? 1 : j.mtp_layers;
+}
+
+/// The stage that predicts further tokens: the last, unless `stages` names another.
+constexpr std::int32_t prediction_stage(const layout& l) {
+    return l.stages.prediction > 0 ? l.stage_of(l.stages.prediction - 1) : l.last_stage();
+}
+
+/// Projects the two inputs of a depth, hidden state and embedding, to the hidden width.
+constexpr weight depth_projection(const model& m) {
+    return {.role = weight_role::projector, .rows = m.hidden, .columns = 2 * m.hidden, .split = weight_split::rows};
+}
+
+/// Calls visit(weight) for the weights of one depth.
+template <class Visit>
+constexpr void for_each_depth_weight(const model& m, Visit&& visit) {
+    const layer& block = prediction_block(m);
+    for_each_weight(block, m.hidden, visit);
+    visit(depth_projection(m));
+    visit_norm(block.norm, m.hidden, 3, visit);  // of the embedding, of the stream, and the last
+}
+
+// ---- training -------------------------------------------------------------------------------------------------------
+
+/// Whether GPUs wait for each other, micro-batch by micro-batch, with layers dealt by their bytes.
+constexpr bool takes_turns(const job& j, const layout& l) {
+    return l.pipeline > 1 && j.runtime.training.takes_turns && l.deals_evenly();
+}
+
+/// Layers of one stage as accelerate's device_map="auto" deals them (utils/modeling.py, get_balanced_memory and
+/// infer_auto_device_map): each GPU may take an equal part of all weights and a layer and a quarter more; the first
+/// leaves room for the largest module that is not split, be it a layer, the embedding or the head; the last takes what
+/// is left. Weights count in the format they are loaded in.
+constexpr stage_range layers_by_bytes(const job& j, const layout& l, std::int32_t stage) {
+    const model& m = j.model;
+    const weight_formats formats = formats_of(j, activations_of(j));
+    byte_count input;
+    byte_count output;
+    for_each_input_weight(m, [&](const weight& w) { input += size_of(local_part(w, l), formats); });
+    if (!m.tied_head) for_each_output_weight(m, [&](const weight& w) { output += size_of(local_part(w, l), formats); });
+    std::array<byte_count, layer_stack::max_kinds> size{};
+    byte_count all = input + output;
+    byte_count largest;
+    const kind_counts counts = m.layers.counts();
+    for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k) {
+        for_each_weight(m.layers.kinds[k], m.hidden,
+                        [&](const weight& w) { size[k] += size_of(local_part(w, l), formats); });
+        if (size[k] > largest) largest = size[k];
+        all += size[k] * counts[k];
+    }
+    const byte_count room = div_up(all, l.pipeline) + scaled_up(largest, 1.25);
+    if (input > largest) largest = input;
+    if (output > largest) largest = output;
+    stage_range dealt;
+    for (std::int32_t s = 0; s <= stage; ++s) {
+        dealt.first = dealt.last;
+        if (s == l.pipeline - 1) return {dealt.first, m.layers.size};
+        byte_count used = s == 0 ? input + largest : byte_count{};
+        while (dealt.last < m.layers.size) {
+            used += size[static_cast<std::size_t>(m.layers.order[static_cast<std::size_t>(dealt.last)])];
+            if (used > room) break;
+            ++dealt.last;
+        }
+    }
+    return dealt;
+}
+
+constexpr placement training_placement(const job& j, const layout& l, std::int32_t stage) {
+    const bool first = stage == 0;
+    const bool last = stage == l.last_stage();
+    const bool predicts = j.mtp_layers > 0 && stage == prediction_stage(l);
+    placement p{.stage = stage,
+                .embeddings = first || predicts || (last && j.model.tied_head) ? 1 : 0,
+                .beside_embedding = first,
+                .output = last,
+                .predictions = predicts ? depths_held(j) : 0};
+    p.layers = takes_turns(j, l) ? layers_by_bytes(j, l, stage) : layers_of_stage(l, j.model.layers.size, stage);
+    if (l.deals_evenly())
+        p.counts = j.model.layers.counts(p.layers.first, p.layers.last);
+    else
+        for_each_chunk(l, j.model.layers.size, stage, [&](stage_range chunk, std::int32_t) {
+            const kind_counts more = j.model.layers.counts(chunk.first, chunk.last);
+            for (std::size_t k = 0; k < more.size(); ++k) p.counts[k] += more[k];
+        });
+    p.expert_counts = p.counts;
+    return p;
+}
+
+// ---- serving --------------------------------------------------------------------------------------------------------
+
+/// What a serving job leaves to the host.
+struct host_part {
+    std::int32_t layers = 0;         ///< the first ones, whole
+    std::int32_t expert_layers = 0;  ///< the first ones, whose routed experts are there; at least `layers`
+    bool embedding = false;          ///< with all that stands before the layers
+    bool head = false;               ///< with the final norm
+};
+
+/// The caller's wishes are read here alone. llama.cpp counts the head as one more layer than the model has:
+/// n_gpu_layers takes the last n of them all.
+constexpr host_part host_part_of(const job& j) {
+    if (trains(j)) return {};
+    const runtime& asked = j.runtime;
+    const std::int32_t layers = j.model.layers.size;
+    host_part host{.embedding = asked.embedding_on_host};
+    if (asked.gpu_layers && *asked.gpu_layers <= layers) {
+        host.head = true;
+        host.layers = *asked.gpu_layers > 0 ? layers - *asked.gpu_layers : layers;
+    }
+    const std::int32_t named = asked.host_expert_layers;
+    if (asked.experts_on_host) host.expert_layers = named > 0 && named < layers ? named : layers;
+    if (host.expert_layers < host.layers) host.expert_layers = host.layers;
+    return host;
+}
+
+/// Whether a checkpoint of a tied model holds a head of its own, and the engine keeps it: FP8 ones do (Qwen3-0.6B-FP8,
+/// -4B-FP8: lm_head.weight).
+constexpr bool stores_tied_head(const job& j) {
+    if (!j.runtime.head_again || !j.model.tied_head || j.gguf) return false;
+    const weight_formats formats = formats_of(j, j.compute);
+    return formats.matrices.arithmetic == arithmetic_kind::fp8 && formats.rest != formats.matrices;
+}
+
+/// What lies on a GPU that serves these layers, be it the first of all GPUs, the last, or both. On a GPU without the
+/// embedding that it reads, a tied head is a copy of it.
+constexpr placement serving_placement(const job& j, std::int32_t stage, stage_range layers, bool first, bool last) {
+    const model& m = j.model;
+    const host_part host = host_part_of(j);
+    const bool embeds = first && !host.embedding;
+    const bool towers = j.runtime.towers_everywhere && m.encoders[0].layers > 0 && !j.gguf;  // GGUF files have none
+    const bool scores = last && !host.head;
+    placement p{.stage = stage,
+                .layers = layers,
+                .counts = m.layers.counts(layers.first, layers.last),
+                .embeddings = embeds,
+                .beside_embedding = embeds || (!first && towers),
+                .output = scores,
+                .predictions = last && j.runtime.speculates_ahead ? m.prediction.layers : 0};
+    if (scores && m.tied_head && (!embeds || stores_tied_head(j))) ++p.embeddings;
+    p.expert_counts = p.counts;
+    if (host.expert_layers > layers.first)
+        p.expert_counts =
+            m.layers.counts(host.expert_layers < layers.last ? host.expert_layers : layers.last, layers.last);
+    return p;
+}
+
+/// The layers of a stage: those that are not on the host, dealt evenly.
+constexpr stage_range serving_layers(const job& j, const layout& l, std::int32_t stage) {
+    const std::int32_t first = host_part_of(j).layers;
+    const stage_range dealt = stage_layers(j.model.layers.size - first, l.pipeline, stage);
+    return {first + dealt.first, first + dealt.last};
+}
+
+/// Calls visit(weight) for what stands before the layers and lies in that place.
+template <class Visit>
+constexpr void for_each_placed_input_weight(const model& m, const placement& p, Visit&& visit) {
+    for (std::int32_t i = 0; i < p.embeddings; ++i) for_each_embedding_weight(m, visit);
+    if (p.beside_embedding) for_each_weight_beside_embedding(m, visit);
+}
+
+}  // namespace detail
+
+constexpr placement placement_of(const job& j, const layout& l, std::int32_t stage) {
+    if (trains(j)) return detail::training_placement(j, l, stage);
+    return detail::serving_placement(j, stage, detail::serving_layers(j, l, stage), stage == 0,
+                                     stage == l.pipeline - 1);
+}
+
+constexpr placement placement_on_host(const job& j) {
+    const detail::host_part host = detail::host_part_of(j);
+    const layer_stack& layers = j.model.layers;
+    return {.layers = {0, host.layers},
+            .counts = layers.counts(0, host.layers),
+            .expert_counts = layers.counts(0, host.expert_layers),
+            .embeddings = host.embedding ? 1 : 0,
+            .beside_embedding = host.embedding,
+            .output = host.head};
+}
+
+template <class Visit>
+constexpr void for_each_weight(const job& j, const placement& p, Visit&& visit) {
+    const model& m = j.model;
+    detail::for_each_placed_input_weight(m, p,
+                                         [&](const weight& w) { visit(w, std::int32_t{1}, weight_place::input); });
+    for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k)
+        if (p.counts[k] > 0 || p.expert_counts[k] > 0)
+            for_each_weight(m.layers.kinds[k], m.hidden, [&](const weight& w) {
+                if (const std::int32_t times = w.routed ? p.expert_counts[k] : p.counts[k]; times > 0)
+                    visit(w, times, weight_place::layer);
+            });
+    const auto predict = [&](const weight& w) { visit(w, p.predictions, weight_place::prediction); };
+    if (p.predictions > 0)
+        trains(j) ? detail::for_each_depth_weight(m, predict) : for_each_prediction_weight(m, predict);
+    if (p.output) for_each_output_weight(m, [&](const weight& w) { visit(w, std::int32_t{1}, weight_place::output); });
 }
 
 }  // namespace llmres::inline v0

@@ -7,14 +7,13 @@
 #include <llmres/inventory/context.hpp>
 #include <llmres/inventory/layers/ends.hpp>
 #include <llmres/inventory/layers/loss.hpp>
-#include <llmres/inventory/layers/prediction.hpp>
 #include <llmres/inventory/named_parts.hpp>
+#include <llmres/inventory/placement.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/jobs/ranks.hpp>
 #include <llmres/memory/breakdown.hpp>
 #include <llmres/memory/training/allocator.hpp>
-#include <llmres/memory/training/device_map.hpp>
 #include <llmres/memory/training/encoder.hpp>
 #include <llmres/memory/training/layer.hpp>
 #include <llmres/memory/training/layer_wise_optimizer.hpp>
@@ -62,15 +61,16 @@ namespace detail {
 /// Between ranks, DeepSpeed's defaults let 1e9 values of gathered weights live (stage3_max_live_parameters).
 constexpr byte_count live_weights(const tensor_memory& t) { return t.gathered < gb(2) ? t.gathered : gb(2); }
 
-constexpr memory_breakdown memory_of_stages(const job& j, const layout& l, std::int32_t first_stage,
-                                            std::int32_t end_stage, bool cudnn) {
-    folded_step folded{j, l, cudnn};
+/// `by_stage` is the job with its layers in the order of the stages.
+constexpr memory_breakdown memory_of_stages(const job& j, const job& by_stage, const layout& l,
+                                            std::int32_t first_stage, std::int32_t end_stage, bool cudnn) {
+    folded_step folded{by_stage, l, cudnn};
     stage_peak peak;
     const bool alike = l.deals_evenly() && !takes_turns(j, l);
     for (std::int32_t index = first_stage; index < end_stage; ++index) {
-        const stage_range range = layers_trained_by(j, l, index);
-        if (alike && index > first_stage && repeats_stage_before(j.model.layers, l, index, range)) continue;
-        peak = busier(peak, peak_of(folded, training_stage_of(folded, index, range)));
+        const placement here = placement_of(j, l, index);
+        if (alike && index > first_stage && repeats_stage_before(j.model.layers, l, index, here.layers)) continue;
+        peak = busier(peak, peak_of(folded, training_stage_of(folded, here)));
     }
     memory_breakdown m = with_runtime(peak.tensors, j, l, idle_blocks_of(folded, peak));
     m.stage = peak.stage;
@@ -86,10 +86,10 @@ constexpr memory_breakdown memory_of_stages(const job& j, const layout& l, std::
 
 constexpr memory_breakdown training_memory(const job& j, const layout& l, std::int32_t first_stage,
                                            std::int32_t end_stage, bool cudnn = false) {
-    if (l.deals_evenly()) return memory_of_stages(j, l, first_stage, end_stage, cudnn);
+    if (l.deals_evenly()) return memory_of_stages(j, j, l, first_stage, end_stage, cudnn);
     job by_stage = j;
     by_stage.model.layers = ordered_by_stage(j.model.layers, l);
-    return memory_of_stages(by_stage, l, first_stage, end_stage, cudnn);
+    return memory_of_stages(j, by_stage, l, first_stage, end_stage, cudnn);
 }
 
 }  // namespace detail
@@ -106,14 +106,13 @@ constexpr memory_breakdown training_memory(const job& j, const layout& l, std::i
 
 constexpr detail::weight_state training_state(const job& j, const layout& l, std::int32_t stage) {
     detail::folded_step f{j, l};
-    detail::training_stage s{.index = stage, .first = stage == 0, .last = stage == l.last_stage()};
+    detail::training_stage s{.holds = placement_of(j, l, stage)};
     detail::add_ends(s, f);
     detail::weight_state state = s.ends;
-    const auto counts = detail::training_counts(j, l, stage);
     for (std::size_t k = 0; k < f.kinds(); ++k)
-        if (counts[k] > 0) state.add(f.layers[k].state, counts[k]);
+        if (s.holds.counts[k] > 0) state.add(f.layers[k].state, s.holds.counts[k]);
     if (detail::deals_tensors(j, l) && j.offload.optimizer == offload_place::none)
-        state.optimizer = detail::dealt_optimizer(j, l, f.step, counts, stage);
+        state.optimizer = detail::dealt_optimizer(j, l, f.step, s.holds);
     return state;
 }
 
@@ -121,7 +120,7 @@ constexpr byte_count host_memory(const job& j, const layout& l, std::int32_t sta
     byte_count held = training_state(j, l, stage).host;
     if (!j.offload.modules.empty()) {
         const training_step step{j, l};
-        const auto counts = detail::stage_counts(j.model.layers, l, stage);
+        const kind_counts counts = placement_of(j, l, stage).counts;
         for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k)
             held += scaled_up(detail::named_parts_of(j.model.layers.kinds[k], j, l, step).away * counts[k],
                               detail::in_flight(l, stage, micro_batches(j, l)));
@@ -146,7 +145,7 @@ namespace detail {
 
 constexpr byte_count saved_by_layers(const folded_step& f, std::int32_t stage) {
     const job& j = f.of;
-    const kind_counts counts = training_counts(j, f.over, stage);
+    const kind_counts counts = placement_of(j, f.over, stage).counts;
     byte_count all;
     for (std::size_t k = 0; k < f.kinds(); ++k) all += f.layers[k].kept * counts[k];
     if (j.recompute == recompute::full && j.recompute_every > 1)
@@ -169,7 +168,7 @@ constexpr byte_count saved_activations(const job& j, const layout& l, std::int32
         detail::for_each_input_activation(j.model, f.step, count);
         if (j.model.encoders[0].layers > 0) total += detail::encoder_memory_of(j, l, f.step, f.fold).kept;
     }
-    if (j.mtp_layers > 0 && stage == detail::prediction_stage(l)) {
+    if (placement_of(j, l, stage).predictions > 0) {
         const detail::prediction_memory ahead = detail::prediction_memory_of(j, l, f.step, f.fold);
         total += ahead.kept + ahead.scores;
     }

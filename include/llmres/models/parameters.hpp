@@ -399,14 +399,21 @@ constexpr void for_each_embedding_weight(const model& m, Visit&& visit) {
             .role = weight_role::embed_tokens, .rows = m.vocabulary, .columns = width, .split = weight_split::rows});
 }
 
-/// ... of what stands before the layers: the token embedding, towers and encoders.
+/// Calls visit(weight) for what stands before the layers beside the token embedding: positions, projections, towers and
+/// encoders.
 template <class Visit>
-constexpr void for_each_input_weight(const model& m, Visit&& visit) {
-    for_each_embedding_weight(m, visit);
+constexpr void for_each_weight_beside_embedding(const model& m, Visit&& visit) {
     if (m.embedding_width > 0)
         visit(weight{.role = weight_role::projector, .rows = m.hidden, .columns = m.embedding_width});
     for (const encoder& e : m.encoders) detail::visit_encoder(e, visit);
     detail::visit_extras(m, model_part::input, visit);
+}
+
+/// Calls visit(weight) for all that stands before the layers.
+template <class Visit>
+constexpr void for_each_input_weight(const model& m, Visit&& visit) {
+    for_each_embedding_weight(m, visit);
+    for_each_weight_beside_embedding(m, visit);
 }
 
 /// ... and after them: final norm and head. A tied head is not visited: it is the embedding.

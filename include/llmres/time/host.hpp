@@ -12,7 +12,6 @@
 #include <llmres/jobs/ranks.hpp>
 #include <llmres/memory/serving.hpp>
 #include <llmres/memory/training.hpp>
-#include <llmres/memory/training/device_map.hpp>
 #include <llmres/memory/training/state.hpp>
 #include <llmres/models/kv_cache.hpp>
 #include <llmres/models/layer.hpp>
@@ -86,7 +85,7 @@ constexpr host_traffic training_host_traffic(const job& j, const layout& l, std:
         pass(j.offload.activations, saved_by_layers(j, l, stage) * (2 * rounds));
     if (!j.offload.modules.empty()) {
         const training_step step{j, l};
-        const auto counts = detail::training_counts(j, l, stage);
+        const kind_counts counts = placement_of(j, l, stage).counts;
         for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k)
             t.link += detail::named_parts_of(j.model.layers.kinds[k], j, l, step).away * (counts[k] * 2 * rounds);
     }

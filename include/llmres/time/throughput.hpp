@@ -7,8 +7,8 @@
 #include <llmres/hardware/collectives.hpp>
 #include <llmres/hardware/gpu.hpp>
 #include <llmres/inventory/activation.hpp>
-#include <llmres/inventory/layers/prediction.hpp>
 #include <llmres/inventory/operations.hpp>
+#include <llmres/inventory/placement.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/jobs/offload.hpp>
@@ -16,7 +16,6 @@
 #include <llmres/jobs/ranks.hpp>
 #include <llmres/memory/breakdown.hpp>
 #include <llmres/memory/serving.hpp>
-#include <llmres/memory/training/stage.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/time/host.hpp>
 #include <llmres/time/roofline.hpp>
@@ -164,7 +163,7 @@ constexpr double unevenness(const job& j, const layout& l) {
     if (l.pipeline == 1 || (l.deals_evenly() && j.mtp_layers == 0)) return 0;
     std::int32_t most = most_layers(l, layers);
     if (j.mtp_layers > 0) {
-        const std::int32_t last = layers_trained_by(j, l, prediction_stage(l)).size() + j.mtp_layers;
+        const std::int32_t last = placement_of(j, l, prediction_stage(l)).layers.size() + j.mtp_layers;
         if (last > most) most = last;
     }
     return static_cast<double>(most) * l.pipeline / (layers + j.mtp_layers) - 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What is kept of weights: of one (state.hpp), of a stage's (stage_weights.hpp), dealt whole (whole_tensors.hpp), and
-// on its way under DeepSpeed (zero_buffers.hpp).
+// What training keeps of weights: of one (state.hpp), of those outside the layers (stage_weights.hpp), dealt by the
+// whole tensor (layer_wise_optimizer.hpp), and on its way under DeepSpeed (deepspeed.hpp).
 #include <llmres/inventory/placement.hpp>
 #include <llmres/memory/training/state.hpp>
 
@@ -142,37 +142,15 @@ TEST_CASE("layers add up, but for what one tensor needs at a time") {
     CHECK(three.largest == one.largest);
 }
 
-TEST_CASE("the stages of a pipeline hold the model's weights, each once, and a tied head twice") {
-    for (const model* m :
-         {&models::llama_3_1_8b, &models::mixtral_8x7b, &models::gpt2_xl, &models::gemma_3_4b, &models::t5_11b}) {
-        CAPTURE(m->name.view());
-        job j = mixed();
-        j.model = *m;
-        for (const std::int32_t stages : {1, 2, 5, 8}) {
-            const layout l{.pipeline = stages};
-            parameter_count held;
-            for (std::int32_t stage = 0; stage < stages; ++stage) {
-                const stage_range range = stage_layers(m->layers.size, stages, stage);
-                detail::for_each_stage_weight(
-                    j, l, m->layers.counts(range.first, range.last), stage,
-                    [&](const weight& w, bool, std::int32_t times) { held += w.count() * times; });
-            }
-            const bool copied = m->tied_head && stages > 1;
-            CHECK(held == count_parameters(*m) + parameters(copied ? m->vocabulary * m->hidden : 0));
-        }
-    }
-}
-
 TEST_CASE("before an optimizer's first step there are its master weights alone") {
     const job j = mixed();
-    const auto& layers = j.model.layers;
     const byte_count all = bytes(4) * count_parameters(j.model).in(parameters);
-    CHECK(detail::before_first_step(j, {}, layers.counts(), 0) == all);
-    CHECK(detail::before_first_step(j, {.data = 8, .zero = 1}, layers.counts(), 0) >= div_up(all, 8));
-    CHECK(detail::before_first_step(j, {.data = 8, .zero = 1}, layers.counts(), 0) < div_up(all, 8) + mib(1));
+    CHECK(detail::before_first_step(j, {}, placement_of(j, {}, 0)) == all);
+    CHECK(detail::before_first_step(j, {.data = 8, .zero = 1}, placement_of(j, {}, 0)) >= div_up(all, 8));
+    CHECK(detail::before_first_step(j, {.data = 8, .zero = 1}, placement_of(j, {}, 0)) < div_up(all, 8) + mib(1));
     job plain = j;
     plain.weights = fp32;
-    CHECK(detail::before_first_step(plain, {}, layers.counts(), 0) == byte_count{});
+    CHECK(detail::before_first_step(plain, {}, placement_of(plain, {}, 0)) == byte_count{});
 }
 
 TEST_CASE("tensors that are dealt whole go round, and the fullest rank has one more") {

@@ -139,7 +139,7 @@ constexpr stage_step stage_step_of(const folded_step& f, const training_stage& s
         .held = {.weights = s.state.weights,
                  .adapter = s.state.adapter,
                  .optimizer = j.steps == 1 && j.offload.optimizer == offload_place::none
-                                  ? before_first_step(j, l, s.counts, s.index)
+                                  ? before_first_step(j, l, s.holds)
                                   : s.state.optimizer,
                  .maybe_more = s.maybe_more,
                  .reduced = s.state.whole_gradients,

@@ -7,14 +7,13 @@
 #include <llmres/inventory/context.hpp>
 #include <llmres/inventory/layers/ends.hpp>
 #include <llmres/inventory/layers/feed_forward.hpp>
-#include <llmres/inventory/layers/prediction.hpp>
+#include <llmres/inventory/placement.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/jobs/pipeline.hpp>
 #include <llmres/jobs/ranks.hpp>
 #include <llmres/memory/training/deepspeed.hpp>
 #include <llmres/memory/training/deferred_gradients.hpp>
-#include <llmres/memory/training/device_map.hpp>
 #include <llmres/memory/training/encoder.hpp>
 #include <llmres/memory/training/layer.hpp>
 #include <llmres/memory/training/layer_wise_optimizer.hpp>
@@ -32,8 +31,6 @@
 
 /// What one pipeline stage holds on a GPU, whatever the moment of the step.
 namespace llmres::inline v0::detail {
-
-using kind_counts = std::array<std::int32_t, layer_stack::max_kinds>;
 
 /// A job's layers, each kind folded once for all stages.
 struct folded_step {
@@ -60,6 +57,7 @@ struct folded_step {
 };
 
 struct training_stage {
+    placement holds{};  ///< the weights that lie there
     std::int32_t index = 0;
     bool first = false;
     bool last = false;
@@ -88,19 +86,13 @@ constexpr bool repeats_stage_before(const layer_stack& layers, const layout& l, 
     return before.size() == here.size() && layers.alike(before.first, here.first, here.size());
 }
 
-constexpr stage_range layers_trained_by(const job& j, const layout& l, std::int32_t stage) {
-    if (takes_turns(j, l)) return layers_by_bytes(j, l, stage);
-    return l.deals_evenly() ? stage_layers(j.model.layers.size, l.pipeline, stage)
-                            : layers_of_stage(l, j.model.layers.size, stage);
-}
-
 /// Weights before and after the layers, and of both.
 constexpr void add_ends(training_stage& s, folded_step& f) {
     const model& m = f.of.model;
-    const bool predicts = f.of.mtp_layers > 0 && s.index == prediction_stage(f.over);
+    const bool predicts = s.holds.predictions > 0;
     if (predicts) s.ahead = prediction_memory_of(f.of, f.over, f.step, f.fold);
-    s.input = input_state(m, f.fold, s.first, reads_embedding(f.of, f.over, s.index));
-    s.output = output_state(m, f.fold, s.last);
+    s.input = input_state(m, f.fold, s.holds);
+    s.output = output_state(m, f.fold, s.holds);
     if (predicts) s.output.add(s.ahead.state, 1);
     s.ends = s.input;
     s.ends.add(s.output, 1);
@@ -175,15 +167,16 @@ constexpr void add_saved(training_stage& s, folded_step& f) {
     s.maybe_more = uneven_tokens(s, f, batches) + passes_by;
 }
 
-constexpr training_stage training_stage_of(folded_step& f, std::int32_t index, stage_range range) {
+constexpr training_stage training_stage_of(folded_step& f, const placement& here) {
     const job& j = f.of;
     const layout& l = f.over;
-    training_stage s{.index = index,
-                     .first = index == 0,
-                     .last = index == l.last_stage(),
+    training_stage s{.holds = here,
+                     .index = here.stage,
+                     .first = here.stage == 0,
+                     .last = here.stage == l.last_stage(),
                      .naive_pipeline = takes_turns(j, l),
-                     .range = range};
-    s.counts = j.model.layers.counts(range.first, range.last);
+                     .range = here.layers,
+                     .counts = here.counts};
     add_ends(s, f);
     s.state = s.ends;
     for (std::size_t k = 0; k < f.kinds(); ++k)
@@ -195,7 +188,7 @@ constexpr training_stage training_stage_of(folded_step& f, std::int32_t index, s
                                        j.model.layers.kinds[k].attention.rotated_width()) *
                                s.counts[k];
     if (f.step.engine.layer_wise_optimizer && deals_tensors(j, l) && j.offload.optimizer == offload_place::none)
-        s.state.optimizer = dealt_optimizer(j, l, f.step, s.counts, index);
+        s.state.optimizer = dealt_optimizer(j, l, f.step, s.holds);
     if (f.step.engine.sharding == sharding_code::deepspeed) {
         // It hands gradients to the host by the bucket, of which there are two (contiguous_gradients, overlap_comm).
         const byte_count buckets = size_of(gradients_of(j), f.step.engine.reduce_bucket_size, 2);

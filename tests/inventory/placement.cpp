@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: MIT
+#include <llmres/inventory/placement.hpp>
+
+#include <doctest/doctest.h>
+#include <llmres/models/all.hpp>
+#include <llmres/runtimes/all.hpp>
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+using namespace llmres;
+
+namespace {
+
+/// Tells the weights of a model apart: place, role and shape.
+using weight_key = std::tuple<weight_place, weight_role, std::int64_t, std::int64_t, std::int64_t, bool>;
+using weight_tally = std::map<weight_key, std::int64_t>;
+
+weight_key key_of(const weight& w, weight_place place) {
+    return {place, w.role, w.rows, w.columns, w.copies, w.routed};
+}
+
+void count(weight_tally& found, const job& j, const placement& here) {
+    for_each_weight(j, here, [&](const weight& w, std::int32_t times, weight_place place) {
+        CHECK(times > 0);
+        found[key_of(w, place)] += times;
+    });
+}
+
+/// The weights of the model itself, each once.
+weight_tally inventory(const model& m) {
+    weight_tally all;
+    for_each_input_weight(m, [&](const weight& w) { ++all[key_of(w, weight_place::input)]; });
+    for (std::int32_t i = 0; i < m.layers.size; ++i)
+        for_each_weight(m.layers[i], m.hidden, [&](const weight& w) { ++all[key_of(w, weight_place::layer)]; });
+    for_each_output_weight(m, [&](const weight& w) { ++all[key_of(w, weight_place::output)]; });
+    return all;
+}
+
+weight_key embedding_of(const model& m) {
+    weight_key key;
+    for_each_embedding_weight(m, [&](const weight& w) { key = key_of(w, weight_place::input); });
+    return key;
+}
+
+job training(const model& m, const runtime& r = no_runtime) {
+    return {.model = m, .task = task::pretraining, .sequence = tokens(2048), .runtime = r};
+}
+job serving(const model& m, const runtime& r = no_runtime) {
+    return {.model = m, .context = tokens(4096), .runtime = r};
+}
+
+const std::array several{&models::llama_3_1_8b, &models::mixtral_8x7b, &models::deepseek_v3, &models::gemma_3_4b,
+                         &models::gpt2_xl,      &models::t5_11b,       &models::qwen2_5_3b};
+
+/// Ways to deal layers to stages: evenly, by chunks that interleave, unevenly, in a V.
+std::vector<layout> pipelines_for(const model& m) {
+    std::vector<layout> found;
+    for (const std::int32_t stages : {1, 2, 3, 4, 7}) found.push_back({.pipeline = stages});
+    found.push_back({.pipeline = 2, .virtual_pipeline = 2});
+    found.push_back({.pipeline = 2, .first_stage_layers = m.layers.size - 1});
+    found.push_back({.pipeline = 3, .embedding_as_layer = true, .loss_as_layer = true});
+    if (m.layers.size % 4 == 0)
+        found.push_back({.pipeline = 2, .virtual_pipeline = 2, .schedule = pipeline_schedule::zb_v});
+    layout listed{.pipeline = 2, .virtual_pipeline = 2};
+    listed.stages.chunks = 4;
+    listed.stages.layers = {1, 2, 3, static_cast<std::uint8_t>(m.layers.size - 6)};
+    found.push_back(listed);
+    return found;
+}
+
+}  // namespace
+
+TEST_CASE("every layer lies on exactly one stage, however layers are dealt") {
+    for (const model* m : several)
+        for (const runtime* r : {&no_runtime, &runtimes::huggingface})
+            for (const layout& l : pipelines_for(*m)) {
+                CAPTURE(std::string{m->name.view()});
+                CAPTURE(std::string{r->name.view()});
+                CAPTURE(l.pipeline);
+                CAPTURE(l.virtual_pipeline);
+                kind_counts counts{};
+                std::int32_t next = 0;
+                for (std::int32_t stage = 0; stage < l.pipeline; ++stage) {
+                    const placement here = placement_of(training(*m, *r), l, stage);
+                    CHECK(here.stage == stage);
+                    CHECK(here.layers.first == next);
+                    CHECK(here.expert_counts == here.counts);
+                    next = here.layers.last;
+                    std::int32_t size = 0;
+                    for (std::size_t k = 0; k < counts.size(); ++k) counts[k] += here.counts[k], size += here.counts[k];
+                    CHECK(size == here.layers.size());
+                }
+                CHECK(next == m->layers.size);
+                CHECK(counts == m->layers.counts());
+            }
+}
+
+TEST_CASE("stages that train hold every weight of the model once, and a tied head a copy of the embedding") {
+    for (const model* m : several)
+        for (const layout& l : pipelines_for(*m)) {
+            CAPTURE(std::string{m->name.view()});
+            CAPTURE(l.pipeline);
+            weight_tally held;
+            for (std::int32_t stage = 0; stage < l.pipeline; ++stage)
+                count(held, training(*m), placement_of(training(*m), l, stage));
+            weight_tally expected = inventory(*m);
+            if (m->tied_head && l.last_stage() != 0) ++expected[embedding_of(*m)];
+            CHECK(held == expected);
+        }
+}
+
+TEST_CASE("GPUs that serve and the host together hold every weight once, whatever is left to the host") {
+    for (const model* m : several)
+        for (const std::int32_t gpu_layers : {0, 1, 20, m->layers.size, m->layers.size + 1})
+            for (const std::int32_t expert_layers : {-1, 0, 5, 1000})
+                for (const std::int32_t stages : {1, 2, 4}) {
+                    job j = serving(*m);
+                    if (gpu_layers < 1000) j.runtime.gpu_layers = gpu_layers;
+                    j.runtime.experts_on_host = expert_layers >= 0;
+                    j.runtime.host_expert_layers = expert_layers > 0 ? expert_layers : 0;
+                    CAPTURE(std::string{m->name.view()});
+                    CAPTURE(gpu_layers);
+                    CAPTURE(expert_layers);
+                    CAPTURE(stages);
+                    for (const bool embedding_on_host : {false, true}) {
+                        j.runtime.embedding_on_host = embedding_on_host;
+                        weight_tally held;
+                        for (std::int32_t stage = 0; stage < stages; ++stage)
+                            count(held, j, placement_of(j, {.pipeline = stages}, stage));
+                        count(held, j, placement_on_host(j));
+                        weight_tally expected = inventory(*m);
+                        const bool scores = gpu_layers > m->layers.size;
+                        if (m->tied_head && scores && (stages > 1 || embedding_on_host)) ++expected[embedding_of(*m)];
+                        CHECK(held == expected);
+                    }
+                }
+}
+
+TEST_CASE("the head counts as one more layer: as many GPU layers as the model has leave it on the host") {
+    job j = serving(models::llama_3_1_8b);
+    j.runtime.gpu_layers = 32;
+    CHECK(placement_of(j, {}, 0).layers.size() == 32);
+    CHECK_FALSE(placement_of(j, {}, 0).output);
+    CHECK(placement_on_host(j).output);
+    CHECK(placement_on_host(j).layers.size() == 0);
+    j.runtime.gpu_layers = 33;
+    CHECK(placement_of(j, {}, 0).output);
+    CHECK_FALSE(placement_on_host(j).output);
+    j.runtime.gpu_layers = 10;
+    CHECK(placement_of(j, {}, 0).layers.first == 22);
+    CHECK(placement_on_host(j).layers.last == 22);
+    CHECK(placement_of(j, {.pipeline = 2}, 1).layers.first == 27);
+}
+
+TEST_CASE("routed experts of the first layers stay on the host, those of whole layers there with them") {
+    job j = serving(models::mixtral_8x7b);
+    j.runtime.experts_on_host = true;
+    CHECK(placement_of(j, {}, 0).counts[0] == 32);
+    CHECK(placement_of(j, {}, 0).expert_counts[0] == 0);
+    j.runtime.host_expert_layers = 12;
+    CHECK(placement_of(j, {}, 0).expert_counts[0] == 20);
+    CHECK(placement_of(j, {.pipeline = 2}, 0).expert_counts[0] == 4);
+    CHECK(placement_of(j, {.pipeline = 2}, 1).expert_counts[0] == 16);
+    j.runtime.gpu_layers = 12;
+    CHECK(placement_of(j, {}, 0).expert_counts[0] == 12);
+    CHECK(placement_on_host(j).expert_counts[0] == 20);
+}
+
+TEST_CASE("towers are on the first stage, or on each where the engine has them there; the embedding is not") {
+    job j = serving(models::gemma_3_4b);
+    const layout l{.pipeline = 2};
+    CHECK(placement_of(j, l, 0).beside_embedding);
+    CHECK_FALSE(placement_of(j, l, 1).beside_embedding);
+    j.runtime.towers_everywhere = true;
+    CHECK(placement_of(j, l, 1).beside_embedding);
+    CHECK(placement_of(j, l, 1).embeddings == 1);  // the head is tied
+    j.model.tied_head = false;
+    CHECK(placement_of(j, l, 1).embeddings == 0);
+    j.gguf = find_gguf_mix("weights", "Q4_K_M").value();
+    CHECK_FALSE(placement_of(j, l, 1).beside_embedding);
+}
+
+TEST_CASE("an FP8 checkpoint of a tied model holds a head beside the embedding, where the engine keeps it") {
+    job j = serving(models::qwen2_5_3b);
+    REQUIRE(j.model.tied_head);
+    j.weights = fp8_e4m3;
+    CHECK(placement_of(j, {}, 0).embeddings == 1);
+    j.runtime.head_again = true;
+    CHECK(placement_of(j, {}, 0).embeddings == 2);
+    j.weights = bf16;
+    CHECK(placement_of(j, {}, 0).embeddings == 1);
+}
+
+TEST_CASE("depths of multi-token prediction lie on the last stage or on the one that is named, with an embedding") {
+    job j = training(models::deepseek_v3);
+    j.mtp_layers = 2;
+    const layout even{.pipeline = 4};
+    CHECK(placement_of(j, even, 3).predictions == 2);
+    CHECK(placement_of(j, even, 3).embeddings == 1);
+    CHECK(placement_of(j, even, 2).predictions == 0);
+    j.mtp_use_repeated_layer = true;
+    CHECK(placement_of(j, even, 3).predictions == 1);
+    const layout named{.pipeline = 4, .stages = read_stages("15|15|16m|15").value()};
+    CHECK(placement_of(j, named, 2).predictions == 1);
+    CHECK(placement_of(j, named, 2).embeddings == 1);
+    CHECK_FALSE(placement_of(j, named, 2).output);
+    CHECK(placement_of(j, named, 3).embeddings == 0);
+}
+
+TEST_CASE("a served model's own prediction layers lie on the last stage where they are asked for") {
+    job j = serving(models::deepseek_v3);
+    CHECK(placement_of(j, {}, 0).predictions == 0);
+    j.runtime.speculates_ahead = true;
+    CHECK(placement_of(j, {.pipeline = 2}, 0).predictions == 0);
+    CHECK(placement_of(j, {.pipeline = 2}, 1).predictions == j.model.prediction.layers);
+    parameter_count predicted;
+    for_each_weight(j, placement_of(j, {}, 0), [&](const weight& w, std::int32_t times, weight_place place) {
+        if (place == weight_place::prediction) predicted += w.count() * times;
+    });
+    CHECK(predicted == count_prediction_parameters(j.model));
+}
+
+TEST_CASE("layers dealt by bytes are dealt in order; the first GPU has room left for the largest module") {
+    for (const std::int32_t stages : {2, 3, 4, 7}) {
+        CAPTURE(stages);
+        const job j = training(models::llama_3_1_8b, runtimes::huggingface);
+        const layout l{.pipeline = stages};
+        REQUIRE(detail::takes_turns(j, l));
+        CHECK(placement_of(j, l, 0).layers.size() < placement_of(j, l, 1).layers.size());
+    }
+    CHECK_FALSE(detail::takes_turns(training(models::llama_3_1_8b, runtimes::huggingface), {}));
+    const job j = training(models::llama_3_1_8b);
+    const layout l{.pipeline = 4};
+    CHECK_FALSE(detail::takes_turns(j, l));
+    for (std::int32_t s = 0; s < 4; ++s) CHECK(placement_of(j, l, s).counts[0] == 8);
+}
+
+TEST_CASE("layers are dealt by the bytes that are loaded, not by those that a 4-bit model's norms are widened to") {
+    // prepare_model_for_kbit_training widens after from_pretrained has dealt: embedding and head count as stored.
+    job j = training(models::llama_3_1_8b, runtimes::huggingface);
+    j.task = task::finetuning;
+    j.weights = nf4;
+    j.adapter = {.kind = adapter_kind::lora, .rank = 16};
+    const layout l{.pipeline = 2};
+    const std::int32_t dealt = placement_of(j, l, 0).layers.size();
+    j.runtime.training.fp32_stream = false;
+    CHECK(placement_of(j, l, 0).layers.size() == dealt);
+}
+
+TEST_CASE("the parts that ranks hold cover each weight, and no rank holds more than its share of whole heads") {
+    for (const model* m : several)
+        for (const layout& l :
+             {layout{}, layout{.tensor = 2}, layout{.tensor = 4}, layout{.tensor = 2, .data = 4, .expert = 8},
+              layout{.tensor = 4, .data = 2, .expert = 2, .expert_tensor = 2}}) {
+            CAPTURE(std::string{m->name.view()});
+            CAPTURE(l.tensor);
+            CAPTURE(l.expert);
+            for_each_weight(*m, [&](const weight& w, std::int64_t) {
+                const weight_shape part = local_shape(w, l);
+                const std::int64_t ranks = w.routed ? l.expert_tensor_ranks() : l.tensor;
+                const std::int64_t spread = w.routed ? l.expert : 1;
+                const bool rows = w.split == weight_split::rows, columns = w.split == weight_split::columns;
+                CHECK(part.rows * (rows ? ranks : 1) >= w.rows);
+                CHECK(part.columns * (columns ? ranks : 1) >= w.columns);
+                CHECK(part.copies * spread >= w.copies);
+                if (w.copies % spread == 0) CHECK(part.copies * spread == w.copies);
+                if (rows && w.rows / w.granule % ranks == 0) CHECK(part.rows * ranks == w.rows);
+                if (columns && w.columns / w.granule % ranks == 0) CHECK(part.columns * ranks == w.columns);
+                CHECK(local_part(w, l).count() == part.count());
+            });
+        }
+}
+
+TEST_CASE("what lies on a GPU is known at compile time") {
+    static constexpr job j{.model = models::llama_3_1_8b, .context = tokens(4096)};
+    static_assert(placement_of(j, {.pipeline = 2}, 1).layers.first == 16);
+    static_assert(placement_of(j, {.pipeline = 2}, 1).output);
+    static_assert(!placement_of(j, {.pipeline = 2}, 0).output);
+}
