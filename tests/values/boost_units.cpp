@@ -29,6 +29,8 @@ TEST_CASE("a quantity becomes Boost's and comes back, in the same unit and numbe
 TEST_CASE("Boost's arithmetic agrees with ours") {
     const auto cache = to_boost(bytes_a_token(131'072)) * to_boost(tokens(4096));
     CHECK(from_boost(cache) == bytes_a_token(131'072) * tokens(4096));
+    static_assert(std::is_same_v<boost_unit<joule_unit>,
+                                 bu::multiply_typeof_helper<boost_unit<watt_unit>, boost_unit<second_unit>>::type>);
     const auto read = to_boost(approx(gb(3350))) / to_boost(gb_per_s(3350));
     CHECK(from_boost(read) == gb(3350) / gb_per_s(3350));
 }
@@ -37,6 +39,9 @@ TEST_CASE("a unit without a short name survives the way there and back") {
     const auto price = currency(2.5) / approx(tokens(1'000'000));
     static_assert(std::is_same_v<decltype(from_boost(to_boost(price))), std::remove_const_t<decltype(price)>>);
     CHECK(from_boost(to_boost(price)) == price);
+    const auto line = approx(bits(8'000)) / seconds(2);
+    static_assert(std::is_same_v<decltype(from_boost(to_boost(line))), std::remove_const_t<decltype(line)>>);
+    CHECK(from_boost(to_boost(line)) == line);
 }
 
 TEST_CASE("bytes are the stock system's bytes, exactly") {

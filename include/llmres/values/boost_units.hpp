@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <boost/units/base_unit.hpp>
+#include <boost/units/base_units/si/kilogram.hpp>
+#include <boost/units/base_units/si/meter.hpp>
+#include <boost/units/base_units/si/second.hpp>
+#include <boost/units/make_system.hpp>
 #include <boost/units/quantity.hpp>
 #include <boost/units/systems/information/bit.hpp>
 #include <boost/units/systems/information/byte.hpp>
 #include <boost/units/systems/si/energy.hpp>
 #include <boost/units/systems/si/power.hpp>
 #include <boost/units/systems/si/time.hpp>
+#include <boost/units/unit.hpp>
 #include <cstdint>
 #include <limits>
 #include <llmres/values/error.hpp>
@@ -22,27 +28,63 @@
 ///     from_boost(...)                      any of them, back
 namespace llmres::inline v0 {
 
-/// The same number in the same unit, as Boost's type.
-template <class Unit, class Rep>
-constexpr boost::units::quantity<typename Unit::boost_unit, Rep> to_boost(quantity<Unit, Rep> q) {
-    return boost::units::quantity<typename Unit::boost_unit, Rep>::from_value(q.base());
-}
-/// Back from a unit of our system (or from bits, which are Boost's own).
-template <class Dimension, class Rep>
-constexpr quantity<typename detail::named<unit_of<Dimension>>::type, Rep> from_boost(
-    boost::units::quantity<unit_of<Dimension>, Rep> q) {
-    return quantity<typename detail::named<unit_of<Dimension>>::type, Rep>::from_base(q.value());
-}
-template <class Rep>
-constexpr quantity<bit_unit, Rep> from_boost(boost::units::quantity<bit_unit::boost_unit, Rep> q) {
-    return quantity<bit_unit, Rep>::from_base(q.value());
-}
+// ---- our system -----------------------------------------------------------------------------------------------------
 
-// ---- Boost's information system
-// ---------------------------------------------------------------------------------------
+/// Our byte is a base unit on Boost's information dimension (Boost's own is 2^3 bits, scaled in double).
+struct byte_base_unit : boost::units::base_unit<byte_base_unit, boost::units::information_dimension, 7300> {};
+struct flop_base_unit : boost::units::base_unit<flop_base_unit, flop_dimension::dimension_type, 7301> {};
+struct token_base_unit : boost::units::base_unit<token_base_unit, token_dimension::dimension_type, 7302> {};
+struct parameter_base_unit : boost::units::base_unit<parameter_base_unit, parameter_dimension::dimension_type, 7303> {};
+struct currency_base_unit : boost::units::base_unit<currency_base_unit, currency_dimension::dimension_type, 7304> {};
+/// The bit of derived units, such as bits per second. A count of bits becomes one of Boost's own bits.
+struct bit_base_unit : boost::units::base_unit<bit_base_unit, bit_dimension::dimension_type, 7305> {};
+
+using unit_system =
+    boost::units::make_system<byte_base_unit, flop_base_unit, token_base_unit, parameter_base_unit, currency_base_unit,
+                              bit_base_unit, boost::units::si::second_base_unit, boost::units::si::meter_base_unit,
+                              boost::units::si::kilogram_base_unit>::type;
 
 using boost_byte_unit = boost::units::information::hu::byte::info;
 using boost_bit_unit = boost::units::information::hu::bit::info;
+
+/// Boost's unit of a dimension in our system.
+template <class Dimension>
+using unit_of = boost::units::unit<Dimension, unit_system>;
+
+namespace detail {
+
+template <class Unit>
+struct in_boost {
+    using type = unit_of<typename Unit::dimension>;
+};
+template <>
+struct in_boost<bit_unit> {
+    using type = boost_bit_unit;
+};
+
+}  // namespace detail
+
+/// Boost's unit for one of ours: `boost_unit<byte_unit>`.
+template <class Unit>
+using boost_unit = typename detail::in_boost<Unit>::type;
+
+/// The same number in the same unit, as Boost's type.
+template <class Unit, class Rep>
+constexpr boost::units::quantity<boost_unit<Unit>, Rep> to_boost(quantity<Unit, Rep> q) {
+    return boost::units::quantity<boost_unit<Unit>, Rep>::from_value(q.base());
+}
+/// Back from a unit of our system, or from Boost's bits.
+template <class Dimension, class Rep>
+constexpr quantity<typename detail::named<Dimension>::type, Rep> from_boost(
+    boost::units::quantity<unit_of<Dimension>, Rep> q) {
+    return quantity<typename detail::named<Dimension>::type, Rep>::from_base(q.value());
+}
+template <class Rep>
+constexpr quantity<bit_unit, Rep> from_boost(boost::units::quantity<boost_bit_unit, Rep> q) {
+    return quantity<bit_unit, Rep>::from_base(q.value());
+}
+
+// ---- Boost's information system -------------------------------------------------------------------------------------
 
 /// Boost's byte is eight bits by a scale; the number of bytes is the same.
 template <class Rep>
@@ -65,8 +107,7 @@ constexpr result<byte_count> bytes_from_boost(boost::units::quantity<boost_bit_u
     return to_bytes_exact(bits(q.value()));
 }
 
-// ---- SI: one second, joule and watt are the same in our system
-// ------------------------------------------------------------
+// ---- SI: its second, joule and watt are ours ------------------------------------------------------------------------
 
 constexpr boost::units::quantity<boost::units::si::time> to_boost_si(duration q) {
     return boost::units::quantity<boost::units::si::time>::from_value(q.base());

@@ -3,16 +3,11 @@
 
 #include <bit>
 #include <boost/units/base_dimension.hpp>
-#include <boost/units/base_unit.hpp>
-#include <boost/units/base_units/information/bit.hpp>
-#include <boost/units/base_units/si/kilogram.hpp>
-#include <boost/units/base_units/si/meter.hpp>
-#include <boost/units/base_units/si/second.hpp>
-#include <boost/units/make_system.hpp>
+#include <boost/units/dimension.hpp>
 #include <boost/units/physical_dimensions/energy.hpp>
 #include <boost/units/physical_dimensions/information.hpp>
 #include <boost/units/physical_dimensions/power.hpp>
-#include <boost/units/unit.hpp>
+#include <boost/units/physical_dimensions/time.hpp>
 #include <compare>
 #include <concepts>
 #include <cstdint>
@@ -27,8 +22,9 @@
 ///     constexpr byte_count  cache  = kv_bytes_per_token * tokens(4096);
 ///     constexpr duration    read   = cache / gb_per_s(3350);
 ///
-/// Dimensions and units are Boost.Units'; the value is ours (docs/decisions/0001-quantity.md says why). Counts are
-/// std::int64_t and exact; rates, times, energy and money are double. Integer sums and products that would overflow
+/// Dimensions are Boost.Units', and Boost computes those of products and quotients; the value is ours
+/// (docs/decisions/0001-quantity.md says why). values/boost_units.hpp converts to and from Boost's quantities. Counts
+/// are std::int64_t and exact; rates, times, energy and money are double. Integer sums and products that would overflow
 /// saturate at the largest value instead of wrapping: a size never turns small by growing (see is_saturated()).
 namespace llmres::inline v0 {
 
@@ -37,90 +33,73 @@ namespace llmres::inline v0 {
 struct flop_dimension : boost::units::base_dimension<flop_dimension, 7301> {};
 struct token_dimension : boost::units::base_dimension<token_dimension, 7302> {};
 struct parameter_dimension : boost::units::base_dimension<parameter_dimension, 7303> {};
+/// Amounts of the caller's currency: prices are inputs, and this library never converts between currencies.
 struct currency_dimension : boost::units::base_dimension<currency_dimension, 7304> {};
+/// Bits have a dimension of their own, so that they convert to bytes only by name: to_bytes_exact, to_bytes_up.
+struct bit_dimension : boost::units::base_dimension<bit_dimension, 7305> {};
 
-/// Our byte is a base unit on Boost's information dimension (Boost's own is 2^3 bits, scaled in double).
-struct byte_base_unit : boost::units::base_unit<byte_base_unit, boost::units::information_dimension, 7300> {};
-struct flop_base_unit : boost::units::base_unit<flop_base_unit, flop_dimension::dimension_type, 7301> {};
-struct token_base_unit : boost::units::base_unit<token_base_unit, token_dimension::dimension_type, 7302> {};
-struct parameter_base_unit : boost::units::base_unit<parameter_base_unit, parameter_dimension::dimension_type, 7303> {};
-/// One unit of the caller's currency: prices are inputs, and this library never converts between currencies.
-struct currency_base_unit : boost::units::base_unit<currency_base_unit, currency_dimension::dimension_type, 7304> {};
-
-using unit_system =
-    boost::units::make_system<byte_base_unit, flop_base_unit, token_base_unit, parameter_base_unit, currency_base_unit,
-                              boost::units::si::second_base_unit, boost::units::si::meter_base_unit,
-                              boost::units::si::kilogram_base_unit>::type;
-
-template <class Dimension>
-using unit_of = boost::units::unit<Dimension, unit_system>;
-
-// A unit of ours is a short name for one of Boost's, so that compilers, linkers and debuggers say `byte_unit` where
-// they would spell out the whole system. Boost does the algebra; its result gets its short name back (detail::named).
+// A unit is a short name for a dimension in Boost's terms, so that compilers, linkers and debuggers say `byte_unit`
+// where they would spell out a list of exponents. Boost multiplies and divides dimensions; the result gets its short
+// name back (detail::named). The unit of each base dimension is fixed: byte, FLOP, token, parameter, second, metre,
+// kilogram.
 
 // clang-format off
-struct no_unit { using boost_unit = unit_of<boost::units::dimensionless_type>; };
-struct byte_unit { using boost_unit = unit_of<boost::units::information_dimension>; };
-struct flop_unit { using boost_unit = unit_of<flop_dimension::dimension_type>; };
-struct token_unit { using boost_unit = unit_of<token_dimension::dimension_type>; };
-struct parameter_unit { using boost_unit = unit_of<parameter_dimension::dimension_type>; };
-struct currency_unit { using boost_unit = unit_of<currency_dimension::dimension_type>; };
-struct second_unit { using boost_unit = unit_of<boost::units::time_dimension>; };
-struct joule_unit { using boost_unit = unit_of<boost::units::energy_dimension>; };
-struct watt_unit { using boost_unit = unit_of<boost::units::power_dimension>; };
-/// Bits stand in a system of their own, so that they convert to bytes only by name: to_bytes_exact, to_bytes_up.
-struct bit_unit {
-    using boost_unit = boost::units::unit<boost::units::information_dimension,
-                                          boost::units::make_system<boost::units::information::bit_base_unit>::type>;
-};
+struct no_unit { using dimension = boost::units::dimensionless_type; };
+struct byte_unit { using dimension = boost::units::information_dimension; };
+struct bit_unit { using dimension = bit_dimension::dimension_type; };
+struct flop_unit { using dimension = flop_dimension::dimension_type; };
+struct token_unit { using dimension = token_dimension::dimension_type; };
+struct parameter_unit { using dimension = parameter_dimension::dimension_type; };
+struct currency_unit { using dimension = currency_dimension::dimension_type; };
+struct second_unit { using dimension = boost::units::time_dimension; };
+struct joule_unit { using dimension = boost::units::energy_dimension; };
+struct watt_unit { using dimension = boost::units::power_dimension; };
 
 namespace detail {
 
 template <class A, class B>
-using boost_product =
-    typename boost::units::multiply_typeof_helper<typename A::boost_unit, typename B::boost_unit>::type;
+using dimension_product = typename boost::mpl::times<typename A::dimension, typename B::dimension>::type;
 template <class A, class B>
-using boost_quotient =
-    typename boost::units::divide_typeof_helper<typename A::boost_unit, typename B::boost_unit>::type;
+using dimension_quotient = typename boost::mpl::divides<typename A::dimension, typename B::dimension>::type;
 
 }  // namespace detail
 
-struct hertz_unit { using boost_unit = detail::boost_quotient<no_unit, second_unit>; };
-struct byte_per_token_unit { using boost_unit = detail::boost_quotient<byte_unit, token_unit>; };
-struct byte_per_second_unit { using boost_unit = detail::boost_quotient<byte_unit, second_unit>; };
-struct flop_per_second_unit { using boost_unit = detail::boost_quotient<flop_unit, second_unit>; };
-struct token_per_second_unit { using boost_unit = detail::boost_quotient<token_unit, second_unit>; };
+struct hertz_unit { using dimension = detail::dimension_quotient<no_unit, second_unit>; };
+struct byte_per_token_unit { using dimension = detail::dimension_quotient<byte_unit, token_unit>; };
+struct byte_per_second_unit { using dimension = detail::dimension_quotient<byte_unit, second_unit>; };
+struct flop_per_second_unit { using dimension = detail::dimension_quotient<flop_unit, second_unit>; };
+struct token_per_second_unit { using dimension = detail::dimension_quotient<token_unit, second_unit>; };
 /// A unit that has no short name.
-template <class Boost>
-struct derived_unit { using boost_unit = Boost; };
+template <class Dimension>
+struct derived_unit { using dimension = Dimension; };
 
 namespace detail {
 
-template <class Boost> struct named { using type = derived_unit<Boost>; };
-template <> struct named<no_unit::boost_unit> { using type = no_unit; };
-template <> struct named<byte_unit::boost_unit> { using type = byte_unit; };
-template <> struct named<bit_unit::boost_unit> { using type = bit_unit; };
-template <> struct named<flop_unit::boost_unit> { using type = flop_unit; };
-template <> struct named<token_unit::boost_unit> { using type = token_unit; };
-template <> struct named<parameter_unit::boost_unit> { using type = parameter_unit; };
-template <> struct named<currency_unit::boost_unit> { using type = currency_unit; };
-template <> struct named<second_unit::boost_unit> { using type = second_unit; };
-template <> struct named<joule_unit::boost_unit> { using type = joule_unit; };
-template <> struct named<watt_unit::boost_unit> { using type = watt_unit; };
-template <> struct named<hertz_unit::boost_unit> { using type = hertz_unit; };
-template <> struct named<byte_per_token_unit::boost_unit> { using type = byte_per_token_unit; };
-template <> struct named<byte_per_second_unit::boost_unit> { using type = byte_per_second_unit; };
-template <> struct named<flop_per_second_unit::boost_unit> { using type = flop_per_second_unit; };
-template <> struct named<token_per_second_unit::boost_unit> { using type = token_per_second_unit; };
+template <class Dimension> struct named { using type = derived_unit<Dimension>; };
+template <> struct named<no_unit::dimension> { using type = no_unit; };
+template <> struct named<byte_unit::dimension> { using type = byte_unit; };
+template <> struct named<bit_unit::dimension> { using type = bit_unit; };
+template <> struct named<flop_unit::dimension> { using type = flop_unit; };
+template <> struct named<token_unit::dimension> { using type = token_unit; };
+template <> struct named<parameter_unit::dimension> { using type = parameter_unit; };
+template <> struct named<currency_unit::dimension> { using type = currency_unit; };
+template <> struct named<second_unit::dimension> { using type = second_unit; };
+template <> struct named<joule_unit::dimension> { using type = joule_unit; };
+template <> struct named<watt_unit::dimension> { using type = watt_unit; };
+template <> struct named<hertz_unit::dimension> { using type = hertz_unit; };
+template <> struct named<byte_per_token_unit::dimension> { using type = byte_per_token_unit; };
+template <> struct named<byte_per_second_unit::dimension> { using type = byte_per_second_unit; };
+template <> struct named<flop_per_second_unit::dimension> { using type = flop_per_second_unit; };
+template <> struct named<token_per_second_unit::dimension> { using type = token_per_second_unit; };
 
 }  // namespace detail
 
 // clang-format on
 
 template <class A, class B>
-using unit_product = typename detail::named<detail::boost_product<A, B>>::type;
+using unit_product = typename detail::named<detail::dimension_product<A, B>>::type;
 template <class A, class B>
-using unit_quotient = typename detail::named<detail::boost_quotient<A, B>>::type;
+using unit_quotient = typename detail::named<detail::dimension_quotient<A, B>>::type;
 
 // ---- quantity -------------------------------------------------------------------------------------------------------
 
