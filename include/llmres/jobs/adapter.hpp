@@ -8,38 +8,49 @@
 #include <llmres/values/error.hpp>
 #include <string_view>
 
-/// Small trained weights beside a frozen model.
+/// What is an adapter? Small trained weights beside a frozen model.
 namespace llmres::inline v0 {
 
+/// Which weights are trained beside a frozen model.
 enum class adapter_kind : std::uint8_t {
-    none,
-    lora,              ///< W x + B A x, A of rank x in, B of out x rank (arXiv 2106.09685)
-    rslora,            ///< the same, scaled by the square root of the rank (arXiv 2312.03732)
-    dora,              ///< and a trained magnitude of each output (arXiv 2402.09353)
-    ia3,               ///< a trained scale of keys, values and the feed-forward's inner features (arXiv 2205.05638)
-    prompt,            ///< `rank` trained tokens before each sequence (arXiv 2104.08691)
-    llama_adapter,     ///< ... before the keys of each layer but the first two, with a gate a head (arXiv 2303.16199)
-    llama_adapter_v2,  ///< and a trained scale and shift of what each linear layer puts out, and the norms (arXiv
-                       ///< 2304.15010)
+    none,    ///< no adapter: the model itself is trained
+    lora,    ///< W x + B A x, A of rank x in, B of out x rank (arXiv 2106.09685)
+    rslora,  ///< LoRA, scaled by the square root of the rank (arXiv 2312.03732)
+    dora,    ///< LoRA with a trained magnitude of each output (arXiv 2402.09353)
+    ia3,     ///< a trained scale of keys, values and the feed-forward's inner features (arXiv 2205.05638)
+    prompt,  ///< `rank` trained tokens before each sequence (arXiv 2104.08691)
+    /// `rank` trained tokens before the keys of each layer but the first two, with a gate for each head (arXiv
+    /// 2303.16199).
+    llama_adapter,
+    /// LLaMA-Adapter with a trained scale and shift of the output of each linear layer, and trained norms (arXiv
+    /// 2304.15010).
+    llama_adapter_v2,
 };
+/// The names of the kinds, in their order.
 inline constexpr std::array<std::string_view, 8> adapter_kind_names{
     "none", "lora", "rslora", "dora", "ia3", "prompt", "llama_adapter", "llama_adapter_v2"};
+/// The name of a kind: "lora".
 constexpr std::string_view name_of(adapter_kind k) { return adapter_kind_names[static_cast<std::size_t>(k)]; }
 
-/// A set of weight roles: which linear layers get an adapter.
+/// A set of weight roles.
 struct role_set {
-    std::uint64_t bits = 0;
+    std::uint64_t bits = 0;  ///< one bit for each role
 
-    constexpr role_set() = default;
+    constexpr role_set() = default;  ///< no role
+    /// These roles.
     constexpr role_set(std::initializer_list<weight_role> roles) {
         for (const weight_role r : roles) insert(r);
     }
+    /// Adds a role.
     constexpr void insert(weight_role r) { bits |= std::uint64_t{1} << static_cast<unsigned>(r); }
+    /// Whether a role is in the set.
     constexpr bool contains(weight_role r) const { return (bits >> static_cast<unsigned>(r) & 1) != 0; }
+    /// Whether no role is in the set.
     constexpr bool empty() const { return bits == 0; }
     friend constexpr bool operator==(const role_set&, const role_set&) = default;
 };
 
+/// The linear layers of attention.
 inline constexpr role_set attention_linears{weight_role::q_proj,    weight_role::k_proj,   weight_role::v_proj,
                                             weight_role::o_proj,    weight_role::q_a_proj, weight_role::q_b_proj,
                                             weight_role::kv_a_proj, weight_role::kv_b_proj};
@@ -50,22 +61,26 @@ inline constexpr role_set all_linears{weight_role::q_proj,    weight_role::k_pro
                                       weight_role::up_proj,   weight_role::down_proj, weight_role::in_proj,
                                       weight_role::out_proj};
 
+/// An adapter, and the linear layers that get one.
 struct adapter {
-    adapter_kind kind = adapter_kind::none;
-    std::int64_t rank = 0;
-    role_set targets = all_linears;
-    double dropout = 0;  ///< of the adapter's input; above zero it costs a mask and a copy
+    adapter_kind kind = adapter_kind::none;  ///< which weights are trained
+    std::int64_t rank = 0;                   ///< rank of the factors; of prompts: trained tokens
+    role_set targets = all_linears;          ///< linear layers that get an adapter
+    double dropout = 0;                      ///< dropout of the adapter's input; above zero it costs a mask and a copy
 
+    /// Whether it consists of factors A and B.
     constexpr bool low_rank() const {
         return kind == adapter_kind::lora || kind == adapter_kind::rslora || kind == adapter_kind::dora;
     }
+    /// Whether there is one.
     constexpr bool trains() const { return kind != adapter_kind::none; }
+    /// Whether trained tokens stand before the keys of layers.
     constexpr bool prompts_layers() const {
         return kind == adapter_kind::llama_adapter || kind == adapter_kind::llama_adapter_v2;
     }
     /// Whether this role's linear layers have an A and a B.
     constexpr bool adapts(weight_role role) const { return low_rank() && targets.contains(role); }
-    /// Whether something trained stands beside this role's linear layers.
+    /// Whether this role's linear layers have trained weights beside them.
     constexpr bool touches(weight_role role) const {
         const bool scaled =
             role == weight_role::k_proj || role == weight_role::v_proj || role == weight_role::down_proj;
@@ -74,7 +89,8 @@ struct adapter {
     friend constexpr bool operator==(const adapter&, const adapter&) = default;
 };
 
-/// Roles by the names of their modules: "all-linear", "attention", or names separated by commas or spaces.
+/// Roles by the names of their modules: "all-linear", "attention", or names separated by commas or spaces. Another name
+/// is an `unknown` error on `field`.
 constexpr result<role_set> find_roles(std::string_view names, std::string_view field = "adapter.targets") {
     if (names == "all-linear" || names == "all_linear") return all_linears;
     if (names == "attention") return attention_linears;

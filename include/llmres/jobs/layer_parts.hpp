@@ -8,37 +8,44 @@
 #include <llmres/values/nearest.hpp>
 #include <string_view>
 
-/// Parts of a layer that recomputation and offloading name, as Megatron-Core does (recompute-modules, offload-modules).
+/// Which parts of a layer can be recomputed or offloaded by name? Those of Megatron-Core (recompute-modules,
+/// offload-modules).
 namespace llmres::inline v0 {
 
+/// A part of a layer, named as in Megatron-Core.
 enum class layer_module : std::uint8_t {
-    core_attn,    ///< scores, softmax and their product with the values
-    layernorm,    ///< recomputed: what both norms put out
-    mla_up_proj,  ///< of latent attention: queries, keys and values, from the compressed ones
-    moe_act,      ///< the activation inside routed experts
-    mlp,          ///< a dense feed-forward
-    moe,          ///< routed experts, their exchange included
-    shared_experts,
-    attn_norm,  ///< offloaded: inputs of the norm before attention
-    qkv_linear,
-    attn_proj,
-    mlp_norm,
-    expert_fc1,  ///< tokens as they go into the routed experts
+    core_attn,       ///< attention scores, their softmax, and the product with the values
+    layernorm,       ///< recomputed: the outputs of both norms
+    mla_up_proj,     ///< latent attention: queries, keys and values, expanded from the compressed ones
+    moe_act,         ///< the activation inside routed experts
+    mlp,             ///< a dense feed-forward
+    moe,             ///< routed experts, with the exchange of their tokens
+    shared_experts,  ///< shared experts
+    attn_norm,       ///< offloaded: the input of the norm before attention
+    qkv_linear,      ///< offloaded: the input of the query, key and value projections
+    attn_proj,       ///< offloaded: the input of attention's output projection
+    mlp_norm,        ///< offloaded: the input of the norm before the feed-forward
+    expert_fc1,      ///< offloaded: the tokens that routed experts read
 };
+/// The names of the parts, in their order.
 inline constexpr std::array<std::string_view, 12> layer_module_names{
     "core_attn",      "layernorm", "mla_up_proj", "moe_act",   "mlp",      "moe",
     "shared_experts", "attn_norm", "qkv_linear",  "attn_proj", "mlp_norm", "expert_fc1"};
+/// The name of a part: "core_attn".
 constexpr std::string_view name_of(layer_module m) { return layer_module_names[static_cast<std::size_t>(m)]; }
 
-/// A set of them.
+/// A set of parts.
 struct layer_module_set {
-    std::uint16_t bits = 0;
+    std::uint16_t bits = 0;  ///< one bit for each part
 
-    constexpr layer_module_set() = default;
+    constexpr layer_module_set() = default;  ///< no part
+    /// These parts.
     template <class... More>
     constexpr layer_module_set(layer_module first, More... more)
         : bits{static_cast<std::uint16_t>((bit(first) | ... | bit(more)))} {}
+    /// Whether a part is in the set.
     constexpr bool has(layer_module m) const { return (bits & bit(m)) != 0; }
+    /// Whether no part is in the set.
     constexpr bool empty() const { return bits == 0; }
     friend constexpr bool operator==(const layer_module_set&, const layer_module_set&) = default;
 
@@ -46,15 +53,17 @@ private:
     static constexpr unsigned bit(layer_module m) { return 1u << static_cast<unsigned>(m); }
 };
 
-/// Those that recomputation can name, and those whose inputs can be offloaded.
+/// Parts that recomputation can name.
 inline constexpr layer_module_set recomputed_modules{
     layer_module::core_attn, layer_module::layernorm, layer_module::mla_up_proj,   layer_module::moe_act,
     layer_module::mlp,       layer_module::moe,       layer_module::shared_experts};
+/// Parts whose inputs can be offloaded.
 inline constexpr layer_module_set offloaded_modules{
     layer_module::attn_norm, layer_module::qkv_linear, layer_module::core_attn, layer_module::attn_proj,
     layer_module::mlp_norm,  layer_module::expert_fc1, layer_module::moe_act};
 
-/// Reads names between commas, of `among`. An `unknown` error names the nearest.
+/// The parts of `among` with these names, separated by commas. Another name is an `unknown` error on `field`, which
+/// lists the nearest.
 constexpr result<layer_module_set> find_modules(std::string_view names, layer_module_set among,
                                                 std::string_view field) {
     layer_module_set found;

@@ -9,74 +9,87 @@
 #include <llmres/values/units.hpp>
 #include <string_view>
 
-/// How a job is spread over GPUs.
+/// How is a job distributed over GPUs?
 namespace llmres::inline v0 {
 
-/// How ranks that share a sequence see each other's keys and values (Transformer Engine's cp_comm_type).
+/// How ranks that share a sequence exchange keys and values (Transformer Engine's cp_comm_type).
 enum class cp_communication : std::uint8_t {
     p2p,         ///< from neighbour to neighbour, a part at a time (ring attention)
     all_gather,  ///< all of them at once
     a2a,         ///< the sequence is exchanged for heads (Ulysses)
 };
+/// The names of the ways, in their order.
 inline constexpr std::array<std::string_view, 3> cp_communication_names{"p2p", "all_gather", "a2a"};
+/// The name of a way: "p2p".
 constexpr std::string_view name_of(cp_communication c) { return cp_communication_names[static_cast<std::size_t>(c)]; }
 
-/// Degrees of parallelism. One replica takes tensor x pipeline x data x context_parallel GPUs. Experts are spread over
-/// GPUs that the data, context and tensor dimensions already count (Megatron-Core's expert model parallelism).
+/// Degrees of parallelism. One replica has tensor x pipeline x data x context_parallel GPUs. Experts are distributed
+/// over GPUs that the data, context and tensor degrees already count (Megatron-Core's expert model parallelism).
 struct layout {
     std::int32_t tensor = 1;            ///< ranks that share each matrix product
-    bool sequence_parallel = false;     ///< norms and residuals are split over the tensor ranks too
+    bool sequence_parallel = false;     ///< norms and residuals are partitioned over the tensor ranks too
     std::int32_t pipeline = 1;          ///< stages of consecutive layers
-    std::int32_t virtual_pipeline = 1;  ///< chunks of layers a stage holds, interleaved
+    std::int32_t virtual_pipeline = 1;  ///< interleaved chunks of layers that a stage holds
     std::int32_t data = 1;              ///< ranks that each take their own samples
     std::int32_t context_parallel = 1;  ///< ranks that share each sequence
     std::int32_t expert = 1;            ///< ranks that share the routed experts of a layer
     std::int32_t expert_tensor = 0;     ///< ranks that share each routed expert; 0: as `tensor`
-    std::int32_t zero = 0;  ///< ZeRO stage: 1 shards optimizer states over data, 2 gradients too, 3 weights too
-    std::int32_t shard_replicas = 1;  ///< copies of what ZeRO shards, among the data ranks: hybrid sharding (FSDP's
-                                      ///< HYBRID_SHARD, Megatron-Core's num-distributed-optimizer-instances)
-    std::int32_t micro_batch_group =
-        0;  ///< with virtual_pipeline: micro-batches of one chunk before the next chunk's; 0: as `pipeline`
-            ///< (Megatron-Core's microbatch-group-size-per-virtual-pipeline-stage)
-    pipeline_schedule schedule = pipeline_schedule::one_forward_one_backward;  ///< of training
-    stage_list stages{};                  ///< layers of each stage, or chunk of one; default: dealt evenly
-    std::int32_t first_stage_layers = 0;  ///< of the first stage, the others share what is left; 0: as the others
-    std::int32_t last_stage_layers = 0;   ///< ... of the last (Megatron-Core's num-layers-in-last-pipeline-stage)
-    bool embedding_as_layer = false;  ///< dealt as a layer of the first stage (account-for-embedding-in-pipeline-split)
-    bool loss_as_layer = false;       ///< dealt as a layer of the last stage (account-for-loss-in-pipeline-split)
+    /// ZeRO stage: 1 shards optimizer states over data ranks, 2 gradients too, 3 weights too.
+    std::int32_t zero = 0;
+    /// Copies of what ZeRO shards, among the data ranks: hybrid sharding (FSDP's HYBRID_SHARD, Megatron-Core's
+    /// num-distributed-optimizer-instances).
+    std::int32_t shard_replicas = 1;
+    /// With virtual_pipeline: micro-batches of one chunk before the next chunk's; 0: as `pipeline` (Megatron-Core's
+    /// microbatch-group-size-per-virtual-pipeline-stage).
+    std::int32_t micro_batch_group = 0;
+    /// Order of the passes of training.
+    pipeline_schedule schedule = pipeline_schedule::one_forward_one_backward;
+    stage_list stages{};  ///< layers of each stage, or of each chunk of one; default: partitioned evenly
+    /// Layers of the first stage, where the other stages share the rest; 0: as the others.
+    std::int32_t first_stage_layers = 0;
+    /// Layers of the last stage, alike (Megatron-Core's num-layers-in-last-pipeline-stage).
+    std::int32_t last_stage_layers = 0;
+    /// The embedding counts as a layer of the first stage (account-for-embedding-in-pipeline-split).
+    bool embedding_as_layer = false;
+    /// The loss counts as a layer of the last stage (account-for-loss-in-pipeline-split).
+    bool loss_as_layer = false;
     cp_communication cp_comm_type = cp_communication::p2p;  ///< how context-parallel ranks share keys and values
     std::int32_t replicas = 1;                              ///< independent copies of all this
 
-    /// Whether stages hold consecutive layers, as many each as can be.
+    /// Whether stages hold consecutive layers, and as equal numbers of them as possible.
     constexpr bool deals_evenly() const {
         return stages.chunks == 0 && first_stage_layers + last_stage_layers == 0 && !embedding_as_layer &&
                !loss_as_layer && schedule != pipeline_schedule::zb_v;
     }
     /// Chunks of layers that a pipeline consists of.
     constexpr std::int32_t chunks() const { return pipeline * virtual_pipeline; }
-    /// The stage of a chunk, and that of the head.
+    /// The stage of a chunk.
     constexpr std::int32_t stage_of(std::int32_t chunk) const {
         const std::int32_t at = chunk % pipeline;
         return schedule == pipeline_schedule::zb_v && chunk / pipeline % 2 == 1 ? pipeline - 1 - at : at;
     }
+    /// The stage of the head.
     constexpr std::int32_t last_stage() const { return schedule == pipeline_schedule::zb_v ? 0 : pipeline - 1; }
 
+    /// Ranks that share each routed expert.
     constexpr std::int32_t expert_tensor_ranks() const { return expert_tensor > 0 ? expert_tensor : tensor; }
-    /// GPUs of one replica, and of all; saturated where degrees are absurd.
+    /// GPUs of one replica; the end of the range where the product leaves 64 bits.
     constexpr std::int64_t gpus_per_replica() const {
         return detail::product(std::int64_t{tensor} * pipeline, std::int64_t{data} * context_parallel);
     }
+    /// GPUs of all replicas; the end of the range where the product leaves 64 bits.
     constexpr std::int64_t gpus() const { return detail::product(gpus_per_replica(), std::int64_t{replicas}); }
     /// Ranks that hold the same dense weights, and so share their gradients and, under ZeRO, their state.
     constexpr std::int64_t dense_data_ranks() const { return std::int64_t{data} * context_parallel; }
-    /// The same for the routed experts' weights.
+    /// Ranks that hold the same routed experts' weights, and so share their gradients.
     constexpr std::int64_t expert_data_ranks() const {
         return std::int64_t{data} * context_parallel * tensor / (std::int64_t{expert} * expert_tensor_ranks());
     }
-    /// Ranks that ZeRO shards the dense weights' state over, and the routed experts'.
+    /// Ranks that ZeRO shards the dense weights' state over.
     constexpr std::int64_t dense_shard_ranks() const {
         return shard_replicas == 1 ? dense_data_ranks() : dense_data_ranks() / shard_replicas;
     }
+    /// Ranks that ZeRO shards the routed experts' state over.
     constexpr std::int64_t expert_shard_ranks() const {
         const std::int64_t ranks = expert_data_ranks();
         return shard_replicas == 1 ? ranks : ranks > shard_replicas ? ranks / shard_replicas : 1;
@@ -86,12 +99,13 @@ struct layout {
 
 /// Layers [first, last) of one pipeline stage.
 struct stage_range {
-    std::int32_t first = 0;
-    std::int32_t last = 0;
+    std::int32_t first = 0;  ///< the first layer
+    std::int32_t last = 0;   ///< the layer behind the last
+    /// Layers in the range.
     constexpr std::int32_t size() const { return last - first; }
 };
 
-/// From the first layer of a kind in `among` to the last.
+/// The range from the first layer of a kind in `among` to the last of it.
 constexpr stage_range span_of(const layer_stack& layers, std::int32_t kind, stage_range among) {
     const auto is = [&](std::int32_t i) { return layers.order[static_cast<std::size_t>(i)] == kind; };
     while (among.first < among.last && !is(among.first)) ++among.first;
@@ -99,7 +113,7 @@ constexpr stage_range span_of(const layer_stack& layers, std::int32_t kind, stag
     return among;
 }
 
-/// Layers are dealt as evenly as they go; the first stages take one more where they do not. (With interleaving, a stage
+/// The layers of a stage where all stages have equally many, or the first ones one more. (With interleaving, a stage
 /// holds as many layers, in `virtual_pipeline` chunks.)
 constexpr stage_range stage_layers(std::int32_t layers, std::int32_t stages, std::int32_t stage) {
     const std::int32_t each = layers / stages;
@@ -108,7 +122,7 @@ constexpr stage_range stage_layers(std::int32_t layers, std::int32_t stages, std
     return {first, first + each + (stage < more ? 1 : 0)};
 }
 
-/// Layers of one chunk of a pipeline whose layers are not dealt evenly.
+/// Layers of one chunk of a pipeline that is not partitioned evenly.
 constexpr std::int32_t chunk_layers(const layout& l, std::int32_t layers, std::int32_t chunk) {
     if (l.stages.chunks > 0) return l.stages.layers[static_cast<std::size_t>(chunk)];
     const std::int32_t stage = l.stage_of(chunk);
@@ -125,7 +139,7 @@ constexpr std::int32_t chunk_layers(const layout& l, std::int32_t layers, std::i
            (l.loss_as_layer && chunk == l.chunks() - 1);
 }
 
-/// Calls visit(range, chunk) for the layers of one stage, a chunk after the other.
+/// Calls visit(range, chunk) for each chunk of layers of one stage.
 template <class Visit>
 constexpr void for_each_chunk(const layout& l, std::int32_t layers, std::int32_t stage, Visit&& visit) {
     if (l.deals_evenly()) return visit(stage_layers(layers, l.pipeline, stage), stage);
@@ -136,7 +150,7 @@ constexpr void for_each_chunk(const layout& l, std::int32_t layers, std::int32_t
     }
 }
 
-/// Layers of the fullest stage.
+/// Layers of the stage with the most.
 constexpr std::int32_t most_layers(const layout& l, std::int32_t layers) {
     if (l.deals_evenly()) return stage_layers(layers, l.pipeline, 0).size();
     std::int32_t most = 0;
@@ -148,7 +162,7 @@ constexpr std::int32_t most_layers(const layout& l, std::int32_t layers) {
     return most;
 }
 
-/// The layers in the order of the stages, so that each stage's are consecutive; layers_of_stage() says which these are.
+/// The layers in the order of the stages, so that those of a stage are consecutive: layers_of_stage() is their range.
 constexpr layer_stack ordered_by_stage(const layer_stack& layers, const layout& l) {
     layer_stack by_stage = layers;
     std::size_t next = 0;
@@ -160,7 +174,7 @@ constexpr layer_stack ordered_by_stage(const layer_stack& layers, const layout& 
     return by_stage;
 }
 
-/// The layers of a stage among those.
+/// The layers of a stage in the order of ordered_by_stage().
 constexpr stage_range layers_of_stage(const layout& l, std::int32_t layers, std::int32_t stage) {
     if (l.deals_evenly()) return stage_layers(layers, l.pipeline, stage);
     stage_range range;

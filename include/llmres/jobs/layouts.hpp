@@ -8,12 +8,12 @@
 #include <llmres/models/layer.hpp>
 #include <llmres/models/model.hpp>
 
-/// The layouts that are tried where a job names none.
+/// Which layouts are tried where a job names none?
 namespace llmres::inline v0 {
 
 namespace detail {
 
-/// Tensor degrees worth trying for a model: those that every layer's heads allow, inside a node.
+/// Whether a tensor degree divides the attention heads of every layer.
 constexpr bool divides_heads(const model& m, std::int32_t tensor) {
     for (std::int32_t k = 0; k < m.layers.kind_count; ++k) {
         const attention& a = m.layers.kinds[static_cast<std::size_t>(k)].attention;
@@ -24,8 +24,8 @@ constexpr bool divides_heads(const model& m, std::int32_t tensor) {
 
 }  // namespace detail
 
-/// Calls try_layout(layout) -> bool for the layouts of `gpus` GPUs that suit the job, wide tensor parallelism first;
-/// stops when it returns true.
+/// Calls try_layout(layout) -> bool for the layouts of tensor and pipeline parallelism on `gpus` GPUs: tensor
+/// parallelism inside a node, the largest degree first. Stops where it returns true, and returns whether it did.
 template <class Try>
 constexpr bool for_each_layout(const job& j, std::int32_t gpus, const cluster& c, Try&& try_layout) {
     const std::int32_t node = c.node_size();

@@ -7,25 +7,35 @@
 #include <llmres/jobs/layer_parts.hpp>
 #include <string_view>
 
-/// What a training job keeps outside the GPU.
+/// What does a training job keep outside the GPU?
 namespace llmres::inline v0 {
 
-enum class offload_place : std::uint8_t { none, host, nvme };
+enum class offload_place : std::uint8_t {
+    none,  ///< on the GPU
+    host,  ///< in main memory
+    nvme,  ///< on a disk
+};  ///< where offloaded tensors are kept
+/// The names of the places, in their order.
 inline constexpr std::array<std::string_view, 3> offload_place_names{"none", "host", "nvme"};
+/// The name of a place: "host".
 constexpr std::string_view name_of(offload_place p) { return offload_place_names[static_cast<std::size_t>(p)]; }
 
+/// Tensors that a training job keeps outside the GPU.
 struct offload {
-    offload_place optimizer = offload_place::none;    ///< states and master weights; the host computes the step
-    offload_place parameters = offload_place::none;   ///< shards, fetched when they are gathered (ZeRO 3, FSDP)
-    offload_place activations = offload_place::none;  ///< what recomputation starts from, or all that is saved
+    /// Optimizer states and master weights; the host then computes the step.
+    offload_place optimizer = offload_place::none;
+    /// Shards of the weights, fetched when they are gathered (ZeRO 3, FSDP).
+    offload_place parameters = offload_place::none;
+    /// The inputs that recomputation starts from, or all saved activations.
+    offload_place activations = offload_place::none;
 
-    layer_module_set
-        modules{};  ///< inputs of these parts of layers (Megatron-Core's fine-grained-activation-offloading)
+    /// Inputs of these parts of layers (Megatron-Core's fine-grained-activation-offloading).
+    layer_module_set modules{};
 
-    bool pinned =
-        false;  ///< page-locked: PyTorch rounds each block of it up to a power of two (CachingHostAllocator.cpp)
+    /// Host memory is page-locked: PyTorch rounds each block up to a power of two (CachingHostAllocator.cpp).
+    bool pinned = false;
 
-    /// Whether anything goes to main memory.
+    /// Whether anything is kept in main memory.
     constexpr bool to_host() const {
         return optimizer == offload_place::host || parameters == offload_place::host ||
                activations == offload_place::host || !modules.empty();

@@ -8,33 +8,43 @@
 #include <llmres/values/text.hpp>
 #include <string_view>
 
-/// How a pipeline is run and dealt: the order of passes, and layers that are not dealt evenly.
+/// How does a pipeline run? The order of its passes, and how its layers are partitioned into stages.
 namespace llmres::inline v0 {
 
-/// When a stage computes which micro-batch, and so how many it holds at once.
+/// The order in which a stage computes its micro-batches, and so how many of them it holds at once.
 enum class pipeline_schedule : std::uint8_t {
-    one_forward_one_backward,  ///< arXiv 2104.04473; interleaved where there are virtual stages
-    gpipe,                     ///< arXiv 1811.06965: every micro-batch goes forward before the first comes back
-    zb_h1,  ///< arXiv 2401.10241 section 2.1: gradients of weights are put off into the bubble, as many micro-batches
-            ///< in flight on every stage as 1F1B has on the first
-    zb_h2,  ///< the same, section 2.2: 2 p - 1 of them in flight, and no bubble
-    zb_v,   ///< the same, section 6: two chunks a stage in the shape of a V, so that the first stage has embedding and
-            ///< head; p in flight
+    /// arXiv 2104.04473; interleaved where a stage holds several chunks of layers.
+    one_forward_one_backward,
+    /// arXiv 1811.06965: the forward passes of all micro-batches come before the first backward pass.
+    gpipe,
+    /// arXiv 2401.10241 section 2.1: gradients of weights are deferred into the bubble, and every stage has as many
+    /// micro-batches in flight as the first has under 1F1B.
+    zb_h1,
+    /// arXiv 2401.10241 section 2.2: gradients of weights are deferred, 2 p - 1 micro-batches are in flight, and there
+    /// is
+    /// no bubble.
+    zb_h2,
+    /// arXiv 2401.10241 section 6: a stage holds two chunks in the shape of a V, so that the first stage has embedding
+    /// and head; p micro-batches are in flight.
+    zb_v,
 };
+/// The names of the schedules, in their order.
 inline constexpr std::array<std::string_view, 5> pipeline_schedule_names{"1f1b", "gpipe", "zb_h1", "zb_h2", "zb_v"};
+/// The name of a schedule: "1f1b".
 constexpr std::string_view name_of(pipeline_schedule s) { return pipeline_schedule_names[static_cast<std::size_t>(s)]; }
 
-/// Whether gradients of weights are computed apart from those of inputs.
+/// Whether gradients of weights are deferred: computed apart from those of inputs.
 constexpr bool puts_off_weights(pipeline_schedule s) { return s >= pipeline_schedule::zb_h1; }
 
 /// Layers of each chunk of a pipeline, in the order of the model: chunk c is on stage c modulo `pipeline`.
 struct stage_list {
-    static constexpr std::size_t max_chunks = 128;
+    static constexpr std::size_t max_chunks = 128;  ///< chunks at most
 
-    std::array<std::uint8_t, max_chunks> layers{};
-    std::uint8_t chunks = 0;      ///< 0: layers are dealt evenly
-    std::uint8_t prediction = 0;  ///< 1 + the chunk that predicts further tokens; 0: the last
+    std::array<std::uint8_t, max_chunks> layers{};  ///< layers of each chunk
+    std::uint8_t chunks = 0;                        ///< chunks in use; 0: layers are partitioned evenly
+    std::uint8_t prediction = 0;                    ///< 1 + the chunk with the prediction layers; 0: the last
 
+    /// Layers of all chunks.
     constexpr std::int32_t layer_count() const {
         std::int32_t sum = 0;
         for (std::size_t c = 0; c < chunks; ++c) sum += layers[c];
@@ -43,8 +53,9 @@ struct stage_list {
     friend constexpr bool operator==(const stage_list&, const stage_list&) = default;
 };
 
-/// Reads chunks parted by '|', each a number of layers or letters as in Megatron-Core's pipeline-model-parallel-layout
-/// (pipeline_parallel_layer_layout.py): E embedding, t layer, m layer that predicts further tokens, L loss; x*n and
+/// Reads chunks separated by '|', each a number of layers or letters as in Megatron-Core's
+/// pipeline-model-parallel-layout (pipeline_parallel_layer_layout.py): E embedding, t layer, m layer that predicts
+/// further tokens, L loss; x*n and
 /// (...)*n repeat, commas mean nothing. "20|22|22|16", "Et*3|(tt|)*29m|L". Errors: a letter that is none of these, a
 /// number or bracket without its end, more than 128 chunks, or 255 layers in one.
 constexpr result<stage_list> read_stages(std::string_view letters, std::string_view field = "layout.stages");
@@ -56,7 +67,7 @@ namespace detail {
 /// Unfolds the letters of a layout into chunks.
 struct stage_reader {
     stage_list list{.chunks = 1};
-    std::string_view expected{};  ///< what was, where something else stands
+    std::string_view expected{};  ///< what was expected, once something else was read
 
     constexpr bool read(std::string_view letters) {
         for (std::size_t i = 0; i < letters.size();) {
@@ -132,7 +143,7 @@ private:
                 ++list.chunks;
                 return true;
             default:
-                return wanted("chunks parted by |, of numbers or of the letters E, t, m and L");
+                return wanted("chunks separated by |, of numbers or of the letters E, t, m and L");
         }
     }
 };

@@ -6,10 +6,10 @@
 #include <llmres/jobs/layout.hpp>
 #include <llmres/values/units.hpp>
 
-/// How much of a job one data rank has.
+/// How much of a job does one data rank have?
 namespace llmres::inline v0 {
 
-/// Micro-batches a data rank computes for one optimizer step.
+/// Micro-batches that one data rank computes for one optimizer step.
 constexpr std::int64_t micro_batches(const job& j, const layout& l) {
     const std::int64_t at_once = j.micro_batch * l.data * l.replicas;
     return j.global_batch > 0 ? detail::ceil_quotient(j.global_batch, at_once) : 1;
