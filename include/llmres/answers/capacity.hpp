@@ -15,8 +15,8 @@
 #include <llmres/values/interval.hpp>
 #include <llmres/values/units.hpp>
 
-/// How much of a job a layout holds. Nothing here allocates: memory only grows with batch and context, so each answer
-/// is a bisection over memory_fits().
+/// How large a batch, how long a context, how large a cache does a layout hold? Memory only grows with batch and
+/// context, so each answer is a bisection over memory_fits(). Nothing here allocates.
 namespace llmres::inline v0 {
 
 /// The most sequences (training: sequences of a micro-batch) that fit, all else as in the job; 0 if not even one does.
@@ -24,34 +24,35 @@ namespace llmres::inline v0 {
 constexpr result<std::int64_t> max_batch(const job& j, const layout& l, const cluster& c);
 
 /// The longest context (training: sequence) that fits at the job's batch, at most the model's own where that is known;
-/// 0 tokens if not even one does. A prompt or output that the context does not hold is cut. Errors: a field of job,
-/// layout or cluster out of its bounds.
+/// 0 tokens if not even one does. A prompt or output that is longer than the context is shortened. Errors: a field of
+/// job, layout or cluster out of its bounds.
 constexpr result<token_count> max_context(const job& j, const layout& l, const cluster& c);
 
-/// What an engine sets aside for caches on the busiest GPU, all else as in the job. Engines without a pool: what is
-/// free for caches.
+/// The pool that a runtime allocates for caches on the busiest GPU; of runtimes without a pool, the memory that is free
+/// for caches.
 struct pool_size {
-    interval<byte_count> memory{};  ///< low: if all else is at its upper bound
-    token_count token_room{};  ///< tokens that the expected bytes hold, in whole blocks; windowed layers count as at
-                               ///< the job's context
-    std::int64_t blocks = 0;   ///< of the engine's size; tokens where it has none
-    double sequences = 0;      ///< of the job's context that they hold: "maximum concurrency"
-    std::int32_t stage = 0;    ///< the GPU's pipeline stage
+    interval<byte_count> memory{};  ///< size of the pool; low: if everything else is at its upper bound
+    /// Tokens that the expected bytes hold, in whole blocks; windowed layers count as at the job's context.
+    token_count token_room{};
+    std::int64_t blocks = 0;  ///< blocks of the runtime's size; tokens where it has none
+    double sequences = 0;     ///< sequences of the job's context that fit: "maximum concurrency"
+    std::int32_t stage = 0;   ///< pipeline stage of that GPU
 };
-/// Errors: a field of job, layout or cluster out of its bounds.
+/// The pool for caches, all else as in the job. Errors: a field of job, layout or cluster out of its bounds.
 constexpr result<pool_size> cache_pool_of(const job& j, const layout& l, const cluster& c);
 
-/// What the job's own sequences at their full context leave of that pool: room in which an engine keeps the caches of
-/// prefixes that may come again (vLLM's enable_prefix_caching, SGLang's radix tree), and which it gives up for new
-/// sequences. All zero where they leave nothing. Errors: as above.
+/// The part of that pool that the job's own sequences leave free at their full context. A runtime keeps the caches of
+/// prefixes in it that other prompts may share (vLLM's enable_prefix_caching, SGLang's radix tree), and frees them for
+/// new sequences. All zero where nothing is left. Errors: a field of job, layout or cluster out of its bounds.
 constexpr result<pool_size> prefix_cache_room(const job& j, const layout& l, const cluster& c);
 
-/// How long the sequences of a batch are: the job's `context` is what one may reach, this is what they hold on average.
+/// How long the sequences of a batch are. (The job's `context` is the length that a sequence may reach.)
 struct length_distribution {
-    token_count mean{};
-    token_count longest{};  ///< must fit beside the others; 0: the mean
+    token_count mean{};     ///< tokens of a sequence on average
+    token_count longest{};  ///< tokens of the longest, which must fit beside the others; 0: the mean
 };
-/// Sequences that the pool holds at once when their lengths are so distributed; 0 where not one of the longest fits.
+/// Sequences of such lengths that the pool holds at once; 0 where not one of the longest fits. Errors: a field of job,
+/// layout, cluster or lengths out of its bounds.
 constexpr result<std::int64_t> concurrent_sequences(const job& j, const layout& l, const cluster& c,
                                                     const length_distribution& lengths);
 
@@ -59,7 +60,8 @@ constexpr result<std::int64_t> concurrent_sequences(const job& j, const layout& 
 
 namespace detail {
 
-/// The largest number in [0, most] that holds; holds(0) is taken for granted. Doubles first: answers are mostly small.
+/// The largest number in [0, most] for which holds() is true; holds(0) is assumed. It doubles before it bisects, since
+/// answers are mostly small.
 template <class Holds>
 constexpr std::int64_t largest_that_holds(std::int64_t most, const Holds& holds) {
     std::int64_t good = 0;
@@ -82,7 +84,7 @@ constexpr std::int64_t largest_that_holds(std::int64_t most, const Holds& holds)
 inline constexpr std::int64_t most_sequences = std::int64_t{1} << 24;
 inline constexpr std::int64_t most_context = std::int64_t{1} << 30;
 
-/// Cache and state of one sequence of the job's context.
+/// Bytes of cache and recurrent state of one sequence of the job's context.
 constexpr byte_count cache_of_one(const job& j, const layout& l, const cluster& c) {
     job one = j;
     one.batch = std::int64_t{l.data} * l.replicas;
@@ -127,7 +129,8 @@ constexpr result<pool_size> cache_pool_of(const job& j, const layout& l, const c
     pool_size pool{.stage = m.stage};
     pool.memory = {left([](const auto& i) { return i.high; }), left([](const auto& i) { return i.expected; }),
                    left([](const auto& i) { return i.low; })};
-    // What a host's processes give back while an engine counts what is free is its gain: 2 to 4 GiB of a GB10's 122.
+    // On unified memory, processes of the host free memory while the runtime profiles, and the pool may be larger: 2 to
+    // 4 GiB of 122 on a GB10.
     if (shares_host_memory(c.gpu) && r.pool == cache_pool::share_of_total)
         pool.memory.high += scaled_up(usable_memory(c.gpu), 0.04);
     const byte_count one = detail::cache_of_one(j, l, c);

@@ -16,16 +16,17 @@
 #include <llmres/values/precision.hpp>
 #include <llmres/values/units.hpp>
 
-/// What the largest and the smallest is that fits, and what would help where something does not.
+/// What is the most that fits, on how few GPUs does a job fit, and what would help where it does not?
 namespace llmres::inline v0 {
 
-/// The bounds of a job in a layout. Unknown where nothing of the kind fits.
+/// The limits of a job in a layout; unknown where nothing fits.
 struct job_limits {
     maybe<std::int64_t> max_batch{};   ///< sequences in flight; when training, sequences in a micro-batch
     maybe<token_count> max_context{};  ///< tokens of a sequence at the job's batch
     maybe<std::int64_t> min_gpus{};    ///< GPUs of the cluster's kind, in this layout or one of the planner's
 };
 
+/// The largest batch and context that fit in a layout, and the fewest GPUs that hold the job.
 constexpr job_limits limits_of(const job& j, const layout& l, const cluster& c);
 
 /// The fewest GPUs of the cluster's kind that the job fits on, up to `most`.
@@ -33,6 +34,7 @@ constexpr maybe<std::int64_t> min_gpus(const job& j, const cluster& c, std::int3
 
 /// A change to a job that makes it fit.
 struct remedy {
+    /// Which change it is.
     enum class kind : std::uint8_t {
         more_gpus,
         other_layout,
@@ -43,22 +45,26 @@ struct remedy {
         full_recompute,
         sdpa_attention
     };
-    kind what = kind::more_gpus;
-    std::int64_t amount = 0;  ///< GPUs, sequences or tokens
-    precision format{};       ///< of narrower weights
-    llmres::layout layout{};  ///< of those GPUs
+    kind what = kind::more_gpus;  ///< which change it is
+    std::int64_t amount = 0;      ///< GPUs, sequences or tokens
+    precision format{};           ///< format of narrower weights
+    llmres::layout layout{};      ///< layout of more GPUs, or another layout
 };
 
-/// What would make a job fit that does not, each change alone.
+/// Changes of which each alone makes a job fit.
 struct remedies {
-    std::array<remedy, 5> list{};
-    std::int32_t count = 0;
+    std::array<remedy, 5> list{};  ///< storage; the first `count` are in use
+    std::int32_t count = 0;        ///< remedies in use
 
+    /// Appends a remedy.
     constexpr void add(const remedy& r) { list[static_cast<std::size_t>(count++)] = r; }
+    /// The first remedy.
     constexpr auto begin() const { return list.begin(); }
+    /// Behind the last remedy.
     constexpr auto end() const { return list.begin() + count; }
 };
 
+/// Changes of which each alone makes the job fit; none where it fits.
 constexpr remedies what_would_help(const job& j, const layout& l, const cluster& c);
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
@@ -81,14 +87,14 @@ constexpr maybe<layout> smallest_layout(const job& j, cluster c, std::int32_t mo
             for_each_layout(j, gpus, c, good);
             continue;
         }
-        // Training shards over data ranks before it cuts the model.
+        // Training shards over data ranks before it partitions the model.
         if (good(layout{.data = gpus, .zero = gpus > 1 || j.offload.parameters != offload_place::none ? 3 : 0})) break;
         for_each_layout(j, gpus, c, good);
     }
     return found;
 }
 
-/// So many sequences at most, of which a rank's share of the global batch is a multiple.
+/// The most sequences, up to `most`, that divide a rank's share of the global batch.
 constexpr std::int64_t micro_batch_below(const job& j, const layout& l, std::int64_t most) {
     if (!trains(j) || j.global_batch == 0) return most;
     const std::int64_t share = j.global_batch / (std::int64_t{l.data} * l.replicas);
@@ -106,7 +112,8 @@ constexpr maybe<std::int64_t> min_gpus(const job& j, const cluster& c, std::int3
 
 constexpr job_limits limits_of(const job& j, const layout& l, const cluster& c) {
     job_limits limits{.min_gpus = min_gpus(j, c)};
-    // The planner's layouts are plain: one with sequence parallelism, experts or stages of its own may do with fewer.
+    // The planner tries tensor and pipeline parallelism alone: a layout with sequence or expert parallelism, or with
+    // other stages, may need fewer GPUs.
     if ((!limits.min_gpus || *limits.min_gpus > l.gpus()) && memory_fits(j, l, c)) limits.min_gpus = l.gpus();
     if (const auto batch = max_batch(j, l, c); batch && *batch > 0) limits.max_batch = *batch;
     if (const auto context = max_context(j, l, c); context && *context > token_count{}) limits.max_context = *context;
@@ -116,12 +123,12 @@ constexpr job_limits limits_of(const job& j, const layout& l, const cluster& c) 
 constexpr remedies what_would_help(const job& j, const layout& l, const cluster& c) {
     remedies found;
     job tried = j;
-    if (detail::lacks_flash_attention(j, c.gpu)) {  // with which nothing else helps alone
+    if (detail::lacks_flash_attention(j, c.gpu)) {  // nothing else helps alone
         tried.attention = attention_kernel::sdpa;
         if (memory_fits(tried, l, c)) found.add({.what = remedy::kind::sdpa_attention});
         return found;
     }
-    if (memory_fits(j, l, c)) return found;  // main memory is what is missing
+    if (memory_fits(j, l, c)) return found;  // the host has too little memory
     if (const maybe<layout> smallest = detail::smallest_layout(j, c, 1024); smallest && smallest->gpus() > c.gpus) {
         found.add({.what = remedy::kind::more_gpus, .amount = smallest->gpus(), .layout = *smallest});
     } else if (smallest) {

@@ -20,19 +20,20 @@
 #include <llmres/values/precision.hpp>
 #include <llmres/values/units.hpp>
 
-/// What a training job cannot do in a layout, or on a GPU.
+/// Which jobs, layouts and adapters are refused, and why?
 namespace llmres::inline v0 {
 
 namespace detail {
 
-/// Sizes are products of tokens and features: none may leave 64 bits, whatever the tensor.
+/// Refuses so many tokens at once that the bytes of a tensor would leave 64 bits.
 constexpr status tokens_fit(std::string_view field, std::int64_t value, double at_once, const model& m) {
     constexpr double most = 1152921504606846976.0;  // 2^60: bytes, copies and sums have room above it
     if (at_once * widest_activation(m) <= most) return done{};
     return refused(error_code::overflow, field, value, "tokens at once whose widest tensor has at most 2^60 elements");
 }
 
-/// The tokens of a training step; or of a serving job, its engine's step, and the images that may pass in one.
+/// Refuses sizes that would leave 64 bits: of the tokens of a training step; or of a serving job, of one step of its
+/// runtime, and of the images in such a step.
 constexpr status sizes_fit(const job& j) {
     const auto count = [](token_count t) { return static_cast<double>(t.in(tokens)); };
     const encoder& seen = j.model.encoders[0];
@@ -57,7 +58,7 @@ constexpr status sizes_fit(const job& j) {
     return tokens_fit("encoder.image_patches", of_image.in(tokens), images * count(of_image), j.model);
 }
 
-/// Stages that are given must hold the model's layers, each once.
+/// Refuses a schedule without the chunks that it needs, and stages that do not hold each of the layers once.
 constexpr status validate_stages(const layout& l, std::int32_t layers) {
     if (l.schedule == pipeline_schedule::zb_v && l.virtual_pipeline != 2)
         return refused(error_code::inconsistent, "layout.schedule", name_of(l.schedule),
@@ -74,29 +75,26 @@ constexpr status validate_stages(const layout& l, std::int32_t layers) {
     const bool by_ends = l.first_stage_layers + l.last_stage_layers > 0;
     const bool as_layers = l.embedding_as_layer || l.loss_as_layer;
     if ((l.stages.chunks > 0) + by_ends + as_layers > 1)
-        return refused(error_code::inconsistent, "layout.stages", l.stages.chunks,
-                       "one way to deal layers: stages, those of the first and last, or embedding and loss as layers");
-    std::int32_t dealt = 0;
+        return refused(
+            error_code::inconsistent, "layout.stages", l.stages.chunks,
+            "one way to partition layers: stages, those of the first and last, or embedding and loss as layers");
+    std::int32_t placed = 0;
     for (std::int32_t chunk = 0; chunk < l.chunks(); ++chunk) {
         const std::int32_t here = chunk_layers(l, layers, chunk);
         if (here < 0)
             return refused(error_code::inconsistent, "layout.pipeline", l.pipeline,
                            "at least one layer a chunk, embedding or loss counted");
-        dealt += here;
+        placed += here;
     }
-    if (dealt == layers) return done{};
+    if (placed == layers) return done{};
     text<191> expected{"stages that hold all layers of the model, "};
     expected.append(digits(layers));
     return refused(error_code::inconsistent,
                    l.stages.chunks > 0 ? "layout.stages"
                    : by_ends           ? "layout.first_stage_layers"
                                        : "layout.pipeline",
-                   dealt, expected);
+                   placed, expected);
 }
-
-}  // namespace detail
-
-namespace detail {
 
 /// Whether an adapter trains anything beside the weights of this model.
 constexpr bool adds_weights(const adapter& a, const model& m) {
@@ -110,7 +108,7 @@ constexpr bool adds_weights(const adapter& a, const model& m) {
 
 }  // namespace detail
 
-/// An adapter of no rank, or one that touches nothing of this model.
+/// Refuses an adapter without a rank, with a dropout outside [0, 1), or one that adds no weights to this model.
 constexpr status validate(const adapter& a, const model& m) {
     if (!a.trains()) return done{};
     if (a.kind != adapter_kind::ia3)
@@ -124,7 +122,7 @@ constexpr status validate(const adapter& a, const model& m) {
 
 namespace detail {
 
-/// Degrees within their bounds, and no more GPUs than there can be.
+/// Refuses degrees out of their bounds, and more than 2^20 GPUs.
 constexpr status validate_degrees(const layout& l) {
     constexpr std::int32_t most = 1 << 20;
     if (const status s = all_in_range(std::array{
@@ -143,7 +141,8 @@ constexpr status validate_degrees(const layout& l) {
     return done{};
 }
 
-/// Attention heads must divide by the tensor degree, and routed experts by the expert degree.
+/// Refuses a tensor degree that does not divide the attention heads, and an expert degree that does not divide the
+/// routed experts.
 constexpr status validate_split_of_layers(const layout& l, const model& m) {
     bool routes = l.expert == 1;
     for (std::int32_t k = 0; k < m.layers.kind_count; ++k) {
@@ -171,7 +170,9 @@ constexpr status validate_split_of_layers(const layout& l, const model& m) {
 
 }  // namespace detail
 
-/// A layout that this model cannot be cut into: degrees below one, heads or layers that do not go round.
+/// Refuses a layout that this model cannot be partitioned into: degrees below one, tensor degrees that do not divide
+/// its heads, more stages than layers, stages that do not hold its layers, expert degrees that do not divide its
+/// experts.
 constexpr status validate(const layout& l, const model& m) {
     if (const status s = detail::validate_degrees(l); !s) return s;
     if (l.dense_data_ranks() % l.shard_replicas != 0)
@@ -199,13 +200,14 @@ constexpr status validate(const layout& l, const model& m) {
     return detail::validate_split_of_layers(l, m);
 }
 
-/// Bounds of the numbers, and that they agree. (What a layout or a cluster cannot do is found by plan().)
+/// Refuses a job whose numbers are out of their bounds or contradict each other. What a layout or a cluster cannot do
+/// is refused by the other functions here.
 constexpr status validate(const job& j) {
     if (const status s = validate(j.model); !s) return s;
     if (j.runtime.work == (trains(j) ? engine_work::serving : engine_work::training))
         return refused(error_code::unsupported, "runtime", j.runtime.name,
-                       trains(j) ? "an engine that trains, such as pytorch, deepspeed or megatron"
-                                 : "an engine that serves, such as vllm or llama.cpp");
+                       trains(j) ? "a runtime that trains, such as pytorch, deepspeed or megatron"
+                                 : "a runtime that serves, such as vllm or llama.cpp");
     constexpr std::int64_t most_tokens = std::int64_t{1} << 40;
     if (!trains(j)) {
         if (const status s = validate(j.runtime, weights_of(j), j.gguf.known); !s) return s;
@@ -259,7 +261,7 @@ constexpr status validate(const job& j) {
 
 namespace detail {
 
-/// Whether a GPU has the units to train in a format.
+/// Refuses to train in a format for which a GPU has no arithmetic units.
 constexpr status validate_arithmetic(const precision& format, const gpu& card) {
     switch (format.arithmetic) {
         case arithmetic_kind::fp8:
@@ -281,15 +283,16 @@ constexpr status validate_arithmetic(const precision& format, const gpu& card) {
 
 }  // namespace detail
 
-/// What a training job cannot do in this layout on this GPU: batches that do not go round, ZeRO 3 across pipeline
-/// stages (DeepSpeed's PipelineEngine asserts stage 1 at most; FSDP gathers at every micro-batch), fp8 and fp4 without
-/// the units, weights in main memory that nothing gathers, gradients accumulated by an optimizer that keeps none,
-/// layers whose backward pass no inventory describes.
+/// Refuses what a training job cannot do in this layout on this GPU: a global batch that is no multiple of
+/// micro-batches, ZeRO 2 and 3 with pipeline stages under DeepSpeed (its PipelineEngine asserts stage 1 at most; FSDP
+/// gathers for every micro-batch), fp8 and fp4 without arithmetic units for them, offloaded weights that nothing
+/// gathers, several micro-batches under an optimizer that frees gradients in the backward pass, and layers whose
+/// backward pass no inventory describes.
 constexpr status validate_training(const job& j, const layout& l, const gpu& card) {
     if (!trains(j)) {
         if (l.deals_evenly() && l.schedule == pipeline_schedule::one_forward_one_backward) return done{};
         return refused(error_code::unsupported, "layout.stages", name_of(j.task),
-                       "a training job: serving deals layers evenly");
+                       "a training job: serving partitions layers evenly");
     }
     const std::int64_t at_once = j.micro_batch * l.data * l.replicas;
     if (j.global_batch > 0 && j.global_batch % at_once != 0) {
@@ -299,7 +302,7 @@ constexpr status validate_training(const job& j, const layout& l, const gpu& car
     }
     if (j.runtime.training.defer_embedding_wgrad_compute && l.pipeline == 1)
         return refused(error_code::inconsistent, "runtime.defer_embedding_wgrad_compute", "true",
-                       "pipeline stages: it is put off until these drain");
+                       "pipeline stages: it is deferred until these drain");
     if (l.zero >= 2 && l.pipeline > 1 && j.runtime.training.sharding == sharding_code::deepspeed)
         return refused(error_code::unsupported, "layout.zero", l.zero,
                        "at most 1 with pipeline stages under DeepSpeed");
@@ -329,13 +332,14 @@ constexpr status validate_training(const job& j, const layout& l, const gpu& car
 
 namespace detail {
 
+/// Refuses a job, layout or cluster that is wrong on its own.
 constexpr status validate_all(const job& j, const layout& l, const cluster& c) {
     if (const status s = validate(j); !s) return s;
     if (const status s = validate(l, j.model); !s) return s;
     return validate(c);
 }
 
-/// As validate_all(), and that the cluster has the GPUs.
+/// Refuses what validate_all() and validate_training() refuse, and a layout of more GPUs than the cluster has.
 constexpr status validate_placed(const job& j, const layout& l, const cluster& c) {
     if (const status s = validate_all(j, l, c); !s) return s;
     if (const status s = validate_training(j, l, c.gpu); !s) return s;

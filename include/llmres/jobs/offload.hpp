@@ -10,6 +10,7 @@
 /// What does a training job keep outside the GPU?
 namespace llmres::inline v0 {
 
+/// Where offloaded tensors are kept.
 enum class offload_place : std::uint8_t {
     none,  ///< on the GPU
     host,  ///< in main memory

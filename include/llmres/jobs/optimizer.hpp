@@ -8,88 +8,106 @@
 #include <llmres/values/precision.hpp>
 #include <llmres/values/text.hpp>
 
-/// What an optimizer keeps for each tensor it trains.
+/// What does an optimizer keep for each tensor that it trains, and what does it allocate while it steps?
 namespace llmres::inline v0 {
 
+/// An optimizer, by the sizes of its states and of its temporaries.
 struct optimizer {
-    text<23> name{};
+    text<23> name{};                   ///< its name in a job: "adamw"
     std::int32_t moments = 0;          ///< running averages as large as the tensor
-    std::int32_t matrix_moments = -1;  ///< the same for matrices inside the layers, if other than `moments`
-    bool factored = false;             ///< and a second moment as one row and one column; a vector's is whole
-    bool row_moment = false;           ///< and one value a row
-    bool kronecker = false;            ///< and for each side of a matrix a statistic and its root or basis
-    std::int64_t widest_side =
-        0;                  ///< ... of at most so many values, in any matrix; 0: of any width, inside the layers only
-    std::int32_t rank = 0;  ///< the moments of a layer's matrix are of its projection to this rank, which is kept too
-    bool random_projection = false;  ///< drawn, not decomposed: of that rank also where a side is shorter
-    std::int32_t block = 0;  ///< states are 8-bit, with one fp32 scale a block, in tensors of 4096 values and more
-    std::int32_t quantising =
-        0;               ///< bytes for each value of the tensor that is stepped, while its states are quantised anew
-    bool paged = false;  ///< states may be evicted to the host
-    bool in_backward = false;  ///< a tensor is updated as soon as its gradient is there, and the gradient freed
-    std::int32_t tensor_temporaries = 0;  ///< tensors as large as the one that is stepped, where each is stepped alone
-    bool carries = false;                 ///< ... and a loop lets go of one tensor's when it has the next one's
-    bool widens = false;           ///< steps in fp32, as its states are: a narrower tensor and its gradient are copied
-    std::int32_t temporaries = 0;  ///< tensors as large as all that is trained, while it steps in one call (foreach)
+    std::int32_t matrix_moments = -1;  ///< running averages of matrices inside the layers; -1: as `moments`
+    bool factored = false;             ///< a second moment of one row and one column; a vector's is whole
+    bool row_moment = false;           ///< a second moment of one value for each row
+    /// For each side of a matrix a statistic (a covariance) and its root or eigenbasis.
+    bool kronecker = false;
+    /// Sides with more values than this have no statistic. 0: every side has, but only of matrices inside the layers.
+    std::int64_t widest_side = 0;
+    /// The moments of a layer's matrix are of its projection to this rank, and the projection is kept too. 0: none.
+    std::int32_t rank = 0;
+    /// The projection is drawn, not decomposed: it has this rank even where a side is shorter.
+    bool random_projection = false;
+    /// States are 8-bit with one fp32 scale for each block of so many values, in tensors of 4096 values and more. 0:
+    /// not.
+    std::int32_t block = 0;
+    /// Bytes allocated for each value of the tensor that is stepped, while its states are quantised.
+    std::int32_t quantising = 0;
+    bool paged = false;        ///< states may be evicted to the host
+    bool in_backward = false;  ///< a tensor is stepped as soon as its gradient is there, which is then freed
+    /// Temporaries as large as the tensor that is stepped, where tensors are stepped one by one.
+    std::int32_t tensor_temporaries = 0;
+    /// A loop frees the temporaries of one tensor after those of the next are made: two sets overlap.
+    bool carries = false;
+    /// Steps in fp32, the format of its states: a 16-bit tensor and its gradient are copied to fp32 first.
+    bool widens = false;
+    /// Temporaries as large as all that is trained, where all tensors are stepped in one call (foreach).
+    std::int32_t temporaries = 0;
 
     friend constexpr bool operator==(const optimizer&, const optimizer&) = default;
 };
 
+/// Gradient descent without states.
 inline constexpr optimizer sgd{.name = "sgd"};
+/// Gradient descent with momentum.
 inline constexpr optimizer sgd_momentum{.name = "sgd_momentum", .moments = 1};
-/// arXiv 1412.6980: first and second moment. torch.optim: `foreach` takes "~ sizeof(params) more peak memory".
+/// First and second moment (arXiv 1412.6980). torch.optim: `foreach` takes "~ sizeof(params) more peak memory".
 inline constexpr optimizer adam{.name = "adam", .moments = 2, .temporaries = 1};
-inline constexpr optimizer adamw{
-    .name = "adamw", .moments = 2, .temporaries = 1};                         ///< arXiv 1711.05101: the same states
-inline constexpr optimizer adamw_fused{.name = "adamw_fused", .moments = 2};  ///< in one kernel
+/// The states of Adam (arXiv 1711.05101).
+inline constexpr optimizer adamw{.name = "adamw", .moments = 2, .temporaries = 1};
+/// AdamW in one kernel, without temporaries (torch.optim: fused = true).
+inline constexpr optimizer adamw_fused{.name = "adamw_fused", .moments = 2};
+/// AdamW whose states may be evicted to the host (bitsandbytes).
 inline constexpr optimizer paged_adamw{.name = "paged_adamw", .moments = 2, .paged = true};
 /// bitsandbytes: blocks of 256 values since 0.44 (optim/optimizer.py; 2048 before), `min_8bit_size` 4096.
 inline constexpr optimizer adamw_8bit{.name = "adamw_8bit", .moments = 2, .block = 256};
+/// adamw_8bit whose states may be evicted to the host (bitsandbytes).
 inline constexpr optimizer paged_adamw_8bit{.name = "paged_adamw_8bit", .moments = 2, .block = 256, .paged = true};
-/// torchao (low_bit_optim/quant_utils.py, quantize_8bit_with_qmap): normalised values in fp32, their codes in 64 bits,
-/// and in 8.
+/// torchao (low_bit_optim/quant_utils.py, quantize_8bit_with_qmap): while a tensor's states are quantised, their
+/// normalised values are there in fp32, and their codes in 64 bits and in 8.
 inline constexpr optimizer adamw_8bit_torchao{
     .name = "adamw_8bit_torchao", .moments = 2, .block = 256, .quantising = 4 + 8 + 1};
-inline constexpr optimizer adafactor{.name = "adafactor",
-                                     .factored = true,
-                                     .tensor_temporaries = 1,
-                                     .carries = true};  ///< arXiv 1804.04235, without momentum
-/// transformers' own (optimization.py, Adafactor): the square of the gradient, and the update.
+/// arXiv 1804.04235, without momentum.
+inline constexpr optimizer adafactor{.name = "adafactor", .factored = true, .tensor_temporaries = 1, .carries = true};
+/// transformers' own (optimization.py, Adafactor): the square of the gradient, and the update, are temporaries.
 inline constexpr optimizer adafactor_hf{
     .name = "adafactor_hf", .factored = true, .tensor_temporaries = 2, .widens = true};
+/// The states of Adam, in torch.optim's foreach implementation.
 inline constexpr optimizer nadam{.name = "nadam", .moments = 2, .temporaries = 1};
+/// The states of Adam, in torch.optim's foreach implementation.
 inline constexpr optimizer radam{.name = "radam", .moments = 2, .temporaries = 1};
+/// The sum of squared gradients, in torch.optim's foreach implementation.
 inline constexpr optimizer adagrad{.name = "adagrad", .moments = 1, .temporaries = 2};
-inline constexpr optimizer lion{
-    .name = "lion", .moments = 1, .tensor_temporaries = 1, .carries = true};  ///< arXiv 2302.06675
+/// Momentum alone (arXiv 2302.06675).
+inline constexpr optimizer lion{.name = "lion", .moments = 1, .tensor_temporaries = 1, .carries = true};
+/// Lion with 8-bit states (bitsandbytes).
 inline constexpr optimizer lion_8bit{.name = "lion_8bit", .moments = 1, .block = 256};
+/// The average of squared gradients, in torch.optim's foreach implementation.
 inline constexpr optimizer rmsprop{.name = "rmsprop", .moments = 1, .temporaries = 1};
-inline constexpr optimizer adamw_loop{
-    .name = "adamw_loop", .moments = 2, .tensor_temporaries = 2};  ///< tensor by tensor (foreach = false)
-inline constexpr optimizer lamb{.name = "lamb", .moments = 2, .temporaries = 1};  ///< arXiv 1904.00962
-inline constexpr optimizer muon{
-    .name = "muon", .moments = 2, .matrix_moments = 1, .temporaries = 1};  ///< AdamW for all but the layers' matrices
+/// AdamW tensor by tensor (torch.optim: foreach = false).
+inline constexpr optimizer adamw_loop{.name = "adamw_loop", .moments = 2, .tensor_temporaries = 2};
+/// arXiv 1904.00962.
+inline constexpr optimizer lamb{.name = "lamb", .moments = 2, .temporaries = 1};
+/// Momentum alone for the matrices inside the layers, AdamW for the rest.
+inline constexpr optimizer muon{.name = "muon", .moments = 2, .matrix_moments = 1, .temporaries = 1};
 /// arXiv 1802.09568. Embeddings, head and vectors have the momentum alone.
 inline constexpr optimizer shampoo{.name = "shampoo", .moments = 1, .kronecker = true, .tensor_temporaries = 1};
-/// arXiv 2409.11321. The projected gradient, its root, the projected momentum, their quotient and the update; wider
-/// sides than `max_precond_dim` have no basis.
+/// arXiv 2409.11321. Temporaries: the projected gradient, its root, the projected momentum, their quotient and the
+/// update. Sides wider than `max_precond_dim` have no basis.
 inline constexpr optimizer soap{
     .name = "soap", .moments = 2, .kronecker = true, .widest_side = 10000, .tensor_temporaries = 5};
-inline constexpr optimizer adam_mini{
-    .name = "adam_mini", .moments = 1, .row_moment = true, .tensor_temporaries = 2};  ///< arXiv 2406.16793
+/// arXiv 2406.16793.
+inline constexpr optimizer adam_mini{.name = "adam_mini", .moments = 1, .row_moment = true, .tensor_temporaries = 2};
+/// arXiv 2403.03507.
 inline constexpr optimizer galore{
-    .name = "galore", .moments = 2, .rank = 128, .tensor_temporaries = 2, .carries = true};  ///< arXiv 2403.03507
-inline constexpr optimizer apollo{.name = "apollo",
-                                  .moments = 2,
-                                  .rank = 256,
-                                  .random_projection = true,
-                                  .tensor_temporaries = 2,
-                                  .carries = true};  ///< arXiv 2412.05270
-/// arXiv 2306.09782: steps in fp32, each tensor when the next one's gradient comes.
+    .name = "galore", .moments = 2, .rank = 128, .tensor_temporaries = 2, .carries = true};
+/// arXiv 2412.05270.
+inline constexpr optimizer apollo{
+    .name = "apollo", .moments = 2, .rank = 256, .random_projection = true, .tensor_temporaries = 2, .carries = true};
+/// arXiv 2306.09782: steps in fp32, each tensor when the gradient of the next one is there.
 inline constexpr optimizer lomo{.name = "lomo", .in_backward = true, .widens = true};
-inline constexpr optimizer schedule_free{
-    .name = "schedule_free", .moments = 2, .temporaries = 1};  ///< arXiv 2405.15682
+/// arXiv 2405.15682.
+inline constexpr optimizer schedule_free{.name = "schedule_free", .moments = 2, .temporaries = 1};
 
+/// Every optimizer that a job can name.
 inline constexpr std::array optimizers{sgd,
                                        sgd_momentum,
                                        adam,
@@ -118,7 +136,7 @@ inline constexpr std::array optimizers{sgd,
                                        lomo,
                                        schedule_free};
 
-/// The optimizer of that name; an `unknown` error names those nearest to it.
+/// The optimizer of that name. Another name is an `unknown` error on `field`, which lists the nearest.
 constexpr result<optimizer> find_optimizer(std::string_view name, std::string_view field = "optimizer") {
     for (const optimizer& o : optimizers)
         if (o.name == name) return o;
@@ -127,12 +145,12 @@ constexpr result<optimizer> find_optimizer(std::string_view name, std::string_vi
     return refused(error_code::unknown, field, name, such_as("an optimizer", nearest(name, names)));
 }
 
-/// The width of a side, if it has a statistic.
+/// The width of a side of a matrix if it has a statistic; else 0.
 constexpr std::int64_t preconditioned(const optimizer& o, std::int64_t side) {
     return o.kronecker && (o.widest_side == 0 || side <= o.widest_side) ? side : 0;
 }
 
-/// The statistics of a matrix's sides, and their roots or bases; `inner` as below.
+/// Bytes of the statistics of a matrix's sides, and of their roots or bases. `inner`: the matrix is inside a layer.
 constexpr byte_count side_bytes(const optimizer& o, const precision& states, std::int64_t rows, std::int64_t columns,
                                 bool inner) {
     if (rows <= 1 || columns <= 1 || !(inner || o.widest_side > 0)) return {};
@@ -141,7 +159,8 @@ constexpr byte_count side_bytes(const optimizer& o, const precision& states, std
     return (size_of(states, first, first) + size_of(states, second, second)) * 2;
 }
 
-/// States of a rows x columns tensor; `inner` means a matrix inside the layers, which some optimizers treat apart.
+/// Bytes of the states of a rows x columns tensor, in `format` unless the optimizer has a format of its own. `inner`:
+/// the tensor is inside a layer, whose matrices some optimizers treat differently.
 constexpr byte_count state_bytes(const optimizer& o, const precision& format, std::int64_t rows, std::int64_t columns,
                                  bool inner = true) {
     const precision& states = o.widens ? fp32 : format;
@@ -150,10 +169,10 @@ constexpr byte_count state_bytes(const optimizer& o, const precision& format, st
     const std::int32_t moments = matrix && o.matrix_moments >= 0 ? o.matrix_moments : o.moments;
     if (o.block > 0 && count >= 4096)
         return (bytes(count) + bytes(4) * detail::ceil_quotient(count, o.block)) * moments;
-    if (o.rank > 0 && matrix) {  // the longer side stays
+    if (o.rank > 0 && matrix) {  // only the shorter side is projected
         const std::int64_t shorter = rows < columns ? rows : columns;
         const std::int64_t rank = o.random_projection || o.rank < shorter ? o.rank : shorter;
-        // Of a decomposition in the gradient's own format a view is kept, and so all of it (galore_projector.py).
+        // Of a decomposition in the gradient's own format a view is kept, which keeps all of it (galore_projector.py).
         const std::int64_t kept = !o.random_projection && states == fp32 ? shorter : rank;
         return size_of(states, rank, count / shorter) * moments + size_of(states, kept, shorter);
     }
@@ -166,7 +185,8 @@ constexpr byte_count state_bytes(const optimizer& o, const precision& format, st
     return total;
 }
 
-/// What it makes while it steps one tensor, but for tensors as large as that one: decompositions. `inner` as above.
+/// Bytes of the decompositions that are computed while one tensor is stepped. Not counted: temporaries as large as the
+/// tensor. `inner`: the tensor is inside a layer.
 constexpr byte_count scratch_bytes(const optimizer& o, const precision& states, std::int64_t rows, std::int64_t columns,
                                    bool inner = true) {
     if (rows <= 1 || columns <= 1 || !(inner || o.widest_side > 0)) return {};
@@ -176,8 +196,8 @@ constexpr byte_count scratch_bytes(const optimizer& o, const precision& states, 
         const std::int64_t longer = rows > columns ? rows : columns;
         const std::int64_t shorter = rows > columns ? columns : rows;
         const byte_count wide = narrow ? size_of(fp32, rows, columns) : byte_count{};  // the gradient
-        // random_projector.py: drawn and scaled. galore_projector.py: both sides' vectors, their first few scaled, and
-        // cast.
+        // random_projector.py: the projection, drawn and scaled. galore_projector.py: the singular vectors of both
+        // sides, the first `rank` of them scaled, and cast.
         if (o.random_projection) return wide + size_of(fp32, o.rank, shorter) * 2;
         return wide + size_of(fp32, longer, shorter) + square(fp32, shorter) + size_of(fp32, longer, o.rank) +
                (narrow ? size_of(states, shorter, o.rank) : byte_count{});
@@ -185,10 +205,10 @@ constexpr byte_count scratch_bytes(const optimizer& o, const precision& states, 
     if (!o.kronecker) return {};
     const std::int64_t first = preconditioned(o, rows);
     const std::int64_t second = preconditioned(o, columns);
-    // A root (pytorch_optimizer, compute_power_svd): vectors, those scaled, and the product.
+    // A root (pytorch_optimizer, compute_power_svd): the singular vectors, the scaled ones, and their product.
     if (o.widest_side == 0) return square(fp32, first > second ? first : second) * 4;
-    // A basis (soap.py, get_orthogonal_matrix_qr): the last statistic's update; the product with the last basis,
-    // sorted, wide, and its two factors; the bases found so far.
+    // A basis (soap.py, get_orthogonal_matrix_qr): the update of the last statistic; its product with the last basis,
+    // sorted, in fp32, and the two factors of that product; the bases found so far.
     const auto found = [&](std::int64_t side) {
         return square(states, side) * 2 + square(fp32, side) * (narrow ? 3 : 2);
     };

@@ -25,21 +25,25 @@
 #include <llmres/values/units.hpp>
 #include <string_view>
 
-/// Where the time of a step goes: every operation takes as long as its arithmetic or its memory traffic, whichever is
-/// longer (the roofline model, doi 10.1145/1498765.1498785), at a stated part of the GPU's peaks.
+/// How fast does a job run, and what takes the time? The operations of the inventory at the rates of time/roofline.hpp,
+/// with the exchanges, bubbles and transfers of the layout.
 namespace llmres::inline v0 {
 
-/// How fast a job runs in a layout. On a cluster whose GPU was measured (gpu::measured), measured rates take the place
-/// of the sheet's peaks at an efficiency; `mfu` stays a part of the sheet's peak.
+/// How fast a job runs in a layout. On a cluster whose GPU was measured (gpu::measured), times follow from the measured
+/// rates instead of the datasheet's peaks at an efficiency; `mfu` remains a part of the datasheet's peak.
 struct job_speed {
-    time_breakdown step{};  ///< one optimizer step; when serving, one token of every sequence (time per output token)
-    time_breakdown prefill{};        ///< serving: one prompt, alone (time to first token)
-    token_rate tokens_per_second{};  ///< over all GPUs: trained, or generated with prompts in between
-    double mfu = 0;      ///< model FLOPs over what the GPUs could compute in the time, recomputation not counted
-    flop_count flops{};  ///< of the model: one step, or one token of every sequence
+    /// One optimizer step; when serving, one token of every sequence (time per output token).
+    time_breakdown step{};
+    time_breakdown prefill{};  ///< serving: one prompt, computed alone (time to first token)
+    /// Over all GPUs: tokens trained, or tokens generated with prompts in between.
+    token_rate tokens_per_second{};
+    /// Model FLOPs over what the GPUs' datasheets allow in the time, recomputation not counted.
+    double mfu = 0;
+    flop_count flops{};  ///< FLOPs of the model: for one step, or for one token of every sequence
 };
 
-/// `held` is memory_of(j, l). Preconditions: validate() holds for job, layout and cluster.
+/// The speed of a job in a layout. `held` is its memory_of(). Preconditions: validate() holds for job, layout and
+/// cluster.
 constexpr job_speed speed_of(const job& j, const layout& l, const cluster& c, const memory_breakdown& held,
                              const efficiency& e = default_efficiency);
 
@@ -47,7 +51,7 @@ constexpr job_speed speed_of(const job& j, const layout& l, const cluster& c, co
 
 namespace detail {
 
-/// All layers and the head, forward, one after another, for each of the passes.
+/// The forward pass through all layers and the head on one GPU, for each of the passes.
 template <std::size_t N>
 constexpr std::array<ideal_pass, N> forward_passes(const job& j, const layout& l, const cluster& c, const efficiency& e,
                                                    const operation_formats& formats,
@@ -65,7 +69,7 @@ constexpr std::array<ideal_pass, N> forward_passes(const job& j, const layout& l
     return all;
 }
 
-/// One depth of multi-token prediction, forward: its layer, the projection before it, and the head once more.
+/// The forward pass through one depth of multi-token prediction: the projection, the layer, and the head again.
 constexpr ideal_pass depth_pass(const job& j, const layout& l, const cluster& c, const efficiency& e,
                                 const operation_formats& formats, const token_pass& pass) {
     const std::array passes{pass};
@@ -81,7 +85,7 @@ constexpr interval<duration> send_time(byte_count message, const layout& l, cons
     return at(time_of(collective_kind::send, message, 2, link_among(c, span)), e.link);
 }
 
-/// What passes between a GPU and its host takes, alone.
+/// The time of a transfer between a GPU and its host.
 constexpr interval<duration> over_host_link(byte_count size, const cluster& c, const efficiency& e) {
     const byte_rate rate = c.host.link.bandwidth();
     return rate > byte_rate{} ? at(size / rate, e.link) : interval<duration>{};
@@ -116,7 +120,7 @@ constexpr job_speed serving_speed(const job& j, const layout& l, const cluster& 
         speed.prefill[time_term::host_transfer] += over_host_link(prefill_host_traffic(j, l).link, c, e);
     }
 
-    // A sequence takes its prompt's turn and then its share of every step.
+    // Prompts are computed one after another; then every step makes one token of each sequence.
     const auto made = static_cast<double>(j.output > token_count{} ? j.output.in(tokens) : 1);
     const double batch = static_cast<double>(j.batch);
     const double per_rank = static_cast<double>(sequences);
@@ -130,34 +134,35 @@ constexpr job_speed serving_speed(const job& j, const layout& l, const cluster& 
     return speed;
 }
 
-/// Gradients and, under ZeRO, weights: what the data-parallel ranks of the busiest GPU exchange in one step.
+/// The time in which the data-parallel ranks of the busiest GPU exchange gradients and, under ZeRO, weights in one
+/// step.
 constexpr duration data_exchange(const memory_breakdown& held, const layout& l, const cluster& c,
                                  std::int64_t micro_batches) {
     const std::int64_t ranks = l.dense_data_ranks() * l.replicas;
     if (ranks <= 1) return {};
-    const link& over = link_among(c, std::int64_t{l.tensor} * ranks);
-    if (l.zero == 0) return time_of(collective_kind::all_reduce, held.reduced, ranks, over);
-    const duration scatter = time_of(collective_kind::reduce_scatter, held.reduced, ranks, over);
-    const duration gather = time_of(collective_kind::all_gather, held.gathered, ranks, over);
+    const link& joining = link_among(c, std::int64_t{l.tensor} * ranks);
+    if (l.zero == 0) return time_of(collective_kind::all_reduce, held.reduced, ranks, joining);
+    const duration scatter = time_of(collective_kind::reduce_scatter, held.reduced, ranks, joining);
+    const duration gather = time_of(collective_kind::all_gather, held.gathered, ranks, joining);
     // ZeRO 3 gathers for every forward and every backward pass.
     return scatter + (l.zero == 3 ? gather * (2 * micro_batches) : gather);
 }
 
-/// The optimizer reads gradients and states and writes weights and states.
+/// The time of the optimizer step: it reads gradients and states, and writes weights and states.
 constexpr duration optimizer_time(const memory_breakdown& held, const cluster& c) {
     const byte_count traffic = held[memory_term::optimizer].expected * 2 + held[memory_term::gradients].expected +
                                held[memory_term::weights].expected;
     return traffic / c.gpu.memory.bandwidth;
 }
 
-/// The part of 1F1B's bubble that is left where gradients of weights, a third of the time, are computed in it
-/// (arXiv 2401.10241 tables 1 and 2).
+/// The part of 1F1B's bubble that remains where gradients of weights, a third of the time, are computed in it (arXiv
+/// 2401.10241 tables 1 and 2).
 constexpr double bubble_left(pipeline_schedule s) {
     return s == pipeline_schedule::zb_h1 ? 1.0 / 3.0 : puts_off_weights(s) ? 0.0 : 1.0;
 }
 
-/// What stages wait for the one with most layers, as a part of their own time. Depths of multi-token prediction are
-/// layers, too.
+/// The time that stages wait for the one with most layers, as a part of their own time. A depth of multi-token
+/// prediction counts as a layer.
 constexpr double unevenness(const job& j, const layout& l) {
     const std::int32_t layers = j.model.layers.size;
     if (l.pipeline == 1 || (l.deals_evenly() && j.mtp_layers == 0)) return 0;
@@ -198,7 +203,7 @@ constexpr job_speed training_speed(const job& j, const layout& l, const cluster&
         const duration hidden = all * overlap < hidden_behind ? all * overlap : hidden_behind;
         return all - hidden;
     };
-    // A faster step hides less: at the fast end more may show than is expected, and the expected is then the bound.
+    // A faster step overlaps less with the transfer, so that the bounds can cross: clamp them to the expected value.
     const auto shown = [&](const interval<duration>& all) -> interval<duration> {
         const duration expected = exposed(all.expected, busy.expected, e.overlap.expected);
         const duration least = exposed(all.low, busy.low, e.overlap.low);
@@ -225,7 +230,7 @@ constexpr job_speed training_speed(const job& j, const layout& l, const cluster&
     return speed;
 }
 
-/// The card with every rate as achieved: measured, or its peak at the expected efficiency.
+/// The card with achieved rates: the measured ones, and where there is none, its peak at the expected efficiency.
 constexpr gpu as_achieved(gpu card, const efficiency& e) {
     const gpu_measured& m = card.measured;
     gpu_rates& r = card.rates;
