@@ -13,7 +13,7 @@ using namespace llmres::detail;
 
 namespace {
 
-constexpr attention grouped{.heads = 32, .kv_heads = 8, .head_dim = 128};
+constexpr attention grouped_attention{.heads = 32, .kv_heads = 8, .head_dim = 128};
 constexpr std::int64_t hidden = 4096, width = 14336;
 
 ggml_graph graph_of(std::int64_t tokens_at_once, std::int64_t cells, bool flash) {
@@ -29,7 +29,7 @@ byte_count peak_of(std::int32_t layers, std::int64_t tokens_at_once, std::int64_
     graph.fused = fused;
     for (std::int32_t i = 0; i < layers; ++i) {
         const bool last = i + 1 == layers;
-        graph.attend(grouped, grouped.heads, grouped.kv_heads, false, last, last);
+        graph.attend(grouped_attention, grouped_attention.heads, grouped_attention.kv_heads, false, last, last);
         graph.feed_forward(width, false);
     }
     if (vocabulary > 0) graph.score(vocabulary);
@@ -138,7 +138,7 @@ TEST_CASE("stacks of experts that are copied stand beside a step; computed on th
     const auto peak = [&](expert_place place, byte_count stack) {
         ggml_graph graph = graph_of(512, 256, true);
         for (int i = 0; i < 3; ++i) {
-            graph.attend(grouped, 32, 8, false, i == 2, i == 2);
+            graph.attend(grouped_attention, 32, 8, false, i == 2, i == 2);
             graph.route(e, place, stack, stack);
         }
         return graph.buffer.peak();
