@@ -4,10 +4,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
+#include <llmres/runtimes/runtime.hpp>
 #include <span>
 #include <string_view>
-
-#include "runtime.hpp"
 
 /// How far the profiles are from what was measured; docs/accuracy.md says what is compared.
 namespace llmres::inline v0 {
