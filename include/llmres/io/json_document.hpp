@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <llmres/values/error.hpp>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -34,25 +33,74 @@ inline result<json_document> parse_json_object(std::string_view document, no_num
 
 namespace detail {
 
-/// Takes any JSON, and remembers where a document stops being that.
-struct broken_json final : nlohmann::json_sax<nlohmann::json> {
-    std::size_t position = 0;  ///< of the character up to which it was
-    bool null() override { return true; }
-    bool boolean(bool) override { return true; }
-    bool number_integer(number_integer_t) override { return true; }
-    bool number_unsigned(number_unsigned_t) override { return true; }
-    bool number_float(number_float_t, const string_t&) override { return true; }
-    bool string(string_t&) override { return true; }
-    bool binary(binary_t&) override { return true; }
-    bool start_object(std::size_t) override { return true; }
-    bool key(string_t&) override { return true; }
-    bool end_object() override { return true; }
-    bool start_array(std::size_t) override { return true; }
-    bool end_array() override { return true; }
+/// Builds the value of a document as nlohmann's parser reads it, in time that grows with its length alone, and stops at
+/// what is refused. (nlohmann's own parser with a callback looks through a whole list again after each of its entries.)
+class document_builder final : public nlohmann::json_sax<nlohmann::json> {
+public:
+    static constexpr std::size_t deepest = 64;
+
+    /// What was built; whole only if the parser came to the end.
+    json_document& built() { return built_; }
+    /// Why it stopped; without a code where the text is no JSON.
+    const error& refusal() const { return refusal_; }
+    /// How many characters were JSON, where the text is not.
+    std::size_t position() const { return position_; }
+
+    bool null() override { return put(nullptr); }
+    bool boolean(bool value) override { return put(value); }
+    bool number_integer(number_integer_t value) override { return put(value); }
+    bool number_unsigned(number_unsigned_t value) override { return put(value); }
+    bool number_float(number_float_t value, const string_t&) override { return put(value); }
+    bool string(string_t& value) override { return put(std::move(value)); }
+    bool binary(binary_t& value) override { return put(std::move(value)); }
+    bool start_object(std::size_t) override { return open(nlohmann::json::object()); }
+    bool start_array(std::size_t) override { return open(nlohmann::json::array()); }
+    bool end_object() override { return close(); }
+    bool end_array() override { return close(); }
+    bool key(string_t& name) override {
+        const auto [place, is_new] = open_.back()->emplace(name, nullptr);
+        if (!is_new) return refuse(refused(error_code::inconsistent, name, "given twice", "one value"));
+        field_ = &*place;
+        return true;
+    }
     bool parse_error(std::size_t read, const std::string&, const nlohmann::detail::exception&) override {
-        position = read > 0 ? read - 1 : 0;
+        position_ = read > 0 ? read - 1 : 0;
         return false;
     }
+
+private:
+    /// Puts a value at its place: the root, the field whose key was read last, or the end of the open list.
+    template <class Value>
+    nlohmann::json& placed(Value&& value) {
+        if (open_.empty()) return built_.root = std::forward<Value>(value);
+        if (open_.back()->is_object()) return *field_ = std::forward<Value>(value);
+        return open_.back()->emplace_back(std::forward<Value>(value));
+    }
+    template <class Value>
+    bool put(Value&& value) {
+        placed(std::forward<Value>(value));
+        return true;
+    }
+    bool open(nlohmann::json value) {
+        if (open_.size() == deepest)
+            return refuse(refused(error_code::malformed, "JSON", "nested too deep", "at most 64 levels"));
+        open_.push_back(&placed(std::move(value)));
+        return true;
+    }
+    bool close() {
+        open_.pop_back();
+        return true;
+    }
+    bool refuse(const error& what) {
+        refusal_ = what;
+        return false;
+    }
+
+    json_document built_{};
+    std::vector<nlohmann::json*> open_{};  ///< the objects and lists that are not closed, the outermost first
+    nlohmann::json* field_ = nullptr;      ///< the value of the key that was read last
+    error refusal_{};
+    std::size_t position_ = 0;
 };
 
 /// The error that a document has at a position: its line, and what stands there.
@@ -68,63 +116,57 @@ inline error broken_line(std::string_view document, std::size_t position, std::s
 
 }  // namespace detail
 
-inline result<json_document> parse_json_object(std::string_view document, no_numbers like_nan) {
-    using json = nlohmann::json;
-    constexpr int deepest = 64;
-    // Nesting is measured first: a parser's stack is no place for a stranger's depth.
-    int depth = 0;
+namespace detail {
+
+/// Where the next NaN, Infinity or -Infinity outside of strings begins, from a position on; npos if there is none.
+struct number_word {
+    std::size_t begin = std::string_view::npos;
+    std::size_t length = 0;
+};
+inline number_word next_number_word(std::string_view document, std::size_t from) {
     bool quoted = false;
-    std::string repaired;
-    std::size_t copied = 0;
-    for (std::size_t i = 0; i < document.size(); ++i) {
+    for (std::size_t i = from; i < document.size(); ++i) {
         const char c = document[i];
-        if (quoted) {
-            if (c == '\\')
-                ++i;
-            else if (c == '"')
-                quoted = false;
+        if (quoted && c == '\\') {
+            ++i;
         } else if (c == '"') {
-            quoted = true;
-        } else if (c == '{' || c == '[') {
-            if (++depth > deepest)
-                return refused(error_code::malformed, "JSON", "nested too deep", "at most 64 levels");
-        } else if (c == '}' || c == ']') {
-            --depth;
-        } else if (c == 'N' || c == 'I' || c == '-') {
-            for (const std::string_view word : {"NaN", "Infinity", "-Infinity"}) {
-                if (document.substr(i, word.size()) != word) continue;
-                if (like_nan == no_numbers::refused)
-                    return detail::broken_line(document, i, "a number, or the field left out");
-                repaired.append(document.substr(copied, i - copied)).append("null");
-                i += word.size() - 1;
-                copied = i + 1;
-                break;
-            }
+            quoted = !quoted;
+        } else if (!quoted && (c == 'N' || c == 'I' || c == '-')) {
+            for (const std::string_view word : {"NaN", "Infinity", "-Infinity"})
+                if (document.substr(i, word.size()) == word) return {i, word.size()};
         }
     }
-    if (copied > 0) document = repaired.append(document.substr(copied));
-    std::vector<std::set<std::string>> open;
-    error twice;
-    const auto watch = [&](int, json::parse_event_t event, json& parsed) {
-        if (event == json::parse_event_t::object_start) open.emplace_back();
-        if (event == json::parse_event_t::object_end && !open.empty()) open.pop_back();
-        if (event == json::parse_event_t::key && !open.empty())
-            if (const auto* key = parsed.get_ptr<const json::string_t*>();
-                key != nullptr && !open.back().insert(*key).second && twice.code == error_code::none)
-                twice = refused(error_code::inconsistent, *key, "given twice", "one value");
-        return true;
-    };
-    json_document read{};
-    read.root = json::parse(document.begin(), document.end(), watch, /*allow_exceptions=*/false);
-    const json& parsed = read.root;
-    if (parsed.is_discarded()) {
-        detail::broken_json broken;
-        json::sax_parse(document, &broken);
-        return detail::broken_line(document, broken.position, "a JSON object");
+    return {};
+}
+
+/// The document with null for each NaN and Infinity.
+inline std::string without_number_words(std::string_view document, number_word found) {
+    std::string repaired;
+    std::size_t copied = 0;
+    for (; found.begin != std::string_view::npos; found = next_number_word(document, copied)) {
+        repaired.append(document.substr(copied, found.begin - copied)).append("null");
+        copied = found.begin + found.length;
     }
-    if (twice.code != error_code::none) return twice;
-    if (!parsed.is_object()) return refused(error_code::malformed, "JSON", parsed.type_name(), "a JSON object");
-    return read;
+    return repaired.append(document.substr(copied));
+}
+
+}  // namespace detail
+
+inline result<json_document> parse_json_object(std::string_view document, no_numbers like_nan) {
+    std::string repaired;
+    if (const auto found = detail::next_number_word(document, 0); found.begin != std::string_view::npos) {
+        if (like_nan == no_numbers::refused)
+            return detail::broken_line(document, found.begin, "a number, or the field left out");
+        document = repaired = detail::without_number_words(document, found);
+    }
+    detail::document_builder builder;
+    if (!nlohmann::json::sax_parse(document, &builder)) {
+        if (builder.refusal().code != error_code::none) return builder.refusal();
+        return detail::broken_line(document, builder.position(), "a JSON object");
+    }
+    const nlohmann::json& root = builder.built().root;
+    if (!root.is_object()) return refused(error_code::malformed, "JSON", root.type_name(), "a JSON object");
+    return std::move(builder.built());
 }
 
 }  // namespace llmres::inline v0

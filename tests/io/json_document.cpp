@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+#include <llmres/io/json_document.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <string>
+
+using namespace llmres;
+using nlohmann::json;
+
+namespace {
+
+/// What is refused, as its value says it.
+std::string refusal(const std::string& text) {
+    const result<json_document> read = parse_json_object(text);
+    CAPTURE(text.substr(0, 100));
+    REQUIRE_FALSE(read);
+    CHECK(read.error().field == "JSON");
+    CHECK(read.error().code == error_code::malformed);
+    return std::string{read.error().value.view()};
+}
+
+std::string nested(std::size_t depth, const std::string& open, const std::string& close) {
+    std::string text = "{\"a\": ";
+    for (std::size_t i = 1; i < depth; ++i) text += open;
+    text += "1";
+    for (std::size_t i = 1; i < depth; ++i) text += close;
+    return text + "}";
+}
+
+}  // namespace
+
+TEST_CASE("a document is built as nlohmann's own parser builds it") {
+    for (const char* text : {"{}", " {\"a\" : [ ] } ",
+                             "{\"b\": [1, -2, 18446744073709551615, 1.5e3, true, false, null, \"x\"], \"a\": {}}",
+                             "{\"\": {\"\": [[], [{}], [[1], [2, [3]]]]}, \"z\": [{\"q\": 1}, {\"q\": 2}]}",
+                             "{\"text\": \"\\u00e4 \\\"{[NaN\\\\\", \"c\": \"-Infinity\"}"}) {
+        CAPTURE(text);
+        const result<json_document> read = parse_json_object(text);
+        REQUIRE(read);
+        CHECK(read->root == json::parse(text));
+        CHECK(read->root.dump() == json::parse(text).dump());  // integers stay integers
+    }
+}
+
+TEST_CASE("what is no JSON object is refused, with the line where it stops being one") {
+    CHECK(refusal("") == "line 1: the end");
+    CHECK(refusal("{\n\"a\": [1,\n 2,, 3]}") == "line 3: , 3]}");
+    CHECK(refusal("{\"a\": 1} x") == "line 1: x");
+    CHECK(refusal("{\"a\":\n") == "line 2: the end");
+    CHECK(refusal("[1, 2]") == "array");
+    CHECK(refusal("null") == "null");
+    CHECK(refusal("{\"a\": \"\xff\"}").starts_with("line 1: "));
+}
+
+TEST_CASE("nesting deeper than 64 is refused, however deep; next to each other anything may stand") {
+    CHECK(parse_json_object(nested(64, "[", "]")));
+    CHECK(refusal(nested(65, "[", "]")) == "nested too deep");
+    CHECK(parse_json_object(nested(64, "{\"a\": ", "}")));
+    CHECK(refusal(nested(65, "{\"a\": ", "}")) == "nested too deep");
+    CHECK(refusal("{\"a\": " + std::string(1'000'000, '[')) == "nested too deep");
+}
+
+TEST_CASE("the same key twice in one object is refused by its name") {
+    const result<json_document> read = parse_json_object("{\"a\": {\"b\": 1, \"c\": [], \"b\": 2}}");
+    CHECK(read.error().code == error_code::inconsistent);
+    CHECK(read.error().field == "b");
+    CHECK(parse_json_object("{\"a\": {\"b\": 1}, \"b\": [{\"b\": 1}, {\"b\": 2}]}"));
+}
+
+TEST_CASE(
+    "NaN and Infinity are null in files that others wrote, and refused with their line where they must not stand") {
+    const auto read = parse_json_object("{\"a\": NaN, \"b\": [-Infinity, Infinity, -1], \"c\": \"NaN\"}");
+    REQUIRE(read);
+    CHECK(read->root == json{{"a", nullptr}, {"b", {nullptr, nullptr, -1}}, {"c", "NaN"}});
+    const auto strict = parse_json_object("{\"a\": 1,\n\"b\": -Infinity}", no_numbers::refused);
+    CHECK(strict.error().value == "line 2: -Infinity}");
+    CHECK(parse_json_object("{\"a\": \"NaN\"}", no_numbers::refused));
+    CHECK(refusal("{\"a\": Nan}") == "line 1: Nan}");
+}
+
+TEST_CASE("the time to parse grows with the length of a document: a long list of objects is no exception") {
+    std::string text = "{\"layers\": [";
+    for (int i = 0; i < 200'000; ++i) text += "{\"name\": [1, 2]}, ";
+    text += "0]}";
+    const auto read = parse_json_object(text);  // a parser that looks back at the list would take minutes
+    REQUIRE(read);
+    CHECK(read->root["layers"].size() == 200'001);
+}
