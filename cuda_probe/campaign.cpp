@@ -5,6 +5,7 @@
 #include <fstream>
 #include <functional>
 #include <iostream>
+#include <llmres/io/files.hpp>
 
 #include "agreement.hpp"
 #include "child.hpp"

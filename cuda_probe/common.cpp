@@ -5,6 +5,7 @@
 #include <ctime>
 #include <fstream>
 #include <iostream>
+#include <llmres/io/files.hpp>
 #include <llmres/values/version.hpp>
 
 #include "commands.hpp"

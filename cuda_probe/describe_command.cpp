@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <iostream>
+#include <llmres/io/files.hpp>
 
 #include "commands.hpp"
 #include "describe.hpp"

@@ -3,6 +3,7 @@
 
 #include <llmres/answers/buffers.hpp>
 #include <llmres/hardware/live_cluster.hpp>
+#include <llmres/io/files.hpp>
 #include <llmres/io/job_json.hpp>
 #include <llmres/io/plan_json.hpp>
 #include <llmres/models/all.hpp>
@@ -87,7 +88,7 @@ result<plan_request> request_for(const std::string& document, const device& live
     if (!sheet) return sheet.error();
     auto parsed = nlohmann::json::parse(document);
     parsed["cluster"] = {{"gpu", std::string{sheet->id.view()}}, {"gpus", 1}};
-    auto request = read_job(parsed);
+    auto request = read_job(parsed, std::filesystem::path{});  // models by their path from the working directory
     if (request) request->cluster.gpu = to_gpu(live, *sheet);
     return request;
 }
@@ -119,7 +120,7 @@ result<byte_count> buffers_of_job(const job_request& request, const device& live
 }
 
 result<plan_file> plan_document(const std::string& document) {
-    const auto read = read_job(std::string_view{document});
+    const auto read = read_job(std::string_view{document}, std::filesystem::path{});
     return read ? planned(*read) : result<plan_file>{read.error()};
 }
 

@@ -3,7 +3,7 @@
 // does.
 #include <cstdio>
 #include <llmres/hardware/live_cluster.hpp>
-#include <llmres/io/device_json.hpp>
+#include <llmres/io/files.hpp>
 #include <llmres/models/llama.hpp>
 #include <llmres/plan.hpp>
 #include <llmres/runtimes/vllm.hpp>

@@ -214,3 +214,16 @@ TEST_CASE("plan.hpp reaches no standard header that alone costs a tenth of what 
             FAIL_CHECK(header << " includes " << costly);
     }
 }
+
+TEST_CASE(
+    "what parses and what opens files are apart: of io/'s public headers, files.hpp alone reaches a file system") {
+    const source_files files = headers_of(fs::path{LLMRES_SOURCE_DIR} / "include" / "llmres");
+    for (const char* standard : {"<filesystem>", "<fstream>"}) {
+        CAPTURE(standard);
+        CHECK_FALSE(reached_with(standard, "io/files.hpp", files).empty());
+        for (const auto& [file, content] : files)
+            if (entry_of(file) == "io" && inside_of(file) != "files.hpp" && file.find('/', 3) == std::string::npos)
+                for (const std::string& header : reached_with(standard, file, files))
+                    FAIL_CHECK(file << " reaches " << header << ", which includes " << standard);
+    }
+}

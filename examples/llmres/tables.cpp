@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <cctype>
 #include <llmres/hardware/gpus/all.hpp>
-#include <llmres/io/gpu_json.hpp>
+#include <llmres/io/device_json.hpp>
 #include <llmres/io/plan_json.hpp>
 #include <llmres/models/all.hpp>
 #include <llmres/runtimes/all.hpp>

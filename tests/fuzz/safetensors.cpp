@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <llmres/io/safetensors.hpp>
-#include <llmres/io/safetensors_model.hpp>
 #include <span>
 
 #include "require.hpp"

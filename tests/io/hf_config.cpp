@@ -43,30 +43,10 @@ bool mentions(std::string_view text, std::string_view part) { return text.find(p
 
 }  // namespace
 
-TEST_CASE("a config is read from its file or its folder, and named after it") {
-    const auto folder = load_hf_config(fixtures + "tiny-llama");
-    REQUIRE(folder);
-    CHECK(folder->name == "tiny-llama");
-    CHECK(folder->architecture == "llama");
-    CHECK(folder->weights == fp16);
-    CHECK(folder->max_context == tokens(2048));
-    CHECK(count_parameters(*folder) ==
-          parameters(2 * 1000 * 64 + 3 * (2 * 64 * 64 + 2 * 32 * 64 + 3 * 160 * 64 + 128) + 64));
-    CHECK(load_hf_config(fixtures + "tiny-llama/config.json")->name == "tiny-llama");
-
-    const auto file = load_hf_config(fixtures + "tiny-deepseek.json");
-    REQUIRE(file);
-    CHECK(file->name == "tiny-deepseek");
-    CHECK(file->weights == fp8_block);
-    CHECK(file->layers.counts()[0] == 1);
-    CHECK(file->layers.counts()[1] == 3);
-}
-
-TEST_CASE("a file that is not there is refused with its path") {
-    const auto read = load_hf_config(fixtures + "nowhere/config.json");
-    REQUIRE_FALSE(read);
-    CHECK(read.error().code == error_code::io);
-    CHECK(mentions(read.error().value, "nowhere"));
+TEST_CASE("Python's NaN and Infinity are read as absent") {
+    CHECK(error_of(with("time_step_limit", "[0.0, Infinity]")).code == error_code::none);
+    CHECK(error_of(with("a", "[-Infinity, NaN]")).code == error_code::none);
+    CHECK(error_of(with("hidden_size", "NaN")).field == "hidden_size");
 }
 
 TEST_CASE("what is no JSON object is refused") {
@@ -88,12 +68,6 @@ TEST_CASE("the same key twice is refused by its name") {
     const error twice = error_of(R"({"model_type": "llama", "hidden_size": 64, "hidden_size": 65})");
     CHECK(twice.code == error_code::inconsistent);
     CHECK(twice.field == "hidden_size");
-}
-
-TEST_CASE("Python's NaN and Infinity are read as absent") {
-    CHECK(error_of(with("time_step_limit", "[0.0, Infinity]")).code == error_code::none);
-    CHECK(error_of(with("a", "[-Infinity, NaN]")).code == error_code::none);
-    CHECK(error_of(with("hidden_size", "NaN")).field == "hidden_size");
 }
 
 TEST_CASE("an unknown model_type is refused with the nearest that are known") {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <llmres/io/files.hpp>
 #include <llmres/io/job_json.hpp>
 
 #include <doctest/doctest.h>
@@ -65,7 +66,7 @@ json minimal() { return {{"model", "llama-3.1-8b"}, {"cluster", {{"gpu", "rtx-40
 
 plan_request read(const json& document) {
     CAPTURE(document.dump());
-    const result<plan_request> made = read_job(document);
+    const result<plan_request> made = read_job(document, std::filesystem::path{});
     INFO(std::string{made.error().field.view()} << ": " << std::string{made.error().expected.view()});
     REQUIRE(made);
     return *made;
@@ -403,6 +404,37 @@ TEST_CASE("what only the other kind of task has is refused, and what hangs on a 
     CHECK(read_job(null_fields));
 }
 
+TEST_CASE("by itself a document opens no file: what it names by a path is refused, and says what may stand there") {
+    const auto refusal = [](const json& more) {
+        json document = minimal();
+        document.merge_patch(more);
+        return read_job(document).error();
+    };
+    CHECK(refusal({{"model", "./config.json"}}).field == "model");
+    CHECK(refusal({{"model", "./config.json"}}).code == error_code::unsupported);
+    CHECK(refusal({{"runtime", {{"name", "vllm"}, {"draft", "draft.gguf"}}}}).field == "runtime.draft");
+    const error device = refusal({{"cluster", {{"gpu", nullptr}, {"device", "here.json"}}}});
+    CHECK(device.field == "cluster.device");
+    CHECK(device.value == "here.json");
+    CHECK(device.code == error_code::unsupported);
+}
+
+TEST_CASE("a caller's own functions look up what a document names") {
+    const result<device_file> file = parse_device_file(content_of(devices + "synthetic-rtx-4090.json"));
+    REQUIRE(file);
+    const job_sources sources{
+        .model = [](std::string_view name) { return name == "mine" ? find_preset("qwen2.5-7b") : find_preset(name); },
+        .device = [&](std::string_view path) { return path == "node-7" ? file : find_no_device(path); }};
+    const json document{{"model", "mine"}, {"cluster", {{"device", "node-7"}}}};
+    const result<plan_request> made = read_job(document, sources);
+    INFO(std::string{made.error().field.view()} << ": " << std::string{made.error().expected.view()});
+    REQUIRE(made);
+    CHECK(made->job.model.name == "qwen2.5-7b");
+    CHECK(made->device == "node-7");
+    CHECK(made->cluster.gpu.id == "rtx-4090");
+    CHECK(read_job(json{{"model", "mine"}, {"cluster", {{"device", "node-8"}}}}, sources).error().value == "node-8");
+}
+
 TEST_CASE("text that is no JSON, and numbers that JSON has not, are refused with their line") {
     const auto wrong = [](std::string_view text) {
         const result<plan_request> made = read_job(text);
@@ -414,7 +446,6 @@ TEST_CASE("text that is no JSON, and numbers that JSON has not, are refused with
     CHECK(wrong("{\"model\": \"llama-3.1-8b\"") == "line 1: the end");
     CHECK(wrong("{\n\n\"expert_load\": NaN}") == "line 3: NaN}");
     CHECK(wrong("{\"expert_load\": -Infinity}") == "line 1: -Infinity}");
-    CHECK(parse_json_object("{\"expert_load\": NaN}")->root["expert_load"].is_null());  // in files that others wrote
 }
 
 TEST_CASE("a document without a layout leaves it to the planner") {
@@ -501,36 +532,4 @@ TEST_CASE("a text that is no job is refused, never thrown at") {
         CHECK_FALSE(made);
         CHECK_FALSE(made.error().expected.empty());
     }
-}
-
-TEST_CASE("a device file gives the GPU, its memory and what was measured on it") {
-    const auto on = [](const json& cluster) {
-        json document = minimal();
-        document["cluster"] = cluster;
-        return document;
-    };
-    const plan_request q = read(on({{"device", h100_file}, {"gpus", 2}}));
-    CHECK(q.cluster.gpus == 2);
-    CHECK(q.cluster.gpu.id == "h100-sxm5-80gb");
-    CHECK(usable_memory(q.cluster.gpu) == bytes(84'943'110'144));
-    CHECK(q.cluster.scale_up.kind == link_kind::nvlink);
-    CHECK(read(on({{"device", h100_file}, {"in_use", 1000}})).cluster.in_use == bytes(1000));
-    const result<plan_request> relative = read_job(on({{"device", "synthetic-rtx-4090.json"}}), devices);
-    REQUIRE(relative);
-    CHECK(relative->cluster.gpu.id == "rtx-4090");
-
-    const auto refusal = [&](const json& cluster) {
-        const result<plan_request> made = read_job(on(cluster));
-        REQUIRE_FALSE(made);
-        return made.error();
-    };
-    CHECK(refusal({{"device", h100_file}, {"gpu", "rtx-4090"}}).code == error_code::inconsistent);
-    CHECK(refusal({{"device", h100_file}, {"gpu", "rtx-4090"}}).field == "cluster.device");
-    CHECK(refusal({{"device", 4090}}).code == error_code::malformed);
-    CHECK(refusal({{"device", ""}}).field == "cluster.device");
-    CHECK(refusal({{"device", "/no/such/file.json"}}).code == error_code::io);
-    CHECK(refusal({{"device", devices + "README.md"}}).field == "cluster.device");
-    CHECK(refusal({{"device", devices + "synthetic-two-h100.json"}}).field == "cluster.device: devices");
-    CHECK(refusal({{"device", devices + "synthetic-two-h100.json"}}).value == "2");
-    CHECK(refusal({{"device", h100_file}, {"gpus", 0}}).field == "cluster.gpus");
 }

@@ -3,73 +3,90 @@
 
 #include <doctest/doctest.h>
 
-#include <unistd.h>
-#include <filesystem>
-#include <fstream>
+#include <cstdint>
+#include <initializer_list>
+#include <llmres/io/gguf.hpp>
 #include <string>
+#include <utility>
+
+#include "../model_files.hpp"
 
 using namespace llmres;
-namespace fs = std::filesystem;
 using nlohmann::json;
 
 namespace {
 
-const fs::path data = LLMRES_SOURCE_DIR "/tests/data";
-
-/// A folder with a small checkpoint, gone with the test.
-struct folder {
-    fs::path path;
-    folder() {
-        std::string pattern = (fs::temp_directory_path() / "llmres-source-XXXXXX").string();
-        if (mkdtemp(pattern.data()) != nullptr) path = pattern;
+/// Tensors one behind another.
+safetensors_checkpoint checkpoint_of(std::initializer_list<std::pair<const char*, std::uint64_t>> sizes) {
+    safetensors_checkpoint made;
+    std::uint64_t at = 0;
+    for (const auto& [name, size] : sizes) {
+        made.tensors.push_back({.name = name, .begin = at, .end = at + size});
+        at += size;
     }
-    ~folder() {
-        std::error_code ignored;
-        fs::remove_all(path, ignored);
-    }
-    folder(const folder&) = delete;
-    folder& operator=(const folder&) = delete;
-    fs::path write(const char* name, const std::string& content) const {
-        std::ofstream{path / name, std::ios::binary} << content;
-        return path / name;
-    }
-};
-
-/// A safetensors file: eight bytes of length, the header, and as many zeros as it lists.
-std::string safetensors(const json& header, std::size_t data_bytes) {
-    const std::string text = header.dump();
-    std::string file;
-    for (int i = 0; i < 8; ++i) file += static_cast<char>((text.size() >> (8 * i)) & 0xff);
-    return file + text + std::string(data_bytes, '\0');
+    return made;
 }
+
+/// One layer of 4 features, its head the embedding.
+const model tiny{.vocabulary = 10,
+                 .hidden = 4,
+                 .layers = {1, {.attention = {.heads = 1, .kv_heads = 1, .head_dim = 4}, .feed_forward = {.width = 8}}},
+                 .tied_head = true};
 
 }  // namespace
 
 TEST_CASE("a preset is found by its id and by what people write") {
     for (const char* name : {"llama-3.1-8b", "Llama 3.1 8B", "LLAMA_3.1_8B", "meta-llama/Llama-3.1-8B-Instruct"}) {
         CAPTURE(name);
-        const auto found = find_model_source(name);
+        const auto found = find_preset(name);
         REQUIRE(found);
         CHECK(found->model.name == "llama-3.1-8b");
         CHECK_FALSE(found->gguf);
     }
-    CHECK(find_model_source("llama-3.1-9b").error().code == error_code::unknown);
-    CHECK(std::string{find_model_source("llama-3.1-9b").error().expected.view()}.find("llama-3.1-8b") !=
-          std::string::npos);
-    CHECK(find_model_source("xyzzy").error().field == "model");
-    CHECK(find_model_source("").error().code == error_code::malformed);
-    CHECK(find_model_source(std::string_view{"a\0b", 3}).error().code == error_code::malformed);
+    CHECK(find_preset("llama-3.1-9b").error().code == error_code::unknown);
+    CHECK(std::string{find_preset("llama-3.1-9b").error().expected.view()}.find("llama-3.1-8b") != std::string::npos);
+    CHECK(find_preset("xyzzy").error().field == "model");
+    CHECK(find_preset("").error().code == error_code::malformed);
+    CHECK(find_preset(std::string_view{"a\0b", 3}).error().code == error_code::malformed);
 }
 
-TEST_CASE("a config.json is read by its path, by its folder's, and from the folder that a path starts in") {
-    const auto by_file = find_model_source((data / "configs/tiny-llama/config.json").string());
-    REQUIRE(by_file);
-    CHECK(by_file->model.name == "tiny-llama");
-    CHECK(find_model_source("configs/tiny-llama", data)->model.name == "tiny-llama");
-    CHECK(find_model_source("configs/tiny-llama/config.json", data)->model.name == "tiny-llama");
-    CHECK(find_model_source("nosuch/config.json", data).error().code == error_code::io);
-    CHECK(find_model_source("./nosuch", data).error().code == error_code::io);
-    CHECK(find_model_source(data.string()).error().code == error_code::io);
+TEST_CASE("what is spelled as a file is no preset: it is refused, not looked up by a similar name") {
+    for (const char* path : {"./llama-3.1-8b", "/models/llama-3.1-8b", "llama-3.1-8b.json", "llama-3.1-8b.gguf",
+                             "model.safetensors", "model.safetensors.index.json"}) {
+        CAPTURE(path);
+        CHECK(find_preset(path).error().code == error_code::unsupported);
+        CHECK(find_preset(path).error().value == path);
+    }
+}
+
+TEST_CASE("a caller's own function may look a MODEL up") {
+    const model_finder find = [](std::string_view name) -> result<model_source> {
+        if (name != "mine") return find_preset(name);
+        const result<model> read = read_hf_config(model_files::llama_config().dump());
+        return model_source{.model = *read};
+    };
+    CHECK(read_model_source("mine", find)->model.vocabulary == 1000);
+    CHECK(read_model_source(json{{"from", "mine"}, {"layers", 2}}, find)->model.layers.size == 2);
+    CHECK(read_model_source("llama-3.1-8b", find)->model.vocabulary == 128256);
+    CHECK(read_model_source("mine").error().code == error_code::unknown);
+}
+
+TEST_CASE("the header of a GGUF file is a MODEL, with its mix") {
+    const gguf_mix mix = *find_gguf_mix("mix", "Q4_K_M");
+    const std::string bytes_of_file = model_files::llama_gguf(mix).bytes();
+    const auto file = read_gguf(std::as_bytes(std::span{bytes_of_file}));
+    REQUIRE(file);
+    const auto source = model_source_of(*file);
+    REQUIRE(source);
+    CHECK(source->model.hidden == 256);
+    REQUIRE(source->gguf);
+    CHECK(source->gguf->quantisation == gguf_quantisation::Q4_K_M);
+    const stored_weights stored = weights_in(*file, *source);
+    CHECK(stored.differences.empty());
+    CHECK(stored.files == file->size);
+    CHECK(stored.tensors <= file->tensor_bytes());                           // without padding
+    CHECK(weights_in(*file, {.model = source->model}).differences.empty());  // no mix is said: nothing to compare
+    CHECK(model_source_of(gguf_file{}).error().field == "general.architecture");
 }
 
 TEST_CASE("a model may be cut to its first layers") {
@@ -83,19 +100,6 @@ TEST_CASE("a model may be cut to its first layers") {
     CHECK(read_model_source(json::array()).error().code == error_code::malformed);
 }
 
-TEST_CASE("a quantised checkpoint's weights follow its quantization_config") {
-    const folder here;
-    json config = json::parse(std::ifstream{data / "configs/tiny-llama/config.json"});
-    config["quantization_config"] = {
-        {"quant_method", "fp8"}, {"fmt", "e4m3"}, {"activation_scheme", "dynamic"}, {"weight_block_size", {128, 128}}};
-    here.write("config.json", config.dump());
-    const auto found = find_model_source(here.path.string());
-    REQUIRE(found);
-    CHECK(found->model.weights == fp8_block);
-    CHECK(weight_bytes(found->model, formats_of(found->model)) < weight_bytes(found->model, formats_for(fp16)));
-    CHECK(find_model_source("configs/tiny-llama", data)->model.weights == fp16);
-}
-
 TEST_CASE("the mix of a GGUF file is known by either spelling; plain formats are none") {
     CHECK(find_file_mix("Q4_K_M"));
     CHECK(find_file_mix("q4_k_m"));
@@ -103,33 +107,20 @@ TEST_CASE("the mix of a GGUF file is known by either spelling; plain formats are
     for (const char* plain : {"bf16", "fp16", "fp32", "fp8_e4m3", "nf4", ""}) CHECK_FALSE(find_file_mix(plain));
 }
 
-TEST_CASE("a safetensors file is held against the config.json beside it") {
-    const folder here;
-    const json config = json::parse(std::ifstream{data / "configs/tiny-llama/config.json"});
-    here.write("config.json", config.dump());
-    const std::size_t size = 1000 * 64 * 2;
-    const fs::path file = here.write(
-        "model.safetensors", safetensors({{"model.embed_tokens.weight",
-                                           {{"dtype", "F16"}, {"shape", {1000, 64}}, {"data_offsets", {0, size}}}}},
-                                         size));
-    CHECK(holds_weights(file));
-    const auto said = find_model_source(file.string());
-    REQUIRE(said);
-    const auto stored = read_stored_weights(file, *said);
-    REQUIRE(stored);
-    CHECK(stored->tensors == bytes(128'000));
-    CHECK(stored->by_role.at("embed_tokens") == bytes(128'000));
-    CHECK_FALSE(stored->differences.empty());  // all other weights are missing
-    for (const stored_difference& d : stored->differences) CHECK(d.what != "embed_tokens");
-}
-
-TEST_CASE("a file that is none is refused") {
-    const folder here;
-    CHECK_FALSE(find_model_source(here.write("bad.gguf", "GGUF").string()));
-    CHECK_FALSE(find_model_source((here.path / "nosuch.gguf").string()));
-    CHECK_FALSE(find_model_source(here.write("alone.safetensors", "").string()));
-    CHECK(find_model_source((here.path / "absent.safetensors").string()).error().field == "model");  // not config
-    CHECK_FALSE(read_stored_weights(here.write("bad.safetensors", "12345678"), {}));
-    CHECK_FALSE(holds_weights("config.json"));
-    CHECK(holds_weights("model.safetensors.index.json"));
+TEST_CASE("fused tensors are what was predicted apart; what is stored otherwise is named") {
+    safetensors_checkpoint stored = checkpoint_of({{"model.embed_tokens.weight", 80},
+                                                   {"model.layers.0.self_attn.qkv_proj.weight", 96},
+                                                   {"model.layers.0.self_attn.o_proj.weight", 32},
+                                                   {"model.layers.0.mlp.gate_up_proj.weight", 128},
+                                                   {"model.layers.0.mlp.down_proj.weight", 64},
+                                                   {"model.layers.0.input_layernorm.weight", 8},
+                                                   {"model.layers.0.post_attention_layernorm.weight", 8},
+                                                   {"model.norm.weight", 8}});
+    CHECK(compare_safetensors(stored, tiny, formats_for(bf16)).empty());
+    stored.tensors.push_back({.name = "lm_head.weight", .begin = 424, .end = 504});
+    const auto differences = compare_safetensors(stored, tiny, formats_for(bf16));
+    REQUIRE(differences.size() == 1);
+    CHECK(differences[0].what == "lm_head");
+    CHECK(differences[0].predicted == bytes(0));
+    CHECK(differences[0].stored == bytes(80));
 }

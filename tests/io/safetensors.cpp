@@ -2,10 +2,10 @@
 #include <doctest/doctest.h>
 
 #include <cstring>
-#include <filesystem>
-#include <fstream>
+#include <initializer_list>
 #include <llmres/io/safetensors.hpp>
 #include <string>
+#include <utility>
 
 using namespace llmres;
 
@@ -39,23 +39,15 @@ const std::string good =
     R"("model.norm.weight":{"dtype":"BF16","shape":[4],"data_offsets":[100,108]},)"
     R"("scalar":{"dtype":"F32","shape":[],"data_offsets":[108,112]}}   )";
 
-struct folder {
-    std::filesystem::path path = std::filesystem::temp_directory_path() / "llmres_test_safetensors";
-    folder() { std::filesystem::create_directories(path); }
-    folder(const folder&) = delete;
-    folder& operator=(const folder&) = delete;
-    ~folder() { std::filesystem::remove_all(path); }
-    std::filesystem::path write(const std::string& name, const std::string& content) const {
-        std::ofstream{path / name, std::ios::binary} << content;
-        return path / name;
+/// Tensors one behind another.
+safetensors_checkpoint checkpoint_of(std::initializer_list<std::pair<const char*, std::uint64_t>> sizes) {
+    safetensors_checkpoint made;
+    std::uint64_t at = 0;
+    for (const auto& [name, size] : sizes) {
+        made.tensors.push_back({.name = name, .begin = at, .end = at + size});
+        at += size;
     }
-};
-
-std::string one_tensor(const std::string& name, std::size_t values) {
-    const std::string end = std::to_string(4 * values);
-    return file_of("{\"" + name + "\":{\"dtype\":\"F32\",\"shape\":[" + std::to_string(values) +
-                       "],\"data_offsets\":[0," + end + "]}}",
-                   4 * values);
+    return made;
 }
 
 }  // namespace
@@ -157,36 +149,34 @@ TEST_CASE("a tensor beyond the file, over another, or with a gap before it is re
             "safetensors.data");
 }
 
-TEST_CASE("an index puts the files of a checkpoint together") {
-    const folder here;
-    here.write("a.safetensors", one_tensor("x.q_proj.weight", 3));
-    here.write("b.safetensors", one_tensor("x.k_proj.weight", 5));
-    const auto index = [&](const std::string& content) {
-        return load_safetensors(here.write("model.safetensors.index.json", content));
-    };
-    const auto whole = index(
-        R"({"metadata":{"total_size":32},"weight_map":{"x.q_proj.weight":"a.safetensors","x.k_proj.weight":"b.safetensors"}})");
-    REQUIRE(whole);
-    CHECK(whole->files == 2);
-    CHECK(whole->tensor_bytes() == bytes(32));
-    CHECK(*whole->stated == bytes(32));
-    CHECK(whole->header + whole->tensor_bytes() == whole->size);
-    CHECK(load_safetensors(here.path)->tensors.size() == 2);
-    CHECK(load_safetensors(here.path / "b.safetensors")->tensors.size() == 1);
+TEST_CASE("tensors' names give roles, packed parts and scales with their weight") {
+    const auto role = [](const char* name) { return safetensors_role(name); };
+    CHECK(*role("model.layers.3.mlp.experts.7.down_proj.weight") == weight_role::down_proj);
+    CHECK(*role("model.layers.3.mlp.experts.7.down_proj.qweight") == weight_role::down_proj);
+    CHECK(*role("model.layers.3.mlp.down_proj.weight.quant_state.bitsandbytes__nf4") == weight_role::down_proj);
+    CHECK(*role("model.layers.3.mlp.gate.weight") == weight_role::router);
+    CHECK(*role("model.layers.3.mlp.gate.e_score_correction_bias") == weight_role::bias);
+    CHECK(*role("model.layers.3.mlp.experts.gate_up_proj_blocks") == weight_role::gate_proj);
+    CHECK(*role("model.layers.3.mlp.experts.gate_up_proj_bias") == weight_role::bias);
+    CHECK(*role("model.layers.3.self_attn.q_proj.bias") == weight_role::bias);
+    CHECK(*role("model.layers.3.self_attn.q_norm.weight") == weight_role::norm);
+    CHECK(*role("model.layers.3.input_layernorm.weight") == weight_role::norm);
+    CHECK(*role("transformer.h.0.ln_1.bias") == weight_role::norm);
+    CHECK(*role("transformer.h.0.attn.c_attn.weight") == weight_role::q_proj);
+    CHECK(*role("lm_head.weight") == weight_role::lm_head);
+    for (const char* none : {"", ".", "..", "weight", "model.layers.0.strange.weight", "vision.patch"})
+        CHECK_FALSE(role(none));
+}
 
-    CHECK(index(R"({"weight_map":{"absent":"a.safetensors"}})").error().value == "absent");
-    CHECK(index(R"({"weight_map":{"x":"c.safetensors"}})").error().code == error_code::io);
-    for (const char* path : {"../a.safetensors", "/etc/passwd", "", ".."})
-        CHECK(index(std::string{R"({"weight_map":{"x":")"} + path + "\"}}").error().field == "weight_map");
-    CHECK(index(R"({"weight_map":{"x":7}})").error().code == error_code::malformed);
-    CHECK(index(R"({"weight_map":[]})").error().field == "weight_map");
-    CHECK(index("{}").error().code == error_code::missing);
-    CHECK(index("[").error().code == error_code::malformed);
-    CHECK(index(std::string(100000, '[')).error().code == error_code::malformed);
-    here.write("c.safetensors", one_tensor("x.q_proj.weight", 3));
-    CHECK(index(R"({"weight_map":{"x.q_proj.weight":"a.safetensors","y":"c.safetensors"}})").error().code ==
-          error_code::inconsistent);
-    CHECK(load_safetensors(here.path / "absent.safetensors").error().code == error_code::io);
-    std::filesystem::remove(here.path / "model.safetensors.index.json");
-    CHECK(load_safetensors(here.path).error().code == error_code::io);
+TEST_CASE("bytes of a checkpoint are summed by role, scales with their weight; unknown names stand apart") {
+    const auto roles = safetensors_bytes_by_role(checkpoint_of({{"model.embed_tokens.weight", 80},
+                                                                {"model.layers.0.self_attn.q_proj.weight", 16},
+                                                                {"model.layers.0.self_attn.q_proj.weight_scale_inv", 4},
+                                                                {"model.norm.weight", 8},
+                                                                {"scalar", 4}}));
+    CHECK(roles.size() == 4);
+    CHECK(roles.at("embed_tokens") == bytes(80));
+    CHECK(roles.at("q_proj") == bytes(20));
+    CHECK(roles.at("norm") == bytes(8));
+    CHECK(roles.at("other") == bytes(4));
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
-#include <llmres/io/hf_diffusion.hpp>
+#include <llmres/io/files.hpp>
+#include <llmres/io/hf_config.hpp>
 #include <llmres/models/diffusion.hpp>
 #include <string>
 #include <type_traits>

@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <llmres/io/device_json.hpp>
+#include <llmres/io/files.hpp>
 #include <string>
 
 namespace {

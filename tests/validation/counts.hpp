@@ -5,7 +5,6 @@
 #include <fstream>
 #include <iterator>
 #include <llmres/io/hf_config.hpp>
-#include <llmres/io/hf_diffusion.hpp>
 #include <llmres/models/all.hpp>
 #include <llmres/models/diffusion.hpp>
 #include <llmres/models/parameters.hpp>

@@ -2,15 +2,12 @@
 #pragma once
 
 #include <cmath>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <llmres/hardware/device.hpp>
+#include <llmres/hardware/gpu.hpp>
 #include <llmres/values/error.hpp>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 /// Devices as JSON, both ways. Keys carry their unit (_bytes, _hz, _watts, _bytes_per_s, _flops_per_s, _s); sizes are
@@ -370,14 +367,37 @@ inline result<device_file> parse_device_file(std::string_view written) {
     return device_file_from_json(document);
 }
 
-/// The same from a file; one that cannot be read is `io`.
-inline result<device_file> read_device_file(const std::string& path) {
-    std::error_code none;
-    std::ifstream in{path, std::ios::binary};
-    if (!in || std::filesystem::is_directory(path, none))
-        return refused(error_code::io, "device file", path, "a file that can be read");
-    const std::string written{std::istreambuf_iterator<char>{in}, {}};
-    return parse_device_file(written);
+/// The datasheet of a GPU: bytes, bytes a second, operations a second, watts. What is not published is null.
+inline nlohmann::ordered_json to_json(const gpu& card) {
+    using json = nlohmann::ordered_json;
+    const auto known = [](const auto& m, const auto& read) { return m ? json(read(*m)) : json(nullptr); };
+    const auto plain = [](std::int32_t n) { return n; };
+    const auto size = [](byte_count q) { return q.in(bytes); };
+    const auto rate = [](flop_rate r) { return r.in(flops_per_s); };
+    const gpu_rates& r = card.rates;
+    return {{"id", card.id.view()},
+            {"name", card.name.view()},
+            {"architecture", card.architecture.view()},
+            {"launch_year", card.launch_year},
+            {"sm_count", known(card.sm_count, plain)},
+            {"cuda_cores", known(card.cuda_cores, plain)},
+            {"tensor_cores", known(card.tensor_cores, plain)},
+            {"memory_marketing", card.memory.marketing.in(bytes)},
+            {"memory_fitted", card.memory.fitted.in(bytes)},
+            {"memory_reported", known(card.memory.reported, size)},
+            {"memory_usable", usable_memory(card).in(bytes)},
+            {"memory_type", card.memory.type.view()},
+            {"memory_bandwidth", card.memory.bandwidth.in(bytes_per_s)},
+            {"fp32", known(r.fp32, rate)},
+            {"tf32", known(r.tf32, rate)},
+            {"fp16", known(r.fp16, rate)},
+            {"bf16", known(r.bf16, rate)},
+            {"fp8", known(r.fp8, rate)},
+            {"fp4", known(r.fp4, rate)},
+            {"int8", known(r.int8, rate)},
+            {"board_power", known(card.board_power, [](power p) { return p.in(watts); })},
+            {"mig_instances", known(card.mig_instances, plain)},
+            {"sources", card.listing.sources.view()}};
 }
 
 }  // namespace llmres::inline v0

@@ -6,7 +6,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <llmres/io/files/byte_source.hpp>
 #include <llmres/models/gguf/types.hpp>
 #include <llmres/values/error.hpp>
@@ -92,11 +91,9 @@ struct gguf_file {
     parameter_count elements() const;
 };
 
-/// Reads the header in memory; a part of a split model on its own.
+/// Reads the header of a file that lies in memory; of a split model, one part alone. (io/files.hpp has
+/// load_gguf(path).)
 inline result<gguf_file> read_gguf(std::span<const std::byte> file);
-
-/// Reads the header of a file. Of a split model name any part: the others lie beside it (`-00001-of-00005.gguf`).
-inline result<gguf_file> load_gguf(const std::filesystem::path& path);
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
 
@@ -378,25 +375,6 @@ private:
     std::uint64_t pair_count_ = 0;
 };
 
-/// The name of part `part` of the split model that `path` is a part of; empty if its name is not that of a part.
-inline std::filesystem::path part_of(const std::filesystem::path& path, std::uint64_t part, std::uint64_t parts) {
-    const auto padded = [](std::uint64_t number) {
-        std::string digits = std::to_string(number);
-        return std::string(digits.size() < 5 ? 5 - digits.size() : 0, '0') + digits;
-    };
-    const std::string name = path.filename().string();
-    const std::string tail = "-of-" + padded(parts) + ".gguf";
-    if (!name.ends_with(tail) || name.size() < tail.size() + 6) return {};
-    const std::string stem = name.substr(0, name.size() - tail.size() - 5);
-    return path.parent_path() / (stem + padded(part) + tail);
-}
-
-inline result<gguf_file> load_one(const std::filesystem::path& path) {
-    result<byte_source> source = byte_source::open("gguf", path);
-    if (!source) return source.error();
-    return reader{std::move(*std::move(source))}.read();
-}
-
 }  // namespace detail::gguf
 
 inline parameter_count gguf_file::elements() const {
@@ -411,47 +389,6 @@ inline parameter_count gguf_file::elements() const {
 
 inline result<gguf_file> read_gguf(std::span<const std::byte> file) {
     return detail::gguf::reader{detail::byte_source{file}}.read();
-}
-
-inline result<gguf_file> load_gguf(const std::filesystem::path& path) {
-    result<gguf_file> first = detail::gguf::load_one(path);
-    if (!first) return first;
-    const std::int64_t parts = first->integer_or("split.count", 1);
-    if (parts <= 1) return first;
-    if (parts > static_cast<std::int64_t>(gguf_limits::files))
-        return refused(error_code::out_of_range, "split.count", parts, "at most 1000 parts");
-    const auto count = static_cast<std::uint64_t>(parts);
-    gguf_file whole;
-    for (std::uint64_t i = 1; i <= count; ++i) {
-        const std::filesystem::path part = detail::gguf::part_of(path, i, count);
-        if (part.empty())
-            return refused(error_code::malformed, "split.count", path.filename().string(),
-                           "a name that ends in -NNNNN-of-NNNNN.gguf");
-        result<gguf_file> read = detail::gguf::load_one(part);
-        if (!read) return read;
-        gguf_file next = *std::move(read);
-        if (next.integer_or("split.count", 1) != parts ||
-            next.integer_or("split.no", -1) != static_cast<std::int64_t>(i - 1))
-            return refused(error_code::inconsistent, "split.no", part.filename().string(),
-                           "the part that its name says");
-        for (gguf_tensor_info& tensor : next.tensors) {
-            tensor.file = static_cast<std::uint32_t>(i - 1);
-            whole.tensors.push_back(std::move(tensor));
-        }
-        if (i == 1) {
-            whole.version = next.version;
-            whole.alignment = next.alignment;
-            whole.metadata = std::move(next.metadata);
-        }
-        whole.header += next.header;
-        whole.size += next.size;
-    }
-    whole.files = static_cast<std::uint32_t>(count);
-    const std::int64_t listed =
-        whole.integer_or("split.tensors.count", static_cast<std::int64_t>(whole.tensors.size()));
-    if (listed != static_cast<std::int64_t>(whole.tensors.size()))
-        return refused(error_code::inconsistent, "split.tensors.count", listed, "as many tensors as the parts hold");
-    return whole;
 }
 
 }  // namespace llmres::inline v0

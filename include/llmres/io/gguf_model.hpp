@@ -36,18 +36,6 @@ inline result<model> describe_gguf(const gguf_file& file);
 /// The mix that the file says it is (`general.file_type`), with what its tensors show of converter and quantiser.
 inline result<gguf_mix> gguf_mix_of(const gguf_file& file);
 
-/// Bytes of one sort of tensor in one layer (-1: outside the layers) that were predicted and are stored, without
-/// padding.
-struct gguf_difference {
-    std::int32_t layer = -1;
-    std::string what{};  ///< a role's name, or a tensor's where it has none
-    byte_count predicted{};
-    byte_count stored{};
-};
-/// Where the file departs from the prediction, in the order of layers. Gate and up count as one, and so do queries,
-/// keys and values: files may fuse them.
-inline std::vector<gguf_difference> compare_gguf(const gguf_file& file, const model& m, const gguf_mix& mix);
-
 // ---- detail ---------------------------------------------------------------------------------------------------------
 
 namespace detail::gguf {
@@ -125,8 +113,8 @@ public:
         return of_config;
     }
 
-    /// The text of the config.json.
-    result<std::string> config() {
+    /// The fields of the config.json.
+    result<json_document> config() {
         if (architecture_.empty())
             return refused(error_code::missing, "general.architecture", "absent", "the name of an architecture");
         if (vocabulary_ == 0) return refused(error_code::missing, "token_embd.weight", "absent", "a token embedding");
@@ -148,7 +136,7 @@ public:
                            "an architecture that is described, such as llama, qwen3, gemma2 or deepseek2");
         }
         if (failed_.code != error_code::none) return failed_;
-        return config_.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+        return json_document{config_};
     }
 
 private:
@@ -251,9 +239,9 @@ inline maybe<gguf_quantisation> quantisation_of(std::int64_t file_type) {
 
 inline result<model> describe_gguf(const gguf_file& file) {
     detail::gguf::describer describer{file};
-    const result<std::string> config = describer.config();
+    const result<json_document> config = describer.config();
     if (!config) return config.error();
-    const result<model> read = read_hf_config(*config);
+    const result<model> read = detail::hf::read_config(config->root);
     if (!read) return describer.in_keys(read.error());
     model named = *read;
     named.rope = {};
@@ -282,27 +270,6 @@ inline result<gguf_mix> gguf_mix_of(const gguf_file& file) {
         if (tensor.name.ends_with("attn_kv_b.weight")) mix.latent_expansion_whole = true;
     }
     return mix;
-}
-
-inline std::vector<gguf_difference> compare_gguf(const gguf_file& file, const model& m, const gguf_mix& mix) {
-    using place = std::pair<std::int32_t, std::string>;
-    std::map<place, std::pair<byte_count, byte_count>> found;  // predicted, stored
-    const auto predict = [&](std::int32_t layer, const gguf_tensor& tensor) {
-        found[place{layer, detail::sort_of(tensor.role)}].first += tensor.unpadded();
-    };
-    for (std::int32_t i = 0; i < m.layers.size; ++i)
-        for_each_gguf_tensor(m, mix, i, [&](const gguf_tensor& tensor) { predict(i, tensor); });
-    for_each_gguf_input_tensor(m, mix, [&](const gguf_tensor& tensor) { predict(-1, tensor); });
-    for_each_gguf_output_tensor(m, mix, [&](const gguf_tensor& tensor) { predict(-1, tensor); });
-    for (const gguf_tensor_info& tensor : file.tensors) {
-        const maybe<weight_role> role = gguf_role(tensor.name);
-        const std::string what = role ? detail::sort_of(*role) : tensor.name;
-        found[place{gguf_layer(tensor.name), what}].second += tensor.size;
-    }
-    std::vector<gguf_difference> differences;
-    for (const auto& [where, both] : found)
-        if (both.first != both.second) differences.push_back({where.first, where.second, both.first, both.second});
-    return differences;
 }
 
 }  // namespace llmres::inline v0

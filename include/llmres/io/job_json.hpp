@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <concepts>
 #include <cstdint>
-#include <filesystem>
+#include <functional>
 #include <llmres/answers/capacity.hpp>
 #include <llmres/hardware/cluster.hpp>
 #include <llmres/hardware/gpus/all.hpp>
@@ -48,13 +49,27 @@ struct plan_request {
     maybe<length_distribution> lengths{};  ///< of sequences, for how many run at once
     maybe<pool_request>
         prefill{};  ///< prompts pass there, and layout and cluster above are for the output (answers/disaggregated.hpp)
-    std::string
-        device{};  ///< path of the device file that the cluster's GPU was read from; empty if it is a table's row
+    std::string device{};  ///< the device file that the cluster's GPU was read from; empty if it is a table's row
 };
 
-/// Reads a document; `here` is the folder that relative paths of models start from.
-inline result<plan_request> read_job(const nlohmann::json& document, const std::filesystem::path& here = {});
-inline result<plan_request> read_job(std::string_view document, const std::filesystem::path& here = {});
+/// How the file of `cluster.device`, as a document names it, becomes devices.
+using device_finder = std::function<result<device_file>(std::string_view path)>;
+
+/// The device_finder that opens no file: it refuses every path.
+inline result<device_file> find_no_device(std::string_view path);
+
+/// Turns what a job document names into values. By itself it opens no file and knows presets alone; sources_in() of
+/// io/files.hpp opens what is named by a path, and a caller's own functions may look names up wherever they like.
+struct job_sources {
+    model_finder model = find_preset;       ///< of "model", {"from": ...} and "draft"
+    device_finder device = find_no_device;  ///< of "cluster": {"device": ...}
+};
+
+/// Reads a document, parsed (programs set what flags say first) or as text. (io/files.hpp has read_job(document,
+/// folder), which opens the files that it names.)
+template <std::same_as<nlohmann::json> Json>
+result<plan_request> read_job(const Json& document, const job_sources& sources = {});
+inline result<plan_request> read_job(std::string_view document, const job_sources& sources = {});
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
 
@@ -132,13 +147,13 @@ inline result<layout> read_layout(const nlohmann::json& object) {
 }
 
 /// So many of the one device that a file of the probe describes.
-inline result<cluster> read_device(const std::string& path, std::int32_t gpus) {
+inline result<cluster> read_device(const std::string& path, const device_finder& find, std::int32_t gpus) {
     const auto within = [&](const error& e) {
         const bool whole = e.field == "device file";
-        return refused(e.code, whole ? "cluster.device" : "cluster.device: " + std::string{e.field.view()},
-                       whole ? path : std::string{e.value.view()}, e.expected);
+        return refused(e.code, whole ? "cluster.device" : "cluster.device: " + std::string{e.field.view()}, e.value,
+                       e.expected);
     };
-    const result<device_file> file = read_device_file(path);
+    const result<device_file> file = find(path);
     if (!file) return within(file.error());
     if (file->devices.size() != 1)
         return refused(error_code::inconsistent, "cluster.device: devices",
@@ -149,9 +164,8 @@ inline result<cluster> read_device(const std::string& path, std::int32_t gpus) {
     return cluster_of(file->devices.front(), gpus);
 }
 
-inline result<cluster> read_cluster(const nlohmann::json& object, const std::string& device) {
-    if (const status s = known_keys(object, "cluster", {"host"}); !s) return s.error();
-    job_reader read{object, "cluster"};
+/// The GPUs of a cluster, from a table or from a device file.
+inline result<cluster> read_gpus(job_reader& read, const std::string& device, const device_finder& find) {
     const bool named = read.fields().has("gpu");
     if (named && !device.empty())
         return refused(error_code::inconsistent, "cluster.device", device, "either a device or a gpu, not both");
@@ -163,22 +177,32 @@ inline result<cluster> read_cluster(const nlohmann::json& object, const std::str
     read.named("gpu", card, [](std::string_view id) { return find_gpu(id, "cluster.gpu"); });
     read.integer("gpus", gpus);
     if (const status s = read.checked(); !s) return s.error();
-    const result<cluster> standard = named ? standard_cluster(card, gpus) : read_device(device, gpus);
+    return named ? standard_cluster(card, gpus) : read_device(device, find, gpus);
+}
+
+inline status read_host(const nlohmann::json& object, host& h) {
+    if (const status s = known_keys(object, "host", {}); !s) return s.error();
+    job_reader read{object, "host"};
+    read.size("memory", h.memory);
+    h.bandwidth = bytes_per_s(read.real("bandwidth", h.bandwidth.in(bytes_per_s)));
+    read.integer("cores", h.cores);
+    read.named("link", h.link, [](std::string_view id) { return find_link(id, "cluster.host.link"); });
+    return read.checked();
+}
+
+inline result<cluster> read_cluster(const nlohmann::json& object, const std::string& device,
+                                    const device_finder& find) {
+    if (const status s = known_keys(object, "cluster", {"host"}); !s) return s.error();
+    job_reader read{object, "cluster"};
+    const result<cluster> standard = read_gpus(read, device, find);
     if (!standard) return standard.error();
     cluster c = *standard;
     read.integer("gpus_per_node", c.gpus_per_node);
     read.named("scale_up", c.scale_up, [](std::string_view id) { return find_link(id, "cluster.scale_up"); });
     read.named("scale_out", c.scale_out, [](std::string_view id) { return find_link(id, "cluster.scale_out"); });
     read.size("in_use", c.in_use);
-    if (const nlohmann::json* host = read.fields().object("host"); host != nullptr) {
-        if (const status s = known_keys(*host, "host", {}); !s) return s.error();
-        job_reader of_host{*host, "host"};
-        of_host.size("memory", c.host.memory);
-        c.host.bandwidth = bytes_per_s(of_host.real("bandwidth", c.host.bandwidth.in(bytes_per_s)));
-        of_host.integer("cores", c.host.cores);
-        of_host.named("link", c.host.link, [](std::string_view id) { return find_link(id, "cluster.host.link"); });
-        if (const status s = of_host.checked(); !s) return s.error();
-    }
+    if (const nlohmann::json* given = read.fields().object("host"); given != nullptr)
+        if (const status s = read_host(*given, c.host); !s) return s.error();
     if (const status s = read.checked(); !s) return s.error();
     if (c.in_use > usable_memory(c.gpu)) {
         text<191> expected{"at most the GPU's memory, "};
@@ -218,10 +242,10 @@ inline void read_serving_knobs(job_reader& read, runtime& r) {
 }
 
 /// The model that drafts tokens; without layers where none is named.
-inline model_source read_draft(job_reader& read, const std::filesystem::path& here) {
+inline model_source read_draft(job_reader& read, const model_finder& find) {
     model_source draft;
     read.named("draft", draft, [&](std::string_view source) -> result<model_source> {
-        const result<model_source> found = find_model_source(source, here);
+        const result<model_source> found = find(source);
         if (found) return found;
         const error& e = found.error();
         return refused(e.code, e.field == "model" ? "runtime.draft" : "runtime.draft: " + std::string{e.field.view()},
@@ -250,8 +274,7 @@ inline void read_training_knobs(job_reader& read, training_engine& e) {
 }
 
 /// A runtime by its name, or an object with the name and knobs of its own.
-inline result<runtime> read_runtime(const nlohmann::json& value, const precision& kv_cache,
-                                    const std::filesystem::path& here) {
+inline result<runtime> read_runtime(const nlohmann::json& value, const precision& kv_cache, const model_finder& find) {
     if (value.is_string()) return find_runtime(value.get_ref<const std::string&>());
     if (!value.is_object())
         return refused(error_code::malformed, "runtime", shown(value), "a name, or an object with a name");
@@ -270,7 +293,7 @@ inline result<runtime> read_runtime(const nlohmann::json& value, const precision
         r.gpu_memory_utilization = read.real("gpu_memory_utilization", 0);
     }
     read_serving_knobs(read, r);
-    const model_source draft = read_draft(read, here);
+    const model_source draft = read_draft(read, find);
     if (draft.model.hidden > 0) r = with_draft(r, draft.model, kv_cache, draft.gguf);
     read.flag("expandable_segments", r.expandable_segments);
     read_training_knobs(read, r.training);
@@ -331,8 +354,9 @@ inline result<pool_request> read_pool(const nlohmann::json& value) {
                                    [&](const nlohmann::json& object) { return of_prefill(read_layout(object)); });
         !s)
         return s.error();
-    if (const status s = read_part(read, "cluster", pool.cluster,
-                                   [&](const nlohmann::json& object) { return of_prefill(read_cluster(object, "")); });
+    if (const status s =
+            read_part(read, "cluster", pool.cluster,
+                      [&](const nlohmann::json& object) { return of_prefill(read_cluster(object, "", {})); });
         !s)
         return s.error();
     return pool;
@@ -375,19 +399,24 @@ inline status read_own_fields(job_reader& read, job& j) {
     return read.checked();
 }
 
-/// The path of the device file that the cluster's GPU is in; empty where it is in a table.
-inline result<std::string> device_path(const nlohmann::json& of_cluster, const std::filesystem::path& here) {
-    job_reader read{of_cluster, "cluster"};
+/// The device file that the cluster's GPU is in, as the document names it; empty where the GPU is in a table.
+inline result<std::string> device_path(const nlohmann::json& cluster_object) {
+    job_reader read{cluster_object, "cluster"};
     if (!read.fields().has("device")) return std::string{};
-    const std::filesystem::path named{std::string{read.fields().text_or("device", "")}};
+    const std::string named{read.fields().text_or("device", "")};
     if (const status s = read.checked(); !s) return s.error();
     if (named.empty()) return refused(error_code::malformed, "cluster.device", "", "a device file");
-    return (named.is_relative() && !here.empty() ? here / named : named).string();
+    return named;
 }
 
 }  // namespace detail
 
-inline result<plan_request> read_job(const nlohmann::json& document, const std::filesystem::path& here) {
+inline result<device_file> find_no_device(std::string_view path) {
+    return refused(error_code::unsupported, "device file", path, "a gpu of `llmres gpus`: no file is opened here");
+}
+
+template <std::same_as<nlohmann::json> Json>
+result<plan_request> read_job(const Json& document, const job_sources& sources) {
     if (!document.is_object()) return refused(error_code::malformed, "job", document.type_name(), "a JSON object");
     if (const status s = detail::known_keys(
             document, "", {"model", "lengths", "adapter", "offload", "layout", "cluster", "prefill", "runtime"});
@@ -399,7 +428,7 @@ inline result<plan_request> read_job(const nlohmann::json& document, const std::
     const auto model_field = document.find("model");
     if (model_field == document.end())
         return refused(error_code::missing, "model", "absent", "a model of `llmres models`, or a config.json");
-    const result<model_source> described = read_model_source(*model_field, here);
+    const result<model_source> described = read_model_source(*model_field, sources.model);
     if (!described) return described.error();
     j.model = described->model;
 
@@ -411,7 +440,7 @@ inline result<plan_request> read_job(const nlohmann::json& document, const std::
     if (const status s = detail::read_own_fields(read, j); !s) return s.error();
     if (const status s = detail::read_part(read, "layout", request.layout, detail::read_layout); !s) return s.error();
     if (const auto named = document.find("runtime"); named != document.end()) {
-        const result<runtime> r = detail::read_runtime(*named, kv_cache_of(j), here);
+        const result<runtime> r = detail::read_runtime(*named, kv_cache_of(j), sources.model);
         if (!r) return r.error();
         if (trains(j) && r->draft_weights > byte_count{})
             return refused(error_code::inconsistent, "runtime.draft", detail::shown((*named)["draft"]),
@@ -427,20 +456,20 @@ inline result<plan_request> read_job(const nlohmann::json& document, const std::
     if (!read.fields().has("cluster"))
         return refused(error_code::missing, "cluster", "absent", "an object with a gpu and the number of gpus");
     const auto read_gpus = [&](const nlohmann::json& object) -> result<cluster> {
-        const result<std::string> device = detail::device_path(object, here);
+        const result<std::string> device = detail::device_path(object);
         if (!device) return device.error();
         request.device = *device;
-        return detail::read_cluster(object, *device);
+        return detail::read_cluster(object, *device, sources.device);
     };
     if (const status s = detail::read_part(read, "cluster", request.cluster, read_gpus); !s) return s.error();
     if (const status s = detail::read_part(read, "prefill", request.prefill, detail::read_pool); !s) return s.error();
     return request;
 }
 
-inline result<plan_request> read_job(std::string_view document, const std::filesystem::path& here) {
+inline result<plan_request> read_job(std::string_view document, const job_sources& sources) {
     const result<json_document> parsed = parse_json_object(document, no_numbers::refused);
     if (!parsed) return parsed.error();
-    return read_job(parsed->root, here);
+    return read_job(parsed->root, sources);
 }
 
 }  // namespace llmres::inline v0

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <filesystem>
+#include <functional>
 #include <llmres/io/gguf.hpp>
 #include <llmres/io/gguf_model.hpp>
 #include <llmres/io/hf_config.hpp>
 #include <llmres/io/json/fields.hpp>
 #include <llmres/io/safetensors.hpp>
-#include <llmres/io/safetensors_model.hpp>
 #include <llmres/models/all.hpp>
 #include <llmres/models/gguf/mix.hpp>
+#include <llmres/models/gguf/tensors.hpp>
 #include <llmres/models/model.hpp>
+#include <llmres/models/parameters.hpp>
 #include <llmres/models/weight_formats.hpp>
 #include <llmres/values/error.hpp>
 #include <llmres/values/maybe.hpp>
@@ -20,43 +22,48 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
-#include <system_error>
+#include <utility>
 #include <vector>
 
-/// The MODEL of a job or a command: a preset's id, or a file that describes one.
+/// The MODEL of a job or a command: a preset's name, or what a file says. Nothing is opened here: io/files.hpp does
+/// that.
 namespace llmres::inline v0 {
 
 /// A model, and the mix of types of the GGUF file that it was read from, if it was.
 struct model_source {
     llmres::model model{};
-    maybe<gguf_mix> gguf{};  ///< of a GGUF file
+    maybe<gguf_mix> gguf{};  ///< only of a GGUF file
 };
 
-/// A preset, as find_model() understands names; a config.json or its folder; a .gguf file; a .safetensors
-/// file or index, described by the config.json beside it. What names a file is read as one: it exists, or has a known
-/// ending. A name that nobody knows is refused with the nearest three.
-inline result<model_source> find_model_source(std::string_view source, const std::filesystem::path& here = {});
+/// How a MODEL, as a document or a command line names it, becomes a model.
+using model_finder = std::function<result<model_source>(std::string_view name)>;
 
-/// As JSON: such a string, or {"from": MODEL, "layers": n}, the model cut to its first n layers.
-inline result<model_source> read_model_source(const nlohmann::json& value, const std::filesystem::path& here = {});
+/// The model_finder that opens no file: a preset, as find_model() understands names. A path is refused.
+inline result<model_source> find_preset(std::string_view name);
 
-/// What llama.cpp's quantiser calls the name, in either case: q4_k_m. A name that is a format as well (q8_0) means the
-/// file, for nothing else is stored so; bf16, fp16 and fp32 do not.
-inline maybe<gguf_mix> find_file_mix(std::string_view name) {
-    if (name == bf16.name.view() || name == fp16.name.view() || name == fp32.name.view()) return {};
-    const result<gguf_mix> mix = find_gguf_mix("weights", name);
-    return mix ? maybe<gguf_mix>{*mix} : maybe<gguf_mix>{};
-}
+/// A MODEL as JSON: its name, or {"from": NAME, "layers": n}, the model cut to its first n layers.
+inline result<model_source> read_model_source(const nlohmann::json& value, const model_finder& find = find_preset);
 
-/// Bytes of one sort of weight that were predicted and are stored.
+/// The model that the header of a GGUF file describes, with its mix of types.
+inline result<model_source> model_source_of(const gguf_file& file);
+
+/// The mix of a GGUF file by the name that llama.cpp's quantiser gives it, in either case: q4_k_m. A name that is a
+/// format as well (q8_0) means the file, since nothing else is stored in it; bf16, fp16 and fp32 mean the format.
+inline maybe<gguf_mix> find_file_mix(std::string_view name);
+
+/// The denoising network of a diffusion model that comes with the library, under its name in any spelling ("SDXL",
+/// "FLUX.1-dev"); nothing for another name.
+inline maybe<denoiser> find_denoiser_preset(std::string_view name);
+
+/// Bytes of one sort of weight that were predicted and are stored, without padding.
 struct stored_difference {
     std::string what{};       ///< a role's name, or a tensor's where it has none
-    std::int32_t layer = -1;  ///< -1: outside the layers, or all of them
+    std::int32_t layer = -1;  ///< -1: outside the layers, or the sum over them
     byte_count predicted{};
     byte_count stored{};
 };
 
-/// What a file of weights really holds.
+/// What a file of weights holds.
 struct stored_weights {
     byte_count files{};    ///< with their headers
     byte_count tensors{};  ///< without padding
@@ -64,67 +71,68 @@ struct stored_weights {
     std::vector<stored_difference> differences{};  ///< from what the model's description predicts
 };
 
-/// The header of a .gguf or .safetensors file (with its other parts), held against the model that it is said to be.
-inline result<stored_weights> read_stored_weights(const std::filesystem::path& path, const model_source& said);
+/// Where a GGUF file departs from the prediction, layer by layer. Gate and up count as one, and so do queries, keys and
+/// values: files may fuse them.
+inline std::vector<stored_difference> compare_gguf(const gguf_file& file, const model& m, const gguf_mix& mix);
+/// Where a checkpoint departs from the prediction, over all layers, with multi-token prediction layers and pretraining
+/// heads. What files may fuse counts as one, as in GGUF files, and so do the output projections of attention and of
+/// recurrences.
+inline std::vector<stored_difference> compare_safetensors(const safetensors_checkpoint& checkpoint, const model& m,
+                                                          const weight_formats& formats);
 
-/// Whether read_stored_weights() reads a file of that name.
-inline bool holds_weights(const std::filesystem::path& path);
+/// What a header says of its file, held against the model that the file is said to be.
+inline stored_weights weights_in(const gguf_file& file, const model_source& said);
+inline stored_weights weights_in(const safetensors_checkpoint& checkpoint, const model_source& said);
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
 
-inline bool holds_weights(const std::filesystem::path& path) {
-    return path.extension() == ".gguf" || path.extension() == ".safetensors" ||
-           path.filename().string().ends_with(".safetensors.index.json");
+namespace detail {
+
+/// Whether a MODEL is spelled as a file or folder and not as a name.
+inline bool looks_like_a_path(std::string_view source) {
+    for (const std::string_view ending : {".json", ".gguf", ".safetensors"})
+        if (source.ends_with(ending)) return true;
+    return source.starts_with('.') || source.starts_with('/');
 }
 
-inline result<model_source> find_model_source(std::string_view source, const std::filesystem::path& here) {
-    if (source.find('\0') != std::string_view::npos || source.empty())
-        return refused(error_code::malformed, "model", source.empty() ? "empty" : "a name with a zero byte",
-                       "a name or a path");
-    const std::filesystem::path path = here / std::filesystem::path{std::string{source}};
-    std::error_code ignored;
-    const bool names_a_file =
-        path.extension() == ".json" || holds_weights(path) || source.front() == '.' || source.front() == '/';
-    if (!names_a_file && !std::filesystem::exists(path, ignored)) {
-        const result<model> preset = find_model(source);
-        if (preset) return model_source{.model = *preset};
-        error refusal = preset.error();
-        if (refusal.expected == "a model")
-            refusal.expected = "a model of `llmres models`, a config.json or its folder, or a .gguf file";
-        return refusal;
-    }
-    if (path.extension() == ".gguf") {
-        const result<gguf_file> file = load_gguf(path);
-        if (!file) return file.error();
-        const result<model> described = describe_gguf(*file);
-        if (!described) return described.error();
-        const result<gguf_mix> mix = gguf_mix_of(*file);
-        if (!mix) return mix.error();
-        return model_source{.model = *described, .gguf = *mix};
-    }
-    if (holds_weights(path) && !std::filesystem::exists(path, ignored))
-        return refused(error_code::io, "model", path.string(), "a file that can be read");
-    const std::filesystem::path config = holds_weights(path) ? path.parent_path() / "config.json"
-                                         : std::filesystem::is_directory(path, ignored) ? path / "config.json"
-                                                                                        : path;
-    const result<model> described = load_hf_config(config);
-    if (!described) return described.error();
-    return model_source{.model = *described};
+/// Refuses what neither names a model nor a file.
+inline status validate_source(std::string_view source) {
+    if (source.find('\0') == std::string_view::npos && !source.empty()) return done{};
+    return refused(error_code::malformed, "model", source.empty() ? "empty" : "a name with a zero byte",
+                   "a name or a path");
 }
 
-inline result<model_source> read_model_source(const nlohmann::json& value, const std::filesystem::path& here) {
-    if (value.is_string()) return find_model_source(value.get_ref<const std::string&>(), here);
+/// A preset by its name; `expected` says what else could have been given where the name resembles none.
+inline result<model_source> preset_or(std::string_view name, std::string_view expected) {
+    const result<model> preset = find_model(name);
+    if (preset) return model_source{.model = *preset};
+    error refusal = preset.error();
+    if (refusal.expected == "a model") refusal.expected = expected;
+    return refusal;
+}
+
+}  // namespace detail
+
+inline result<model_source> find_preset(std::string_view name) {
+    if (const status s = detail::validate_source(name); !s) return s.error();
+    if (detail::looks_like_a_path(name))
+        return refused(error_code::unsupported, "model", name, "a model of `llmres models`: no file is opened here");
+    return detail::preset_or(name, "a model of `llmres models`");
+}
+
+inline result<model_source> read_model_source(const nlohmann::json& value, const model_finder& find) {
+    if (value.is_string()) return find(value.get_ref<const std::string&>());
     if (!value.is_object())
-        return refused(error_code::malformed, "model", value.dump(),
+        return refused(error_code::malformed, "model", detail::shown(value),
                        "a name, a path, or {\"from\": MODEL, \"layers\": n}");
     detail::config_fields fields{value, "model"};
     for (const auto& [key, unused] : value.items())
         if (key != "from" && key != "layers")
-            return refused(error_code::unknown, "model." + key, unused.dump(), "from or layers");
+            return refused(error_code::unknown, "model." + key, detail::shown(unused), "from or layers");
     const std::string_view from = fields.text_or("from", "");
     if (!fields.ok()) return fields.error();
     if (from.empty()) return refused(error_code::missing, "model.from", "absent", "a name or a path");
-    result<model_source> whole = find_model_source(from, here);
+    result<model_source> whole = find(from);
     if (!whole) return whole;
     layer_stack& layers = whole->model.layers;
     const std::int64_t kept = fields.number_or("layers", layers.size, 1, layers.size);
@@ -133,27 +141,116 @@ inline result<model_source> read_model_source(const nlohmann::json& value, const
     return whole;
 }
 
-inline result<stored_weights> read_stored_weights(const std::filesystem::path& path, const model_source& said) {
-    stored_weights found;
-    if (path.extension() == ".gguf") {
-        const result<gguf_file> file = load_gguf(path);
-        if (!file) return file.error();
-        found.files = file->size;
-        for (const gguf_tensor_info& tensor : file->tensors) found.tensors += tensor.size;
-        for (const auto& [role, size] : gguf_bytes_by_role(*file)) found.by_role[std::string{role}] = size;
-        if (said.gguf)
-            for (const gguf_difference& d : compare_gguf(*file, said.model, *said.gguf))
-                found.differences.push_back({d.what, d.layer, d.predicted, d.stored});
-        return found;
+inline result<model_source> model_source_of(const gguf_file& file) {
+    const result<model> described = describe_gguf(file);
+    if (!described) return described.error();
+    const result<gguf_mix> mix = gguf_mix_of(file);
+    if (!mix) return mix.error();
+    return model_source{.model = *described, .gguf = *mix};
+}
+
+inline maybe<gguf_mix> find_file_mix(std::string_view name) {
+    if (name == bf16.name.view() || name == fp16.name.view() || name == fp32.name.view()) return {};
+    const result<gguf_mix> mix = find_gguf_mix("weights", name);
+    return mix ? maybe<gguf_mix>{*mix} : maybe<gguf_mix>{};
+}
+
+inline maybe<denoiser> find_denoiser_preset(std::string_view name) {
+    struct named_denoiser {
+        std::string_view name;
+        denoiser network;
+    };
+    static const std::array known{named_denoiser{"sdxl", models::stable_diffusion_xl},
+                                  named_denoiser{"stable diffusion xl", models::stable_diffusion_xl},
+                                  named_denoiser{"stable diffusion xl 1.0", models::stable_diffusion_xl},
+                                  named_denoiser{"sd 1.5", models::stable_diffusion_1_5},
+                                  named_denoiser{"stable diffusion 1.5", models::stable_diffusion_1_5},
+                                  named_denoiser{"stable diffusion v1 5", models::stable_diffusion_1_5},
+                                  named_denoiser{"flux.1 dev", models::flux_1_dev},
+                                  named_denoiser{"flux 1 dev", models::flux_1_dev},
+                                  named_denoiser{"flux dev", models::flux_1_dev},
+                                  named_denoiser{"flux.1 schnell", models::flux_1_schnell},
+                                  named_denoiser{"flux 1 schnell", models::flux_1_schnell},
+                                  named_denoiser{"flux schnell", models::flux_1_schnell}};
+    const models::detail::words asked{name};
+    for (const auto& [spelling, network] : known)
+        if (models::detail::words{spelling}.joined_up() == asked.joined_up()) return network;
+    return {};
+}
+
+namespace detail {
+
+/// Predicted and stored bytes of each sort of weight in each layer.
+class byte_comparison {
+public:
+    void predict(std::int32_t layer, const std::string& what, byte_count size) { found_[{layer, what}].first += size; }
+    void store(std::int32_t layer, const std::string& what, byte_count size) { found_[{layer, what}].second += size; }
+
+    std::vector<stored_difference> differences() const {
+        std::vector<stored_difference> all;
+        for (const auto& [place, sizes] : found_)
+            if (sizes.first != sizes.second) all.push_back({place.second, place.first, sizes.first, sizes.second});
+        return all;
     }
-    const result<safetensors_checkpoint> checkpoint = load_safetensors(path);
-    if (!checkpoint) return checkpoint.error();
-    found.files = checkpoint->size;
-    found.tensors = checkpoint->tensor_bytes();
-    for (const auto& [role, size] : safetensors_bytes_by_role(*checkpoint)) found.by_role[std::string{role}] = size;
-    for (const safetensors_difference& d : compare_safetensors(*checkpoint, said.model, formats_of(said.model)))
-        found.differences.push_back({d.what, -1, d.predicted, d.stored});
+
+private:
+    std::map<std::pair<std::int32_t, std::string>, std::pair<byte_count, byte_count>> found_{};
+};
+
+inline std::map<std::string, byte_count> with_own_names(const std::map<std::string_view, byte_count>& by_role) {
+    return {by_role.begin(), by_role.end()};
+}
+
+}  // namespace detail
+
+inline std::vector<stored_difference> compare_gguf(const gguf_file& file, const model& m, const gguf_mix& mix) {
+    detail::byte_comparison compared;
+    const auto predict = [&](std::int32_t layer, const gguf_tensor& tensor) {
+        compared.predict(layer, detail::fused_name_of(tensor.role), tensor.unpadded());
+    };
+    for (std::int32_t i = 0; i < m.layers.size; ++i)
+        for_each_gguf_tensor(m, mix, i, [&](const gguf_tensor& tensor) { predict(i, tensor); });
+    for_each_gguf_input_tensor(m, mix, [&](const gguf_tensor& tensor) { predict(-1, tensor); });
+    for_each_gguf_output_tensor(m, mix, [&](const gguf_tensor& tensor) { predict(-1, tensor); });
+    for (const gguf_tensor_info& tensor : file.tensors) {
+        const maybe<weight_role> role = gguf_role(tensor.name);
+        compared.store(gguf_layer(tensor.name), role ? detail::fused_name_of(*role) : tensor.name, tensor.size);
+    }
+    return compared.differences();
+}
+
+inline std::vector<stored_difference> compare_safetensors(const safetensors_checkpoint& checkpoint, const model& m,
+                                                          const weight_formats& formats) {
+    detail::byte_comparison compared;
+    const auto name_of_sort = [](weight_role role) {
+        return detail::fused_name_of(role == weight_role::out_proj ? weight_role::o_proj : role);
+    };
+    const auto predict = [&](const weight& w, std::int64_t layers) {
+        compared.predict(-1, name_of_sort(w.role), size_of(w, formats) * layers);
+    };
+    for_each_weight(m, predict);
+    for_each_prediction_weight(m, [&](const weight& w) { predict(w, m.prediction.layers); });
+    const auto apart = [&](const weight& w) { predict(w, 1); };
+    detail::visit_extras(m, model_part::apart, apart);
+    for (const safetensors_tensor& tensor : checkpoint.tensors) {
+        const maybe<weight_role> role = safetensors_role(tensor.name);
+        compared.store(-1, role ? name_of_sort(*role) : "other", tensor.size());
+    }
+    return compared.differences();
+}
+
+inline stored_weights weights_in(const gguf_file& file, const model_source& said) {
+    stored_weights found{.files = file.size, .by_role = detail::with_own_names(gguf_bytes_by_role(file))};
+    for (const gguf_tensor_info& tensor : file.tensors) found.tensors += tensor.size;
+    if (said.gguf) found.differences = compare_gguf(file, said.model, *said.gguf);
     return found;
+}
+
+inline stored_weights weights_in(const safetensors_checkpoint& checkpoint, const model_source& said) {
+    return {.files = checkpoint.size,
+            .tensors = checkpoint.tensor_bytes(),
+            .by_role = detail::with_own_names(safetensors_bytes_by_role(checkpoint)),
+            .differences = compare_safetensors(checkpoint, said.model, formats_of(said.model))};
 }
 
 }  // namespace llmres::inline v0

@@ -5,11 +5,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <llmres/io/files/byte_source.hpp>
-#include <llmres/io/json/fields.hpp>
+#include <llmres/io/files/roles.hpp>
+#include <llmres/models/model.hpp>
 #include <llmres/values/error.hpp>
 #include <llmres/values/maybe.hpp>
 #include <llmres/values/units.hpp>
@@ -19,7 +17,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -72,11 +69,15 @@ struct safetensors_checkpoint {
     }
 };
 
-/// Reads the header in memory.
+/// Reads the header of one file that lies in memory. (io/files.hpp has load_safetensors(path), which follows an index.)
 inline result<safetensors_checkpoint> read_safetensors(std::span<const std::byte> file);
 
-/// Reads a file, or all that an index (`*.safetensors.index.json`) names, or the checkpoint in a folder.
-inline result<safetensors_checkpoint> load_safetensors(const std::filesystem::path& path);
+/// What a tensor is for, by the name that Hugging Face's modules give it; nothing for names of no described family.
+inline maybe<weight_role> safetensors_role(std::string_view name);
+
+/// Bytes by role, scales and packed parts with the weight they belong to; what has no role we know stands under
+/// "other".
+inline std::map<std::string_view, byte_count> safetensors_bytes_by_role(const safetensors_checkpoint& checkpoint);
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
 
@@ -257,73 +258,40 @@ inline result<safetensors_checkpoint> read(byte_source source) {
     return made;
 }
 
-inline result<safetensors_checkpoint> load_file(const std::filesystem::path& path) {
-    result<byte_source> source = byte_source::open("safetensors", path);
-    if (!source) return source.error();
-    return read(*std::move(source));
-}
-
-/// A file's name with nothing before it: no index leads out of its folder.
-inline bool is_plain(std::string_view name) {
-    return !name.empty() && name.find_first_of(std::string_view{"/\\:\0", 4}) == std::string_view::npos &&
-           name != "." && name != "..";
-}
-
-inline result<safetensors_checkpoint> load_index(const std::filesystem::path& path) {
-    std::error_code failed;
-    const std::uintmax_t size = std::filesystem::file_size(path, failed);
-    if (failed || size > safetensors_limits::index)
-        return refused(error_code::io, "safetensors.index", path.generic_string(),
-                       "an index of at most 64 MiB that can be read");
-    std::ifstream stream{path, std::ios::binary};
-    const std::string content{std::istreambuf_iterator<char>{stream}, std::istreambuf_iterator<char>{}};
-    const result<json_document> document = parse_json_object(content);
-    if (!document) return document.error();
-    config_fields fields{document->root};
-    const nlohmann::json* map = fields.object("weight_map");
-    if (!fields.ok()) return fields.error();
-    if (map == nullptr) return refused(error_code::missing, "weight_map", "absent", "the file of each tensor");
-    std::map<std::string, std::set<std::string>> files;
-    for (const auto& [tensor, file] : map->items()) {
-        if (!file.is_string() || !is_plain(file.get_ref<const std::string&>()))
-            return refused(error_code::malformed, "weight_map", printable(tensor),
-                           "the name of a file beside the index");
-        files[file.get<std::string>()].insert(tensor);
-    }
-    if (files.size() > safetensors_limits::files)
-        return refused(error_code::out_of_range, "weight_map", static_cast<std::int64_t>(files.size()),
-                       "at most 10000 files");
-    safetensors_checkpoint whole;
-    whole.files = 0;
-    std::set<std::string> names;
-    for (const auto& [file, listed] : files) {
-        result<safetensors_checkpoint> part = load_file(path.parent_path() / file);
-        if (!part) return part;
-        safetensors_checkpoint next = *std::move(part);
-        std::size_t present = 0;
-        for (safetensors_tensor& tensor : next.tensors) {
-            if (!names.insert(tensor.name).second)
-                return refused(error_code::inconsistent, "safetensors.tensor", printable(tensor.name),
-                               "each tensor in one file");
-            present += listed.count(tensor.name);
-            tensor.file = whole.files;
-            whole.tensors.push_back(std::move(tensor));
-        }
-        if (present != listed.size())
-            for (const std::string& tensor : listed)
-                if (names.count(tensor) == 0)
-                    return refused(error_code::missing, "weight_map", tensor,
-                                   "a tensor that is in the file it is mapped to");
-        whole.header += next.header;
-        whole.size += next.size;
-        ++whole.files;
-    }
-    if (const nlohmann::json* metadata = fields.object("metadata"))
-        if (const auto total = metadata->find("total_size"); total != metadata->end() && total->is_number_unsigned())
-            if (const auto stated = total->get<std::uint64_t>(); stated < static_cast<std::uint64_t>(INT64_MAX))
-                whole.stated = bytes(static_cast<std::int64_t>(stated));
-    return whole;
-}
+/// The last part of a module's name, in the families that safetensors hold (transformers' model classes).
+inline constexpr std::array modules{
+    named_role{"embed_tokens", weight_role::embed_tokens}, named_role{"wte", weight_role::embed_tokens},
+    named_role{"word_embeddings", weight_role::embed_tokens}, named_role{"embed_in", weight_role::embed_tokens},
+    named_role{"tok_embeddings", weight_role::embed_tokens}, named_role{"lm_head", weight_role::lm_head},
+    named_role{"embed_out", weight_role::lm_head}, named_role{"output_layer", weight_role::lm_head},
+    named_role{"q_proj", weight_role::q_proj}, named_role{"k_proj", weight_role::k_proj},
+    named_role{"v_proj", weight_role::v_proj}, named_role{"qkv_proj", weight_role::q_proj},
+    named_role{"query_key_value", weight_role::q_proj}, named_role{"c_attn", weight_role::q_proj},
+    named_role{"Wqkv", weight_role::q_proj}, named_role{"W_pack", weight_role::q_proj},
+    named_role{"o_proj", weight_role::o_proj}, named_role{"q_a_proj", weight_role::q_a_proj},
+    named_role{"q_b_proj", weight_role::q_b_proj}, named_role{"kv_a_proj_with_mqa", weight_role::kv_a_proj},
+    named_role{"kv_b_proj", weight_role::kv_b_proj}, named_role{"gate_proj", weight_role::gate_proj},
+    named_role{"gate_up_proj", weight_role::gate_proj}, named_role{"up_proj", weight_role::up_proj},
+    named_role{"fc1", weight_role::up_proj}, named_role{"dense_h_to_4h", weight_role::up_proj},
+    named_role{"c_fc", weight_role::up_proj}, named_role{"down_proj", weight_role::down_proj},
+    named_role{"fc2", weight_role::down_proj}, named_role{"dense_4h_to_h", weight_role::down_proj},
+    named_role{"w1", weight_role::gate_proj}, named_role{"w3", weight_role::up_proj},
+    named_role{"w2", weight_role::down_proj}, named_role{"gate", weight_role::router},
+    named_role{"router", weight_role::router}, named_role{"shared_expert_gate", weight_role::shared_gate},
+    named_role{"sinks", weight_role::values}, named_role{"out_proj", weight_role::o_proj},
+    named_role{"in_proj", weight_role::in_proj}, named_role{"in_proj_qkvz", weight_role::in_proj},
+    named_role{"in_proj_ba", weight_role::in_proj}, named_role{"in_proj_qkv", weight_role::in_proj},
+    named_role{"in_proj_z", weight_role::in_proj}, named_role{"in_proj_a", weight_role::in_proj},
+    named_role{"in_proj_b", weight_role::in_proj}, named_role{"x_proj", weight_role::in_proj},
+    named_role{"dt_proj", weight_role::in_proj}, named_role{"conv1d", weight_role::conv},
+    named_role{"A_log", weight_role::state}, named_role{"D", weight_role::state},
+    named_role{"dt_bias", weight_role::state}, named_role{"wpe", weight_role::positions},
+    named_role{"embed_positions", weight_role::positions}, named_role{"position_embedding", weight_role::positions},
+    named_role{"position_embeddings", weight_role::positions},
+    named_role{"token_type_embeddings", weight_role::positions}, named_role{"patch_embedding", weight_role::conv},
+    // of layers that predict ahead
+    named_role{"eh_proj", weight_role::projector}, named_role{"fc", weight_role::projector},
+    named_role{"head", weight_role::lm_head}};
 
 }  // namespace detail::safetensors
 
@@ -331,15 +299,40 @@ inline result<safetensors_checkpoint> read_safetensors(std::span<const std::byte
     return detail::safetensors::read(detail::byte_source{file});
 }
 
-inline result<safetensors_checkpoint> load_safetensors(const std::filesystem::path& path) {
-    std::error_code failed;
-    if (std::filesystem::is_directory(path, failed)) {
-        for (const char* name : {"model.safetensors.index.json", "model.safetensors"})
-            if (std::filesystem::exists(path / name, failed)) return load_safetensors(path / name);
-        return refused(error_code::io, "safetensors", path.generic_string(),
-                       "a folder with model.safetensors or its index");
+inline maybe<weight_role> safetensors_role(std::string_view name) {
+    // From the back: the parameter's name and perhaps its part (`weight.absmax`), then the module.
+    bool first = true;
+    while (!name.empty()) {
+        const std::size_t dot = name.rfind('.');
+        const std::string_view part = dot == std::string_view::npos ? name : name.substr(dot + 1);
+        if (first && part == "bias") {
+            const std::string_view owner = dot == std::string_view::npos ? std::string_view{} : name.substr(0, dot);
+            return owner.find("norm") != std::string_view::npos || owner.find("ln_") != std::string_view::npos
+                       ? weight_role::norm
+                       : weight_role::bias;
+        }
+        if (first && part == "e_score_correction_bias") return weight_role::bias;
+        if (part.ends_with("norm") || part.find("layernorm") != std::string_view::npos || part.starts_with("ln_"))
+            return weight_role::norm;
+        if (const maybe<weight_role> role = detail::role_in(detail::safetensors::modules, part)) return role;
+        if (first && part.ends_with("_proj_bias")) return weight_role::bias;
+        // gpt-oss keeps its experts' parts under names of their own: gate_up_proj_blocks, down_proj_scales
+        for (const std::string_view tail : {"_blocks", "_scales"})
+            if (first && part.ends_with(tail))
+                if (const maybe<weight_role> role =
+                        detail::role_in(detail::safetensors::modules, part.substr(0, part.size() - tail.size())))
+                    return role;
+        if (dot == std::string_view::npos) break;
+        // No module of a weight lies more than three names up.
+        name = name.substr(0, dot);
+        first = false;
+        if (part.find_first_not_of("0123456789") == std::string_view::npos) break;
     }
-    return path.extension() == ".json" ? detail::safetensors::load_index(path) : detail::safetensors::load_file(path);
+    return {};
+}
+
+inline std::map<std::string_view, byte_count> safetensors_bytes_by_role(const safetensors_checkpoint& checkpoint) {
+    return detail::bytes_by_role(checkpoint.tensors, safetensors_role, &safetensors_tensor::size);
 }
 
 }  // namespace llmres::inline v0

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <llmres/io/files/byte_source.hpp>
+#include <llmres/io/files/open.hpp>
 
 #include <doctest/doctest.h>
 
@@ -32,7 +33,7 @@ struct file {
 TEST_CASE("a file gives the bytes that memory gives, across the windows it is read in") {
     const std::string all = content();
     const file here{all};
-    result<byte_source> opened = byte_source::open("test", here.path);
+    result<byte_source> opened = open_bytes("test", here.path);
     REQUIRE(opened);
     byte_source from_file = *std::move(opened);
     byte_source from_memory{std::as_bytes(std::span{all})};
@@ -68,11 +69,11 @@ TEST_CASE("more than there is is not read, and the place stays where it was") {
 }
 
 TEST_CASE("what is no regular file is refused, with its path") {
-    const auto folder = byte_source::open("gguf", std::filesystem::temp_directory_path());
+    const auto folder = open_bytes("gguf", std::filesystem::temp_directory_path());
     REQUIRE_FALSE(folder);
     CHECK(folder.error().code == error_code::io);
     CHECK(folder.error().field == "gguf");
-    CHECK_FALSE(byte_source::open("gguf", "no/such/file"));
+    CHECK_FALSE(open_bytes("gguf", "no/such/file"));
 }
 
 TEST_CASE("names from strangers are shown without control characters, and never as nothing") {

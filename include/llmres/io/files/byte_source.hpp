@@ -6,20 +6,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <llmres/values/error.hpp>
-#include <memory>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
+#include <utility>
 #include <vector>
 
-/// Bytes in order, from a file or from memory. Knows how many there are, so that no length read from them is believed.
+/// The bytes of a GGUF or safetensors file in order, wherever they lie: in memory, or read piece by piece. The number
+/// of bytes is known, so that no length read from them is believed. Opens nothing (files/open.hpp does).
 namespace llmres::inline v0::detail {
 
-/// A name from a stranger as an error may show it: control characters as '?', and never nothing.
+/// A name from a stranger as an error may show it: control characters as '?', and never empty.
 inline std::string printable(std::string_view name) {
     std::string shown{name.substr(0, 100)};
     for (char& c : shown)
@@ -29,28 +27,21 @@ inline std::string printable(std::string_view name) {
 
 class byte_source {
 public:
+    /// Fills `to` from a position on, and returns how many bytes there were.
+    using piece_reader = std::function<std::size_t(std::uint64_t position, std::span<std::byte> to)>;
+
     byte_source() = default;
     explicit byte_source(std::span<const std::byte> memory) : memory_{memory}, size_{memory.size()} {}
-
-    /// Opens a regular file; reads nothing yet. `field` names it in the error.
-    static result<byte_source> open(std::string_view field, const std::filesystem::path& path) {
-        const std::string shown = path.generic_string();
-        std::error_code failed;
-        const bool regular = std::filesystem::is_regular_file(path, failed);
-        const std::uintmax_t size = regular ? std::filesystem::file_size(path, failed) : 0;
-        byte_source made;
-        made.file_ = std::make_unique<std::ifstream>(path, std::ios::binary);
-        if (!regular || failed || !*made.file_) return refused(error_code::io, field, shown, "a file that can be read");
-        made.size_ = size;
-        made.window_.resize(static_cast<std::size_t>(std::min<std::uintmax_t>(size, 64u << 10)));
-        return made;
+    /// `size` bytes, read in pieces of at most 64 KiB as they are asked for.
+    byte_source(std::uint64_t size, piece_reader read) : read_piece_{std::move(read)}, size_{size} {
+        window_.resize(static_cast<std::size_t>(std::min<std::uint64_t>(size, 64u << 10)));
     }
 
     std::uint64_t size() const { return size_; }
     std::uint64_t position() const { return position_; }
     std::uint64_t remaining() const { return size_ - position_; }
 
-    /// False, and nothing read, if there are fewer bytes than that or the file fails.
+    /// False, and nothing read, if there are fewer bytes than that or a piece cannot be read.
     bool read(void* to, std::size_t length) {
         if (length > remaining()) return false;
         char* out = static_cast<char*>(to);
@@ -87,22 +78,19 @@ public:
     }
 
 private:
-    /// What lies at the position without another read of the file.
+    /// The bytes from the position on that are in memory, after reading the next piece if there are none.
     std::span<const std::byte> here() {
-        if (file_ == nullptr) return memory_.subspan(static_cast<std::size_t>(position_));
+        if (!read_piece_) return memory_.subspan(static_cast<std::size_t>(position_));
         if (position_ < window_start_ || position_ >= window_start_ + window_length_) {
             window_start_ = position_;
-            file_->clear();
-            file_->seekg(static_cast<std::streamoff>(position_));
-            file_->read(reinterpret_cast<char*>(window_.data()), static_cast<std::streamsize>(window_.size()));
-            window_length_ = static_cast<std::uint64_t>(file_->gcount());
+            window_length_ = read_piece_(position_, window_);
         }
         const auto offset = static_cast<std::size_t>(position_ - window_start_);
         return std::span<const std::byte>{window_}.subspan(offset, static_cast<std::size_t>(window_length_) - offset);
     }
 
     std::span<const std::byte> memory_{};
-    std::unique_ptr<std::ifstream> file_{};
+    piece_reader read_piece_{};
     std::vector<std::byte> window_{};
     std::uint64_t window_start_ = 0;
     std::uint64_t window_length_ = 0;

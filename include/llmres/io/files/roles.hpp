@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-/// What files store, by what it is for: what GGUF and safetensors have in common.
+/// The roles of the tensors that GGUF and safetensors files store.
 namespace llmres::inline v0::detail {
 
 /// A part of a tensor's name, and what such tensors are for.
@@ -26,8 +26,8 @@ constexpr maybe<weight_role> role_in(const std::array<named_role, N>& table, std
     return {};
 }
 
-/// Roles under which files may fuse tensors are counted together.
-inline std::string sort_of(weight_role role) {
+/// The name of a role as comparisons count it: roles whose tensors files may fuse have one name together.
+inline std::string fused_name_of(weight_role role) {
     switch (role) {
         case weight_role::q_proj:
         case weight_role::k_proj:

@@ -16,6 +16,11 @@
 /// The fields of a JSON object from strangers, with their types and ranges.
 namespace llmres::inline v0::detail {
 
+/// A value as an error shows it. (What comes from a command line need not be UTF-8.)
+inline std::string shown(const nlohmann::json& value) {
+    return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 /// One of several names under which files spell a field.
 struct field_names {
     static constexpr std::size_t most = 8;
@@ -219,7 +224,7 @@ private:
             shown.append(std::string_view{*characters}.substr(0, 90));
             shown.append("\"");
         } else {
-            shown.append(value->dump());
+            shown.append(detail::shown(*value));
         }
         return shown;
     }
@@ -263,7 +268,5 @@ private:
     text<63> largest_field_{};
     std::int64_t largest_value_ = 0;
 };
-
-// ---- detail ---------------------------------------------------------------------------------------------------------
 
 }  // namespace llmres::inline v0::detail

@@ -22,11 +22,6 @@
 /// The objects of a job document, field by field; what job_fields does not name is refused.
 namespace llmres::inline v0::detail {
 
-/// A value as an error shows it. (What comes from a command line need not be UTF-8.)
-inline std::string shown(const nlohmann::json& value) {
-    return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
 /// The names of an enumeration, with commas between them.
 template <std::size_t N>
 std::string listed(const std::array<std::string_view, N>& names) {

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <llmres/io/quantization/patterns.hpp>
+#include <llmres/io/hf/quantization/patterns.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/models/parameters.hpp>
 #include <llmres/values/error.hpp>

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <llmres/io/hf/quantization/layers.hpp>
 #include <llmres/io/json/fields.hpp>
-#include <llmres/io/quantization/layers.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/models/parameters.hpp>
 #include <llmres/values/error.hpp>

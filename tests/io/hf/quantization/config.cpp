@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
-#include <llmres/io/quantization/config.hpp>
+#include <llmres/io/hf/quantization/config.hpp>
 #include <llmres/models/weight_formats.hpp>
 #include <string>
 

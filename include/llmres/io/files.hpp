@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <concepts>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <llmres/io/device_json.hpp>
+#include <llmres/io/files/gguf_parts.hpp>
+#include <llmres/io/files/open.hpp>
+#include <llmres/io/files/safetensors_index.hpp>
+#include <llmres/io/gguf.hpp>
+#include <llmres/io/hf_config.hpp>
+#include <llmres/io/job_json.hpp>
+#include <llmres/io/json_document.hpp>
+#include <llmres/io/model_source.hpp>
+#include <llmres/io/safetensors.hpp>
+#include <llmres/models/model.hpp>
+#include <llmres/values/error.hpp>
+#include <llmres/values/maybe.hpp>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <variant>
+
+/// Everything that opens a file, and the only public header that does: jobs, models, checkpoints and devices by their
+/// path. Each function reads the bytes and leaves what they mean to the header that parses them without a file system.
+namespace llmres::inline v0 {
+
+/// A job document, as read_job() of io/job_json.hpp reads it; the models, drafts and device files that it names by a
+/// path are opened. Relative paths start from `folder`, that of the document; from the working directory if it is
+/// empty.
+template <std::same_as<nlohmann::json> Json>
+result<plan_request> read_job(const Json& document, const std::filesystem::path& folder);
+inline result<plan_request> read_job(std::string_view document, const std::filesystem::path& folder);
+
+/// The job_sources with which these read.
+inline job_sources sources_in(const std::filesystem::path& folder);
+
+/// A preset, as find_model() understands names; a config.json or its folder; a .gguf file; a .safetensors file or
+/// index, described by the config.json beside it. What names a file is read as one: it exists, or has a known ending. A
+/// name that nobody knows is refused with the nearest three.
+inline result<model_source> find_model_source(std::string_view source, const std::filesystem::path& folder = {});
+
+/// The model of a config.json, or of the one in a folder, named after its folder (after the file, if that is called
+/// otherwise).
+inline result<model> load_hf_config(const std::filesystem::path& path);
+
+/// The denoising network that comes with the library under that name, or that a diffusers config.json (or its folder)
+/// describes; nothing if the source is neither, and then it may name another model.
+inline result<maybe<denoiser>> find_denoiser(std::string_view source);
+
+/// The header of a GGUF file. Of a split model name any part: the others lie beside it (`-00001-of-00005.gguf`).
+inline result<gguf_file> load_gguf(const std::filesystem::path& path);
+
+/// The headers of a safetensors file, of all files that an index (`*.safetensors.index.json`) names, or of the
+/// checkpoint in a folder.
+inline result<safetensors_checkpoint> load_safetensors(const std::filesystem::path& path);
+
+/// The header of a .gguf or .safetensors file (with its other parts), held against the model that it is said to be.
+inline result<stored_weights> read_stored_weights(const std::filesystem::path& path, const model_source& said);
+
+/// Whether read_stored_weights() reads a file of that name.
+inline bool holds_weights(const std::filesystem::path& path);
+
+/// The devices in a file that `llmres-probe describe` or `calibrate` wrote; one that cannot be read is `io`.
+inline result<device_file> read_device_file(const std::filesystem::path& path);
+
+// ---- detail ---------------------------------------------------------------------------------------------------------
+
+namespace detail {
+
+/// A path of a document, from its folder.
+inline std::filesystem::path from_folder(const std::filesystem::path& folder, std::string_view path) {
+    const std::filesystem::path named{std::string{path}};
+    return named.is_relative() && !folder.empty() ? folder / named : named;
+}
+
+/// The same request, with the path of its device file as it was opened.
+inline result<plan_request> with_device_path(result<plan_request> read, const std::filesystem::path& folder) {
+    if (read && !read->device.empty()) read->device = from_folder(folder, read->device).string();
+    return read;
+}
+
+}  // namespace detail
+
+inline job_sources sources_in(const std::filesystem::path& folder) {
+    return {.model = [folder](std::string_view name) { return find_model_source(name, folder); },
+            .device =
+                [folder](std::string_view path) {
+                    const std::filesystem::path file = detail::from_folder(folder, path);
+                    const result<device_file> read = read_device_file(file);
+                    if (read || read.error().field != "device file") return read;
+                    error refusal = read.error();  // of the file as a whole: its path says more than its first bytes
+                    refusal.value = std::string_view{file.string()};
+                    return result<device_file>{refusal};
+                }};
+}
+
+template <std::same_as<nlohmann::json> Json>
+result<plan_request> read_job(const Json& document, const std::filesystem::path& folder) {
+    return detail::with_device_path(read_job(document, sources_in(folder)), folder);
+}
+
+inline result<plan_request> read_job(std::string_view document, const std::filesystem::path& folder) {
+    return detail::with_device_path(read_job(document, sources_in(folder)), folder);
+}
+
+inline result<model_source> find_model_source(std::string_view source, const std::filesystem::path& folder) {
+    if (const status s = detail::validate_source(source); !s) return s.error();
+    const std::filesystem::path path = folder / std::filesystem::path{std::string{source}};
+    std::error_code ignored;
+    const bool exists = std::filesystem::exists(path, ignored);
+    if (!exists && !detail::looks_like_a_path(source))
+        return detail::preset_or(source, "a model of `llmres models`, a config.json or its folder, or a .gguf file");
+    if (path.extension() == ".gguf") {
+        const result<gguf_file> file = load_gguf(path);
+        return file ? model_source_of(*file) : result<model_source>{file.error()};
+    }
+    if (holds_weights(path) && !exists)
+        return refused(error_code::io, "model", path.string(), "a file that can be read");
+    const result<model> described = load_hf_config(holds_weights(path) ? path.parent_path() / "config.json" : path);
+    return described ? result<model_source>{{.model = *described}} : result<model_source>{described.error()};
+}
+
+inline result<model> load_hf_config(const std::filesystem::path& path) {
+    const std::filesystem::path file = detail::config_file(path);
+    const result<std::string> content = detail::read_config_text(file);
+    if (!content) return content.error();
+    result<model> read = read_hf_config(*content);
+    const std::string name = detail::config_name(file);
+    if (read && !name.empty()) read->name = std::string_view{name};
+    return read;
+}
+
+inline result<maybe<denoiser>> find_denoiser(std::string_view source) {
+    if (const maybe<denoiser> preset = find_denoiser_preset(source)) return preset;
+    std::error_code ignored;
+    const std::filesystem::path file = detail::config_file(std::string{source.substr(0, source.find('\0'))});
+    if (file.extension() != ".json" || !std::filesystem::is_regular_file(file, ignored)) return maybe<denoiser>{};
+    const result<std::string> content = detail::read_config_text(file);
+    if (!content) return content.error();
+    const result<json_document> document = parse_json_object(*content);
+    if (!document || !document->root.contains("_class_name")) return maybe<denoiser>{};
+    const result<denoiser> read = detail::hf::read_denoiser(document->root);
+    if (!read) return read.error();
+    denoiser named = *read;
+    const std::string name = detail::config_name(file);
+    if (!name.empty()) std::visit([&](auto& network) { network.name = std::string_view{name}; }, named);
+    return maybe<denoiser>{named};
+}
+
+inline result<gguf_file> load_gguf(const std::filesystem::path& path) {
+    result<gguf_file> first = detail::gguf::load_one(path);
+    if (!first) return first;
+    const std::int64_t parts = first->integer_or("split.count", 1);
+    if (parts <= 1) return first;
+    if (parts > static_cast<std::int64_t>(gguf_limits::files))
+        return refused(error_code::out_of_range, "split.count", parts, "at most 1000 parts");
+    return detail::gguf::load_parts(path, static_cast<std::uint64_t>(parts));
+}
+
+inline result<safetensors_checkpoint> load_safetensors(const std::filesystem::path& path) {
+    std::error_code failed;
+    if (std::filesystem::is_directory(path, failed)) {
+        for (const char* name : {"model.safetensors.index.json", "model.safetensors"})
+            if (std::filesystem::exists(path / name, failed)) return load_safetensors(path / name);
+        return refused(error_code::io, "safetensors", path.generic_string(),
+                       "a folder with model.safetensors or its index");
+    }
+    return path.extension() == ".json" ? detail::safetensors::load_index(path) : detail::safetensors::load_one(path);
+}
+
+inline result<stored_weights> read_stored_weights(const std::filesystem::path& path, const model_source& said) {
+    if (path.extension() == ".gguf") {
+        const result<gguf_file> file = load_gguf(path);
+        return file ? result<stored_weights>{weights_in(*file, said)} : result<stored_weights>{file.error()};
+    }
+    const result<safetensors_checkpoint> checkpoint = load_safetensors(path);
+    return checkpoint ? result<stored_weights>{weights_in(*checkpoint, said)}
+                      : result<stored_weights>{checkpoint.error()};
+}
+
+inline bool holds_weights(const std::filesystem::path& path) {
+    return path.extension() == ".gguf" || path.extension() == ".safetensors" ||
+           path.filename().string().ends_with(".safetensors.index.json");
+}
+
+inline result<device_file> read_device_file(const std::filesystem::path& path) {
+    std::error_code none;
+    std::ifstream in{path, std::ios::binary};  // of any kind that can be read, such as a pipe
+    if (!in || std::filesystem::is_directory(path, none))
+        return refused(error_code::io, "device file", path.string(), "a file that can be read");
+    const std::string written{std::istreambuf_iterator<char>{in}, {}};
+    return parse_device_file(written);
+}
+
+}  // namespace llmres::inline v0

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <llmres/io/hf/defaults.hpp>
+#include <llmres/io/hf/dense.hpp>
+#include <llmres/io/hf/encoders.hpp>
+#include <llmres/io/hf/experts.hpp>
+#include <llmres/io/hf/gpt.hpp>
+#include <llmres/io/hf/hybrid.hpp>
+#include <llmres/io/hf/latent.hpp>
+#include <llmres/io/hf/quantization/config.hpp>
+#include <llmres/io/hf/vision.hpp>
+#include <llmres/io/json/fields.hpp>
+#include <llmres/models/model.hpp>
+#include <llmres/models/parameters.hpp>
+#include <llmres/values/error.hpp>
+#include <llmres/values/nearest.hpp>
+#include <string>
+#include <string_view>
+
+/// Every `model_type` with the function that reads its config.json, and what the readers have in common.
+namespace llmres::inline v0::detail::hf {
+
+/// How each `model_type` is read.
+struct family {
+    std::string_view model_type;
+    model (*read)(config_fields&);
+    constexpr operator std::string_view() const { return model_type; }  // NOLINT(google-explicit-constructor)
+};
+
+// clang-format off
+inline constexpr std::array families{
+    // dense
+    family{"llama", read_llama}, family{"Yi", read_llama}, family{"aquila", read_llama}, family{"internlm", read_plain_llama},
+    family{"internlm2", read_plain_llama}, family{"internlm3", read_internlm3}, family{"baichuan", read_plain_llama},
+    family{"mistral", read_mistral}, family{"ministral", read_mistral}, family{"ministral3", read_mistral},
+    // Phi-3's fused projections count as llama's, and a window may be over every layer as in mistral.
+    family{"phi3", read_mistral},
+    family{"granite", read_llama}, family{"smollm3", read_llama}, family{"ernie4_5", read_ernie4_5},
+    family{"qwen", read_qwen}, family{"qwen2", read_qwen2}, family{"qwen2_vl_text", read_qwen2},
+    family{"qwen2_5_vl_text", read_qwen2}, family{"qwen3", read_qwen3}, family{"qwen3_vl_text", read_qwen3},
+    family{"gemma", read_gemma}, family{"gemma2", read_gemma2}, family{"gemma3_text", read_gemma3_text},
+    family{"glm", read_glm}, family{"glm4", read_glm4}, family{"chatglm", read_chatglm}, family{"mimo", read_mimo},
+    family{"seed_oss", read_seed_oss}, family{"olmo", read_olmo}, family{"olmo2", read_olmo2}, family{"olmo3", read_olmo2},
+    family{"exaone4", read_exaone4}, family{"cohere", read_cohere}, family{"cohere2", read_cohere},
+    family{"stablelm", read_stablelm}, family{"stablelm_epoch", read_stablelm}, family{"starcoder2", read_starcoder2},
+    family{"nemotron", read_nemotron}, family{"nemotron-nas", read_nemotron_nas}, family{"arcee", read_arcee},
+    family{"apertus", read_apertus}, family{"orion", read_orion}, family{"phi", read_phi}, family{"phi-msft", read_phi},
+    family{"mixformer-sequential", read_phi}, family{"phi3small", read_phi3small},
+    family{"hunyuan", read_hunyuan}, family{"hunyuan_v1_dense", read_hunyuan}, family{"hunyuan_v1_moe", read_hunyuan},
+    // descended from GPT-2
+    family{"gpt2", read_gpt2}, family{"gpt_bigcode", read_gpt_bigcode}, family{"openai-gpt", read_openai_gpt},
+    family{"gpt_neo", read_gpt_neo}, family{"gptj", read_gptj}, family{"codegen", read_gptj},
+    family{"gpt_neox", read_gpt_neox}, family{"bloom", read_bloom}, family{"opt", read_opt}, family{"falcon", read_falcon},
+    family{"RefinedWeb", read_falcon}, family{"RefinedWebModel", read_falcon}, family{"mpt", read_mpt},
+    // routed experts, latent attention
+    family{"mixtral", read_mixtral}, family{"phimoe", read_phimoe}, family{"granitemoe", read_granitemoe},
+    family{"granitemoeshared", read_granitemoe}, family{"minicpm", read_minicpm}, family{"minimax_m2", read_minimax_m2},
+    family{"olmoe", read_olmoe}, family{"gpt_oss", read_gpt_oss}, family{"grok-1", read_grok}, family{"dbrx", read_dbrx},
+    family{"qwen2_moe", read_qwen2_moe}, family{"qwen3_moe", read_qwen3_moe}, family{"qwen3_vl_moe_text", read_qwen3_moe},
+    family{"deepseek", read_deepseek}, family{"glm4_moe", read_glm4_moe}, family{"dots1", read_dots1},
+    family{"ernie4_5_moe", read_ernie4_5_moe}, family{"llama4_text", read_llama4}, family{"arctic", read_arctic},
+    family{"deepseek_v2", read_deepseek_v2}, family{"deepseek_v3", read_deepseek_v3}, family{"deepseek_v32", read_deepseek_v3},
+    family{"kimi_k2", read_deepseek_v3}, family{"glm_moe_dsa", read_glm_moe_dsa}, family{"longcat_flash", read_longcat},
+    family{"mimo_v2_flash", read_mimo_v2}, family{"step3p5", read_step3p5},
+    family{"bailing_moe", read_bailing_moe}, family{"bailing_moe_v2", read_bailing_moe_v2},
+    // recurrences and hybrids
+    family{"mamba", read_mamba}, family{"falcon_mamba", read_mamba}, family{"mamba2", read_mamba2},
+    family{"jamba", read_jamba}, family{"nemotron_h", read_nemotron_h}, family{"granitemoehybrid", read_granite_hybrid},
+    family{"qwen3_next", read_qwen3_next}, family{"qwen3_5_text", read_qwen3_5}, family{"qwen3_5_moe_text", read_qwen3_5},
+    family{"minimax_text_01", read_minimax_01}, family{"minimax", read_minimax_01}, family{"lfm2", read_lfm2},
+    family{"lfm2_moe", read_lfm2}, family{"rwkv5", read_rwkv5},
+    // encoders, and encoders with decoders
+    family{"bert", read_bert}, family{"roberta", read_roberta}, family{"xlm-roberta", read_roberta},
+    family{"camembert", read_roberta}, family{"distilbert", read_distilbert}, family{"t5", read_t5}, family{"mt5", read_mt5},
+    family{"umt5", read_umt5}, family{"bart", read_bart}, family{"mbart", read_mbart}, family{"whisper", read_whisper},
+    family{"vit", read_vit},
+    // with towers of their own, and text models that stand only inside multimodal ones
+    family{"phi3_v", read_phi3_vision}, family{"mllama_text_model", read_mllama_text}, family{"clip_text_model", read_clip_text},
+    family{"clip_vision_model", read_clip_vision}, family{"siglip_text_model", read_siglip_text},
+    family{"siglip_vision_model", read_siglip_vision},
+};
+
+// clang-format on
+
+/// What a multimodal `model_type` adds to the text model nested in it, and which text model that is unless it says so.
+struct multimodal_family {
+    std::string_view model_type;
+    std::string_view text_type;
+    void (*add)(config_fields&, model&);
+    constexpr operator std::string_view() const { return model_type; }  // NOLINT(google-explicit-constructor)
+};
+
+inline constexpr std::array multimodal_families{
+    multimodal_family{"gemma3", "gemma3_text", add_gemma3_vision},
+    multimodal_family{"paligemma", "gemma", add_paligemma_vision},
+    multimodal_family{"llava", "llama", add_llava_vision},
+    multimodal_family{"llava_next", "llama", add_llava_next_vision},
+    multimodal_family{"llava_onevision", "qwen2", add_llava_next_vision},
+    multimodal_family{"mistral3", "mistral", add_mistral3_vision},
+    multimodal_family{"ministral3", "ministral3", add_mistral3_vision},
+    multimodal_family{"llama4", "llama4_text", add_llama4_vision},
+    multimodal_family{"mllama", "mllama_text_model", add_mllama_vision},
+    multimodal_family{"qwen2_vl", "qwen2_vl_text", add_qwen2_vision},
+    multimodal_family{"qwen2_5_vl", "qwen2_5_vl_text", add_qwen2_5_vision},
+    multimodal_family{"qwen3_vl", "qwen3_vl_text", add_qwen3_vision},
+    multimodal_family{"qwen3_vl_moe", "qwen3_vl_moe_text", add_qwen3_vision},
+    multimodal_family{"qwen3_5", "qwen3_5_text", add_qwen3_5_vision},
+    multimodal_family{"qwen3_5_moe", "qwen3_5_moe_text", add_qwen3_5_vision},
+    multimodal_family{"idefics3", "llama", add_idefics3_vision},
+    multimodal_family{"smolvlm", "llama", add_idefics3_vision},
+    multimodal_family{"clip", "clip_text_model", add_clip_vision},
+    multimodal_family{"siglip", "siglip_text_model", add_siglip_vision},
+};
+
+inline constexpr field_names nested_field{"text_config", "llm_config", "language_config"};
+inline constexpr field_names type_field{"model_type"};
+
+/// Fields of structures that change a count. A reader that never asks for one does not know the structure: such a model
+/// is refused, not guessed.
+inline constexpr std::array structural_fields{"kv_lora_rank",
+                                              "o_lora_rank",
+                                              "n_routed_experts",
+                                              "num_local_experts",
+                                              "num_experts",
+                                              "moe_num_experts",
+                                              "n_shared_experts",
+                                              "moe_intermediate_size",
+                                              "shared_expert_intermediate_size",
+                                              "moe_latent_size",
+                                              "hybrid_override_pattern",
+                                              "layers_block_type",
+                                              "attn_type_list",
+                                              "block_configs",
+                                              "ssm_state_size",
+                                              "mamba_d_state",
+                                              "state_size",
+                                              "cross_attention_layers",
+                                              "num_kv_shared_layers",
+                                              "use_cla",
+                                              "use_qk_norm",
+                                              "qk_layernorm",
+                                              "index_n_heads",
+                                              "indexer_types",
+                                              "attention_bias",
+                                              "mlp_bias",
+                                              "num_nextn_predict_layers",
+                                              "mtp_num_hidden_layers",
+                                              "altup_num_inputs",
+                                              "hidden_size_per_layer_input",
+                                              "laurel_rank",
+                                              "vision_config",
+                                              "audio_config",
+                                              "attention_k_eq_v",
+                                              "sparse_attention_config",
+                                              "hc_mult",
+                                              "attn_output_gate",
+                                              "lm_head_bias",
+                                              "word_embed_proj_dim",
+                                              "embedding_size",
+                                              "global_head_dim",
+                                              "add_cross_attention",
+                                              "zero_expert_num",
+                                              "linear_num_value_heads",
+                                              "adapter_layers",
+                                              "use_mem_rope",
+                                              "num_mem_blocks",
+                                              "layer_types"};
+
+inline void refuse_unread_structure(config_fields& c) {
+    for (const char* name : structural_fields) {
+        if (c.was_read(name) || !c.says_something(name)) continue;
+        if (std::string_view{name} == "layer_types") {
+            // Harmless where all layers are of the only kind that the family has.
+            const nlohmann::json* types = c.list("layer_types");
+            for (std::size_t i = 0; types != nullptr && i < types->size() && c.ok(); ++i)
+                (void)layer_is(c, "sliding_attention", static_cast<std::int64_t>(i), false);
+            continue;
+        }
+        c.fail(error_code::unsupported, name, "absent: this model_type is described without it");
+    }
+}
+
+template <class Table>
+const auto* find_type(const Table& table, std::string_view model_type) {
+    for (const auto& entry : table)
+        if (entry.model_type == model_type) return &entry;
+    return static_cast<decltype(table.data())>(nullptr);
+}
+
+/// The families nearest to an unknown name, for its error.
+inline error unknown_type(const config_fields& c, std::string_view type) {
+    std::array<std::string_view, families.size() + multimodal_families.size()> names{};
+    std::size_t count = 0;
+    for (const family& f : families) names[count++] = f.model_type;
+    for (const multimodal_family& f : multimodal_families) names[count++] = f.model_type;
+    return {type.empty() ? error_code::missing : error_code::unknown, c.label(type_field), type,
+            such_as("a model_type that is described,", nearest(type, names))};
+}
+
+/// The nested text model must not be contradicted by a copy of its fields outside.
+inline void refuse_contradiction(config_fields& outer, config_fields& inner) {
+    constexpr std::array shapes{hidden_field,   layers_field, heads_field,
+                                kv_heads_field, width_field,  field_names{"head_dim"}};
+    for (const field_names& field : shapes) {
+        if (!outer.has(field) || !inner.has(field)) continue;
+        const std::int64_t outside = outer.number(field, 0, most_features);
+        const std::int64_t inside = inner.number(field, 0, most_features);
+        if (outer.ok() && inner.ok() && outside != inside) {
+            text<191> expected{"the value of "};
+            expected.append(inner.label(field));
+            expected.append(", ");
+            expected.append(digits(inside));
+            outer.fail(error_code::inconsistent, field, expected);
+        }
+    }
+}
+
+/// The factors that a file's scaling of rotary positions stands for in GGUF (convert_hf_to_gguf.py: LlamaModel and
+/// Phi3MiniModel, generate_extra_tensors).
+inline rope_factors read_rope_factors(config_fields& c, const model& m) {
+    constexpr field_names scaling_field{"rope_scaling", "rope_parameters"};
+    constexpr field_names kind_field{"rope_type", "type"};
+    if (!c.holds_object(scaling_field)) return {};
+    config_fields s{*c.object(scaling_field), "rope_scaling", true};
+    if (s.holds_text(kind_field) && s.text_or(kind_field, "") == "llama3" && m.layers.size > 0)
+        return {.vectors = 1, .width = static_cast<std::int32_t>(m.layers[0].attention.head_dim / 2)};
+    if (s.holds_list("long_factor"))
+        return {.vectors = 2, .width = static_cast<std::int32_t>(s.list("long_factor")->size())};
+    // Linear scaling stretches the tables of positions; layers with windows have one of their own beside (Gemma 3).
+    if (s.holds_text(kind_field) && s.text_or(kind_field, "") == "linear" && s.has("factor")) {
+        bool windows = false;
+        for (std::int32_t k = 0; k < m.layers.kind_count; ++k)
+            windows = windows || m.layers.kinds[static_cast<std::size_t>(k)].attention.window > token_count{};
+        return {.contexts = static_cast<std::int32_t>(s.real_or("factor", 1, 1, 1024)) + (windows ? 1 : 0)};
+    }
+    return {};
+}
+
+inline result<model> read_config(const nlohmann::json& document) {
+    config_fields outer{document};
+    const std::string_view outer_type = outer.text_or(type_field, "");
+    const nlohmann::json* nested = outer.object(nested_field);
+    if (!outer.ok()) return outer.error();
+
+    // A file with a vision tower is multimodal whether its text model is nested or not (Qwen2-VL's is not).
+    const multimodal_family* whole = find_type(multimodal_families, outer_type);
+    if (nested == nullptr && !outer.has(vision_field)) whole = nullptr;
+    std::string_view type = outer_type;
+    config_fields inner{document};
+    if (nested != nullptr) {
+        if (whole == nullptr) return unknown_type(outer, outer_type);
+        inner = config_fields{*nested, outer.label(nested_field), true};
+        type = inner.text_or(type_field, whole->text_type);
+        refuse_contradiction(outer, inner);
+    } else if (whole != nullptr) {
+        type = whole->text_type;
+    }
+    const family* found = find_type(families, type);
+    if (found == nullptr) return unknown_type(inner, type);
+    inner.fall_back_on(defaults_of(type, nested != nullptr));
+    model m = found->read(inner);
+    if (nested != nullptr && !inner.gives("tie_word_embeddings") && outer.gives("tie_word_embeddings"))
+        m.tied_head = outer.flag_or("tie_word_embeddings", false);
+    if (inner.ok() && whole != nullptr) {
+        if (nested == nullptr) (void)inner.has(vision_field);
+        whole->add(outer, m);
+    }
+    if (inner.ok()) refuse_unread_structure(inner);
+    if (nested != nullptr && inner.ok()) {
+        for (const char* other : {"audio_config", "vision_config"})
+            if (!outer.was_read(other) && outer.says_something(other))
+                outer.fail(error_code::unsupported, other, "absent: this model_type is described without it");
+    }
+
+    m.rope = read_rope_factors(inner, m);
+    // Of Gemma 3's embedding the converter keeps only the tokenizer's rows, where the file does not say how many there
+    // are (convert_hf_to_gguf.py: Gemma3Model cuts what is out of the vocabulary).
+    if (outer_type == "gemma3" && !inner.gives("vocab_size")) m.tokenizer = 262144;
+    m.architecture = outer_type.empty() ? type : outer_type;
+    const std::string_view full_name = outer.text_or("_name_or_path", outer_type);
+    m.name = full_name.substr(full_name.find_last_of('/') + 1);
+    m.weights = read_dtype(outer, read_dtype(inner, m.weights));
+    constexpr field_names quantization_field{"quantization_config"};
+    const nlohmann::json* outside = outer.object(quantization_field);
+    const nlohmann::json* quantization = outside != nullptr ? outside : inner.object(quantization_field);
+    if (!inner.ok()) return inner.error();
+    if (!outer.ok()) return outer.error();
+    if (quantization != nullptr)
+        if (const status read = read_quantization_config(*quantization, precision{m.weights}, m); !read)
+            return read.error();
+    if (const status valid = validate(m); !valid) return valid.error();
+    if (is_saturated(count_stored_parameters(m)))
+        return refused(error_code::overflow, inner.largest_field(), inner.largest_value(),
+                       "fewer than 2^63 parameters in all");
+    return m;
+}
+
+}  // namespace llmres::inline v0::detail::hf

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: MIT
+#include <llmres/io/files.hpp>
+
+#include <doctest/doctest.h>
+
+#include <unistd.h>
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "../model_files.hpp"
+
+using namespace llmres;
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+const fs::path data = LLMRES_SOURCE_DIR "/tests/data";
+const std::string devices = LLMRES_SOURCE_DIR "/tests/data/devices/";
+const std::string h100_file = devices + "synthetic-h100-sxm5-80gb.json";
+
+/// A folder of its own, gone with the test.
+struct folder {
+    fs::path path;
+    folder() {
+        std::string pattern = (fs::temp_directory_path() / "llmres-files-XXXXXX").string();
+        if (mkdtemp(pattern.data()) != nullptr) path = pattern;
+    }
+    ~folder() {
+        std::error_code ignored;
+        fs::remove_all(path, ignored);
+    }
+    folder(const folder&) = delete;
+    folder& operator=(const folder&) = delete;
+    fs::path write(const std::string& name, const std::string& content) const {
+        std::ofstream{path / name, std::ios::binary} << content;
+        return path / name;
+    }
+};
+
+/// A safetensors file with one tensor of fp32 values.
+std::string one_tensor(const std::string& name, std::size_t values) {
+    const json header{{name, {{"dtype", "F32"}, {"shape", {values}}, {"data_offsets", {0, 4 * values}}}}};
+    return model_files::safetensors(header.dump(), 4 * values);
+}
+
+gguf_writer small_gguf() {
+    gguf_writer w;
+    w.text("general.architecture", "llama");
+    w.tensor("token_embd.weight", {256, 10}, gguf_type::Q6_K);
+    w.tensor("blk.0.attn_norm.weight", {5});
+    return w;
+}
+
+bool mentions(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+}  // namespace
+
+// ---- models
+
+TEST_CASE("a config is read from its file or its folder, and named after it") {
+    const auto folder = load_hf_config(data / "configs/tiny-llama");
+    REQUIRE(folder);
+    CHECK(folder->name == "tiny-llama");
+    CHECK(folder->architecture == "llama");
+    CHECK(folder->weights == fp16);
+    CHECK(folder->max_context == tokens(2048));
+    CHECK(count_parameters(*folder) ==
+          parameters(2 * 1000 * 64 + 3 * (2 * 64 * 64 + 2 * 32 * 64 + 3 * 160 * 64 + 128) + 64));
+    CHECK(load_hf_config(data / "configs/tiny-llama/config.json")->name == "tiny-llama");
+
+    const auto file = load_hf_config(data / "configs/tiny-deepseek.json");
+    REQUIRE(file);
+    CHECK(file->name == "tiny-deepseek");
+    CHECK(file->weights == fp8_block);
+    CHECK(file->layers.counts()[0] == 1);
+    CHECK(file->layers.counts()[1] == 3);
+}
+
+TEST_CASE("a file that is not there is refused with its path") {
+    const auto read = load_hf_config(data / "configs/nowhere/config.json");
+    REQUIRE_FALSE(read);
+    CHECK(read.error().code == error_code::io);
+    CHECK(mentions(read.error().value, "nowhere"));
+}
+
+TEST_CASE("a MODEL that names no file is a preset") {
+    CHECK(find_model_source("Llama 3.1 8B")->model.name == "llama-3.1-8b");
+    CHECK(find_model_source("llama-3.1-9b").error().code == error_code::unknown);
+    CHECK(mentions(find_model_source("llama-3.1-9b").error().expected, "llama-3.1-8b"));
+    CHECK(mentions(find_model_source("xyzzy").error().expected, "config.json"));
+    CHECK(find_model_source("").error().code == error_code::malformed);
+    CHECK(find_model_source(std::string_view{"a\0b", 3}).error().code == error_code::malformed);
+}
+
+TEST_CASE("a config.json is read by its path, by its folder's, and from the folder that a path starts in") {
+    const auto by_file = find_model_source((data / "configs/tiny-llama/config.json").string());
+    REQUIRE(by_file);
+    CHECK(by_file->model.name == "tiny-llama");
+    CHECK(find_model_source("configs/tiny-llama", data)->model.name == "tiny-llama");
+    CHECK(find_model_source("configs/tiny-llama/config.json", data)->model.name == "tiny-llama");
+    CHECK(find_model_source("nosuch/config.json", data).error().code == error_code::io);
+    CHECK(find_model_source("./nosuch", data).error().code == error_code::io);
+    CHECK(find_model_source(data.string()).error().code == error_code::io);
+}
+
+TEST_CASE("a quantised checkpoint's weights follow its quantization_config") {
+    const folder here;
+    json config = json::parse(std::ifstream{data / "configs/tiny-llama/config.json"});
+    config["quantization_config"] = {
+        {"quant_method", "fp8"}, {"fmt", "e4m3"}, {"activation_scheme", "dynamic"}, {"weight_block_size", {128, 128}}};
+    here.write("config.json", config.dump());
+    const auto found = find_model_source(here.path.string());
+    REQUIRE(found);
+    CHECK(found->model.weights == fp8_block);
+    CHECK(weight_bytes(found->model, formats_of(found->model)) < weight_bytes(found->model, formats_for(fp16)));
+    CHECK(find_model_source("configs/tiny-llama", data)->model.weights == fp16);
+}
+
+TEST_CASE("a file that is none is refused") {
+    const folder here;
+    CHECK_FALSE(find_model_source(here.write("bad.gguf", "GGUF").string()));
+    CHECK_FALSE(find_model_source((here.path / "nosuch.gguf").string()));
+    CHECK_FALSE(find_model_source(here.write("alone.safetensors", "").string()));
+    CHECK(find_model_source((here.path / "absent.safetensors").string()).error().field == "model");  // not config
+    CHECK_FALSE(read_stored_weights(here.write("bad.safetensors", "12345678"), {}));
+    CHECK_FALSE(holds_weights("config.json"));
+    CHECK(holds_weights("model.safetensors.index.json"));
+}
+
+// ---- checkpoints
+
+TEST_CASE("from a path the same is read, and no more than the header") {
+    const folder here;
+    const std::string whole = small_gguf().bytes();
+    const auto file = load_gguf(here.write("model.gguf", whole));
+    REQUIRE(file);
+    CHECK(file->tensors.size() == 2);
+    CHECK(file->tensor_bytes() == read_gguf(std::as_bytes(std::span{whole}))->tensor_bytes());
+    CHECK(load_gguf(here.path / "absent.gguf").error().code == error_code::io);
+    CHECK(load_gguf(here.path).error().code == error_code::io);
+    CHECK(load_gguf(here.write("empty.gguf", "")).error().field == "gguf.magic");
+    // Longer than the window that is read at once.
+    gguf_writer large = small_gguf();
+    std::vector<std::string> words;
+    for (int i = 0; i < 30000; ++i) words.push_back("token " + std::to_string(i));
+    large.texts("tokenizer.ggml.merges", words);
+    large.text("tokenizer.chat_template", std::string(200000, 'x'));
+    const auto read_large = load_gguf(here.write("large.gguf", large.bytes()));
+    REQUIRE(read_large);
+    CHECK(read_large->find("tokenizer.ggml.merges")->elements == 30000);
+    CHECK(read_large->text_or("tokenizer.chat_template", "").size() == 200000);
+    CHECK(read_large->tensors.size() == 2);
+}
+
+TEST_CASE("a split model is put together from all its parts") {
+    const folder here;
+    const auto part = [&](std::uint32_t number, std::uint32_t count, const std::string& name, std::string_view tensor) {
+        gguf_writer w;
+        w.integer("split.no", number);
+        w.integer("split.count", count);
+        w.integer("split.tensors.count", 2);
+        w.tensor(tensor, {8});
+        return here.write(name, w.bytes());
+    };
+    part(0, 2, "m-00001-of-00002.gguf", "a");
+    const auto second = part(1, 2, "m-00002-of-00002.gguf", "b");
+    const auto file = load_gguf(second);
+    REQUIRE(file);
+    CHECK(file->files == 2);
+    REQUIRE(file->tensors.size() == 2);
+    CHECK(file->tensors[1].file == 1);
+    CHECK(file->header + file->tensor_bytes() == file->size);
+    part(1, 2, "m-00001-of-00002.gguf", "a");
+    CHECK(load_gguf(second).error().field == "split.no");
+    part(0, 2, "m-00001-of-00002.gguf", "a");
+    std::filesystem::remove(here.path / "m-00001-of-00002.gguf");
+    CHECK(load_gguf(second).error().code == error_code::io);
+    CHECK(load_gguf(part(1, 2, "other.gguf", "b")).error().field == "split.count");
+    CHECK(load_gguf(part(1, 100000, "m-00002-of-100000.gguf", "b")).error().code == error_code::out_of_range);
+}
+
+TEST_CASE("an index puts the files of a checkpoint together") {
+    const folder here;
+    here.write("a.safetensors", one_tensor("x.q_proj.weight", 3));
+    here.write("b.safetensors", one_tensor("x.k_proj.weight", 5));
+    const auto index = [&](const std::string& content) {
+        return load_safetensors(here.write("model.safetensors.index.json", content));
+    };
+    const auto whole = index(
+        R"({"metadata":{"total_size":32},"weight_map":{"x.q_proj.weight":"a.safetensors","x.k_proj.weight":"b.safetensors"}})");
+    REQUIRE(whole);
+    CHECK(whole->files == 2);
+    CHECK(whole->tensor_bytes() == bytes(32));
+    CHECK(*whole->stated == bytes(32));
+    CHECK(whole->header + whole->tensor_bytes() == whole->size);
+    CHECK(load_safetensors(here.path)->tensors.size() == 2);
+    CHECK(load_safetensors(here.path / "b.safetensors")->tensors.size() == 1);
+
+    CHECK(index(R"({"weight_map":{"absent":"a.safetensors"}})").error().value == "absent");
+    CHECK(index(R"({"weight_map":{"x":"c.safetensors"}})").error().code == error_code::io);
+    for (const char* path : {"../a.safetensors", "/etc/passwd", "", ".."})
+        CHECK(index(std::string{R"({"weight_map":{"x":")"} + path + "\"}}").error().field == "weight_map");
+    CHECK(index(R"({"weight_map":{"x":7}})").error().code == error_code::malformed);
+    CHECK(index(R"({"weight_map":[]})").error().field == "weight_map");
+    CHECK(index("{}").error().code == error_code::missing);
+    CHECK(index("[").error().code == error_code::malformed);
+    CHECK(index(std::string(100000, '[')).error().code == error_code::malformed);
+    here.write("c.safetensors", one_tensor("x.q_proj.weight", 3));
+    CHECK(index(R"({"weight_map":{"x.q_proj.weight":"a.safetensors","y":"c.safetensors"}})").error().code ==
+          error_code::inconsistent);
+    CHECK(load_safetensors(here.path / "absent.safetensors").error().code == error_code::io);
+    std::filesystem::remove(here.path / "model.safetensors.index.json");
+    CHECK(load_safetensors(here.path).error().code == error_code::io);
+}
+
+TEST_CASE("a safetensors file is held against the config.json beside it") {
+    const folder here;
+    const json config = json::parse(std::ifstream{data / "configs/tiny-llama/config.json"});
+    here.write("config.json", config.dump());
+    const std::size_t size = 1000 * 64 * 2;
+    const fs::path file = here.write(
+        "model.safetensors",
+        model_files::safetensors(
+            json{{"model.embed_tokens.weight", {{"dtype", "F16"}, {"shape", {1000, 64}}, {"data_offsets", {0, size}}}}}
+                .dump(),
+            size));
+    CHECK(holds_weights(file));
+    const auto said = find_model_source(file.string());
+    REQUIRE(said);
+    const auto stored = read_stored_weights(file, *said);
+    REQUIRE(stored);
+    CHECK(stored->tensors == bytes(128'000));
+    CHECK(stored->by_role.at("embed_tokens") == bytes(128'000));
+    CHECK_FALSE(stored->differences.empty());  // all other weights are missing
+    for (const stored_difference& d : stored->differences) CHECK(d.what != "embed_tokens");
+}
+
+// ---- devices and jobs
+
+TEST_CASE("every recorded device reads, and writes back the same") {
+    int seen = 0;
+    for (const auto& entry : std::filesystem::directory_iterator{devices}) {
+        if (entry.path().extension() != ".json") continue;
+        CAPTURE(entry.path().string());
+        const auto file = read_device_file(entry.path());
+        REQUIRE(file.has_value());
+        const auto again = device_file_from_json(to_json(*file));
+        REQUIRE(again.has_value());
+        CHECK(again->devices == file->devices);
+        ++seen;
+    }
+    CHECK(seen > 0);
+}
+
+TEST_CASE("a device file that cannot be read is refused with its path") {
+    CHECK(read_device_file("/no/such/file").error().code == error_code::io);
+    CHECK(read_device_file("/no/such/file").error().value == "/no/such/file");
+    CHECK(read_device_file(data).error().code == error_code::io);
+}
+
+TEST_CASE("a device file gives the GPU, its memory and what was measured on it") {
+    const auto on = [](const json& cluster) {
+        json document{{"model", "llama-3.1-8b"}};
+        document["cluster"] = cluster;
+        return document;
+    };
+    const auto read = [&](const json& cluster) {
+        const result<plan_request> made = read_job(on(cluster), fs::path{});
+        REQUIRE(made);
+        return *made;
+    };
+    const plan_request q = read({{"device", h100_file}, {"gpus", 2}});
+    CHECK(q.device == h100_file);
+    CHECK(q.cluster.gpus == 2);
+    CHECK(q.cluster.gpu.id == "h100-sxm5-80gb");
+    CHECK(usable_memory(q.cluster.gpu) == bytes(84'943'110'144));
+    CHECK(q.cluster.scale_up.kind == link_kind::nvlink);
+    CHECK(read({{"device", h100_file}, {"in_use", 1000}}).cluster.in_use == bytes(1000));
+    const result<plan_request> relative = read_job(on({{"device", "synthetic-rtx-4090.json"}}), fs::path{devices});
+    REQUIRE(relative);
+    CHECK(relative->cluster.gpu.id == "rtx-4090");
+    CHECK(relative->device == devices + "synthetic-rtx-4090.json");
+
+    const auto refusal = [&](const json& cluster) {
+        const result<plan_request> made = read_job(on(cluster), fs::path{});
+        REQUIRE_FALSE(made);
+        return made.error();
+    };
+    CHECK(refusal({{"device", h100_file}, {"gpu", "rtx-4090"}}).code == error_code::inconsistent);
+    CHECK(refusal({{"device", h100_file}, {"gpu", "rtx-4090"}}).field == "cluster.device");
+    CHECK(refusal({{"device", 4090}}).code == error_code::malformed);
+    CHECK(refusal({{"device", ""}}).field == "cluster.device");
+    CHECK(refusal({{"device", "/no/such/file.json"}}).code == error_code::io);
+    CHECK(refusal({{"device", "/no/such/file.json"}}).value == "/no/such/file.json");
+    CHECK(refusal({{"device", devices + "README.md"}}).field == "cluster.device");
+    CHECK(refusal({{"device", devices + "synthetic-two-h100.json"}}).field == "cluster.device: devices");
+    CHECK(refusal({{"device", devices + "synthetic-two-h100.json"}}).value == "2");
+    CHECK(refusal({{"device", h100_file}, {"gpus", 0}}).field == "cluster.gpus");
+}
+
+TEST_CASE("models and drafts of a job are read from the folder of its document") {
+    const json document{{"model", "configs/tiny-llama"},
+                        {"cluster", {{"gpu", "rtx-4090"}}},
+                        {"runtime", {{"name", "vllm"}, {"draft", "configs/tiny-llama/config.json"}}}};
+    const auto made = read_job(document, data);
+    REQUIRE(made);
+    CHECK(made->job.model.name == "tiny-llama");
+    CHECK(read_job(document.dump(), data)->job.model.name == made->job.model.name);
+    CHECK(read_job(document, data / "nowhere").error().code == error_code::unknown);
+    CHECK(read_job(document).error().field == "model");  // by itself a document opens no file
+}
