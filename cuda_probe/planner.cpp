@@ -43,8 +43,8 @@ nlohmann::json engine_of(nlohmann::json written) {
     const std::string versions = text_of("versions");
     written.erase("versions");
     for (const runtime* profile : runtimes::all) {
-        if (profile->name != name || profile->versions != versions) continue;
-        const engine_version since = profile->since;
+        if (profile->identity.name != name || profile->identity.versions != versions) continue;
+        const runtime_version since = profile->identity.since;
         written["name"] = name + "@" + std::to_string(since.major) + "." + std::to_string(since.minor) + "." +
                           std::to_string(since.patch);
     }

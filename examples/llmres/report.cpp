@@ -88,7 +88,7 @@ void print_cache_pool(const llmres::layout& l, const llmres::plan_request& reque
     if (!pool || pool->token_room <= llmres::token_count{}) return;
     fmt::print("caches   room for {} of them: {} tokens", to_string(pool->memory.expected),
                pool->token_room.in(llmres::tokens));
-    if (request.job.runtime.kv_block > llmres::tokens(1)) fmt::print(" in {} blocks", pool->blocks);
+    if (request.job.runtime.cache.block > llmres::tokens(1)) fmt::print(" in {} blocks", pool->blocks);
     fmt::print(", {:.1f} sequences of {}\n", pool->sequences, context_of(request.job).in(llmres::tokens));
     if (!request.lengths) return;
     if (const auto sequences = llmres::concurrent_sequences(request.job, l, request.cluster, *request.lengths))
@@ -103,7 +103,7 @@ void print_plan(const llmres::job_plan& p, const llmres::plan_request& request) 
     const llmres::cluster& c = request.cluster;
     const auto total = p.memory.total();
     fmt::print("{}, {} on {} x {}, runtime {}: {}\n\n", j.model.name.view(), name_of(j.task), c.gpus, c.gpu.name.view(),
-               j.runtime.name.view(), name_of(p.verdict));
+               j.runtime.identity.name.view(), name_of(p.verdict));
     print_measured(c.gpu);
     fmt::print("layout   {}{}\n", layout_text(p.layout), request.layout ? "" : " (chosen)");
     fmt::print("memory   {} ({} to {}) of {} usable, at its fullest in {}{}\n", to_string(total.expected),

@@ -79,7 +79,7 @@ int run_runtimes(const table_options& o) {
     const bool versioned = o.id.find('@') != std::string::npos;
     const llmres::runtime asked = o.id.empty() ? llmres::no_runtime : accept(llmres::find_runtime(o.id));
     for (const llmres::runtime* r : llmres::runtimes::all) {
-        if (!o.id.empty() && (r->name != asked.name || (versioned && !(*r == asked)))) continue;
+        if (!o.id.empty() && (r->identity.name != asked.identity.name || (versioned && !(*r == asked)))) continue;
         llmres::json_value checked = llmres::json_value::array();
         for (const llmres::profile_error& e : llmres::errors_of(*r))
             checked.push_back({{"figure", e.figure},
@@ -89,7 +89,7 @@ int run_runtimes(const table_options& o) {
                                {"worst", e.worst},
                                {"inside", e.inside}});
         if (!o.json) {
-            fmt::print("{:<20} {}\n", r->name.view(), r->versions.view());
+            fmt::print("{:<20} {}\n", r->identity.name.view(), r->identity.versions.view());
             for (const auto& e : checked)
                 if (!o.id.empty())
                     fmt::print(
@@ -99,7 +99,9 @@ int run_runtimes(const table_options& o) {
                         100 * e["bias"].get<double>(), 100 * e["worst"].get<double>(), e["inside"].get<int>());
             if (!o.id.empty() && checked.empty()) fmt::print("  not measured\n");
         }
-        rows.push_back({{"name", r->name.view()}, {"versions", r->versions.view()}, {"checked", std::move(checked)}});
+        rows.push_back({{"name", r->identity.name.view()},
+                        {"versions", r->identity.versions.view()},
+                        {"checked", std::move(checked)}});
     }
     if (o.json) print_json(rows);
     return fits;

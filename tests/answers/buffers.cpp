@@ -66,7 +66,7 @@ TEST_CASE("the buffers of every term add up to what the plan expects of it") {
                     const result<job_plan> p = plan(j, l, h100s);
                     if (!p) continue;  // a layout that this model cannot take
                     CAPTURE(std::string{name});
-                    CAPTURE(std::string{r->name.view()});
+                    CAPTURE(std::string{r->identity.name.view()});
                     CAPTURE(l.tensor);
                     CAPTURE(l.pipeline);
                     CAPTURE(l.zero);
@@ -85,7 +85,7 @@ TEST_CASE(
     "a GGUF file's tied head is there where the embedding is read on the host, and no head where it is not on a GPU") {
     job j{.model = find_model("gemma-3-1b").value(), .context = tokens(4096), .runtime = runtimes::llama_cpp};
     j.gguf = find_gguf_mix("weights", "Q4_K_M").value();
-    REQUIRE(j.runtime.embedding_on_host);
+    REQUIRE(j.runtime.loading.embedding_on_host);
     const auto named = [&](std::string_view name) {
         byte_count size;
         for_each_buffer(j, {}, plan(j, layout{}, {.gpu = gpus::h100_sxm5_80gb}).value(), [&](const buffer& b) {
@@ -95,7 +95,7 @@ TEST_CASE(
     };
     CHECK(named("embed_tokens") == gguf_input_bytes(j.model, *j.gguf));  // nothing else stands before its layers
     CHECK(named("weights") == byte_count{});                             // nor is anything left unnamed
-    j.runtime.gpu_layers = 10;
+    j.runtime.options.gpu_layers = 10;
     CHECK(named("embed_tokens") == byte_count{});
     CHECK(named("norm") == byte_count{});
     CHECK(named("weights") == byte_count{});

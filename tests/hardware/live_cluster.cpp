@@ -84,11 +84,11 @@ TEST_CASE("an engine's context is never less than the bare one that was measured
     live.measured.context = mib(700);
     const cluster c = cluster_of(live).value();
     const runtime& r = runtimes::pytorch;
-    REQUIRE(r.context.expected < mib(700));
-    REQUIRE(r.context.high > mib(700));
+    REQUIRE(r.process.context.expected < mib(700));
+    REQUIRE(r.process.context.high > mib(700));
     CHECK(context_on(r, c.gpu).low == mib(700));
     CHECK(context_on(r, c.gpu).expected == mib(700));
-    CHECK(context_on(r, c.gpu).high == r.context.high);
+    CHECK(context_on(r, c.gpu).high == r.process.context.high);
     CHECK(context_on(no_runtime, c.gpu).high == bytes(0));
 
     for (const task what : {task::serving, task::pretraining}) {
@@ -99,9 +99,9 @@ TEST_CASE("an engine's context is never less than the bare one that was measured
                     .sequence = tokens(512),
                     .runtime = r};
         const auto term = [&](const cluster& on) { return plan(j, layout{}, on).value().memory[memory_term::runtime]; };
-        CHECK(term(c).expected == mib(700) + r.cuda_graphs.expected);
+        CHECK(term(c).expected == mib(700) + r.process.cuda_graphs.expected);
         live.measured.context = mib(100);
-        CHECK(term(cluster_of(live).value()).expected == r.context.expected + r.cuda_graphs.expected);
+        CHECK(term(cluster_of(live).value()).expected == r.process.context.expected + r.process.cuda_graphs.expected);
         live.measured.context = mib(700);
     }
 }

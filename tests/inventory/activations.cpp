@@ -37,7 +37,7 @@ job gpt_job(attention_kernel kernel) {
           .micro_batch = b};
     j.attention = kernel;
     j.dropout = true;
-    j.runtime.training = {.norm = norm_code::fused, .gate = gate_code::fused, .casts_weights = false};
+    j.runtime.kernels = {.norm = norm_code::fused, .gate = gate_code::fused, .casts_weights = false};
     return j;
 }
 
@@ -118,7 +118,7 @@ TEST_CASE("plain experts keep what they activated beside what the score weighs, 
     job j = gpt_job(attention_kernel::flash);
     j.model.layers = {1, with_experts(feed_forward_kind::plain)};
     const byte_count apart = saved_by_layer(j);
-    j.runtime.training.use_fused_weighted_squared_relu = true;
+    j.runtime.kernels.use_fused_weighted_squared_relu = true;
     CHECK(apart - saved_by_layer(j) == bytes(2) * (2 * s * b * 256));
 }
 

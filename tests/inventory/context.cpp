@@ -68,7 +68,7 @@ TEST_CASE("autocast is for wider weights, unless the job says so, and computes l
     CHECK_FALSE(autocasts(j));
     j.weights = fp32;
     j.compute = bf16;
-    j.runtime.training.casts_weights = false;
+    j.runtime.kernels.casts_weights = false;
     CHECK_FALSE(autocasts(j));
 }
 
@@ -85,9 +85,9 @@ TEST_CASE(
     CHECK_FALSE(training_step{j, {}}.expands);
     j = full();
     CHECK(training_step{j, {}}.kept == bf16);
-    j.runtime.training.fp8_recipe = fp8_recipe::delayed;
+    j.runtime.kernels.fp8.recipe = fp8_recipe::delayed;
     CHECK(training_step{j, {}}.kept == fp8_e4m3);
-    j.runtime.training.fp8_recipe = fp8_recipe::microscaled;
+    j.runtime.kernels.fp8.recipe = fp8_recipe::microscaled;
     CHECK(training_step{j, {}}.kept == mxfp8);
 }
 
@@ -102,7 +102,7 @@ TEST_CASE("linear layers that read one tensor keep it once, or once for each tha
     j.adapter = {.kind = adapter_kind::lora, .rank = 8, .targets = {weight_role::q_proj, weight_role::v_proj}};
     CHECK(kept_inputs(j, heads, false) == (one * 2 + bytes(4) * (100 * 8)) * 2);
     CHECK(kept_inputs(j, std::array{weight_role::up_proj}, false) == byte_count{});
-    j.runtime.training.fp32_adapters = false;
+    j.runtime.kernels.fp32_adapters = false;
     CHECK(kept_inputs(j, heads, false) == one + bytes(2) * (100 * 8) * 2);  // both read it as it is
     j.adapter.dropout = 0.1;  // each drops out its own, under a mask of bytes
     CHECK(kept_inputs(j, heads, false) == (one + bytes(100 * 64) + bytes(2) * (100 * 8)) * 2);
@@ -148,17 +148,17 @@ TEST_CASE("modules are written as those of transformers were seen to be, family 
 }
 
 TEST_CASE("torch.compile fuses norms and gates, and the loss where the engine compiles it") {
-    training_engine e;
-    CHECK_FALSE((e.fuses_norms() || e.fuses_gates() || e.fuses_loss()));
-    e.compiled = true;
-    CHECK((e.fuses_norms() && e.fuses_gates()));
-    CHECK_FALSE(e.fuses_loss());
-    e.compiles_loss = loss_compiling::chunked;
-    CHECK_FALSE(e.fuses_loss());
-    e.loss = loss_code::chunked;
-    CHECK(e.fuses_loss());
-    e.compiled = false;
-    CHECK_FALSE(e.fuses_loss());
-    e.compiled_loss = true;
-    CHECK(e.fuses_loss());
+    llmres::runtime e;
+    CHECK_FALSE((e.kernels.fuses_norms() || e.kernels.fuses_gates() || e.kernels.fuses_loss()));
+    e.kernels.compilation.layers = true;
+    CHECK((e.kernels.fuses_norms() && e.kernels.fuses_gates()));
+    CHECK_FALSE(e.kernels.fuses_loss());
+    e.kernels.compilation.loss_with_layers = loss_compiling::chunked;
+    CHECK_FALSE(e.kernels.fuses_loss());
+    e.kernels.loss.code = loss_code::chunked;
+    CHECK(e.kernels.fuses_loss());
+    e.kernels.compilation.layers = false;
+    CHECK_FALSE(e.kernels.fuses_loss());
+    e.kernels.compilation.loss = true;
+    CHECK(e.kernels.fuses_loss());
 }

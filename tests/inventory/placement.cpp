@@ -120,15 +120,15 @@ TEST_CASE("GPUs that serve and the host together hold every weight once, whateve
             for (const std::int32_t expert_layers : {-1, 0, 5, 1000})
                 for (const std::int32_t stages : {1, 2, 4}) {
                     job j = serving(*m);
-                    if (gpu_layers < 1000) j.runtime.gpu_layers = gpu_layers;
-                    j.runtime.experts_on_host = expert_layers >= 0;
-                    j.runtime.host_expert_layers = expert_layers > 0 ? expert_layers : 0;
+                    if (gpu_layers < 1000) j.runtime.options.gpu_layers = gpu_layers;
+                    j.runtime.options.experts_on_host = expert_layers >= 0;
+                    j.runtime.options.host_expert_layers = expert_layers > 0 ? expert_layers : 0;
                     CAPTURE(std::string{m->name.view()});
                     CAPTURE(gpu_layers);
                     CAPTURE(expert_layers);
                     CAPTURE(stages);
                     for (const bool embedding_on_host : {false, true}) {
-                        j.runtime.embedding_on_host = embedding_on_host;
+                        j.runtime.loading.embedding_on_host = embedding_on_host;
                         weight_tally held;
                         for (std::int32_t stage = 0; stage < stages; ++stage)
                             count(held, j, placement_of(j, {.pipeline = stages}, stage));
@@ -143,15 +143,15 @@ TEST_CASE("GPUs that serve and the host together hold every weight once, whateve
 
 TEST_CASE("the head counts as one more layer: as many GPU layers as the model has leave it on the host") {
     job j = serving(models::llama_3_1_8b);
-    j.runtime.gpu_layers = 32;
+    j.runtime.options.gpu_layers = 32;
     CHECK(placement_of(j, {}, 0).layers.size() == 32);
     CHECK_FALSE(placement_of(j, {}, 0).output);
     CHECK(placement_on_host(j).output);
     CHECK(placement_on_host(j).layers.size() == 0);
-    j.runtime.gpu_layers = 33;
+    j.runtime.options.gpu_layers = 33;
     CHECK(placement_of(j, {}, 0).output);
     CHECK_FALSE(placement_on_host(j).output);
-    j.runtime.gpu_layers = 10;
+    j.runtime.options.gpu_layers = 10;
     CHECK(placement_of(j, {}, 0).layers.first == 22);
     CHECK(placement_on_host(j).layers.last == 22);
     CHECK(placement_of(j, {.pipeline = 2}, 1).layers.first == 27);
@@ -159,14 +159,14 @@ TEST_CASE("the head counts as one more layer: as many GPU layers as the model ha
 
 TEST_CASE("routed experts of the first layers stay on the host, those of whole layers there with them") {
     job j = serving(models::mixtral_8x7b);
-    j.runtime.experts_on_host = true;
+    j.runtime.options.experts_on_host = true;
     CHECK(placement_of(j, {}, 0).counts[0] == 32);
     CHECK(placement_of(j, {}, 0).expert_counts[0] == 0);
-    j.runtime.host_expert_layers = 12;
+    j.runtime.options.host_expert_layers = 12;
     CHECK(placement_of(j, {}, 0).expert_counts[0] == 20);
     CHECK(placement_of(j, {.pipeline = 2}, 0).expert_counts[0] == 4);
     CHECK(placement_of(j, {.pipeline = 2}, 1).expert_counts[0] == 16);
-    j.runtime.gpu_layers = 12;
+    j.runtime.options.gpu_layers = 12;
     CHECK(placement_of(j, {}, 0).expert_counts[0] == 12);
     CHECK(placement_on_host(j).expert_counts[0] == 20);
 }
@@ -176,7 +176,7 @@ TEST_CASE("towers are on the first stage, or on each where the engine has them t
     const layout l{.pipeline = 2};
     CHECK(placement_of(j, l, 0).beside_embedding);
     CHECK_FALSE(placement_of(j, l, 1).beside_embedding);
-    j.runtime.towers_everywhere = true;
+    j.runtime.loading.towers_everywhere = true;
     CHECK(placement_of(j, l, 1).beside_embedding);
     CHECK(placement_of(j, l, 1).embeddings == 1);  // the head is tied
     j.model.tied_head = false;
@@ -190,7 +190,7 @@ TEST_CASE("an FP8 checkpoint of a tied model holds a head beside the embedding, 
     REQUIRE(j.model.tied_head);
     j.weights = fp8_e4m3;
     CHECK(placement_of(j, {}, 0).embeddings == 1);
-    j.runtime.head_again = true;
+    j.runtime.loading.head_again = true;
     CHECK(placement_of(j, {}, 0).embeddings == 2);
     j.weights = bf16;
     CHECK(placement_of(j, {}, 0).embeddings == 1);
@@ -215,7 +215,7 @@ TEST_CASE("depths of multi-token prediction lie on the last stage or on the one 
 TEST_CASE("a served model's own prediction layers lie on the last stage where they are asked for") {
     job j = serving(models::deepseek_v3);
     CHECK(placement_of(j, {}, 0).predictions == 0);
-    j.runtime.speculates_ahead = true;
+    j.runtime.options.speculates_ahead = true;
     CHECK(placement_of(j, {.pipeline = 2}, 0).predictions == 0);
     CHECK(placement_of(j, {.pipeline = 2}, 1).predictions == j.model.prediction.layers);
     parameter_count predicted;
@@ -248,7 +248,7 @@ TEST_CASE("layers are dealt by the bytes that are loaded, not by those that a 4-
     j.adapter = {.kind = adapter_kind::lora, .rank = 16};
     const layout l{.pipeline = 2};
     const std::int32_t dealt = placement_of(j, l, 0).layers.size();
-    j.runtime.training.fp32_stream = false;
+    j.runtime.kernels.fp32_stream = false;
     CHECK(placement_of(j, l, 0).layers.size() == dealt);
 }
 

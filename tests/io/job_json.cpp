@@ -165,40 +165,42 @@ const std::map<std::string, example>& examples() {
         {"host.bandwidth", {2.5e11, [](r q) { return q.cluster.host.bandwidth == bytes_per_s(2.5e11); }}},
         {"host.link", {"pcie-gen3-x4", [](r q) { return q.cluster.host.link.id == "pcie-gen3-x4"; }}},
         {"host.cores", {3, [](r q) { return q.cluster.host.cores == 3; }}},
-        {"runtime.runtime", {"vllm", [](r q) { return q.job.runtime.name == "vllm"; }}},
+        {"runtime.runtime", {"vllm", [](r q) { return q.job.runtime.identity.name == "vllm"; }}},
         {"runtime.gpu_memory_utilization",
-         {0.5, [](r q) { return q.job.runtime.gpu_memory_utilization == maybe<double>{0.5}; }}},
-        {"runtime.kv_block", {128, [](r q) { return q.job.runtime.kv_block == tokens(128); }}},
-        {"runtime.max_num_seqs", {7, [](r q) { return q.job.runtime.max_num_seqs == 7; }}},
-        {"runtime.flash_attention", {false, [](r q) { return q.job.runtime.flash_attention == maybe<bool>{false}; }}},
-        {"runtime.gpu_layers", {7, [](r q) { return q.job.runtime.gpu_layers == maybe<std::int32_t>{7}; }}},
-        {"runtime.embedding_on_host", {true, [](r q) { return q.job.runtime.embedding_on_host; }}},
-        {"runtime.experts_on_host", {true, [](r q) { return q.job.runtime.experts_on_host; }}},
-        {"runtime.max_loras", {7, [](r q) { return q.job.runtime.max_loras == 7; }}},
-        {"runtime.max_lora_rank", {7, [](r q) { return q.job.runtime.max_lora_rank == 7; }}},
-        {"runtime.encoder_tokens", {7, [](r q) { return q.job.runtime.encoder_tokens == tokens(7); }}},
-        {"runtime.loss", {"fused_linear", [](r q) { return q.job.runtime.training.loss == loss_code::fused_linear; }}},
+         {0.5, [](r q) { return q.job.runtime.cache.fraction == maybe<double>{0.5}; }}},
+        {"runtime.kv_block", {128, [](r q) { return q.job.runtime.cache.block == tokens(128); }}},
+        {"runtime.max_num_seqs", {7, [](r q) { return q.job.runtime.options.max_num_seqs == 7; }}},
+        {"runtime.flash_attention",
+         {false, [](r q) { return q.job.runtime.serving_kernels.flash_attention == maybe<bool>{false}; }}},
+        {"runtime.gpu_layers", {7, [](r q) { return q.job.runtime.options.gpu_layers == maybe<std::int32_t>{7}; }}},
+        {"runtime.embedding_on_host", {true, [](r q) { return q.job.runtime.loading.embedding_on_host; }}},
+        {"runtime.experts_on_host", {true, [](r q) { return q.job.runtime.options.experts_on_host; }}},
+        {"runtime.max_loras", {7, [](r q) { return q.job.runtime.options.max_loras == 7; }}},
+        {"runtime.max_lora_rank", {7, [](r q) { return q.job.runtime.options.max_lora_rank == 7; }}},
+        {"runtime.encoder_tokens", {7, [](r q) { return q.job.runtime.options.encoder_tokens == tokens(7); }}},
+        {"runtime.loss",
+         {"fused_linear", [](r q) { return q.job.runtime.kernels.loss.code == loss_code::fused_linear; }}},
         {"runtime.use_fused_weighted_squared_relu",
-         {true, [](r q) { return q.job.runtime.training.use_fused_weighted_squared_relu; }}},
-        {"runtime.scan", {"fused", [](r q) { return q.job.runtime.training.scan == scan_code::fused; }}},
-        {"runtime.expandable_segments", {true, [](r q) { return q.job.runtime.expandable_segments; }}},
-        {"runtime.compiled", {true, [](r q) { return q.job.runtime.training.compiled; }}},
-        {"runtime.compiled_loss", {true, [](r q) { return q.job.runtime.training.compiled_loss; }}},
-        {"runtime.fused_norms", {true, [](r q) { return q.job.runtime.training.norm == norm_code::fused; }}},
-        {"runtime.reshard_after_forward", {false, [](r q) { return !q.job.runtime.training.reshards_after_forward; }}},
+         {true, [](r q) { return q.job.runtime.kernels.use_fused_weighted_squared_relu; }}},
+        {"runtime.scan", {"fused", [](r q) { return q.job.runtime.kernels.scan == scan_code::fused; }}},
+        {"runtime.expandable_segments", {true, [](r q) { return q.job.runtime.allocator.expandable_segments; }}},
+        {"runtime.compiled", {true, [](r q) { return q.job.runtime.kernels.compilation.layers; }}},
+        {"runtime.compiled_loss", {true, [](r q) { return q.job.runtime.kernels.compilation.loss; }}},
+        {"runtime.fused_norms", {true, [](r q) { return q.job.runtime.kernels.norm == norm_code::fused; }}},
+        {"runtime.reshard_after_forward", {false, [](r q) { return !q.job.runtime.sharding.reshards_after_forward; }}},
         {"runtime.fp8_recipe",
-         {"blockwise", [](r q) { return q.job.runtime.training.fp8_recipe == fp8_recipe::blockwise; }}},
-        {"runtime.fp8_param_gather", {true, [](r q) { return q.job.runtime.training.fp8_param_gather; }}},
+         {"blockwise", [](r q) { return q.job.runtime.kernels.fp8.recipe == fp8_recipe::blockwise; }}},
+        {"runtime.fp8_param_gather", {true, [](r q) { return q.job.runtime.kernels.fp8.param_gather; }}},
         {"runtime.layer_wise_param_layout",
-         {false, [](r q) { return !q.job.runtime.training.layer_wise_param_layout; }}},
+         {false, [](r q) { return !q.job.runtime.optimizer.layer_wise_param_layout; }}},
         {"runtime.defer_embedding_wgrad_compute",
-         {true, [](r q) { return q.job.runtime.training.defer_embedding_wgrad_compute; }}},
-        {"runtime.wgrad_deferral_limit", {2, [](r q) { return q.job.runtime.training.wgrad_deferral_limit == 2; }}},
+         {true, [](r q) { return q.job.runtime.pipeline.defer_embedding_wgrad_compute; }}},
+        {"runtime.wgrad_deferral_limit", {2, [](r q) { return q.job.runtime.pipeline.wgrad_deferral_limit == 2; }}},
         {"runtime.reduce_bucket_size",
-         {50000000, [](r q) { return q.job.runtime.training.reduce_bucket_size == 50000000; }}},
-        {"runtime.sub_group_size", {500000000, [](r q) { return q.job.runtime.training.sub_group_size == 500000000; }}},
-        {"runtime.draft", {"llama-3.2-1b", [](r q) { return q.job.runtime.draft_kv == bytes_a_token(32768); }}},
-        {"runtime.speculates_ahead", {true, [](r q) { return q.job.runtime.speculates_ahead; }}},
+         {50000000, [](r q) { return q.job.runtime.sharding.reduce_bucket_size == 50000000; }}},
+        {"runtime.sub_group_size", {500000000, [](r q) { return q.job.runtime.sharding.sub_group_size == 500000000; }}},
+        {"runtime.draft", {"llama-3.2-1b", [](r q) { return q.job.runtime.options.draft_kv == bytes_a_token(32768); }}},
+        {"runtime.speculates_ahead", {true, [](r q) { return q.job.runtime.options.speculates_ahead; }}},
     };
     return all;
 }
@@ -357,9 +359,9 @@ TEST_CASE("every optimizer, loss and knob of an engine has its name in the docum
         CHECK(named(each.name));
     }
     for (const runtime* each : runtimes::all)
-        if (takes_fraction(*each)) {
-            CAPTURE(std::string{each->fraction_name.view()});
-            CHECK(named(each->fraction_name.view()));
+        if (takes_fraction(each->cache)) {
+            CAPTURE(std::string{each->cache.fraction_name.view()});
+            CHECK(named(each->cache.fraction_name.view()));
         }
     for (const std::string_view loss : loss_code_names) {
         CAPTURE(std::string{loss});
@@ -458,7 +460,7 @@ TEST_CASE("a document without a layout leaves it to the planner") {
 TEST_CASE("a draft model is a MODEL, in serving") {
     json document = minimal();
     document["runtime"] = {{"name", "vllm"}, {"draft", "llama-3.2-1b"}};
-    CHECK(read(document).job.runtime.draft_weights == bytes(2'471'628'800));  // 1,235,814,400 in bf16
+    CHECK(read(document).job.runtime.options.draft_weights == bytes(2'471'628'800));  // 1,235,814,400 in bf16
     document["runtime"]["draft"] = "llama-3.2-1bb";
     CHECK(read_job(document).error().field == "runtime.draft");
     CHECK(read_job(document).error().expected.view().find("llama-3.2-1b") != std::string_view::npos);
@@ -497,11 +499,11 @@ TEST_CASE("weights may be a GGUF mix, in serving") {
 TEST_CASE("an engine's knobs go by the engine's names for them, too") {
     json document = minimal();
     document["runtime"] = {{"name", "sglang"}, {"mem_fraction_static", 0.7}};
-    CHECK(read(document).job.runtime.gpu_memory_utilization == maybe<double>{0.7});
+    CHECK(read(document).job.runtime.cache.fraction == maybe<double>{0.7});
     document["runtime"] = {{"name", "vllm"}, {"mem_fraction_static", 0.7}};
     CHECK(read_job(document).error().field == "runtime.mem_fraction_static");
     document["runtime"] = {{"name", "llama.cpp"}, {"n_gpu_layers", 20}};
-    CHECK(read(document).job.runtime.gpu_layers == maybe<std::int32_t>{20});
+    CHECK(read(document).job.runtime.options.gpu_layers == maybe<std::int32_t>{20});
     for (const json& value : {json(-1), json(1e30), json("20"), json::array()}) {
         document["runtime"]["n_gpu_layers"] = value;
         CHECK(read_job(document).error().field == "runtime.n_gpu_layers");
@@ -513,8 +515,8 @@ TEST_CASE("an engine's knob is turned once: what it limits stays as far as it ma
     document["runtime"] = {{"name", "vllm@0.7"}, {"max_num_batched_tokens", 4096}};
     runtime turned = find_runtime("vllm@0.7").value();
     REQUIRE(set_knob(turned, "max_num_batched_tokens", 4096));
-    CHECK(turned.chunked_beyond == tokens(4096));
-    CHECK(read(document).job.runtime.chunked_beyond == turned.chunked_beyond);
+    CHECK(turned.step.chunked_beyond == tokens(4096));
+    CHECK(read(document).job.runtime.step.chunked_beyond == turned.step.chunked_beyond);
 }
 
 TEST_CASE("null is as good as absent") {

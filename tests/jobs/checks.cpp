@@ -59,20 +59,20 @@ TEST_CASE("formats are trained in where the GPU has units for them") {
     j.compute = int8;
     CHECK(refused_field(j, {}) == "compute");
     j = training();
-    j.runtime.training.fp8_recipe = fp8_recipe::tensorwise;
+    j.runtime.kernels.fp8.recipe = fp8_recipe::tensorwise;
     CHECK(refused_field(j, {}) == "");
     CHECK(refused_field(j, {}, gpus::a100_sxm4_80gb) == "runtime.fp8_recipe");
 }
 
 TEST_CASE("what an engine's pipelines and optimizers cannot do is refused") {
     job j = training();
-    j.runtime.training.sharding = sharding_code::deepspeed;
+    j.runtime.sharding.code = sharding_code::deepspeed;
     CHECK(refused_field(j, {.pipeline = 4, .data = 2, .zero = 1}) == "");
     CHECK(refused_field(j, {.pipeline = 4, .data = 2, .zero = 2}) == "layout.zero");
     CHECK(refused_field(j, {.data = 2, .zero = 3}) == "");
 
     j = training();
-    j.runtime.training.defer_embedding_wgrad_compute = true;
+    j.runtime.pipeline.defer_embedding_wgrad_compute = true;
     CHECK(refused_field(j, {.pipeline = 2}) == "");
     CHECK(refused_field(j, {}) == "runtime.defer_embedding_wgrad_compute");
 

@@ -37,7 +37,7 @@ TEST_CASE("mixed precision keeps an fp32 copy of narrower weights, and fp32 weig
 TEST_CASE("prompts pass in steps of what the caller, or else the engine, allows") {
     job j{.model = models::llama_3_1_8b, .batch = 8, .prompt = tokens(4096)};
     CHECK(batched_tokens_of(j) == tokens(4096));
-    j.runtime.max_batched_tokens = tokens(8192);
+    j.runtime.step.max_batched_tokens = tokens(8192);
     CHECK(batched_tokens_of(j) == tokens(8192));
     j.max_batched_tokens = tokens(512);
     CHECK(batched_tokens_of(j) == tokens(512));

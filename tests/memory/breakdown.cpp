@@ -38,12 +38,12 @@ TEST_CASE(
     const tensor_memory tensors{.weights = gib(2), .gradients = gib(2), .optimizer = gib(8), .activations = gib(3)};
     const memory_breakdown alone = with_runtime(tensors, j, layout{});
     CHECK(alone.ideal == gib(15));
-    CHECK(alone[memory_term::runtime] == j.runtime.context + j.runtime.cuda_graphs);
-    CHECK(alone.allocated.expected == gib(15) + j.runtime.workspace.expected);
+    CHECK(alone[memory_term::runtime] == j.runtime.process.context + j.runtime.process.cuda_graphs);
+    CHECK(alone.allocated.expected == gib(15) + j.runtime.process.workspace.expected);
     CHECK(alone.reserved.expected == alone.allocated.expected + alone[memory_term::fragmentation].expected);
     CHECK(alone.total().expected == alone.reserved.expected + alone[memory_term::runtime].expected);
     const memory_breakdown many = with_runtime(tensors, j, layout{.tensor = 2, .pipeline = 2, .data = 2});
-    CHECK(many[memory_term::communication].expected == j.runtime.communicator.expected * 3);
+    CHECK(many[memory_term::communication].expected == j.runtime.process.communicator.expected * 3);
     // What is exact has one value, what is estimated has bounds.
     CHECK(alone[memory_term::optimizer].low == alone[memory_term::optimizer].high);
     CHECK(alone[memory_term::activations].low <= gib(3));
@@ -69,7 +69,7 @@ TEST_CASE("an allocator gives back what is releasable before it runs out, and no
     }
     SUBCASE("what is expected is held as far as there is room, however little is kept where all else takes most") {
         job j = training();
-        j.runtime.activations = {1.0, 1.0, 1.5};
+        j.runtime.accuracy.activations = {1.0, 1.0, 1.5};
         const tensor_memory more{.weights = gib(10), .activations = gib(4)};
         memory_breakdown m = with_runtime(more, j, layout{}, {.releasable = {gib(2), gib(2), gib(2)}});
         const interval<byte_count> all = m.total();

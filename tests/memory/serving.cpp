@@ -13,7 +13,7 @@ using namespace serving_jobs;
 
 TEST_CASE("memory grows with batch, context and width of the cache, under every profile") {
     for (const runtime* r : runtimes::all) {
-        INFO(std::string{r->name.view()} << " " << std::string{r->versions.view()});
+        INFO(std::string{r->identity.name.view()} << " " << std::string{r->identity.versions.view()});
         job small = chat();
         small.runtime = *r;
         job more = small;
@@ -30,7 +30,7 @@ TEST_CASE("memory grows with batch, context and width of the cache, under every 
 
 TEST_CASE("bounds enclose what is expected, and terms add up to it, under every profile") {
     for (const runtime* r : runtimes::all) {
-        INFO(std::string{r->name.view()} << " " << std::string{r->versions.view()});
+        INFO(std::string{r->identity.name.view()} << " " << std::string{r->identity.versions.view()});
         job j = chat();
         j.runtime = *r;
         const memory_breakdown m = memory_of(j, layout{});
@@ -65,7 +65,7 @@ TEST_CASE("bounds enclose what is expected, with ik_llama.cpp's experts on the h
             job j = chat("qwen3-30b-a3b");
             j.gguf = find_gguf_mix("weights", "Q4_K_M").value();
             j.runtime = find_runtime("ik_llama.cpp", version, "runtime").value();
-            j.runtime.experts_on_host = true;
+            j.runtime.options.experts_on_host = true;
             j.max_batched_tokens = tokens(ubatch);
             const memory_breakdown m = memory_of(j, layout{});
             for (const memory_term t : {memory_term::activations, memory_term::logits}) {
@@ -85,8 +85,8 @@ TEST_CASE("resident adapters, prediction layers and a draft model are counted") 
     CHECK(memory_of(j, layout{})[memory_term::adapter].expected == bytes(41'943'040) * 2 * 4);
     CHECK(need(j) > plain);
     j = chat();
-    j.runtime.draft_weights = gib(1);
-    j.runtime.draft_kv = bytes_a_token(1024);
+    j.runtime.options.draft_weights = gib(1);
+    j.runtime.options.draft_kv = bytes_a_token(1024);
     const auto more = [&](const layout& l, memory_term t) {
         return memory_of(j, l)[t].expected - memory_of(chat(), l)[t].expected;
     };
@@ -96,7 +96,7 @@ TEST_CASE("resident adapters, prediction layers and a draft model are counted") 
     j = chat("deepseek-v3");
     j.runtime = runtimes::sglang;
     const byte_count without = need(j);
-    j.runtime.speculates_ahead = true;
+    j.runtime.options.speculates_ahead = true;
     CHECK((j.model.prediction.layers == 0 || need(j) > without));
 }
 
@@ -138,7 +138,7 @@ TEST_CASE("vLLM has the vision tower on each stage of a pipeline, though the fir
         return serving_memory_of_stage(j, two, j.runtime, 1)[memory_term::weights].expected;
     };
     const byte_count with = weights_of_last();
-    j.runtime.towers_everywhere = false;
+    j.runtime.loading.towers_everywhere = false;
     // 8 292 166 656 parameters of which 7 615 616 512 are the language model's, as of the two published checkpoints.
     const byte_count tower = bytes(2) * (8'292'166'656 - 7'615'616'512);
     CHECK(with - weights_of_last() >= tower);
@@ -148,7 +148,7 @@ TEST_CASE("vLLM has the vision tower on each stage of a pipeline, though the fir
         j = file ? chat("qwen2.5-vl-7b") : chat();
         if (file) j.gguf = find_gguf_mix("weights", "Q4_K_M").value();
         const byte_count without_towers = weights_of_last();
-        j.runtime.towers_everywhere = false;
+        j.runtime.loading.towers_everywhere = false;
         CHECK(weights_of_last() == without_towers);
     }
 }
@@ -172,12 +172,12 @@ TEST_CASE("bad input is refused by name") {
     CHECK(refusal(j).field == "batch");
     for (const double fraction : {1.2, 0.0, -0.5}) {
         j = chat();
-        j.runtime.gpu_memory_utilization = fraction;
+        j.runtime.cache.fraction = fraction;
         CHECK(refusal(j).field == "runtime.gpu_memory_utilization");
         CHECK(refusal(j).code == error_code::out_of_range);
     }
     j.runtime = runtimes::sglang;
-    j.runtime.gpu_memory_utilization = 1.5;
+    j.runtime.cache.fraction = 1.5;
     CHECK(refusal(j).field == "runtime.mem_fraction_static");
     CHECK(refusal(j).value == "150 %");
     j = chat();
@@ -220,7 +220,7 @@ TEST_CASE("images pass the vision tower of a step on the first GPU, the more pat
         ++seen;
         job j{.model = *m, .context = tokens(64), .runtime = no_runtime};
         const auto live = [&](std::int64_t patches, std::int32_t stage) {
-            j.runtime.encoder_tokens = tokens(patches);
+            j.runtime.options.encoder_tokens = tokens(patches);
             return serving_memory_of_stage(j, {.pipeline = 2}, j.runtime, stage)[memory_term::activations].expected;
         };
         CHECK(live(16384, 0) == live(8192, 0) * 2);

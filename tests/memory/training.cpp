@@ -79,7 +79,7 @@ TEST_CASE("what is offloaded as it is saved leaves less on the GPU than what pas
     const byte_count none = peak(j);
     j.offload.activations = offload_place::host;
     const byte_count by_layers = peak(j);
-    j.runtime.training.offloads_at_once = true;
+    j.runtime.kernels.checkpointing.offloads_at_once = true;
     CHECK(by_layers < none);
     CHECK(peak(j) < by_layers);
     CHECK(host_memory(j, {}) == saved_by_layers(j, {}));
@@ -138,7 +138,7 @@ TEST_CASE("linear layers in 8 bits keep 8-bit inputs, and 8-bit copies of their 
     job j = full();
     j.runtime = runtimes::megatron;
     job narrow = j;
-    narrow.runtime.training.fp8_recipe = fp8_recipe::tensorwise;
+    narrow.runtime.kernels.fp8.recipe = fp8_recipe::tensorwise;
     parameter_count matrices;
     for_each_weight(j.model.layers[0], j.model.hidden,
                     [&](const weight& w) { matrices += w.rows > 1 && w.columns > 1 ? w.count() : parameter_count{}; });
@@ -152,12 +152,12 @@ TEST_CASE("linear layers in 8 bits keep 8-bit inputs, and 8-bit copies of their 
     flash.attention = narrow.attention = attention_kernel::flash;
     const byte_count fewer = saved_activations(flash, {}) - saved_activations(narrow, {});
     CHECK(fewer == bytes(32) * n * (h + h + inner - h));
-    narrow.runtime.training.fp8_param_gather = true;
+    narrow.runtime.kernels.fp8.param_gather = true;
     CHECK(training_state(narrow, {}).weights == training_state(j, {}).weights);
     // A scale of four bytes a block of 128, or of one a block of 32.
     for (const fp8_recipe r : {fp8_recipe::blockwise, fp8_recipe::microscaled}) {
-        narrow.runtime.training = {.norm = j.runtime.training.norm, .fp8_recipe = r};
-        narrow.runtime.training.casts_weights = false;
+        narrow.runtime.kernels = {.norm = j.runtime.kernels.norm, .fp8{.recipe = r}};
+        narrow.runtime.kernels.casts_weights = false;
         CHECK(training_state(narrow, {}).weights == training_state(j, {}).weights + copies + div_up(copies, 32));
     }
     CHECK(refused_field(narrow, {}, gpus::a100_sxm4_80gb, 1) == "runtime.fp8_recipe");

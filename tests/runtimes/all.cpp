@@ -47,12 +47,12 @@ TEST_CASE("profiles are found by engine and version, and a release between two b
         INFO(name);
         const auto found = find_runtime(name);
         REQUIRE(found);
-        CHECK(found->versions == versions);
+        CHECK(found->identity.versions == versions);
     }
     CHECK(*find_runtime("exllamav3@0.0.6") == runtimes::exllamav3);
     CHECK(*find_runtime("ctranslate2", "4.1", "runtime") == runtimes::ctranslate2);
     CHECK(*find_runtime("ik_llama.cpp", "4000", "runtime") == runtimes::ik_llama_cpp_4155);
-    for (const runtime* r : runtimes::all) CHECK(find_runtime(r->name));
+    for (const runtime* r : runtimes::all) CHECK(find_runtime(r->identity.name));
 }
 
 TEST_CASE("an unknown engine is refused with the nearest names, an unknown version with those there are") {
@@ -82,25 +82,25 @@ TEST_CASE("vLLM's steps are larger on large devices, but for the A100; on the la
           expected{"sglang", gpus::a10g_24gb, 2048, 0}, expected{"sglang", gpus::mi300x_192gb, 16384, 0}}) {
         INFO(engine << " on " << card.id.view());
         const runtime r = on_device(find_runtime(engine).value(), card, layout{});
-        CHECK(r.max_batched_tokens == tokens(step));
-        CHECK(r.default_max_num_seqs == sequences);
+        CHECK(r.step.max_batched_tokens == tokens(step));
+        CHECK(r.step.max_num_seqs == sequences);
     }
     runtime named = runtimes::vllm_v1;
     REQUIRE(set_knob(named, "max_num_batched_tokens", 4096));
-    CHECK(on_device(named, gpus::h100_sxm5_80gb, layout{}).max_batched_tokens == tokens(4096));
+    CHECK(on_device(named, gpus::h100_sxm5_80gb, layout{}).step.max_batched_tokens == tokens(4096));
 }
 
 TEST_CASE("vLLM's default fraction is 0.9, and 0.92 since 0.20") {
-    CHECK(find_runtime("vllm@0.19")->gpu_memory_utilization == maybe<double>{0.9});
-    CHECK(find_runtime("vllm@0.20")->gpu_memory_utilization == maybe<double>{0.92});
-    CHECK_FALSE(find_runtime("vllm@0.19")->graphs_deducted);
-    CHECK(find_runtime("vllm@0.20")->graphs_deducted);
+    CHECK(find_runtime("vllm@0.19")->cache.fraction == maybe<double>{0.9});
+    CHECK(find_runtime("vllm@0.20")->cache.fraction == maybe<double>{0.92});
+    CHECK_FALSE(find_runtime("vllm@0.19")->cache.graphs_deducted);
+    CHECK(find_runtime("vllm@0.20")->cache.graphs_deducted);
 }
 
 TEST_CASE("SGLang chooses its fraction by device and layout, in another way every few releases") {
     gpu card = gpus::h100_sxm5_80gb;  // 81559 MiB in nvidia-smi, which the engine reads
     const auto fraction = [&](const char* engine, const layout& l) {
-        return *on_device(find_runtime(engine).value(), card, l).gpu_memory_utilization;
+        return *on_device(find_runtime(engine).value(), card, l).cache.fraction;
     };
     CHECK(fraction("sglang@0.4.3", {}) == 0.88);
     CHECK(fraction("sglang@0.4.3", {.tensor = 8}) == 0.81);
@@ -114,14 +114,14 @@ TEST_CASE("SGLang chooses its fraction by device and layout, in another way ever
     CHECK(fraction("sglang@0.5.9", {}) == doctest::Approx(0.837));
     runtime named = runtimes::sglang;
     REQUIRE(set_knob(named, "mem_fraction_static", 0.7));
-    CHECK(on_device(named, card, layout{}).gpu_memory_utilization == maybe<double>{0.7});
+    CHECK(on_device(named, card, layout{}).cache.fraction == maybe<double>{0.7});
 }
 
 TEST_CASE("sequences that the caller admits beat the default of the device") {
     job j = chat();
     const cluster large{.gpu = gpus::h100_sxm5_80gb};
     const byte_count thousand = memory_of(j, layout{}, large)[memory_term::logits].expected;
-    j.runtime.max_num_seqs = 512;
+    j.runtime.options.max_num_seqs = 512;
     const byte_count half = memory_of(j, layout{}, large)[memory_term::logits].expected;
     CHECK(half * 2 - thousand <= bytes(1));  // each is rounded up
 }
@@ -129,15 +129,16 @@ TEST_CASE("sequences that the caller admits beat the default of the device") {
 TEST_CASE("versions of two profiles of one engine never overlap") {
     for (const runtime* a : runtimes::all)
         for (const runtime* b : runtimes::all)
-            if (a != b && a->name == b->name) CHECK_FALSE((covers(*a, b->since) && covers(*b, a->since)));
+            if (a != b && a->identity.name == b->identity.name)
+                CHECK_FALSE((covers(a->identity, b->identity.since) && covers(b->identity, a->identity.since)));
 }
 
 TEST_CASE("every published error is that of a profile, found whole by it; a profile nobody measured has none") {
     std::size_t found = 0;
     for (const runtime* r : runtimes::all)
         for (const profile_error& e : errors_of(*r)) {
-            INFO(e.engine << " " << e.versions << " " << e.figure);
-            CHECK(e.engine == r->name.view());
+            INFO(e.runtime << " " << e.versions << " " << e.figure);
+            CHECK(e.runtime == r->identity.name.view());
             CHECK(e.inside <= e.rows);
             CHECK(std::fabs(e.bias) <= e.mean);
             CHECK(e.mean <= std::fabs(e.worst));
@@ -156,13 +157,13 @@ TEST_CASE("Ollama since 0.30 is llama.cpp's server, with flash attention where t
     };
     CHECK(activations("0.30.1") * 4 < activations("0.13"));
     CHECK(set_knob(j.runtime, "num_batch", 128));
-    CHECK(j.runtime.max_batched_tokens == tokens(128));
+    CHECK(j.runtime.step.max_batched_tokens == tokens(128));
 }
 
 TEST_CASE("communicators grow with each doubling of their group, not with the stages of a pipeline") {
     job j = chat("llama-3-70b");
     const auto held = [&](const layout& l) { return memory_of(j, l)[memory_term::communication]; };
-    const interval<byte_count> pair = j.runtime.communicator;
+    const interval<byte_count> pair = j.runtime.process.communicator;
     CHECK(held(layout{}).expected == bytes(0));
     CHECK(held({.tensor = 2}) == pair);
     CHECK(held({.tensor = 4}).expected == pair.expected * 2);
@@ -173,35 +174,35 @@ TEST_CASE("communicators grow with each doubling of their group, not with the st
 }
 
 TEST_CASE("versions are read as engines write them, and ordered as numbers") {
-    CHECK(read_version("0.8.5.post1") == engine_version{0, 8, 5});
-    CHECK(read_version("v0.10") == engine_version{0, 10, 0});
-    CHECK(read_version("b2824") == engine_version{2824, 0, 0});
-    CHECK(read_version("build 2824 (4426e298)") == engine_version{2824, 0, 0});
+    CHECK(read_version("0.8.5.post1") == runtime_version{0, 8, 5});
+    CHECK(read_version("v0.10") == runtime_version{0, 10, 0});
+    CHECK(read_version("b2824") == runtime_version{2824, 0, 0});
+    CHECK(read_version("build 2824 (4426e298)") == runtime_version{2824, 0, 0});
     CHECK(to_version("0.9.2") < to_version("0.10.0"));
     for (const char* none : {"", "main", "2024-04", "v", "nightly 0.3"}) CHECK_FALSE(read_version(none));
-    CHECK(to_version("main") == engine_version{});
+    CHECK(to_version("main") == runtime_version{});
     runtime r;
-    r.since = {0, 6};
-    CHECK(covers(r, {0, 99}));
-    r.before = {0, 8};
-    CHECK(covers(r, {0, 6}));
-    CHECK(covers(r, {0, 7, 9}));
-    CHECK_FALSE(covers(r, {0, 8}));
-    CHECK_FALSE(covers(r, {0, 5, 99}));
+    r.identity.since = {0, 6};
+    CHECK(covers(r.identity, {0, 99}));
+    r.identity.before = {0, 8};
+    CHECK(covers(r.identity, {0, 6}));
+    CHECK(covers(r.identity, {0, 7, 9}));
+    CHECK_FALSE(covers(r.identity, {0, 8}));
+    CHECK_FALSE(covers(r.identity, {0, 5, 99}));
 }
 
 TEST_CASE(
     "naming the tokens of a step overrides what an engine takes on larger devices, and prompts that it would not cut") {
     runtime r = runtimes::vllm;
-    REQUIRE(r.larger_devices[0].max_batched_tokens > token_count{});
-    r.chunked_beyond = tokens(32768);
-    set_batched_tokens(r, tokens(512));
-    CHECK(r.max_batched_tokens == tokens(512));
-    CHECK(r.chunked_beyond == tokens(512));
-    for (const device_default& d : r.larger_devices) CHECK(d.max_batched_tokens == token_count{});
-    CHECK(r.larger_devices[0].max_num_seqs == runtimes::vllm.larger_devices[0].max_num_seqs);
-    CHECK(takes_fraction(runtimes::vllm));
-    CHECK(takes_fraction(runtimes::tensorrt_llm));
-    CHECK_FALSE(takes_fraction(runtimes::llama_cpp));
-    CHECK_FALSE(takes_fraction(runtimes::pytorch));
+    REQUIRE(r.step.larger_devices[0].max_batched_tokens > token_count{});
+    r.step.chunked_beyond = tokens(32768);
+    set_batched_tokens(r.step, tokens(512));
+    CHECK(r.step.max_batched_tokens == tokens(512));
+    CHECK(r.step.chunked_beyond == tokens(512));
+    for (const device_default& d : r.step.larger_devices) CHECK(d.max_batched_tokens == token_count{});
+    CHECK(r.step.larger_devices[0].max_num_seqs == runtimes::vllm.step.larger_devices[0].max_num_seqs);
+    CHECK(takes_fraction(runtimes::vllm.cache));
+    CHECK(takes_fraction(runtimes::tensorrt_llm.cache));
+    CHECK_FALSE(takes_fraction(runtimes::llama_cpp.cache));
+    CHECK_FALSE(takes_fraction(runtimes::pytorch.cache));
 }

@@ -52,11 +52,11 @@ TEST_CASE("a format that the engine does not load is refused by the engine's nam
     CHECK(std::string{format.error().expected.view()}.find("llama.cpp") != std::string::npos);
     CHECK(validate(engine("vllm"), bf16, false));
     runtime r = engine("sglang");
-    r.gpu_memory_utilization = 1.5;
+    r.cache.fraction = 1.5;
     const status fraction = validate(r, bf16, false);
     CHECK(fraction.error().field == "runtime.mem_fraction_static");
     CHECK(fraction.error().value == "150 %");
-    r.gpu_memory_utilization = 0.0;
+    r.cache.fraction = 0.0;
     CHECK_FALSE(validate(r, bf16, false));
 }
 
@@ -82,17 +82,17 @@ TEST_CASE("knobs go by the engine's own names, and another engine's are refused"
                                      {"lmdeploy", "max_prefill_token_num"}}) {
         runtime r = engine(name);
         CHECK_MESSAGE(set_knob(r, knob, 640), name);
-        CHECK_MESSAGE(r.max_batched_tokens == tokens(640), name);
+        CHECK_MESSAGE(r.step.max_batched_tokens == tokens(640), name);
     }
     runtime r = engine("vllm");
     CHECK(set_knob(r, "enforce_eager", 1));
-    CHECK(r.cuda_graphs == interval<byte_count>{});
+    CHECK(r.process.cuda_graphs == interval<byte_count>{});
     const error wrong = set_knob(r, "mem_fraction_static", 0.5).error();
     CHECK(wrong.field == "runtime.mem_fraction_static");
     CHECK(std::string{wrong.expected.view()}.find("gpu_memory_utilization") != std::string::npos);
     runtime cpp = engine("llama.cpp");
     CHECK(set_knob(cpp, "n_gpu_layers", 12));
-    CHECK(cpp.gpu_layers == maybe<std::int32_t>{12});
+    CHECK(cpp.options.gpu_layers == maybe<std::int32_t>{12});
     CHECK(set_knob(cpp, "cpu_moe", 1));
-    CHECK(cpp.experts_on_host);
+    CHECK(cpp.options.experts_on_host);
 }

@@ -87,6 +87,6 @@ TEST_CASE(
               memory_of(j, layout{})[memory_term::logits].expected >=
           head);
     CHECK(memory_of(j, layout{}).allocated.expected < mib(8200));
-    CHECK(find_runtime("exllamav2", "0.0.6", "runtime").value().versions == "0.0.6 to 0.0.21");
-    CHECK(find_runtime("exllamav2").value().versions == "0.0.22 and later");
+    CHECK(find_runtime("exllamav2", "0.0.6", "runtime").value().identity.versions == "0.0.6 to 0.0.21");
+    CHECK(find_runtime("exllamav2").value().identity.versions == "0.0.22 and later");
 }

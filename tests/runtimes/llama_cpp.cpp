@@ -22,7 +22,7 @@ TEST_CASE("llama.cpp: layers on the host take no memory of the GPU, and the last
     j.gguf = find_gguf_mix("weights", "Q4_K_M").value();
     byte_count before = need(j);
     for (const std::int32_t layers : {33, 32, 16, 1, 0}) {
-        j.runtime.gpu_layers = layers;
+        j.runtime.options.gpu_layers = layers;
         CHECK(need(j) <= before);
         before = need(j);
     }
@@ -179,7 +179,7 @@ TEST_CASE(
     }
     // The mix of the way down is in the file's size as well.
     const byte_count mixed = memory_of(j, layout{})[memory_term::weights].expected;
-    j.runtime.experts_on_host = false;
+    j.runtime.options.experts_on_host = false;
     const byte_count stacks = memory_of(j, layout{})[memory_term::weights].expected - mixed;
     CHECK(stacks == (size_of(iq4_ks, 256LL * 2048, 7168) * 2 + size_of(iq5_ks, 256LL * 7168, 2048)) * 58);
 }
@@ -215,7 +215,7 @@ TEST_CASE("ik_llama.cpp of 2026 reads each part of the keys before it makes the 
     CHECK(set_knob(j.runtime, "attn_max_batch", 1024));
     CHECK(compute() > now);
     CHECK(set_knob(j.runtime, "attn_max_batch", 256));
-    j.runtime.expands_all = true;
+    j.runtime.serving_kernels.latent.expands_all = true;
     CHECK(compute() > now + gib(1));
 }
 
@@ -253,7 +253,7 @@ TEST_CASE(
     j.context = tokens(32768);
     j.gguf = find_gguf_mix("weights", "Q8_0").value();
     j.runtime = find_runtime("llama.cpp", "b5274", "runtime").value();
-    j.runtime.flash_attention = true;
+    j.runtime.serving_kernels.flash_attention = true;
     CHECK(set_knob(j.runtime, "cpu_moe", 1));
     const auto compute = [&](const layout& l, std::int32_t stage) {
         const memory_breakdown m = serving_memory_of_stage(j, l, j.runtime, stage);
@@ -274,7 +274,7 @@ TEST_CASE("ik_llama.cpp alone loads its own types; experts on the host may come 
     j.context = tokens(32768);
     j.weights = iq3_k;
     j.runtime = runtimes::ik_llama_cpp;
-    j.runtime.experts_on_host = true;
+    j.runtime.options.experts_on_host = true;
     const cluster c = one(gpus::rtx_5090);
     const byte_count stack = size_of(iq3_k, 128LL * 4096, 1536);
     const auto bounds = [&](std::int64_t ubatch) {

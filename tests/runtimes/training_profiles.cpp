@@ -42,16 +42,16 @@ TEST_CASE("a Trainer's GPUs take turns at layers that accelerate deals by bytes,
     CHECK(training_memory(more, two, 0).total() == first.total());
 }
 TEST_CASE("a version of transformers says how it computes the loss, and what its bitsandbytes keeps") {
-    const training_engine now = find_runtime("huggingface")->training;
-    CHECK(now.loss == loss_code::eager);
-    CHECK_FALSE(now.reentrant_checkpoints);
-    const training_engine shifted = find_runtime("huggingface@4.48.1")->training;
-    CHECK(shifted.loss == loss_code::eager_shifted);
-    CHECK(shifted.returns_logits);
-    CHECK_FALSE(find_runtime("huggingface@4.45.2")->training.returns_logits);
-    CHECK_FALSE(find_runtime("huggingface@4.45.2")->training.four_bit_keeps_inputs);
-    CHECK(find_runtime("huggingface@4.36")->training.four_bit_keeps_inputs);
-    CHECK(find_runtime("huggingface@4.57")->training.reentrant_checkpoints);
+    const llmres::runtime now = *find_runtime("huggingface");
+    CHECK(now.kernels.loss.code == loss_code::eager);
+    CHECK_FALSE(now.kernels.checkpointing.reentrant);
+    const llmres::runtime shifted = *find_runtime("huggingface@4.48.1");
+    CHECK(shifted.kernels.loss.code == loss_code::eager_shifted);
+    CHECK(shifted.kernels.loss.returns_logits);
+    CHECK_FALSE(find_runtime("huggingface@4.45.2")->kernels.loss.returns_logits);
+    CHECK_FALSE(find_runtime("huggingface@4.45.2")->kernels.four_bit_keeps_inputs);
+    CHECK(find_runtime("huggingface@4.36")->kernels.four_bit_keeps_inputs);
+    CHECK(find_runtime("huggingface@4.57")->kernels.checkpointing.reentrant);
     CHECK_FALSE(find_runtime("huggingface@4.20"));
 }
 
@@ -64,15 +64,15 @@ TEST_CASE("torch.compile keeps no product that nothing reads, and what cuDNN put
     j.runtime = runtimes::torchtitan;
     const layout l{.data = 8, .zero = 3};
     const std::int64_t stream = std::int64_t{8192} * 4096;
-    j.runtime.training.compiled_loss = true;
+    j.runtime.kernels.compilation.loss = true;
     const byte_count eager = saved_activations(j, l);
-    j.runtime.training.compiled = true;
+    j.runtime.kernels.compilation.layers = true;
     CHECK(eager - saved_activations(j, l) == bytes(2) * 32 * stream);
     const byte_count compiled = saved_activations(j, l);
     j.attention = attention_kernel::cudnn;
     CHECK(saved_activations(j, l) == compiled);
     j.runtime = runtimes::torchtitan_0_2;
-    j.runtime.training.compiled = true;
+    j.runtime.kernels.compilation.layers = true;
     CHECK(compiled - saved_activations(j, l) == bytes(32) * (2 * stream + 4 * std::int64_t{8192} * 32));
 }
 
@@ -91,7 +91,7 @@ TEST_CASE("FSDP2's streams keep blocks of their own, and expandable segments joi
     // were.
     const byte_count parts = training_state(j, l).gradients + bytes(2) * (2 * std::int64_t{128256} * 4096);
     CHECK(m.reserved.low - m.allocated.low >= parts);
-    j.runtime.expandable_segments = false;
+    j.runtime.allocator.expandable_segments = false;
     const memory_breakdown plain = training_memory(j, l);
     CHECK(plain.allocated.expected == m.allocated.expected);
     CHECK(plain.reserved.expected > m.reserved.expected);
@@ -119,20 +119,20 @@ TEST_CASE("DeepSpeed's ZeRO 3 keeps a bucket of gradients, and widens those of a
     const layout four{.data = 4, .zero = 3};
     const memory_breakdown stepped = training_memory(j, four);
     REQUIRE(stepped.phase == phase::optimizer);  // 1e9 of the rank's 2.008e9 values: in 16 bits, and in 32
-    CHECK(stepped[memory_term::communication].expected - j.runtime.communicator.expected ==
+    CHECK(stepped[memory_term::communication].expected - j.runtime.process.communicator.expected ==
           bytes(1'000'000'000) + bytes(6'000'000'000));
-    j.runtime.training.sub_group_size = 900'000'000;
+    j.runtime.sharding.sub_group_size = 900'000'000;
     CHECK(stepped.ideal - peak(j, four) == bytes(600'000'000));
-    j.runtime.training.reduce_bucket_size = 50'000'000;
+    j.runtime.sharding.reduce_bucket_size = 50'000'000;
     CHECK(stepped.ideal - peak(j, four) == bytes(1'500'000'000));
 
     // Stepped on the host: what is joined of a bucket is on its way while layers pass back.
     j.runtime = runtimes::deepspeed;
-    j.runtime.training.loss = loss_code::fused_linear;
+    j.runtime.kernels.loss.code = loss_code::fused_linear;
     j.sequence = tokens(65536);
     j.offload.optimizer = offload_place::host;
     const memory_breakdown wide = training_memory(j, four);
-    j.runtime.training.reduce_bucket_size =
+    j.runtime.sharding.reduce_bucket_size =
         75'000'000;  // two of which hold the head's gradient, of which a rank has 131 million values
     const memory_breakdown narrow = training_memory(j, four);
     REQUIRE(wide.phase == phase::backward);
@@ -149,7 +149,7 @@ TEST_CASE(
     j.offload.optimizer = offload_place::host;
     for (const std::int64_t bucket : {500'000'000, 50'000'000})
         for (const std::int64_t samples : {4, 32}) {
-            j.runtime.training.reduce_bucket_size = bucket;
+            j.runtime.sharding.reduce_bucket_size = bucket;
             j.global_batch = samples;
             CHECK(training_memory(j, four)[memory_term::gradients].expected <= bytes(2) * (2 * bucket));
         }
@@ -168,25 +168,25 @@ TEST_CASE(
     const memory_breakdown whole = training_memory(j, l, 0);
     REQUIRE(whole.phase == phase::backward);
     job less = j;
-    less.runtime.training.keeps_stage_outputs = false;
+    less.runtime.pipeline.keeps_stage_outputs = false;
     CHECK(whole.ideal - training_memory(less, l, 0).ideal == bytes(2) * (4 * 16384 * 4096));
     less = j;
-    less.runtime.training.reduce_bucket_size = 0;
+    less.runtime.sharding.reduce_bucket_size = 0;
     const memory_breakdown none = training_memory(less, l, 0);
     CHECK(whole.ideal == none.ideal);
     CHECK(whole.reserved.expected - none.reserved.expected == bytes(1'000'000'000));
     CHECK(whole.releasable.expected - none.releasable.expected == bytes(1'000'000'000));
     less = j;
-    less.runtime.training.pipeline_groups = 0;
+    less.runtime.process.pipeline_groups = 0;
     CHECK(whole[memory_term::communication].expected -
               training_memory(less, l, 0)[memory_term::communication].expected ==
-          j.runtime.communicator.expected * 3);
+          j.runtime.process.communicator.expected * 3);
 }
 TEST_CASE("Liger's head makes each part's gradient twice more, in 16 bits and in 32, since 0.6.2") {
     job j = full();
-    j.runtime.training.loss = loss_code::fused_linear;
+    j.runtime.kernels.loss.code = loss_code::fused_linear;
     job before = j;
-    j.runtime.training.widens_head_gradient = true;
+    j.runtime.kernels.loss.widens_head_gradient = true;
     const training_step now{j, {}};
     const training_step then{before, {}};
     byte_count more;
@@ -206,12 +206,12 @@ TEST_CASE(
     j.recompute = recompute::full;
     j.adapter = {.kind = adapter_kind::lora, .rank = 8, .targets = all_linears};
     j.runtime = *find_runtime("huggingface@4.42");
-    j.runtime.training.fp32_stream = false;
+    j.runtime.kernels.fp32_stream = false;
     const byte_count reentrant = saved_activations(j, {});
-    j.runtime.training.reentrant_checkpoints = false;
+    j.runtime.kernels.checkpointing.reentrant = false;
     // Three of the hidden width, and the feed-forward's own.
     CHECK(saved_activations(j, {}) - reentrant == bytes(2) * (std::int64_t{4096} * (3 * 4096 + 14336) * 32));
-    j.runtime.training.four_bit_keeps_inputs = false;
+    j.runtime.kernels.four_bit_keeps_inputs = false;
     CHECK(saved_activations(j, {}) == reentrant);
 }
 TEST_CASE(
@@ -231,7 +231,7 @@ TEST_CASE(
     // Not a part of what one GPU holds, and less beside a step that is far larger.
     CHECK(training_memory(j, {}).reserved.expected < m.reserved.expected);
     j.sequence = tokens(32768);
-    j.runtime.training.loss = loss_code::fused_linear;
+    j.runtime.kernels.loss.code = loss_code::fused_linear;
     const memory_breakdown longer = training_memory(j, two);
     CHECK(longer[memory_term::fragmentation].expected > ends);
     CHECK(longer.releasable.expected < ends);

@@ -26,7 +26,7 @@ TEST_CASE("vLLM loads fused projections as one tensor, and a tail with it: what 
     // Rotary tables of images' three-part positions are four times as long.
     j = chat("qwen2.5-vl-7b");
     const double whole = loaded();
-    j.runtime.rope = rope_tables::computed;
+    j.runtime.loading.rope = rope_tables::computed;
     CHECK((whole - loaded()) * 1024 == doctest::Approx(128000 * 128 * 2 * 4.0 / 1048576));
 }
 
@@ -62,7 +62,7 @@ TEST_CASE("vLLM profiles as many of the largest images as make a step, and at le
 TEST_CASE("fewer than 128 rows of scores are sorted as one, which takes 12 bytes more for each") {
     job j = chat("qwen3-0.6b");
     const auto scores = [&](std::int64_t sequences) {
-        j.runtime.max_num_seqs = sequences;
+        j.runtime.options.max_num_seqs = sequences;
         return memory_of(j, layout{})[memory_term::logits].expected;
     };
     const byte_count row = bytes(151936);
@@ -74,7 +74,7 @@ TEST_CASE("since 0.24 dense models score in 16 bit while vLLM profiles, and othe
     const auto each = [&](const char* id, const char* engine) {
         job j = chat(id);
         j.runtime = find_runtime(engine).value();
-        j.runtime.max_num_seqs = 4096;  // more than the layers take
+        j.runtime.options.max_num_seqs = 4096;  // more than the layers take
         return ratio(memory_of(j, layout{})[memory_term::logits].expected, bytes(4096 * j.model.vocabulary));
     };
     CHECK(each("qwen3-0.6b", "vllm@0.23") == doctest::Approx(14));
@@ -123,11 +123,11 @@ TEST_CASE("a kernel of vLLM filters scores in a row of fp32 a multiprocessor, wh
     j.max_batched_tokens = tokens(8);
     j.context = tokens(8);
     const auto beside = [&](std::int64_t rows) {
-        j.runtime.max_num_seqs = rows;
+        j.runtime.options.max_num_seqs = rows;
         j.batch = rows;
         runtime without = on_device(j.runtime, gpus::h100_sxm5_80gb, layout{});
         const byte_count with = serving_memory(j, layout{}, without)[memory_term::activations].expected;
-        without.filter_rows = 0;
+        without.step.logits.filter_rows = 0;
         return with - serving_memory(j, layout{}, without)[memory_term::activations].expected;
     };
     const byte_count row = bytes(4) * j.model.vocabulary;
@@ -157,7 +157,7 @@ TEST_CASE("graphs that vLLM deducts since 0.20 grow with the layers of a stage")
     CHECK(graphs({}) == mib(22) * 32);
     CHECK(graphs({.pipeline = 4}) == mib(22) * 8);
     j.runtime = runtimes::vllm_v1_18;
-    CHECK(graphs({}) == j.runtime.cuda_graphs.expected);
+    CHECK(graphs({}) == j.runtime.process.cuda_graphs.expected);
 }
 
 TEST_CASE("tables of positions are as long as linear scaling stretches them: what vLLM loads of Gemma 3") {

@@ -117,7 +117,7 @@ TEST_CASE(
     j.runtime = runtimes::megatron;
     const layout by_tensor{.tensor = 2, .data = 4, .zero = 1};
     const job_speed wide = speed(j, by_tensor, eight_h100);
-    j.runtime.training.fp8_recipe = fp8_recipe::tensorwise;
+    j.runtime.kernels.fp8.recipe = fp8_recipe::tensorwise;
     const job_speed narrow = speed(j, by_tensor, eight_h100);
     const auto compute = [](const job_speed& of) { return of.step[time_term::compute].expected; };
     CHECK(compute(narrow) > compute(wide) * 0.5);
@@ -126,7 +126,7 @@ TEST_CASE(
     CHECK(narrow.flops == wide.flops);
 
     // Casts at each product (torchao) multiply likewise, and send what they did.
-    j.runtime.training.fp8_recipe = fp8_recipe::none;
+    j.runtime.kernels.fp8.recipe = fp8_recipe::none;
     j.compute = fp8_e4m3;
     const job_speed cast = speed(j, by_tensor, eight_h100);
     CHECK(compute(cast) == compute(narrow));
@@ -134,7 +134,7 @@ TEST_CASE(
 
     // Megatron-Bridge's summary for 25.11: 14,451 tokens/s a GPU of eight H100 with current scaling.
     j.compute = bf16;
-    j.runtime.training.fp8_recipe = fp8_recipe::tensorwise;
+    j.runtime.kernels.fp8.recipe = fp8_recipe::tensorwise;
     const interval<duration> step = speed(j, {.data = 8, .zero = 1}, eight_h100).step.total();
     const duration published = seconds(128 * 8192 / (14451.0 * 8));
     CHECK(step.low < published);

@@ -204,7 +204,7 @@ TEST_CASE("gaps between activations of one length are the part that Hugging Face
     struct shape {
         std::int64_t hidden, layers, width;
     };
-    const auto churn = llmres::runtimes::huggingface.churn;
+    const auto churn = llmres::runtimes::huggingface.allocator.activation_fragmentation;
     int runs = 0;
     double parts = 0;
     for (const shape& s : {shape{4096, 32, 14336}, shape{4096, 32, 11008}, shape{2048, 24, 5504}, shape{2304, 40, 9216},

@@ -36,7 +36,7 @@ inline std::vector<run> all() {
 
 inline job job_of(const run& r, const precision& format) {
     job j{.task = task::pretraining, .weights = format, .compute = format, .sequence = tokens(r.tokens)};
-    j.runtime.training.norm = norm_code::fused;
+    j.runtime.kernels.norm = norm_code::fused;
     return j;
 }
 
@@ -44,8 +44,8 @@ inline job job_of(const run& r, const precision& format) {
 inline byte_count loss_bytes(const run& r, const precision& format, loss_code code) {
     job j = job_of(r, format);
     j.model = {.vocabulary = r.width, .hidden = r.hidden > 0 ? r.hidden : 1};
-    j.runtime.training.loss = code;
-    j.runtime.training.returns_logits = false;
+    j.runtime.kernels.loss.code = code;
+    j.runtime.kernels.loss.returns_logits = false;
     std::array<byte_count, 5> at{};
     for_each_loss_activation(j.model, training_step{j, {}}, [&](const activation& a, loss_point point) {
         const bool in_backward = a.role == activation_role::gradient && point == loss_point::head;
@@ -61,7 +61,7 @@ inline byte_count loss_bytes(const run& r, const precision& format, loss_code co
 inline byte_count layer_bytes(const run& r, const layer& l, const precision& format, gate_code gate, bool backward,
                               backward_point at) {
     job j = job_of(r, format);
-    j.runtime.training.gate = gate;
+    j.runtime.kernels.gate = gate;
     const training_step step{j, {}};
     byte_count total;
     const std::int64_t hidden = r.hidden > 0 ? r.hidden : r.width;

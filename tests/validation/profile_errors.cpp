@@ -13,11 +13,11 @@ TEST_CASE("the errors published with the profiles are those that the measurement
     REQUIRE(shown.size() == std::size(llmres::runtimes::errors));
     for (std::size_t i = 0; i < shown.size(); ++i) {
         const llmres::profile_error& said = llmres::runtimes::errors[i];
-        CAPTURE(shown[i].profile->name.view());
-        CAPTURE(shown[i].profile->versions.view());
+        CAPTURE(shown[i].profile->identity.name.view());
+        CAPTURE(shown[i].profile->identity.versions.view());
         CAPTURE(shown[i].figure);
-        CHECK(said.engine == shown[i].profile->name.view());
-        CHECK(said.versions == shown[i].profile->versions.view());
+        CHECK(said.runtime == shown[i].profile->identity.name.view());
+        CHECK(said.versions == shown[i].profile->identity.versions.view());
         CHECK(said.figure == shown[i].figure);
         CHECK(said.rows == shown[i].rows);
         CHECK(said.inside == shown[i].inside);

@@ -200,13 +200,13 @@ inline job job_of(const row& r) {
     const std::string family = r.text("family");
     job j{.model = model_of(r), .task = task::finetuning};
     j.runtime = runtimes::huggingface;
-    j.runtime.training.shared_heads = true;  // transformers 5 hands grouped heads to sdpa as they are
-    j.runtime.training.loss = loss_code::eager;
+    j.runtime.kernels.shared_heads = true;  // transformers 5 hands grouped heads to sdpa as they are
+    j.runtime.kernels.loss.code = loss_code::eager;
     const std::string experts = r.text("experts_implementation");
-    j.runtime.training.experts = experts == "eager"        ? expert_code::loop
-                                 : experts == "batched_mm" ? expert_code::batched
-                                                           : expert_code::grouped;
-    j.runtime.workspace = {};
+    j.runtime.kernels.experts = experts == "eager"        ? expert_code::loop
+                                : experts == "batched_mm" ? expert_code::batched
+                                                          : expert_code::grouped;
+    j.runtime.process.workspace = {};
     j.weights = format("param_dtype");
     j.autocast = !r.text("autocast_dtype").empty();
     j.compute = *j.autocast ? format("autocast_dtype") : *j.weights;
@@ -218,18 +218,18 @@ inline job job_of(const row& r) {
     const std::string again = r.text("recompute");
     j.recompute = again == "none" ? recompute::none : again == "selective" ? recompute::selective : recompute::full;
     if (again.starts_with("every")) j.recompute_every = static_cast<std::int32_t>(std::atoi(again.c_str() + 5));
-    j.runtime.training.selective = selective_code::all_but_odd_products;
-    if (r.text("loss") == "chunked") j.runtime.training.loss = loss_code::chunked;
+    j.runtime.kernels.checkpointing.selective = selective_code::all_but_odd_products;
+    if (r.text("loss") == "chunked") j.runtime.kernels.loss.code = loss_code::chunked;
     if (r.text("kernels") == "liger") {
-        j.runtime.training.loss = loss_code::fused_linear;
-        j.runtime.training.norm = norm_code::fused;
-        j.runtime.training.gate = gate_code::fused;
+        j.runtime.kernels.loss.code = loss_code::fused_linear;
+        j.runtime.kernels.norm = norm_code::fused;
+        j.runtime.kernels.gate = gate_code::fused;
     }
     if (r.text("kernels") == "float8") j.compute = fp8_e4m3;
     if (r.number("accumulate") > 1) j.global_batch = r.number("accumulate") * j.micro_batch;
     j.ema = r.text("average") == "True";
     if (r.text("offload") == "True")
-        j.offload.activations = offload_place::host, j.runtime.training.offloads_at_once = true;
+        j.offload.activations = offload_place::host, j.runtime.kernels.checkpointing.offloads_at_once = true;
     j.dropout = family == "gpt2" || family == "opt" || family == "bert" || family == "t5";
     if (method != "full") {
         j.adapter = {.kind = method == "dora"     ? adapter_kind::dora
@@ -243,8 +243,8 @@ inline job job_of(const row& r) {
     }
     if (method == "qlora") {
         j.weights = nf4_double;
-        j.runtime.training.fp32_stream = true;  // prepare_model_for_kbit_training
-        j.runtime.training.four_bit_keeps_inputs = false;
+        j.runtime.kernels.fp32_stream = true;  // prepare_model_for_kbit_training
+        j.runtime.kernels.four_bit_keeps_inputs = false;
         j.model.tied_head = false;  // the reference's preparation makes each module's parameters anew, and so unties
     }
     if (const auto o = find_optimizer(r.text("optimizer"))) j.optimizer = *o;

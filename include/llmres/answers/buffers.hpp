@@ -107,7 +107,7 @@ struct stage_parts {
     constexpr void for_each_local_weight(Each&& visit) const {
         const model& m = j.model;
         const bool serves = !trains(j);
-        const bool embedded = first && !(serves && j.runtime.embedding_on_host);
+        const bool embedded = first && !(serves && j.runtime.loading.embedding_on_host);
         const bool head = last && (!serves || head_on_gpu(m, j.runtime));
         std::int32_t layer = -1;
         const auto local = [&](const weight& w) { visit(local_part(w, l), layer); };
@@ -130,7 +130,7 @@ constexpr void write_weights(const stage_parts& stage, Writer& to) {
     const job& j = stage.j;
     if (j.gguf) {
         const auto tensor = [&](const gguf_tensor& t) { to.add(name_of(t.role), div_up(t.size(), stage.l.tensor)); };
-        const bool embedded = stage.first && !j.runtime.embedding_on_host;
+        const bool embedded = stage.first && !j.runtime.loading.embedding_on_host;
         const bool head = stage.last && head_on_gpu(j.model, j.runtime);
         if (embedded) for_each_gguf_input_tensor(j.model, *j.gguf, tensor);
         for (to.layer = stage.range.first; to.layer < stage.range.last; ++to.layer)

@@ -94,12 +94,12 @@ constexpr byte_count cache_of_one(const job& j, const layout& l, const cluster& 
 
 constexpr byte_count pool_bytes(const runtime& r, byte_count total, byte_count free, byte_count context,
                                 byte_count graphs, byte_count communication, byte_count weights, byte_count rest) {
-    const double part = r.gpu_memory_utilization.value_or(1.0);
+    const double part = r.cache.fraction.value_or(1.0);
     byte_count pool;
-    switch (r.pool) {
+    switch (r.cache.pool) {
         case cache_pool::share_of_total:
-            pool =
-                scaled_down(total, part) - weights - rest - communication - (r.graphs_deducted ? graphs : byte_count{});
+            pool = scaled_down(total, part) - weights - rest - communication -
+                   (r.cache.graphs_deducted ? graphs : byte_count{});
             break;
         case cache_pool::share_with_weights:
             pool = scaled_down(free - context - communication, part) - weights;
@@ -122,7 +122,7 @@ constexpr result<pool_size> cache_pool_of(const job& j, const layout& l, const c
     const interval<byte_count> graphs = detail::graphs_of(j, r, l);
     const auto left = [&](auto end) {
         const auto of = [&](memory_term t) { return end(m[t]); };
-        return detail::pool_bytes(r, usable_memory(c.gpu), available_memory(c), end(r.context), end(graphs),
+        return detail::pool_bytes(r, usable_memory(c.gpu), available_memory(c), end(r.process.context), end(graphs),
                                   of(memory_term::communication), of(memory_term::weights) + of(memory_term::adapter),
                                   of(memory_term::activations) + of(memory_term::logits) + of(memory_term::workspace));
     };
@@ -131,11 +131,11 @@ constexpr result<pool_size> cache_pool_of(const job& j, const layout& l, const c
                    left([](const auto& i) { return i.low; })};
     // On unified memory, processes of the host free memory while the runtime profiles, and the pool may be larger: 2 to
     // 4 GiB of 122 on a GB10.
-    if (shares_host_memory(c.gpu) && r.pool == cache_pool::share_of_total)
+    if (shares_host_memory(c.gpu) && r.cache.pool == cache_pool::share_of_total)
         pool.memory.high += scaled_up(usable_memory(c.gpu), 0.04);
     const byte_count one = detail::cache_of_one(j, l, c);
     if (one <= byte_count{}) return pool;
-    const std::int64_t block = r.kv_block > token_count{} ? r.kv_block.in(tokens) : 1;
+    const std::int64_t block = r.cache.block > token_count{} ? r.cache.block.in(tokens) : 1;
     pool.sequences = ratio(pool.memory.expected, one);
     const double held = pool.sequences * static_cast<double>(aligned_up(context_of(j), tokens(block)).in(tokens));
     pool.blocks = static_cast<std::int64_t>(held / static_cast<double>(block));

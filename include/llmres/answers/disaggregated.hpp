@@ -65,7 +65,7 @@ constexpr job prefill_part(const job& j, const layout& l) {
 constexpr job decode_part(const job& j, const layout& l) {
     job part = j;
     part.context = context_of(j);
-    if (!j.runtime.profiles) part.max_batched_tokens = tokens(sequences_per_rank(j, l));
+    if (!j.runtime.step.profiles) part.max_batched_tokens = tokens(sequences_per_rank(j, l));
     return part;
 }
 
@@ -99,7 +99,7 @@ constexpr result<disaggregated_plan> plan_disaggregated(const job& j, const phas
     const result<job_plan> rest = plan(output, decode.layout, decode.cluster);
     if (!rest) return rest.error();
     disaggregated_plan made{.prefill = *first, .decode = *rest};
-    if (!j.runtime.profiles) made.decode.memory.phase = phase::decode;  // no prompt is computed there
+    if (!j.runtime.step.profiles) made.decode.memory.phase = phase::decode;  // no prompt is computed there
     made.handed_over = kv_cache_bytes(j.model, kv_cache_of(j), j.prompt) + recurrent_state_bytes(j.model);
     const std::int64_t senders = std::int64_t{prefill.layout.tensor} * prefill.layout.pipeline;
     made.hand_over = time_of(collective_kind::send, div_up(made.handed_over, senders), 2, prefill.cluster.scale_out);

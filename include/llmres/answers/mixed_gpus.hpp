@@ -147,8 +147,8 @@ constexpr result<dealt_layers<Gpus>> deal_layers(const job& j, const std::array<
     if (const status s = validate(j); !s) return s.error();
     if (trains(j))
         return refused(error_code::unsupported, "task", name_of(j.task), "serving: training deals layers evenly");
-    if (j.runtime.pool != cache_pool::grows && j.runtime.pool != cache_pool::allotted)
-        return refused(error_code::unsupported, "runtime", j.runtime.name,
+    if (j.runtime.cache.pool != cache_pool::grows && j.runtime.cache.pool != cache_pool::allotted)
+        return refused(error_code::unsupported, "runtime", j.runtime.identity.name,
                        "an engine that splits by layers, such as llama.cpp");
     if (!j.gguf) return detail::deal(j, nullptr, devices);
     const detail::file_layers file{j, j.runtime};

@@ -124,7 +124,7 @@ namespace detail {
 template <class Visit>
 constexpr void pass_back_norm(std::int64_t n, std::int64_t hidden, norm_kind kind, backward_point at,
                               const layer_writer<Visit>& hold) {
-    const bool one_kernel = hold.step.engine.fuses_norms() || kind != norm_kind::rms;
+    const bool one_kernel = hold.step.runtime.kernels.fuses_norms() || kind != norm_kind::rms;
     if (one_kernel)
         hold.put(activation_role::gradient, 2 * n * hidden, hold.step.stream, activation_split::sequence, at);
     else
@@ -150,7 +150,7 @@ constexpr void for_each_gradient_activation(const layer& l, std::int64_t hidden,
         const std::int64_t made_inside = detail::inner_gradients(f) * rows * width;
         hold.put(activation_role::gradient, rows * width, step.compute, activation_split::tensor, output);
         hold.put(activation_role::gradient, made_inside, step.compute, activation_split::tensor, inner);
-        if (f.routed() && step.engine.experts == expert_code::batched) {
+        if (f.routed() && step.runtime.kernels.experts == expert_code::batched) {
             const std::int64_t stacks = detail::inner_gradients(f) - 1;
             hold.put(activation_role::gradient, detail::product(rows, width * hidden), step.stream,
                      activation_split::whole, output);

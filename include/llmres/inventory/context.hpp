@@ -19,7 +19,7 @@ namespace llmres::inline v0 {
 
 /// Whether operations cast what they read, as torch.autocast has them do.
 constexpr bool autocasts(const job& j) {
-    return j.autocast.value_or(j.runtime.training.casts_weights && weights_of(j) == fp32 && !(j.compute == fp32));
+    return j.autocast.value_or(j.runtime.kernels.casts_weights && weights_of(j) == fp32 && !(j.compute == fp32));
 }
 
 /// Whether PyTorch puts cuDNN's attention first: from compute capability 9.0 on (sdp_utils.cpp,
@@ -32,7 +32,7 @@ struct training_step {
     const module_code& code;
     token_shape tokens;
     attention_kernel kernel;
-    const training_engine& engine;
+    const llmres::runtime& runtime;
     const llmres::adapter& adapter;
     bool autocast;
     bool frozen;         ///< the model's own weights are not trained
@@ -68,7 +68,7 @@ struct training_step {
           tokens{j.micro_batch, detail::ceil_quotient(computed_tokens(j).in(llmres::tokens), l.context_parallel),
                  computed_tokens(j).in(llmres::tokens)},
           kernel{j.attention},
-          engine{j.runtime.training},
+          runtime{j.runtime},
           adapter{j.adapter},
           autocast{autocasts(j)},
           frozen{j.adapter.trains()},
@@ -77,30 +77,30 @@ struct training_step {
           recomputes{j.recompute == recompute::full},
           four_bit{weights_of(j).name.view().starts_with("nf4") || weights_of(j).name.view().starts_with("fp4")},
           expands{is_packed(weights_of(j)) && !weights_of(j).name.view().starts_with("gptq")},
-          keeps_inputs{four_bit && j.runtime.training.four_bit_keeps_inputs},
+          keeps_inputs{four_bit && j.runtime.kernels.four_bit_keeps_inputs},
           expert_load{j.expert_load},
           context_ranks{l.context_parallel},
           exchange{l.cp_comm_type},
           expert_gather{l.expert_tensor_ranks()},
           wide{j.compute == fp32},
           // The token embedding is no operation that autocast casts, so the stream has its format.
-          wide_stream{wide || (j.runtime.training.fp32_stream && four_bit && frozen && l.zero < 3) ||
+          wide_stream{wide || (j.runtime.kernels.fp32_stream && four_bit && frozen && l.zero < 3) ||
                       (autocast && weights_of(j) == fp32)},
           narrow_stream{wide || !wide_stream},
           wide_inner{four_bit && !narrow_stream},
-          copies{autocast || (j.runtime.training.fp32_adapters && !wide)},
+          copies{autocast || (j.runtime.kernels.fp32_adapters && !wide)},
           weights{weights_of(j)},
           compute{activations_of(j)},
           stream{wide_stream ? fp32 : activations_of(j)},
-          adapted{j.runtime.training.fp32_adapters ? fp32 : activations_of(j)},
+          adapted{j.runtime.kernels.fp32_adapters ? fp32 : activations_of(j)},
           inner{wide_inner ? fp32 : activations_of(j)},
-          kept{engine.fp8_recipe == fp8_recipe::none        ? activations_of(j)
-               : engine.fp8_recipe >= fp8_recipe::blockwise ? mxfp8
-                                                            : fp8_e4m3},
+          kept{runtime.kernels.fp8.recipe == fp8_recipe::none        ? activations_of(j)
+               : runtime.kernels.fp8.recipe >= fp8_recipe::blockwise ? mxfp8
+                                                                     : fp8_e4m3},
           read{j.model.encoders[0].output > token_count{} ? j.model.encoders[0].output.in(llmres::tokens)
                                                           : tokens.keys},
           splits_vocabulary{l.tensor > 1},
-          joined_heads{code.joined_heads || engine.joined_heads},
+          joined_heads{code.joined_heads || runtime.kernels.joined_heads},
           cudnn_attention{cudnn} {}
 
     training_step(const job&&, const layout&, bool = false) = delete;  // it refers into the job
@@ -118,7 +118,7 @@ struct training_step {
     constexpr bool widens_stream(norm_kind kind) const { return widens(kind) && !wide_stream; }
 
     /// Whether linear layers make 8-bit copies of what they read.
-    constexpr bool narrows() const { return engine.fp8_recipe != fp8_recipe::none; }
+    constexpr bool narrows() const { return runtime.kernels.fp8.recipe != fp8_recipe::none; }
 
     constexpr bool trained(weight_role role) const { return !frozen || adapter.adapts(role); }
 };

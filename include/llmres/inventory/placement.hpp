@@ -134,7 +134,7 @@ constexpr void for_each_depth_weight(const model& m, Visit&& visit) {
 
 /// Whether GPUs wait for each other, micro-batch by micro-batch, with layers dealt by their bytes.
 constexpr bool takes_turns(const job& j, const layout& l) {
-    return l.pipeline > 1 && j.runtime.training.takes_turns && l.deals_evenly();
+    return l.pipeline > 1 && j.runtime.pipeline.naive && l.deals_evenly();
 }
 
 /// Layers of one stage as accelerate's device_map="auto" deals them (utils/modeling.py, get_balanced_memory and
@@ -212,13 +212,13 @@ constexpr host_part host_part_of(const job& j) {
     if (trains(j)) return {};
     const runtime& asked = j.runtime;
     const std::int32_t layers = j.model.layers.size;
-    host_part host{.embedding = asked.embedding_on_host};
-    if (asked.gpu_layers && *asked.gpu_layers <= layers) {
+    host_part host{.embedding = asked.loading.embedding_on_host};
+    if (asked.options.gpu_layers && *asked.options.gpu_layers <= layers) {
         host.head = true;
-        host.layers = *asked.gpu_layers > 0 ? layers - *asked.gpu_layers : layers;
+        host.layers = *asked.options.gpu_layers > 0 ? layers - *asked.options.gpu_layers : layers;
     }
-    const std::int32_t named = asked.host_expert_layers;
-    if (asked.experts_on_host) host.expert_layers = named > 0 && named < layers ? named : layers;
+    const std::int32_t named = asked.options.host_expert_layers;
+    if (asked.options.experts_on_host) host.expert_layers = named > 0 && named < layers ? named : layers;
     if (host.expert_layers < host.layers) host.expert_layers = host.layers;
     return host;
 }
@@ -226,7 +226,7 @@ constexpr host_part host_part_of(const job& j) {
 /// Whether a checkpoint of a tied model holds a head of its own, and the engine keeps it: FP8 ones do (Qwen3-0.6B-FP8,
 /// -4B-FP8: lm_head.weight).
 constexpr bool stores_tied_head(const job& j) {
-    if (!j.runtime.head_again || !j.model.tied_head || j.gguf) return false;
+    if (!j.runtime.loading.head_again || !j.model.tied_head || j.gguf) return false;
     const weight_formats formats = formats_of(j, j.compute);
     return formats.matrices.arithmetic == arithmetic_kind::fp8 && formats.rest != formats.matrices;
 }
@@ -237,7 +237,8 @@ constexpr placement serving_placement(const job& j, std::int32_t stage, stage_ra
     const model& m = j.model;
     const host_part host = host_part_of(j);
     const bool embeds = first && !host.embedding;
-    const bool towers = j.runtime.towers_everywhere && m.encoders[0].layers > 0 && !j.gguf;  // GGUF files have none
+    const bool towers =
+        j.runtime.loading.towers_everywhere && m.encoders[0].layers > 0 && !j.gguf;  // GGUF files have none
     const bool scores = last && !host.head;
     placement p{.stage = stage,
                 .layers = layers,
@@ -245,7 +246,7 @@ constexpr placement serving_placement(const job& j, std::int32_t stage, stage_ra
                 .embeddings = embeds,
                 .beside_embedding = embeds || (!first && towers),
                 .output = scores,
-                .predictions = last && j.runtime.speculates_ahead ? m.prediction.layers : 0};
+                .predictions = last && j.runtime.options.speculates_ahead ? m.prediction.layers : 0};
     if (scores && m.tied_head && (!embeds || stores_tied_head(j))) ++p.embeddings;
     p.expert_counts = p.counts;
     if (host.expert_layers > layers.first)

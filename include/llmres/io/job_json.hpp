@@ -229,16 +229,16 @@ inline status read_engine_knobs(const nlohmann::json& object, runtime& r) {
 }
 
 inline void read_serving_knobs(job_reader& read, runtime& r) {
-    read.count("kv_block", r.kv_block);
-    read.integer("max_num_seqs", r.max_num_seqs);
-    read.flag("flash_attention", r.flash_attention);
-    read.integer("gpu_layers", r.gpu_layers);
-    read.flag("embedding_on_host", r.embedding_on_host);
-    read.flag("experts_on_host", r.experts_on_host);
-    read.integer("max_loras", r.max_loras);
-    read.integer("max_lora_rank", r.max_lora_rank);
-    read.count("encoder_tokens", r.encoder_tokens);
-    read.flag("speculates_ahead", r.speculates_ahead);
+    read.count("kv_block", r.cache.block);
+    read.integer("max_num_seqs", r.options.max_num_seqs);
+    read.flag("flash_attention", r.serving_kernels.flash_attention);
+    read.integer("gpu_layers", r.options.gpu_layers);
+    read.flag("embedding_on_host", r.loading.embedding_on_host);
+    read.flag("experts_on_host", r.options.experts_on_host);
+    read.integer("max_loras", r.options.max_loras);
+    read.integer("max_lora_rank", r.options.max_lora_rank);
+    read.count("encoder_tokens", r.options.encoder_tokens);
+    read.flag("speculates_ahead", r.options.speculates_ahead);
 }
 
 /// The model that drafts tokens; without layers where none is named.
@@ -254,23 +254,23 @@ inline model_source read_draft(job_reader& read, const model_finder& find) {
     return draft;
 }
 
-inline void read_training_knobs(job_reader& read, training_engine& e) {
-    read.choice("loss", loss_code_names, e.loss);
-    read.choice("scan", scan_code_names, e.scan);
-    read.flag("use_fused_weighted_squared_relu", e.use_fused_weighted_squared_relu);
-    read.flag("compiled", e.compiled);
-    read.flag("compiled_loss", e.compiled_loss);
-    bool fused_norms = e.norm == norm_code::fused;
+inline void read_training_knobs(job_reader& read, llmres::runtime& e) {
+    read.choice("loss", loss_code_names, e.kernels.loss.code);
+    read.choice("scan", scan_code_names, e.kernels.scan);
+    read.flag("use_fused_weighted_squared_relu", e.kernels.use_fused_weighted_squared_relu);
+    read.flag("compiled", e.kernels.compilation.layers);
+    read.flag("compiled_loss", e.kernels.compilation.loss);
+    bool fused_norms = e.kernels.norm == norm_code::fused;
     read.flag("fused_norms", fused_norms);
-    e.norm = fused_norms ? norm_code::fused : norm_code::eager;
-    read.flag("reshard_after_forward", e.reshards_after_forward);
-    read.choice("fp8_recipe", fp8_recipe_names, e.fp8_recipe);
-    read.flag("fp8_param_gather", e.fp8_param_gather);
-    read.flag("layer_wise_param_layout", e.layer_wise_param_layout);
-    read.flag("defer_embedding_wgrad_compute", e.defer_embedding_wgrad_compute);
-    read.integer("wgrad_deferral_limit", e.wgrad_deferral_limit);
-    read.integer("reduce_bucket_size", e.reduce_bucket_size);
-    read.integer("sub_group_size", e.sub_group_size);
+    e.kernels.norm = fused_norms ? norm_code::fused : norm_code::eager;
+    read.flag("reshard_after_forward", e.sharding.reshards_after_forward);
+    read.choice("fp8_recipe", fp8_recipe_names, e.kernels.fp8.recipe);
+    read.flag("fp8_param_gather", e.kernels.fp8.param_gather);
+    read.flag("layer_wise_param_layout", e.optimizer.layer_wise_param_layout);
+    read.flag("defer_embedding_wgrad_compute", e.pipeline.defer_embedding_wgrad_compute);
+    read.integer("wgrad_deferral_limit", e.pipeline.wgrad_deferral_limit);
+    read.integer("reduce_bucket_size", e.sharding.reduce_bucket_size);
+    read.integer("sub_group_size", e.sharding.sub_group_size);
 }
 
 /// A runtime by its name, or an object with the name and knobs of its own.
@@ -286,17 +286,17 @@ inline result<runtime> read_runtime(const nlohmann::json& value, const precision
     if (const status s = read.checked(); !s) return s.error();
     if (const status s = read_engine_knobs(value, r); !s) return s.error();
     if (read.fields().has("gpu_memory_utilization")) {
-        if (!takes_fraction(r))
+        if (!takes_fraction(r.cache))
             return refused(error_code::unsupported, "runtime.gpu_memory_utilization",
                            shown(value["gpu_memory_utilization"]),
                            "a runtime that takes a part of the GPU at start, such as vllm");
-        r.gpu_memory_utilization = read.real("gpu_memory_utilization", 0);
+        r.cache.fraction = read.real("gpu_memory_utilization", 0);
     }
     read_serving_knobs(read, r);
     const model_source draft = read_draft(read, find);
     if (draft.model.hidden > 0) r = with_draft(r, draft.model, kv_cache, draft.gguf);
-    read.flag("expandable_segments", r.expandable_segments);
-    read_training_knobs(read, r.training);
+    read.flag("expandable_segments", r.allocator.expandable_segments);
+    read_training_knobs(read, r);
     if (const status s = read.checked(); !s) return s.error();
     return r;
 }
@@ -442,7 +442,7 @@ result<plan_request> read_job(const Json& document, const job_sources& sources) 
     if (const auto named = document.find("runtime"); named != document.end()) {
         const result<runtime> r = detail::read_runtime(*named, kv_cache_of(j), sources.model);
         if (!r) return r.error();
-        if (trains(j) && r->draft_weights > byte_count{})
+        if (trains(j) && r->options.draft_weights > byte_count{})
             return refused(error_code::inconsistent, "runtime.draft", detail::shown((*named)["draft"]),
                            "no draft where task is not serving");
         j.runtime = *r;

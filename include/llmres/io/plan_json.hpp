@@ -156,41 +156,45 @@ inline std::string target_names(const role_set& targets) {
 /// The engine: its name, the versions that its profile is for, and the knobs that are not as that profile has them,
 /// under the keys by which a job document sets them.
 inline json_value to_json(const runtime& r) {
-    json_value out{{"name", r.name.view()}, {"versions", r.versions.view()}};
+    json_value out{{"name", r.identity.name.view()}, {"versions", r.identity.versions.view()}};
     const runtime* profile = nullptr;
     for (const runtime* known : runtimes::all)
         if (*known == r) profile = known;
     if (profile == nullptr) return out;
     const runtime& p = *profile;
-    if (r.gpu_memory_utilization && *r.gpu_memory_utilization != p.gpu_memory_utilization.value_or(0))
-        out["gpu_memory_utilization"] = *r.gpu_memory_utilization;
-    if (r.kv_block != p.kv_block) out["kv_block"] = r.kv_block.in(tokens);
-    if (r.max_batched_tokens != p.max_batched_tokens ||
-        r.larger_devices[0].max_batched_tokens != p.larger_devices[0].max_batched_tokens)
-        out["max_batched_tokens"] = r.max_batched_tokens.in(tokens);
-    if (r.max_num_seqs != p.max_num_seqs) out["max_num_seqs"] = r.max_num_seqs;
-    if (r.flash_attention && r.flash_attention != p.flash_attention) out["flash_attention"] = *r.flash_attention;
-    if (r.gpu_layers && r.gpu_layers != p.gpu_layers) out["gpu_layers"] = *r.gpu_layers;
-    if (r.embedding_on_host != p.embedding_on_host) out["embedding_on_host"] = r.embedding_on_host;
-    if (r.experts_on_host != p.experts_on_host) out["experts_on_host"] = r.experts_on_host;
-    if (r.max_loras != p.max_loras) out["max_loras"] = r.max_loras;
-    if (r.max_lora_rank != p.max_lora_rank) out["max_lora_rank"] = r.max_lora_rank;
-    if (r.encoder_tokens != p.encoder_tokens) out["encoder_tokens"] = r.encoder_tokens.in(tokens);
-    if (r.speculates_ahead != p.speculates_ahead) out["speculates_ahead"] = r.speculates_ahead;
-    if (r.draft_weights != p.draft_weights)
-        out["draft"] = {{"weights_bytes", r.draft_weights.in(bytes)},
-                        {"kv_bytes_per_token", r.draft_kv.in(bytes_a_token)}};
-    if (r.training.loss != p.training.loss) out["loss"] = name_of(r.training.loss);
-    if (r.training.scan != p.training.scan) out["scan"] = name_of(r.training.scan);
-    if (r.expandable_segments != p.expandable_segments) out["expandable_segments"] = r.expandable_segments;
-    if (r.training.compiled != p.training.compiled) out["compiled"] = r.training.compiled;
-    if (r.training.compiled_loss != p.training.compiled_loss) out["compiled_loss"] = r.training.compiled_loss;
-    if (r.training.norm != p.training.norm) out["fused_norms"] = r.training.norm == norm_code::fused;
-    if (r.training.reshards_after_forward != p.training.reshards_after_forward)
-        out["reshard_after_forward"] = r.training.reshards_after_forward;
-    if (r.windows != p.windows) out["swa_full"] = r.windows == window_cells::whole;
-    if (r.cuda_graphs.high != p.cuda_graphs.high)
-        out[r.name == "sglang" ? "disable_cuda_graph" : "enforce_eager"] = true;
+    if (r.cache.fraction && *r.cache.fraction != p.cache.fraction.value_or(0))
+        out["gpu_memory_utilization"] = *r.cache.fraction;
+    if (r.cache.block != p.cache.block) out["kv_block"] = r.cache.block.in(tokens);
+    if (r.step.max_batched_tokens != p.step.max_batched_tokens ||
+        r.step.larger_devices[0].max_batched_tokens != p.step.larger_devices[0].max_batched_tokens)
+        out["max_batched_tokens"] = r.step.max_batched_tokens.in(tokens);
+    if (r.options.max_num_seqs != p.options.max_num_seqs) out["max_num_seqs"] = r.options.max_num_seqs;
+    if (r.serving_kernels.flash_attention && r.serving_kernels.flash_attention != p.serving_kernels.flash_attention)
+        out["flash_attention"] = *r.serving_kernels.flash_attention;
+    if (r.options.gpu_layers && r.options.gpu_layers != p.options.gpu_layers) out["gpu_layers"] = *r.options.gpu_layers;
+    if (r.loading.embedding_on_host != p.loading.embedding_on_host)
+        out["embedding_on_host"] = r.loading.embedding_on_host;
+    if (r.options.experts_on_host != p.options.experts_on_host) out["experts_on_host"] = r.options.experts_on_host;
+    if (r.options.max_loras != p.options.max_loras) out["max_loras"] = r.options.max_loras;
+    if (r.options.max_lora_rank != p.options.max_lora_rank) out["max_lora_rank"] = r.options.max_lora_rank;
+    if (r.options.encoder_tokens != p.options.encoder_tokens)
+        out["encoder_tokens"] = r.options.encoder_tokens.in(tokens);
+    if (r.options.speculates_ahead != p.options.speculates_ahead) out["speculates_ahead"] = r.options.speculates_ahead;
+    if (r.options.draft_weights != p.options.draft_weights)
+        out["draft"] = {{"weights_bytes", r.options.draft_weights.in(bytes)},
+                        {"kv_bytes_per_token", r.options.draft_kv.in(bytes_a_token)}};
+    if (r.kernels.loss.code != p.kernels.loss.code) out["loss"] = name_of(r.kernels.loss.code);
+    if (r.kernels.scan != p.kernels.scan) out["scan"] = name_of(r.kernels.scan);
+    if (r.allocator.expandable_segments != p.allocator.expandable_segments)
+        out["expandable_segments"] = r.allocator.expandable_segments;
+    if (r.kernels.compilation.layers != p.kernels.compilation.layers) out["compiled"] = r.kernels.compilation.layers;
+    if (r.kernels.compilation.loss != p.kernels.compilation.loss) out["compiled_loss"] = r.kernels.compilation.loss;
+    if (r.kernels.norm != p.kernels.norm) out["fused_norms"] = r.kernels.norm == norm_code::fused;
+    if (r.sharding.reshards_after_forward != p.sharding.reshards_after_forward)
+        out["reshard_after_forward"] = r.sharding.reshards_after_forward;
+    if (r.cache.windows != p.cache.windows) out["swa_full"] = r.cache.windows == window_cells::whole;
+    if (r.process.cuda_graphs.high != p.process.cuda_graphs.high)
+        out[r.identity.name == "sglang" ? "disable_cuda_graph" : "enforce_eager"] = true;
     return out;
 }
 

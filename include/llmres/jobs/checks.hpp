@@ -44,12 +44,13 @@ constexpr status sizes_fit(const job& j) {
     const runtime& r = j.runtime;
     const double all = static_cast<double>(j.batch) * count(context_of(j));
     if (const status s = tokens_fit("batch", j.batch, all, j.model); !s) return s;
-    const token_count step = j.max_batched_tokens > r.max_batched_tokens ? j.max_batched_tokens : r.max_batched_tokens;
+    const token_count step =
+        j.max_batched_tokens > r.step.max_batched_tokens ? j.max_batched_tokens : r.step.max_batched_tokens;
     if (count(step) > all)
         if (const status s = tokens_fit("max_batched_tokens", step.in(tokens), count(step), j.model); !s) return s;
     if (seen.layers == 0) return done{};
-    if (const status s =
-            tokens_fit("runtime.encoder_tokens", r.encoder_tokens.in(tokens), count(r.encoder_tokens), j.model);
+    if (const status s = tokens_fit("runtime.encoder_tokens", r.options.encoder_tokens.in(tokens),
+                                    count(r.options.encoder_tokens), j.model);
         !s)
         return s;
     if (seen.image_tokens == token_count{}) return done{};
@@ -204,8 +205,8 @@ constexpr status validate(const layout& l, const model& m) {
 /// is refused by the other functions here.
 constexpr status validate(const job& j) {
     if (const status s = validate(j.model); !s) return s;
-    if (j.runtime.work == (trains(j) ? engine_work::serving : engine_work::training))
-        return refused(error_code::unsupported, "runtime", j.runtime.name,
+    if (j.runtime.identity.work == (trains(j) ? runtime_work::serving : runtime_work::training))
+        return refused(error_code::unsupported, "runtime", j.runtime.identity.name,
                        trains(j) ? "a runtime that trains, such as pytorch, deepspeed or megatron"
                                  : "a runtime that serves, such as vllm or llama.cpp");
     constexpr std::int64_t most_tokens = std::int64_t{1} << 40;
@@ -251,7 +252,7 @@ constexpr status validate(const job& j) {
         return refused(error_code::inconsistent, "mean_length", j.mean_length.in(tokens), "varied_lengths to be true");
     if (j.mtp_use_repeated_layer && j.mtp_layers == 0)
         return refused(error_code::inconsistent, "mtp_use_repeated_layer", "true", "mtp_layers beside it");
-    if (j.runtime.training.fp8_param_gather && j.runtime.training.fp8_recipe == fp8_recipe::none)
+    if (j.runtime.kernels.fp8.param_gather && j.runtime.kernels.fp8.recipe == fp8_recipe::none)
         return refused(error_code::inconsistent, "runtime.fp8_param_gather", "true", "an fp8_recipe beside it");
     if (const status s = in_range("sequence", sequence_of(j).in(tokens), 1, most_tokens); !s) return s;
     if (const status s = in_range("micro_batch", j.micro_batch, 1, std::int64_t{1} << 24); !s) return s;
@@ -300,10 +301,10 @@ constexpr status validate_training(const job& j, const layout& l, const gpu& car
         expected.append(detail::digits(at_once));
         return refused(error_code::inconsistent, "global_batch", j.global_batch, expected);
     }
-    if (j.runtime.training.defer_embedding_wgrad_compute && l.pipeline == 1)
+    if (j.runtime.pipeline.defer_embedding_wgrad_compute && l.pipeline == 1)
         return refused(error_code::inconsistent, "runtime.defer_embedding_wgrad_compute", "true",
                        "pipeline stages: it is deferred until these drain");
-    if (l.zero >= 2 && l.pipeline > 1 && j.runtime.training.sharding == sharding_code::deepspeed)
+    if (l.zero >= 2 && l.pipeline > 1 && j.runtime.sharding.code == sharding_code::deepspeed)
         return refused(error_code::unsupported, "layout.zero", l.zero,
                        "at most 1 with pipeline stages under DeepSpeed");
     if (j.offload.parameters != offload_place::none && l.zero < 3)
@@ -316,8 +317,8 @@ constexpr status validate_training(const job& j, const layout& l, const gpu& car
         expected.append(": the optimizer steps in the backward pass");
         return refused(error_code::unsupported, "global_batch", j.global_batch, expected);
     }
-    if (j.runtime.training.fp8_recipe != fp8_recipe::none && !has_fp8(card))
-        return refused(error_code::unsupported, "runtime.fp8_recipe", name_of(j.runtime.training.fp8_recipe),
+    if (j.runtime.kernels.fp8.recipe != fp8_recipe::none && !has_fp8(card))
+        return refused(error_code::unsupported, "runtime.fp8_recipe", name_of(j.runtime.kernels.fp8.recipe),
                        "a GPU with fp8 units to train in fp8");
     for (std::int32_t k = 0; k < j.model.layers.kind_count; ++k) {
         const layer& kind = j.model.layers.kinds[static_cast<std::size_t>(k)];

@@ -18,8 +18,8 @@ namespace llmres::inline v0 {
 /// same time.)
 constexpr runtime with_draft(runtime r, const model& draft, const precision& kv_cache,
                              const maybe<gguf_mix>& mix = {}) {
-    r.draft_weights = mix ? gguf_tensor_bytes(draft, *mix) : weight_bytes(draft, formats_of(draft));
-    r.draft_kv = kv_bytes_per_token(draft, kv_cache);
+    r.options.draft_weights = mix ? gguf_tensor_bytes(draft, *mix) : weight_bytes(draft, formats_of(draft));
+    r.options.draft_kv = kv_bytes_per_token(draft, kv_cache);
     return r;
 }
 

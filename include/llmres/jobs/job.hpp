@@ -103,7 +103,7 @@ constexpr bool trains(const job& j) { return j.task != task::serving; }
 constexpr const precision& activations_of(const job& j) { return is_wide(j.compute) ? j.compute : bf16; }
 /// What linear layers compute in: 8 bits where `compute` is narrow, or the engine has a recipe for it.
 constexpr arithmetic_kind linear_arithmetic_of(const job& j) {
-    return trains(j) && j.runtime.training.fp8_recipe != fp8_recipe::none ? arithmetic_kind::fp8 : j.compute.arithmetic;
+    return trains(j) && j.runtime.kernels.fp8.recipe != fp8_recipe::none ? arithmetic_kind::fp8 : j.compute.arithmetic;
 }
 /// What is trained itself is plain: models published in a narrower format are trained in that of activations.
 constexpr const precision& weights_of(const job& j) {
@@ -123,7 +123,7 @@ constexpr weight_formats formats_of(const job& j, const precision& wide) {
 constexpr const precision& kv_cache_of(const job& j) { return j.kv_cache ? *j.kv_cache : j.compute; }
 constexpr const precision& gradients_of(const job& j) {
     if (j.gradients) return *j.gradients;
-    return j.runtime.training.gradients ? *j.runtime.training.gradients : weights_of(j);
+    return j.runtime.optimizer.gradients ? *j.runtime.optimizer.gradients : weights_of(j);
 }
 // (They refer into the job.)
 const precision& activations_of(const job&&) = delete;
@@ -157,7 +157,7 @@ constexpr token_count computed_tokens(const job& j) {
 constexpr token_count batched_tokens_of(const job& j) {
     const token_count whole = prompt_of(j) * j.batch;
     const token_count engine =
-        j.runtime.max_batched_tokens > token_count{} ? j.runtime.max_batched_tokens : prompt_of(j);
+        j.runtime.step.max_batched_tokens > token_count{} ? j.runtime.step.max_batched_tokens : prompt_of(j);
     const token_count limit = j.max_batched_tokens > token_count{} ? j.max_batched_tokens : engine;
     return limit < whole ? limit : whole;
 }

@@ -24,34 +24,34 @@ constexpr memory_breakdown memory_of(const job& j, const layout& l) {
 /// The engine's context on that device: a bare one that was measured (gpu::measured) is the least that any engine's
 /// takes, since an engine loads its own kernels on top.
 constexpr interval<byte_count> context_on(const runtime& r, const gpu& card) {
-    if (!card.measured.context || r.context.high <= byte_count{}) return r.context;
+    if (!card.measured.context || r.process.context.high <= byte_count{}) return r.process.context;
     const auto least = [&](byte_count said) { return said < *card.measured.context ? *card.measured.context : said; };
-    return {least(r.context.low), least(r.context.expected), least(r.context.high)};
+    return {least(r.process.context.low), least(r.process.context.expected), least(r.process.context.high)};
 }
 
 /// The profile with the defaults that its engine takes on that device and in that layout, where the job names none.
 constexpr runtime on_device(runtime r, const gpu& card, const layout& l) {
     const byte_count device = usable_memory(card);
-    for (const device_default& d : r.larger_devices) {
+    for (const device_default& d : r.step.larger_devices) {
         if (d.from <= byte_count{} || device < d.from ||
-            (r.a100_is_small && card.capability == compute_capability{8, 0}))
+            (r.step.a100_is_small && card.capability == compute_capability{8, 0}))
             break;
-        if (d.max_batched_tokens > token_count{}) r.max_batched_tokens = d.max_batched_tokens;
-        if (d.max_num_seqs > 0) r.default_max_num_seqs = d.max_num_seqs;
+        if (d.max_batched_tokens > token_count{}) r.step.max_batched_tokens = d.max_batched_tokens;
+        if (d.max_num_seqs > 0) r.step.max_num_seqs = d.max_num_seqs;
     }
-    if (!r.gpu_memory_utilization && r.default_fraction != nullptr)
-        r.gpu_memory_utilization =
-            r.default_fraction(card.memory.reported.value_or(device), r.max_batched_tokens, l.tensor, l.pipeline);
-    if (card.measured.context) r.context = context_on(r, card);
-    if (r.product_workspace > byte_count{} && card.capability.major >= 9) r.product_workspace = mib(32);
-    if (r.filter_rows > 0) r.filter_rows = card.sm_count.value_or(r.filter_rows);
-    if (card.capability.major != 9 && card.capability.major != 10) r.fused_all_reduce = {};
+    if (!r.cache.fraction && r.cache.default_fraction != nullptr)
+        r.cache.fraction = r.cache.default_fraction(card.memory.reported.value_or(device), r.step.max_batched_tokens,
+                                                    l.tensor, l.pipeline);
+    if (card.measured.context) r.process.context = context_on(r, card);
+    if (r.process.product_workspace > byte_count{} && card.capability.major >= 9) r.process.product_workspace = mib(32);
+    if (r.step.logits.filter_rows > 0) r.step.logits.filter_rows = card.sm_count.value_or(r.step.logits.filter_rows);
+    if (card.capability.major != 9 && card.capability.major != 10) r.process.fused_all_reduce = {};
     // vLLM's mxfp4.py: Marlin before Hopper, Triton's kernels there.
-    if (r.pads_mxfp4) r.scales_mxfp4_again = card.capability.major == 9;
+    if (r.loading.mxfp4.padded) r.loading.mxfp4.scales_again = card.capability.major == 9;
     // Where the host shares the memory, what its own processes take counts as the engine's: 1 and 4.8 GiB of a Jetson's
     // 30 in vLLM's logs. (Apple's working set already leaves the host its part.)
-    if (shares_host_memory(card) && card.vendor != gpu_vendor::apple && r.name != no_runtime.name)
-        r.workspace += {{}, scaled_up(device, 0.03), scaled_up(device, 0.20)};
+    if (shares_host_memory(card) && card.vendor != gpu_vendor::apple && r.identity.name != no_runtime.identity.name)
+        r.process.workspace += {{}, scaled_up(device, 0.03), scaled_up(device, 0.20)};
     return r;
 }
 
@@ -60,7 +60,7 @@ constexpr runtime on_device(runtime r, const gpu& card, const layout& l) {
 constexpr memory_breakdown memory_of(const job& j, const layout& l, const cluster& c) {
     if (!trains(j)) return serving_memory(j, l, on_device(j.runtime, c.gpu, l));
     memory_breakdown m = training_memory(j, l, c.gpu);
-    if (c.gpu.measured.context) m[memory_term::runtime] = context_on(j.runtime, c.gpu) + j.runtime.cuda_graphs;
+    if (c.gpu.measured.context) m[memory_term::runtime] = context_on(j.runtime, c.gpu) + j.runtime.process.cuda_graphs;
     if (m.releasable.high > byte_count{}) m.release_beyond(available_memory(c));
     return m;
 }
@@ -71,11 +71,11 @@ constexpr memory_breakdown memory_of(const job& j, const layout& l, const cluste
 constexpr byte_count usable_memory(const job& j, const cluster& c) {
     const runtime& r = j.runtime;
     const byte_count free = available_memory(c);
-    if (r.pool != cache_pool::share_of_total || !r.gpu_memory_utilization) return free;
-    const byte_count fraction = scaled_down(usable_memory(c.gpu), *r.gpu_memory_utilization);
+    if (r.cache.pool != cache_pool::share_of_total || !r.cache.fraction) return free;
+    const byte_count fraction = scaled_down(usable_memory(c.gpu), *r.cache.fraction);
     const interval<byte_count> context = context_on(r, c.gpu);
-    if (r.refuses_less && free - context.expected < fraction) return {};
-    const byte_count beside = r.graphs_deducted ? context.high : context.high + r.cuda_graphs.high;
+    if (r.cache.refuses_less && free - context.expected < fraction) return {};
+    const byte_count beside = r.cache.graphs_deducted ? context.high : context.high + r.process.cuda_graphs.high;
     return fraction + beside < free ? fraction + beside : free;
 }
 

@@ -60,26 +60,28 @@ struct serving_stage {
 
 /// The layers that are on GPUs: from this one on.
 constexpr std::int32_t first_gpu_layer(const model& m, const runtime& r) {
-    if (!r.gpu_layers || *r.gpu_layers >= m.layers.size) return 0;
-    return *r.gpu_layers > 0 ? m.layers.size - *r.gpu_layers : m.layers.size;
+    if (!r.options.gpu_layers || *r.options.gpu_layers >= m.layers.size) return 0;
+    return *r.options.gpu_layers > 0 ? m.layers.size - *r.options.gpu_layers : m.layers.size;
 }
 /// llama.cpp counts the head as one more layer.
-constexpr bool head_on_gpu(const model& m, const runtime& r) { return !r.gpu_layers || *r.gpu_layers > m.layers.size; }
+constexpr bool head_on_gpu(const model& m, const runtime& r) {
+    return !r.options.gpu_layers || *r.options.gpu_layers > m.layers.size;
+}
 
 /// What is left of the device for nothing else, because pools are fractions.
 constexpr interval<byte_count> withheld(const runtime& r, const memory_breakdown& m) {
-    const double part = r.gpu_memory_utilization.value_or(1.0);
+    const double part = r.cache.fraction.value_or(1.0);
     const auto beyond = [&](byte_count pooled, byte_count rest) {
         const byte_count left = scaled_up(pooled, 1.0 / part - 1.0);
         return left > rest ? left - rest : byte_count{};
     };
     const interval<byte_count>& weights = m[memory_term::weights];
     const interval<byte_count> cache = m[memory_term::kv_cache] + m[memory_term::recurrent_state];
-    if (r.pool == cache_pool::share_of_free)
+    if (r.cache.pool == cache_pool::share_of_free)
         return {beyond(cache.low, {}), beyond(cache.expected, {}), beyond(cache.high, {})};
-    if (r.pool != cache_pool::share_with_weights) return {};
+    if (r.cache.pool != cache_pool::share_with_weights) return {};
     // What is not weights or cache must find room in the rest, and often does.
-    const interval<byte_count> step = m[memory_term::activations] + m[memory_term::logits] + r.cuda_graphs;
+    const interval<byte_count> step = m[memory_term::activations] + m[memory_term::logits] + r.process.cuda_graphs;
     return {beyond(weights.low + cache.low, step.high), beyond(weights.expected + cache.expected, step.expected),
             beyond(weights.high + cache.high, step.low)};
 }
@@ -89,7 +91,7 @@ constexpr interval<byte_count> withheld(const runtime& r, const memory_breakdown
 /// counts.
 constexpr void choose_moment(memory_breakdown& m, const serving_stage& s, const step& of, const step_peak& peak) {
     const byte_count prompts = scaled_up(s.cache.allocated, ratio(prompt_of(of.of), context_of(of.of)));
-    const byte_count whole = s.cache.allocated * of.engine.cache_copies;
+    const byte_count whole = s.cache.allocated * of.runtime.cache.copies;
     const interval<byte_count> scores = of.scores_of_sequences();
     if (whole + scores.expected > prompts + peak.all().expected) {
         m.phase = phase::decode;
@@ -122,16 +124,17 @@ constexpr void join_before(memory_breakdown& m, byte_count joined) {
 /// of a pipeline, which talk to their neighbours.
 constexpr interval<byte_count> communicators(const runtime& r, const layout& l) {
     interval<byte_count> all;
-    if (r.communicator_once) {
-        if (l.tensor > 1 || l.expert > 1 || l.dense_data_ranks() > 1) all = r.communicator;
-        if (l.tensor > 1 && l.pipeline == 1 && l.dense_data_ranks() == 1) all += r.fused_all_reduce;
+    if (r.process.communicator_once) {
+        if (l.tensor > 1 || l.expert > 1 || l.dense_data_ranks() > 1) all = r.process.communicator;
+        if (l.tensor > 1 && l.pipeline == 1 && l.dense_data_ranks() == 1) all += r.process.fused_all_reduce;
         return all;
     }
     const auto group = [&](std::int64_t ranks) {
         if (ranks < 2) return;
         std::int64_t doublings = 1;
         while (std::int64_t{1} << doublings < ranks) ++doublings;
-        all += {r.communicator.low, r.communicator.expected * doublings, r.communicator.high * doublings};
+        all += {r.process.communicator.low, r.process.communicator.expected * doublings,
+                r.process.communicator.high * doublings};
     };
     group(l.tensor);
     group(l.pipeline > 1 ? 2 : 1);
@@ -145,7 +148,7 @@ constexpr memory_breakdown with_engine(const serving_stage& s, const step& of, c
     m.stage = s.index;
     m.phase = phase::prefill;
     step_peak peak = s.graph.all().expected > byte_count{} ? s.graph : of.peak(s.live, s.last, s.index);
-    const byte_count more = r.joins_projections ? byte_count{} : s.more_weights;
+    const byte_count more = r.loading.joins_projections ? byte_count{} : s.more_weights;
     m[memory_term::weights] = {s.weights, s.weights + more, s.weights + more + s.maybe_weights};
     m[memory_term::adapter] = s.adapters;
     m[memory_term::kv_cache] = s.cache.allocated;
@@ -153,23 +156,24 @@ constexpr memory_breakdown with_engine(const serving_stage& s, const step& of, c
     m[memory_term::activations] = peak.activations;
     m[memory_term::logits] = peak.logits;
     if (of.prompts_unknown()) m[memory_term::activations].low = m[memory_term::logits].low = {};
-    if (r.whole_batches && of.of.output > token_count{}) choose_moment(m, s, of, peak);
-    if (r.joins_projections) join_before(m, s.more_weights);
+    if (r.cache.whole_batches && of.of.output > token_count{}) choose_moment(m, s, of, peak);
+    if (r.loading.joins_projections) join_before(m, s.more_weights);
     m.allocated = m.total();
     m.ideal = m.allocated.expected - rounding_of(s.cache, m[memory_term::kv_cache].expected);
 
     const byte_count hoarded = of.beside_peak(s.live, s.last);
-    interval<byte_count> slack{scaled_up(m.allocated.low, r.fragmentation.low),
-                               scaled_up(m.allocated.expected, r.fragmentation.expected) + hoarded,
-                               scaled_up(m.allocated.high, r.fragmentation.high) + hoarded};
+    interval<byte_count> slack{scaled_up(m.allocated.low, r.allocator.fragmentation.low),
+                               scaled_up(m.allocated.expected, r.allocator.fragmentation.expected) + hoarded,
+                               scaled_up(m.allocated.high, r.allocator.fragmentation.high) + hoarded};
     // Blocks of a long prompt are split for smaller tensors, and the next layer's find none as large: GLM-4 at 32 000
     // to 200 000 tokens takes its activations twice. Scores are as large in every layer, and find their own blocks
     // again.
-    if (r.hoards && of.kernel != attention_kernel::eager) slack.high += m[memory_term::activations].high;
+    if (r.allocator.caches_freed_blocks && of.kernel != attention_kernel::eager)
+        slack.high += m[memory_term::activations].high;
     m.reserved = m.allocated + slack;
     m[memory_term::fragmentation] = slack + withheld(r, m);
-    m[memory_term::runtime] = r.context + graphs_of(of.of, r, l);
-    m[memory_term::workspace] = r.workspace;
+    m[memory_term::runtime] = r.process.context + graphs_of(of.of, r, l);
+    m[memory_term::workspace] = r.process.workspace;
     if (l.gpus() > 1) m[memory_term::communication] += communicators(r, l);
     return m;
 }
@@ -178,7 +182,7 @@ constexpr memory_breakdown with_engine(const serving_stage& s, const step& of, c
 struct serving_stages {
     const job& of;
     const layout& over;
-    const runtime& engine;
+    const llmres::runtime& runtime;
     step of_step;
     serving_weights weights;
     std::int64_t sequences;
@@ -186,10 +190,10 @@ struct serving_stages {
     byte_count encoders;
     std::array<serving_layer, layer_stack::max_kinds> kinds{};
 
-    constexpr serving_stages(const job& j, const layout& l, const runtime& r, const file_layers* file)
+    constexpr serving_stages(const job& j, const layout& l, const llmres::runtime& r, const file_layers* file)
         : of{j},
           over{l},
-          engine{r},
+          runtime{r},
           of_step{j, r, l},
           weights{j, l, r, file},
           sequences{sequences_per_rank(j, l)},
@@ -210,14 +214,14 @@ struct serving_stages {
         const auto counts = m.layers.counts(range.first, range.last);
         const bool end = index == over.pipeline - 1;
         serving_stage s{
-            .weights = weights.of_ends(index == 0, end && head_on_gpu(m, engine)), .last = end, .index = index};
+            .weights = weights.of_ends(index == 0, end && head_on_gpu(m, runtime)), .last = end, .index = index};
         if (index == 0)
             s.live = encoders;
         else
             s.weights += weights.of_towers();
         for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k) {
             s.weights += kinds[k].weights * counts[k];
-            if (engine.joins_projections || engine.pads_mxfp4)
+            if (runtime.loading.joins_projections || runtime.loading.mxfp4.padded)
                 s.more_weights += more_of(m.layers.kinds[k], counts[k], s);
             s.adapters += kinds[k].adapters * counts[k];
             s.cache += kinds[k].cache * counts[k];
@@ -225,22 +229,24 @@ struct serving_stages {
             if (counts[k] > 0 && kinds[k].live > s.live) s.live = kinds[k].live;
         }
         if (weights.file) s.weights += weights.of_file(range);
-        if (engine.host_expert_layers > 0 && engine.host_expert_layers < range.last)
+        if (runtime.options.host_expert_layers > 0 && runtime.options.host_expert_layers < range.last)
             s.weights += weights.experts_of(
-                {engine.host_expert_layers > range.first ? engine.host_expert_layers : range.first, range.last});
-        if (engine.laid_out || (engine.experts_on_host && engine.copies_experts)) {
+                {runtime.options.host_expert_layers > range.first ? runtime.options.host_expert_layers : range.first,
+                 range.last});
+        if (runtime.serving_kernels.laid_out ||
+            (runtime.options.experts_on_host && runtime.loading.host_experts.copied)) {
             const stage_graph graph{
-                of, over, engine, of_step, weights, range, index, end, end && head_on_gpu(m, engine)};
+                of, over, runtime, of_step, weights, range, index, end, end && head_on_gpu(m, runtime)};
             if (graph.possible()) s.graph = graph.peak();
         }
-        if (end && engine.speculates_ahead && m.prediction.layers > 0) {
+        if (end && runtime.options.speculates_ahead && m.prediction.layers > 0) {
             s.weights += weights.of_prediction();
-            s.cache += layer_cache(m.prediction.block.attention, of, engine, over, sequences) * m.prediction.layers;
+            s.cache += layer_cache(m.prediction.block.attention, of, runtime, over, sequences) * m.prediction.layers;
         }
         s.weights += weights.rope_table();
-        if (end && engine.draft_weights > byte_count{}) {  // vLLM: draft_tensor_parallel_size is the model's
-            const byte_count cache = div_up(engine.draft_kv * context_of(of) * sequences, over.tensor);
-            s.weights += div_up(engine.draft_weights, over.tensor);
+        if (end && runtime.options.draft_weights > byte_count{}) {  // vLLM: draft_tensor_parallel_size is the model's
+            const byte_count cache = div_up(runtime.options.draft_kv * context_of(of) * sequences, over.tensor);
+            s.weights += div_up(runtime.options.draft_weights, over.tensor);
             s.cache += allotment{cache, cache};
         }
         s.maybe_weights = weights.perhaps(s.weights, end) + s.padded_weights;
@@ -254,7 +260,7 @@ struct serving_stages {
         return scales * count;
     }
     constexpr memory_breakdown memory(std::int32_t index) const {
-        return with_engine(stage(index), of_step, engine, over);
+        return with_engine(stage(index), of_step, runtime, over);
     }
 };
 

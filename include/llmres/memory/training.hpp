@@ -75,7 +75,7 @@ constexpr memory_breakdown memory_of_stages(const job& j, const job& by_stage, c
     memory_breakdown m = with_runtime(peak.tensors, j, l, idle_blocks_of(folded, peak));
     m.stage = peak.stage;
     m.phase = phase_of(peak.point);
-    if (folded.step.engine.sharding == sharding_code::deepspeed && l.zero >= 3 && l.dense_shard_ranks() > 1) {
+    if (folded.step.runtime.sharding.code == sharding_code::deepspeed && l.zero >= 3 && l.dense_shard_ranks() > 1) {
         const byte_count more = live_weights(peak.tensors);
         m[memory_term::communication].high += more;
         m.allocated.high += more;

@@ -65,27 +65,28 @@ constexpr bool same_name(std::string_view a, std::string_view b) {
 /// where asked to: "0.8.5 V0". An `unknown` error names the nearest names, or the versions there are; `malformed` is
 /// what begins with no number, and a date.
 constexpr result<runtime> find_runtime(std::string_view name, std::string_view asked, std::string_view field) {
-    const maybe<engine_version> version = read_version(asked);
+    const maybe<runtime_version> version = read_version(asked);
     const bool first_engine =
         asked.size() > 2 && (asked.find("V0", 1) != asked.npos || asked.find("v0", 1) != asked.npos);
     text<191> versions{"a version: "};
     bool known = false;
     for (const runtime* r : runtimes::all) {
-        if (!detail::same_name(r->name, name)) continue;
+        if (!detail::same_name(r->identity.name, name)) continue;
         if (asked.empty()) return *r;
         if (!version)
             return refused(error_code::malformed, field, asked, "a version in numbers, such as 0.9.2 or b2824");
-        const bool of_first = r->versions.view().ends_with("(V0)");
-        if (first_engine && of_first ? r->since <= *version : !first_engine && covers(*r, *version)) return *r;
+        const bool of_first = r->identity.versions.view().ends_with("(V0)");
+        if (first_engine && of_first ? r->identity.since <= *version : !first_engine && covers(r->identity, *version))
+            return *r;
         if (known) versions.append("; ");
-        versions.append(r->versions);
+        versions.append(r->identity.versions);
         known = true;
     }
     if (known) return refused(error_code::unknown, field, asked, versions);
     std::array<std::string_view, runtimes::all.size()> names{};
     std::size_t count = 0;
     for (const runtime* r : runtimes::all)
-        if (count == 0 || names[count - 1] != r->name) names[count++] = r->name;
+        if (count == 0 || names[count - 1] != r->identity.name) names[count++] = r->identity.name;
     return refused(error_code::unknown, field, name,
                    such_as("a runtime", nearest(name, std::span{names.data(), count})));
 }

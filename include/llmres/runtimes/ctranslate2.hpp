@@ -10,17 +10,18 @@
 namespace llmres::inline v0::runtimes {
 
 inline constexpr runtime ctranslate2{
-    .name = "ctranslate2",
-    .work = engine_work::serving,
-    .versions = "4.0 and later",
-    .since = {4, 0, 0},
-    .context = {mib(300), mib(600), mib(1000)},
-    .workspace = {mib(0), mib(1100), mib(2500)},
-    .fragmentation = {0.0, 0.01, 0.05},
-    .windows = window_cells::whole,
-    .score_bytes = 8,
-    .activations = {0.5, 1.0, 1.5},
-    .logits_bytes = {2.0, 4.0, 8.0},
+    .identity{
+        .name = "ctranslate2",
+        .work = runtime_work::serving,
+        .versions = "4.0 and later",
+        .since = {4, 0, 0},
+    },
+    .process{.context = {mib(300), mib(600), mib(1000)}, .workspace = {mib(0), mib(1100), mib(2500)}},
+    .allocator{.fragmentation = {0.0, 0.01, 0.05}},
+    .accuracy{.activations = {0.5, 1.0, 1.5}},
+    .cache{.windows = window_cells::whole},
+    .step{.logits{.bytes = {2.0, 4.0, 8.0}}},
+    .serving_kernels{.score_bytes = 8},
 };
 
 }  // namespace llmres::inline v0::runtimes

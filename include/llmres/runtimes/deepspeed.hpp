@@ -7,34 +7,37 @@
 namespace llmres::inline v0::runtimes {
 
 inline constexpr runtime deepspeed{
-    .name = "deepspeed",
-    .work = engine_work::training,
-    .versions = "DeepSpeed 0.12 to 0.19",
-    // 0.3 to 0.55 GiB with lazily loaded kernels, 0.92 with all of them (pytorch/pytorch issues 107667 and 109888;
-    // ml-engineering, training/performance).
-    .context = {mib(400), mib(600), mib(1200)},
-    // As runtimes/huggingface.hpp.
-    .workspace = {mib(8), mib(16), mib(64)},
-    // 484 to 700 MiB for a group (NVIDIA/nccl issue 964); 1.45 GiB after the first barrier on 8 GPU nodes.
-    .communicator = {mib(300), mib(700), mib(1700)},
-    // Expected as in runtimes/megatron.hpp, at most as in runtimes/pytorch.hpp: buckets, and blocks that only the
-    // optimizer's step can use, are counted apart.
-    .fragmentation = {0.0, 0.035, 0.20},
-    .hoards = true,
-    // The inventory against the same runs (docs/accuracy.md, training).
-    .activations = {0.9, 1.0, 1.1},
-    .training = {.sharding = sharding_code::deepspeed,
-                 .casts_weights = false,
-                 .foreach_optimizer = false,
-                 .widens_gradients = true,
-                 .copies_master_weights = true,
-                 .keeps_stage_outputs = true,
-                 // Of neighbours that pass activations (runtime/pipe/p2p.py), of a replica's ranks that share norms and
-                 // overflows (runtime/utils.py, CheckOverflow), of all (stage_1_and_2.py, dist.barrier).
-                 .pipeline_groups = 3,
-                 .widens_head_gradient = true,
-                 .reduce_bucket_size = 500'000'000,
-                 .sub_group_size = 1'000'000'000},
+    .identity{.name = "deepspeed", .work = runtime_work::training, .versions = "DeepSpeed 0.12 to 0.19"},
+    .process{
+        // 0.3 to 0.55 GiB with lazily loaded kernels, 0.92 with all of them (pytorch/pytorch issues 107667 and 109888;
+        // ml-engineering, training/performance).
+        .context = {mib(400), mib(600), mib(1200)},
+        // As runtimes/huggingface.hpp.
+        .workspace = {mib(8), mib(16), mib(64)},
+        // 484 to 700 MiB for a group (NVIDIA/nccl issue 964); 1.45 GiB after the first barrier on 8 GPU nodes.
+        .communicator = {mib(300), mib(700), mib(1700)},
+        // Of neighbours that pass activations (runtime/pipe/p2p.py), of a replica's ranks that share norms and
+        // overflows (runtime/utils.py, CheckOverflow), of all (stage_1_and_2.py, dist.barrier).
+        .pipeline_groups = 3,
+    },
+    .allocator{
+        // Expected as in runtimes/megatron.hpp, at most as in runtimes/pytorch.hpp: buckets, and blocks that only the
+        // optimizer's step can use, are counted apart.
+        .fragmentation = {0.0, 0.035, 0.20},
+        .caches_freed_blocks = true,
+    },
+    .accuracy{
+        // The inventory against the same runs (docs/accuracy.md, training).
+        .activations = {0.9, 1.0, 1.1},
+    },
+    .kernels{.loss{.widens_head_gradient = true}, .casts_weights = false},
+    .optimizer{.foreach_tensors = false, .widens_gradients = true, .copies_master_weights = true},
+    .sharding{
+        .code = sharding_code::deepspeed,
+        .reduce_bucket_size = 500'000'000,
+        .sub_group_size = 1'000'000'000,
+    },
+    .pipeline{.keeps_stage_outputs = true},
 };
 
 }  // namespace llmres::inline v0::runtimes

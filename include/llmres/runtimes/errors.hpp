@@ -13,7 +13,7 @@ namespace llmres::inline v0 {
 
 /// One figure of one profile against its measurements. An error is expected over measured, less one.
 struct profile_error {
-    std::string_view engine;    ///< the profile's name
+    std::string_view runtime;   ///< the profile's name
     std::string_view versions;  ///< and versions
     std::string_view figure;    ///< "weights", "kv", "allocated", ...
     std::int32_t rows;          ///< measurements
@@ -36,7 +36,7 @@ inline constexpr profile_error errors[] = {
 /// The errors of a profile, figure by figure; none where nothing of it was measured.
 constexpr std::span<const profile_error> errors_of(const runtime& profile) {
     const auto its = [&](const profile_error& e) {
-        return e.engine == profile.name.view() && e.versions == profile.versions.view();
+        return e.runtime == profile.identity.name.view() && e.versions == profile.identity.versions.view();
     };
     const auto first = std::find_if(std::begin(runtimes::errors), std::end(runtimes::errors), its);
     return {first, std::find_if_not(first, std::end(runtimes::errors), its)};

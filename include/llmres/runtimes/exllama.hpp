@@ -12,35 +12,32 @@ namespace llmres::inline v0::runtimes {
 namespace detail {
 
 inline constexpr runtime exllama_base{
-    .name = "exllama",
-    .work = engine_work::serving,
-    .versions = "v2 and v3",
-    .since = {2, 0, 0},
-    .context = {mib(300), mib(480), mib(900)},
-    .workspace = {mib(8), mib(32), mib(200)},  // cuBLAS
-    .fragmentation = {0.0, 0.01, 0.05},
-    .pool = cache_pool::allotted,
-    .kv_block = tokens(256),
-    .windows = window_cells::whole,
-    .max_batched_tokens = tokens(2048),  // max_input_len
-    .profiles = true,
-    .flash_attention = true,
-    .dequantises = true,
-    .activations = {0.8, 1.0, 1.3},
-    .logits_bytes = {4.0, 6.0, 8.0},
-    .embedding_on_host = true,
+    .identity{.name = "exllama", .work = runtime_work::serving, .versions = "v2 and v3", .since = {2, 0, 0}},
+    .process{
+        .context = {mib(300), mib(480), mib(900)}, .workspace = {mib(8), mib(32), mib(200)},  // cuBLAS
+    },
+    .allocator{.fragmentation = {0.0, 0.01, 0.05}},
+    .accuracy{.activations = {0.8, 1.0, 1.3}},
+    .loading{.embedding_on_host = true},
+    .cache{.pool = cache_pool::allotted, .block = tokens(256), .windows = window_cells::whole},
+    .step{
+        .max_batched_tokens = tokens(2048),  // max_input_len
+        .profiles = true,
+        .logits{.bytes = {4.0, 6.0, 8.0}},
+    },
+    .serving_kernels{.flash_attention = true, .dequantises = true},
 };
 
 constexpr runtime exllama_second() {
     runtime r = exllama_base;
-    r.name = "exllamav2";
+    r.identity.name = "exllamav2";
     return r;
 }
 /// Until commit 51e9663 (May 2024) the buffers had room for the fp32 scores of a whole chunk.
 constexpr runtime exllama_all_scores() {
     runtime r = exllama_second();
-    r.scored = scored_tokens::chunk;
-    r.logits_bytes = {4.0, 4.0, 6.0};
+    r.step.logits.rows = scored_tokens::chunk;
+    r.step.logits.bytes = {4.0, 4.0, 6.0};
     return r;
 }
 
@@ -48,9 +45,9 @@ constexpr runtime exllama_all_scores() {
 /// (exllamav3: constants.py, modules/quant/exl3.py). No table of measurements was found.
 constexpr runtime exllama_third() {
     runtime r = exllama_base;
-    r.name = "exllamav3";
-    r.dequantised_from = 145;
-    r.activations = {0.6, 1.0, 1.5};
+    r.identity.name = "exllamav3";
+    r.serving_kernels.dequantised_from = 145;
+    r.accuracy.activations = {0.6, 1.0, 1.5};
     return r;
 }
 
@@ -58,12 +55,13 @@ constexpr runtime exllama_third() {
 /// GPU.
 constexpr runtime exllama_first() {
     runtime r = exllama_base;
-    r.kv_block = {};
-    r.profiles = false;
-    r.flash_attention = false;
-    r.score_bytes = 2;
-    r.activations = {0.7, 1.0, 1.3};  // prompts that leave room for 128 tokens more have an eighth fewer scores
-    r.embedding_on_host = false;
+    r.cache.block = {};
+    r.step.profiles = false;
+    r.serving_kernels.flash_attention = false;
+    r.serving_kernels.score_bytes = 2;
+    r.accuracy.activations = {0.7, 1.0,
+                              1.3};  // prompts that leave room for 128 tokens more have an eighth fewer scores
+    r.loading.embedding_on_host = false;
     return r;
 }
 

@@ -67,7 +67,7 @@ constexpr bool loads(const runtime& r, format_family family) {
     using f = format_family;
     if (family == f::plain) return true;
     const auto any = [&](auto... listed) { return ((family == listed) || ...); };
-    const std::string_view name = r.name.view();
+    const std::string_view name = r.identity.name.view();
     if (name == "vllm") return !any(f::exllama2, f::exllama3, f::gguf_ik);
     if (name == "sglang") return !any(f::exllama2, f::exllama3, f::gguf_ik, f::half_quadratic);
     if (name == "ik_llama.cpp") return any(f::gguf, f::gguf_ik);

@@ -9,44 +9,57 @@
 namespace llmres::inline v0::runtimes {
 
 inline constexpr runtime huggingface{
-    .name = "huggingface",
-    .work = engine_work::training,
-    .versions = "transformers 5.0 and later",
-    .since = {5},
-    // 0.3 to 0.55 GiB with lazily loaded kernels, 0.92 with all of them (pytorch/pytorch issues 107667 and 109888;
-    // ml-engineering, training/performance).
-    .context = {mib(400), mib(600), mib(1200)},
-    // 8.1 MiB a handle before Hopper, 32 MiB since (CublasHandlePool.cpp).
-    .workspace = {mib(8), mib(16), mib(64)},
-    // 484 to 700 MiB for a group (NVIDIA/nccl issue 964); 1.45 GiB after the first barrier on 8 GPU nodes.
-    .communicator = {mib(300), mib(700), mib(1700)},
-    // Weights, gradients and optimizer states lie close (1.001 when a model is loaded, 1.03 at most where the
-    // optimizer's step is the peak); activations leave gaps: by the allocator's own rules 4 to 27 %, 10 on average
-    // (tests/validation/caching_allocator.cpp), and up to 30 % in runs on four GPUs. What large logits add is counted
-    // apart, as is what the optimizer makes while it steps (hoards).
-    .fragmentation = {0.0, 0.005, 0.03},
-    .churn = {0.0, 0.10, 0.30},
-    .hoards = true,
-    // The inventory against 125 of the same runs (docs/accuracy.md, training): 0.955 to 1.03.
-    .activations = {0.955, 1.0, 1.06},
-    .logits = {0.97, 1.0, 1.035},  // where they are the peak, the same runs lie within 1.5 %, MoE within 3
-    .training = {.sharding = sharding_code::fsdp1, .shared_heads = false, .fp32_stream = true, .takes_turns = true},
+    .identity{
+        .name = "huggingface",
+        .work = runtime_work::training,
+        .versions = "transformers 5.0 and later",
+        .since = {5},
+    },
+    .process{
+        // 0.3 to 0.55 GiB with lazily loaded kernels, 0.92 with all of them (pytorch/pytorch issues 107667 and 109888;
+        // ml-engineering, training/performance).
+        .context = {mib(400), mib(600), mib(1200)},
+        // 8.1 MiB a handle before Hopper, 32 MiB since (CublasHandlePool.cpp).
+        .workspace = {mib(8), mib(16), mib(64)},
+        // 484 to 700 MiB for a group (NVIDIA/nccl issue 964); 1.45 GiB after the first barrier on 8 GPU nodes.
+        .communicator = {mib(300), mib(700), mib(1700)},
+    },
+    .allocator{
+        // Weights, gradients and optimizer states lie close (1.001 when a model is loaded, 1.03 at most where the
+        // optimizer's step is the peak); activations leave gaps: by the allocator's own rules 4 to 27 %, 10 on average
+        // (tests/validation/caching_allocator.cpp), and up to 30 % in runs on four GPUs. What large logits add is
+        // counted apart, as is what the optimizer makes while it steps (hoards).
+        .fragmentation = {0.0, 0.005, 0.03},
+        .activation_fragmentation = {0.0, 0.10, 0.30},
+        .caches_freed_blocks = true,
+    },
+    .accuracy{
+        // The inventory against 125 of the same runs (docs/accuracy.md, training): 0.955 to 1.03.
+        .activations = {0.955, 1.0, 1.06},
+        // where they are the peak, the same runs lie within 1.5 %, MoE within 3
+        .logits = {0.97, 1.0, 1.035},
+    },
+    .kernels{.shared_heads = false, .fp32_stream = true},
+    .sharding{.code = sharding_code::fsdp1},
+    .pipeline{.naive = true},
 };
 
 namespace detail {
 
 /// What training differed in before a version of transformers.
-constexpr runtime huggingface_as(std::string_view versions, engine_version since, engine_version before) {
+constexpr runtime huggingface_as(std::string_view versions, runtime_version since, runtime_version before) {
     runtime r = for_versions(huggingface, versions, since, before);
-    training_engine& e = r.training;
-    e.reentrant_checkpoints = before <= engine_version{5};  // trainer.py, gradient_checkpointing_kwargs
-    if (before <= engine_version{4, 50})
-        e.loss = loss_code::eager_shifted;  // labels are, since loss/loss_utils.py's ForCausalLMLoss of 4.50
-    if (before <= engine_version{4, 46}) e.returns_logits = false;  // logits = logits.float()
-    if (before <= engine_version{4, 43})
-        r.rope = rope_tables::own;  // modeling_llama.py to 4.40, modeling_mistral.py and modeling_qwen2.py to 4.44
-    if (before <= engine_version{4, 43})
-        e.four_bit_keeps_inputs = true;  // with a bitsandbytes before 0.43.2, of July 2024 as 4.43 is
+    llmres::runtime& e = r;
+    e.kernels.checkpointing.reentrant = before <= runtime_version{5};  // trainer.py, gradient_checkpointing_kwargs
+    if (before <= runtime_version{4, 50})
+        e.kernels.loss.code =
+            loss_code::eager_shifted;  // labels are, since loss/loss_utils.py's ForCausalLMLoss of 4.50
+    if (before <= runtime_version{4, 46}) e.kernels.loss.returns_logits = false;  // logits = logits.float()
+    if (before <= runtime_version{4, 43})
+        r.loading.rope =
+            rope_tables::own;  // modeling_llama.py to 4.40, modeling_mistral.py and modeling_qwen2.py to 4.44
+    if (before <= runtime_version{4, 43})
+        e.kernels.four_bit_keeps_inputs = true;  // with a bitsandbytes before 0.43.2, of July 2024 as 4.43 is
     return r;
 }
 

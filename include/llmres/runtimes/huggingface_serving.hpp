@@ -11,35 +11,40 @@ namespace llmres::inline v0::runtimes {
 namespace detail {
 
 inline constexpr runtime huggingface_base{
-    .name = "transformers",
-    .work = engine_work::serving,
-    .versions = "4.50 to 4.57",
-    .since = {4, 50, 0},
-    .context = {mib(300), mib(500), mib(900)},
-    // 8.1 MiB a handle and stream before Hopper, 32 MiB since (CublasHandlePool.cpp).
-    .workspace = {mib(8), mib(32), mib(400)},
-    .communicator = {},
-    .fragmentation = {0.0, 0.02, 0.10},
-    .hoards = true,
-    .windows = window_cells::whole,
-    .whole_batches = true,
-    // Scores in 16 bit with the mask added, their softmax in fp32, and its cast (modeling_llama.py:
-    // eager_attention_forward).
-    .more_hidden = 1,
-    .score_bytes = 8,
-    .activations = {0.5, 1.0, 1.4},
-    .scores_return = true,
-    .logits_bytes = {2.0, 6.0, 8.0},
-    .head_again = true,
-    // AutoAWQ holds 1.6 GiB beside a 13B and 2 beside a 34B, AutoGPTQ's kernels 0.7 beside a 7B (their own tables).
-    .repacked = 0.15,
+    .identity{
+        .name = "transformers",
+        .work = runtime_work::serving,
+        .versions = "4.50 to 4.57",
+        .since = {4, 50, 0},
+    },
+    .process{
+        .context = {mib(300), mib(500), mib(900)},
+        // 8.1 MiB a handle and stream before Hopper, 32 MiB since (CublasHandlePool.cpp).
+        .workspace = {mib(8), mib(32), mib(400)},
+        .communicator = {},
+    },
+    .allocator{.fragmentation = {0.0, 0.02, 0.10}, .caches_freed_blocks = true},
+    .accuracy{.activations = {0.5, 1.0, 1.4}},
+    .loading{
+        .head_again = true,
+        // AutoAWQ holds 1.6 GiB beside a 13B and 2 beside a 34B, AutoGPTQ's kernels 0.7 beside a 7B (their own tables).
+        .repacked = 0.15,
+    },
+    .cache{.windows = window_cells::whole, .whole_batches = true},
+    .step{.logits{.bytes = {2.0, 6.0, 8.0}, .on_first_gpu = true}},
+    .serving_kernels{
+        // Scores in 16 bit with the mask added, their softmax in fp32, and its cast (modeling_llama.py:
+        // eager_attention_forward).
+        .more_hidden = 1,
+        .score_bytes = 8,
+    },
 };
 
 /// Until 4.50 each tensor was allotted as it was loaded; since then they are cut from one block
 /// (caching_allocator_warmup).
 constexpr runtime huggingface_tensor_by_tensor() {
     runtime r = huggingface_base;
-    r.segments = true;
+    r.allocator.rounds_to_segments = true;
     return r;
 }
 
@@ -47,9 +52,9 @@ constexpr runtime huggingface_tensor_by_tensor() {
 /// and each layer had a table of rotary positions of its own.
 constexpr runtime huggingface_all_logits() {
     runtime r = huggingface_tensor_by_tensor();
-    r.scored = scored_tokens::prompt;
-    r.logits_bytes = {6.0, 6.0, 6.2};
-    r.rope = rope_tables::own;
+    r.step.logits.rows = scored_tokens::prompt;
+    r.step.logits.bytes = {6.0, 6.0, 6.2};
+    r.loading.rope = rope_tables::own;
     return r;
 }
 
@@ -58,7 +63,7 @@ constexpr runtime huggingface_all_logits() {
 /// Until 4.36 the tuples were all there was: Qwen-72B the same.
 constexpr runtime huggingface_tuples() {
     runtime r = huggingface_all_logits();
-    r.cache_copies = 2;
+    r.cache.copies = 2;
     return r;
 }
 
@@ -68,16 +73,16 @@ constexpr runtime huggingface_tuples() {
 /// rolls.
 constexpr runtime autoawq_fused(bool rolls) {
     runtime r = huggingface_all_logits();
-    r.name = "autoawq";
-    r.windows = rolls ? window_cells::longer_part : window_cells::whole;
-    r.rope = rope_tables::cached;
-    r.whole_batches = false;
-    r.joins_projections = true;
-    r.repacked = 0.10;                    // Mixtral holds 7.5 % beside weights and what it joins
-    r.fragmentation = {0.0, 0.02, 0.06};  // what is joined and given back holds the caches
-    r.activations = {0.85, 1.0, 1.15};
-    r.flash_attention = false;
-    r.score_bytes = 10;
+    r.identity.name = "autoawq";
+    r.cache.windows = rolls ? window_cells::longer_part : window_cells::whole;
+    r.loading.rope = rope_tables::cached;
+    r.cache.whole_batches = false;
+    r.loading.joins_projections = true;
+    r.loading.repacked = 0.10;                      // Mixtral holds 7.5 % beside weights and what it joins
+    r.allocator.fragmentation = {0.0, 0.02, 0.06};  // what is joined and given back holds the caches
+    r.accuracy.activations = {0.85, 1.0, 1.15};
+    r.serving_kernels.flash_attention = false;
+    r.serving_kernels.score_bytes = 10;
     return r;
 }
 

@@ -17,33 +17,33 @@ namespace llmres::inline v0 {
 constexpr status validate(const runtime& r, const precision& weights, bool gguf_file) {
     if (!loads(r, gguf_file ? format_family::gguf : family_of(weights))) {
         text<191> expected{"a format that "};
-        expected.append(r.name);
+        expected.append(r.identity.name);
         expected.append(" loads");
-        if (r.name == "llama.cpp" || r.name == "ollama" || r.name == "ik_llama.cpp")
+        if (r.identity.name == "llama.cpp" || r.identity.name == "ollama" || r.identity.name == "ik_llama.cpp")
             expected.append(": GGUF's own or a plain one");
         return refused(error_code::unsupported, "weights", gguf_file ? std::string_view{"gguf"} : weights.name.view(),
                        expected);
     }
-    if (r.gpu_memory_utilization && !(*r.gpu_memory_utilization > 0.0 && *r.gpu_memory_utilization <= 1.0)) {
-        const double percent = *r.gpu_memory_utilization * 100.0;
+    if (r.cache.fraction && !(*r.cache.fraction > 0.0 && *r.cache.fraction <= 1.0)) {
+        const double percent = *r.cache.fraction * 100.0;
         text<95> value =
             percent > -1e9 && percent < 1e9 ? detail::digits(static_cast<std::int64_t>(percent)) : text<95>{"?"};
         value.append(" %");
         text<63> field{"runtime."};
-        field.append(r.fraction_name);
+        field.append(r.cache.fraction_name);
         return refused(error_code::out_of_range, field, value, "a part of the memory: above 0, at most 1");
     }
     using detail::bounded_field;
     constexpr std::int64_t most_tokens = std::int64_t{1} << 40;
     return detail::all_in_range(
-        std::array{bounded_field{"runtime.max_batched_tokens", r.max_batched_tokens.in(tokens), 0, most_tokens},
-                   bounded_field{"runtime.max_num_seqs", r.max_num_seqs, 0, 1 << 24},
-                   bounded_field{"runtime.max_loras", r.max_loras, 0, 1 << 16},
-                   bounded_field{"runtime.max_lora_rank", r.max_lora_rank, 1, 1 << 16},
-                   bounded_field{"runtime.kv_block", r.kv_block.in(tokens), 0, 1 << 24},
-                   bounded_field{"runtime.gpu_layers", r.gpu_layers.value_or(0), 0, 1 << 16},
-                   bounded_field{"runtime.n_cpu_moe", r.host_expert_layers, 0, 1 << 16},
-                   bounded_field{"runtime.encoder_tokens", r.encoder_tokens.in(tokens), 0, most_tokens}});
+        std::array{bounded_field{"runtime.max_batched_tokens", r.step.max_batched_tokens.in(tokens), 0, most_tokens},
+                   bounded_field{"runtime.max_num_seqs", r.options.max_num_seqs, 0, 1 << 24},
+                   bounded_field{"runtime.max_loras", r.options.max_loras, 0, 1 << 16},
+                   bounded_field{"runtime.max_lora_rank", r.options.max_lora_rank, 1, 1 << 16},
+                   bounded_field{"runtime.kv_block", r.cache.block.in(tokens), 0, 1 << 24},
+                   bounded_field{"runtime.gpu_layers", r.options.gpu_layers.value_or(0), 0, 1 << 16},
+                   bounded_field{"runtime.n_cpu_moe", r.options.host_expert_layers, 0, 1 << 16},
+                   bounded_field{"runtime.encoder_tokens", r.options.encoder_tokens.in(tokens), 0, most_tokens}});
 }
 
 /// Sets a knob under the engine's own name, as its command line spells it without the dashes. Errors: a name that the
@@ -64,20 +64,24 @@ constexpr Integer whole_part(double number) {
 
 /// A knob of an engine, or of each that runs ggml's graphs ("ggml"), or of all ("").
 struct knob {
-    std::string_view engine;
+    std::string_view software;
     std::string_view name;
-    void (*set)(runtime&, double value);
+    void (*set)(llmres::runtime&, double value);
 };
 
 inline constexpr std::array knobs = [] {
     constexpr auto step = [](runtime& r, double value) {
-        set_batched_tokens(r, tokens(whole_part<std::int64_t>(value)));
+        set_batched_tokens(r.step, tokens(whole_part<std::int64_t>(value)));
     };
-    constexpr auto sequences = [](runtime& r, double value) { r.max_num_seqs = whole_part<std::int64_t>(value); };
-    constexpr auto block = [](runtime& r, double value) { r.kv_block = tokens(whole_part<std::int64_t>(value)); };
-    constexpr auto gpu_layers = [](runtime& r, double value) { r.gpu_layers = whole_part<std::int32_t>(value); };
+    constexpr auto sequences = [](runtime& r, double value) {
+        r.options.max_num_seqs = whole_part<std::int64_t>(value);
+    };
+    constexpr auto block = [](runtime& r, double value) { r.cache.block = tokens(whole_part<std::int64_t>(value)); };
+    constexpr auto gpu_layers = [](runtime& r, double value) {
+        r.options.gpu_layers = whole_part<std::int32_t>(value);
+    };
     constexpr auto no_graphs = [](runtime& r, double value) {
-        if (value != 0) r.cuda_graphs = r.layer_graphs = {};
+        if (value != 0) r.process.cuda_graphs = r.process.layer_graphs = {};
     };
     return std::array{
         knob{"", "max_batched_tokens", step},
@@ -102,54 +106,57 @@ inline constexpr std::array knobs = [] {
         knob{"tensorrt-llm", "tokens_per_block", block},
         knob{"lmdeploy", "cache_block_seq_len", block},
 
-        knob{"vllm", "max_loras", [](runtime& r, double value) { r.max_loras = whole_part<std::int64_t>(value); }},
+        knob{"vllm", "max_loras",
+             [](runtime& r, double value) { r.options.max_loras = whole_part<std::int64_t>(value); }},
         knob{"vllm", "max_lora_rank",
-             [](runtime& r, double value) { r.max_lora_rank = whole_part<std::int64_t>(value); }},
+             [](runtime& r, double value) { r.options.max_lora_rank = whole_part<std::int64_t>(value); }},
         knob{"vllm", "enforce_eager", no_graphs},
         knob{"sglang", "disable_cuda_graph", no_graphs},
 
         knob{"ggml", "n_gpu_layers", gpu_layers},
         knob{"ollama", "num_gpu", gpu_layers},
-        knob{"ggml", "flash_attn", [](runtime& r, double value) { r.flash_attention = value != 0; }},
+        knob{"ggml", "flash_attn", [](runtime& r, double value) { r.serving_kernels.flash_attention = value != 0; }},
         knob{"ggml", "swa_full",
              [](runtime& r, double value) {
-                 r.windows = value != 0 ? window_cells::whole : window_cells::window_batch;
+                 r.cache.windows = value != 0 ? window_cells::whole : window_cells::window_batch;
              }},
         knob{"ggml", "cpu_moe",
              [](runtime& r, double value) {
-                 r.experts_on_host = value != 0;
-                 r.host_expert_layers = 0;
+                 r.options.experts_on_host = value != 0;
+                 r.options.host_expert_layers = 0;
              }},
         knob{"ggml", "n_cpu_moe",
              [](runtime& r, double value) {
-                 r.host_expert_layers = whole_part<std::int32_t>(value);
-                 r.experts_on_host = r.host_expert_layers > 0;
+                 r.options.host_expert_layers = whole_part<std::int32_t>(value);
+                 r.options.experts_on_host = r.options.host_expert_layers > 0;
              }},
-        knob{"ik_llama.cpp", "attn_max_batch",
-             [](runtime& r, double value) { r.latent_expanded = mib(whole_part<std::int64_t>(value)); }},
+        knob{
+            "ik_llama.cpp", "attn_max_batch",
+            [](runtime& r, double value) { r.serving_kernels.latent.expanded = mib(whole_part<std::int64_t>(value)); }},
     };
 }();
 
 }  // namespace detail
 
 constexpr status set_knob(runtime& r, std::string_view name, double value) {
-    if (takes_fraction(r) && name == r.fraction_name.view()) {
-        r.gpu_memory_utilization = value;
+    if (takes_fraction(r.cache) && name == r.cache.fraction_name.view()) {
+        r.cache.fraction = value;
         return done{};
     }
-    const bool ggml = r.fp32_activations;
+    const bool ggml = r.serving_kernels.fp32_activations;
     for (const detail::knob& k : detail::knobs) {
-        if (name != k.name || !(k.engine.empty() || r.name == k.engine || (ggml && k.engine == "ggml"))) continue;
+        if (name != k.name || !(k.software.empty() || r.identity.name == k.software || (ggml && k.software == "ggml")))
+            continue;
         k.set(r, value);
         return done{};
     }
     text<63> field{"runtime."};
     field.append(name);
     text<191> expected{"a knob of "};
-    expected.append(r.name);
-    if (takes_fraction(r)) {
+    expected.append(r.identity.name);
+    if (takes_fraction(r.cache)) {
         expected.append(", such as ");
-        expected.append(r.fraction_name);
+        expected.append(r.cache.fraction_name);
     }
     return refused(error_code::unknown, field, name, expected);
 }

@@ -7,27 +7,32 @@
 namespace llmres::inline v0::runtimes {
 
 inline constexpr runtime litgpt{
-    .name = "litgpt",
-    .work = engine_work::training,
-    .versions = "lit-gpt 2023-10",
-    // 0.3 to 0.55 GiB with lazily loaded kernels, 0.92 with all of them (pytorch/pytorch issues 107667 and 109888;
-    // ml-engineering, training/performance).
-    .context = {mib(400), mib(600), mib(1200)},
-    // As runtimes/huggingface.hpp.
-    .workspace = {mib(8), mib(16), mib(64)},
-    // 484 to 700 MiB for a group (NVIDIA/nccl issue 964); 1.45 GiB after the first barrier on 8 GPU nodes.
-    .communicator = {mib(300), mib(700), mib(1700)},
-    // As runtimes/pytorch.hpp.
-    .fragmentation = {0.0, 0.035, 0.12},
-    // The inventory against the same runs (docs/accuracy.md, training).
-    .activations = {0.85, 1.0, 1.2},
-    .training = {.norm = norm_code::eager,
-                 .sharding = sharding_code::fsdp1,
-                 .joined_heads = true,
-                 .shared_heads = false,
-                 .fp32_adapters = false,
-                 .four_bit_keeps_inputs = true,
-                 .keeps_frozen_gathered = true},
+    .identity{.name = "litgpt", .work = runtime_work::training, .versions = "lit-gpt 2023-10"},
+    .process{
+        // 0.3 to 0.55 GiB with lazily loaded kernels, 0.92 with all of them (pytorch/pytorch issues 107667 and 109888;
+        // ml-engineering, training/performance).
+        .context = {mib(400), mib(600), mib(1200)},
+        // As runtimes/huggingface.hpp.
+        .workspace = {mib(8), mib(16), mib(64)},
+        // 484 to 700 MiB for a group (NVIDIA/nccl issue 964); 1.45 GiB after the first barrier on 8 GPU nodes.
+        .communicator = {mib(300), mib(700), mib(1700)},
+    },
+    .allocator{
+        // As runtimes/pytorch.hpp.
+        .fragmentation = {0.0, 0.035, 0.12},
+    },
+    .accuracy{
+        // The inventory against the same runs (docs/accuracy.md, training).
+        .activations = {0.85, 1.0, 1.2},
+    },
+    .kernels{
+        .norm = norm_code::eager,
+        .joined_heads = true,
+        .shared_heads = false,
+        .fp32_adapters = false,
+        .four_bit_keeps_inputs = true,
+    },
+    .sharding{.code = sharding_code::fsdp1, .keeps_frozen_gathered = true},
 };
 
 }  // namespace llmres::inline v0::runtimes

@@ -18,57 +18,63 @@ namespace llmres::inline v0::runtimes {
 namespace detail {
 
 inline constexpr runtime llama_cpp_base{
-    .name = "llama.cpp",
-    .work = engine_work::serving,
-    // nvidia-smi less the buffers: 0.75 GiB on an RTX 6000 Ada whatever the layers, 0.5 to 1.2 elsewhere.
-    // An A100 1.1 to 1.3 GiB less what its driver keeps, an RTX 3090 with a desktop 1.4.
-    .context = {mib(250), mib(600), mib(1000)},
-    .workspace = {mib(0), mib(100), mib(400)},  // cuBLAS, and pools for dequantised tiles
-    .communicator = {},
-    .pool = cache_pool::allotted,
-    .kv_block = tokens(32),
-    .windows = window_cells::whole,
-    .max_batched_tokens = tokens(512),  // n_ubatch
-    .fp32_activations = true,
-    .written_in_place = true,
-    .attention_mask = true,
-    .flash_attention = false,
-    .activations = {0.98, 1.0, 1.04},
-    .scored = scored_tokens::chunk,
-    .logits_bytes = {4.0, 4.0, 4.0},
-    .embedding_on_host = true,
-    .copies_experts = true,  // ggml_backend_cuda_device_offload_op: from 32 tokens on
+    .identity{.name = "llama.cpp", .work = runtime_work::serving},
+    .process{
+        // nvidia-smi less the buffers: 0.75 GiB on an RTX 6000 Ada whatever the layers, 0.5 to 1.2 elsewhere. An
+        // A100 1.1 to 1.3 GiB less what its driver keeps, an RTX 3090 with a desktop 1.4.
+        .context = {mib(250), mib(600), mib(1000)},
+        .workspace = {mib(0), mib(100), mib(400)},  // cuBLAS, and pools for dequantised tiles
+        .communicator = {},
+    },
+    .accuracy{.activations = {0.98, 1.0, 1.04}},
+    .loading{
+        .embedding_on_host = true,
+        .host_experts{
+            .copied = true,  // ggml_backend_cuda_device_offload_op: from 32 tokens on
+        },
+    },
+    .cache{.pool = cache_pool::allotted, .block = tokens(32), .windows = window_cells::whole},
+    .step{
+        .max_batched_tokens = tokens(512),  // n_ubatch
+        .logits{.rows = scored_tokens::chunk, .bytes = {4.0, 4.0, 4.0}},
+    },
+    .serving_kernels{
+        .fp32_activations = true,
+        .written_in_place = true,
+        .attention_mask = true,
+        .flash_attention = false,
+    },
 };
 
 /// Until then attention's output took the place of its queries.
 constexpr runtime llama_cpp_first() {
     runtime r = llama_cpp_base;
-    r.output_over_query = true;
+    r.serving_kernels.output_over_query = true;
     return r;
 }
 /// Since March 2024 GPUs take turns at micro-batches (pull request 6017).
 constexpr runtime llama_cpp_turns() {
     runtime r = llama_cpp_base;
-    r.step_copies = 4;
+    r.step.copies = 4;
     return r;
 }
 /// Since April 2025 latent attention reads its cache as it is (12801).
 constexpr runtime llama_cpp_latent() {
     runtime r = llama_cpp_turns();
-    r.latent_absorbed = true;
+    r.serving_kernels.latent.absorbed = true;
     return r;
 }
 /// Since May 2025 windowed layers keep window and micro-batch only (13194).
 constexpr runtime llama_cpp_windows() {
     runtime r = llama_cpp_latent();
-    r.windows = window_cells::window_batch;
-    r.kv_block = tokens(256);
+    r.cache.windows = window_cells::window_batch;
+    r.cache.block = tokens(256);
     return r;
 }
 /// Since August 2025 flash attention wherever the device has it (15434: `-fa auto`).
 constexpr runtime llama_cpp_flash() {
     runtime r = llama_cpp_windows();
-    r.flash_attention = true;
+    r.serving_kernels.flash_attention = true;
     return r;
 }
 /// Since November 2025 the server has four slots where `--parallel` names no other number, which share all cells
@@ -76,15 +82,15 @@ constexpr runtime llama_cpp_flash() {
 /// context where what it was not told does not leave 1 GiB free (16653: `--fit`); a plan is of what it was told.
 constexpr runtime llama_cpp_slots() {
     runtime r = llama_cpp_flash();
-    r.default_max_num_seqs = 4;
+    r.step.max_num_seqs = 4;
     return r;
 }
 /// Since June 2026 the server makes room for the scores of one token a slot, not of a whole micro-batch (23861; between
 /// b9452 and b9479). Layers are the fullest then, and no log of them was found.
 constexpr runtime llama_cpp_last_scores() {
     runtime r = llama_cpp_slots();
-    r.scored = scored_tokens::last;
-    r.activations = {0.85, 1.0, 1.2};
+    r.step.logits.rows = scored_tokens::last;
+    r.accuracy.activations = {0.85, 1.0, 1.2};
     return r;
 }
 
@@ -93,17 +99,17 @@ constexpr runtime llama_cpp_last_scores() {
 /// since August 2026, all at once until then; its guides give 512). Versions are build numbers, as llama.cpp's.
 constexpr runtime ik_llama_cpp_as(std::string_view versions, std::int32_t since, std::int32_t before) {
     runtime r = for_versions(llama_cpp_flash(), versions, {since}, {before});
-    r.name = "ik_llama.cpp";
-    r.windows = window_cells::whole;
-    r.laid_out = true;
-    r.latent_expanded = mib(before == 0 ? 256 : 512);
-    r.expands_all = since < 4156;  // commit b85a2a5
-    r.fused_gates = true;
+    r.identity.name = "ik_llama.cpp";
+    r.cache.windows = window_cells::whole;
+    r.serving_kernels.laid_out = true;
+    r.serving_kernels.latent.expanded = mib(before == 0 ? 256 : 512);
+    r.serving_kernels.latent.expands_all = since < 4156;  // commit b85a2a5
+    r.loading.host_experts.fused_gates = true;
     // Pull request 405 added what is fused to what comes from the host (until then, the way down alone), 520 counts by
     // expert.
-    r.copies_experts = since >= 3683;
-    r.copies_by_expert = since >= 3745;
-    r.activations = {0.95, 1.0, 1.15};
+    r.loading.host_experts.copied = since >= 3683;
+    r.loading.host_experts.copied_by_expert = since >= 3745;
+    r.accuracy.activations = {0.95, 1.0, 1.15};
     return r;
 }
 

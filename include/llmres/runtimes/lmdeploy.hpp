@@ -7,25 +7,29 @@
 namespace llmres::inline v0::runtimes {
 
 inline constexpr runtime lmdeploy{
-    .name = "lmdeploy",
-    .work = engine_work::serving,
-    .versions = "0.2 to 0.9",
-    .since = {0, 2, 0},
-    .context = {mib(300), mib(500), mib(900)},
-    .workspace = {mib(50), mib(300), mib(900)},
-    .communicator = {mib(300), mib(600), mib(1500)},
-    .pool = cache_pool::share_of_free,
-    .gpu_memory_utilization = 0.8,  // of what is free (messages.py: TurbomindEngineConfig); 0.5 of all until 0.2.0
-    .fraction_name = "cache_max_entry_count",
-    .kv_block = tokens(64),              // cache_block_seq_len
-    .max_batched_tokens = tokens(8192),  // max_prefill_token_num
-    .default_max_num_seqs = 128,  // max_batch_size: 256 on an A100, 512 on an H100, else 128 (get_max_batch_size)
-    .larger_devices = device_classes({gib(70), {}, 256}),
-    .profiles = true,
-    .flash_attention = true,
-    .activations = {0.7, 1.0, 1.4},
-    .scored = scored_tokens::profiled,
-    .logits_bytes = {2.0, 6.0, 10.0},
+    .identity{.name = "lmdeploy", .work = runtime_work::serving, .versions = "0.2 to 0.9", .since = {0, 2, 0}},
+    .process{
+        .context = {mib(300), mib(500), mib(900)},
+        .workspace = {mib(50), mib(300), mib(900)},
+        .communicator = {mib(300), mib(600), mib(1500)},
+    },
+    .accuracy{.activations = {0.7, 1.0, 1.4}},
+    .cache{
+        .pool = cache_pool::share_of_free,
+        // of what is free (messages.py: TurbomindEngineConfig); 0.5 of all until 0.2.0
+        .fraction = 0.8,
+        .fraction_name = "cache_max_entry_count",
+        .block = tokens(64),  // cache_block_seq_len
+    },
+    .step{
+        .max_batched_tokens = tokens(8192),  // max_prefill_token_num
+        // max_batch_size: 256 on an A100, 512 on an H100, else 128 (get_max_batch_size)
+        .max_num_seqs = 128,
+        .larger_devices = device_classes({gib(70), {}, 256}),
+        .profiles = true,
+        .logits{.rows = scored_tokens::profiled, .bytes = {2.0, 6.0, 10.0}},
+    },
+    .serving_kernels{.flash_attention = true},
 };
 
 }  // namespace llmres::inline v0::runtimes

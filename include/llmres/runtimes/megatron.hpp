@@ -7,40 +7,44 @@
 namespace llmres::inline v0::runtimes {
 
 inline constexpr runtime megatron{
-    .name = "megatron",
-    .work = engine_work::training,
-    .versions = "Megatron-Core 0.11 to 0.16",
-    // 0.3 to 0.55 GiB with lazily loaded kernels, 0.92 with all of them (pytorch/pytorch issues 107667 and 109888;
-    // ml-engineering, training/performance).
-    .context = {mib(400), mib(600), mib(1200)},
-    // cuBLAS 32 MiB when deterministic (:4096:8) or on Hopper, cublasLt as much again, Transformer Engine's own 4 MiB
-    // before Hopper and 32 MiB since; the sum was checked against, and picked among these with, Megatron's own runs.
-    .workspace = {mib(36), mib(96), mib(136)},
-    // Transformer Engine multiplies groups on four streams, a workspace each: 4 MiB before Hopper, 32 MiB since
-    // (transformer_engine/pytorch/module/base.py, get_multi_stream_cublas_workspace); grouped tensors have another for
-    // each of three layouts of a product (cpp_extensions/gemm.py, _get_grouped_cublas_workspace).
-    .expert_workspace = {mib(16), mib(128), mib(224)},
-    // 484 to 700 MiB for a group (NVIDIA/nccl issue 964); 1.45 GiB after the first barrier on 8 GPU nodes.
-    .communicator = {mib(300), mib(700), mib(1700)},
-    // Reserved over allocated in 24 runs on B200 (data/training_runs.csv, series megatron_b200): 1.027 to 1.10.
-    .fragmentation = {0.0, 0.035, 0.12},
-    // What was measured less states, over the inventory, in 92 runs that take more than 1.5 GiB of activations: its 2.5
-    // and 97.5 % quantiles, rounded outwards (data/training_runs.csv, megatron_b200 and megatron_golden without
-    // offloading).
-    .activations = {0.93, 1.0, 1.10},
-    .training = {.norm = norm_code::fused,
-                 .gate = gate_code::fused,
-                 .loss = loss_code::vocabulary_parallel,
-                 .linear = linear_code::accumulates_beside,
-                 .experts = expert_code::grouped,
-                 .scan = scan_code::fused_to_gate,  // core/ssm/mamba_mixer.py, use_mamba_mem_eff_path
-                 .casts_weights = false,
-                 .keeps_gradients = true,
-                 .foreach_optimizer = false,
-                 .widens_gradients = true,
-                 .fp32_adapters = false,
-                 .gradients = fp32,
-                 .layer_wise_optimizer = true},
+    .identity{.name = "megatron", .work = runtime_work::training, .versions = "Megatron-Core 0.11 to 0.16"},
+    .process{
+        // 0.3 to 0.55 GiB with lazily loaded kernels, 0.92 with all of them (pytorch/pytorch issues 107667 and 109888;
+        // ml-engineering, training/performance).
+        .context = {mib(400), mib(600), mib(1200)},
+        // cuBLAS 32 MiB when deterministic (:4096:8) or on Hopper, cublasLt as much again, Transformer Engine's own 4
+        // MiB before Hopper and 32 MiB since; the sum was checked against, and picked among these with, Megatron's own
+        // runs.
+        .workspace = {mib(36), mib(96), mib(136)},
+        // Transformer Engine multiplies groups on four streams, a workspace each: 4 MiB before Hopper, 32 MiB since
+        // (transformer_engine/pytorch/module/base.py, get_multi_stream_cublas_workspace); grouped tensors have another
+        // for each of three layouts of a product (cpp_extensions/gemm.py, _get_grouped_cublas_workspace).
+        .expert_workspace = {mib(16), mib(128), mib(224)},
+        // 484 to 700 MiB for a group (NVIDIA/nccl issue 964); 1.45 GiB after the first barrier on 8 GPU nodes.
+        .communicator = {mib(300), mib(700), mib(1700)},
+    },
+    .allocator{
+        // Reserved over allocated in 24 runs on B200 (data/training_runs.csv, series megatron_b200): 1.027 to 1.10.
+        .fragmentation = {0.0, 0.035, 0.12},
+    },
+    .accuracy{
+        // What was measured less states, over the inventory, in 92 runs that take more than 1.5 GiB of activations:
+        // its 2.5 and 97.5 % quantiles, rounded outwards (data/training_runs.csv, megatron_b200 and megatron_golden
+        // without offloading).
+        .activations = {0.93, 1.0, 1.10},
+    },
+    .kernels{
+        .norm = norm_code::fused,
+        .gate = gate_code::fused,
+        .loss{.code = loss_code::vocabulary_parallel},
+        .linear = linear_code::accumulates_beside,
+        .experts = expert_code::grouped,
+        .scan = scan_code::fused_to_gate,  // core/ssm/mamba_mixer.py, use_mamba_mem_eff_path
+        .casts_weights = false,
+        .fp32_adapters = false,
+    },
+    .optimizer{.foreach_tensors = false, .gradients = fp32, .widens_gradients = true, .layer_wise = true},
+    .sharding{.keeps_gradients = true},
 };
 
 }  // namespace llmres::inline v0::runtimes

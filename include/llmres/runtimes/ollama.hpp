@@ -13,10 +13,10 @@ namespace llmres::inline v0::runtimes {
 namespace detail {
 
 constexpr runtime ollama_with(runtime r) {
-    r.name = "ollama";
+    r.identity.name = "ollama";
     // It spreads over GPUs only what one does not hold, and asks for a margin of its own (OLLAMA_GPU_OVERHEAD apart).
-    r.workspace = {mib(0), mib(128), mib(512)};
-    r.default_max_num_seqs = 0;  // it names `--parallel`
+    r.process.workspace = {mib(0), mib(128), mib(512)};
+    r.step.max_num_seqs = 0;  // it names `--parallel`
     return r;
 }
 

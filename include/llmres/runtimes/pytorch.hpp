@@ -7,18 +7,21 @@
 namespace llmres::inline v0::runtimes {
 
 inline constexpr runtime pytorch{
-    .name = "pytorch",
-    .versions = "2.1 to 2.10, CUDA 12 and 13",
-    // 0.3 to 0.55 GiB with lazily loaded kernels, 0.92 with all of them: issues 107667 and 109888 of pytorch/pytorch,
-    // and ml-engineering's training/performance (A100, H100).
-    .context = {mib(300), mib(520), mib(950)},
-    // 8.1 MiB a handle and stream before Hopper, 32 MiB since (CublasHandlePool.cpp); cublasLt takes as much again.
-    .workspace = {mib(8), mib(32), mib(96)},
-    // 484 to 700 MiB for a group (NVIDIA/nccl issue 964); 1.45 GiB after the first barrier on 8 GPU nodes.
-    .communicator = {mib(300), mib(600), mib(1500)},
-    // Reserved over allocated: 1.001 when a model is loaded, 1.09 to 1.24 while training (fsdp_qlora 2024-03,
-    // Megatron-Bridge), up to 1.5 in one FSDP report (llama-cookbook issue 120).
-    .fragmentation = {0.0, 0.06, 0.20},
+    .identity{.name = "pytorch", .versions = "2.1 to 2.10, CUDA 12 and 13"},
+    .process{
+        // 0.3 to 0.55 GiB with lazily loaded kernels, 0.92 with all of them: issues 107667 and 109888 of
+        // pytorch/pytorch, and ml-engineering's training/performance (A100, H100).
+        .context = {mib(300), mib(520), mib(950)},
+        // 8.1 MiB a handle and stream before Hopper, 32 MiB since (CublasHandlePool.cpp); cublasLt takes as much again.
+        .workspace = {mib(8), mib(32), mib(96)},
+        // 484 to 700 MiB for a group (NVIDIA/nccl issue 964); 1.45 GiB after the first barrier on 8 GPU nodes.
+        .communicator = {mib(300), mib(600), mib(1500)},
+    },
+    .allocator{
+        // Reserved over allocated: 1.001 when a model is loaded, 1.09 to 1.24 while training (fsdp_qlora 2024-03,
+        // Megatron-Bridge), up to 1.5 in one FSDP report (llama-cookbook issue 120).
+        .fragmentation = {0.0, 0.06, 0.20},
+    },
 };
 
 }  // namespace llmres::inline v0::runtimes

@@ -50,38 +50,40 @@ constexpr double sglang_by_step(byte_count device, token_count step, std::int32_
 }
 
 inline constexpr runtime sglang_base{
-    .name = "sglang",
-    .work = engine_work::serving,
-    .context = {mib(190), mib(460), mib(620)},
-    .workspace = {mib(10), mib(400), mib(900)},  // FlashInfer's workspace is 384 MiB (global_config.py)
-    .communicator = {mib(400), mib(700), mib(1600)},
-    .fragmentation = {0.0, 0.0, 0.01},
-    .segments = true,
-    .pool = cache_pool::share_with_weights,
-    .default_fraction = sglang_by_step,
-    .fraction_name = "mem_fraction_static",
-    .kv_block = tokens(1),
-    .max_batched_tokens = tokens(2048),  // chunked_prefill_size
-    .larger_devices = device_classes({gib(35), tokens(4096)}, {gib(60), tokens(8192)}, {gib(160), tokens(16384)}),
-    .flash_attention = true,
-    .more_hidden = 1,
-    .activations = {0.9, 1.0, 1.15},
-    .logits_bytes = {6.0, 8.0, 12.0},
-    .cuda_graphs = {mib(200), mib(900), mib(2500)},
-    .rope = rope_tables::shared,
-    .fuses_projections = true,
+    .identity{.name = "sglang", .work = runtime_work::serving},
+    .process{
+        .context = {mib(190), mib(460), mib(620)},
+        .workspace = {mib(10), mib(400), mib(900)},  // FlashInfer's workspace is 384 MiB (global_config.py)
+        .communicator = {mib(400), mib(700), mib(1600)},
+        .cuda_graphs = {mib(200), mib(900), mib(2500)},
+    },
+    .allocator{.fragmentation = {0.0, 0.0, 0.01}, .rounds_to_segments = true},
+    .accuracy{.activations = {0.9, 1.0, 1.15}},
+    .loading{.rope = rope_tables::shared, .fuses_projections = true},
+    .cache{
+        .pool = cache_pool::share_with_weights,
+        .default_fraction = sglang_by_step,
+        .fraction_name = "mem_fraction_static",
+        .block = tokens(1),
+    },
+    .step{
+        .max_batched_tokens = tokens(2048),  // chunked_prefill_size
+        .larger_devices = device_classes({gib(35), tokens(4096)}, {gib(60), tokens(8192)}, {gib(160), tokens(16384)}),
+        .logits{.bytes = {6.0, 8.0, 12.0}},
+    },
+    .serving_kernels{.flash_attention = true, .more_hidden = 1},
 };
 
 constexpr runtime sglang_sizes() {
     runtime r = sglang_base;
-    r.default_fraction = sglang_by_size;
-    r.larger_devices = device_classes({gib(35), tokens(8192)}, {gib(160), tokens(16384)});
+    r.cache.default_fraction = sglang_by_size;
+    r.step.larger_devices = device_classes({gib(35), tokens(8192)}, {gib(160), tokens(16384)});
     return r;
 }
 constexpr runtime sglang_ranks() {
     runtime r = sglang_base;
-    r.default_fraction = sglang_by_ranks;
-    r.larger_devices = device_classes({mib(25'000), tokens(8192)});
+    r.cache.default_fraction = sglang_by_ranks;
+    r.step.larger_devices = device_classes({mib(25'000), tokens(8192)});
     return r;
 }
 

@@ -11,34 +11,35 @@ namespace llmres::inline v0::runtimes {
 namespace detail {
 
 inline constexpr runtime tensorrt_llm_base{
-    .name = "tensorrt-llm",
-    .work = engine_work::serving,
-    .versions = "up to 0.21",
-    .before = {1, 0, 0},
-    // Total less available before the cache, less engine, context and buffers: 0.7 GiB on an H100 (its memory
-    // document).
-    .context = {mib(400), mib(700), mib(1100)},
-    // Runtime and decoder buffers: 43 + 180 MB there; up to 1 GiB more under Optimum.
-    .workspace = {mib(40), mib(220), mib(1200)},
-    .communicator = {mib(300), mib(600), mib(1500)},
-    .fragmentation = {0.0, 0.0, 0.02},
-    .pool = cache_pool::share_of_free,
-    .gpu_memory_utilization = 0.9,
-    .fraction_name = "free_gpu_memory_fraction",
-    .kv_block = tokens(32),
-    .max_batched_tokens = tokens(8192),  // max_num_tokens: the execution context is laid out for it
-    .default_max_num_seqs = 2048,        // max_batch_size
-    .profiles = true,
-    .flash_attention = true,
-    .more_hidden = 1,
-    .activations = {0.6, 1.0, 1.5},
-    .scored = scored_tokens::profiled,
-    .logits_bytes = {2.0, 4.0, 8.0},
+    .identity{.name = "tensorrt-llm", .work = runtime_work::serving, .versions = "up to 0.21", .before = {1, 0, 0}},
+    .process{
+        // Total less available before the cache, less engine, context and buffers: 0.7 GiB on an H100 (its memory
+        // document).
+        .context = {mib(400), mib(700), mib(1100)},
+        // Runtime and decoder buffers: 43 + 180 MB there; up to 1 GiB more under Optimum.
+        .workspace = {mib(40), mib(220), mib(1200)},
+        .communicator = {mib(300), mib(600), mib(1500)},
+    },
+    .allocator{.fragmentation = {0.0, 0.0, 0.02}},
+    .accuracy{.activations = {0.6, 1.0, 1.5}},
+    .cache{
+        .pool = cache_pool::share_of_free,
+        .fraction = 0.9,
+        .fraction_name = "free_gpu_memory_fraction",
+        .block = tokens(32),
+    },
+    .step{
+        .max_batched_tokens = tokens(8192),  // max_num_tokens: the execution context is laid out for it
+        .max_num_seqs = 2048,                // max_batch_size
+        .profiles = true,
+        .logits{.rows = scored_tokens::profiled, .bytes = {2.0, 4.0, 8.0}},
+    },
+    .serving_kernels{.flash_attention = true, .more_hidden = 1},
 };
 /// From 1.0 on models run in PyTorch: 0.3 to 4.5 GiB more were held beside the cache.
 constexpr runtime tensorrt_llm_on_pytorch() {
     runtime r = tensorrt_llm_base;
-    r.workspace.high = mib(4608);
+    r.process.workspace.high = mib(4608);
     return r;
 }
 

@@ -10,56 +10,64 @@ namespace llmres::inline v0::runtimes {
 
 /// Since 2025-12 (#2095) selective recomputation keeps what any of SDPA's kernels put out.
 inline constexpr runtime torchtitan{
-    .name = "torchtitan",
-    .work = engine_work::training,
-    .versions = "torchtitan 0.2.1 to 2026-06",
-    .since = {0, 2, 1},
-    // 0.3 to 0.55 GiB with lazily loaded kernels, 0.92 with all of them (pytorch/pytorch issues 107667 and 109888;
-    // ml-engineering, training/performance).
-    .context = {mib(400), mib(600), mib(1200)},
-    // As runtimes/huggingface.hpp.
-    .workspace = {mib(8), mib(16), mib(64)},
-    // 484 to 700 MiB for a group (NVIDIA/nccl issue 964); 1.45 GiB after the first barrier on 8 GPU nodes.
-    .communicator = {mib(300), mib(700), mib(1700)},
-    // Its step (Llama 3 8B; eager and compiled; 8, 32 and 128 ranks) played once through a model of the caching
-    // allocator, which is not kept here: 0.4 to 1 % between the blocks of an expandable segment, 2 to 12 % without.
-    .fragmentation = {0.0, 0.05, 0.14},
-    .joined_fragmentation = {0.0, 0.01, 0.08},
-    .expandable_segments = true,  // run_train.sh; multinode_trainer.slurm does not, nor can ROCm's PyTorch
-    // The inventory against published runs (docs/accuracy.md, training).
-    .activations = {0.93, 1.0, 1.06},
-    .logits = {0.97, 1.0, 1.035},  // as runtimes/huggingface.hpp
-    .training = {.norm = norm_code::fused,
-                 .loss = loss_code::eager,
-                 .sharding = sharding_code::fsdp2,
-                 .experts = expert_code::dispatched,
-                 .casts_weights = false,
-                 .foreach_optimizer = false,
-                 .selective = selective_code::all_but_odd_products,
-                 .compiles_loss = loss_compiling::any,
-                 .streams_apart = true,
-                 .ends_apart = true,
-                 .holds_logits = true},
+    .identity{
+        .name = "torchtitan",
+        .work = runtime_work::training,
+        .versions = "torchtitan 0.2.1 to 2026-06",
+        .since = {0, 2, 1},
+    },
+    .process{
+        // 0.3 to 0.55 GiB with lazily loaded kernels, 0.92 with all of them (pytorch/pytorch issues 107667 and 109888;
+        // ml-engineering, training/performance).
+        .context = {mib(400), mib(600), mib(1200)},
+        // As runtimes/huggingface.hpp.
+        .workspace = {mib(8), mib(16), mib(64)},
+        // 484 to 700 MiB for a group (NVIDIA/nccl issue 964); 1.45 GiB after the first barrier on 8 GPU nodes.
+        .communicator = {mib(300), mib(700), mib(1700)},
+    },
+    .allocator{
+        // Its step (Llama 3 8B; eager and compiled; 8, 32 and 128 ranks) played once through a model of the caching
+        // allocator, which is not kept here: 0.4 to 1 % between the blocks of an expandable segment, 2 to 12 % without.
+        .fragmentation = {0.0, 0.05, 0.14},
+        .expandable_fragmentation = {0.0, 0.01, 0.08},
+        // run_train.sh; multinode_trainer.slurm does not, nor can ROCm's PyTorch
+        .expandable_segments = true,
+    },
+    .accuracy{
+        // The inventory against published runs (docs/accuracy.md, training).
+        .activations = {0.93, 1.0, 1.06},
+        .logits = {0.97, 1.0, 1.035},  // as runtimes/huggingface.hpp
+    },
+    .kernels{
+        .norm = norm_code::fused,
+        .loss{.code = loss_code::eager, .holds_logits = true},
+        .experts = expert_code::dispatched,
+        .casts_weights = false,
+        .compilation{.loss_with_layers = loss_compiling::any},
+        .checkpointing{.selective = selective_code::all_but_odd_products},
+    },
+    .optimizer{.foreach_tensors = false},
+    .sharding{.code = sharding_code::fsdp2, .separate_streams = true, .separate_ends = true},
 };
 
 /// Since 2025-07 (#1094) embedding and head are units of FSDP2.
 inline constexpr runtime torchtitan_0_2 = [] {
     runtime r = for_versions(torchtitan, "torchtitan 0.2.0", {0, 2}, {0, 2, 1});
-    r.training.recomputes_cudnn = true;
+    r.kernels.checkpointing.recomputes_cudnn = true;
     return r;
 }();
 
 /// Since 2025-04 (#1033) the loss is compiled with the layers.
 inline constexpr runtime torchtitan_0_1 = [] {
     runtime r = for_versions(torchtitan_0_2, "torchtitan 0.1", {0, 1}, {0, 2});
-    r.training.ends_apart = false;
-    r.training.norm = norm_code::eager;  // torch.nn.RMSNorm is one kernel since PyTorch 2.9
+    r.sharding.separate_ends = false;
+    r.kernels.norm = norm_code::eager;  // torch.nn.RMSNorm is one kernel since PyTorch 2.9
     return r;
 }();
 
 inline constexpr runtime torchtitan_0_0 = [] {
     runtime r = for_versions(torchtitan_0_1, "torchtitan 0.0", {}, {0, 1});
-    r.training.compiles_loss = loss_compiling::never;
+    r.kernels.compilation.loss_with_layers = loss_compiling::never;
     return r;
 }();
 
@@ -67,13 +75,13 @@ inline constexpr runtime torchtitan_0_0 = [] {
 /// recomputation keeps every product since 2026-03 (#2689).
 inline constexpr runtime graph_trainer = [] {
     runtime r = for_versions(torchtitan, "torchtitan 2026-02 to 2026-06", {});
-    r.name = "graph_trainer";
+    r.identity.name = "graph_trainer";
     // Passes over the graph move and bucket what it gathers: published runs hold up to a fifth more than their tensors.
-    r.activations = {0.9, 1.0, 1.1};
-    r.joined_fragmentation = {0.0, 0.05, 0.25};
-    r.training.norm = norm_code::eager;
-    r.training.selective = selective_code::all_but_products;
-    r.training.compiled_loss = true;
+    r.accuracy.activations = {0.9, 1.0, 1.1};
+    r.allocator.expandable_fragmentation = {0.0, 0.05, 0.25};
+    r.kernels.norm = norm_code::eager;
+    r.kernels.checkpointing.selective = selective_code::all_but_products;
+    r.kernels.compilation.loss = true;
     return r;
 }();
 

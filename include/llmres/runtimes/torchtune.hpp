@@ -7,25 +7,31 @@
 namespace llmres::inline v0::runtimes {
 
 inline constexpr runtime torchtune{
-    .name = "torchtune",
-    .work = engine_work::training,
-    .versions = "torchtune 0.4",
-    // 0.3 to 0.55 GiB with lazily loaded kernels, 0.92 with all of them (pytorch/pytorch issues 107667 and 109888;
-    // ml-engineering, training/performance).
-    .context = {mib(400), mib(600), mib(1200)},
-    // As runtimes/huggingface.hpp.
-    .workspace = {mib(8), mib(16), mib(64)},
-    // 484 to 700 MiB for a group (NVIDIA/nccl issue 964); 1.45 GiB after the first barrier on 8 GPU nodes.
-    .communicator = {mib(300), mib(700), mib(1700)},
-    // As runtimes/pytorch.hpp.
-    .fragmentation = {0.0, 0.035, 0.12},
-    // The inventory against the same runs (docs/accuracy.md, training).
-    .activations = {0.85, 1.0, 1.15},
-    .training = {.norm = norm_code::eager,
-                 .shared_heads = false,
-                 .fp32_adapters = false,
-                 .returns_logits = false,
-                 .compiles_loss = loss_compiling::chunked},
+    .identity{.name = "torchtune", .work = runtime_work::training, .versions = "torchtune 0.4"},
+    .process{
+        // 0.3 to 0.55 GiB with lazily loaded kernels, 0.92 with all of them (pytorch/pytorch issues 107667 and 109888;
+        // ml-engineering, training/performance).
+        .context = {mib(400), mib(600), mib(1200)},
+        // As runtimes/huggingface.hpp.
+        .workspace = {mib(8), mib(16), mib(64)},
+        // 484 to 700 MiB for a group (NVIDIA/nccl issue 964); 1.45 GiB after the first barrier on 8 GPU nodes.
+        .communicator = {mib(300), mib(700), mib(1700)},
+    },
+    .allocator{
+        // As runtimes/pytorch.hpp.
+        .fragmentation = {0.0, 0.035, 0.12},
+    },
+    .accuracy{
+        // The inventory against the same runs (docs/accuracy.md, training).
+        .activations = {0.85, 1.0, 1.15},
+    },
+    .kernels{
+        .norm = norm_code::eager,
+        .loss{.returns_logits = false},
+        .shared_heads = false,
+        .fp32_adapters = false,
+        .compilation{.loss_with_layers = loss_compiling::chunked},
+    },
 };
 
 }  // namespace llmres::inline v0::runtimes

@@ -25,48 +25,57 @@ inline constexpr interval<double> filtered_scores{14.0, 14.0, 15.5};
 inline constexpr interval<double> plain_scores{2.0, 2.3, 6.0};
 
 inline constexpr runtime vllm_base{
-    .name = "vllm",
-    .work = engine_work::serving,
-    // Total less free at start, which stands outside the budget: 0.19 GiB on an L4, 0.34 on 48 GB, 0.45 to 0.49 on 24
-    // to 40 GB, 0.60 on an H200.
-    .context = {mib(190), mib(460), mib(620)},
-    // Logged as non-torch memory with one GPU: 0.02 to 0.14 GiB.
-    .workspace = {mib(10), mib(100), mib(200)},
-    // The growth of non-torch memory from one GPU to two: 0.42 to 0.72 GiB; NCCL's channels and the custom all-reduce.
-    .communicator = {mib(400), mib(480), mib(1200)},
-    .fragmentation = {0.0, 0.0, 0.005},
-    .segments = true,
-    .pool = cache_pool::share_of_total,
-    .gpu_memory_utilization = 0.9,
-    .refuses_less = true,
-    .kv_block = tokens(16),
-    // EngineArgs.get_batch_defaults, API server (the LLM class takes 8192 and 16384 tokens).
-    .max_batched_tokens = tokens(2048),
-    .default_max_num_seqs = 256,
-    .larger_devices = device_classes({gib(70), tokens(8192), 1024}),
-    .a100_is_small = true,
-    .profiles = true,
-    .images = profiled_images::tower,
-    .flash_attention = true,
-    // Measured 1.00 to 1.06 of 3 d_ff + 3 hidden a token: 10 000 to 32 768 tokens, three models.
-    .more_hidden = 1,
-    .activations = {0.95, 1.02, 1.10},
-    .scored = scored_tokens::profiled,
-    .logits_bytes = sorted_scores,
-    .few_logits_bytes =
-        12.0,            // fewer than 128 rows are sorted as one: segmented_sort_pairs_by_full_sort takes 50 bytes
-    .scored_hidden = 2,  // the rows, and random ones in their place (gpu_model_runner.py: _dummy_sampler_run)
-    .product_workspace = kib(8320),  // CUDABlas.cpp: 2 of 4 MiB and 8 of 16 KiB; 32 MiB from Hopper on (on_device)
-    // 0.1 to 0.55 GiB up to 20 B on one GPU, 0.7 on a 4 B of 2025; captured after the cache is allotted, on top of it.
-    .cuda_graphs = {mib(0), mib(400), mib(800)},
-    .rope =
-        rope_tables::shared,  // RotaryEmbedding.cos_sin_cache: what Llama 3.1 loads beyond its parameters, to 0.1 MiB
-    .pads_mxfp4 = true,
-    .fuses_projections = true,  // QKVParallelLinear, MergedColumnParallelLinear
-    .repacked =
-        0.005,  // Marlin's workspaces, zeros in its order, and blocks that are less than 10 MiB: 0.3 % in two logs
-    .towers_everywhere = true,  // qwen2_5_vl.py and internvl.py, __init__: no rank is asked before the tower is made,
-                                // as it is for layers
+    .identity{.name = "vllm", .work = runtime_work::serving},
+    .process{
+        // Total less free at start, which stands outside the budget: 0.19 GiB on an L4, 0.34 on 48 GB, 0.45 to 0.49 on
+        // 24 to 40 GB, 0.60 on an H200.
+        .context = {mib(190), mib(460), mib(620)},
+        // Logged as non-torch memory with one GPU: 0.02 to 0.14 GiB.
+        .workspace = {mib(10), mib(100), mib(200)},
+        // CUDABlas.cpp: 2 of 4 MiB and 8 of 16 KiB; 32 MiB from Hopper on (on_device)
+        .product_workspace = kib(8320),
+        // The growth of non-torch memory from one GPU to two: 0.42 to 0.72 GiB; NCCL's channels and the custom
+        // all-reduce.
+        .communicator = {mib(400), mib(480), mib(1200)},
+        // 0.1 to 0.55 GiB up to 20 B on one GPU, 0.7 on a 4 B of 2025; captured after the cache is allotted, on top of
+        // it.
+        .cuda_graphs = {mib(0), mib(400), mib(800)},
+    },
+    .allocator{.fragmentation = {0.0, 0.0, 0.005}, .rounds_to_segments = true},
+    .accuracy{.activations = {0.95, 1.02, 1.10}},
+    .loading{
+        // RotaryEmbedding.cos_sin_cache: what Llama 3.1 loads beyond its parameters, to 0.1 MiB
+        .rope = rope_tables::shared,
+        .mxfp4{.padded = true},
+        .fuses_projections = true,  // QKVParallelLinear, MergedColumnParallelLinear
+        // Marlin's workspaces, zeros in its order, and blocks that are less than 10 MiB: 0.3 % in two logs
+        .repacked = 0.005,
+        // qwen2_5_vl.py and internvl.py, __init__: no rank is asked before the tower is made, as it is for layers
+        .towers_everywhere = true,
+    },
+    .cache{.pool = cache_pool::share_of_total, .fraction = 0.9, .refuses_less = true, .block = tokens(16)},
+    .step{
+        // EngineArgs.get_batch_defaults, API server (the LLM class takes 8192 and 16384 tokens).
+        .max_batched_tokens = tokens(2048),
+        .max_num_seqs = 256,
+        .larger_devices = device_classes({gib(70), tokens(8192), 1024}),
+        .a100_is_small = true,
+        .profiles = true,
+        .images = profiled_images::tower,
+        .logits{
+            .rows = scored_tokens::profiled,
+            .bytes = sorted_scores,
+            // fewer than 128 rows are sorted as one: segmented_sort_pairs_by_full_sort takes 50 bytes
+            .few_rows_bytes = 12.0,
+            // the rows, and random ones in their place (gpu_model_runner.py: _dummy_sampler_run)
+            .hidden_vectors = 2,
+        },
+    },
+    .serving_kernels{
+        .flash_attention = true,
+        // Measured 1.00 to 1.06 of 3 d_ff + 3 hidden a token: 10 000 to 32 768 tokens, three models.
+        .more_hidden = 1,
+    },
 };
 
 // ---- the first engine
@@ -76,23 +85,23 @@ inline constexpr runtime vllm_base{
 /// 16-bit scores.
 constexpr runtime vllm_v0_base() {
     runtime r = vllm_base;
-    r.refuses_less = false;
-    r.max_batched_tokens = tokens(512);
-    r.larger_devices = device_classes();
-    r.images = profiled_images::whole;  // dummy_data_for_profiling pads a prompt to its image
-    r.chunked_beyond = tokens(32768);
-    r.chunked_logits_bytes = {2.0, 2.0, 4.0};
-    r.windows = window_cells::whole;
-    r.scored_hidden = 0;
-    r.workspace = {mib(10), mib(60), mib(220)};
+    r.cache.refuses_less = false;
+    r.step.max_batched_tokens = tokens(512);
+    r.step.larger_devices = device_classes();
+    r.step.images = profiled_images::whole;  // dummy_data_for_profiling pads a prompt to its image
+    r.step.chunked_beyond = tokens(32768);
+    r.step.logits.chunked_bytes = {2.0, 2.0, 4.0};
+    r.cache.windows = window_cells::whole;
+    r.step.logits.hidden_vectors = 0;
+    r.process.workspace = {mib(10), mib(60), mib(220)};
     return r;
 }
 /// 0.3 to 0.6.3 took what the device had lost since the engine's start, and so all that torch's allocator held at the
 /// end of the profiling run.
 constexpr runtime vllm_v0_reserved() {
     runtime r = vllm_v0_base();
-    r.workspace = {mib(10), mib(300), mib(400)};
-    r.fragmentation = {0.0, 0.01, 0.05};
+    r.process.workspace = {mib(10), mib(300), mib(400)};
+    r.allocator.fragmentation = {0.0, 0.01, 0.05};
     return r;
 }
 /// Until then the device had to be the engine's alone: its context and all that others held counted too (0.2.5 to
@@ -100,31 +109,31 @@ constexpr runtime vllm_v0_reserved() {
 /// 2031: 7351 blocks for 7449, 20865 for 31615).
 constexpr runtime vllm_v0_whole_device() {
     runtime r = vllm_v0_reserved();
-    r.context = {};
-    r.workspace = {mib(400), mib(785), mib(1536)};
-    r.communicator = {mib(1024), mib(6310), mib(6900)};
+    r.process.context = {};
+    r.process.workspace = {mib(400), mib(785), mib(1536)};
+    r.process.communicator = {mib(1024), mib(6310), mib(6900)};
     return r;
 }
 /// 0.6.4 takes torch's peak, and all else that the device has lost, its context included: 0.35 GiB on an RTX 3090.
 constexpr runtime vllm_v0_with_context() {
     runtime r = vllm_v0_base();
-    r.context = {};
-    r.workspace = {mib(200), mib(358), mib(820)};
+    r.process.context = {};
+    r.process.workspace = {mib(200), mib(358), mib(820)};
     return r;
 }
 /// The same, and its check counted twice for a while: 1.79 GiB on one H100, 3.58 on each of two (vllm pull request of
 /// December 2024).
 constexpr runtime vllm_v0_counts_all() {
     runtime r = vllm_v0_base();
-    r.context = {};
-    r.workspace = {mib(1200), mib(1833), mib(1950)};
-    r.communicator = {mib(1200), mib(1833), mib(1950)};
+    r.process.context = {};
+    r.process.workspace = {mib(1200), mib(1833), mib(1950)};
+    r.process.communicator = {mib(1200), mib(1833), mib(1950)};
     return r;
 }
 /// Chunks of 2048 tokens.
 constexpr runtime vllm_v0_increases() {
     runtime r = vllm_v0_base();
-    r.max_batched_tokens = tokens(2048);
+    r.step.max_batched_tokens = tokens(2048);
     return r;
 }
 
@@ -134,66 +143,66 @@ constexpr runtime vllm_v0_increases() {
 /// The A100 counts as a large device.
 constexpr runtime vllm_first_of_second() {
     runtime r = vllm_base;
-    r.a100_is_small = false;
+    r.step.a100_is_small = false;
     return r;
 }
 /// FlashInfer samples where it is installed, as in the published images; else the scores are sorted
 /// (topk_topp_sampler.py: VLLM_USE_FLASHINFER_SAMPLER is not False).
 constexpr runtime vllm_sorts_or_not() {
     runtime r = vllm_base;
-    r.logits_bytes.low = filtered_scores.low;
+    r.step.logits.bytes.low = filtered_scores.low;
     return r;
 }
 /// It must be asked to, so that scores are sorted. The device is looked at when NCCL is there already: what a group of
 /// GPUs takes then is 0.42 GiB on two H100.
 constexpr runtime vllm_looks_late() {
     runtime r = vllm_base;
-    r.communicator = {mib(200), mib(430), mib(900)};
-    r.communicator_once = true;
+    r.process.communicator = {mib(200), mib(430), mib(900)};
+    r.process.communicator_once = true;
     return r;
 }
 /// Triton's kernel filters, and all-reduces are joined with norms by default. That takes 1.40 to 1.55 GiB more of two
 /// H100 and of four.
 constexpr runtime vllm_filters() {
     runtime r = vllm_looks_late();
-    r.logits_bytes = filtered_scores;
-    r.few_logits_bytes = 0.0;
-    r.filter_rows = 128;
-    r.keeps_expert_scratch = true;  // from 0.13 on, of which no log is at hand
-    r.fused_all_reduce = {mib(500), mib(1450), mib(1650)};
-    r.cuda_graphs = {mib(400), mib(1000), mib(1950)};  // 0.51 to 1.85 GiB of 29 models on an H100
+    r.step.logits.bytes = filtered_scores;
+    r.step.logits.few_rows_bytes = 0.0;
+    r.step.logits.filter_rows = 128;
+    r.serving_kernels.keeps_expert_scratch = true;  // from 0.13 on, of which no log is at hand
+    r.process.fused_all_reduce = {mib(500), mib(1450), mib(1650)};
+    r.process.cuda_graphs = {mib(400), mib(1000), mib(1950)};  // 0.51 to 1.85 GiB of 29 models on an H100
     return r;
 }
 /// Two graphs of each kind are captured while it profiles, and what the driver keeps of them counts: 0.12 GiB on an
 /// H100, whatever the model (0.2 more of two), 0.5 on an RTX 4090.
 constexpr runtime vllm_samples_graphs() {
     runtime r = vllm_filters();
-    r.workspace = {mib(50), mib(256), mib(650)};
+    r.process.workspace = {mib(50), mib(256), mib(650)};
     return r;
 }
 /// That sample is the estimate that is deducted (VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS): 0.5 to 1.8 GiB as 0.19
 /// printed it, 18 to 27 MiB a dense layer with graphs of 51 sizes. From 0.21 on FlashInfer samples where it can.
 constexpr runtime vllm_graphs_deducted() {
     runtime r = vllm_samples_graphs();
-    r.gpu_memory_utilization = 0.92;
-    r.filter_rows = 0;
-    r.graphs_deducted = true;
-    r.cuda_graphs = {mib(0), mib(0), mib(700)};
-    r.layer_graphs = {mib(2), mib(22), mib(28)};
+    r.cache.fraction = 0.92;
+    r.step.logits.filter_rows = 0;
+    r.cache.graphs_deducted = true;
+    r.process.cuda_graphs = {mib(0), mib(0), mib(700)};
+    r.process.layer_graphs = {mib(2), mib(22), mib(28)};
     return r;
 }
 /// Dense models go to the second model runner (config/vllm.py: _is_default_v2_model_runner_model), which deducts no
 /// graphs up to 0.28: the low bound. Qwen3-0.6B's whole peak is 0.27 GiB.
 constexpr runtime vllm_two_runners() {
     runtime r = vllm_graphs_deducted();
-    r.dense_logits_bytes = plain_scores;
+    r.step.logits.dense_bytes = plain_scores;
     return r;
 }
 /// The loss of the device before and after the run, and the run's peak over what it left.
 constexpr runtime vllm_consumed() {
     runtime r = vllm_two_runners();
-    r.workspace = {mib(10), mib(200), mib(650)};
-    r.larger_devices[1] = {gib(160), tokens(16384), 1024};
+    r.process.workspace = {mib(10), mib(200), mib(650)};
+    r.step.larger_devices[1] = {gib(160), tokens(16384), 1024};
     return r;
 }
 

@@ -99,9 +99,10 @@ template <class Visit>
 constexpr void for_each_host_weight(const job& j, Visit&& visit) {
     const model& m = j.model;
     const std::int32_t whole = first_gpu_layer(m, j.runtime);
-    std::int32_t expert_layers = j.runtime.experts_on_host ? m.layers.size : 0;
-    if (expert_layers > 0 && j.runtime.host_expert_layers > 0 && j.runtime.host_expert_layers < expert_layers)
-        expert_layers = j.runtime.host_expert_layers;
+    std::int32_t expert_layers = j.runtime.options.experts_on_host ? m.layers.size : 0;
+    if (expert_layers > 0 && j.runtime.options.host_expert_layers > 0 &&
+        j.runtime.options.host_expert_layers < expert_layers)
+        expert_layers = j.runtime.options.host_expert_layers;
     const auto whole_counts = m.layers.counts(0, whole);
     const auto expert_counts = m.layers.counts(0, expert_layers > whole ? expert_layers : whole);
     for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k)
@@ -113,8 +114,8 @@ constexpr void for_each_host_weight(const job& j, Visit&& visit) {
 }  // namespace detail
 
 constexpr bool computes_on_host(const job& j) {
-    return !trains(j) &&
-           (j.runtime.experts_on_host || (j.runtime.gpu_layers && detail::first_gpu_layer(j.model, j.runtime) > 0));
+    return !trains(j) && (j.runtime.options.experts_on_host ||
+                          (j.runtime.options.gpu_layers && detail::first_gpu_layer(j.model, j.runtime) > 0));
 }
 
 constexpr host_traffic decode_host_traffic(const job& j, const layout& l, token_count kept) {

@@ -101,7 +101,7 @@ TEST_CASE(
           .weights = bf16,
           .sequence = tokens(2048),
           .attention = attention_kernel::flash};
-    j.runtime.training.norm = norm_code::fused;
+    j.runtime.kernels.norm = norm_code::fused;
     j.mtp_layers = 1;
     const training_step step{j, {}};
     byte_count kept;

@@ -19,7 +19,7 @@ job training(loss_code loss) {
           .task = task::pretraining,
           .weights = bf16,
           .sequence = tokens(n)};
-    j.runtime.training.loss = loss;
+    j.runtime.kernels.loss.code = loss;
     return j;
 }
 
@@ -106,7 +106,7 @@ TEST_CASE("each way to compute the loss takes less than the one that knows less"
     CHECK(of(loss_code::vocabulary_parallel) < of(loss_code::vocabulary_parallel_fused));
     CHECK(of(loss_code::fused_linear) < of(loss_code::transformer_engine));
     job compiled = training(loss_code::chunked);
-    compiled.runtime.training.compiled_loss = true;
+    compiled.runtime.kernels.compilation.loss = true;
     CHECK(most_of(compiled) < of(loss_code::chunked));
 }
 

@@ -34,7 +34,7 @@ job training(scan_code scan) {
           .sequence = tokens(length),
           .micro_batch = sequences};
     j.compute = bf16;
-    j.runtime.training = {.norm = norm_code::fused, .scan = scan, .casts_weights = false};
+    j.runtime.kernels = {.norm = norm_code::fused, .scan = scan, .casts_weights = false};
     return j;
 }
 
@@ -117,14 +117,14 @@ TEST_CASE("the last chunk of a sequence is scanned whole, though what is kept is
 TEST_CASE("a fused scan takes less than one that is spelt out, and Megatron-Core's profile has it") {
     job j = training(scan_code::plain);
     const byte_count plain = training_memory(j, {}).total().expected;
-    j.runtime.training.scan = scan_code::fused;
+    j.runtime.kernels.scan = scan_code::fused;
     const byte_count fused = training_memory(j, {}).total().expected;
-    j.runtime.training.scan = scan_code::fused_to_gate;
+    j.runtime.kernels.scan = scan_code::fused_to_gate;
     const byte_count to_gate = training_memory(j, {}).total().expected;
     CHECK(fused < to_gate);
     CHECK(to_gate < plain);
-    CHECK(runtimes::megatron.training.scan == scan_code::fused_to_gate);
-    CHECK(runtimes::huggingface.training.scan == scan_code::plain);
+    CHECK(runtimes::megatron.kernels.scan == scan_code::fused_to_gate);
+    CHECK(runtimes::huggingface.kernels.scan == scan_code::plain);
 }
 
 TEST_CASE("layers that are computed again keep their input alone, and pass back as much at once") {

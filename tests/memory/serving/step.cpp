@@ -21,10 +21,10 @@ job serving(const runtime& r, std::int64_t prompt = 1000, std::int64_t output = 
 token_shape shape_of(const job& j, const layout& l = {}) { return detail::step_shape(j, j.runtime, l); }
 
 /// An engine that passes prompts whole, and one that cuts them.
-runtime whole_prompts() { return {.name = "whole"}; }
+runtime whole_prompts() { return {.identity{.name = "whole"}}; }
 runtime chunking(std::int64_t step) {
     runtime r;
-    set_batched_tokens(r, tokens(step));
+    set_batched_tokens(r.step, tokens(step));
     return r;
 }
 
@@ -54,9 +54,9 @@ TEST_CASE("prompts pass whole, or as many of their tokens as a step takes, with 
 TEST_CASE(
     "an engine that profiles runs its largest step, whatever the job; vLLM's first took contexts of up to 32k whole") {
     runtime r = chunking(2048);
-    r.profiles = true;
+    r.step.profiles = true;
     CHECK(shape_of(serving(r, 10, 10, 1)).all() == 2048);
-    r.chunked_beyond = tokens(32768);
+    r.step.chunked_beyond = tokens(32768);
     job j = serving(r, 16000, 384, 1);
     CHECK(shape_of(j).all() == 16384);
     CHECK(shape_of(serving(r, 100, 28, 1)).all() == 2048);  // max(max_model_len, 2048)
@@ -66,7 +66,7 @@ TEST_CASE(
 
 TEST_CASE("a cache allotted at start lays its step out for all cells") {
     runtime r = chunking(512);
-    r.pool = cache_pool::allotted;
+    r.cache.pool = cache_pool::allotted;
     const token_shape s = shape_of(serving(r, 1000, 24, 4));
     CHECK(s.all() == 512);
     CHECK(s.keys == 4 * 1024);
@@ -76,9 +76,9 @@ TEST_CASE("a cache allotted at start lays its step out for all cells") {
 TEST_CASE("scores are made for sequences, for those that an engine admits, or for every token") {
     const auto rows = [](scored_tokens scored, std::int64_t admitted = 0) {
         runtime r = whole_prompts();
-        r.scored = scored;
-        r.max_num_seqs = admitted;
-        r.default_max_num_seqs = 256;
+        r.step.logits.rows = scored;
+        r.options.max_num_seqs = admitted;
+        r.step.max_num_seqs = 256;
         const job j = serving(r);
         return detail::scored_rows(j, r, {.data = 2}, shape_of(j, {.data = 2}));
     };
@@ -108,13 +108,13 @@ TEST_CASE("the fuller half of a layer: gate, up and their product beside stream 
 
 TEST_CASE("a step's peak is a layer or the scores, and each bound is that of the fuller") {
     job j = serving(whole_prompts(), 1000, 24, 1);
-    j.runtime.logits_bytes = {6.0, 6.0, 10.0};
+    j.runtime.step.logits.bytes = {6.0, 6.0, 10.0};
     const detail::step few{j, j.runtime, alone};
     const byte_count layers = few.layer_peak(j.model.layers[0]);
     const step_peak one_row = few.peak(layers, true, 0);
     CHECK(one_row.logits.expected == byte_count{});
     CHECK(one_row.activations.expected == layers);
-    j.runtime.scored = scored_tokens::prompt;
+    j.runtime.step.logits.rows = scored_tokens::prompt;
     const detail::step many{j, j.runtime, alone};
     const step_peak all_rows = many.peak(layers, true, 0);
     CHECK(all_rows.logits.expected == bytes(6) * (1000 * vocabulary));
@@ -140,26 +140,26 @@ TEST_CASE("where another moment may be the fuller, bounds reach to it, and never
 
 TEST_CASE("masks of tokens by context: fp32, or 16 bits with flash attention") {
     job j = serving(whole_prompts(), 1000, 24, 1);
-    j.runtime.attention_mask = true;
-    j.runtime.flash_attention = false;
+    j.runtime.serving_kernels.attention_mask = true;
+    j.runtime.serving_kernels.flash_attention = false;
     CHECK(detail::step{j, j.runtime, alone}.mask() == bytes(4) * (1000 * 1000));
-    j.runtime.flash_attention = true;
+    j.runtime.serving_kernels.flash_attention = true;
     CHECK(detail::step{j, j.runtime, alone}.mask() == bytes(2) * (1000 * 1000));
 }
 
 TEST_CASE("CUDA graphs are captured for the layers of the fullest stage") {
     job j = serving(whole_prompts());
-    j.runtime.cuda_graphs = {mib(10), mib(10), mib(10)};
+    j.runtime.process.cuda_graphs = {mib(10), mib(10), mib(10)};
     CHECK(graphs_of(j, j.runtime, {.pipeline = 5}).expected == mib(10));
-    j.runtime.layer_graphs = {mib(1), mib(2), mib(3)};
+    j.runtime.process.layer_graphs = {mib(1), mib(2), mib(3)};
     CHECK(graphs_of(j, j.runtime, {}).expected == mib(10 + 2 * 32));
     CHECK(graphs_of(j, j.runtime, {.pipeline = 5}).expected == mib(10 + 2 * 7));
 }
 
 TEST_CASE("more tokens, longer prompts or more sequences never take less, under every profile") {
     for (const runtime* r : runtimes::all) {
-        if (r->work == engine_work::training) continue;
-        CAPTURE(r->name.view());
+        if (r->identity.work == runtime_work::training) continue;
+        CAPTURE(r->identity.name.view());
         const auto fullest = [&](std::int64_t prompt, std::int64_t batch) {
             const job j = serving(*r, prompt, 64, batch);
             const detail::step s{j, j.runtime, alone};

@@ -51,7 +51,7 @@ TEST_CASE("ends: the first stage embeds, the last scores; a tied head away from 
     CHECK(ends(tied, true, false) > embedding + mib(500));
     // On the host the table is read there, but the head needs it here.
     runtime reads_there;
-    reads_there.embedding_on_host = true;
+    reads_there.loading.embedding_on_host = true;
     CHECK(ends(tied, true, true, reads_there) == embedding + bytes(2) * tied.hidden);
 }
 
@@ -63,18 +63,18 @@ TEST_CASE(
     j.runtime = no_runtime;
     CHECK(serving_weights{j, alone, j.runtime, nullptr}.rope_table() == byte_count{});
     const byte_count plain = serving_weights{j, alone, j.runtime, nullptr}.of_kind(llama.layers[0]);
-    j.runtime.rope = rope_tables::own;
+    j.runtime.loading.rope = rope_tables::own;
     CHECK(serving_weights{j, alone, j.runtime, nullptr}.of_kind(llama.layers[0]) - plain == mib(64));
 }
 
 TEST_CASE("LoRA of rank 16 on every linear layer of Llama 3 8B: 41 943 040 values, for each adapter that stays") {
     // What PEFT prints as trainable parameters of r = 16 on q, k, v, o, gate, up, down.
     job j = serving(llama);
-    j.runtime.max_loras = 3;
-    j.runtime.max_lora_rank = 16;
+    j.runtime.options.max_loras = 3;
+    j.runtime.options.max_lora_rank = 16;
     const serving_weights weights{j, alone, j.runtime, nullptr};
     CHECK(weights.adapters_of(llama.layers[0]) * 32 == bytes(2) * 41'943'040 * 3);
-    j.runtime.max_loras = 0;
+    j.runtime.options.max_loras = 0;
     CHECK(weights.adapters_of(llama.layers[0]) == byte_count{});
 }
 
@@ -82,7 +82,7 @@ TEST_CASE("experts on the host leave the rest of the layer, and the largest stac
     job j = serving(models::mixtral_8x7b);
     const layer& l = j.model.layers[0];
     const byte_count whole = serving_weights{j, alone, j.runtime, nullptr}.of_kind(l);
-    j.runtime.experts_on_host = true;
+    j.runtime.options.experts_on_host = true;
     const serving_weights weights{j, alone, j.runtime, nullptr};
     const byte_count stack = bytes(2) * (8 * std::int64_t{4096} * 14336);
     CHECK(whole - weights.of_kind(l) == stack * 3);
@@ -96,12 +96,12 @@ TEST_CASE("experts on the host leave the rest of the layer, and the largest stac
 
 TEST_CASE("MXFP4's kernels pad inner features to 128 and outer ones to 256: gpt-oss's 2880 become 2944 and 3072") {
     job j = serving(models::gpt_oss_20b);
-    j.runtime.pads_mxfp4 = true;
+    j.runtime.loading.mxfp4.padded = true;
     const serving_weights weights{j, alone, j.runtime, nullptr};
     // 32 experts of three matrices, 17 bytes for 32 values.
     const std::int64_t more = std::int64_t{2944} * 3072 - std::int64_t{2880} * 2880;
     CHECK(weights.padding_of(j.model.layers[0]) == bytes(17) * (32 * 3 * more / 32));
-    j.runtime.scales_mxfp4_again = true;
+    j.runtime.loading.mxfp4.scales_again = true;
     CHECK(weights.scales_of(j.model.layers[0]) == bytes(32 * 3 * std::int64_t{2880} * 2880 / 32));  // one byte of 17
     CHECK(weights.padding_of(llama.layers[0]) == byte_count{});
 }
@@ -109,7 +109,7 @@ TEST_CASE("MXFP4's kernels pad inner features to 128 and outer ones to 256: gpt-
 TEST_CASE("what a quantised checkpoint may hold again is at most a tied head's share and what kernels repack") {
     job j = serving(models::qwen2_5_3b);
     j.weights = awq(4, 128);
-    j.runtime.head_again = true;
+    j.runtime.loading.head_again = true;
     const byte_count table = bytes(2) * j.model.vocabulary * j.model.hidden;
     const auto perhaps = [&](const layout& l, bool head) {
         return serving_weights{j, l, j.runtime, nullptr}.perhaps(gib(1), head);
@@ -117,7 +117,7 @@ TEST_CASE("what a quantised checkpoint may hold again is at most a tied head's s
     CHECK(perhaps({}, true) == table);
     CHECK(perhaps({.tensor = 4}, true) == div_up(table, 4));
     CHECK(perhaps({}, false) == byte_count{});
-    j.runtime.repacked = 0.25;
+    j.runtime.loading.repacked = 0.25;
     CHECK(perhaps({}, false) == mib(256));
     j.weights = bf16;
     CHECK(perhaps({}, true) == byte_count{});
@@ -138,7 +138,7 @@ TEST_CASE("the layers of a GGUF file add up, range by range, with experts or wit
         }
         CHECK(file.of({0, n}).size == one_by_one);
         CHECK(file.of({0, n / 3}).size + file.of({n / 3, n}).size == one_by_one);
-        j.runtime.experts_on_host = true;
+        j.runtime.options.experts_on_host = true;
         const file_layers without{j, j.runtime};
         CHECK(without.of({0, n}).size + experts == one_by_one);
         CHECK(without.of({0, n}).experts == experts);

@@ -56,6 +56,6 @@ TEST_CASE(
     const byte_count gradient = bytes(2 * positions * 10);
     CHECK(detail::put_off_head(j.model, training_step{j, l}, l, 1) == bytes(0));
     CHECK(detail::put_off_head(j.model, training_step{j, l}, l, 4) == input * 3 + gradient * 3);
-    j.runtime.training.wgrad_deferral_limit = 2;
+    j.runtime.pipeline.wgrad_deferral_limit = 2;
     CHECK(detail::put_off_head(j.model, training_step{j, l}, l, 4) == input * 3 + gradient * 2);
 }

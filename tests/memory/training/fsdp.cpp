@@ -32,7 +32,7 @@ TEST_CASE("where both ends are units of their own, only the head is gathered whe
     CHECK(roots.reduced == mib(30));  // a layer's and the head's
     CHECK(roots.last == mib(130));
 
-    j.runtime.training.ends_apart = true;
+    j.runtime.sharding.separate_ends = true;
     const auto apart = detail::gathering_of(training_step{j, l}, input, output, both, block, false);
     CHECK(apart.after_forward == mib(20));
     CHECK(apart.throughout == mib(0));

@@ -69,15 +69,15 @@ TEST_CASE(
     "torchtitan keeps attention's output and every second product, or every one: q, v, gate of q, k, v, o, gate, up") {
     job j = full();
     j.runtime = runtimes::torchtitan;
-    j.runtime.training.selective = selective_code::all_but_odd_products;
-    j.runtime.training.compiled = true;  // the last product is nobody's input
+    j.runtime.kernels.checkpointing.selective = selective_code::all_but_odd_products;
+    j.runtime.kernels.compilation.layers = true;  // the last product is nobody's input
     j.attention = attention_kernel::flash;
     j.recompute = recompute::selective;
     const std::int64_t h = 4096, kv = 1024, inner = 14336;
     const byte_count always =
         bytes(2) * (n * (h + h)) + bytes(4) * (n * 32);  // input, attention's output and its statistics
     CHECK(layer_of(j).kept == always + bytes(2) * (n * (h + kv + inner)));
-    j.runtime.training.selective = selective_code::all_but_products;
+    j.runtime.kernels.checkpointing.selective = selective_code::all_but_products;
     CHECK(layer_of(j).kept == always + bytes(2) * (n * (h + 2 * kv + h + 2 * inner)));
     // A product with a bias is another operator, which the list does not name (Qwen 2's q, k and v).
     j.model.layers.kinds[0].attention.qkv_bias = true;

@@ -173,7 +173,7 @@ TEST_CASE("many tokens: the loss, with all that the forward pass saved and 12 by
 
 TEST_CASE("without logits: the first backward pass, of the last layer, with all that the others keep") {
     job j = cut_to(8, 32768);
-    j.runtime.training.loss = loss_code::fused_linear;
+    j.runtime.kernels.loss.code = loss_code::fused_linear;
     const memory_breakdown m = training_memory(j, {});
     CHECK(m.phase == phase::backward);
     CHECK(m[memory_term::activations].expected > saved_by_layers(j, {}));
@@ -230,7 +230,7 @@ TEST_CASE("nothing is taken off twice: no term of the fullest moment is below ze
     host.offload = {.optimizer = offload_place::host, .activations = offload_place::host};
     host.attention = attention_kernel::eager;
     host.micro_batch = 4;
-    const byte_count buckets = size_of(gradients_of(host), host.runtime.training.reduce_bucket_size, 2);
+    const byte_count buckets = size_of(gradients_of(host), host.runtime.sharding.reduce_bucket_size, 2);
     CHECK(terms_of(host,
                    {.tensor = 2, .sequence_parallel = true, .context_parallel = 2, .zero = 1})[memory_term::gradients]
               .high <= buckets);

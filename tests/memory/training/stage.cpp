@@ -61,7 +61,7 @@ TEST_CASE("states of whole tensors: the fullest rank has the largest of what doe
     by_bytes.optimizer = adamw;
     CHECK(training_state(by_bytes, {.data = 1024, .zero = 1}).optimizer < largest);
     // The first layouts dealt embedding and head whole too: twelve bytes each weight of theirs on one rank.
-    j.runtime.training.layer_wise_param_layout = false;
+    j.runtime.optimizer.layer_wise_param_layout = false;
     CHECK(states(1024) >= bytes(12) * j.model.vocabulary * j.model.hidden);
 }
 TEST_CASE("a head whose gradient is put off keeps its input and the gradient of the logits") {
@@ -69,14 +69,14 @@ TEST_CASE("a head whose gradient is put off keeps its input and the gradient of 
     j.runtime = runtimes::megatron;
     j.global_batch = 8;
     job later = j;
-    later.runtime.training.defer_embedding_wgrad_compute = true;
+    later.runtime.pipeline.defer_embedding_wgrad_compute = true;
     const layout l{.pipeline = 2};
     const byte_count input = bytes(2) * 4096 * j.model.hidden;
     const byte_count scores = bytes(2) * 4096 * j.model.vocabulary;
     CHECK(peak(later, l) > peak(j, l));
     const auto kept = [&](const job& of) { return training_memory(of, l, 1)[memory_term::activations].expected; };
     CHECK(kept(later) - kept(j) == (input + scores) * 7);
-    later.runtime.training.wgrad_deferral_limit = 2;
+    later.runtime.pipeline.wgrad_deferral_limit = 2;
     CHECK(kept(later) - kept(j) == input * 7 + scores * 2);
     CHECK(refused_field(later, {}, gpus::a100_sxm4_80gb, 1) == "runtime.defer_embedding_wgrad_compute");
 }

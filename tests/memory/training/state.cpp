@@ -78,7 +78,7 @@ TEST_CASE("16-bit gradients are widened before fp32 masters step: a rank's own p
 TEST_CASE("what is trained in fp32 is its own master copy, and autocast casts matrices alone") {
     job j = mixed();
     j.weights = fp32;
-    j.runtime.training.casts_weights = true;
+    j.runtime.kernels.casts_weights = true;
     const weight_state s = state_of(j, {}, matrix);
     CHECK(s.weights + s.gradients == bytes(8) * values);
     CHECK(s.optimizer == bytes(8) * values);
@@ -155,7 +155,7 @@ TEST_CASE("before an optimizer's first step there are its master weights alone")
 
 TEST_CASE("tensors that are dealt whole go round, and the fullest rank has one more") {
     job j = mixed(muon);
-    j.runtime.training.layer_wise_optimizer = true;
+    j.runtime.optimizer.layer_wise = true;
     const auto fullest = [&](std::int32_t ranks, std::int64_t layers) {
         const layout l{.data = ranks, .zero = 1};
         const training_step step{j, l};

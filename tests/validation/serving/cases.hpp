@@ -111,7 +111,7 @@ inline void set_formats(one_case& c) {
         j.gguf = file;
     }
     j.kv_cache = cache_format(cache, j.compute);
-    if (const auto slash = cache.find('/'); slash != std::string::npos && j.runtime.fp32_activations)
+    if (const auto slash = cache.find('/'); slash != std::string::npos && j.runtime.serving_kernels.fp32_activations)
         j.kv_cache_values = cache_format(cache.substr(slash + 1), j.compute);
 }
 
@@ -134,8 +134,8 @@ inline std::int64_t context_of(const csv::row& row) {
 /// holds more than what the graph reads, which are masks and embeddings.
 inline std::optional<bool> computed_on_host(const job& j, const std::string& notes) {
     const auto at = notes.find("CUDA_Host=");
-    if (!j.runtime.experts_on_host || at == std::string::npos) return {};
-    const double read = 4.0 * static_cast<double>(j.runtime.max_batched_tokens.in(tokens)) *
+    if (!j.runtime.options.experts_on_host || at == std::string::npos) return {};
+    const double read = 4.0 * static_cast<double>(j.runtime.step.max_batched_tokens.in(tokens)) *
                         static_cast<double>(j.context.in(tokens)*j.batch + j.model.hidden);
     return number(notes.substr(at + 10)).value_or(0) * 1048576.0 > read * 1.05;
 }
@@ -151,26 +151,27 @@ inline void set_knobs(one_case& c) {
     j.context = tokens(context);
     if (j.model.max_context > token_count{} && j.model.max_context < j.context)
         j.model.max_context = j.context;  // stretched
-    if (r.pool == cache_pool::share_of_total) {
-        if (batch && *batch > 1) r.max_num_seqs = *batch;
-        if (const auto block = after(notes, "block_size ")) r.kv_block = tokens(*block);
-        if (const auto n = whole(batched); n && !(r.chunked_beyond > token_count{} && context <= 32768))
-            set_batched_tokens(r, tokens(*n));
+    if (r.cache.pool == cache_pool::share_of_total) {
+        if (batch && *batch > 1) r.options.max_num_seqs = *batch;
+        if (const auto block = after(notes, "block_size ")) r.cache.block = tokens(*block);
+        if (const auto n = whole(batched); n && !(r.step.chunked_beyond > token_count{} && context <= 32768))
+            set_batched_tokens(r.step, tokens(*n));
         if (has(notes, "video unbounded")) {  // a video of two frames beside the image
             j.max_batched_tokens = j.model.encoders[0].image_tokens * 2;
-            r.encoder_tokens = j.model.encoders[0].image_patches * 2;
+            r.options.encoder_tokens = j.model.encoders[0].image_patches * 2;
         }
     } else {
         j.batch = batch.value_or(1);
         // n_batch beyond n_ctx is llama-perplexity's, with n_batch / n_ctx sequences at once; others cut it.
-        if (const auto n = after(batched, "n_batch "); n && r.fp32_activations && *n > context) j.batch = *n / context;
+        if (const auto n = after(batched, "n_batch "); n && r.serving_kernels.fp32_activations && *n > context)
+            j.batch = *n / context;
     }
-    if (const auto share = number(row.at("gpu_mem_util"))) r.gpu_memory_utilization = *share;
-    if (const auto n = after(batched, "n_ubatch ")) r.max_batched_tokens = tokens(*n);
-    if (const auto n = after(notes, "amb="); n && *n > 0) r.latent_expanded = mib(*n);
-    if (const auto n = after(notes, "mla_attn="); n && *n < 2) r.latent_expanded = {};
-    if (const auto n = after(notes, "gpu_layers ")) r.gpu_layers = static_cast<std::int32_t>(*n);
-    if (const auto computed = computed_on_host(j, notes)) r.copies_experts = !*computed;
+    if (const auto share = number(row.at("gpu_mem_util"))) r.cache.fraction = *share;
+    if (const auto n = after(batched, "n_ubatch ")) r.step.max_batched_tokens = tokens(*n);
+    if (const auto n = after(notes, "amb="); n && *n > 0) r.serving_kernels.latent.expanded = mib(*n);
+    if (const auto n = after(notes, "mla_attn="); n && *n < 2) r.serving_kernels.latent.expanded = {};
+    if (const auto n = after(notes, "gpu_layers ")) r.options.gpu_layers = static_cast<std::int32_t>(*n);
+    if (const auto computed = computed_on_host(j, notes)) r.loading.host_experts.copied = !*computed;
 }
 
 /// What was read and written, where the row's length is both.
@@ -179,7 +180,7 @@ inline void set_prompt(one_case& c) {
     const std::int64_t context = context_of(c.row);
     job& j = c.task;
     runtime& r = j.runtime;
-    if (r.name == "transformers") {
+    if (r.identity.name == "transformers") {
         if (has(source, "speed benchmark")) {  // one prompt, 2048 tokens more
             j.output = tokens(2048);
             j.prompt = tokens(context > 2048 ? context - 2048 : 1);
@@ -189,11 +190,11 @@ inline void set_prompt(one_case& c) {
         }
         if (has(source, "DeepSeek-LLM")) j.attention = attention_kernel::eager;
     }
-    if (r.name == "autoawq") {
+    if (r.identity.name == "autoawq") {
         j.prompt = tokens(context / 2), j.output = tokens(context / 2);
         if (has(lower(c.row.at("model")), "mpt")) {  // projections are joined as published; it has no rotary positions
-            r.joins_projections = false;
-            r.rope = rope_tables::computed;
+            r.loading.joins_projections = false;
+            r.loading.rope = rope_tables::computed;
         }
     }
 }
@@ -203,15 +204,15 @@ inline void set_premai(one_case& c) {
     job& j = c.task;
     const std::int64_t context = context_of(c.row);
     // They name no length to engines that allot their caches at load (bench_exllamav2, bench_vllm, bench_autoawq).
-    if (j.runtime.name == "exllamav2" || j.runtime.name == "vllm") j.context = j.model.max_context;
-    if (j.runtime.name == "autoawq") {
+    if (j.runtime.identity.name == "exllamav2" || j.runtime.identity.name == "vllm") j.context = j.model.max_context;
+    if (j.runtime.identity.name == "autoawq") {
         j.context = tokens(2048);  // from_quantized's max_seq_len
         j.prompt = tokens(context - 512), j.output = tokens(512);
     }
     // They make each precision's model while the one before is still named (common/utils.py: make_report), and what
     // torch frees it keeps: ExLlamaV2 in 8 bits after 4, Lightning in fp32 after fp16. (Lightning's int8 rows show no
     // trace of it.)
-    const bool eight_after_four = j.runtime.name == "exllamav2" && c.row.at("quant") == "INT8";
+    const bool eight_after_four = j.runtime.identity.name == "exllamav2" && c.row.at("quant") == "INT8";
     const bool double_after_half = c.row.at("engine") == "PyTorch Lightning" && c.row.at("quant") == "FP32";
     if (eight_after_four || double_after_half) {
         c.before = j;

@@ -31,7 +31,7 @@ struct engine {
 
 /// "vllm 0.17".
 inline std::string label_of(const runtime& profile) {
-    return std::string{profile.name.view()} + " " + std::string{profile.versions.view()};
+    return std::string{profile.identity.name.view()} + " " + std::string{profile.identity.versions.view()};
 }
 
 /// Not known where the library has no profile of it.
@@ -87,9 +87,9 @@ inline engine llama_cpp_of(const csv::row& row, const std::string& name) {
         else if (*thread < 440)
             r = runtimes::llama_cpp_5426;  // 20 May 2025: b5427
     }
-    if (has(notes, "on CPU")) r.experts_on_host = true;
-    if (has(notes, "flash_attn=1")) r.flash_attention = true;
-    if (has(notes, "flash_attn=0")) r.flash_attention = false;
+    if (has(notes, "on CPU")) r.options.experts_on_host = true;
+    if (has(notes, "flash_attn=1")) r.serving_kernels.flash_attention = true;
+    if (has(notes, "flash_attn=0")) r.serving_kernels.flash_attention = false;
     return {r, has(source, "premAI") || has(source, "oobabooga") ? counted::device : counted::allocated};
 }
 
@@ -110,7 +110,7 @@ inline engine transformers_of(const csv::row& row, const std::string& name) {
     const bool early = has(version, "torch2.0") || from("DeepSeek-LLM") || from("Baichuan") || from("premAI") ||
                        from("AutoAWQ") || from("Qwen (v1)");
     const bool at_once = version.empty()       ? !early
-                         : has(version, "4.4") ? to_version(version_in(version)) >= engine_version{4, 45}
+                         : has(version, "4.4") ? to_version(version_in(version)) >= runtime_version{4, 45}
                                                : has(version, "4.5");
     const bool last_only = at_once || is("litgpt") || is("mlx") || is("gpt-fast") || is("gptq");
     const runtime newest = has(version, "4.46") ? runtimes::transformers_4_49 : runtimes::transformers;

@@ -53,9 +53,9 @@ struct answered {
         sum = memory_of(c.task, single, c.machines);
     }
 
-    bool ggml() const { return c.task.runtime.fp32_activations; }
+    bool ggml() const { return c.task.runtime.serving_kernels.fp32_activations; }
     bool pooled() const {
-        const cache_pool p = c.task.runtime.pool;
+        const cache_pool p = c.task.runtime.cache.pool;
         return p == cache_pool::share_of_total || p == cache_pool::share_of_free || p == cache_pool::share_with_weights;
     }
     /// A cell in bytes; none where it is empty or zero.
@@ -133,8 +133,8 @@ inline std::optional<figure> compute_figure(const answered& a) {
     if (!buffer || !a.ggml()) return {};
     const one_case& c = a.c;
     interval<byte_count> fullest{};
-    if (c.task.runtime.step_copies <= 1) fullest = peak_of(a.sum);
-    for (std::int32_t i = 0; i < c.spread.pipeline && c.task.runtime.step_copies > 1; ++i) {
+    if (c.task.runtime.step.copies <= 1) fullest = peak_of(a.sum);
+    for (std::int32_t i = 0; i < c.spread.pipeline && c.task.runtime.step.copies > 1; ++i) {
         const auto one = peak_of(serving_memory_of_stage(c.task, c.spread, c.task.runtime, i));
         if (one.expected > fullest.expected) fullest = one;
     }
@@ -159,7 +159,7 @@ inline interval<byte_count> resident(const answered& a) {
     rest.prompt = rest.output = {};
     const memory_breakdown between = memory_of(rest, a.single, a.c.machines);
     interval<byte_count> said =
-        between[memory_term::weights] + between[memory_term::kv_cache] + a.c.task.runtime.workspace;
+        between[memory_term::weights] + between[memory_term::kv_cache] + a.c.task.runtime.process.workspace;
     // Between which steps is not said: the prompt's part of the cache is there from the first on.
     const byte_count cache = between[memory_term::kv_cache].low;
     said.low = said.low - cache + scaled_down(cache, ratio(a.c.task.prompt, a.c.task.context));
@@ -170,7 +170,7 @@ inline interval<byte_count> resident(const answered& a) {
 inline interval<byte_count> with_pool(const answered& a, interval<byte_count> said) {
     interval<byte_count> kv = a.sum[memory_term::kv_cache] + a.sum[memory_term::fragmentation];
     // vLLM gives back what its profiling run took, and short prompts take little.
-    if (a.c.task.runtime.pool == cache_pool::share_of_total) kv += peak_of(a.sum);
+    if (a.c.task.runtime.cache.pool == cache_pool::share_of_total) kv += peak_of(a.sum);
     if (const auto pool = cache_pool_of(a.c.task, a.single, a.c.machines))
         said = {said.low - kv.low + pool->memory.low, said.expected - kv.expected + pool->memory.expected,
                 said.high - kv.high + pool->memory.high};
@@ -182,7 +182,7 @@ inline interval<byte_count> total_said(const answered& a) {
     const one_case& c = a.c;
     // Torch's workspaces come from its allocator.
     const auto allocated = [&](const memory_breakdown& m) {
-        return a.ggml() ? m.allocated : m.allocated + c.task.runtime.workspace;
+        return a.ggml() ? m.allocated : m.allocated + c.task.runtime.process.workspace;
     };
     interval<byte_count> said = allocated(a.sum);
     if (c.spread.pipeline > 1 && !a.ggml() && !a.pooled()) said = over_gpus(c, allocated);

@@ -37,8 +37,8 @@ struct tally {
 using pools = std::map<std::pair<std::string, std::string>, std::array<tally, 2>>;
 
 void add_pool(pools& all, const one_case& c, const figure& f) {
-    if (!takes_fraction(c.task.runtime) || (f.what != "weights" && f.what != "pool")) return;
-    auto& [every, flagged] = all[{std::string{c.task.runtime.name.view()}, f.what}];
+    if (!takes_fraction(c.task.runtime.cache) || (f.what != "weights" && f.what != "pool")) return;
+    auto& [every, flagged] = all[{std::string{c.task.runtime.identity.name.view()}, f.what}];
     every.add(f);
     if (gives_its_flags(c)) flagged.add(f);
 }

@@ -30,7 +30,7 @@ inline void read_megatron(const std::string& notes, job& j, layout& l) {
     const auto number = [&](const char* name) {
         return static_cast<std::int32_t>(std::atoi(argument(notes, name).c_str()));
     };
-    training_engine& e = j.runtime.training;
+    llmres::runtime& e = j.runtime;
     if (const result<stage_list> stages = read_stages(argument(notes, "pipeline-model-parallel-layout"));
         stages && stages->chunks > 1) {
         l.stages = *stages;
@@ -43,16 +43,16 @@ inline void read_megatron(const std::string& notes, job& j, layout& l) {
     if (has(notes, "cp-comm-type=a2a")) l.cp_comm_type = cp_communication::a2a;
     if (has(notes, "cp-comm-type=all_gather")) l.cp_comm_type = cp_communication::all_gather;
     if (has(notes, "optimizer=muon") || has(notes, "optimizer=dist_muon")) j.optimizer = muon;
-    e.layer_wise_param_layout = !has(notes, "no-use-layer-wise-param-layout=True");
-    e.defer_embedding_wgrad_compute = has(notes, "defer-embedding-wgrad-compute=True");
-    e.wgrad_deferral_limit = number("wgrad-deferral-limit");
+    e.optimizer.layer_wise_param_layout = !has(notes, "no-use-layer-wise-param-layout=True");
+    e.pipeline.defer_embedding_wgrad_compute = has(notes, "defer-embedding-wgrad-compute=True");
+    e.pipeline.wgrad_deferral_limit = number("wgrad-deferral-limit");
     j.steps = number("train-iters");
     if (!argument(notes, "fp8-format").empty()) {  // --fp8-recipe is delayed unless given
         const std::string recipe = argument(notes, "fp8-recipe");
-        e.fp8_recipe = fp8_recipe::delayed;
+        e.kernels.fp8.recipe = fp8_recipe::delayed;
         for (std::size_t i = 0; i < fp8_recipe_names.size(); ++i)
-            if (fp8_recipe_names[i] == recipe) e.fp8_recipe = static_cast<fp8_recipe>(i);
-        e.fp8_param_gather = has(notes, "fp8-param-gather=True");
+            if (fp8_recipe_names[i] == recipe) e.kernels.fp8.recipe = static_cast<fp8_recipe>(i);
+        e.kernels.fp8.param_gather = has(notes, "fp8-param-gather=True");
     }
     const auto modules = [&](const char* name, layer_module_set among) {
         std::string names = argument(notes, name);  // "[layernorm moe_act]", or one alone

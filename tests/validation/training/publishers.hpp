@@ -33,7 +33,7 @@ inline void megatron(const cells& c, run& r) {
     const std::string notes = c.text("notes");
     job& j = r.what;
     j.runtime = runtimes::megatron;
-    training_engine& e = j.runtime.training;
+    llmres::runtime& e = j.runtime;
     j.weights = has(formats, "fp16") ? fp16 : has(formats, "fp32; fp8") ? fp32 : bf16;
     j.compute = *j.weights;
     updates_in_fp32(j);
@@ -42,12 +42,13 @@ inline void megatron(const cells& c, run& r) {
     j.mtp_layers = static_cast<std::int32_t>(c.number("mtp"));
     j.mtp_use_repeated_layer = has(notes, "mtp-use-repeated-layer=True");
     if (has(notes, "grad-reduce-in-bf16=True")) j.gradients = bf16;
-    e.use_fused_weighted_squared_relu = has(notes, "use-fused-weighted-squared-relu=True");
-    if (r.series == "megatron_golden" && !has(notes, "moe-grouped-gemm")) e.experts = expert_code::loop;
-    if (c.number("accumulate") == 0) e.linear = linear_code::plain;
+    e.kernels.use_fused_weighted_squared_relu = has(notes, "use-fused-weighted-squared-relu=True");
+    if (r.series == "megatron_golden" && !has(notes, "moe-grouped-gemm")) e.kernels.experts = expert_code::loop;
+    if (c.number("accumulate") == 0) e.kernels.linear = linear_code::plain;
     if (c.number("ce_fusion") != 0)
-        e.loss = r.series == "megatron_b200" || has(notes, "fusion-impl=te") ? loss_code::transformer_engine
-                                                                             : loss_code::vocabulary_parallel_fused;
+        e.kernels.loss.code = r.series == "megatron_b200" || has(notes, "fusion-impl=te")
+                                  ? loss_code::transformer_engine
+                                  : loss_code::vocabulary_parallel_fused;
     if (c.text("attention") == "TE default") j.attention = attention_kernel::flash;
     r.last_stage = r.series == "megatron_golden";
 }
@@ -59,7 +60,7 @@ inline void megatron_bridge(const cells& c, run& r) {
     j.runtime = runtimes::megatron;
     if (const auto n = after(parallel, "VPP=")) r.over.virtual_pipeline = static_cast<std::int32_t>(*n);
     if (has(formats, "dist-opt")) r.over.zero = 1;
-    if (has(formats, "FP8 current scaling")) j.runtime.training.fp8_recipe = fp8_recipe::tensorwise;
+    if (has(formats, "FP8 current scaling")) j.runtime.kernels.fp8.recipe = fp8_recipe::tensorwise;
     updates_in_fp32(j);
     j.attention = attention_kernel::flash;
 }
@@ -93,19 +94,19 @@ inline void torchtitan(const cells& c, run& r) {
         has(framework, "graph_trainer") || has(framework, "compiler_toolkit") || has(c.text("notes"), "case graph");
     job& j = r.what;
     j.runtime = one_graph ? runtimes::graph_trainer : torchtitan_of(built);
-    training_engine& e = j.runtime.training;
+    llmres::runtime& e = j.runtime;
     // What its passes.py did before it took over torchtitan's list of operations (#2689).
-    if (one_graph && built < "2026-03-24") e.selective = selective_code::all_but_odd_products;
+    if (one_graph && built < "2026-03-24") e.kernels.checkpointing.selective = selective_code::all_but_odd_products;
     // Nodes are joined by multinode_trainer.slurm, which asks for no expandable segments; ROCm has none.
-    j.runtime.expandable_segments = r.over.gpus() <= 8 && !has(c.text("gpu"), "MI300");
+    j.runtime.allocator.expandable_segments = r.over.gpus() <= 8 && !has(c.text("gpu"), "MI300");
     j.weights = fp32, j.compute = bf16;
     updates_in_fp32(j);
     j.attention = has(c.text("gpu"), "B200") ? attention_kernel::cudnn : attention_kernel::sdpa;
     j.optimizer = adamw_fused;
     r.over.zero = 3;
-    if (has(framework, "chunked")) e.loss = loss_code::chunked;
-    if (has(c.text("parallel"), "never")) e.reshards_after_forward = false;
-    e.compiled = has(framework, "compile") && !has(framework, "compile?") && !one_graph;
+    if (has(framework, "chunked")) e.kernels.loss.code = loss_code::chunked;
+    if (has(c.text("parallel"), "never")) e.sharding.reshards_after_forward = false;
+    e.kernels.compilation.layers = has(framework, "compile") && !has(framework, "compile?") && !one_graph;
     r.defective = has(framework, "without fix") || has(framework, "saved abs(W)");
 }
 
@@ -120,12 +121,12 @@ inline void fms(const cells& c, run& r) {
     job& j = r.what;
     // refs/requirements_*.txt: transformers 4.48.1 and 4.45.2.
     j.runtime = r.series == "fms_a100_80gb" ? runtimes::huggingface_4_49 : runtimes::huggingface_4_45;
-    training_engine& e = j.runtime.training;
-    if (has(framework, "foak")) e.norm = norm_code::fused, e.loss = loss_code::triton;
-    if (framework.ends_with("-liger")) e.loss = loss_code::fused_linear;
+    llmres::runtime& e = j.runtime;
+    if (has(framework, "foak")) e.kernels.norm = norm_code::fused, e.kernels.loss.code = loss_code::triton;
+    if (framework.ends_with("-liger")) e.kernels.loss.code = loss_code::fused_linear;
     j.autocast = autocast;
-    e.narrow_loss = has(name, "santacoder");
-    e.fp32_stream = has(framework, "baseline-peft-bnb");
+    e.kernels.loss.narrow = has(name, "santacoder");
+    e.kernels.fp32_stream = has(framework, "baseline-peft-bnb");
     if (is_lora(c)) j.adapter.dropout = 0.1;         // scripts/benchmarks/scenarios*.yaml
     if (has(method, "bnb")) j.weights = nf4_double;  // bnb_4bit_use_double_quant in framework_plugin_bnb.py
     // The original checkpoints: TheBloke's of these two have one group a row.
@@ -134,7 +135,7 @@ inline void fms(const cells& c, run& r) {
     if (r.over.zero > 0 && has(method, "full") && autocast) {
         j.weights = fp32;
         updates_in_fp32(j);
-        j.autocast = false, e.casts_weights = false;
+        j.autocast = false, e.kernels.casts_weights = false;
     }
     if (is_lora(c) && has(method, "q_proj")) j.adapter.targets = attention_linears;
 }
@@ -164,15 +165,15 @@ inline void fsdp_qlora(const cells& c, run& r) {
     const bool hqq = has(c.text("method"), "hqq");
     job& j = r.what;
     j.runtime = runtimes::huggingface_4_42;  // early 2024
-    training_engine& e = j.runtime.training;
-    e.fp32_adapters = false;
-    e.fp32_stream = false;  // neither train.py nor the notebooks call peft's prepare_model_for_kbit_training
-    e.checkpoints_inside_units = true;
-    if (has(c.text("recompute"), "non-reentrant")) e.reentrant_checkpoints = false;
-    if (hqq) e.four_bit_keeps_inputs = false;  // products of its own
+    llmres::runtime& e = j.runtime;
+    e.kernels.fp32_adapters = false;
+    e.kernels.fp32_stream = false;  // neither train.py nor the notebooks call peft's prepare_model_for_kbit_training
+    e.kernels.checkpointing.inside_units = true;
+    if (has(c.text("recompute"), "non-reentrant")) e.kernels.checkpointing.reentrant = false;
+    if (hqq) e.kernels.four_bit_keeps_inputs = false;  // products of its own
     if (profile) {
-        e.loss = loss_code::mean;            // nbs/00-profile_lora_qlora.ipynb: output.logits.mean().backward()
-        j.model.max_context = tokens(2048);  // LlamaConfig's default
+        e.kernels.loss.code = loss_code::mean;  // nbs/00-profile_lora_qlora.ipynb: output.logits.mean().backward()
+        j.model.max_context = tokens(2048);     // LlamaConfig's default
     } else if (has(c.text("method"), "nf4")) {
         j.weights = nf4_double;  // bnb.nn.Linear4bit's compress_statistics, which train.py leaves on
     }
@@ -201,8 +202,8 @@ inline void torchtune(const cells& c, run& r) {
     const bool compiled = !has(framework, "+packed");
     job& j = r.what;
     j.runtime = runtimes::torchtune;
-    j.runtime.training.compiled = compiled;
-    if (compiled && !has(framework, "+compile")) j.runtime.training.loss = loss_code::chunked;
+    j.runtime.kernels.compilation.layers = compiled;
+    if (compiled && !has(framework, "+compile")) j.runtime.kernels.loss.code = loss_code::chunked;
     const bool in_backward = j.optimizer.in_backward;
     if (c.text("optimizer") == "AdamW bf16") j.optimizer = adamw_fused;  // recipes/configs: fused: True
     if (has(c.text("optimizer"), "AdamW8bit") &&
@@ -220,12 +221,12 @@ inline void deepspeed(const cells& c, run& r) {
     j.runtime = runtimes::deepspeed;
     // Liger patches norms and gated products as well (transformers/monkey_patch.py, apply_liger_kernel_to_llama).
     if (has(framework, "Liger") && !has(framework, "no Liger")) {
-        j.runtime.training.loss = loss_code::fused_linear;
-        j.runtime.training.norm = norm_code::fused;
-        j.runtime.training.gate = gate_code::fused;
+        j.runtime.kernels.loss.code = loss_code::fused_linear;
+        j.runtime.kernels.norm = norm_code::fused;
+        j.runtime.kernels.gate = gate_code::fused;
     }
     if (r.series == "deepspeed")
-        j.runtime.training.reduce_bucket_size = 50'000'000;  // DeepSpeedExamples, bf16_master_weight/configs
+        j.runtime.sharding.reduce_bucket_size = 50'000'000;  // DeepSpeedExamples, bf16_master_weight/configs
     j.master_weights = j.optimizer_states = has(c.text("precision"), "bf16 master") ? bf16 : fp32;
     j.attention = attention_kernel::flash;
 }
@@ -235,11 +236,11 @@ inline void deepspeed(const cells& c, run& r) {
 inline void megatron_deepspeed(const cells& c, run& r) {
     job& j = r.what;
     j.runtime = runtimes::deepspeed;
-    j.runtime.training.norm = norm_code::fused;
-    j.runtime.training.loss = loss_code::vocabulary_parallel;
-    j.runtime.training.keeps_gradients = true;
+    j.runtime.kernels.norm = norm_code::fused;
+    j.runtime.kernels.loss.code = loss_code::vocabulary_parallel;
+    j.runtime.sharding.keeps_gradients = true;
     // CUDA 11 loads every kernel: 1.78 GiB (overheads.csv, O-001: torch 1.10 on an A100).
-    j.runtime.context = {mib(1200), mib(1823), mib(2300)};
+    j.runtime.process.context = {mib(1200), mib(1823), mib(2300)};
     if (has(c.text("precision"), "BF16_Optimizer"))
         j.gradients = precision{"bf16_and_fp32", arithmetic_kind::bf16, {{{1, 1, 6}}}};
     updates_in_fp32(j);
@@ -252,12 +253,12 @@ inline void megatron_deepspeed(const cells& c, run& r) {
 inline void nanotron(const cells&, run& r) {
     job& j = r.what;
     j.runtime = runtimes::pytorch;
-    training_engine& e = j.runtime.training;
-    e.norm = norm_code::fused;
-    e.loss = loss_code::eager_shifted;  // fp32 logits, the same less their maximum, and the exponentials
-    e.keeps_gathered_inputs = true;
-    e.keeps_gradients = true;
-    e.foreach_optimizer = false;
+    llmres::runtime& e = j.runtime;
+    e.kernels.norm = norm_code::fused;
+    e.kernels.loss.code = loss_code::eager_shifted;  // fp32 logits, the same less their maximum, and the exponentials
+    e.kernels.keeps_gathered_inputs = true;
+    e.sharding.keeps_gradients = true;
+    e.optimizer.foreach_tensors = false;
     j.gradients = fp32;
     updates_in_fp32(j);
     j.attention = attention_kernel::flash;

@@ -35,7 +35,7 @@ constexpr bool is_masked(const attention& a, const training_step& step) {
 constexpr bool repeats_heads(const attention& a, const training_step& step) {
     if (a.kind == attention_kind::latent) return true;
     if (a.kv_heads == 1 || step.kernel == attention_kernel::flash) return false;
-    return step.kernel == attention_kernel::eager || !step.engine.shared_heads || is_masked(a, step);
+    return step.kernel == attention_kernel::eager || !step.runtime.kernels.shared_heads || is_masked(a, step);
 }
 
 constexpr score_code score_code_of(const attention& a, const training_step& step) {
@@ -53,7 +53,7 @@ constexpr score_code score_code_of(const attention& a, const training_step& step
 
 /// Whether eager attention's softmax is fp32 beside narrower products: as written, or as autocast has it.
 constexpr bool widens_scores(const training_step& step) {
-    const bool one_kernel = step.engine.fuses_norms();
+    const bool one_kernel = step.runtime.kernels.fuses_norms();
     return !one_kernel && (step.code.fp32_softmax || step.autocast || step.wide);
 }
 
@@ -107,7 +107,7 @@ constexpr bool save_heads(const attention& a, std::int64_t own_keys, std::int64_
     if (joined)
         save.put(role::value, query + m * a.kv_heads * (a.query_width() + a.value_width()), step.compute, split,
                  of_values);
-    else if (a.kind == attention_kind::latent && step.engine.norm == norm_code::eager)  // views of one product
+    else if (a.kind == attention_kind::latent && step.runtime.kernels.norm == norm_code::eager)  // views of one product
         save.put(role::value, m * a.heads * (a.head_dim + a.value_width()), step.compute, split, of_values);
     else
         save.put(role::value, m * value_heads * a.value_width(), step.compute, split, of_values);
@@ -116,7 +116,7 @@ constexpr bool save_heads(const attention& a, std::int64_t own_keys, std::int64_
     } else {
         save.put(role::softmax_statistics, n * a.heads, fp32, split, attention);
         // The mask becomes one to add, for each layer.
-        if (step.kernel != attention_kernel::flash && is_masked(a, step) && step.engine.shared_heads)
+        if (step.kernel != attention_kernel::flash && is_masked(a, step) && step.runtime.kernels.shared_heads)
             save.put(role::mask, product(n, keys), step.compute, activation_split::whole, attention);
         save.put(role::attention_output, n * a.heads * a.value_width(), step.compute, split, attention);
     }

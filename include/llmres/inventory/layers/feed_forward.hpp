@@ -55,7 +55,7 @@ constexpr void save_mlp(feed_forward_kind kind, std::int64_t hidden, std::int64_
     }
     if (gated) {
         const bool again = step.code.activation != form::from_output;
-        if (!step.engine.fuses_gates() && again)
+        if (!step.runtime.kernels.fuses_gates() && again)
             save.put(activation_role::gate_activation, n * width, *product, split, inner);
         save.put(activation_role::up, n * width, step.inner, split, inner);
     }
@@ -73,7 +73,7 @@ constexpr std::int64_t routed_tokens(const feed_forward& f, const training_step&
 
 /// Products over a stack of experts' weights do not know autocast.
 constexpr const precision& routed_format(const training_step& step) {
-    const expert_code code = step.engine.experts;
+    const expert_code code = step.runtime.kernels.experts;
     return code == expert_code::modules || code == expert_code::loop ? step.compute : step.stream;
 }
 
@@ -97,8 +97,8 @@ constexpr void save_routed_tokens(const feed_forward& f, std::int64_t features, 
         save.put(role::up, inner_width, format, by_tensor, inner);
     }
     if (!step.frozen) save.put(role::product, inner_width, format, by_tensor, output);
-    save.put(role::expert_output, routed * features * (step.engine.experts == expert_code::loop ? 2 : 1), format,
-             by_sequence, output);
+    save.put(role::expert_output, routed * features * (step.runtime.kernels.experts == expert_code::loop ? 2 : 1),
+             format, by_sequence, output);
 }
 
 /// Routed experts in transformers: tokens are sorted by expert and copied, weights of all experts are one tensor, which
@@ -111,7 +111,7 @@ constexpr void save_transformers_experts(const feed_forward& f, std::int64_t hid
     const training_step& step = save.step;
     const experts& e = f.experts;
     const std::int64_t n = step.tokens.all();
-    const expert_code code = step.engine.experts;
+    const expert_code code = step.runtime.kernels.experts;
     constexpr auto by_sequence = activation_split::sequence;
     save.put(role::router, n * e.count, fp32, by_sequence, inner);                         // the scores' softmax
     save.put(role::router, 2 * n * e.per_token, fp32, by_sequence, inner);                 // those chosen, scaled
@@ -142,18 +142,20 @@ constexpr void save_experts(const feed_forward& f, std::int64_t hidden, const la
     const std::int64_t n = step.tokens.all();
     const std::int64_t routed = routed_tokens(f, step);
     const std::int64_t features = e.features(hidden);
-    const bool dispatches = step.engine.experts == expert_code::dispatched;
+    const bool dispatches = step.runtime.kernels.experts == expert_code::dispatched;
     // What the projection back from the latent features reads (Megatron-Core, moe_layer.py, fc2_latent_proj).
     if (!step.frozen)
         save.put(activation_role::linear_input, n * e.latent, step.compute, activation_split::sequence, output);
-    if (step.engine.norm == norm_code::eager && !dispatches) return save_transformers_experts(f, hidden, routed, save);
+    if (step.runtime.kernels.norm == norm_code::eager && !dispatches)
+        return save_transformers_experts(f, hidden, routed, save);
     save.put(activation_role::router, 2 * n * e.count, fp32, activation_split::sequence,
              inner);  // scores and their softmax
     if (!step.frozen)
         save.put(activation_role::linear_input, n * hidden, step.compute, activation_split::sequence, inner);
     save_mlp(f.kind, 0, routed, e.width, false, activation_split::sequence, save);
     // The score weighs the inner features: in the same kernel where the activation is gated, else apart.
-    if (step.engine.fuses_gates() && f.kind == feed_forward_kind::plain && !step.engine.use_fused_weighted_squared_relu)
+    if (step.runtime.kernels.fuses_gates() && f.kind == feed_forward_kind::plain &&
+        !step.runtime.kernels.use_fused_weighted_squared_relu)
         save.put(activation_role::gate_activation, routed * e.width, step.compute, activation_split::tensor, output);
     if (!step.frozen)
         save.put(activation_role::linear_input, routed * features * step.expert_gather, step.kept,
@@ -172,7 +174,7 @@ constexpr void save_experts(const feed_forward& f, std::int64_t hidden, const la
 /// next one's.
 constexpr std::int64_t rows_passed_back(const feed_forward& f, const training_step& step) {
     if (!f.routed()) return step.tokens.all();
-    const bool one_by_one = step.engine.experts <= expert_code::loop;
+    const bool one_by_one = step.runtime.kernels.experts <= expert_code::loop;
     return ceil_quotient(step.tokens.all() * f.experts.per_token, one_by_one ? f.experts.count : 1);
 }
 

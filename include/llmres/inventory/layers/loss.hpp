@@ -28,8 +28,9 @@ enum class loss_point : std::uint8_t {
 /// a power of two positions (ops/fused_linear_cross_entropy.py, chunk_size).
 constexpr std::int64_t logit_positions(const model& m, const training_step& step) {
     const std::int64_t all = step.tokens.all();
-    if (step.engine.loss == loss_code::chunked) return detail::ceil_quotient(all, step.engine.loss_chunks);
-    if (step.engine.loss != loss_code::fused_linear) return all;
+    if (step.runtime.kernels.loss.code == loss_code::chunked)
+        return detail::ceil_quotient(all, step.runtime.kernels.loss.chunks);
+    if (step.runtime.kernels.loss.code != loss_code::fused_linear) return all;
     const std::int64_t each = detail::ceil_quotient(all, detail::ceil_quotient(m.vocabulary, m.hidden));
     const auto part = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(each)));
     return part < all ? part : all;
@@ -54,7 +55,7 @@ constexpr void for_each_loss_activation(const model& m, const training_step& ste
         saved.put(activation_role::normalised, n * m.hidden, step.stream, by_sequence, backward_point::output);
     if (!step.frozen && m.vocabulary > 0)  // a head that is differentiated at once does not keep it
         visit(activation{activation_role::linear_input, n * m.hidden, step.compute, activation_split::whole},
-              step.engine.loss == loss_code::fused_linear ? loss_point::forward : loss_point::saved);
+              step.runtime.kernels.loss.code == loss_code::fused_linear ? loss_point::forward : loss_point::saved);
 
     if (casts_head(step) && m.vocabulary > 0)
         visit(activation{activation_role::weight, detail::product(m.vocabulary, m.hidden), step.compute, by_tensor},
@@ -70,17 +71,17 @@ constexpr void for_each_loss_activation(const model& m, const training_step& ste
     };
     const bool wide = step.wide;
     using role = activation_role;
-    if (step.engine.fuses_loss() && step.engine.loss <= loss_code::eager_shifted) {
-        const precision& format = step.engine.returns_logits ? step.compute : fp32;
+    if (step.runtime.kernels.fuses_loss() && step.runtime.kernels.loss.code <= loss_code::eager_shifted) {
+        const precision& format = step.runtime.kernels.loss.returns_logits ? step.compute : fp32;
         for (const loss_point at : {loss_point::forward, loss_point::gradient, loss_point::head})
             logits(at, role::logits, at == loss_point::forward ? 1 : 2, format, n);
         visit(activation{role::gradient, n * m.hidden, step.compute, activation_split::whole}, loss_point::head);
         return;
     }
-    if (step.engine.narrow_loss && step.engine.loss <= loss_code::triton) {
+    if (step.runtime.kernels.loss.narrow && step.runtime.kernels.loss.code <= loss_code::triton) {
         // Autocast computes it in fp32, and hands the caller fp32 logits besides.
         const precision& format = step.autocast ? fp32 : step.compute;
-        const bool eager = step.engine.loss != loss_code::triton;
+        const bool eager = step.runtime.kernels.loss.code != loss_code::triton;
         logits(loss_point::forward, role::logits, 2, step.compute, n);
         for (const loss_point at : {loss_point::forward, loss_point::gradient})
             if (step.autocast) logits(at, role::logits_fp32, 1, fp32, n);
@@ -93,7 +94,7 @@ constexpr void for_each_loss_activation(const model& m, const training_step& ste
         visit(activation{role::gradient, n * m.hidden, step.compute, activation_split::whole}, loss_point::head);
         return;
     }
-    switch (step.engine.loss) {
+    switch (step.runtime.kernels.loss.code) {
         case loss_code::eager:
         case loss_code::eager_shifted: {
             if (step.code.caps_logits) logits(loss_point::kept, role::logits, 1, step.compute, n);  // the tanh
@@ -107,18 +108,20 @@ constexpr void for_each_loss_activation(const model& m, const training_step& ste
                 logits(loss_point::head, role::logits_gradient, 1, step.compute, n);
                 break;
             }
-            if (!wide && step.engine.returns_logits) logits(loss_point::forward, role::logits, 1, step.compute, n);
-            logits(loss_point::forward, role::logits_fp32, step.engine.loss == loss_code::eager ? 1 : 2, fp32, n);
+            if (!wide && step.runtime.kernels.loss.returns_logits)
+                logits(loss_point::forward, role::logits, 1, step.compute, n);
+            logits(loss_point::forward, role::logits_fp32, step.runtime.kernels.loss.code == loss_code::eager ? 1 : 2,
+                   fp32, n);
             logits(loss_point::kept, role::log_probabilities, 1, fp32, n);
             // Over a shared vocabulary: zeros, the exponentials and their sum
             // (torch/distributed/tensor/parallel/loss.py).
             logits(loss_point::gradient, role::logits_gradient, step.splits_vocabulary ? 3 : 2, fp32, n);
-            if (step.engine.holds_logits) logits(loss_point::gradient, role::logits, 1, step.compute, n);
+            if (step.runtime.kernels.loss.holds_logits) logits(loss_point::gradient, role::logits, 1, step.compute, n);
             logits(loss_point::head, role::logits_gradient, 1, step.compute, n);
             break;
         }
         case loss_code::triton:
-            if (step.engine.returns_logits) logits(loss_point::forward, role::logits, 1, step.compute, n);
+            if (step.runtime.kernels.loss.returns_logits) logits(loss_point::forward, role::logits, 1, step.compute, n);
             logits(loss_point::forward, role::logits_fp32, 2, fp32, n);
             logits(loss_point::gradient, role::logits_gradient, 2, fp32, n);
             logits(loss_point::head, role::logits_gradient, 1, step.compute, n);
@@ -127,7 +130,7 @@ constexpr void for_each_loss_activation(const model& m, const training_step& ste
             const std::int64_t part = logit_positions(m, step);
             logits(loss_point::forward, role::logits, 1, step.compute, n);
             logits(loss_point::forward, role::logits_fp32, 1, fp32, part);
-            if (step.engine.fuses_loss()) {  // each part's gradient takes the place of its logits
+            if (step.runtime.kernels.fuses_loss()) {  // each part's gradient takes the place of its logits
                 logits(loss_point::gradient, role::logits_gradient, 1, step.compute, n + part);
                 logits(loss_point::head, role::logits_gradient, 1, step.compute, n);
                 break;
@@ -147,22 +150,23 @@ constexpr void for_each_loss_activation(const model& m, const training_step& ste
             if (step.frozen) break;
             const activation head{role::gradient, detail::product(m.vocabulary, m.hidden), step.compute, by_tensor};
             visit(head, loss_point::kept);
-            if (!step.engine.widens_head_gradient) break;
+            if (!step.runtime.kernels.loss.widens_head_gradient) break;
             visit(head, loss_point::forward);
             visit(activation{role::gradient, head.elements, fp32, by_tensor}, loss_point::forward);
             break;
         }
         case loss_code::vocabulary_parallel:
         case loss_code::vocabulary_parallel_fused:
-            if (wide && step.engine.loss == loss_code::vocabulary_parallel) {  // fp32 logits are no copy, and all that
-                                                                               // follows takes their place
+            if (wide &&
+                step.runtime.kernels.loss.code == loss_code::vocabulary_parallel) {  // fp32 logits are no copy, and all
+                                                                                     // that follows takes their place
                 for (const loss_point at : {loss_point::forward, loss_point::gradient, loss_point::head})
                     logits(at, role::logits, 1, fp32, n);
                 break;
             }
             logits(loss_point::forward, role::logits, 1, step.compute, n);
-            logits(loss_point::forward, role::logits_fp32, step.engine.loss == loss_code::vocabulary_parallel ? 1 : 2,
-                   fp32, n);
+            logits(loss_point::forward, role::logits_fp32,
+                   step.runtime.kernels.loss.code == loss_code::vocabulary_parallel ? 1 : 2, fp32, n);
             logits(loss_point::gradient, role::logits_fp32, 1, fp32, n);
             logits(loss_point::gradient, role::logits_gradient, 1, step.compute, n);
             logits(loss_point::head, role::logits, 1, step.compute, n);

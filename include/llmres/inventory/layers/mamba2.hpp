@@ -54,7 +54,7 @@ constexpr void save_fused_scan(const recurrent& r, std::int64_t hidden, norm_kin
     const training_step& step = save.step;
     const std::int64_t n = step.tokens.all();
     constexpr auto split = activation_split::tensor;
-    const bool to_gate = step.engine.scan == scan_code::fused_to_gate;
+    const bool to_gate = step.runtime.kernels.scan == scan_code::fused_to_gate;
     const backward_point normed = to_gate ? norm : attention;
     save.inputs(std::array{weight_role::in_proj}, n * hidden, n, step.casts(kind), activation_split::sequence,
                 attention);
@@ -104,7 +104,7 @@ constexpr void save_plain_scan(const recurrent& r, std::int64_t hidden, norm_kin
 
 template <class Visit>
 constexpr void save_scan(const recurrent& r, std::int64_t hidden, norm_kind kind, const layer_writer<Visit>& save) {
-    if (save.step.engine.scan == scan_code::plain)
+    if (save.step.runtime.kernels.scan == scan_code::plain)
         save_plain_scan(r, hidden, kind, save);
     else
         save_fused_scan(r, hidden, kind, save);
@@ -131,7 +131,7 @@ constexpr void pass_back_fused_scan(const recurrent& r, const layer_writer<Visit
     };
     // Gradients of the output and of what was before the gate; before the norm and the output again, where these are
     // inside.
-    const std::int64_t outputs = step.engine.scan == scan_code::fused_to_gate ? 2 : 3;
+    const std::int64_t outputs = step.runtime.kernels.scan == scan_code::fused_to_gate ? 2 : 3;
     put(product(n, outputs * r.inner() + 2 * r.conv_channels() + projected(r) + r.heads), step.compute);
     put(sum(product<std::int64_t>(2, steps), pairs), fp32);
     put(product<std::int64_t>(2, states), step.compute);
@@ -146,7 +146,7 @@ constexpr void pass_back_fused_scan(const recurrent& r, const layer_writer<Visit
 /// each factor.
 template <class Visit>
 constexpr void pass_back_scan(const recurrent& r, const layer_writer<Visit>& hold) {
-    if (hold.step.engine.scan != scan_code::plain) return pass_back_fused_scan(r, hold);
+    if (hold.step.runtime.kernels.scan != scan_code::plain) return pass_back_fused_scan(r, hold);
     const scan_shape s{r, hold.step.tokens};
     const std::int64_t of_pairs = product(product<std::int64_t>(2, s.pairs), r.state + 1);
     hold.put(activation_role::gradient, sum(of_pairs, product(s.padded, 3 * s.keys + 2 * s.inner)), fp32,

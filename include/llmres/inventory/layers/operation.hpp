@@ -61,7 +61,7 @@ struct layer_writer {
                         backward_point until, backward_point weight_until, bool own_input = true) const {
         if (kind == norm_kind::none) return;
         const bool rms = kind == norm_kind::rms;
-        const bool one_kernel = step.engine.fuses_norms() || !rms;
+        const bool one_kernel = step.runtime.kernels.fuses_norms() || !rms;
         if (own_input) put(activation_role::norm_input, n * width, one_kernel ? step.normed(kind) : fp32, split, until);
         put(activation_role::norm_statistics, rms ? n : 2 * n, fp32, split, until);
         if (step.widens_stream(kind)) put(activation_role::weight, 2 * width, fp32, activation_split::whole, until);
@@ -78,7 +78,7 @@ struct layer_writer {
     /// An RMS norm of what a linear layer put out, over heads of `group` features (0: over all of them).
     constexpr void narrow_norm(std::int64_t n, std::int64_t width, activation_split split, backward_point until,
                                std::int64_t group = 0) const {
-        const bool one_kernel = step.engine.fuses_norms();
+        const bool one_kernel = step.runtime.kernels.fuses_norms();
         put(activation_role::norm_input, n * width, one_kernel ? step.inner : fp32, split, until);
         put(activation_role::norm_statistics, group > 0 ? n * width / group : n, fp32, split, until);
         const bool wide = step.code.norm == norm_form::wide_weight;
@@ -92,7 +92,8 @@ struct layer_writer {
     template <std::size_t N>
     constexpr void inputs(const std::array<weight_role, N>& roles, std::int64_t elements, std::int64_t n, bool casts,
                           activation_split split, backward_point until, bool joined = false, bool kept = false) const {
-        if (step.engine.keeps_gathered_inputs && split == activation_split::sequence) split = activation_split::whole;
+        if (step.runtime.kernels.keeps_gathered_inputs && split == activation_split::sequence)
+            split = activation_split::whole;
         bool shared = step.keeps_inputs || (!step.frozen && !casts);
         if (casts && !step.frozen)
             put(activation_role::linear_input, elements * (joined ? 1 : std::int64_t{N}), step.kept, split, until);
@@ -100,7 +101,7 @@ struct layer_writer {
             std::int64_t width = 0;
             for (const weight_role role : roles) width += outputs(role);
             if (step.adapter.adapts(roles[0])) shared = adapts(elements, n, width, casts, split, until) || shared;
-            if (step.engine.joined_heads) {
+            if (step.runtime.kernels.joined_heads) {
                 std::int64_t adapted = 0;
                 for (const weight_role role : roles) adapted += step.adapter.adapts(role) ? outputs(role) : 0;
                 put(activation_role::adapter, n * adapted, step.compute, split, until);

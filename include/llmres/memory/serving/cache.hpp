@@ -29,8 +29,8 @@ struct allotment {
 /// Sequences that have a window and a recurrent state of their own: an engine that allots them at start has them for
 /// its slots.
 constexpr std::int64_t slots_of(const runtime& r, std::int64_t sequences) {
-    if (r.pool != cache_pool::allotted) return sequences;
-    const std::int64_t slots = r.max_num_seqs > 0 ? r.max_num_seqs : r.default_max_num_seqs;
+    if (r.cache.pool != cache_pool::allotted) return sequences;
+    const std::int64_t slots = r.options.max_num_seqs > 0 ? r.options.max_num_seqs : r.step.max_num_seqs;
     return slots > sequences ? slots : sequences;
 }
 
@@ -39,18 +39,18 @@ constexpr token_count allotted_tokens(const attention& a, const job& j, const ru
                                       std::int64_t sequences) {
     const token_count context = context_of(j);
     if (a.cross == cross_attention::instead) return {};
-    token_count kept = r.windows == window_cells::whole ? context : kept_tokens(a, context);
-    if (r.windows == window_cells::longer_part) kept = prompt_of(j) < j.output ? j.output : prompt_of(j);
+    token_count kept = r.cache.windows == window_cells::whole ? context : kept_tokens(a, context);
+    if (r.cache.windows == window_cells::longer_part) kept = prompt_of(j) < j.output ? j.output : prompt_of(j);
     kept = tokens(detail::ceil_quotient(kept.in(tokens), l.context_parallel));
-    const bool blocks = r.kv_block > token_count{};
-    if (r.pool != cache_pool::allotted) return (blocks ? aligned_up(kept, r.kv_block) : kept) * sequences;
+    const bool blocks = r.cache.block > token_count{};
+    if (r.cache.pool != cache_pool::allotted) return (blocks ? aligned_up(kept, r.cache.block) : kept) * sequences;
     token_count cells = kept * sequences;
-    if (r.windows == window_cells::window_batch && kept < context) {
+    if (r.cache.windows == window_cells::window_batch && kept < context) {
         cells = kept * slots_of(r, sequences);
-        cells += j.max_batched_tokens > token_count{} ? j.max_batched_tokens : r.max_batched_tokens;
+        cells += j.max_batched_tokens > token_count{} ? j.max_batched_tokens : r.step.max_batched_tokens;
         if (cells > context * sequences) cells = context * sequences;
     }
-    return blocks ? aligned_up(cells, r.kv_block) : cells;
+    return blocks ? aligned_up(cells, r.cache.block) : cells;
 }
 
 /// One layer's cache of all sequences of a rank.
@@ -65,7 +65,8 @@ constexpr allotment layer_cache(const attention& a, const job& j, const runtime&
                                  : kv_bytes_per_token(stored, format, l.tensor);
     };
     // llama.cpp kept keys and values of all heads until it read the latent itself (pull request 12801, April 2025).
-    const bool expanded = r.fp32_activations && !r.latent_absorbed && a.kind == attention_kind::latent;
+    const bool expanded =
+        r.serving_kernels.fp32_activations && !r.serving_kernels.latent.absorbed && a.kind == attention_kind::latent;
     const bytes_per_token each =
         expanded
             ? of({.heads = a.heads, .kv_heads = a.heads, .head_dim = a.query_width(), .value_dim = a.value_width()})
@@ -82,7 +83,8 @@ constexpr allotment layer_cache(const attention& a, const job& j, const runtime&
 constexpr byte_count layer_state(const recurrent& rec, const job& j, const runtime& r, const layout& l,
                                  std::int64_t sequences) {
     if (rec.kind == recurrent_kind::none) return {};
-    return recurrent_state_bytes(rec, {fp32, r.fp32_activations ? fp32 : j.compute}, l.tensor) * slots_of(r, sequences);
+    return recurrent_state_bytes(rec, {fp32, r.serving_kernels.fp32_activations ? fp32 : j.compute}, l.tensor) *
+           slots_of(r, sequences);
 }
 
 }  // namespace llmres::inline v0::detail

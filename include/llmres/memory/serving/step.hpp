@@ -20,10 +20,11 @@ namespace llmres::inline v0::detail {
 
 /// What an engine's CUDA graphs take of one GPU: of all its layers, on the stage that has most.
 constexpr interval<byte_count> graphs_of(const job& j, const runtime& r, const layout& l) {
-    if (r.layer_graphs.high <= byte_count{}) return r.cuda_graphs;
+    if (r.process.layer_graphs.high <= byte_count{}) return r.process.cuda_graphs;
     const std::int64_t layers = detail::ceil_quotient(std::int64_t{j.model.layers.size}, std::int64_t{l.pipeline});
-    return r.cuda_graphs + interval<byte_count>{r.layer_graphs.low * layers, r.layer_graphs.expected * layers,
-                                                r.layer_graphs.high * layers};
+    return r.process.cuda_graphs + interval<byte_count>{r.process.layer_graphs.low * layers,
+                                                        r.process.layer_graphs.expected * layers,
+                                                        r.process.layer_graphs.high * layers};
 }
 
 /// What is alive at one moment of a step.
@@ -57,12 +58,12 @@ constexpr interval<byte_count> scaled(byte_count size, const interval<double>& f
 }
 
 constexpr attention_kernel kernel_of(const job& j, const runtime& r) {
-    if (!r.flash_attention) return j.attention;
-    return *r.flash_attention ? attention_kernel::flash : attention_kernel::eager;
+    if (!r.serving_kernels.flash_attention) return j.attention;
+    return *r.serving_kernels.flash_attention ? attention_kernel::flash : attention_kernel::eager;
 }
 
 /// Whether prompts are cut into chunks: some engines do so from a length on.
-constexpr bool chunks(const job& j, const runtime& r) { return context_of(j) > r.chunked_beyond; }
+constexpr bool chunks(const job& j, const runtime& r) { return context_of(j) > r.step.chunked_beyond; }
 
 /// No layer has routed experts or a recurrence.
 constexpr bool is_dense(const model& m) {
@@ -81,22 +82,22 @@ constexpr token_shape step_shape(const job& j, const runtime& r, const layout& l
     const std::int64_t sequences = sequences_per_rank(j, l);
     const token_shape whole{sequences, ceil_quotient(prompt, l.context_parallel), prompt};
 
-    const token_count asked = j.max_batched_tokens > token_count{} ? j.max_batched_tokens : r.max_batched_tokens;
+    const token_count asked = j.max_batched_tokens > token_count{} ? j.max_batched_tokens : r.step.max_batched_tokens;
     std::int64_t limit = asked.in(tokens);
     constexpr std::int64_t least_unchunked = 2048;  // vLLM's EngineArgs: max(max_model_len, 2048)
     if (!chunks(j, r) && j.max_batched_tokens == token_count{}) {
         if (limit < least_unchunked) limit = least_unchunked;
         if (limit < context) limit = context;
     }
-    if (r.images == profiled_images::whole && j.max_batched_tokens == token_count{} &&
+    if (r.step.images == profiled_images::whole && j.max_batched_tokens == token_count{} &&
         j.model.encoders[0].image_tokens.in(tokens) > limit)
         limit = j.model.encoders[0].image_tokens.in(tokens);
-    if (r.pool == cache_pool::allotted && limit > 0 &&
-        !r.profiles) {  // the graph is laid out for the largest batch the cells allow
+    if (r.cache.pool == cache_pool::allotted && limit > 0 &&
+        !r.step.profiles) {  // the graph is laid out for the largest batch the cells allow
         const std::int64_t cells = product(context, sequences);
         return {1, limit < cells ? limit : cells, cells};
     }
-    if (r.profiles && limit > 0) return {1, limit, context};
+    if (r.step.profiles && limit > 0) return {1, limit, context};
     // An engine that chunks mixes sequences in one run of tokens.
     const std::int64_t chunk = limit > 0 ? ceil_quotient(limit, ranks) : whole.all();
     return chunk < whole.all() ? token_shape{1, chunk, context} : whole;
@@ -105,11 +106,11 @@ constexpr token_shape step_shape(const job& j, const runtime& r, const layout& l
 /// Sequences whose scores a step computes.
 constexpr std::int64_t scored_rows(const job& j, const runtime& r, const layout& l, const token_shape& s) {
     const std::int64_t sequences = sequences_per_rank(j, l);
-    switch (r.scored) {
+    switch (r.step.logits.rows) {
         case scored_tokens::last:
             return sequences;
         case scored_tokens::profiled: {
-            const std::int64_t admitted = r.max_num_seqs > 0 ? r.max_num_seqs : r.default_max_num_seqs;
+            const std::int64_t admitted = r.options.max_num_seqs > 0 ? r.options.max_num_seqs : r.step.max_num_seqs;
             return admitted > sequences ? admitted : sequences;
         }
         case scored_tokens::chunk:
@@ -122,35 +123,36 @@ constexpr std::int64_t scored_rows(const job& j, const runtime& r, const layout&
 /// What one step needs to know, once for all layers.
 struct step {
     const job& of;
-    const runtime& engine;
+    const llmres::runtime& runtime;
     const layout& over;
     token_shape shape{};
     attention_kernel kernel = attention_kernel::sdpa;
 
-    constexpr step(const job& j, const runtime& r, const layout& l)
-        : of{j}, engine{r}, over{l}, shape{step_shape(j, r, l)}, kernel{kernel_of(j, r)} {}
-    step(const job&, const runtime&, const layout&&) = delete;  // it refers to all three
+    constexpr step(const job& j, const llmres::runtime& r, const layout& l)
+        : of{j}, runtime{r}, over{l}, shape{step_shape(j, r, l)}, kernel{kernel_of(j, r)} {}
+    step(const job&, const llmres::runtime&, const layout&&) = delete;  // it refers to all three
 
     /// Where a job names a context alone and prompts pass whole, these may be short.
     constexpr bool prompts_unknown() const {
-        return engine.max_batched_tokens == token_count{} && of.max_batched_tokens == token_count{} &&
+        return runtime.step.max_batched_tokens == token_count{} && of.max_batched_tokens == token_count{} &&
                of.prompt == token_count{} && of.output == token_count{};
     }
-    constexpr const precision& format() const { return engine.fp32_activations ? fp32 : of.compute; }
+    constexpr const precision& format() const { return runtime.serving_kernels.fp32_activations ? fp32 : of.compute; }
     constexpr byte_count hidden() const { return size_of(format(), 1, product(shape.all(), of.model.hidden)); }
     constexpr byte_count mask() const {
-        if (!engine.attention_mask) return {};
+        if (!runtime.serving_kernels.attention_mask) return {};
         return bytes(
             product(product(shape.all(), shape.keys), std::int64_t{kernel == attention_kernel::flash ? 2 : 4}));
     }
 
     /// Then GPUs do not take turns, and what comes from the host is copied (llama_context: pipeline_parallel).
     constexpr bool parts_on_host() const {
-        return engine.experts_on_host || (engine.gpu_layers && *engine.gpu_layers <= of.model.layers.size);
+        return runtime.options.experts_on_host ||
+               (runtime.options.gpu_layers && *runtime.options.gpu_layers <= of.model.layers.size);
     }
     /// Whether prompts make keys and values of the whole latent cache again (ik_llama.cpp: from 128 tokens on).
     constexpr bool expands(const attention& a) const {
-        return engine.latent_expanded > byte_count{} && a.kind == attention_kind::latent &&
+        return runtime.serving_kernels.latent.expanded > byte_count{} && a.kind == attention_kind::latent &&
                kernel == attention_kernel::flash && shape.all() >= 128;
     }
     /// What latent attention holds beyond its own queries and outputs where it reads the latent cache: queries in the
@@ -168,16 +170,17 @@ struct step {
         byte_count halves[2];
         for_each_live_activation(kind, width, s, kernel, format(), [&](const activation& a, layer_half half) {
             byte_count size = local_bytes(a, over);
-            if (engine.written_in_place && (a.role == activation_role::key || a.role == activation_role::value ||
-                                            a.role == activation_role::product))
+            if (runtime.serving_kernels.written_in_place &&
+                (a.role == activation_role::key || a.role == activation_role::value ||
+                 a.role == activation_role::product))
                 return;
-            if (engine.output_over_query && a.role == activation_role::attention_output) return;
-            if (a.role == activation_role::probabilities) size = div_up(size * engine.score_bytes, 4);
+            if (runtime.serving_kernels.output_over_query && a.role == activation_role::attention_output) return;
+            if (a.role == activation_role::probabilities) size = div_up(size * runtime.serving_kernels.score_bytes, 4);
             halves[static_cast<int>(half)] += size;
         });
-        if (engine.latent_absorbed && kind.attention.kind == attention_kind::latent)
+        if (runtime.serving_kernels.latent.absorbed && kind.attention.kind == attention_kind::latent)
             halves[0] += absorbed(kind.attention, s);
-        if (engine.dequantises && s.all() >= engine.dequantised_from) {
+        if (runtime.serving_kernels.dequantises && s.all() >= runtime.serving_kernels.dequantised_from) {
             halves[0] += dequantised(kind.attention.heads * kind.attention.query_width());
             halves[1] +=
                 dequantised(kind.feed_forward.routed() ? kind.feed_forward.experts.width : kind.feed_forward.width);
@@ -199,9 +202,9 @@ struct step {
 
     /// Images of the largest size that pass a vision tower in a profiling run.
     constexpr std::int64_t profiled_images_of(const encoder& e) const {
-        if (engine.images == profiled_images::none || e.image_tokens == token_count{}) return 0;
+        if (runtime.step.images == profiled_images::none || e.image_tokens == token_count{}) return 0;
         const std::int64_t fit = shape.all() / e.image_tokens.in(tokens);
-        return engine.images == profiled_images::whole || fit < 1 ? 1 : fit;
+        return runtime.step.images == profiled_images::whole || fit < 1 ? 1 : fit;
     }
     /// Of a vision tower, where the engine runs one, and what the decoder will read of it.
     constexpr byte_count encoder_peak() const {
@@ -209,8 +212,8 @@ struct step {
         for (const encoder& e : of.model.encoders) {
             if (e.layers == 0) continue;
             byte_count peak;
-            if (engine.encoder_tokens > token_count{}) {
-                const std::int64_t n = engine.encoder_tokens.in(tokens);
+            if (runtime.options.encoder_tokens > token_count{}) {
+                const std::int64_t n = runtime.options.encoder_tokens.in(tokens);
                 peak = layer_peak(e.block, e.hidden, {1, n, n});
             } else if (const std::int64_t images = profiled_images_of(e); images > 0) {
                 const std::int64_t n = e.image_patches.in(tokens);
@@ -223,10 +226,11 @@ struct step {
     /// Images beside the step: their pixels in 16 bit, and what the tower made of them and the decoder has yet to read.
     constexpr byte_count images_held() const {
         const encoder& e = of.model.encoders[0];
-        if (engine.images == profiled_images::none || e.layers == 0) return {};
+        if (runtime.step.images == profiled_images::none || e.layers == 0) return {};
         const std::int64_t images = profiled_images_of(e);
-        const std::int64_t patches = engine.encoder_tokens > token_count{} ? engine.encoder_tokens.in(tokens)
-                                                                           : images * e.image_patches.in(tokens);
+        const std::int64_t patches = runtime.options.encoder_tokens > token_count{}
+                                         ? runtime.options.encoder_tokens.in(tokens)
+                                         : images * e.image_patches.in(tokens);
         std::int64_t pixels = 0;
         for (std::int32_t i = 0; i < of.model.extra_count && pixels == 0; ++i)
             if (of.model.extras[static_cast<std::size_t>(i)].role == weight_role::conv)
@@ -238,7 +242,8 @@ struct step {
     /// What the products of routed experts' two matrices were made in: a row for each choice of a token (fused_moe.py:
     /// TritonExperts.workspace_shapes).
     constexpr byte_count expert_scratch() const {
-        if (!engine.keeps_expert_scratch || of.weights == mxfp4) return {};  // MXFP4 has kernels of its own
+        if (!runtime.serving_kernels.keeps_expert_scratch || of.weights == mxfp4)
+            return {};  // MXFP4 has kernels of its own
         byte_count most;
         for (std::int32_t k = 0; k < of.model.layers.kind_count; ++k) {
             const experts& e = of.model.layers.kinds[static_cast<std::size_t>(k)].feed_forward.experts;
@@ -253,39 +258,42 @@ struct step {
     }
     /// Rows of scores that a kernel filters in beside them.
     constexpr byte_count filter_buffer(std::int64_t rows) const {
-        if (engine.filter_rows == 0 || rows < 8) return {};
+        if (runtime.step.logits.filter_rows == 0 || rows < 8) return {};
         std::int64_t programs = 1;
         while (programs < rows) programs *= 2;
-        return bytes(4) * product(programs < engine.filter_rows ? programs : engine.filter_rows, of.model.vocabulary);
+        return bytes(4) *
+               product(programs < runtime.step.logits.filter_rows ? programs : runtime.step.logits.filter_rows,
+                       of.model.vocabulary);
     }
     /// While scores are made: the rows that are scored, what filters them, and what stays of the layers.
     constexpr byte_count beside_scores(std::int64_t rows) const {
-        if (engine.scored_hidden == 0) return {};
-        return size_of(format(), engine.scored_hidden * rows, of.model.hidden) + filter_buffer(rows) + expert_scratch();
+        if (runtime.step.logits.hidden_vectors == 0) return {};
+        return size_of(format(), runtime.step.logits.hidden_vectors * rows, of.model.hidden) + filter_buffer(rows) +
+               expert_scratch();
     }
 
     /// What is there beside layers and scores alike: images, and what the stage before sent, hidden states and
     /// residuals.
     constexpr byte_count held_throughout(std::int32_t stage) const {
-        return engine.profiles && stage > 0 ? images_held() + hidden() * 2 : images_held();
+        return runtime.step.profiles && stage > 0 ? images_held() + hidden() * 2 : images_held();
     }
     /// While layers are computed, the fullest of which takes so much.
     constexpr interval<byte_count> in_layers(byte_count fullest, byte_count throughout) const {
-        byte_count most = fullest + throughout + hidden() * engine.more_hidden + mask();
+        byte_count most = fullest + throughout + hidden() * runtime.serving_kernels.more_hidden + mask();
         // Flash attention reads the mask in 16 bit: the first layer casts it beside input, norm and queries.
         if (const byte_count casting = hidden() * 3 + mask() * 3;
-            kernel == attention_kernel::flash && engine.attention_mask && casting > most)
+            kernel == attention_kernel::flash && runtime.serving_kernels.attention_mask && casting > most)
             most = casting;
-        return scaled(most, engine.activations);
+        return scaled(most, runtime.accuracy.activations);
     }
     /// While rows are scored.
     constexpr step_peak in_scores(byte_count throughout) const {
-        const std::int64_t rows = scored_rows(of, engine, over, shape);
+        const std::int64_t rows = scored_rows(of, runtime, over, shape);
         step_peak scoring{hidden() + throughout + beside_scores(rows),
                           scaled(bytes(product(rows, of.model.vocabulary)), bytes_each_score(rows))};
-        if (engine.dequantises && rows >= engine.dequantised_from)
+        if (runtime.serving_kernels.dequantises && rows >= runtime.serving_kernels.dequantised_from)
             scoring.activations += dequantised(of.model.vocabulary);
-        if (engine.fp32_activations && kernel == attention_kernel::flash)
+        if (runtime.serving_kernels.fp32_activations && kernel == attention_kernel::flash)
             scoring.activations.high += feed_forward_tensor();
         return scoring;
     }
@@ -294,12 +302,12 @@ struct step {
         const bool partly = parts_on_host();
         // Without turns, the first layer's input may come from the host, and is then there twice.
         if (partly || over.pipeline == 1) return {{}, partly ? hidden() : byte_count{}, hidden()};
-        return (hidden() + mask()) * engine.step_copies - (kernel == attention_kernel::flash ? byte_count{} : mask());
+        return (hidden() + mask()) * runtime.step.copies - (kernel == attention_kernel::flash ? byte_count{} : mask());
     }
     /// Scores that the last GPU hands back, as far as they take more than the layers did. Two copies were seen as often
     /// as none.
     constexpr interval<byte_count> returned_scores(byte_count layers) const {
-        const byte_count returned = bytes(4) * product(scored_rows(of, engine, over, shape), of.model.vocabulary);
+        const byte_count returned = bytes(4) * product(scored_rows(of, runtime, over, shape), of.model.vocabulary);
         if (returned <= layers) return {};
         return {byte_count{}, returned - layers, returned * 2 - layers};
     }
@@ -316,31 +324,32 @@ struct step {
             if (scores_most) full = scoring;
             full.reach(scores_most ? layers_alone : scores_alone);
         }
-        full.activations += {{}, engine.product_workspace, engine.product_workspace};
-        if (engine.scores_return && stage == 0 && !last) full.logits = returned_scores(full.activations.expected);
-        if (engine.step_copies > 1) full.activations += copied_inputs();
+        full.activations += {{}, runtime.process.product_workspace, runtime.process.product_workspace};
+        if (runtime.step.logits.on_first_gpu && stage == 0 && !last)
+            full.logits = returned_scores(full.activations.expected);
+        if (runtime.step.copies > 1) full.activations += copied_inputs();
         return full;
     }
     /// What is alive for each score of a step that makes so many rows of them.
     constexpr interval<double> bytes_each_score(std::int64_t rows) const {
-        const bool chunked =
-            engine.chunked_logits_bytes.high > 0 && engine.chunked_beyond > token_count{} && chunks(of, engine);
-        if (chunked) return engine.chunked_logits_bytes;
-        if (engine.dense_logits_bytes.high > 0 && is_dense(of.model)) return engine.dense_logits_bytes;
-        interval<double> each = engine.logits_bytes;
-        if (engine.few_logits_bytes > 0 && rows < 128)
-            each.expected += engine.few_logits_bytes, each.high += engine.few_logits_bytes;
+        const bool chunked = runtime.step.logits.chunked_bytes.high > 0 &&
+                             runtime.step.chunked_beyond > token_count{} && chunks(of, runtime);
+        if (chunked) return runtime.step.logits.chunked_bytes;
+        if (runtime.step.logits.dense_bytes.high > 0 && is_dense(of.model)) return runtime.step.logits.dense_bytes;
+        interval<double> each = runtime.step.logits.bytes;
+        if (runtime.step.logits.few_rows_bytes > 0 && rows < 128)
+            each.expected += runtime.step.logits.few_rows_bytes, each.high += runtime.step.logits.few_rows_bytes;
         return each;
     }
     /// Of one new token a sequence.
     constexpr interval<byte_count> scores_of_sequences() const {
-        return scaled(bytes(product(sequences_per_rank(of, over), of.model.vocabulary)), engine.logits_bytes);
+        return scaled(bytes(product(sequences_per_rank(of, over), of.model.vocabulary)), runtime.step.logits.bytes);
     }
     /// What an allocator that never gives back holds of the moments that were not the fullest.
     constexpr byte_count beside_peak(byte_count layers, bool last) const {
-        if (!engine.hoards || !last) return {};
-        const byte_count scores = bytes(product(scored_rows(of, engine, over, shape), of.model.vocabulary));
-        const byte_count logits = scaled_up(scores, engine.logits_bytes.expected);
+        if (!runtime.allocator.caches_freed_blocks || !last) return {};
+        const byte_count scores = bytes(product(scored_rows(of, runtime, over, shape), of.model.vocabulary));
+        const byte_count logits = scaled_up(scores, runtime.step.logits.bytes.expected);
         return layers < logits ? layers : logits;
     }
 };

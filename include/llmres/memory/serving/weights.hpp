@@ -82,8 +82,8 @@ private:
                 const bool expert = t.stacked && detail::is_feed_forward(t.role);
                 if (expert) sums_[g].largest_experts.reach(t.role, size);
                 if (expert) sums_[g].experts += size;
-                if (!(expert && r.experts_on_host)) sums_[g].size += size;
-                if (!r.fuses_projections) return;
+                if (!(expert && r.options.experts_on_host)) sums_[g].size += size;
+                if (!r.loading.fuses_projections) return;
                 const weight w{.role = t.role, .rows = t.rows, .columns = t.columns, .routed = t.stacked};
                 if (fused_tensors::takes(w))
                     fused.add(w, div_up(t.unpadded(), tensor));
@@ -99,20 +99,20 @@ private:
 struct serving_weights {
     const job& of;
     const layout& over;
-    const runtime& engine;
+    const llmres::runtime& runtime;
     const file_layers* file;  ///< the job's GGUF file, if its weights are one's
     weight_formats formats;
 
-    constexpr serving_weights(const job& j, const layout& l, const runtime& r, const file_layers* f)
-        : of{j}, over{l}, engine{r}, file{f}, formats{formats_of(j, j.compute)} {}
-    serving_weights(const job&, const layout&&, const runtime&,
+    constexpr serving_weights(const job& j, const layout& l, const llmres::runtime& r, const file_layers* f)
+        : of{j}, over{l}, runtime{r}, file{f}, formats{formats_of(j, j.compute)} {}
+    serving_weights(const job&, const layout&&, const llmres::runtime&,
                     const file_layers*) = delete;  // it refers to all of them
 
     /// One GPU's part of a weight.
     constexpr byte_count local_size(const weight& w) const {
         const weight_shape held = local_shape(w, over);
         const byte_count one = size_of(formats.of(w), held.rows, held.columns);
-        return (engine.segments ? one + tail(one, formats.of(w)) : one) * held.copies;
+        return (runtime.allocator.rounds_to_segments ? one + tail(one, formats.of(w)) : one) * held.copies;
     }
     /// Packed formats are several tensors a weight, and not rounded here.
     static constexpr byte_count tail(byte_count one, const precision& format) {
@@ -122,7 +122,7 @@ struct serving_weights {
     /// long where positions of images have three parts (vLLM's MRotaryEmbedding: the Qwen that see), or as linear
     /// scaling stretches them (Gemma 3's by 8, beside its windows').
     constexpr byte_count rope_table() const {
-        if (engine.rope != rope_tables::shared) return {};
+        if (runtime.loading.rope != rope_tables::shared) return {};
         std::int64_t width = 0;
         for (std::int32_t k = 0; k < of.model.layers.kind_count; ++k) {
             const std::int64_t rotated = of.model.layers.kinds[static_cast<std::size_t>(k)].attention.rotated_width();
@@ -139,8 +139,8 @@ struct serving_weights {
         if (file) return total;
         fused_tensors fused;
         for_each_weight(kind, of.model.hidden, [&](const weight& w) {
-            if (w.routed && engine.experts_on_host) return;
-            if (!engine.fuses_projections || !fused_tensors::takes(w)) {
+            if (w.routed && runtime.options.experts_on_host) return;
+            if (!runtime.loading.fuses_projections || !fused_tensors::takes(w)) {
                 total += local_size(w);
                 return;
             }
@@ -150,17 +150,17 @@ struct serving_weights {
             total += size;
         });
         total += fused.tails();
-        if (engine.rope == rope_tables::own)  // cosines and sines
+        if (runtime.loading.rope == rope_tables::own)  // cosines and sines
             total += bytes(4) * detail::product(kind.attention.rotated_width(), of.model.max_context.in(tokens));
-        if (engine.rope == rope_tables::cached)
+        if (runtime.loading.rope == rope_tables::cached)
             total += bytes(8) * detail::product(kind.attention.rotated_width(),
-                                                allotted_tokens(kind.attention, of, engine, over, 1).in(tokens));
+                                                allotted_tokens(kind.attention, of, runtime, over, 1).in(tokens));
         return total;
     }
     /// Queries, keys and values of a layer, where an engine joins them and keeps what it joined.
     constexpr byte_count joined_of(const layer& kind) const {
         byte_count total;
-        if (engine.joins_projections)
+        if (runtime.loading.joins_projections)
             for_each_weight(kind, of.model.hidden, [&](const weight& w) {
                 if (fused_tensors::is_attention_input(w.role)) total += local_size(w);
             });
@@ -170,41 +170,43 @@ struct serving_weights {
     /// of the largest rank in 16 bit (vLLM: max_loras, max_lora_rank).
     constexpr byte_count adapters_of(const layer& kind) const {
         byte_count total;
-        if (engine.max_loras > 0)
+        if (runtime.options.max_loras > 0)
             for_each_weight(kind, of.model.hidden, [&](const weight& w) {
                 const weight_shape held = local_shape(w, over);
                 if (w.quantised && !w.routed)
-                    total += bytes(2) * ((held.rows + held.columns) * engine.max_lora_rank) * engine.max_loras;
+                    total += bytes(2) * ((held.rows + held.columns) * runtime.options.max_lora_rank) *
+                             runtime.options.max_loras;
             });
         return total;
     }
     /// What a GPU that holds `weights` of a quantised checkpoint may hold beside them: a tied model's head, and a part
     /// repacked for its kernels.
     constexpr byte_count perhaps(byte_count weights, bool head) const {
-        if (file) return engine.segments ? scaled_up(weights, engine.repacked) : byte_count{};
+        if (file)
+            return runtime.allocator.rounds_to_segments ? scaled_up(weights, runtime.loading.repacked) : byte_count{};
         if (formats.matrices == formats.rest) return {};
-        byte_count more = engine.repacked > 0.0 ? scaled_up(weights, engine.repacked) : byte_count{};
-        if (engine.head_again && head && of.model.tied_head && !head_stored())
+        byte_count more = runtime.loading.repacked > 0.0 ? scaled_up(weights, runtime.loading.repacked) : byte_count{};
+        if (runtime.loading.head_again && head && of.model.tied_head && !head_stored())
             for_each_embedding_weight(of.model, [&](const weight& w) { more += local_size(w); });
         return more;
     }
     /// What stands before the layers on the first stage, and after them on the last. A tied head on another GPU than
     /// the embedding is a copy of it.
     constexpr byte_count of_ends(bool first, bool last) const {
-        const bool embedded = first && !engine.embedding_on_host;
+        const bool embedded = first && !runtime.loading.embedding_on_host;
         if (file) return ends_of_file(embedded, last);
         byte_count total;
         const auto add = [&](const weight& w) { total += local_size(w); };
         if (embedded) for_each_input_weight(of.model, add);
         if (last) for_each_output_weight(of.model, add);
-        if (last && of.model.tied_head && (!embedded || (engine.head_again && head_stored())))
+        if (last && of.model.tied_head && (!embedded || (runtime.loading.head_again && head_stored())))
             for_each_embedding_weight(of.model, add);
         return total;
     }
     /// Towers on another stage than the first, where an engine has them on each. (GGUF files have none.)
     constexpr byte_count of_towers() const {
         byte_count total;
-        if (!engine.towers_everywhere || file || of.model.encoders[0].layers == 0) return total;
+        if (!runtime.loading.towers_everywhere || file || of.model.encoders[0].layers == 0) return total;
         for_each_input_weight(of.model, [&](const weight& w) { total += local_size(w); });
         for_each_embedding_weight(of.model, [&](const weight& w) { total -= local_size(w); });
         return total;
@@ -246,7 +248,7 @@ struct serving_weights {
     /// Marlin; Triton's kernels, which it takes on some devices, pad less).
     constexpr byte_count padding_of(const layer& kind) const {
         byte_count total;
-        if (engine.pads_mxfp4 && formats.matrices == mxfp4 && kind.feed_forward.routed())
+        if (runtime.loading.mxfp4.padded && formats.matrices == mxfp4 && kind.feed_forward.routed())
             for_each_weight(kind, of.model.hidden, [&](const weight& whole) {
                 if (!whole.routed || !detail::is_feed_forward(whole.role)) return;
                 const weight w = local_part(whole, over);
@@ -262,7 +264,7 @@ struct serving_weights {
     /// order (vLLM's mxfp4.py on Triton: w13_weight_scale).
     constexpr byte_count scales_of(const layer& kind) const {
         byte_count total;
-        if (engine.scales_mxfp4_again && formats.matrices == mxfp4 && kind.feed_forward.routed())
+        if (runtime.loading.mxfp4.scales_again && formats.matrices == mxfp4 && kind.feed_forward.routed())
             for_each_weight(kind, of.model.hidden, [&](const weight& w) {
                 if (w.routed && detail::is_feed_forward(w.role)) total += div_up(local_size(w), 17);
             });

@@ -68,13 +68,15 @@ constexpr interval<byte_count> unused_after_wrapping(byte_count left, byte_count
 constexpr idle_blocks idle_blocks_at(const folded_step& f, const stage_peak& peak) {
     const runtime& r = f.of.runtime;
     const byte_count unused = peak.reserved > peak.size ? peak.reserved - peak.size : byte_count{};
-    if (!r.hoards) return {.fragmented = {unused, unused, unused}};
+    if (!r.allocator.caches_freed_blocks) return {.fragmented = {unused, unused, unused}};
     idle_blocks idle{.releasable = {byte_count{}, unused, unused}};
     if (peak.activations > peak.tensors.activations)  // gaps between activations that are freed by then
-        idle.releasable.high += scaled_up(peak.activations - peak.tensors.activations, r.churn.high);
+        idle.releasable.high +=
+            scaled_up(peak.activations - peak.tensors.activations, r.allocator.activation_fragmentation.high);
     // FSDP1 gathers units on a stream of its own, two at a time (torch/distributed/fsdp/_runtime_utils.py,
     // _unshard_stream).
-    if (f.step.engine.sharding == sharding_code::fsdp1 && f.over.zero >= 3 && phase_of(peak.point) != phase::backward)
+    if (f.step.runtime.sharding.code == sharding_code::fsdp1 && f.over.zero >= 3 &&
+        phase_of(peak.point) != phase::backward)
         idle.releasable.high += f.widest.gathered * 2;
     return idle;
 }

@@ -26,7 +26,7 @@ constexpr zero_buffers zero_buffers_of(const job& j, const layout& l, const trai
                                        const weight_state& state) {
     zero_buffers b;
     const precision& made = step.frozen ? step.adapted : gradients_of(j);
-    const byte_count bucket = size_of(made, step.engine.reduce_bucket_size, 1);
+    const byte_count bucket = size_of(made, step.runtime.sharding.reduce_bucket_size, 1);
     const bool on_host = j.offload.optimizer != offload_place::none;
     const bool in_16_bits = size_of(made, 1, 1) <= size_of(fp16, 1, 1);
     if (l.zero >= 3) {
@@ -35,7 +35,7 @@ constexpr zero_buffers zero_buffers_of(const job& j, const layout& l, const trai
         if (on_host) return b;
         // Gradients of a sub-group are joined, and widened where the optimizer's own weights are
         // (_prepare_fp32_grad_for_sub_group).
-        const byte_count most = size_of(made, step.engine.sub_group_size, 1);
+        const byte_count most = size_of(made, step.runtime.sharding.sub_group_size, 1);
         const byte_count joined = state.gradients < most ? state.gradients : most;
         b.stepping = joined + (in_16_bits && size_of(j.master_weights.value_or(fp32), 1, 1) > size_of(fp16, 1, 1)
                                    ? joined * 2

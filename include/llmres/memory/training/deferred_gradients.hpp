@@ -40,7 +40,7 @@ constexpr byte_count needed_by_weights(const layer& kind, std::int64_t hidden, c
 /// What the last stage keeps where the head's gradient is put off: the head's input, and the gradient of the logits.
 constexpr byte_count put_off_head(const model& m, const training_step& step, const layout& l, std::int64_t rounds) {
     const std::int64_t others = rounds - 1;  // the last one's are counted with the loss
-    const std::int64_t limit = step.engine.wgrad_deferral_limit;
+    const std::int64_t limit = step.runtime.pipeline.wgrad_deferral_limit;
     const std::int64_t gradients = limit > 0 && limit < others ? limit : others;
     const std::int64_t n = step.tokens.all();
     return local_bytes({activation_role::linear_input, n * m.hidden, step.compute, activation_split::sequence}, l) *

@@ -21,7 +21,7 @@ struct gathering {
 
 constexpr gathering gathering_of(const training_step& step, const weight_state& input, const weight_state& output,
                                  const weight_state& ends, const weight_state& unit, bool tied) {
-    const bool apart = step.engine.ends_apart && !tied;
+    const bool apart = step.runtime.sharding.separate_ends && !tied;
     gathering e;
     const byte_count end = !apart ? ends.gathered : input.gathered > output.gathered ? input.gathered : output.gathered;
     e.after_forward = apart ? output.gathered : ends.gathered + unit.gathered;

@@ -59,18 +59,19 @@ constexpr byte_count products_kept(const layer& kind, std::int64_t hidden, const
                           activation_split split) { kept += local_bytes({role, elements, format, split}, l); };
     keep(activation_role::residual, n * hidden, step.stream, activation_split::sequence);
     if (kind.attention.kind != attention_kind::none &&
-        !(step.engine.recomputes_cudnn && step.kernel == attention_kernel::cudnn)) {
+        !(step.runtime.kernels.checkpointing.recomputes_cudnn && step.kernel == attention_kernel::cudnn)) {
         keep(activation_role::attention_output, n * kind.attention.heads * kind.attention.value_width(), step.compute,
              activation_split::tensor);
         keep(activation_role::softmax_statistics, n * kind.attention.heads, fp32, activation_split::tensor);
     }
     std::int32_t products = 0;
-    const bool every = step.engine.selective == selective_code::all_but_products;
+    const bool every = step.runtime.kernels.checkpointing.selective == selective_code::all_but_products;
     for_each_weight(kind, hidden, [&](const weight& w) {
         if (w.rows == 1 || w.columns == 1 || w.routed || w.role == weight_role::router) return;
         if (adds_bias(kind, w.role) || (++products % 2 == 0 && !every))
             return;  // with a bias it is another operator, aten::addmm, which is not kept
-        if ((step.engine.compiled || every) && w.role == weight_role::down_proj) return;  // no gradient needs it
+        if ((step.runtime.kernels.compilation.layers || every) && w.role == weight_role::down_proj)
+            return;  // no gradient needs it
         keep(activation_role::product, n * w.rows, step.compute,
              w.split == weight_split::rows ? activation_split::tensor : activation_split::sequence);
     });
@@ -183,7 +184,7 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
         if (held[p] > t.peak) t.peak = held[p];
         if (held[p] + fresh[p] > t.fresh_peak) t.fresh_peak = held[p] + fresh[p];
     }
-    if (kind.feed_forward.routed() && step.engine.experts == expert_code::loop && !step.frozen) {
+    if (kind.feed_forward.routed() && step.runtime.kernels.experts == expert_code::loop && !step.frozen) {
         const byte_count looped = held[static_cast<std::size_t>(backward_point::inner)] +
                                   beside_next_to_last_expert(kind.feed_forward, j.model.hidden, l, step, state);
         if (looped > t.peak) t.peak = looped;
@@ -204,7 +205,7 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
             t.kept = t.saved;
             break;
         case recompute::selective:
-            t.kept = step.engine.selective == selective_code::attention_core
+            t.kept = step.runtime.kernels.checkpointing.selective == selective_code::attention_core
                          ? t.saved - core
                          : products_kept(kind, j.model.hidden, l, step);
             break;
@@ -212,7 +213,7 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
             t.kept = t.checkpoint;
             // bitsandbytes' MatMul4Bit holds its input itself, where hooks on saved tensors do not see it
             // (autograd/_functions.py, ctx.tensors).
-            if (step.keeps_inputs && !step.engine.reentrant_checkpoints)
+            if (step.keeps_inputs && !step.runtime.kernels.checkpointing.reentrant)
                 t.kept += product_inputs(kind, j.model.hidden, l, step);
             break;
     }
@@ -254,7 +255,8 @@ constexpr byte_count cut_off(const job& j, const layout& l, const training_step&
 /// The masks, where attention needs them as tensors: one for all layers with a window and one for those without. No
 /// operation keeps them, but layers that are computed again do. Eager attention adds its mask, sdpa's is of bytes.
 constexpr byte_count mask_bytes(const model& m, const training_step& step) {
-    if (!step.recomputes || !step.code.causal || step.engine.fuses_norms() || step.kernel == attention_kernel::flash)
+    if (!step.recomputes || !step.code.causal || step.runtime.kernels.fuses_norms() ||
+        step.kernel == attention_kernel::flash)
         return {};
     const bool eager = step.kernel == attention_kernel::eager;
     bool made[2]{};  // without a window, with one

@@ -18,7 +18,7 @@ namespace llmres::inline v0::detail {
 
 /// Whether a job's optimizer states are dealt by the tensor.
 constexpr bool deals_tensors(const job& j, const layout& l) {
-    return j.runtime.training.layer_wise_optimizer && j.optimizer.matrix_moments >= 0 && l.zero >= 1 && l.zero < 3 &&
+    return j.runtime.optimizer.layer_wise && j.optimizer.matrix_moments >= 0 && l.zero >= 1 && l.zero < 3 &&
            !j.adapter.trains();
 }
 
@@ -38,7 +38,7 @@ public:
         const byte_count all = fold_.sum.optimizer * times;
         const std::int64_t ranks = w.routed ? over_.expert_shard_ranks() : over_.dense_shard_ranks();
         const bool matrix = w.rows > 1 && w.columns > 1;
-        if (ranks == 1 || !matrix || (!inner && of_.runtime.training.layer_wise_param_layout)) {
+        if (ranks == 1 || !matrix || (!inner && of_.runtime.optimizer.layer_wise_param_layout)) {
             evenly_ += div_up(all, ranks);  // by the byte
             return;
         }

@@ -60,17 +60,19 @@ constexpr memory_breakdown terms_of(const tensor_memory& t, const job& j) {
     m[memory_term::logits] = t.logits;
     m[memory_term::communication] = t.communication;
     m.ideal = m.total().expected;
-    m[memory_term::workspace] = r.workspace;
-    if (r.expert_workspace.high > byte_count{} && r.training.experts >= expert_code::grouped && has_experts(j.model))
-        m[memory_term::workspace] += r.expert_workspace;
+    m[memory_term::workspace] = r.process.workspace;
+    if (r.process.expert_workspace.high > byte_count{} && r.kernels.experts >= expert_code::grouped &&
+        has_experts(j.model))
+        m[memory_term::workspace] += r.process.expert_workspace;
     if (trains(j)) {
         const auto estimate = [&](memory_term term, byte_count exact, const interval<double>& error) {
             const byte_count about = m[term].expected;
             m[term] = {scaled_up(about - exact, error.low), about, scaled_up(about, error.high)};
         };
-        estimate(memory_term::activations, {}, r.activations);
-        estimate(memory_term::logits, {}, r.logits.high > 0 ? r.logits : r.activations);
-        estimate(memory_term::communication, t.buckets < t.communication ? t.buckets : t.communication, r.activations);
+        estimate(memory_term::activations, {}, r.accuracy.activations);
+        estimate(memory_term::logits, {}, r.accuracy.logits.high > 0 ? r.accuracy.logits : r.accuracy.activations);
+        estimate(memory_term::communication, t.buckets < t.communication ? t.buckets : t.communication,
+                 r.accuracy.activations);
     }
     m[memory_term::activations].high += t.maybe_more;
     return m;
@@ -83,20 +85,22 @@ constexpr interval<byte_count> slack_of(const interval<byte_count>& allocated, b
         return interval<byte_count>{scaled_up(size.low, part.low), scaled_up(size.expected, part.expected),
                                     scaled_up(size.high, part.high)};
     };
-    interval<byte_count> slack = part_of(allocated, r.expandable_segments ? r.joined_fragmentation : r.fragmentation);
+    interval<byte_count> slack = part_of(
+        allocated, r.allocator.expandable_segments ? r.allocator.expandable_fragmentation : r.allocator.fragmentation);
     slack += idle.fragmented;
     slack += idle.releasable;
-    if (r.churn.high > 0 && !r.expandable_segments) slack += part_of({activations, activations, activations}, r.churn);
+    if (r.allocator.activation_fragmentation.high > 0 && !r.allocator.expandable_segments)
+        slack += part_of({activations, activations, activations}, r.allocator.activation_fragmentation);
     return slack;
 }
 
 /// The communicators of a rank: one for each kind of parallelism, and those that a pipeline has beside its own.
 constexpr interval<byte_count> communicators_of(const runtime& r, const layout& l) {
-    const int groups = (l.tensor > 1) + (l.pipeline > 1) * (1 + r.training.pipeline_groups) +
+    const int groups = (l.tensor > 1) + (l.pipeline > 1) * (1 + r.process.pipeline_groups) +
                        (l.dense_data_ranks() > 1) + (l.expert > 1);
     interval<byte_count> all;
     for (int i = 0; i < groups; ++i) {
-        interval<byte_count> one = r.communicator;
+        interval<byte_count> one = r.process.communicator;
         if (i > 0 && one.high - nccl_once > one.expected) one.high -= nccl_once;
         all += one;
     }
@@ -107,13 +111,13 @@ constexpr interval<byte_count> communicators_of(const runtime& r, const layout& 
 /// the GPU with the largest tensors is the busiest.
 constexpr memory_breakdown with_runtime(const tensor_memory& t, const job& j, const layout& l, idle_blocks idle = {}) {
     const runtime& r = j.runtime;
-    if (r.expandable_segments) idle.releasable = {};  // a segment shrinks to what is in use
+    if (r.allocator.expandable_segments) idle.releasable = {};  // a segment shrinks to what is in use
     memory_breakdown m = terms_of(t, j);
     m.allocated = m.total();
     m[memory_term::fragmentation] = slack_of(m.allocated, t.activations, r, idle);
     m.reserved = m.allocated + m[memory_term::fragmentation];
     m.releasable = idle.releasable;
-    m[memory_term::runtime] = r.context + r.cuda_graphs;
+    m[memory_term::runtime] = r.process.context + r.process.cuda_graphs;
     m[memory_term::communication] += communicators_of(r, l);
     return m;
 }

@@ -99,34 +99,35 @@ struct gathered_units {
 };
 constexpr gathered_units gathered_units_of(const folded_step& f, const training_stage& s, const gathering& by_parameter,
                                            bool shards_by_parameter) {
-    const training_engine& engine = f.step.engine;
+    const llmres::runtime& runtime = f.step.runtime;
     const byte_count two_units = f.widest.gathered * 2;
     gathered_units units;
-    if (!engine.reshards_after_forward)
+    if (!runtime.sharding.reshards_after_forward)
         units = {s.state.gathered, s.state.gathered};
     else if (shards_by_parameter)
         units = {by_parameter.after_forward, two_units + by_parameter.throughout};
-    else if (engine.keeps_frozen_gathered && f.step.frozen)
+    else if (runtime.sharding.keeps_frozen_gathered && f.step.frozen)
         units = {s.ends.gathered, s.state.gathered + two_units};
     else
         units = {s.ends.gathered, two_units + s.ends.gathered};
-    if (engine.sharding == sharding_code::deepspeed) units.in_loss = units.in_backward;
+    if (runtime.sharding.code == sharding_code::deepspeed) units.in_loss = units.in_backward;
     return units;
 }
 
 constexpr stage_step stage_step_of(const folded_step& f, const training_stage& s) {
     const job& j = f.of;
     const layout& l = f.over;
-    const training_engine& engine = f.step.engine;
+    const llmres::runtime& runtime = f.step.runtime;
     const bool shards = l.zero >= 3 && (l.dense_shard_ranks() > 1 || j.offload.parameters != offload_place::none);
-    const bool by_parameter = shards && engine.sharding == sharding_code::fsdp2;
-    const byte_count dummies = engine.linear == linear_code::accumulates_beside ? s.state.dummies : byte_count{};
+    const bool by_parameter = shards && runtime.sharding.code == sharding_code::fsdp2;
+    const byte_count dummies =
+        runtime.kernels.linear == linear_code::accumulates_beside ? s.state.dummies : byte_count{};
     stage_step in{
         .folded = f,
         .stage = s,
         .shards_weights = shards,
         .shards_by_parameter = by_parameter,
-        .accumulates = engine.keeps_gradients || f.rounds > 1,
+        .accumulates = runtime.sharding.keeps_gradients || f.rounds > 1,
         .steps_in_backward = j.optimizer.in_backward && j.optimizer.widens && !f.step.frozen,
         .residual = size_of(f.step.stream, f.step.tokens.all(), j.model.hidden),
         .head_gradients = j.model.tied_head && s.last ? s.ends.gradients - s.encoder.gradients : s.output.gradients,
@@ -151,7 +152,8 @@ constexpr stage_step stage_step_of(const folded_step& f, const training_stage& s
     in.gathered_in_backward = in.resident + units.in_backward;
     in.backward_communication = in.gathered_in_backward + (shards ? f.widest.whole_gradients : byte_count{}) +
                                 in.gathered.reduced + s.zero.backward + s.zero.joined;
-    if (by_parameter && engine.streams_apart && engine.reshards_after_forward) in.backward_streams = f.widest.gathered;
+    if (by_parameter && runtime.sharding.separate_streams && runtime.sharding.reshards_after_forward)
+        in.backward_streams = f.widest.gathered;
     return in;
 }
 
@@ -193,9 +195,9 @@ constexpr backward_state before_last_layer(const stage_step& in, std::size_t kin
 /// the reentrant checkpoints: each reads a detached leaf, which register_multi_grad_hook refers to
 /// (torch/distributed/fsdp/_runtime_utils.py).
 constexpr bool keeps_input_gradients(const stage_step& in) {
-    const training_engine& engine = in.folded.step.engine;
-    return in.shards_weights && in.folded.step.frozen && engine.sharding == sharding_code::fsdp1 &&
-           engine.reentrant_checkpoints && !engine.checkpoints_inside_units &&
+    const llmres::runtime& runtime = in.folded.step.runtime;
+    return in.shards_weights && in.folded.step.frozen && runtime.sharding.code == sharding_code::fsdp1 &&
+           runtime.kernels.checkpointing.reentrant && !runtime.kernels.checkpointing.inside_units &&
            in.folded.of.recompute == recompute::full && in.stage.range.size() > 2;
 }
 
@@ -251,7 +253,7 @@ constexpr byte_count communication_after_layers(const stage_step& in) {
 constexpr byte_count second_gradient(const stage_step& in) {
     const training_step& step = in.folded.step;
     const model& m = in.folded.of.model;
-    if (step.frozen || step.engine.linear != linear_code::plain || in.folded.over.pipeline > 1 || !m.tied_head)
+    if (step.frozen || step.runtime.kernels.linear != linear_code::plain || in.folded.over.pipeline > 1 || !m.tied_head)
         return {};
     return size_of(gradients_of(in.folded.of), m.vocabulary, embedding_width_of(m));
 }
@@ -261,7 +263,7 @@ constexpr byte_count second_gradient(const stage_step& in) {
 /// is itself a sum: of a chunked loss's parts.
 constexpr byte_count summed_gradients(const stage_step& in) {
     const training_step& step = in.folded.step;
-    return second_gradient(in) * (casts_head(step) || step.engine.loss == loss_code::chunked ? 1 : 2);
+    return second_gradient(in) * (casts_head(step) || step.runtime.kernels.loss.code == loss_code::chunked ? 1 : 2);
 }
 
 /// The last gradient: the embedding's, beside the gradient of the embedding's output.
@@ -331,14 +333,15 @@ constexpr peak_candidate at_head_backward(const stage_step& in, const loss_memor
     const training_stage& s = in.stage;
     const training_step& step = f.step;
     const model& m = f.of.model;
-    const bool plain = step.engine.linear == linear_code::plain;
+    const bool plain = step.runtime.kernels.linear == linear_code::plain;
     tensor_memory t = at_loss(in, peak_point::loss_gradient, loss, output_activations).tensors;
     t.logits = loss.head + s.ahead.scores;
     if (plain && !in.accumulates) t.gradients = in.head_gradients;
     if (!step.frozen) {
         if (f.of.optimizer.in_backward)
             t.communication += m.tied_head ? s.input.whole_gradients : s.output.whole_gradients;
-        if (step.engine.loss == loss_code::chunked) t.communication += s.ends.largest;  // one part's, to be added
+        if (step.runtime.kernels.loss.code == loss_code::chunked)
+            t.communication += s.ends.largest;                             // one part's, to be added
         if (in.shards_by_parameter) t.communication += s.output.gathered;  // the gradient, before it is scattered
         if (!plain) t.communication += s.ends.largest;
     }
@@ -453,16 +456,19 @@ constexpr stage_peak busier(const stage_peak& first, const stage_peak& other) {
 /// for each stream, and rarely splits one for a much smaller tensor.
 constexpr byte_count blocks_of_other_phases(const stage_step& in) {
     const training_stage& s = in.stage;
-    const training_engine& engine = in.folded.step.engine;
-    if (in.folded.of.runtime.hoards) return s.state.gradients + s.stepping + s.zero.joined + s.zero.apart;
-    if (engine.streams_apart && in.folded.over.zero >= 2) return s.state.gradients + in.gathered.buffers;
+    const llmres::runtime& runtime = in.folded.step.runtime;
+    if (in.folded.of.runtime.allocator.caches_freed_blocks)
+        return s.state.gradients + s.stepping + s.zero.joined + s.zero.apart;
+    if (runtime.sharding.separate_streams && in.folded.over.zero >= 2) return s.state.gradients + in.gathered.buffers;
     return {};
 }
 
 /// Blocks left by FSDP1's wrapping, of which weights that are gathered on another stream do not use any.
 constexpr byte_count blocks_of_wrapping(const stage_step& in) {
-    const training_engine& engine = in.folded.step.engine;
-    if (!in.shards_weights || !in.folded.of.runtime.hoards || engine.sharding != sharding_code::fsdp1) return {};
+    const llmres::runtime& runtime = in.folded.step.runtime;
+    if (!in.shards_weights || !in.folded.of.runtime.allocator.caches_freed_blocks ||
+        runtime.sharding.code != sharding_code::fsdp1)
+        return {};
     // Weights lie there in the format that they are stored in, even if they are gathered in one of fewer bits.
     const auto whole = [&](const weight_state& unit) {
         const byte_count stored =
@@ -491,7 +497,7 @@ constexpr stage_peak peak_of(const folded_step& f, const training_stage& s) {
     };
     reserve(beside_gradients + blocks_of_other_phases(in));
     // Logits and their gradients are the widest tensors: neither pass of the loss uses the other's blocks.
-    if (f.of.runtime.hoards && s.last) reserve(loss_forward + loss.kept + loss.gradient);
+    if (f.of.runtime.allocator.caches_freed_blocks && s.last) reserve(loss_forward + loss.kept + loss.gradient);
     const byte_count standing = s.state.weights + s.state.adapter + s.state.optimizer;
     if (beside_gradients > standing) peak.transient = beside_gradients - standing;
     if (peak.wrapping = blocks_of_wrapping(in); peak.wrapping > byte_count{}) {

@@ -134,12 +134,13 @@ constexpr void add_saved(training_stage& s, folded_step& f) {
     if (s.first) for_each_input_activation(m, f.step, count);
     if (s.first && m.encoders[0].layers > 0) s.encoder = encoder_memory_of(j, l, f.step, f.fold);
     s.before += s.encoder.kept + mask_bytes(m, f.step);
-    if (s.last && f.step.engine.loss == loss_code::mean) s.before += size_of(fp32, f.step.tokens.all(), m.vocabulary);
+    if (s.last && f.step.runtime.kernels.loss.code == loss_code::mean)
+        s.before += size_of(fp32, f.step.tokens.all(), m.vocabulary);
 
     s.cut = s.first ? cut_off(j, l, f.step, f.layers[0].kept) : byte_count{};
     if (s.cut > saved) s.cut = saved;  // a first GPU that holds none of those layers
     const bool leaves = j.offload.activations != offload_place::none;
-    if (leaves && f.step.engine.offloads_at_once)
+    if (leaves && f.step.runtime.kernels.checkpointing.offloads_at_once)
         saved = s.cut = {};
     else if (leaves && s.range.size() > 2)
         saved = two_layers;  // one leaves or comes while the next is computed
@@ -147,7 +148,7 @@ constexpr void add_saved(training_stage& s, folded_step& f) {
                            : l.deals_evenly() ? in_flight(l, s.index, f.rounds)
                                               : in_flight_unevenly(m.layers, l, s.range, s.index, f.rounds, f.layers);
     s.saved = scaled_up(saved - s.cut, batches) + s.before + passes_by;
-    if (f.step.engine.keeps_stage_outputs && l.pipeline > 1 && !s.last)
+    if (f.step.runtime.pipeline.keeps_stage_outputs && l.pipeline > 1 && !s.last)
         s.saved += scaled_up(local_bytes({activation_role::residual, f.step.tokens.all() * m.hidden, f.step.stream,
                                           activation_split::sequence},
                                          l),
@@ -157,7 +158,7 @@ constexpr void add_saved(training_stage& s, folded_step& f) {
             s.saved += scaled_up(needed_by_weights(m.layers.kinds[k], m.hidden, f.step, l) * s.counts[k],
                                  put_off(l, s.index, f.rounds));
     s.saved += s.ahead.kept * predictions_in_flight(l, f.rounds);
-    if (f.step.engine.defer_embedding_wgrad_compute && s.last && l.pipeline > 1) {
+    if (f.step.runtime.pipeline.defer_embedding_wgrad_compute && s.last && l.pipeline > 1) {
         const byte_count head = put_off_head(m, f.step, l, f.rounds);
         s.before += head;
         s.saved += head;
@@ -182,16 +183,16 @@ constexpr training_stage training_stage_of(folded_step& f, const placement& here
     for (std::size_t k = 0; k < f.kinds(); ++k)
         if (s.counts[k] > 0) s.state.add(f.layers[k].state, s.counts[k]);
     add_saved(s, f);
-    if (j.runtime.rope == rope_tables::own && f.step.code.rotary)
+    if (j.runtime.loading.rope == rope_tables::own && f.step.code.rotary)
         for (std::size_t k = 0; k < f.kinds(); ++k)  // cosines and sines, in the format that the weights were loaded in
             s.state.weights += size_of(f.fold.formats.rest, 2 * j.model.max_context.in(tokens),
                                        j.model.layers.kinds[k].attention.rotated_width()) *
                                s.counts[k];
-    if (f.step.engine.layer_wise_optimizer && deals_tensors(j, l) && j.offload.optimizer == offload_place::none)
+    if (f.step.runtime.optimizer.layer_wise && deals_tensors(j, l) && j.offload.optimizer == offload_place::none)
         s.state.optimizer = dealt_optimizer(j, l, f.step, s.holds);
-    if (f.step.engine.sharding == sharding_code::deepspeed) {
+    if (f.step.runtime.sharding.code == sharding_code::deepspeed) {
         // It hands gradients to the host by the bucket, of which there are two (contiguous_gradients, overlap_comm).
-        const byte_count buckets = size_of(gradients_of(j), f.step.engine.reduce_bucket_size, 2);
+        const byte_count buckets = size_of(gradients_of(j), f.step.runtime.sharding.reduce_bucket_size, 2);
         if (j.offload.optimizer != offload_place::none && s.state.gradients > buckets) s.state.gradients = buckets;
         s.zero = zero_buffers_of(j, l, f.step, s.state);
     }

@@ -80,8 +80,9 @@ struct state_fold {
           step{s},
           formats{formats_of(j, s.stream)},
           gradients{gradients_of(j)},
-          master{over.zero > 0 && step.engine.copies_master_weights ? maybe<precision>{j.master_weights.value_or(fp32)}
-                                                                    : master_weights_of(j)},
+          master{over.zero > 0 && step.runtime.optimizer.copies_master_weights
+                     ? maybe<precision>{j.master_weights.value_or(fp32)}
+                     : master_weights_of(j)},
           on_gpu{j.offload.optimizer == offload_place::none},
           narrower{!(formats.matrices == s.compute) && !is_packed(formats.matrices), !(formats.rest == s.compute)} {}
 
@@ -103,16 +104,17 @@ struct state_fold {
         sum.weights += scales;
         (of.offload.parameters == offload_place::none ? sum.weights : away(of.offload.parameters)) +=
             share(size - scales, ranks, 3);
-        if (step.narrows() && inner && matrix && whole.role != weight_role::router && !step.engine.fp8_param_gather)
+        if (step.narrows() && inner && matrix && whole.role != weight_role::router &&
+            !step.runtime.kernels.fp8.param_gather)
             sum.weights += size_of(step.kept, w.rows, w.columns) * (2 * w.copies);
-        sum.gathered += cast && !step.engine.casts_weights ? computed : size - scales;
+        sum.gathered += cast && !step.runtime.kernels.casts_weights ? computed : size - scales;
         if (matrix) {
             const byte_count one = w.copies == 1 ? computed : size_of(step.compute, w.rows, w.columns);
             if (one > sum.largest) sum.largest = one;
             sum.dummies +=
                 inner && !whole.routed ? computed : byte_count{};  // grouped products write gradients in place
             if (step.autocast && cast && inner && !(step.four_bit && whole.quantised) &&
-                !(whole.routed && step.engine.experts >= expert_code::grouped))
+                !(whole.routed && step.runtime.kernels.experts >= expert_code::grouped))
                 add_casts(computed, whole.role);
         }
         if (!inner && step.code.fixed_positions && whole.role == weight_role::positions && whole.rows == step.read)
@@ -164,8 +166,8 @@ private:
         if (of.ema) sum.optimizer += share(size_of(fp32, w.rows, w.columns) * w.copies, ranks, 1);
         // transformers stacks experts in one tensor of three dimensions, gate and up together: no matrix to optimizers
         // that look for one. Transformer Engine's grouped layers hold a matrix for each.
-        const bool stacked =
-            from.routed && step.engine.experts != expert_code::modules && step.engine.norm == norm_code::eager;
+        const bool stacked = from.routed && step.runtime.kernels.experts != expert_code::modules &&
+                             step.runtime.kernels.norm == norm_code::eager;
         const optimizer& o = of.optimizer;
         const bool alone = !stacked && (inner || is_projection(from.role));
         byte_count kept = state_bytes(o, states, w.rows, w.columns, alone);
@@ -191,11 +193,11 @@ private:
             return;
         }
         sum.optimizer += share(kept * w.copies + once, ranks, 1);
-        if (step.engine.widens_gradients && copy && over.zero < 3 &&
+        if (step.runtime.optimizer.widens_gradients && copy && over.zero < 3 &&
             whole * 2 == size_of(fp32, w.rows, w.columns) * w.copies)
-            sum.temporaries += share(whole * (step.engine.sharding != sharding_code::deepspeed ? 2
-                                              : over.zero > 0                                  ? 3
-                                                                                               : 4),
+            sum.temporaries += share(whole * (step.runtime.sharding.code != sharding_code::deepspeed ? 2
+                                              : over.zero > 0                                        ? 3
+                                                                                                     : 4),
                                      ranks, 1);
         if (o.in_backward && o.widens) {
             const byte_count one = (stacked ? whole * (from.role == weight_role::down_proj ? 1 : 2)
@@ -212,7 +214,7 @@ private:
         }
         const bool in_one_call =
             o.matrix_moments < 0 || stacked || !(inner || is_projection(from.role)) || w.rows == 1 || w.columns == 1;
-        if (step.engine.foreach_optimizer && o.temporaries > 0 && !o.in_backward && in_one_call)
+        if (step.runtime.optimizer.foreach_tensors && o.temporaries > 0 && !o.in_backward && in_one_call)
             sum.temporaries += share(size_of(states, w.rows, w.columns) * w.copies, ranks, 1) * o.temporaries;
     }
 

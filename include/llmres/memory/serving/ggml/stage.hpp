@@ -20,7 +20,7 @@ namespace llmres::inline v0::detail {
 struct stage_graph {
     const job& of;
     const layout& over;
-    const runtime& engine;
+    const llmres::runtime& runtime;
     const step& of_step;
     const serving_weights& weights;
     stage_range range{};
@@ -43,17 +43,18 @@ struct stage_graph {
     /// one of the hidden width less, or stacks more where whole layers are there. Files repacked for the CPU (-rtr)
     /// stay whatever the rule.
     constexpr step_peak peak() const {
-        const expert_stacks stacks = engine.experts_on_host ? weights.largest_experts(range) : expert_stacks{};
+        const expert_stacks stacks = runtime.options.experts_on_host ? weights.largest_experts(range) : expert_stacks{};
         const step_peak without = laid_out({});
         if (stacks.gate == byte_count{}) return without;
         const step_peak with = copies() ? laid_out(stacks) : without;
-        step_peak either = engine.copies_experts ? with : without;
-        const step_peak& less = engine.fused_gates ? without : with;
+        step_peak either = runtime.loading.host_experts.copied ? with : without;
+        const step_peak& less = runtime.loading.host_experts.fused_gates ? without : with;
         either.set_low(
             (less.activations.low > of_step.hidden() ? less.activations.low - of_step.hidden() : byte_count{}) +
             less.logits.low);
         const byte_count high =
-            with.activations.high + (engine.fused_gates ? stacks.gate + stacks.down : of_step.hidden());
+            with.activations.high +
+            (runtime.loading.host_experts.fused_gates ? stacks.gate + stacks.down : of_step.hidden());
         if (high > either.activations.high) either.activations.high = high;
         return either;
     }
@@ -63,7 +64,8 @@ private:
 
     /// Whether stacks of experts are copied to the GPU for a step: from 32 tokens on, or from 32 an expert.
     constexpr bool copied(const experts& e) const {
-        return of_step.shape.all() * (engine.copies_by_expert ? e.per_token : e.count) >= 32 * e.count;
+        return of_step.shape.all() * (runtime.loading.host_experts.copied_by_expert ? e.per_token : e.count) >=
+               32 * e.count;
     }
     constexpr bool copies() const {
         for (std::int32_t k = 0; k < of.model.layers.kind_count; ++k)
@@ -71,22 +73,23 @@ private:
         return false;
     }
     constexpr bool on_host(std::int32_t layer) const {
-        return engine.experts_on_host && (engine.host_expert_layers == 0 || layer < engine.host_expert_layers);
+        return runtime.options.experts_on_host &&
+               (runtime.options.host_expert_layers == 0 || layer < runtime.options.host_expert_layers);
     }
 
     /// Where stacks of experts are copied or, with none, stay where they are. Two layers of a kind before the last are
     /// as many as it takes to repeat itself.
     constexpr step_peak laid_out(const expert_stacks& stacks) const {
         ggml_graph graph{.tokens_at_once = of_step.shape.all(),
-                         .cells = aligned_up(tokens(of_step.shape.keys), engine.kv_block).in(tokens),
+                         .cells = aligned_up(tokens(of_step.shape.keys), runtime.cache.block).in(tokens),
                          .hidden = of.model.hidden,
                          .flash = of_step.kernel == attention_kernel::flash,
-                         .fused = engine.fused_gates,
-                         .part_limit = engine.latent_expanded,
-                         .all_parts = engine.expands_all,
+                         .fused = runtime.loading.host_experts.fused_gates,
+                         .part_limit = runtime.serving_kernels.latent.expanded,
+                         .all_parts = runtime.serving_kernels.latent.expands_all,
                          .unpacked = is_packed(kv_cache_of(of)),
                          .first = index == 0,
-                         .turns = over.pipeline > 1 && !of_step.parts_on_host() ? engine.step_copies : 1};
+                         .turns = over.pipeline > 1 && !of_step.parts_on_host() ? runtime.step.copies : 1};
         graph.begin();
         std::array<std::array<std::int32_t, layer_stack::max_kinds>, 2> seen{};
         for (std::int32_t i = range.first; i < range.last; ++i) {
@@ -111,7 +114,7 @@ private:
         }
         const byte_count layers = graph.buffer.peak();
         if (scores) graph.score(of.model.vocabulary);
-        return {scaled(layers, engine.activations), graph.buffer.peak() - layers};
+        return {scaled(layers, runtime.accuracy.activations), graph.buffer.peak() - layers};
     }
 };
 

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <llmres/values/interval.hpp>
+
+/// How a runtime's allocator hands out memory and holds on to it: what it reserves beyond what is allocated.
+namespace llmres::inline v0 {
+
+struct runtime_allocator {
+    /// Reserved but not allocated, as a part of what is allocated.
+    interval<double> fragmentation{};
+    /// The same with expandable segments.
+    interval<double> expandable_fragmentation{0.0, 0.01, 0.06};
+    /// PYTORCH_ALLOC_CONF=expandable_segments:True: freed blocks are merged, whatever sizes they were allocated for.
+    bool expandable_segments = false;
+    /// Training: the same as a part of activations, which are allocated and freed in every layer. (Logits are few and
+    /// large, and not among them.)
+    interval<double> activation_fragmentation{};
+    /// Tensors of 10 MiB and more are segments of their own in steps of 2 MiB, with up to 1 MiB unused at their end
+    /// (PyTorch's caching allocator).
+    bool rounds_to_segments = false;
+    /// Freed blocks of one phase stay cached while the next phase allocates others: what is reserved is nearer the sum
+    /// of the phases' peaks than their maximum (PyTorch's caching allocator).
+    bool caches_freed_blocks = false;
+};
+
+}  // namespace llmres::inline v0

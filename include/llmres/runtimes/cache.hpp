@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <llmres/values/interval.hpp>
+#include <llmres/values/maybe.hpp>
+#include <llmres/values/text.hpp>
+#include <llmres/values/units.hpp>
+
+/// How a runtime allocates its KV cache: from which part of the device, in which blocks, for which tokens.
+namespace llmres::inline v0 {
+
+/// How a runtime comes by the memory of its cache.
+enum class cache_pool : std::uint8_t {
+    grows,               ///< with each token, or for this job exactly
+    allotted,            ///< at start, for all sequences at their full context, as one run of cells (llama.cpp)
+    share_of_total,      ///< what weights and a profiling run leave of a fraction of the device (vLLM)
+    share_with_weights,  ///< weights and cache are a fraction of what was free at start (SGLang)
+    share_of_free,       ///< a fraction of what is free once all else is allocated (TensorRT-LLM, LMDeploy)
+};
+
+/// Tokens that are kept of a layer with sliding-window attention.
+enum class window_cells : std::uint8_t {
+    window,        ///< the window
+    whole,         ///< the whole context
+    window_batch,  ///< the window, and the tokens computed in one step (llama.cpp)
+    longer_part,   ///< prompt or output, whichever is longer: older tokens roll out of the cache (AutoAWQ to 0.1)
+};
+
+struct runtime_cache {
+    cache_pool pool = cache_pool::grows;
+    /// The fraction of the memory that the cache may take, as `pool` understands it.
+    maybe<double> fraction{};
+    /// The fraction that the runtime chooses where none is named: for a device (nvidia-smi's total), the tokens of its
+    /// step, and the GPUs that share a layer (tensor) and the layers (pipeline).
+    double (*default_fraction)(byte_count device, token_count step, std::int32_t tensor,
+                               std::int32_t pipeline) = nullptr;
+    /// The software's own name of the fraction.
+    text<31> fraction_name{"gpu_memory_utilization"};
+    /// Does not start where less than the fraction of the whole device is free.
+    bool refuses_less = false;
+    /// CUDA graphs count into the fraction; else they come on top of it.
+    bool graphs_deducted = false;
+    /// Tokens that a cache block holds; 0: caches grow token by token.
+    token_count block{};
+    window_cells windows = window_cells::window;
+    /// All prompts are computed before the first token is generated: until then the cache holds no more than prompts.
+    bool whole_batches = false;
+    /// Copies of the whole cache that exist while a token is appended: a step returns a new one beside the one it read.
+    std::int32_t copies = 1;
+};
+
+/// True if the cache is a fraction of the device, and the runtime has a knob for it.
+constexpr bool takes_fraction(const runtime_cache& c) {
+    return c.pool == cache_pool::share_of_total || c.pool == cache_pool::share_with_weights ||
+           c.pool == cache_pool::share_of_free;
+}
+
+}  // namespace llmres::inline v0

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <llmres/values/maybe.hpp>
+#include <llmres/values/text.hpp>
+#include <string_view>
+
+/// Which software a runtime profile describes: its name, what it is for, and the versions its constants hold for.
+namespace llmres::inline v0 {
+
+/// The numbers of a release or of a build: "0.8.5.post1" is {0, 8, 5}, "b2824" is {2824}.
+struct runtime_version {
+    std::int32_t major = 0;
+    std::int32_t minor = 0;
+    std::int32_t patch = 0;
+    friend constexpr auto operator<=>(const runtime_version&, const runtime_version&) = default;
+};
+
+/// What a runtime is for.
+enum class runtime_work : std::uint8_t { any, serving, training };
+
+struct runtime_identity {
+    text<23> name{};
+    runtime_work work = runtime_work::any;
+    text<31> versions{};       ///< in words: the versions that the profile's constants were taken from
+    runtime_version since{};   ///< the first version that the profile is meant for
+    runtime_version before{};  ///< the first version that it no longer holds for; zero: none is known
+    friend constexpr bool operator==(const runtime_identity& a, const runtime_identity& b) {
+        return a.name == b.name && a.versions == b.versions;
+    }
+};
+
+/// True if the profile is meant for that version.
+constexpr bool covers(const runtime_identity& r, runtime_version asked) {
+    return r.since <= asked && (r.before == runtime_version{} || asked < r.before);
+}
+
+/// The version that a text begins with: "0.8.5.post1", "v0.8", "b2824", "build 2824 (4426e298)". Empty where the text
+/// begins with no number, and for a date ("2024-04"), which numbers no release.
+constexpr maybe<runtime_version> read_version(std::string_view written) {
+    for (const std::string_view head : {"build ", "v", "b"})
+        if (written.starts_with(head)) {
+            written.remove_prefix(head.size());
+            break;
+        }
+    const std::size_t digits = written.find_first_not_of("0123456789");
+    const std::string_view rest = digits == std::string_view::npos ? std::string_view{} : written.substr(digits);
+    if (written.empty() || digits == 0 ||
+        (rest.starts_with('-') && rest.size() > 1 && rest[1] >= '0' && rest[1] <= '9'))
+        return {};
+    runtime_version found;
+    std::int32_t* const parts[] = {&found.major, &found.minor, &found.patch};
+    std::size_t at = 0;
+    for (std::int32_t* part : parts) {
+        while (at < written.size() && written[at] >= '0' && written[at] <= '9' && *part < 100'000'000)
+            *part = *part * 10 + (written[at++] - '0');
+        if (at >= written.size() || written[at] != '.') break;
+        ++at;
+    }
+    return found;
+}
+/// As read_version(); zero where the text begins with no version.
+constexpr runtime_version to_version(std::string_view written) { return read_version(written).value_or({}); }
+
+}  // namespace llmres::inline v0

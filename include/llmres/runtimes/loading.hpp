@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+/// How a runtime holds a model's weights once they are loaded: fused, repacked, twice, or on the host.
+namespace llmres::inline v0 {
+
+/// Tables of rotary positions that stay on the GPU, in 16 bits where nothing else is said.
+enum class rope_tables : std::uint8_t {
+    computed,  ///< none: computed anew in each step
+    shared,    ///< one for the model, cosines and sines of half a head's width each (vLLM)
+    own,       ///< one for every layer, both of the whole width (transformers to 4.44)
+    cached,    ///< one for every layer, complex numbers of two fp32, for twice the tokens its cache has room for
+               ///< (AutoAWQ)
+};
+
+/// Routed experts whose weights lie on the host.
+struct host_experts {
+    /// In steps of 32 tokens and more, one stack of them at a time is copied to the GPU.
+    bool copied = false;
+    /// That limit is 32 tokens for each expert.
+    bool copied_by_expert = false;
+    /// Gate and up are one operation: two stacks at a time, or none (ik_llama.cpp: -fmoe).
+    bool fused_gates = false;
+};
+
+/// Routed experts in MXFP4.
+struct mxfp4_experts {
+    /// Their scales are kept beside those that were put into the kernels' order.
+    bool scales_again = false;
+    /// They are padded to 128 inner and 256 outer features, where kernels ask for it.
+    bool padded = false;
+};
+
+struct runtime_loading {
+    rope_tables rope = rope_tables::computed;
+    /// The token embedding is read from main memory.
+    bool embedding_on_host = false;
+    llmres::host_experts host_experts{};
+    /// Quantised checkpoints of models with tied embeddings may hold the head beside the embedding; FP8 ones do.
+    bool head_again = false;
+    llmres::mxfp4_experts mxfp4{};
+    /// Queries, keys and values are one tensor, gate and up another: `rounds_to_segments` rounds the whole.
+    bool fuses_projections = false;
+    /// Queries, keys and values are joined in new tensors, and the old ones freed when all are (AutoAWQ).
+    bool joins_projections = false;
+    /// The part of quantised weights that kernels may hold a second time, fused or in another order.
+    double repacked = 0.0;
+    /// Each stage of a pipeline has vision and audio towers, though the first stage alone computes them.
+    bool towers_everywhere = false;
+};
+
+}  // namespace llmres::inline v0

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <llmres/values/interval.hpp>
+#include <llmres/values/units.hpp>
+
+/// Memory that a runtime's process takes on each GPU beside every tensor, whatever the model.
+namespace llmres::inline v0 {
+
+struct runtime_process {
+    /// The CUDA context and loaded kernels.
+    interval<byte_count> context{};
+    /// Handles of libraries: cuBLAS, cublasLt, attention kernels.
+    interval<byte_count> workspace{};
+    /// Workspaces of routed experts' grouped matrix products.
+    interval<byte_count> expert_workspace{};
+    /// Of matrix products, from PyTorch's allocator and therefore a part of its peak (CUDABlas.cpp: 8.1 MiB, 32 MiB
+    /// from Hopper on).
+    byte_count product_workspace{};
+    /// NCCL, once for each group of more than one rank that the GPU is in. When serving it is that of a pair, and as
+    /// much again for each doubling of the group: 0.48 to 0.72 GiB for two ranks (vLLM's logs), 1.45 for eight
+    /// (ml-engineering, after the first barrier).
+    interval<byte_count> communicator{};
+    /// `communicator` was measured whole, whatever the size of the group; stages of a pipeline have created theirs
+    /// before the runtime measures free memory (vLLM from 0.11.1).
+    bool communicator_once = false;
+    /// Communicators that pipeline stages have beside one for each way of parallelism.
+    std::int32_t pipeline_groups = 0;
+    /// All-reduces fused with the norm behind them (vLLM's fuse_allreduce_rms): on Hopper and Blackwell, where layers
+    /// are split by tensor parallelism alone.
+    interval<byte_count> fused_all_reduce{};
+    /// CUDA graphs that are captured after start.
+    interval<byte_count> cuda_graphs{};
+    /// CUDA graphs of each layer, beside `cuda_graphs`.
+    interval<byte_count> layer_graphs{};
+};
+
+}  // namespace llmres::inline v0

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <llmres/values/interval.hpp>
+#include <llmres/values/units.hpp>
+
+/// What a runtime computes in one step when serving: how many tokens and sequences, and which logits.
+namespace llmres::inline v0 {
+
+/// Positions whose logits over the vocabulary are alive at once.
+enum class scored_tokens : std::uint8_t {
+    last,      ///< one for each sequence of the job
+    profiled,  ///< one for each sequence that the runtime admits: its profiling run computes max_num_seqs
+    chunk,     ///< all tokens computed in one step
+    prompt,    ///< all tokens of all prompts
+};
+
+/// Images that a runtime's profiling run makes for models with a vision tower.
+enum class profiled_images : std::uint8_t {
+    none,
+    tower,  ///< as many of the largest as make the tokens of a step, and at least one, pass the tower
+    whole,  ///< one of the largest passes the tower, and its tokens the layers
+};
+
+/// What a runtime takes by default on devices of a size and more.
+struct device_default {
+    byte_count from{};                 ///< 0: there is no such class
+    token_count max_batched_tokens{};  ///< 0: as below that size
+    std::int64_t max_num_seqs = 0;     ///< likewise
+};
+
+/// Up to three such classes, ascending. (GCC 12 leaves unset what a list of elements omits; here none is omitted.)
+constexpr std::array<device_default, 3> device_classes(device_default first = device_default{},
+                                                       device_default second = device_default{},
+                                                       device_default third = device_default{}) {
+    return {first, second, third};
+}
+
+/// The logits of a step, and what the sampler makes of them.
+struct serving_logits {
+    scored_tokens rows = scored_tokens::last;
+    /// Bytes that are alive for each logit, the sampler's sort included.
+    interval<double> bytes{6.0, 6.0, 6.0};
+    /// The same where the context passes `chunked_beyond`; zero: the same.
+    interval<double> chunked_bytes{};
+    /// The same of models without routed experts and recurrences; zero: the same.
+    interval<double> dense_bytes{};
+    /// Further bytes for each logit where fewer than 128 rows are computed.
+    double few_rows_bytes = 0.0;
+    /// Vectors of the hidden width that are alive beside each row.
+    std::int32_t hidden_vectors = 0;
+    /// Rows of fp32 logits that a kernel filters in, where 8 and more rows are computed: one for each multiprocessor.
+    std::int32_t filter_rows = 0;
+    /// GPUs that compute layers in turn return the logits, in fp32, to the first GPU (accelerate).
+    bool on_first_gpu = false;
+};
+
+struct serving_step {
+    /// Prompt tokens in one step; 0: a whole prompt.
+    token_count max_batched_tokens{};
+    /// Sequences in one step where the caller names no other number; 0: those of the job.
+    std::int64_t max_num_seqs = 0;
+    /// The defaults of both on devices from a size on, ascending.
+    std::array<device_default, 3> larger_devices = device_classes();
+    /// `larger_devices` leaves the A100 out (vLLM).
+    bool a100_is_small = false;
+    /// Contexts up to this length are computed whole, in at least 2048 tokens; 0: always in chunks.
+    token_count chunked_beyond{};
+    /// The runtime computes the largest step at start, and reserves its peak whatever the job is.
+    bool profiles = false;
+    /// Images of that profiling run.
+    profiled_images images = profiled_images::none;
+    /// Copies of inputs and masks where pipeline stages compute micro-batches in turn (ggml: GGML_SCHED_MAX_COPIES).
+    std::int32_t copies = 1;
+    serving_logits logits{};
+};
+
+/// Names the tokens of a step, whatever the device.
+constexpr void set_batched_tokens(serving_step& s, token_count step) {
+    s.max_batched_tokens = step;
+    if (s.chunked_beyond > step) s.chunked_beyond = step;
+    for (device_default& d : s.larger_devices) d.max_batched_tokens = {};
+}
+
+}  // namespace llmres::inline v0

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <llmres/values/maybe.hpp>
+#include <llmres/values/precision.hpp>
+
+/// How a runtime shards what it trains over ranks, takes the optimizer's step, and computes a pipeline.
+namespace llmres::inline v0 {
+
+enum class sharding_code : std::uint8_t {
+    buckets,  ///< DDP, and ZeRO 1 and 2 as Megatron's distributed optimizer: gradients in one buffer
+    fsdp1,    ///< flat parameters: a unit is gathered whole
+    fsdp2,    ///< gathered by parameter; the root unit's weights stay gathered
+    deepspeed,
+};
+
+/// How training shards weights, gradients and states over data ranks.
+struct training_sharding {
+    sharding_code code = sharding_code::buckets;
+    /// Gradients lie in a buffer of their own, from the first step to the last.
+    bool keeps_gradients = false;
+    /// A frozen unit stays gathered after its backward pass, and flat gradients cover it too, two of them on their way:
+    /// inferred from lit-gpt's rows under torch 2.1.
+    bool keeps_frozen_gathered = false;
+    /// ZeRO 3 frees gathered units after their forward pass, and gathers them again for the backward pass.
+    bool reshards_after_forward = true;
+    /// Gathered weights and sharded gradients are allocated on streams of their own, whose blocks nothing else can use
+    /// (FSDP2: all_gather_copy_in and reduce_output in _fsdp_collectives.py).
+    bool separate_streams = false;
+    /// FSDP2: the embedding is a unit, and the head is another; else both are the root unit's, gathered throughout.
+    bool separate_ends = false;
+    /// DeepSpeed: values of gradients that are exchanged at once (runtime/zero/config.py).
+    std::int64_t reduce_bucket_size = 0;
+    /// DeepSpeed: values of a rank's own that ZeRO 3 steps at once (runtime/zero/config.py).
+    std::int64_t sub_group_size = 0;
+};
+
+/// How the optimizer's step is taken.
+struct optimizer_step {
+    /// All tensors are stepped in one call, with a temporary for each (torch's foreach); else one by one, or fused.
+    bool foreach_tensors = true;
+    /// The format of gradients; default: that of the weights.
+    maybe<precision> gradients{};
+    /// 16-bit gradients are copied to fp32 before the step, a rank's own part of them under ZeRO 1 and 2
+    /// (Megatron-Core, distrib_optimizer.py, _copy_model_grads_to_main_grads). DeepSpeed flattens them first
+    /// (stage_1_and_2.py, step), without ZeRO in fp32 (fp16/fused_optimizer.py, step).
+    bool widens_gradients = false;
+    /// ZeRO shards a master copy whatever the format, be it that of the weights themselves (DeepSpeed:
+    /// stage_1_and_2.py, single_partition_of_fp32_groups; stage3.py, fp32_partitioned_groups_flat).
+    bool copies_master_weights = false;
+    /// Optimizers that treat matrices apart shard their states by whole tensors under ZeRO (Megatron-Core's layer-wise
+    /// distributed optimizer).
+    bool layer_wise = false;
+    /// Layer-wise sharding is of the layers' matrices alone, and of all else by the byte (use_layer_wise_param_layout).
+    bool layer_wise_param_layout = true;
+};
+
+/// How the stages of a pipeline work together when training.
+struct training_pipeline {
+    /// The head's weight gradient is computed when the pipeline drains: its input and the logits' gradient stay until
+    /// then (Megatron-Core, core/tensor_parallel/layers.py).
+    bool defer_embedding_wgrad_compute = false;
+    /// The logits' gradients stay of so many micro-batches; 0: of all.
+    std::int32_t wgrad_deferral_limit = 0;
+    /// Stages keep their outputs until their backward pass, beside the next stage's copy (DeepSpeed,
+    /// runtime/pipe/engine.py, pipe_buffers["outputs"]; Megatron-Core frees them).
+    bool keeps_stage_outputs = false;
+    /// A naive pipeline: stages wait for each other, one micro-batch at a time; layers are partitioned by bytes, and
+    /// the first GPU receives the logits (transformers with accelerate's device_map).
+    bool naive = false;
+};
+
+}  // namespace llmres::inline v0
