@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Short names for the CMake presets; `cmake --list-presets` shows them all. Each installs what it needs first (.ci/setup).
-.PHONY: demo test bench probe fuzz validate-pytorch format clean
+.PHONY: demo test bench probe fuzz validate-pytorch docs format tidy clean
 
 demo:  ## one question, answered: the program is all that is built
 	@.ci/setup base
@@ -29,9 +29,19 @@ fuzz:
 validate-pytorch:  ## regenerates the tracked PyTorch runs (under an hour); ARGS: of python -m memory_reference
 	tests/validation/pytorch/run.sh $(ARGS)
 
+docs:  ## the reference of all public names, in build/docs/html; a name without a doc comment is an error
+	@.ci/setup docs
+	@mkdir -p build/docs
+	awk -f docs/folders docs/architecture.md > build/docs/folders.dox
+	doxygen docs/Doxyfile
+
 format:
 	@.ci/setup format
 	git ls-files '*.hpp' '*.cpp' '*.cu' '*.cuh' | xargs clang-format-19 -i
+
+tidy:  ## what the compilers' warnings do not see
+	@.ci/setup format
+	.ci/check-tidy
 
 clean:
 	rm -rf build

@@ -26,7 +26,7 @@ class Llmres(ConanFile):
     test_package_folder = "packaging/conan/test_package"
 
     def set_version(self):
-        header = load(self, os.path.join(self.recipe_folder, "include", "llmres", "version.hpp"))
+        header = load(self, os.path.join(self.recipe_folder, "include", "llmres", "values", "version.hpp"))
         found = re.search(r"version\{\.major = (\d+), \.minor = (\d+), \.patch = (\d+)\}", header)
         if not found:
             raise ConanException("include/llmres/values/version.hpp does not state the version in the form this file reads")
