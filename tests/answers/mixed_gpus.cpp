@@ -5,7 +5,13 @@
 
 #include <llmres/hardware/gpus/all.hpp>
 #include <llmres/models/all.hpp>
+#include <llmres/plan.hpp>
 #include <llmres/runtimes/all.hpp>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
 
 using namespace llmres;
 
@@ -46,6 +52,69 @@ TEST_CASE("what others hold of a GPU moves its layers elsewhere, and what fits n
     CHECK(full->on_host > 0);
     CHECK(full->on_host + full->shares[0].layers() == 32);
     CHECK(full->shares[0].fits());
+}
+
+TEST_CASE("layers dealt to one GPU need what the plan says: all of them, or as many as have room there") {
+    std::vector<job> jobs{local("llama-3.1-8b", "Q8_0"), local("llama-3-70b", "Q4_K_M"), local("gemma-3-4b", "Q4_K_M"),
+                          local("mixtral-8x7b", "Q4_K_M"), local("deepseek-v3", "Q4_K_M")};
+    for (const std::int32_t host_expert_layers : {8, 16, 32}) {
+        jobs.push_back(local("mixtral-8x7b", "Q4_K_M"));
+        jobs.back().runtime.options.experts_on_host = true;
+        jobs.back().runtime.options.host_expert_layers = host_expert_layers;
+    }
+    jobs.push_back(local("llama-3.1-8b", "Q8_0"));
+    jobs.back().runtime.options.gpu_layers = 20;
+    for (const runtime* r : {&no_runtime, &runtimes::ollama, &runtimes::exllama, &runtimes::transformers}) {
+        jobs.push_back({.model = find_model("llama-3.1-8b").value(), .context = tokens(4096), .runtime = *r});
+        jobs.push_back({.model = find_model("mixtral-8x7b").value(), .context = tokens(4096), .runtime = *r});
+    }
+    for (job j : jobs)
+        for (const gpu& card : {gpus::h200_sxm5_141gb, gpus::rtx_4090, gpus::rtx_3070}) {
+            CAPTURE(std::string{j.model.name.view()});
+            CAPTURE(std::string{j.runtime.identity.name.view()});
+            CAPTURE(j.runtime.options.host_expert_layers);
+            CAPTURE(std::string{card.name.view()});
+            const auto dealt = deal_layers(j, std::array{device_share{card}});
+            REQUIRE(dealt);
+            if (dealt->head_on_host) j.runtime.options.gpu_layers = dealt->shares[0].layers();
+            CHECK(dealt->on_host + dealt->shares[0].layers() == j.model.layers.size);
+            const result<job_plan> planned = plan(j, layout{}, {.gpu = card});
+            REQUIRE(planned);
+            const interval<byte_count> needed = planned->memory.total();
+            CHECK(dealt->shares[0].needed.low == needed.low);
+            CHECK(dealt->shares[0].needed.expected == needed.expected);
+            CHECK(dealt->shares[0].needed.high == needed.high);
+        }
+}
+
+TEST_CASE("layers that equal GPUs share equally need what the stages of a pipeline need") {
+    const job j = local("llama-3.1-8b", "Q8_0");
+    const auto dealt = deal_layers(j, std::array{device_share{gpus::rtx_4090}, device_share{gpus::rtx_4090}});
+    REQUIRE(dealt);
+    REQUIRE(dealt->shares[0].last == 16);
+    const layout two{.pipeline = 2};
+    for (std::int32_t stage = 0; stage < 2; ++stage)
+        CHECK(serving_memory_of_stage(j, two, j.runtime, stage).total().expected ==
+              dealt->shares[static_cast<std::size_t>(stage)].needed.expected);
+}
+
+TEST_CASE("where layers find no room the head stays on the host with them") {
+    const job j = local("llama-3.1-8b", "Q8_0");
+    const auto roomy = deal_layers(j, std::array{device_share{gpus::rtx_4090}});
+    REQUIRE(roomy);
+    CHECK(roomy->complete);
+    CHECK_FALSE(roomy->head_on_host);
+    const auto full = deal_layers(j, std::array{device_share{gpus::rtx_3070, gib(4)}});
+    REQUIRE(full);
+    CHECK_FALSE(full->complete);
+    CHECK(full->head_on_host);
+    job fewer = j;
+    fewer.runtime.options.gpu_layers = 12;
+    const auto asked = deal_layers(fewer, std::array{device_share{gpus::rtx_4090}});
+    REQUIRE(asked);
+    CHECK(asked->fits());
+    CHECK(asked->on_host == 20);
+    CHECK(asked->head_on_host);
 }
 
 TEST_CASE("engines whose ranks must be equal are refused, and so is training") {

@@ -80,7 +80,7 @@ TEST_CASE("every layer lies on exactly one stage, however layers are dealt") {
         for (const runtime* r : {&no_runtime, &runtimes::huggingface})
             for (const layout& l : pipelines_for(*m)) {
                 CAPTURE(std::string{m->name.view()});
-                CAPTURE(std::string{r->name.view()});
+                CAPTURE(std::string{r->identity.name.view()});
                 CAPTURE(l.pipeline);
                 CAPTURE(l.virtual_pipeline);
                 kind_counts counts{};
@@ -194,6 +194,21 @@ TEST_CASE("an FP8 checkpoint of a tied model holds a head beside the embedding, 
     CHECK(placement_of(j, {}, 0).embeddings == 2);
     j.weights = bf16;
     CHECK(placement_of(j, {}, 0).embeddings == 1);
+}
+
+TEST_CASE("a GGUF file that stores a tied head needs no copy of the embedding where it is read on the host") {
+    job j = serving(models::gemma_3_4b, runtimes::llama_cpp);
+    j.gguf = find_gguf_mix("weights", "Q4_K_M").value();
+    const auto tensors = [&](weight_role role) {
+        int found = 0;
+        for_each_gguf_end_tensor(j, placement_of(j, {}, 0), [&](const gguf_tensor& t) { found += t.role == role; });
+        return found;
+    };
+    CHECK(tensors(weight_role::embed_tokens) == 1);
+    CHECK(tensors(weight_role::lm_head) == 0);
+    j.gguf.value.tied_head_stored = true;
+    CHECK(tensors(weight_role::embed_tokens) == 0);
+    CHECK(tensors(weight_role::lm_head) == 1);
 }
 
 TEST_CASE("depths of multi-token prediction lie on the last stage or on the one that is named, with an embedding") {

@@ -95,8 +95,7 @@ struct stage_parts {
 
     constexpr stage_parts(const job& of, const layout& over, std::int32_t at)
         : j{of}, l{over}, stage{at}, first{at == 0}, last{at == over.last_stage()} {
-        const runtime& r = of.runtime;
-        const std::int32_t begin = trains(of) ? 0 : first_gpu_layer(of.model, r);
+        const std::int32_t begin = placement_on_host(of).layers.last;
         range = stage_layers(of.model.layers.size - begin, over.pipeline, at);
         range.first += begin;
         range.last += begin;
@@ -108,7 +107,7 @@ struct stage_parts {
         const model& m = j.model;
         const bool serves = !trains(j);
         const bool embedded = first && !(serves && j.runtime.loading.embedding_on_host);
-        const bool head = last && (!serves || head_on_gpu(m, j.runtime));
+        const bool head = last && (!serves || !placement_on_host(j).output);
         std::int32_t layer = -1;
         const auto local = [&](const weight& w) { visit(local_part(w, l), layer); };
         if (embedded) for_each_input_weight(m, local);
@@ -131,7 +130,7 @@ constexpr void write_weights(const stage_parts& stage, Writer& to) {
     if (j.gguf) {
         const auto tensor = [&](const gguf_tensor& t) { to.add(name_of(t.role), div_up(t.size(), stage.l.tensor)); };
         const bool embedded = stage.first && !j.runtime.loading.embedding_on_host;
-        const bool head = stage.last && head_on_gpu(j.model, j.runtime);
+        const bool head = stage.last && !placement_on_host(j).output;
         if (embedded) for_each_gguf_input_tensor(j.model, *j.gguf, tensor);
         for (to.layer = stage.range.first; to.layer < stage.range.last; ++to.layer)
             for_each_gguf_tensor(j.model, *j.gguf, to.layer, tensor);

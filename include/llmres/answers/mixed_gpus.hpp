@@ -5,13 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <llmres/hardware/gpu.hpp>
+#include <llmres/inventory/placement.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
-#include <llmres/jobs/ranks.hpp>
 #include <llmres/memory/breakdown.hpp>
 #include <llmres/memory/memory.hpp>
 #include <llmres/memory/serving.hpp>
-#include <llmres/memory/serving/cache.hpp>
 #include <llmres/memory/serving/weights.hpp>
 #include <llmres/models/layer.hpp>
 #include <llmres/plan.hpp>
@@ -46,14 +45,18 @@ struct dealt_share {
 template <std::size_t Gpus>
 struct dealt_layers {
     std::array<dealt_share, Gpus> shares{};
-    std::int32_t on_host = 0;  ///< layers that no GPU has room for: the first ones, as llama.cpp's -ngl leaves them
-    std::size_t busiest = 0;   ///< the GPU with the least left
+    /// Layers on the host: those that the job leaves there, and those that no GPU has room for. They are the first
+    /// ones, as llama.cpp's -ngl leaves them.
+    std::int32_t on_host = 0;
+    bool head_on_host = false;  ///< as the job asks, or because layers found no room: the head comes after them
+    std::size_t busiest = 0;    ///< the GPU with the least left
+    bool complete = true;       ///< all that the job asks of GPUs is on one
 
-    /// True if all layers are on GPUs, and each holds its own at the upper bounds.
+    /// True if all that the job asks of GPUs is on one, and each GPU holds its own at the upper bounds.
     constexpr bool fits() const {
         for (const dealt_share& s : shares)
             if (!s.fits()) return false;
-        return on_host == 0;
+        return complete;
     }
 };
 
@@ -66,70 +69,59 @@ constexpr result<dealt_layers<Gpus>> deal_layers(const job& j, const std::array<
 
 namespace detail {
 
-/// Memory of one GPU that holds layers [first, last), the last GPU with the head.
-constexpr memory_breakdown memory_of_range(const job& j, const file_layers* file, stage_range range, bool embeds,
-                                           bool heads, bool turns) {
-    const runtime& r = j.runtime;
-    const layout several{.pipeline = turns ? 2 : 1};  // what a step keeps for taking turns
-    const step of{j, r, several};
-    const serving_weights weights{j, several, r, file};
-    const std::int64_t sequences = sequences_per_rank(j, several);
-    serving_stage s{.weights = weights.of_ends(embeds, heads), .last = heads};
-    const auto counts = j.model.layers.counts(range.first, range.last);
-    for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k) {
-        if (counts[k] == 0) continue;
-        const layer& kind = j.model.layers.kinds[k];
-        s.weights += weights.of_kind(kind) * counts[k];
-        s.adapters += weights.adapters_of(kind) * counts[k];
-        s.cache += layer_cache(kind.attention, j, r, several, sequences) * counts[k];
-        s.state += layer_state(kind.recurrent, j, r, several, sequences) * counts[k];
-        const byte_count live = of.layer_peak(kind);
-        if (live > s.live) s.live = live;
-    }
-    if (file) s.weights += weights.of_file(range);
-    return with_engine(s, of, r, several);
+/// What one of several GPUs needs for a part of the layers: of a pipeline whose stage it is, as serving_memory() has
+/// it.
+constexpr interval<byte_count> needed_by_share(const job& j, const file_layers* file, const layout& l, const gpu& card,
+                                               std::int32_t index, stage_range layers) {
+    const runtime here = on_device(j.runtime, card, l);
+    const placement held = serving_placement(j, index, layers, index == 0, index == l.pipeline - 1);
+    return serving_stages{j, l, here, file}.memory(held).total();
 }
 
+/// Deals the layers that a job has on GPUs.
 template <std::size_t Gpus>
 constexpr dealt_layers<Gpus> deal(const job& j, const file_layers* file,
                                   const std::array<device_share, Gpus>& devices) {
-    dealt_layers<Gpus> dealt;
+    const layout l{.pipeline = static_cast<std::int32_t>(Gpus)};
+    const host_part host = host_part_of(j);
+    dealt_layers<Gpus> dealt{.head_on_host = host.head};
+    byte_count free_left;
     for (std::size_t i = 0; i < Gpus; ++i) {
         const byte_count free = usable_memory(devices[i].gpu) - devices[i].in_use;
         dealt.shares[i].free = free > byte_count{} ? free : byte_count{};
+        free_left += dealt.shares[i].free;
     }
-    const std::int32_t layers = j.model.layers.size;
     const auto need = [&](std::size_t i, std::int32_t first, std::int32_t last) {
-        return memory_of_range(j, file, {first, last}, i == 0 && first == 0, i + 1 == Gpus, Gpus > 1).total();
+        return needed_by_share(j, file, l, devices[i].gpu, static_cast<std::int32_t>(i), {first, last});
     };
     // From the last GPU backwards, each takes its proportion of what is left, and no more than it holds.
-    std::int32_t left = layers;
-    byte_count free_left;
-    for (const dealt_share& s : dealt.shares) free_left += s.free;
+    std::int32_t end = j.model.layers.size;
     for (std::size_t i = Gpus; i-- > 0;) {
         dealt_share& share = dealt.shares[i];
+        const std::int32_t left = end - host.layers;
         const double part = free_left > byte_count{} ? ratio(share.free, free_left) : 0.0;
         auto wanted = static_cast<std::int32_t>(part * left + 0.5);
         if (i == 0 || wanted > left) wanted = left;
-        while (wanted > 0 && need(i, left - wanted, left).high > share.free) --wanted;
-        share.last = left;
-        share.first = left - wanted;
-        left -= wanted;
+        while (wanted > 0 && need(i, end - wanted, end).high > share.free) --wanted;
+        share.last = end;
+        share.first = end - wanted;
+        end -= wanted;
         free_left -= share.free;
     }
     // What rounding left over goes to whoever still has room, by moving every share before it down.
-    for (std::size_t i = Gpus; i-- > 0 && left > 0;) {
-        while (left > 0) {
+    for (std::size_t i = Gpus; i-- > 0 && end > host.layers;) {
+        while (end > host.layers) {
             dealt_layers<Gpus> tried = dealt;
             --tried.shares[i].first;
             for (std::size_t before = 0; before < i; ++before)
                 --tried.shares[before].first, --tried.shares[before].last;
             if (need(i, tried.shares[i].first, tried.shares[i].last).high > tried.shares[i].free) break;
             dealt = tried;
-            --left;
+            --end;
         }
     }
-    dealt.on_host = left;
+    dealt.on_host = end;
+    dealt.complete = end == host.layers;
     for (std::size_t i = 0; i < Gpus; ++i) {
         dealt_share& share = dealt.shares[i];
         share.needed = need(i, share.first, share.last);
@@ -137,6 +129,19 @@ constexpr dealt_layers<Gpus> deal(const job& j, const file_layers* file,
             dealt.busiest = i;
     }
     return dealt;
+}
+
+/// Where layers find no room, the head goes to the host before them.
+template <std::size_t Gpus>
+constexpr dealt_layers<Gpus> deal_head_first(const job& j, const file_layers* file,
+                                             const std::array<device_share, Gpus>& devices) {
+    const dealt_layers<Gpus> dealt = deal(j, file, devices);
+    if (dealt.complete || dealt.head_on_host) return dealt;
+    job headless = j;
+    headless.runtime.options.gpu_layers = j.model.layers.size;
+    dealt_layers<Gpus> rest = deal(headless, file, devices);
+    rest.complete = false;
+    return rest;
 }
 
 }  // namespace detail
@@ -150,9 +155,9 @@ constexpr result<dealt_layers<Gpus>> deal_layers(const job& j, const std::array<
     if (j.runtime.cache.pool != cache_pool::grows && j.runtime.cache.pool != cache_pool::allotted)
         return refused(error_code::unsupported, "runtime", j.runtime.identity.name,
                        "an engine that splits by layers, such as llama.cpp");
-    if (!j.gguf) return detail::deal(j, nullptr, devices);
+    if (!j.gguf) return detail::deal_head_first(j, nullptr, devices);
     const detail::file_layers file{j, j.runtime};
-    return detail::deal(j, &file, devices);
+    return detail::deal_head_first(j, &file, devices);
 }
 
 }  // namespace llmres::inline v0

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
+#include <llmres/models/gguf/tensors.hpp>
 #include <llmres/models/layer.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/models/parameters.hpp>
@@ -52,8 +53,9 @@ struct placement {
     /// The layers, numbered in the order of the stages (ordered_by_stage(): where layers are dealt evenly, the order of
     /// the model).
     stage_range layers{};
-    kind_counts counts{};         ///< of these layers
-    kind_counts expert_counts{};  ///< layers whose routed experts lie here: on a GPU at most `counts`
+    stage_range expert_layers{};  ///< layers whose routed experts lie here: on a GPU some of `layers`, on the host more
+    kind_counts counts{};         ///< of `layers`
+    kind_counts expert_counts{};  ///< of `expert_layers`
     std::int32_t embeddings = 0;  ///< token embeddings, the copy that a tied head or a prediction layer reads included
     bool beside_embedding = false;  ///< all else that stands before the layers
     bool output = false;            ///< final norm, and the head where it is not the embedding
@@ -73,6 +75,11 @@ constexpr placement placement_on_host(const job& j);
 /// those of models/gguf/tensors.hpp.
 template <class Visit>
 constexpr void for_each_weight(const job& j, const placement& p, Visit&& visit);
+
+/// Calls visit(gguf_tensor) for the tensors of a GGUF file that stand before and after the layers and lie there, whole.
+/// Precondition: the job's weights are such a file's.
+template <class Visit>
+constexpr void for_each_gguf_end_tensor(const job& j, const placement& p, Visit&& visit);
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
 
@@ -184,7 +191,8 @@ constexpr placement training_placement(const job& j, const layout& l, std::int32
                 .beside_embedding = first,
                 .output = last,
                 .predictions = predicts ? depths_held(j) : 0};
-    p.layers = takes_turns(j, l) ? layers_by_bytes(j, l, stage) : layers_of_stage(l, j.model.layers.size, stage);
+    p.expert_layers = p.layers =
+        takes_turns(j, l) ? layers_by_bytes(j, l, stage) : layers_of_stage(l, j.model.layers.size, stage);
     if (l.deals_evenly())
         p.counts = j.model.layers.counts(p.layers.first, p.layers.last);
     else
@@ -240,18 +248,19 @@ constexpr placement serving_placement(const job& j, std::int32_t stage, stage_ra
     const bool towers =
         j.runtime.loading.towers_everywhere && m.encoders[0].layers > 0 && !j.gguf;  // GGUF files have none
     const bool scores = last && !host.head;
+    stage_range routed = layers;
+    if (host.expert_layers > routed.first)
+        routed.first = host.expert_layers < routed.last ? host.expert_layers : routed.last;
     placement p{.stage = stage,
                 .layers = layers,
+                .expert_layers = routed,
                 .counts = m.layers.counts(layers.first, layers.last),
+                .expert_counts = m.layers.counts(routed.first, routed.last),
                 .embeddings = embeds,
                 .beside_embedding = embeds || (!first && towers),
                 .output = scores,
                 .predictions = last && j.runtime.options.speculates_ahead ? m.prediction.layers : 0};
-    if (scores && m.tied_head && (!embeds || stores_tied_head(j))) ++p.embeddings;
-    p.expert_counts = p.counts;
-    if (host.expert_layers > layers.first)
-        p.expert_counts =
-            m.layers.counts(host.expert_layers < layers.last ? host.expert_layers : layers.last, layers.last);
+    if (scores && m.tied_head && (embeds ? stores_tied_head(j) : !(j.gguf && j.gguf->tied_head_stored))) ++p.embeddings;
     return p;
 }
 
@@ -281,6 +290,7 @@ constexpr placement placement_on_host(const job& j) {
     const detail::host_part host = detail::host_part_of(j);
     const layer_stack& layers = j.model.layers;
     return {.layers = {0, host.layers},
+            .expert_layers = {0, host.expert_layers},
             .counts = layers.counts(0, host.layers),
             .expert_counts = layers.counts(0, host.expert_layers),
             .embeddings = host.embedding ? 1 : 0,
@@ -303,6 +313,13 @@ constexpr void for_each_weight(const job& j, const placement& p, Visit&& visit) 
     if (p.predictions > 0)
         trains(j) ? detail::for_each_depth_weight(m, predict) : for_each_prediction_weight(m, predict);
     if (p.output) for_each_output_weight(m, [&](const weight& w) { visit(w, std::int32_t{1}, weight_place::output); });
+}
+
+template <class Visit>
+constexpr void for_each_gguf_end_tensor(const job& j, const placement& p, Visit&& visit) {
+    if (p.beside_embedding) for_each_gguf_input_tensor(j.model, *j.gguf, visit);  // the embedding among them
+    if (p.embeddings > (p.beside_embedding ? 1 : 0)) visit(detail::gguf::embedding(j.model, *j.gguf));
+    if (p.output) for_each_gguf_output_tensor(j.model, *j.gguf, visit);
 }
 
 }  // namespace llmres::inline v0

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <llmres/inventory/placement.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/jobs/ranks.hpp>
@@ -34,7 +35,7 @@ namespace detail {
 
 /// The layers of one kind on one GPU: folded once, then counted per stage.
 struct serving_layer {
-    byte_count weights{};
+    layer_bytes weights{};
     byte_count adapters{};
     byte_count live{};  ///< activations at the fuller of the layer's halves
     allotment cache{};
@@ -57,16 +58,6 @@ struct serving_stage {
 
     constexpr byte_count held() const { return weights + more_weights + adapters + cache.allocated + state; }
 };
-
-/// The layers that are on GPUs: from this one on.
-constexpr std::int32_t first_gpu_layer(const model& m, const runtime& r) {
-    if (!r.options.gpu_layers || *r.options.gpu_layers >= m.layers.size) return 0;
-    return *r.options.gpu_layers > 0 ? m.layers.size - *r.options.gpu_layers : m.layers.size;
-}
-/// llama.cpp counts the head as one more layer.
-constexpr bool head_on_gpu(const model& m, const runtime& r) {
-    return !r.options.gpu_layers || *r.options.gpu_layers > m.layers.size;
-}
 
 /// What is left of the device for nothing else, because pools are fractions.
 constexpr interval<byte_count> withheld(const runtime& r, const memory_breakdown& m) {
@@ -180,94 +171,100 @@ constexpr memory_breakdown with_engine(const serving_stage& s, const step& of, c
 
 /// What all stages of a layout need to know, made once.
 struct serving_stages {
-    const job& of;
-    const layout& over;
+    const llmres::job& job;
+    const llmres::layout& layout;
     const llmres::runtime& runtime;
-    step of_step;
+    detail::step step;
     serving_weights weights;
     std::int64_t sequences;
-    std::int32_t first_layer;
     byte_count encoders;
     std::array<serving_layer, layer_stack::max_kinds> kinds{};
 
-    constexpr serving_stages(const job& j, const layout& l, const llmres::runtime& r, const file_layers* file)
-        : of{j},
-          over{l},
+    constexpr serving_stages(const llmres::job& j, const llmres::layout& l, const llmres::runtime& r,
+                             const file_layers* file)
+        : job{j},
+          layout{l},
           runtime{r},
-          of_step{j, r, l},
+          step{j, r, l},
           weights{j, l, r, file},
           sequences{sequences_per_rank(j, l)},
-          first_layer{first_gpu_layer(j.model, r)},
-          encoders{of_step.encoder_peak()} {
+          encoders{step.encoder_peak()} {
         for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k) {
             const layer& kind = j.model.layers.kinds[k];
-            kinds[k] = {weights.of_kind(kind), weights.adapters_of(kind), of_step.layer_peak(kind),
-                        layer_cache(kind.attention, j, r, l, sequences),
-                        layer_state(kind.recurrent, j, r, l, sequences)};
+            kinds[k] = {weights.of_kind(kind), weights.adapters_of(kind), step.layer_peak(kind),
+                        cache_of(kind.attention), layer_state(kind.recurrent, j, r, l, sequences)};
         }
     }
 
-    constexpr serving_stage stage(std::int32_t index) const {
-        const model& m = of.model;
-        const stage_range dealt = stage_layers(m.layers.size - first_layer, over.pipeline, index);
-        const stage_range range{first_layer + dealt.first, first_layer + dealt.last};
-        const auto counts = m.layers.counts(range.first, range.last);
-        const bool end = index == over.pipeline - 1;
-        serving_stage s{
-            .weights = weights.of_ends(index == 0, end && head_on_gpu(m, runtime)), .last = end, .index = index};
-        if (index == 0)
-            s.live = encoders;
-        else
-            s.weights += weights.of_towers();
+    constexpr bool is_last(const placement& here) const { return here.stage == layout.pipeline - 1; }
+
+    constexpr serving_stage stage(const placement& here) const {
+        const model& m = job.model;
+        serving_stage s{.weights = weights.of_ends(here) + weights.rope_table() + draft_weights(here),
+                        .cache = cache_beside_layers(here),
+                        .last = is_last(here),
+                        .index = here.stage};
+        if (here.stage == 0) s.live = encoders;
         for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k) {
-            s.weights += kinds[k].weights * counts[k];
-            if (runtime.loading.joins_projections || runtime.loading.mxfp4.padded)
-                s.more_weights += more_of(m.layers.kinds[k], counts[k], s);
-            s.adapters += kinds[k].adapters * counts[k];
-            s.cache += kinds[k].cache * counts[k];
-            s.state += kinds[k].state * counts[k];
-            if (counts[k] > 0 && kinds[k].live > s.live) s.live = kinds[k].live;
+            s.weights += kinds[k].weights.rest * here.counts[k] + kinds[k].weights.experts * here.expert_counts[k];
+            s.more_weights += beside_weights(m.layers.kinds[k]) * here.counts[k];
+            s.padded_weights += padded_further(m.layers.kinds[k]) * here.counts[k];
+            s.adapters += kinds[k].adapters * here.counts[k];
+            s.cache += kinds[k].cache * here.counts[k];
+            s.state += kinds[k].state * here.counts[k];
+            if (here.counts[k] > 0 && kinds[k].live > s.live) s.live = kinds[k].live;
         }
-        if (weights.file) s.weights += weights.of_file(range);
-        if (runtime.options.host_expert_layers > 0 && runtime.options.host_expert_layers < range.last)
-            s.weights += weights.experts_of(
-                {runtime.options.host_expert_layers > range.first ? runtime.options.host_expert_layers : range.first,
-                 range.last});
+        if (weights.file) s.weights += weights.of_file(here);
         if (runtime.serving_kernels.laid_out ||
             (runtime.options.experts_on_host && runtime.loading.host_experts.copied)) {
-            const stage_graph graph{
-                of, over, runtime, of_step, weights, range, index, end, end && head_on_gpu(m, runtime)};
+            const stage_graph graph{job,         layout,  runtime,       step,       weights,
+                                    here.layers, s.index, is_last(here), here.output};
             if (graph.possible()) s.graph = graph.peak();
         }
-        if (end && runtime.options.speculates_ahead && m.prediction.layers > 0) {
-            s.weights += weights.of_prediction();
-            s.cache += layer_cache(m.prediction.block.attention, of, runtime, over, sequences) * m.prediction.layers;
-        }
-        s.weights += weights.rope_table();
-        if (end && runtime.options.draft_weights > byte_count{}) {  // vLLM: draft_tensor_parallel_size is the model's
-            const byte_count cache = div_up(runtime.options.draft_kv * context_of(of) * sequences, over.tensor);
-            s.weights += div_up(runtime.options.draft_weights, over.tensor);
-            s.cache += allotment{cache, cache};
-        }
-        s.maybe_weights = weights.perhaps(s.weights, end) + s.padded_weights;
+        s.maybe_weights = weights.perhaps(s.weights, is_last(here)) + s.padded_weights;
         return s;
     }
-    /// What a kind of layers holds beside its weights. Where scales are held twice, kernels that pad may run instead.
-    constexpr byte_count more_of(const layer& kind, std::int64_t count, serving_stage& s) const {
+
+    /// What a layer of a kind holds beside its weights: joined copies; padding of experts, or their scales again.
+    constexpr byte_count beside_weights(const layer& kind) const {
+        if (!runtime.loading.joins_projections && !runtime.loading.mxfp4.padded) return {};
+        const byte_count scales = weights.scales_of(kind);
+        return scales > byte_count{} ? scales : weights.joined_of(kind) + weights.padding_of(kind);
+    }
+    /// Where scales are held twice, kernels that pad may run instead: what these would hold beyond the scales.
+    constexpr byte_count padded_further(const layer& kind) const {
+        if (!runtime.loading.mxfp4.padded) return {};
         const byte_count scales = weights.scales_of(kind), padding = weights.padding_of(kind);
-        if (scales == byte_count{}) return (weights.joined_of(kind) + padding) * count;
-        if (padding > scales) s.padded_weights += (padding - scales) * count;
-        return scales * count;
+        return scales > byte_count{} && padding > scales ? padding - scales : byte_count{};
     }
-    constexpr memory_breakdown memory(std::int32_t index) const {
-        return with_engine(stage(index), of_step, runtime, over);
+
+    constexpr allotment cache_of(const attention& a) const { return layer_cache(a, job, runtime, layout, sequences); }
+    /// Of a draft model, on the last stage, split by the tensor ranks as the model is (vLLM:
+    /// draft_tensor_parallel_size).
+    constexpr byte_count draft_weights(const placement& here) const {
+        return is_last(here) ? div_up(runtime.options.draft_weights, layout.tensor) : byte_count{};
     }
+    constexpr byte_count draft_cache(const placement& here) const {
+        if (!is_last(here) || runtime.options.draft_weights == byte_count{}) return {};
+        return div_up(runtime.options.draft_kv * context_of(job) * sequences, layout.tensor);
+    }
+    /// Caches of layers that predict further tokens, and of a draft model.
+    constexpr allotment cache_beside_layers(const placement& here) const {
+        allotment all{draft_cache(here), draft_cache(here)};
+        if (here.predictions > 0) all += cache_of(job.model.prediction.block.attention) * here.predictions;
+        return all;
+    }
+
+    constexpr memory_breakdown memory(const placement& here) const {
+        return with_engine(stage(here), step, runtime, layout);
+    }
+    constexpr memory_breakdown memory(std::int32_t stage) const { return memory(placement_of(job, layout, stage)); }
 };
 
 constexpr memory_breakdown busiest_stage(const serving_stages& stages) {
     memory_breakdown busiest = stages.memory(0);
-    for (std::int32_t index = 1; index < stages.over.pipeline; ++index) {
-        const memory_breakdown m = stages.memory(index);
+    for (std::int32_t stage = 1; stage < stages.layout.pipeline; ++stage) {
+        const memory_breakdown m = stages.memory(stage);
         if (m.total().expected > busiest.total().expected) busiest = m;
     }
     return busiest;

@@ -92,37 +92,29 @@ constexpr host_traffic training_host_traffic(const job& j, const layout& l, std:
     return t;
 }
 
+constexpr bool computes_on_host(const job& j) {
+    const placement host = placement_on_host(j);
+    return host.layers.size() > 0 || host.expert_layers.size() > 0;
+}
+
 namespace detail {
 
-/// Calls visit(weight, layers) for the weights that the CPU computes with, each with the number of layers of its kind.
+/// Calls visit(weight, layers) for the weights of layers that the CPU computes with, each with the number of layers
+/// that have it there.
 template <class Visit>
-constexpr void for_each_host_weight(const job& j, Visit&& visit) {
-    const model& m = j.model;
-    const std::int32_t whole = first_gpu_layer(m, j.runtime);
-    std::int32_t expert_layers = j.runtime.options.experts_on_host ? m.layers.size : 0;
-    if (expert_layers > 0 && j.runtime.options.host_expert_layers > 0 &&
-        j.runtime.options.host_expert_layers < expert_layers)
-        expert_layers = j.runtime.options.host_expert_layers;
-    const auto whole_counts = m.layers.counts(0, whole);
-    const auto expert_counts = m.layers.counts(0, expert_layers > whole ? expert_layers : whole);
-    for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k)
-        for_each_weight(m.layers.kinds[k], m.hidden, [&](const weight& w) {
-            if (const std::int64_t layers = w.routed ? expert_counts[k] : whole_counts[k]; layers > 0) visit(w, layers);
-        });
+constexpr void for_each_host_layer_weight(const job& j, Visit&& visit) {
+    for_each_weight(j, placement_on_host(j), [&](const weight& w, std::int32_t layers, weight_place place) {
+        if (place == weight_place::layer) visit(w, layers);
+    });
 }
 
 }  // namespace detail
-
-constexpr bool computes_on_host(const job& j) {
-    return !trains(j) && (j.runtime.options.experts_on_host ||
-                          (j.runtime.options.gpu_layers && detail::first_gpu_layer(j.model, j.runtime) > 0));
-}
 
 constexpr host_traffic decode_host_traffic(const job& j, const layout& l, token_count kept) {
     host_traffic t;
     const weight_formats formats = formats_of(j, j.compute);
     const std::int64_t sequences = sequences_per_rank(j, l);
-    detail::for_each_host_weight(j, [&](const weight& w, std::int64_t layers) {
+    detail::for_each_host_layer_weight(j, [&](const weight& w, std::int64_t layers) {
         const weight_shape part = local_shape(w, l);
         const byte_count one = size_of(formats.of(w), part.rows, part.columns);
         t.memory +=
@@ -130,7 +122,7 @@ constexpr host_traffic decode_host_traffic(const job& j, const layout& l, token_
             layers;
     });
     // The caches of whole layers lie beside them.
-    const auto counts = j.model.layers.counts(0, detail::first_gpu_layer(j.model, j.runtime));
+    const kind_counts counts = placement_on_host(j).counts;
     const precision& values = j.kv_cache_values ? *j.kv_cache_values : kv_cache_of(j);
     for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k) {
         const attention& a = j.model.layers.kinds[k].attention;
@@ -146,7 +138,7 @@ constexpr host_traffic prefill_host_traffic(const job& j, const layout& l) {
     const token_count chunk = batched_tokens_of(j);
     const std::int64_t chunks =
         chunk > token_count{} ? detail::ceil_quotient(prompt_of(j).in(tokens), chunk.in(tokens)) : 1;
-    detail::for_each_host_weight(j, [&](const weight& w, std::int64_t layers) {
+    detail::for_each_host_layer_weight(j, [&](const weight& w, std::int64_t layers) {
         const weight_shape part = local_shape(w, l);
         t.link += size_of(formats.of(w), part.rows, part.columns) * part.copies * (layers * chunks);
     });

@@ -57,7 +57,7 @@ constexpr std::array<ideal_pass, N> forward_passes(const job& j, const layout& l
                                                    const operation_formats& formats,
                                                    const std::array<token_pass, N>& passes) {
     const model& m = j.model;
-    const auto counts = trains(j) ? m.layers.counts() : m.layers.counts(first_gpu_layer(m, j.runtime), m.layers.size);
+    const kind_counts counts = m.layers.counts(placement_on_host(j).layers.last, m.layers.size);
     pricer<N> price{l, c, e};
     for_each_head_operation(m, formats, passes, l, price);
     std::array<ideal_pass, N> all = price.ideal;

@@ -5,6 +5,7 @@
 
 #include <llmres/models/all.hpp>
 #include <llmres/runtimes/all.hpp>
+#include <string_view>
 
 using namespace llmres;
 using namespace llmres::detail;
@@ -15,11 +16,13 @@ job serving(const model& m, const runtime& r = no_runtime) {
     return {.model = m, .context = tokens(4096), .runtime = r};
 }
 
+constexpr byte_count whole(const layer_bytes& layer) { return layer.rest + layer.experts; }
+
 /// All of a model on one GPU, layer by layer.
 byte_count all_of(const job& j, const layout& l = {}) {
     const serving_weights weights{j, l, j.runtime, nullptr};
-    byte_count sum = weights.of_ends(true, true);
-    for (std::int32_t i = 0; i < j.model.layers.size; ++i) sum += weights.of_kind(j.model.layers[i]);
+    byte_count sum = weights.of_ends(placement_of(j, l, 0));
+    for (std::int32_t i = 0; i < j.model.layers.size; ++i) sum += whole(weights.of_kind(j.model.layers[i]));
     return sum;
 }
 
@@ -38,7 +41,8 @@ TEST_CASE("ends and layers are the model, and tensor ranks share all but norms")
 TEST_CASE("ends: the first stage embeds, the last scores; a tied head away from the embedding is a copy of it alone") {
     const auto ends = [](const model& m, bool first, bool last, const runtime& r = no_runtime) {
         const job j = serving(m, r);
-        return serving_weights{j, alone, j.runtime, nullptr}.of_ends(first, last);
+        const layout l{.pipeline = first && last ? 1 : 3};
+        return serving_weights{j, alone, j.runtime, nullptr}.of_ends(placement_of(j, l, first ? 0 : last ? 2 : 1));
     };
     const byte_count table = bytes(2) * (128256 * 4096);
     CHECK(ends(llama, true, false) == table);
@@ -62,9 +66,9 @@ TEST_CASE(
     CHECK(serving_weights{j, alone, j.runtime, nullptr}.rope_table() == mib(32));
     j.runtime = no_runtime;
     CHECK(serving_weights{j, alone, j.runtime, nullptr}.rope_table() == byte_count{});
-    const byte_count plain = serving_weights{j, alone, j.runtime, nullptr}.of_kind(llama.layers[0]);
+    const byte_count plain = serving_weights{j, alone, j.runtime, nullptr}.of_kind(llama.layers[0]).rest;
     j.runtime.loading.rope = rope_tables::own;
-    CHECK(serving_weights{j, alone, j.runtime, nullptr}.of_kind(llama.layers[0]) - plain == mib(64));
+    CHECK(serving_weights{j, alone, j.runtime, nullptr}.of_kind(llama.layers[0]).rest - plain == mib(64));
 }
 
 TEST_CASE("LoRA of rank 16 on every linear layer of Llama 3 8B: 41 943 040 values, for each adapter that stays") {
@@ -78,20 +82,31 @@ TEST_CASE("LoRA of rank 16 on every linear layer of Llama 3 8B: 41 943 040 value
     CHECK(weights.adapters_of(llama.layers[0]) == byte_count{});
 }
 
-TEST_CASE("experts on the host leave the rest of the layer, and the largest stack is of one layer's") {
-    job j = serving(models::mixtral_8x7b);
-    const layer& l = j.model.layers[0];
-    const byte_count whole = serving_weights{j, alone, j.runtime, nullptr}.of_kind(l);
-    j.runtime.options.experts_on_host = true;
+TEST_CASE("routed experts of a layer are told apart from the rest, and the largest stack is of one layer's") {
+    const job j = serving(models::mixtral_8x7b);
     const serving_weights weights{j, alone, j.runtime, nullptr};
     const byte_count stack = bytes(2) * (8 * std::int64_t{4096} * 14336);
-    CHECK(whole - weights.of_kind(l) == stack * 3);
-    CHECK(weights.experts_of({0, 2}) == stack * 6);
-    CHECK(weights.experts_of({3, 3}) == byte_count{});
+    CHECK(weights.of_kind(j.model.layers[0]).experts == stack * 3);
+    CHECK(weights.of_kind(j.model.layers[0]).rest < stack);
     CHECK(weights.largest_experts({0, 32}).gate == stack);
     CHECK(weights.largest_experts({0, 32}).down == stack);
     const layout spread{.expert = 4};
-    CHECK(serving_weights{j, spread, j.runtime, nullptr}.experts_of({0, 1}) == div_up(stack * 3, 4));
+    CHECK(serving_weights{j, spread, j.runtime, nullptr}.of_kind(j.model.layers[0]).experts == div_up(stack * 3, 4));
+}
+
+TEST_CASE("an engine that joins projections allocates one tensor of queries, keys and values, and one of gate and up") {
+    job j = serving(llama);
+    j.runtime.loading.fuses_projections = true;
+    const serving_weights weights{j, alone, j.runtime, nullptr};
+    byte_count joined, sum;
+    weights.for_each_tensor(llama.layers[0], [&](std::string_view name, byte_count size, std::int64_t copies, bool) {
+        CHECK(copies == 1 + (name == "norm"));
+        sum += size * copies;
+        if (name == "qkv_proj") joined += size;
+        CHECK(name != "q_proj");
+    });
+    CHECK(joined == bytes(2) * (4096 * (4096 + 1024 + 1024)));  // 48 MiB: whole segments, no tail
+    CHECK(sum == whole(weights.of_kind(llama.layers[0])));
 }
 
 TEST_CASE("MXFP4's kernels pad inner features to 128 and outer ones to 256: gpt-oss's 2880 become 2944 and 3072") {
@@ -123,24 +138,42 @@ TEST_CASE("what a quantised checkpoint may hold again is at most a tied head's s
     CHECK(perhaps({}, true) == byte_count{});
 }
 
-TEST_CASE("the layers of a GGUF file add up, range by range, with experts or without") {
+TEST_CASE("the layers of a GGUF file add up, range by range and tensor by tensor") {
     for (const model* m : {&llama, &models::mixtral_8x7b, &models::deepseek_v3}) {
         CAPTURE(m->name.view());
         job j = serving(*m);
         j.gguf = find_gguf_mix("weights", "Q4_K_M").value();
         const file_layers file{j, j.runtime};
         const std::int32_t n = m->layers.size;
-        byte_count one_by_one, experts;
+        layer_bytes one_by_one;
         for (std::int32_t i = 0; i < n; ++i) {
-            CHECK(file.of({i, i + 1}).size == gguf_layer_bytes(*m, *j.gguf, i));
-            one_by_one += file.of({i, i + 1}).size;
-            experts += file.of({i, i + 1}).experts;
+            const layer_bytes layer = file.of({i, i + 1});
+            CHECK(whole(layer) == gguf_layer_bytes(*m, *j.gguf, i));
+            layer_bytes tensors;
+            file.for_each_tensor(j, i, [&](std::string_view, byte_count size, bool routed) {
+                (routed ? tensors.experts : tensors.rest) += size;
+            });
+            CHECK(tensors.rest == layer.rest);
+            CHECK(tensors.experts == layer.experts);
+            one_by_one += layer;
         }
-        CHECK(file.of({0, n}).size == one_by_one);
-        CHECK(file.of({0, n / 3}).size + file.of({n / 3, n}).size == one_by_one);
-        j.runtime.options.experts_on_host = true;
-        const file_layers without{j, j.runtime};
-        CHECK(without.of({0, n}).size + experts == one_by_one);
-        CHECK(without.of({0, n}).experts == experts);
+        CHECK(file.of({0, n}).rest == one_by_one.rest);
+        CHECK(file.of({0, n}).experts == one_by_one.experts);
+        CHECK(whole(file.of({0, n / 3})) + whole(file.of({n / 3, n})) == whole(one_by_one));
+        const byte_count largest = file.largest_experts({0, n}).gate;
+        CHECK((largest > byte_count{}) == has_experts(*m));
     }
+}
+
+TEST_CASE("experts left on the host are missing from a GGUF file's layers on the GPU, layer by layer") {
+    job j = serving(models::mixtral_8x7b);
+    j.gguf = find_gguf_mix("weights", "Q4_K_M").value();
+    const file_layers file{j, j.runtime};
+    const auto here = [&] { return serving_weights{j, alone, j.runtime, &file}.of_file(placement_of(j, alone, 0)); };
+    const byte_count all = here();
+    CHECK(all == whole(file.of({0, 32})));
+    j.runtime.options.experts_on_host = true;
+    CHECK(all - here() == file.of({0, 32}).experts);
+    j.runtime.options.host_expert_layers = 10;
+    CHECK(all - here() == file.of({0, 10}).experts);
 }

@@ -7,6 +7,7 @@
 #include <llmres/models/parameters.hpp>
 #include <llmres/models/weight_formats.hpp>
 #include <llmres/values/units.hpp>
+#include <string_view>
 
 /// What PyTorch's allocator hands out beyond a weight's own bytes, and which weights engines make one tensor of.
 namespace llmres::inline v0::detail {
@@ -28,13 +29,19 @@ public:
         if (w.rows <= 1) return false;
         return w.routed ? detail::is_feed_forward(w.role) : is_attention_input(w.role) || is_gate_or_up(w.role);
     }
-    constexpr void add(const weight& part, byte_count size) {
-        sizes_[part.routed ? (is_gate_or_up(part.role) ? 2U : 3U) : (is_attention_input(part.role) ? 0U : 1U)] += size;
+    /// `padding`: of a file's tensor, which the allocator's rounding does not follow.
+    constexpr void add(const weight& part, byte_count size, byte_count padding = {}) {
+        const std::size_t at =
+            part.routed ? (is_gate_or_up(part.role) ? 2 : 3) : (is_attention_input(part.role) ? 0 : 1);
+        sizes_[at] += size;
+        padding_[at] += padding;
     }
-    constexpr byte_count tails() const {
-        byte_count all;
-        for (const byte_count size : sizes_) all += tail_of(size);
-        return all;
+    /// Calls visit(name, size, routed) for each of them, its tail included.
+    template <class Visit>
+    constexpr void for_each(Visit&& visit) const {
+        constexpr std::array<std::string_view, 4> names{"qkv_proj", "gate_up_proj", "gate_up_proj", "down_proj"};
+        for (std::size_t i = 0; i < sizes_.size(); ++i)
+            if (sizes_[i] > byte_count{}) visit(names[i], sizes_[i] + padding_[i] + tail_of(sizes_[i]), i >= 2);
     }
     static constexpr bool is_attention_input(weight_role role) {
         return role == weight_role::q_proj || role == weight_role::k_proj || role == weight_role::v_proj;
@@ -42,6 +49,7 @@ public:
 
 private:
     std::array<byte_count, 4> sizes_{};
+    std::array<byte_count, 4> padding_{};
 
     static constexpr bool is_gate_or_up(weight_role role) {
         return role == weight_role::gate_proj || role == weight_role::up_proj;

@@ -19,6 +19,7 @@
 #include <llmres/runtimes/runtime.hpp>
 #include <llmres/values/precision.hpp>
 #include <llmres/values/units.hpp>
+#include <string_view>
 
 /// The weights that one GPU of a serving layout holds, in the formats of a checkpoint or of a GGUF file.
 namespace llmres::inline v0::detail {
@@ -39,19 +40,14 @@ struct expert_stacks {
     }
 };
 
-/// What layers of a GGUF file take.
-struct file_sums {
-    byte_count size{};     ///< without routed experts that stay on the host
-    byte_count experts{};  ///< all routed experts
-    byte_count tails{};  ///< what each tensor rank's part is rounded up by; blocks stay as they are, so each weight is
-                         ///< one tensor
-    expert_stacks largest_experts{};  ///< over the layers
+/// Weights of layers, routed experts apart: these may lie elsewhere.
+struct layer_bytes {
+    byte_count rest{};
+    byte_count experts{};
 
-    constexpr file_sums& operator+=(const file_sums& more) {
-        size += more.size;
+    constexpr layer_bytes& operator+=(const layer_bytes& more) {
+        rest += more.rest;
         experts += more.experts;
-        tails += more.tails;
-        largest_experts.reach(more.largest_experts);
         return *this;
     }
 };
@@ -59,109 +55,182 @@ struct file_sums {
 /// The layers of a GGUF file, summed once a plan: which type a tensor gets depends on where its layer stands.
 class file_layers {
 public:
-    /// Precondition: the job has a mix.
-    constexpr file_layers(const job& j, const runtime& r, std::int32_t tensor = 1)
-        : file_layers{j, r, tensor, detail::gguf::traits_of(j.model, *j.gguf)} {}
+    /// Precondition: the job's weights are such a file's.
+    constexpr file_layers(const llmres::job& job, const llmres::runtime& runtime, std::int32_t tensor = 1)
+        : fuses_{runtime.loading.fuses_projections},
+          tensor_{tensor},
+          traits_{detail::gguf::traits_of(job.model, *job.gguf)},
+          groups_{job.model, *job.gguf, traits_} {
+        for (std::size_t g = 0; g < groups_.size(); ++g) {
+            for_each_tensor_of_group(job, g, [&](std::string_view, byte_count size, bool routed) {
+                (routed ? sums_[g].experts : sums_[g].rest) += size;
+            });
+            if (!has_experts(job.model)) continue;
+            groups_.for_each_tensor(job.model, *job.gguf, traits_, g, [&](const gguf_tensor& t) {
+                if (is_expert(t)) stacks_[g].reach(t.role, div_up(t.size(), tensor));
+            });
+        }
+    }
 
-    constexpr file_sums of(stage_range range) const {
-        file_sums total;
-        for (std::int32_t i = range.first; i < range.last; ++i) total += sums_[groups_.of_layer(i)];
+    /// One GPU's part of these layers.
+    constexpr layer_bytes of(stage_range layers) const {
+        layer_bytes total;
+        for (std::int32_t i = layers.first; i < layers.last; ++i) total += sums_[groups_.of_layer(i)];
         return total;
+    }
+    constexpr expert_stacks largest_experts(stage_range layers) const {
+        expert_stacks most;
+        for (std::int32_t i = layers.first; i < layers.last; ++i) most.reach(stacks_[groups_.of_layer(i)]);
+        return most;
+    }
+    /// Calls visit(name, size, routed) for one GPU's part of each tensor of a layer, as the engine allocates it.
+    template <class Visit>
+    constexpr void for_each_tensor(const llmres::job& job, std::int32_t layer, Visit&& visit) const {
+        for_each_tensor_of_group(job, groups_.of_layer(layer), visit);
     }
 
 private:
-    detail::gguf::layer_groups groups_;
-    std::array<file_sums, detail::gguf::layer_groups::max_groups> sums_{};
+    static constexpr bool is_expert(const gguf_tensor& t) { return t.stacked && detail::is_feed_forward(t.role); }
 
-    constexpr file_layers(const job& j, const runtime& r, std::int32_t tensor, const detail::gguf::traits& of)
-        : groups_{j.model, *j.gguf, of} {
-        for (std::size_t g = 0; g < groups_.size(); ++g) {
-            fused_tensors fused;
-            groups_.for_each_tensor(j.model, *j.gguf, of, g, [&](const gguf_tensor& t) {
-                const byte_count size = t.size();
-                const bool expert = t.stacked && detail::is_feed_forward(t.role);
-                if (expert) sums_[g].largest_experts.reach(t.role, size);
-                if (expert) sums_[g].experts += size;
-                if (!(expert && r.options.experts_on_host)) sums_[g].size += size;
-                if (!r.loading.fuses_projections) return;
-                const weight w{.role = t.role, .rows = t.rows, .columns = t.columns, .routed = t.stacked};
-                if (fused_tensors::takes(w))
-                    fused.add(w, div_up(t.unpadded(), tensor));
-                else
-                    sums_[g].tails += tail_of(div_up(t.unpadded(), tensor));
-            });
-            sums_[g].tails += fused.tails();
-        }
+    /// An engine that joins projections rounds whole segments: PyTorch's allocator, to which blocks go as they are.
+    template <class Visit>
+    constexpr void for_each_tensor_of_group(const llmres::job& job, std::size_t group, Visit&& visit) const {
+        fused_tensors fused;
+        groups_.for_each_tensor(job.model, *job.gguf, traits_, group, [&](const gguf_tensor& t) {
+            const byte_count size = div_up(t.size(), tensor_);
+            const byte_count allocated = div_up(t.unpadded(), tensor_);
+            const weight w{.role = t.role, .rows = t.rows, .columns = t.columns, .routed = t.stacked};
+            if (!fuses_)
+                visit(name_of(t.role), size, is_expert(t));
+            else if (fused_tensors::takes(w))
+                fused.add(w, allocated, size - allocated);
+            else
+                visit(name_of(t.role), size + tail_of(allocated), is_expert(t));
+        });
+        fused.for_each(visit);
     }
+
+    bool fuses_;
+    std::int32_t tensor_;
+    detail::gguf::traits traits_;
+    detail::gguf::layer_groups groups_;
+    std::array<layer_bytes, detail::gguf::layer_groups::max_groups> sums_{};
+    std::array<expert_stacks, detail::gguf::layer_groups::max_groups> stacks_{};
 };
 
-/// A fold over the weights of one job; made once a plan, as it holds the formats resolved.
+/// The weights of one job as one GPU holds them; made once a plan, as it holds the formats resolved.
 struct serving_weights {
-    const job& of;
-    const layout& over;
+    const llmres::job& job;
+    const llmres::layout& layout;
     const llmres::runtime& runtime;
     const file_layers* file;  ///< the job's GGUF file, if its weights are one's
     weight_formats formats;
 
-    constexpr serving_weights(const job& j, const layout& l, const llmres::runtime& r, const file_layers* f)
-        : of{j}, over{l}, runtime{r}, file{f}, formats{formats_of(j, j.compute)} {}
-    serving_weights(const job&, const layout&&, const llmres::runtime&,
+    constexpr serving_weights(const llmres::job& j, const llmres::layout& l, const llmres::runtime& r,
+                              const file_layers* f)
+        : job{j}, layout{l}, runtime{r}, file{f}, formats{formats_of(j, j.compute)} {}
+    serving_weights(const llmres::job&, const llmres::layout&&, const llmres::runtime&,
                     const file_layers*) = delete;  // it refers to all of them
 
-    /// One GPU's part of a weight.
+    /// One of the tensors of a weight, as the engine allocates one GPU's part of it. Packed formats are several tensors
+    /// a weight, and not rounded here.
+    constexpr byte_count tensor_size(const weight& w, const weight_shape& part) const {
+        const byte_count one = size_of(formats.of(w), part.rows, part.columns);
+        return runtime.allocator.rounds_to_segments && !is_packed(formats.of(w)) ? one + tail_of(one) : one;
+    }
+    /// One GPU's part of a weight, all its tensors.
     constexpr byte_count local_size(const weight& w) const {
-        const weight_shape held = local_shape(w, over);
-        const byte_count one = size_of(formats.of(w), held.rows, held.columns);
-        return (runtime.allocator.rounds_to_segments ? one + tail(one, formats.of(w)) : one) * held.copies;
+        const weight_shape part = local_shape(w, layout);
+        return tensor_size(w, part) * part.copies;
     }
-    /// Packed formats are several tensors a weight, and not rounded here.
-    static constexpr byte_count tail(byte_count one, const precision& format) {
-        return is_packed(format) ? byte_count{} : tail_of(one);
+
+    /// Calls visit(name, size, copies, routed) for the tensors of one layer of a kind, one GPU's part of each, whatever
+    /// of them lies there. None where the weights are a GGUF file's: these depend on where the layer stands.
+    template <class Visit>
+    constexpr void for_each_tensor(const layer& kind, Visit&& visit) const {
+        if (file) return;
+        fused_tensors fused;
+        for_each_weight(kind, job.model.hidden, [&](const weight& w) {
+            const weight_shape part = local_shape(w, layout);
+            const byte_count one = size_of(formats.of(w), part.rows, part.columns);
+            if (!runtime.loading.fuses_projections || !fused_tensors::takes(w))
+                visit(name_of(w.role), tensor_size(w, part), part.copies, w.routed);
+            else if (is_packed(formats.of(w)))
+                visit(name_of(w.role), one, part.copies, w.routed);
+            else
+                fused.add(w, one * part.copies);
+        });
+        fused.for_each([&](std::string_view name, byte_count size, bool routed) { visit(name, size, 1, routed); });
+        if (const byte_count table = rope_table_of(kind); table > byte_count{}) visit("rope", table, 1, false);
     }
+    /// The sum of them.
+    constexpr layer_bytes of_kind(const layer& kind) const {
+        layer_bytes total;
+        for_each_tensor(kind, [&](std::string_view, byte_count size, std::int64_t copies, bool routed) {
+            (routed ? total.experts : total.rest) += size * copies;
+        });
+        return total;
+    }
+
+    /// Calls visit(name, size, copies) for what of the model lies there outside its layers, those that predict further
+    /// tokens included.
+    template <class Visit>
+    constexpr void for_each_end_tensor(const placement& here, Visit&& visit) const {
+        const auto allocate = [&](const weight& w) {
+            const weight_shape part = local_shape(w, layout);
+            visit(name_of(w.role), tensor_size(w, part), part.copies);
+        };
+        if (file) {
+            for_each_gguf_end_tensor(
+                job, here, [&](const gguf_tensor& t) { visit(name_of(t.role), div_up(t.size(), layout.tensor), 1); });
+        } else {
+            for_each_placed_input_weight(job.model, here, allocate);
+            if (here.output) for_each_output_weight(job.model, allocate);
+        }
+        for (std::int32_t i = 0; i < here.predictions; ++i) for_each_prediction_weight(job.model, allocate);
+    }
+    /// The sum of them.
+    constexpr byte_count of_ends(const placement& here) const {
+        byte_count total;
+        for_each_end_tensor(here,
+                            [&](std::string_view, byte_count size, std::int64_t copies) { total += size * copies; });
+        return total;
+    }
+    /// The layers of a GGUF file that lie there.
+    constexpr byte_count of_file(const placement& here) const {
+        return file->of(here.layers).rest + file->of(here.expert_layers).experts;
+    }
+
     /// The tables of rotary positions that layers share: as wide as the widest layer's rotated part, and four times as
     /// long where positions of images have three parts (vLLM's MRotaryEmbedding: the Qwen that see), or as linear
     /// scaling stretches them (Gemma 3's by 8, beside its windows').
     constexpr byte_count rope_table() const {
         if (runtime.loading.rope != rope_tables::shared) return {};
         std::int64_t width = 0;
-        for (std::int32_t k = 0; k < of.model.layers.kind_count; ++k) {
-            const std::int64_t rotated = of.model.layers.kinds[static_cast<std::size_t>(k)].attention.rotated_width();
+        for (std::int32_t k = 0; k < job.model.layers.kind_count; ++k) {
+            const std::int64_t rotated = job.model.layers.kinds[static_cast<std::size_t>(k)].attention.rotated_width();
             if (rotated > width) width = rotated;
         }
-        const bool three_parts = of.model.encoders[0].layers > 0 && of.model.architecture.view().starts_with("qwen");
-        return bytes(three_parts ? 8 : 2) * of.model.rope.contexts *
-               detail::product(width, of.model.max_context.in(tokens));
+        const bool three_parts = job.model.encoders[0].layers > 0 && job.model.architecture.view().starts_with("qwen");
+        return bytes(three_parts ? 8 : 2) * job.model.rope.contexts *
+               detail::product(width, job.model.max_context.in(tokens));
+    }
+    /// Cosines and sines of rotary positions, where each layer has its own.
+    constexpr byte_count rope_table_of(const layer& kind) const {
+        const std::int64_t width = kind.attention.rotated_width();
+        if (runtime.loading.rope == rope_tables::own)
+            return bytes(4) * detail::product(width, job.model.max_context.in(tokens));
+        if (runtime.loading.rope == rope_tables::cached)
+            return bytes(8) *
+                   detail::product(width, allotted_tokens(kind.attention, job, runtime, layout, 1).in(tokens));
+        return {};
     }
 
-    /// One layer of a kind; none where the weights are a GGUF file's, which depend on where the layer stands.
-    constexpr byte_count of_kind(const layer& kind) const {
-        byte_count total;
-        if (file) return total;
-        fused_tensors fused;
-        for_each_weight(kind, of.model.hidden, [&](const weight& w) {
-            if (w.routed && runtime.options.experts_on_host) return;
-            if (!runtime.loading.fuses_projections || !fused_tensors::takes(w)) {
-                total += local_size(w);
-                return;
-            }
-            const weight_shape held = local_shape(w, over);
-            const byte_count size = size_of(formats.of(w), held.rows, held.columns) * held.copies;
-            if (!is_packed(formats.of(w))) fused.add(w, size);
-            total += size;
-        });
-        total += fused.tails();
-        if (runtime.loading.rope == rope_tables::own)  // cosines and sines
-            total += bytes(4) * detail::product(kind.attention.rotated_width(), of.model.max_context.in(tokens));
-        if (runtime.loading.rope == rope_tables::cached)
-            total += bytes(8) * detail::product(kind.attention.rotated_width(),
-                                                allotted_tokens(kind.attention, of, runtime, over, 1).in(tokens));
-        return total;
-    }
     /// Queries, keys and values of a layer, where an engine joins them and keeps what it joined.
     constexpr byte_count joined_of(const layer& kind) const {
         byte_count total;
         if (runtime.loading.joins_projections)
-            for_each_weight(kind, of.model.hidden, [&](const weight& w) {
+            for_each_weight(kind, job.model.hidden, [&](const weight& w) {
                 if (fused_tensors::is_attention_input(w.role)) total += local_size(w);
             });
         return total;
@@ -171,77 +240,34 @@ struct serving_weights {
     constexpr byte_count adapters_of(const layer& kind) const {
         byte_count total;
         if (runtime.options.max_loras > 0)
-            for_each_weight(kind, of.model.hidden, [&](const weight& w) {
-                const weight_shape held = local_shape(w, over);
+            for_each_weight(kind, job.model.hidden, [&](const weight& w) {
+                const weight_shape part = local_shape(w, layout);
                 if (w.quantised && !w.routed)
-                    total += bytes(2) * ((held.rows + held.columns) * runtime.options.max_lora_rank) *
+                    total += bytes(2) * ((part.rows + part.columns) * runtime.options.max_lora_rank) *
                              runtime.options.max_loras;
             });
         return total;
     }
     /// What a GPU that holds `weights` of a quantised checkpoint may hold beside them: a tied model's head, and a part
-    /// repacked for its kernels.
-    constexpr byte_count perhaps(byte_count weights, bool head) const {
+    /// repacked for its kernels. `scores`: it is on the last stage.
+    constexpr byte_count perhaps(byte_count weights, bool scores) const {
         if (file)
             return runtime.allocator.rounds_to_segments ? scaled_up(weights, runtime.loading.repacked) : byte_count{};
         if (formats.matrices == formats.rest) return {};
         byte_count more = runtime.loading.repacked > 0.0 ? scaled_up(weights, runtime.loading.repacked) : byte_count{};
-        if (runtime.loading.head_again && head && of.model.tied_head && !head_stored())
-            for_each_embedding_weight(of.model, [&](const weight& w) { more += local_size(w); });
+        if (runtime.loading.head_again && scores && job.model.tied_head && !stores_tied_head(job))
+            for_each_embedding_weight(job.model, [&](const weight& w) { more += local_size(w); });
         return more;
     }
-    /// What stands before the layers on the first stage, and after them on the last. A tied head on another GPU than
-    /// the embedding is a copy of it.
-    constexpr byte_count of_ends(bool first, bool last) const {
-        const bool embedded = first && !runtime.loading.embedding_on_host;
-        if (file) return ends_of_file(embedded, last);
-        byte_count total;
-        const auto add = [&](const weight& w) { total += local_size(w); };
-        if (embedded) for_each_input_weight(of.model, add);
-        if (last) for_each_output_weight(of.model, add);
-        if (last && of.model.tied_head && (!embedded || (runtime.loading.head_again && head_stored())))
-            for_each_embedding_weight(of.model, add);
-        return total;
-    }
-    /// Towers on another stage than the first, where an engine has them on each. (GGUF files have none.)
-    constexpr byte_count of_towers() const {
-        byte_count total;
-        if (!runtime.loading.towers_everywhere || file || of.model.encoders[0].layers == 0) return total;
-        for_each_input_weight(of.model, [&](const weight& w) { total += local_size(w); });
-        for_each_embedding_weight(of.model, [&](const weight& w) { total -= local_size(w); });
-        return total;
-    }
-    /// FP8 checkpoints of tied models hold a head of their own (Qwen3-0.6B-FP8, -4B-FP8: lm_head.weight), and it stays.
-    constexpr bool head_stored() const {
-        return formats.matrices.arithmetic == arithmetic_kind::fp8 && formats.rest != formats.matrices;
-    }
-    /// The layers of a GGUF file.
-    constexpr byte_count of_file(stage_range range) const {
-        const file_sums all = file->of(range);
-        return div_up(all.size, over.tensor) + all.tails;
-    }
-    /// All routed experts of the layers in a range.
-    constexpr byte_count experts_of(stage_range range) const {
-        if (file) return div_up(file->of(range).experts, over.tensor);
-        byte_count total;
-        for (std::int32_t i = range.first; i < range.last; ++i)
-            for_each_weight(of.model.layers[i], of.model.hidden, [&](const weight& w) {
-                if (w.routed) total += local_size(w);
-            });
-        return total;
-    }
-    /// The largest stacks of routed experts of the layers in a range; of all layers, where the weights are not a
-    /// file's.
-    constexpr expert_stacks largest_experts(stage_range range) const {
-        if (file) {
-            const expert_stacks whole = file->of(range).largest_experts;
-            return {div_up(whole.gate, over.tensor), div_up(whole.down, over.tensor)};
-        }
+    /// The largest stacks of routed experts of some layers; of all layers, where the weights are not a file's.
+    constexpr expert_stacks largest_experts(stage_range layers) const {
+        if (file) return file->largest_experts(layers);
         expert_stacks most;
-        for (std::int32_t k = 0; k < of.model.layers.kind_count; ++k)
-            for_each_weight(of.model.layers.kinds[static_cast<std::size_t>(k)], of.model.hidden, [&](const weight& w) {
-                if (w.routed) most.reach(w.role, local_size(w));
-            });
+        for (std::int32_t k = 0; k < job.model.layers.kind_count; ++k)
+            for_each_weight(job.model.layers.kinds[static_cast<std::size_t>(k)], job.model.hidden,
+                            [&](const weight& w) {
+                                if (w.routed) most.reach(w.role, local_size(w));
+                            });
         return most;
     }
     /// What kernels for MXFP4 pad a layer's experts with: inner features to 128, outer ones to 256 (vLLM's mxfp4.py on
@@ -249,9 +275,9 @@ struct serving_weights {
     constexpr byte_count padding_of(const layer& kind) const {
         byte_count total;
         if (runtime.loading.mxfp4.padded && formats.matrices == mxfp4 && kind.feed_forward.routed())
-            for_each_weight(kind, of.model.hidden, [&](const weight& whole) {
+            for_each_weight(kind, job.model.hidden, [&](const weight& whole) {
                 if (!whole.routed || !detail::is_feed_forward(whole.role)) return;
-                const weight w = local_part(whole, over);
+                const weight w = local_part(whole, layout);
                 weight padded = w;
                 const bool down = w.role == weight_role::down_proj;
                 padded.rows = detail::ceil_quotient(w.rows, down ? 256 : 128) * (down ? 256 : 128);
@@ -265,24 +291,10 @@ struct serving_weights {
     constexpr byte_count scales_of(const layer& kind) const {
         byte_count total;
         if (runtime.loading.mxfp4.scales_again && formats.matrices == mxfp4 && kind.feed_forward.routed())
-            for_each_weight(kind, of.model.hidden, [&](const weight& w) {
+            for_each_weight(kind, job.model.hidden, [&](const weight& w) {
                 if (w.routed && detail::is_feed_forward(w.role)) total += div_up(local_size(w), 17);
             });
         return total;
-    }
-    constexpr byte_count of_prediction() const {
-        byte_count total;
-        for_each_prediction_weight(of.model, [&](const weight& w) { total += local_size(w); });
-        return total * of.model.prediction.layers;
-    }
-
-private:
-    constexpr byte_count ends_of_file(bool embedded, bool last) const {
-        byte_count total;
-        if (embedded) total += gguf_input_bytes(of.model, *of.gguf);
-        if (last) total += gguf_output_bytes(of.model, *of.gguf);
-        if (last && !embedded && of.model.tied_head) total += detail::gguf::embedding(of.model, *of.gguf).size();
-        return div_up(total, over.tensor);
     }
 };
 
