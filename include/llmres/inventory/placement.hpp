@@ -132,9 +132,10 @@ constexpr weight depth_projection(const model& m) {
 template <class Visit>
 constexpr void for_each_depth_weight(const model& m, Visit&& visit) {
     const layer& block = prediction_block(m);
-    for_each_weight(block, m.hidden, visit);
+    const visitor_of visitor{visit};
+    list_layer(block, m.hidden, visitor);
     visit(depth_projection(m));
-    visit_norm(block.norm, m.hidden, 3, visit);  // of the embedding, of the stream, and the last
+    weight_list{visitor}.norms(block.norm, m.hidden, 3);  // of the embedding, of the stream, and the last
 }
 
 // ---- training -------------------------------------------------------------------------------------------------------

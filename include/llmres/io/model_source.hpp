@@ -230,8 +230,7 @@ inline std::vector<stored_difference> compare_safetensors(const safetensors_chec
     };
     for_each_weight(m, predict);
     for_each_prediction_weight(m, [&](const weight& w) { predict(w, m.prediction.layers); });
-    const auto apart = [&](const weight& w) { predict(w, 1); };
-    detail::visit_extras(m, model_part::apart, apart);
+    for_each_apart_weight(m, [&](const weight& w) { predict(w, 1); });
     for (const safetensors_tensor& tensor : checkpoint.tensors) {
         const maybe<weight_role> role = safetensors_role(tensor.name);
         compared.store(-1, role ? name_of_sort(*role) : "other", tensor.size());

@@ -58,74 +58,65 @@ struct flow_transformer {
 namespace detail {
 
 /// A matrix with a bias on its output, `copies` times.
-template <class Visit>
-constexpr void visit_biased(weight_role role, std::int64_t rows, std::int64_t columns, Visit& visit,
-                            std::int64_t copies = 1, bool bias = true) {
-    visit_linear(
+constexpr void list_biased(weight_role role, std::int64_t rows, std::int64_t columns, const weight_visitor& visit,
+                           std::int64_t copies = 1, bool bias = true) {
+    weight_list{visit}.linear(
         weight{.role = role, .rows = rows, .columns = columns, .copies = copies, .active = copies, .quantised = true},
-        bias, visit);
+        bias);
 }
 
 /// A convolution over 3 x 3 pixels.
-template <class Visit>
-constexpr void visit_conv3(std::int64_t out, std::int64_t in, Visit& visit) {
-    visit_biased(weight_role::conv, out, 9 * in, visit);
+constexpr void list_conv3(std::int64_t out, std::int64_t in, const weight_visitor& visit) {
+    list_biased(weight_role::conv, out, 9 * in, visit);
 }
 
 /// A residual block: two convolutions with norms, the projected time added between them, and a shortcut where the width
 /// changes.
-template <class Visit>
-constexpr void visit_residual(std::int64_t in, std::int64_t out, std::int64_t time, Visit& visit) {
-    visit_norm(norm_kind::layer, in, 1, visit);
-    visit_conv3(out, in, visit);
-    visit_biased(weight_role::projector, out, time, visit);
-    visit_norm(norm_kind::layer, out, 1, visit);
-    visit_conv3(out, out, visit);
-    if (in != out) visit_biased(weight_role::projector, out, in, visit);
+constexpr void list_residual(std::int64_t in, std::int64_t out, std::int64_t time, const weight_visitor& visit) {
+    weight_list{visit}.norms(norm_kind::layer, in, 1);
+    list_conv3(out, in, visit);
+    list_biased(weight_role::projector, out, time, visit);
+    weight_list{visit}.norms(norm_kind::layer, out, 1);
+    list_conv3(out, out, visit);
+    if (in != out) list_biased(weight_role::projector, out, in, visit);
 }
 
 /// Self-attention, cross-attention to the text and a gated feed-forward, between projections in and out. Queries, keys
 /// and values have no biases.
-template <class Visit>
-constexpr void visit_spatial_transformer(std::int64_t width, std::int64_t depth, std::int64_t context, Visit& visit) {
+constexpr void list_spatial_transformer(std::int64_t width, std::int64_t depth, std::int64_t context,
+                                        const weight_visitor& visit) {
     if (depth == 0) return;
-    visit_norm(norm_kind::layer, width, 1, visit);
-    visit_biased(weight_role::in_proj, width, width, visit);
-    visit_norm(norm_kind::layer, width, 3 * depth, visit);
-    visit_biased(weight_role::q_proj, width, width, visit, 2 * depth, false);
-    visit_biased(weight_role::k_proj, width, width, visit, depth, false);
-    visit_biased(weight_role::v_proj, width, width, visit, depth, false);
-    visit_biased(weight_role::k_proj, width, context, visit, depth, false);
-    visit_biased(weight_role::v_proj, width, context, visit, depth, false);
-    visit_biased(weight_role::o_proj, width, width, visit, 2 * depth);
-    visit_biased(weight_role::gate_proj, 4 * width, width, visit, depth);
-    visit_biased(weight_role::up_proj, 4 * width, width, visit, depth);
-    visit_biased(weight_role::down_proj, width, 4 * width, visit, depth);
-    visit_biased(weight_role::out_proj, width, width, visit);
+    weight_list{visit}.norms(norm_kind::layer, width, 1);
+    list_biased(weight_role::in_proj, width, width, visit);
+    weight_list{visit}.norms(norm_kind::layer, width, 3 * depth);
+    list_biased(weight_role::q_proj, width, width, visit, 2 * depth, false);
+    list_biased(weight_role::k_proj, width, width, visit, depth, false);
+    list_biased(weight_role::v_proj, width, width, visit, depth, false);
+    list_biased(weight_role::k_proj, width, context, visit, depth, false);
+    list_biased(weight_role::v_proj, width, context, visit, depth, false);
+    list_biased(weight_role::o_proj, width, width, visit, 2 * depth);
+    list_biased(weight_role::gate_proj, 4 * width, width, visit, depth);
+    list_biased(weight_role::up_proj, 4 * width, width, visit, depth);
+    list_biased(weight_role::down_proj, width, 4 * width, visit, depth);
+    list_biased(weight_role::out_proj, width, width, visit);
 }
 
 /// Two linears that embed a scalar or a vector into the width of the model.
-template <class Visit>
-constexpr void visit_embedder(std::int64_t hidden, std::int64_t from, Visit& visit) {
-    visit_biased(weight_role::projector, hidden, from, visit);
-    visit_biased(weight_role::projector, hidden, hidden, visit);
+constexpr void list_embedder(std::int64_t hidden, std::int64_t from, const weight_visitor& visit) {
+    list_biased(weight_role::projector, hidden, from, visit);
+    list_biased(weight_role::projector, hidden, hidden, visit);
 }
 
-}  // namespace detail
-
-/// Calls visit(weight) for every tensor shape of the network.
-template <class Visit>
-constexpr void for_each_weight(const unet& u, Visit&& visit) {
-    using namespace detail;
+constexpr void list_network(const unet& u, const weight_visitor& visit) {
     if (u.levels < 1) return;
     const auto channels = [&](std::int32_t level) { return u.channels[static_cast<std::size_t>(level)]; };
     const auto depth = [&](std::int32_t level) { return std::int64_t{u.depth[static_cast<std::size_t>(level)]}; };
     const std::int64_t first = channels(0);
     const std::int64_t last = channels(u.levels - 1);
     const std::int64_t time = 4 * first;
-    visit_conv3(first, u.in_channels, visit);
-    visit_embedder(time, first, visit);
-    if (u.added_embedding > 0) visit_embedder(time, u.added_embedding, visit);
+    list_conv3(first, u.in_channels, visit);
+    list_embedder(time, first, visit);
+    if (u.added_embedding > 0) list_embedder(time, u.added_embedding, visit);
 
     // Down, keeping the width of every output: the way up concatenates them in reverse order.
     std::array<std::int64_t, 128> skipped{};
@@ -134,56 +125,67 @@ constexpr void for_each_weight(const unet& u, Visit&& visit) {
     std::int64_t width = first;
     for (std::int32_t level = 0; level < u.levels; ++level) {
         for (std::int32_t block = 0; block < u.blocks; ++block) {
-            visit_residual(width, channels(level), time, visit);
-            visit_spatial_transformer(channels(level), depth(level), u.context_width, visit);
+            list_residual(width, channels(level), time, visit);
+            list_spatial_transformer(channels(level), depth(level), u.context_width, visit);
             width = channels(level);
             skipped[skips++] = width;
         }
         if (level + 1 == u.levels) break;
-        visit_conv3(width, width, visit);
+        list_conv3(width, width, visit);
         skipped[skips++] = width;
     }
-    visit_residual(last, last, time, visit);
-    visit_spatial_transformer(last, u.middle_depth, u.context_width, visit);
-    visit_residual(last, last, time, visit);
+    list_residual(last, last, time, visit);
+    list_spatial_transformer(last, u.middle_depth, u.context_width, visit);
+    list_residual(last, last, time, visit);
     for (std::int32_t level = u.levels - 1; level >= 0; --level) {
         for (std::int32_t block = 0; block <= u.blocks; ++block) {
-            visit_residual(width + skipped[--skips], channels(level), time, visit);
-            visit_spatial_transformer(channels(level), depth(level), u.context_width, visit);
+            list_residual(width + skipped[--skips], channels(level), time, visit);
+            list_spatial_transformer(channels(level), depth(level), u.context_width, visit);
             width = channels(level);
         }
-        if (level > 0) visit_conv3(width, width, visit);
+        if (level > 0) list_conv3(width, width, visit);
     }
-    visit_norm(norm_kind::layer, first, 1, visit);
-    visit_conv3(u.out_channels, first, visit);
+    weight_list{visit}.norms(norm_kind::layer, first, 1);
+    list_conv3(u.out_channels, first, visit);
+}
+
+constexpr void list_network(const flow_transformer& f, const weight_visitor& visit) {
+    const std::int64_t h = f.hidden();
+    constexpr std::int64_t frequencies = 256;  // sinusoids that a scalar is embedded by
+    list_biased(weight_role::in_proj, h, f.in_channels, visit);
+    list_biased(weight_role::in_proj, h, f.context_width, visit);
+    list_embedder(h, frequencies, visit);
+    list_embedder(h, f.pooled_width, visit);
+    if (f.guidance) list_embedder(h, frequencies, visit);
+    const std::int64_t streams = 2 * f.double_blocks;
+    list_biased(weight_role::projector, 6 * h, h, visit, streams);  // shift, scale and gate of both halves
+    for (const weight_role role : {weight_role::q_proj, weight_role::k_proj, weight_role::v_proj})
+        list_biased(role, h, h, visit, streams);
+    weight_list{visit}.norms(norm_kind::rms, f.head_dim, 2 * streams);
+    list_biased(weight_role::o_proj, h, h, visit, streams);
+    list_biased(weight_role::up_proj, 4 * h, h, visit, streams);
+    list_biased(weight_role::down_proj, h, 4 * h, visit, streams);
+    list_biased(weight_role::projector, 3 * h, h, visit, f.single_blocks);
+    list_biased(weight_role::in_proj, 7 * h, h, visit,
+                f.single_blocks);  // queries, keys, values and feed-forward in one
+    weight_list{visit}.norms(norm_kind::rms, f.head_dim, 2 * f.single_blocks);
+    list_biased(weight_role::out_proj, h, 5 * h, visit, f.single_blocks);
+    list_biased(weight_role::projector, 2 * h, h, visit);
+    list_biased(weight_role::out_proj, f.in_channels, h, visit);
+}
+
+}  // namespace detail
+
+/// Calls visit(weight) for every tensor shape of the network.
+template <class Visit>
+constexpr void for_each_weight(const unet& u, Visit&& visit) {
+    detail::list_network(u, detail::visitor_of{visit});
 }
 
 /// Calls visit(weight) for every tensor shape of the network.
 template <class Visit>
 constexpr void for_each_weight(const flow_transformer& f, Visit&& visit) {
-    using namespace detail;
-    const std::int64_t h = f.hidden();
-    constexpr std::int64_t frequencies = 256;  // sinusoids that a scalar is embedded by
-    visit_biased(weight_role::in_proj, h, f.in_channels, visit);
-    visit_biased(weight_role::in_proj, h, f.context_width, visit);
-    visit_embedder(h, frequencies, visit);
-    visit_embedder(h, f.pooled_width, visit);
-    if (f.guidance) visit_embedder(h, frequencies, visit);
-    const std::int64_t streams = 2 * f.double_blocks;
-    visit_biased(weight_role::projector, 6 * h, h, visit, streams);  // shift, scale and gate of both halves
-    for (const weight_role role : {weight_role::q_proj, weight_role::k_proj, weight_role::v_proj})
-        visit_biased(role, h, h, visit, streams);
-    visit_norm(norm_kind::rms, f.head_dim, 2 * streams, visit);
-    visit_biased(weight_role::o_proj, h, h, visit, streams);
-    visit_biased(weight_role::up_proj, 4 * h, h, visit, streams);
-    visit_biased(weight_role::down_proj, h, 4 * h, visit, streams);
-    visit_biased(weight_role::projector, 3 * h, h, visit, f.single_blocks);
-    visit_biased(weight_role::in_proj, 7 * h, h, visit,
-                 f.single_blocks);  // queries, keys, values and feed-forward in one
-    visit_norm(norm_kind::rms, f.head_dim, 2 * f.single_blocks, visit);
-    visit_biased(weight_role::out_proj, h, 5 * h, visit, f.single_blocks);
-    visit_biased(weight_role::projector, 2 * h, h, visit);
-    visit_biased(weight_role::out_proj, f.in_channels, h, visit);
+    detail::list_network(f, detail::visitor_of{visit});
 }
 
 /// Unique parameters of a denoising network.

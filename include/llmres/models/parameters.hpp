@@ -6,39 +6,40 @@
 #include <llmres/models/model.hpp>
 #include <llmres/values/units.hpp>
 
-/// The inventory of a model's weight tensors. Counting, shards, adapters, gradients and optimizer states are folds
-/// over it; models/weight_formats.hpp gives the bytes.
+/// Which weight tensors does a model have, and of which shapes? Counting, sharding, adapters, gradients and optimizer
+/// states are sums over this list; models/weight_formats.hpp gives the bytes.
 namespace llmres::inline v0 {
 
 /// How tensor parallelism cuts a weight.
 enum class weight_split : std::uint8_t {
-    replicated,
-    rows,     ///< output features: heads, inner width, vocabulary (a column-parallel linear)
-    columns,  ///< input features (a row-parallel linear)
+    replicated,  ///< every rank holds all of it
+    rows,        ///< by output features: heads, inner width, vocabulary (a column-parallel linear layer)
+    columns,     ///< by input features (a row-parallel linear layer)
 };
 
 /// Weight tensors of one shape.
 struct weight {
-    weight_role role = weight_role::norm;
-    std::int64_t rows = 1;     ///< output features; 1 for a vector
-    std::int64_t columns = 1;  ///< input features
-    std::int64_t copies = 1;   ///< tensors of this shape: the routed experts
-    std::int64_t active = 1;   ///< of them, how many one token passes
-    weight_split split = weight_split::replicated;
-    std::int64_t granule = 1;  ///< rows (columns) that stay together when split: a head
-    bool routed = false;       ///< one of the routed experts: spread over the expert ranks
-    bool quantised = false;    ///< a matrix inside a layer, which quantised checkpoints store in the low format
+    weight_role role = weight_role::norm;           ///< what the weight is for
+    std::int64_t rows = 1;                          ///< output features; 1 for a vector
+    std::int64_t columns = 1;                       ///< input features
+    std::int64_t copies = 1;                        ///< tensors of this shape: as many as there are routed experts
+    std::int64_t active = 1;                        ///< how many of the copies one token passes
+    weight_split split = weight_split::replicated;  ///< how tensor parallelism cuts it
+    std::int64_t granule = 1;  ///< rows (or columns) that stay together when it is cut: those of a head
+    bool routed = false;       ///< a routed expert's weight, which expert parallelism spreads over ranks
+    bool quantised = false;    ///< a matrix that quantised checkpoints store in the low format
 
+    /// Parameters of all copies.
     constexpr parameter_count count() const { return parameters(rows) * columns * copies; }
+    /// Parameters of the copies that one token passes.
     constexpr parameter_count active_count() const { return parameters(rows) * columns * active; }
 };
 
-// ---- the inventory, part by part
-// ---------------------------------------------------------------------------------------
+// ---- visiting the weights -------------------------------------------------------------------------------------------
 
 namespace detail {
 
-/// Any visitor: the parts that few models have are compiled once for it, not again for each visitor.
+/// Receives weights. Every caller's function stands behind this one type, so that the lists below are compiled once.
 struct weight_visitor {
     constexpr virtual void operator()(const weight& w) const = 0;
 
@@ -46,421 +47,90 @@ protected:
     constexpr ~weight_visitor() = default;
 };
 
+/// A function as a weight_visitor. It refers to the function, which must live as long.
 template <class Visit>
 struct visitor_of final : weight_visitor {
     Visit& visit;
-    constexpr explicit visitor_of(Visit& calls) : visit{calls} {}
+    constexpr explicit visitor_of(Visit& function) : visit{function} {}
     constexpr void operator()(const weight& w) const override { visit(w); }
 };
 
-/// A vector of `width` for each norm; LayerNorm has a bias as well.
-template <class Visit>
-constexpr void visit_norm(norm_kind kind, std::int64_t width, std::int64_t how_many, Visit& visit) {
-    const std::int64_t vectors = (kind == norm_kind::none ? 0 : kind == norm_kind::layer ? 2 : 1) * how_many;
-    if (vectors > 0) visit(weight{.role = weight_role::norm, .columns = width, .copies = vectors, .active = vectors});
-}
-
-/// A matrix, and the bias on its output where it has one. A bias is cut as the output it is added to.
-template <class Visit>
-constexpr void visit_linear(const weight& w, bool bias, Visit& visit) {
-    visit(w);
-    if (!bias) return;
-    const bool cut = w.split == weight_split::rows;
-    visit(weight{.role = weight_role::bias,
-                 .columns = w.rows,
-                 .copies = w.copies,
-                 .active = w.active,
-                 .split = cut ? weight_split::columns : weight_split::replicated,
-                 .granule = w.granule,
-                 .routed = w.routed});
-}
-
-/// A matrix cut by heads: each head's `width` rows stay together.
-template <class Visit>
-constexpr void visit_heads(weight_role role, std::int64_t heads, std::int64_t width, std::int64_t from, bool bias,
-                           Visit& visit) {
-    visit_linear(weight{.role = role,
-                        .rows = heads * width,
-                        .columns = from,
-                        .split = weight_split::rows,
-                        .granule = width,
-                        .quantised = true},
-                 bias, visit);
-}
-
-/// Vectors that no rank shares out with others.
-template <class Visit>
-constexpr void visit_values(weight_role role, std::int64_t values, Visit& visit) {
-    if (values > 0) visit(weight{.role = role, .columns = values});
-}
-
-/// The projections of grouped attention, keys and values read from `source` features.
-template <class Visit>
-constexpr void visit_grouped(const attention& a, std::int64_t hidden, std::int64_t source, Visit& visit) {
-    visit_heads(weight_role::q_proj, a.heads, a.head_dim, hidden, a.qkv_bias, visit);
-    if (a.kv == kv_source::shared) return;
-    visit_heads(weight_role::k_proj, a.kv_heads, a.head_dim, source, a.qkv_bias && a.keys != key_projection::unbiased,
-                visit);
-    if (a.keys != key_projection::also_values)
-        visit_heads(weight_role::v_proj, a.kv_heads, a.value_width(), source, a.qkv_bias, visit);
-}
-
-/// Latent attention: queries and keys-with-values, each compressed, normed and expanded.
-constexpr void visit_latent(const attention& a, std::int64_t hidden, const weight_visitor& visit) {
-    const auto compress = [&](weight_role role, std::int64_t rank, std::int64_t normed) {
-        visit_linear(weight{.role = role, .rows = rank, .columns = hidden, .quantised = true}, a.qkv_bias, visit);
-        visit_norm(norm_kind::rms, normed, 1, visit);
-    };
-    if (a.q_rank > 0) {
-        compress(weight_role::q_a_proj, a.q_rank, a.q_rank);
-        visit_heads(weight_role::q_b_proj, a.heads, a.query_width(), a.q_rank, false, visit);
-    } else {
-        visit_heads(weight_role::q_proj, a.heads, a.query_width(), hidden, false, visit);
-    }
-    compress(weight_role::kv_a_proj, a.kv_rank + a.rope_dim, a.kv_rank);
-    visit_heads(weight_role::kv_b_proj, a.heads, a.head_dim + a.value_width(), a.kv_rank, false, visit);
-}
-
-template <class Visit>
-constexpr void visit_output(const attention& a, std::int64_t hidden, Visit& visit) {
-    visit_linear(weight{.role = weight_role::o_proj,
-                        .rows = hidden,
-                        .columns = a.heads * a.value_width(),
-                        .split = weight_split::columns,
-                        .granule = a.value_width(),
-                        .quantised = true},
-                 a.output_bias, visit);
-}
-
-template <class Visit>
-constexpr void visit_qk_norm(const attention& a, Visit& visit) {
-    const bool own_keys = a.kv != kv_source::shared;
-    if (a.qk_norm == query_key_norm::shared) visit_norm(norm_kind::rms, a.head_dim, own_keys ? 2 : 1, visit);
-    if (a.qk_norm == query_key_norm::full) {
-        const auto over_heads = [&](std::int64_t heads) {
-            visit(weight{.role = weight_role::norm,
-                         .columns = heads * a.head_dim,
-                         .split = weight_split::columns,
-                         .granule = a.head_dim});
-        };
-        over_heads(a.heads);
-        if (own_keys) over_heads(a.kv_heads);
-    }
-}
-
-/// The indexer is small and every rank holds all of it. Its key norm is a LayerNorm.
-constexpr void visit_indexer(const attention& a, std::int64_t hidden, const weight_visitor& visit) {
-    const indexer& x = a.indexer;
-    const auto matrix = [&](std::int64_t rows, std::int64_t columns, bool quantised) {
-        visit(weight{.role = weight_role::indexer, .rows = rows, .columns = columns, .quantised = quantised});
-    };
-    matrix(x.heads * x.head_dim, a.q_rank > 0 ? a.q_rank : hidden, true);
-    matrix(x.head_dim, hidden, true);
-    matrix(x.heads, hidden, false);
-    visit_norm(norm_kind::layer, x.head_dim, 1, visit);
-}
-
-template <class Visit>
-constexpr void visit_attention(const attention& a, std::int64_t hidden, Visit& visit) {
-    if (a.kind == attention_kind::none) return;
-    const std::int64_t source = a.cross_width > 0 ? a.cross_width : hidden;
-    if (a.kind == attention_kind::latent)
-        visit_latent(a, hidden, visitor_of{visit});
-    else
-        visit_grouped(a, hidden, a.cross == cross_attention::instead ? source : hidden, visit);
-    visit_output(a, hidden, visit);
-    visit_qk_norm(a, visit);
-    if (a.gate == output_gate::features)
-        visit_heads(weight_role::attn_gate, a.heads, a.value_width(), hidden, a.qkv_bias, visit);
-    if (a.gate == output_gate::heads) visit_heads(weight_role::attn_gate, a.heads, 1, hidden, false, visit);
-    if (a.sinks) visit(weight{.role = weight_role::values, .columns = a.heads, .split = weight_split::columns});
-    if (a.indexer.heads > 0) visit_indexer(a, hidden, visitor_of{visit});
-    if (a.cross == cross_attention::beside) {
-        visit_grouped(a, hidden, source, visit);
-        visit_output(a, hidden, visit);
-    }
-}
-
-// ---- recurrences: inner channels are shared out over the tensor ranks, heads whole
-// ------------------------------------
-
-/// A vector or table with one row an inner channel or head.
-constexpr void visit_channels(weight_role role, std::int64_t channels, std::int64_t columns, std::int64_t granule,
-                              const weight_visitor& visit) {
-    visit(weight{.role = role, .rows = channels, .columns = columns, .split = weight_split::rows, .granule = granule});
-}
-
-constexpr void visit_in(const recurrent& r, std::int64_t rows, std::int64_t hidden, const weight_visitor& visit) {
-    visit_linear(weight{.role = weight_role::in_proj,
-                        .rows = rows,
-                        .columns = hidden,
-                        .split = weight_split::rows,
-                        .quantised = true},
-                 r.bias, visit);
-}
-
-constexpr void visit_out(const recurrent& r, std::int64_t hidden, const weight_visitor& visit) {
-    visit_linear(weight{.role = weight_role::out_proj,
-                        .rows = hidden,
-                        .columns = r.inner(),
-                        .split = weight_split::columns,
-                        .granule = r.head_dim,
-                        .quantised = true},
-                 r.bias, visit);
-}
-
-constexpr void visit_conv(const recurrent& r, const weight_visitor& visit) {
-    if (r.kernel == 0) return;
-    visit_channels(weight_role::conv, r.conv_channels(), r.kernel, 1, visit);
-    if (r.conv_bias)
-        visit(weight{.role = weight_role::bias, .columns = r.conv_channels(), .split = weight_split::columns});
-}
-
-constexpr void visit_mamba(const recurrent& r, std::int64_t hidden, const weight_visitor& visit) {
-    visit_in(r, 2 * r.inner(), hidden, visit);
-    visit_conv(r, visit);
-    visit(weight{.role = weight_role::in_proj,  // the time step's rank, B and C
-                 .rows = r.rank + 2 * r.state,
-                 .columns = r.inner(),
-                 .split = weight_split::columns,
-                 .quantised = true});
-    visit_linear(weight{.role = weight_role::in_proj,
-                        .rows = r.inner(),
-                        .columns = r.rank,
-                        .split = weight_split::rows,
-                        .quantised = true},
-                 true, visit);
-    visit_channels(weight_role::state, r.inner(), r.state, 1, visit);  // decay
-    visit_channels(weight_role::state, r.inner(), 1, 1, visit);        // skip
-    if (r.inner_norms) visit_values(weight_role::norm, r.rank + 2 * r.state, visit);
-    visit_out(r, hidden, visit);
-}
-
-constexpr void visit_mamba2(const recurrent& r, std::int64_t hidden, const weight_visitor& visit) {
-    visit_in(r, 2 * r.inner() + 2 * r.key_heads * r.state + r.heads, hidden, visit);
-    visit_conv(r, visit);
-    visit_channels(weight_role::state, r.heads, 3, 1, visit);  // decay, skip, bias of the time step
-    visit_channels(weight_role::norm, r.inner(), 1, r.head_dim, visit);
-    visit_out(r, hidden, visit);
-}
-
-constexpr void visit_delta_net(const recurrent& r, std::int64_t hidden, const weight_visitor& visit) {
-    visit_in(r, 2 * r.key_heads * r.state + 2 * r.inner(), hidden, visit);  // queries, keys, values, output gate
-    visit_in(r, 2 * r.heads, hidden, visit);                                // step and decay of each head
-    visit_conv(r, visit);
-    visit_channels(weight_role::state, r.heads, 2, 1, visit);
-    visit_norm(norm_kind::rms, r.head_dim, 1, visit);
-    visit_out(r, hidden, visit);
-}
-
-constexpr void visit_lightning(const recurrent& r, std::int64_t hidden, const weight_visitor& visit) {
-    visit_in(r, 3 * r.inner(), hidden, visit);
-    visit_heads(weight_role::attn_gate, r.heads, r.head_dim, hidden, false, visit);
-    visit_channels(weight_role::norm, r.inner(), 1, r.head_dim, visit);
-    visit_out(r, hidden, visit);
-}
-
-constexpr void visit_short_conv(const recurrent& r, std::int64_t hidden, const weight_visitor& visit) {
-    visit_in(r, 3 * r.inner(), hidden, visit);
-    visit_conv(r, visit);
-    visit_out(r, hidden, visit);
-}
-
-/// RWKV-5: receptance, key, value and gate in, output back, decay and bonus a channel, a norm over the heads; the mixes
-/// with the token before (four here, two in channel mixing) and channel mixing's receptance.
-constexpr void visit_rwkv(const recurrent& r, std::int64_t hidden, const weight_visitor& visit) {
-    visit_in(r, 4 * r.inner(), hidden, visit);
-    visit_channels(weight_role::state, r.inner(), 2, r.head_dim, visit);
-    visit_norm(norm_kind::layer, r.inner(), 1, visit);
-    visit_out(r, hidden, visit);
-    visit_values(weight_role::values, 6 * hidden, visit);
-    visit(weight{.role = weight_role::gate_proj, .rows = hidden, .columns = hidden, .quantised = true});
-}
-
-constexpr void visit_recurrent(const recurrent& r, std::int64_t hidden, const weight_visitor& visit) {
-    switch (r.kind) {
-        case recurrent_kind::none:
-            return;
-        case recurrent_kind::mamba:
-            return visit_mamba(r, hidden, visit);
-        case recurrent_kind::mamba2:
-            return visit_mamba2(r, hidden, visit);
-        case recurrent_kind::delta_net:
-            return visit_delta_net(r, hidden, visit);
-        case recurrent_kind::lightning:
-            return visit_lightning(r, hidden, visit);
-        case recurrent_kind::short_conv:
-            return visit_short_conv(r, hidden, visit);
-        case recurrent_kind::rwkv:
-            return visit_rwkv(r, hidden, visit);
-    }
-}
-
-// ---- feed-forward
-// -----------------------------------------------------------------------------------------------------
-
-/// One feed-forward of the given inner width, or `copies` of them as routed experts.
-template <class Visit>
-constexpr void visit_mlp(const feed_forward& f, std::int64_t hidden, std::int64_t width, std::int64_t copies,
-                         std::int64_t active, bool routed, Visit& visit) {
-    const auto matrix = [&](weight_role role, std::int64_t rows, std::int64_t columns, weight_split split) {
-        visit_linear(weight{.role = role,
-                            .rows = rows,
-                            .columns = columns,
-                            .copies = copies,
-                            .active = active,
-                            .split = split,
-                            .routed = routed,
-                            .quantised = true},
-                     f.bias, visit);
-    };
-    if (f.kind == feed_forward_kind::gated) matrix(weight_role::gate_proj, width, hidden, weight_split::rows);
-    matrix(weight_role::up_proj, width, hidden, weight_split::rows);
-    matrix(weight_role::down_proj, hidden, width, weight_split::columns);
-}
-
-template <class Visit>
-constexpr void visit_feed_forward(const feed_forward& f, std::int64_t hidden, Visit& visit) {
-    if (f.kind == feed_forward_kind::none) return;
-    if (!f.routed()) return visit_mlp(f, hidden, f.width, 1, 1, false, visit);
-    const experts& e = f.experts;
-    visit_linear(weight{.role = weight_role::router, .rows = e.count + e.idle, .columns = hidden}, e.router_bias,
-                 visit);
-    if (e.score_bias) visit(weight{.role = weight_role::bias, .columns = e.count + e.idle});
-    if (e.latent > 0) {
-        visit(weight{.role = weight_role::projector, .rows = e.latent, .columns = hidden, .quantised = true});
-        visit(weight{.role = weight_role::projector, .rows = hidden, .columns = e.latent, .quantised = true});
-    }
-    visit_mlp(f, e.features(hidden), e.width, e.count, e.per_token, true, visit);
-    if (e.shared_width > 0) visit_mlp(f, hidden, e.shared_width, 1, 1, false, visit);
-    if (e.shared_gate) visit(weight{.role = weight_role::shared_gate, .columns = hidden});
-}
+constexpr void list_layer(const layer& l, std::int64_t hidden, const weight_visitor& visit);
+constexpr void list_embedding(const model& m, const weight_visitor& visit);
+constexpr void list_beside_embedding(const model& m, const weight_visitor& visit);
+constexpr void list_output(const model& m, const weight_visitor& visit);
+constexpr void list_prediction(const model& m, const weight_visitor& visit);
+constexpr void list_extras(const model& m, model_part part, const weight_visitor& visit);
 
 }  // namespace detail
 
-/// Calls visit(weight) for every tensor shape of one layer.
+/// Calls visit(weight) for every tensor shape of one layer in a model of `hidden` features.
 template <class Visit>
 constexpr void for_each_weight(const layer& l, std::int64_t hidden, Visit&& visit) {
-    // Weights are handed on as they are but where the layer keeps one wide: copying each costs more than all else here.
-    const auto wide = [&](weight w) {
-        w.quantised = false;
-        visit(w);
-    };
-    auto mixing = [&](const weight& w) {
-        w.quantised && !quantises(l.quantised, quantised_part::mixers) ? wide(w) : visit(w);
-    };
-    auto feeding = [&](const weight& w) {
-        const quantised_part part = w.routed ? quantised_part::experts : quantised_part::dense;
-        w.quantised && !quantises(l.quantised, part) ? wide(w) : visit(w);
-    };
-    detail::visit_attention(l.attention, hidden, mixing);
-    if (l.recurrent.kind != recurrent_kind::none)
-        detail::visit_recurrent(l.recurrent, hidden, detail::visitor_of{mixing});
-    detail::visit_feed_forward(l.feed_forward, hidden, feeding);
-    detail::visit_norm(l.norm, hidden, l.norms(), visit);
-    detail::visit_values(weight_role::values, l.more_values, visit);
+    detail::list_layer(l, hidden, detail::visitor_of{visit});
 }
 
-namespace detail {
-
-/// The extra tensors of one part of the model.
-template <class Visit>
-constexpr void visit_extras(const model& m, model_part part, Visit& visit) {
-    for (std::int32_t i = 0; i < m.extra_count; ++i) {
-        const extra_weight& e = m.extras[static_cast<std::size_t>(i)];
-        if (e.part != part) continue;
-        visit_linear(
-            weight{.role = e.role, .rows = e.rows, .columns = e.columns, .copies = e.copies, .active = e.copies},
-            e.bias, visit);
-    }
-}
-
-/// An encoder's layers, as copies.
-template <class Visit>
-constexpr void visit_encoder(const encoder& e, Visit& visit) {
-    if (e.layers == 0) return;
-    const auto of_every_layer = [&](weight w) {
-        w.copies *= e.layers;
-        w.active *= e.layers;
-        w.quantised = w.quantised && e.quantised;
-        visit(w);
-    };
-    for_each_weight(e.block, e.hidden, static_cast<const weight_visitor&>(visitor_of{of_every_layer}));
-}
-
-}  // namespace detail
-
-/// ... of the token embedding alone: what a tied head is a copy of, where it is on another GPU.
+/// Calls visit(weight) for the token embedding alone. Where embedding and head are tied, it is what the head's GPU
+/// holds a copy of.
 template <class Visit>
 constexpr void for_each_embedding_weight(const model& m, Visit&& visit) {
-    const std::int64_t width = embedding_width_of(m);
-    if (m.vocabulary > 0)
-        visit(weight{
-            .role = weight_role::embed_tokens, .rows = m.vocabulary, .columns = width, .split = weight_split::rows});
+    detail::list_embedding(m, detail::visitor_of{visit});
 }
 
 /// Calls visit(weight) for what stands before the layers beside the token embedding: positions, projections, towers and
 /// encoders.
 template <class Visit>
 constexpr void for_each_weight_beside_embedding(const model& m, Visit&& visit) {
-    if (m.embedding_width > 0)
-        visit(weight{.role = weight_role::projector, .rows = m.hidden, .columns = m.embedding_width});
-    for (const encoder& e : m.encoders) detail::visit_encoder(e, visit);
-    detail::visit_extras(m, model_part::input, visit);
+    detail::list_beside_embedding(m, detail::visitor_of{visit});
 }
 
 /// Calls visit(weight) for all that stands before the layers.
 template <class Visit>
 constexpr void for_each_input_weight(const model& m, Visit&& visit) {
-    for_each_embedding_weight(m, visit);
-    for_each_weight_beside_embedding(m, visit);
+    const detail::visitor_of visitor{visit};
+    detail::list_embedding(m, visitor);
+    detail::list_beside_embedding(m, visitor);
 }
 
-/// ... and after them: final norm and head. A tied head is not visited: it is the embedding.
+/// Calls visit(weight) for what stands after the layers: final norm and head. A tied head is left out: it is the
+/// embedding.
 template <class Visit>
 constexpr void for_each_output_weight(const model& m, Visit&& visit) {
-    const std::int64_t width = embedding_width_of(m);
-    detail::visit_norm(m.final_norm, m.hidden, 1, visit);
-    if (m.embedding_width > 0) visit(weight{.role = weight_role::projector, .rows = width, .columns = m.hidden});
-    if (!m.tied_head)
-        visit(
-            weight{.role = weight_role::lm_head, .rows = m.vocabulary, .columns = width, .split = weight_split::rows});
-    if (m.head_bias) visit(weight{.role = weight_role::bias, .columns = m.vocabulary, .split = weight_split::columns});
-    detail::visit_extras(m, model_part::output, visit);
+    detail::list_output(m, detail::visitor_of{visit});
 }
 
-/// ... of the layers that predict further ahead, one of them: its block, the projection of embedding and hidden state,
-/// norms, and the copies of embedding and head that some files store.
+/// Calls visit(weight) for one of the layers that predict further tokens ahead: its block, the projection of embedding
+/// and hidden state, norms, and the copies of embedding and head that some files store.
 template <class Visit>
 constexpr void for_each_prediction_weight(const model& m, Visit&& visit) {
-    const prediction& p = m.prediction;
-    if (p.layers == 0) return;
-    for_each_weight(p.block, m.hidden, static_cast<const detail::weight_visitor&>(detail::visitor_of{visit}));
-    visit(weight{.role = weight_role::projector, .rows = m.hidden, .columns = 2 * m.hidden});
-    detail::visit_norm(p.block.norm, m.hidden, p.norms, visit);
-    const weight table{
-        .role = weight_role::embed_tokens, .rows = m.vocabulary, .columns = m.hidden, .split = weight_split::rows};
-    if (p.own_embedding) visit(table);
-    if (p.own_head) {
-        weight head = table;
-        head.role = weight_role::lm_head;
-        visit(head);
-    }
+    detail::list_prediction(m, detail::visitor_of{visit});
 }
 
-// ---- folds
-// -------------------------------------------------------------------------------------------------------------
+/// Calls visit(weight) for what the published file stores beside the model and its prediction layers: pretraining
+/// heads.
+template <class Visit>
+constexpr void for_each_apart_weight(const model& m, Visit&& visit) {
+    detail::list_extras(m, model_part::apart, detail::visitor_of{visit});
+}
 
 /// Calls visit(weight, layers) for every tensor shape of the model, `layers` being how many layers have it.
 template <class Visit>
 constexpr void for_each_weight(const model& m, Visit&& visit) {
-    for_each_input_weight(m, [&](const weight& w) { visit(w, std::int64_t{1}); });
+    std::int64_t layers = 1;
+    const auto each = [&](const weight& w) { visit(w, layers); };
+    const detail::visitor_of visitor{each};
+    detail::list_embedding(m, visitor);
+    detail::list_beside_embedding(m, visitor);
     const auto counts = m.layers.counts();
-    for (std::int32_t k = 0; k < m.layers.kind_count; ++k)
-        for_each_weight(m.layers.kinds[static_cast<std::size_t>(k)], m.hidden,
-                        [&](const weight& w) { visit(w, std::int64_t{counts[static_cast<std::size_t>(k)]}); });
-    for_each_output_weight(m, [&](const weight& w) { visit(w, std::int64_t{1}); });
+    for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k) {
+        layers = counts[k];
+        detail::list_layer(m.layers.kinds[k], m.hidden, visitor);
+    }
+    layers = 1;
+    detail::list_output(m, visitor);
 }
+
+// ---- counting -------------------------------------------------------------------------------------------------------
 
 /// Unique parameters: tied weights once, no buffers.
 constexpr parameter_count count_parameters(const model& m) {
@@ -485,13 +155,351 @@ constexpr parameter_count count_prediction_parameters(const model& m) {
 /// head twice, or buffers, follows from no shape, and is not counted.
 constexpr parameter_count count_apart_parameters(const model& m) {
     parameter_count total = count_prediction_parameters(m);
-    const auto add = [&](const weight& w) { total += w.count(); };
-    detail::visit_extras(m, model_part::apart, add);
+    for_each_apart_weight(m, [&](const weight& w) { total += w.count(); });
     return total;
 }
 /// The elements of all weights in the published file.
 constexpr parameter_count count_stored_parameters(const model& m) {
     return count_parameters(m) + count_apart_parameters(m);
 }
+
+// ---- detail: the list of weights, part by part ----------------------------------------------------------------------
+
+namespace detail {
+
+/// Makes the weights of one part of a model and hands them to a visitor.
+struct weight_list {
+    const weight_visitor& visit;
+    std::int64_t hidden = 0;  ///< features of the residual stream
+    bool quantised = true;    ///< quantised checkpoints store this part's matrices in the low format
+
+    constexpr weight matrix(weight_role role, std::int64_t rows, std::int64_t columns,
+                            weight_split split = weight_split::replicated) const {
+        return {.role = role, .rows = rows, .columns = columns, .split = split, .quantised = quantised};
+    }
+    /// A matrix with `width` rows for each head, which stay together when it is cut.
+    constexpr weight heads(weight_role role, std::int64_t count, std::int64_t width, std::int64_t inputs) const {
+        weight w = matrix(role, count * width, inputs, weight_split::rows);
+        w.granule = width;
+        return w;
+    }
+
+    /// A matrix, and the bias on its output if it has one. A bias is cut as the output that it is added to.
+    constexpr void linear(const weight& w, bool has_bias) const {
+        visit(w);
+        if (!has_bias) return;
+        const bool cut = w.split == weight_split::rows;
+        visit(weight{.role = weight_role::bias,
+                     .columns = w.rows,
+                     .copies = w.copies,
+                     .active = w.active,
+                     .split = cut ? weight_split::columns : weight_split::replicated,
+                     .granule = w.granule,
+                     .routed = w.routed});
+    }
+    /// A vector of `width` for each norm; LayerNorm has a bias as well.
+    constexpr void norms(norm_kind kind, std::int64_t width, std::int64_t count) const {
+        const std::int64_t vectors = (kind == norm_kind::none ? 0 : kind == norm_kind::layer ? 2 : 1) * count;
+        if (vectors > 0)
+            visit(weight{.role = weight_role::norm, .columns = width, .copies = vectors, .active = vectors});
+    }
+    /// A vector that every rank holds.
+    constexpr void vector(weight_role role, std::int64_t values) const {
+        if (values > 0) visit(weight{.role = role, .columns = values});
+    }
+    /// A vector or table with a row for each inner channel (or head) of a recurrence. Tensor ranks share out channels.
+    constexpr void channels(weight_role role, std::int64_t count, std::int64_t columns,
+                            std::int64_t granule = 1) const {
+        visit(weight{.role = role, .rows = count, .columns = columns, .split = weight_split::rows, .granule = granule});
+    }
+};
+
+// ---- attention
+
+/// The projections of grouped attention; keys and values are read from `source` features.
+constexpr void list_grouped(const weight_list& list, const attention& a, std::int64_t source) {
+    list.linear(list.heads(weight_role::q_proj, a.heads, a.head_dim, list.hidden), a.qkv_bias);
+    if (a.kv == kv_source::shared) return;
+    list.linear(list.heads(weight_role::k_proj, a.kv_heads, a.head_dim, source),
+                a.qkv_bias && a.keys != key_projection::unbiased);
+    if (a.keys != key_projection::also_values)
+        list.linear(list.heads(weight_role::v_proj, a.kv_heads, a.value_width(), source), a.qkv_bias);
+}
+
+/// Latent attention: queries, and keys with values, are each compressed, normed and expanded.
+constexpr void list_latent(const weight_list& list, const attention& a) {
+    const auto compress = [&](weight_role role, std::int64_t rank, std::int64_t normed) {
+        list.linear(list.matrix(role, rank, list.hidden), a.qkv_bias);
+        list.norms(norm_kind::rms, normed, 1);
+    };
+    const auto expand = [&](weight_role role, std::int64_t width, std::int64_t rank) {
+        list.visit(list.heads(role, a.heads, width, rank));
+    };
+    if (a.q_rank > 0) {
+        compress(weight_role::q_a_proj, a.q_rank, a.q_rank);
+        expand(weight_role::q_b_proj, a.query_width(), a.q_rank);
+    } else {
+        expand(weight_role::q_proj, a.query_width(), list.hidden);
+    }
+    compress(weight_role::kv_a_proj, a.kv_rank + a.rope_dim, a.kv_rank);
+    expand(weight_role::kv_b_proj, a.head_dim + a.value_width(), a.kv_rank);
+}
+
+constexpr void list_attention_output(const weight_list& list, const attention& a) {
+    weight w = list.matrix(weight_role::o_proj, list.hidden, a.heads * a.value_width(), weight_split::columns);
+    w.granule = a.value_width();
+    list.linear(w, a.output_bias);
+}
+
+constexpr void list_query_key_norms(const weight_list& list, const attention& a) {
+    const bool own_keys = a.kv != kv_source::shared;
+    if (a.qk_norm == query_key_norm::shared) list.norms(norm_kind::rms, a.head_dim, own_keys ? 2 : 1);
+    if (a.qk_norm != query_key_norm::full) return;
+    const auto norm_of_heads = [&](std::int64_t heads) {
+        list.visit(weight{.role = weight_role::norm,
+                          .columns = heads * a.head_dim,
+                          .split = weight_split::columns,
+                          .granule = a.head_dim});
+    };
+    norm_of_heads(a.heads);
+    if (own_keys) norm_of_heads(a.kv_heads);
+}
+
+/// The indexer of sparse attention. It is small, and every rank holds all of it. Its key norm is a LayerNorm; the
+/// matrix that weighs its heads is never quantised.
+constexpr void list_indexer(const weight_list& list, const attention& a) {
+    const indexer& x = a.indexer;
+    const std::int64_t query_inputs = a.q_rank > 0 ? a.q_rank : list.hidden;
+    list.visit(list.matrix(weight_role::indexer, x.heads * x.head_dim, query_inputs));
+    list.visit(list.matrix(weight_role::indexer, x.head_dim, list.hidden));
+    list.visit(weight{.role = weight_role::indexer, .rows = x.heads, .columns = list.hidden});
+    list.norms(norm_kind::layer, x.head_dim, 1);
+}
+
+constexpr void list_attention(const weight_list& list, const attention& a) {
+    if (a.kind == attention_kind::none) return;
+    const std::int64_t source = a.cross_width > 0 ? a.cross_width : list.hidden;
+    if (a.kind == attention_kind::latent)
+        list_latent(list, a);
+    else
+        list_grouped(list, a, a.cross == cross_attention::instead ? source : list.hidden);
+    list_attention_output(list, a);
+    list_query_key_norms(list, a);
+    if (a.gate == output_gate::features)
+        list.linear(list.heads(weight_role::attn_gate, a.heads, a.value_width(), list.hidden), a.qkv_bias);
+    if (a.gate == output_gate::heads) list.visit(list.heads(weight_role::attn_gate, a.heads, 1, list.hidden));
+    if (a.sinks) list.visit(weight{.role = weight_role::values, .columns = a.heads, .split = weight_split::columns});
+    if (a.indexer.heads > 0) list_indexer(list, a);
+    if (a.cross == cross_attention::beside) {
+        list_grouped(list, a, source);
+        list_attention_output(list, a);
+    }
+}
+
+// ---- recurrences
+
+constexpr void list_in_proj(const weight_list& list, const recurrent& r, std::int64_t rows) {
+    list.linear(list.matrix(weight_role::in_proj, rows, list.hidden, weight_split::rows), r.bias);
+}
+
+constexpr void list_out_proj(const weight_list& list, const recurrent& r) {
+    weight w = list.matrix(weight_role::out_proj, list.hidden, r.inner(), weight_split::columns);
+    w.granule = r.head_dim;
+    list.linear(w, r.bias);
+}
+
+constexpr void list_convolution(const weight_list& list, const recurrent& r) {
+    if (r.kernel == 0) return;
+    list.channels(weight_role::conv, r.conv_channels(), r.kernel);
+    if (r.conv_bias)
+        list.visit(weight{.role = weight_role::bias, .columns = r.conv_channels(), .split = weight_split::columns});
+}
+
+constexpr void list_mamba(const weight_list& list, const recurrent& r) {
+    list_in_proj(list, r, 2 * r.inner());
+    list_convolution(list, r);
+    // x_proj: the time step's low rank, B and C; then dt_proj.
+    list.visit(list.matrix(weight_role::in_proj, r.rank + 2 * r.state, r.inner(), weight_split::columns));
+    list.linear(list.matrix(weight_role::in_proj, r.inner(), r.rank, weight_split::rows), true);
+    list.channels(weight_role::state, r.inner(), r.state);  // A: the decay of each state
+    list.channels(weight_role::state, r.inner(), 1);        // D: the skip connection
+    if (r.inner_norms) list.vector(weight_role::norm, r.rank + 2 * r.state);
+    list_out_proj(list, r);
+}
+
+constexpr void list_mamba2(const weight_list& list, const recurrent& r) {
+    list_in_proj(list, r, 2 * r.inner() + 2 * r.key_heads * r.state + r.heads);
+    list_convolution(list, r);
+    list.channels(weight_role::state, r.heads, 3);  // decay, skip connection, bias of the time step
+    list.channels(weight_role::norm, r.inner(), 1, r.head_dim);
+    list_out_proj(list, r);
+}
+
+constexpr void list_delta_net(const weight_list& list, const recurrent& r) {
+    list_in_proj(list, r, 2 * r.key_heads * r.state + 2 * r.inner());  // queries, keys, values, output gate
+    list_in_proj(list, r, 2 * r.heads);                                // step and decay of each head
+    list_convolution(list, r);
+    list.channels(weight_role::state, r.heads, 2);
+    list.norms(norm_kind::rms, r.head_dim, 1);
+    list_out_proj(list, r);
+}
+
+constexpr void list_lightning(const weight_list& list, const recurrent& r) {
+    list_in_proj(list, r, 3 * r.inner());
+    list.visit(list.heads(weight_role::attn_gate, r.heads, r.head_dim, list.hidden));
+    list.channels(weight_role::norm, r.inner(), 1, r.head_dim);
+    list_out_proj(list, r);
+}
+
+constexpr void list_short_convolution(const weight_list& list, const recurrent& r) {
+    list_in_proj(list, r, 3 * r.inner());
+    list_convolution(list, r);
+    list_out_proj(list, r);
+}
+
+/// RWKV-5. Time mixing: receptance, key, value and gate in, the output projection, a decay and a bonus for each
+/// channel, and a norm over heads. Channel mixing: its receptance is a matrix here, its two others are the
+/// feed-forward. Six vectors mix a token with the one before it, four in time mixing and two in channel mixing.
+constexpr void list_rwkv(const weight_list& list, const recurrent& r) {
+    list_in_proj(list, r, 4 * r.inner());
+    list.channels(weight_role::state, r.inner(), 2, r.head_dim);
+    list.norms(norm_kind::layer, r.inner(), 1);
+    list_out_proj(list, r);
+    list.vector(weight_role::values, 6 * list.hidden);
+    list.visit(list.matrix(weight_role::gate_proj, list.hidden, list.hidden));
+}
+
+constexpr void list_recurrence(const weight_list& list, const recurrent& r) {
+    switch (r.kind) {
+        case recurrent_kind::none:
+            return;
+        case recurrent_kind::mamba:
+            return list_mamba(list, r);
+        case recurrent_kind::mamba2:
+            return list_mamba2(list, r);
+        case recurrent_kind::delta_net:
+            return list_delta_net(list, r);
+        case recurrent_kind::lightning:
+            return list_lightning(list, r);
+        case recurrent_kind::short_conv:
+            return list_short_convolution(list, r);
+        case recurrent_kind::rwkv:
+            return list_rwkv(list, r);
+    }
+}
+
+// ---- feed-forward
+
+/// The two or three matrices of a feed-forward, or of a stack of experts: `each` says how many, and whether routed.
+constexpr void list_mlp(const weight_list& list, const feed_forward& f, std::int64_t inputs, std::int64_t width,
+                        const weight& each) {
+    const auto matrix = [&](weight_role role, std::int64_t rows, std::int64_t columns, weight_split split) {
+        weight w = list.matrix(role, rows, columns, split);
+        w.copies = each.copies;
+        w.active = each.active;
+        w.routed = each.routed;
+        list.linear(w, f.bias);
+    };
+    if (f.kind == feed_forward_kind::gated) matrix(weight_role::gate_proj, width, inputs, weight_split::rows);
+    matrix(weight_role::up_proj, width, inputs, weight_split::rows);
+    matrix(weight_role::down_proj, inputs, width, weight_split::columns);
+}
+
+/// A feed-forward: `routed` lists its routed experts, `dense` everything else. They differ in what is quantised.
+constexpr void list_feed_forward(const weight_list& dense, const weight_list& routed, const feed_forward& f) {
+    if (f.kind == feed_forward_kind::none) return;
+    const std::int64_t hidden = dense.hidden;
+    if (!f.routed()) return list_mlp(dense, f, hidden, f.width, {});
+    const experts& e = f.experts;
+    const std::int64_t choices = e.count + e.idle;
+    dense.linear(weight{.role = weight_role::router, .rows = choices, .columns = hidden}, e.router_bias);
+    if (e.score_bias) dense.visit(weight{.role = weight_role::bias, .columns = choices});
+    if (e.latent > 0) {
+        dense.visit(dense.matrix(weight_role::projector, e.latent, hidden));
+        dense.visit(dense.matrix(weight_role::projector, hidden, e.latent));
+    }
+    list_mlp(routed, f, e.features(hidden), e.width, {.copies = e.count, .active = e.per_token, .routed = true});
+    if (e.shared_width > 0) list_mlp(dense, f, hidden, e.shared_width, {});
+    if (e.shared_gate) dense.visit(weight{.role = weight_role::shared_gate, .columns = hidden});
+}
+
+// ---- layers, and what stands around them
+
+constexpr void list_layer(const layer& l, std::int64_t hidden, const weight_visitor& visit) {
+    const auto part = [&](quantised_part which) {
+        return weight_list{.visit = visit, .hidden = hidden, .quantised = quantises(l.quantised, which)};
+    };
+    const weight_list mixers = part(quantised_part::mixers);
+    list_attention(mixers, l.attention);
+    list_recurrence(mixers, l.recurrent);
+    list_feed_forward(part(quantised_part::dense), part(quantised_part::experts), l.feed_forward);
+    mixers.norms(l.norm, hidden, l.norms());
+    mixers.vector(weight_role::values, l.more_values);
+}
+
+/// Tensors that a model has beside what its layers say, those of one part of it.
+constexpr void list_extras(const model& m, model_part part, const weight_visitor& visit) {
+    const weight_list list{.visit = visit, .hidden = m.hidden};
+    for (std::int32_t i = 0; i < m.extra_count; ++i) {
+        const extra_weight& e = m.extras[static_cast<std::size_t>(i)];
+        if (e.part != part) continue;
+        list.linear(
+            weight{.role = e.role, .rows = e.rows, .columns = e.columns, .copies = e.copies, .active = e.copies},
+            e.bias);
+    }
+}
+
+/// The layers of an encoder, as copies of one.
+constexpr void list_encoder(const encoder& e, const weight_visitor& visit) {
+    if (e.layers == 0) return;
+    const auto in_every_layer = [&](weight w) {
+        w.copies *= e.layers;
+        w.active *= e.layers;
+        w.quantised = w.quantised && e.quantised;
+        visit(w);
+    };
+    list_layer(e.block, e.hidden, visitor_of{in_every_layer});
+}
+
+constexpr void list_embedding(const model& m, const weight_visitor& visit) {
+    if (m.vocabulary > 0)
+        visit(weight{.role = weight_role::embed_tokens,
+                     .rows = m.vocabulary,
+                     .columns = embedding_width_of(m),
+                     .split = weight_split::rows});
+}
+
+constexpr void list_beside_embedding(const model& m, const weight_visitor& visit) {
+    if (m.embedding_width > 0)
+        visit(weight{.role = weight_role::projector, .rows = m.hidden, .columns = m.embedding_width});
+    for (const encoder& e : m.encoders) list_encoder(e, visit);
+    list_extras(m, model_part::input, visit);
+}
+
+constexpr void list_output(const model& m, const weight_visitor& visit) {
+    const std::int64_t width = embedding_width_of(m);
+    weight_list{.visit = visit, .hidden = m.hidden}.norms(m.final_norm, m.hidden, 1);
+    if (m.embedding_width > 0) visit(weight{.role = weight_role::projector, .rows = width, .columns = m.hidden});
+    if (!m.tied_head)
+        visit(
+            weight{.role = weight_role::lm_head, .rows = m.vocabulary, .columns = width, .split = weight_split::rows});
+    if (m.head_bias) visit(weight{.role = weight_role::bias, .columns = m.vocabulary, .split = weight_split::columns});
+    list_extras(m, model_part::output, visit);
+}
+
+constexpr void list_prediction(const model& m, const weight_visitor& visit) {
+    const prediction& p = m.prediction;
+    if (p.layers == 0) return;
+    list_layer(p.block, m.hidden, visit);
+    visit(weight{.role = weight_role::projector, .rows = m.hidden, .columns = 2 * m.hidden});
+    weight_list{.visit = visit, .hidden = m.hidden}.norms(p.block.norm, m.hidden, p.norms);
+    weight table{
+        .role = weight_role::embed_tokens, .rows = m.vocabulary, .columns = m.hidden, .split = weight_split::rows};
+    if (p.own_embedding) visit(table);
+    table.role = weight_role::lm_head;
+    if (p.own_head) visit(table);
+}
+
+}  // namespace detail
 
 }  // namespace llmres::inline v0

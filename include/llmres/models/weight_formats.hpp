@@ -74,8 +74,7 @@ constexpr byte_count weight_bytes(const model& m, const weight_formats& formats)
 constexpr byte_count stored_bytes(const model& m, const weight_formats& formats) {
     byte_count total = weight_bytes(m, formats);
     for_each_prediction_weight(m, [&](const weight& w) { total += size_of(w, formats) * m.prediction.layers; });
-    const auto add = [&](const weight& w) { total += size_of(w, formats); };
-    detail::visit_extras(m, model_part::apart, add);
+    for_each_apart_weight(m, [&](const weight& w) { total += size_of(w, formats); });
     return total;
 }
 

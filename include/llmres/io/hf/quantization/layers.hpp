@@ -124,9 +124,10 @@ private:
         auto mixing = from(0, 0);
         auto recurring = from(1, 0);
         auto feeding = from(l.feed_forward.routed() ? 3 : 2, 1);
-        visit_attention(l.attention, of_.hidden, mixing);
-        visit_recurrent(l.recurrent, of_.hidden, visitor_of{recurring});
-        visit_feed_forward(l.feed_forward, of_.hidden, feeding);
+        list_attention({visitor_of{mixing}, of_.hidden}, l.attention);
+        list_recurrence({visitor_of{recurring}, of_.hidden}, l.recurrent);
+        const visitor_of visitor{feeding};
+        list_feed_forward({visitor, of_.hidden}, {visitor, of_.hidden}, l.feed_forward);
     }
     /// Which sorts of the layer's matrices are quantised; their formats go into `found`.
     quantised_part part_of(const layer& l, const slot& formats, std::array<found_sort, sorts.size()>& found) const {
