@@ -115,7 +115,7 @@ result<byte_count> buffers_of_job(const job_request& request, const device& live
     const auto made = made_for(*job);
     if (!made) return made.error();
     byte_count all;
-    for_each_buffer(job->job, made->layout, *made, [&](const buffer& b) { all += b.size * b.count; });
+    for_each_buffer(job->job, job->cluster, *made, [&](const buffer& b) { all += b.size * b.count; });
     return all;
 }
 

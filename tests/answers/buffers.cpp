@@ -23,14 +23,18 @@ struct sums {
     std::int64_t remainders = 0;  ///< of weights, caches, gradients and optimizer: what no tensor accounts for
 };
 
-constexpr sums add_up(const job& j, const layout& l, const job_plan& p) {
+/// Terms whose tensors are told apart: a buffer of the term's own name would stand for what nobody can name.
+constexpr bool told_apart(memory_term term) {
+    return term == memory_term::weights || term == memory_term::adapter || term == memory_term::kv_cache ||
+           term == memory_term::recurrent_state || term == memory_term::gradients || term == memory_term::optimizer;
+}
+
+constexpr sums add_up(const job& j, const cluster& c, const job_plan& p) {
     sums s;
-    for_each_buffer(j, l, p, [&](const buffer& b) {
+    for_each_buffer(j, c, p, [&](const buffer& b) {
         s.by_term[static_cast<std::size_t>(b.term)] += b.size * b.count;
         ++s.buffers;
-        const bool told_apart = b.term == memory_term::weights || b.term == memory_term::kv_cache ||
-                                b.term == memory_term::gradients || b.term == memory_term::optimizer;
-        if (told_apart && b.name == name_of(b.term)) ++s.remainders;
+        if (told_apart(b.term) && b.name == name_of(b.term)) ++s.remainders;
     });
     return s;
 }
@@ -41,9 +45,82 @@ const cluster h100s{.gpu = gpus::h100_sxm5_80gb,
                     .scale_up = links::nvlink4_h100_sxm5,
                     .scale_out = links::ib_ndr_400};
 
+void check_sums(const job& j, const layout& l, const cluster& c, bool all_named) {
+    const result<job_plan> p = plan(j, l, c);
+    if (!p) return;  // a layout that this model cannot take
+    CAPTURE(std::string{j.model.name.view()});
+    CAPTURE(std::string{j.runtime.identity.name.view()});
+    CAPTURE(std::string{j.runtime.identity.versions.view()});
+    CAPTURE(name_of(p->memory.phase));
+    CAPTURE(l.tensor);
+    CAPTURE(l.pipeline);
+    CAPTURE(l.zero);
+    const sums s = add_up(j, c, *p);
+    for (std::size_t i = 0; i < memory_term_names.size(); ++i) {
+        const auto term = static_cast<memory_term>(i);
+        const bool tensors = term != memory_term::runtime && term != memory_term::fragmentation;
+        CAPTURE(std::string{name_of(term)});
+        CHECK(s.by_term[i] == (tensors ? p->memory[term].expected : byte_count{}));
+    }
+    if (all_named) CHECK(s.remainders == 0);
+}
+
 }  // namespace
 
-TEST_CASE("the buffers of every term add up to what the plan expects of it") {
+TEST_CASE("the buffers of every term add up to what the plan expects of it, and each is named, for every engine") {
+    for (const char* name : {"llama-3.1-8b", "qwen2.5-vl-7b", "gemma-3-4b", "mixtral-8x7b", "deepseek-v3",
+                             "gpt-oss-20b", "mamba2-2.7b", "qwen3-next-80b-a3b", "qwen3-0.6b"})
+        for (const layout& l :
+             {layout{}, layout{.tensor = 2}, layout{.tensor = 4, .pipeline = 2}, layout{.pipeline = 3}})
+            for (const runtime* r : runtimes::all)
+                for (const std::int64_t output : {0, 512, 3500}) {
+                    job j{.model = find_model(name).value(),
+                          .batch = 7,
+                          .output = tokens(output),
+                          .context = tokens(4096),
+                          .runtime = *r};
+                    check_sums(j, l, h100s, true);
+                    j.weights = fp8_e4m3;
+                    check_sums(j, l, {.gpu = gpus::rtx_4090, .gpus = 16}, true);
+                }
+}
+
+TEST_CASE("the same for GGUF files, with layers, experts or the embedding on the host") {
+    for (const char* name : {"llama-3.1-8b", "gemma-3-4b", "mixtral-8x7b", "deepseek-v3"})
+        for (const layout& l : {layout{}, layout{.tensor = 3}, layout{.tensor = 2, .pipeline = 2}})
+            for (const runtime* r : {&runtimes::llama_cpp, &runtimes::ollama, &runtimes::vllm, &no_runtime})
+                for (const std::int32_t gpu_layers : {0, 20, 1000})
+                    for (const std::int32_t host_expert_layers : {0, 5}) {
+                        job j{.model = find_model(name).value(), .context = tokens(4096), .runtime = *r};
+                        j.gguf = find_gguf_mix("weights", "Q4_K_M").value();
+                        j.runtime.options.gpu_layers = gpu_layers;
+                        j.runtime.options.experts_on_host = host_expert_layers > 0;
+                        j.runtime.options.host_expert_layers = host_expert_layers;
+                        check_sums(j, l, h100s, true);
+                    }
+}
+
+TEST_CASE(
+    "the same for what a job asks beside the model: adapters, prediction layers, a draft model, two formats of cache") {
+    for (const char* name : {"llama-3.1-8b", "deepseek-v3", "glm-4.5-air"})
+        for (const layout& l : {layout{}, layout{.tensor = 2, .pipeline = 2}})
+            for (const runtime* r : {&runtimes::vllm, &runtimes::sglang, &runtimes::transformers, &runtimes::autoawq}) {
+                job j{.model = find_model(name).value(),
+                      .batch = 5,
+                      .prompt = tokens(1000),
+                      .output = tokens(77),
+                      .runtime = *r};
+                j.runtime.options.max_loras = 3;
+                j.runtime.options.speculates_ahead = true;
+                j.runtime.options.draft_weights = mib(1001);
+                j.runtime.options.draft_kv = bytes_per_token::from_base(1023);
+                j.kv_cache = fp8_e4m3;
+                j.kv_cache_values = bf16;
+                check_sums(j, l, h100s, true);
+            }
+}
+
+TEST_CASE("the buffers of every term of a training step add up to what the plan expects of it") {
     const std::vector<layout> layouts{{},
                                       {.tensor = 2},
                                       {.tensor = 4, .pipeline = 2},
@@ -52,33 +129,13 @@ TEST_CASE("the buffers of every term add up to what the plan expects of it") {
                                       {.data = 8, .zero = 3},
                                       {.tensor = 2, .pipeline = 2, .data = 2, .zero = 1}};
     for (const char* name : {"llama-3.1-8b", "qwen2.5-7b", "gemma-3-4b", "mixtral-8x7b", "deepseek-v3"})
-        for (const task t : {task::serving, task::pretraining})
-            for (const layout& l : layouts)
-                for (const runtime* r : runtimes::all) {
-                    job j{.model = find_model(name).value(),
-                          .task = t,
-                          .batch = 8,
-                          .context = tokens(4096),
-                          .sequence = tokens(2048),
-                          .runtime = *r};
-                    if (t == task::serving && l.zero > 0) continue;
-                    if (t != task::serving && r != &no_runtime && r != &runtimes::pytorch) continue;
-                    const result<job_plan> p = plan(j, l, h100s);
-                    if (!p) continue;  // a layout that this model cannot take
-                    CAPTURE(std::string{name});
-                    CAPTURE(std::string{r->identity.name.view()});
-                    CAPTURE(l.tensor);
-                    CAPTURE(l.pipeline);
-                    CAPTURE(l.zero);
-                    const sums s = add_up(j, l, *p);
-                    for (std::size_t i = 0; i < memory_term_names.size(); ++i) {
-                        const auto term = static_cast<memory_term>(i);
-                        if (term == memory_term::runtime || term == memory_term::fragmentation) continue;
-                        CAPTURE(std::string{name_of(term)});
-                        CHECK(s.by_term[i] == p->memory[term].expected);
-                    }
-                    CHECK(s.by_term[static_cast<std::size_t>(memory_term::runtime)] == byte_count{});
-                }
+        for (const layout& l : layouts)
+            for (const runtime* r : {&no_runtime, &runtimes::pytorch})
+                check_sums({.model = find_model(name).value(),
+                            .task = task::pretraining,
+                            .sequence = tokens(2048),
+                            .runtime = *r},
+                           l, h100s, false);
 }
 
 TEST_CASE(
@@ -87,8 +144,9 @@ TEST_CASE(
     j.gguf = find_gguf_mix("weights", "Q4_K_M").value();
     REQUIRE(j.runtime.loading.embedding_on_host);
     const auto named = [&](std::string_view name) {
+        const cluster one{.gpu = gpus::h100_sxm5_80gb};
         byte_count size;
-        for_each_buffer(j, {}, plan(j, layout{}, {.gpu = gpus::h100_sxm5_80gb}).value(), [&](const buffer& b) {
+        for_each_buffer(j, one, plan(j, layout{}, one).value(), [&](const buffer& b) {
             if (b.term == memory_term::weights && b.name == name) size += b.size * b.count;
         });
         return size;
@@ -101,26 +159,19 @@ TEST_CASE(
     CHECK(named("weights") == byte_count{});
 }
 
-TEST_CASE("weights, caches, gradients and optimizer states are told apart to the byte") {
+TEST_CASE("weights, gradients and optimizer states are told apart to the byte") {
     for (const char* name : {"llama-3.1-8b", "gemma-3-4b", "mixtral-8x7b", "deepseek-v3"})
-        for (const task t : {task::serving, task::pretraining})
-            for (const layout& l :
-                 {layout{}, layout{.tensor = 2}, layout{.pipeline = 2}, layout{.data = 8, .zero = 3}}) {
-                if (t == task::serving && l.zero > 0) continue;
-                const job j{.model = find_model(name).value(),
-                            .task = t,
-                            .batch = 8,
-                            .context = tokens(4096),
-                            .sequence = tokens(2048)};
-                const result<job_plan> p = plan(j, l, h100s);
-                REQUIRE(p);
-                CAPTURE(std::string{name});
-                CAPTURE(l.tensor);
-                CAPTURE(l.pipeline);
-                CAPTURE(l.zero);
-                CHECK(add_up(j, l, *p).remainders == 0);
-                CHECK(add_up(j, l, *p).buffers > j.model.layers.size);
-            }
+        for (const layout& l : {layout{}, layout{.tensor = 2}, layout{.pipeline = 2}, layout{.data = 8, .zero = 3}}) {
+            const job j{.model = find_model(name).value(), .task = task::pretraining, .sequence = tokens(2048)};
+            const result<job_plan> p = plan(j, l, h100s);
+            REQUIRE(p);
+            CAPTURE(std::string{name});
+            CAPTURE(l.tensor);
+            CAPTURE(l.pipeline);
+            CAPTURE(l.zero);
+            CHECK(add_up(j, h100s, *p).remainders == 0);
+            CHECK(add_up(j, h100s, *p).buffers > j.model.layers.size);
+        }
 }
 
 TEST_CASE("the first buffer is the embedding; each layer has its projections, a K and a V") {
@@ -128,7 +179,7 @@ TEST_CASE("the first buffer is the embedding; each layer has its projections, a 
     const result<job_plan> p = plan(j, layout{}, h100s);
     REQUIRE(p);
     std::vector<std::string> names;
-    for_each_buffer(j, layout{}, *p, [&](const buffer& b) { names.emplace_back(b.name.view()); });
+    for_each_buffer(j, h100s, *p, [&](const buffer& b) { names.emplace_back(b.name.view()); });
     CHECK(names.front() == "embed_tokens");
     for (const char* name :
          {"layers.0.q_proj", "layers.31.down_proj", "lm_head", "layers.0.k", "layers.31.v", "activations"}) {
@@ -141,5 +192,5 @@ TEST_CASE("a plan's buffers can be counted at compile time") {
     static constexpr job j{.model = models::llama_3_2_1b, .context = tokens(2048)};
     static constexpr cluster one{.gpu = gpus::rtx_4090};
     static constexpr job_plan p = plan(j, layout{}, one).value();
-    static_assert(add_up(j, layout{}, p).by_term[0] == p.memory[memory_term::weights].expected);
+    static_assert(add_up(j, one, p).by_term[0] == p.memory[memory_term::weights].expected);
 }

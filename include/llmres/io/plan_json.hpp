@@ -276,9 +276,9 @@ inline json_value to_json(const cluster& c) {
 }
 
 /// The tensors of the busiest GPU, in the order in which they are allocated.
-inline json_value buffers_to_json(const job_plan& p, const job& j) {
+inline json_value buffers_to_json(const job_plan& p, const job& j, const cluster& c) {
     json_value list = json_value::array();
-    for_each_buffer(j, p.layout, p, [&](const buffer& b) {
+    for_each_buffer(j, c, p, [&](const buffer& b) {
         list.push_back(
             {{"name", b.name.view()}, {"term", name_of(b.term)}, {"bytes", b.size.in(bytes)}, {"count", b.count}});
     });
@@ -326,7 +326,7 @@ inline json_value to_json(const job_plan& p, const job& j, const cluster& c, boo
             {"would_help", help},
             {"limits", to_json(limits_of(j, p.layout, c))},
             {"cache_pool", cache_pool_to_json(j, p.layout, c, lengths)},
-            {"buffers", buffers_to_json(p, j)}};
+            {"buffers", buffers_to_json(p, j, c)}};
 }
 
 /// What prompts on GPUs of their own add to the answer; `chosen`: their layout was the planner's choice.

@@ -77,19 +77,42 @@ constexpr interval<byte_count> withheld(const runtime& r, const memory_breakdown
             beyond(weights.high + cache.high, step.low)};
 }
 
+/// How much of the cache is there: a part of it, or copies of the whole.
+struct cache_part {
+    double part = 1.0;
+    std::int32_t copies = 1;
+
+    /// Of so much cache. Not linear, as it rounds: what several layers have is at(all of them).
+    constexpr byte_count at(byte_count cache) const {
+        return part == 1.0 ? cache * copies : scaled_up(cache, part) * copies;
+    }
+};
+
+/// The tensors of a GPU at the fullest point of its steps.
+struct serving_peak {
+    memory_breakdown memory{};  ///< of tensors alone
+    cache_part cache{};         ///< of the expected kv_cache term
+    bool joined = false;        ///< joined projections are there beside those they are made of
+};
+
 /// Where the cache grows, prompts pass beside their own part of it; when the last token is made it is whole, and may be
 /// there once more, handed on beside what was read, if the caller holds on to that. The fuller of the two moments
 /// counts.
-constexpr void choose_moment(memory_breakdown& m, const serving_stage& s, const step& of, const step_peak& peak) {
-    const byte_count prompts = scaled_up(s.cache.allocated, ratio(prompt_of(of.of), context_of(of.of)));
-    const byte_count whole = s.cache.allocated * of.runtime.cache.copies;
+constexpr void choose_moment(serving_peak& p, const serving_stage& s, const step& of, const step_peak& peak) {
+    memory_breakdown& m = p.memory;
+    const cache_part prompt{.part = ratio(prompt_of(of.of), context_of(of.of))};
+    const cache_part copies{.copies = of.runtime.cache.copies};
+    const byte_count prompts = prompt.at(s.cache.allocated);
+    const byte_count whole = copies.at(s.cache.allocated);
     const interval<byte_count> scores = of.scores_of_sequences();
     if (whole + scores.expected > prompts + peak.all().expected) {
         m.phase = phase::decode;
+        p.cache = copies;
         m[memory_term::kv_cache] = {s.cache.allocated, whole, whole};
         m[memory_term::activations] = {};
         m[memory_term::logits] = scores;
     } else {
+        p.cache = prompt;
         m[memory_term::kv_cache] = {prompts, prompts, s.cache.allocated};
     }
 }
@@ -102,10 +125,12 @@ constexpr byte_count rounding_of(const allotment& cache, byte_count part) {
 }
 
 /// Projections are joined before the first step, and that moment may be the fuller one.
-constexpr void join_before(memory_breakdown& m, byte_count joined) {
+constexpr void join_before(serving_peak& p, byte_count joined) {
+    memory_breakdown& m = p.memory;
     const interval<byte_count> steps = m[memory_term::activations] + m[memory_term::logits];
     if (joined <= steps.expected) return;
     m.phase = phase::load;
+    p.joined = true;
     m[memory_term::weights] +=
         {steps.low < joined ? steps.low : joined, joined, joined > steps.high ? joined : steps.high};
     m[memory_term::activations] = m[memory_term::logits] = {};
@@ -134,11 +159,12 @@ constexpr interval<byte_count> communicators(const runtime& r, const layout& l) 
     return all;
 }
 
-constexpr memory_breakdown with_engine(const serving_stage& s, const step& of, const runtime& r, const layout& l) {
-    memory_breakdown m;
+constexpr serving_peak peak_of(const serving_stage& s, const step& of, const runtime& r) {
+    serving_peak p;
+    memory_breakdown& m = p.memory;
     m.stage = s.index;
     m.phase = phase::prefill;
-    step_peak peak = s.graph.all().expected > byte_count{} ? s.graph : of.peak(s.live, s.last, s.index);
+    const step_peak peak = s.graph.all().expected > byte_count{} ? s.graph : of.peak(s.live, s.last, s.index);
     const byte_count more = r.loading.joins_projections ? byte_count{} : s.more_weights;
     m[memory_term::weights] = {s.weights, s.weights + more, s.weights + more + s.maybe_weights};
     m[memory_term::adapter] = s.adapters;
@@ -147,8 +173,13 @@ constexpr memory_breakdown with_engine(const serving_stage& s, const step& of, c
     m[memory_term::activations] = peak.activations;
     m[memory_term::logits] = peak.logits;
     if (of.prompts_unknown()) m[memory_term::activations].low = m[memory_term::logits].low = {};
-    if (r.cache.whole_batches && of.of.output > token_count{}) choose_moment(m, s, of, peak);
-    if (r.loading.joins_projections) join_before(m, s.more_weights);
+    if (r.cache.whole_batches && of.of.output > token_count{}) choose_moment(p, s, of, peak);
+    if (r.loading.joins_projections) join_before(p, s.more_weights);
+    return p;
+}
+
+constexpr memory_breakdown with_engine(const serving_stage& s, const step& of, const runtime& r, const layout& l) {
+    memory_breakdown m = peak_of(s, of, r).memory;
     m.allocated = m.total();
     m.ideal = m.allocated.expected - rounding_of(s.cache, m[memory_term::kv_cache].expected);
 
