@@ -42,6 +42,7 @@
 #include <llmres/jobs/checks.hpp>
 #include <llmres/jobs/draft.hpp>
 #include <llmres/jobs/job.hpp>
+#include <llmres/jobs/knobs.hpp>
 #include <llmres/jobs/layer_parts.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/jobs/layouts.hpp>
@@ -49,6 +50,7 @@
 #include <llmres/jobs/optimizer.hpp>
 #include <llmres/jobs/pipeline.hpp>
 #include <llmres/jobs/ranks.hpp>
+#include <llmres/jobs/serving_options.hpp>
 #include <llmres/memory/breakdown.hpp>
 #include <llmres/memory/memory.hpp>
 #include <llmres/memory/serving.hpp>

@@ -59,11 +59,11 @@ TEST_CASE("layers dealt to one GPU need what the plan says: all of them, or as m
                           local("mixtral-8x7b", "Q4_K_M"), local("deepseek-v3", "Q4_K_M")};
     for (const std::int32_t host_expert_layers : {8, 16, 32}) {
         jobs.push_back(local("mixtral-8x7b", "Q4_K_M"));
-        jobs.back().runtime.options.experts_on_host = true;
-        jobs.back().runtime.options.host_expert_layers = host_expert_layers;
+        jobs.back().options.experts_on_host = true;
+        jobs.back().options.host_expert_layers = host_expert_layers;
     }
     jobs.push_back(local("llama-3.1-8b", "Q8_0"));
-    jobs.back().runtime.options.gpu_layers = 20;
+    jobs.back().options.gpu_layers = 20;
     for (const runtime* r : {&no_runtime, &runtimes::ollama, &runtimes::exllama, &runtimes::transformers}) {
         jobs.push_back({.model = find_model("llama-3.1-8b").value(), .context = tokens(4096), .runtime = *r});
         jobs.push_back({.model = find_model("mixtral-8x7b").value(), .context = tokens(4096), .runtime = *r});
@@ -72,11 +72,11 @@ TEST_CASE("layers dealt to one GPU need what the plan says: all of them, or as m
         for (const gpu& card : {gpus::h200_sxm5_141gb, gpus::rtx_4090, gpus::rtx_3070}) {
             CAPTURE(std::string{j.model.name.view()});
             CAPTURE(std::string{j.runtime.identity.name.view()});
-            CAPTURE(j.runtime.options.host_expert_layers);
+            CAPTURE(j.options.host_expert_layers);
             CAPTURE(std::string{card.name.view()});
             const auto dealt = deal_layers(j, std::array{device_share{card}});
             REQUIRE(dealt);
-            if (dealt->head_on_host) j.runtime.options.gpu_layers = dealt->shares[0].layers();
+            if (dealt->head_on_host) j.options.gpu_layers = dealt->shares[0].layers();
             CHECK(dealt->on_host + dealt->shares[0].layers() == j.model.layers.size);
             const result<job_plan> planned = plan(j, layout{}, {.gpu = card});
             REQUIRE(planned);
@@ -109,7 +109,7 @@ TEST_CASE("where layers find no room the head stays on the host with them") {
     CHECK_FALSE(full->complete);
     CHECK(full->head_on_host);
     job fewer = j;
-    fewer.runtime.options.gpu_layers = 12;
+    fewer.options.gpu_layers = 12;
     const auto asked = deal_layers(fewer, std::array{device_share{gpus::rtx_4090}});
     REQUIRE(asked);
     CHECK(asked->fits());

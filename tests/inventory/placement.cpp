@@ -120,9 +120,9 @@ TEST_CASE("GPUs that serve and the host together hold every weight once, whateve
             for (const std::int32_t expert_layers : {-1, 0, 5, 1000})
                 for (const std::int32_t stages : {1, 2, 4}) {
                     job j = serving(*m);
-                    if (gpu_layers < 1000) j.runtime.options.gpu_layers = gpu_layers;
-                    j.runtime.options.experts_on_host = expert_layers >= 0;
-                    j.runtime.options.host_expert_layers = expert_layers > 0 ? expert_layers : 0;
+                    if (gpu_layers < 1000) j.options.gpu_layers = gpu_layers;
+                    j.options.experts_on_host = expert_layers >= 0;
+                    j.options.host_expert_layers = expert_layers > 0 ? expert_layers : 0;
                     CAPTURE(std::string{m->name.view()});
                     CAPTURE(gpu_layers);
                     CAPTURE(expert_layers);
@@ -143,15 +143,15 @@ TEST_CASE("GPUs that serve and the host together hold every weight once, whateve
 
 TEST_CASE("the head counts as one more layer: as many GPU layers as the model has leave it on the host") {
     job j = serving(models::llama_3_1_8b);
-    j.runtime.options.gpu_layers = 32;
+    j.options.gpu_layers = 32;
     CHECK(placement_of(j, {}, 0).layers.size() == 32);
     CHECK_FALSE(placement_of(j, {}, 0).output);
     CHECK(placement_on_host(j).output);
     CHECK(placement_on_host(j).layers.size() == 0);
-    j.runtime.options.gpu_layers = 33;
+    j.options.gpu_layers = 33;
     CHECK(placement_of(j, {}, 0).output);
     CHECK_FALSE(placement_on_host(j).output);
-    j.runtime.options.gpu_layers = 10;
+    j.options.gpu_layers = 10;
     CHECK(placement_of(j, {}, 0).layers.first == 22);
     CHECK(placement_on_host(j).layers.last == 22);
     CHECK(placement_of(j, {.pipeline = 2}, 1).layers.first == 27);
@@ -159,14 +159,14 @@ TEST_CASE("the head counts as one more layer: as many GPU layers as the model ha
 
 TEST_CASE("routed experts of the first layers stay on the host, those of whole layers there with them") {
     job j = serving(models::mixtral_8x7b);
-    j.runtime.options.experts_on_host = true;
+    j.options.experts_on_host = true;
     CHECK(placement_of(j, {}, 0).counts[0] == 32);
     CHECK(placement_of(j, {}, 0).expert_counts[0] == 0);
-    j.runtime.options.host_expert_layers = 12;
+    j.options.host_expert_layers = 12;
     CHECK(placement_of(j, {}, 0).expert_counts[0] == 20);
     CHECK(placement_of(j, {.pipeline = 2}, 0).expert_counts[0] == 4);
     CHECK(placement_of(j, {.pipeline = 2}, 1).expert_counts[0] == 16);
-    j.runtime.options.gpu_layers = 12;
+    j.options.gpu_layers = 12;
     CHECK(placement_of(j, {}, 0).expert_counts[0] == 12);
     CHECK(placement_on_host(j).expert_counts[0] == 20);
 }
@@ -230,7 +230,7 @@ TEST_CASE("depths of multi-token prediction lie on the last stage or on the one 
 TEST_CASE("a served model's own prediction layers lie on the last stage where they are asked for") {
     job j = serving(models::deepseek_v3);
     CHECK(placement_of(j, {}, 0).predictions == 0);
-    j.runtime.options.speculates_ahead = true;
+    j.options.speculates_ahead = true;
     CHECK(placement_of(j, {.pipeline = 2}, 0).predictions == 0);
     CHECK(placement_of(j, {.pipeline = 2}, 1).predictions == j.model.prediction.layers);
     parameter_count predicted;

@@ -169,15 +169,15 @@ const std::map<std::string, example>& examples() {
         {"runtime.gpu_memory_utilization",
          {0.5, [](r q) { return q.job.runtime.cache.fraction == maybe<double>{0.5}; }}},
         {"runtime.kv_block", {128, [](r q) { return q.job.runtime.cache.block == tokens(128); }}},
-        {"runtime.max_num_seqs", {7, [](r q) { return q.job.runtime.options.max_num_seqs == 7; }}},
+        {"runtime.max_num_seqs", {7, [](r q) { return q.job.options.max_num_seqs == 7; }}},
         {"runtime.flash_attention",
          {false, [](r q) { return q.job.runtime.serving_kernels.flash_attention == maybe<bool>{false}; }}},
-        {"runtime.gpu_layers", {7, [](r q) { return q.job.runtime.options.gpu_layers == maybe<std::int32_t>{7}; }}},
+        {"runtime.gpu_layers", {7, [](r q) { return q.job.options.gpu_layers == maybe<std::int32_t>{7}; }}},
         {"runtime.embedding_on_host", {true, [](r q) { return q.job.runtime.loading.embedding_on_host; }}},
-        {"runtime.experts_on_host", {true, [](r q) { return q.job.runtime.options.experts_on_host; }}},
-        {"runtime.max_loras", {7, [](r q) { return q.job.runtime.options.max_loras == 7; }}},
-        {"runtime.max_lora_rank", {7, [](r q) { return q.job.runtime.options.max_lora_rank == 7; }}},
-        {"runtime.encoder_tokens", {7, [](r q) { return q.job.runtime.options.encoder_tokens == tokens(7); }}},
+        {"runtime.experts_on_host", {true, [](r q) { return q.job.options.experts_on_host; }}},
+        {"runtime.max_loras", {7, [](r q) { return q.job.options.max_loras == 7; }}},
+        {"runtime.max_lora_rank", {7, [](r q) { return q.job.options.max_lora_rank == 7; }}},
+        {"runtime.encoder_tokens", {7, [](r q) { return q.job.options.encoder_tokens == tokens(7); }}},
         {"runtime.loss",
          {"fused_linear", [](r q) { return q.job.runtime.kernels.loss.code == loss_code::fused_linear; }}},
         {"runtime.use_fused_weighted_squared_relu",
@@ -199,8 +199,8 @@ const std::map<std::string, example>& examples() {
         {"runtime.reduce_bucket_size",
          {50000000, [](r q) { return q.job.runtime.sharding.reduce_bucket_size == 50000000; }}},
         {"runtime.sub_group_size", {500000000, [](r q) { return q.job.runtime.sharding.sub_group_size == 500000000; }}},
-        {"runtime.draft", {"llama-3.2-1b", [](r q) { return q.job.runtime.options.draft_kv == bytes_a_token(32768); }}},
-        {"runtime.speculates_ahead", {true, [](r q) { return q.job.runtime.options.speculates_ahead; }}},
+        {"runtime.draft", {"llama-3.2-1b", [](r q) { return q.job.options.draft_kv == bytes_a_token(32768); }}},
+        {"runtime.speculates_ahead", {true, [](r q) { return q.job.options.speculates_ahead; }}},
     };
     return all;
 }
@@ -345,7 +345,7 @@ TEST_CASE(
     CHECK(used.contains(".prefill"));
 }
 
-TEST_CASE("every optimizer, loss and knob of an engine has its name in the documents") {
+TEST_CASE("every optimizer, loss and knob of a runtime has its name in the documents") {
     const std::string documented = content_of(LLMRES_SOURCE_DIR "/docs/program.md");
     const auto named = [&](std::string_view name) {
         return documented.find("`" + std::string{name} + "`") != std::string::npos;
@@ -354,10 +354,9 @@ TEST_CASE("every optimizer, loss and knob of an engine has its name in the docum
         CAPTURE(std::string{each.name.view()});
         CHECK(named(each.name.view()));
     }
-    for (const detail::knob& each : detail::knobs) {
-        CAPTURE(std::string{each.name});
-        CHECK(named(each.name));
-    }
+    for (const knob& each : common_knobs) CHECK_MESSAGE(named(each.name), std::string{each.name});
+    for (const runtime* each : runtimes::all)
+        for (const knob& its : each->identity.knobs) CHECK_MESSAGE(named(its.name), std::string{its.name});
     for (const runtime* each : runtimes::all)
         if (takes_fraction(each->cache)) {
             CAPTURE(std::string{each->cache.fraction_name.view()});
@@ -460,7 +459,7 @@ TEST_CASE("a document without a layout leaves it to the planner") {
 TEST_CASE("a draft model is a MODEL, in serving") {
     json document = minimal();
     document["runtime"] = {{"name", "vllm"}, {"draft", "llama-3.2-1b"}};
-    CHECK(read(document).job.runtime.options.draft_weights == bytes(2'471'628'800));  // 1,235,814,400 in bf16
+    CHECK(read(document).job.options.draft_weights == bytes(2'471'628'800));  // 1,235,814,400 in bf16
     document["runtime"]["draft"] = "llama-3.2-1bb";
     CHECK(read_job(document).error().field == "runtime.draft");
     CHECK(read_job(document).error().expected.view().find("llama-3.2-1b") != std::string_view::npos);
@@ -503,7 +502,7 @@ TEST_CASE("an engine's knobs go by the engine's names for them, too") {
     document["runtime"] = {{"name", "vllm"}, {"mem_fraction_static", 0.7}};
     CHECK(read_job(document).error().field == "runtime.mem_fraction_static");
     document["runtime"] = {{"name", "llama.cpp"}, {"n_gpu_layers", 20}};
-    CHECK(read(document).job.runtime.options.gpu_layers == maybe<std::int32_t>{20});
+    CHECK(read(document).job.options.gpu_layers == maybe<std::int32_t>{20});
     for (const json& value : {json(-1), json(1e30), json("20"), json::array()}) {
         document["runtime"]["n_gpu_layers"] = value;
         CHECK(read_job(document).error().field == "runtime.n_gpu_layers");
@@ -514,7 +513,8 @@ TEST_CASE("an engine's knob is turned once: what it limits stays as far as it ma
     json document = minimal();
     document["runtime"] = {{"name", "vllm@0.7"}, {"max_num_batched_tokens", 4096}};
     runtime turned = find_runtime("vllm@0.7").value();
-    REQUIRE(set_knob(turned, "max_num_batched_tokens", 4096));
+    serving_options asked;
+    REQUIRE(set_knob(turned, asked, "max_num_batched_tokens", 4096));
     CHECK(turned.step.chunked_beyond == tokens(4096));
     CHECK(read(document).job.runtime.step.chunked_beyond == turned.step.chunked_beyond);
 }

@@ -65,7 +65,7 @@ TEST_CASE("bounds enclose what is expected, with ik_llama.cpp's experts on the h
             job j = chat("qwen3-30b-a3b");
             j.gguf = find_gguf_mix("weights", "Q4_K_M").value();
             j.runtime = find_runtime("ik_llama.cpp", version, "runtime").value();
-            j.runtime.options.experts_on_host = true;
+            j.options.experts_on_host = true;
             j.max_batched_tokens = tokens(ubatch);
             const memory_breakdown m = memory_of(j, layout{});
             for (const memory_term t : {memory_term::activations, memory_term::logits}) {
@@ -79,14 +79,14 @@ TEST_CASE("bounds enclose what is expected, with ik_llama.cpp's experts on the h
 TEST_CASE("resident adapters, prediction layers and a draft model are counted") {
     job j = chat();
     const byte_count plain = need(j);
-    CHECK(set_knob(j.runtime, "max_loras", 4));
-    CHECK(set_knob(j.runtime, "max_lora_rank", 16));
+    CHECK(set_knob(j.runtime, j.options, "max_loras", 4));
+    CHECK(set_knob(j.runtime, j.options, "max_lora_rank", 16));
     // Rank 16 on all seven matrices of 32 layers: 41.9 million parameters each, in two bytes.
     CHECK(memory_of(j, layout{})[memory_term::adapter].expected == bytes(41'943'040) * 2 * 4);
     CHECK(need(j) > plain);
     j = chat();
-    j.runtime.options.draft_weights = gib(1);
-    j.runtime.options.draft_kv = bytes_a_token(1024);
+    j.options.draft_weights = gib(1);
+    j.options.draft_kv = bytes_a_token(1024);
     const auto more = [&](const layout& l, memory_term t) {
         return memory_of(j, l)[t].expected - memory_of(chat(), l)[t].expected;
     };
@@ -96,7 +96,7 @@ TEST_CASE("resident adapters, prediction layers and a draft model are counted") 
     j = chat("deepseek-v3");
     j.runtime = runtimes::sglang;
     const byte_count without = need(j);
-    j.runtime.options.speculates_ahead = true;
+    j.options.speculates_ahead = true;
     CHECK((j.model.prediction.layers == 0 || need(j) > without));
 }
 
@@ -195,7 +195,8 @@ TEST_CASE("bad input is refused by name") {
     j.runtime = runtimes::tensorrt_llm;
     CHECK(refusal(j).code == error_code::unsupported);
     runtime r = runtimes::vllm;
-    CHECK(set_knob(r, "mem_fraction_static", 0.8).error().code == error_code::unknown);
+    serving_options asked;
+    CHECK(set_knob(r, asked, "mem_fraction_static", 0.8).error().code == error_code::unknown);
 }
 
 TEST_CASE("where only a context is named, prompts may be short: whole ones are the upper bound") {
@@ -220,7 +221,7 @@ TEST_CASE("images pass the vision tower of a step on the first GPU, the more pat
         ++seen;
         job j{.model = *m, .context = tokens(64), .runtime = no_runtime};
         const auto live = [&](std::int64_t patches, std::int32_t stage) {
-            j.runtime.options.encoder_tokens = tokens(patches);
+            j.options.encoder_tokens = tokens(patches);
             return serving_memory_of_stage(j, {.pipeline = 2}, j.runtime, stage)[memory_term::activations].expected;
         };
         CHECK(live(16384, 0) == live(8192, 0) * 2);

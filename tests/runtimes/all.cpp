@@ -86,7 +86,8 @@ TEST_CASE("vLLM's steps are larger on large devices, but for the A100; on the la
         CHECK(r.step.max_num_seqs == sequences);
     }
     runtime named = runtimes::vllm_v1;
-    REQUIRE(set_knob(named, "max_num_batched_tokens", 4096));
+    serving_options asked;
+    REQUIRE(set_knob(named, asked, "max_num_batched_tokens", 4096));
     CHECK(on_device(named, gpus::h100_sxm5_80gb, layout{}).step.max_batched_tokens == tokens(4096));
 }
 
@@ -113,7 +114,8 @@ TEST_CASE("SGLang chooses its fraction by device and layout, in another way ever
     CHECK(fraction("sglang@0.4.9", {}) == doctest::Approx(0.871));
     CHECK(fraction("sglang@0.5.9", {}) == doctest::Approx(0.837));
     runtime named = runtimes::sglang;
-    REQUIRE(set_knob(named, "mem_fraction_static", 0.7));
+    serving_options asked;
+    REQUIRE(set_knob(named, asked, "mem_fraction_static", 0.7));
     CHECK(on_device(named, card, layout{}).cache.fraction == maybe<double>{0.7});
 }
 
@@ -121,7 +123,7 @@ TEST_CASE("sequences that the caller admits beat the default of the device") {
     job j = chat();
     const cluster large{.gpu = gpus::h100_sxm5_80gb};
     const byte_count thousand = memory_of(j, layout{}, large)[memory_term::logits].expected;
-    j.runtime.options.max_num_seqs = 512;
+    j.options.max_num_seqs = 512;
     const byte_count half = memory_of(j, layout{}, large)[memory_term::logits].expected;
     CHECK(half * 2 - thousand <= bytes(1));  // each is rounded up
 }
@@ -156,7 +158,7 @@ TEST_CASE("Ollama since 0.30 is llama.cpp's server, with flash attention where t
         return memory_of(j, layout{})[memory_term::activations].expected;
     };
     CHECK(activations("0.30.1") * 4 < activations("0.13"));
-    CHECK(set_knob(j.runtime, "num_batch", 128));
+    CHECK(set_knob(j.runtime, j.options, "num_batch", 128));
     CHECK(j.runtime.step.max_batched_tokens == tokens(128));
 }
 

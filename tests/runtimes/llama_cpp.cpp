@@ -22,7 +22,7 @@ TEST_CASE("llama.cpp: layers on the host take no memory of the GPU, and the last
     j.gguf = find_gguf_mix("weights", "Q4_K_M").value();
     byte_count before = need(j);
     for (const std::int32_t layers : {33, 32, 16, 1, 0}) {
-        j.runtime.options.gpu_layers = layers;
+        j.options.gpu_layers = layers;
         CHECK(need(j) <= before);
         before = need(j);
     }
@@ -34,10 +34,10 @@ TEST_CASE("windowed layers keep their window and a micro-batch in llama.cpp, eve
     job j = chat("gemma-2-2b");
     j.context = tokens(8192);
     j.runtime = runtimes::llama_cpp;
-    CHECK(set_knob(j.runtime, "parallel", 1));
+    CHECK(set_knob(j.runtime, j.options, "parallel", 1));
     // 13 layers of 8192 cells, 13 of 4096 + 512: 2 x 4 heads x 256 x 2 bytes a token and layer.
     CHECK(memory_of(j, layout{})[memory_term::kv_cache].expected == bytes(4096) * (13 * 8192 + 13 * 4608));
-    CHECK(set_knob(j.runtime, "swa_full", 1));
+    CHECK(set_knob(j.runtime, j.options, "swa_full", 1));
     CHECK(memory_of(j, layout{})[memory_term::kv_cache].expected == bytes(4096) * (26 * 8192));
 }
 
@@ -51,7 +51,7 @@ TEST_CASE("llama.cpp's server has windows and states for four slots where nothin
         return memory_of(j, layout{})[memory_term::kv_cache].expected - bytes(4096) * (13 * 32768);
     };
     CHECK(windowed() == bytes(4096) * (13 * (4 * 4096 + 512)));
-    CHECK(set_knob(j.runtime, "parallel", 1));
+    CHECK(set_knob(j.runtime, j.options, "parallel", 1));
     CHECK(windowed() == bytes(4096) * (13 * (4096 + 512)));
     j.runtime = runtimes::ollama;
     CHECK(windowed() == bytes(4096) * (13 * (4096 + 512)));
@@ -129,7 +129,7 @@ TEST_CASE("ik_llama.cpp's compute buffers of DeepSeek V3 are those of its logs, 
     j.model.max_context = {};
     j.gguf = find_gguf_mix("weights", "Q4_K_M").value();
     j.runtime = find_runtime("ik_llama.cpp", "b3600", "runtime").value();
-    CHECK(set_knob(j.runtime, "cpu_moe", 1));
+    CHECK(set_knob(j.runtime, j.options, "cpu_moe", 1));
     struct logged {
         std::int64_t context, ubatch;
         precision cache;
@@ -161,7 +161,7 @@ TEST_CASE(
     j.model.mixed.experts_down = iq5_ks;
     j.kv_cache = q8_0;
     j.runtime = find_runtime("ik_llama.cpp", "b3737", "runtime").value();
-    CHECK(set_knob(j.runtime, "cpu_moe", 1));
+    CHECK(set_knob(j.runtime, j.options, "cpu_moe", 1));
     const auto compute = [&](const layout& l, std::int32_t stage) {
         const memory_breakdown m = serving_memory_of_stage(j, l, j.runtime, stage);
         return (m[memory_term::activations] + m[memory_term::logits]).expected.in(mib);
@@ -179,7 +179,7 @@ TEST_CASE(
     }
     // The mix of the way down is in the file's size as well.
     const byte_count mixed = memory_of(j, layout{})[memory_term::weights].expected;
-    j.runtime.options.experts_on_host = false;
+    j.options.experts_on_host = false;
     const byte_count stacks = memory_of(j, layout{})[memory_term::weights].expected - mixed;
     CHECK(stacks == (size_of(iq4_ks, 256LL * 2048, 7168) * 2 + size_of(iq5_ks, 256LL * 7168, 2048)) * 58);
 }
@@ -212,9 +212,9 @@ TEST_CASE("ik_llama.cpp of 2026 reads each part of the keys before it makes the 
     j.runtime = runtimes::ik_llama_cpp;
     const auto compute = [&] { return memory_of(j, layout{})[memory_term::activations].expected; };
     const byte_count now = compute();
-    CHECK(set_knob(j.runtime, "attn_max_batch", 1024));
+    CHECK(set_knob(j.runtime, j.options, "attn_max_batch", 1024));
     CHECK(compute() > now);
-    CHECK(set_knob(j.runtime, "attn_max_batch", 256));
+    CHECK(set_knob(j.runtime, j.options, "attn_max_batch", 256));
     j.runtime.serving_kernels.latent.expands_all = true;
     CHECK(compute() > now + gib(1));
 }
@@ -226,20 +226,20 @@ TEST_CASE("--n-cpu-moe keeps the experts of the first layers on the host, in fil
         if (file) j.gguf = find_gguf_mix("weights", "Q4_K_M").value();
         j.runtime = runtimes::llama_cpp;
         const auto weights = [&](double layers) {
-            CHECK(set_knob(j.runtime, "n_cpu_moe", layers));
+            CHECK(set_knob(j.runtime, j.options, "n_cpu_moe", layers));
             return memory_of(j, layout{})[memory_term::weights].expected;
         };
         const byte_count all_here = weights(0), half = weights(24), none = weights(48);
         CHECK(all_here > half);
         CHECK(half > none);
         CHECK(weights(1000) == none);
-        CHECK(set_knob(j.runtime, "cpu_moe", 1));
+        CHECK(set_knob(j.runtime, j.options, "cpu_moe", 1));
         CHECK(memory_of(j, layout{})[memory_term::weights].expected == none);
         const double part =
             static_cast<double>((half - none).in(bytes)) / static_cast<double>((all_here - none).in(bytes));
         CHECK(part == doctest::Approx(0.5).epsilon(0.05));  // in the mix not all layers' types are the same
         // Stages hold their own layers' part.
-        CHECK(set_knob(j.runtime, "n_cpu_moe", 24));
+        CHECK(set_knob(j.runtime, j.options, "n_cpu_moe", 24));
         const auto of_stage = [&](std::int32_t i) {
             return serving_memory_of_stage(j, layout{.pipeline = 2}, j.runtime, i)[memory_term::weights].expected;
         };
@@ -254,7 +254,7 @@ TEST_CASE(
     j.gguf = find_gguf_mix("weights", "Q8_0").value();
     j.runtime = find_runtime("llama.cpp", "b5274", "runtime").value();
     j.runtime.serving_kernels.flash_attention = true;
-    CHECK(set_knob(j.runtime, "cpu_moe", 1));
+    CHECK(set_knob(j.runtime, j.options, "cpu_moe", 1));
     const auto compute = [&](const layout& l, std::int32_t stage) {
         const memory_breakdown m = serving_memory_of_stage(j, l, j.runtime, stage);
         return (m[memory_term::activations] + m[memory_term::logits]).expected.in(mib);
@@ -265,7 +265,7 @@ TEST_CASE(
     const layout two{.pipeline = 2};
     CHECK(compute(two, 0) == doctest::Approx(774.00).epsilon(0.00001));  // 5269 and 5271
     CHECK(compute(two, 1) == doctest::Approx(304.75).epsilon(0.00001));
-    CHECK(set_knob(j.runtime, "ubatch_size", 16));  // computed where they are
+    CHECK(set_knob(j.runtime, j.options, "ubatch_size", 16));  // computed where they are
     CHECK(compute({}, 0) < 100);
 }
 
@@ -274,7 +274,7 @@ TEST_CASE("ik_llama.cpp alone loads its own types; experts on the host may come 
     j.context = tokens(32768);
     j.weights = iq3_k;
     j.runtime = runtimes::ik_llama_cpp;
-    j.runtime.options.experts_on_host = true;
+    j.options.experts_on_host = true;
     const cluster c = one(gpus::rtx_5090);
     const byte_count stack = size_of(iq3_k, 128LL * 4096, 1536);
     const auto bounds = [&](std::int64_t ubatch) {

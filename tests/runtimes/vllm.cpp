@@ -62,7 +62,7 @@ TEST_CASE("vLLM profiles as many of the largest images as make a step, and at le
 TEST_CASE("fewer than 128 rows of scores are sorted as one, which takes 12 bytes more for each") {
     job j = chat("qwen3-0.6b");
     const auto scores = [&](std::int64_t sequences) {
-        j.runtime.options.max_num_seqs = sequences;
+        j.options.max_num_seqs = sequences;
         return memory_of(j, layout{})[memory_term::logits].expected;
     };
     const byte_count row = bytes(151936);
@@ -74,7 +74,7 @@ TEST_CASE("since 0.24 dense models score in 16 bit while vLLM profiles, and othe
     const auto each = [&](const char* id, const char* engine) {
         job j = chat(id);
         j.runtime = find_runtime(engine).value();
-        j.runtime.options.max_num_seqs = 4096;  // more than the layers take
+        j.options.max_num_seqs = 4096;  // more than the layers take
         return ratio(memory_of(j, layout{})[memory_term::logits].expected, bytes(4096 * j.model.vocabulary));
     };
     CHECK(each("qwen3-0.6b", "vllm@0.23") == doctest::Approx(14));
@@ -87,7 +87,7 @@ TEST_CASE("tokens that are named to vLLM's first engine stay chunks where contex
     j.runtime = runtimes::vllm_v0_7;
     j.context = tokens(131072);
     const memory_breakdown by_default = memory_of(j, layout{});
-    REQUIRE(set_knob(j.runtime, "max_num_batched_tokens", 2048));
+    REQUIRE(set_knob(j.runtime, j.options, "max_num_batched_tokens", 2048));
     CHECK(memory_of(j, layout{}).total() == by_default.total());
     j.context = tokens(8192);
     CHECK(memory_of(j, layout{})[memory_term::logits].expected <
@@ -123,7 +123,7 @@ TEST_CASE("a kernel of vLLM filters scores in a row of fp32 a multiprocessor, wh
     j.max_batched_tokens = tokens(8);
     j.context = tokens(8);
     const auto beside = [&](std::int64_t rows) {
-        j.runtime.options.max_num_seqs = rows;
+        j.options.max_num_seqs = rows;
         j.batch = rows;
         runtime without = on_device(j.runtime, gpus::h100_sxm5_80gb, layout{});
         const byte_count with = serving_memory(j, layout{}, without)[memory_term::activations].expected;

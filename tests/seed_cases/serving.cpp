@@ -35,7 +35,7 @@ job seventy_billion(const model& m, const precision& cache) {
     job j{.model = m, .weights = fp16, .kv_cache = cache, .compute = fp16, .batch = 8, .context = tokens(4096)};
     j.runtime = runtimes::vllm_v1;
     j.runtime.cache.fraction = 0.97;
-    j.runtime.options.max_num_seqs = 8;
+    j.options.max_num_seqs = 8;
     j.max_batched_tokens = tokens(2048);
     return j;
 }
@@ -59,7 +59,7 @@ TEST_CASE("A4: models over 30B do not fit a 4090 for serving, four bits or not")
     // What would: 32B in four bits holds one short sequence, 70B not even its weights.
     job j{
         .model = preset("qwen2.5-32b"), .weights = awq(4, 128), .context = tokens(2048), .runtime = runtimes::vllm_v1};
-    j.runtime.options.max_num_seqs = 8;
+    j.options.max_num_seqs = 8;
     const auto batch = max_batch(j, layout{}, of(gpus::rtx_4090));
     REQUIRE(batch);
     CHECK(*batch >= 1);
@@ -77,7 +77,7 @@ TEST_CASE("A5: how many MIG instances hold Llama 3 8B, and what a token of each 
           .prompt = tokens(512),
           .output = tokens(512),
           .runtime = runtimes::vllm_v1};
-    j.runtime.options.max_num_seqs = 16;
+    j.options.max_num_seqs = 16;
     const gpu& card = gpus::a100_sxm4_80gb;
     struct answer {
         const char* profile;

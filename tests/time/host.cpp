@@ -34,7 +34,7 @@ job tuning(const offload& away, std::int64_t rounds = 1) {
 job in_gguf(const model& m, const char* mix, std::int32_t gpu_layers) {
     job j{.model = m, .gguf = *find_gguf_mix("weights", mix), .context = tokens(2048), .runtime = runtimes::llama_cpp};
     j.weights = find_gguf_type(static_cast<std::uint32_t>(detail::gguf::base_of(j.gguf->quantisation))).value.format;
-    j.runtime.options.gpu_layers = gpu_layers;
+    j.options.gpu_layers = gpu_layers;
     return j;
 }
 
@@ -131,7 +131,7 @@ TEST_CASE("layers that the CPU computes are as slow as main memory") {
 TEST_CASE("of experts on the host, those that tokens choose are read; prompts bring all over") {
     job j = in_gguf(models::qwen3_30b_a3b, "Q4_K_M", 99);
     CHECK_FALSE(computes_on_host(j));
-    j.runtime.options.experts_on_host = true;
+    j.options.experts_on_host = true;
     REQUIRE(computes_on_host(j));
     const byte_count one = decode_host_traffic(j, {}, tokens(1)).memory;
     const byte_count all = prefill_host_traffic(j, {}).link;
@@ -140,7 +140,7 @@ TEST_CASE("of experts on the host, those that tokens choose are read; prompts br
     const byte_count many = decode_host_traffic(j, {}, tokens(1)).memory;
     CHECK(many > one * 10);
     CHECK(many < all);
-    j.runtime.options.host_expert_layers = 12;
+    j.options.host_expert_layers = 12;
     CHECK(prefill_host_traffic(j, {}).link < all);
 }
 

@@ -138,7 +138,7 @@ constexpr dealt_layers<Gpus> deal_head_first(const job& j, const file_layers* fi
     const dealt_layers<Gpus> dealt = deal(j, file, devices);
     if (dealt.complete || dealt.head_on_host) return dealt;
     job headless = j;
-    headless.runtime.options.gpu_layers = j.model.layers.size;
+    headless.options.gpu_layers = j.model.layers.size;
     dealt_layers<Gpus> rest = deal(headless, file, devices);
     rest.complete = false;
     return rest;

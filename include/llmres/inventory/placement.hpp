@@ -222,12 +222,12 @@ constexpr host_part host_part_of(const job& j) {
     const runtime& asked = j.runtime;
     const std::int32_t layers = j.model.layers.size;
     host_part host{.embedding = asked.loading.embedding_on_host};
-    if (asked.options.gpu_layers && *asked.options.gpu_layers <= layers) {
+    if (j.options.gpu_layers && *j.options.gpu_layers <= layers) {
         host.head = true;
-        host.layers = *asked.options.gpu_layers > 0 ? layers - *asked.options.gpu_layers : layers;
+        host.layers = *j.options.gpu_layers > 0 ? layers - *j.options.gpu_layers : layers;
     }
-    const std::int32_t named = asked.options.host_expert_layers;
-    if (asked.options.experts_on_host) host.expert_layers = named > 0 && named < layers ? named : layers;
+    const std::int32_t named = j.options.host_expert_layers;
+    if (j.options.experts_on_host) host.expert_layers = named > 0 && named < layers ? named : layers;
     if (host.expert_layers < host.layers) host.expert_layers = host.layers;
     return host;
 }
@@ -260,7 +260,7 @@ constexpr placement serving_placement(const job& j, std::int32_t stage, stage_ra
                 .embeddings = embeds,
                 .beside_embedding = embeds || (!first && towers),
                 .output = scores,
-                .predictions = last && j.runtime.options.speculates_ahead ? m.prediction.layers : 0};
+                .predictions = last && j.options.speculates_ahead ? m.prediction.layers : 0};
     if (scores && m.tied_head && (embeds ? stores_tied_head(j) : !(j.gguf && j.gguf->tied_head_stored))) ++p.embeddings;
     return p;
 }

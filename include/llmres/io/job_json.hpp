@@ -19,13 +19,12 @@
 #include <llmres/jobs/checks.hpp>
 #include <llmres/jobs/draft.hpp>
 #include <llmres/jobs/job.hpp>
+#include <llmres/jobs/knobs.hpp>
 #include <llmres/jobs/layer_parts.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/jobs/offload.hpp>
 #include <llmres/models/gguf/mix.hpp>
 #include <llmres/runtimes/all.hpp>
-#include <llmres/runtimes/formats.hpp>
-#include <llmres/runtimes/knobs.hpp>
 #include <llmres/values/error.hpp>
 #include <llmres/values/maybe.hpp>
 #include <string>
@@ -212,28 +211,35 @@ inline result<cluster> read_cluster(const nlohmann::json& object, const std::str
     return c;
 }
 
-/// Knobs under the engine's own names: mem_fraction_static, n_gpu_layers.
-inline status read_engine_knobs(const nlohmann::json& object, runtime& r) {
+/// The runtime of a job document, and what the document asks of it.
+struct runtime_request {
+    llmres::runtime runtime{};
+    serving_options options{};
+};
+
+/// Knobs under the software's own names: mem_fraction_static, n_gpu_layers.
+inline status read_own_knobs(const nlohmann::json& object, runtime_request& r) {
     for (const auto& [key, knob] : object.items()) {
         if (key == "name" || find_job_field("runtime", key) != nullptr) continue;
         const double number = knob.is_boolean()  ? (knob.get<bool>() ? 1.0 : 0.0)
                               : knob.is_number() ? knob.get<double>()
                                                  : -1.0;
-        runtime turned = r;
-        if (!set_knob(turned, key, number)) return known_keys(object, "runtime", {"name"}).error();
+        runtime_request with_knob = r;
+        if (!set_knob(with_knob.runtime, with_knob.options, key, number))
+            return known_keys(object, "runtime", {"name"}).error();
         if (!(number >= 0 && number < 1e15))
             return refused(error_code::malformed, "runtime." + key, shown(knob), "true, false or a number from 0");
-        r = turned;
+        r = with_knob;
     }
     return done{};
 }
 
-inline void read_serving_knobs(job_reader& read, runtime& r) {
-    read.count("kv_block", r.cache.block);
+inline void read_serving_knobs(job_reader& read, runtime_request& r) {
+    read.count("kv_block", r.runtime.cache.block);
     read.integer("max_num_seqs", r.options.max_num_seqs);
-    read.flag("flash_attention", r.serving_kernels.flash_attention);
+    read.flag("flash_attention", r.runtime.serving_kernels.flash_attention);
     read.integer("gpu_layers", r.options.gpu_layers);
-    read.flag("embedding_on_host", r.loading.embedding_on_host);
+    read.flag("embedding_on_host", r.runtime.loading.embedding_on_host);
     read.flag("experts_on_host", r.options.experts_on_host);
     read.integer("max_loras", r.options.max_loras);
     read.integer("max_lora_rank", r.options.max_lora_rank);
@@ -274,29 +280,34 @@ inline void read_training_knobs(job_reader& read, llmres::runtime& e) {
 }
 
 /// A runtime by its name, or an object with the name and knobs of its own.
-inline result<runtime> read_runtime(const nlohmann::json& value, const precision& kv_cache, const model_finder& find) {
-    if (value.is_string()) return find_runtime(value.get_ref<const std::string&>());
+inline result<runtime_request> read_runtime(const nlohmann::json& value, const precision& kv_cache,
+                                            const model_finder& find) {
+    if (value.is_string()) {
+        const result<runtime> named = find_runtime(value.get_ref<const std::string&>());
+        if (!named) return named.error();
+        return runtime_request{*named, {}};
+    }
     if (!value.is_object())
         return refused(error_code::malformed, "runtime", shown(value), "a name, or an object with a name");
     job_reader read{value, "runtime"};
-    runtime r;
+    runtime_request r;
     if (!read.fields().has("name"))
         return refused(error_code::missing, "runtime.name", "absent", "the name of a runtime");
-    read.named("name", r, [](std::string_view name) { return find_runtime(name, "runtime.name"); });
+    read.named("name", r.runtime, [](std::string_view name) { return find_runtime(name, "runtime.name"); });
     if (const status s = read.checked(); !s) return s.error();
-    if (const status s = read_engine_knobs(value, r); !s) return s.error();
+    if (const status s = read_own_knobs(value, r); !s) return s.error();
     if (read.fields().has("gpu_memory_utilization")) {
-        if (!takes_fraction(r.cache))
+        if (!takes_fraction(r.runtime.cache))
             return refused(error_code::unsupported, "runtime.gpu_memory_utilization",
                            shown(value["gpu_memory_utilization"]),
                            "a runtime that takes a part of the GPU at start, such as vllm");
-        r.cache.fraction = read.real("gpu_memory_utilization", 0);
+        r.runtime.cache.fraction = read.real("gpu_memory_utilization", 0);
     }
     read_serving_knobs(read, r);
     const model_source draft = read_draft(read, find);
-    if (draft.model.hidden > 0) r = with_draft(r, draft.model, kv_cache, draft.gguf);
-    read.flag("expandable_segments", r.allocator.expandable_segments);
-    read_training_knobs(read, r);
+    if (draft.model.hidden > 0) r.options = with_draft(r.options, draft.model, kv_cache, draft.gguf);
+    read.flag("expandable_segments", r.runtime.allocator.expandable_segments);
+    read_training_knobs(read, r.runtime);
     if (const status s = read.checked(); !s) return s.error();
     return r;
 }
@@ -440,12 +451,13 @@ result<plan_request> read_job(const Json& document, const job_sources& sources) 
     if (const status s = detail::read_own_fields(read, j); !s) return s.error();
     if (const status s = detail::read_part(read, "layout", request.layout, detail::read_layout); !s) return s.error();
     if (const auto named = document.find("runtime"); named != document.end()) {
-        const result<runtime> r = detail::read_runtime(*named, kv_cache_of(j), sources.model);
+        const result<detail::runtime_request> r = detail::read_runtime(*named, kv_cache_of(j), sources.model);
         if (!r) return r.error();
         if (trains(j) && r->options.draft_weights > byte_count{})
             return refused(error_code::inconsistent, "runtime.draft", detail::shown((*named)["draft"]),
                            "no draft where task is not serving");
-        j.runtime = *r;
+        j.runtime = r->runtime;
+        j.options = r->options;
     }
     if (const status s = detail::read_part(read, "lengths", request.lengths, detail::read_lengths); !s)
         return s.error();

@@ -153,36 +153,36 @@ inline std::string target_names(const role_set& targets) {
     return names;
 }
 
-/// The engine: its name, the versions that its profile is for, and the knobs that are not as that profile has them,
+/// The runtime: its name, the versions that its profile is for, and the knobs that are not as that profile has them,
 /// under the keys by which a job document sets them.
-inline json_value to_json(const runtime& r) {
+inline json_value to_json(const runtime& r, const serving_options& asked) {
     json_value out{{"name", r.identity.name.view()}, {"versions", r.identity.versions.view()}};
     const runtime* profile = nullptr;
     for (const runtime* known : runtimes::all)
         if (*known == r) profile = known;
     if (profile == nullptr) return out;
     const runtime& p = *profile;
+    const serving_options usual;
     if (r.cache.fraction && *r.cache.fraction != p.cache.fraction.value_or(0))
         out["gpu_memory_utilization"] = *r.cache.fraction;
     if (r.cache.block != p.cache.block) out["kv_block"] = r.cache.block.in(tokens);
     if (r.step.max_batched_tokens != p.step.max_batched_tokens ||
         r.step.larger_devices[0].max_batched_tokens != p.step.larger_devices[0].max_batched_tokens)
         out["max_batched_tokens"] = r.step.max_batched_tokens.in(tokens);
-    if (r.options.max_num_seqs != p.options.max_num_seqs) out["max_num_seqs"] = r.options.max_num_seqs;
+    if (asked.max_num_seqs != usual.max_num_seqs) out["max_num_seqs"] = asked.max_num_seqs;
     if (r.serving_kernels.flash_attention && r.serving_kernels.flash_attention != p.serving_kernels.flash_attention)
         out["flash_attention"] = *r.serving_kernels.flash_attention;
-    if (r.options.gpu_layers && r.options.gpu_layers != p.options.gpu_layers) out["gpu_layers"] = *r.options.gpu_layers;
+    if (asked.gpu_layers && asked.gpu_layers != usual.gpu_layers) out["gpu_layers"] = *asked.gpu_layers;
     if (r.loading.embedding_on_host != p.loading.embedding_on_host)
         out["embedding_on_host"] = r.loading.embedding_on_host;
-    if (r.options.experts_on_host != p.options.experts_on_host) out["experts_on_host"] = r.options.experts_on_host;
-    if (r.options.max_loras != p.options.max_loras) out["max_loras"] = r.options.max_loras;
-    if (r.options.max_lora_rank != p.options.max_lora_rank) out["max_lora_rank"] = r.options.max_lora_rank;
-    if (r.options.encoder_tokens != p.options.encoder_tokens)
-        out["encoder_tokens"] = r.options.encoder_tokens.in(tokens);
-    if (r.options.speculates_ahead != p.options.speculates_ahead) out["speculates_ahead"] = r.options.speculates_ahead;
-    if (r.options.draft_weights != p.options.draft_weights)
-        out["draft"] = {{"weights_bytes", r.options.draft_weights.in(bytes)},
-                        {"kv_bytes_per_token", r.options.draft_kv.in(bytes_a_token)}};
+    if (asked.experts_on_host != usual.experts_on_host) out["experts_on_host"] = asked.experts_on_host;
+    if (asked.max_loras != usual.max_loras) out["max_loras"] = asked.max_loras;
+    if (asked.max_lora_rank != usual.max_lora_rank) out["max_lora_rank"] = asked.max_lora_rank;
+    if (asked.encoder_tokens != usual.encoder_tokens) out["encoder_tokens"] = asked.encoder_tokens.in(tokens);
+    if (asked.speculates_ahead != usual.speculates_ahead) out["speculates_ahead"] = asked.speculates_ahead;
+    if (asked.draft_weights != usual.draft_weights)
+        out["draft"] = {{"weights_bytes", asked.draft_weights.in(bytes)},
+                        {"kv_bytes_per_token", asked.draft_kv.in(bytes_a_token)}};
     if (r.kernels.loss.code != p.kernels.loss.code) out["loss"] = name_of(r.kernels.loss.code);
     if (r.kernels.scan != p.kernels.scan) out["scan"] = name_of(r.kernels.scan);
     if (r.allocator.expandable_segments != p.allocator.expandable_segments)
@@ -193,8 +193,9 @@ inline json_value to_json(const runtime& r) {
     if (r.sharding.reshards_after_forward != p.sharding.reshards_after_forward)
         out["reshard_after_forward"] = r.sharding.reshards_after_forward;
     if (r.cache.windows != p.cache.windows) out["swa_full"] = r.cache.windows == window_cells::whole;
-    if (r.process.cuda_graphs.high != p.process.cuda_graphs.high)
-        out[r.identity.name == "sglang" ? "disable_cuda_graph" : "enforce_eager"] = true;
+    const std::string_view no_graphs = knob_name(r.identity.knobs, knob_setting::no_cuda_graphs);
+    if (r.process.cuda_graphs.high != p.process.cuda_graphs.high && !no_graphs.empty())
+        out[std::string{no_graphs}] = true;
     return out;
 }
 
@@ -315,7 +316,7 @@ inline json_value to_json(const job_plan& p, const job& j, const cluster& c, boo
 
     return {{"verdict", name_of(p.verdict)},
             {"job", to_json(j)},
-            {"runtime", to_json(j.runtime)},
+            {"runtime", to_json(j.runtime, j.options)},
             {"cluster", to_json(c)},
             {"layout", to_json(p.layout)},
             {"layout_chosen", chosen},

@@ -7,6 +7,7 @@
 #include <llmres/hardware/gpu.hpp>
 #include <llmres/jobs/adapter.hpp>
 #include <llmres/jobs/job.hpp>
+#include <llmres/jobs/knobs.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/jobs/pipeline.hpp>
 #include <llmres/jobs/ranks.hpp>
@@ -14,7 +15,6 @@
 #include <llmres/models/model.hpp>
 #include <llmres/models/parameters.hpp>
 #include <llmres/runtimes/kernels.hpp>
-#include <llmres/runtimes/knobs.hpp>
 #include <llmres/runtimes/runtime.hpp>
 #include <llmres/values/error.hpp>
 #include <llmres/values/precision.hpp>
@@ -49,8 +49,8 @@ constexpr status sizes_fit(const job& j) {
     if (count(step) > all)
         if (const status s = tokens_fit("max_batched_tokens", step.in(tokens), count(step), j.model); !s) return s;
     if (seen.layers == 0) return done{};
-    if (const status s = tokens_fit("runtime.encoder_tokens", r.options.encoder_tokens.in(tokens),
-                                    count(r.options.encoder_tokens), j.model);
+    if (const status s = tokens_fit("runtime.encoder_tokens", j.options.encoder_tokens.in(tokens),
+                                    count(j.options.encoder_tokens), j.model);
         !s)
         return s;
     if (seen.image_tokens == token_count{}) return done{};
@@ -211,7 +211,7 @@ constexpr status validate(const job& j) {
                                  : "a runtime that serves, such as vllm or llama.cpp");
     constexpr std::int64_t most_tokens = std::int64_t{1} << 40;
     if (!trains(j)) {
-        if (const status s = validate(j.runtime, weights_of(j), j.gguf.known); !s) return s;
+        if (const status s = validate(j.runtime, j.options, weights_of(j), j.gguf.known); !s) return s;
         if (const status s = in_range("batch", j.batch, 1, std::int64_t{1} << 24); !s) return s;
         if (const status s = in_range("prompt", j.prompt.in(tokens), 0, most_tokens); !s) return s;
         if (const status s = in_range("output", j.output.in(tokens), 0, most_tokens); !s) return s;

@@ -8,6 +8,7 @@
 #include <llmres/jobs/layer_parts.hpp>
 #include <llmres/jobs/offload.hpp>
 #include <llmres/jobs/optimizer.hpp>
+#include <llmres/jobs/serving_options.hpp>
 #include <llmres/models/gguf/mix.hpp>
 #include <llmres/models/layer.hpp>
 #include <llmres/models/model.hpp>
@@ -92,6 +93,7 @@ struct job {
         0;  ///< optimizer steps that are taken; 0: many. In the first, states come after the backward pass
 
     llmres::runtime runtime = no_runtime;
+    serving_options options{};  ///< what is asked of the runtime beside the model
 };
 
 // ---- the defaults, resolved -----------------------------------------------------------------------------------------

@@ -50,7 +50,7 @@ constexpr runtime on_device(runtime r, const gpu& card, const layout& l) {
     if (r.loading.mxfp4.padded) r.loading.mxfp4.scales_again = card.capability.major == 9;
     // Where the host shares the memory, what its own processes take counts as the engine's: 1 and 4.8 GiB of a Jetson's
     // 30 in vLLM's logs. (Apple's working set already leaves the host its part.)
-    if (shares_host_memory(card) && card.vendor != gpu_vendor::apple && r.identity.name != no_runtime.identity.name)
+    if (shares_host_memory(card) && card.vendor != gpu_vendor::apple && takes_memory(r.process))
         r.process.workspace += {{}, scaled_up(device, 0.03), scaled_up(device, 0.20)};
     return r;
 }

@@ -246,8 +246,7 @@ struct serving_stages {
             if (here.counts[k] > 0 && kinds[k].live > s.live) s.live = kinds[k].live;
         }
         if (weights.file) s.weights += weights.of_file(here);
-        if (runtime.serving_kernels.laid_out ||
-            (runtime.options.experts_on_host && runtime.loading.host_experts.copied)) {
+        if (runtime.serving_kernels.laid_out || (job.options.experts_on_host && runtime.loading.host_experts.copied)) {
             const stage_graph graph{job,         layout,  runtime,       step,       weights,
                                     here.layers, s.index, is_last(here), here.output};
             if (graph.possible()) s.graph = graph.peak();
@@ -273,11 +272,11 @@ struct serving_stages {
     /// Of a draft model, on the last stage, split by the tensor ranks as the model is (vLLM:
     /// draft_tensor_parallel_size).
     constexpr byte_count draft_weights(const placement& here) const {
-        return is_last(here) ? div_up(runtime.options.draft_weights, layout.tensor) : byte_count{};
+        return is_last(here) ? div_up(job.options.draft_weights, layout.tensor) : byte_count{};
     }
     constexpr byte_count draft_cache(const placement& here) const {
-        if (!is_last(here) || runtime.options.draft_weights == byte_count{}) return {};
-        return div_up(runtime.options.draft_kv * context_of(job) * sequences, layout.tensor);
+        if (!is_last(here) || job.options.draft_weights == byte_count{}) return {};
+        return div_up(job.options.draft_kv * context_of(job) * sequences, layout.tensor);
     }
     /// Caches of layers that predict further tokens, and of a draft model.
     constexpr allotment cache_beside_layers(const placement& here) const {

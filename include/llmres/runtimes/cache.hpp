@@ -44,6 +44,10 @@ struct runtime_cache {
     /// Tokens that a cache block holds; 0: caches grow token by token.
     token_count block{};
     window_cells windows = window_cells::window;
+    /// Latent attention caches keys and values of every head, not the latent (llama.cpp before its pull request 12801).
+    bool expands_latent = false;
+    /// All of a recurrent layer's state is fp32; else the convolution's part of it is in the activations' format.
+    bool fp32_states = false;
     /// All prompts are computed before the first token is generated: until then the cache holds no more than prompts.
     bool whole_batches = false;
     /// Copies of the whole cache that exist while a token is appended: a step returns a new one beside the one it read.

@@ -11,14 +11,27 @@ namespace llmres::inline v0::runtimes {
 
 namespace detail {
 
+inline constexpr std::array exllama_knobs{
+    knob{"max_input_len", knob_setting::batched_tokens},
+};
+
+inline constexpr std::array exllamav3_knobs{
+    knob{"max_chunk_size", knob_setting::batched_tokens},
+};
+
 inline constexpr runtime exllama_base{
-    .identity{.name = "exllama", .work = runtime_work::serving, .versions = "v2 and v3", .since = {2, 0, 0}},
+    .identity{.name = "exllama",
+              .work = runtime_work::serving,
+              .versions = "v2 and v3",
+              .since = {2, 0, 0},
+              .knobs = exllama_knobs},
     .process{
         .context = {mib(300), mib(480), mib(900)}, .workspace = {mib(8), mib(32), mib(200)},  // cuBLAS
     },
     .allocator{.fragmentation = {0.0, 0.01, 0.05}},
     .accuracy{.activations = {0.8, 1.0, 1.3}},
-    .loading{.embedding_on_host = true},
+    .loading{.formats = {format_family::gptq_words, format_family::exllama2, format_family::exllama3},
+             .embedding_on_host = true},
     .cache{.pool = cache_pool::allotted, .block = tokens(256), .windows = window_cells::whole},
     .step{
         .max_batched_tokens = tokens(2048),  // max_input_len
@@ -46,6 +59,8 @@ constexpr runtime exllama_all_scores() {
 constexpr runtime exllama_third() {
     runtime r = exllama_base;
     r.identity.name = "exllamav3";
+    r.identity.knobs = exllamav3_knobs;
+    r.loading.formats = {format_family::exllama3};
     r.serving_kernels.dequantised_from = 145;
     r.accuracy.activations = {0.6, 1.0, 1.5};
     return r;

@@ -3,16 +3,14 @@
 
 #include <array>
 #include <cstdint>
-#include <limits>
-#include <llmres/runtimes/runtime.hpp>
+#include <initializer_list>
 #include <llmres/values/precision.hpp>
 #include <string_view>
 
-/// Which formats of weights an engine loads, and a profile's knobs: under the engine's own names, and whether they are
-/// within their bounds.
+/// Formats of weights in families that runtimes support together.
 namespace llmres::inline v0 {
 
-/// Formats that engines support together.
+/// Formats that runtimes support together.
 enum class format_family : std::uint8_t {
     plain,
     eight_bit_float,
@@ -61,29 +59,31 @@ constexpr format_family family_of(const precision& format) {
     return format_family::plain;
 }
 
-/// True if the engine has kernels for weights of that format: every engine for plain ones. Profiles of no engine load
-/// everything.
-constexpr bool loads(const runtime& r, format_family family) {
-    using f = format_family;
-    if (family == f::plain) return true;
-    const auto any = [&](auto... listed) { return ((family == listed) || ...); };
-    const std::string_view name = r.identity.name.view();
-    if (name == "vllm") return !any(f::exllama2, f::exllama3, f::gguf_ik);
-    if (name == "sglang") return !any(f::exllama2, f::exllama3, f::gguf_ik, f::half_quadratic);
-    if (name == "ik_llama.cpp") return any(f::gguf, f::gguf_ik);
-    if (name == "llama.cpp" || name == "ollama") return any(f::gguf);
-    if (name == "tensorrt-llm")
-        return any(f::eight_bit_float, f::eight_bit, f::microscaling, f::gptq_words, f::awq_words);
-    if (name == "transformers")
-        return !any(f::gguf, f::gguf_ik, f::exllama2, f::exllama3);  // it unpacks GGUF files to 32 bits first
-    if (name == "autoawq") return any(f::awq_words);
-    if (name == "lmdeploy") return any(f::eight_bit_float, f::eight_bit, f::microscaling, f::gptq_words, f::awq_words);
-    if (name == "exllama" || name == "exllamav2") return any(f::gptq_words, f::exllama2, f::exllama3);
-    if (name == "exllamav3") return any(f::exllama3);
-    if (name == "ctranslate2") return any(f::eight_bit);
-    if (name == "tgi")
-        return any(f::eight_bit_float, f::gptq_words, f::awq_words, f::packed, f::bitsandbytes, f::exllama2);
-    return true;
-}
+/// The families whose formats a runtime has kernels for. Plain formats are always among them.
+struct format_set {
+    std::uint32_t bits = 0;
+
+    constexpr format_set() = default;
+    constexpr format_set(std::initializer_list<format_family> families) {
+        for (const format_family f : families) bits |= std::uint32_t{1} << static_cast<unsigned>(f);
+    }
+    constexpr bool contains(format_family f) const {
+        return f == format_family::plain || (bits >> static_cast<unsigned>(f) & 1u) != 0;
+    }
+    /// These families without some of them.
+    constexpr format_set without(const format_set& others) const {
+        format_set left = *this;
+        left.bits &= ~others.bits;
+        return left;
+    }
+    friend constexpr bool operator==(const format_set&, const format_set&) = default;
+};
+
+/// Every family: that of profiles that describe no loader of checkpoints.
+inline constexpr format_set all_formats{
+    format_family::eight_bit_float, format_family::eight_bit, format_family::microscaling,
+    format_family::gptq_words,      format_family::awq_words, format_family::packed,
+    format_family::bitsandbytes,    format_family::gguf,      format_family::gguf_ik,
+    format_family::exllama2,        format_family::exllama3,  format_family::half_quadratic};
 
 }  // namespace llmres::inline v0

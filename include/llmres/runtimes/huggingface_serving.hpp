@@ -26,6 +26,8 @@ inline constexpr runtime huggingface_base{
     .allocator{.fragmentation = {0.0, 0.02, 0.10}, .caches_freed_blocks = true},
     .accuracy{.activations = {0.5, 1.0, 1.4}},
     .loading{
+        .formats = all_formats.without(
+            {format_family::gguf, format_family::gguf_ik, format_family::exllama2, format_family::exllama3}),
         .head_again = true,
         // AutoAWQ holds 1.6 GiB beside a 13B and 2 beside a 34B, AutoGPTQ's kernels 0.7 beside a 7B (their own tables).
         .repacked = 0.15,
@@ -74,6 +76,7 @@ constexpr runtime huggingface_tuples() {
 constexpr runtime autoawq_fused(bool rolls) {
     runtime r = huggingface_all_logits();
     r.identity.name = "autoawq";
+    r.loading.formats = {format_family::awq_words};
     r.cache.windows = rolls ? window_cells::longer_part : window_cells::whole;
     r.loading.rope = rope_tables::cached;
     r.cache.whole_batches = false;

@@ -3,6 +3,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <llmres/runtimes/knobs.hpp>
 #include <llmres/values/maybe.hpp>
 #include <llmres/values/text.hpp>
 #include <string_view>
@@ -27,6 +28,7 @@ struct runtime_identity {
     text<31> versions{};       ///< in words: the versions that the profile's constants were taken from
     runtime_version since{};   ///< the first version that the profile is meant for
     runtime_version before{};  ///< the first version that it no longer holds for; zero: none is known
+    knob_list knobs{};         ///< the software's own names of what a caller may set
     friend constexpr bool operator==(const runtime_identity& a, const runtime_identity& b) {
         return a.name == b.name && a.versions == b.versions;
     }

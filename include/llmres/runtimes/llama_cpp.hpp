@@ -17,8 +17,18 @@ namespace llmres::inline v0::runtimes {
 
 namespace detail {
 
+inline constexpr std::array llama_cpp_knobs{
+    knob{"ubatch_size", knob_setting::batched_tokens},   knob{"parallel", knob_setting::sequences},
+    knob{"n_gpu_layers", knob_setting::gpu_layers},      knob{"flash_attn", knob_setting::flash_attention},
+    knob{"swa_full", knob_setting::whole_windows},       knob{"cpu_moe", knob_setting::experts_on_host},
+    knob{"n_cpu_moe", knob_setting::host_expert_layers},
+};
+
+inline constexpr auto ik_llama_cpp_knobs =
+    with_knobs(llama_cpp_knobs, knob{"attn_max_batch", knob_setting::latent_part});
+
 inline constexpr runtime llama_cpp_base{
-    .identity{.name = "llama.cpp", .work = runtime_work::serving},
+    .identity{.name = "llama.cpp", .work = runtime_work::serving, .knobs = llama_cpp_knobs},
     .process{
         // nvidia-smi less the buffers: 0.75 GiB on an RTX 6000 Ada whatever the layers, 0.5 to 1.2 elsewhere. An
         // A100 1.1 to 1.3 GiB less what its driver keeps, an RTX 3090 with a desktop 1.4.
@@ -28,12 +38,17 @@ inline constexpr runtime llama_cpp_base{
     },
     .accuracy{.activations = {0.98, 1.0, 1.04}},
     .loading{
+        .formats = {format_family::gguf},
         .embedding_on_host = true,
         .host_experts{
             .copied = true,  // ggml_backend_cuda_device_offload_op: from 32 tokens on
         },
     },
-    .cache{.pool = cache_pool::allotted, .block = tokens(32), .windows = window_cells::whole},
+    .cache{.pool = cache_pool::allotted,
+           .block = tokens(32),
+           .windows = window_cells::whole,
+           .expands_latent = true,
+           .fp32_states = true},
     .step{
         .max_batched_tokens = tokens(512),  // n_ubatch
         .logits{.rows = scored_tokens::chunk, .bytes = {4.0, 4.0, 4.0}},
@@ -43,6 +58,7 @@ inline constexpr runtime llama_cpp_base{
         .written_in_place = true,
         .attention_mask = true,
         .flash_attention = false,
+        .feed_forward_under_logits = true,
     },
 };
 
@@ -62,6 +78,7 @@ constexpr runtime llama_cpp_turns() {
 constexpr runtime llama_cpp_latent() {
     runtime r = llama_cpp_turns();
     r.serving_kernels.latent.absorbed = true;
+    r.cache.expands_latent = false;
     return r;
 }
 /// Since May 2025 windowed layers keep window and micro-batch only (13194).
@@ -100,6 +117,8 @@ constexpr runtime llama_cpp_last_scores() {
 constexpr runtime ik_llama_cpp_as(std::string_view versions, std::int32_t since, std::int32_t before) {
     runtime r = for_versions(llama_cpp_flash(), versions, {since}, {before});
     r.identity.name = "ik_llama.cpp";
+    r.identity.knobs = ik_llama_cpp_knobs;
+    r.loading.formats = {format_family::gguf, format_family::gguf_ik};
     r.cache.windows = window_cells::whole;
     r.serving_kernels.laid_out = true;
     r.serving_kernels.latent.expanded = mib(before == 0 ? 256 : 512);

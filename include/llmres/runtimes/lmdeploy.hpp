@@ -1,19 +1,32 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <llmres/runtimes/runtime.hpp>
 
 /// LMDeploy TurboMind: after weights and buffers, blocks take a fraction of what is still free.
 namespace llmres::inline v0::runtimes {
 
+inline constexpr std::array lmdeploy_knobs{
+    knob{"max_prefill_token_num", knob_setting::batched_tokens},
+    knob{"max_batch_size", knob_setting::sequences},
+    knob{"cache_block_seq_len", knob_setting::cache_block},
+};
+
 inline constexpr runtime lmdeploy{
-    .identity{.name = "lmdeploy", .work = runtime_work::serving, .versions = "0.2 to 0.9", .since = {0, 2, 0}},
+    .identity{.name = "lmdeploy",
+              .work = runtime_work::serving,
+              .versions = "0.2 to 0.9",
+              .since = {0, 2, 0},
+              .knobs = lmdeploy_knobs},
     .process{
         .context = {mib(300), mib(500), mib(900)},
         .workspace = {mib(50), mib(300), mib(900)},
         .communicator = {mib(300), mib(600), mib(1500)},
     },
     .accuracy{.activations = {0.7, 1.0, 1.4}},
+    .loading{.formats = {format_family::eight_bit_float, format_family::eight_bit, format_family::microscaling,
+                         format_family::gptq_words, format_family::awq_words}},
     .cache{
         .pool = cache_pool::share_of_free,
         // of what is free (messages.py: TurbomindEngineConfig); 0.5 of all until 0.2.0

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <llmres/runtimes/formats.hpp>
 
 /// How a runtime holds a model's weights once they are loaded: fused, repacked, twice, or on the host.
 namespace llmres::inline v0 {
@@ -34,6 +35,8 @@ struct mxfp4_experts {
 };
 
 struct runtime_loading {
+    /// Families of formats that checkpoints may be in.
+    format_set formats = all_formats;
     rope_tables rope = rope_tables::computed;
     /// The token embedding is read from main memory.
     bool embedding_on_host = false;
@@ -50,5 +53,8 @@ struct runtime_loading {
     /// Each stage of a pipeline has vision and audio towers, though the first stage alone computes them.
     bool towers_everywhere = false;
 };
+
+/// True if weights of that family's formats can be loaded.
+constexpr bool loads(const runtime_loading& r, format_family family) { return r.formats.contains(family); }
 
 }  // namespace llmres::inline v0

@@ -12,8 +12,12 @@ namespace llmres::inline v0::runtimes {
 
 namespace detail {
 
+inline constexpr auto ollama_knobs = with_knobs(llama_cpp_knobs, knob{"num_batch", knob_setting::batched_tokens},
+                                                knob{"num_gpu", knob_setting::gpu_layers});
+
 constexpr runtime ollama_with(runtime r) {
     r.identity.name = "ollama";
+    r.identity.knobs = ollama_knobs;
     // It spreads over GPUs only what one does not hold, and asks for a margin of its own (OLLAMA_GPU_OVERHEAD apart).
     r.process.workspace = {mib(0), mib(128), mib(512)};
     r.step.max_num_seqs = 0;  // it names `--parallel`

@@ -36,4 +36,7 @@ struct runtime_process {
     interval<byte_count> layer_graphs{};
 };
 
+/// True if the profile describes a process at all; ideal bytes are of none.
+constexpr bool takes_memory(const runtime_process& p) { return p.workspace.high > byte_count{}; }
+
 }  // namespace llmres::inline v0

@@ -12,8 +12,6 @@
 #include <llmres/runtimes/serving_step.hpp>
 #include <llmres/runtimes/sharding.hpp>
 #include <llmres/values/interval.hpp>
-#include <llmres/values/maybe.hpp>
-#include <llmres/values/units.hpp>
 #include <string_view>
 
 /// What software adds to a model's tensors, in parts: each part is one idea with a header of its own. Each constant of
@@ -27,22 +25,6 @@ struct runtime_accuracy {
     interval<double> logits{};
 };
 
-/// What a job may ask of a runtime beside the model.
-struct serving_options {
-    std::int64_t max_num_seqs = 0;  ///< sequences in one step; 0: the runtime's default, or those of the job
-    /// The last n layers and, if n exceeds them, the head are on GPUs; all by default.
-    maybe<std::int32_t> gpu_layers{};
-    bool experts_on_host = false;         ///< routed experts are computed by the CPU (llama.cpp: --cpu-moe)
-    std::int32_t host_expert_layers = 0;  ///< of that many first layers only (llama.cpp: --n-cpu-moe); 0: of all
-    std::int64_t max_loras = 0;           ///< adapters that are resident at once
-    std::int64_t max_lora_rank = 16;
-    bool speculates_ahead = false;  ///< the model's own prediction layers are loaded, and keep a cache
-    /// Weights of a draft model (jobs/draft.hpp), split by the tensor ranks as the model is, on the last stage.
-    byte_count draft_weights{};
-    bytes_per_token draft_kv{};    ///< of its cache, likewise
-    token_count encoder_tokens{};  ///< patches that pass the vision tower at once, whatever the job's
-};
-
 struct runtime {
     runtime_identity identity{};
     runtime_process process{};
@@ -54,7 +36,6 @@ struct runtime {
     runtime_cache cache{};
     serving_step step{};
     llmres::serving_kernels serving_kernels{};
-    serving_options options{};
 
     // Training.
     training_kernels kernels{};

@@ -43,6 +43,9 @@ struct serving_kernels {
     std::int32_t dequantised_from = 0;
     /// Bytes of each attention score (pair of tokens and head), where attention is eager.
     std::int32_t score_bytes = 4;
+    /// With flash attention, a tensor of the last layer's feed-forward may lie in the graph's buffer while logits are
+    /// computed (ggml: GLM-4, to 0.01 MiB).
+    bool feed_forward_under_logits = false;
     /// Buffers of routed experts stay allocated while logits are computed (vLLM's WorkspaceManager).
     bool keeps_expert_scratch = false;
 };

@@ -49,8 +49,14 @@ constexpr double sglang_by_step(byte_count device, token_count step, std::int32_
     return without_mib(device, device > gib(60) && left < 10240 ? 10240 : left);
 }
 
+inline constexpr std::array sglang_knobs{
+    knob{"chunked_prefill_size", knob_setting::batched_tokens},
+    knob{"page_size", knob_setting::cache_block},
+    knob{"disable_cuda_graph", knob_setting::no_cuda_graphs},
+};
+
 inline constexpr runtime sglang_base{
-    .identity{.name = "sglang", .work = runtime_work::serving},
+    .identity{.name = "sglang", .work = runtime_work::serving, .knobs = sglang_knobs},
     .process{
         .context = {mib(190), mib(460), mib(620)},
         .workspace = {mib(10), mib(400), mib(900)},  // FlashInfer's workspace is 384 MiB (global_config.py)
@@ -59,7 +65,10 @@ inline constexpr runtime sglang_base{
     },
     .allocator{.fragmentation = {0.0, 0.0, 0.01}, .rounds_to_segments = true},
     .accuracy{.activations = {0.9, 1.0, 1.15}},
-    .loading{.rope = rope_tables::shared, .fuses_projections = true},
+    .loading{.formats = all_formats.without({format_family::exllama2, format_family::exllama3, format_family::gguf_ik,
+                                             format_family::half_quadratic}),
+             .rope = rope_tables::shared,
+             .fuses_projections = true},
     .cache{
         .pool = cache_pool::share_with_weights,
         .default_fraction = sglang_by_step,

@@ -10,8 +10,18 @@ namespace llmres::inline v0::runtimes {
 
 namespace detail {
 
+inline constexpr std::array tensorrt_llm_knobs{
+    knob{"max_num_tokens", knob_setting::batched_tokens},
+    knob{"max_batch_size", knob_setting::sequences},
+    knob{"tokens_per_block", knob_setting::cache_block},
+};
+
 inline constexpr runtime tensorrt_llm_base{
-    .identity{.name = "tensorrt-llm", .work = runtime_work::serving, .versions = "up to 0.21", .before = {1, 0, 0}},
+    .identity{.name = "tensorrt-llm",
+              .work = runtime_work::serving,
+              .versions = "up to 0.21",
+              .before = {1, 0, 0},
+              .knobs = tensorrt_llm_knobs},
     .process{
         // Total less available before the cache, less engine, context and buffers: 0.7 GiB on an H100 (its memory
         // document).
@@ -22,6 +32,8 @@ inline constexpr runtime tensorrt_llm_base{
     },
     .allocator{.fragmentation = {0.0, 0.0, 0.02}},
     .accuracy{.activations = {0.6, 1.0, 1.5}},
+    .loading{.formats = {format_family::eight_bit_float, format_family::eight_bit, format_family::microscaling,
+                         format_family::gptq_words, format_family::awq_words}},
     .cache{
         .pool = cache_pool::share_of_free,
         .fraction = 0.9,

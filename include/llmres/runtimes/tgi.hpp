@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <llmres/runtimes/runtime.hpp>
 
 /// Hugging Face text-generation-inference: a warm-up with max_batch_prefill_tokens, then blocks from 95 % of what it
 /// left.
 namespace llmres::inline v0::runtimes {
 
+inline constexpr std::array tgi_knobs{
+    knob{"max_batch_prefill_tokens", knob_setting::batched_tokens},
+};
+
 inline constexpr runtime tgi{
-    .identity{.name = "tgi", .work = runtime_work::serving, .versions = "2 and 3", .since = {2, 0, 0}},
+    .identity{
+        .name = "tgi", .work = runtime_work::serving, .versions = "2 and 3", .since = {2, 0, 0}, .knobs = tgi_knobs},
     .process{
         .context = {mib(300), mib(500), mib(900)},
         .workspace = {mib(8), mib(128), mib(400)},
@@ -17,6 +23,8 @@ inline constexpr runtime tgi{
     },
     .allocator{.fragmentation = {0.0, 0.01, 0.05}},
     .accuracy{.activations = {0.9, 1.0, 1.2}},
+    .loading{.formats = {format_family::eight_bit_float, format_family::gptq_words, format_family::awq_words,
+                         format_family::packed, format_family::bitsandbytes, format_family::exllama2}},
     .cache{
         .pool = cache_pool::share_of_free,
         .fraction = 0.95,  // TGI_WIGGLE_ROOM; times cuda_memory_fraction, which is 1

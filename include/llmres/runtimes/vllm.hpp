@@ -24,8 +24,16 @@ inline constexpr interval<double> filtered_scores{14.0, 14.0, 15.5};
 /// _dummy_sampler_run), and draws in blocks.
 inline constexpr interval<double> plain_scores{2.0, 2.3, 6.0};
 
+inline constexpr std::array vllm_knobs{
+    knob{"max_num_batched_tokens", knob_setting::batched_tokens},
+    knob{"block_size", knob_setting::cache_block},
+    knob{"max_loras", knob_setting::max_loras},
+    knob{"max_lora_rank", knob_setting::max_lora_rank},
+    knob{"enforce_eager", knob_setting::no_cuda_graphs},
+};
+
 inline constexpr runtime vllm_base{
-    .identity{.name = "vllm", .work = runtime_work::serving},
+    .identity{.name = "vllm", .work = runtime_work::serving, .knobs = vllm_knobs},
     .process{
         // Total less free at start, which stands outside the budget: 0.19 GiB on an L4, 0.34 on 48 GB, 0.45 to 0.49 on
         // 24 to 40 GB, 0.60 on an H200.
@@ -44,6 +52,7 @@ inline constexpr runtime vllm_base{
     .allocator{.fragmentation = {0.0, 0.0, 0.005}, .rounds_to_segments = true},
     .accuracy{.activations = {0.95, 1.02, 1.10}},
     .loading{
+        .formats = all_formats.without({format_family::exllama2, format_family::exllama3, format_family::gguf_ik}),
         // RotaryEmbedding.cos_sin_cache: what Llama 3.1 loads beyond its parameters, to 0.1 MiB
         .rope = rope_tables::shared,
         .mxfp4{.padded = true},

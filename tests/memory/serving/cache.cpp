@@ -20,13 +20,13 @@ job of_context(std::int64_t context) {
 
 TEST_CASE("a pool rounds each sequence up to its blocks, an allotted cache all of them at once") {
     runtime pooled;
-    pooled.pool = cache_pool::share_of_total;
-    pooled.kv_block = tokens(16);
+    pooled.cache.pool = cache_pool::share_of_total;
+    pooled.cache.block = tokens(16);
     CHECK(allotted_tokens(grouped_attention, of_context(100), pooled, {}, 3) == tokens(3 * 112));
     runtime allotted = pooled;
-    allotted.pool = cache_pool::allotted;
+    allotted.cache.pool = cache_pool::allotted;
     CHECK(allotted_tokens(grouped_attention, of_context(100), allotted, {}, 3) == tokens(304));
-    allotted.kv_block = {};
+    allotted.cache.block = {};
     CHECK(allotted_tokens(grouped_attention, of_context(100), allotted, {}, 3) == tokens(300));
 }
 
@@ -34,21 +34,21 @@ TEST_CASE("a window is kept alone, unless the engine allots the whole context to
     attention sliding = grouped_attention;
     sliding.window = tokens(32);
     runtime r;
-    r.pool = cache_pool::allotted;
-    r.windows = window_cells::window;
+    r.cache.pool = cache_pool::allotted;
+    r.cache.windows = window_cells::window;
     CHECK(allotted_tokens(sliding, of_context(100), r, {}, 2) == tokens(64));
-    r.windows = window_cells::whole;
+    r.cache.windows = window_cells::whole;
     CHECK(allotted_tokens(sliding, of_context(100), r, {}, 2) == tokens(200));
-    r.windows = window_cells::window_batch;  // and the batch that is being read
-    r.max_batched_tokens = tokens(50);
+    r.cache.windows = window_cells::window_batch;  // and the batch that is being read
+    r.step.max_batched_tokens = tokens(50);
     CHECK(allotted_tokens(sliding, of_context(100), r, {}, 2) == tokens(114));
-    r.max_batched_tokens = tokens(1000);
+    r.step.max_batched_tokens = tokens(1000);
     CHECK(allotted_tokens(sliding, of_context(100), r, {}, 2) == tokens(200));
 }
 
 TEST_CASE("ranks of a sequence share its tokens, ranks of a layer its heads") {
     runtime r;
-    r.pool = cache_pool::allotted;
+    r.cache.pool = cache_pool::allotted;
     const job j = of_context(1000);
     const allotment whole = layer_cache(grouped_attention, j, r, {}, 1);
     CHECK(whole.ideal == bytes(2 * 2 * 64 * 2 * 1000));  // keys and values, heads, width, 16 bits, tokens
@@ -70,7 +70,7 @@ TEST_CASE(
     runtime r;
     const allotment whole = layer_cache(grouped_attention, j, r, {}, 2);
     CHECK(whole.ideal == bytes(2 * 2 * 2 * 64) * (2 * 400));  // keys and values of two heads, in 16 bits
-    r.windows = window_cells::longer_part;
+    r.cache.windows = window_cells::longer_part;
     const allotment part = layer_cache(grouped_attention, j, r, {}, 2);
     CHECK(part.allocated * 4 == whole.allocated * 3);
     CHECK(part.ideal == part.allocated);

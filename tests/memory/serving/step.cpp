@@ -77,9 +77,9 @@ TEST_CASE("scores are made for sequences, for those that an engine admits, or fo
     const auto rows = [](scored_tokens scored, std::int64_t admitted = 0) {
         runtime r = whole_prompts();
         r.step.logits.rows = scored;
-        r.options.max_num_seqs = admitted;
         r.step.max_num_seqs = 256;
-        const job j = serving(r);
+        job j = serving(r);
+        j.options.max_num_seqs = admitted;
         return detail::scored_rows(j, r, {.data = 2}, shape_of(j, {.data = 2}));
     };
     CHECK(rows(scored_tokens::last) == 2);

@@ -74,11 +74,11 @@ TEST_CASE(
 TEST_CASE("LoRA of rank 16 on every linear layer of Llama 3 8B: 41 943 040 values, for each adapter that stays") {
     // What PEFT prints as trainable parameters of r = 16 on q, k, v, o, gate, up, down.
     job j = serving(llama);
-    j.runtime.options.max_loras = 3;
-    j.runtime.options.max_lora_rank = 16;
+    j.options.max_loras = 3;
+    j.options.max_lora_rank = 16;
     const serving_weights weights{j, alone, j.runtime, nullptr};
     CHECK(weights.adapters_of(llama.layers[0]) * 32 == bytes(2) * 41'943'040 * 3);
-    j.runtime.options.max_loras = 0;
+    j.options.max_loras = 0;
     CHECK(weights.adapters_of(llama.layers[0]) == byte_count{});
 }
 
@@ -172,8 +172,8 @@ TEST_CASE("experts left on the host are missing from a GGUF file's layers on the
     const auto here = [&] { return serving_weights{j, alone, j.runtime, &file}.of_file(placement_of(j, alone, 0)); };
     const byte_count all = here();
     CHECK(all == whole(file.of({0, 32})));
-    j.runtime.options.experts_on_host = true;
+    j.options.experts_on_host = true;
     CHECK(all - here() == file.of({0, 32}).experts);
-    j.runtime.options.host_expert_layers = 10;
+    j.options.host_expert_layers = 10;
     CHECK(all - here() == file.of({0, 10}).experts);
 }

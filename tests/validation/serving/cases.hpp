@@ -134,7 +134,7 @@ inline std::int64_t context_of(const csv::row& row) {
 /// holds more than what the graph reads, which are masks and embeddings.
 inline std::optional<bool> computed_on_host(const job& j, const std::string& notes) {
     const auto at = notes.find("CUDA_Host=");
-    if (!j.runtime.options.experts_on_host || at == std::string::npos) return {};
+    if (!j.options.experts_on_host || at == std::string::npos) return {};
     const double read = 4.0 * static_cast<double>(j.runtime.step.max_batched_tokens.in(tokens)) *
                         static_cast<double>(j.context.in(tokens)*j.batch + j.model.hidden);
     return number(notes.substr(at + 10)).value_or(0) * 1048576.0 > read * 1.05;
@@ -152,13 +152,13 @@ inline void set_knobs(one_case& c) {
     if (j.model.max_context > token_count{} && j.model.max_context < j.context)
         j.model.max_context = j.context;  // stretched
     if (r.cache.pool == cache_pool::share_of_total) {
-        if (batch && *batch > 1) r.options.max_num_seqs = *batch;
+        if (batch && *batch > 1) j.options.max_num_seqs = *batch;
         if (const auto block = after(notes, "block_size ")) r.cache.block = tokens(*block);
         if (const auto n = whole(batched); n && !(r.step.chunked_beyond > token_count{} && context <= 32768))
             set_batched_tokens(r.step, tokens(*n));
         if (has(notes, "video unbounded")) {  // a video of two frames beside the image
             j.max_batched_tokens = j.model.encoders[0].image_tokens * 2;
-            r.options.encoder_tokens = j.model.encoders[0].image_patches * 2;
+            j.options.encoder_tokens = j.model.encoders[0].image_patches * 2;
         }
     } else {
         j.batch = batch.value_or(1);
@@ -170,7 +170,7 @@ inline void set_knobs(one_case& c) {
     if (const auto n = after(batched, "n_ubatch ")) r.step.max_batched_tokens = tokens(*n);
     if (const auto n = after(notes, "amb="); n && *n > 0) r.serving_kernels.latent.expanded = mib(*n);
     if (const auto n = after(notes, "mla_attn="); n && *n < 2) r.serving_kernels.latent.expanded = {};
-    if (const auto n = after(notes, "gpu_layers ")) r.options.gpu_layers = static_cast<std::int32_t>(*n);
+    if (const auto n = after(notes, "gpu_layers ")) j.options.gpu_layers = static_cast<std::int32_t>(*n);
     if (const auto computed = computed_on_host(j, notes)) r.loading.host_experts.copied = !*computed;
 }
 
@@ -258,6 +258,7 @@ inline std::optional<one_case> case_of(const csv::row& row) {
     c.row = row;
     c.total = e.total;
     c.task.runtime = e.profile;
+    c.task.options = e.options;
     set_model(c, *published);
     set_formats(c);
     set_knobs(c);

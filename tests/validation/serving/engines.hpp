@@ -25,6 +25,7 @@ enum class counted {
 
 struct engine {
     runtime profile = no_runtime;
+    serving_options options{};
     counted total = counted::device;
     bool known = true;
 };
@@ -87,10 +88,11 @@ inline engine llama_cpp_of(const csv::row& row, const std::string& name) {
         else if (*thread < 440)
             r = runtimes::llama_cpp_5426;  // 20 May 2025: b5427
     }
-    if (has(notes, "on CPU")) r.options.experts_on_host = true;
     if (has(notes, "flash_attn=1")) r.serving_kernels.flash_attention = true;
     if (has(notes, "flash_attn=0")) r.serving_kernels.flash_attention = false;
-    return {r, has(source, "premAI") || has(source, "oobabooga") ? counted::device : counted::allocated};
+    return {.profile = r,
+            .options = {.experts_on_host = has(notes, "on CPU")},
+            .total = has(source, "premAI") || has(source, "oobabooga") ? counted::device : counted::allocated};
 }
 
 /// Programs that are PyTorch and transformers, or near enough.
@@ -122,7 +124,7 @@ inline engine transformers_of(const csv::row& row, const std::string& name) {
     counted what = peak ? counted::allocated : counted::device;
     if (from("Qwen3 docs")) what = counted::resident;
     if (from("Qwen (v1)") || from("DeepSeek-LLM")) what = counted::reserved;
-    return {r, what};
+    return {.profile = r, .total = what};
 }
 
 inline engine engine_of(const csv::row& row) {
@@ -144,10 +146,11 @@ inline engine engine_of(const csv::row& row) {
     if (is("lmdeploy")) return {runtimes::lmdeploy};
     if (is("exllamav2")) return {runtimes::exllamav2_2023};  // 0.0.6 and 0.0.19
     if (is("exllama"))                                       // its README's figures are test_benchmark_inference.py's
-        return {runtimes::exllama_v1, has(row.at("source"), "README") ? counted::allocated : counted::device};
+        return {.profile = runtimes::exllama_v1,
+                .total = has(row.at("source"), "README") ? counted::allocated : counted::device};
     if ((is("llama") || is("ctransformers")) && !is("gptq")) return llama_cpp_of(row, name);
     if (is_transformers(name)) return transformers_of(row, name);
-    return {no_runtime, counted::device, false};
+    return {.profile = no_runtime, .total = counted::device, .known = false};
 }
 
 }  // namespace serving

@@ -28,9 +28,9 @@ struct allotment {
 
 /// Sequences that have a window and a recurrent state of their own: an engine that allots them at start has them for
 /// its slots.
-constexpr std::int64_t slots_of(const runtime& r, std::int64_t sequences) {
+constexpr std::int64_t slots_of(const job& j, const runtime& r, std::int64_t sequences) {
     if (r.cache.pool != cache_pool::allotted) return sequences;
-    const std::int64_t slots = r.options.max_num_seqs > 0 ? r.options.max_num_seqs : r.step.max_num_seqs;
+    const std::int64_t slots = j.options.max_num_seqs > 0 ? j.options.max_num_seqs : r.step.max_num_seqs;
     return slots > sequences ? slots : sequences;
 }
 
@@ -46,7 +46,7 @@ constexpr token_count allotted_tokens(const attention& a, const job& j, const ru
     if (r.cache.pool != cache_pool::allotted) return (blocks ? aligned_up(kept, r.cache.block) : kept) * sequences;
     token_count cells = kept * sequences;
     if (r.cache.windows == window_cells::window_batch && kept < context) {
-        cells = kept * slots_of(r, sequences);
+        cells = kept * slots_of(j, r, sequences);
         cells += j.max_batched_tokens > token_count{} ? j.max_batched_tokens : r.step.max_batched_tokens;
         if (cells > context * sequences) cells = context * sequences;
     }
@@ -65,8 +65,7 @@ constexpr allotment layer_cache(const attention& a, const job& j, const runtime&
                                  : kv_bytes_per_token(stored, format, l.tensor);
     };
     // llama.cpp kept keys and values of all heads until it read the latent itself (pull request 12801, April 2025).
-    const bool expanded =
-        r.serving_kernels.fp32_activations && !r.serving_kernels.latent.absorbed && a.kind == attention_kind::latent;
+    const bool expanded = r.cache.expands_latent && a.kind == attention_kind::latent;
     const bytes_per_token each =
         expanded
             ? of({.heads = a.heads, .kv_heads = a.heads, .head_dim = a.query_width(), .value_dim = a.value_width()})
@@ -83,8 +82,8 @@ constexpr allotment layer_cache(const attention& a, const job& j, const runtime&
 constexpr byte_count layer_state(const recurrent& rec, const job& j, const runtime& r, const layout& l,
                                  std::int64_t sequences) {
     if (rec.kind == recurrent_kind::none) return {};
-    return recurrent_state_bytes(rec, {fp32, r.serving_kernels.fp32_activations ? fp32 : j.compute}, l.tensor) *
-           slots_of(r, sequences);
+    return recurrent_state_bytes(rec, {fp32, r.cache.fp32_states ? fp32 : j.compute}, l.tensor) *
+           slots_of(j, r, sequences);
 }
 
 }  // namespace llmres::inline v0::detail

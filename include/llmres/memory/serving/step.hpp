@@ -110,7 +110,7 @@ constexpr std::int64_t scored_rows(const job& j, const runtime& r, const layout&
         case scored_tokens::last:
             return sequences;
         case scored_tokens::profiled: {
-            const std::int64_t admitted = r.options.max_num_seqs > 0 ? r.options.max_num_seqs : r.step.max_num_seqs;
+            const std::int64_t admitted = j.options.max_num_seqs > 0 ? j.options.max_num_seqs : r.step.max_num_seqs;
             return admitted > sequences ? admitted : sequences;
         }
         case scored_tokens::chunk:
@@ -147,8 +147,7 @@ struct step {
 
     /// Then GPUs do not take turns, and what comes from the host is copied (llama_context: pipeline_parallel).
     constexpr bool parts_on_host() const {
-        return runtime.options.experts_on_host ||
-               (runtime.options.gpu_layers && *runtime.options.gpu_layers <= of.model.layers.size);
+        return of.options.experts_on_host || (of.options.gpu_layers && *of.options.gpu_layers <= of.model.layers.size);
     }
     /// Whether prompts make keys and values of the whole latent cache again (ik_llama.cpp: from 128 tokens on).
     constexpr bool expands(const attention& a) const {
@@ -212,8 +211,8 @@ struct step {
         for (const encoder& e : of.model.encoders) {
             if (e.layers == 0) continue;
             byte_count peak;
-            if (runtime.options.encoder_tokens > token_count{}) {
-                const std::int64_t n = runtime.options.encoder_tokens.in(tokens);
+            if (of.options.encoder_tokens > token_count{}) {
+                const std::int64_t n = of.options.encoder_tokens.in(tokens);
                 peak = layer_peak(e.block, e.hidden, {1, n, n});
             } else if (const std::int64_t images = profiled_images_of(e); images > 0) {
                 const std::int64_t n = e.image_patches.in(tokens);
@@ -228,9 +227,8 @@ struct step {
         const encoder& e = of.model.encoders[0];
         if (runtime.step.images == profiled_images::none || e.layers == 0) return {};
         const std::int64_t images = profiled_images_of(e);
-        const std::int64_t patches = runtime.options.encoder_tokens > token_count{}
-                                         ? runtime.options.encoder_tokens.in(tokens)
-                                         : images * e.image_patches.in(tokens);
+        const std::int64_t patches = of.options.encoder_tokens > token_count{} ? of.options.encoder_tokens.in(tokens)
+                                                                               : images * e.image_patches.in(tokens);
         std::int64_t pixels = 0;
         for (std::int32_t i = 0; i < of.model.extra_count && pixels == 0; ++i)
             if (of.model.extras[static_cast<std::size_t>(i)].role == weight_role::conv)
@@ -293,7 +291,7 @@ struct step {
                           scaled(bytes(product(rows, of.model.vocabulary)), bytes_each_score(rows))};
         if (runtime.serving_kernels.dequantises && rows >= runtime.serving_kernels.dequantised_from)
             scoring.activations += dequantised(of.model.vocabulary);
-        if (runtime.serving_kernels.fp32_activations && kernel == attention_kernel::flash)
+        if (runtime.serving_kernels.feed_forward_under_logits && kernel == attention_kernel::flash)
             scoring.activations.high += feed_forward_tensor();
         return scoring;
     }

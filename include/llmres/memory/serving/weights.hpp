@@ -239,12 +239,12 @@ struct serving_weights {
     /// of the largest rank in 16 bit (vLLM: max_loras, max_lora_rank).
     constexpr byte_count adapters_of(const layer& kind) const {
         byte_count total;
-        if (runtime.options.max_loras > 0)
+        if (job.options.max_loras > 0)
             for_each_weight(kind, job.model.hidden, [&](const weight& w) {
                 const weight_shape part = local_shape(w, layout);
                 if (w.quantised && !w.routed)
-                    total += bytes(2) * ((part.rows + part.columns) * runtime.options.max_lora_rank) *
-                             runtime.options.max_loras;
+                    total +=
+                        bytes(2) * ((part.rows + part.columns) * job.options.max_lora_rank) * job.options.max_loras;
             });
         return total;
     }

@@ -43,7 +43,7 @@ struct stage_graph {
     /// one of the hidden width less, or stacks more where whole layers are there. Files repacked for the CPU (-rtr)
     /// stay whatever the rule.
     constexpr step_peak peak() const {
-        const expert_stacks stacks = runtime.options.experts_on_host ? weights.largest_experts(range) : expert_stacks{};
+        const expert_stacks stacks = of.options.experts_on_host ? weights.largest_experts(range) : expert_stacks{};
         const step_peak without = laid_out({});
         if (stacks.gate == byte_count{}) return without;
         const step_peak with = copies() ? laid_out(stacks) : without;
@@ -73,8 +73,8 @@ private:
         return false;
     }
     constexpr bool on_host(std::int32_t layer) const {
-        return runtime.options.experts_on_host &&
-               (runtime.options.host_expert_layers == 0 || layer < runtime.options.host_expert_layers);
+        return of.options.experts_on_host &&
+               (of.options.host_expert_layers == 0 || layer < of.options.host_expert_layers);
     }
 
     /// Where stacks of experts are copied or, with none, stay where they are. Two layers of a kind before the last are

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <llmres/jobs/serving_options.hpp>
+#include <llmres/runtimes/knobs.hpp>
+#include <llmres/runtimes/runtime.hpp>
+#include <llmres/values/error.hpp>
+#include <llmres/values/precision.hpp>
+#include <llmres/values/text.hpp>
+#include <string_view>
+
+/// Sets what a caller wishes of a runtime by the names that its software has, and refuses what is out of bounds.
+namespace llmres::inline v0 {
+
+namespace detail {
+
+/// Refuses a fraction of the device above one, or none at all.
+constexpr status validate_fraction(const runtime_cache& cache) {
+    if (!cache.fraction || (*cache.fraction > 0.0 && *cache.fraction <= 1.0)) return done{};
+    const double percent = *cache.fraction * 100.0;
+    text<95> value = percent > -1e9 && percent < 1e9 ? digits(static_cast<std::int64_t>(percent)) : text<95>{"?"};
+    value.append(" %");
+    text<63> field{"runtime."};
+    field.append(cache.fraction_name);
+    return refused(error_code::out_of_range, field, value, "a part of the memory: above 0, at most 1");
+}
+
+/// Refuses a format that the runtime cannot load.
+constexpr status validate_format(const runtime& r, const precision& weights, bool gguf_file) {
+    if (loads(r.loading, gguf_file ? format_family::gguf : family_of(weights))) return done{};
+    text<191> expected{"a format that "};
+    expected.append(r.identity.name);
+    expected.append(" loads");
+    if (r.loading.formats.without({format_family::gguf, format_family::gguf_ik}) == format_set{})
+        expected.append(": GGUF's own or a plain one");
+    return refused(error_code::unsupported, "weights", gguf_file ? std::string_view{"gguf"} : weights.name.view(),
+                   expected);
+}
+
+/// The integer part, saturated: what is too much is still too much when it is validated.
+template <class Integer>
+constexpr Integer whole_part(double number) {
+    constexpr auto least = std::numeric_limits<Integer>::min(), most = std::numeric_limits<Integer>::max();
+    if (!(number < static_cast<double>(most))) return most;
+    return number > static_cast<double>(least) ? static_cast<Integer>(number) : least;
+}
+
+constexpr void set(runtime& r, serving_options& asked, knob_setting setting, double value) {
+    const std::int64_t whole = whole_part<std::int64_t>(value);
+    const std::int32_t narrow = whole_part<std::int32_t>(value);
+    switch (setting) {
+        case knob_setting::batched_tokens:
+            return set_batched_tokens(r.step, tokens(whole));
+        case knob_setting::sequences:
+            asked.max_num_seqs = whole;
+            return;
+        case knob_setting::cache_block:
+            r.cache.block = tokens(whole);
+            return;
+        case knob_setting::max_loras:
+            asked.max_loras = whole;
+            return;
+        case knob_setting::max_lora_rank:
+            asked.max_lora_rank = whole;
+            return;
+        case knob_setting::no_cuda_graphs:
+            if (value != 0) r.process.cuda_graphs = r.process.layer_graphs = {};
+            return;
+        case knob_setting::gpu_layers:
+            asked.gpu_layers = narrow;
+            return;
+        case knob_setting::flash_attention:
+            r.serving_kernels.flash_attention = value != 0;
+            return;
+        case knob_setting::whole_windows:
+            r.cache.windows = value != 0 ? window_cells::whole : window_cells::window_batch;
+            return;
+        case knob_setting::experts_on_host:
+            asked.experts_on_host = value != 0;
+            asked.host_expert_layers = 0;
+            return;
+        case knob_setting::host_expert_layers:
+            asked.host_expert_layers = narrow;
+            asked.experts_on_host = narrow > 0;
+            return;
+        case knob_setting::latent_part:
+            r.serving_kernels.latent.expanded = mib(whole);
+            return;
+    }
+}
+
+}  // namespace detail
+
+/// Refuses a format of weights that the runtime cannot load, a fraction of the device above one or none at all, and
+/// options out of bounds. `gguf_file`: the weights are a GGUF file's, whatever `weights` says.
+constexpr status validate(const runtime& r, const serving_options& asked, const precision& weights, bool gguf_file) {
+    if (const status s = detail::validate_format(r, weights, gguf_file); !s) return s;
+    if (const status s = detail::validate_fraction(r.cache); !s) return s;
+    using detail::bounded_field;
+    constexpr std::int64_t most_tokens = std::int64_t{1} << 40;
+    return detail::all_in_range(
+        std::array{bounded_field{"runtime.max_batched_tokens", r.step.max_batched_tokens.in(tokens), 0, most_tokens},
+                   bounded_field{"runtime.max_num_seqs", asked.max_num_seqs, 0, 1 << 24},
+                   bounded_field{"runtime.max_loras", asked.max_loras, 0, 1 << 16},
+                   bounded_field{"runtime.max_lora_rank", asked.max_lora_rank, 1, 1 << 16},
+                   bounded_field{"runtime.kv_block", r.cache.block.in(tokens), 0, 1 << 24},
+                   bounded_field{"runtime.gpu_layers", asked.gpu_layers.value_or(0), 0, 1 << 16},
+                   bounded_field{"runtime.n_cpu_moe", asked.host_expert_layers, 0, 1 << 16},
+                   bounded_field{"runtime.encoder_tokens", asked.encoder_tokens.in(tokens), 0, most_tokens}});
+}
+
+/// Sets a knob under the software's own name, as its command line spells it without the dashes. Refuses a name that the
+/// software does not have. (validate() says what the value may be.)
+constexpr status set_knob(runtime& r, serving_options& asked, std::string_view name, double value) {
+    const bool has_fraction = takes_fraction(r.cache);
+    if (has_fraction && name == r.cache.fraction_name.view()) {
+        r.cache.fraction = value;
+        return done{};
+    }
+    if (const knob* found = find_knob(r.identity.knobs, name)) {
+        detail::set(r, asked, found->setting, value);
+        return done{};
+    }
+    text<63> field{"runtime."};
+    field.append(name);
+    text<191> expected{"a knob of "};
+    expected.append(r.identity.name);
+    if (has_fraction) {
+        expected.append(", such as ");
+        expected.append(r.cache.fraction_name);
+    }
+    return refused(error_code::unknown, field, name, expected);
+}
+
+}  // namespace llmres::inline v0

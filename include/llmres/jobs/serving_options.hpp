@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <llmres/values/maybe.hpp>
+#include <llmres/values/units.hpp>
+
+/// What a caller asks of the runtime that serves a model, beside the model: none of it is a property of the runtime.
+namespace llmres::inline v0 {
+
+/// In a job document these stand under `runtime`.
+struct serving_options {
+    /// Sequences in one step; 0: the runtime's default (serving_step::max_num_seqs), or those of the job.
+    std::int64_t max_num_seqs = 0;
+    /// The last n layers are on GPUs, and the head where n exceeds the layers (llama.cpp: --n-gpu-layers); all of them
+    /// where nothing is said.
+    maybe<std::int32_t> gpu_layers{};
+    /// Routed experts are computed by the CPU (llama.cpp: --cpu-moe).
+    bool experts_on_host = false;
+    /// Those of that many first layers only (llama.cpp: --n-cpu-moe); 0: of all.
+    std::int32_t host_expert_layers = 0;
+    /// LoRA adapters that are resident at once.
+    std::int64_t max_loras = 0;
+    /// The largest rank of such an adapter, which each of them has room for.
+    std::int64_t max_lora_rank = 16;
+    /// The model's own prediction layers are loaded, and keep a cache.
+    bool speculates_ahead = false;
+    /// Weights of a draft model (jobs/draft.hpp), split by the tensor ranks as the model is, on the last stage.
+    byte_count draft_weights{};
+    /// The draft model's cache, split likewise.
+    bytes_per_token draft_kv{};
+    /// Patches that pass the vision tower at once; 0: those of the job's images.
+    token_count encoder_tokens{};
+};
+
+}  // namespace llmres::inline v0

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#include <llmres/runtimes/knobs.hpp>
+
+#include <doctest/doctest.h>
+
+#include <llmres/runtimes/all.hpp>
+#include <string>
+
+using namespace llmres;
+
+TEST_CASE("a knob is found in the software's own table or among those that every runtime has") {
+    static_assert(find_knob(runtimes::vllm.identity.knobs, "block_size")->setting == knob_setting::cache_block);
+    static_assert(find_knob(runtimes::vllm.identity.knobs, "page_size") == nullptr);
+    static_assert(find_knob({}, "max_num_seqs")->setting == knob_setting::sequences);
+    CHECK(find_knob(runtimes::ollama.identity.knobs, "num_gpu")->setting == knob_setting::gpu_layers);
+    CHECK(find_knob(runtimes::ik_llama_cpp.identity.knobs, "n_cpu_moe")->setting == knob_setting::host_expert_layers);
+    CHECK(find_knob(runtimes::llama_cpp.identity.knobs, "attn_max_batch") == nullptr);
+}
+
+TEST_CASE("a setting is named as the software names it") {
+    CHECK(knob_name(runtimes::vllm.identity.knobs, knob_setting::no_cuda_graphs) == "enforce_eager");
+    CHECK(knob_name(runtimes::sglang.identity.knobs, knob_setting::no_cuda_graphs) == "disable_cuda_graph");
+    CHECK(knob_name(runtimes::megatron.identity.knobs, knob_setting::no_cuda_graphs).empty());
+}
+
+TEST_CASE("no table lists a knob twice, and all versions of one software have the same knobs") {
+    for (const runtime* a : runtimes::all) {
+        CAPTURE(std::string{a->identity.name.view()});
+        for (const knob& k : a->identity.knobs) CHECK(find_knob(a->identity.knobs, k.name) == &k);
+        for (const runtime* b : runtimes::all)
+            if (a->identity.name == b->identity.name) CHECK(a->identity.knobs.begin() == b->identity.knobs.begin());
+    }
+}
