@@ -43,7 +43,7 @@ job gpt_job(attention_kernel kernel) {
 
 byte_count saved_by_layer(const job& j, const layout& l = {}) {
     byte_count all;
-    for_each_saved_activation(j.model.layers[0], j.model.hidden, training_step{j, l},
+    for_each_saved_activation(j.model.layers[0], j.model.hidden, training_context{j, l},
                               [&](const activation& of) { all += local_bytes(of, l); });
     return all;
 }
@@ -170,14 +170,14 @@ TEST_CASE("norms, attention and feed-forward keep what autograd does of their mo
         INFO(run);
         const row r{runs[run]};
         const job j = pytorch_runs::job_of(r);
-        const training_step step{j, {}, r.text("gpu") != "sm80"};
+        const training_context context{j, {}, r.text("gpu") != "sm80"};
         std::map<part, std::int64_t> ours;
-        for_each_input_activation(j.model, step, [&](const activation& of) {
+        for_each_input_activation(j.model, context, [&](const activation& of) {
             if (of.role == activation_role::query)
                 ours[mixing] += local_bytes(of, {}).in(bytes);  // rotary tables: the first layer is seen to save them
         });
         for (std::int32_t i = 0; i < j.model.layers.size; ++i)
-            for_each_saved_activation(j.model.layers[i], j.model.hidden, step, [&](const activation& of) {
+            for_each_saved_activation(j.model.layers[i], j.model.hidden, context, [&](const activation& of) {
                 using enum activation_role;
                 const bool of_norm =
                     of.role == norm_input || of.role == norm_statistics || of.role == normalised || of.role == weight;

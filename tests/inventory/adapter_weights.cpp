@@ -44,6 +44,6 @@ TEST_CASE("a trained prompt has gradients and states of its own, and lengthens e
     CHECK(training_state(j, {}).adapter == added);
     CHECK(training_state(j, {}).gradients == added);
     CHECK(training_state(j, {}).optimizer == added * 2);
-    const training_step step{j, {}};
-    CHECK(step.tokens.all() == 4096 + 20);
+    const training_context context{j, {}};
+    CHECK(context.tokens.all() == 4096 + 20);
 }

@@ -24,10 +24,10 @@ namespace {
 /// What linear layers keep that read one tensor of 100 tokens and 64 features.
 template <std::size_t N>
 byte_count kept_inputs(const job& j, const std::array<weight_role, N>& roles, bool casts, bool joined = false) {
-    const training_step step{j, {}};
+    const training_context context{j, {}};
     byte_count kept;
     const auto count = [&](const activation& a) { kept += local_bytes(a, {}); };
-    const detail::layer_writer<const decltype(count)> save{step, count, &j.model.layers[0], j.model.hidden};
+    const detail::layer_writer<const decltype(count)> save{context, count, &j.model.layers[0], j.model.hidden};
     save.inputs(roles, 100 * 64, 100, casts, activation_split::sequence, backward_point::attention, joined);
     return kept;
 }
@@ -37,13 +37,13 @@ byte_count kept_inputs(const job& j, const std::array<weight_role, N>& roles, bo
 TEST_CASE("a step's tokens: context-parallel ranks have their part of each sequence, and attend to all of it") {
     job j = full();
     j.micro_batch = 3;
-    const training_step whole{j, {}};
+    const training_context whole{j, {}};
     CHECK(whole.tokens.all() == 3 * 4096);
-    const training_step part{j, {.context_parallel = 8}};
+    const training_context part{j, {.context_parallel = 8}};
     CHECK(part.tokens.all() == 3 * 512);
     CHECK(part.tokens.keys == 4096);
     j.adapter = {.kind = adapter_kind::prompt, .rank = 20};
-    CHECK(training_step{j, {}}.tokens.all() == 3 * 4116);
+    CHECK(training_context{j, {}}.tokens.all() == 3 * 4116);
 }
 
 TEST_CASE("autocast is for wider weights, unless the job says so, and computes layer norms in fp32 but no RMS norm") {
@@ -52,13 +52,13 @@ TEST_CASE("autocast is for wider weights, unless the job says so, and computes l
     CHECK_FALSE(autocasts(j));
     j.weights = fp32;
     CHECK(autocasts(j));
-    const training_step step{j, {}};
-    CHECK(step.stream == fp32);  // of the embedding, which is not cast
-    CHECK(step.compute == bf16);
+    const training_context context{j, {}};
+    CHECK(context.formats.stream == fp32);  // of the embedding, which is not cast
+    CHECK(context.formats.compute == bf16);
     j.weights = bf16;
     j.autocast = true;
-    const training_step narrow{j, {}};
-    CHECK(narrow.stream == bf16);
+    const training_context narrow{j, {}};
+    CHECK(narrow.formats.stream == bf16);
     CHECK(narrow.normed(norm_kind::layer) == fp32);
     CHECK(narrow.normed(norm_kind::rms) == bf16);
     CHECK(narrow.widens_stream(norm_kind::layer));
@@ -78,17 +78,17 @@ TEST_CASE(
     job j = full();
     j.adapter = {.kind = adapter_kind::lora, .rank = 8};
     j.weights = nf4;
-    CHECK(training_step{j, {}}.four_bit);
-    CHECK(training_step{j, {}}.expands);
+    CHECK(training_context{j, {}}.quantised.four_bit);
+    CHECK(training_context{j, {}}.quantised.expanded);
     j.weights = gptq(4, 128);
-    CHECK_FALSE(training_step{j, {}}.four_bit);
-    CHECK_FALSE(training_step{j, {}}.expands);
+    CHECK_FALSE(training_context{j, {}}.quantised.four_bit);
+    CHECK_FALSE(training_context{j, {}}.quantised.expanded);
     j = full();
-    CHECK(training_step{j, {}}.kept == bf16);
+    CHECK(training_context{j, {}}.formats.inputs == bf16);
     j.runtime.kernels.fp8.recipe = fp8_recipe::delayed;
-    CHECK(training_step{j, {}}.kept == fp8_e4m3);
+    CHECK(training_context{j, {}}.formats.inputs == fp8_e4m3);
     j.runtime.kernels.fp8.recipe = fp8_recipe::microscaled;
-    CHECK(training_step{j, {}}.kept == mxfp8);
+    CHECK(training_context{j, {}}.formats.inputs == mxfp8);
 }
 
 TEST_CASE("linear layers that read one tensor keep it once, or once for each that casts it") {
@@ -131,20 +131,20 @@ TEST_CASE("modules are written as those of transformers were seen to be, family 
         INFO(family);
         model m{};
         m.architecture = family == "gemma3" ? "gemma3_text" : family.c_str();
-        const module_code& code = module_code_of(m);
+        const modeling& code = modeling_of(m);
         const auto has = [&](std::string_view word) {
             for (const std::string& name : seen)
                 if (name.find(word) != std::string::npos) return true;
             return false;
         };
-        CHECK(code.joined_heads == (has("qkv_proj") || has("c_attn") || has("query_key_value")));
-        CHECK(code.joined_gate == has("gate_up_proj"));
-        CHECK(code.caps_logits == outside[family].contains("Tanh"));
-        CHECK(code.drops_embedding == outside[family].contains("NativeDropout"));
-        CHECK((code.activation == activation_form::composed || code.plain_activation == activation_form::composed) ==
-              has("NewGELUActivation"));
+        CHECK(code.attention.joined_heads == (has("qkv_proj") || has("c_attn") || has("query_key_value")));
+        CHECK(code.feed_forward.joined == has("gate_up_proj"));
+        CHECK(code.loss.caps_logits == outside[family].contains("Tanh"));
+        CHECK(code.dropout.embedding == outside[family].contains("NativeDropout"));
+        CHECK((code.feed_forward.activation == activation_form::composed ||
+               code.feed_forward.plain_activation == activation_form::composed) == has("NewGELUActivation"));
     }
-    CHECK(module_code_of({.architecture = "unheard_of"}).architecture.empty());  // as Llama's
+    CHECK(modeling_of({.architecture = "unheard_of"}).architecture.empty());  // as Llama's
 }
 
 TEST_CASE("torch.compile fuses norms and gates, and the loss where the engine compiles it") {

@@ -21,12 +21,12 @@ job adapted(const role_set& targets, std::int64_t rank = 8) {
 
 byte_count saved(const layer& l, const job& j) {
     byte_count all;
-    for_each_saved_activation(l, j.model.hidden, training_step{j, {}},
+    for_each_saved_activation(l, j.model.hidden, training_context{j, {}},
                               [&](const activation& a) { all += local_bytes(a, {}); });
     return all;
 }
 detail::unsaved unsaved_by(const layer& l, const job& j) {
-    return detail::unsaved_by(l, j.model.hidden, training_step{j, {}}, {});
+    return detail::unsaved_by(l, j.model.hidden, training_context{j, {}}, {});
 }
 
 const layer& block() { return models::llama_3_1_8b.layers.kinds[0]; }
@@ -41,7 +41,7 @@ TEST_CASE("a layer is its mixer and its feed-forward: what each saves adds up, i
         job j = full();
         j.model = *m;
         j.sequence = tokens(64);
-        if (!validate(j) || training_step{j, {}}.code.one_norm_input) continue;
+        if (!validate(j) || training_context{j, {}}.code.norms.one_input) continue;
         CAPTURE(m->name.view());
         for (std::int32_t k = 0; k < m->layers.kind_count; ++k) {
             const layer& l = m->layers.kinds[static_cast<std::size_t>(k)];
@@ -76,13 +76,13 @@ TEST_CASE("a layer without adapters saves nothing, and the next may be the first
     job mixed = j;
     mixed.model.layers = {3, plain};
     mixed.model.layers.append(1, block());
-    const training_step step{mixed, {}};
-    CHECK(detail::cut_off(mixed, {}, step, {}) == cut.size * 3 + unsaved_by(block(), mixed).size);
+    const training_context context{mixed, {}};
+    CHECK(detail::cut_off(mixed, {}, context, {}) == cut.size * 3 + unsaved_by(block(), mixed).size);
     // Layers that are computed again have the embedding's output ask for gradients.
     mixed.recompute = recompute::full;
-    CHECK(detail::cut_off(mixed, {}, training_step{mixed, {}}, {}) == byte_count{});
+    CHECK(detail::cut_off(mixed, {}, training_context{mixed, {}}, {}) == byte_count{});
     job trained = full();
-    CHECK(detail::cut_off(trained, {}, training_step{trained, {}}, {}) == byte_count{});
+    CHECK(detail::cut_off(trained, {}, training_context{trained, {}}, {}) == byte_count{});
 }
 
 TEST_CASE("an input that asks for no gradient has no mask of its dropout") {

@@ -12,23 +12,23 @@
 using namespace training_jobs;
 
 TEST_CASE("named parts of a layer are computed again, or their inputs are in main memory") {
-    using enum layer_module;
+    using enum layer_part;
     job j{.model = models::deepseek_v3,
           .task = task::pretraining,
           .sequence = tokens(2048),
           .attention = attention_kernel::flash,
           .runtime = runtimes::megatron};
     const layout l{.data = 8, .expert = 8};
-    const training_step step{j, l};
+    const training_context context{j, l};
     const layer& routed = j.model.layers[j.model.layers.size - 1];
     const layer& dense = j.model.layers[0];
     const std::int64_t n = 2048;
-    const auto parts = [&](const layer& of, layer_module_set again, layer_module_set away) {
+    const auto parts = [&](const layer& of, layer_part_set again, layer_part_set away) {
         job with = j;
         with.recompute = again.empty() ? recompute::none : recompute::selective;
         with.recompute_modules = again;
         with.offload.modules = away;
-        return detail::named_parts_of(of, with, l, step);
+        return detail::named_parts_of(of, with, l, context);
     };
     const attention& a = routed.attention;
     const experts& e = routed.feed_forward.experts;
@@ -55,7 +55,7 @@ TEST_CASE("named parts of a layer are computed again, or their inputs are in mai
     // What is computed again does not go away besides.
     CHECK(parts(routed, mla_up_proj, core_attn).away == bytes(4) * n * a.heads);
 
-    const auto reserved = [&](layer_module_set again, layer_module_set away) {
+    const auto reserved = [&](layer_part_set again, layer_part_set away) {
         job with = j;
         with.recompute = again.empty() ? recompute::none : recompute::selective;
         with.recompute_modules = again;
@@ -79,23 +79,23 @@ TEST_CASE(
           .weights = bf16,
           .sequence = tokens(1024),
           .runtime = runtimes::megatron};
-    const training_step step{j, {}};
+    const training_context context{j, {}};
     layer kind = j.model.layers[0];
-    const auto routed = [&] { return detail::routed_bytes(kind, j.model.hidden, {}, step); };
+    const auto routed = [&] { return detail::routed_bytes(kind, j.model.hidden, {}, context); };
     // Two choices: the input, gate, up and their product; the fused gate computes its activation again.
     const byte_count two = bytes(2) * (2 * 1024 * (std::int64_t{4096} + 3 * 14336));
     CHECK(routed() == two);
     kind.feed_forward.experts.per_token = 4;
     CHECK(routed() == two * 2);
     byte_count saved;
-    for_each_saved_activation(kind, j.model.hidden, step, [&](const activation& a) { saved += local_bytes(a, {}); });
+    for_each_saved_activation(kind, j.model.hidden, context, [&](const activation& a) { saved += local_bytes(a, {}); });
     CHECK(routed() < saved);
     kind.feed_forward.experts = {};
     CHECK(routed() == byte_count{});
 }
 
 TEST_CASE("nothing of a recurrence is computed again by name, or leaves; latent features are the experts' own") {
-    using enum layer_module;
+    using enum layer_part;
     const model& m = models::nemotron_3_super_120b_a12b;
     job j{.model = m,
           .task = task::pretraining,
@@ -103,17 +103,17 @@ TEST_CASE("nothing of a recurrence is computed again by name, or leaves; latent 
           .attention = attention_kernel::flash,
           .recompute = recompute::selective,
           .runtime = runtimes::megatron};
-    const training_step step{j, {}};
-    const auto parts = [&](const layer& of, layer_module_set again, layer_module_set away) {
+    const training_context context{j, {}};
+    const auto parts = [&](const layer& of, layer_part_set again, layer_part_set away) {
         j.recompute_modules = again;
         j.offload.modules = away;
-        return detail::named_parts_of(of, j, {}, step);
+        return detail::named_parts_of(of, j, {}, context);
     };
     const layer& scanned = m.layers[0];
     const layer& routed = m.layers[1];
     REQUIRE(scanned.recurrent.kind == recurrent_kind::mamba2);
-    CHECK(parts(scanned, recomputed_modules, {}).again == byte_count{});
-    CHECK(parts(scanned, {}, offloaded_modules).away == byte_count{});
+    CHECK(parts(scanned, recomputed_parts, {}).again == byte_count{});
+    CHECK(parts(scanned, {}, offloaded_parts).away == byte_count{});
     const experts& e = routed.feed_forward.experts;
     const byte_count activated = bytes(2) * 64 * e.per_token * e.width;
     CHECK(parts(routed, moe_act, {}).again == activated * 2);  // before the score and after it
@@ -127,7 +127,7 @@ TEST_CASE("nothing of a recurrence is computed again by name, or leaves; latent 
 TEST_CASE(
     "every part whose recomputation can be named makes less, in every model that it is a part of, and all parts are no "
     "more than all") {
-    using enum layer_module;
+    using enum layer_part;
     for (const model* m : models::all) {
         job j{.model = *m,
               .task = task::pretraining,
@@ -138,14 +138,15 @@ TEST_CASE(
         if (!validate(j)) continue;
         CAPTURE(m->name.view());
         j.recompute = recompute::selective;
-        const training_step step{j, {}};
+        const training_context context{j, {}};
         for (std::int32_t k = 0; k < m->layers.kind_count; ++k) {
             const layer& kind = m->layers.kinds[static_cast<std::size_t>(k)];
             byte_count all;
-            for_each_saved_activation(kind, m->hidden, step, [&](const activation& a) { all += local_bytes(a, {}); });
-            const auto again = [&](layer_module_set parts) {
+            for_each_saved_activation(kind, m->hidden, context,
+                                      [&](const activation& a) { all += local_bytes(a, {}); });
+            const auto again = [&](layer_part_set parts) {
                 j.recompute_modules = parts;
-                return detail::named_parts_of(kind, j, {}, step).again;
+                return detail::named_parts_of(kind, j, {}, context).again;
             };
             const bool attends = kind.attention.kind != attention_kind::none;
             CHECK((again(core_attn) > byte_count{}) == attends);
@@ -155,7 +156,7 @@ TEST_CASE(
             CHECK((again(mlp) > byte_count{}) ==
                   (kind.feed_forward.kind != feed_forward_kind::none && !kind.feed_forward.routed()));
             CHECK(again(moe_act) <= again(moe));
-            CHECK(again(recomputed_modules) <= all);
+            CHECK(again(recomputed_parts) <= all);
         }
     }
 }

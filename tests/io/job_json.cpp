@@ -105,9 +105,7 @@ const std::map<std::string, example>& examples() {
         {".recompute", {"full", [](r q) { return q.job.recompute == recompute::full; }}},
         {".recompute_modules",
          {"layernorm,moe_act",
-          [](r q) {
-              return q.job.recompute_modules == layer_module_set{layer_module::layernorm, layer_module::moe_act};
-          }}},
+          [](r q) { return q.job.recompute_modules == layer_part_set{layer_part::layernorm, layer_part::moe_act}; }}},
         {".recompute_every", {2, [](r q) { return q.job.recompute_every == 2; }}},
         {".autocast", {false, [](r q) { return q.job.autocast == maybe<bool>{false}; }}},
         {".dropout", {true, [](r q) { return q.job.dropout; }}},
@@ -129,9 +127,7 @@ const std::map<std::string, example>& examples() {
         {"offload.activations", {"host", [](r q) { return q.job.offload.activations == offload_place::host; }}},
         {"offload.modules",
          {"core_attn,expert_fc1",
-          [](r q) {
-              return q.job.offload.modules == layer_module_set{layer_module::core_attn, layer_module::expert_fc1};
-          }}},
+          [](r q) { return q.job.offload.modules == layer_part_set{layer_part::core_attn, layer_part::expert_fc1}; }}},
         {"offload.pinned", {true, [](r q) { return q.job.offload.pinned; }}},
         {"layout.tensor", {2, [](r q) { return q.layout->tensor == 2; }}},
         {"layout.sequence_parallel", {true, [](r q) { return q.layout->sequence_parallel; }}},

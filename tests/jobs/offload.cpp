@@ -12,6 +12,6 @@ TEST_CASE("what goes to main memory is told from what goes to disks") {
     CHECK(offload{.optimizer = offload_place::host}.to_host());
     CHECK(offload{.parameters = offload_place::host}.to_host());
     CHECK(offload{.activations = offload_place::host}.to_host());
-    CHECK(offload{.modules = layer_module::core_attn}.to_host());
+    CHECK(offload{.modules = layer_part::core_attn}.to_host());
     CHECK(name_of(offload_place::nvme) == "nvme");
 }

@@ -86,8 +86,8 @@ TEST_CASE("what gradients of weights need is 32 bytes a token and feature of a G
     job j = trained(models::gpt2_xl, 8);
     j.sequence = tokens(1024);
     const layout l{.pipeline = 8};
-    const training_step step{j, l};
-    const byte_count needed = detail::needed_by_weights(j.model.layers.kinds[0], j.model.hidden, step, l);
+    const training_context context{j, l};
+    const byte_count needed = detail::needed_by_weights(j.model.layers.kinds[0], j.model.hidden, context, l);
     CHECK(needed == bytes(32) * 1024 * j.model.hidden);
 }
 

@@ -187,8 +187,8 @@ TEST_CASE("Liger's head makes each part's gradient twice more, in 16 bits and in
     j.runtime.kernels.loss.code = loss_code::fused_linear;
     job before = j;
     j.runtime.kernels.loss.widens_head_gradient = true;
-    const training_step now{j, {}};
-    const training_step then{before, {}};
+    const training_context now{j, {}};
+    const training_context then{before, {}};
     byte_count more;
     for_each_loss_activation(j.model, now, [&](const activation& a, loss_point at) {
         more += at == loss_point::forward ? local_bytes(a, {}) : byte_count{};

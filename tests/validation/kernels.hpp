@@ -47,7 +47,7 @@ inline byte_count loss_bytes(const run& r, const precision& format, loss_code co
     j.runtime.kernels.loss.code = code;
     j.runtime.kernels.loss.returns_logits = false;
     std::array<byte_count, 5> at{};
-    for_each_loss_activation(j.model, training_step{j, {}}, [&](const activation& a, loss_point point) {
+    for_each_loss_activation(j.model, training_context{j, {}}, [&](const activation& a, loss_point point) {
         const bool in_backward = a.role == activation_role::gradient && point == loss_point::head;
         if (!in_backward && a.role != activation_role::linear_input)
             at[static_cast<std::size_t>(point)] += local_bytes(a, {});
@@ -62,12 +62,12 @@ inline byte_count layer_bytes(const run& r, const layer& l, const precision& for
                               backward_point at) {
     job j = job_of(r, format);
     j.runtime.kernels.gate = gate;
-    const training_step step{j, {}};
+    const training_context context{j, {}};
     byte_count total;
     const std::int64_t hidden = r.hidden > 0 ? r.hidden : r.width;
-    for_each_saved_activation(l, hidden, step, [&](const activation& a) { total += local_bytes(a, {}); });
+    for_each_saved_activation(l, hidden, context, [&](const activation& a) { total += local_bytes(a, {}); });
     if (backward)
-        for_each_gradient_activation(l, hidden, step, [&](const activation& a) {
+        for_each_gradient_activation(l, hidden, context, [&](const activation& a) {
             if (a.until == at) total += local_bytes(a, {});
         });
     return total;

@@ -182,8 +182,8 @@ inline role_set targets_of(const row& r) {
                       : role_set{role::q_b_proj, role::kv_b_proj};
     if (family == "mamba2") return {role::in_proj};
     if (!linear)
-        return module_code_of(model_of(r)).joined_heads ? role_set{role::q_proj, role::k_proj, role::v_proj}
-                                                        : role_set{role::q_proj, role::v_proj};
+        return modeling_of(model_of(r)).attention.joined_heads ? role_set{role::q_proj, role::k_proj, role::v_proj}
+                                                               : role_set{role::q_proj, role::v_proj};
     role_set all{role::q_proj, role::k_proj, role::v_proj, role::o_proj};
     if (r.number("experts") > 0) return all;
     for (const role of : {role::gate_proj, role::up_proj, role::down_proj}) all.insert(of);

@@ -91,11 +91,11 @@ constexpr void for_each_sampled_activation(const model& m, std::int64_t sequence
 
 /// Calls visit(activation) for every tensor that one layer saves until its backward pass, recomputing nothing.
 template <class Visit>
-constexpr void for_each_saved_activation(const layer& l, std::int64_t hidden, const training_step& step,
+constexpr void for_each_saved_activation(const layer& l, std::int64_t hidden, const training_context& context,
                                          Visit&& visit) {
     using enum backward_point;
-    const detail::layer_writer<Visit> save{step, visit, &l, hidden};
-    const std::int64_t n = step.tokens.all();
+    const detail::layer_writer<Visit> save{context, visit, &l, hidden};
+    const std::int64_t n = context.tokens.all();
     constexpr auto split = activation_split::sequence;
     if (l.norm_before_attention) save.norm(n, hidden, l.norm, split, attention_norm, attention);
     if (l.attention.kind != attention_kind::none) detail::save_attention(l.attention, hidden, l.norm, save);
@@ -103,7 +103,8 @@ constexpr void for_each_saved_activation(const layer& l, std::int64_t hidden, co
     if (l.attention.cross == cross_attention::beside) detail::save_cross_attention(l, hidden, save);
     if (l.norm_after_attention) save.norm(n, hidden, l.norm, split, norm, norm);
     if (l.norm_before_feed_forward)
-        save.norm(n, hidden, l.norm, split, norm, inner, !step.code.one_norm_input || step.widens_stream(l.norm));
+        save.norm(n, hidden, l.norm, split, norm, inner,
+                  !context.code.norms.one_input || context.widens_stream(l.norm));
     const feed_forward& f = l.feed_forward;
     if (f.kind != feed_forward_kind::none) {
         // One norm before both halves: its output is kept already.
@@ -112,8 +113,8 @@ constexpr void for_each_saved_activation(const layer& l, std::int64_t hidden, co
         if (f.routed())
             detail::save_experts(f, hidden, save);
         else
-            detail::save_mlp(f.kind, own_input ? hidden : 0, n, f.width, step.casts(l.norm), split, save);
-        if (step.dropout) save.put(activation_role::mask, n * hidden, int8, split, output);
+            detail::save_mlp(f.kind, own_input ? hidden : 0, n, f.width, context.casts(l.norm), split, save);
+        if (context.dropout) save.put(activation_role::mask, n * hidden, int8, split, output);
     }
     if (l.norm_after_feed_forward) save.norm(n, hidden, l.norm, split, output, output);
 }
@@ -124,9 +125,10 @@ namespace detail {
 template <class Visit>
 constexpr void pass_back_norm(std::int64_t n, std::int64_t hidden, norm_kind kind, backward_point at,
                               const layer_writer<Visit>& hold) {
-    const bool one_kernel = hold.step.runtime.kernels.fuses_norms() || kind != norm_kind::rms;
+    const bool one_kernel = hold.context.runtime.kernels.fuses_norms() || kind != norm_kind::rms;
     if (one_kernel)
-        hold.put(activation_role::gradient, 2 * n * hidden, hold.step.stream, activation_split::sequence, at);
+        hold.put(activation_role::gradient, 2 * n * hidden, hold.context.formats.stream, activation_split::sequence,
+                 at);
     else
         hold.put(activation_role::gradient, 5 * n * hidden, fp32, activation_split::sequence, at);
 }
@@ -135,46 +137,47 @@ constexpr void pass_back_norm(std::int64_t n, std::int64_t hidden, norm_kind kin
 
 /// Calls visit(activation) for what the backward pass of the layer makes, `until` being the one point where it lives.
 template <class Visit>
-constexpr void for_each_gradient_activation(const layer& l, std::int64_t hidden, const training_step& step,
+constexpr void for_each_gradient_activation(const layer& l, std::int64_t hidden, const training_context& context,
                                             Visit&& visit) {
     using enum backward_point;
-    const detail::layer_writer<Visit> hold{step, visit};
-    const std::int64_t n = step.tokens.all();
+    const detail::layer_writer<Visit> hold{context, visit};
+    const std::int64_t n = context.tokens.all();
     for (std::size_t i = 0; i < backward_points; ++i)  // the gradient of the layer's output, for the residual sum
-        hold.put(activation_role::gradient, n * hidden, step.stream, activation_split::sequence,
+        hold.put(activation_role::gradient, n * hidden, context.formats.stream, activation_split::sequence,
                  static_cast<backward_point>(i));
     const feed_forward& f = l.feed_forward;
     if (f.kind != feed_forward_kind::none) {
-        const std::int64_t rows = detail::rows_passed_back(f, step);
+        const std::int64_t rows = detail::rows_passed_back(f, context);
         const std::int64_t width = f.routed() ? f.experts.width : f.width;
         const std::int64_t made_inside = detail::inner_gradients(f) * rows * width;
-        hold.put(activation_role::gradient, rows * width, step.compute, activation_split::tensor, output);
-        hold.put(activation_role::gradient, made_inside, step.compute, activation_split::tensor, inner);
-        if (f.routed() && step.runtime.kernels.experts == expert_code::batched) {
+        hold.put(activation_role::gradient, rows * width, context.formats.compute, activation_split::tensor, output);
+        hold.put(activation_role::gradient, made_inside, context.formats.compute, activation_split::tensor, inner);
+        if (f.routed() && context.runtime.kernels.experts == expert_code::batched) {
             const std::int64_t stacks = detail::inner_gradients(f) - 1;
-            hold.put(activation_role::gradient, detail::product(rows, width * hidden), step.stream,
+            hold.put(activation_role::gradient, detail::product(rows, width * hidden), context.formats.stream,
                      activation_split::whole, output);
-            hold.put(activation_role::gradient, detail::product(rows, stacks * width * hidden), step.stream,
+            hold.put(activation_role::gradient, detail::product(rows, stacks * width * hidden), context.formats.stream,
                      activation_split::whole, inner);
         }
         if (f.routed())
-            hold.put(activation_role::gradient, rows * f.experts.features(hidden), step.compute,
+            hold.put(activation_role::gradient, rows * f.experts.features(hidden), context.formats.compute,
                      activation_split::sequence, inner);
     }
     if (l.norm_before_feed_forward) detail::pass_back_norm(n, hidden, l.norm, norm, hold);
     const llmres::attention& a = l.attention;
     if (a.kind != attention_kind::none) {
         constexpr auto split = activation_split::tensor;
-        if (step.kernel == attention_kernel::eager) {
-            const std::int64_t pairs = detail::product(detail::product(step.tokens.sequences, a.heads),
-                                                       detail::product(step.tokens.length, step.tokens.keys));
+        if (context.attention.kernel == attention_kernel::eager) {
+            const std::int64_t pairs = detail::product(detail::product(context.tokens.sequences, a.heads),
+                                                       detail::product(context.tokens.length, context.tokens.keys));
             hold.put(activation_role::gradient, detail::product<std::int64_t>(2, pairs),
-                     detail::widens_scores(step) ? fp32 : step.compute, split, attention);
-            hold.put(activation_role::gradient, n * a.heads * a.value_width(), step.compute, split, attention);
+                     detail::widens_scores(context) ? fp32 : context.formats.compute, split, attention);
+            hold.put(activation_role::gradient, n * a.heads * a.value_width(), context.formats.compute, split,
+                     attention);
         } else {
             const std::int64_t made = 2 * n * a.heads * (a.query_width() + a.value_width());
-            hold.put(activation_role::gradient, made, step.compute, split, attention);
-            if (step.context_ranks > 1) detail::exchange_keys(a, made, hold);
+            hold.put(activation_role::gradient, made, context.formats.compute, split, attention);
+            if (context.attention.context_ranks > 1) detail::exchange_keys(a, made, hold);
         }
     }
     if (l.recurrent.kind == recurrent_kind::mamba2) detail::pass_back_scan(l.recurrent, hold);

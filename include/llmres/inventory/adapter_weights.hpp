@@ -18,9 +18,9 @@ inline constexpr std::int32_t unprompted_layers = 2;
 namespace detail {
 
 /// Whether this role's weight is one layer with the one before it: its adapter has no A of its own.
-constexpr bool shares_input_matrix(weight_role role, const module_code& code) {
-    return (code.joined_heads && (role == weight_role::k_proj || role == weight_role::v_proj)) ||
-           (code.joined_gate && role == weight_role::up_proj);
+constexpr bool shares_input_matrix(weight_role role, const modeling& code) {
+    return (code.attention.joined_heads && (role == weight_role::k_proj || role == weight_role::v_proj)) ||
+           (code.feed_forward.joined && role == weight_role::up_proj);
 }
 
 }  // namespace detail
@@ -28,7 +28,7 @@ constexpr bool shares_input_matrix(weight_role role, const module_code& code) {
 /// Calls visit(weight) for the trained tensors that the adapter puts beside one weight of a layer. A's input and B's
 /// output are cut as the weight's own; the rank is not.
 template <class Visit>
-constexpr void for_each_adapter_weight(const adapter& a, const module_code& code, const weight& w, Visit&& visit) {
+constexpr void for_each_adapter_weight(const adapter& a, const modeling& code, const weight& w, Visit&& visit) {
     if (a.prompts_layers()) {
         const bool matrix = w.columns > 1 && w.rows > 1;
         weight added = w;
@@ -85,7 +85,7 @@ constexpr parameter_count count_parameters(const adapter& a, const model& m) {
     const auto counts = m.layers.counts();
     for (std::int32_t k = 0; k < m.layers.kind_count; ++k)
         for_each_weight(m.layers.kinds[static_cast<std::size_t>(k)], m.hidden, [&](const weight& w) {
-            for_each_adapter_weight(a, module_code_of(m), w, [&](const weight& added) {
+            for_each_adapter_weight(a, modeling_of(m), w, [&](const weight& added) {
                 total += added.count() * std::int64_t{counts[static_cast<std::size_t>(k)]};
             });
         });

@@ -10,9 +10,10 @@
 #include <llmres/models/layer.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/models/modeling.hpp>
-#include <llmres/runtimes/kernels.hpp>
+#include <llmres/runtimes/runtime.hpp>
 #include <llmres/values/precision.hpp>
 #include <llmres/values/units.hpp>
+#include <string_view>
 
 /// What of a job and a layout decides what a layer keeps for its backward pass, resolved once.
 namespace llmres::inline v0 {
@@ -28,99 +29,127 @@ constexpr bool prefers_cudnn_attention(const gpu& card) {
     return card.vendor == gpu_vendor::nvidia && card.capability >= compute_capability{9, 0};
 }
 
-struct training_step {
-    const module_code& code;
-    token_shape tokens;
+/// The formats of what a layer computes with.
+struct training_formats {
+    const precision& weights;
+    const precision& compute;   ///< of what products multiply
+    const precision& stream;    ///< of the residual stream, and of the outputs of norms
+    const precision& adapters;  ///< of adapters' weights
+    const precision& outputs;   ///< of the outputs of linear layers
+    const precision& inputs;    ///< in which linear layers save their inputs: 8 bits under an FP8 recipe
+    bool fp32_compute;
+    bool fp32_stream;
+    bool stream_is_compute;  ///< the stream has the format that products multiply in
+    bool fp32_outputs;       ///< beside 16-bit products: bitsandbytes returns its input's format
+
+    constexpr training_formats(const job& j, const precision& compute_format, bool fp32_residual_stream, bool four_bit)
+        : weights{weights_of(j)},
+          compute{compute_format},
+          stream{fp32_residual_stream ? fp32 : compute_format},
+          adapters{j.runtime.kernels.fp32_adapters ? fp32 : compute_format},
+          outputs{four_bit && fp32_residual_stream && !(j.compute == fp32) ? fp32 : compute_format},
+          inputs{j.runtime.kernels.fp8.recipe == fp8_recipe::none        ? compute_format
+                 : j.runtime.kernels.fp8.recipe >= fp8_recipe::blockwise ? mxfp8
+                                                                         : fp8_e4m3},
+          fp32_compute{j.compute == fp32},
+          fp32_stream{fp32_residual_stream},
+          stream_is_compute{fp32_compute || !fp32_stream},
+          fp32_outputs{four_bit && !stream_is_compute} {}
+};
+
+/// How attention is computed on this GPU.
+struct attention_context {
     attention_kernel kernel;
+    bool prefers_cudnn;          ///< PyTorch's first choice among its own kernels is cuDNN's
+    bool joined_heads;           ///< one product makes queries, keys and values
+    std::int64_t context_ranks;  ///< GPUs that share each sequence
+    cp_communication exchange;   ///< how these see each other's keys and values
+};
+
+/// How routed experts are spread.
+struct expert_context {
+    double load;                ///< tokens of the busiest rank's experts over the mean
+    std::int64_t tensor_ranks;  ///< tensor ranks that share each expert, and so see each other's tokens
+};
+
+/// How products with quantised weights are computed.
+struct quantised_context {
+    bool four_bit;      ///< bitsandbytes multiplies by four-bit weights
+    bool expanded;      ///< a weight is expanded whole for each product (GPTQ's kernels unpack it inside)
+    bool keeps_inputs;  ///< products save their inputs, though only the weight is needed
+};
+
+struct training_context {
+    const modeling& code;
     const llmres::runtime& runtime;
     const llmres::adapter& adapter;
+    token_shape tokens;
+    std::int64_t encoder_tokens;  ///< of each sequence that cross-attention reads
+    quantised_context quantised;
     bool autocast;
-    bool frozen;         ///< the model's own weights are not trained
-    bool follows_input;  ///< gradients reach what the embedding puts out: it is trained, a prompt before it is, or
-                         ///< layers that are computed again ask for them
+    bool frozen;               ///< the model's own weights are not trained
+    bool input_requires_grad;  ///< gradients reach the embedding's output: it is trained, a prompt stands before it, or
+                               ///< recomputed layers ask for them
     bool dropout;
-    bool recomputes;    ///< whole layers
-    bool four_bit;      ///< bitsandbytes multiplies by the weights
-    bool expands;       ///< quantised weights are made whole for each product (GPTQ's kernels unpack them inside)
-    bool keeps_inputs;  ///< ... and saves what it reads, though only the weight is needed
-    double expert_load;
-    std::int64_t context_ranks;  ///< that share each sequence
-    cp_communication exchange;   ///< ... and how they see each other's keys and values
-    std::int64_t expert_gather;  ///< tensor ranks that share each expert, and so see each other's tokens
-    bool wide;                   ///< computed in fp32
-    bool wide_stream;            ///< the stream is
-    bool narrow_stream;          ///< the stream has the format of computation
-    bool wide_inner;  ///< linear layers put out more than they compute in: bitsandbytes returns the format that went in
-    bool copies;      ///< each adapter copies its input to its own format
-    const precision& weights;
-    const precision& compute;
-    const precision& stream;   ///< of the residual stream and of what norms put out
-    const precision& adapted;  ///< of adapters
-    const precision& inner;    ///< of what linear layers put out
-    const precision& kept;     ///< of what they keep of their inputs
-    std::int64_t read;         ///< tokens of the sequence that cross-attention reads
-    bool splits_vocabulary;    ///< tensor ranks share the logits
-    bool joined_heads;         ///< one product makes queries, keys and values
-    bool cudnn_attention;      ///< is PyTorch's first choice
+    bool recomputes;             ///< whole layers
+    bool copies_adapter_inputs;  ///< each adapter copies its input to its own format
+    bool splits_vocabulary;      ///< tensor ranks share the logits
+    training_formats formats;
+    attention_context attention;
+    expert_context experts;
 
-    constexpr training_step(const job& j, const layout& l, bool cudnn = false)
-        : code{module_code_of(j.model)},
-          tokens{j.micro_batch, detail::ceil_quotient(computed_tokens(j).in(llmres::tokens), l.context_parallel),
-                 computed_tokens(j).in(llmres::tokens)},
-          kernel{j.attention},
+    constexpr training_context(const job& j, const layout& l, bool prefers_cudnn = false)
+        : code{modeling_of(j.model)},
           runtime{j.runtime},
           adapter{j.adapter},
+          tokens{j.micro_batch, detail::ceil_quotient(computed_tokens(j).in(llmres::tokens), l.context_parallel),
+                 computed_tokens(j).in(llmres::tokens)},
+          encoder_tokens{j.model.encoders[0].output > token_count{} ? j.model.encoders[0].output.in(llmres::tokens)
+                                                                    : tokens.keys},
+          quantised{quantised_products(j)},
           autocast{autocasts(j)},
           frozen{j.adapter.trains()},
-          follows_input{!frozen || j.adapter.kind == adapter_kind::prompt || j.recompute == recompute::full},
+          input_requires_grad{!frozen || j.adapter.kind == adapter_kind::prompt || j.recompute == recompute::full},
           dropout{j.dropout},
           recomputes{j.recompute == recompute::full},
-          four_bit{weights_of(j).name.view().starts_with("nf4") || weights_of(j).name.view().starts_with("fp4")},
-          expands{is_packed(weights_of(j)) && !weights_of(j).name.view().starts_with("gptq")},
-          keeps_inputs{four_bit && j.runtime.kernels.four_bit_keeps_inputs},
-          expert_load{j.expert_load},
-          context_ranks{l.context_parallel},
-          exchange{l.cp_comm_type},
-          expert_gather{l.expert_tensor_ranks()},
-          wide{j.compute == fp32},
-          // The token embedding is no operation that autocast casts, so the stream has its format.
-          wide_stream{wide || (j.runtime.kernels.fp32_stream && four_bit && frozen && l.zero < 3) ||
-                      (autocast && weights_of(j) == fp32)},
-          narrow_stream{wide || !wide_stream},
-          wide_inner{four_bit && !narrow_stream},
-          copies{autocast || (j.runtime.kernels.fp32_adapters && !wide)},
-          weights{weights_of(j)},
-          compute{activations_of(j)},
-          stream{wide_stream ? fp32 : activations_of(j)},
-          adapted{j.runtime.kernels.fp32_adapters ? fp32 : activations_of(j)},
-          inner{wide_inner ? fp32 : activations_of(j)},
-          kept{runtime.kernels.fp8.recipe == fp8_recipe::none        ? activations_of(j)
-               : runtime.kernels.fp8.recipe >= fp8_recipe::blockwise ? mxfp8
-                                                                     : fp8_e4m3},
-          read{j.model.encoders[0].output > token_count{} ? j.model.encoders[0].output.in(llmres::tokens)
-                                                          : tokens.keys},
+          copies_adapter_inputs{autocast || (j.runtime.kernels.fp32_adapters && !(j.compute == fp32))},
           splits_vocabulary{l.tensor > 1},
-          joined_heads{code.joined_heads || runtime.kernels.joined_heads},
-          cudnn_attention{cudnn} {}
+          formats{j, activations_of(j), has_fp32_stream(j, l), quantised.four_bit},
+          attention{j.attention, prefers_cudnn, code.attention.joined_heads || runtime.kernels.joined_heads,
+                    l.context_parallel, l.cp_comm_type},
+          experts{j.expert_load, l.expert_tensor_ranks()} {}
 
-    training_step(const job&&, const layout&, bool = false) = delete;  // it refers into the job
+    training_context(const job&&, const layout&, bool = false) = delete;  // it refers into the job
 
-    /// What a norm puts out: autocast computes torch's own layer norm in fp32.
-    constexpr const precision& normed(norm_kind kind) const { return widens(kind) ? fp32 : stream; }
-    /// Whether each linear layer that reads what a norm put out casts it for itself.
-    constexpr bool casts(norm_kind kind) const { return autocast && (!narrow_stream || widens(kind)); }
+    /// The format of a norm's output: autocast computes torch's own layer norm in fp32.
+    constexpr const precision& normed(norm_kind kind) const { return widens(kind) ? fp32 : formats.stream; }
+    /// Whether each linear layer that reads a norm's output casts it for itself.
+    constexpr bool casts(norm_kind kind) const { return autocast && (!formats.stream_is_compute || widens(kind)); }
 
+    /// Whether autocast computes a norm in fp32.
     constexpr bool widens(norm_kind kind) const {
         return autocast && kind != norm_kind::rms && kind != norm_kind::none;
     }
 
-    /// Whether a norm reads an fp32 copy of the stream, which it keeps as its own.
-    constexpr bool widens_stream(norm_kind kind) const { return widens(kind) && !wide_stream; }
+    /// Whether a norm reads an fp32 copy of the stream, which it saves as its own.
+    constexpr bool widens_stream(norm_kind kind) const { return widens(kind) && !formats.fp32_stream; }
 
-    /// Whether linear layers make 8-bit copies of what they read.
+    /// Whether linear layers make 8-bit copies of their inputs.
     constexpr bool narrows() const { return runtime.kernels.fp8.recipe != fp8_recipe::none; }
 
-    constexpr bool trained(weight_role role) const { return !frozen || adapter.adapts(role); }
+private:
+    static constexpr quantised_context quantised_products(const job& j) {
+        const precision& stored = weights_of(j);
+        const std::string_view name = stored.name.view();
+        const bool four_bit = name.starts_with("nf4") || name.starts_with("fp4");
+        return {four_bit, is_packed(stored) && !name.starts_with("gptq"),
+                four_bit && j.runtime.kernels.four_bit_keeps_inputs};
+    }
+    /// The token embedding is no operation that autocast casts, so the stream has its format.
+    constexpr bool has_fp32_stream(const job& j, const layout& l) const {
+        return j.compute == fp32 || (j.runtime.kernels.fp32_stream && quantised.four_bit && frozen && l.zero < 3) ||
+               (autocast && weights_of(j) == fp32);
+    }
 };
 
 }  // namespace llmres::inline v0

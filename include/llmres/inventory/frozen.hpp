@@ -57,22 +57,23 @@ struct unsaved {
     bool goes_on = false;
 };
 
-constexpr unsaved unsaved_by(const layer& first, std::int64_t hidden, const training_step& step, const layout& l) {
+constexpr unsaved unsaved_by(const layer& first, std::int64_t hidden, const training_context& context,
+                             const layout& l) {
     unsaved cut;
     const auto count = [&](const activation& a) { cut.size += local_bytes(a, l); };
-    const layer_writer<const decltype(count)> save{step, count, &first, hidden};
-    const llmres::adapter& adapter = step.adapter;
-    const std::int64_t n = step.tokens.all();
+    const layer_writer<const decltype(count)> save{context, count, &first, hidden};
+    const llmres::adapter& adapter = context.adapter;
+    const std::int64_t n = context.tokens.all();
     // An input that asks for no gradient: no mask of its dropout, and no copy of the A that would pass its gradient on.
     const auto reads = [&](weight_role role, std::int64_t width) {
-        if (!adapter.adapts(role) || shares_input_matrix(role, step.code) || !holds_role(first, role)) return;
+        if (!adapter.adapts(role) || shares_input_matrix(role, context.code) || !holds_role(first, role)) return;
         if (adapter.dropout > 0)
             save.put(activation_role::mask, n * width, int8, activation_split::sequence, backward_point::attention);
-        if (step.autocast && !(step.adapted == step.compute))
-            save.put(activation_role::weight, adapter.rank * width, step.compute, activation_split::whole,
+        if (context.autocast && !(context.formats.adapters == context.formats.compute))
+            save.put(activation_role::weight, adapter.rank * width, context.formats.compute, activation_split::whole,
                      backward_point::attention);
         if (adapter.kind == adapter_kind::dora)
-            save.put(activation_role::adapter, save.outputs(role), step.adapted, activation_split::tensor,
+            save.put(activation_role::adapter, save.outputs(role), context.formats.adapters, activation_split::tensor,
                      backward_point::attention);
     };
     const auto norm = [&](bool own_input) {
@@ -88,16 +89,16 @@ constexpr unsaved unsaved_by(const layer& first, std::int64_t hidden, const trai
     const layer feed_forward = feed_forward_of(first);
     if (!adapts(mixer)) {
         if (!adapts(first)) {
-            for_each_saved_activation(first, hidden, step, count);
+            for_each_saved_activation(first, hidden, context, count);
             cut.goes_on = true;
             return cut;
         }
-        for_each_saved_activation(mixer, hidden, step, count);
-        if (first.norm_before_feed_forward && !step.code.post_norm) norm(true);
+        for_each_saved_activation(mixer, hidden, context, count);
+        if (first.norm_before_feed_forward && !context.code.norms.after_sum) norm(true);
         for (const weight_role role : gate_and_up) reads(role, hidden);
         return cut;
     }
-    if (first.norm_before_attention && !step.code.post_norm) norm(true);
+    if (first.norm_before_attention && !context.code.norms.after_sum) norm(true);
     for (const weight_role role : first_readers) reads(role, hidden);
     const attention& a = first.attention;
     if (a.kind == attention_kind::latent) {
@@ -117,18 +118,18 @@ constexpr unsaved unsaved_by(const layer& first, std::int64_t hidden, const trai
                              a.head_dim);
     }
     if (a.kind == attention_kind::grouped &&
-        score_code_of(a, step) == score_code::by_pair) {  // a product of two keeps one for the other
+        score_code_of(a, context) == score_code::by_pair) {  // a product of two keeps one for the other
         if (!adapter.touches(weight_role::k_proj))
-            save.put(activation_role::query, n * a.heads * a.query_width(), step.compute, activation_split::tensor,
-                     backward_point::attention);
+            save.put(activation_role::query, n * a.heads * a.query_width(), context.formats.compute,
+                     activation_split::tensor, backward_point::attention);
         if (!adapter.touches(weight_role::q_proj))
-            save.put(activation_role::key, n * a.heads * a.query_width(), step.compute, activation_split::tensor,
-                     backward_point::attention);
+            save.put(activation_role::key, n * a.heads * a.query_width(), context.formats.compute,
+                     activation_split::tensor, backward_point::attention);
     }
-    if (step.code.one_norm_input && !adapts(feed_forward)) {
-        for_each_saved_activation(feed_forward, hidden, step, count);
-    } else if (step.code.one_norm_input) {
-        norm(step.widens_stream(first.norm));
+    if (context.code.norms.one_input && !adapts(feed_forward)) {
+        for_each_saved_activation(feed_forward, hidden, context, count);
+    } else if (context.code.norms.one_input) {
+        norm(context.widens_stream(first.norm));
         for (const weight_role role : gate_and_up) reads(role, hidden);
     }
     return cut;

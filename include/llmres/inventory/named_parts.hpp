@@ -17,20 +17,20 @@ namespace llmres::inline v0::detail {
 /// Says of the tensors of one layer, in the order in which for_each_saved_activation() shows them, whose they are.
 class module_finder {
 public:
-    constexpr module_finder(const layer& of, std::int64_t hidden, const training_step& step)
+    constexpr module_finder(const layer& of, std::int64_t hidden, const training_context& context)
         : latent_{of.attention.kind == attention_kind::latent},
           recurrent_{of.recurrent.kind != recurrent_kind::none},
           routed_{of.feed_forward.routed()},
-          stream_{step.tokens.all() * hidden} {}
+          stream_{context.tokens.all() * hidden} {}
 
     /// The module that the tensor is an input of, and those whose recomputation makes it again.
     struct found {
-        layer_module_set input_of{};
-        layer_module_set made_by{};
+        layer_part_set input_of{};
+        layer_part_set made_by{};
     };
 
     constexpr found find(const activation& a) {
-        using enum layer_module;
+        using enum layer_part;
         using role = activation_role;
         const bool in_attention = a.until == backward_point::attention || a.until == backward_point::attention_norm;
         const bool in_feed_forward = a.until == backward_point::inner || a.until == backward_point::output;
@@ -42,11 +42,11 @@ public:
             case role::norm_statistics:
                 if (a.until == backward_point::attention_norm) return {attn_norm, {}};
                 if (a.until == backward_point::norm) return {mlp_norm, {}};
-                return {{}, latent_ && in_attention ? layer_module_set{mla_up_proj} : layer_module_set{}};
+                return {{}, latent_ && in_attention ? layer_part_set{mla_up_proj} : layer_part_set{}};
             case role::query:
             case role::key:
             case role::value:
-                return {core_attn, latent_ ? layer_module_set{mla_up_proj} : layer_module_set{}};
+                return {core_attn, latent_ ? layer_part_set{mla_up_proj} : layer_part_set{}};
             case role::probabilities:
                 return {core_attn, core_attn};
             case role::softmax_statistics:
@@ -72,7 +72,7 @@ public:
 private:
     /// Scores and the router's input come first, then the routed experts' own, their input, and the shared experts'.
     constexpr found in_experts(const activation& a) {
-        using enum layer_module;
+        using enum layer_part;
         using role = activation_role;
         if (a.role == role::router) return {{}, moe};
         if (a.role == role::linear_input && a.until == backward_point::output && !seen_router_input_)
@@ -109,14 +109,15 @@ struct named_parts {
 
 constexpr bool names_parts(const job& j) {
     return !j.offload.modules.empty() ||
-           (j.recompute == recompute::selective && !(j.recompute_modules == layer_module_set{layer_module::core_attn}));
+           (j.recompute == recompute::selective && !(j.recompute_modules == layer_part_set{layer_part::core_attn}));
 }
 
-constexpr named_parts named_parts_of(const layer& kind, const job& j, const layout& l, const training_step& step) {
+constexpr named_parts named_parts_of(const layer& kind, const job& j, const layout& l,
+                                     const training_context& context) {
     named_parts parts;
-    module_finder finder{kind, j.model.hidden, step};
+    module_finder finder{kind, j.model.hidden, context};
     const std::uint16_t again = j.recompute == recompute::selective ? j.recompute_modules.bits : std::uint16_t{0};
-    for_each_saved_activation(kind, j.model.hidden, step, [&](const activation& a) {
+    for_each_saved_activation(kind, j.model.hidden, context, [&](const activation& a) {
         const auto of = finder.find(a);
         if ((of.made_by.bits & again) != 0)
             parts.again += local_bytes(a, l);

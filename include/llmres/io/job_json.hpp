@@ -108,7 +108,7 @@ inline result<offload> read_offload(const nlohmann::json& object) {
     read.choice("parameters", offload_place_names, o.parameters);
     read.choice("activations", offload_place_names, o.activations);
     read.names("modules", o.modules,
-               [](std::string_view names) { return find_modules(names, offloaded_modules, "offload.modules"); });
+               [](std::string_view names) { return find_layer_parts(names, offloaded_parts, "offload.modules"); });
     read.flag("pinned", o.pinned);
     if (const status s = read.checked(); !s) return s.error();
     return o;
@@ -394,7 +394,7 @@ inline status read_own_fields(job_reader& read, job& j) {
     read.choice("attention", attention_kernel_names, j.attention);
     read.choice("recompute", recompute_names, j.recompute);
     read.names("recompute_modules", j.recompute_modules,
-               [](std::string_view names) { return find_modules(names, recomputed_modules, "recompute_modules"); });
+               [](std::string_view names) { return find_layer_parts(names, recomputed_parts, "recompute_modules"); });
     if (read.fields().has("recompute_modules") && j.recompute != recompute::selective)
         read.fields().fail(error_code::inconsistent, "recompute_modules", "recompute to be selective");
     read.integer("recompute_every", j.recompute_every);

@@ -36,11 +36,11 @@ inline std::string to_text(const stage_list& stages) {
 }
 
 /// Names between commas, as find_modules() reads them.
-inline std::string to_text(layer_module_set modules) {
+inline std::string to_text(layer_part_set modules) {
     std::string names;
-    for (std::size_t i = 0; i < layer_module_names.size(); ++i)
-        if (modules.has(static_cast<layer_module>(i)))
-            names += (names.empty() ? "" : ",") + std::string{layer_module_names[i]};
+    for (std::size_t i = 0; i < layer_part_names.size(); ++i)
+        if (modules.has(static_cast<layer_part>(i)))
+            names += (names.empty() ? "" : ",") + std::string{layer_part_names[i]};
     return names;
 }
 
@@ -226,7 +226,7 @@ inline json_value to_json(const job& j) {
         out["global_batch"] = j.global_batch;
         out["recompute"] = name_of(j.recompute);
         out["recompute_every"] = j.recompute_every;
-        if (!(j.recompute_modules == layer_module_set{layer_module::core_attn}))
+        if (!(j.recompute_modules == layer_part_set{layer_part::core_attn}))
             out["recompute_modules"] = to_text(j.recompute_modules);
         out["dropout"] = j.dropout;
         out["varied_lengths"] = j.varied_lengths;

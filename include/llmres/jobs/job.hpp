@@ -75,8 +75,8 @@ struct job {
     llmres::optimizer optimizer = adamw;
     attention_kernel attention = attention_kernel::sdpa;
     llmres::recompute recompute = recompute::none;
-    layer_module_set recompute_modules{
-        layer_module::core_attn};  ///< what selective recomputation computes again (Megatron-Core's recompute-modules)
+    layer_part_set recompute_modules{
+        layer_part::core_attn};  ///< what selective recomputation computes again (Megatron-Core's recompute-modules)
     std::int32_t recompute_every = 1;  ///< full recomputation of every n-th layer only
     llmres::adapter adapter{};         ///< trained beside a frozen model
     llmres::offload offload{};

@@ -13,7 +13,7 @@
 namespace llmres::inline v0 {
 
 /// A part of a layer, named as in Megatron-Core.
-enum class layer_module : std::uint8_t {
+enum class layer_part : std::uint8_t {
     core_attn,       ///< attention scores, their softmax, and the product with the values
     layernorm,       ///< recomputed: the outputs of both norms
     mla_up_proj,     ///< latent attention: queries, keys and values, expanded from the compressed ones
@@ -28,57 +28,57 @@ enum class layer_module : std::uint8_t {
     expert_fc1,      ///< offloaded: the tokens that routed experts read
 };
 /// The names of the parts, in their order.
-inline constexpr std::array<std::string_view, 12> layer_module_names{
+inline constexpr std::array<std::string_view, 12> layer_part_names{
     "core_attn",      "layernorm", "mla_up_proj", "moe_act",   "mlp",      "moe",
     "shared_experts", "attn_norm", "qkv_linear",  "attn_proj", "mlp_norm", "expert_fc1"};
 /// The name of a part: "core_attn".
-constexpr std::string_view name_of(layer_module m) { return layer_module_names[static_cast<std::size_t>(m)]; }
+constexpr std::string_view name_of(layer_part m) { return layer_part_names[static_cast<std::size_t>(m)]; }
 
 /// A set of parts.
-struct layer_module_set {
+struct layer_part_set {
     std::uint16_t bits = 0;  ///< one bit for each part
 
-    constexpr layer_module_set() = default;  ///< no part
+    constexpr layer_part_set() = default;  ///< no part
     /// These parts.
     template <class... More>
-    constexpr layer_module_set(layer_module first, More... more)
+    constexpr layer_part_set(layer_part first, More... more)
         : bits{static_cast<std::uint16_t>((bit(first) | ... | bit(more)))} {}
     /// Whether a part is in the set.
-    constexpr bool has(layer_module m) const { return (bits & bit(m)) != 0; }
+    constexpr bool has(layer_part m) const { return (bits & bit(m)) != 0; }
     /// Whether no part is in the set.
     constexpr bool empty() const { return bits == 0; }
-    friend constexpr bool operator==(const layer_module_set&, const layer_module_set&) = default;
+    friend constexpr bool operator==(const layer_part_set&, const layer_part_set&) = default;
 
 private:
-    static constexpr unsigned bit(layer_module m) { return 1u << static_cast<unsigned>(m); }
+    static constexpr unsigned bit(layer_part m) { return 1u << static_cast<unsigned>(m); }
 };
 
 /// Parts that recomputation can name.
-inline constexpr layer_module_set recomputed_modules{
-    layer_module::core_attn, layer_module::layernorm, layer_module::mla_up_proj,   layer_module::moe_act,
-    layer_module::mlp,       layer_module::moe,       layer_module::shared_experts};
+inline constexpr layer_part_set recomputed_parts{
+    layer_part::core_attn, layer_part::layernorm, layer_part::mla_up_proj,   layer_part::moe_act,
+    layer_part::mlp,       layer_part::moe,       layer_part::shared_experts};
 /// Parts whose inputs can be offloaded.
-inline constexpr layer_module_set offloaded_modules{
-    layer_module::attn_norm, layer_module::qkv_linear, layer_module::core_attn, layer_module::attn_proj,
-    layer_module::mlp_norm,  layer_module::expert_fc1, layer_module::moe_act};
+inline constexpr layer_part_set offloaded_parts{layer_part::attn_norm, layer_part::qkv_linear, layer_part::core_attn,
+                                                layer_part::attn_proj, layer_part::mlp_norm,   layer_part::expert_fc1,
+                                                layer_part::moe_act};
 
 /// The parts of `among` with these names, separated by commas. Another name is an `unknown` error on `field`, which
 /// lists the nearest.
-constexpr result<layer_module_set> find_modules(std::string_view names, layer_module_set among,
-                                                std::string_view field) {
-    layer_module_set found;
+constexpr result<layer_part_set> find_layer_parts(std::string_view names, layer_part_set among,
+                                                  std::string_view field) {
+    layer_part_set found;
     while (!names.empty()) {
         const std::size_t comma = names.find(',');
         const std::string_view name = names.substr(0, comma);
         names = comma == std::string_view::npos ? std::string_view{} : names.substr(comma + 1);
         bool known = false;
-        for (std::size_t i = 0; i < layer_module_names.size() && !known; ++i) {
-            const auto m = static_cast<layer_module>(i);
-            known = layer_module_names[i] == name && among.has(m);
-            if (known) found.bits = static_cast<std::uint16_t>(found.bits | layer_module_set{m}.bits);
+        for (std::size_t i = 0; i < layer_part_names.size() && !known; ++i) {
+            const auto m = static_cast<layer_part>(i);
+            known = layer_part_names[i] == name && among.has(m);
+            if (known) found.bits = static_cast<std::uint16_t>(found.bits | layer_part_set{m}.bits);
         }
         if (!known)
-            return refused(error_code::unknown, field, name, such_as("modules", nearest(name, layer_module_names)));
+            return refused(error_code::unknown, field, name, such_as("modules", nearest(name, layer_part_names)));
     }
     return found;
 }

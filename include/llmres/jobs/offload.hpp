@@ -31,7 +31,7 @@ struct offload {
     offload_place activations = offload_place::none;
 
     /// Inputs of these parts of layers (Megatron-Core's fine-grained-activation-offloading).
-    layer_module_set modules{};
+    layer_part_set modules{};
 
     /// Host memory is page-locked: PyTorch rounds each block up to a power of two (CachingHostAllocator.cpp).
     bool pinned = false;

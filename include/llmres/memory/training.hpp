@@ -75,7 +75,7 @@ constexpr memory_breakdown memory_of_stages(const job& j, const job& by_stage, c
     memory_breakdown m = with_runtime(peak.tensors, j, l, idle_blocks_of(folded, peak));
     m.stage = peak.stage;
     m.phase = phase_of(peak.point);
-    if (folded.step.runtime.sharding.code == sharding_code::deepspeed && l.zero >= 3 && l.dense_shard_ranks() > 1) {
+    if (folded.context.runtime.sharding.code == sharding_code::deepspeed && l.zero >= 3 && l.dense_shard_ranks() > 1) {
         const byte_count more = live_weights(peak.tensors);
         m[memory_term::communication].high += more;
         m.allocated.high += more;
@@ -112,17 +112,17 @@ constexpr detail::weight_state training_state(const job& j, const layout& l, std
     for (std::size_t k = 0; k < f.kinds(); ++k)
         if (s.holds.counts[k] > 0) state.add(f.layers[k].state, s.holds.counts[k]);
     if (detail::deals_tensors(j, l) && j.offload.optimizer == offload_place::none)
-        state.optimizer = detail::dealt_optimizer(j, l, f.step, s.holds);
+        state.optimizer = detail::dealt_optimizer(j, l, f.context, s.holds);
     return state;
 }
 
 constexpr byte_count host_memory(const job& j, const layout& l, std::int32_t stage) {
     byte_count held = training_state(j, l, stage).host;
     if (!j.offload.modules.empty()) {
-        const training_step step{j, l};
+        const training_context context{j, l};
         const kind_counts counts = placement_of(j, l, stage).counts;
         for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k)
-            held += scaled_up(detail::named_parts_of(j.model.layers.kinds[k], j, l, step).away * counts[k],
+            held += scaled_up(detail::named_parts_of(j.model.layers.kinds[k], j, l, context).away * counts[k],
                               detail::in_flight(l, stage, micro_batches(j, l)));
     }
     if (j.offload.activations == offload_place::host)
@@ -151,7 +151,7 @@ constexpr byte_count saved_by_layers(const folded_step& f, std::int32_t stage) {
     if (j.recompute == recompute::full && j.recompute_every > 1)
         for_each_chunk(f.over, j.model.layers.size, stage,
                        [&](stage_range here, std::int32_t) { all += kept_whole(j, f.layers, here); });
-    return stage == 0 ? all - cut_off(j, f.over, f.step, f.layers[0].kept) : all;
+    return stage == 0 ? all - cut_off(j, f.over, f.context, f.layers[0].kept) : all;
 }
 
 }  // namespace detail
@@ -162,19 +162,19 @@ constexpr byte_count saved_by_layers(const job& j, const layout& l, std::int32_t
 
 constexpr byte_count saved_activations(const job& j, const layout& l, std::int32_t stage, bool cudnn) {
     detail::folded_step f{j, l, cudnn};
-    byte_count total = detail::saved_by_layers(f, stage) + detail::mask_bytes(j.model, f.step);
+    byte_count total = detail::saved_by_layers(f, stage) + detail::mask_bytes(j.model, f.context);
     const auto count = [&](const activation& a) { total += local_bytes(a, l); };
     if (stage == 0) {
-        detail::for_each_input_activation(j.model, f.step, count);
-        if (j.model.encoders[0].layers > 0) total += detail::encoder_memory_of(j, l, f.step, f.fold).kept;
+        detail::for_each_input_activation(j.model, f.context, count);
+        if (j.model.encoders[0].layers > 0) total += detail::encoder_memory_of(j, l, f.context, f.fold).kept;
     }
     if (placement_of(j, l, stage).predictions > 0) {
-        const detail::prediction_memory ahead = detail::prediction_memory_of(j, l, f.step, f.fold);
+        const detail::prediction_memory ahead = detail::prediction_memory_of(j, l, f.context, f.fold);
         total += ahead.kept + ahead.scores;
     }
     if (stage == l.last_stage()) {
-        detail::for_each_output_activation(j.model, f.step, count);
-        detail::for_each_loss_activation(j.model, f.step, [&](const activation& a, detail::loss_point at) {
+        detail::for_each_output_activation(j.model, f.context, count);
+        detail::for_each_loss_activation(j.model, f.context, [&](const activation& a, detail::loss_point at) {
             if (at == detail::loss_point::saved || at == detail::loss_point::kept) total += local_bytes(a, l);
         });
     }

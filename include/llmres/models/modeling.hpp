@@ -25,106 +25,123 @@ enum class norm_form : std::uint8_t {
     narrow_scale,   ///< the stream itself is scaled, an fp32 copy is squared (T5)
 };
 
-struct module_code {
-    std::string_view architecture{};
-    activation_form activation = activation_form::from_input;
-    activation_form plain_activation = activation_form::from_input;  ///< of a feed-forward without a gate
-    norm_form norm = norm_form::narrow_weight;
-    bool joined_heads = false;     ///< one product makes queries, keys and values, which then share its memory
-    bool joined_gate = false;      ///< ... gate and up
-    bool rotary = true;            ///< queries and keys are turned: tensors of their own
-    std::int32_t rotary_part = 1;  ///< one such part of a head's features is turned
-    bool heads_first = false;      ///< queries lie head by head, and so does what the flash kernel puts out: the output
-                                   ///< projection reads a copy
-    bool post_norm = false;        ///< norms read the residual sums
-    bool one_norm_input = false;   ///< both norms read the same stream: attention and feed-forward stand side by side
-    bool fp32_softmax = true;      ///< of eager attention's scores
-    bool caps_scores = false;      ///< a tanh over eager attention's scores
-    bool caps_logits = false;      ///< ... over the logits
-    bool fp32_router = false;      ///< reads an fp32 copy of the tokens, through an fp32 copy of its weight
-    bool fp32_loss = true;  ///< logits are copied to fp32 (loss_utils.py, ForCausalLMLoss); else the loss takes them as
-                            ///< they are, and autocast widens what the log-softmax puts out
-    bool fp32_residual = false;      ///< the stream between layers is fp32, whatever the layers compute in
-    bool causal = true;              ///< tokens see those before them: attention that is no causal kernel needs a mask
-    bool fixed_positions = false;    ///< of the encoder: sinusoids, never trained
-    std::int32_t rotary_tables = 1;  ///< layers with a window turn by another base
-    bool class_token =
-        false;  ///< a trained one before all others: of one sequence its gradient is a view, and keeps that of all
-    bool biased_scores =
-        false;  ///< a bias of every head and pair of tokens, made once a stack: no flash kernel takes it
-    // Where dropout is, if the job has any.
-    bool drops_probabilities = true;
-    bool drops_inner = false;  ///< of the feed-forward, before its last product
-    bool drops_embedding = false;
-    bool drops_final = false;  ///< after the last norm
+struct norm_modeling {
+    norm_form form = norm_form::narrow_weight;
+    bool after_sum = false;  ///< norms read the residual sums (post-norm)
+    bool one_input = false;  ///< both norms read the same stream: attention and feed-forward stand side by side
 };
 
-/// The code of a model's architecture.
-constexpr const module_code& module_code_of(const model& m);
+struct attention_modeling {
+    bool joined_heads = false;  ///< one product makes queries, keys and values, which then share its memory
+    bool heads_first = false;   ///< queries lie head by head, and so does the flash kernel's output: the output
+                                ///< projection reads a copy
+    bool causal = true;         ///< tokens see those before them: attention that is no causal kernel needs a mask
+    bool fp32_softmax = true;   ///< of eager attention's scores
+    bool caps_scores = false;   ///< a tanh over eager attention's scores
+    bool biased_scores =
+        false;           ///< a bias of every head and pair of tokens, made once a stack: no flash kernel takes it
+    bool rotary = true;  ///< rotated queries and keys are tensors of their own
+    std::int32_t rotary_part = 1;    ///< one such part of a head's features is rotated
+    std::int32_t rotary_tables = 1;  ///< 2: layers with a window rotate by another base
+};
+
+struct feed_forward_modeling {
+    activation_form activation = activation_form::from_input;
+    activation_form plain_activation = activation_form::from_input;  ///< of a feed-forward without a gate
+    bool joined = false;                                             ///< one product makes gate and up
+    bool fp32_router = false;  ///< the router reads an fp32 copy of the tokens, through an fp32 copy of its weight
+};
+
+struct loss_modeling {
+    bool caps_logits = false;  ///< a tanh over the logits
+    bool fp32_logits = true;   ///< logits are copied to fp32 (loss_utils.py, ForCausalLMLoss); else the loss reads them
+                               ///< as they are, and autocast widens the log-softmax's output
+};
+
+/// Where dropout is, if the job has any.
+struct dropout_modeling {
+    bool probabilities = true;
+    bool inner = false;  ///< of the feed-forward, before its last product
+    bool embedding = false;
+    bool final = false;  ///< after the last norm
+};
+
+struct modeling {
+    std::string_view architecture{};
+    norm_modeling norms{};
+    attention_modeling attention{};
+    feed_forward_modeling feed_forward{};
+    loss_modeling loss{};
+    dropout_modeling dropout{};
+    bool fp32_residual = false;    ///< the stream between layers is fp32, whatever the layers compute in
+    bool fixed_positions = false;  ///< of the encoder: sinusoids, never trained
+    bool class_token = false;      ///< a trained token before all others: the gradient of one sequence's is a view, and
+                                   ///< keeps that of all tokens
+};
+
+/// How the modules of a model's architecture are written.
+constexpr const modeling& modeling_of(const model& m);
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
 
 namespace detail {
 
-inline constexpr module_code llama_code{};
-inline constexpr std::array module_codes{
-    module_code{.architecture = "gemma", .norm = norm_form::wide_weight},
-    module_code{.architecture = "gemma2", .norm = norm_form::wide_weight, .caps_scores = true, .caps_logits = true},
-    module_code{.architecture = "gemma3_text", .norm = norm_form::wide_weight, .rotary_tables = 2},
-    module_code{.architecture = "phi3", .joined_heads = true, .joined_gate = true, .heads_first = true},
-    module_code{.architecture = "gpt2",
-                .plain_activation = activation_form::composed,
-                .joined_heads = true,
-                .rotary = false,
-                .fp32_softmax = false,
-                .drops_embedding = true},
-    module_code{.architecture = "gpt_neox",
-                .joined_heads = true,
-                .rotary_part = 4,
-                .heads_first = true,
-                .one_norm_input = true},
-    module_code{.architecture = "opt",
-                .plain_activation = activation_form::from_output,
-                .rotary = false,
-                .drops_probabilities = false},
-    module_code{.architecture = "deepseek_v2", .fp32_router = true},
-    module_code{.architecture = "deepseek_v3", .fp32_router = true},
-    module_code{.architecture = "bert",
-                .rotary = false,
-                .post_norm = true,
-                .fp32_softmax = false,
-                .fp32_loss = false,
-                .causal = false,
-                .drops_embedding = true},
-    module_code{.architecture = "vit", .rotary = false, .fp32_loss = false, .causal = false, .class_token = true},
-    module_code{.architecture = "t5",
-                .activation = activation_form::composed,
-                .plain_activation = activation_form::from_output,
-                .norm = norm_form::narrow_scale,
-                .rotary = false,
-                .fp32_softmax = false,
-                .fp32_loss = false,
-                .biased_scores = true,
-                .drops_inner = true,
-                .drops_embedding = true,
-                .drops_final = true},
-    module_code{.architecture = "whisper",
-                .rotary = false,
-                .heads_first = true,
-                .fp32_softmax = false,
-                .fp32_loss = false,
-                .fixed_positions = true},
-    module_code{.architecture = "mamba2", .fp32_residual = true},
-    module_code{.architecture = "bamba", .rotary_part = 2, .heads_first = true},
+inline constexpr modeling llama_modeling{};
+inline constexpr std::array all_modeling{
+    modeling{.architecture = "gemma", .norms = {.form = norm_form::wide_weight}},
+    modeling{.architecture = "gemma2",
+             .norms = {.form = norm_form::wide_weight},
+             .attention = {.caps_scores = true},
+             .loss = {.caps_logits = true}},
+    modeling{
+        .architecture = "gemma3_text", .norms = {.form = norm_form::wide_weight}, .attention = {.rotary_tables = 2}},
+    modeling{.architecture = "phi3",
+             .attention = {.joined_heads = true, .heads_first = true},
+             .feed_forward = {.joined = true}},
+    modeling{.architecture = "gpt2",
+             .attention = {.joined_heads = true, .fp32_softmax = false, .rotary = false},
+             .feed_forward = {.plain_activation = activation_form::composed},
+             .dropout = {.embedding = true}},
+    modeling{.architecture = "gpt_neox",
+             .norms = {.one_input = true},
+             .attention = {.joined_heads = true, .heads_first = true, .rotary_part = 4}},
+    modeling{.architecture = "opt",
+             .attention = {.rotary = false},
+             .feed_forward = {.plain_activation = activation_form::from_output},
+             .dropout = {.probabilities = false}},
+    modeling{.architecture = "deepseek_v2", .feed_forward = {.fp32_router = true}},
+    modeling{.architecture = "deepseek_v3", .feed_forward = {.fp32_router = true}},
+    modeling{.architecture = "bert",
+             .norms = {.after_sum = true},
+             .attention = {.causal = false, .fp32_softmax = false, .rotary = false},
+             .loss = {.fp32_logits = false},
+             .dropout = {.embedding = true}},
+    modeling{.architecture = "vit",
+             .attention = {.causal = false, .rotary = false},
+             .loss = {.fp32_logits = false},
+             .class_token = true},
+    modeling{
+        .architecture = "t5",
+        .norms = {.form = norm_form::narrow_scale},
+        .attention = {.fp32_softmax = false, .biased_scores = true, .rotary = false},
+        .feed_forward = {.activation = activation_form::composed, .plain_activation = activation_form::from_output},
+        .loss = {.fp32_logits = false},
+        .dropout = {.inner = true, .embedding = true, .final = true}},
+    modeling{.architecture = "whisper",
+             .attention = {.heads_first = true, .fp32_softmax = false, .rotary = false},
+             .loss = {.fp32_logits = false},
+             .fixed_positions = true},
+    modeling{.architecture = "mamba2", .fp32_residual = true},
+    modeling{.architecture = "bamba", .attention = {.heads_first = true, .rotary_part = 2}},
 };
 
 }  // namespace detail
 
-constexpr const module_code& module_code_of(const model& m) {
+constexpr const modeling& modeling_of(const model& m) {
     const std::string_view name = m.architecture.view();
-    for (const module_code& code : detail::module_codes)
+    for (const modeling& code : detail::all_modeling)
         if (code.architecture == name) return code;
-    return detail::llama_code;
+    return detail::llama_modeling;
 }
 
 }  // namespace llmres::inline v0

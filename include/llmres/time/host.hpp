@@ -84,10 +84,10 @@ constexpr host_traffic training_host_traffic(const job& j, const layout& l, std:
     if (j.offload.activations != offload_place::none)
         pass(j.offload.activations, saved_by_layers(j, l, stage) * (2 * rounds));
     if (!j.offload.modules.empty()) {
-        const training_step step{j, l};
+        const training_context context{j, l};
         const kind_counts counts = placement_of(j, l, stage).counts;
         for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k)
-            t.link += detail::named_parts_of(j.model.layers.kinds[k], j, l, step).away * (counts[k] * 2 * rounds);
+            t.link += detail::named_parts_of(j.model.layers.kinds[k], j, l, context).away * (counts[k] * 2 * rounds);
     }
     return t;
 }

@@ -22,21 +22,21 @@ namespace {
 /// What is kept outside the layers from forward to backward pass; but for what the first layer is seen to keep for all:
 /// rotary tables, what an encoder put out.
 byte_count outside_layers(const job& j) {
-    const training_step step{j, {}};
+    const training_context context{j, {}};
     byte_count kept;
     const auto count = [&](const activation& a) { kept += local_bytes(a, {}); };
-    for_each_input_activation(j.model, step, [&](const activation& a) {
+    for_each_input_activation(j.model, context, [&](const activation& a) {
         if (a.role != activation_role::query && a.role != activation_role::linear_input) count(a);
     });
-    for_each_output_activation(j.model, step, count);
-    for_each_loss_activation(j.model, step, [&](const activation& a, loss_point at) {
+    for_each_output_activation(j.model, context, count);
+    for_each_loss_activation(j.model, context, [&](const activation& a, loss_point at) {
         if (at == loss_point::saved || at == loss_point::kept) count(a);
     });
     if (j.model.encoders[0].layers > 0) {
         const encoder& e = j.model.encoders[0];
         const layout alone;
-        state_fold fold{j, alone, step};
-        const detail::encoder_memory all = detail::encoder_memory_of(j, alone, step, fold);
+        state_fold fold{j, alone, context};
+        const detail::encoder_memory all = detail::encoder_memory_of(j, alone, context, fold);
         // All layers but the first, and one more.
         kept += all.kept - all.behind - div_up(all.behind, e.layers - 1);
     }
@@ -76,11 +76,11 @@ TEST_CASE("an encoder reads its own tokens, and is gone through backwards after 
     const layer block{.attention = {.heads = 16, .kv_heads = 16, .head_dim = 64}, .feed_forward = {.width = 4096}};
     j.model.encoders[0] = {.hidden = 1024, .layers = 6, .block = block, .output = tokens(1500)};
     j.micro_batch = 2;
-    const training_step step{j, {}};
-    CHECK(detail::encoder_tokens(j.model.encoders[0], step).all() == 2 * 1500);
+    const training_context context{j, {}};
+    CHECK(detail::encoder_tokens(j.model.encoders[0], context).all() == 2 * 1500);
     const layout alone;
-    state_fold fold{j, alone, step};
-    const detail::encoder_memory six = detail::encoder_memory_of(j, alone, step, fold);
+    state_fold fold{j, alone, context};
+    const detail::encoder_memory six = detail::encoder_memory_of(j, alone, context, fold);
     parameter_count each;
     for_each_weight(block, 1024, [&](const weight& w) { each += w.count(); });
     CHECK(six.gradients == bytes(2) * 6 * each.in(parameters));
@@ -88,7 +88,7 @@ TEST_CASE("an encoder reads its own tokens, and is gone through backwards after 
     CHECK(six.output == bytes(2) * (2 * 1500 * 1024));
     CHECK(six.behind < six.kept);
     j.model.encoders[0].layers = 12;
-    const detail::encoder_memory twelve = detail::encoder_memory_of(j, alone, step, fold);
+    const detail::encoder_memory twelve = detail::encoder_memory_of(j, alone, context, fold);
     CHECK(twelve.kept - six.kept == div_up(six.behind, 5) * 6);
     CHECK(twelve.above == six.above);
 }
@@ -103,9 +103,9 @@ TEST_CASE(
           .attention = attention_kernel::flash};
     j.runtime.kernels.norm = norm_code::fused;
     j.mtp_layers = 1;
-    const training_step step{j, {}};
+    const training_context context{j, {}};
     byte_count kept;
-    detail::for_each_depth_activation(j.model, step, [&](const activation& a) { kept += local_bytes(a, {}); });
+    detail::for_each_depth_activation(j.model, context, [&](const activation& a) { kept += local_bytes(a, {}); });
     const std::int64_t n = 2048, h = j.model.hidden;
     CHECK(kept == bytes(2) * (n * h * (3 + 2 + 1)) + bytes(4) * (3 * n));  // and a statistic a norm
     // Its own stage, or the last; stages behind it have as many micro-batches more in flight there.

@@ -25,7 +25,7 @@ job training(loss_code loss) {
 
 byte_count made_at(const job& j, loss_point wanted, const layout& l = {}) {
     byte_count all;
-    for_each_loss_activation(j.model, training_step{j, l}, [&](const activation& a, loss_point at) {
+    for_each_loss_activation(j.model, training_context{j, l}, [&](const activation& a, loss_point at) {
         if (at == wanted) all += local_bytes(a, l);
     });
     return all;
@@ -84,7 +84,7 @@ TEST_CASE(
     "3.2") {
     job j = training(loss_code::fused_linear);
     // The vocabulary is 31.3 times as wide as the stream: 32 parts of 8192 tokens, 256 each.
-    CHECK(logit_positions(j.model, training_step{j, {}}) == 256);
+    CHECK(logit_positions(j.model, training_context{j, {}}) == 256);
     CHECK(made_at(j, loss_point::forward) == bytes(2 + 4) * (256 * vocabulary) + stream);
     // At once differentiated: by what it read, and by the head.
     const byte_count head = bytes(2) * (vocabulary * hidden);
@@ -93,9 +93,9 @@ TEST_CASE(
     CHECK(made_at(j, loss_point::kept) == stream);
     // Few tokens are one part.
     j.sequence = tokens(7);
-    CHECK(logit_positions(j.model, training_step{j, {}}) == 1);
+    CHECK(logit_positions(j.model, training_context{j, {}}) == 1);
     j.model.vocabulary = hidden;
-    CHECK(logit_positions(j.model, training_step{j, {}}) == 7);
+    CHECK(logit_positions(j.model, training_context{j, {}}) == 7);
 }
 
 TEST_CASE("each way to compute the loss takes less than the one that knows less") {
@@ -123,7 +123,7 @@ TEST_CASE("tensor ranks share scores in every way of computing them; more tokens
             CHECK(made_at(wider, at) >= made_at(j, at));
         }
         byte_count whole, shared;
-        for_each_loss_activation(j.model, training_step{j, {}}, [&](const activation& a, loss_point) {
+        for_each_loss_activation(j.model, training_context{j, {}}, [&](const activation& a, loss_point) {
             if (a.split != activation_split::tensor) return;
             whole += local_bytes(a, {});
             shared += local_bytes(a, {.tensor = 8});

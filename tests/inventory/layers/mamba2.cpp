@@ -40,7 +40,7 @@ job training(scan_code scan) {
 
 byte_count saved(const job& j, const layout& l = {}) {
     byte_count all;
-    for_each_saved_activation(j.model.layers[0], j.model.hidden, training_step{j, l},
+    for_each_saved_activation(j.model.layers[0], j.model.hidden, training_context{j, l},
                               [&](const activation& of) { all += local_bytes(of, l); });
     return all;
 }
@@ -48,9 +48,9 @@ byte_count saved(const job& j, const layout& l = {}) {
 /// Of what the scan's backward pass makes alone.
 byte_count passed_back(const job& j, const layout& l = {}) {
     byte_count all;
-    const training_step step{j, l};
+    const training_context context{j, l};
     const auto add = [&](const activation& of) { all += local_bytes(of, l); };
-    detail::pass_back_scan(j.model.layers[0].recurrent, detail::layer_writer<const decltype(add)>{step, add});
+    detail::pass_back_scan(j.model.layers[0].recurrent, detail::layer_writer<const decltype(add)>{context, add});
     return all;
 }
 

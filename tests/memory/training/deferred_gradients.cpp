@@ -29,10 +29,10 @@ job training(const layer& l) {
 TEST_CASE("gradients of weights need each product's input once, and the gradient of each product's output") {
     const job j = training(small());
     const layout l;
-    const training_step step{j, l};
+    const training_context context{j, l};
     // inputs: of q, k and v; of o; of gate and up; of down. Gradients: of q, k, v and o, of gate and up, of down.
     const std::int64_t values = (4 + 4 + 4 + 8) + (4 + 4 + 4 + 4 + 8 + 8 + 4);
-    CHECK(detail::needed_by_weights(small(), hidden, step, l) == bytes(2 * positions * values));
+    CHECK(detail::needed_by_weights(small(), hidden, context, l) == bytes(2 * positions * values));
 }
 
 TEST_CASE("tensor ranks share what lies between two products, and with sequence parallelism all of it") {
@@ -40,11 +40,11 @@ TEST_CASE("tensor ranks share what lies between two products, and with sequence 
     const layout whole;
     const layout halves{.tensor = 2};
     const layout sequence{.tensor = 2, .sequence_parallel = true};
-    const byte_count alone = detail::needed_by_weights(small(), hidden, training_step{j, whole}, whole);
-    const byte_count shared = detail::needed_by_weights(small(), hidden, training_step{j, halves}, halves);
+    const byte_count alone = detail::needed_by_weights(small(), hidden, training_context{j, whole}, whole);
+    const byte_count shared = detail::needed_by_weights(small(), hidden, training_context{j, halves}, halves);
     CHECK(shared < alone);
     CHECK(shared * 2 > alone);
-    CHECK(detail::needed_by_weights(small(), hidden, training_step{j, sequence}, sequence) * 2 == alone);
+    CHECK(detail::needed_by_weights(small(), hidden, training_context{j, sequence}, sequence) * 2 == alone);
 }
 
 TEST_CASE(
@@ -54,8 +54,8 @@ TEST_CASE(
     const layout l;
     const byte_count input = bytes(2 * positions * hidden);
     const byte_count gradient = bytes(2 * positions * 10);
-    CHECK(detail::put_off_head(j.model, training_step{j, l}, l, 1) == bytes(0));
-    CHECK(detail::put_off_head(j.model, training_step{j, l}, l, 4) == input * 3 + gradient * 3);
+    CHECK(detail::put_off_head(j.model, training_context{j, l}, l, 1) == bytes(0));
+    CHECK(detail::put_off_head(j.model, training_context{j, l}, l, 4) == input * 3 + gradient * 3);
     j.runtime.pipeline.wgrad_deferral_limit = 2;
-    CHECK(detail::put_off_head(j.model, training_step{j, l}, l, 4) == input * 3 + gradient * 2);
+    CHECK(detail::put_off_head(j.model, training_context{j, l}, l, 4) == input * 3 + gradient * 2);
 }

@@ -25,7 +25,7 @@ TEST_CASE("where both ends are units of their own, only the head is gathered whe
     const layout l{.data = 2, .zero = 3};
     const auto input = gathered_in(30), output = gathered_in(20), both = gathered_in(50), block = gathered_in(10);
 
-    const auto roots = detail::gathering_of(training_step{j, l}, input, output, both, block, false);
+    const auto roots = detail::gathering_of(training_context{j, l}, input, output, both, block, false);
     CHECK(roots.after_forward == mib(60));  // the root's, and the last layer
     CHECK(roots.throughout == mib(50));
     CHECK(roots.buffers == mib(60));
@@ -33,14 +33,14 @@ TEST_CASE("where both ends are units of their own, only the head is gathered whe
     CHECK(roots.last == mib(130));
 
     j.runtime.sharding.separate_ends = true;
-    const auto apart = detail::gathering_of(training_step{j, l}, input, output, both, block, false);
+    const auto apart = detail::gathering_of(training_context{j, l}, input, output, both, block, false);
     CHECK(apart.after_forward == mib(20));
     CHECK(apart.throughout == mib(0));
     CHECK(apart.buffers == mib(40));  // two units in turn: a layer and the larger end
     CHECK(apart.reduced == mib(10));
     CHECK(apart.last == mib(90));
 
-    const auto tied = detail::gathering_of(training_step{j, l}, input, output, both, block, true);
+    const auto tied = detail::gathering_of(training_context{j, l}, input, output, both, block, true);
     CHECK(tied.throughout == roots.throughout);  // one tensor is one unit
 }
 

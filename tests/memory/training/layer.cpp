@@ -17,10 +17,10 @@ using namespace training_jobs;
 namespace {
 
 detail::training_layer layer_of(const job& j, std::size_t kind = 0, const layout& l = {}) {
-    const training_step step{j, l};
-    state_fold fold{j, l, step};
+    const training_context context{j, l};
+    state_fold fold{j, l, context};
     for_each_weight(j.model.layers.kinds[kind], j.model.hidden, fold);
-    return detail::training_layer_of(j.model.layers.kinds[kind], j, l, step, fold.sum);
+    return detail::training_layer_of(j.model.layers.kinds[kind], j, l, context, fold.sum);
 }
 
 constexpr std::int64_t n = 4096;  // tokens of full()
@@ -58,7 +58,7 @@ TEST_CASE(
     CHECK(layer_of(j).kept == bytes(34) * (s * b * h) + statistics);
     j.attention = attention_kernel::eager;
     // Named among other parts it is what it is alone.
-    j.recompute_modules = {layer_module::core_attn, layer_module::layernorm};
+    j.recompute_modules = {layer_part::core_attn, layer_part::layernorm};
     CHECK(layer_of(j).kept == bytes(30) * (s * b * h) + statistics);
     j.recompute = recompute::full;
     CHECK(layer_of(j).kept == bytes(2) * (s * b * h));
@@ -124,7 +124,7 @@ TEST_CASE(
     j.recompute = recompute::full;
     const auto masks = [&](attention_kernel kernel) {
         j.attention = kernel;
-        return detail::mask_bytes(j.model, training_step{j, {}});
+        return detail::mask_bytes(j.model, training_context{j, {}});
     };
     CHECK(masks(attention_kernel::eager) == bytes(2) * (n * n));
     CHECK(masks(attention_kernel::sdpa) == byte_count{});

@@ -24,8 +24,8 @@ using namespace training_jobs;
 namespace {
 
 weight_state state_of(const job& j, const layout& l, const weight& w, bool inner = true) {
-    const training_step step{j, l};
-    state_fold fold{j, l, step};
+    const training_context context{j, l};
+    state_fold fold{j, l, context};
     fold(w, inner);
     return fold.sum;
 }
@@ -158,9 +158,9 @@ TEST_CASE("tensors that are dealt whole go round, and the fullest rank has one m
     j.runtime.optimizer.layer_wise = true;
     const auto fullest = [&](std::int32_t ranks, std::int64_t layers) {
         const layout l{.data = ranks, .zero = 1};
-        const training_step step{j, l};
+        const training_context context{j, l};
         REQUIRE(detail::deals_tensors(j, l));
-        detail::tensor_dealer dealer{j, l, step};
+        detail::tensor_dealer dealer{j, l, context};
         dealer.deal({.role = weight_role::up_proj, .rows = 100, .columns = 300, .quantised = true}, true, layers);
         return dealer.fullest();
     };
@@ -182,7 +182,7 @@ TEST_CASE(
     j.runtime = runtimes::deepspeed;
     weight_state s;
     s.whole_gradients = gb(16), s.gradients = gb(16), s.largest = gb(1), s.temporaries = gb(64);
-    const auto buffers = [&](const layout& l) { return detail::zero_buffers_of(j, l, training_step{j, l}, s); };
+    const auto buffers = [&](const layout& l) { return detail::zero_buffers_of(j, l, training_context{j, l}, s); };
     const byte_count bucket = gb(1);
     CHECK(buffers({.data = 8}).backward == byte_count{});
     CHECK(buffers({.data = 8, .zero = 2}).backward == bucket);

@@ -54,17 +54,17 @@ inline void read_megatron(const std::string& notes, job& j, layout& l) {
             if (fp8_recipe_names[i] == recipe) e.kernels.fp8.recipe = static_cast<fp8_recipe>(i);
         e.kernels.fp8.param_gather = has(notes, "fp8-param-gather=True");
     }
-    const auto modules = [&](const char* name, layer_module_set among) {
+    const auto modules = [&](const char* name, layer_part_set among) {
         std::string names = argument(notes, name);  // "[layernorm moe_act]", or one alone
         std::erase_if(names, [](char c) { return c == '[' || c == ']'; });
         std::replace(names.begin(), names.end(), ' ', ',');
-        const auto found = find_modules(names, among, name);
-        return found ? *found : layer_module_set{};
+        const auto found = find_layer_parts(names, among, name);
+        return found ? *found : layer_part_set{};
     };
     if (!argument(notes, "recompute-modules").empty())
-        j.recompute_modules = modules("recompute-modules", recomputed_modules);
+        j.recompute_modules = modules("recompute-modules", recomputed_parts);
     if (has(notes, "fine-grained-activation-offloading=True"))
-        j.offload.modules = modules("offload-modules", offloaded_modules);
+        j.offload.modules = modules("offload-modules", offloaded_parts);
 }
 
 }  // namespace training_runs

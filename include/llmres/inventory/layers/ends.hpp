@@ -12,7 +12,7 @@
 
 /// The inventory of what is saved outside the layers, but for the final norm, the head and the loss: embeddings, stems,
 /// the transforms of heads. transformers' modelling code of the architecture says what there is; what decides is in the
-/// model's `extras` and in its module_code.
+/// model's `extras` and in its modeling.
 namespace llmres::inline v0::detail {
 
 /// The norms among the extra weights of one part: weight and bias are two copies.
@@ -30,20 +30,21 @@ constexpr void save_extra_norms(const model& m, model_part part, std::int64_t n,
 /// gradients, and autograd holds such a leaf; what is added to it, or dropped of it, makes another tensor.
 template <class Visit>
 constexpr void save_embedding(std::int64_t hidden, bool positions, const layer_writer<Visit>& save) {
-    const training_step& step = save.step;
-    const std::int64_t values = step.tokens.all() * hidden;
-    if (!step.follows_input || (!step.dropout && !step.frozen)) return;
-    const bool drops = step.dropout && step.code.drops_embedding;
+    const training_context& context = save.context;
+    const std::int64_t values = context.tokens.all() * hidden;
+    if (!context.input_requires_grad || (!context.dropout && !context.frozen)) return;
+    const bool drops = context.dropout && context.code.dropout.embedding;
     if (drops) save.put(activation_role::mask, values, int8, activation_split::sequence, backward_point::output);
-    if (step.frozen && step.recomputes && (positions || drops))
-        save.put(activation_role::residual, values, step.stream, activation_split::sequence, backward_point::output);
+    if (context.frozen && context.recomputes && (positions || drops))
+        save.put(activation_role::residual, values, context.formats.stream, activation_split::sequence,
+                 backward_point::output);
 }
 
 /// Dropout after the last norm of a stack.
 template <class Visit>
 constexpr void save_final_dropout(std::int64_t hidden, const layer_writer<Visit>& save) {
-    if (save.step.dropout && save.step.code.drops_final)
-        save.put(activation_role::mask, save.step.tokens.all() * hidden, int8, activation_split::sequence,
+    if (save.context.dropout && save.context.code.dropout.final)
+        save.put(activation_role::mask, save.context.tokens.all() * hidden, int8, activation_split::sequence,
                  backward_point::output);
 }
 
@@ -51,29 +52,30 @@ constexpr void save_final_dropout(std::int64_t hidden, const layer_writer<Visit>
 /// keep the bias itself, unless each casts or masks it (saved.hpp). Layers that are computed again all read the one.
 template <class Visit>
 constexpr void save_score_bias(const attention& a, const layer_writer<Visit>& save) {
-    const training_step& step = save.step;
-    if (!step.code.biased_scores || a.kind == attention_kind::none) return;
+    const training_context& context = save.context;
+    if (!context.code.attention.biased_scores || a.kind == attention_kind::none) return;
     const bool decodes = a.cross == cross_attention::beside;
     const auto bias = [&](std::int64_t keys, const precision& format) {
-        save.put(activation_role::mask, product(a.heads, product(step.tokens.length, keys)), format,
+        save.put(activation_role::mask, product(a.heads, product(context.tokens.length, keys)), format,
                  activation_split::tensor, backward_point::output);
     };
-    if (step.recomputes) {
-        bias(step.tokens.keys, step.stream);
-        if (decodes) bias(step.read, step.compute);
+    if (context.recomputes) {
+        bias(context.tokens.keys, context.formats.stream);
+        if (decodes) bias(context.encoder_tokens, context.formats.compute);
         return;
     }
-    if (!step.frozen)
-        save.put(activation_role::mask, product(8 * step.tokens.length, step.tokens.keys), int8,
+    if (!context.frozen)
+        save.put(activation_role::mask, product(8 * context.tokens.length, context.tokens.keys), int8,
                  activation_split::whole, backward_point::output);
-    if (step.kernel == attention_kernel::eager) return;
-    if (decodes) bias(step.read, step.compute);
-    if (!decodes && !(step.autocast && step.wide_stream)) bias(step.tokens.keys, step.compute);
+    if (context.attention.kernel == attention_kernel::eager) return;
+    if (decodes) bias(context.encoder_tokens, context.formats.compute);
+    if (!decodes && !(context.autocast && context.formats.fp32_stream))
+        bias(context.tokens.keys, context.formats.compute);
 }
 
 /// Whether what the encoder put out is kept as it is: for every layer's keys and values, or to compute them again.
-constexpr bool keeps_encoder_output(const training_step& step) {
-    return step.recomputes || (!step.frozen && !step.autocast);
+constexpr bool keeps_encoder_output(const training_context& context) {
+    return context.recomputes || (!context.frozen && !context.autocast);
 }
 
 constexpr bool has_extra(const model& m, weight_role role) {
@@ -88,22 +90,22 @@ constexpr bool has_extra(const model& m, weight_role role) {
 /// its activation's input and the last halves the frames. Autocast casts their weights, and what the first reads.
 template <class Visit>
 constexpr void save_stem(const model& m, const layer_writer<Visit>& save) {
-    const training_step& step = save.step;
-    if (!step.follows_input || m.extra_count == 0) return;
+    const training_context& context = save.context;
+    if (!context.input_requires_grad || m.extra_count == 0) return;
     std::int64_t left = 0;
     for (std::int32_t i = 0; i < m.extra_count; ++i)
         left += m.extras[static_cast<std::size_t>(i)].role == weight_role::conv;
     const bool over_time = left > 1;
-    const bool casts = step.autocast && !step.frozen;
+    const bool casts = context.autocast && !context.frozen;
     bool reads = casts;
     for (std::int32_t i = 0; i < m.extra_count; ++i) {
         const extra_weight& e = m.extras[static_cast<std::size_t>(i)];
         if (e.role != weight_role::conv) continue;
         const auto put = [&](activation_role role, std::int64_t values) {
-            save.put(role, values, step.compute, activation_split::whole, backward_point::output);
+            save.put(role, values, context.formats.compute, activation_split::whole, backward_point::output);
         };
-        const std::int64_t frames = step.tokens.all() * (--left > 0 ? 2 : 1);
-        if (casts && step.wide_stream) put(activation_role::weight, e.rows * e.columns);
+        const std::int64_t frames = context.tokens.all() * (--left > 0 ? 2 : 1);
+        if (casts && context.formats.fp32_stream) put(activation_role::weight, e.rows * e.columns);
         if (reads) put(activation_role::linear_input, frames * e.columns / (over_time ? 3 : 1));
         reads = false;
         if (over_time) put(activation_role::up, frames * e.rows);
@@ -113,52 +115,54 @@ constexpr void save_stem(const model& m, const layer_writer<Visit>& save) {
 
 /// Calls visit(activation) for what stands before the layers.
 template <class Visit>
-constexpr void for_each_input_activation(const model& m, const training_step& step, Visit&& visit) {
-    const detail::layer_writer<Visit> save{step, visit};
+constexpr void for_each_input_activation(const model& m, const training_context& context, Visit&& visit) {
+    const detail::layer_writer<Visit> save{context, visit};
     std::size_t first = 0;  // kind with attention
     while (first + 1 < static_cast<std::size_t>(m.layers.kind_count) &&
            m.layers.kinds[first].attention.kind == attention_kind::none)
         ++first;
     const attention& a = m.layers.kinds[first].attention;
     detail::save_embedding(
-        m.hidden, m.embedding_width > 0 || (step.frozen && detail::has_extra(m, weight_role::positions)), save);
+        m.hidden, m.embedding_width > 0 || (context.frozen && detail::has_extra(m, weight_role::positions)), save);
     detail::save_score_bias(a, save);
     // Cosines and sines of the positions, for all layers.
-    if (step.code.rotary && a.kind != attention_kind::none)
+    if (context.code.attention.rotary && a.kind != attention_kind::none)
         save.put(activation_role::query,
-                 2 * step.code.rotary_tables * step.tokens.length *
-                     (a.rope_dim > 0 ? a.rope_dim : a.head_dim / step.code.rotary_part),
-                 step.stream, activation_split::whole, backward_point::output);
-    if (m.encoders[0].layers > 0 && detail::keeps_encoder_output(step))
-        save.put(activation_role::linear_input, step.tokens.sequences * step.read * m.hidden, step.stream,
-                 activation_split::sequence, backward_point::output);
+                 2 * context.code.attention.rotary_tables * context.tokens.length *
+                     (a.rope_dim > 0 ? a.rope_dim : a.head_dim / context.code.attention.rotary_part),
+                 context.formats.stream, activation_split::whole, backward_point::output);
+    if (m.encoders[0].layers > 0 && detail::keeps_encoder_output(context))
+        save.put(activation_role::linear_input, context.tokens.sequences * context.encoder_tokens * m.hidden,
+                 context.formats.stream, activation_split::sequence, backward_point::output);
     if (m.encoders[0].layers > 0) return;
     detail::save_stem(m, save);
-    if (step.follows_input) detail::save_extra_norms(m, model_part::input, step.tokens.all(), save);
+    if (context.input_requires_grad) detail::save_extra_norms(m, model_part::input, context.tokens.all(), save);
 }
 
 /// ... and after them: a transform before the head (BERT's), or a classifier.
 template <class Visit>
-constexpr void for_each_output_activation(const model& m, const training_step& step, Visit&& visit) {
-    const detail::layer_writer<Visit> save{step, visit, nullptr, m.hidden};
-    const std::int64_t n = step.tokens.all();
+constexpr void for_each_output_activation(const model& m, const training_context& context, Visit&& visit) {
+    const detail::layer_writer<Visit> save{context, visit, nullptr, m.hidden};
+    const std::int64_t n = context.tokens.all();
     detail::save_final_dropout(m.hidden, save);
     detail::save_extra_norms(m, model_part::output, n, save);
     for (std::int32_t i = 0; i < m.extra_count; ++i) {
         const extra_weight& e = m.extras[static_cast<std::size_t>(i)];
         if (e.part != model_part::output || e.role != weight_role::classifier) continue;
-        if (!step.frozen && step.autocast && step.wide_stream)
-            save.put(activation_role::weight, e.rows * e.columns, step.compute, activation_split::whole,
+        if (!context.frozen && context.autocast && context.formats.fp32_stream)
+            save.put(activation_role::weight, e.rows * e.columns, context.formats.compute, activation_split::whole,
                      backward_point::output);
-        if (step.adapter.adapts(weight_role::classifier) && step.autocast && !(step.adapted == step.compute))
-            save.put(activation_role::weight, step.adapter.rank * (e.rows + e.columns), step.compute,
+        if (context.adapter.adapts(weight_role::classifier) && context.autocast &&
+            !(context.formats.adapters == context.formats.compute))
+            save.put(activation_role::weight, context.adapter.rank * (e.rows + e.columns), context.formats.compute,
                      activation_split::whole, backward_point::output);
         // One over classes reads one token of each sequence: a view of all, or a copy.
-        const bool one_token = step.casts(m.final_norm) && m.vocabulary == 0;
-        save.inputs(std::array{weight_role::classifier}, one_token ? step.tokens.sequences * m.hidden : n * m.hidden, n,
-                    step.casts(m.final_norm), activation_split::sequence, backward_point::output);
+        const bool one_token = context.casts(m.final_norm) && m.vocabulary == 0;
+        save.inputs(std::array{weight_role::classifier}, one_token ? context.tokens.sequences * m.hidden : n * m.hidden,
+                    n, context.casts(m.final_norm), activation_split::sequence, backward_point::output);
         if (e.rows == m.hidden)
-            save.put(activation_role::up, n * m.hidden, step.inner, activation_split::sequence, backward_point::output);
+            save.put(activation_role::up, n * m.hidden, context.formats.outputs, activation_split::sequence,
+                     backward_point::output);
     }
 }
 

@@ -51,18 +51,18 @@ constexpr void save_fused_scan(const recurrent& r, std::int64_t hidden, norm_kin
                                const layer_writer<Visit>& save) {
     using enum backward_point;
     using role = activation_role;
-    const training_step& step = save.step;
-    const std::int64_t n = step.tokens.all();
+    const training_context& context = save.context;
+    const std::int64_t n = context.tokens.all();
     constexpr auto split = activation_split::tensor;
-    const bool to_gate = step.runtime.kernels.scan == scan_code::fused_to_gate;
+    const bool to_gate = context.runtime.kernels.scan == scan_code::fused_to_gate;
     const backward_point normed = to_gate ? norm : attention;
-    save.inputs(std::array{weight_role::in_proj}, n * hidden, n, step.casts(kind), activation_split::sequence,
+    save.inputs(std::array{weight_role::in_proj}, n * hidden, n, context.casts(kind), activation_split::sequence,
                 attention);
-    save.put(role::recurrence, n * projected(r), step.compute, split, attention);
-    save.put(role::recurrence, n * r.inner(), step.compute, split, attention);
+    save.put(role::recurrence, n * projected(r), context.formats.compute, split, attention);
+    save.put(role::recurrence, n * r.inner(), context.formats.compute, split, attention);
     save.put(role::recurrence, n * r.key_heads, fp32, split, normed);
     if (!to_gate) return;
-    save.put(role::recurrence, n * r.inner(), step.compute, split, norm);
+    save.put(role::recurrence, n * r.inner(), context.formats.compute, split, norm);
     save.inputs(std::array{weight_role::out_proj}, n * r.inner(), n, false, split, norm);
 }
 
@@ -71,23 +71,23 @@ constexpr void save_plain_scan(const recurrent& r, std::int64_t hidden, norm_kin
                                const layer_writer<Visit>& save) {
     using enum backward_point;
     using role = activation_role;
-    const training_step& step = save.step;
-    const scan_shape s{r, step.tokens};
+    const training_context& context = save.context;
+    const scan_shape s{r, context.tokens};
     constexpr auto split = activation_split::tensor;
     const auto wide = [&](std::int64_t elements, backward_point until) {
         save.put(role::recurrence, elements, fp32, split, until);
     };
-    save.inputs(std::array{weight_role::in_proj}, s.tokens * hidden, s.tokens, step.casts(kind),
+    save.inputs(std::array{weight_role::in_proj}, s.tokens * hidden, s.tokens, context.casts(kind),
                 activation_split::sequence, attention);
     // The convolution reads a view of what the projection put out, or a copy that autocast made.
-    save.put(role::recurrence, s.tokens * (step.casts(kind) ? r.conv_channels() : projected(r)), step.compute, split,
-             attention);
-    save.put(role::recurrence, product(s.tokens + step.tokens.sequences * (r.kernel - 1), r.conv_channels()),
-             step.compute, split, attention);
+    save.put(role::recurrence, s.tokens * (context.casts(kind) ? r.conv_channels() : projected(r)),
+             context.formats.compute, split, attention);
+    save.put(role::recurrence, product(s.tokens + context.tokens.sequences * (r.kernel - 1), r.conv_channels()),
+             context.formats.compute, split, attention);
     wide(3 * s.tokens * r.heads, attention);  // steps: biased, softplus, clamped
     // Inputs, which in fp32 are a view of what the convolution's activation put out; padded for the skip connection.
-    wide(s.tokens * (step.wide ? r.conv_channels() : s.inner), attention);
-    if (!step.frozen) wide(product(s.padded, s.inner), attention);
+    wide(s.tokens * (context.formats.fp32_compute ? r.conv_channels() : s.inner), attention);
+    if (!context.frozen) wide(product(s.padded, s.inner), attention);
     wide(product(2 * s.padded, s.keys), attention);  // B and C
     wide(s.pairs, attention);                        // decays within a chunk
     save.put(role::mask, 2 * r.chunk * r.chunk, int8, activation_split::whole, attention);
@@ -98,13 +98,14 @@ constexpr void save_plain_scan(const recurrent& r, std::int64_t hidden, norm_kin
     wide(sum(product<std::int64_t>(2, s.states), s.chunk_pairs), norm);
     wide(product(s.padded, s.inner), norm);  // outputs from states
     // The gated norm: what the scan put out, padded; the activated gate, their product, and its fp32 copies.
-    wide(sum(product(s.padded + (4 - step.frozen - step.wide) * s.tokens, s.inner), s.tokens), norm);
+    wide(sum(product(s.padded + (4 - context.frozen - context.formats.fp32_compute) * s.tokens, s.inner), s.tokens),
+         norm);
     save.inputs(std::array{weight_role::out_proj}, s.tokens * s.inner, s.tokens, false, split, norm);
 }
 
 template <class Visit>
 constexpr void save_scan(const recurrent& r, std::int64_t hidden, norm_kind kind, const layer_writer<Visit>& save) {
-    if (save.step.runtime.kernels.scan == scan_code::plain)
+    if (save.context.runtime.kernels.scan == scan_code::plain)
         save_plain_scan(r, hidden, kind, save);
     else
         save_fused_scan(r, hidden, kind, save);
@@ -117,8 +118,8 @@ constexpr void save_scan(const recurrent& r, std::int64_t hidden, norm_kind kind
 /// summed over the programs that share it: one here, as where there are more heads and chunks than multiprocessors.
 template <class Visit>
 constexpr void pass_back_fused_scan(const recurrent& r, const layer_writer<Visit>& hold) {
-    const training_step& step = hold.step;
-    const token_shape& t = step.tokens;
+    const training_context& context = hold.context;
+    const token_shape& t = context.tokens;
     const std::int64_t n = t.all();
     const std::int64_t chunks = t.sequences * ceil_quotient(t.length, r.chunk);
     const std::int64_t padded = chunks * r.chunk;
@@ -131,11 +132,12 @@ constexpr void pass_back_fused_scan(const recurrent& r, const layer_writer<Visit
     };
     // Gradients of the output and of what was before the gate; before the norm and the output again, where these are
     // inside.
-    const std::int64_t outputs = step.runtime.kernels.scan == scan_code::fused_to_gate ? 2 : 3;
-    put(product(n, outputs * r.inner() + 2 * r.conv_channels() + projected(r) + r.heads), step.compute);
+    const std::int64_t outputs = context.runtime.kernels.scan == scan_code::fused_to_gate ? 2 : 3;
+    put(product(n, outputs * r.inner() + 2 * r.conv_channels() + projected(r) + r.heads), context.formats.compute);
     put(sum(product<std::int64_t>(2, steps), pairs), fp32);
-    put(product<std::int64_t>(2, states), step.compute);
-    const std::int64_t passing = product<std::int64_t>(step.wide ? 1 : 2, states);  // both in fp32, unless these are
+    put(product<std::int64_t>(2, states), context.formats.compute);
+    const std::int64_t passing =
+        product<std::int64_t>(context.formats.fp32_compute ? 1 : 2, states);  // both in fp32, unless these are
     const std::int64_t scanning =
         sum(product<std::int64_t>(2, sum(pairs, keys)),
             product<std::int64_t>(3, steps));  // gradients of C B; of B and C; of steps and decays
@@ -146,8 +148,8 @@ constexpr void pass_back_fused_scan(const recurrent& r, const layer_writer<Visit
 /// each factor.
 template <class Visit>
 constexpr void pass_back_scan(const recurrent& r, const layer_writer<Visit>& hold) {
-    if (hold.step.runtime.kernels.scan != scan_code::plain) return pass_back_fused_scan(r, hold);
-    const scan_shape s{r, hold.step.tokens};
+    if (hold.context.runtime.kernels.scan != scan_code::plain) return pass_back_fused_scan(r, hold);
+    const scan_shape s{r, hold.context.tokens};
     const std::int64_t of_pairs = product(product<std::int64_t>(2, s.pairs), r.state + 1);
     hold.put(activation_role::gradient, sum(of_pairs, product(s.padded, 3 * s.keys + 2 * s.inner)), fp32,
              activation_split::tensor, backward_point::attention);

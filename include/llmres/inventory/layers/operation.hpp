@@ -17,7 +17,7 @@ namespace llmres::inline v0::detail {
 /// Writes the entries of one layer.
 template <class Visit>
 struct layer_writer {
-    const training_step& step;
+    const training_context& context;
     Visit& visit;
     const layer* of = nullptr;  ///< for the outputs of its linear layers
     std::int64_t hidden = 0;
@@ -61,29 +61,30 @@ struct layer_writer {
                         backward_point until, backward_point weight_until, bool own_input = true) const {
         if (kind == norm_kind::none) return;
         const bool rms = kind == norm_kind::rms;
-        const bool one_kernel = step.runtime.kernels.fuses_norms() || !rms;
-        if (own_input) put(activation_role::norm_input, n * width, one_kernel ? step.normed(kind) : fp32, split, until);
+        const bool one_kernel = context.runtime.kernels.fuses_norms() || !rms;
+        if (own_input)
+            put(activation_role::norm_input, n * width, one_kernel ? context.normed(kind) : fp32, split, until);
         put(activation_role::norm_statistics, rms ? n : 2 * n, fp32, split, until);
-        if (step.widens_stream(kind)) put(activation_role::weight, 2 * width, fp32, activation_split::whole, until);
+        if (context.widens_stream(kind)) put(activation_role::weight, 2 * width, fp32, activation_split::whole, until);
         if (one_kernel) return;
-        const norm_form form = step.code.norm;
+        const norm_form form = context.code.norms.form;
         if (form == norm_form::wide_weight) put(activation_role::weight, width, fp32, activation_split::whole, until);
-        if (form == norm_form::narrow_scale && !step.wide_stream)
-            put(activation_role::norm_input, n * width, step.stream, split, until);
-        if (!step.frozen || step.adapter.kind == adapter_kind::llama_adapter_v2)
-            put(activation_role::normalised, n * width, form == norm_form::wide_weight ? fp32 : step.stream, split,
-                weight_until);
+        if (form == norm_form::narrow_scale && !context.formats.fp32_stream)
+            put(activation_role::norm_input, n * width, context.formats.stream, split, until);
+        if (!context.frozen || context.adapter.kind == adapter_kind::llama_adapter_v2)
+            put(activation_role::normalised, n * width, form == norm_form::wide_weight ? fp32 : context.formats.stream,
+                split, weight_until);
     }
 
     /// An RMS norm of what a linear layer put out, over heads of `group` features (0: over all of them).
     constexpr void narrow_norm(std::int64_t n, std::int64_t width, activation_split split, backward_point until,
                                std::int64_t group = 0) const {
-        const bool one_kernel = step.runtime.kernels.fuses_norms();
-        put(activation_role::norm_input, n * width, one_kernel ? step.inner : fp32, split, until);
+        const bool one_kernel = context.runtime.kernels.fuses_norms();
+        put(activation_role::norm_input, n * width, one_kernel ? context.formats.outputs : fp32, split, until);
         put(activation_role::norm_statistics, group > 0 ? n * width / group : n, fp32, split, until);
-        const bool wide = step.code.norm == norm_form::wide_weight;
-        if (!one_kernel && !step.frozen)
-            put(activation_role::normalised, n * width, wide ? fp32 : step.inner, split, until);
+        const bool wide = context.code.norms.form == norm_form::wide_weight;
+        if (!one_kernel && !context.frozen)
+            put(activation_role::normalised, n * width, wide ? fp32 : context.formats.outputs, split, until);
     }
 
     /// What linear layers keep that read one tensor. Where autocast finds it wider, each casts it for itself; a frozen
@@ -92,30 +93,31 @@ struct layer_writer {
     template <std::size_t N>
     constexpr void inputs(const std::array<weight_role, N>& roles, std::int64_t elements, std::int64_t n, bool casts,
                           activation_split split, backward_point until, bool joined = false, bool kept = false) const {
-        if (step.runtime.kernels.keeps_gathered_inputs && split == activation_split::sequence)
+        if (context.runtime.kernels.keeps_gathered_inputs && split == activation_split::sequence)
             split = activation_split::whole;
-        bool shared = step.keeps_inputs || (!step.frozen && !casts);
-        if (casts && !step.frozen)
-            put(activation_role::linear_input, elements * (joined ? 1 : std::int64_t{N}), step.kept, split, until);
-        if (step.frozen && joined) {
+        bool shared = context.quantised.keeps_inputs || (!context.frozen && !casts);
+        if (casts && !context.frozen)
+            put(activation_role::linear_input, elements * (joined ? 1 : std::int64_t{N}), context.formats.inputs, split,
+                until);
+        if (context.frozen && joined) {
             std::int64_t width = 0;
             for (const weight_role role : roles) width += outputs(role);
-            if (step.adapter.adapts(roles[0])) shared = adapts(elements, n, width, casts, split, until) || shared;
-            if (step.runtime.kernels.joined_heads) {
+            if (context.adapter.adapts(roles[0])) shared = adapts(elements, n, width, casts, split, until) || shared;
+            if (context.runtime.kernels.joined_heads) {
                 std::int64_t adapted = 0;
-                for (const weight_role role : roles) adapted += step.adapter.adapts(role) ? outputs(role) : 0;
-                put(activation_role::adapter, n * adapted, step.compute, split, until);
+                for (const weight_role role : roles) adapted += context.adapter.adapts(role) ? outputs(role) : 0;
+                put(activation_role::adapter, n * adapted, context.formats.compute, split, until);
             }
-        } else if (step.frozen) {
+        } else if (context.frozen) {
             for (const weight_role role : roles)
-                if (step.adapter.adapts(role))
+                if (context.adapter.adapts(role))
                     shared = adapts(elements, n, outputs(role), casts, split, until) || shared;
         }
-        if (shared && !kept) put(activation_role::linear_input, elements, step.kept, split, until);
+        if (shared && !kept) put(activation_role::linear_input, elements, context.formats.inputs, split, until);
         // What its scale multiplies.
-        if (step.adapter.kind == adapter_kind::llama_adapter_v2)
+        if (context.adapter.kind == adapter_kind::llama_adapter_v2)
             for (const weight_role role : roles)
-                put(activation_role::adapter, n * outputs(role), step.compute, split, until);
+                put(activation_role::adapter, n * outputs(role), context.formats.compute, split, until);
     }
 
 private:
@@ -123,17 +125,18 @@ private:
     /// format, beside 4-bit layers only without autocast (tuners/lora/bnb.py), which `casts` it back.
     constexpr bool adapts(std::int64_t elements, std::int64_t n, std::int64_t width, bool casts, activation_split split,
                           backward_point until) const {
-        const bool drops = step.adapter.dropout > 0;
-        const precision& copied = step.autocast ? step.compute : step.adapted;
-        const bool copies = drops || (step.four_bit && step.autocast ? casts : step.copies);
+        const bool drops = context.adapter.dropout > 0;
+        const precision& copied = context.autocast ? context.formats.compute : context.formats.adapters;
+        const bool copies =
+            drops || (context.quantised.four_bit && context.autocast ? casts : context.copies_adapter_inputs);
         if (copies) put(activation_role::adapter, elements, copied, split, until);
         if (drops) put(activation_role::mask, elements, int8, split, until);
         // Its magnitude over the norm scales what the adapter puts out, and less one what the weight does (dora.py).
-        if (step.adapter.kind == adapter_kind::dora) {
-            put(activation_role::adapter, 2 * n * width, step.compute, split, until);
-            put(activation_role::adapter, 3 * width, step.adapted, split, until);
+        if (context.adapter.kind == adapter_kind::dora) {
+            put(activation_role::adapter, 2 * n * width, context.formats.compute, split, until);
+            put(activation_role::adapter, 3 * width, context.formats.adapters, split, until);
         }
-        put(activation_role::adapter, n * step.adapter.rank, copied, activation_split::whole, until);
+        put(activation_role::adapter, n * context.adapter.rank, copied, activation_split::whole, until);
         return !copies;
     }
 };

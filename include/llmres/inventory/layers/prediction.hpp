@@ -19,22 +19,22 @@ namespace llmres::inline v0::detail {
 /// Calls visit(activation) for what a depth keeps beside its layer: inputs of three norms, of the projection and of the
 /// head.
 template <class Visit>
-constexpr void for_each_depth_activation(const model& m, const training_step& step, Visit&& visit) {
+constexpr void for_each_depth_activation(const model& m, const training_context& context, Visit&& visit) {
     using enum backward_point;
-    const layer_writer<Visit> save{step, visit};
-    const std::int64_t n = step.tokens.all();
+    const layer_writer<Visit> save{context, visit};
+    const std::int64_t n = context.tokens.all();
     constexpr auto split = activation_split::sequence;
     for (int norm = 0; norm < 3; ++norm) save.norm(n, m.hidden, prediction_block(m).norm, split, output, output);
-    if (step.frozen) return;
-    save.put(activation_role::linear_input, 2 * n * m.hidden, step.compute, split, output);
-    save.put(activation_role::linear_input, n * m.hidden, step.compute, split, output);
+    if (context.frozen) return;
+    save.put(activation_role::linear_input, 2 * n * m.hidden, context.formats.compute, split, output);
+    save.put(activation_role::linear_input, n * m.hidden, context.formats.compute, split, output);
 }
 
 /// What one depth's cross entropy keeps until it is differentiated, while the model's own is computed.
-constexpr byte_count kept_scores(const model& m, const training_step& step, const layout& l) {
+constexpr byte_count kept_scores(const model& m, const training_context& context, const layout& l) {
     byte_count most;
     byte_count made;
-    for_each_loss_activation(m, step, [&](const activation& a, loss_point at) {
+    for_each_loss_activation(m, context, [&](const activation& a, loss_point at) {
         if (at == loss_point::kept || at == loss_point::gradient) most += local_bytes(a, l);
         if (at == loss_point::gradient && a.role == activation_role::logits_gradient) made += local_bytes(a, l);
     });

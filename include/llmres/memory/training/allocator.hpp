@@ -75,7 +75,7 @@ constexpr idle_blocks idle_blocks_at(const folded_step& f, const stage_peak& pea
             scaled_up(peak.activations - peak.tensors.activations, r.allocator.activation_fragmentation.high);
     // FSDP1 gathers units on a stream of its own, two at a time (torch/distributed/fsdp/_runtime_utils.py,
     // _unshard_stream).
-    if (f.step.runtime.sharding.code == sharding_code::fsdp1 && f.over.zero >= 3 &&
+    if (f.context.runtime.sharding.code == sharding_code::fsdp1 && f.over.zero >= 3 &&
         phase_of(peak.point) != phase::backward)
         idle.releasable.high += f.widest.gathered * 2;
     return idle;

@@ -22,11 +22,11 @@ struct zero_buffers {
 /// ZeRO 3's bucket stays (contiguous_gradients), and a full one is joined in another tensor, on a stream of its own, to
 /// be scattered (reduce_scatter_coalesced). ZeRO 1 and 2 have theirs while gradients are made; behind a pipeline, when
 /// all are.
-constexpr zero_buffers zero_buffers_of(const job& j, const layout& l, const training_step& step,
+constexpr zero_buffers zero_buffers_of(const job& j, const layout& l, const training_context& context,
                                        const weight_state& state) {
     zero_buffers b;
-    const precision& made = step.frozen ? step.adapted : gradients_of(j);
-    const byte_count bucket = size_of(made, step.runtime.sharding.reduce_bucket_size, 1);
+    const precision& made = context.frozen ? context.formats.adapters : gradients_of(j);
+    const byte_count bucket = size_of(made, context.runtime.sharding.reduce_bucket_size, 1);
     const bool on_host = j.offload.optimizer != offload_place::none;
     const bool in_16_bits = size_of(made, 1, 1) <= size_of(fp16, 1, 1);
     if (l.zero >= 3) {
@@ -35,7 +35,7 @@ constexpr zero_buffers zero_buffers_of(const job& j, const layout& l, const trai
         if (on_host) return b;
         // Gradients of a sub-group are joined, and widened where the optimizer's own weights are
         // (_prepare_fp32_grad_for_sub_group).
-        const byte_count most = size_of(made, step.runtime.sharding.sub_group_size, 1);
+        const byte_count most = size_of(made, context.runtime.sharding.sub_group_size, 1);
         const byte_count joined = state.gradients < most ? state.gradients : most;
         b.stepping = joined + (in_16_bits && size_of(j.master_weights.value_or(fp32), 1, 1) > size_of(fp16, 1, 1)
                                    ? joined * 2

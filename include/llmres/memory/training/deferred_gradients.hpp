@@ -16,12 +16,12 @@ namespace llmres::inline v0::detail {
 
 /// Of a zero-bubble schedule's micro-batches that have passed back, what gradients of weights still need: each
 /// product's input and the gradient of its output (arXiv 2401.10241 section 2.3, M_W).
-constexpr byte_count needed_by_weights(const layer& kind, std::int64_t hidden, const training_step& step,
+constexpr byte_count needed_by_weights(const layer& kind, std::int64_t hidden, const training_context& context,
                                        const layout& l) {
     byte_count needed;
-    const std::int64_t n = step.tokens.all();
+    const std::int64_t n = context.tokens.all();
     const auto count = [&](std::int64_t values, activation_split split) {
-        needed += local_bytes({activation_role::linear_input, n * values, step.compute, split}, l);
+        needed += local_bytes({activation_role::linear_input, n * values, context.formats.compute, split}, l);
     };
     for_each_weight(kind, hidden, [&](const weight& w) {
         if (w.rows == 1 || w.columns == 1) return;
@@ -38,16 +38,18 @@ constexpr byte_count needed_by_weights(const layer& kind, std::int64_t hidden, c
 }
 
 /// What the last stage keeps where the head's gradient is put off: the head's input, and the gradient of the logits.
-constexpr byte_count put_off_head(const model& m, const training_step& step, const layout& l, std::int64_t rounds) {
+constexpr byte_count put_off_head(const model& m, const training_context& context, const layout& l,
+                                  std::int64_t rounds) {
     const std::int64_t others = rounds - 1;  // the last one's are counted with the loss
-    const std::int64_t limit = step.runtime.pipeline.wgrad_deferral_limit;
+    const std::int64_t limit = context.runtime.pipeline.wgrad_deferral_limit;
     const std::int64_t gradients = limit > 0 && limit < others ? limit : others;
-    const std::int64_t n = step.tokens.all();
-    return local_bytes({activation_role::linear_input, n * m.hidden, step.compute, activation_split::sequence}, l) *
+    const std::int64_t n = context.tokens.all();
+    return local_bytes(
+               {activation_role::linear_input, n * m.hidden, context.formats.compute, activation_split::sequence}, l) *
                others +
-           local_bytes(
-               {activation_role::logits_gradient, product(n, m.vocabulary), step.compute, activation_split::tensor},
-               l) *
+           local_bytes({activation_role::logits_gradient, product(n, m.vocabulary), context.formats.compute,
+                        activation_split::tensor},
+                       l) *
                gradients;
 }
 

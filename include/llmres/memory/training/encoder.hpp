@@ -30,27 +30,28 @@ struct encoder_memory {
     bool reads_tokens = false;     ///< through the decoder's embedding
 };
 
-constexpr token_shape encoder_tokens(const encoder& e, const training_step& step) {
-    token_shape s = step.tokens;
+constexpr token_shape encoder_tokens(const encoder& e, const training_context& context) {
+    token_shape s = context.tokens;
     if (e.output > token_count{}) s.length = s.keys = e.output.in(tokens);
     return s;
 }
 
-constexpr encoder_memory encoder_memory_of(const job& j, const layout& l, const training_step& decoder,
+constexpr encoder_memory encoder_memory_of(const job& j, const layout& l, const training_context& decoder,
                                            state_fold& fold) {
     encoder_memory found;
     const model& m = j.model;
     for (const encoder& e : m.encoders) {
         if (e.layers == 0) continue;
-        training_step step = decoder;
-        step.tokens = encoder_tokens(e, decoder);
+        training_context context = decoder;
+        context.tokens = encoder_tokens(e, decoder);
         fold.sum = {};
         // As input_state() has it: what is no low-rank adapter goes beside the decoder's layers alone.
-        const bool trained = !step.frozen || step.adapter.low_rank();
+        const bool trained = !context.frozen || context.adapter.low_rank();
         const auto add = [&](const weight& w) { fold(w, trained); };
         for_each_weight(e.block, e.hidden, add);
-        const training_layer layer = training_layer_of(e.block, j, l, step, fold.sum);
-        const byte_count unsaved = step.follows_input ? byte_count{} : unsaved_by(e.block, e.hidden, step, l).size;
+        const training_layer layer = training_layer_of(e.block, j, l, context, fold.sum);
+        const byte_count unsaved =
+            context.input_requires_grad ? byte_count{} : unsaved_by(e.block, e.hidden, context, l).size;
         found.kept += layer.kept * e.layers -
                       (unsaved < layer.kept ? unsaved : layer.kept);  // of what recomputation leaves of it
         if (layer.fresh_peak - layer.kept > found.above) found.above = layer.fresh_peak - layer.kept;
@@ -62,15 +63,16 @@ constexpr encoder_memory encoder_memory_of(const job& j, const layout& l, const 
         found.gradients += fold.sum.gradients;
         found.behind += layer.kept * (e.layers - 1);
         const auto count = [&](const activation& a) { found.kept += local_bytes(a, l); };
-        const layer_writer<const decltype(count)> save{step, count};
+        const layer_writer<const decltype(count)> save{context, count};
         found.reads_tokens = !has_extra(m, weight_role::conv);
         if (found.reads_tokens) save_embedding(e.hidden, false, save);
         save_score_bias(e.block.attention, save);
         save_final_dropout(e.hidden, save);
-        save_extra_norms(m, model_part::input, step.tokens.all(), save);
+        save_extra_norms(m, model_part::input, context.tokens.all(), save);
         save_stem(m, save);
-        found.output += local_bytes(
-            {activation_role::gradient, step.tokens.all() * e.hidden, step.stream, activation_split::sequence}, l);
+        found.output += local_bytes({activation_role::gradient, context.tokens.all() * e.hidden, context.formats.stream,
+                                     activation_split::sequence},
+                                    l);
     }
     return found;
 }

@@ -19,15 +19,15 @@ struct gathering {
     byte_count buffers{};  ///< where weights come together: two units, in turn
 };
 
-constexpr gathering gathering_of(const training_step& step, const weight_state& input, const weight_state& output,
+constexpr gathering gathering_of(const training_context& context, const weight_state& input, const weight_state& output,
                                  const weight_state& ends, const weight_state& unit, bool tied) {
-    const bool apart = step.runtime.sharding.separate_ends && !tied;
+    const bool apart = context.runtime.sharding.separate_ends && !tied;
     gathering e;
     const byte_count end = !apart ? ends.gathered : input.gathered > output.gathered ? input.gathered : output.gathered;
     e.after_forward = apart ? output.gathered : ends.gathered + unit.gathered;
     e.throughout = apart ? byte_count{} : ends.gathered;
     e.buffers = unit.gathered + (end > unit.gathered ? end : unit.gathered);
-    if (step.frozen) return e;
+    if (context.frozen) return e;
     e.reduced = unit.gathered + (apart ? byte_count{} : output.gathered);
     e.last = apart ? input.gathered + input.whole_gradients : input.gathered + ends.whole_gradients;
     return e;

@@ -52,44 +52,45 @@ constexpr bool adds_bias(const layer& l, weight_role role) {
 
 /// What selective recomputation by operation keeps of a layer: its input, attention's output, products or every second
 /// one, and what experts exchange.
-constexpr byte_count products_kept(const layer& kind, std::int64_t hidden, const layout& l, const training_step& step) {
-    const std::int64_t n = step.tokens.all();
+constexpr byte_count products_kept(const layer& kind, std::int64_t hidden, const layout& l,
+                                   const training_context& context) {
+    const std::int64_t n = context.tokens.all();
     byte_count kept;
     const auto keep = [&](activation_role role, std::int64_t elements, const precision& format,
                           activation_split split) { kept += local_bytes({role, elements, format, split}, l); };
-    keep(activation_role::residual, n * hidden, step.stream, activation_split::sequence);
-    if (kind.attention.kind != attention_kind::none &&
-        !(step.runtime.kernels.checkpointing.recomputes_cudnn && step.kernel == attention_kernel::cudnn)) {
-        keep(activation_role::attention_output, n * kind.attention.heads * kind.attention.value_width(), step.compute,
-             activation_split::tensor);
+    keep(activation_role::residual, n * hidden, context.formats.stream, activation_split::sequence);
+    if (kind.attention.kind != attention_kind::none && !(context.runtime.kernels.checkpointing.recomputes_cudnn &&
+                                                         context.attention.kernel == attention_kernel::cudnn)) {
+        keep(activation_role::attention_output, n * kind.attention.heads * kind.attention.value_width(),
+             context.formats.compute, activation_split::tensor);
         keep(activation_role::softmax_statistics, n * kind.attention.heads, fp32, activation_split::tensor);
     }
     std::int32_t products = 0;
-    const bool every = step.runtime.kernels.checkpointing.selective == selective_code::all_but_products;
+    const bool every = context.runtime.kernels.checkpointing.selective == selective_code::all_but_products;
     for_each_weight(kind, hidden, [&](const weight& w) {
         if (w.rows == 1 || w.columns == 1 || w.routed || w.role == weight_role::router) return;
         if (adds_bias(kind, w.role) || (++products % 2 == 0 && !every))
             return;  // with a bias it is another operator, aten::addmm, which is not kept
-        if ((step.runtime.kernels.compilation.layers || every) && w.role == weight_role::down_proj)
+        if ((context.runtime.kernels.compilation.layers || every) && w.role == weight_role::down_proj)
             return;  // no gradient needs it
-        keep(activation_role::product, n * w.rows, step.compute,
+        keep(activation_role::product, n * w.rows, context.formats.compute,
              w.split == weight_split::rows ? activation_split::tensor : activation_split::sequence);
     });
     // What all-to-all brings to the experts, and back (torchtitan/distributed/activation_checkpoint.py,
     // _op_sac_save_list).
     if (kind.feed_forward.routed() && l.expert > 1)
         keep(activation_role::expert_output,
-             2 * n * kind.feed_forward.experts.per_token * kind.feed_forward.experts.features(hidden), step.compute,
-             activation_split::sequence);
+             2 * n * kind.feed_forward.experts.per_token * kind.feed_forward.experts.features(hidden),
+             context.formats.compute, activation_split::sequence);
     return kept;
 }
 
 /// What the products of a layer read: its two norms' outputs, attention's, and the feed-forward's last product's.
 constexpr byte_count product_inputs(const layer& kind, std::int64_t hidden, const layout& l,
-                                    const training_step& step) {
-    const std::int64_t n = step.tokens.all();
+                                    const training_context& context) {
+    const std::int64_t n = context.tokens.all();
     const auto size = [&](std::int64_t width, activation_split split) {
-        return local_bytes({activation_role::linear_input, n * width, step.compute, split}, l);
+        return local_bytes({activation_role::linear_input, n * width, context.formats.compute, split}, l);
     };
     byte_count all;
     if (kind.attention.kind != attention_kind::none)
@@ -106,13 +107,13 @@ struct adapter_scratch {
     byte_count last{};
 };
 
-constexpr adapter_scratch adapter_scratch_of(const layer& kind, std::int64_t hidden, const training_step& step,
+constexpr adapter_scratch adapter_scratch_of(const layer& kind, std::int64_t hidden, const training_context& context,
                                              const weight_state& state, const layout& l) {
-    if (step.adapter.kind == adapter_kind::dora) return {state.magnitude, state.down_magnitude};
+    if (context.adapter.kind == adapter_kind::dora) return {state.magnitude, state.down_magnitude};
     adapter_scratch made;
     const feed_forward& f = kind.feed_forward;
-    if (f.kind == feed_forward_kind::none || f.routed() || step.four_bit) return made;
-    const std::int64_t n = step.tokens.all();
+    if (f.kind == feed_forward_kind::none || f.routed() || context.quantised.four_bit) return made;
+    const std::int64_t n = context.tokens.all();
     const auto size = [&](std::int64_t width, const precision& format, activation_split split) {
         return local_bytes({activation_role::adapter, n * width, format, split}, l);
     };
@@ -120,15 +121,15 @@ constexpr adapter_scratch adapter_scratch_of(const layer& kind, std::int64_t hid
     constexpr auto whole = activation_split::sequence;
     // What the norm put out, which its caller still holds, and what the weight itself puts out; what B does, and that
     // scaled.
-    const byte_count read = size(hidden, step.normed(kind.norm), whole);
-    const precision& scaled = step.autocast ? step.compute : step.adapted;
-    if (step.adapter.adapts(weight_role::up_proj))
-        made.before = read + size(f.width, step.inner, split) + size(f.width, scaled, split) * 2;
-    if (!step.adapter.adapts(weight_role::down_proj)) return made;
-    made.last = read + size(f.width, step.inner, split) + size(hidden, step.inner, whole);
+    const byte_count read = size(hidden, context.normed(kind.norm), whole);
+    const precision& scaled = context.autocast ? context.formats.compute : context.formats.adapters;
+    if (context.adapter.adapts(weight_role::up_proj))
+        made.before = read + size(f.width, context.formats.outputs, split) + size(f.width, scaled, split) * 2;
+    if (!context.adapter.adapts(weight_role::down_proj)) return made;
+    made.last = read + size(f.width, context.formats.outputs, split) + size(hidden, context.formats.outputs, whole);
     // Its input widened and dropped out, before autocast narrows it again; without autocast, the sum.
-    if (step.autocast)
-        made.last += size(f.width, step.adapted, split) * (step.adapter.dropout > 0 ? 2 : 1);
+    if (context.autocast)
+        made.last += size(f.width, context.formats.adapters, split) * (context.adapter.dropout > 0 ? 2 : 1);
     else
         made.last += size(hidden, scaled, whole) * 2;
     return made;
@@ -139,63 +140,65 @@ constexpr adapter_scratch adapter_scratch_of(const layer& kind, std::int64_t hid
 /// others', so there are two stacks and the slice's own; the tokens of all experts but two; and of the gradients inside
 /// this one, none.
 constexpr byte_count beside_next_to_last_expert(const feed_forward& f, std::int64_t hidden, const layout& l,
-                                                const training_step& step, const weight_state& state) {
+                                                const training_context& context, const weight_state& state) {
     const experts& e = f.experts;
     byte_count tokens, counted;
     const auto add = [&](const activation& a) {
         tokens += local_bytes(a, l);
         if (a.until >= backward_point::inner) counted += local_bytes(a, l);
     };
-    save_routed_tokens(f, e.features(hidden), routed_tokens(f, step), layer_writer<const decltype(add)>{step, add});
-    counted += local_bytes({activation_role::gradient, inner_gradients(f) * rows_passed_back(f, step) * e.width,
-                            step.compute, activation_split::tensor},
+    save_routed_tokens(f, e.features(hidden), routed_tokens(f, context),
+                       layer_writer<const decltype(add)>{context, add});
+    counted += local_bytes({activation_role::gradient, inner_gradients(f) * rows_passed_back(f, context) * e.width,
+                            context.formats.compute, activation_split::tensor},
                            l);
     const byte_count stack = state.feed_forward_gradients - state.down_gradients;
     return state.down_gradients + stack * 2 + div_up(stack, e.count) + tokens - div_up(tokens, e.count) * 2 - counted;
 }
 
-constexpr training_layer training_layer_of(const layer& kind, const job& j, const layout& l, const training_step& step,
-                                           const weight_state& state) {
+constexpr training_layer training_layer_of(const layer& kind, const job& j, const layout& l,
+                                           const training_context& context, const weight_state& state) {
     training_layer t{.state = state};
     std::array<byte_count, backward_points> held{};
     byte_count core;  // what selective recomputation drops: attention's own scores, or their statistics
-    for_each_saved_activation(kind, j.model.hidden, step, [&](const activation& a) {
+    for_each_saved_activation(kind, j.model.hidden, context, [&](const activation& a) {
         const byte_count size = local_bytes(a, l);
         t.saved += size;
         if (a.role == activation_role::probabilities || a.role == activation_role::softmax_statistics) core += size;
         for (std::size_t p = 0; p <= static_cast<std::size_t>(a.until); ++p) held[p] += size;
     });
-    if (step.adapter.low_rank()) {  // the feed-forward saves its own later, but for what its last product reads
+    if (context.adapter.low_rank()) {  // the feed-forward saves its own later, but for what its last product reads
         const byte_count later = t.saved - held[static_cast<std::size_t>(backward_point::norm)];
-        const adapter_scratch made = adapter_scratch_of(kind, j.model.hidden, step, state, l);
+        const adapter_scratch made = adapter_scratch_of(kind, j.model.hidden, context, state, l);
         t.forward = made.before > later ? made.before - later : byte_count{};
         if (made.last > t.forward) t.forward = made.last;
     }
-    for_each_gradient_activation(kind, j.model.hidden, step, [&](const activation& a) {
+    for_each_gradient_activation(kind, j.model.hidden, context, [&](const activation& a) {
         held[static_cast<std::size_t>(a.until)] += local_bytes(a, l);
     });
     // A quantised weight is expanded for each product; the activation between them is not one.
-    if (step.frozen && step.expands) held[static_cast<std::size_t>(backward_point::output)] += state.largest;
+    if (context.frozen && context.quantised.expanded)
+        held[static_cast<std::size_t>(backward_point::output)] += state.largest;
     const std::array<byte_count, backward_points> fresh = gradients_so_far(state);
-    for (std::size_t p = 0; step.autocast && p < backward_points; ++p)  // copies of weights go with their products
+    for (std::size_t p = 0; context.autocast && p < backward_points; ++p)  // copies of weights go with their products
         held[p] +=
             p > static_cast<std::size_t>(backward_point::inner) ? state.casts - state.feed_forward_casts : state.casts;
     for (std::size_t p = 0; p < backward_points; ++p) {
         if (held[p] > t.peak) t.peak = held[p];
         if (held[p] + fresh[p] > t.fresh_peak) t.fresh_peak = held[p] + fresh[p];
     }
-    if (kind.feed_forward.routed() && step.runtime.kernels.experts == expert_code::loop && !step.frozen) {
+    if (kind.feed_forward.routed() && context.runtime.kernels.experts == expert_code::loop && !context.frozen) {
         const byte_count looped = held[static_cast<std::size_t>(backward_point::inner)] +
-                                  beside_next_to_last_expert(kind.feed_forward, j.model.hidden, l, step, state);
+                                  beside_next_to_last_expert(kind.feed_forward, j.model.hidden, l, context, state);
         if (looped > t.peak) t.peak = looped;
         if (looped > t.fresh_peak) t.fresh_peak = looped;
     }
     t.saved += state.casts;
-    t.checkpoint = local_bytes({activation_role::residual, step.tokens.all() * j.model.hidden,
-                                step.code.fp32_residual ? fp32 : step.stream, activation_split::sequence},
+    t.checkpoint = local_bytes({activation_role::residual, context.tokens.all() * j.model.hidden,
+                                context.code.fp32_residual ? fp32 : context.formats.stream, activation_split::sequence},
                                l);
-    if (names_parts(j) && !step.recomputes) {
-        const named_parts parts = named_parts_of(kind, j, l, step);
+    if (names_parts(j) && !context.recomputes) {
+        const named_parts parts = named_parts_of(kind, j, l, context);
         t.kept = t.saved - parts.again - parts.away;
         t.away = parts.away;
         return t;
@@ -205,16 +208,16 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
             t.kept = t.saved;
             break;
         case recompute::selective:
-            t.kept = step.runtime.kernels.checkpointing.selective == selective_code::attention_core
+            t.kept = context.runtime.kernels.checkpointing.selective == selective_code::attention_core
                          ? t.saved - core
-                         : products_kept(kind, j.model.hidden, l, step);
+                         : products_kept(kind, j.model.hidden, l, context);
             break;
         case recompute::full:
             t.kept = t.checkpoint;
             // bitsandbytes' MatMul4Bit holds its input itself, where hooks on saved tensors do not see it
             // (autograd/_functions.py, ctx.tensors).
-            if (step.keeps_inputs && !step.runtime.kernels.checkpointing.reentrant)
-                t.kept += product_inputs(kind, j.model.hidden, l, step);
+            if (context.quantised.keeps_inputs && !context.runtime.kernels.checkpointing.reentrant)
+                t.kept += product_inputs(kind, j.model.hidden, l, context);
             break;
     }
     return t;
@@ -232,21 +235,21 @@ constexpr byte_count kept_whole(const job& j, const std::array<training_layer, l
 }
 
 /// What the first layers save less than others: a frozen model's, before its first adapters.
-constexpr byte_count cut_off(const job& j, const layout& l, const training_step& step, byte_count layer_keeps) {
+constexpr byte_count cut_off(const job& j, const layout& l, const training_context& context, byte_count layer_keeps) {
     byte_count size;
-    if (step.recomputes && step.code.fp32_residual &&
-        !step.wide_stream)  // the first layer's input is the embedding's output
-        return size_of(fp32, step.tokens.all(), j.model.hidden) -
-               size_of(step.stream, step.tokens.all(), j.model.hidden);
-    if (step.follows_input || step.adapter.kind == adapter_kind::llama_adapter_v2)
+    if (context.recomputes && context.code.fp32_residual &&
+        !context.formats.fp32_stream)  // the first layer's input is the embedding's output
+        return size_of(fp32, context.tokens.all(), j.model.hidden) -
+               size_of(context.formats.stream, context.tokens.all(), j.model.hidden);
+    if (context.input_requires_grad || context.adapter.kind == adapter_kind::llama_adapter_v2)
         return size;  // the first norm is trained
-    if (step.adapter.kind == adapter_kind::llama_adapter) {
+    if (context.adapter.kind == adapter_kind::llama_adapter) {
         const std::int32_t here = stage_layers(j.model.layers.size, l.pipeline, 0).size();
         return layer_keeps * (here < unprompted_layers ? here : unprompted_layers);
     }
     unsaved cut{.goes_on = true};
     for (std::int32_t i = 0; i < j.model.layers.size && cut.goes_on; ++i) {
-        cut = unsaved_by(j.model.layers[i], j.model.hidden, step, l);
+        cut = unsaved_by(j.model.layers[i], j.model.hidden, context, l);
         size += cut.size;
     }
     return size;
@@ -254,17 +257,18 @@ constexpr byte_count cut_off(const job& j, const layout& l, const training_step&
 
 /// The masks, where attention needs them as tensors: one for all layers with a window and one for those without. No
 /// operation keeps them, but layers that are computed again do. Eager attention adds its mask, sdpa's is of bytes.
-constexpr byte_count mask_bytes(const model& m, const training_step& step) {
-    if (!step.recomputes || !step.code.causal || step.runtime.kernels.fuses_norms() ||
-        step.kernel == attention_kernel::flash)
+constexpr byte_count mask_bytes(const model& m, const training_context& context) {
+    if (!context.recomputes || !context.code.attention.causal || context.runtime.kernels.fuses_norms() ||
+        context.attention.kernel == attention_kernel::flash)
         return {};
-    const bool eager = step.kernel == attention_kernel::eager;
+    const bool eager = context.attention.kernel == attention_kernel::eager;
     bool made[2]{};  // without a window, with one
     for (std::int32_t k = 0; k < m.layers.kind_count; ++k) {
         const llmres::attention& a = m.layers.kinds[static_cast<std::size_t>(k)].attention;
-        if (a.kind != attention_kind::none && (eager || is_masked(a, step))) made[a.window > token_count{}] = true;
+        if (a.kind != attention_kind::none && (eager || is_masked(a, context))) made[a.window > token_count{}] = true;
     }
-    return size_of(eager ? step.stream : int8, step.tokens.sequences, product(step.tokens.length, step.tokens.keys)) *
+    return size_of(eager ? context.formats.stream : int8, context.tokens.sequences,
+                   product(context.tokens.length, context.tokens.keys)) *
            (made[0] + made[1]);
 }
 

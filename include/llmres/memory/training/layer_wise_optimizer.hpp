@@ -26,8 +26,8 @@ constexpr bool deals_tensors(const job& j, const layout& l) {
 /// left over the fullest rank has the largest, or its part of the sum where that is more.
 class tensor_dealer {
 public:
-    constexpr tensor_dealer(const job& j, const layout& l, const training_step& step)
-        : whole_{l}, fold_{without_shards(j, l, step, whole_)}, of_{j}, over_{l} {}
+    constexpr tensor_dealer(const job& j, const layout& l, const training_context& context)
+        : whole_{l}, fold_{without_shards(j, l, context, whole_)}, of_{j}, over_{l} {}
 
     /// `times`: layers that have the weight.
     constexpr void deal(const weight& w, bool inner, std::int64_t times) {
@@ -52,11 +52,11 @@ public:
     constexpr byte_count fullest() const { return evenly_ + (largest_ > left_ ? largest_ : left_); }
 
 private:
-    static constexpr state_fold without_shards(const job& j, const layout& l, const training_step& step,
+    static constexpr state_fold without_shards(const job& j, const layout& l, const training_context& context,
                                                layout& whole) {
         whole = l;
         whole.zero = 0;
-        return state_fold{j, whole, step};
+        return state_fold{j, whole, context};
     }
 
     layout whole_;

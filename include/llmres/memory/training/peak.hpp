@@ -99,14 +99,14 @@ struct gathered_units {
 };
 constexpr gathered_units gathered_units_of(const folded_step& f, const training_stage& s, const gathering& by_parameter,
                                            bool shards_by_parameter) {
-    const llmres::runtime& runtime = f.step.runtime;
+    const llmres::runtime& runtime = f.context.runtime;
     const byte_count two_units = f.widest.gathered * 2;
     gathered_units units;
     if (!runtime.sharding.reshards_after_forward)
         units = {s.state.gathered, s.state.gathered};
     else if (shards_by_parameter)
         units = {by_parameter.after_forward, two_units + by_parameter.throughout};
-    else if (runtime.sharding.keeps_frozen_gathered && f.step.frozen)
+    else if (runtime.sharding.keeps_frozen_gathered && f.context.frozen)
         units = {s.ends.gathered, s.state.gathered + two_units};
     else
         units = {s.ends.gathered, two_units + s.ends.gathered};
@@ -117,7 +117,7 @@ constexpr gathered_units gathered_units_of(const folded_step& f, const training_
 constexpr stage_step stage_step_of(const folded_step& f, const training_stage& s) {
     const job& j = f.of;
     const layout& l = f.over;
-    const llmres::runtime& runtime = f.step.runtime;
+    const llmres::runtime& runtime = f.context.runtime;
     const bool shards = l.zero >= 3 && (l.dense_shard_ranks() > 1 || j.offload.parameters != offload_place::none);
     const bool by_parameter = shards && runtime.sharding.code == sharding_code::fsdp2;
     const byte_count dummies =
@@ -128,8 +128,8 @@ constexpr stage_step stage_step_of(const folded_step& f, const training_stage& s
         .shards_weights = shards,
         .shards_by_parameter = by_parameter,
         .accumulates = runtime.sharding.keeps_gradients || f.rounds > 1,
-        .steps_in_backward = j.optimizer.in_backward && j.optimizer.widens && !f.step.frozen,
-        .residual = size_of(f.step.stream, f.step.tokens.all(), j.model.hidden),
+        .steps_in_backward = j.optimizer.in_backward && j.optimizer.widens && !f.context.frozen,
+        .residual = size_of(f.context.formats.stream, f.context.tokens.all(), j.model.hidden),
         .head_gradients = j.model.tied_head && s.last ? s.ends.gradients - s.encoder.gradients : s.output.gradients,
         .gathered = {},
         .resident = dummies + s.zero.throughout,
@@ -144,9 +144,9 @@ constexpr stage_step stage_step_of(const folded_step& f, const training_stage& s
                                   : s.state.optimizer,
                  .maybe_more = s.maybe_more,
                  .reduced = s.state.whole_gradients,
-                 .gathered = f.step.frozen && l.zero < 3 ? s.state.whole_gradients : s.state.gathered,
+                 .gathered = f.context.frozen && l.zero < 3 ? s.state.whole_gradients : s.state.gathered,
                  .buckets = s.zero.throughout + s.zero.backward + s.zero.joined}};
-    if (by_parameter) in.gathered = gathering_of(f.step, s.input, s.output, s.ends, f.widest, j.model.tied_head);
+    if (by_parameter) in.gathered = gathering_of(f.context, s.input, s.output, s.ends, f.widest, j.model.tied_head);
     const gathered_units units = shards ? gathered_units_of(f, s, in.gathered, by_parameter) : gathered_units{};
     in.gathered_in_loss = in.resident + units.in_loss;
     in.gathered_in_backward = in.resident + units.in_backward;
@@ -195,8 +195,8 @@ constexpr backward_state before_last_layer(const stage_step& in, std::size_t kin
 /// the reentrant checkpoints: each reads a detached leaf, which register_multi_grad_hook refers to
 /// (torch/distributed/fsdp/_runtime_utils.py).
 constexpr bool keeps_input_gradients(const stage_step& in) {
-    const llmres::runtime& runtime = in.folded.step.runtime;
-    return in.shards_weights && in.folded.step.frozen && runtime.sharding.code == sharding_code::fsdp1 &&
+    const llmres::runtime& runtime = in.folded.context.runtime;
+    return in.shards_weights && in.folded.context.frozen && runtime.sharding.code == sharding_code::fsdp1 &&
            runtime.kernels.checkpointing.reentrant && !runtime.kernels.checkpointing.inside_units &&
            in.folded.of.recompute == recompute::full && in.stage.range.size() > 2;
 }
@@ -251,9 +251,10 @@ constexpr byte_count communication_after_layers(const stage_step& in) {
 
 /// A second gradient of a weight that is read twice: the embedding's, where the head is tied to it.
 constexpr byte_count second_gradient(const stage_step& in) {
-    const training_step& step = in.folded.step;
+    const training_context& context = in.folded.context;
     const model& m = in.folded.of.model;
-    if (step.frozen || step.runtime.kernels.linear != linear_code::plain || in.folded.over.pipeline > 1 || !m.tied_head)
+    if (context.frozen || context.runtime.kernels.linear != linear_code::plain || in.folded.over.pipeline > 1 ||
+        !m.tied_head)
         return {};
     return size_of(gradients_of(in.folded.of), m.vocabulary, embedding_width_of(m));
 }
@@ -262,8 +263,9 @@ constexpr byte_count second_gradient(const stage_step& in) {
 /// (torch/csrc/autograd/input_buffer.cpp), so that a third is made for the sum, unless the first comes from a cast or
 /// is itself a sum: of a chunked loss's parts.
 constexpr byte_count summed_gradients(const stage_step& in) {
-    const training_step& step = in.folded.step;
-    return second_gradient(in) * (casts_head(step) || step.runtime.kernels.loss.code == loss_code::chunked ? 1 : 2);
+    const training_context& context = in.folded.context;
+    return second_gradient(in) *
+           (casts_head(context) || context.runtime.kernels.loss.code == loss_code::chunked ? 1 : 2);
 }
 
 /// The last gradient: the embedding's, beside the gradient of the embedding's output.
@@ -303,7 +305,7 @@ constexpr peak_candidate at_encoder_backward(const stage_step& in, peak_point po
 constexpr peak_candidate at_adapter_forward(const stage_step& in, std::size_t kind) {
     const training_stage& s = in.stage;
     const training_layer& layer = in.folded.layers[kind];
-    const bool recomputes = in.folded.step.recomputes;
+    const bool recomputes = in.folded.context.recomputes;
     tensor_memory t = in.held;
     t.gradients = in.accumulates ? s.state.gradients
                   : recomputes   ? s.state.gradients - layer.state.gradients
@@ -331,25 +333,25 @@ constexpr peak_candidate at_head_backward(const stage_step& in, const loss_memor
                                           byte_count output_activations) {
     const folded_step& f = in.folded;
     const training_stage& s = in.stage;
-    const training_step& step = f.step;
+    const training_context& context = f.context;
     const model& m = f.of.model;
-    const bool plain = step.runtime.kernels.linear == linear_code::plain;
+    const bool plain = context.runtime.kernels.linear == linear_code::plain;
     tensor_memory t = at_loss(in, peak_point::loss_gradient, loss, output_activations).tensors;
     t.logits = loss.head + s.ahead.scores;
     if (plain && !in.accumulates) t.gradients = in.head_gradients;
-    if (!step.frozen) {
+    if (!context.frozen) {
         if (f.of.optimizer.in_backward)
             t.communication += m.tied_head ? s.input.whole_gradients : s.output.whole_gradients;
-        if (step.runtime.kernels.loss.code == loss_code::chunked)
+        if (context.runtime.kernels.loss.code == loss_code::chunked)
             t.communication += s.ends.largest;                             // one part's, to be added
         if (in.shards_by_parameter) t.communication += s.output.gathered;  // the gradient, before it is scattered
         if (!plain) t.communication += s.ends.largest;
     }
-    if (casts_head(step) && !step.frozen && !in.accumulates && plain && f.over.zero < 2) {
+    if (casts_head(context) && !context.frozen && !in.accumulates && plain && f.over.zero < 2) {
         // The gradient is made in 16 bits beside that of the logits, and cast to fp32 when they are freed: the cast
         // and the logits' gradient are not alive together.
         const byte_count in_16_bits =
-            size_of(step.compute, ceil_quotient(m.vocabulary, f.over.tensor), embedding_width_of(m));
+            size_of(context.formats.compute, ceil_quotient(m.vocabulary, f.over.tensor), embedding_width_of(m));
         if (loss.head < in_16_bits)
             t.logits = {};
         else if (t.gradients >= in_16_bits)  // an optimizer that steps in the backward pass keeps none
@@ -370,13 +372,13 @@ constexpr peak_candidate at_head_step(const stage_step& in, const loss_memory& l
 /// A naive pipeline's last GPU hands the logits to the first, which casts them to fp32 (accelerate: AlignDevicesHook,
 /// convert_to_fp32).
 constexpr peak_candidate at_logits_returned(const stage_step& in) {
-    const training_step& step = in.folded.step;
+    const training_context& context = in.folded.context;
     const model& m = in.folded.of.model;
     tensor_memory t = in.held;
     t.gradients = in.accumulates ? in.stage.state.gradients : byte_count{};
     t.activations = in.stage.saved;
-    t.logits = size_of(step.compute, step.tokens.all(), m.vocabulary);
-    if (!step.wide) t.logits += size_of(fp32, step.tokens.all(), m.vocabulary);
+    t.logits = size_of(context.formats.compute, context.tokens.all(), m.vocabulary);
+    if (!context.formats.fp32_compute) t.logits += size_of(fp32, context.tokens.all(), m.vocabulary);
     t.communication = in.gathered_in_loss;
     return {peak_point::logits_returned, 0, t};
 }
@@ -391,7 +393,7 @@ constexpr void for_each_peak_candidate(const stage_step& in, const loss_memory& 
         if (s.counts[k] == 0) continue;
         visit(at_layer_backward(in, peak_point::last_layer_backward, k));
         visit(at_layer_backward(in, peak_point::first_layer_backward, k));
-        if (f.step.adapter.low_rank()) visit(at_adapter_forward(in, k));
+        if (f.context.adapter.low_rank()) visit(at_adapter_forward(in, k));
     }
     if (s.encoder.kept > byte_count{})
         for (const peak_point point : {peak_point::decoder_embedding_gradient, peak_point::encoder_last_layer_backward,
@@ -400,7 +402,7 @@ constexpr void for_each_peak_candidate(const stage_step& in, const loss_memory& 
     visit(at_embedding_gradient(in));
     if (s.last) {
         byte_count after_layers;
-        for_each_output_activation(f.of.model, f.step,
+        for_each_output_activation(f.of.model, f.context,
                                    [&](const activation& a) { after_layers += local_bytes(a, f.over); });
         visit(at_loss(in, peak_point::loss_forward, loss, after_layers));
         visit(at_loss(in, peak_point::loss_gradient, loss, after_layers));
@@ -456,7 +458,7 @@ constexpr stage_peak busier(const stage_peak& first, const stage_peak& other) {
 /// for each stream, and rarely splits one for a much smaller tensor.
 constexpr byte_count blocks_of_other_phases(const stage_step& in) {
     const training_stage& s = in.stage;
-    const llmres::runtime& runtime = in.folded.step.runtime;
+    const llmres::runtime& runtime = in.folded.context.runtime;
     if (in.folded.of.runtime.allocator.caches_freed_blocks)
         return s.state.gradients + s.stepping + s.zero.joined + s.zero.apart;
     if (runtime.sharding.separate_streams && in.folded.over.zero >= 2) return s.state.gradients + in.gathered.buffers;
@@ -465,14 +467,14 @@ constexpr byte_count blocks_of_other_phases(const stage_step& in) {
 
 /// Blocks left by FSDP1's wrapping, of which weights that are gathered on another stream do not use any.
 constexpr byte_count blocks_of_wrapping(const stage_step& in) {
-    const llmres::runtime& runtime = in.folded.step.runtime;
+    const llmres::runtime& runtime = in.folded.context.runtime;
     if (!in.shards_weights || !in.folded.of.runtime.allocator.caches_freed_blocks ||
         runtime.sharding.code != sharding_code::fsdp1)
         return {};
     // Weights lie there in the format that they are stored in, even if they are gathered in one of fewer bits.
     const auto whole = [&](const weight_state& unit) {
         const byte_count stored =
-            in.folded.step.four_bit ? byte_count{} : unit.weights * in.folded.over.dense_shard_ranks();
+            in.folded.context.quantised.four_bit ? byte_count{} : unit.weights * in.folded.over.dense_shard_ranks();
         return stored > unit.gathered ? stored : unit.gathered;
     };
     return left_by_wrapping(whole(in.stage.ends), whole(in.folded.widest));
@@ -481,7 +483,7 @@ constexpr byte_count blocks_of_wrapping(const stage_step& in) {
 /// The peak of one stage.
 constexpr stage_peak peak_of(const folded_step& f, const training_stage& s) {
     const stage_step in = stage_step_of(f, s);
-    const loss_memory loss = s.last ? loss_memory_of(f.of.model, f.step, f.over) : loss_memory{};
+    const loss_memory loss = s.last ? loss_memory_of(f.of.model, f.context, f.over) : loss_memory{};
     stage_peak peak{.stage = s.index};
     byte_count beside_gradients;  // most that the computation's own stream allocates but for gradients
     byte_count loss_forward;
@@ -502,7 +504,7 @@ constexpr stage_peak peak_of(const folded_step& f, const training_stage& s) {
     if (beside_gradients > standing) peak.transient = beside_gradients - standing;
     if (peak.wrapping = blocks_of_wrapping(in); peak.wrapping > byte_count{}) {
         // Nor do the small tensors of adapters use them.
-        const byte_count small = f.step.frozen ? s.state.optimizer + s.state.gradients + s.stepping : byte_count{};
+        const byte_count small = f.context.frozen ? s.state.optimizer + s.state.gradients + s.stepping : byte_count{};
         reserve(s.state.weights + s.state.adapter + peak.wrapping + small + in.gathered_in_backward);
     }
     return peak;

@@ -21,18 +21,18 @@ struct prediction_memory {
     byte_count scores{};  ///< of the depths' losses, until they are differentiated
 };
 
-constexpr prediction_memory prediction_memory_of(const job& j, const layout& l, const training_step& step,
+constexpr prediction_memory prediction_memory_of(const job& j, const layout& l, const training_context& context,
                                                  state_fold& fold) {
     prediction_memory found;
     fold.sum = {};
     for_each_weight(prediction_block(j.model), j.model.hidden, fold);
-    found.kept = training_layer_of(prediction_block(j.model), j, l, step, fold.sum).kept * j.mtp_layers;
+    found.kept = training_layer_of(prediction_block(j.model), j, l, context, fold.sum).kept * j.mtp_layers;
     fold.sum = {};
     for_each_depth_weight(j.model, fold);
     found.state.add(fold.sum, depths_held(j));
-    for_each_depth_activation(j.model, step,
+    for_each_depth_activation(j.model, context,
                               [&](const activation& a) { found.kept += local_bytes(a, l) * j.mtp_layers; });
-    found.scores = kept_scores(j.model, step, l) * j.mtp_layers;
+    found.scores = kept_scores(j.model, context, l) * j.mtp_layers;
     return found;
 }
 

@@ -36,18 +36,18 @@ namespace llmres::inline v0::detail {
 struct folded_step {
     const job& of;
     const layout& over;
-    training_step step;
+    training_context context;
     state_fold fold;
     std::array<training_layer, layer_stack::max_kinds> layers{};
     weight_state widest{};  ///< that ZeRO 3 gathers
     std::int64_t rounds;    ///< micro-batches of each rank
 
     constexpr folded_step(const job& j, const layout& l, bool cudnn = false)
-        : of{j}, over{l}, step{j, l, cudnn}, fold{j, l, step}, rounds{micro_batches(j, l)} {
+        : of{j}, over{l}, context{j, l, cudnn}, fold{j, l, context}, rounds{micro_batches(j, l)} {
         for (std::size_t k = 0; k < kinds(); ++k) {
             fold.sum = {};
             for_each_weight(j.model.layers.kinds[k], j.model.hidden, fold);
-            layers[k] = training_layer_of(j.model.layers.kinds[k], j, l, step, fold.sum);
+            layers[k] = training_layer_of(j.model.layers.kinds[k], j, l, context, fold.sum);
             if (fold.sum.gathered > widest.gathered) widest = fold.sum;
         }
     }
@@ -90,7 +90,7 @@ constexpr bool repeats_stage_before(const layer_stack& layers, const layout& l, 
 constexpr void add_ends(training_stage& s, folded_step& f) {
     const model& m = f.of.model;
     const bool predicts = s.holds.predictions > 0;
-    if (predicts) s.ahead = prediction_memory_of(f.of, f.over, f.step, f.fold);
+    if (predicts) s.ahead = prediction_memory_of(f.of, f.over, f.context, f.fold);
     s.input = input_state(m, f.fold, s.holds);
     s.output = output_state(m, f.fold, s.holds);
     if (predicts) s.output.add(s.ahead.state, 1);
@@ -104,7 +104,7 @@ constexpr byte_count uneven_tokens(const training_stage& s, const folded_step& f
     if (f.over.expert == 1 || f.of.expert_load != 1.0) return uneven;
     for (std::size_t k = 0; k < f.kinds(); ++k) {
         if (s.counts[k] == 0) continue;
-        const byte_count routed = routed_bytes(f.of.model.layers.kinds[k], f.of.model.hidden, f.over, f.step);
+        const byte_count routed = routed_bytes(f.of.model.layers.kinds[k], f.of.model.hidden, f.over, f.context);
         const bool kept =
             f.layers[k].kept + routed >= f.layers[k].saved && f.of.offload.activations == offload_place::none;
         uneven +=
@@ -131,16 +131,16 @@ constexpr void add_saved(training_stage& s, folded_step& f) {
     if (j.recompute == recompute::full && j.recompute_every > 1) saved += kept_whole(j, f.layers, s.range);
 
     const auto count = [&](const activation& a) { s.before += local_bytes(a, l); };
-    if (s.first) for_each_input_activation(m, f.step, count);
-    if (s.first && m.encoders[0].layers > 0) s.encoder = encoder_memory_of(j, l, f.step, f.fold);
-    s.before += s.encoder.kept + mask_bytes(m, f.step);
-    if (s.last && f.step.runtime.kernels.loss.code == loss_code::mean)
-        s.before += size_of(fp32, f.step.tokens.all(), m.vocabulary);
+    if (s.first) for_each_input_activation(m, f.context, count);
+    if (s.first && m.encoders[0].layers > 0) s.encoder = encoder_memory_of(j, l, f.context, f.fold);
+    s.before += s.encoder.kept + mask_bytes(m, f.context);
+    if (s.last && f.context.runtime.kernels.loss.code == loss_code::mean)
+        s.before += size_of(fp32, f.context.tokens.all(), m.vocabulary);
 
-    s.cut = s.first ? cut_off(j, l, f.step, f.layers[0].kept) : byte_count{};
+    s.cut = s.first ? cut_off(j, l, f.context, f.layers[0].kept) : byte_count{};
     if (s.cut > saved) s.cut = saved;  // a first GPU that holds none of those layers
     const bool leaves = j.offload.activations != offload_place::none;
-    if (leaves && f.step.runtime.kernels.checkpointing.offloads_at_once)
+    if (leaves && f.context.runtime.kernels.checkpointing.offloads_at_once)
         saved = s.cut = {};
     else if (leaves && s.range.size() > 2)
         saved = two_layers;  // one leaves or comes while the next is computed
@@ -148,18 +148,18 @@ constexpr void add_saved(training_stage& s, folded_step& f) {
                            : l.deals_evenly() ? in_flight(l, s.index, f.rounds)
                                               : in_flight_unevenly(m.layers, l, s.range, s.index, f.rounds, f.layers);
     s.saved = scaled_up(saved - s.cut, batches) + s.before + passes_by;
-    if (f.step.runtime.pipeline.keeps_stage_outputs && l.pipeline > 1 && !s.last)
-        s.saved += scaled_up(local_bytes({activation_role::residual, f.step.tokens.all() * m.hidden, f.step.stream,
-                                          activation_split::sequence},
+    if (f.context.runtime.pipeline.keeps_stage_outputs && l.pipeline > 1 && !s.last)
+        s.saved += scaled_up(local_bytes({activation_role::residual, f.context.tokens.all() * m.hidden,
+                                          f.context.formats.stream, activation_split::sequence},
                                          l),
                              batches);
     if (puts_off_weights(l.schedule))
         for (std::size_t k = 0; k < f.kinds(); ++k)
-            s.saved += scaled_up(needed_by_weights(m.layers.kinds[k], m.hidden, f.step, l) * s.counts[k],
+            s.saved += scaled_up(needed_by_weights(m.layers.kinds[k], m.hidden, f.context, l) * s.counts[k],
                                  put_off(l, s.index, f.rounds));
     s.saved += s.ahead.kept * predictions_in_flight(l, f.rounds);
-    if (f.step.runtime.pipeline.defer_embedding_wgrad_compute && s.last && l.pipeline > 1) {
-        const byte_count head = put_off_head(m, f.step, l, f.rounds);
+    if (f.context.runtime.pipeline.defer_embedding_wgrad_compute && s.last && l.pipeline > 1) {
+        const byte_count head = put_off_head(m, f.context, l, f.rounds);
         s.before += head;
         s.saved += head;
     }
@@ -183,23 +183,23 @@ constexpr training_stage training_stage_of(folded_step& f, const placement& here
     for (std::size_t k = 0; k < f.kinds(); ++k)
         if (s.counts[k] > 0) s.state.add(f.layers[k].state, s.counts[k]);
     add_saved(s, f);
-    if (j.runtime.loading.rope == rope_tables::own && f.step.code.rotary)
+    if (j.runtime.loading.rope == rope_tables::own && f.context.code.attention.rotary)
         for (std::size_t k = 0; k < f.kinds(); ++k)  // cosines and sines, in the format that the weights were loaded in
             s.state.weights += size_of(f.fold.formats.rest, 2 * j.model.max_context.in(tokens),
                                        j.model.layers.kinds[k].attention.rotated_width()) *
                                s.counts[k];
-    if (f.step.runtime.optimizer.layer_wise && deals_tensors(j, l) && j.offload.optimizer == offload_place::none)
-        s.state.optimizer = dealt_optimizer(j, l, f.step, s.holds);
-    if (f.step.runtime.sharding.code == sharding_code::deepspeed) {
+    if (f.context.runtime.optimizer.layer_wise && deals_tensors(j, l) && j.offload.optimizer == offload_place::none)
+        s.state.optimizer = dealt_optimizer(j, l, f.context, s.holds);
+    if (f.context.runtime.sharding.code == sharding_code::deepspeed) {
         // It hands gradients to the host by the bucket, of which there are two (contiguous_gradients, overlap_comm).
-        const byte_count buckets = size_of(gradients_of(j), f.step.runtime.sharding.reduce_bucket_size, 2);
+        const byte_count buckets = size_of(gradients_of(j), f.context.runtime.sharding.reduce_bucket_size, 2);
         if (j.offload.optimizer != offload_place::none && s.state.gradients > buckets) s.state.gradients = buckets;
-        s.zero = zero_buffers_of(j, l, f.step, s.state);
+        s.zero = zero_buffers_of(j, l, f.context, s.state);
     }
 
     s.stepping = s.state.temporaries + s.state.stepped + s.zero.stepping;
     if (j.optimizer.rank > 0 &&
-        !f.step.frozen) {  // matrices come last: the first one's projection stands beside what the head left
+        !f.context.frozen) {  // matrices come last: the first one's projection stands beside what the head left
         const byte_count first_matrix = f.fold.last_stepped + f.layers[0].state.first_projection;
         if (first_matrix > s.stepping) s.stepping = first_matrix;
     }

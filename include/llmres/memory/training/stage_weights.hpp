@@ -23,9 +23,9 @@ constexpr weight_state input_state(const model& m, state_fold& fold, const place
     fold.sum = {};
     for_each_placed_input_weight(m, here, [&](const weight& w) { fold(w, false); });
     const bool first = here.beside_embedding;
-    if (first && fold.step.adapter.kind == adapter_kind::prompt) fold.train_prompt(m.hidden);
-    if (first && fold.step.code.class_token && fold.step.tokens.sequences == 1 && !fold.step.frozen)
-        fold.sum.gradients += size_of(fold.gradients, fold.step.tokens.all() - 1, m.hidden);
+    if (first && fold.context.adapter.kind == adapter_kind::prompt) fold.train_prompt(m.hidden);
+    if (first && fold.context.code.class_token && fold.context.tokens.sequences == 1 && !fold.context.frozen)
+        fold.sum.gradients += size_of(fold.gradients, fold.context.tokens.all() - 1, m.hidden);
     return fold.sum;
 }
 
@@ -52,8 +52,9 @@ constexpr bool is_in_layer(weight_place place) {
 }
 
 /// Optimizer states on the fullest rank of those that have whole tensors each.
-constexpr byte_count dealt_optimizer(const job& j, const layout& l, const training_step& step, const placement& here) {
-    tensor_dealer dealer{j, l, step};
+constexpr byte_count dealt_optimizer(const job& j, const layout& l, const training_context& context,
+                                     const placement& here) {
+    tensor_dealer dealer{j, l, context};
     for_each_weight(j, here, [&](const weight& w, std::int32_t times, weight_place place) {
         dealer.deal(w, is_in_layer(place), times);
     });
@@ -64,12 +65,12 @@ constexpr byte_count dealt_optimizer(const job& j, const layout& l, const traini
 constexpr byte_count before_first_step(const job& j, const layout& l, const placement& here) {
     job copies = j;
     copies.optimizer = sgd;
-    const training_step step{copies, l};
+    const training_context context{copies, l};
     if (deals_tensors(j, l)) {
         copies.optimizer.matrix_moments = 0;
-        return dealt_optimizer(copies, l, step, here);
+        return dealt_optimizer(copies, l, context, here);
     }
-    state_fold fold{copies, l, step};
+    state_fold fold{copies, l, context};
     byte_count sum;
     for_each_weight(copies, here, [&](const weight& w, std::int32_t times, weight_place place) {
         fold.sum = {};

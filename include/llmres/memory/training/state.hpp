@@ -63,7 +63,7 @@ struct weight_state {
 struct state_fold {
     const job& of;
     const layout& over;
-    const training_step& step;
+    const training_context& context;
     weight_formats formats;
     const precision& gradients;
     maybe<precision> master;
@@ -74,19 +74,20 @@ struct state_fold {
     std::int64_t rows_so_far = 0;  ///< of the tensor that several roles share
     std::int64_t joined_rows = 0;  ///< of the layer that DoRA scales, as far as its weights were seen
 
-    constexpr state_fold(const job& j, const layout& l, const training_step& s)
+    constexpr state_fold(const job& j, const layout& l, const training_context& s)
         : of{j},
           over{l},
-          step{s},
-          formats{formats_of(j, s.stream)},
+          context{s},
+          formats{formats_of(j, s.formats.stream)},
           gradients{gradients_of(j)},
-          master{over.zero > 0 && step.runtime.optimizer.copies_master_weights
+          master{over.zero > 0 && context.runtime.optimizer.copies_master_weights
                      ? maybe<precision>{j.master_weights.value_or(fp32)}
                      : master_weights_of(j)},
           on_gpu{j.offload.optimizer == offload_place::none},
-          narrower{!(formats.matrices == s.compute) && !is_packed(formats.matrices), !(formats.rest == s.compute)} {}
+          narrower{!(formats.matrices == s.formats.compute) && !is_packed(formats.matrices),
+                   !(formats.rest == s.formats.compute)} {}
 
-    state_fold(const job&, const layout&&, const training_step&) = delete;  // it refers to all three
+    state_fold(const job&, const layout&&, const training_context&) = delete;  // it refers to all three
 
     constexpr void operator()(const weight& whole) { (*this)(whole, true); }
 
@@ -96,50 +97,52 @@ struct state_fold {
         const std::int64_t ranks = whole.routed ? over.expert_shard_ranks() : over.dense_shard_ranks();
         const byte_count size = size_of(formats.of(whole), w.rows, w.columns) * w.copies;
         const bool matrix = w.rows > 1 && w.columns > 1;
-        const byte_count computed = size_of(step.compute, w.rows, w.columns) * w.copies;
+        const byte_count computed = size_of(context.formats.compute, w.rows, w.columns) * w.copies;
         const bool cast = matrix && narrower[whole.quantised ? 0 : 1];
-        const bool has_scales = whole.quantised && step.four_bit && over.zero >= 3;
+        const bool has_scales = whole.quantised && context.quantised.four_bit && over.zero >= 3;
         const byte_count scales = has_scales ? size - size_of(int4, w.rows, w.columns) * w.copies
                                              : byte_count{};  // no parameters: every rank has them all
         sum.weights += scales;
         (of.offload.parameters == offload_place::none ? sum.weights : away(of.offload.parameters)) +=
             share(size - scales, ranks, 3);
-        if (step.narrows() && inner && matrix && whole.role != weight_role::router &&
-            !step.runtime.kernels.fp8.param_gather)
-            sum.weights += size_of(step.kept, w.rows, w.columns) * (2 * w.copies);
-        sum.gathered += cast && !step.runtime.kernels.casts_weights ? computed : size - scales;
+        if (context.narrows() && inner && matrix && whole.role != weight_role::router &&
+            !context.runtime.kernels.fp8.param_gather)
+            sum.weights += size_of(context.formats.inputs, w.rows, w.columns) * (2 * w.copies);
+        sum.gathered += cast && !context.runtime.kernels.casts_weights ? computed : size - scales;
         if (matrix) {
-            const byte_count one = w.copies == 1 ? computed : size_of(step.compute, w.rows, w.columns);
+            const byte_count one = w.copies == 1 ? computed : size_of(context.formats.compute, w.rows, w.columns);
             if (one > sum.largest) sum.largest = one;
             sum.dummies +=
                 inner && !whole.routed ? computed : byte_count{};  // grouped products write gradients in place
-            if (step.autocast && cast && inner && !(step.four_bit && whole.quantised) &&
-                !(whole.routed && step.runtime.kernels.experts >= expert_code::grouped))
+            if (context.autocast && cast && inner && !(context.quantised.four_bit && whole.quantised) &&
+                !(whole.routed && context.runtime.kernels.experts >= expert_code::grouped))
                 add_casts(computed, whole.role);
         }
-        if (!inner && step.code.fixed_positions && whole.role == weight_role::positions && whole.rows == step.read)
+        if (!inner && context.code.fixed_positions && whole.role == weight_role::positions &&
+            whole.rows == context.encoder_tokens)
             return;
-        if (!step.frozen) return train(w, whole, gradients, of.optimizer_states, master, ranks, inner);
-        if (!inner && !step.adapter.adapts(whole.role)) return;
-        if (step.adapter.kind == adapter_kind::dora && step.adapter.adapts(whole.role)) find_magnitude(w, whole.role);
-        for_each_adapter_weight(step.adapter, step.code, whole, [&](const weight& added) {
+        if (!context.frozen) return train(w, whole, gradients, of.optimizer_states, master, ranks, inner);
+        if (!inner && !context.adapter.adapts(whole.role)) return;
+        if (context.adapter.kind == adapter_kind::dora && context.adapter.adapts(whole.role))
+            find_magnitude(w, whole.role);
+        for_each_adapter_weight(context.adapter, context.code, whole, [&](const weight& added) {
             const weight_shape local = local_shape(added, over);
-            sum.adapter += share(size_of(step.adapted, local.rows, local.columns) * local.copies, ranks, 3);
-            sum.gathered += size_of(step.adapted, local.rows, local.columns) * local.copies;
-            if (step.autocast && local.columns > 1 && !(step.adapted == step.compute))
-                add_casts(size_of(step.compute, local.rows, local.columns) * local.copies, whole.role);
-            train(local, added, step.adapted, step.adapted, {}, ranks, inner);
+            sum.adapter += share(size_of(context.formats.adapters, local.rows, local.columns) * local.copies, ranks, 3);
+            sum.gathered += size_of(context.formats.adapters, local.rows, local.columns) * local.copies;
+            if (context.autocast && local.columns > 1 && !(context.formats.adapters == context.formats.compute))
+                add_casts(size_of(context.formats.compute, local.rows, local.columns) * local.copies, whole.role);
+            train(local, added, context.formats.adapters, context.formats.adapters, {}, ranks, inner);
         });
     }
 
     /// Trained tokens before each sequence.
     constexpr void train_prompt(std::int64_t hidden) {
-        const weight_shape w{step.adapter.rank, hidden, 1};
-        const byte_count size = size_of(step.adapted, w.rows, w.columns);
+        const weight_shape w{context.adapter.rank, hidden, 1};
+        const byte_count size = size_of(context.formats.adapters, w.rows, w.columns);
         sum.adapter += share(size, over.dense_shard_ranks(), 3);
         sum.gathered += size;
-        train(w, weight{.role = weight_role::embed_tokens, .rows = w.rows, .columns = hidden}, step.adapted,
-              step.adapted, {}, over.dense_shard_ranks(), false);
+        train(w, weight{.role = weight_role::embed_tokens, .rows = w.rows, .columns = hidden}, context.formats.adapters,
+              context.formats.adapters, {}, over.dense_shard_ranks(), false);
     }
 
 private:
@@ -166,8 +169,8 @@ private:
         if (of.ema) sum.optimizer += share(size_of(fp32, w.rows, w.columns) * w.copies, ranks, 1);
         // transformers stacks experts in one tensor of three dimensions, gate and up together: no matrix to optimizers
         // that look for one. Transformer Engine's grouped layers hold a matrix for each.
-        const bool stacked = from.routed && step.runtime.kernels.experts != expert_code::modules &&
-                             step.runtime.kernels.norm == norm_code::eager;
+        const bool stacked = from.routed && context.runtime.kernels.experts != expert_code::modules &&
+                             context.runtime.kernels.norm == norm_code::eager;
         const optimizer& o = of.optimizer;
         const bool alone = !stacked && (inner || is_projection(from.role));
         byte_count kept = state_bytes(o, states, w.rows, w.columns, alone);
@@ -193,11 +196,11 @@ private:
             return;
         }
         sum.optimizer += share(kept * w.copies + once, ranks, 1);
-        if (step.runtime.optimizer.widens_gradients && copy && over.zero < 3 &&
+        if (context.runtime.optimizer.widens_gradients && copy && over.zero < 3 &&
             whole * 2 == size_of(fp32, w.rows, w.columns) * w.copies)
-            sum.temporaries += share(whole * (step.runtime.sharding.code != sharding_code::deepspeed ? 2
-                                              : over.zero > 0                                        ? 3
-                                                                                                     : 4),
+            sum.temporaries += share(whole * (context.runtime.sharding.code != sharding_code::deepspeed ? 2
+                                              : over.zero > 0                                           ? 3
+                                                                                                        : 4),
                                      ranks, 1);
         if (o.in_backward && o.widens) {
             const byte_count one = (stacked ? whole * (from.role == weight_role::down_proj ? 1 : 2)
@@ -214,13 +217,13 @@ private:
         }
         const bool in_one_call =
             o.matrix_moments < 0 || stacked || !(inner || is_projection(from.role)) || w.rows == 1 || w.columns == 1;
-        if (step.runtime.optimizer.foreach_tensors && o.temporaries > 0 && !o.in_backward && in_one_call)
+        if (context.runtime.optimizer.foreach_tensors && o.temporaries > 0 && !o.in_backward && in_one_call)
             sum.temporaries += share(size_of(states, w.rows, w.columns) * w.copies, ranks, 1) * o.temporaries;
     }
 
     /// Whether a role's weight is one tensor with the one before it.
     constexpr bool joins(weight_role role, bool stacked) const {
-        return detail::shares_input_matrix(role, step.code) || (stacked && role == weight_role::up_proj);
+        return detail::shares_input_matrix(role, context.code) || (stacked && role == weight_role::up_proj);
     }
 
     /// What one tensor's step makes: of the shape as far as its roles were seen.
@@ -253,21 +256,24 @@ private:
     /// peft/tuners/lora/dora.py: B A is B(A(identity)), its input's width squared; then it, the weight, the scaled B A
     /// and their sum, all in the format of the adapter's input. The identity stays for A's gradient.
     constexpr void find_magnitude(const weight_shape& w, weight_role role) {
-        joined_rows = detail::shares_input_matrix(role, step.code) ? joined_rows + w.rows : w.rows;
-        const bool casts = step.autocast && !(step.adapted == step.compute);
-        const byte_count identity = size_of(step.adapted, w.columns, w.columns);
-        const byte_count cast = casts ? size_of(step.compute, w.columns, w.columns) : byte_count{};
-        const byte_count input = step.copies ? size_of(step.adapted, step.tokens.all(), w.columns) : byte_count{};
-        const byte_count applied = identity + cast + size_of(step.compute, joined_rows, w.columns);
+        joined_rows = detail::shares_input_matrix(role, context.code) ? joined_rows + w.rows : w.rows;
+        const bool casts = context.autocast && !(context.formats.adapters == context.formats.compute);
+        const byte_count identity = size_of(context.formats.adapters, w.columns, w.columns);
+        const byte_count cast = casts ? size_of(context.formats.compute, w.columns, w.columns) : byte_count{};
+        const byte_count input = context.copies_adapter_inputs
+                                     ? size_of(context.formats.adapters, context.tokens.all(), w.columns)
+                                     : byte_count{};
+        const byte_count applied = identity + cast + size_of(context.formats.compute, joined_rows, w.columns);
         const byte_count summed =
-            (casts ? cast : identity) + size_of(step.adapted, joined_rows, w.columns) * (step.copies ? 4 : 3);
+            (casts ? cast : identity) +
+            size_of(context.formats.adapters, joined_rows, w.columns) * (context.copies_adapter_inputs ? 4 : 3);
         const byte_count both = input + (applied > summed ? applied : summed);
         if (role == weight_role::down_proj) {
             if (both > sum.down_magnitude) sum.down_magnitude = both;
             return;
         }
-        const byte_count beside =
-            both + size_of(step.compute, step.tokens.all(), joined_rows);  // what the weight itself put out
+        const byte_count beside = both + size_of(context.formats.compute, context.tokens.all(),
+                                                 joined_rows);  // what the weight itself put out
         if (beside > sum.magnitude) sum.magnitude = beside;
     }
 
