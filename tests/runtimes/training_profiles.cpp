@@ -55,6 +55,21 @@ TEST_CASE("a version of transformers says how it computes the loss, and what its
     CHECK_FALSE(find_runtime("huggingface@4.20"));
 }
 
+TEST_CASE("transformers computes routed experts in one grouped product, and shares heads, from 5.0 on") {
+    CHECK(runtimes::huggingface.kernels.experts == expert_code::grouped);
+    CHECK(runtimes::huggingface.kernels.shared_heads);
+    for (const runtime* older : {&runtimes::huggingface_4_57, &runtimes::huggingface_4_42}) {
+        CHECK(older->kernels.experts == expert_code::modules);
+        CHECK_FALSE(older->kernels.shared_heads);
+    }
+    // Keys and values as the model has them: 8 heads, not the 32 of the queries.
+    job j{.model = models::llama_3_1_8b, .task = task::pretraining, .sequence = tokens(4096)};
+    j.runtime = runtimes::huggingface;
+    const byte_count shared = saved_activations(j, {});
+    j.runtime = runtimes::huggingface_4_57;
+    CHECK(saved_activations(j, {}) > shared);
+}
+
 TEST_CASE("torch.compile keeps no product that nothing reads, and what cuDNN puts out only where it is on the list") {
     job j{.model = models::llama_3_1_8b,
           .task = task::pretraining,

@@ -200,12 +200,10 @@ inline job job_of(const row& r) {
     const std::string family = r.text("family");
     job j{.model = model_of(r), .task = task::finetuning};
     j.runtime = runtimes::huggingface;
-    j.runtime.kernels.shared_heads = true;  // transformers 5 hands grouped heads to sdpa as they are
     j.runtime.kernels.loss.code = loss_code::eager;
     const std::string experts = r.text("experts_implementation");
-    j.runtime.kernels.experts = experts == "eager"        ? expert_code::loop
-                                : experts == "batched_mm" ? expert_code::batched
-                                                          : expert_code::grouped;
+    if (experts == "eager") j.runtime.kernels.experts = expert_code::loop;
+    if (experts == "batched_mm") j.runtime.kernels.experts = expert_code::batched;
     j.runtime.process.workspace = {};
     j.weights = format("param_dtype");
     j.autocast = !r.text("autocast_dtype").empty();

@@ -39,7 +39,11 @@ inline constexpr runtime huggingface{
         // where they are the peak, the same runs lie within 1.5 %, MoE within 3
         .logits = {0.97, 1.0, 1.035},
     },
-    .kernels{.shared_heads = false, .fp32_stream = true},
+    .kernels{
+        .experts = expert_code::grouped,  // integrations/moe.py: experts_implementation "grouped_mm" by default
+        .shared_heads = true,             // integrations/sdpa_attention.py, use_gqa_in_sdpa
+        .fp32_stream = true,
+    },
     .sharding{.code = sharding_code::fsdp1},
     .pipeline{.naive = true},
 };
@@ -50,6 +54,8 @@ namespace detail {
 constexpr runtime huggingface_as(std::string_view versions, runtime_version since, runtime_version before) {
     runtime r = for_versions(huggingface, versions, since, before);
     llmres::runtime& e = r;
+    // Each expert a module of its own, and keys and values repeated for every query head (repeat_kv).
+    if (before <= runtime_version{5}) e.kernels.experts = expert_code::modules, e.kernels.shared_heads = false;
     e.kernels.checkpointing.reentrant = before <= runtime_version{5};  // trainer.py, gradient_checkpointing_kwargs
     if (before <= runtime_version{4, 50})
         e.kernels.loss.code =
