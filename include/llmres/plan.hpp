@@ -65,6 +65,7 @@ struct job_plan {
     memory_breakdown memory{};  ///< of the busiest GPU
     std::int32_t gpu = 0;       ///< the busiest GPU's rank within the replica
     job_speed speed{};
+    bool prompts_elsewhere = false;  ///< plan_disaggregated()'s decode side: other GPUs compute the prompts
     std::array<reason, 4> reasons{};
     std::int32_t reason_count = 0;
 

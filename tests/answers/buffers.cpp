@@ -120,6 +120,26 @@ TEST_CASE(
             }
 }
 
+TEST_CASE("the buffers of a decode side, whose prompts other GPUs compute, are those of its own plan") {
+    for (const runtime* r : {&runtimes::vllm, &runtimes::autoawq_0_1, &runtimes::transformers, &runtimes::llama_cpp})
+        for (const char* name : {"llama-3.1-8b", "gemma-3-4b"}) {
+            const job j{.model = find_model(name).value(),
+                        .batch = 16,
+                        .prompt = tokens(3000),
+                        .output = tokens(500),
+                        .runtime = *r};
+            cluster pool = h100s;
+            pool.gpus = 1;
+            const auto split = plan_disaggregated(j, {layout{}, pool}, {layout{}, pool});
+            REQUIRE(split);
+            CAPTURE(std::string{name});
+            CAPTURE(std::string{r->identity.name.view()});
+            const sums s = add_up(j, pool, split->decode);
+            for (const memory_term term : {memory_term::weights, memory_term::kv_cache})
+                CHECK(s.by_term[static_cast<std::size_t>(term)] == split->decode.memory[term].expected);
+        }
+}
+
 TEST_CASE("the buffers of every term of a training step add up to what the plan expects of it") {
     const std::vector<layout> layouts{{},
                                       {.tensor = 2},

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <llmres/answers/disaggregated.hpp>
 #include <llmres/hardware/cluster.hpp>
 #include <llmres/inventory/placement.hpp>
 #include <llmres/jobs/job.hpp>
@@ -151,6 +152,14 @@ constexpr void write_serving(const job& j, const layout& l, const runtime& r, co
     each_layer("state", [&](const layer& kind) { return layer_state(kind.recurrent, j, r, l, stages.sequences); });
 }
 
+template <class Writer>
+constexpr void write_serving(const job& j, const cluster& c, const job_plan& p, Writer& to) {
+    const runtime r = on_device(j.runtime, c.gpu, p.layout);
+    if (!j.gguf) return write_serving(j, p.layout, r, nullptr, p.memory, to);
+    const file_layers file{j, r, p.layout.tensor};
+    write_serving(j, p.layout, r, &file, p.memory, to);
+}
+
 // ---- training -------------------------------------------------------------------------------------------------------
 
 /// Writes what fits in what is left of a term, and what is left at its end.
@@ -271,17 +280,12 @@ constexpr void write_training(const job& j, const job_plan& p, buffer_writer<Vis
 template <class Visit>
 constexpr void for_each_buffer(const job& j, const cluster& c, const job_plan& p, Visit&& visit) {
     detail::buffer_writer<Visit> to{visit};
-    if (trains(j)) {
+    if (trains(j))
         detail::write_training(j, p, to);
-    } else {
-        const runtime r = on_device(j.runtime, c.gpu, p.layout);
-        if (j.gguf) {
-            const detail::file_layers file{j, r, p.layout.tensor};
-            detail::write_serving(j, p.layout, r, &file, p.memory, to);
-        } else {
-            detail::write_serving(j, p.layout, r, nullptr, p.memory, to);
-        }
-    }
+    else if (p.prompts_elsewhere)
+        detail::write_serving(detail::decode_part(j, p.layout), c, p, to);
+    else
+        detail::write_serving(j, c, p, to);
     for (const memory_term term :
          {memory_term::activations, memory_term::logits, memory_term::communication, memory_term::workspace}) {
         to.term = term;

@@ -99,6 +99,7 @@ constexpr result<disaggregated_plan> plan_disaggregated(const job& j, const phas
     const result<job_plan> rest = plan(output, decode.layout, decode.cluster);
     if (!rest) return rest.error();
     disaggregated_plan made{.prefill = *first, .decode = *rest};
+    made.decode.prompts_elsewhere = true;
     if (!j.runtime.step.profiles) made.decode.memory.phase = phase::decode;  // no prompt is computed there
     made.handed_over = kv_cache_bytes(j.model, kv_cache_of(j), j.prompt) + recurrent_state_bytes(j.model);
     const std::int64_t senders = std::int64_t{prefill.layout.tensor} * prefill.layout.pipeline;
