@@ -1,27 +1,33 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <llmres/answers/disaggregated.hpp>
 #include <llmres/hardware/cluster.hpp>
+#include <llmres/inventory/context.hpp>
+#include <llmres/inventory/layers/loss.hpp>
 #include <llmres/inventory/placement.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/jobs/offload.hpp>
-#include <llmres/jobs/optimizer.hpp>
 #include <llmres/memory/breakdown.hpp>
 #include <llmres/memory/memory.hpp>
 #include <llmres/memory/serving.hpp>
 #include <llmres/memory/serving/cache.hpp>
 #include <llmres/memory/serving/weights.hpp>
+#include <llmres/memory/training/layer_wise_optimizer.hpp>
+#include <llmres/memory/training/peak.hpp>
+#include <llmres/memory/training/stage.hpp>
+#include <llmres/memory/training/stage_weights.hpp>
+#include <llmres/memory/training/state.hpp>
 #include <llmres/models/layer.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/models/parameters.hpp>
-#include <llmres/models/weight_formats.hpp>
 #include <llmres/plan.hpp>
+#include <llmres/runtimes/kernels.hpp>
 #include <llmres/runtimes/runtime.hpp>
 #include <llmres/values/error.hpp>
-#include <llmres/values/maybe.hpp>
 #include <llmres/values/precision.hpp>
 #include <llmres/values/text.hpp>
 #include <llmres/values/units.hpp>
@@ -40,9 +46,8 @@ struct buffer {
 
 /// Calls visit(buffer) for the tensors of the plan's busiest GPU at its fullest point, in the order in which they are
 /// allocated. Of every term but `runtime` and `fragmentation`, which are no tensors, the products add up to what the
-/// plan expects. Weights, adapters, caches and recurrent states of serving are tensors of the model, as the plan's own
-/// sums have them: padded, in the engine's blocks. What weights, adapters, gradients and optimizer states of training
-/// hold beyond the tensors that are told apart here is one buffer of the term's name at its end. Activations, logits,
+/// plan expects. Weights, adapters, gradients, optimizer states, caches and recurrent states are tensors of the model,
+/// as the plan's own sums have them: padded, in the engine's blocks, or the rank's shard. Activations, logits,
 /// communication and workspace are one buffer each. Allocates nothing. Preconditions: validate() holds for the job;
 /// `p` is its plan on the cluster.
 template <class Visit>
@@ -162,117 +167,215 @@ constexpr void write_serving(const job& j, const cluster& c, const job_plan& p, 
 
 // ---- training -------------------------------------------------------------------------------------------------------
 
-/// Writes what fits in what is left of a term, and what is left at its end.
-template <class Visit>
-struct term_writer {
-    buffer_writer<Visit>& to;
-    const job_plan& p;
-    byte_count left{};
-    std::int32_t layer = -1;
-
-    constexpr void add(std::string_view what, byte_count size, std::int64_t count = 1) {
-        if (size <= byte_count{} || count <= 0) return;
-        const std::int64_t room = times_in(size, left);
-        if (room < count) count = room;
-        if (count <= 0) return;
-        left -= size * count;
-        to.layer = layer;
-        to.add(what, size, count);
-    }
-    template <class Parts>
-    constexpr void write(memory_term term, Parts&& parts) {
-        to.term = term;
-        left = p.memory[term].expected;
-        parts();
-        layer = -1;
-        if (left > byte_count{}) add(name_of(term), left);
-        to.layer = -1;
-    }
+/// A weight of a stage, and what training keeps of it.
+struct trained_weight {
+    weight_role role;
+    weight_place place;
+    std::int32_t position;  ///< of its layer, in the order of the stages
+    std::int64_t copies;    ///< tensors of one shape
+    const weight_state& kept;
 };
 
-/// The weights of one stage of a job that trains.
-struct stage_parts {
-    const job& j;
-    const layout& l;
-    std::int32_t stage = 0;
-
-    /// Calls visit(weight, layer) for each of this GPU's weights; the layer is -1 outside of them.
-    template <class Each>
-    constexpr void for_each_local_weight(Each&& visit) const {
-        const model& m = j.model;
-        std::int32_t layer = -1;
-        const auto local = [&](const weight& w) { visit(local_part(w, l), layer); };
-        if (stage == 0) for_each_input_weight(m, local);
-        const auto visit_layers = [&](stage_range among, std::int32_t) {
-            for (layer = among.first; layer < among.last; ++layer) for_each_weight(m.layers[layer], m.hidden, local);
+/// Calls visit(trained_weight) for the weights of a stage, layer by layer, summed as the plan sums them. The writer's
+/// `layer` says which layer of the model it is.
+template <class Writer, class Visit>
+constexpr void for_each_trained_weight(const job& j, const layout& l, const placement& here, state_fold& fold,
+                                       Writer& to, Visit&& visit) {
+    std::int32_t position = here.layers.first - 1;
+    const auto keep = [&](weight_place place) {
+        return [&, place](const weight& w) {
+            fold.sum = {};
+            fold(w, is_in_layer(place));
+            visit(trained_weight{w.role, place, position, local_shape(w, l).copies, fold.sum});
         };
-        for_each_chunk(l, m.layers.size, stage, visit_layers);
-        layer = -1;
-        const bool head = stage == l.last_stage();
-        if (head && m.tied_head && stage != 0) for_each_embedding_weight(m, local);
-        if (head) for_each_output_weight(m, local);
-    }
+    };
+    for_each_placed_input_weight(j.model, here, keep(weight_place::input));
+    const auto layers = [&](stage_range range, std::int32_t) {
+        for (to.layer = range.first; to.layer < range.last; ++to.layer) {
+            ++position;
+            for_each_weight(j.model.layers[to.layer], j.model.hidden, keep(weight_place::layer));
+        }
+        to.layer = -1;
+    };
+    if (l.deals_evenly())
+        layers(here.layers, here.stage);
+    else
+        for_each_chunk(l, j.model.layers.size, here.stage, layers);
+    for (std::int32_t i = 0; i < here.predictions; ++i) for_each_depth_weight(j.model, keep(weight_place::prediction));
+    if (here.output) for_each_output_weight(j.model, keep(weight_place::output));
+}
+
+/// Which gradients are there when a step takes the most memory.
+struct gradients_held {
+    bool layers_outside = false;   ///< of the weights outside the layers: those after them, and with a tied head all
+    stage_range layers{};          ///< of the layers at these positions
+    std::int32_t but = -1;         ///< ... but not of this one, which is computed again
+    bool input = false;            ///< of the weights before the layers
+    byte_count encoder_missing{};  ///< what of an encoder's is not there
+    byte_count narrower{};         ///< what the head's gradient lacks: it is in 16 bits yet
+    byte_count again{};            ///< a further gradient of a weight that is read twice
+    std::int64_t times = 0;        ///< how many of them
 };
 
+constexpr gradients_held gradients_at(const stage_step& in, peak_point point, std::int32_t kind) {
+    const folded_step& f = in.folded;
+    const training_stage& s = in.stage;
+    const stage_range all = s.holds.layers;
+    const stage_range span = span_of(f.of.model.layers, kind, all);
+    const gradients_held every{.layers_outside = true, .layers = all, .input = true};
+    const gradients_held before = in.accumulates ? every : gradients_held{};
+    const gradients_held around{.layers_outside = true,
+                                .layers = {all.last, all.last},
+                                .input = f.of.model.tied_head && s.last,
+                                .encoder_missing = s.encoder.gradients};
+    gradients_held held = every;
+    const byte_count again = second_gradient(in);
+    const auto twice = [&](byte_count summed) {
+        held.again = again;
+        held.times = again > byte_count{} ? times_in(again, summed) : 0;
+    };
+    switch (point) {
+        case peak_point::optimizer_step:
+            return every;
+        case peak_point::last_layer_backward:
+        case peak_point::first_layer_backward: {
+            const bool last = point == peak_point::last_layer_backward;
+            const auto k = static_cast<std::size_t>(kind);
+            const byte_count sum = last ? before_last_layer(in, k).gradients : before_first_layer(in, k).gradients;
+            if (in.accumulates || sum > s.state.gradients) return every;
+            held = around;
+            held.layers.first = last ? span.last : span.first + 1;
+            return held;
+        }
+        case peak_point::adapter_recomputation:
+            if (!in.accumulates) held.but = span.first;
+            return held;
+        case peak_point::decoder_embedding_gradient:
+            held.encoder_missing = s.encoder.gradients;
+            twice(summed_gradients(in));
+            return held;
+        case peak_point::encoder_last_layer_backward:
+            held.encoder_missing = s.encoder.gradients;
+            return held;
+        case peak_point::encoder_first_layer_backward:
+            held.encoder_missing = s.encoder.first_gradients;
+            return held;
+        case peak_point::embedding_gradient:
+            twice(s.encoder.kept == byte_count{} ? summed_gradients(in)
+                  : s.encoder.reads_tokens       ? again
+                                                 : byte_count{});
+            return held;
+        case peak_point::head_backward:
+        case peak_point::head_step: {
+            if (in.accumulates || f.context.runtime.kernels.linear != linear_code::plain) return before;
+            held = around;
+            const loss_memory loss = loss_memory_of(f.of.model, f.context, f.over);
+            held.narrower = in.head_gradients - at_head_backward(in, loss, {}).tensors.gradients;
+            return held;
+        }
+        case peak_point::adapter_forward:
+        case peak_point::loss_forward:
+        case peak_point::loss_gradient:
+        case peak_point::logits_returned:
+            return before;
+    }
+    return held;
+}
+
+/// The gradients of each weight that are there. Where an encoder's are there in part, those of all that stands before
+/// the layers beside the embedding are one buffer.
 template <class Writer>
-constexpr void write_weights(const stage_parts& stage, Writer& to) {
-    const job& j = stage.j;
-    const weight_formats formats = formats_of(j, j.compute);
-    stage.for_each_local_weight([&](const weight& w, std::int32_t layer) {
-        to.layer = layer;
-        const std::int64_t ranks = w.routed ? stage.l.expert_shard_ranks() : stage.l.dense_shard_ranks();
-        if (stage.l.zero >= 3) return to.add(name_of(w.role), div_up(size_of(w, formats), ranks));
-        to.add(name_of(w.role), size_of(formats.of(w), w.rows, w.columns), w.copies);
+constexpr void write_gradients(const stage_step& in, const gradients_held& held, state_fold& fold, const job& j,
+                               Writer& to) {
+    const layout& l = in.folded.over;
+    const placement& here = in.stage.holds;
+    const weight_role head = j.model.tied_head ? weight_role::embed_tokens : weight_role::lm_head;
+    byte_count narrower = held.narrower;
+    byte_count towers;
+    for_each_trained_weight(j, l, here, fold, to, [&](const trained_weight& w) {
+        const bool in_layers =
+            w.position >= held.layers.first && w.position < held.layers.last && w.position != held.but;
+        const bool there = w.place == weight_place::layer   ? in_layers
+                           : w.place == weight_place::input ? held.input
+                                                            : held.layers_outside;
+        if (!there) return;
+        if (w.place == weight_place::input && w.role != weight_role::embed_tokens &&
+            held.encoder_missing > byte_count{}) {
+            towers += w.kept.gradients;
+        } else if (w.role == head && !is_in_layer(w.place) && narrower > byte_count{}) {
+            to.add(name_of(w.role), w.kept.gradients - narrower);
+            narrower = {};
+        } else {
+            to.add_copies(name_of(w.role), w.kept.gradients, w.copies);
+        }
+    });
+    if (towers > held.encoder_missing) to.add("encoder", towers - held.encoder_missing);
+    if (held.input) {
+        to.add("class_token", class_token_gradient(j.model, fold, here));
+        fold.sum = {};
+        if (trains_prompt(fold, here)) fold.train_prompt(j.model.hidden);
+        to.add("prompt", fold.sum.gradients);
+    }
+    to.add(name_of(weight_role::embed_tokens), held.again, held.times);
+}
+
+/// What training keeps of each weight in one term, as the plan sums it.
+template <class Writer>
+constexpr void write_kept(const training_stage& s, const layout& l, state_fold& fold, const job& j,
+                          byte_count weight_state::* kept, Writer& to) {
+    for_each_trained_weight(j, l, s.holds, fold, to,
+                            [&](const trained_weight& w) { to.add_copies(name_of(w.role), w.kept.*kept, w.copies); });
+    fold.sum = {};
+    if (trains_prompt(fold, s.holds)) fold.train_prompt(j.model.hidden);
+    to.add("prompt", fold.sum.*kept);
+}
+
+/// Optimizer states: of each weight, of the whole tensors that a rank has, or what is there before the first step.
+template <class Writer>
+constexpr void write_optimizer(const stage_step& in, peak_point point, state_fold& fold, const job& j, Writer& to) {
+    const layout& l = in.folded.over;
+    const bool on_gpu = j.offload.optimizer == offload_place::none;
+    const bool first_step = j.steps == 1 && on_gpu && point != peak_point::optimizer_step;
+    if (on_gpu && deals_tensors(j, l))
+        return to.add("whole_tensors", first_step ? in.held.optimizer : in.stage.state.optimizer);
+    if (!first_step) return write_kept(in.stage, l, fold, j, &weight_state::optimizer, to);
+    const job copies = before_first_step(j);
+    const training_context context{copies, l};
+    state_fold copied{copies, l, context};
+    for_each_trained_weight(copies, l, in.stage.holds, copied, to, [&](const trained_weight& w) {
+        to.add_copies(name_of(w.role), w.kept.optimizer, w.copies);
     });
 }
 
-/// What training keeps of each weight: one tensor a weight, or the rank's shard of it.
 template <class Writer>
-constexpr void write_gradients(const stage_parts& stage, Writer& to) {
-    const precision format = gradients_of(stage.j);
-    stage.for_each_local_weight([&](const weight& w, std::int32_t layer) {
-        to.layer = layer;
-        const byte_count each = size_of(format, w.rows, w.columns);
-        const std::int64_t ranks = w.routed ? stage.l.expert_shard_ranks() : stage.l.dense_shard_ranks();
-        if (stage.l.zero >= 2)
-            to.add(name_of(w.role), div_up(each * w.copies, ranks));
-        else
-            to.add(name_of(w.role), each, w.copies);
-    });
+constexpr void write_rotary_tables(const folded_step& f, const placement& here, Writer& to) {
+    for (std::size_t k = 0; k < f.kinds(); ++k)
+        to.add("rope", rotary_table(f, f.of.model.layers.kinds[k]), here.counts[k]);
 }
 
 template <class Writer>
-constexpr void write_optimizer(const stage_parts& stage, Writer& to) {
-    const job& j = stage.j;
-    const maybe<precision> master = master_weights_of(j);
-    stage.for_each_local_weight([&](const weight& w, std::int32_t layer) {
-        to.layer = layer;
-        const byte_count copy = master ? size_of(*master, w.rows, w.columns) : byte_count{};
-        const byte_count states = state_bytes(j.optimizer, j.optimizer_states, w.rows, w.columns, layer >= 0);
-        const std::int64_t ranks = w.routed ? stage.l.expert_shard_ranks() : stage.l.dense_shard_ranks();
-        if (stage.l.zero >= 1) return to.add(name_of(w.role), div_up((states + copy) * w.copies, ranks));
-        to.add(name_of(w.role), copy, w.copies);
-        to.add(name_of(w.role), states, w.copies);
-    });
-}
-
-template <class Visit>
-constexpr void write_training(const job& j, const job_plan& p, buffer_writer<Visit>& buffers) {
-    const stage_parts stage{j, p.layout, p.memory.stage};
-    term_writer<Visit> to{buffers, p};
-    const bool frozen = j.adapter.trains();
-    const bool here = j.offload.parameters == offload_place::none;
-    const bool steps_here = !frozen && j.offload.optimizer == offload_place::none;
-    to.write(memory_term::weights, [&] {
-        if (here) write_weights(stage, to);
-    });
-    to.write(memory_term::adapter, [] {});
-    to.write(memory_term::gradients, [&] {
-        if (!frozen) write_gradients(stage, to);
-    });
-    to.write(memory_term::optimizer, [&] {
-        if (steps_here) write_optimizer(stage, to);
-    });
+constexpr void write_training(const job& j, const cluster& c, const job_plan& p, Writer& to) {
+    const layout& l = p.layout;
+    job by_stage = j;
+    if (!l.deals_evenly()) by_stage.model.layers = ordered_by_stage(j.model.layers, l);
+    folded_step folded{by_stage, l, prefers_cudnn_attention(c.gpu)};
+    const training_stage stage = training_stage_of(folded, placement_of(j, l, p.memory.stage));
+    const stage_peak peak = peak_of(folded, stage);
+    const stage_step in = stage_step_of(folded, stage);
+    to.term = memory_term::weights;
+    write_kept(stage, l, folded.fold, j, &weight_state::weights, to);
+    write_rotary_tables(folded, stage.holds, to);
+    to.term = memory_term::adapter;
+    write_kept(stage, l, folded.fold, j, &weight_state::adapter, to);
+    to.term = memory_term::gradients;
+    // DeepSpeed hands them to the host by the bucket.
+    const gradients_held held = gradients_at(in, peak.point, peak.kind);
+    if (in_buckets(stage, folded) && held.input)
+        to.add("buckets", peak.tensors.gradients);
+    else
+        write_gradients(in, held, folded.fold, j, to);
+    to.term = memory_term::optimizer;
+    write_optimizer(in, peak.point, folded.fold, j, to);
 }
 
 }  // namespace detail
@@ -281,7 +384,7 @@ template <class Visit>
 constexpr void for_each_buffer(const job& j, const cluster& c, const job_plan& p, Visit&& visit) {
     detail::buffer_writer<Visit> to{visit};
     if (trains(j))
-        detail::write_training(j, p, to);
+        detail::write_training(j, c, p, to);
     else if (p.prompts_elsewhere)
         detail::write_serving(detail::decode_part(j, p.layout), c, p, to);
     else

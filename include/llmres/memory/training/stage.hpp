@@ -168,6 +168,24 @@ constexpr void add_saved(training_stage& s, folded_step& f) {
     s.maybe_more = uneven_tokens(s, f, batches) + passes_by;
 }
 
+/// Cosines and sines of rotary positions, where each layer has its own: in the format that the weights were loaded in.
+constexpr byte_count rotary_table(const folded_step& f, const layer& kind) {
+    if (f.of.runtime.loading.rope != rope_tables::own || !f.context.code.attention.rotary) return {};
+    return size_of(f.fold.formats.rest, 2 * f.of.model.max_context.in(tokens), kind.attention.rotated_width());
+}
+
+/// What training keeps of the weights of a stage, its gradients whole: offloaded ones too.
+constexpr byte_count kept_gradients(const training_stage& s, const folded_step& f) {
+    byte_count all = s.ends.gradients;
+    for (std::size_t k = 0; k < f.kinds(); ++k) all += f.layers[k].state.gradients * s.counts[k];
+    return all;
+}
+
+/// Whether gradients on their way to main memory are there by the bucket, and not all at once.
+constexpr bool in_buckets(const training_stage& s, const folded_step& f) {
+    return s.state.gradients != kept_gradients(s, f);
+}
+
 constexpr training_stage training_stage_of(folded_step& f, const placement& here) {
     const job& j = f.of;
     const layout& l = f.over;
@@ -183,11 +201,8 @@ constexpr training_stage training_stage_of(folded_step& f, const placement& here
     for (std::size_t k = 0; k < f.kinds(); ++k)
         if (s.counts[k] > 0) s.state.add(f.layers[k].state, s.counts[k]);
     add_saved(s, f);
-    if (j.runtime.loading.rope == rope_tables::own && f.context.code.attention.rotary)
-        for (std::size_t k = 0; k < f.kinds(); ++k)  // cosines and sines, in the format that the weights were loaded in
-            s.state.weights += size_of(f.fold.formats.rest, 2 * j.model.max_context.in(tokens),
-                                       j.model.layers.kinds[k].attention.rotated_width()) *
-                               s.counts[k];
+    for (std::size_t k = 0; k < f.kinds(); ++k)
+        s.state.weights += rotary_table(f, j.model.layers.kinds[k]) * s.counts[k];
     if (f.context.runtime.optimizer.layer_wise && deals_tensors(j, l) && j.offload.optimizer == offload_place::none)
         s.state.optimizer = dealt_optimizer(j, l, f.context, s.holds);
     if (f.context.runtime.sharding.code == sharding_code::deepspeed) {

@@ -18,14 +18,24 @@
 /// are dealt by the tensor.
 namespace llmres::inline v0::detail {
 
+/// What a class token has of gradients beside its own: expanded to the batch, it has the gradient of one image.
+constexpr byte_count class_token_gradient(const model& m, const state_fold& fold, const placement& here) {
+    const training_context& c = fold.context;
+    if (!here.beside_embedding || !c.code.class_token || c.tokens.sequences > 1 || c.frozen) return {};
+    return size_of(fold.gradients, c.tokens.all() - 1, m.hidden);
+}
+
+/// Whether a prompt is trained that stands before the tokens here.
+constexpr bool trains_prompt(const state_fold& fold, const placement& here) {
+    return here.beside_embedding && fold.context.adapter.kind == adapter_kind::prompt;
+}
+
 /// What training keeps of the weights before the layers, as far as they lie on this stage.
 constexpr weight_state input_state(const model& m, state_fold& fold, const placement& here) {
     fold.sum = {};
     for_each_placed_input_weight(m, here, [&](const weight& w) { fold(w, false); });
-    const bool first = here.beside_embedding;
-    if (first && fold.context.adapter.kind == adapter_kind::prompt) fold.train_prompt(m.hidden);
-    if (first && fold.context.code.class_token && fold.context.tokens.sequences == 1 && !fold.context.frozen)
-        fold.sum.gradients += size_of(fold.gradients, fold.context.tokens.all() - 1, m.hidden);
+    if (trains_prompt(fold, here)) fold.train_prompt(m.hidden);
+    fold.sum.gradients += class_token_gradient(m, fold, here);
     return fold.sum;
 }
 
@@ -61,10 +71,15 @@ constexpr byte_count dealt_optimizer(const job& j, const layout& l, const traini
     return dealer.fullest();
 }
 
-/// What of the optimizer's memory is there before its first step: its own copy of the weights.
+/// The job as it is before its first optimizer step: of the optimizer's memory there is its own copy of the weights.
+constexpr job before_first_step(job j) {
+    j.optimizer = sgd;
+    return j;
+}
+
+/// The optimizer's memory before its first step.
 constexpr byte_count before_first_step(const job& j, const layout& l, const placement& here) {
-    job copies = j;
-    copies.optimizer = sgd;
+    job copies = before_first_step(j);
     const training_context context{copies, l};
     if (deals_tensors(j, l)) {
         copies.optimizer.matrix_moments = 0;
