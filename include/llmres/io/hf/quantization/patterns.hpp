@@ -11,7 +11,7 @@
 /// Which weights the name of a module means, as the lists of a `quantization_config` write them.
 namespace llmres::inline v0::detail::quantization {
 
-/// The weights that a module's name means: sorts of module, a bit each ...
+/// The parts of a model whose weights the name of a module may mean, a bit each.
 enum place : unsigned {
     nowhere = 0,
     attention_place = 1,
@@ -25,16 +25,16 @@ enum place : unsigned {
 };
 inline constexpr std::size_t layer_places = 5;
 
-/// ... and where. A pattern is what ignore lists and targets hold: a path, a glob (`*.mlp*`) or an expression
-/// (`re:.*`).
+/// The weights that an entry of an ignore list or a list of targets means. The entry is a path, a glob (`*.mlp*`) or a
+/// regular expression (`re:.*`).
 struct module_pattern {
     unsigned places = nowhere;
-    std::uint64_t roles = 0;    ///< a bit a weight_role: these projections of the places only; 0: all
-    std::int64_t layer = -1;    ///< the layer, where the pattern names one
-    bool layer_begins = false;  ///< ... or every layer whose number begins so (`layers.1*`)
-    bool prediction = false;    ///< of the layers that predict ahead
-    std::int64_t expert = -1;   ///< one expert of many
-    bool understood = true;
+    std::uint64_t roles = 0;    ///< a bit for each weight_role: only these projections of the places; 0: all
+    std::int64_t layer = -1;    ///< the layer, where the entry names one
+    bool layer_begins = false;  ///< every layer whose number begins with `layer` is meant (`layers.1*`)
+    bool prediction = false;    ///< the layers of multi-token prediction are meant
+    std::int64_t expert = -1;   ///< the expert, where the entry names one
+    bool understood = true;     ///< false for an entry whose meaning is not clear
 };
 
 inline bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
@@ -48,7 +48,8 @@ constexpr std::uint64_t bits(Roles... roles) {
     return (bit(roles) | ...);
 }
 
-/// Names of modules, the longer ones of those that contain each other first, and the projections in them.
+/// The names of modules with the projections in them. Of two names of which one contains the other, the longer stands
+/// first.
 struct module_roles {
     std::string_view name;
     std::uint64_t roles;
@@ -101,7 +102,8 @@ std::uint64_t roles_in(std::string_view name, const Modules& modules) {
     return 0;
 }
 
-/// Reads the layer's number behind "layers." or its like; false where it is an expression that is not followed.
+/// Reads the layer's number after "layers." or a similar word; false where a regular expression stands there that is
+/// not evaluated.
 inline bool read_layer(std::string_view name, module_pattern& found, std::string_view& behind) {
     behind = name;
     for (const std::string_view stack : {"layers.", "layers\\.", "blocks.", ".h.", "layer."}) {
@@ -118,69 +120,62 @@ inline bool read_layer(std::string_view name, module_pattern& found, std::string
     return true;
 }
 
-/// Whether what follows a place's name means all of it: nothing, or a wildcard.
+/// Whether what follows the name of a part means the whole part: nothing, or a wildcard.
 inline bool ends_whole(std::string_view tail) {
     if (tail.starts_with("s")) tail.remove_prefix(1);
     return tail.empty() || tail.starts_with("*") || tail.starts_with(".*") || tail == "." || tail == "$" ||
            tail.starts_with("\\..*");
 }
 
-inline module_pattern read_pattern(std::string_view name) {
-    module_pattern found;
-    // Never quantised, whatever a list says: what is no matrix of a layer, and what routes (`mlp.gate`, not
-    // `gate_proj`).
+/// Whether the name is of something that is never quantised, whatever a list says: no matrix of a layer, or what routes
+/// tokens to experts (`mlp.gate`, not `gate_proj`).
+inline bool is_never_quantised(std::string_view name) {
     const std::size_t gate = name.find(".gate");
     const bool routes = gate != std::string_view::npos && !name.substr(gate).starts_with(".gate_");
-    if (contains_any(name, "visual", "vision", "projector", "multi_modal", "patch", "audio", "eh_proj", "enorm",
-                     "hnorm", "shared_head", "embed", "norm", "rotary", "conv1d", "in_proj_a", "in_proj_b",
-                     "indexers_proj", "weights_proj", "router", "shared_expert_gate", "e_score", "wte", "wpe",
-                     "mtp.fc") ||
-        routes)
-        return found;
-    if (contains_any(name, "lm_head", "output_layer", "embed_out") || name == "head") {
-        found.places = head_place;
-        return found;
+    return routes || contains_any(name, "visual", "vision", "projector", "multi_modal", "patch", "audio", "eh_proj",
+                                  "enorm", "hnorm", "shared_head", "embed", "norm", "rotary", "conv1d", "in_proj_a",
+                                  "in_proj_b", "indexers_proj", "weights_proj", "router", "shared_expert_gate",
+                                  "e_score", "wte", "wpe", "mtp.fc");
+}
+
+struct named_place {
+    std::string_view name;
+    unsigned places;
+};
+/// Parts of a layer by their modules' names. A mixer may be whatever its layer is (Nemotron-H), an mlp may hold
+/// experts.
+inline constexpr std::array named_places{named_place{"shared_expert", shared},
+                                         named_place{"experts", routed},
+                                         named_place{"linear_attn", recurrence},
+                                         named_place{"self_attn", attention_place},
+                                         named_place{"mamba", recurrence},
+                                         named_place{"attention", attention_place},
+                                         named_place{"attn", attention_place},
+                                         named_place{"mixer", everything},
+                                         named_place{"block_sparse_moe", experts_block},
+                                         named_place{"feed_forward", experts_block},
+                                         named_place{"ffn", experts_block},
+                                         named_place{"mlp", experts_block}};
+
+/// Reads what follows the name of a part: the number of an expert, and the projection.
+inline void read_part(unsigned places, std::string_view tail, module_pattern& found) {
+    found.places = places;
+    if (places == routed && tail.starts_with(".")) {
+        std::string_view number = tail.substr(1);
+        found.expert = detail::taken_number(number);
+        if (found.expert >= 0) tail = number;
     }
-    found.prediction = contains(name, "mtp");
-    std::string_view behind;
-    found.understood = read_layer(name, found, behind);
-    struct named_place {
-        std::string_view name;
-        unsigned places;
-    };
-    // A mixer may be whatever its layer is (Nemotron-H), an mlp may hold the experts.
-    constexpr std::array named{named_place{"shared_expert", shared},
-                               named_place{"experts", routed},
-                               named_place{"linear_attn", recurrence},
-                               named_place{"self_attn", attention_place},
-                               named_place{"mamba", recurrence},
-                               named_place{"attention", attention_place},
-                               named_place{"attn", attention_place},
-                               named_place{"mixer", everything},
-                               named_place{"block_sparse_moe", experts_block},
-                               named_place{"feed_forward", experts_block},
-                               named_place{"ffn", experts_block},
-                               named_place{"mlp", experts_block}};
-    for (const auto& [word, places] : named) {
-        const std::size_t at = name.find(word);
-        if (at == std::string_view::npos) continue;
-        std::string_view tail = name.substr(at + word.size());
-        found.places = places;
-        if (places == routed && tail.starts_with(".")) {
-            std::string_view number = tail.substr(1);
-            found.expert = detail::taken_number(number);
-            if (found.expert >= 0) tail = number;
-        }
-        found.roles = (places & (attention_place | recurrence)) != 0 ? roles_in(tail, mixer_modules) : 0;
-        if ((places & experts_block) != 0 && found.roles == 0) {
-            found.roles = roles_in(tail, feed_forward_modules);
-            // A projection right in an mlp is the dense one's: experts have names of their own between.
-            if (found.roles != 0 && places == experts_block) found.places = dense;
-        }
-        if (found.roles == 0 && !ends_whole(tail)) found.understood = false;
-        return found;
+    found.roles = (places & (attention_place | recurrence)) != 0 ? roles_in(tail, mixer_modules) : 0;
+    if ((places & experts_block) != 0 && found.roles == 0) {
+        found.roles = roles_in(tail, feed_forward_modules);
+        // A projection directly in an mlp is the dense one's: experts have names of their own between.
+        if (found.roles != 0 && places == experts_block) found.places = dense;
     }
-    // A bare projection's name stands for it everywhere.
+    if (found.roles == 0 && !ends_whole(tail)) found.understood = false;
+}
+
+/// Reads what follows a layer's number where no part is named: a projection's name alone means it in every part.
+inline void read_without_part(std::string_view behind, module_pattern& found) {
     if (const std::uint64_t roles = roles_in(behind, feed_forward_modules); roles != 0) {
         found.places = experts_block;
         found.roles = roles;
@@ -193,10 +188,29 @@ inline module_pattern read_pattern(std::string_view name) {
     } else {
         found.understood = false;
     }
+}
+
+inline module_pattern read_pattern(std::string_view name) {
+    module_pattern found;
+    if (is_never_quantised(name)) return found;
+    if (contains_any(name, "lm_head", "output_layer", "embed_out") || name == "head") {
+        found.places = head_place;
+        return found;
+    }
+    found.prediction = contains(name, "mtp");
+    std::string_view behind;
+    found.understood = read_layer(name, found, behind);
+    for (const auto& [word, places] : named_places) {
+        const std::size_t at = name.find(word);
+        if (at == std::string_view::npos) continue;
+        read_part(places, name.substr(at + word.size()), found);
+        return found;
+    }
+    read_without_part(behind, found);
     return found;
 }
 
-/// Calls visit(pattern) for the name, or for each choice of one group of alternatives in it: `(q|k)_proj`.
+/// Calls visit(pattern) for the name, or for each alternative of the one group that it may have: `(q|k)_proj`.
 template <class Visit>
 void for_each_pattern(std::string_view name, Visit visit) {
     constexpr std::size_t longest = 256;
