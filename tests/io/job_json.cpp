@@ -432,6 +432,20 @@ TEST_CASE("a caller's own functions look up what a document names") {
     CHECK(read_job(json{{"model", "mine"}, {"cluster", {{"device", "node-8"}}}}, sources).error().value == "node-8");
 }
 
+TEST_CASE("the GPUs of prompts may be read from a device file, too") {
+    json document = minimal();
+    document["prefill"] = {{"cluster", {{"device", h100_file}, {"gpus", 2}}}};
+    const plan_request q = read(document);
+    CHECK(q.prefill->cluster.gpu.id == "h100-sxm5-80gb");
+    CHECK(q.prefill->cluster.gpus == 2);
+    CHECK(q.cluster.gpu.id == "rtx-4090");
+    CHECK(q.device.empty());
+    document["prefill"]["cluster"]["gpu"] = "rtx-4090";
+    CHECK(read_job(document).error().field == "prefill.cluster.device");
+    document["prefill"] = {{"cluster", {{"device", "/no/such/file.json"}}}};
+    CHECK(read_job(document, std::filesystem::path{}).error().field == "prefill.cluster.device");
+}
+
 TEST_CASE("text that is no JSON, and numbers that JSON has not, are refused with their line") {
     const auto wrong = [](std::string_view text) {
         const result<plan_request> made = read_job(text);

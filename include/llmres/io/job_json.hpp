@@ -31,10 +31,11 @@
 #include <string_view>
 
 /// Jobs as JSON: {"model", "task", ...job fields, "layout": {...}, "cluster": {...}, "runtime": NAME or {"name", ...}}.
-/// A key is the name of the C++ field, and of the command-line flag. What nobody knows is refused by name.
+/// A key is the name of the C++ field and of the command-line flag. Unknown keys and names are refused, with the
+/// nearest known one. Nothing is opened here: io/files.hpp does that.
 namespace llmres::inline v0 {
 
-/// GPUs that prompts pass on, where output is made on others. Without a layout the planner chooses one.
+/// The GPUs that compute prompts, where others generate the output. Without a layout the planner chooses one.
 struct pool_request {
     maybe<llmres::layout> layout{};
     llmres::cluster cluster{};
@@ -45,10 +46,11 @@ struct plan_request {
     llmres::job job{};
     maybe<llmres::layout> layout{};
     llmres::cluster cluster{};
-    maybe<length_distribution> lengths{};  ///< of sequences, for how many run at once
-    maybe<pool_request>
-        prefill{};  ///< prompts pass there, and layout and cluster above are for the output (answers/disaggregated.hpp)
-    std::string device{};  ///< the device file that the cluster's GPU was read from; empty if it is a table's row
+    maybe<length_distribution> lengths{};  ///< lengths of sequences: the answer says how many such run at once
+    /// The GPUs that compute prompts; then layout and cluster above are of those that generate the output
+    /// (answers/disaggregated.hpp).
+    maybe<pool_request> prefill{};
+    std::string device{};  ///< the device file that the cluster's GPU was read from; empty if it is from a table
 };
 
 /// How the file of `cluster.device`, as a document names it, becomes devices.
@@ -60,8 +62,8 @@ inline result<device_file> find_no_device(std::string_view path);
 /// Turns what a job document names into values. By itself it opens no file and knows presets alone; sources_in() of
 /// io/files.hpp opens what is named by a path, and a caller's own functions may look names up wherever they like.
 struct job_sources {
-    model_finder model = find_preset;       ///< of "model", {"from": ...} and "draft"
-    device_finder device = find_no_device;  ///< of "cluster": {"device": ...}
+    model_finder model = find_preset;       ///< reads "model", {"from": ...} and "draft"
+    device_finder device = find_no_device;  ///< reads "cluster": {"device": ...}
 };
 
 /// Reads a document, parsed (programs set what flags say first) or as text. (io/files.hpp has read_job(document,
@@ -93,7 +95,7 @@ inline result<length_distribution> read_lengths(const nlohmann::json& object) {
     length_distribution lengths;
     job_reader read{object, "lengths"};
     if (!read.fields().has("mean"))
-        return refused(error_code::missing, "lengths.mean", "absent", "tokens that sequences hold on average");
+        return refused(error_code::missing, "lengths.mean", "absent", "the mean number of tokens of a sequence");
     read.count("mean", lengths.mean);
     read.count("longest", lengths.longest);
     if (const status s = read.checked(); !s) return s.error();
@@ -136,7 +138,7 @@ inline result<layout> read_layout(const nlohmann::json& object) {
     read.flag("embedding_as_layer", l.embedding_as_layer);
     read.flag("loss_as_layer", l.loss_as_layer);
     read.choice("cp_comm_type", cp_communication_names, l.cp_comm_type);
-    // As Megatron-Core, which takes the number of virtual stages from such a list.
+    // Megatron-Core, too, takes the number of virtual stages from the list of stages.
     if (!read.fields().has("virtual_pipeline") && l.stages.chunks > 0 && l.pipeline > 0 &&
         l.stages.chunks % l.pipeline == 0)
         l.virtual_pipeline = l.stages.chunks / l.pipeline;
@@ -145,7 +147,7 @@ inline result<layout> read_layout(const nlohmann::json& object) {
     return l;
 }
 
-/// So many of the one device that a file of the probe describes.
+/// A cluster of so many GPUs like the one that a file of the probe describes.
 inline result<cluster> read_device(const std::string& path, const device_finder& find, std::int32_t gpus) {
     const auto within = [&](const error& e) {
         const bool whole = e.field == "device file";
@@ -161,6 +163,16 @@ inline result<cluster> read_device(const std::string& path, const device_finder&
     const result<gpu> sheet = sheet_for(file->devices.front());
     if (!sheet) return within(sheet.error());
     return cluster_of(file->devices.front(), gpus);
+}
+
+/// The device file that the cluster's GPU is in, as the document names it; empty where the GPU is in a table.
+inline result<std::string> device_path(const nlohmann::json& cluster_object) {
+    job_reader read{cluster_object, "cluster"};
+    if (!read.fields().has("device")) return std::string{};
+    const std::string named{read.fields().text_or("device", "")};
+    if (const status s = read.checked(); !s) return s.error();
+    if (named.empty()) return refused(error_code::malformed, "cluster.device", "", "a device file");
+    return named;
 }
 
 /// The GPUs of a cluster, from a table or from a device file.
@@ -189,11 +201,12 @@ inline status read_host(const nlohmann::json& object, host& h) {
     return read.checked();
 }
 
-inline result<cluster> read_cluster(const nlohmann::json& object, const std::string& device,
-                                    const device_finder& find) {
+inline result<cluster> read_cluster(const nlohmann::json& object, const device_finder& find) {
     if (const status s = known_keys(object, "cluster", {"host"}); !s) return s.error();
+    const result<std::string> device = device_path(object);
+    if (!device) return device.error();
     job_reader read{object, "cluster"};
-    const result<cluster> standard = read_gpus(read, device, find);
+    const result<cluster> standard = read_gpus(read, *device, find);
     if (!standard) return standard.error();
     cluster c = *standard;
     read.integer("gpus_per_node", c.gpus_per_node);
@@ -217,7 +230,7 @@ struct runtime_request {
     serving_options options{};
 };
 
-/// Knobs under the software's own names: mem_fraction_static, n_gpu_layers.
+/// Reads knobs under the runtime's own names: mem_fraction_static, n_gpu_layers.
 inline status read_own_knobs(const nlohmann::json& object, runtime_request& r) {
     for (const auto& [key, knob] : object.items()) {
         if (key == "name" || find_job_field("runtime", key) != nullptr) continue;
@@ -247,7 +260,7 @@ inline void read_serving_knobs(job_reader& read, runtime_request& r) {
     read.flag("speculates_ahead", r.options.speculates_ahead);
 }
 
-/// The model that drafts tokens; without layers where none is named.
+/// The draft model of speculative decoding; a model without layers where none is named.
 inline model_source read_draft(job_reader& read, const model_finder& find) {
     model_source draft;
     read.named("draft", draft, [&](std::string_view source) -> result<model_source> {
@@ -312,7 +325,7 @@ inline result<runtime_request> read_runtime(const nlohmann::json& value, const p
     return r;
 }
 
-/// A precision, or the mix of a GGUF file: then `weights` is the format of most of its matrices.
+/// Reads a precision, or the mix of a GGUF file: then `weights` is the format of most of its matrices.
 inline void read_weights(job_reader& read, job& j) {
     const maybe<gguf_mix> mix = trains(j) ? maybe<gguf_mix>{} : find_file_mix(read.fields().text_or("weights", ""));
     if (!mix) return read.format("weights", j.weights);
@@ -320,7 +333,7 @@ inline void read_weights(job_reader& read, job& j) {
     j.weights = find_gguf_type(static_cast<std::uint32_t>(gguf::base_of(mix->quantisation))).value.format;
 }
 
-/// Refuses what only the other kind of task has: left aside, it would be answered as if it had not been asked.
+/// Refuses fields that only the other kind of task has: no field is ignored.
 inline status of_its_task(const nlohmann::json& document, const job& j) {
     const auto refuse = [&](std::string_view name) -> status {
         const auto given = document.find(name);
@@ -351,8 +364,8 @@ status read_part(job_reader& document, const char* name, Into& into, Read&& read
     return done{};
 }
 
-/// The GPUs of prompts, with the errors of their layout and cluster under `prefill`.
-inline result<pool_request> read_pool(const nlohmann::json& value) {
+/// The GPUs that compute prompts, with the errors of their layout and cluster under `prefill`.
+inline result<pool_request> read_pool(const nlohmann::json& value, const device_finder& find) {
     if (const status s = known_keys(value, "prefill", {"layout", "cluster"}); !s) return s.error();
     job_reader read{value, "prefill"};
     if (!read.fields().has("cluster"))
@@ -367,13 +380,13 @@ inline result<pool_request> read_pool(const nlohmann::json& value) {
         return s.error();
     if (const status s =
             read_part(read, "cluster", pool.cluster,
-                      [&](const nlohmann::json& object) { return of_prefill(read_cluster(object, "", {})); });
+                      [&](const nlohmann::json& object) { return of_prefill(read_cluster(object, find)); });
         !s)
         return s.error();
     return pool;
 }
 
-/// The fields of the job itself, in the order of their sections in jobs/job.hpp.
+/// Reads the fields of the job itself, in the order of their sections in jobs/job.hpp.
 inline status read_own_fields(job_reader& read, job& j) {
     read_weights(read, j);
     read.format("kv_cache", j.kv_cache);
@@ -408,16 +421,6 @@ inline status read_own_fields(job_reader& read, job& j) {
     read.flag("mtp_use_repeated_layer", j.mtp_use_repeated_layer);
     read.integer("steps", j.steps);
     return read.checked();
-}
-
-/// The device file that the cluster's GPU is in, as the document names it; empty where the GPU is in a table.
-inline result<std::string> device_path(const nlohmann::json& cluster_object) {
-    job_reader read{cluster_object, "cluster"};
-    if (!read.fields().has("device")) return std::string{};
-    const std::string named{read.fields().text_or("device", "")};
-    if (const status s = read.checked(); !s) return s.error();
-    if (named.empty()) return refused(error_code::malformed, "cluster.device", "", "a device file");
-    return named;
 }
 
 }  // namespace detail
@@ -471,10 +474,11 @@ result<plan_request> read_job(const Json& document, const job_sources& sources) 
         const result<std::string> device = detail::device_path(object);
         if (!device) return device.error();
         request.device = *device;
-        return detail::read_cluster(object, *device, sources.device);
+        return detail::read_cluster(object, sources.device);
     };
     if (const status s = detail::read_part(read, "cluster", request.cluster, read_gpus); !s) return s.error();
-    if (const status s = detail::read_part(read, "prefill", request.prefill, detail::read_pool); !s) return s.error();
+    const auto read_prompts = [&](const nlohmann::json& object) { return detail::read_pool(object, sources.device); };
+    if (const status s = detail::read_part(read, "prefill", request.prefill, read_prompts); !s) return s.error();
     return request;
 }
 
