@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A build that fails when the model no longer fits the GPU it was bought for.
+// A build that fails when the model no longer fits its GPU.
 #include <cstdio>
 // [assert]
 #include <llmres/hardware/gpus/nvidia.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A GPU that was looked at instead of looked up: `llmres-probe calibrate --out FILE` wrote what it is, has free and
-// does.
+// Plans for the GPUs in a file of `llmres-probe calibrate --out FILE`: their free memory and measured speed take the
+// place of the datasheet's.
 #include <cstdio>
 #include <llmres/hardware/live_cluster.hpp>
 #include <llmres/io/files.hpp>
@@ -17,7 +17,7 @@ int main(int count, char** arguments) {
     if (!file)
         return std::fprintf(stderr, "%s: %s\n", file.error().field.characters, file.error().expected.characters), 2;
     for (const device& live : file->devices) {
-        const result<cluster> here = cluster_of(live);  // a gpu of its own alone: to_gpu(live, sheet_for(live).value())
+        const result<cluster> here = cluster_of(live);
         if (!here)
             return std::fprintf(stderr, "%s: %s\n", here.error().field.characters, here.error().expected.characters), 2;
         const job work{

@@ -7,10 +7,10 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-/// The commands of the program, apart from how they are spelled on the command line (main.cpp).
+/// The commands of the program; main.cpp reads their arguments.
 namespace program {
 
-/// What a script can tell apart.
+/// The exit codes of the program.
 enum exit_code : int { fits = 0, does_not_fit = 1, bad_input = 2, internal_error = 3 };
 
 /// Thrown where input is refused; main() prints it.
@@ -25,7 +25,7 @@ T accept(const llmres::result<T>& r) {
     return *r;
 }
 
-/// The one document on stdout. (Names that come from a file system need not be UTF-8; JSON must.)
+/// Prints the one JSON document on stdout. (Names from a file system need not be UTF-8, but JSON must be.)
 inline void print_json(const nlohmann::ordered_json& document) {
     fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
@@ -42,14 +42,14 @@ int run_model(const model_options& o);
 
 struct plan_options {
     std::string source;                         ///< a job document or a model
-    std::map<std::string, std::string> fields;  ///< what flags gave, by their names without dashes
+    std::map<std::string, std::string> fields;  ///< values of flags, by the flags' names without dashes
     std::string svg;
     bool json = false;
 };
 int run_plan(const plan_options& o);
 
 struct table_options {
-    std::string id;  ///< one row, or of models what their names hold; empty: all
+    std::string id;  ///< the name of a row; for models, words of their names; empty: all rows
     bool json = false;
 };
 int run_gpus(const table_options& o);

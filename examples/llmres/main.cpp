@@ -21,11 +21,11 @@ using namespace program;
 constexpr const char* model_help =
     "a preset of `llmres models`, a config.json or its folder, a .gguf or .safetensors file";
 
-/// What a command's line holds that no command or option takes is refused with the nearest name there is.
+/// Refuses arguments that no command or option takes, with the nearest name that exists.
 void refuse_rest(const CLI::App& command) {
     std::vector<std::string> known;
     for (const CLI::Option* option : command.get_options()) known.push_back(option->get_name());
-    // CLI11 lists what it could not place last to first.
+    // CLI11 lists the arguments that nothing takes from last to first.
     const std::vector<std::string> rest = command.remaining();
     for (const std::string& argument : rest) {
         if (!argument.starts_with('-')) continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// llmres model: what a model is, counted exactly; of a file of weights, also what it really holds.
+// llmres model: a model's architecture, exact counts and sizes; for a file of weights, also what it stores.
 #include "commands.hpp"
 
 #include <fmt/format.h>
@@ -51,7 +51,7 @@ void print(const llmres::json_value& m) {
     if (m.contains("stored")) print_stored(m["stored"]);
 }
 
-/// The GGUF file that is asked for, or is the source; nothing for other weights.
+/// The mix of the GGUF file that --weights names or the source is; nothing for other formats.
 llmres::maybe<llmres::gguf_mix> mix_of(const model_options& o, const llmres::model_source& source) {
     llmres::maybe<llmres::gguf_mix> mix = o.weights.empty() ? source.gguf : llmres::find_file_mix(o.weights);
     if ((o.importance_matrix || o.tied_head_stored) && (!mix || o.weights.empty()))

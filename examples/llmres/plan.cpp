@@ -19,7 +19,7 @@
 namespace program {
 namespace {
 
-/// A flag's text as the JSON value its field holds. What is no number stays text, for the reader to refuse by name.
+/// The text of a flag as a JSON value of its field's type. Text that is no number stays text, which the reader refuses.
 nlohmann::json value_of(const std::string& text, llmres::field_type type) {
     if (type == llmres::field_type::flag && (text == "true" || text == "false")) return text == "true";
     if (type == llmres::field_type::integer || type == llmres::field_type::real) {
@@ -34,7 +34,7 @@ nlohmann::json value_of(const std::string& text, llmres::field_type type) {
     return text;
 }
 
-/// The job document of a file, or one that names the source as its model.
+/// The job document in a file, or a document that has the source as its model.
 nlohmann::json document_of(const std::string& source) {
     if (source.ends_with(".json")) {
         std::ifstream file{source, std::ios::binary};
@@ -46,14 +46,15 @@ nlohmann::json document_of(const std::string& source) {
     return {{"model", source}};
 }
 
-/// The object of that name, made if absent; nullptr where the document holds something else, which its reader refuses.
+/// The object of that name, added if absent; nullptr where the document has another type there, which its reader
+/// refuses.
 nlohmann::json* object_in(nlohmann::json& outer, const std::string& name) {
     nlohmann::json& inner = outer[name];
     if (inner.is_null()) inner = nlohmann::json::object();
     return inner.is_object() ? &inner : nullptr;
 }
 
-/// Flags go over what the file says.
+/// The job document with the values of flags, which take precedence over the file's.
 nlohmann::json merged(const plan_options& o) {
     nlohmann::json document = document_of(o.source);
     for (const llmres::job_field& f : llmres::job_fields) {
@@ -74,7 +75,7 @@ nlohmann::json merged(const plan_options& o) {
         }
         if (into == nullptr) continue;
         (*into)[name] = value;
-        // Either names the GPU: the flag's goes over the file's.
+        // device and gpu exclude each other: the one that a flag gives replaces the other in the file.
         if (name == "device" && !o.fields.contains("gpu")) into->erase("gpu");
         if (name == "gpu" && !o.fields.contains("device")) into->erase("device");
         if (name == "device" && !given->second.empty())

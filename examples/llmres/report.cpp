@@ -16,11 +16,11 @@ namespace {
 
 using llmres::to_string;
 
-/// One letter of the bar for each memory_term.
+/// The letter of each memory_term in the bar.
 constexpr std::array<std::string_view, llmres::memory_term_names.size()> marks{"W", "L", "G", "O", "A", "K",
                                                                                "S", "V", "C", "w", "r", "f"};
 
-/// The terms to scale, a bar for where the usable memory ends.
+/// The memory terms to scale, with a | where the usable memory ends.
 std::string bar(const llmres::job_plan& p) {
     constexpr double width = 64;
     const llmres::byte_count expected = p.memory.total().expected;
@@ -59,7 +59,7 @@ std::string bounds(const llmres::interval<llmres::duration>& t) {
     return fmt::format("{} ({} to {})", to_string(t.expected), to_string(t.low), to_string(t.high));
 }
 
-/// What was measured on the GPU itself and counts in place of its sheet; nothing if nothing was.
+/// Prints the measured figures that take the place of the datasheet's, if there are any.
 void print_measured(const llmres::gpu& card) {
     const llmres::gpu_measured& m = card.measured;
     std::string text;
@@ -128,8 +128,8 @@ void print_plan(const llmres::job_plan& p, const llmres::plan_request& request) 
         }
     }
     const llmres::job_limits limits = llmres::limits_of(j, p.layout, c);
-    const auto number = [](const auto& m, std::string_view of) {
-        return m ? fmt::format("{}{}", *m, of) : std::string{"none"};
+    const auto number = [](const auto& m, std::string_view unit) {
+        return m ? fmt::format("{}{}", *m, unit) : std::string{"none"};
     };
     const llmres::maybe<std::int64_t> context =
         limits.max_context ? llmres::maybe<std::int64_t>{limits.max_context->in(llmres::tokens)}

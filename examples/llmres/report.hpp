@@ -7,10 +7,10 @@
 
 namespace program {
 
-/// The answer for people, on stdout.
+/// Prints a plan as a page of text on stdout.
 void print_plan(const llmres::job_plan& p, const llmres::plan_request& request);
 
-/// Of the GPUs that prompts pass, where they are others.
+/// Prints the plan of the GPUs that compute prompts, where prompts have GPUs of their own.
 void print_prefill(const llmres::disaggregated_plan& p, const llmres::cluster& prompts);
 
 }  // namespace program

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// llmres gpus, models, runtimes: what the library knows.
+// llmres gpus, models, runtimes: the tables of the library.
 #include "commands.hpp"
 
 #include <fmt/format.h>
@@ -69,7 +69,8 @@ int run_models(const table_options& o) {
     for (const llmres::model* m : llmres::models::all) one = one || m->name == o.id;
     for (const llmres::model* m : llmres::models::all)
         if (one ? m->name == o.id : holds_all(m->name, o.id)) show(*m);
-    if (rows.empty()) show(accept(llmres::find_model(o.id)));  // or names the nearest
+    if (rows.empty())
+        show(accept(llmres::find_model(o.id)));  // if it is no preset either, the refusal names the nearest
     if (o.json) print_json(one ? rows[0] : rows);
     return fits;
 }

@@ -30,7 +30,7 @@ namespace detail {
 
 using json = nlohmann::ordered_json;
 
-// Every field once, with its key. Reading and writing both walk these lists, so they cannot drift apart.
+// Every field once, with its key: reading and writing both go through these lists.
 template <class Section, class Want>
 concept section_of = std::same_as<std::remove_const_t<Section>, Want>;
 
@@ -116,7 +116,6 @@ constexpr void each_field(S& s, F&& f) {
 }
 
 // ---- writing
-// -----------------------------------------------------------------------------------------------------------
 
 template <class Section>
 json section_json(const Section& section);
@@ -194,9 +193,8 @@ json section_json(const Section& section) {
 }
 
 // ---- reading
-// -----------------------------------------------------------------------------------------------------------
 
-/// Walks a section's fields and keeps the first thing that is wrong.
+/// Reads the fields of a section and keeps the first error.
 struct field_reader {
     const json& from;
     std::string path;
@@ -255,7 +253,7 @@ struct field_reader {
         field_reader inner{found, field, wrong};
         const auto part = [&](const std::string& key, auto& value) {
             const auto here = found.find(key);
-            if (here == found.end()) return refuse(field + "." + key, nullptr, "to be there", error_code::missing);
+            if (here == found.end()) return refuse(field + "." + key, nullptr, "a number", error_code::missing);
             inner.read(field + "." + key, *here, value);
         };
         part("median" + unit, into.median);
@@ -318,7 +316,7 @@ struct field_reader {
 /// One device as an object.
 inline nlohmann::ordered_json to_json(const device& live) { return detail::section_json(live); }
 
-/// A whole file. Without a device it is exactly {"devices":[]}: there is nothing else to say.
+/// A whole file. Without a device it is exactly {"devices":[]}.
 inline nlohmann::ordered_json to_json(const device_file& file) {
     nlohmann::ordered_json out = nlohmann::ordered_json::object();
     if (!file.devices.empty()) {
@@ -332,7 +330,7 @@ inline nlohmann::ordered_json to_json(const device_file& file) {
 }
 
 /// The devices in a document. Refuses by name: another schema_version, a wrong type, a negative size, too long a list.
-/// Keys it does not know are left alone, so that a newer probe's file of the same schema still reads.
+/// Unknown keys are ignored, so that the file of a newer probe with the same schema can be read.
 inline result<device_file> device_file_from_json(const nlohmann::ordered_json& document) {
     using detail::json;
     if (!document.is_object())
@@ -360,7 +358,8 @@ inline result<device_file> device_file_from_json(const nlohmann::ordered_json& d
     return file;
 }
 
-/// The same from text; a syntax error is `malformed`.
+/// The devices in the text of a document; text that is no JSON is `malformed`. (io/files.hpp has
+/// read_device_file(path).)
 inline result<device_file> parse_device_file(std::string_view written) {
     const auto document = nlohmann::ordered_json::parse(written, nullptr, false);
     if (document.is_discarded()) return refused(error_code::malformed, "device file", written.substr(0, 40), "JSON");

@@ -19,53 +19,53 @@
 #include <utility>
 #include <vector>
 
-/// The header of a GGUF file: what it says of the model, and where its tensors lie. The tensors themselves are never
-/// read. Versions 2 and 3, little-endian; anything else is refused by name. (Format: ggml's docs/gguf.md.) No length in
-/// the file is believed: what is kept in memory is bounded by the bytes that are there.
+/// The header of a GGUF file: its metadata, and where its tensors lie. The tensors themselves are never read. Versions
+/// 2 and 3, little-endian; anything else is refused by name. (Format: ggml's docs/gguf.md.) No length in the file is
+/// trusted: memory is bounded by the bytes that are there.
 namespace llmres::inline v0 {
 
-/// What a header may hold at most. Real ones stay below a tenth of each.
+/// The most that a header may hold; published files stay below a tenth of each.
 struct gguf_limits {
     static constexpr std::uint64_t tensors = 1u << 20;
     static constexpr std::uint64_t metadata = 1u << 16;
     static constexpr std::uint64_t name = 1u << 12;    ///< bytes of a key or a tensor's name
-    static constexpr std::uint64_t text = 16u << 20;   ///< bytes of a text value: a chat template
-    static constexpr std::uint64_t array = 16u << 20;  ///< elements of an array: a vocabulary
-    static constexpr int nesting = 4;                  ///< arrays in arrays
-    static constexpr std::uint64_t kept_array = 4096;  ///< elements of an array of numbers that is kept, one a layer
+    static constexpr std::uint64_t text = 16u << 20;   ///< bytes of a text value, such as a chat template
+    static constexpr std::uint64_t array = 16u << 20;  ///< elements of an array, such as a vocabulary
+    static constexpr int nesting = 4;                  ///< depth of arrays in arrays
+    static constexpr std::uint64_t kept_array = 4096;  ///< elements of an array of integers whose values are kept
     static constexpr std::uint64_t files = 1000;       ///< parts of a split model
 };
 
-/// A value of the metadata. Arrays of texts and long arrays are counted only.
+/// A value of the metadata. Of arrays of texts, and of long arrays, only the number of elements is kept.
 struct gguf_value {
     enum class kind : std::uint8_t { integer, number, flag, text, array };
     kind is = kind::integer;
-    std::int64_t integer = 0;  ///< also a flag: 0 or 1. Beyond 2^63: the largest
+    std::int64_t integer = 0;  ///< a flag is 0 or 1; 2^63 and more are 2^63 - 1
     double number = 0;
     std::string text{};
-    std::uint64_t elements = 0;            ///< of an array, nested ones by their outermost
-    std::vector<std::int64_t> integers{};  ///< a kept array of integers or flags
+    std::uint64_t elements = 0;            ///< elements of an array; of nested arrays, those of the outermost
+    std::vector<std::int64_t> integers{};  ///< the values of a short array of integers or flags
 };
 
 /// One tensor as the header lists it.
 struct gguf_tensor_info {
     std::string name{};
     gguf_type type = gguf_type::F32;
-    std::array<std::uint64_t, 4> shape{1, 1, 1, 1};  ///< the row's length first
+    std::array<std::uint64_t, 4> shape{1, 1, 1, 1};  ///< the length of a row first
     std::uint32_t dimensions = 0;
-    std::uint64_t offset = 0;  ///< from the start of the file's data
-    std::uint32_t file = 0;    ///< which part of a split model
+    std::uint64_t offset = 0;  ///< bytes from the start of the data in the file
+    std::uint32_t file = 0;    ///< the part of a split model that holds it
     byte_count size{};         ///< without padding
 };
 
-/// One file, or a split model put together.
+/// One file, or all parts of a split model.
 struct gguf_file {
     std::uint32_t version = 0;
     std::uint64_t alignment = 32;
     std::map<std::string, gguf_value, std::less<>> metadata{};
     std::vector<gguf_tensor_info> tensors{};
-    byte_count header{};  ///< of all parts, with the padding before the data
-    byte_count size{};    ///< of all parts
+    byte_count header{};  ///< bytes of the headers of all parts, with the padding before the data
+    byte_count size{};    ///< bytes of all parts
     std::uint32_t files = 1;
 
     const gguf_value* find(std::string_view key) const {
@@ -80,14 +80,14 @@ struct gguf_file {
         const gguf_value* found = find(key);
         return found != nullptr && found->is == gguf_value::kind::text ? std::string_view{found->text} : fallback;
     }
-    /// All tensors, each padded to the alignment.
+    /// Bytes of all tensors, each padded to the alignment.
     byte_count tensor_bytes() const {
         byte_count total;
         for (const gguf_tensor_info& tensor : tensors)
             total += aligned_up(tensor.size, bytes(static_cast<std::int64_t>(alignment)));
         return total;
     }
-    /// Values in all tensors.
+    /// The number of values in all tensors.
     parameter_count elements() const;
 };
 
@@ -152,7 +152,7 @@ private:
             return fail(error_code::unsupported, "gguf.version", version, "version 2 or 3");
         file_.version = static_cast<std::uint32_t>(version);
         if (!number("gguf.tensor_count", tensor_count_) || !number("gguf.metadata_count", pair_count_)) return false;
-        // A tensor takes 32 bytes and its name, a pair 13 and its key: more than fit the file are none.
+        // A tensor takes 32 bytes and its name, a pair 13 bytes and its key: a number that cannot fit is refused here.
         if (tensor_count_ > gguf_limits::tensors || tensor_count_ > source_.remaining() / 32)
             return fail(error_code::out_of_range, "gguf.tensor_count", tensor_count_,
                         "as many tensors as the file can hold");
@@ -184,7 +184,7 @@ private:
         }
     }
 
-    /// A number of the type, as both integer and double.
+    /// Reads a number of the type.
     bool scalar(std::string_view key, std::uint64_t type, gguf_value& to) {
         std::uint64_t raw = 0;
         bool there = false;
@@ -339,7 +339,7 @@ private:
         return true;
     }
 
-    /// Where the data starts, and whether each tensor lies within it and over no other.
+    /// Finds where the data starts, and refuses tensors that lie outside of it or overlap.
     bool places() {
         const std::uint64_t padding = (file_.alignment - source_.position() % file_.alignment) % file_.alignment;
         std::uint64_t start = source_.position() + padding;

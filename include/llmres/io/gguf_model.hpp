@@ -18,22 +18,23 @@
 #include <utility>
 #include <vector>
 
-/// What a GGUF header says of its model, and how what it stores differs from what a config predicts.
+/// The model that the header of a GGUF file describes, and the roles of its tensors.
 namespace llmres::inline v0 {
 
-/// What a tensor is for, by its name; nothing for a name that no described family has.
+/// The role of a tensor by its name; nothing for a name that no described family has.
 inline maybe<weight_role> gguf_role(std::string_view name);
 /// The layer in a tensor's name (`blk.7.`); -1 outside the layers.
 inline std::int32_t gguf_layer(std::string_view name);
 
-/// Bytes by role, without padding; what has no role we know stands under "other".
+/// Bytes by role, without padding; tensors whose role is not known are summed under "other".
 inline std::map<std::string_view, byte_count> gguf_bytes_by_role(const gguf_file& file);
 
-/// The model that the metadata describes, for the families of the llama layout; refused by name for the others.
-/// `weights` stays 16-bit: a mix is no single format.
+/// The model that the metadata describes. Architectures that are not described are refused by name. `weights` stays
+/// 16-bit: the mix of a GGUF file (gguf_mix_of) is no single format.
 inline result<model> describe_gguf(const gguf_file& file);
 
-/// The mix that the file says it is (`general.file_type`), with what its tensors show of converter and quantiser.
+/// The mix that the file says it is (`general.file_type`), with the variants of converter and quantiser that its
+/// tensors show.
 inline result<gguf_mix> gguf_mix_of(const gguf_file& file);
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
@@ -80,7 +81,7 @@ inline maybe<weight_role> gguf_role(std::string_view name) {
     const std::size_t end = name.find('.', 4);
     if (end == std::string_view::npos) return {};
     name.remove_prefix(end + 1);
-    // Experts in tensors of their own, as files of 2023 had them: ffn_up.3
+    // Files of 2023 have a tensor for each expert: ffn_up.3
     if (name.starts_with("ffn_")) name = name.substr(0, name.find('.'));
     return detail::role_in(detail::gguf::layer_roles, name);
 }
@@ -103,7 +104,7 @@ public:
         }
     }
 
-    /// An error of the config.json in the file's own words: its key, where the field came from one.
+    /// An error of the config.json with the GGUF key that its field was copied from.
     error in_keys(error of_config) const {
         for (const auto& [field, from] : keys_)
             if (of_config.field == field) {
@@ -144,8 +145,7 @@ private:
     std::int64_t number(std::string_view name, std::int64_t fallback) const {
         return file_.integer_or(key(name), fallback);
     }
-    /// Copies an integer where the file has one, or says that there is none; one that differs by layer is not
-    /// described.
+    /// Copies an integer, null where the file has none; an array must hold the same integer for all layers.
     void copy(std::string_view name, const char* field) {
         const gguf_value* found = file_.find(key(name));
         keys_.emplace_back(field, key(name));
@@ -194,7 +194,7 @@ private:
         copy("attention.q_lora_rank", "q_lora_rank");
         copy("attention.kv_lora_rank", "kv_lora_rank");
         copy("rope.dimension_count", "qk_rope_head_dim");
-        // Files that absorb the expansion give the heads' own widths under names of their own.
+        // Files with absorbed projections give the widths of the heads under keys that end in _mla.
         const std::int64_t width = number("attention.key_length_mla", number("attention.key_length", 0));
         config_["qk_nope_head_dim"] = width - number("rope.dimension_count", 0);
         config_["v_head_dim"] = number("attention.value_length_mla", number("attention.value_length", 0));
@@ -210,8 +210,8 @@ private:
     const gguf_file& file_;
     std::string_view architecture_;
     nlohmann::json config_ = nlohmann::json::object();
-    std::vector<std::pair<std::string_view, std::string>>
-        keys_{};  ///< the field of a config.json, and the key it is copied from
+    /// The fields of the config.json, each with the GGUF key that it is copied from.
+    std::vector<std::pair<std::string_view, std::string>> keys_{};
     error failed_{};
     std::int64_t vocabulary_ = 0;
     bool has_output_ = false;
@@ -219,7 +219,7 @@ private:
     bool has_score_bias_ = false;
 };
 
-/// llama.h: llama_ftype, by number; nothing for those that were given up.
+/// The quantisation by its number (llama.h: llama_ftype); nothing for numbers that llama.cpp no longer reads.
 inline maybe<gguf_quantisation> quantisation_of(std::int64_t file_type) {
     constexpr std::array<std::pair<std::int32_t, q>, 36> numbers{
         {{0, q::F32},       {1, q::F16},       {2, q::Q4_0},      {3, q::Q4_1},    {7, q::Q8_0},
@@ -256,7 +256,7 @@ inline result<model> describe_gguf(const gguf_file& file) {
 }
 
 inline result<gguf_mix> gguf_mix_of(const gguf_file& file) {
-    constexpr std::int64_t guessed = 1024;  // added to the number where the writer was not sure of it
+    constexpr std::int64_t guessed = 1024;  // LLAMA_FTYPE_GUESSED, which is added to the number where it is not sure
     const std::int64_t type = file.integer_or("general.file_type", -1);
     const maybe<gguf_quantisation> known = detail::gguf::quantisation_of(type >= guessed ? type - guessed : type);
     if (!known) return refused(error_code::unknown, "general.file_type", type, "a file type that llama.cpp knows");

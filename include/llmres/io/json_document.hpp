@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-/// JSON text from strangers, parsed without believing it.
+/// JSON text that may hold anything, parsed within bounds.
 namespace llmres::inline v0 {
 
 /// A parsed document. (In a struct of its own, since braces around a bare nlohmann::json make a list of it.)
@@ -19,9 +19,9 @@ struct json_document {
     nlohmann::json root;
 };
 
-/// NaN and Infinity, which Python writes and JSON has not.
+/// What to do with NaN and Infinity, which Python writes and JSON does not have.
 enum class no_numbers : std::uint8_t {
-    as_null,  ///< of files that others wrote
+    as_null,  ///< read them as null: for files that other software wrote
     refused,
 };
 

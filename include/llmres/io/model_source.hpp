@@ -65,10 +65,10 @@ struct stored_difference {
 
 /// What a file of weights holds.
 struct stored_weights {
-    byte_count files{};    ///< with their headers
-    byte_count tensors{};  ///< without padding
+    byte_count files{};    ///< the files with their headers
+    byte_count tensors{};  ///< the tensors without padding
     std::map<std::string, byte_count> by_role{};
-    std::vector<stored_difference> differences{};  ///< from what the model's description predicts
+    std::vector<stored_difference> differences{};  ///< where the files differ from what the model predicts
 };
 
 /// Where a GGUF file departs from the prediction, layer by layer. Gate and up count as one, and so do queries, keys and
@@ -80,7 +80,7 @@ inline std::vector<stored_difference> compare_gguf(const gguf_file& file, const 
 inline std::vector<stored_difference> compare_safetensors(const safetensors_checkpoint& checkpoint, const model& m,
                                                           const weight_formats& formats);
 
-/// What a header says of its file, held against the model that the file is said to be.
+/// What the header of a file says that it holds, compared with the model that it is said to hold.
 inline stored_weights weights_in(const gguf_file& file, const model_source& said);
 inline stored_weights weights_in(const safetensors_checkpoint& checkpoint, const model_source& said);
 

@@ -21,13 +21,14 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-/// Answers as JSON: sizes in bytes (integers), times in seconds, rates a second. Keys are the names of the C++ fields.
+/// Answers as JSON: sizes in bytes (integers), times in seconds, rates per second. Keys are the names of the C++
+/// fields.
 namespace llmres::inline v0 {
 
-/// Keys stay in the order in which they are written.
+/// A JSON value whose keys keep the order in which they were added.
 using json_value = nlohmann::ordered_json;
 
-/// Layers of each chunk, as read_stages() reads them.
+/// The layers of each pipeline stage or chunk, as read_stages() reads them: 20|22|22|16.
 inline std::string to_text(const stage_list& stages) {
     std::string shown;
     for (std::size_t c = 0; c < stages.chunks; ++c)
@@ -35,7 +36,7 @@ inline std::string to_text(const stage_list& stages) {
     return shown;
 }
 
-/// Names between commas, as find_modules() reads them.
+/// The names of modules with commas between them, as find_modules() reads them.
 inline std::string to_text(layer_part_set modules) {
     std::string names;
     for (std::size_t i = 0; i < layer_part_names.size(); ++i)
@@ -44,7 +45,7 @@ inline std::string to_text(layer_part_set modules) {
     return names;
 }
 
-/// What deals layers otherwise than evenly is shown where it does.
+/// A layout. Keys of an uneven split of layers over stages are there only where the split is uneven.
 inline json_value to_json(const layout& l) {
     json_value shown = {{"tensor", l.tensor},
                         {"sequence_parallel", l.sequence_parallel},
@@ -101,7 +102,7 @@ inline json_value to_json(const reason& r, const job_plan& p) {
             {"text", to_text(r, p)}};
 }
 
-/// Of GPUs that hold caches; `concurrency`: sequences of the job's context.
+/// The room that a pool of KV caches has; `concurrency`: the sequences of the job's context that fit it.
 inline json_value to_json(const pool_size& p) {
     return {{"low", p.memory.low.in(bytes)},
             {"expected", p.memory.expected.in(bytes)},
@@ -112,8 +113,8 @@ inline json_value to_json(const pool_size& p) {
             {"stage", p.stage}};
 }
 
-/// The pool of caches on the fullest GPU, what the job's own sequences leave of it, and how many of some lengths run at
-/// once.
+/// The pool of KV caches on the fullest GPU, the tokens that the job's own sequences leave for prefixes, and how many
+/// sequences of the given lengths run at once. Null for training.
 inline json_value cache_pool_to_json(const job& j, const layout& l, const cluster& c,
                                      const maybe<length_distribution>& lengths) {
     const result<pool_size> pool = cache_pool_of(j, l, c);
@@ -135,7 +136,7 @@ inline json_value to_json(const job_limits& l) {
             {"min_gpus", known(l.min_gpus, same)}};
 }
 
-/// A mix as people name it: q4_k_m.
+/// The name of a mix in lower case: q4_k_m.
 inline std::string mix_name(const gguf_mix& mix) {
     std::string name;
     for (const auto& known : detail::gguf::quantisations)
@@ -144,7 +145,7 @@ inline std::string mix_name(const gguf_mix& mix) {
     return name;
 }
 
-/// The roles that an adapter goes beside, as find_roles() reads them.
+/// The roles of the weights that an adapter is attached to, with commas between them, as find_roles() reads them.
 inline std::string target_names(const role_set& targets) {
     std::string names;
     for (std::size_t i = 0; i < weight_role_names.size(); ++i)
@@ -153,8 +154,8 @@ inline std::string target_names(const role_set& targets) {
     return names;
 }
 
-/// The runtime: its name, the versions that its profile is for, and the knobs that are not as that profile has them,
-/// under the keys by which a job document sets them.
+/// A runtime and what the job asks of it: its name, the versions that its profile is for, and the knobs that differ
+/// from the profile, under the keys by which a job document sets them.
 inline json_value to_json(const runtime& r, const serving_options& asked) {
     json_value out{{"name", r.identity.name.view()}, {"versions", r.identity.versions.view()}};
     const runtime* profile = nullptr;
@@ -199,7 +200,7 @@ inline json_value to_json(const runtime& r, const serving_options& asked) {
     return out;
 }
 
-/// The job with its defaults filled in; null where the engine chooses as it runs.
+/// The job with its defaults filled in; null where the runtime chooses as it runs.
 inline json_value to_json(const job& j) {
     json_value out{{"model", j.model.name.view()},
                    {"task", name_of(j.task)},
@@ -248,8 +249,8 @@ inline json_value to_json(const job& j) {
     return out;
 }
 
-/// What a plan depends on of its cluster, under the keys by which a job document gives it; `measured` says which
-/// measured figures took the place of the sheet's.
+/// A cluster under the keys by which a job document gives it; `measured` holds the measured figures that took the place
+/// of the datasheet's.
 inline json_value to_json(const cluster& c) {
     json_value out{{"gpu", c.gpu.id.view()},
                    {"gpus", c.gpus},
@@ -330,7 +331,7 @@ inline json_value to_json(const job_plan& p, const job& j, const cluster& c, boo
             {"buffers", buffers_to_json(p, j, c)}};
 }
 
-/// What prompts on GPUs of their own add to the answer; `chosen`: their layout was the planner's choice.
+/// The additional answer where prompts have GPUs of their own; `chosen`: their layout was the planner's choice.
 inline json_value to_json(const disaggregated_plan& p, const cluster& prompts, bool chosen) {
     json_value memory = to_json(p.prefill.memory);
     memory["usable"] = p.prefill.usable.in(bytes);
@@ -356,8 +357,8 @@ inline void add_to_role(json_value& roles, const weight& w, std::int64_t layers)
     roles[role] = roles.contains(role) ? roles[role].get<std::int64_t>() + counted : counted;
 }
 
-/// What published totals count beside the model, each by its name: prediction layers, heads of pretraining, scales of a
-/// quantised file, and the copy of a tied head where a file stores one.
+/// Parameters that published totals may include beside the model's own: layers of multi-token prediction, heads of
+/// pretraining, scales of a quantised checkpoint, and the copy of a tied head that some files store.
 inline json_value counts_apart(const model& m, parameter_count scales) {
     const parameter_count ahead = count_prediction_parameters(m);
     return {{"prediction", ahead.in(parameters)},
@@ -393,18 +394,19 @@ inline json_value described(const model& m, std::string_view weights, byte_count
 
 }  // namespace detail
 
-/// `llmres model`: of a checkpoint, and of a GGUF file.
+/// A model in the formats of a checkpoint, as `llmres model` prints it.
 inline json_value to_json(const model& m, const weight_formats& formats, const precision& kv_cache) {
     json_value made = detail::described(m, formats.matrices.name, weight_bytes(m, formats), kv_cache,
                                         detail::counts_apart(m, count_scales(m, formats)));
     made["stored_bytes"] = stored_bytes(m, formats).in(bytes);
     return made;
 }
+/// A model in the mix of a GGUF file, as `llmres model` prints it.
 inline json_value to_json(const model& m, const gguf_mix& mix, const precision& kv_cache) {
     return detail::described(m, mix_name(mix), gguf_tensor_bytes(m, mix), kv_cache, detail::counts_apart(m, {}));
 }
 
-/// ... of a diffusion model's denoiser.
+/// The denoising network of a diffusion model, as `llmres model` prints it.
 template <class Network>
     requires std::same_as<Network, unet> || std::same_as<Network, flow_transformer>
 json_value to_json(const Network& network, const weight_formats& formats) {

@@ -20,26 +20,26 @@
 #include <utility>
 #include <vector>
 
-/// The headers of safetensors files: which tensors a checkpoint really stores, in which format, in how many bytes. The
+/// The headers of safetensors files: which tensors a checkpoint stores, in which format and in how many bytes. The
 /// tensors themselves are never read. (Format: safetensors' README, section Format.)
 namespace llmres::inline v0 {
 
-/// What a header may hold at most.
+/// The most that a header, and an index of files, may hold.
 struct safetensors_limits {
-    static constexpr std::uint64_t header = 100'000'000;  ///< bytes, as the reference reader has it
+    static constexpr std::uint64_t header = 100'000'000;  ///< bytes of a header, as in the reference reader
     static constexpr std::size_t dimensions = 16;
     static constexpr std::uintmax_t index = 64u << 20;  ///< bytes of an index
-    static constexpr std::size_t files = 10'000;        ///< of one checkpoint
+    static constexpr std::size_t files = 10'000;        ///< files of one checkpoint
 };
 
 /// A tensor as the header lists it.
 struct safetensors_tensor {
     std::string name{};
-    std::string format{};  ///< as the file spells it: BF16, F8_E4M3, U8
+    std::string format{};  ///< as the file names it: BF16, F8_E4M3, U8
     std::vector<std::uint64_t> shape{};
-    std::uint64_t begin = 0;  ///< from the start of the file's data
+    std::uint64_t begin = 0;  ///< bytes from the start of the data in the file
     std::uint64_t end = 0;
-    std::uint32_t file = 0;  ///< which file of the checkpoint
+    std::uint32_t file = 0;  ///< the file of the checkpoint that holds it
 
     byte_count size() const { return bytes(static_cast<std::int64_t>(end - begin)); }
     parameter_count elements() const {
@@ -52,10 +52,10 @@ struct safetensors_tensor {
 /// One file, or all the files that an index names.
 struct safetensors_checkpoint {
     std::vector<safetensors_tensor> tensors{};
-    byte_count header{};  ///< of all files, with the length in front
-    byte_count size{};    ///< of all files
+    byte_count header{};  ///< bytes of the headers of all files, with the length before each
+    byte_count size{};    ///< bytes of all files
     std::uint32_t files = 1;
-    maybe<byte_count> stated{};  ///< `metadata.total_size` of the index; often wrong
+    maybe<byte_count> stated{};  ///< `metadata.total_size` of the index, which is often wrong
 
     byte_count tensor_bytes() const {
         byte_count total;
@@ -72,11 +72,11 @@ struct safetensors_checkpoint {
 /// Reads the header of one file that lies in memory. (io/files.hpp has load_safetensors(path), which follows an index.)
 inline result<safetensors_checkpoint> read_safetensors(std::span<const std::byte> file);
 
-/// What a tensor is for, by the name that Hugging Face's modules give it; nothing for names of no described family.
+/// The role of a tensor by the name that Hugging Face's modules give it; nothing for a name of no described family.
 inline maybe<weight_role> safetensors_role(std::string_view name);
 
-/// Bytes by role, scales and packed parts with the weight they belong to; what has no role we know stands under
-/// "other".
+/// Bytes by role, with scales and packed parts under the weight that they belong to; tensors whose role is not known
+/// are summed under "other".
 inline std::map<std::string_view, byte_count> safetensors_bytes_by_role(const safetensors_checkpoint& checkpoint);
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
@@ -93,8 +93,8 @@ inline constexpr std::array elements{
     element{"U16", 16},    element{"F16", 16}, element{"BF16", 16},   element{"I32", 32},    element{"U32", 32},
     element{"F32", 32},    element{"I64", 64}, element{"U64", 64},    element{"F64", 64},    element{"C64", 64}};
 
-/// Takes the header's JSON as it is parsed: two levels of objects, lists of integers in the second. Nothing else is
-/// built.
+/// Reads the header while its JSON is parsed: two levels of objects, with lists of integers in the second. Nothing else
+/// is accepted or kept.
 class header_reader : public nlohmann::json_sax<nlohmann::json> {
 public:
     const error& failure() const { return failure_; }
@@ -217,7 +217,7 @@ inline status check(const safetensors_tensor& tensor, std::uint64_t data) {
     if (tensor.end > data || tensor.begin > tensor.end)
         return refuse(error_code::out_of_range, tensor.end, "data_offsets within the file");
     if (bits % 8 != 0 || bits / 8 != tensor.end - tensor.begin)
-        return refuse(error_code::inconsistent, tensor.end - tensor.begin, "as many bytes as shape and dtype make");
+        return refuse(error_code::inconsistent, tensor.end - tensor.begin, "as many bytes as shape and dtype give");
     return done{};
 }
 
@@ -258,7 +258,7 @@ inline result<safetensors_checkpoint> read(byte_source source) {
     return made;
 }
 
-/// The last part of a module's name, in the families that safetensors hold (transformers' model classes).
+/// Roles by the last part of a module's name (transformers' model classes).
 inline constexpr std::array modules{
     named_role{"embed_tokens", weight_role::embed_tokens}, named_role{"wte", weight_role::embed_tokens},
     named_role{"word_embeddings", weight_role::embed_tokens}, named_role{"embed_in", weight_role::embed_tokens},
@@ -289,7 +289,7 @@ inline constexpr std::array modules{
     named_role{"embed_positions", weight_role::positions}, named_role{"position_embedding", weight_role::positions},
     named_role{"position_embeddings", weight_role::positions},
     named_role{"token_type_embeddings", weight_role::positions}, named_role{"patch_embedding", weight_role::conv},
-    // of layers that predict ahead
+    // of layers of multi-token prediction
     named_role{"eh_proj", weight_role::projector}, named_role{"fc", weight_role::projector},
     named_role{"head", weight_role::lm_head}};
 
@@ -300,7 +300,7 @@ inline result<safetensors_checkpoint> read_safetensors(std::span<const std::byte
 }
 
 inline maybe<weight_role> safetensors_role(std::string_view name) {
-    // From the back: the parameter's name and perhaps its part (`weight.absmax`), then the module.
+    // From the end of the name: the parameter, perhaps its part (`weight.absmax`), then the module.
     bool first = true;
     while (!name.empty()) {
         const std::size_t dot = name.rfind('.');
@@ -316,14 +316,14 @@ inline maybe<weight_role> safetensors_role(std::string_view name) {
             return weight_role::norm;
         if (const maybe<weight_role> role = detail::role_in(detail::safetensors::modules, part)) return role;
         if (first && part.ends_with("_proj_bias")) return weight_role::bias;
-        // gpt-oss keeps its experts' parts under names of their own: gate_up_proj_blocks, down_proj_scales
+        // gpt-oss names the parts of its quantised experts gate_up_proj_blocks and down_proj_scales.
         for (const std::string_view tail : {"_blocks", "_scales"})
             if (first && part.ends_with(tail))
                 if (const maybe<weight_role> role =
                         detail::role_in(detail::safetensors::modules, part.substr(0, part.size() - tail.size())))
                     return role;
         if (dot == std::string_view::npos) break;
-        // No module of a weight lies more than three names up.
+        // The module of a weight is at most three names before its end.
         name = name.substr(0, dot);
         first = false;
         if (part.find_first_not_of("0123456789") == std::string_view::npos) break;

@@ -8,7 +8,7 @@
 #include <llmres/values/to_string.hpp>
 #include <string>
 
-/// Reasons, remedies and errors as sentences: the only place where answers become prose.
+/// Reasons, remedies and errors as sentences: the only header in which answers become prose.
 namespace llmres::inline v0 {
 
 inline std::string to_text(const error& e) {

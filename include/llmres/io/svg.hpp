@@ -14,7 +14,8 @@ namespace llmres::inline v0 {
 
 namespace detail {
 
-/// Colours told apart by the colour-blind as well (Okabe and Ito 2008, with tints), one a memory_term.
+/// One colour for each memory_term, which colour-blind people can tell from the others (Okabe and Ito 2008, with
+/// tints).
 inline constexpr std::array<std::string_view, memory_term_names.size()> term_colours{
     "#0072b2", "#56b4e9", "#e69f00", "#f0e442", "#009e73", "#d55e00",
     "#cc79a7", "#b3cde3", "#999999", "#bbbbbb", "#666666", "#dddddd"};

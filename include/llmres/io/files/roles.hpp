@@ -14,7 +14,7 @@
 /// The roles of the tensors that GGUF and safetensors files store.
 namespace llmres::inline v0::detail {
 
-/// A part of a tensor's name, and what such tensors are for.
+/// A part of a tensor's name, and the role of tensors with it.
 struct named_role {
     std::string_view name;
     weight_role role;
@@ -41,7 +41,7 @@ inline std::string fused_name_of(weight_role role) {
     }
 }
 
-/// Bytes by role; what has no role we know stands under "other".
+/// Bytes by role; tensors whose role is not known are summed under "other".
 template <class Tensors, class RoleOf, class Size>
 std::map<std::string_view, byte_count> bytes_by_role(const Tensors& tensors, RoleOf role_of, Size size) {
     std::map<std::string_view, byte_count> total;

@@ -32,7 +32,7 @@ inline std::int64_t feature_count(config_fields& c, const field_names& field) {
 
 inline std::int64_t layer_count(config_fields& c) { return c.number(layers_field, 1, layer_stack::max_layers); }
 
-/// Vocabulary, width, context and head.
+/// Reads vocabulary, hidden size, longest context and whether the head is tied to the embedding.
 inline model read_frame(config_fields& c) {
     model m;
     m.vocabulary = c.number(vocabulary_field, 1, most_features);
@@ -42,7 +42,7 @@ inline model read_frame(config_fields& c) {
     return m;
 }
 
-/// Names that torch gives the formats of stored weights.
+/// The formats of stored weights by the names of torch (`torch_dtype`).
 inline precision read_dtype(config_fields& c, const precision& fallback) {
     constexpr field_names field{"torch_dtype", "dtype"};
     std::string_view name = c.text_or(field, "");
@@ -58,7 +58,7 @@ inline precision read_dtype(config_fields& c, const precision& fallback) {
     return fallback;
 }
 
-/// Heads, KV heads (absent: as many as heads) and their width (absent: the hidden size shared out).
+/// Reads heads, KV heads (absent: as many as heads) and the width of a head (absent: hidden size / heads).
 inline attention read_heads(config_fields& c, std::int64_t hidden) {
     attention a;
     a.heads = c.number(heads_field, 1, most_heads);
@@ -92,8 +92,8 @@ void read_layers(config_fields& c, model& m, std::int64_t count, Make make) {
     }
 }
 
-/// Whether layer i has the kind: `layer_types` where the file has it, the family's own rule where it has not. Any other
-/// kind than full attention is one that the family does not have.
+/// Whether layer i is of that kind: by `layer_types` where the file has it, by the family's own rule otherwise. A kind
+/// that is neither this nor full attention is refused.
 inline bool layer_is(config_fields& c, std::string_view kind, std::int64_t i, bool by_rule) {
     if (!c.has("layer_types")) return by_rule;
     const std::string_view given = c.text_at("layer_types", static_cast<std::size_t>(i));
@@ -108,11 +108,11 @@ inline bool layer_is(config_fields& c, std::string_view kind, std::int64_t i, bo
 
 inline token_count read_window(config_fields& c) { return tokens(c.number_or("sliding_window", 0, 0, most_tokens)); }
 
-/// Which biases a family's configuration has a field for. One that it has not is not read, and refused where a file
-/// asks for it.
+/// The biases that a family's configuration class has fields for. A field that it does not have is not read, and is
+/// refused in a file.
 enum class bias_fields : std::uint8_t { none, attention, attention_and_mlp };
 
-/// The llama layer: gated feed-forward, two RMS norms, biases where the file asks for them.
+/// A layer of the llama layout: gated feed-forward, two RMS norms, biases where the file asks for them.
 inline layer read_llama_layer(config_fields& c, std::int64_t hidden, bias_fields biases = bias_fields::attention) {
     layer l;
     l.attention = read_heads(c, hidden);
@@ -123,14 +123,14 @@ inline layer read_llama_layer(config_fields& c, std::int64_t hidden, bias_fields
     return l;
 }
 
-/// A model all of whose layers are alike.
+/// A model whose layers are all alike.
 inline model stack_of(config_fields& c, model m, const layer& l) {
     m.layers.append(static_cast<std::int32_t>(layer_count(c)), l);
     return m;
 }
 
-/// A model of layers with a window, of which every `period`th sees the whole context, none where that is 0;
-/// `layer_types` may say otherwise.
+/// A model whose layers have an attention window, except that every `period`th layer sees the whole context (with
+/// period 0, none does). `layer_types` of the file takes precedence.
 inline model windowed_stack_of(config_fields& c, model m, layer l, std::int64_t period) {
     const token_count window = read_window(c);
     read_layers(c, m, layer_count(c), [&](std::int64_t i) {

@@ -5,15 +5,15 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-/// What stands in the fields that a config.json leaves out: the defaults of the configuration class of each
-/// `model_type`, as far as they change a count or a cache. From Hugging Face transformers 5.17
-/// (src/transformers/models/*/configuration_*.py) and, where a model brings its own code, from that. What a row leaves
-/// out, too, has no default but the readers' own (as many KV heads as heads, heads that share out the hidden size, no
-/// biases, a head of its own, no window).
+/// The values of fields that a config.json leaves out: the defaults of the configuration class of each `model_type`, as
+/// far as they change a count or a cache. From Hugging Face transformers 5.17
+/// (src/transformers/models/*/configuration_*.py) or, where a model brings its own code, from that code. For a field
+/// that a row does not have, the readers have defaults: as many KV heads as heads, head width = hidden size / heads, no
+/// biases, an untied head, no attention window.
 ///
 /// Vocabulary, widths, layers and heads are read from here only in an object nested in another (a multimodal model's
-/// `text_config`), of which transformers stores no more than the differences. A file that keeps them to itself at the
-/// top says too little, and is refused.
+/// `text_config`), of which transformers stores only the differences from the class. A file without them at the top
+/// level is refused.
 namespace llmres::inline v0::detail::hf {
 
 struct class_defaults {
@@ -135,7 +135,7 @@ inline constexpr std::array defaults_of_classes{
     class_defaults{"RefinedWeb", R"({"tie_word_embeddings": true})"},
     class_defaults{"RefinedWebModel", R"({"tie_word_embeddings": true})"},
     class_defaults{"mpt", R"({"tie_word_embeddings": true})"},
-    // text models that stand only inside multimodal ones
+    // text models that exist only inside multimodal ones
     class_defaults{"mllama_text_model", R"({"vocab_size": 128256, "hidden_size": 4096, "num_hidden_layers": 40, "num_attention_heads": 32, "intermediate_size": 14336,
         "num_key_value_heads": 8, "cross_attention_layers": [3, 8, 13, 18, 23, 28, 33, 38]})"},
     class_defaults{"clip_text_model", R"({"vocab_size": 49408, "hidden_size": 512, "num_hidden_layers": 12, "num_attention_heads": 8, "intermediate_size": 2048,
@@ -145,7 +145,7 @@ inline constexpr std::array defaults_of_classes{
 };
 // clang-format on
 
-/// The defaults of that class; of one nested in another object, with its shape.
+/// The defaults of a class. `nested`: with vocabulary, widths, layers and heads, for an object inside another.
 inline nlohmann::json defaults_of(std::string_view model_type, bool nested) {
     nlohmann::json found = nlohmann::json::object();
     for (const class_defaults& c : defaults_of_classes)

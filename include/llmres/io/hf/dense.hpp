@@ -7,7 +7,7 @@
 #include <llmres/models/model.hpp>
 #include <string_view>
 
-/// Dense decoders of the llama layout: one short function a `model_type`, which says how the family departs from the
+/// Dense decoders of the llama layout: for each `model_type` a short function that says how the family departs from the
 /// common reading.
 namespace llmres::inline v0::detail::hf {
 
@@ -19,7 +19,7 @@ inline model read_llama(config_fields& c) {
     return stack_of(c, m, l);
 }
 
-/// ERNIE 4.5: one field for all biases.
+/// ERNIE 4.5: one field switches all biases.
 inline layer read_ernie_layer(config_fields& c, std::int64_t hidden) {
     layer l = read_llama_layer(c, hidden, bias_fields::none);
     l.attention.qkv_bias = l.attention.output_bias = l.feed_forward.bias = c.flag_or("use_bias", false);
@@ -65,7 +65,7 @@ inline model read_seed_oss(config_fields& c) {
     return stack_of(c, m, read_qkv_biased_layer(c, m.hidden, bias_fields::attention_and_mlp));
 }
 
-/// GLM-4-0414 norms the outputs of both halves too.
+/// GLM-4-0414: norms after attention and feed-forward as well as before them.
 inline model read_glm4(config_fields& c) {
     model m = read_frame(c);
     layer l = read_qkv_biased_layer(c, m.hidden);
@@ -73,8 +73,8 @@ inline model read_glm4(config_fields& c) {
     return stack_of(c, m, l);
 }
 
-/// The first ChatGLM has LayerNorms, biases everywhere and a plain feed-forward; its successors the llama layout under
-/// other names. `inner_hidden_size` tells them apart.
+/// ChatGLM: the first has LayerNorms, biases everywhere and a feed-forward without a gate; its successors have the
+/// llama layout under other names. Only files of the first have `inner_hidden_size`.
 inline model read_chatglm(config_fields& c) {
     const bool first = c.has("inner_hidden_size") || c.has("position_encoding_2d");
     model m = read_frame(c);
@@ -94,7 +94,7 @@ inline model read_chatglm(config_fields& c) {
     return stack_of(c, m, l);
 }
 
-/// Qwen 1: intermediate_size is twice the real width, and only queries, keys and values have biases.
+/// Qwen 1: intermediate_size is twice the width of the feed-forward; queries, keys and values alone have biases.
 inline model read_qwen(config_fields& c) {
     model m = read_frame(c);
     layer l = read_llama_layer(c, m.hidden, bias_fields::none);
@@ -105,7 +105,7 @@ inline model read_qwen(config_fields& c) {
     return stack_of(c, m, l);
 }
 
-/// MiMo: Qwen 2 with a dense layer that predicts one token further.
+/// MiMo: Qwen 2 with one dense layer of multi-token prediction.
 inline model read_mimo(config_fields& c) {
     model m = read_frame(c);
     const layer l = read_qkv_biased_layer(c, m.hidden);
@@ -123,7 +123,8 @@ inline model read_olmo(config_fields& c) {
     return stack_of(c, m, l);
 }
 
-/// OLMo 2 and 3: norms over all heads of queries and keys, and after each half instead of before it.
+/// OLMo 2 and 3: norms over all heads of queries and keys together; norms after attention and feed-forward instead of
+/// before them.
 inline model read_olmo2_like(config_fields& c, bias_fields biases) {
     model m = read_frame(c);
     layer l = read_llama_layer(c, m.hidden, biases);
@@ -135,15 +136,15 @@ inline model read_olmo2_like(config_fields& c, bias_fields biases) {
 
 inline model read_olmo2(config_fields& c) { return read_olmo2_like(c, bias_fields::attention); }
 
-/// Exaone 4: as OLMo 2 without biases, with one norm for all heads.
+/// Exaone 4: as OLMo 2 without biases; norms of queries and keys that all heads share.
 inline model read_exaone4(config_fields& c) {
     model m = read_olmo2_like(c, bias_fields::none);
     for (layer& l : m.layers.kinds) l.attention.qk_norm = query_key_norm::shared;
     return m;
 }
 
-/// Command R: one norm for both halves, which run side by side; LayerNorms without bias; tied. Command A and R7B
-/// (cohere2) have a window in three layers of four.
+/// Command R: attention and feed-forward run in parallel after one LayerNorm without bias; the head is tied. Command A
+/// and R7B (cohere2) have an attention window in three layers of four.
 inline model read_cohere(config_fields& c) {
     model m = read_frame(c);
     layer l = read_llama_layer(c, m.hidden);
@@ -174,7 +175,7 @@ inline model read_starcoder2(config_fields& c) {
     return stack_of(c, m, l);
 }
 
-/// Nemotron 3 and 4: LayerNorms, a plain feed-forward with squared ReLU.
+/// Nemotron 3 and 4: LayerNorms, a feed-forward without a gate and with squared ReLU.
 inline model read_nemotron(config_fields& c) {
     model m = read_frame(c);
     layer l = read_llama_layer(c, m.hidden, bias_fields::attention_and_mlp);
@@ -183,7 +184,7 @@ inline model read_nemotron(config_fields& c) {
     return stack_of(c, m, l);
 }
 
-/// A llama whose feed-forward is plain (Arcee's AFM).
+/// Arcee's AFM: llama with a feed-forward that has no gate.
 inline model read_arcee(config_fields& c) {
     model m = read_frame(c);
     layer l = read_llama_layer(c, m.hidden, bias_fields::attention_and_mlp);
@@ -191,7 +192,7 @@ inline model read_arcee(config_fields& c) {
     return stack_of(c, m, l);
 }
 
-/// Apertus: a plain feed-forward, norms on queries and keys, and two learned values in each activation.
+/// Apertus: a feed-forward without a gate, norms of queries and keys, and two learned values in each activation.
 inline model read_apertus(config_fields& c) {
     model m = read_frame(c);
     layer l = read_llama_layer(c, m.hidden);
@@ -209,7 +210,8 @@ inline model read_orion(config_fields& c) {
     return stack_of(c, m, l);
 }
 
-/// Phi 1 to 2: everything biased, one LayerNorm for both halves. The first files spell it in GPT-2's words.
+/// Phi 1 to 2: biases everywhere, one LayerNorm for attention and feed-forward, which run in parallel. The first files
+/// name their fields as GPT-2 does.
 inline model read_phi(config_fields& c) {
     model m = read_frame(c);
     layer l;
@@ -224,7 +226,7 @@ inline model read_phi(config_fields& c) {
     return stack_of(c, m, l);
 }
 
-/// Phi-3-small: LayerNorms, biases everywhere, a gated feed-forward. Its block-sparse attention keeps all tokens.
+/// Phi-3-small: LayerNorms, biases everywhere, a gated feed-forward. Its block-sparse attention caches all tokens.
 inline model read_phi3small(config_fields& c) {
     model m = read_frame(c);
     layer l;
@@ -236,7 +238,8 @@ inline model read_phi3small(config_fields& c) {
     return stack_of(c, m, l);
 }
 
-/// Networks found by architecture search: every layer with its own KV heads and width, or with neither (Nemotron-NAS).
+/// Nemotron-NAS, found by architecture search: each layer has KV heads and a feed-forward width of its own, or lacks
+/// attention, feed-forward or both.
 inline model read_nemotron_nas(config_fields& c) {
     model m = read_frame(c);
     const std::int64_t heads = c.number(heads_field, 1, most_heads);
@@ -275,7 +278,7 @@ inline model read_nemotron_nas(config_fields& c) {
             l.feed_forward = no_feed_forward;
             l.more_values += m.hidden * m.hidden;
         } else {
-            // Two thirds of the multiple, cut to an integer and rounded up to 256s.
+            // Two thirds of the multiple of the hidden size, cut to an integer and rounded up to a multiple of 256.
             const double width = 2.0 * ffn.real_or("ffn_mult", 0, 0, 64) * static_cast<double>(m.hidden) / 3.0;
             l.feed_forward.width = ceil_quotient(static_cast<std::int64_t>(width), 256) * 256;
         }
@@ -286,8 +289,8 @@ inline model read_nemotron_nas(config_fields& c) {
     return m;
 }
 
-/// Hunyuan: norms of queries and keys, some layers reading the keys and values of an earlier one, routed experts in the
-/// larger ones. Counts may come as one number a layer.
+/// Hunyuan: norms of queries and keys; some layers read the keys and values of an earlier one; larger models have
+/// routed experts. A count may be a list with a number for each layer.
 inline std::int64_t hunyuan_number(config_fields& c, const field_names& field, std::int64_t i, std::int64_t fallback) {
     if (!c.has(field)) return fallback;
     return c.holds_list(field) ? c.number_at(field, static_cast<std::size_t>(i), 0, most_features)
@@ -317,14 +320,14 @@ inline model read_hunyuan(config_fields& c) {
     return m;
 }
 
-/// As llama without biases, with a window over every layer unless `layer_types` says which.
+/// Mistral: llama without biases, with an attention window in every layer, or in those that `layer_types` names.
 inline model read_mistral(config_fields& c) {
     model m = read_frame(c);
     layer l = read_llama_layer(c, m.hidden, bias_fields::none);
     return windowed_stack_of(c, m, l, 0);
 }
 
-/// Qwen's window is off unless asked for, and then covers the layers from max_window_layers on.
+/// Qwen's attention window: off unless `use_sliding_window` is true, and then in the layers from max_window_layers on.
 template <class Make>
 void read_qwen_layers(config_fields& c, model& m, std::int64_t count, Make make) {
     const token_count window = c.flag_or("use_sliding_window", false) ? read_window(c) : token_count{};
@@ -338,7 +341,7 @@ void read_qwen_layers(config_fields& c, model& m, std::int64_t count, Make make)
 
 inline layer read_qwen2_layer(config_fields& c, std::int64_t hidden) {
     layer l = read_llama_layer(c, hidden, bias_fields::none);
-    l.attention.qkv_bias = true;  // always, and no key says so
+    l.attention.qkv_bias = true;  // always: no key says so
     return l;
 }
 
@@ -367,7 +370,7 @@ inline model read_gemma(config_fields& c) {
     return stack_of(c, m, read_llama_layer(c, m.hidden));
 }
 
-/// Gemma 2 norms the outputs of both halves as well, and every other layer has a window.
+/// Gemma 2: norms before and after attention and feed-forward; an attention window in every other layer.
 inline layer read_gemma2_layer(config_fields& c, std::int64_t hidden) {
     layer l = read_llama_layer(c, hidden);
     l.norm_after_attention = l.norm_after_feed_forward = true;
@@ -380,7 +383,7 @@ inline model read_gemma2(config_fields& c) {
     return windowed_stack_of(c, m, l, 2);
 }
 
-/// Gemma 3's text model: norms on queries and keys, one global layer in six.
+/// Gemma 3's text model: norms of queries and keys; one layer in six sees the whole context, the others have a window.
 inline model read_gemma3_text(config_fields& c) {
     model m = read_frame(c);
     layer l = read_gemma2_layer(c, m.hidden);

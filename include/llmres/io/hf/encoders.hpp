@@ -10,7 +10,7 @@
 /// Encoders (BERT, ViT and their like), and encoders with decoders (T5, BART, Whisper).
 namespace llmres::inline v0::detail::hf {
 
-/// A layer of the original transformer: biases everywhere, LayerNorms, a plain feed-forward.
+/// A layer of the original transformer: biases everywhere, LayerNorms, a feed-forward without a gate.
 inline layer transformer_layer(std::int64_t heads, std::int64_t hidden, std::int64_t width, bool bias = true) {
     layer l;
     l.attention = {.heads = heads, .kv_heads = heads, .head_dim = heads > 0 ? hidden / heads : 0};
@@ -20,7 +20,7 @@ inline layer transformer_layer(std::int64_t heads, std::int64_t hidden, std::int
     return l;
 }
 
-/// A LayerNorm outside the layers: weight and bias.
+/// Adds a LayerNorm outside the layers: weight and bias.
 inline extra_weight layer_norm(std::int64_t width, model_part part = model_part::input) {
     return {.role = weight_role::norm, .part = part, .columns = width, .copies = 2};
 }
@@ -36,7 +36,7 @@ inline bool is_architecture(config_fields& c, std::string_view suffix) {
     return false;
 }
 
-/// Classes of a classifier: as many as have a label, two where the file says nothing.
+/// The classes of a classifier: the number of labels, two where the file does not say.
 inline std::int64_t label_count(config_fields& c) {
     if (const nlohmann::json* labels = c.object("id2label")) return static_cast<std::int64_t>(labels->size());
     return c.number_or("num_labels", 2, 1, most_features);
@@ -52,9 +52,9 @@ inline void add_classifier(config_fields& c, model& m) {
 }
 
 // ---- text encoders
-// -----------------------------------------------------------------------------------------------------
 
-/// Words, positions and token types, normed; a pooler. Heads of pretraining are in the file, and apart.
+/// BERT and RoBERTa: embeddings of words, positions and token types with a norm; a pooler. The heads of pretraining are
+/// in the file, and are counted as weights of their own beside the model.
 inline model read_bert_like(config_fields& c, std::int64_t positions, std::int64_t types, bool next_sentence) {
     model m = read_frame(c);
     m.tied_head = true;
@@ -97,7 +97,7 @@ inline model read_roberta(config_fields& c) {
                           c.number_or("type_vocab_size", 2, 0, 1024), false);
 }
 
-/// DistilBERT spells its own way, and has neither token types nor a pooler.
+/// DistilBERT: fields of its own names, no token types, no pooler.
 inline model read_distilbert(config_fields& c) {
     model m;
     m.vocabulary = c.number("vocab_size", 1, most_features);
@@ -113,10 +113,9 @@ inline model read_distilbert(config_fields& c) {
 }
 
 // ---- encoders with decoders
-// --------------------------------------------------------------------------------------------
 
-/// T5: a bias by distance, shared by all layers of a stack (UMT5: one a layer); RMS norms; gated in version 1.1. The
-/// encoder alone where the file says T5EncoderModel.
+/// T5: a learned bias by distance that all layers of a stack share (UMT5: one for each layer); RMS norms; a gated
+/// feed-forward in version 1.1. The encoder alone where the file says T5EncoderModel.
 inline model read_t5_like(config_fields& c, bool tied, bool bias_in_each_layer) {
     model m;
     m.vocabulary = c.number_or(vocabulary_field, 32128, 1, most_features);
@@ -153,7 +152,8 @@ inline model read_t5(config_fields& c) { return read_t5_like(c, true, false); }
 inline model read_mt5(config_fields& c) { return read_t5_like(c, false, false); }
 inline model read_umt5(config_fields& c) { return read_t5_like(c, false, true); }
 
-/// What BART and Whisper share: encoder and decoder of one width, each with heads, width and layers of its own.
+/// What BART and Whisper share: encoder and decoder of one hidden size, each with its own layers, heads and
+/// feed-forward width.
 inline model read_seq2seq(config_fields& c, std::int64_t vocabulary, bool key_bias) {
     model m;
     m.vocabulary = c.number_nested("vocab_size", vocabulary, 1, most_features);
@@ -175,8 +175,8 @@ inline model read_seq2seq(config_fields& c, std::int64_t vocabulary, bool key_bi
     return m;
 }
 
-/// BART: learned positions with two rows more than positions, a norm on each embedding, none at the end. MBART ends
-/// both halves in one.
+/// BART: tables of positions with two rows more than positions; norms after the embeddings, none after the last layers.
+/// MBART: a norm after the last layer of encoder and decoder as well.
 inline model read_bart(config_fields& c) {
     model m = read_seq2seq(c, 50265, true);
     m.max_context = tokens(c.number_or("max_position_embeddings", 1024, 1, most_features - 2));
@@ -193,7 +193,7 @@ inline model read_mbart(config_fields& c) {
     return m;
 }
 
-/// Whisper: two convolutions over the spectrogram, stored positions, keys without bias.
+/// Whisper: two convolutions over the spectrogram, stored tables of positions, keys without bias.
 inline model read_whisper(config_fields& c) {
     model m = read_seq2seq(c, 51865, false);
     const std::int64_t frames = c.number_or("max_source_positions", 1500, 1, most_features);
@@ -212,9 +212,8 @@ inline model read_whisper(config_fields& c) {
 }
 
 // ---- images
-// ------------------------------------------------------------------------------------------------------------
 
-/// Patches of a square image.
+/// The number of patches of a square image.
 inline std::int64_t patch_count(config_fields& c, std::int64_t image, std::int64_t patch) {
     const std::int64_t side = c.number_or("image_size", image, 1, 65536) / c.number_or("patch_size", patch, 1, 65536);
     if (side < 1 || side > 4096) c.fail(error_code::out_of_range, "image_size", "1 to 4096 patches a side");
@@ -231,7 +230,8 @@ inline extra_weight patch_embedding(config_fields& c, std::int64_t hidden, std::
             .columns = c.number_or({"num_channels", "in_channels", "in_chans"}, 3, 1, 1024) * frames * side * side};
 }
 
-/// ViT: a class token, learned positions, a final norm. The classifier is the checkpoint's task, not the model.
+/// ViT: a class token, learned positions, a final norm. The classifier belongs to a checkpoint's task and is not
+/// counted.
 inline model read_vit(config_fields& c) {
     model m;
     m.hidden = c.number(hidden_field, 1, most_features);
@@ -243,7 +243,9 @@ inline model read_vit(config_fields& c) {
     l.attention.qkv_bias = c.flag_or("qkv_bias", true);
     const std::int64_t patches = patch_count(c, 224, 16);
     m.add(patch_embedding(c, m.hidden, 16, true));
-    m.add({.role = weight_role::positions, .rows = patches + 2, .columns = m.hidden});  // and the class token
+    m.add({.role = weight_role::positions,
+           .rows = patches + 2,
+           .columns = m.hidden});  // with the class token and its position
     add_classifier(c, m);
     return stack_of(c, m, l);
 }

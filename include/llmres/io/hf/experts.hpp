@@ -28,8 +28,8 @@ inline experts read_experts(config_fields& c, const field_names& width) {
     return e;
 }
 
-/// Layers that predict further ahead: as the last layer, with three norms and a projection; some files copy embedding
-/// and head for them.
+/// Layers of multi-token prediction: as the last layer, with three norms and a projection; some files store embedding
+/// and head a second time for them.
 inline void read_prediction(config_fields& c, model& m, bool copies, std::int64_t by_default = 0) {
     m.prediction.layers = static_cast<std::int32_t>(c.number_or(prediction_field, by_default, 0, 64));
     if (m.prediction.layers == 0 || m.layers.size == 0) return;
@@ -39,7 +39,6 @@ inline void read_prediction(config_fields& c, model& m, bool copies, std::int64_
 }
 
 // ---- every layer routed
-// ------------------------------------------------------------------------------------------------
 
 inline layer read_mixtral_layer(config_fields& c, std::int64_t hidden, bias_fields biases) {
     layer l = read_llama_layer(c, hidden, biases);
@@ -61,7 +60,7 @@ inline model read_phimoe(config_fields& c) {
     return stack_of(c, m, l);
 }
 
-/// Granite's mixture: as Mixtral; with a dense path beside the experts in some.
+/// Granite's mixture of experts: as Mixtral, in some models with a shared expert.
 inline model read_granitemoe(config_fields& c) {
     model m = read_frame(c);
     layer l = read_llama_layer(c, m.hidden);
@@ -70,7 +69,7 @@ inline model read_granitemoe(config_fields& c) {
     return stack_of(c, m, l);
 }
 
-/// MiniCPM is a llama, or a mixture of them.
+/// MiniCPM: llama, or llama with routed experts.
 inline model read_minicpm(config_fields& c) {
     if (!c.has("num_experts")) return read_llama(c);
     model m = read_frame(c);
@@ -79,8 +78,8 @@ inline model read_minicpm(config_fields& c) {
     return stack_of(c, m, l);
 }
 
-/// MiniMax-M2: norms over all heads, routing corrected by a bias. The file names prediction layers that no release
-/// holds.
+/// MiniMax-M2: norms over all heads of queries and keys, routing corrected by a bias. The config.json names layers of
+/// multi-token prediction that no published checkpoint holds.
 inline model read_minimax_m2(config_fields& c) {
     model m = read_frame(c);
     layer l = read_llama_layer(c, m.hidden, bias_fields::none);
@@ -92,7 +91,7 @@ inline model read_minimax_m2(config_fields& c) {
     return stack_of(c, m, l);
 }
 
-/// OLMoE: norms over all heads of queries and keys.
+/// OLMoE: norms over all heads of queries and keys together.
 inline model read_olmoe(config_fields& c) {
     model m = read_frame(c);
     layer l = read_llama_layer(c, m.hidden);
@@ -101,7 +100,7 @@ inline model read_olmoe(config_fields& c) {
     return stack_of(c, m, l);
 }
 
-/// gpt-oss: everything biased, a sink a head, a window in every other layer.
+/// gpt-oss: biases everywhere, an attention sink for each head, an attention window in every other layer.
 inline model read_gpt_oss(config_fields& c) {
     model m = read_frame(c);
     layer l = read_llama_layer(c, m.hidden);
@@ -112,7 +111,7 @@ inline model read_gpt_oss(config_fields& c) {
     return windowed_stack_of(c, m, l, 2);
 }
 
-/// Grok 1: norms before and after both halves.
+/// Grok 1: norms before and after attention and feed-forward.
 inline model read_grok(config_fields& c) {
     model m = read_frame(c);
     layer l = read_llama_layer(c, m.hidden, bias_fields::none);
@@ -121,7 +120,7 @@ inline model read_grok(config_fields& c) {
     return stack_of(c, m, l);
 }
 
-/// DBRX keeps attention and experts in objects of their own.
+/// DBRX: the fields of attention and of experts stand in objects of their own.
 inline model read_dbrx(config_fields& c) {
     static const nlohmann::json nothing = nlohmann::json::object();
     model m = read_frame(c);
@@ -145,9 +144,8 @@ inline model read_dbrx(config_fields& c) {
 }
 
 // ---- some layers dense
-// -------------------------------------------------------------------------------------------------
 
-/// Which of Qwen's layers are routed: not those listed, and of the rest every decoder_sparse_step-th.
+/// Whether a layer of Qwen's is routed: it is not listed in mlp_only_layers, and is a decoder_sparse_step-th one.
 inline bool qwen_routed(config_fields& c, std::int64_t i) {
     return !c.lists("mlp_only_layers", i) && (i + 1) % c.number_or("decoder_sparse_step", 1, 1, most_features) == 0;
 }
@@ -178,7 +176,7 @@ inline model read_qwen3_moe(config_fields& c) {
     return m;
 }
 
-/// The dense first layers, and the routed rest with shared experts fused into one.
+/// DeepSeek's layout: the first layers are dense, the others routed, with all shared experts as one.
 inline void read_deepseek_layers(config_fields& c, model& m, const layer& dense, bool score_bias) {
     layer routed = dense;
     experts& e = routed.feed_forward.experts;
@@ -206,7 +204,7 @@ inline model read_deepseek(config_fields& c) {
     return m;
 }
 
-/// GLM-4.5: grouped-query attention, DeepSeek's routing.
+/// GLM-4.5: grouped-query attention with DeepSeek's routing.
 inline model read_glm4_moe(config_fields& c) {
     model m = read_frame(c);
     layer dense = read_qkv_biased_layer(c, m.hidden);
@@ -216,7 +214,7 @@ inline model read_glm4_moe(config_fields& c) {
     return m;
 }
 
-/// Dots: GLM's routing with norms on queries and keys.
+/// Dots: as GLM-4.5 with norms of queries and keys.
 inline model read_dots1(config_fields& c) {
     model m = read_frame(c);
     layer dense = read_llama_layer(c, m.hidden);
@@ -243,7 +241,8 @@ inline model read_ernie4_5_moe(config_fields& c) {
     return m;
 }
 
-/// Llama 4's text model: chunks in three layers of four, routed layers among dense ones of another width.
+/// Llama 4's text model: three layers of four attend in chunks; routed layers alternate with dense ones of another
+/// width.
 inline model read_llama4(config_fields& c) {
     model m = read_frame(c);
     layer dense = read_llama_layer(c, m.hidden);
@@ -260,7 +259,7 @@ inline model read_llama4(config_fields& c) {
     read_layers(c, m, layer_count(c), [&](std::int64_t i) {
         const bool sparse = c.has("moe_layers") ? c.lists("moe_layers", i) : (i + 1) % step == 0;
         layer l = sparse ? routed : dense;
-        // no_rope_layers holds 1 where a layer has rotary positions, and so a chunk.
+        // no_rope_layers holds 1 where a layer has rotary positions: such layers attend in chunks.
         const bool rope =
             listed_rope ? c.number_at("no_rope_layers", static_cast<std::size_t>(i), 0, 1) == 1 : (i + 1) % 4 != 0;
         if (layer_is(c, "chunked_attention", i, rope)) {
@@ -272,7 +271,7 @@ inline model read_llama4(config_fields& c) {
     return m;
 }
 
-/// Arctic: a dense llama feed-forward of the hidden width beside the experts, with a norm of its own.
+/// Arctic: a dense feed-forward as wide as the model runs beside the experts, with a norm of its own.
 inline model read_arctic(config_fields& c) {
     model m = read_frame(c);
     layer dense = read_llama_layer(c, m.hidden);
@@ -287,8 +286,8 @@ inline model read_arctic(config_fields& c) {
     return m;
 }
 
-/// MiMo-V2: values narrower than keys, windows with other KV heads and a sink a head, as `hybrid_layer_pattern` says
-/// (1).
+/// MiMo-V2: values narrower than keys. Layers marked 1 in `hybrid_layer_pattern` have an attention window, KV heads of
+/// their own number, and an attention sink for each head.
 inline model read_mimo_v2(config_fields& c) {
     model m = read_frame(c);
     layer dense = read_llama_layer(c, m.hidden);
@@ -312,8 +311,8 @@ inline model read_mimo_v2(config_fields& c) {
     return m;
 }
 
-/// Step 3.5: windows with more heads, a gate a head, norms on queries and keys; experts in the layers that a text
-/// lists.
+/// Step 3.5: layers with an attention window have more heads; a gate for each head, norms of queries and keys. The
+/// layers with experts are listed in a text with commas.
 inline bool listed_in_text(std::string_view numbers, std::int64_t number) {
     for (std::size_t i = 0; i <= numbers.size();) {
         const std::size_t end = numbers.find(',', i) < numbers.size() ? numbers.find(',', i) : numbers.size();
@@ -363,7 +362,7 @@ inline model read_step3p5(config_fields& c) {
     return m;
 }
 
-/// Ling and Ring (Bailing): grouped-query attention, the second version with norms on queries and keys and DeepSeek's
+/// Ling and Ring (Bailing): grouped-query attention; the second version has norms of queries and keys and DeepSeek's
 /// routing.
 inline model read_bailing(config_fields& c, bool second) {
     model m = read_frame(c);

@@ -23,7 +23,7 @@
 /// Every `model_type` with the function that reads its config.json, and what the readers have in common.
 namespace llmres::inline v0::detail::hf {
 
-/// How each `model_type` is read.
+/// A `model_type` with the function that reads its config.json.
 struct family {
     std::string_view model_type;
     model (*read)(config_fields&);
@@ -36,7 +36,7 @@ inline constexpr std::array families{
     family{"llama", read_llama}, family{"Yi", read_llama}, family{"aquila", read_llama}, family{"internlm", read_plain_llama},
     family{"internlm2", read_plain_llama}, family{"internlm3", read_internlm3}, family{"baichuan", read_plain_llama},
     family{"mistral", read_mistral}, family{"ministral", read_mistral}, family{"ministral3", read_mistral},
-    // Phi-3's fused projections count as llama's, and a window may be over every layer as in mistral.
+    // Phi-3: fused projections have as many values as llama's, and every layer may have a window as in mistral.
     family{"phi3", read_mistral},
     family{"granite", read_llama}, family{"smollm3", read_llama}, family{"ernie4_5", read_ernie4_5},
     family{"qwen", read_qwen}, family{"qwen2", read_qwen2}, family{"qwen2_vl_text", read_qwen2},
@@ -77,7 +77,7 @@ inline constexpr std::array families{
     family{"camembert", read_roberta}, family{"distilbert", read_distilbert}, family{"t5", read_t5}, family{"mt5", read_mt5},
     family{"umt5", read_umt5}, family{"bart", read_bart}, family{"mbart", read_mbart}, family{"whisper", read_whisper},
     family{"vit", read_vit},
-    // with towers of their own, and text models that stand only inside multimodal ones
+    // models with vision towers of their own, and text models that exist only inside multimodal ones
     family{"phi3_v", read_phi3_vision}, family{"mllama_text_model", read_mllama_text}, family{"clip_text_model", read_clip_text},
     family{"clip_vision_model", read_clip_vision}, family{"siglip_text_model", read_siglip_text},
     family{"siglip_vision_model", read_siglip_vision},
@@ -85,7 +85,8 @@ inline constexpr std::array families{
 
 // clang-format on
 
-/// What a multimodal `model_type` adds to the text model nested in it, and which text model that is unless it says so.
+/// A multimodal `model_type`: the type of the text model nested in it where the file does not say, and the function
+/// that adds the tower.
 struct multimodal_family {
     std::string_view model_type;
     std::string_view text_type;
@@ -118,8 +119,8 @@ inline constexpr std::array multimodal_families{
 inline constexpr field_names nested_field{"text_config", "llm_config", "language_config"};
 inline constexpr field_names type_field{"model_type"};
 
-/// Fields of structures that change a count. A reader that never asks for one does not know the structure: such a model
-/// is refused, not guessed.
+/// Fields of structures that change a count. A reader that never asked for one of these does not know the structure: a
+/// file that has the field is refused.
 inline constexpr std::array structural_fields{"kv_lora_rank",
                                               "o_lora_rank",
                                               "n_routed_experts",
@@ -173,7 +174,7 @@ inline void refuse_unread_structure(config_fields& c) {
     for (const char* name : structural_fields) {
         if (c.was_read(name) || !c.says_something(name)) continue;
         if (std::string_view{name} == "layer_types") {
-            // Harmless where all layers are of the only kind that the family has.
+            // Accepted where all layers are of the only kind that the family has.
             const nlohmann::json* types = c.list("layer_types");
             for (std::size_t i = 0; types != nullptr && i < types->size() && c.ok(); ++i)
                 (void)layer_is(c, "sliding_attention", static_cast<std::int64_t>(i), false);
@@ -190,7 +191,7 @@ const auto* find_type(const Table& table, std::string_view model_type) {
     return static_cast<decltype(table.data())>(nullptr);
 }
 
-/// The families nearest to an unknown name, for its error.
+/// The error of an unknown `model_type`, with the nearest known ones.
 inline error unknown_type(const config_fields& c, std::string_view type) {
     std::array<std::string_view, families.size() + multimodal_families.size()> names{};
     std::size_t count = 0;
@@ -200,7 +201,7 @@ inline error unknown_type(const config_fields& c, std::string_view type) {
             such_as("a model_type that is described,", nearest(type, names))};
 }
 
-/// The nested text model must not be contradicted by a copy of its fields outside.
+/// Refuses a file whose outer object gives another shape than the text model nested in it.
 inline void refuse_contradiction(config_fields& outer, config_fields& inner) {
     constexpr std::array shapes{hidden_field,   layers_field, heads_field,
                                 kv_heads_field, width_field,  field_names{"head_dim"}};
@@ -218,7 +219,7 @@ inline void refuse_contradiction(config_fields& outer, config_fields& inner) {
     }
 }
 
-/// The factors that a file's scaling of rotary positions stands for in GGUF (convert_hf_to_gguf.py: LlamaModel and
+/// The tensors of rotary factors that a GGUF file of the model has (convert_hf_to_gguf.py: LlamaModel and
 /// Phi3MiniModel, generate_extra_tensors).
 inline rope_factors read_rope_factors(config_fields& c, const model& m) {
     constexpr field_names scaling_field{"rope_scaling", "rope_parameters"};
@@ -229,7 +230,7 @@ inline rope_factors read_rope_factors(config_fields& c, const model& m) {
         return {.vectors = 1, .width = static_cast<std::int32_t>(m.layers[0].attention.head_dim / 2)};
     if (s.holds_list("long_factor"))
         return {.vectors = 2, .width = static_cast<std::int32_t>(s.list("long_factor")->size())};
-    // Linear scaling stretches the tables of positions; layers with windows have one of their own beside (Gemma 3).
+    // Linear scaling stretches the table of positions; layers with a window have a table of their own (Gemma 3).
     if (s.holds_text(kind_field) && s.text_or(kind_field, "") == "linear" && s.has("factor")) {
         bool windows = false;
         for (std::int32_t k = 0; k < m.layers.kind_count; ++k)
@@ -276,8 +277,8 @@ inline result<model> read_config(const nlohmann::json& document) {
     }
 
     m.rope = read_rope_factors(inner, m);
-    // Of Gemma 3's embedding the converter keeps only the tokenizer's rows, where the file does not say how many there
-    // are (convert_hf_to_gguf.py: Gemma3Model cuts what is out of the vocabulary).
+    // Where a config.json of Gemma 3 does not give the vocabulary, GGUF files hold the tokenizer's rows of the
+    // embedding alone (convert_hf_to_gguf.py: Gemma3Model cuts the rows beyond it).
     if (outer_type == "gemma3" && !inner.gives("vocab_size")) m.tokenizer = 262144;
     m.architecture = outer_type.empty() ? type : outer_type;
     const std::string_view full_name = outer.text_or("_name_or_path", outer_type);

@@ -6,11 +6,11 @@
 #include <llmres/io/json/fields.hpp>
 #include <llmres/models/model.hpp>
 
-/// Decoders that descend from GPT-2: LayerNorms with biases, plain feed-forwards four times as wide as the model, and
-/// learned positions in the older ones.
+/// Decoders that descend from GPT-2: LayerNorms with biases, feed-forwards without a gate and four times as wide as the
+/// model, and learned positions in the older ones.
 namespace llmres::inline v0::detail::hf {
 
-/// The common layer, with biases everywhere or nowhere.
+/// The layer that these decoders share, with biases everywhere or nowhere.
 inline layer read_gpt_layer(config_fields& c, std::int64_t hidden, bool bias) {
     layer l;
     l.attention = read_heads(c, hidden);
@@ -40,7 +40,7 @@ inline model read_gpt2(config_fields& c) {
     return stack_of(c, m, read_gpt_layer(c, m.hidden, true));
 }
 
-/// One KV head for all queries, unless multi_query is off.
+/// GPT-BigCode (StarCoder): one KV head for all query heads, unless multi_query is off.
 inline model read_gpt_bigcode(config_fields& c) {
     model m = read_gpt2(c);
     if (c.flag_or("multi_query", true))
@@ -48,7 +48,7 @@ inline model read_gpt_bigcode(config_fields& c) {
     return m;
 }
 
-/// The first GPT: norms after each half, none at the end.
+/// The first GPT: norms after attention and feed-forward, none after the last layer.
 inline model read_openai_gpt(config_fields& c) {
     model m = read_gpt2(c);
     m.final_norm = norm_kind::none;
@@ -63,7 +63,8 @@ inline model read_gpt_neo(config_fields& c) {
     return stack_of(c, m, l);
 }
 
-/// GPT-J and CodeGen: rotary positions, attention without biases, one norm for both halves, a biased head.
+/// GPT-J and CodeGen: rotary positions, attention without biases, one norm for attention and feed-forward, a head with
+/// biases.
 inline model read_gptj(config_fields& c) {
     model m = read_gpt_frame(c);
     m.head_bias = true;
@@ -86,7 +87,8 @@ inline model read_bloom(config_fields& c) {
     return stack_of(c, m, read_gpt_layer(c, m.hidden, true));
 }
 
-/// OPT: two more position rows than positions; the 350m has a narrow embedding, and norms after each half.
+/// OPT: a table of positions with two rows more than positions. The 350m has an embedding narrower than the model, and
+/// norms after attention and feed-forward.
 inline model read_opt(config_fields& c) {
     model m = read_gpt_frame(c);
     const bool bias = c.flag_or("enable_bias", true);
@@ -100,8 +102,8 @@ inline model read_opt(config_fields& c) {
     return stack_of(c, m, l);
 }
 
-/// Falcon: the new architecture has grouped queries and two norms side by side, the old one a single KV head and one
-/// norm for both halves.
+/// Falcon: the new architecture has grouped queries, and a norm each for attention and feed-forward; the old one has a
+/// single KV head and one norm for both.
 inline model read_falcon(config_fields& c) {
     model m = read_gpt_frame(c);
     const bool grouped = c.flag_or("new_decoder_architecture", c.has("n_head_kv"));
@@ -112,7 +114,8 @@ inline model read_falcon(config_fields& c) {
     return stack_of(c, m, l);
 }
 
-/// MPT: `no_bias` takes the norms' biases too, and positions are a slope a head unless ALiBi is off.
+/// MPT: `no_bias` removes the biases of norms as well; positions are ALiBi slopes, one for each head, unless ALiBi is
+/// off, and then learned.
 inline model read_mpt(config_fields& c) {
     static const nlohmann::json nothing = nlohmann::json::object();
     model m = read_gpt_frame(c);

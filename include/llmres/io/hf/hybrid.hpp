@@ -11,14 +11,13 @@
 /// Recurrent models, and hybrids of recurrences and attention.
 namespace llmres::inline v0::detail::hf {
 
-/// Mamba's inner width is given, or `expand` times the hidden size. (Falcon-Mamba gives both; its `expand` is not
-/// used.)
+/// Mamba's inner width: as given, or `expand` times the hidden size. (Falcon-Mamba gives both, and uses the width.)
 inline std::int64_t read_inner(config_fields& c, std::int64_t hidden) {
     const std::int64_t expand = c.number_or({"expand", "mamba_expand"}, 2, 1, 1024);
     return c.number_or({"intermediate_size", "d_inner"}, expand * hidden, 1, most_features);
 }
 
-/// The rank of the time step; "auto" is a sixteenth of the hidden size.
+/// The rank of the time step's projection; "auto" means a sixteenth of the hidden size.
 inline std::int64_t read_step_rank(config_fields& c, std::int64_t hidden) {
     constexpr field_names field{"time_step_rank", "mamba_dt_rank"};
     if (c.holds_text(field) && c.text_or(field, "") == "auto") return ceil_quotient(hidden, 16);
@@ -58,7 +57,7 @@ inline model read_mamba2(config_fields& c) {
     return stack_of(c, m, l);
 }
 
-/// Jamba: Mamba with norms inside, attention in one layer of a period, experts in another.
+/// Jamba: Mamba with inner norms; attention in one layer of each period, experts in another.
 inline model read_jamba(config_fields& c) {
     model m = read_frame(c);
     layer l = read_llama_layer(c, m.hidden, bias_fields::none);
@@ -90,7 +89,7 @@ inline model read_jamba(config_fields& c) {
     return m;
 }
 
-/// Mamba 2 as the hybrids spell it. A head of "auto" features: the inner width shared out.
+/// Mamba 2 as hybrid models name its fields. A head width of "auto" means inner width / heads.
 inline recurrent read_hybrid_mamba2(config_fields& c, std::int64_t hidden) {
     constexpr field_names head_field{"mamba_head_dim", "mamba_d_head"};
     const std::int64_t heads = c.number({"mamba_num_heads", "mamba_n_heads"}, 1, 65536);
@@ -106,7 +105,8 @@ inline recurrent read_hybrid_mamba2(config_fields& c, std::int64_t hidden) {
             .conv_bias = c.flag_or({"use_conv_bias", "mamba_conv_bias"}, true)};
 }
 
-/// The experts of Nemotron-H's routed layers: plain, some of them on fewer features than the model has.
+/// The experts of Nemotron-H's routed layers: without gates; in some models they work on fewer features than the model
+/// has.
 inline experts read_nemotron_experts(config_fields& c) {
     experts e = read_experts(c, "moe_intermediate_size");
     e.shared_width = c.number_or("moe_shared_expert_intermediate_size", 0, 0, most_features) *
@@ -116,8 +116,8 @@ inline experts read_nemotron_experts(config_fields& c) {
     return e;
 }
 
-/// Nemotron-H: every layer is one mixer or one feed-forward, with one norm, as a pattern says: M Mamba 2, * attention,
-/// - feed-forward, E experts. Newer files spell the pattern in words.
+/// Nemotron-H: a layer is one mixer or one feed-forward, with one norm. A pattern gives a letter for each layer: M for
+/// Mamba 2, * for attention, - for a dense feed-forward, E for experts. Newer files have a list of words instead.
 inline model read_nemotron_h(config_fields& c) {
     constexpr field_names words{"layers_block_type"};
     constexpr field_names pattern_field{"hybrid_override_pattern"};
@@ -164,7 +164,7 @@ inline model read_nemotron_h(config_fields& c) {
         }
         return l;
     });
-    // What predicts ahead is attention followed by experts, as one layer.
+    // The layer of multi-token prediction is attention followed by experts.
     if (c.text_or("mtp_hybrid_override_pattern", "*E") == "*E" && c.has(prediction_field) && c.has(experts_field)) {
         layer block;
         block.attention = read_heads(c, m.hidden);
@@ -175,7 +175,7 @@ inline model read_nemotron_h(config_fields& c) {
     return m;
 }
 
-/// Granite 4: Mamba 2 and attention in the order of `layer_types`, experts and a shared path in each layer.
+/// Granite 4: Mamba 2 and attention in the order of `layer_types`; routed experts and a shared expert in each layer.
 inline model read_granite_hybrid(config_fields& c) {
     model m = read_frame(c);
     layer base = read_llama_layer(c, m.hidden);
@@ -199,10 +199,9 @@ inline model read_granite_hybrid(config_fields& c) {
 }
 
 // ---- linear attention
-// --------------------------------------------------------------------------------------------------
 
-/// Qwen3-Next and Qwen3.5: the gated delta rule in three layers of four, gated attention in the fourth; dense or
-/// routed.
+/// Qwen3-Next and Qwen3.5: the gated delta rule in three layers of four, attention with an output gate in the fourth;
+/// the feed-forwards are dense or routed.
 inline model read_qwen3_next_like(config_fields& c, std::int64_t prediction_default) {
     model m = read_frame(c);
     layer full;
@@ -233,11 +232,12 @@ inline model read_qwen3_next_like(config_fields& c, std::int64_t prediction_defa
     m.prediction.block.recurrent = {};
     return m;
 }
-/// The published files hold a layer that predicts one token further, and no field says so.
+/// The published files hold one layer of multi-token prediction, and no field says so.
 inline model read_qwen3_next(config_fields& c) { return read_qwen3_next_like(c, 1); }
 inline model read_qwen3_5(config_fields& c) { return read_qwen3_next_like(c, 0); }
 
-/// MiniMax-01: lightning attention (0) and softmax attention (1) in the order of `attn_type_list`, experts everywhere.
+/// MiniMax-01: `attn_type_list` says which layers have lightning attention (0) or softmax attention (1); all have
+/// experts.
 inline model read_minimax_01(config_fields& c) {
     model m = read_frame(c);
     layer softmax = read_llama_layer(c, m.hidden, bias_fields::none);
@@ -257,8 +257,8 @@ inline model read_minimax_01(config_fields& c) {
     return m;
 }
 
-/// LFM2: short convolutions, attention with norms on queries and keys in a few layers. The width of the feed-forward is
-/// two thirds of what the file says, rounded up.
+/// LFM2: short convolutions in most layers, attention with norms of queries and keys in the others. The feed-forward is
+/// two thirds as wide as the file says, rounded up.
 inline model read_lfm2(config_fields& c) {
     model m = read_frame(c);
     m.tied_head = c.flag_or({"tie_embedding", "tie_word_embeddings"}, true);
@@ -297,10 +297,10 @@ inline model read_lfm2(config_fields& c) {
     return m;
 }
 
-/// RWKV 5: time mixing and channel mixing, LayerNorms, a norm on the embedding.
+/// RWKV 5: time mixing and channel mixing, LayerNorms, a norm after the embedding.
 inline model read_rwkv5(config_fields& c) {
     model m = read_frame(c);
-    m.tied_head = false;  // its files say true and store both
+    m.tied_head = false;  // the config.json says true, and the files store both
     m.final_norm = norm_kind::layer;
     const std::int64_t inner = c.number_or("attention_hidden_size", m.hidden, 1, most_features);
     const std::int64_t head_dim = c.number_or({"head_size", "head_dim"}, 64, 1, 65536);

@@ -7,10 +7,10 @@
 #include <llmres/io/json/fields.hpp>
 #include <llmres/models/model.hpp>
 
-/// Decoders with multi-head latent attention: DeepSeek-V2 and what came of it.
+/// Decoders with multi-head latent attention (MLA): DeepSeek-V2 and its successors.
 namespace llmres::inline v0::detail::hf {
 
-/// Multi-head latent attention. The file's num_key_value_heads equals the heads and says nothing about the cache.
+/// Reads multi-head latent attention. The file's num_key_value_heads equals the heads and says nothing about the cache.
 inline attention read_latent(config_fields& c) {
     attention a;
     a.kind = attention_kind::latent;
@@ -33,7 +33,7 @@ inline layer read_latent_layer(config_fields& c) {
     return l;
 }
 
-/// DeepSeek-V2, and its small relatives that fall back to multi-head attention (`use_mla: false`).
+/// DeepSeek-V2, and small models of its family that have multi-head attention instead (`use_mla: false`).
 inline model read_deepseek_v2(config_fields& c) {
     model m = read_frame(c);
     const bool latent = c.has("kv_lora_rank") && c.flag_or("use_mla", true);
@@ -46,8 +46,8 @@ inline model read_deepseek_v2(config_fields& c) {
     return m;
 }
 
-/// DeepSeek-V3 and what follows its layout (Kimi K2, Moonlight): routing corrected by a bias unless the file names
-/// another method. `copies`: the file stores embedding and head once more for the layers that predict ahead.
+/// DeepSeek-V3 and models of its layout (Kimi K2, Moonlight): routing corrected by a bias unless the file names another
+/// method. `copies`: the files store embedding and head a second time for the layers of multi-token prediction.
 inline model read_v3_like(config_fields& c, bool copies) {
     model m = read_frame(c);
     layer dense = read_latent_layer(c);
@@ -64,8 +64,8 @@ inline model read_v3_like(config_fields& c, bool copies) {
 }
 inline model read_deepseek_v3(config_fields& c) { return read_v3_like(c, true); }
 
-/// GLM-5: DeepSeek's sparse attention. From 5.2 on only the layers that `indexer_types` calls full have an indexer; the
-/// others read what it chose.
+/// GLM-5: DeepSeek's sparse attention. From 5.2 on, only layers that `indexer_types` calls full have an indexer; the
+/// others use the tokens that the indexer before them selected.
 inline model read_glm_moe_dsa(config_fields& c) {
     model m = read_v3_like(c, false);
     if (!c.has("indexer_types") || !c.ok()) return m;
@@ -83,8 +83,9 @@ inline model read_glm_moe_dsa(config_fields& c) {
     return m;
 }
 
-/// LongCat: two latent attentions and two dense feed-forwards a layer around one routed one, some of whose choices do
-/// nothing. Described as two layers: attention with experts beside the dense path, then attention with the dense path.
+/// LongCat: a layer has two latent attentions, two dense feed-forwards and one routed one, some of whose experts
+/// compute nothing. It is described as two layers: attention with experts beside the dense path, then attention with
+/// the dense path.
 inline model read_longcat(config_fields& c) {
     model m = read_frame(c);
     layer first;
@@ -101,7 +102,7 @@ inline model read_longcat(config_fields& c) {
     e.router_bias = c.flag_or("router_bias", false);
     const std::int64_t count = c.number({"num_layers", "num_hidden_layers"}, 1, layer_stack::max_layers / 2);
     read_layers(c, m, 2 * count, [&](std::int64_t i) { return i % 2 == 0 ? first : second; });
-    // What predicts ahead is one dense layer with its own embedding, which no field of the first files mentions.
+    // Multi-token prediction is one dense layer with its own embedding, which no field of the first files mentions.
     m.prediction = {
         .layers = static_cast<std::int32_t>(c.number_or({"mtp_num_layers", "num_nextn_predict_layers"}, 1, 0, 64)),
         .block = second,

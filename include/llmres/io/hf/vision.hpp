@@ -9,8 +9,8 @@
 #include <llmres/models/model.hpp>
 #include <string_view>
 
-/// Vision towers: what a multimodal config adds to its text model. A tower is an `encoder` of the model; its stem,
-/// positions and projector are extra tensors.
+/// Vision towers: what a multimodal config.json adds to its text model. A tower is an `encoder` of the model; its patch
+/// embedding, positions and projector are extra tensors.
 namespace llmres::inline v0::detail::hf {
 
 inline constexpr field_names vision_field{"vision_config"};
@@ -59,7 +59,7 @@ inline encoder tower_of(const tower_shape& t, const layer& block) {
     return {.hidden = t.hidden, .layers = static_cast<std::int32_t>(t.layers), .block = block, .quantised = false};
 }
 
-/// A square of patches put together into one token's features.
+/// A square of patches that is merged into one token.
 inline std::int64_t merged(config_fields& v, std::int64_t by_default = 2) {
     const std::int64_t side = v.number_or("spatial_merge_size", by_default, 1, 64);
     return side * side;
@@ -69,16 +69,15 @@ inline extra_weight projection(std::int64_t rows, std::int64_t columns, bool bia
     return {.role = weight_role::projector, .bias = bias, .rows = rows, .columns = columns};
 }
 
-/// The largest image of a tower: its patches, and the tokens that are left of them.
+/// The largest image that a tower takes: its patches, and the tokens that the text model gets for it.
 inline void admit_images(model& m, std::int64_t patches, std::int64_t left) {
     m.encoders[0].image_patches = tokens(patches);
     m.encoders[0].image_tokens = tokens(left);
 }
 
 // ---- towers
-// ------------------------------------------------------------------------------------------------------------
 
-/// SigLIP: patches with a bias, positions, a final norm; in some files an attention that pools.
+/// SigLIP: patch embedding with bias, learned positions, a final norm; in some files a head that pools by attention.
 inline tower_shape add_siglip(config_fields& v, model& m, bool head_by_default,
                               const tower_shape& d = {.hidden = 768, .width = 3072, .layers = 12, .heads = 12},
                               std::int64_t patch = 16) {
@@ -101,7 +100,7 @@ inline tower_shape add_siglip(config_fields& v, model& m, bool head_by_default,
     return t;
 }
 
-/// CLIP: a class token, patches without bias, norms before and after.
+/// CLIP: a class token, patch embedding without bias, norms before the first and after the last layer.
 inline tower_shape add_clip(config_fields& v, model& m) {
     const tower_shape t = read_tower_shape(v, {.hidden = 768, .width = 3072, .layers = 12, .heads = 12});
     m.encoders[0] = tower_of(t, transformer_layer(t.heads, t.hidden, t.width));
@@ -115,7 +114,7 @@ inline tower_shape add_clip(config_fields& v, model& m) {
     return t;
 }
 
-/// Pixtral: llama-like layers without biases, a norm before them, rotary positions.
+/// Pixtral: layers of the llama layout without biases, a norm before the first, rotary positions.
 inline tower_shape add_pixtral(config_fields& v, model& m) {
     const tower_shape t = read_tower_shape(v, {.hidden = 1024, .width = 4096, .layers = 24, .heads = 16});
     layer block;
@@ -129,7 +128,7 @@ inline tower_shape add_pixtral(config_fields& v, model& m) {
     return t;
 }
 
-/// SigLIP, CLIP or Pixtral, as the vision part says.
+/// Adds the tower that the vision part names: SigLIP, CLIP or Pixtral.
 inline tower_shape add_named_tower(config_fields& v, model& m) {
     const std::string_view type = v.text_or("model_type", "clip_vision_model");
     if (type == "siglip_vision_model") return add_siglip(v, m, false);
@@ -141,7 +140,6 @@ inline tower_shape add_named_tower(config_fields& v, model& m) {
 }
 
 // ---- the multimodal families
-// -------------------------------------------------------------------------------------------
 
 inline void add_gemma3_vision(config_fields& c, model& m) {
     vision_fields fields{c};
@@ -152,14 +150,14 @@ inline void add_gemma3_vision(config_fields& c, model& m) {
     m.add({.role = weight_role::norm, .columns = t.hidden});
 }
 
-/// PaliGemma: SigLIP and one linear.
+/// PaliGemma: SigLIP and one linear layer as projector.
 inline void add_paligemma_vision(config_fields& c, model& m) {
     vision_fields fields{c};
     const tower_shape t = add_siglip(fields.v, m, false);
     m.add(projection(m.hidden, t.hidden, true));
 }
 
-/// LLaVA: two linears from the tower's features, of one layer or of several side by side, to the text model's.
+/// LLaVA: a projector of two linear layers, from the features of one layer of the tower, or of several concatenated.
 inline void add_llava_vision(config_fields& c, model& m) {
     vision_fields fields{c};
     const tower_shape t = add_named_tower(fields.v, m);
@@ -170,18 +168,18 @@ inline void add_llava_vision(config_fields& c, model& m) {
     m.add(projection(m.hidden, m.hidden, bias));
 }
 
-/// LLaVA-NeXT and LLaVA-OneVision: and a learned end of a row of patches.
+/// LLaVA-NeXT and LLaVA-OneVision: as LLaVA, with a learned token that ends a row of patches.
 inline void add_llava_next_vision(config_fields& c, model& m) {
     add_llava_vision(c, m);
     m.add({.role = weight_role::values, .columns = m.hidden});
 }
 
-/// Mistral 3: Pixtral, and a projector that first merges squares of patches.
+/// Mistral 3: Pixtral with a projector that first merges squares of patches.
 inline void add_mistral3_vision(config_fields& c, model& m) {
     vision_fields fields{c};
     const tower_shape t = add_pixtral(fields.v, m);
     const bool bias = c.flag_or("multimodal_projector_bias", false);
-    // A token for each square of patches, and one at the end of each row of them.
+    // A token for each square of patches, and one at the end of each row of squares.
     const std::int64_t patches = patch_count(fields.v, 1024, 16), squares = patches / merged(c);
     std::int64_t rows = 0;
     while (rows * rows < squares) ++rows;
@@ -192,7 +190,8 @@ inline void add_mistral3_vision(config_fields& c, model& m) {
     m.add(projection(m.hidden, m.hidden, bias));
 }
 
-/// Llama 4: patches as a linear, positions with a class token, norms before and after, two linears after shuffling.
+/// Llama 4: patches embedded by a linear layer, positions for patches and a class token, norms before the first and
+/// after the last layer, two linear layers after pixel shuffling.
 inline void add_llama4_vision(config_fields& c, model& m) {
     vision_fields fields{c};
     config_fields& v = fields.v;
@@ -211,7 +210,8 @@ inline void add_llama4_vision(config_fields& c, model& m) {
     m.add(projection(m.hidden, v.number_or("vision_output_dim", 7680, 1, most_features), false));
 }
 
-/// Llama 3.2 Vision: positions and tiles with gates, local and gated global layers, of which five outputs are joined.
+/// Llama 3.2 Vision: gated embeddings of positions and tiles; local and gated global layers, five of whose outputs are
+/// concatenated.
 inline void add_mllama_vision(config_fields& c, model& m) {
     vision_fields fields{c};
     config_fields& v = fields.v;
@@ -225,7 +225,7 @@ inline void add_mllama_vision(config_fields& c, model& m) {
     const std::int64_t ratios = 1 + (given != nullptr ? static_cast<std::int64_t>(given->size()) : 8);
     m.encoders[0].output = tokens(rows * tiles);
     m.add(patch_embedding(v, t.hidden, 14, false));
-    m.add({.role = weight_role::positions, .rows = rows + 1, .columns = t.hidden});  // and the class token
+    m.add({.role = weight_role::positions, .rows = rows + 1, .columns = t.hidden});  // with the class token
     m.add({.role = weight_role::positions, .rows = ratios, .columns = tiles * rows * t.hidden});
     m.add({.role = weight_role::positions, .rows = ratios, .columns = tiles * t.hidden, .copies = 2});
     m.add({.role = weight_role::values, .columns = 3 + 2 * global});  // gates of positions, tiles and global layers
@@ -234,8 +234,8 @@ inline void add_mllama_vision(config_fields& c, model& m) {
     m.add(projection(m.hidden, v.number_or("vision_output_dim", 7680, 1, most_features), true));
 }
 
-/// Its text model: some layers attend to the image instead of the text; eight more rows in the embedding than in the
-/// head.
+/// Llama 3.2 Vision's text model: some layers attend to the image instead of the text; the embedding has eight rows
+/// more than the head.
 inline model read_mllama_text(config_fields& c) {
     model m = read_frame(c);
     layer self = read_llama_layer(c, m.hidden);
@@ -249,10 +249,11 @@ inline model read_mllama_text(config_fields& c) {
     return m;
 }
 
-/// Of the most pixels that Qwen's processors let through: 12 845 056 in patches of 14, 16 777 216 in patches of 16.
+/// The image of the most pixels that Qwen's processors allow: 12 845 056 in patches of 14, 16 777 216 in patches of 16.
 inline constexpr std::int64_t qwen_patches = 65536;
 
-/// Qwen2-VL: patches over two frames, LayerNorms, a merger of two linears. Its `hidden_size` is the text model's.
+/// Qwen2-VL: patches over two frames, LayerNorms, a merger of two linear layers. `hidden_size` of the vision part is
+/// the text model's.
 inline void add_qwen2_vision(config_fields& c, model& m) {
     vision_fields fields{c};
     config_fields& v = fields.v;
@@ -270,7 +271,7 @@ inline void add_qwen2_vision(config_fields& c, model& m) {
     m.add(projection(m.hidden, joined, true));
 }
 
-/// Qwen2.5-VL: gated feed-forwards and RMS norms in the tower.
+/// Qwen2.5-VL: a tower with gated feed-forwards and RMS norms.
 inline void add_qwen2_5_vision(config_fields& c, model& m) {
     vision_fields fields{c};
     config_fields& v = fields.v;
@@ -287,8 +288,8 @@ inline void add_qwen2_5_vision(config_fields& c, model& m) {
     m.add(projection(m.hidden, joined, true));
 }
 
-/// Qwen3-VL and Qwen3.5: learned positions, a merger, and one more merger for each layer whose output joins the text's
-/// first layers.
+/// Qwen3-VL and Qwen3.5: learned positions, a merger, and one more merger for each layer of the tower whose output is
+/// added in the first layers of the text model.
 inline void add_qwen3_tower(config_fields& c, model& m, std::int64_t mergers_by_default) {
     vision_fields fields{c};
     config_fields& v = fields.v;
@@ -315,7 +316,7 @@ inline void add_qwen3_tower(config_fields& c, model& m, std::int64_t mergers_by_
 inline void add_qwen3_vision(config_fields& c, model& m) { add_qwen3_tower(c, m, 3); }
 inline void add_qwen3_5_vision(config_fields& c, model& m) { add_qwen3_tower(c, m, 0); }
 
-/// Idefics 3 and SmolVLM: SigLIP, patches shuffled together, one linear.
+/// Idefics 3 and SmolVLM: SigLIP, pixel shuffling, one linear layer.
 inline void add_idefics3_vision(config_fields& c, model& m) {
     vision_fields fields{c};
     const tower_shape t =
@@ -324,8 +325,8 @@ inline void add_idefics3_vision(config_fields& c, model& m) {
     m.add(projection(m.hidden, t.hidden * scale * scale, false));
 }
 
-/// Phi-3-Vision: Phi-3 with CLIP ViT-L/14 at 336 pixels, whose shape the file only names, a projector of squares of
-/// four patches, and two separators.
+/// Phi-3-Vision: Phi-3 with CLIP ViT-L/14 at 336 pixels, of which the file gives the name only; a projector of squares
+/// of four patches, and two separator tokens.
 inline model read_phi3_vision(config_fields& c) {
     model m = read_mistral(c);
     constexpr field_names processor_field{"img_processor"};
@@ -346,10 +347,9 @@ inline model read_phi3_vision(config_fields& c) {
     return m;
 }
 
-// ---- images and text apart
-// -----------------------------------------------------------------------------------------------
+// ---- encoders of images and of texts
 
-/// The image encoder of CLIP or SigLIP by itself: its tower is the model.
+/// The image encoder of CLIP or SigLIP alone: its tower is the model.
 inline model tower_alone(model m) {
     m.hidden = m.encoders[0].hidden;
     m.layers.append(m.encoders[0].layers, m.encoders[0].block);
@@ -369,7 +369,8 @@ inline model read_siglip_vision(config_fields& c) {
     return tower_alone(m);
 }
 
-/// CLIP: the text encoder is the model's own layers, the image encoder its tower; both are projected to a common width.
+/// CLIP: the text encoder is the layers of the model, the image encoder its tower; both are projected to a common
+/// width.
 inline model read_clip_text(config_fields& c) {
     model m = read_frame(c);
     m.tied_head = true;
@@ -388,8 +389,8 @@ inline void add_clip_vision(config_fields& c, model& m) {
     m.add({.role = weight_role::values});
 }
 
-/// SigLIP: as CLIP; the text is projected with a bias, the image pooled by attention; a scale and a bias of their
-/// product.
+/// SigLIP: as CLIP, but the projection of texts has a bias, and images are pooled by attention; a learned scale and
+/// bias of the similarity.
 inline model read_siglip_text(config_fields& c) {
     model m = read_clip_text(c);
     m.add(projection(c.number_or("projection_size", m.hidden, 1, most_features), m.hidden, true));

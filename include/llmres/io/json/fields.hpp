@@ -13,15 +13,15 @@
 #include <utility>
 #include <vector>
 
-/// The fields of a JSON object from strangers, with their types and ranges.
+/// Reads the fields of JSON objects that may hold anything, with their types and ranges.
 namespace llmres::inline v0::detail {
 
-/// A value as an error shows it. (What comes from a command line need not be UTF-8.)
+/// A value as an error shows it. (Text from a command line need not be UTF-8.)
 inline std::string shown(const nlohmann::json& value) {
     return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-/// One of several names under which files spell a field.
+/// The names under which files may have one field, the most usual first.
 struct field_names {
     static constexpr std::size_t most = 8;
     std::string_view names[most]{};
@@ -32,17 +32,17 @@ struct field_names {
         : names{first, others...}, count{1 + sizeof...(others)} {}
 };
 
-/// Reads the fields of one JSON object. The first mistake is kept and every later read returns its fallback, so that a
-/// reader can be written straight down and asked once, at its end, whether all was well.
+/// Reads the fields of one JSON object. The first error is kept, and every later read returns its fallback: a reader
+/// asks once, at its end, whether all was well.
 class config_fields {
 public:
     using json = nlohmann::json;
 
-    /// `nested`: the object lies inside another one, where files leave out what equals the class's default.
+    /// `nested`: the object lies inside another one, where files leave out fields that equal the class's defaults.
     explicit config_fields(const json& object, std::string_view path = {}, bool nested = false)
         : object_{&object}, path_{path}, nested_{nested} {}
 
-    /// What to read where the object says nothing at all; what it calls null stays absent.
+    /// Values for fields that the object does not have; a field that is null counts as absent all the same.
     void fall_back_on(json defaults) { defaults_ = std::move(defaults); }
 
     const llmres::error& error() const { return error_; }
@@ -59,9 +59,9 @@ public:
     }
 
     bool has(const field_names& field) const { return find(field) != nullptr; }
-    /// Whether the object itself has it.
+    /// Whether the object itself has the field, not its defaults.
     bool gives(std::string_view name) const { return present(name); }
-    /// Whether a field is there and says more than "none": neither false, 0, 1 nor empty.
+    /// Whether a field is there and is neither false, 0, 1 nor empty.
     bool says_something(const char* name) const {
         const json* found = present(name) ? &*object_->find(name) : nullptr;
         if (found == nullptr) return false;
@@ -69,7 +69,7 @@ public:
         if (const auto* number = found->get_ptr<const json::number_integer_t*>()) return *number != 0 && *number != 1;
         return !found->is_structured() || !found->empty();
     }
-    /// Whether a reader asked for the field.
+    /// Whether the field has been asked for.
     bool was_read(const char* name) const { return read_.find(name) != read_.end(); }
     bool nested() const { return nested_; }
 
@@ -192,7 +192,7 @@ public:
         full.append(name);
         return full;
     }
-    /// The field that held the largest number so far: where to look when the whole overflows.
+    /// The field that held the largest number so far, which an error names where a product overflows.
     text<63> largest_field() const { return largest_field_; }
     std::int64_t largest_value() const { return largest_value_; }
 
@@ -201,7 +201,7 @@ private:
         const auto found = object_->find(name);
         return found != object_->end() && !found->is_null();
     }
-    /// The first spelling that is there; null counts as absent.
+    /// The field under the first of its names that is there; null counts as absent.
     const json* find(const field_names& field) const {
         for (std::size_t i = 0; i < field.count; ++i) read_.insert(field.names[i]);
         bool silent = true;

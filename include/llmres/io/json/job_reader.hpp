@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-/// The objects of a job document, field by field; what job_fields does not name is refused.
+/// Reads the objects of a job document, field by field; a key that job_fields does not name is refused.
 namespace llmres::inline v0::detail {
 
 /// The names of an enumeration, with commas between them.
@@ -118,7 +118,7 @@ public:
             }
         fields_.fail(error_code::unknown, name, "one of " + listed(names));
     }
-    /// What a table knows by name.
+    /// A row of a table, by its name.
     template <class T, class Find>
     void named(const char* name, T& into, Find&& find) {
         if (!fields_.has(name)) return;
@@ -126,7 +126,7 @@ public:
         if (!fields_.ok()) return;
         take(into, find(typed));
     }
-    /// What a table knows by one name or several: a string with commas between them, or a list.
+    /// Rows of a table, by their names: a string with commas between them, or a list.
     template <class T, class Find>
     void names(const char* name, T& into, Find&& find) {
         if (!fields_.holds_list(name)) return named(name, into, find);
@@ -151,7 +151,7 @@ private:
         else
             fields_.fail(found.error());
     }
-    /// A field that is read and not described would be refused as unknown: that is a mistake here, not in the document.
+    /// The row of job_fields. A field without one is a mistake in this library, not in the document.
     const job_field& described(const char* name) {
         static constexpr job_field none{"", "", "", field_type::integer, 0, 0, ""};
         if (const job_field* f = find_job_field(where_, name)) return *f;

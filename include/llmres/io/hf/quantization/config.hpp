@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-/// The formats that a config.json's `quantization_config` gives a checkpoint's weights, and what it leaves as it was.
+/// The formats that the `quantization_config` of a config.json gives the weights of a checkpoint.
 namespace llmres::inline v0::detail {
 
 /// Puts the formats of a `quantization_config` object into the model: `weights`, what the checkpoint mixes with it
@@ -28,10 +28,10 @@ namespace llmres::inline v0::detail {
 /// Understood: fp8 and fbgemm_fp8, gptq (with `dynamic`), awq, bitsandbytes (8 bit, nf4, fp4, double quantisation),
 /// compressed-tensors (pack-quantized, int-quantized, float-quantized, nvfp4-pack-quantized, mxfp4-pack-quantized),
 /// modelopt (FP8, NVFP4, MXFP8 and mixtures of them), mxfp4, hqq, exl2, exl3, eetq, bitnet. Other methods are refused
-/// by name, and so are lists of modules in words that are not known, projections left out in some layers only, and two
-/// formats for one sort of weight (attention and recurrences, dense feed-forwards, routed experts). Vision and audio
-/// towers are taken as not quantised. Not counted: modules of a few rows in a recurrent layer that stay wide
-/// (in_proj_a, in_proj_b of Qwen3.5: 0.1 % of it).
+/// by name, and so are lists with names of unknown modules, projections left out in some layers only, and two formats
+/// for one sort of weight (attention and recurrences, dense feed-forwards, routed experts). Vision and audio towers are
+/// taken as not quantised. Not counted: small projections of a recurrent layer that stay in 16 bits (in_proj_a and
+/// in_proj_b of Qwen3.5: 0.1 % of the layer).
 inline status read_quantization_config(const nlohmann::json& object, const precision& stored, model& m);
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
@@ -75,11 +75,12 @@ private:
     void unsupported(const char* field, std::string_view expected) {
         fields_.fail(error_code::unsupported, field, expected);
     }
-    /// Gives the modules of that name a format, or none.
+    /// Gives the modules of that name a format; none leaves them in the format that is not quantised.
     void assign(const char* field, std::string_view name, const maybe<precision>& format) {
         last_list_ = fields_.label(field);
         if (!formats_.put(name, format))
-            fields_.fail({error_code::unsupported, last_list_, name, "modules of a described place"});
+            fields_.fail({error_code::unsupported, last_list_, name,
+                          "names of modules of the layers, such as mlp.experts or q_proj"});
     }
 
     void unknown(std::string_view method) {
@@ -91,21 +92,21 @@ private:
         fields_.fail(error_code::unknown, "quant_method", such_as("a quantisation method,", nearest(method, methods)));
     }
 
-    /// Bits that pack into 32-bit words.
+    /// Bits of a weight, of which several are packed into a 32-bit word.
     std::int32_t packed_bits(const field_names& field) {
         const std::int64_t width = fields_.number(field, 2, 8);
         if (fields_.ok() && width != 2 && width != 3 && width != 4 && width != 8)
             fields_.fail(error_code::unsupported, field, "2, 3, 4 or 8 bits");
         return static_cast<std::int32_t>(width);
     }
-    /// A group's inputs; -1 stands for the whole row.
+    /// The inputs of a group with one scale; -1 means the whole row.
     std::int32_t group(const field_names& field, std::int64_t fallback) {
         const std::int64_t size = fields_.number_or(field, fallback, -1, 1 << 20);
         if (size == 0) fields_.fail(error_code::out_of_range, field, "a positive group size, or -1 for whole rows");
         return size < 0 ? whole_row : static_cast<std::int32_t>(size);
     }
 
-    /// E4M3 with one fp32 scale a block of rows x columns.
+    /// E4M3 with one fp32 scale for each block of rows x columns.
     static precision blocks(config_fields& c, const char* field) {
         const std::int64_t rows = c.number_at(field, 0, 1, 65536);
         const std::int64_t columns = c.number_at(field, 1, 1, 65536);
@@ -146,7 +147,7 @@ private:
             quantised(format);
         }
         if (fields_.flag_or("lm_head", false)) formats_.set_head(format);
-        // GPTQModel: "-:EXPRESSION" is left as it was, "+:EXPRESSION" or EXPRESSION has settings of its own.
+        // GPTQModel: "-:EXPRESSION" is not quantised, "+:EXPRESSION" or EXPRESSION has settings of its own.
         const json* dynamic = fields_.object("dynamic");
         if (dynamic == nullptr) return;
         for (const auto& [key, settings] : dynamic->items()) {
@@ -271,7 +272,7 @@ private:
         return format;
     }
 
-    /// Everything linear includes the head, unless the list of exceptions names it.
+    /// "Linear" as a target includes the head, unless an ignore list names it.
     void compressed_tensors() { groups(true); }
     void groups(bool with_head) {
         const json* all = fields_.object("config_groups");
@@ -311,7 +312,7 @@ private:
                 listed.push_back(std::move(found));
             }
         }
-        // What no group targets stays as it was.
+        // Modules that no group targets are not quantised.
         for (const auto& [format, names] : listed)
             for (const std::string_view name : names) assign("config_groups", name, format);
     }
@@ -353,7 +354,7 @@ private:
         }
     }
 
-    /// What the method's lists leave as it was.
+    /// The lists of modules that are not quantised.
     void exceptions() {
         for (const char* field : {"modules_to_not_convert", "ignore", "ignored_layers", "exclude_modules",
                                   "llm_int8_skip_modules", "skip_modules"}) {
@@ -364,7 +365,8 @@ private:
                 if (name == nullptr) return fields_.fail(error_code::malformed, field, "a list of names");
                 if (std::string_view{*name}.find_first_not_of(name->starts_with("re:") ? "re:.*" : ".*") ==
                     std::string::npos)
-                    return unsupported(field, "a list that leaves something quantised");
+                    return unsupported(field,
+                                       "names of modules: a wildcard for all of them would leave nothing quantised");
                 assign(field, *name, {});
                 if (!fields_.ok()) return;
             }
@@ -390,7 +392,7 @@ private:
     precision stored_;
     model& model_;
     assignment formats_;
-    text<63> last_list_{"quantization_config"};  ///< what an error of the whole names
+    text<63> last_list_{"quantization_config"};  ///< the list that was read last, which an error of the whole names
 };
 
 }  // namespace quantization

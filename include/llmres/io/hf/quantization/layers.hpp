@@ -20,13 +20,13 @@
 /// The format of each projection of each layer, as a `quantization_config` gives them to modules by name.
 namespace llmres::inline v0::detail::quantization {
 
-/// Which format each projection of each layer is in: filled from the lists of a config, then put into the model.
+/// The format of each projection of each layer: filled from the lists of a config.json, then given to the model.
 class assignment {
 public:
-    /// Nothing is in any, at first.
-    explicit assignment(const model& m) : of_{m}, table_(static_cast<std::size_t>(m.layers.size) + 1) {}
+    /// At first nothing is quantised.
+    explicit assignment(const model& m) : model_{m}, table_(static_cast<std::size_t>(m.layers.size) + 1) {}
 
-    /// Everything in the layers is in this format, until other words are read.
+    /// Puts every matrix of the layers into this format; lists that are read later make exceptions.
     void fill(const precision& format) {
         const std::uint8_t index = index_of(format);
         for (slot& of_layer : table_)
@@ -34,7 +34,7 @@ public:
     }
     void set_head(const maybe<precision>& format) { head_ = format; }
 
-    /// Puts what the pattern names into the format; no format: leaves it as it was. False if the pattern is not
+    /// Puts the modules that a name means into a format; no format: they are not quantised. False if the name is not
     /// understood.
     bool put(std::string_view name, const maybe<precision>& format) {
         bool understood = true;
@@ -45,15 +45,15 @@ public:
         return understood;
     }
 
-    /// Gives the model its formats; the error names the list that all was read from last.
+    /// Gives the model its formats. `field`: the list that an error names.
     status give(model& m, std::string_view field, const precision& stored) const;
 
 private:
     static constexpr std::array sorts{quantised_part::mixers, quantised_part::dense, quantised_part::experts};
-    using slot = std::array<std::array<std::uint8_t, weight_role_names.size()>,
-                            layer_places>;  ///< by place and role: an index into formats_
+    /// The formats of a layer's matrices, by place and role: each an index into formats_, 0 for not quantised.
+    using slot = std::array<std::array<std::uint8_t, weight_role_names.size()>, layer_places>;
 
-    /// What was found of a sort of weight in all layers.
+    /// The format of one sort of weight in all layers.
     struct found_sort {
         std::uint8_t format = 0;
         bool two_formats = false;
@@ -73,11 +73,11 @@ private:
             return;
         }
         const std::uint8_t index = format ? index_of(*format) : std::uint8_t{0};
-        // Words that give the same format may be said in any order, and twice.
+        // Names that give the same format may come in any order, and twice.
         if (index != last_index_) said_.clear();
         last_index_ = index;
         if (p.layer < 0 && p.expert < 0 && !said_.insert({p.places, p.prediction, p.roles}).second) return;
-        // Lists name thousands of experts, one by one: a layer's are one sort, named when all of them are.
+        // Lists name thousands of experts, one by one: a layer's experts are in a format when all of them are named.
         if (p.expert >= 0) {
             auto& named = experts_named_[{p.layer, p.prediction, p.roles, index}];
             named.insert(p.expert);
@@ -94,7 +94,8 @@ private:
             }
         }
     }
-    /// Files number the layers that predict ahead on behind the others.
+    /// Whether a pattern with a layer means this one. Files number the layers of multi-token prediction after the
+    /// others.
     static bool matches(const module_pattern& p, std::size_t slot_index, bool predicts) {
         const auto index = static_cast<std::int64_t>(slot_index);
         if (predicts) return p.layer >= index;
@@ -104,12 +105,12 @@ private:
         return index == p.layer;
     }
     std::int64_t experts_in(std::int64_t layer, bool predicts) const {
-        const std::int64_t layers = of_.layers.size;
-        if (predicts || layer >= layers) return of_.prediction.block.feed_forward.experts.count;
-        return of_.layers[static_cast<int>(layer < 0 ? layers - 1 : layer)].feed_forward.experts.count;
+        const std::int64_t layers = model_.layers.size;
+        if (predicts || layer >= layers) return model_.prediction.block.feed_forward.experts.count;
+        return model_.layers[static_cast<int>(layer < 0 ? layers - 1 : layer)].feed_forward.experts.count;
     }
 
-    /// Calls visit(sort, role, format) for the matrices of a layer that are quantised at all.
+    /// Calls visit(sort, role, format) for the matrices of a layer that a checkpoint may quantise.
     template <class Visit>
     void for_each_matrix(const layer& l, const slot& formats, Visit visit) const {
         const auto from = [&formats, &visit](std::size_t place, std::size_t sort) {
@@ -124,12 +125,12 @@ private:
         auto mixing = from(0, 0);
         auto recurring = from(1, 0);
         auto feeding = from(l.feed_forward.routed() ? 3 : 2, 1);
-        list_attention({visitor_of{mixing}, of_.hidden}, l.attention);
-        list_recurrence({visitor_of{recurring}, of_.hidden}, l.recurrent);
+        list_attention({visitor_of{mixing}, model_.hidden}, l.attention);
+        list_recurrence({visitor_of{recurring}, model_.hidden}, l.recurrent);
         const visitor_of visitor{feeding};
-        list_feed_forward({visitor, of_.hidden}, {visitor, of_.hidden}, l.feed_forward);
+        list_feed_forward({visitor, model_.hidden}, {visitor, model_.hidden}, l.feed_forward);
     }
-    /// Which sorts of the layer's matrices are quantised; their formats go into `found`.
+    /// The sorts of the layer's matrices that are quantised; writes their formats into `found`.
     quantised_part part_of(const layer& l, const slot& formats, std::array<found_sort, sorts.size()>& found) const {
         quantised_part part = quantised_part::none;
         std::array<bool, sorts.size()> seen{};
@@ -140,15 +141,15 @@ private:
             if (found[sort].format != 0 && found[sort].format != format) found[sort].two_formats = true;
             found[sort].format = format;
         });
-        // What the layer has none of says nothing, least of all that something is left out.
+        // A sort that the layer does not have counts as quantised.
         bool all = true;
         for (std::size_t sort = 0; sort < sorts.size(); ++sort)
             all = all && (!seen[sort] || quantises(part, sorts[sort]));
         return all ? quantised_part::matrices : part;
     }
 
-    const model& of_;
-    std::vector<slot> table_;  ///< a slot a layer, and one for the layers that predict ahead
+    const model& model_;
+    std::vector<slot> table_;  ///< one for each layer, and one for all of multi-token prediction
     std::vector<precision> formats_{precision{}};
     maybe<precision> head_{};
     std::uint8_t last_index_ = 0;
@@ -180,7 +181,7 @@ inline status assignment::give(model& m, std::string_view field, const precision
             return refused(error_code::unsupported, field, "two formats for one sort of weight",
                            "one format for each of attention, dense feed-forwards and experts");
 
-    // Projections left wide in a sort that is quantised are so in all layers.
+    // Projections that are not quantised within a sort that is must be the same in all layers.
     std::uint64_t wide = 0;
     std::uint64_t low = 0;
     const auto sort_out = [&](const layer& l, const slot& formats) {
