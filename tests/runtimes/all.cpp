@@ -174,37 +174,3 @@ TEST_CASE("communicators grow with each doubling of their group, not with the st
     CHECK(held({.pipeline = 8}) == pair);
     CHECK(held({.tensor = 8, .pipeline = 2}).expected == pair.expected * 4);
 }
-
-TEST_CASE("versions are read as engines write them, and ordered as numbers") {
-    CHECK(read_version("0.8.5.post1") == runtime_version{0, 8, 5});
-    CHECK(read_version("v0.10") == runtime_version{0, 10, 0});
-    CHECK(read_version("b2824") == runtime_version{2824, 0, 0});
-    CHECK(read_version("build 2824 (4426e298)") == runtime_version{2824, 0, 0});
-    CHECK(to_version("0.9.2") < to_version("0.10.0"));
-    for (const char* none : {"", "main", "2024-04", "v", "nightly 0.3"}) CHECK_FALSE(read_version(none));
-    CHECK(to_version("main") == runtime_version{});
-    runtime r;
-    r.identity.since = {0, 6};
-    CHECK(covers(r.identity, {0, 99}));
-    r.identity.before = {0, 8};
-    CHECK(covers(r.identity, {0, 6}));
-    CHECK(covers(r.identity, {0, 7, 9}));
-    CHECK_FALSE(covers(r.identity, {0, 8}));
-    CHECK_FALSE(covers(r.identity, {0, 5, 99}));
-}
-
-TEST_CASE(
-    "naming the tokens of a step overrides what an engine takes on larger devices, and prompts that it would not cut") {
-    runtime r = runtimes::vllm;
-    REQUIRE(r.step.larger_devices[0].max_batched_tokens > token_count{});
-    r.step.chunked_beyond = tokens(32768);
-    set_batched_tokens(r.step, tokens(512));
-    CHECK(r.step.max_batched_tokens == tokens(512));
-    CHECK(r.step.chunked_beyond == tokens(512));
-    for (const device_default& d : r.step.larger_devices) CHECK(d.max_batched_tokens == token_count{});
-    CHECK(r.step.larger_devices[0].max_num_seqs == runtimes::vllm.step.larger_devices[0].max_num_seqs);
-    CHECK(takes_fraction(runtimes::vllm.cache));
-    CHECK(takes_fraction(runtimes::tensorrt_llm.cache));
-    CHECK_FALSE(takes_fraction(runtimes::llama_cpp.cache));
-    CHECK_FALSE(takes_fraction(runtimes::pytorch.cache));
-}

@@ -26,6 +26,6 @@ TEST_CASE("a runtime loads what it has kernels for, and plain weights always") {
 TEST_CASE("a profile that says nothing of loading holds each weight once, as it is stored") {
     constexpr runtime_loading plain;
     static_assert(plain.rope == rope_tables::computed && plain.repacked == 0.0);
-    static_assert(!plain.head_again && !plain.fuses_projections && !plain.joins_projections);
+    static_assert(!plain.head_again && plain.projections == projection_tensors::separate);
     static_assert(!plain.embedding_on_host && !plain.host_experts.copied && !plain.mxfp4.padded);
 }

@@ -90,7 +90,7 @@ constexpr void write_serving_weights(const serving_stages& stages, const placeme
     const serving_weights& weights = stages.weights;
     weights.for_each_end_tensor(
         here, [&](std::string_view name, byte_count size, std::int64_t copies) { to.add(name, size, copies); });
-    const bool joins = stages.runtime.loading.joins_projections;
+    const bool joins = stages.runtime.loading.projections == projection_tensors::joined;
     for (to.layer = here.layers.first; to.layer < here.layers.last; ++to.layer) {
         const layer& kind = stages.job.model.layers[to.layer];
         const bool experts = to.layer >= here.expert_layers.first;

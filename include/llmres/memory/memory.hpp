@@ -32,16 +32,9 @@ constexpr interval<byte_count> context_on(const runtime& r, const gpu& card) {
 /// The profile with the defaults that its engine takes on that device and in that layout, where the job names none.
 constexpr runtime on_device(runtime r, const gpu& card, const layout& l) {
     const byte_count device = usable_memory(card);
-    for (const device_default& d : r.step.larger_devices) {
-        if (d.from <= byte_count{} || device < d.from ||
-            (r.step.a100_is_small && card.capability == compute_capability{8, 0}))
-            break;
-        if (d.max_batched_tokens > token_count{}) r.step.max_batched_tokens = d.max_batched_tokens;
-        if (d.max_num_seqs > 0) r.step.max_num_seqs = d.max_num_seqs;
-    }
-    if (!r.cache.fraction && r.cache.default_fraction != nullptr)
-        r.cache.fraction = r.cache.default_fraction(card.memory.reported.value_or(device), r.step.max_batched_tokens,
-                                                    l.tensor, l.pipeline);
+    r.step = step_on(r.step, device, card.capability == compute_capability{8, 0});
+    r.cache.fraction =
+        fraction_on(r.cache, card.memory.reported.value_or(device), r.step.max_batched_tokens, l.tensor, l.pipeline);
     if (card.measured.context) r.process.context = context_on(r, card);
     if (r.process.product_workspace > byte_count{} && card.capability.major >= 9) r.process.product_workspace = mib(32);
     if (r.step.logits.filter_rows > 0) r.step.logits.filter_rows = card.sm_count.value_or(r.step.logits.filter_rows);

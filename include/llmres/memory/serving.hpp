@@ -165,7 +165,7 @@ constexpr serving_peak peak_of(const serving_stage& s, const step& of, const run
     m.stage = s.index;
     m.phase = phase::prefill;
     const step_peak peak = s.graph.all().expected > byte_count{} ? s.graph : of.peak(s.live, s.last, s.index);
-    const byte_count more = r.loading.joins_projections ? byte_count{} : s.more_weights;
+    const byte_count more = r.loading.projections == projection_tensors::joined ? byte_count{} : s.more_weights;
     m[memory_term::weights] = {s.weights, s.weights + more, s.weights + more + s.maybe_weights};
     m[memory_term::adapter] = s.adapters;
     m[memory_term::kv_cache] = s.cache.allocated;
@@ -174,7 +174,7 @@ constexpr serving_peak peak_of(const serving_stage& s, const step& of, const run
     m[memory_term::logits] = peak.logits;
     if (of.prompts_unknown()) m[memory_term::activations].low = m[memory_term::logits].low = {};
     if (r.cache.whole_batches && of.of.output > token_count{}) choose_moment(p, s, of, peak);
-    if (r.loading.joins_projections) join_before(p, s.more_weights);
+    if (r.loading.projections == projection_tensors::joined) join_before(p, s.more_weights);
     return p;
 }
 
@@ -257,7 +257,7 @@ struct serving_stages {
 
     /// What a layer of a kind holds beside its weights: joined copies; padding of experts, or their scales again.
     constexpr byte_count beside_weights(const layer& kind) const {
-        if (!runtime.loading.joins_projections && !runtime.loading.mxfp4.padded) return {};
+        if (runtime.loading.projections != projection_tensors::joined && !runtime.loading.mxfp4.padded) return {};
         const byte_count scales = weights.scales_of(kind);
         return scales > byte_count{} ? scales : weights.joined_of(kind) + weights.padding_of(kind);
     }

@@ -85,6 +85,9 @@ struct encoder {
     token_count output{};
     token_count image_patches{};  ///< patches of the largest image that its processor allows; 0: unknown
     token_count image_tokens{};   ///< tokens of that image that the decoder reads
+    /// Coordinates by which the decoder's layers rotate the tokens of an image: 1 as those of text, or 3 where frame,
+    /// row and column are rotated apart (Qwen's M-RoPE, mrope_section).
+    std::int32_t position_axes = 1;
 };
 
 /// Multi-token prediction: layers of their own that predict tokens further ahead (DeepSeek-V3 report, section 2.2).

@@ -24,4 +24,9 @@ struct runtime_allocator {
     bool caches_freed_blocks = false;
 };
 
+/// What lies unused between allocated blocks, as a part of these.
+constexpr interval<double> fragmentation_of(const runtime_allocator& a) {
+    return a.expandable_segments ? a.expandable_fragmentation : a.fragmentation;
+}
+
 }  // namespace llmres::inline v0

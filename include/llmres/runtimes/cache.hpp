@@ -60,4 +60,12 @@ constexpr bool takes_fraction(const runtime_cache& c) {
            c.pool == cache_pool::share_of_free;
 }
 
+/// The fraction that was named, or the one that the runtime chooses on that device (default_fraction); empty where it
+/// has none.
+constexpr maybe<double> fraction_on(const runtime_cache& c, byte_count device, token_count step, std::int32_t tensor,
+                                    std::int32_t pipeline) {
+    if (c.fraction || c.default_fraction == nullptr) return c.fraction;
+    return c.default_fraction(device, step, tensor, pipeline);
+}
+
 }  // namespace llmres::inline v0

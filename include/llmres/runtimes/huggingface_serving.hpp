@@ -80,7 +80,7 @@ constexpr runtime autoawq_fused(bool rolls) {
     r.cache.windows = rolls ? window_cells::longer_part : window_cells::whole;
     r.loading.rope = rope_tables::cached;
     r.cache.whole_batches = false;
-    r.loading.joins_projections = true;
+    r.loading.projections = projection_tensors::joined;
     r.loading.repacked = 0.10;                      // Mixtral holds 7.5 % beside weights and what it joins
     r.allocator.fragmentation = {0.0, 0.02, 0.06};  // what is joined and given back holds the caches
     r.accuracy.activations = {0.85, 1.0, 1.15};

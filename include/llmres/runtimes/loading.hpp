@@ -16,6 +16,14 @@ enum class rope_tables : std::uint8_t {
                ///< (AutoAWQ)
 };
 
+/// Tensors in which a layer's projections lie.
+enum class projection_tensors : std::uint8_t {
+    separate,  ///< as the checkpoint stores them
+    fused,   ///< queries, keys and values are one tensor, gate and up another (vLLM, SGLang): an allocator that rounds
+             ///< to segments rounds the whole
+    joined,  ///< queries, keys and values are copied into a new tensor, the old ones freed when all are (AutoAWQ)
+};
+
 /// Routed experts whose weights lie on the host.
 struct host_experts {
     /// In steps of 32 tokens and more, one stack of them at a time is copied to the GPU.
@@ -44,10 +52,7 @@ struct runtime_loading {
     /// Quantised checkpoints of models with tied embeddings may hold the head beside the embedding; FP8 ones do.
     bool head_again = false;
     llmres::mxfp4_experts mxfp4{};
-    /// Queries, keys and values are one tensor, gate and up another: `rounds_to_segments` rounds the whole.
-    bool fuses_projections = false;
-    /// Queries, keys and values are joined in new tensors, and the old ones freed when all are (AutoAWQ).
-    bool joins_projections = false;
+    projection_tensors projections = projection_tensors::separate;
     /// The part of quantised weights that kernels may hold a second time, fused or in another order.
     double repacked = 0.0;
     /// Each stage of a pipeline has vision and audio towers, though the first stage alone computes them.

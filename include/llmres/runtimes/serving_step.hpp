@@ -77,6 +77,26 @@ struct serving_step {
     serving_logits logits{};
 };
 
+/// Bytes that are alive for each logit of a step that computes so many rows. `in_chunks`: the prompt passes in chunks
+/// because the context is longer than `chunked_beyond`; `dense`: the model has neither routed experts nor recurrences.
+constexpr interval<double> bytes_of_logit(const serving_logits& l, std::int64_t rows, bool in_chunks, bool dense) {
+    if (in_chunks && l.chunked_bytes.high > 0) return l.chunked_bytes;
+    if (dense && l.dense_bytes.high > 0) return l.dense_bytes;
+    interval<double> each = l.bytes;
+    if (l.few_rows_bytes > 0 && rows < 128) each.expected += l.few_rows_bytes, each.high += l.few_rows_bytes;
+    return each;
+}
+
+/// A step with the defaults that the runtime takes on a device of that size. `a100`: the device is an A100.
+constexpr serving_step step_on(serving_step s, byte_count device, bool a100) {
+    for (const device_default& d : s.larger_devices) {
+        if (d.from <= byte_count{} || device < d.from || (s.a100_is_small && a100)) break;
+        if (d.max_batched_tokens > token_count{}) s.max_batched_tokens = d.max_batched_tokens;
+        if (d.max_num_seqs > 0) s.max_num_seqs = d.max_num_seqs;
+    }
+    return s;
+}
+
 /// Names the tokens of a step, whatever the device.
 constexpr void set_batched_tokens(serving_step& s, token_count step) {
     s.max_batched_tokens = step;

@@ -68,7 +68,7 @@ inline constexpr runtime sglang_base{
     .loading{.formats = all_formats.without({format_family::exllama2, format_family::exllama3, format_family::gguf_ik,
                                              format_family::half_quadratic}),
              .rope = rope_tables::shared,
-             .fuses_projections = true},
+             .projections = projection_tensors::fused},
     .cache{
         .pool = cache_pool::share_with_weights,
         .default_fraction = sglang_by_step,

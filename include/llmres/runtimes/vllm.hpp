@@ -56,7 +56,7 @@ inline constexpr runtime vllm_base{
         // RotaryEmbedding.cos_sin_cache: what Llama 3.1 loads beyond its parameters, to 0.1 MiB
         .rope = rope_tables::shared,
         .mxfp4{.padded = true},
-        .fuses_projections = true,  // QKVParallelLinear, MergedColumnParallelLinear
+        .projections = projection_tensors::fused,  // QKVParallelLinear, MergedColumnParallelLinear
         // Marlin's workspaces, zeros in its order, and blocks that are less than 10 MiB: 0.3 % in two logs
         .repacked = 0.005,
         // qwen2_5_vl.py and internvl.py, __init__: no rank is asked before the tower is made, as it is for layers

@@ -96,7 +96,7 @@ TEST_CASE("routed experts of a layer are told apart from the rest, and the large
 
 TEST_CASE("an engine that joins projections allocates one tensor of queries, keys and values, and one of gate and up") {
     job j = serving(llama);
-    j.runtime.loading.fuses_projections = true;
+    j.runtime.loading.projections = projection_tensors::fused;
     const serving_weights weights{j, alone, j.runtime, nullptr};
     byte_count joined, sum;
     weights.for_each_tensor(llama.layers[0], [&](std::string_view name, byte_count size, std::int64_t copies, bool) {

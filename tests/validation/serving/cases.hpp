@@ -193,7 +193,7 @@ inline void set_prompt(one_case& c) {
     if (r.identity.name == "autoawq") {
         j.prompt = tokens(context / 2), j.output = tokens(context / 2);
         if (has(lower(c.row.at("model")), "mpt")) {  // projections are joined as published; it has no rotary positions
-            r.loading.joins_projections = false;
+            r.loading.projections = projection_tensors::separate;
             r.loading.rope = rope_tables::computed;
         }
     }

@@ -251,6 +251,10 @@ inline model read_mllama_text(config_fields& c) {
 
 /// The image of the most pixels that Qwen's processors allow: 12 845 056 in patches of 14, 16 777 216 in patches of 16.
 inline constexpr std::int64_t qwen_patches = 65536;
+inline void admit_qwen_images(model& m, std::int64_t merged) {
+    admit_images(m, qwen_patches, qwen_patches / merged);
+    m.encoders[0].position_axes = 3;
+}
 
 /// Qwen2-VL: patches over two frames, LayerNorms, a merger of two linear layers. `hidden_size` of the vision part is
 /// the text model's.
@@ -264,7 +268,7 @@ inline void add_qwen2_vision(config_fields& c, model& m) {
     t.width = v.number_or("mlp_ratio", 4, 1, 64) * t.hidden;
     const std::int64_t joined = merged(v) * t.hidden;
     m.encoders[0] = tower_of(t, transformer_layer(t.heads, t.hidden, t.width));
-    admit_images(m, qwen_patches, qwen_patches / merged(v));
+    admit_qwen_images(m, merged(v));
     m.add(patch_embedding(v, t.hidden, 14, false, v.number_or("temporal_patch_size", 2, 1, 64)));
     m.add(layer_norm(t.hidden));
     m.add(projection(joined, joined, true));
@@ -281,7 +285,7 @@ inline void add_qwen2_5_vision(config_fields& c, model& m) {
     block.norm = norm_kind::rms;
     const std::int64_t joined = merged(v) * t.hidden;
     m.encoders[0] = tower_of(t, block);
-    admit_images(m, qwen_patches, qwen_patches / merged(v));
+    admit_qwen_images(m, merged(v));
     m.add(patch_embedding(v, t.hidden, 14, false, v.number_or("temporal_patch_size", 2, 1, 64)));
     m.add({.role = weight_role::norm, .columns = t.hidden});
     m.add(projection(joined, joined, true));
@@ -299,7 +303,7 @@ inline void add_qwen3_tower(config_fields& c, model& m, std::int64_t mergers_by_
     const nlohmann::json* deep = v.list("deepstack_visual_indexes");
     const std::int64_t mergers = deep != nullptr ? static_cast<std::int64_t>(deep->size()) : mergers_by_default;
     m.encoders[0] = tower_of(t, transformer_layer(t.heads, t.hidden, t.width));
-    admit_images(m, qwen_patches, qwen_patches / merged(v));
+    admit_qwen_images(m, merged(v));
     m.add(patch_embedding(v, t.hidden, 16, true, v.number_or("temporal_patch_size", 2, 1, 64)));
     m.add({.role = weight_role::positions,
            .rows = v.number_or("num_position_embeddings", 2304, 1, most_features),

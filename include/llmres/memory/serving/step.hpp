@@ -330,14 +330,9 @@ struct step {
     }
     /// What is alive for each score of a step that makes so many rows of them.
     constexpr interval<double> bytes_each_score(std::int64_t rows) const {
-        const bool chunked = runtime.step.logits.chunked_bytes.high > 0 &&
-                             runtime.step.chunked_beyond > token_count{} && chunks(of, runtime);
-        if (chunked) return runtime.step.logits.chunked_bytes;
-        if (runtime.step.logits.dense_bytes.high > 0 && is_dense(of.model)) return runtime.step.logits.dense_bytes;
-        interval<double> each = runtime.step.logits.bytes;
-        if (runtime.step.logits.few_rows_bytes > 0 && rows < 128)
-            each.expected += runtime.step.logits.few_rows_bytes, each.high += runtime.step.logits.few_rows_bytes;
-        return each;
+        const bool in_chunks = runtime.step.chunked_beyond > token_count{} && chunks(of, runtime);
+        const bool dense = runtime.step.logits.dense_bytes.high > 0 && is_dense(of.model);
+        return bytes_of_logit(runtime.step.logits, rows, in_chunks, dense);
     }
     /// Of one new token a sequence.
     constexpr interval<byte_count> scores_of_sequences() const {

@@ -57,7 +57,7 @@ class file_layers {
 public:
     /// Precondition: the job's weights are such a file's.
     constexpr file_layers(const llmres::job& job, const llmres::runtime& runtime, std::int32_t tensor = 1)
-        : fuses_{runtime.loading.fuses_projections},
+        : fuses_{runtime.loading.projections == projection_tensors::fused},
           tensor_{tensor},
           traits_{detail::gguf::traits_of(job.model, *job.gguf)},
           groups_{job.model, *job.gguf, traits_} {
@@ -153,7 +153,7 @@ struct serving_weights {
         for_each_weight(kind, job.model.hidden, [&](const weight& w) {
             const weight_shape part = local_shape(w, layout);
             const byte_count one = size_of(formats.of(w), part.rows, part.columns);
-            if (!runtime.loading.fuses_projections || !fused_tensors::takes(w))
+            if (runtime.loading.projections != projection_tensors::fused || !fused_tensors::takes(w))
                 visit(name_of(w.role), tensor_size(w, part), part.copies, w.routed);
             else if (is_packed(formats.of(w)))
                 visit(name_of(w.role), one, part.copies, w.routed);
@@ -202,7 +202,7 @@ struct serving_weights {
     }
 
     /// The tables of rotary positions that layers share: as wide as the widest layer's rotated part, and four times as
-    /// long where positions of images have three parts (vLLM's MRotaryEmbedding: the Qwen that see), or as linear
+    /// long where positions of images have several axes (vLLM's MRotaryEmbedding), or as linear
     /// scaling stretches them (Gemma 3's by 8, beside its windows').
     constexpr byte_count rope_table() const {
         if (runtime.loading.rope != rope_tables::shared) return {};
@@ -211,8 +211,7 @@ struct serving_weights {
             const std::int64_t rotated = job.model.layers.kinds[static_cast<std::size_t>(k)].attention.rotated_width();
             if (rotated > width) width = rotated;
         }
-        const bool three_parts = job.model.encoders[0].layers > 0 && job.model.architecture.view().starts_with("qwen");
-        return bytes(three_parts ? 8 : 2) * job.model.rope.contexts *
+        return bytes(job.model.encoders[0].position_axes > 1 ? 8 : 2) * job.model.rope.contexts *
                detail::product(width, job.model.max_context.in(tokens));
     }
     /// Cosines and sines of rotary positions, where each layer has its own.
@@ -229,7 +228,7 @@ struct serving_weights {
     /// Queries, keys and values of a layer, where an engine joins them and keeps what it joined.
     constexpr byte_count joined_of(const layer& kind) const {
         byte_count total;
-        if (runtime.loading.joins_projections)
+        if (runtime.loading.projections == projection_tensors::joined)
             for_each_weight(kind, job.model.hidden, [&](const weight& w) {
                 if (fused_tensors::is_attention_input(w.role)) total += local_size(w);
             });

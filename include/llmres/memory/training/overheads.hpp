@@ -85,8 +85,7 @@ constexpr interval<byte_count> slack_of(const interval<byte_count>& allocated, b
         return interval<byte_count>{scaled_up(size.low, part.low), scaled_up(size.expected, part.expected),
                                     scaled_up(size.high, part.high)};
     };
-    interval<byte_count> slack = part_of(
-        allocated, r.allocator.expandable_segments ? r.allocator.expandable_fragmentation : r.allocator.fragmentation);
+    interval<byte_count> slack = part_of(allocated, fragmentation_of(r.allocator));
     slack += idle.fragmented;
     slack += idle.releasable;
     if (r.allocator.activation_fragmentation.high > 0 && !r.allocator.expandable_segments)

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#include <llmres/runtimes/identity.hpp>
+
+#include <doctest/doctest.h>
+
+using namespace llmres;
+
+TEST_CASE("versions are read as their software writes them, and ordered as numbers") {
+    CHECK(read_version("0.8.5.post1") == runtime_version{0, 8, 5});
+    CHECK(read_version("v0.10") == runtime_version{0, 10, 0});
+    CHECK(read_version("b2824") == runtime_version{2824, 0, 0});
+    CHECK(read_version("build 2824 (4426e298)") == runtime_version{2824, 0, 0});
+    CHECK(to_version("0.9.2") < to_version("0.10.0"));
+    for (const char* none : {"", "main", "2024-04", "v", "nightly 0.3"}) CHECK_FALSE(read_version(none));
+    CHECK(to_version("main") == runtime_version{});
+}
+
+TEST_CASE("a profile covers its first version and all others before the first that it no longer holds for") {
+    runtime_identity r{.name = "some", .since = {0, 6}};
+    CHECK(covers(r, {0, 99}));
+    r.before = {0, 8};
+    CHECK(covers(r, {0, 6}));
+    CHECK(covers(r, {0, 7, 9}));
+    CHECK_FALSE(covers(r, {0, 8}));
+    CHECK_FALSE(covers(r, {0, 5, 99}));
+}
+
+TEST_CASE("identities are equal by name and versions") {
+    constexpr runtime_identity one{.name = "some", .versions = "1"};
+    static_assert(one == runtime_identity{.name = "some", .work = runtime_work::serving, .versions = "1"});
+    static_assert(one != runtime_identity{.name = "some", .versions = "2"});
+    static_assert(one != runtime_identity{.name = "other", .versions = "1"});
+}

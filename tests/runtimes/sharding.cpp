@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+#include <llmres/runtimes/sharding.hpp>
+
+#include <doctest/doctest.h>
+
+#include <llmres/runtimes/all.hpp>
+
+using namespace llmres;
+
+TEST_CASE("each framework shards in its own way") {
+    CHECK(runtimes::huggingface.sharding.code == sharding_code::fsdp1);
+    CHECK(runtimes::torchtitan.sharding.code == sharding_code::fsdp2);
+    CHECK(runtimes::deepspeed.sharding.code == sharding_code::deepspeed);
+    CHECK(runtimes::megatron.sharding.code == sharding_code::buckets);
+}
+
+TEST_CASE("DeepSpeed has buckets and sub-groups, and no other profile has") {
+    for (const runtime* r : runtimes::all) {
+        const bool deepspeed = r->sharding.code == sharding_code::deepspeed;
+        CHECK((r->sharding.reduce_bucket_size > 0) == deepspeed);
+        CHECK((r->sharding.sub_group_size > 0) == deepspeed);
+    }
+}
+
+TEST_CASE("transformers alone pipelines naively, and DeepSpeed alone keeps what its stages put out") {
+    for (const runtime* r : runtimes::all) {
+        CHECK(r->pipeline.naive == (r->identity.name == "huggingface"));
+        CHECK(r->pipeline.keeps_stage_outputs == (r->identity.name == "deepspeed"));
+    }
+}
