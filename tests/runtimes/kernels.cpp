@@ -39,3 +39,11 @@ TEST_CASE("every code of a loss, a scan and an fp8 recipe has a name of its own"
     CHECK(name_of(scan_code::fused_to_gate) == "fused_to_gate");
     CHECK(name_of(fp8_recipe::microscaled) == "mxfp8");
 }
+
+TEST_CASE("experts are computed together or one by one, by transformers or by others") {
+    using e = expert_code;
+    for (const e code : {e::modules, e::loop, e::sequential}) CHECK_FALSE(computes_together(code));
+    for (const e code : {e::grouped, e::batched, e::dispatched, e::permuted}) CHECK(computes_together(code));
+    for (const e code : {e::modules, e::loop, e::grouped, e::batched}) CHECK(is_of_transformers(code));
+    for (const e code : {e::dispatched, e::permuted, e::sequential}) CHECK_FALSE(is_of_transformers(code));
+}

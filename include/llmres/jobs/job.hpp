@@ -80,8 +80,9 @@ struct job {
     std::int32_t recompute_every = 1;  ///< full recomputation of every n-th layer only
     llmres::adapter adapter{};         ///< trained beside a frozen model
     llmres::offload offload{};
-    maybe<bool> autocast{};  ///< default: where weights are wider than `compute` and the engine casts at each operation
-    bool dropout = false;    ///< of residuals and attention
+    maybe<bool>
+        autocast{};        ///< default: where weights are wider than `compute` and the runtime casts at each operation
+    bool dropout = false;  ///< of residuals and attention
     bool varied_lengths = false;  ///< samples are cut at `sequence`, but neither packed nor padded to it
     token_count mean_length{};    ///< ... and hold so many tokens on average, before any is cut or left out; 0: spread
                                   ///< evenly up to `sequence`
@@ -103,7 +104,7 @@ constexpr bool trains(const job& j) { return j.task != task::serving; }
 /// it reads, and the original is saved (torchao, float8_linear.py; Transformer Engine's own narrow copies are not
 /// counted).
 constexpr const precision& activations_of(const job& j) { return is_wide(j.compute) ? j.compute : bf16; }
-/// What linear layers compute in: 8 bits where `compute` is narrow, or the engine has a recipe for it.
+/// What linear layers compute in: 8 bits where `compute` is narrow, or the runtime has a recipe for it.
 constexpr arithmetic_kind linear_arithmetic_of(const job& j) {
     return trains(j) && j.runtime.kernels.fp8.recipe != fp8_recipe::none ? arithmetic_kind::fp8 : j.compute.arithmetic;
 }
@@ -158,9 +159,9 @@ constexpr token_count computed_tokens(const job& j) {
 /// Prompt tokens that pass the layers at once.
 constexpr token_count batched_tokens_of(const job& j) {
     const token_count whole = prompt_of(j) * j.batch;
-    const token_count engine =
+    const token_count usual =
         j.runtime.step.max_batched_tokens > token_count{} ? j.runtime.step.max_batched_tokens : prompt_of(j);
-    const token_count limit = j.max_batched_tokens > token_count{} ? j.max_batched_tokens : engine;
+    const token_count limit = j.max_batched_tokens > token_count{} ? j.max_batched_tokens : usual;
     return limit < whole ? limit : whole;
 }
 

@@ -32,7 +32,7 @@ namespace llmres::inline v0 {
 
 namespace runtimes {
 
-/// Each engine's profiles stand together, the newest first.
+/// Each software's profiles stand together, the newest first.
 inline constexpr auto all =
     joined(std::array{&no_runtime, &pytorch}, all_vllm, all_sglang, all_tensorrt_llm, all_llama_cpp, all_ollama,
            all_transformers, std::array{&lmdeploy}, all_exllama, std::array{&tgi, &ctranslate2}, all_huggingface,
@@ -61,9 +61,9 @@ constexpr bool same_name(std::string_view a, std::string_view b) {
 
 }  // namespace detail
 
-/// The profile of that name for that version; the newest for an empty version. vLLM ran its first engine up to 0.10
-/// where asked to: "0.8.5 V0". An `unknown` error names the nearest names, or the versions there are; `malformed` is
-/// what begins with no number, and a date.
+/// The profile of that name for that version; the newest for an empty version. vLLM could run its first engine (V0) up
+/// to 0.10 where asked to: "0.8.5 V0". An `unknown` error names the nearest names, or the versions there are;
+/// `malformed` is what begins with no number, and a date.
 constexpr result<runtime> find_runtime(std::string_view name, std::string_view asked, std::string_view field) {
     const maybe<runtime_version> version = read_version(asked);
     const bool first_engine =

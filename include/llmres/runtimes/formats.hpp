@@ -12,21 +12,22 @@ namespace llmres::inline v0 {
 
 /// Formats that runtimes support together.
 enum class format_family : std::uint8_t {
-    plain,
-    eight_bit_float,
-    eight_bit,
-    microscaling,
-    gptq_words,
-    awq_words,
-    packed,
-    bitsandbytes,
-    gguf,
-    gguf_ik,  ///< GGUF types of ik_llama.cpp
-    exllama2,
-    exllama3,
-    half_quadratic,
+    plain,            ///< floating point of 16 bits and more: every runtime loads it
+    eight_bit_float,  ///< fp8
+    eight_bit,        ///< int8
+    microscaling,     ///< MXFP4, MXFP8, NVFP4
+    gptq_words,       ///< GPTQ's, packed into words
+    awq_words,        ///< AWQ's, packed into words
+    packed,           ///< compressed-tensors' packed integers
+    bitsandbytes,     ///< NF4, FP4, and bitsandbytes' 8 bits
+    gguf,             ///< GGUF types of llama.cpp
+    gguf_ik,          ///< GGUF types of ik_llama.cpp
+    exllama2,         ///< EXL2
+    exllama3,         ///< EXL3
+    half_quadratic,   ///< HQQ
 };
 
+/// The family that a format belongs to by its name.
 constexpr format_family family_of(const precision& format) {
     if (is_wide(format)) return format_family::plain;  // most are, and need no name read
     struct beginning {
@@ -61,12 +62,15 @@ constexpr format_family family_of(const precision& format) {
 
 /// The families whose formats a runtime has kernels for. Plain formats are always among them.
 struct format_set {
-    std::uint32_t bits = 0;
+    std::uint32_t bits = 0;  ///< one for each family, the first the lowest
 
+    /// Plain formats alone.
     constexpr format_set() = default;
+    /// These families, and plain formats.
     constexpr format_set(std::initializer_list<format_family> families) {
         for (const format_family f : families) bits |= std::uint32_t{1} << static_cast<unsigned>(f);
     }
+    /// True if the family is among them, or plain.
     constexpr bool contains(format_family f) const {
         return f == format_family::plain || (bits >> static_cast<unsigned>(f) & 1u) != 0;
     }

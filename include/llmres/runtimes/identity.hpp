@@ -13,22 +13,27 @@ namespace llmres::inline v0 {
 
 /// The numbers of a release or of a build: "0.8.5.post1" is {0, 8, 5}, "b2824" is {2824}.
 struct runtime_version {
-    std::int32_t major = 0;
-    std::int32_t minor = 0;
-    std::int32_t patch = 0;
+    std::int32_t major = 0;  ///< the first number, or that of a build
+    std::int32_t minor = 0;  ///< the second number
+    std::int32_t patch = 0;  ///< the third number
     friend constexpr auto operator<=>(const runtime_version&, const runtime_version&) = default;
 };
 
 /// What a runtime is for.
-enum class runtime_work : std::uint8_t { any, serving, training };
+enum class runtime_work : std::uint8_t {
+    any,       ///< both, or no software at all
+    serving,   ///< inference
+    training,  ///< pretraining and finetuning
+};
 
+/// A profile's name, purpose and versions. Two are equal by name and versions.
 struct runtime_identity {
-    text<23> name{};
-    runtime_work work = runtime_work::any;
-    text<31> versions{};       ///< in words: the versions that the profile's constants were taken from
-    runtime_version since{};   ///< the first version that the profile is meant for
-    runtime_version before{};  ///< the first version that it no longer holds for; zero: none is known
-    knob_list knobs{};         ///< the software's own names of what a caller may set
+    text<23> name{};                        ///< the software's, in lower case: "vllm"
+    runtime_work work = runtime_work::any;  ///< what jobs it takes
+    text<31> versions{};                    ///< in words: the versions that the profile's constants were taken from
+    runtime_version since{};                ///< the first version that the profile is meant for
+    runtime_version before{};               ///< the first version that it no longer holds for; zero: none is known
+    knob_list knobs{};                      ///< the software's own names of what a caller may set
     friend constexpr bool operator==(const runtime_identity& a, const runtime_identity& b) {
         return a.name == b.name && a.versions == b.versions;
     }

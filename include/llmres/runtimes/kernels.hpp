@@ -6,65 +6,96 @@
 #include <cstdint>
 #include <string_view>
 
-/// How an engine writes the parts of a model, and how it keeps what it trains: all that memory shows of it.
-/// A value of these belongs to a runtime profile (runtimes/*.hpp), which names the source of each choice.
+/// How training computes a model's modules, as far as memory shows it: which kernels are fused, what they save for the
+/// backward pass, what is recomputed, compiled, or in 8 bits. Profiles (runtimes/NAME.hpp) name the source of each
+/// choice.
 namespace llmres::inline v0 {
 
+/// How a norm is computed.
 enum class norm_code : std::uint8_t {
-    eager,  ///< a handful of fp32 operations (Hugging Face): input in fp32, and the result that the weight multiplies
-    fused,  ///< one kernel (Apex, Transformer Engine, Liger, torch.nn): input and statistics
+    eager,  ///< a handful of fp32 operations (Hugging Face), which save the input in fp32 and the factor of the weight
+    fused,  ///< one kernel (Apex, Transformer Engine, Liger, torch.nn), which saves the input and its statistics
 };
+
+/// How a gated feed-forward multiplies act(gate) by up.
 enum class gate_code : std::uint8_t {
-    eager,  ///< act(gate) is a tensor of its own
-    fused,  ///< gate and up are kept, act(gate) is computed again
+    eager,  ///< act(gate) is a tensor of its own, and saved
+    fused,  ///< gate and up are saved, and act(gate) is computed again in the backward pass
 };
+
+/// How the loss is computed from the logits.
 enum class loss_code : std::uint8_t {
-    eager,                ///< logits, a copy in fp32, its log-softmax and its gradient
-    eager_shifted,        ///< the same, with a shifted copy (transformers before 4.50)
+    eager,                ///< logits, a copy of them in fp32, its log-softmax and its gradient are tensors
+    eager_shifted,        ///< as eager, over a shifted copy (transformers before 4.50)
     triton,               ///< one kernel over the shifted fp32 copy, which then holds its own gradient (Unsloth's, as
                           ///< fms-acceleration calls it)
     chunked,              ///< eager, over a part of the tokens at a time
-    fused_linear,         ///< head and loss together, over a part of the tokens at a time (Liger): no logits
-    vocabulary_parallel,  ///< Megatron-Core: fp32 logits on each tensor rank become their own gradient
-    vocabulary_parallel_fused,  ///< the same compiled by PyTorch, which keeps the exponentials apart
+    fused_linear,         ///< head and loss together, over a part of the tokens at a time (Liger): no logits are saved
+    vocabulary_parallel,  ///< fp32 logits on each tensor rank become their own gradient (Megatron-Core)
+    vocabulary_parallel_fused,  ///< the same, compiled by PyTorch, which keeps the exponentials in another tensor
     transformer_engine,  ///< one kernel over the 16-bit logits of each tensor rank (two copies: from B200 slopes)
-    mean,  ///< of the fp32 logits, which the caller keeps to the end: what profilers differentiate in a loss's place
+    mean,  ///< the mean of the fp32 logits, which the caller keeps to the end: what profilers differentiate instead of
+           ///< a loss
 };
+
+/// What a linear layer's backward pass does with the gradient of its weight.
 enum class linear_code : std::uint8_t {
-    plain,               ///< a weight's gradient is a tensor
-    accumulates,         ///< into the gradient buffer (Apex, Megatron-Core)
+    plain,               ///< it is a tensor of its own
+    accumulates,         ///< the product adds it to the gradient buffer (Apex, Megatron-Core)
     accumulates_beside,  ///< the same, and a dummy of each weight's shape stays allocated (Transformer Engine)
 };
-/// How routed experts are computed: by transformers, and by torchtitan.
+
+/// How routed experts are computed.
 enum class expert_code : std::uint8_t {
-    modules,     ///< each expert has linear layers of its own (4.x)
-    loop,        ///< expert by expert, their weights stacked in one tensor (5.x: experts_implementation "eager")
-    grouped,     ///< all in one grouped product (5.x: "grouped_mm")
-    batched,     ///< all in one batched product, with a copy of the weights for each token ("batched_mm")
-    dispatched,  ///< sorted, exchanged between ranks and back, in grouped products between (torchtitan, models/moe.py)
+    modules,     ///< each expert has linear layers of its own (transformers 4)
+    loop,        ///< expert by expert, their weights stacked in one tensor (transformers 5: experts_implementation
+                 ///< "eager")
+    grouped,     ///< all in one grouped product over stacked weights (transformers 5: "grouped_mm")
+    batched,     ///< all in one batched product, with a copy of the weights for each token (transformers 5:
+                 ///< "batched_mm")
+    dispatched,  ///< tokens are sorted and exchanged between ranks and back, in grouped products between (torchtitan,
+                 ///< models/moe.py)
+    permuted,    ///< tokens are permuted into grouped products (Megatron-Core, core/transformer/moe/experts.py,
+                 ///< TEGroupedMLP)
+    sequential,  ///< tokens are permuted, and experts computed one by one (Megatron-Core without moe-grouped-gemm,
+                 ///< SequentialMLP)
 };
+/// True for what transformers itself computes: it selects and weighs tokens in operations of its own
+/// (integrations/moe.py).
+constexpr bool is_of_transformers(expert_code c) { return c <= expert_code::batched; }
+/// True where the experts of a rank are computed together, not one after the other.
+constexpr bool computes_together(expert_code c) {
+    return c != expert_code::modules && c != expert_code::loop && c != expert_code::sequential;
+}
+
 /// How Mamba 2's mixer is computed between its two projections.
 enum class scan_code : std::uint8_t {
-    plain,  ///< spelt out in PyTorch: transformers without the packages mamba-ssm and causal-conv1d
-    fused,  ///< one operation of mamba-ssm from the convolution to the projection out: transformers where both are
+    plain,  ///< in PyTorch's own operations: transformers without the packages mamba-ssm and causal-conv1d
+    fused,  ///< one operation of mamba-ssm from the convolution to the output projection: transformers where both are
             ///< installed
-    fused_to_gate,  ///< the same to the gate; the norm and the projection out are operations of their own
+    fused_to_gate,  ///< one operation up to the gate; the norm and the output projection are operations of their own
                     ///< (Megatron-Core)
 };
-/// How linear layers of the layers compute in 8 bits (Transformer Engine's recipes): they keep 8-bit inputs, and 8-bit
-/// copies of their weights as they are and transposed, from one micro-batch to the next.
+
+/// How the linear layers of a model's layers compute in 8 bits (Transformer Engine's recipes): they save 8-bit inputs,
+/// and keep 8-bit copies of their weights, as they are and transposed, from one micro-batch to the next.
 enum class fp8_recipe : std::uint8_t {
-    none,
-    delayed,      ///< a scale a tensor, from the steps before
-    tensorwise,   ///< ... from the tensor itself
+    none,         ///< not in 8 bits
+    delayed,      ///< one scale for each tensor, from the steps before
+    tensorwise,   ///< one scale for each tensor, from the tensor itself
     blockwise,    ///< an fp32 scale for each 128 values
-    microscaled,  ///< an 8-bit scale for each 32: MXFP8
+    microscaled,  ///< an 8-bit scale for each 32 values: MXFP8
 };
+/// Names of the recipes, in the order of the enumeration.
 inline constexpr std::array<std::string_view, 5> fp8_recipe_names{"none", "delayed", "tensorwise", "blockwise",
                                                                   "mxfp8"};
+/// The recipe's name in job documents.
 constexpr std::string_view name_of(fp8_recipe r) { return fp8_recipe_names[static_cast<std::size_t>(r)]; }
+/// Names of the ways to compute a scan, in the order of the enumeration.
 inline constexpr std::array<std::string_view, 3> scan_code_names{"plain", "fused", "fused_to_gate"};
+/// The name in job documents.
 constexpr std::string_view name_of(scan_code c) { return scan_code_names[static_cast<std::size_t>(c)]; }
+/// Names of the losses, in the order of the enumeration.
 inline constexpr std::array<std::string_view, 9> loss_code_names{"eager",
                                                                  "eager_shifted",
                                                                  "triton",
@@ -74,18 +105,20 @@ inline constexpr std::array<std::string_view, 9> loss_code_names{"eager",
                                                                  "vocabulary_parallel_fused",
                                                                  "transformer_engine",
                                                                  "mean"};
+/// The loss's name in job documents.
 constexpr std::string_view name_of(loss_code c) { return loss_code_names[static_cast<std::size_t>(c)]; }
 
+/// Which losses are compiled where layers are.
 enum class loss_compiling : std::uint8_t {
-    never,
-    chunked,  ///< each part's, but no other: what compile_loss returns is let go (torchtune,
+    never,    ///< none
+    chunked,  ///< a chunked loss alone: of any other, what compile_loss returns is not used (torchtune,
               ///< recipes/full_finetune_single_device.py)
-    any,
+    any,      ///< every loss
 };
 
-/// What recompute::selective computes again.
+/// What recompute::selective recomputes in the backward pass.
 enum class selective_code : std::uint8_t {
-    attention_core,        ///< scores and probabilities
+    attention_core,        ///< attention scores and probabilities
     all_but_odd_products,  ///< keeps attention's output and the first, third, ... product of each layer (torchtitan's
                            ///< selective_ac_option "op")
     all_but_products,      ///< keeps attention's output and every product (torchtitan's graph_trainer, memory_policy
@@ -94,8 +127,9 @@ enum class selective_code : std::uint8_t {
 
 /// The loss, from the logits to their gradient.
 struct training_loss {
+    /// How the loss is computed.
     loss_code code = loss_code::eager;
-    /// `chunked`: parts.
+    /// `chunked`: how many parts.
     std::int32_t chunks = 8;
     /// The 16-bit logits stay beside the loss's fp32 copy of them (transformers since 4.46); else the copy takes their
     /// place.
@@ -113,6 +147,7 @@ struct training_loss {
 
 /// What becomes of activations that are not kept until the backward pass: recomputed, or offloaded.
 struct checkpointing {
+    /// What selective recomputation recomputes.
     selective_code selective = selective_code::attention_core;
     /// Recomputation by product does not keep the output of cuDNN's attention (torchtitan before its #2095, 2025-12).
     bool recomputes_cudnn = false;
@@ -143,6 +178,7 @@ struct compilation {
 
 /// 8-bit training by Transformer Engine.
 struct fp8_training {
+    /// Where the scales come from.
     fp8_recipe recipe = fp8_recipe::none;
     /// The 8-bit copies are the weights: there are no wider ones but the optimizer's (fp8-param-gather).
     bool param_gather = false;
@@ -151,12 +187,12 @@ struct fp8_training {
 
 /// How training computes a model's modules. The defaults are those of Hugging Face's modules under PyTorch.
 struct training_kernels {
-    norm_code norm = norm_code::eager;
-    gate_code gate = gate_code::eager;
-    training_loss loss{};
-    linear_code linear = linear_code::plain;
-    expert_code experts = expert_code::modules;
-    scan_code scan = scan_code::plain;
+    norm_code norm = norm_code::eager;           ///< norms
+    gate_code gate = gate_code::eager;           ///< gated feed-forwards
+    training_loss loss{};                        ///< the loss
+    linear_code linear = linear_code::plain;     ///< gradients of linear layers' weights
+    expert_code experts = expert_code::modules;  ///< routed experts
+    scan_code scan = scan_code::plain;           ///< Mamba 2's mixer
     /// Routed experts without a gate multiply their activation by the router's weight in one kernel (Megatron-Core,
     /// core/fusions/fused_weighted_squared_relu.py).
     bool use_fused_weighted_squared_relu = false;
@@ -177,12 +213,15 @@ struct training_kernels {
     /// 4-bit products save their input, though the weight alone is needed (bitsandbytes before 0.43.2, its pull request
     /// 1270).
     bool four_bit_keeps_inputs = false;
-    llmres::compilation compilation{};
-    fp8_training fp8{};
-    llmres::checkpointing checkpointing{};
+    llmres::compilation compilation{};      ///< what torch.compile compiles
+    fp8_training fp8{};                     ///< 8-bit training
+    llmres::checkpointing checkpointing{};  ///< what is recomputed or offloaded
 
+    /// True if a norm is one kernel.
     constexpr bool fuses_norms() const { return norm == norm_code::fused || compilation.layers; }
+    /// True if act(gate) is not saved.
     constexpr bool fuses_gates() const { return gate == gate_code::fused || compilation.layers; }
+    /// True if the loss is compiled into few kernels.
     constexpr bool fuses_loss() const {
         const loss_compiling with = compilation.loss_with_layers;
         const bool with_layers =

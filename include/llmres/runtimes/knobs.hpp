@@ -28,20 +28,24 @@ enum class knob_setting : std::uint8_t {
 
 /// A knob under the software's own name, as its command line spells it without the dashes.
 struct knob {
-    std::string_view name{};
-    knob_setting setting{};
+    std::string_view name{};  ///< as on the command line
+    knob_setting setting{};   ///< what it sets
 };
 
 /// A table of knobs that has static storage: `inline constexpr std::array some_knobs{knob{...}, ...}`.
 struct knob_list {
-    const knob* first = nullptr;
-    std::size_t size = 0;
+    const knob* first = nullptr;  ///< the first of the table
+    std::size_t size = 0;         ///< how many there are
 
+    /// No knobs.
     constexpr knob_list() = default;
+    /// The knobs of a table.
     template <std::size_t Size>
     constexpr knob_list(const std::array<knob, Size>& table) : first{table.data()}, size{Size} {}
 
+    /// The first knob.
     constexpr const knob* begin() const { return first; }
+    /// Behind the last knob.
     constexpr const knob* end() const { return first + size; }
 };
 

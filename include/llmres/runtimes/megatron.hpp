@@ -38,7 +38,7 @@ inline constexpr runtime megatron{
         .gate = gate_code::fused,
         .loss{.code = loss_code::vocabulary_parallel},
         .linear = linear_code::accumulates_beside,
-        .experts = expert_code::grouped,
+        .experts = expert_code::permuted,
         .scan = scan_code::fused_to_gate,  // core/ssm/mamba_mixer.py, use_mamba_mem_eff_path
         .casts_weights = false,
         .fp32_adapters = false,

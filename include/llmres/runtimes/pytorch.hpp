@@ -3,7 +3,7 @@
 
 #include <llmres/runtimes/runtime.hpp>
 
-/// PyTorch without an engine around it: eager kernels, the caching allocator.
+/// PyTorch alone: eager kernels, the caching allocator.
 namespace llmres::inline v0::runtimes {
 
 inline constexpr runtime pytorch{

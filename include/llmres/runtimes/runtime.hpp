@@ -20,28 +20,26 @@ namespace llmres::inline v0 {
 
 /// What was measured under a runtime, over what the inventory counts (docs/accuracy.md).
 struct runtime_accuracy {
-    interval<double> activations{1.0, 1.0, 1.0};
-    /// Training: of logits alone, where that is known better; zero: as activations.
-    interval<double> logits{};
+    interval<double> activations{1.0, 1.0, 1.0};  ///< of activations
+    interval<double> logits{};  ///< training: of logits alone, where that is known better; zero: as activations
 };
 
+/// What a runtime is, in parts. The defaults are of no software: ideal bytes.
 struct runtime {
-    runtime_identity identity{};
-    runtime_process process{};
-    runtime_allocator allocator{};
-    runtime_accuracy accuracy{};
-    runtime_loading loading{};
+    runtime_identity identity{};    ///< name, purpose, versions
+    runtime_process process{};      ///< bytes that each process takes beside tensors
+    runtime_allocator allocator{};  ///< what is reserved beyond what is allocated
+    runtime_accuracy accuracy{};    ///< how far the inventory was from what was measured
+    runtime_loading loading{};      ///< how weights are held
 
-    // Serving.
-    runtime_cache cache{};
-    serving_step step{};
-    llmres::serving_kernels serving_kernels{};
+    runtime_cache cache{};                      ///< serving: the KV cache
+    serving_step step{};                        ///< serving: tokens, sequences and logits of a step
+    llmres::serving_kernels serving_kernels{};  ///< serving: how a layer is computed
 
-    // Training.
-    training_kernels kernels{};
-    optimizer_step optimizer{};
-    training_sharding sharding{};
-    training_pipeline pipeline{};
+    training_kernels kernels{};    ///< training: how modules are computed
+    optimizer_step optimizer{};    ///< training: how the optimizer's step is taken
+    training_sharding sharding{};  ///< training: how weights, gradients and states are sharded
+    training_pipeline pipeline{};  ///< training: how pipeline stages work together
 
     /// Profiles are told apart by name and versions.
     friend constexpr bool operator==(const runtime& a, const runtime& b) { return a.identity == b.identity; }

@@ -20,6 +20,7 @@ struct latent_kernels {
     bool expands_all = false;
 };
 
+/// What the kernels of a serving runtime hold beside a layer's tensors.
 struct serving_kernels {
     /// Activations are fp32 whatever the format of weights (ggml).
     bool fp32_activations = false;
@@ -34,6 +35,7 @@ struct serving_kernels {
     bool attention_mask = false;
     /// Overrides the job's `attention`.
     maybe<bool> flash_attention{};
+    /// Multi-head latent attention.
     latent_kernels latent{};
     /// Vectors of the hidden width beside the inventory's.
     std::int32_t more_hidden = 0;

@@ -38,8 +38,10 @@ constexpr std::array<device_default, 3> device_classes(device_default first = de
     return {first, second, third};
 }
 
-/// The logits of a step, and what the sampler makes of them.
+/// The logits of a step, and what the sampler makes of them. Bytes are of one logit: one position and one word of the
+/// vocabulary.
 struct serving_logits {
+    /// Positions whose logits are alive at once.
     scored_tokens rows = scored_tokens::last;
     /// Bytes that are alive for each logit, the sampler's sort included.
     interval<double> bytes{6.0, 6.0, 6.0};
@@ -57,6 +59,7 @@ struct serving_logits {
     bool on_first_gpu = false;
 };
 
+/// What a runtime computes in one step by default.
 struct serving_step {
     /// Prompt tokens in one step; 0: a whole prompt.
     token_count max_batched_tokens{};
@@ -74,6 +77,7 @@ struct serving_step {
     profiled_images images = profiled_images::none;
     /// Copies of inputs and masks where pipeline stages compute micro-batches in turn (ggml: GGML_SCHED_MAX_COPIES).
     std::int32_t copies = 1;
+    /// The logits of a step.
     serving_logits logits{};
 };
 

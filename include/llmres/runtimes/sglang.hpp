@@ -12,7 +12,7 @@ namespace llmres::inline v0::runtimes {
 
 namespace detail {
 
-/// As the engine rounds it.
+/// As SGLang rounds it.
 constexpr double three_places(double part) {
     return static_cast<double>(static_cast<std::int64_t>(part * 1000.0 + 0.5)) / 1000.0;
 }

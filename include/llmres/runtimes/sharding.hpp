@@ -8,15 +8,17 @@
 /// How a runtime shards what it trains over ranks, takes the optimizer's step, and computes a pipeline.
 namespace llmres::inline v0 {
 
+/// Which software's way of sharding.
 enum class sharding_code : std::uint8_t {
-    buckets,  ///< DDP, and ZeRO 1 and 2 as Megatron's distributed optimizer: gradients in one buffer
-    fsdp1,    ///< flat parameters: a unit is gathered whole
-    fsdp2,    ///< gathered by parameter; the root unit's weights stay gathered
-    deepspeed,
+    buckets,    ///< DDP, and ZeRO 1 and 2 as Megatron's distributed optimizer: gradients in one buffer
+    fsdp1,      ///< flat parameters: a unit is gathered whole
+    fsdp2,      ///< gathered by parameter; the root unit's weights stay gathered
+    deepspeed,  ///< ZeRO in DeepSpeed: parameters gathered one by one, gradients in buckets
 };
 
 /// How training shards weights, gradients and states over data ranks.
 struct training_sharding {
+    /// The way it is done.
     sharding_code code = sharding_code::buckets;
     /// Gradients lie in a buffer of their own, from the first step to the last.
     bool keeps_gradients = false;

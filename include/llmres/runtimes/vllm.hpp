@@ -87,8 +87,8 @@ inline constexpr runtime vllm_base{
     },
 };
 
-// ---- the first engine
-// ---------------------------------------------------------------------------------------------------
+// ---- the first engine (V0)
+// ---------------------------------------------------------------------------------------------
 
 /// Whole prompts up to 32k, whatever the device; chunks beyond, and then nothing is sampled while profiling but the
 /// 16-bit scores.
@@ -105,7 +105,7 @@ constexpr runtime vllm_v0_base() {
     r.process.workspace = {mib(10), mib(60), mib(220)};
     return r;
 }
-/// 0.3 to 0.6.3 took what the device had lost since the engine's start, and so all that torch's allocator held at the
+/// 0.3 to 0.6.3 took what the device had lost since vLLM's start, and so all that torch's allocator held at the
 /// end of the profiling run.
 constexpr runtime vllm_v0_reserved() {
     runtime r = vllm_v0_base();
@@ -113,7 +113,7 @@ constexpr runtime vllm_v0_reserved() {
     r.allocator.fragmentation = {0.0, 0.01, 0.05};
     return r;
 }
-/// Until then the device had to be the engine's alone: its context and all that others held counted too (0.2.5 to
+/// Until then the device had to be vLLM's alone: its context and all that others held counted too (0.2.5 to
 /// 0.2.7). Over what torch had allocated that was 0.77 GiB on one A100, and 13.1 on each of four (vllm pull request
 /// 2031: 7351 blocks for 7449, 20865 for 31615).
 constexpr runtime vllm_v0_whole_device() {
@@ -146,8 +146,8 @@ constexpr runtime vllm_v0_increases() {
     return r;
 }
 
-// ---- the second
-// ---------------------------------------------------------------------------------------------------------
+// ---- the second engine (V1)
+// --------------------------------------------------------------------------------------------
 
 /// The A100 counts as a large device.
 constexpr runtime vllm_first_of_second() {

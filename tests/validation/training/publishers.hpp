@@ -43,7 +43,7 @@ inline void megatron(const cells& c, run& r) {
     j.mtp_use_repeated_layer = has(notes, "mtp-use-repeated-layer=True");
     if (has(notes, "grad-reduce-in-bf16=True")) j.gradients = bf16;
     e.kernels.use_fused_weighted_squared_relu = has(notes, "use-fused-weighted-squared-relu=True");
-    if (r.series == "megatron_golden" && !has(notes, "moe-grouped-gemm")) e.kernels.experts = expert_code::loop;
+    if (r.series == "megatron_golden" && !has(notes, "moe-grouped-gemm")) e.kernels.experts = expert_code::sequential;
     if (c.number("accumulate") == 0) e.kernels.linear = linear_code::plain;
     if (c.number("ce_fusion") != 0)
         e.kernels.loss.code = r.series == "megatron_b200" || has(notes, "fusion-impl=te")

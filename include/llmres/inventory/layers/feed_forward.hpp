@@ -177,7 +177,7 @@ constexpr void save_experts(const feed_forward& f, std::int64_t hidden, const la
 /// next one's.
 constexpr std::int64_t rows_passed_back(const feed_forward& f, const training_context& context) {
     if (!f.routed()) return context.tokens.all();
-    const bool one_by_one = context.runtime.kernels.experts <= expert_code::loop;
+    const bool one_by_one = !computes_together(context.runtime.kernels.experts);
     return ceil_quotient(context.tokens.all() * f.experts.per_token, one_by_one ? f.experts.count : 1);
 }
 

@@ -187,7 +187,10 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
         if (held[p] > t.peak) t.peak = held[p];
         if (held[p] + fresh[p] > t.fresh_peak) t.fresh_peak = held[p] + fresh[p];
     }
-    if (kind.feed_forward.routed() && context.runtime.kernels.experts == expert_code::loop && !context.frozen) {
+    if (kind.feed_forward.routed() &&
+        (context.runtime.kernels.experts == expert_code::loop ||
+         context.runtime.kernels.experts == expert_code::sequential) &&
+        !context.frozen) {
         const byte_count looped = held[static_cast<std::size_t>(backward_point::inner)] +
                                   beside_next_to_last_expert(kind.feed_forward, j.model.hidden, l, context, state);
         if (looped > t.peak) t.peak = looped;

@@ -61,8 +61,7 @@ constexpr memory_breakdown terms_of(const tensor_memory& t, const job& j) {
     m[memory_term::communication] = t.communication;
     m.ideal = m.total().expected;
     m[memory_term::workspace] = r.process.workspace;
-    if (r.process.expert_workspace.high > byte_count{} && r.kernels.experts >= expert_code::grouped &&
-        has_experts(j.model))
+    if (r.process.expert_workspace.high > byte_count{} && computes_together(r.kernels.experts) && has_experts(j.model))
         m[memory_term::workspace] += r.process.expert_workspace;
     if (trains(j)) {
         const auto estimate = [&](memory_term term, byte_count exact, const interval<double>& error) {

@@ -115,7 +115,7 @@ struct state_fold {
             sum.dummies +=
                 inner && !whole.routed ? computed : byte_count{};  // grouped products write gradients in place
             if (context.autocast && cast && inner && !(context.quantised.four_bit && whole.quantised) &&
-                !(whole.routed && context.runtime.kernels.experts >= expert_code::grouped))
+                !(whole.routed && computes_together(context.runtime.kernels.experts)))
                 add_casts(computed, whole.role);
         }
         if (!inner && context.code.fixed_positions && whole.role == weight_role::positions &&
