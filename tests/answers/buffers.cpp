@@ -198,6 +198,21 @@ TEST_CASE("the same for every optimizer, in its first step and later ones") {
                     }
 }
 
+TEST_CASE("the same where roles share a tensor that an optimizer treats as one matrix") {
+    for (const optimizer* o : {&soap, &galore, &shampoo, &adafactor})
+        for (const layout& l : {layout{}, layout{.data = 4, .zero = 3}}) {
+            job j{.model = find_model("phi-3-mini-4k").value(),
+                  .task = task::pretraining,
+                  .sequence = tokens(2048),
+                  .optimizer = *o,
+                  .runtime = runtimes::huggingface};
+            check_sums(j, l, h100s);
+            j.task = task::finetuning;
+            j.adapter = {.kind = adapter_kind::lora, .rank = 16, .targets = find_roles("up_proj,down_proj").value()};
+            check_sums(j, l, h100s);
+        }
+}
+
 TEST_CASE("the same for adapters, offloading, recomputation and multi-token prediction") {
     for (const char* name : {"llama-3.1-8b", "gemma-3-4b", "deepseek-v3"})
         for (const layout& l : sharded)

@@ -32,6 +32,7 @@
 #include <llmres/values/text.hpp>
 #include <llmres/values/units.hpp>
 #include <string_view>
+#include <utility>
 
 /// The tensors of a plan one by one, so that someone can really allocate them and see whether they fit.
 namespace llmres::inline v0 {
@@ -193,6 +194,7 @@ constexpr void for_each_trained_weight(const job& j, const layout& l, const plac
     const auto layers = [&](stage_range range, std::int32_t) {
         for (to.layer = range.first; to.layer < range.last; ++to.layer) {
             ++position;
+            fold.rows_so_far = 0;  // each layer is summed by itself
             for_each_weight(j.model.layers[to.layer], j.model.hidden, keep(weight_place::layer));
         }
         to.layer = -1;
@@ -217,67 +219,83 @@ struct gradients_held {
     std::int64_t times = 0;        ///< how many of them
 };
 
-constexpr gradients_held gradients_at(const stage_step& in, peak_point point, std::int32_t kind) {
-    const folded_step& f = in.folded;
+constexpr gradients_held all_gradients(const stage_step& in) {
+    return {.layers_outside = true, .layers = in.stage.holds.layers, .input = true};
+}
+
+/// When the backward pass comes to the layers: gradients of what follows them, and with a tied head the embedding's.
+constexpr gradients_held gradients_after_layers(const stage_step& in) {
     const training_stage& s = in.stage;
-    const stage_range all = s.holds.layers;
-    const stage_range span = span_of(f.of.model.layers, kind, all);
-    const gradients_held every{.layers_outside = true, .layers = all, .input = true};
-    const gradients_held before = in.accumulates ? every : gradients_held{};
-    const gradients_held around{.layers_outside = true,
-                                .layers = {all.last, all.last},
-                                .input = f.of.model.tied_head && s.last,
-                                .encoder_missing = s.encoder.gradients};
-    gradients_held held = every;
-    const byte_count again = second_gradient(in);
-    const auto twice = [&](byte_count summed) {
-        held.again = again;
-        held.times = again > byte_count{} ? times_in(again, summed) : 0;
+    return {.layers_outside = true,
+            .layers = {s.holds.layers.last, s.holds.layers.last},
+            .input = in.folded.of.model.tied_head && s.last,
+            .encoder_missing = s.encoder.gradients};
+}
+
+/// When the backward pass of a kind's last or first layer begins: gradients of all that follows it.
+constexpr gradients_held gradients_after_layer(const stage_step& in, peak_point point, std::int32_t kind) {
+    const bool last = point == peak_point::last_layer_backward;
+    const auto k = static_cast<std::size_t>(kind);
+    const byte_count sum = last ? before_last_layer(in, k).gradients : before_first_layer(in, k).gradients;
+    if (in.accumulates || sum > in.stage.state.gradients) return all_gradients(in);
+    const stage_range span = span_of(in.folded.of.model.layers, kind, in.stage.holds.layers);
+    gradients_held held = gradients_after_layers(in);
+    held.layers.first = last ? span.last : span.first + 1;
+    return held;
+}
+
+/// When the head's product is differentiated.
+constexpr gradients_held gradients_of_head(const stage_step& in) {
+    const folded_step& f = in.folded;
+    if (in.accumulates) return all_gradients(in);
+    if (f.context.runtime.kernels.linear != linear_code::plain) return {};
+    gradients_held held = gradients_after_layers(in);
+    const loss_memory loss = loss_memory_of(f.of.model, f.context, f.over);
+    held.narrower = in.head_gradients - at_head_backward(in, loss, {}).tensors.gradients;
+    return held;
+}
+
+constexpr gradients_held gradients_at(const stage_step& in, peak_point point, std::int32_t kind) {
+    const encoder_memory& encoder = in.stage.encoder;
+    gradients_held held = all_gradients(in);
+    const auto summed = [&](byte_count all) {
+        held.again = second_gradient(in);
+        held.times = held.again > byte_count{} ? times_in(held.again, all) : 0;
     };
     switch (point) {
         case peak_point::optimizer_step:
-            return every;
+            break;
         case peak_point::last_layer_backward:
-        case peak_point::first_layer_backward: {
-            const bool last = point == peak_point::last_layer_backward;
-            const auto k = static_cast<std::size_t>(kind);
-            const byte_count sum = last ? before_last_layer(in, k).gradients : before_first_layer(in, k).gradients;
-            if (in.accumulates || sum > s.state.gradients) return every;
-            held = around;
-            held.layers.first = last ? span.last : span.first + 1;
-            return held;
-        }
+        case peak_point::first_layer_backward:
+            return gradients_after_layer(in, point, kind);
         case peak_point::adapter_recomputation:
-            if (!in.accumulates) held.but = span.first;
-            return held;
+            if (!in.accumulates) held.but = span_of(in.folded.of.model.layers, kind, in.stage.holds.layers).first;
+            break;
         case peak_point::decoder_embedding_gradient:
-            held.encoder_missing = s.encoder.gradients;
-            twice(summed_gradients(in));
-            return held;
+            held.encoder_missing = encoder.gradients;
+            summed(summed_gradients(in));
+            break;
         case peak_point::encoder_last_layer_backward:
-            held.encoder_missing = s.encoder.gradients;
-            return held;
+            held.encoder_missing = encoder.gradients;
+            break;
         case peak_point::encoder_first_layer_backward:
-            held.encoder_missing = s.encoder.first_gradients;
-            return held;
+            held.encoder_missing = encoder.first_gradients;
+            break;
         case peak_point::embedding_gradient:
-            twice(s.encoder.kept == byte_count{} ? summed_gradients(in)
-                  : s.encoder.reads_tokens       ? again
-                                                 : byte_count{});
-            return held;
+            if (encoder.kept == byte_count{})
+                summed(summed_gradients(in));
+            else if (encoder.reads_tokens)
+                summed(second_gradient(in));
+            break;
         case peak_point::head_backward:
-        case peak_point::head_step: {
-            if (in.accumulates || f.context.runtime.kernels.linear != linear_code::plain) return before;
-            held = around;
-            const loss_memory loss = loss_memory_of(f.of.model, f.context, f.over);
-            held.narrower = in.head_gradients - at_head_backward(in, loss, {}).tensors.gradients;
-            return held;
-        }
+        case peak_point::head_step:
+            return gradients_of_head(in);
         case peak_point::adapter_forward:
         case peak_point::loss_forward:
         case peak_point::loss_gradient:
         case peak_point::logits_returned:
-            return before;
+            if (!in.accumulates) return {};
+            break;
     }
     return held;
 }
@@ -312,39 +330,79 @@ constexpr void write_gradients(const stage_step& in, const gradients_held& held,
     if (towers > held.encoder_missing) to.add("encoder", towers - held.encoder_missing);
     if (held.input) {
         to.add("class_token", class_token_gradient(j.model, fold, here));
-        fold.sum = {};
-        if (trains_prompt(fold, here)) fold.train_prompt(j.model.hidden);
-        to.add("prompt", fold.sum.gradients);
+        write_prompt(j.model, here, fold, &weight_state::gradients, to);
     }
     to.add(name_of(weight_role::embed_tokens), held.again, held.times);
 }
 
+/// Lists what training keeps of each weight in one term. A role that shares a tensor with the role before it may take
+/// away from that: an optimizer keeps no square matrix of a side that both together make too wide.
+template <class Writer>
+class kept_writer {
+public:
+    constexpr explicit kept_writer(Writer& writer) : to_{writer} {}
+
+    constexpr void add(const trained_weight& w, byte_count kept) {
+        if (kept < byte_count{}) {
+            size_ += kept;
+            return;
+        }
+        end();
+        role_ = w.role;
+        size_ = kept;
+        copies_ = w.copies;
+        layer_ = to_.layer;
+    }
+    constexpr void end() {
+        const std::int32_t layer = std::exchange(to_.layer, layer_);
+        to_.add_copies(name_of(role_), std::exchange(size_, {}), copies_);
+        to_.layer = layer;
+    }
+
+private:
+    Writer& to_;
+    weight_role role_{};
+    byte_count size_{};
+    std::int64_t copies_ = 1;
+    std::int32_t layer_ = -1;
+};
+
 /// What training keeps of each weight in one term, as the plan sums it.
 template <class Writer>
-constexpr void write_kept(const training_stage& s, const layout& l, state_fold& fold, const job& j,
-                          byte_count weight_state::* kept, Writer& to) {
-    for_each_trained_weight(j, l, s.holds, fold, to,
-                            [&](const trained_weight& w) { to.add_copies(name_of(w.role), w.kept.*kept, w.copies); });
+constexpr void write_kept(const job& j, const layout& l, const placement& here, state_fold& fold,
+                          byte_count weight_state::* term, Writer& to) {
+    kept_writer<Writer> list{to};
+    for_each_trained_weight(j, l, here, fold, to, [&](const trained_weight& w) { list.add(w, w.kept.*term); });
+    list.end();
+}
+
+/// What training keeps of trained tokens before each sequence in one term.
+template <class Writer>
+constexpr void write_prompt(const model& m, const placement& here, state_fold& fold, byte_count weight_state::* term,
+                            Writer& to) {
+    if (!trains_prompt(fold, here)) return;
     fold.sum = {};
-    if (trains_prompt(fold, s.holds)) fold.train_prompt(j.model.hidden);
-    to.add("prompt", fold.sum.*kept);
+    fold.train_prompt(m.hidden);
+    to.add("prompt", fold.sum.*term);
 }
 
 /// Optimizer states: of each weight, of the whole tensors that a rank has, or what is there before the first step.
 template <class Writer>
 constexpr void write_optimizer(const stage_step& in, peak_point point, state_fold& fold, const job& j, Writer& to) {
     const layout& l = in.folded.over;
+    const placement& here = in.stage.holds;
     const bool on_gpu = j.offload.optimizer == offload_place::none;
     const bool first_step = j.steps == 1 && on_gpu && point != peak_point::optimizer_step;
     if (on_gpu && deals_tensors(j, l))
         return to.add("whole_tensors", first_step ? in.held.optimizer : in.stage.state.optimizer);
-    if (!first_step) return write_kept(in.stage, l, fold, j, &weight_state::optimizer, to);
+    if (!first_step) {
+        write_kept(j, l, here, fold, &weight_state::optimizer, to);
+        return write_prompt(j.model, here, fold, &weight_state::optimizer, to);
+    }
     const job copies = before_first_step(j);
     const training_context context{copies, l};
     state_fold copied{copies, l, context};
-    for_each_trained_weight(copies, l, in.stage.holds, copied, to, [&](const trained_weight& w) {
-        to.add_copies(name_of(w.role), w.kept.optimizer, w.copies);
-    });
+    write_kept(copies, l, here, copied, &weight_state::optimizer, to);
 }
 
 template <class Writer>
@@ -363,10 +421,11 @@ constexpr void write_training(const job& j, const cluster& c, const job_plan& p,
     const stage_peak peak = peak_of(folded, stage);
     const stage_step in = stage_step_of(folded, stage);
     to.term = memory_term::weights;
-    write_kept(stage, l, folded.fold, j, &weight_state::weights, to);
+    write_kept(j, l, stage.holds, folded.fold, &weight_state::weights, to);
     write_rotary_tables(folded, stage.holds, to);
     to.term = memory_term::adapter;
-    write_kept(stage, l, folded.fold, j, &weight_state::adapter, to);
+    write_kept(j, l, stage.holds, folded.fold, &weight_state::adapter, to);
+    write_prompt(j.model, stage.holds, folded.fold, &weight_state::adapter, to);
     to.term = memory_term::gradients;
     // DeepSpeed hands them to the host by the bucket.
     const gradients_held held = gradients_at(in, peak.point, peak.kind);
