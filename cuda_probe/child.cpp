@@ -29,6 +29,7 @@ namespace {
         dup2(out, STDOUT_FILENO);
     if (!stderr_file.empty()) redirect(stderr_file, STDERR_FILENO);
     std::vector<char*> arguments;
+    arguments.reserve(command.size() + 1);
     for (const std::string& one : command) arguments.push_back(const_cast<char*>(one.c_str()));
     arguments.push_back(nullptr);
     execvp(arguments[0], arguments.data());

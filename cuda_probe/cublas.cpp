@@ -70,8 +70,8 @@ struct cublas::lt_plan {
         const auto step = [this](const char* name, int code) {
             if (wrong.empty()) wrong = failure(name, code);
         };
-        const auto m_ = static_cast<std::uint64_t>(m), n_ = static_cast<std::uint64_t>(n),
-                   k_ = static_cast<std::uint64_t>(k);
+        const auto m64 = static_cast<std::uint64_t>(m), n64 = static_cast<std::uint64_t>(n),
+                   k64 = static_cast<std::uint64_t>(k);
         step("cublasLtMatmulDescCreate", call.desc_create(&desc, compute_32f, r_32f));
         if (wrong.empty())
             step("cublasLtMatmulDescSetAttribute",
@@ -81,9 +81,9 @@ struct cublas::lt_plan {
         const std::int8_t fast = 1;
         if (wrong.empty())
             step("cublasLtMatmulDescSetAttribute", call.desc_set(desc, desc_fast_accumulation, &fast, sizeof fast));
-        step("cublasLtMatrixLayoutCreate", call.layout_create(&a, r_8f_e4m3, k_, m_, k));
-        step("cublasLtMatrixLayoutCreate", call.layout_create(&b, r_8f_e4m3, k_, n_, k));
-        step("cublasLtMatrixLayoutCreate", call.layout_create(&c, r_16bf, m_, n_, m));
+        step("cublasLtMatrixLayoutCreate", call.layout_create(&a, r_8f_e4m3, k64, m64, k));
+        step("cublasLtMatrixLayoutCreate", call.layout_create(&b, r_8f_e4m3, k64, n64, k));
+        step("cublasLtMatrixLayoutCreate", call.layout_create(&c, r_16bf, m64, n64, m));
         step("cublasLtMatmulPreferenceCreate", call.preference_create(&preference));
         if (wrong.empty())
             step("cublasLtMatmulPreferenceSetAttribute",

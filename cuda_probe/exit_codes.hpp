@@ -4,7 +4,7 @@
 namespace llmres::probe {
 
 /// How the program ends; docs/probe.md explains them to users.
-enum exit_code : int {
+enum exit_code : int {  // NOLINT(performance-enum-size): what main() returns
     exit_done = 0,      ///< done, or it fits
     exit_internal = 1,  ///< a fault of the probe, the driver or the memory
     exit_usage = 2,     ///< bad arguments or a bad input file

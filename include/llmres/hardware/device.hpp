@@ -28,8 +28,8 @@ struct reading {
 
     constexpr reading() = default;  ///< not read
     /// A value that was read.
-    constexpr reading(const T& v)
-        : known{true}, value{v}, why{} {}  // NOLINT(google-explicit-constructor): reads as data
+    constexpr reading(const T& v)  // NOLINT(google-explicit-constructor): reads as data
+        : known{true}, value{v}, why{} {}
     /// A value that could not be read, with the reason.
     static constexpr reading unavailable(std::string_view reason) {
         reading none;

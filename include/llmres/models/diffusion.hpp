@@ -157,7 +157,7 @@ constexpr void list_network(const flow_transformer& f, const weight_visitor& vis
     list_embedder(h, frequencies, visit);
     list_embedder(h, f.pooled_width, visit);
     if (f.guidance) list_embedder(h, frequencies, visit);
-    const std::int64_t streams = 2 * f.double_blocks;
+    const std::int64_t streams = std::int64_t{2} * f.double_blocks;
     list_biased(weight_role::projector, 6 * h, h, visit, streams);  // shift, scale and gate of both halves
     for (const weight_role role : {weight_role::q_proj, weight_role::k_proj, weight_role::v_proj})
         list_biased(role, h, h, visit, streams);
@@ -168,7 +168,7 @@ constexpr void list_network(const flow_transformer& f, const weight_visitor& vis
     list_biased(weight_role::projector, 3 * h, h, visit, f.single_blocks);
     list_biased(weight_role::in_proj, 7 * h, h, visit,
                 f.single_blocks);  // queries, keys, values and feed-forward in one
-    weight_list{visit}.norms(norm_kind::rms, f.head_dim, 2 * f.single_blocks);
+    weight_list{visit}.norms(norm_kind::rms, f.head_dim, std::int64_t{2} * f.single_blocks);
     list_biased(weight_role::out_proj, h, 5 * h, visit, f.single_blocks);
     list_biased(weight_role::projector, 2 * h, h, visit);
     list_biased(weight_role::out_proj, f.in_channels, h, visit);

@@ -104,7 +104,6 @@ struct attention {
     constexpr std::int64_t value_width() const { return value_dim != 0 ? value_dim : head_dim; }
     /// Features of one query (or key) head.
     constexpr std::int64_t query_width() const { return head_dim + rope_dim; }
-    /// Features of a head that positions turn, as far as the architecture turns any.
     /// Features of a head that rotary embeddings (RoPE) rotate, in architectures that have them.
     constexpr std::int64_t rotated_width() const {
         return kind == attention_kind::none ? 0 : rope_dim > 0 ? rope_dim : head_dim;
@@ -297,14 +296,14 @@ struct layer_stack {
     }
     /// How many layers of each kind there are.
     constexpr std::array<std::int32_t, max_kinds> counts() const { return counts(0, size); }
-    /// Whether n layers from `a` on are of the same kinds as those from `b` on.
     /// Whether n layers from `a` on are of the same kinds as n layers from `b` on.
     constexpr bool alike(std::int32_t a, std::int32_t b, std::int32_t n) const {
         for (std::int32_t i = 0; i < n && kind_count > 1; ++i)
-            if (order[static_cast<std::size_t>(a + i)] != order[static_cast<std::size_t>(b + i)]) return false;
+            if (order[static_cast<std::size_t>(a) + static_cast<std::size_t>(i)] !=
+                order[static_cast<std::size_t>(b) + static_cast<std::size_t>(i)])
+                return false;
         return true;
     }
-    /// The first n layers alone, as benchmarks cut models.
     /// The first n layers alone, as benchmarks cut models.
     constexpr layer_stack first(std::int32_t n) const {
         layer_stack cut;

@@ -11,9 +11,8 @@ struct interval {
     T high{};
 
     constexpr interval() = default;
-    constexpr interval(
-        const T& exact) noexcept  // NOLINT(google-explicit-constructor): numbers, whose copies do not throw
-        : low{exact}, expected{exact}, high{exact} {}
+    // NOLINTNEXTLINE(google-explicit-constructor): an exact number is an interval
+    constexpr interval(const T& exact) noexcept : low{exact}, expected{exact}, high{exact} {}
     constexpr interval(const T& at_least, const T& about, const T& at_most) noexcept
         : low{at_least}, expected{about}, high{at_most} {}
 
