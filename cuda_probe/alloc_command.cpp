@@ -150,7 +150,7 @@ int run_alloc(const common_options& common, const alloc_command_options& options
                                   std::to_string(plan->gpus) + " to test one GPU's part of it"));
     report.plan = *plan;
     report.plan_source = options.job.model;
-    if (options.at) (options.search == "context" ? report.plan.context : report.plan.batch) = *options.at;
+    if (options.at) (options.search == "context" ? report.plan.context : report.plan.batch) = options.at;
     report.allocator_source = flagged ? "flag" : report.plan.allocator.empty() ? "default" : "plan";
     const auto chosen =
         flagged ? result<named_allocator>{*flagged}

@@ -11,7 +11,12 @@
 namespace program {
 
 /// The exit codes of the program.
-enum exit_code : int { fits = 0, does_not_fit = 1, bad_input = 2, internal_error = 3 };
+enum exit_code : int {  // NOLINT(performance-enum-size): what main() returns
+    fits = 0,
+    does_not_fit = 1,
+    bad_input = 2,
+    internal_error = 3
+};
 
 /// Thrown where input is refused; main() prints it.
 struct refusal {

@@ -99,7 +99,8 @@ inline result<gguf_file> read_gguf(std::span<const std::byte> file);
 
 namespace detail::gguf {
 
-/// Value types of the metadata (gguf.md: gguf_metadata_value_type).
+/// Value types of the metadata (gguf.md: gguf_metadata_value_type), as wide as what is read to be compared with them.
+// NOLINTNEXTLINE(performance-enum-size)
 enum value_type : std::uint64_t { u8, i8, u16, i16, u32, i32, f32, boolean, text_value, array, u64, i64, f64 };
 
 class reader {
@@ -208,7 +209,7 @@ private:
         to.is = type == boolean ? gguf_value::kind::flag : gguf_value::kind::integer;
         switch (type) {
             case i8:
-                to.integer = static_cast<std::int8_t>(raw);
+                to.integer = static_cast<std::int8_t>(raw);  // NOLINT(bugprone-signed-char-misuse): it is a number
                 break;
             case i16:
                 to.integer = static_cast<std::int16_t>(raw);

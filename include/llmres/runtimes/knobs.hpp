@@ -41,6 +41,7 @@ struct knob_list {
     constexpr knob_list() = default;
     /// The knobs of a table.
     template <std::size_t Size>
+    // NOLINTNEXTLINE(google-explicit-constructor): a table is a list
     constexpr knob_list(const std::array<knob, Size>& table) : first{table.data()}, size{Size} {}
 
     /// The first knob.

@@ -87,7 +87,8 @@ constexpr host_traffic training_host_traffic(const job& j, const layout& l, std:
         const training_context context{j, l};
         const kind_counts counts = placement_of(j, l, stage).counts;
         for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k)
-            t.link += detail::named_parts_of(j.model.layers.kinds[k], j, l, context).away * (counts[k] * 2 * rounds);
+            t.link += detail::named_parts_of(j.model.layers.kinds[k], j, l, context).away *
+                      (std::int64_t{counts[k]} * 2 * rounds);
     }
     return t;
 }

@@ -128,7 +128,7 @@ constexpr void for_each_input_activation(const model& m, const training_context&
     // Cosines and sines of the positions, for all layers.
     if (context.code.attention.rotary && a.kind != attention_kind::none)
         save.put(activation_role::query,
-                 2 * context.code.attention.rotary_tables * context.tokens.length *
+                 std::int64_t{2} * context.code.attention.rotary_tables * context.tokens.length *
                      (a.rope_dim > 0 ? a.rope_dim : a.head_dim / context.code.attention.rotary_part),
                  context.formats.stream, activation_split::whole, backward_point::output);
     if (m.encoders[0].layers > 0 && detail::keeps_encoder_output(context))

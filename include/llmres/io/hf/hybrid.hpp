@@ -268,8 +268,9 @@ inline model read_lfm2(config_fields& c) {
     std::int64_t width = c.number({"block_ff_dim", "intermediate_size"}, 1, most_features);
     if (c.flag_or("block_auto_adjust_ff_dim", true)) {
         const std::int64_t multiple = c.number_or("block_multiple_of", 256, 1, most_features);
+        const std::int64_t two_thirds = 2 * width / 3;
         width = static_cast<std::int64_t>(c.real_or("block_ffn_dim_multiplier", 1.0, 0, 64) *
-                                          static_cast<double>(2 * width / 3));
+                                          static_cast<double>(two_thirds));
         width = ceil_quotient(width, multiple) * multiple;
     }
     full.feed_forward.width = width;

@@ -12,7 +12,7 @@
 namespace llmres::inline v0::detail::quantization {
 
 /// The parts of a model whose weights the name of a module may mean, a bit each.
-enum place : unsigned {
+enum place : unsigned {  // NOLINT(performance-enum-size): sets of them are unsigned
     nowhere = 0,
     attention_place = 1,
     recurrence = 2,
