@@ -39,13 +39,14 @@ struct currency_base_unit : boost::units::base_unit<currency_base_unit, currency
 /// The bit of derived units, such as bits per second. A count of bits becomes one of Boost's own bits.
 struct bit_base_unit : boost::units::base_unit<bit_base_unit, bit_dimension::dimension_type, 7305> {};
 
+/// Our system of units, in Boost's terms.
 using unit_system =
     boost::units::make_system<byte_base_unit, flop_base_unit, token_base_unit, parameter_base_unit, currency_base_unit,
                               bit_base_unit, boost::units::si::second_base_unit, boost::units::si::meter_base_unit,
                               boost::units::si::kilogram_base_unit>::type;
 
-using boost_byte_unit = boost::units::information::hu::byte::info;
-using boost_bit_unit = boost::units::information::hu::bit::info;
+using boost_byte_unit = boost::units::information::hu::byte::info;  ///< Boost's byte
+using boost_bit_unit = boost::units::information::hu::bit::info;    ///< Boost's bit
 
 /// Boost's unit of a dimension in our system.
 template <class Dimension>
@@ -79,6 +80,7 @@ constexpr quantity<typename detail::named<Dimension>::type, Rep> from_boost(
     boost::units::quantity<unit_of<Dimension>, Rep> q) {
     return quantity<typename detail::named<Dimension>::type, Rep>::from_base(q.value());
 }
+/// Back from Boost's bits.
 template <class Rep>
 constexpr quantity<bit_unit, Rep> from_boost(boost::units::quantity<boost_bit_unit, Rep> q) {
     return quantity<bit_unit, Rep>::from_base(q.value());
@@ -91,6 +93,7 @@ template <class Rep>
 constexpr boost::units::quantity<boost_byte_unit, Rep> to_boost_bytes(quantity<byte_unit, Rep> q) {
     return boost::units::quantity<boost_byte_unit, Rep>::from_value(q.base());
 }
+/// Back from Boost's bytes.
 template <class Rep>
 constexpr quantity<byte_unit, Rep> from_boost(boost::units::quantity<boost_byte_unit, Rep> q) {
     return quantity<byte_unit, Rep>::from_base(q.value());
@@ -109,17 +112,23 @@ constexpr result<byte_count> bytes_from_boost(boost::units::quantity<boost_bit_u
 
 // ---- SI: its second, joule and watt are ours ------------------------------------------------------------------------
 
+/// In SI.
 constexpr boost::units::quantity<boost::units::si::time> to_boost_si(duration q) {
     return boost::units::quantity<boost::units::si::time>::from_value(q.base());
 }
+/// In SI.
 constexpr boost::units::quantity<boost::units::si::energy> to_boost_si(energy q) {
     return boost::units::quantity<boost::units::si::energy>::from_value(q.base());
 }
+/// In SI.
 constexpr boost::units::quantity<boost::units::si::power> to_boost_si(power q) {
     return boost::units::quantity<boost::units::si::power>::from_value(q.base());
 }
+/// From SI.
 constexpr duration from_boost(boost::units::quantity<boost::units::si::time> q) { return seconds(q.value()); }
+/// From SI.
 constexpr energy from_boost(boost::units::quantity<boost::units::si::energy> q) { return joules(q.value()); }
+/// From SI.
 constexpr power from_boost(boost::units::quantity<boost::units::si::power> q) { return watts(q.value()); }
 
 }  // namespace llmres::inline v0

@@ -14,6 +14,7 @@
 /// What can be wrong with an input, and how a function says so. Works in constexpr, with and without exceptions.
 namespace llmres::inline v0 {
 
+/// The kind of an error.
 enum class error_code : std::uint8_t {
     none,          ///< no error
     missing,       ///< a field, file or key that must be there is not
@@ -26,6 +27,7 @@ enum class error_code : std::uint8_t {
     io,            ///< a file that cannot be read
 };
 
+/// The name of a kind: "out_of_range".
 constexpr std::string_view name_of(error_code code) {
     switch (code) {
         case error_code::none:
@@ -52,10 +54,10 @@ constexpr std::string_view name_of(error_code code) {
 
 /// What is wrong: which field, what it held, what was expected.
 struct error {
-    error_code code = error_code::none;
-    text<63> field{};      ///< as the caller wrote it: "layout.tensor", "hidden_size"
-    text<95> value{};      ///< what it held
-    text<191> expected{};  ///< what would have been right
+    error_code code = error_code::none;  ///< what kind of error it is
+    text<63> field{};                    ///< as the caller wrote it: "layout.tensor", "hidden_size"
+    text<95> value{};                    ///< what it held
+    text<191> expected{};                ///< what would have been right
 };
 
 /// The same error, of a field inside another.
@@ -147,18 +149,27 @@ private:
 template <class T>
 class [[nodiscard]] result {
 public:
-    constexpr result(const T& value) : held_{value} {}               // NOLINT(google-explicit-constructor)
+    /// A value.
+    constexpr result(const T& value) : held_{value} {}  // NOLINT(google-explicit-constructor)
+    /// A value.
     constexpr result(T&& value) : held_{static_cast<T&&>(value)} {}  // NOLINT(google-explicit-constructor)
-    constexpr result(const llmres::error& what) : held_{what} {}     // NOLINT(google-explicit-constructor)
+    /// An error.
+    constexpr result(const llmres::error& what) : held_{what} {}  // NOLINT(google-explicit-constructor)
 
+    /// Whether there is a value.
     constexpr bool has_value() const { return held_.has_value; }
+    /// Whether there is a value.
     constexpr explicit operator bool() const { return has_value(); }
 
     /// The value; only if has_value().
     constexpr const T& operator*() const& { return held_.value; }
+    /// The value; only if has_value().
     constexpr T& operator*() & { return held_.value; }
+    /// The value; only if has_value().
     constexpr T&& operator*() && { return static_cast<T&&>(held_.value); }
+    /// The value; only if has_value().
     constexpr const T* operator->() const { return &held_.value; }
+    /// The value; only if has_value().
     constexpr T* operator->() { return &held_.value; }
     /// The error; its code is `none` if there is a value.
     constexpr llmres::error error() const { return has_value() ? llmres::error{} : held_.error; }
@@ -181,7 +192,7 @@ private:
 
 /// Success or an error, where there is nothing else to return.
 struct done {};
-using status = result<done>;
+using status = result<done>;  ///< success, or an error
 
 namespace detail {
 
@@ -202,10 +213,11 @@ constexpr text<95> digits(std::int64_t number) {
 
 }  // namespace detail
 
-/// The commonest refusal: `field` held `value`, where `expected` was.
+/// An error: `field` holds `value`, which is not what was expected.
 constexpr error refused(error_code code, std::string_view field, std::int64_t value, std::string_view expected) {
     return {code, field, detail::digits(value), expected};
 }
+/// An error: `field` holds `value`, which is not what was expected.
 constexpr error refused(error_code code, std::string_view field, std::string_view value, std::string_view expected) {
     return {code, field, value, expected};
 }

@@ -1,21 +1,27 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+/// What stands for a value that is not known?
 namespace llmres::inline v0 {
 
-/// A value that may be unknown. Unknown is unknown: it never reads as zero.
-/// (std::optional is not a structural type, so it could not stand in a template argument.)
+/// A value that may be unknown, which is never the same as zero. (std::optional is not a structural type: it cannot be
+/// part of a template argument.)
 template <class T>
 struct maybe {
-    bool known = false;
-    T value{};  ///< meaningful only if `known`
+    bool known = false;  ///< whether it is known
+    T value{};           ///< meaningful only if `known`
 
-    constexpr maybe() = default;
+    constexpr maybe() = default;  ///< unknown
+    /// A known value.
     constexpr maybe(const T& v) : known{true}, value{v} {}  // NOLINT(google-explicit-constructor): reads as a datasheet
 
+    /// Whether it is known.
     constexpr explicit operator bool() const { return known; }
+    /// The value; only if `known`.
     constexpr const T& operator*() const { return value; }
+    /// The value; only if `known`.
     constexpr const T* operator->() const { return &value; }
+    /// The value, or another where it is unknown.
     constexpr T value_or(const T& otherwise) const { return known ? value : otherwise; }
 
     friend constexpr bool operator==(const maybe& a, const maybe& b) {

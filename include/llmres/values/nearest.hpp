@@ -44,11 +44,14 @@ constexpr std::size_t spelling_distance(std::string_view typed, std::string_view
 
 /// Up to three names, the nearest first.
 struct nearest_names {
-    std::array<std::string_view, 3> names{};
-    std::size_t count = 0;
+    std::array<std::string_view, 3> names{};  ///< storage; the first `count` are in use
+    std::size_t count = 0;                    ///< names in use
 
+    /// The nearest name.
     constexpr auto begin() const { return names.begin(); }
+    /// Behind the last name.
     constexpr auto end() const { return names.begin() + static_cast<std::ptrdiff_t>(count); }
+    /// Whether no name is near.
     constexpr bool empty() const { return count == 0; }
 };
 

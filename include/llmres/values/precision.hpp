@@ -17,6 +17,7 @@ namespace llmres::inline v0 {
 /// The arithmetic a format computes in: which of a GPU's rates applies.
 enum class arithmetic_kind : std::uint8_t { fp64, fp32, tf32, fp16, bf16, fp8, fp6, fp4, int8, int4 };
 
+/// The name of an arithmetic: "bf16".
 constexpr std::string_view name_of(arithmetic_kind kind) {
     constexpr std::array<std::string_view, 10> names{"fp64", "fp32", "tf32", "fp16", "bf16",
                                                      "fp8",  "fp6",  "fp4",  "int8", "int4"};
@@ -28,19 +29,19 @@ constexpr std::string_view name_of(arithmetic_kind kind) {
 struct tile {
     std::int32_t rows = 1;     ///< output features a tile spans; whole_column for all of them
     std::int32_t columns = 1;  ///< input features a tile spans; whole_row for all of them
-    std::int32_t bytes = 0;
+    std::int32_t bytes = 0;    ///< bytes of one tile
 
-    static constexpr std::int32_t flat = 0;
+    static constexpr std::int32_t flat = 0;            ///< tiles run over the flattened tensor
     static constexpr std::int32_t whole = 0x7fffffff;  ///< one tile across the whole row or column
 };
 
 /// A number format: the parts it stores, and the arithmetic it is computed in. Two formats are the same if their names
 /// are.
 struct precision {
-    text<31> name{};
-    arithmetic_kind arithmetic = arithmetic_kind::bf16;
-    std::array<tile, 4> parts{};    ///< values first; unused parts hold no bytes
-    std::int32_t tensor_bytes = 0;  ///< once a tensor: a global scale, a code table
+    text<31> name{};                                     ///< its name: "fp8_e4m3"
+    arithmetic_kind arithmetic = arithmetic_kind::bf16;  ///< the arithmetic that its values are multiplied in
+    std::array<tile, 4> parts{};                         ///< values first; unused parts hold no bytes
+    std::int32_t tensor_bytes = 0;                       ///< once a tensor: a global scale, a code table
     /// Of a format of values alone, whose sizes are products; 0 of any other. Follows from the above: leave it out.
     std::int32_t element_bytes =
         parts[0].rows == 1 && parts[0].columns == 1 && parts[1].bytes == 0 && tensor_bytes == 0 ? parts[0].bytes : 0;

@@ -14,22 +14,28 @@ template <std::size_t Capacity>
 struct text {
     char characters[Capacity + 1]{};  ///< zero-terminated
 
-    constexpr text() = default;
+    constexpr text() = default;  ///< an empty text
+    /// A text that is cut where it is too long.
     constexpr text(std::string_view from) {  // NOLINT(google-explicit-constructor): names are written as literals
         const bool cut = from.size() > Capacity;
         const std::size_t length = cut ? Capacity : from.size();
         for (std::size_t i = 0; i < length; ++i) characters[i] = from[i];
         if (cut) characters[Capacity - 1] = characters[Capacity - 2] = '.';
     }
+    /// A text that is cut where it is too long.
     constexpr text(const char* from) : text(std::string_view{from}) {}  // NOLINT(google-explicit-constructor)
 
+    /// Its characters.
     constexpr std::string_view view() const {
         std::size_t length = 0;
         while (length < Capacity && characters[length] != '\0') ++length;
         return {characters, length};
     }
+    /// Its characters.
     constexpr operator std::string_view() const { return view(); }  // NOLINT(google-explicit-constructor)
+    /// Whether it has no characters.
     constexpr bool empty() const { return characters[0] == '\0'; }
+    /// Appends as much as there is room for.
     constexpr void append(std::string_view more) {
         std::size_t length = view().size();
         for (std::size_t i = 0; i < more.size() && length < Capacity; ++i) characters[length++] = more[i];

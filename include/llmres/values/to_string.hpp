@@ -22,11 +22,12 @@
 /// it does also works in constant expressions (detail::digits_of and up).
 namespace llmres::inline v0 {
 
+/// Powers of 1024 (KiB, MiB) or of 1000 (kB, MB).
 enum class prefix : std::uint8_t { binary, decimal };
 
 /// Every digit of a count, in groups of three.
 struct exactly_t {};
-inline constexpr exactly_t exactly{};
+inline constexpr exactly_t exactly{};  ///< asks for every digit
 
 namespace detail {
 
@@ -199,6 +200,7 @@ inline std::string to_string(byte_count q, prefix prefixes = prefix::binary) {
                                                  : detail::scaled(number, detail::decimal, "B");
     return std::string{made.view()} + std::string{detail::beyond(q)};
 }
+/// "128 KiB/token".
 inline std::string to_string(bytes_per_token q, prefix prefixes = prefix::binary) {
     return to_string(byte_count::from_base(q.base()), prefixes) + "/token";
 }
@@ -209,11 +211,16 @@ inline std::string to_string(parameter_count q) {
 }
 /// "4096 tokens", "131,072 tokens", "15 T tokens".
 inline std::string to_string(token_count q) { return detail::counted(q, q == tokens(1) ? " token" : " tokens"); }
+/// "8 bits".
 inline std::string to_string(bit_count q) { return detail::counted(q, q == bits(1) ? " bit" : " bits"); }
 
+/// "85,899,345,920 B".
 inline std::string to_string(byte_count q, exactly_t) { return detail::all_digits(q, " B"); }
+/// "131,072 B/token".
 inline std::string to_string(bytes_per_token q, exactly_t) { return detail::all_digits(q, " B/token"); }
+/// "8,030,261,248".
 inline std::string to_string(parameter_count q, exactly_t) { return detail::all_digits(q, ""); }
+/// "131,072 tokens".
 inline std::string to_string(token_count q, exactly_t) {
     return detail::all_digits(q, q == tokens(1) ? " token" : " tokens");
 }
@@ -226,13 +233,17 @@ inline std::string to_string(byte_rate q) {
 inline std::string to_string(flop_rate q) {
     return std::string{detail::scaled(q.base(), detail::decimal, "FLOP/s").view()};
 }
+/// "15.2 TFLOP".
 inline std::string to_string(flop_count q) {
     return std::string{detail::scaled(q.base(), detail::decimal, "FLOP").view()};
 }
+/// "1.98 GHz".
 inline std::string to_string(frequency q) {
     return std::string{detail::scaled(q.base(), detail::decimal, "Hz").view()};
 }
+/// "700 W".
 inline std::string to_string(power q) { return std::string{detail::scaled(q.base(), detail::decimal, "W").view()}; }
+/// "3.6 MJ".
 inline std::string to_string(energy q) { return std::string{detail::scaled(q.base(), detail::decimal, "J").view()}; }
 
 /// "12.3 ms", "51 s", "2.5 min", "3.75 h", "8.68 days".

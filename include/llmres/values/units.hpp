@@ -44,15 +44,25 @@ struct bit_dimension : boost::units::base_dimension<bit_dimension, 7305> {};
 // kilogram.
 
 // clang-format off
+/// A plain number.
 struct no_unit { using dimension = boost::units::dimensionless_type; };
+/// Bytes.
 struct byte_unit { using dimension = boost::units::information_dimension; };
+/// Bits.
 struct bit_unit { using dimension = bit_dimension::dimension_type; };
+/// Floating-point operations.
 struct flop_unit { using dimension = flop_dimension::dimension_type; };
+/// Tokens.
 struct token_unit { using dimension = token_dimension::dimension_type; };
+/// Parameters of a model.
 struct parameter_unit { using dimension = parameter_dimension::dimension_type; };
+/// The caller's currency.
 struct currency_unit { using dimension = currency_dimension::dimension_type; };
+/// Seconds.
 struct second_unit { using dimension = boost::units::time_dimension; };
+/// Joules.
 struct joule_unit { using dimension = boost::units::energy_dimension; };
+/// Watts.
 struct watt_unit { using dimension = boost::units::power_dimension; };
 
 namespace detail {
@@ -64,10 +74,15 @@ using dimension_quotient = typename boost::mpl::divides<typename A::dimension, t
 
 }  // namespace detail
 
+/// Hertz.
 struct hertz_unit { using dimension = detail::dimension_quotient<no_unit, second_unit>; };
+/// Bytes for each token.
 struct byte_per_token_unit { using dimension = detail::dimension_quotient<byte_unit, token_unit>; };
+/// Bytes a second.
 struct byte_per_second_unit { using dimension = detail::dimension_quotient<byte_unit, second_unit>; };
+/// Floating-point operations a second.
 struct flop_per_second_unit { using dimension = detail::dimension_quotient<flop_unit, second_unit>; };
+/// Tokens a second.
 struct token_per_second_unit { using dimension = detail::dimension_quotient<token_unit, second_unit>; };
 /// A unit that has no short name.
 template <class Dimension>
@@ -96,8 +111,10 @@ template <> struct named<token_per_second_unit::dimension> { using type = token_
 
 // clang-format on
 
+/// The unit of a product.
 template <class A, class B>
 using unit_product = typename detail::named<detail::dimension_product<A, B>>::type;
+/// The unit of a quotient.
 template <class A, class B>
 using unit_quotient = typename detail::named<detail::dimension_quotient<A, B>>::type;
 
@@ -119,20 +136,22 @@ struct a_count_is_made_of_whole_numbers {};                 // gib(1) + mib(512)
 /// A number with a unit. Trivially copyable and structural; zero unless made by a maker.
 template <class Unit, arithmetic Rep>
 struct quantity {
-    using unit = Unit;
-    using rep = Rep;
+    using unit = Unit;  ///< its unit
+    using rep = Rep;    ///< the type of its number
 
     Rep hands_off_{};  ///< public only because template arguments demand it: use a maker and .in()
 
-    constexpr quantity() = default;
+    constexpr quantity() = default;  ///< zero
     /// The bare number in the base unit. Prefer makers; this is for generic code.
     static constexpr quantity from_base(Rep number) {
         quantity made;
         made.hands_off_ = number;
         return made;
     }
+    /// The number in the base unit.
     constexpr Rep base() const { return hands_off_; }
 
+    /// The end of the range.
     static constexpr quantity max() { return from_base(std::numeric_limits<Rep>::max()); }
 
     /// The number in the maker's unit: exact integer in the base unit of a count, double in any other.
@@ -145,7 +164,9 @@ struct quantity {
     friend constexpr auto operator<=>(const quantity&, const quantity&) = default;
     friend constexpr bool operator==(const quantity&, const quantity&) = default;
 
+    /// Adds another.
     constexpr quantity& operator+=(quantity other) { return *this = *this + other; }
+    /// Subtracts another.
     constexpr quantity& operator-=(quantity other) { return *this = *this - other; }
 };
 
@@ -229,10 +250,12 @@ using common_rep = std::conditional_t<std::integral<A> && std::integral<B>, std:
 
 }  // namespace detail
 
+/// The sum; a count stays at the end of its range instead of leaving 64 bits.
 template <class U, class R>
 constexpr quantity<U, R> operator+(quantity<U, R> a, quantity<U, R> b) {
     return quantity<U, R>::from_base(detail::sum(a.base(), b.base()));
 }
+/// The difference; a count stays at the end of its range instead of leaving 64 bits.
 template <class U, class R>
 constexpr quantity<U, R> operator-(quantity<U, R> a, quantity<U, R> b) {
     return quantity<U, R>::from_base(detail::difference(a.base(), b.base()));
@@ -251,6 +274,7 @@ template <class U, class R, class V, class S>
     requires(!std::same_as<U, V>)
 refusal::different_units_neither_add_nor_compare operator<=>(quantity<U, R>, quantity<V, S>) = delete;
 
+/// The product, in the product of the units.
 template <class U, class R, class V, class S>
 constexpr auto operator*(quantity<U, R> a, quantity<V, S> b) {
     using rep = detail::common_rep<R, S>;
@@ -268,11 +292,13 @@ refusal::a_count_divided_must_say_how_it_rounds operator/(quantity<U, R>, quanti
 template <class U, std::integral R, arithmetic N>
 refusal::a_count_divided_must_say_how_it_rounds operator/(quantity<U, R>, N) = delete;
 
+/// So many times the quantity.
 template <class U, class R, arithmetic N>
     requires(std::floating_point<R> || std::integral<N>)
 constexpr quantity<U, R> operator*(quantity<U, R> q, N n) {
     return quantity<U, R>::from_base(detail::product(q.base(), detail::saturated<R>(n)));
 }
+/// So many times the quantity.
 template <class U, class R, arithmetic N>
     requires(std::floating_point<R> || std::integral<N>)
 constexpr quantity<U, R> operator*(N n, quantity<U, R> q) {
@@ -285,10 +311,12 @@ refusal::a_count_times_a_fraction_must_say_how_it_rounds operator*(quantity<U, R
 template <class U, class R, std::floating_point N>
     requires std::integral<R>
 refusal::a_count_times_a_fraction_must_say_how_it_rounds operator*(N, quantity<U, R>) = delete;
+/// The quantity divided by a number.
 template <class U, std::floating_point R, arithmetic N>
 constexpr quantity<U, R> operator/(quantity<U, R> q, N n) {
     return quantity<U, R>::from_base(q.base() / static_cast<R>(n));
 }
+/// A number divided by the quantity, in the inverse of its unit.
 template <class U, std::floating_point R, arithmetic N>
 constexpr auto operator/(N n, quantity<U, R> q) {
     return quantity<unit_quotient<no_unit, U>, R>::from_base(static_cast<R>(n) / q.base());
@@ -306,6 +334,7 @@ template <class U>
 constexpr quantity<U, std::int64_t> div_up(quantity<U, std::int64_t> q, std::int64_t n) {
     return quantity<U, std::int64_t>::from_base(detail::ceil_quotient(q.base(), n));
 }
+/// Divided and rounded down.
 template <class U>
 constexpr quantity<U, std::int64_t> div_down(quantity<U, std::int64_t> q, std::int64_t n) {
     return quantity<U, std::int64_t>::from_base(detail::floor_quotient(q.base(), n));
@@ -343,6 +372,7 @@ template <class U>
 constexpr quantity<U, std::int64_t> scaled_up(quantity<U, std::int64_t> q, double factor) {
     return factor == 1.0 ? q : rounded_up(approx(q) * factor);
 }
+/// Times a factor, rounded down.
 template <class U>
 constexpr quantity<U, std::int64_t> scaled_down(quantity<U, std::int64_t> q, double factor) {
     return factor == 1.0 ? q : rounded_down(approx(q) * factor);
@@ -370,20 +400,20 @@ constexpr result<quantity<U, std::int64_t>> checked_product(std::string_view fie
 
 // ---- named quantities -----------------------------------------------------------------------------------------------
 
-using byte_count = quantity<byte_unit, std::int64_t>;
-using bit_count = quantity<bit_unit, std::int64_t>;
-using token_count = quantity<token_unit, std::int64_t>;
-using parameter_count = quantity<parameter_unit, std::int64_t>;
-using bytes_per_token = quantity<byte_per_token_unit, std::int64_t>;
-using flop_count = quantity<flop_unit, double>;  ///< double: a training run passes 2^63 FLOPs
-using duration = quantity<second_unit, double>;
-using frequency = quantity<hertz_unit, double>;
-using byte_rate = quantity<byte_per_second_unit, double>;
-using flop_rate = quantity<flop_per_second_unit, double>;
-using token_rate = quantity<token_per_second_unit, double>;
-using power = quantity<watt_unit, double>;
-using energy = quantity<joule_unit, double>;
-using money = quantity<currency_unit, double>;
+using byte_count = quantity<byte_unit, std::int64_t>;                 ///< whole bytes
+using bit_count = quantity<bit_unit, std::int64_t>;                   ///< whole bits
+using token_count = quantity<token_unit, std::int64_t>;               ///< whole tokens
+using parameter_count = quantity<parameter_unit, std::int64_t>;       ///< whole parameters
+using bytes_per_token = quantity<byte_per_token_unit, std::int64_t>;  ///< whole bytes for each token
+using flop_count = quantity<flop_unit, double>;                       ///< double: a training run passes 2^63 FLOPs
+using duration = quantity<second_unit, double>;                       ///< a time
+using frequency = quantity<hertz_unit, double>;                       ///< a frequency
+using byte_rate = quantity<byte_per_second_unit, double>;             ///< bytes a second
+using flop_rate = quantity<flop_per_second_unit, double>;             ///< operations a second
+using token_rate = quantity<token_per_second_unit, double>;           ///< tokens a second
+using power = quantity<watt_unit, double>;                            ///< power
+using energy = quantity<joule_unit, double>;                          ///< energy
+using money = quantity<currency_unit, double>;                        ///< an amount of the caller's currency
 
 // ---- makers ---------------------------------------------------------------------------------------------------------
 
@@ -391,8 +421,8 @@ using money = quantity<currency_unit, double>;
 /// One of the unit is Numerator / Denominator base units.
 template <class Quantity, std::int64_t Numerator = 1, std::int64_t Denominator = 1>
 struct maker {
-    using unit = typename Quantity::unit;
-    using rep = typename Quantity::rep;
+    using unit = typename Quantity::unit;  ///< the unit of what it makes
+    using rep = typename Quantity::rep;    ///< the number type of what it makes
 
     /// Counts are made from integers only; whoever has a fraction of a GiB must say how it rounds.
     template <arithmetic N>
@@ -414,38 +444,39 @@ struct maker {
     }
 };
 
-inline constexpr maker<byte_count> bytes;
-inline constexpr maker<byte_count, 1'000> kb;
-inline constexpr maker<byte_count, 1'000'000> mb;
-inline constexpr maker<byte_count, 1'000'000'000> gb;
-inline constexpr maker<byte_count, 1'000'000'000'000> tb;
-inline constexpr maker<byte_count, (std::int64_t{1} << 10)> kib;
-inline constexpr maker<byte_count, (std::int64_t{1} << 20)> mib;
-inline constexpr maker<byte_count, (std::int64_t{1} << 30)> gib;
-inline constexpr maker<byte_count, (std::int64_t{1} << 40)> tib;
-inline constexpr maker<bit_count> bits;
-inline constexpr maker<token_count> tokens;
-inline constexpr maker<parameter_count> parameters;
-inline constexpr maker<bytes_per_token> bytes_a_token;
-inline constexpr maker<flop_count> flops;
-inline constexpr maker<duration> seconds;
-inline constexpr maker<duration, 1, 1'000> milliseconds;
-inline constexpr maker<duration, 1, 1'000'000> microseconds;
-inline constexpr maker<duration, 3'600> hours;
-inline constexpr maker<frequency> hertz;
-inline constexpr maker<frequency, 1'000'000> mhz;
-inline constexpr maker<byte_rate> bytes_per_s;
-inline constexpr maker<byte_rate, 1'000'000'000> gb_per_s;
-inline constexpr maker<flop_rate> flops_per_s;
+inline constexpr maker<byte_count> bytes;                         ///< bytes
+inline constexpr maker<byte_count, 1'000> kb;                     ///< 10^3 bytes
+inline constexpr maker<byte_count, 1'000'000> mb;                 ///< 10^6 bytes
+inline constexpr maker<byte_count, 1'000'000'000> gb;             ///< 10^9 bytes
+inline constexpr maker<byte_count, 1'000'000'000'000> tb;         ///< 10^12 bytes
+inline constexpr maker<byte_count, (std::int64_t{1} << 10)> kib;  ///< 2^10 bytes
+inline constexpr maker<byte_count, (std::int64_t{1} << 20)> mib;  ///< 2^20 bytes
+inline constexpr maker<byte_count, (std::int64_t{1} << 30)> gib;  ///< 2^30 bytes
+inline constexpr maker<byte_count, (std::int64_t{1} << 40)> tib;  ///< 2^40 bytes
+inline constexpr maker<bit_count> bits;                           ///< bits
+inline constexpr maker<token_count> tokens;                       ///< tokens
+inline constexpr maker<parameter_count> parameters;               ///< parameters
+inline constexpr maker<bytes_per_token> bytes_a_token;            ///< bytes for each token
+inline constexpr maker<flop_count> flops;                         ///< floating-point operations
+inline constexpr maker<duration> seconds;                         ///< seconds
+inline constexpr maker<duration, 1, 1'000> milliseconds;          ///< milliseconds
+inline constexpr maker<duration, 1, 1'000'000> microseconds;      ///< microseconds
+inline constexpr maker<duration, 3'600> hours;                    ///< hours
+inline constexpr maker<frequency> hertz;                          ///< hertz
+inline constexpr maker<frequency, 1'000'000> mhz;                 ///< megahertz
+inline constexpr maker<byte_rate> bytes_per_s;                    ///< bytes a second
+inline constexpr maker<byte_rate, 1'000'000'000> gb_per_s;        ///< 10^9 bytes a second
+inline constexpr maker<flop_rate> flops_per_s;                    ///< operations a second
 inline constexpr maker<flop_rate, 1'000'000'000'000>
-    tflops;  ///< 10^12 operations a second, integer ones (TOPS) included
-inline constexpr maker<token_rate> tokens_per_s;
-inline constexpr maker<power> watts;
-inline constexpr maker<energy> joules;
-inline constexpr maker<money> currency;
+    tflops;                                       ///< 10^12 operations a second, integer ones (TOPS) included
+inline constexpr maker<token_rate> tokens_per_s;  ///< tokens a second
+inline constexpr maker<power> watts;              ///< watts
+inline constexpr maker<energy> joules;            ///< joules
+inline constexpr maker<money> currency;           ///< the caller's currency
 
 // ---- bits and bytes, exact ------------------------------------------------------------------------------------------
 
+/// The bits of so many bytes.
 constexpr bit_count to_bits(byte_count q) { return bits(detail::product<std::int64_t>(q.base(), 8)); }
 /// Whole bytes that hold the bits.
 constexpr byte_count to_bytes_up(bit_count q) { return bytes(detail::ceil_quotient(q.base(), 8)); }

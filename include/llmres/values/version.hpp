@@ -3,13 +3,14 @@
 
 #include <compare>
 
+/// Which version of the library is this?
 namespace llmres::inline v0 {
 
 /// A semantic version. Before 1.0 a higher `minor` may change the interface, a higher `patch` never does.
 struct version_number {
-    int major;
-    int minor;
-    int patch;
+    int major;  ///< raised when the interface changes
+    int minor;  ///< raised when something is added
+    int patch;  ///< raised when something is corrected
 
     friend constexpr auto operator<=>(const version_number&, const version_number&) = default;
 };
