@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A config.json from a stranger: read, or refused by name; what is read can be counted and sized.
+// A config.json that may hold anything: read, or refused by name; what is read can be counted and sized.
 #include <cstddef>
 #include <cstdint>
 #include <llmres/io/gguf_model.hpp>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// A GGUF header from a stranger: read, or refused by name; no length in it is believed.
+// A GGUF header that may hold anything: read, or refused by name; no length in it is trusted.
 #include <cstddef>
 #include <cstdint>
 #include <llmres/io/gguf.hpp>
 #include <llmres/io/gguf_model.hpp>
+#include <llmres/io/model_source.hpp>
 #include <span>
 
 #include "require.hpp"

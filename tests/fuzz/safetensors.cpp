@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A safetensors header from a stranger: read, or refused by name.
+// A safetensors header that may hold anything: read, or refused by name.
 #include <cstddef>
 #include <cstdint>
 #include <llmres/io/safetensors.hpp>
