@@ -227,8 +227,8 @@ json with(const job_field& f, const json& value) {
 TEST_CASE("every field of a job, a layout, a cluster and a host has its JSON key") {
     // If one of these fails, a field was added to the C++ type: describe it in job_fields.hpp, read it in job_json.hpp,
     // and give it an example above; or count it here if a document gives it by other means.
-    CHECK(field_count<job>() ==
-          described("") + 4 + 1);  // model, adapter, offload and runtime are objects; gguf is a kind of weights
+    // Objects: model, adapter, offload, and runtime, under which the options stand, too. gguf is a kind of weights.
+    CHECK(field_count<job>() == described("") + 5 + 1);
     CHECK(field_count<adapter>() == described("adapter"));
     CHECK(field_count<offload>() == described("offload"));
     CHECK(field_count<layout>() == described("layout"));
