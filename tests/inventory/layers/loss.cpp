@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
+#include <cstddef>
 #include <string>
 
 #include "../../validation/pytorch_runs.hpp"
@@ -130,5 +132,36 @@ TEST_CASE("tensor ranks share scores in every way of computing them; more tokens
         });
         CHECK(whole > byte_count{});
         CHECK(shared * 8 == whole);
+    }
+}
+
+TEST_CASE("the table of the loss names every way to compute it, in order, and each ends in the head's backward pass") {
+    constexpr auto variants = static_cast<std::size_t>(loss_variant::mean) + 1;
+    std::array<int, variants> tensors{}, at_head{};
+    loss_variant before{};
+    for (const loss_tensor& t : loss_table::tensors) {
+        CHECK(t.variant >= before);
+        CHECK(t.copies > 0);
+        before = t.variant;
+        ++tensors[static_cast<std::size_t>(t.variant)];
+        at_head[static_cast<std::size_t>(t.variant)] += t.at == loss_point::head;
+    }
+    for (std::size_t v = 0; v < variants; ++v) {
+        CAPTURE(v);
+        CHECK(tensors[v] >= 3);
+        CHECK((at_head[v] > 0) == (v != static_cast<std::size_t>(loss_variant::fused_linear)));
+    }
+}
+
+TEST_CASE("the points of the loss add up to what is visited") {
+    for (std::size_t c = 0; c < loss_code_names.size(); ++c) {
+        const job j = training(static_cast<loss_code>(c));
+        const layout l{.tensor = 3};
+        const loss_memory sum = loss_memory_of(j.model, training_context{j, l}, l);
+        CHECK(sum.saved == made_at(j, loss_point::saved, l));
+        CHECK(sum.kept == made_at(j, loss_point::kept, l));
+        CHECK(sum.forward == made_at(j, loss_point::forward, l));
+        CHECK(sum.gradient == made_at(j, loss_point::gradient, l));
+        CHECK(sum.head == made_at(j, loss_point::head, l));
     }
 }

@@ -1,201 +1,383 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <llmres/inventory/activation.hpp>
 #include <llmres/inventory/context.hpp>
 #include <llmres/inventory/layers/operation.hpp>
+#include <llmres/jobs/layout.hpp>
+#include <llmres/models/layer.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/runtimes/kernels.hpp>
 #include <llmres/values/precision.hpp>
 #include <llmres/values/units.hpp>
 
 /// The inventory of the head and the loss: logits are the widest activations there are, and how often they are copied
-/// is up to the engine.
+/// is up to the software. One table holds what each way of computing the loss makes.
 namespace llmres::inline v0::detail {
 
-/// The moments at which the loss may be fullest.
+/// The points at which memory of the loss may peak.
 enum class loss_point : std::uint8_t {
-    saved,     ///< at all of them: what the final norm and the head keep
-    kept,      ///< from forward to gradient: what the loss keeps
+    saved,     ///< at all of them: what the final norm and the head save
+    kept,      ///< from the forward pass to the gradient: what the loss saves
     forward,   ///< the loss is computed
-    gradient,  ///< ... and differentiated
-    head,      ///< the head's backward pass
+    gradient,  ///< the gradient of the logits is computed
+    head,      ///< the head's product is differentiated
 };
+
+/// Ways to compute the loss: loss_code, told apart by format and compilation.
+enum class loss_variant : std::uint8_t {
+    compiled,                   ///< eager, fused by torch.compile
+    in_logits_format,           ///< eager, over the logits as they are, which stay until the step is done
+    triton_in_format,           ///< one kernel, over the logits as they are, which stay until the step is done
+    uncast,                     ///< eager, of a model whose logits are not cast to fp32
+    eager,                      ///< PyTorch's operators over an fp32 copy of the logits
+    eager_shifted,              ///< the same, and the copy is copied once more, shifted
+    triton,                     ///< one kernel over the shifted fp32 copy
+    chunked,                    ///< eager, over a part of the tokens at a time
+    chunked_compiled,           ///< the same, fused by torch.compile
+    fused_linear,               ///< head and loss together, over a part of the tokens at a time (Liger)
+    fp32_parallel,              ///< Megatron-Core over fp32 logits: all that follows takes their place
+    vocabulary_parallel,        ///< Megatron-Core over an fp32 copy of 16-bit logits
+    vocabulary_parallel_fused,  ///< the same compiled, with the exponentials in a tensor of their own
+    transformer_engine,         ///< one kernel over the 16-bit logits
+    mean,                       ///< of the fp32 logits, which the caller keeps to the end
+};
+
+/// The size of a tensor of the loss.
+enum class loss_extent : std::uint8_t {
+    logits,        ///< all positions x vocabulary
+    part,          ///< logit_positions() x vocabulary
+    all_and_part,  ///< both of these together
+    hidden,        ///< all positions x hidden width: whole on every tensor rank
+    head,          ///< the head's weight
+};
+
+/// The format of a tensor of the loss.
+enum class loss_format : std::uint8_t {
+    compute,
+    fp32,
+    stream,    ///< the residual stream's
+    returned,  ///< that of the logits that the model returns
+    autocast,  ///< fp32 under autocast, else that of computation
+};
+
+/// When a tensor of the loss exists.
+enum class loss_condition : std::uint8_t {
+    always,
+    under_autocast,
+    without_autocast,
+    returns_logits,     ///< the 16-bit logits stay beside their fp32 copy
+    returns_16_bits,    ///< the same, unless the model is computed in fp32
+    logits_in_16_bits,  ///< the model is not computed in fp32
+    stream_in_16_bits,
+    caps_logits,   ///< Gemma 2: a tanh of the logits
+    holds_logits,  ///< the 16-bit logits stay while the loss is differentiated
+    whole_vocabulary,
+    splits_vocabulary,  ///< tensor ranks share the logits
+    trains_head,
+    widens_head_gradient,  ///< each part's gradient of the head is a tensor, and another in fp32
+};
+
+struct loss_tensor {
+    loss_variant variant;
+    loss_point at;
+    activation_role role;
+    std::int64_t copies;
+    loss_format format = loss_format::compute;
+    loss_condition when = loss_condition::always;
+    loss_extent extent = loss_extent::logits;
+};
+
+namespace loss_table {
+
+using enum loss_variant;
+using enum loss_point;
+using enum loss_condition;
+using r = activation_role;
+using f = loss_format;
+using e = loss_extent;
+
+/// In the order of the variants.
+inline constexpr std::array tensors{
+    loss_tensor{compiled, forward, r::logits, 1, f::returned},
+    loss_tensor{compiled, gradient, r::logits, 2, f::returned},
+    loss_tensor{compiled, head, r::logits, 2, f::returned},
+
+    // Autocast computes the loss in fp32, and hands the caller fp32 logits besides.
+    loss_tensor{in_logits_format, forward, r::logits, 2},
+    loss_tensor{in_logits_format, forward, r::logits_fp32, 1, f::fp32, under_autocast},
+    loss_tensor{in_logits_format, forward, r::log_probabilities, 1, f::autocast},
+    loss_tensor{in_logits_format, gradient, r::logits, 1},
+    loss_tensor{in_logits_format, gradient, r::logits_fp32, 1, f::fp32, under_autocast},
+    loss_tensor{in_logits_format, gradient, r::log_probabilities, 1, f::autocast},
+    loss_tensor{in_logits_format, gradient, r::logits_gradient, 2, f::autocast},
+    loss_tensor{in_logits_format, head, r::logits, 1},
+    loss_tensor{in_logits_format, head, r::logits_gradient, 1},
+
+    loss_tensor{triton_in_format, forward, r::logits, 2},
+    loss_tensor{triton_in_format, forward, r::logits_fp32, 1, f::fp32, under_autocast},
+    loss_tensor{triton_in_format, gradient, r::logits, 1},
+    loss_tensor{triton_in_format, gradient, r::logits_fp32, 1, f::fp32, under_autocast},
+    loss_tensor{triton_in_format, gradient, r::logits_gradient, 2, f::autocast},
+    loss_tensor{triton_in_format, head, r::logits, 1},
+    loss_tensor{triton_in_format, head, r::logits_gradient, 1},
+
+    // The log-softmax is kept as it is, and under autocast once more in fp32.
+    loss_tensor{uncast, kept, r::logits, 1, f::compute, caps_logits},
+    loss_tensor{uncast, kept, r::log_probabilities, 1},
+    loss_tensor{uncast, kept, r::log_probabilities, 1, f::fp32, under_autocast},
+    loss_tensor{uncast, forward, r::logits, 1},
+    loss_tensor{uncast, gradient, r::logits_gradient, 1, f::fp32, under_autocast},
+    loss_tensor{uncast, gradient, r::logits_gradient, 2, f::compute, without_autocast},
+    loss_tensor{uncast, head, r::logits_gradient, 1},
+
+    // The derivative asks for the log-softmax (derivatives.yaml, _log_softmax). Over a shared vocabulary it makes
+    // zeros, the exponentials and their sum (torch/distributed/tensor/parallel/loss.py).
+    loss_tensor{eager, kept, r::logits, 1, f::compute, caps_logits},
+    loss_tensor{eager, kept, r::log_probabilities, 1, f::fp32},
+    loss_tensor{eager, forward, r::logits, 1, f::compute, returns_16_bits},
+    loss_tensor{eager, forward, r::logits_fp32, 1, f::fp32},
+    loss_tensor{eager, gradient, r::logits, 1, f::compute, holds_logits},
+    loss_tensor{eager, gradient, r::logits_gradient, 2, f::fp32, whole_vocabulary},
+    loss_tensor{eager, gradient, r::logits_gradient, 3, f::fp32, splits_vocabulary},
+    loss_tensor{eager, head, r::logits_gradient, 1},
+
+    loss_tensor{eager_shifted, kept, r::logits, 1, f::compute, caps_logits},
+    loss_tensor{eager_shifted, kept, r::log_probabilities, 1, f::fp32},
+    loss_tensor{eager_shifted, forward, r::logits, 1, f::compute, returns_16_bits},
+    loss_tensor{eager_shifted, forward, r::logits_fp32, 2, f::fp32},
+    loss_tensor{eager_shifted, gradient, r::logits, 1, f::compute, holds_logits},
+    loss_tensor{eager_shifted, gradient, r::logits_gradient, 2, f::fp32, whole_vocabulary},
+    loss_tensor{eager_shifted, gradient, r::logits_gradient, 3, f::fp32, splits_vocabulary},
+    loss_tensor{eager_shifted, head, r::logits_gradient, 1},
+
+    loss_tensor{triton, forward, r::logits, 1, f::compute, returns_logits},
+    loss_tensor{triton, forward, r::logits_fp32, 2, f::fp32},
+    loss_tensor{triton, gradient, r::logits_gradient, 2, f::fp32},
+    loss_tensor{triton, head, r::logits_gradient, 1},
+
+    // The log-softmax is freed part by part, as gradients take its place.
+    loss_tensor{chunked, kept, r::log_probabilities, 1, f::fp32},
+    loss_tensor{chunked, forward, r::logits, 1},
+    loss_tensor{chunked, forward, r::logits_fp32, 1, f::fp32, always, e::part},
+    loss_tensor{chunked, gradient, r::logits_gradient, 2, f::fp32, always, e::part},
+    loss_tensor{chunked, head, r::logits_gradient, 1},
+
+    // Each part's gradient takes the place of its logits.
+    loss_tensor{chunked_compiled, forward, r::logits, 1},
+    loss_tensor{chunked_compiled, forward, r::logits_fp32, 1, f::fp32, always, e::part},
+    loss_tensor{chunked_compiled, gradient, r::logits_gradient, 1, f::compute, always, e::all_and_part},
+    loss_tensor{chunked_compiled, head, r::logits_gradient, 1},
+
+    // Differentiated in the forward pass: the gradients of what the head reads, and of the head, stay.
+    loss_tensor{fused_linear, kept, r::gradient, 1, f::compute, always, e::hidden},
+    loss_tensor{fused_linear, kept, r::gradient, 1, f::compute, trains_head, e::head},
+    loss_tensor{fused_linear, forward, r::logits, 1, f::compute, always, e::part},
+    loss_tensor{fused_linear, forward, r::logits_fp32, 1, f::fp32, always, e::part},
+    loss_tensor{fused_linear, forward, r::gradient, 1, f::compute, widens_head_gradient, e::head},
+    loss_tensor{fused_linear, forward, r::gradient, 1, f::fp32, widens_head_gradient, e::head},
+
+    loss_tensor{fp32_parallel, forward, r::logits, 1, f::fp32},
+    loss_tensor{fp32_parallel, gradient, r::logits, 1, f::fp32},
+    loss_tensor{fp32_parallel, head, r::logits, 1, f::fp32},
+
+    loss_tensor{vocabulary_parallel, forward, r::logits, 1},
+    loss_tensor{vocabulary_parallel, forward, r::logits_fp32, 1, f::fp32},
+    loss_tensor{vocabulary_parallel, gradient, r::logits_fp32, 1, f::fp32},
+    loss_tensor{vocabulary_parallel, gradient, r::logits_gradient, 1},
+    loss_tensor{vocabulary_parallel, head, r::logits, 1},
+    loss_tensor{vocabulary_parallel, head, r::logits_gradient, 1},
+
+    loss_tensor{vocabulary_parallel_fused, forward, r::logits, 1},
+    loss_tensor{vocabulary_parallel_fused, forward, r::logits_fp32, 2, f::fp32},
+    loss_tensor{vocabulary_parallel_fused, gradient, r::logits_fp32, 1, f::fp32},
+    loss_tensor{vocabulary_parallel_fused, gradient, r::logits_gradient, 1},
+    loss_tensor{vocabulary_parallel_fused, head, r::logits, 1},
+    loss_tensor{vocabulary_parallel_fused, head, r::logits_gradient, 1},
+
+    loss_tensor{transformer_engine, forward, r::logits, 2},
+    loss_tensor{transformer_engine, gradient, r::logits, 2},
+    loss_tensor{transformer_engine, head, r::logits, 2},
+
+    // Beside the fp32 logits themselves.
+    loss_tensor{mean, forward, r::logits, 1, f::compute, logits_in_16_bits},
+    loss_tensor{mean, gradient, r::logits_gradient, 1, f::fp32},
+    loss_tensor{mean, gradient, r::logits_gradient, 1, f::compute, stream_in_16_bits},
+    loss_tensor{mean, head, r::logits_gradient, 1, f::stream},
+};
+
+/// Where each variant's tensors begin.
+inline constexpr auto first_of = [] {
+    std::array<std::size_t, static_cast<std::size_t>(loss_variant::mean) + 2> first{};
+    for (const loss_tensor& t : tensors) ++first[static_cast<std::size_t>(t.variant) + 1];
+    for (std::size_t v = 1; v < first.size(); ++v) first[v] += first[v - 1];
+    return first;
+}();
+
+}  // namespace loss_table
 
 /// Positions whose logits exist at once. Liger takes as many parts as the vocabulary is wider than the hidden width, of
 /// a power of two positions (ops/fused_linear_cross_entropy.py, chunk_size).
 constexpr std::int64_t logit_positions(const model& m, const training_context& context) {
     const std::int64_t all = context.tokens.all();
     if (context.runtime.kernels.loss.code == loss_code::chunked)
-        return detail::ceil_quotient(all, context.runtime.kernels.loss.chunks);
+        return ceil_quotient(all, context.runtime.kernels.loss.chunks);
     if (context.runtime.kernels.loss.code != loss_code::fused_linear) return all;
-    const std::int64_t each = detail::ceil_quotient(all, detail::ceil_quotient(m.vocabulary, m.hidden));
+    const std::int64_t each = ceil_quotient(all, ceil_quotient(m.vocabulary, m.hidden));
     const auto part = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(each)));
     return part < all ? part : all;
 }
 
-/// Whether the head's weight is cast for its product. Heads stay as they are beside quantised layers: only wider ones
-/// are.
+/// Whether the head's weight is cast for its product. Beside quantised layers heads stay as they are, and are cast
+/// where they are fp32.
 constexpr bool casts_head(const training_context& context) {
     return context.autocast &&
            (is_packed(context.formats.weights) ? context.formats.fp32_stream
                                                : !(context.formats.weights == context.formats.compute));
 }
 
+constexpr loss_variant loss_variant_of(const training_context& context) {
+    const llmres::runtime& runtime = context.runtime;
+    const loss_code loss = runtime.kernels.loss.code;
+    const bool fp32_compute = context.formats.fp32_compute;
+    if (runtime.kernels.fuses_loss() && loss <= loss_code::eager_shifted) return loss_variant::compiled;
+    if (runtime.kernels.loss.narrow && loss <= loss_code::triton)
+        return loss == loss_code::triton ? loss_variant::triton_in_format : loss_variant::in_logits_format;
+    switch (loss) {
+        case loss_code::eager:
+        case loss_code::eager_shifted:
+            if (!context.code.loss.fp32_logits && !fp32_compute) return loss_variant::uncast;
+            return loss == loss_code::eager ? loss_variant::eager : loss_variant::eager_shifted;
+        case loss_code::triton:
+            return loss_variant::triton;
+        case loss_code::chunked:
+            return runtime.kernels.fuses_loss() ? loss_variant::chunked_compiled : loss_variant::chunked;
+        case loss_code::fused_linear:
+            return loss_variant::fused_linear;
+        case loss_code::vocabulary_parallel:
+            return fp32_compute ? loss_variant::fp32_parallel : loss_variant::vocabulary_parallel;
+        case loss_code::vocabulary_parallel_fused:
+            return loss_variant::vocabulary_parallel_fused;
+        case loss_code::transformer_engine:
+            return loss_variant::transformer_engine;
+        case loss_code::mean:
+            break;
+    }
+    return loss_variant::mean;
+}
+
+constexpr bool exists(loss_condition when, const training_context& context) {
+    const llmres::runtime& runtime = context.runtime;
+    switch (when) {
+        case loss_condition::always:
+            return true;
+        case loss_condition::under_autocast:
+            return context.autocast;
+        case loss_condition::without_autocast:
+            return !context.autocast;
+        case loss_condition::returns_logits:
+            return runtime.kernels.loss.returns_logits;
+        case loss_condition::returns_16_bits:
+            return runtime.kernels.loss.returns_logits && !context.formats.fp32_compute;
+        case loss_condition::logits_in_16_bits:
+            return !context.formats.fp32_compute;
+        case loss_condition::stream_in_16_bits:
+            return !context.formats.fp32_stream;
+        case loss_condition::caps_logits:
+            return context.code.loss.caps_logits;
+        case loss_condition::holds_logits:
+            return runtime.kernels.loss.holds_logits;
+        case loss_condition::whole_vocabulary:
+            return !context.splits_vocabulary;
+        case loss_condition::splits_vocabulary:
+            return context.splits_vocabulary;
+        case loss_condition::trains_head:
+            return !context.frozen;
+        case loss_condition::widens_head_gradient:
+            return !context.frozen && runtime.kernels.loss.widens_head_gradient;
+    }
+    return false;
+}
+
+constexpr const precision& format_of(loss_format format, const training_context& context) {
+    switch (format) {
+        case loss_format::compute:
+            return context.formats.compute;
+        case loss_format::stream:
+            return context.formats.stream;
+        case loss_format::returned:
+            return context.runtime.kernels.loss.returns_logits ? context.formats.compute : fp32;
+        case loss_format::autocast:
+            return context.autocast ? fp32 : context.formats.compute;
+        case loss_format::fp32:
+            break;
+    }
+    return fp32;
+}
+
+constexpr std::int64_t elements_of(const loss_tensor& t, const model& m, const training_context& context) {
+    const std::int64_t n = context.tokens.all();
+    switch (t.extent) {
+        case loss_extent::logits:
+            return product(t.copies * n, m.vocabulary);
+        case loss_extent::part:
+            return product(t.copies * logit_positions(m, context), m.vocabulary);
+        case loss_extent::all_and_part:
+            return product(t.copies * (n + logit_positions(m, context)), m.vocabulary);
+        case loss_extent::hidden:
+            return t.copies * n * m.hidden;
+        case loss_extent::head:
+            break;
+    }
+    return product(m.vocabulary, m.hidden);
+}
+
+/// Calls visit(activation, loss_point) for what the final norm and the head save.
+template <class Visit>
+constexpr void for_each_head_activation(const model& m, const training_context& context, Visit&& visit) {
+    const std::int64_t n = context.tokens.all();
+    const auto save = [&](const activation& a) { visit(a, loss_point::saved); };
+    const layer_writer<const decltype(save)> saved{context, save};
+    constexpr auto by_sequence = activation_split::sequence;
+    constexpr auto whole = activation_split::whole;
+    saved.norm(n, m.hidden, m.final_norm, by_sequence, backward_point::output, backward_point::output);
+    if (context.code.fp32_residual && !context.frozen && !context.formats.fp32_stream)  // its output is fp32 as well
+        saved.put(activation_role::normalised, n * m.hidden, context.formats.stream, by_sequence,
+                  backward_point::output);
+    if (!context.frozen && m.vocabulary > 0)  // a head that is differentiated at once does not keep its input
+        visit(activation{activation_role::linear_input, n * m.hidden, context.formats.compute, whole},
+              context.runtime.kernels.loss.code == loss_code::fused_linear ? loss_point::forward : loss_point::saved);
+    if (casts_head(context) && m.vocabulary > 0)
+        visit(activation{activation_role::weight, product(m.vocabulary, m.hidden), context.formats.compute,
+                         activation_split::tensor},
+              loss_point::saved);
+    // Token numbers of 64 bits: the labels, shifted; a decoder's own, or token types, for the embedding's gradient.
+    if (context.code.loss.fp32_logits || (!context.frozen && m.vocabulary > 0))
+        saved.put(activation_role::mask, 8 * n, int8, whole, backward_point::output);
+}
+
 /// Calls visit(activation, loss_point) for what the final norm, the head and the cross entropy hold.
 template <class Visit>
 constexpr void for_each_loss_activation(const model& m, const training_context& context, Visit&& visit) {
-    const std::int64_t n = context.tokens.all();
-    const auto save = [&](const activation& a) { visit(a, loss_point::saved); };
-    const detail::layer_writer<const decltype(save)> saved{context, save};
-    constexpr auto by_sequence = activation_split::sequence;
-    constexpr auto by_tensor = activation_split::tensor;
-    saved.norm(n, m.hidden, m.final_norm, by_sequence, backward_point::output, backward_point::output);
-    if (context.code.fp32_residual && !context.frozen && !context.formats.fp32_stream)  // it puts out fp32 as well
-        saved.put(activation_role::normalised, n * m.hidden, context.formats.stream, by_sequence,
-                  backward_point::output);
-    if (!context.frozen && m.vocabulary > 0)  // a head that is differentiated at once does not keep it
-        visit(activation{activation_role::linear_input, n * m.hidden, context.formats.compute, activation_split::whole},
-              context.runtime.kernels.loss.code == loss_code::fused_linear ? loss_point::forward : loss_point::saved);
-
-    if (casts_head(context) && m.vocabulary > 0)
-        visit(activation{activation_role::weight, detail::product(m.vocabulary, m.hidden), context.formats.compute,
-                         by_tensor},
-              loss_point::saved);
-
-    // The labels, shifted; a decoder's own, or token types, for the embedding's gradient.
-    if (context.code.loss.fp32_logits || (!context.frozen && m.vocabulary > 0))
-        saved.put(activation_role::mask, 8 * n, int8, activation_split::whole, backward_point::output);
-
-    const auto logits = [&](loss_point at, activation_role role, std::int64_t copies, const precision& format,
-                            std::int64_t positions) {
-        visit(activation{role, detail::product(copies * positions, m.vocabulary), format, by_tensor}, at);
-    };
-    const bool wide = context.formats.fp32_compute;
-    using role = activation_role;
-    if (context.runtime.kernels.fuses_loss() && context.runtime.kernels.loss.code <= loss_code::eager_shifted) {
-        const precision& format = context.runtime.kernels.loss.returns_logits ? context.formats.compute : fp32;
-        for (const loss_point at : {loss_point::forward, loss_point::gradient, loss_point::head})
-            logits(at, role::logits, at == loss_point::forward ? 1 : 2, format, n);
-        visit(activation{role::gradient, n * m.hidden, context.formats.compute, activation_split::whole},
+    for_each_head_activation(m, context, visit);
+    const loss_variant variant = loss_variant_of(context);
+    const auto row = static_cast<std::size_t>(variant);
+    for (std::size_t i = loss_table::first_of[row]; i < loss_table::first_of[row + 1]; ++i) {
+        const loss_tensor& t = loss_table::tensors[i];
+        if (!exists(t.when, context)) continue;
+        const bool whole = t.extent == loss_extent::hidden;
+        visit(activation{t.role, elements_of(t, m, context), format_of(t.format, context),
+                         whole ? activation_split::whole : activation_split::tensor},
+              t.at);
+    }
+    if (variant != loss_variant::fused_linear)  // which has made it in the forward pass
+        visit(activation{activation_role::gradient, context.tokens.all() * m.hidden, context.formats.compute,
+                         activation_split::whole},
               loss_point::head);
-        return;
-    }
-    if (context.runtime.kernels.loss.narrow && context.runtime.kernels.loss.code <= loss_code::triton) {
-        // Autocast computes it in fp32, and hands the caller fp32 logits besides.
-        const precision& format = context.autocast ? fp32 : context.formats.compute;
-        const bool eager = context.runtime.kernels.loss.code != loss_code::triton;
-        logits(loss_point::forward, role::logits, 2, context.formats.compute, n);
-        for (const loss_point at : {loss_point::forward, loss_point::gradient})
-            if (context.autocast) logits(at, role::logits_fp32, 1, fp32, n);
-        if (eager) logits(loss_point::forward, role::log_probabilities, 1, format, n);
-        logits(loss_point::gradient, role::logits, 1, context.formats.compute, n);
-        if (eager) logits(loss_point::gradient, role::log_probabilities, 1, format, n);
-        logits(loss_point::gradient, role::logits_gradient, 2, format, n);
-        logits(loss_point::head, role::logits, 1, context.formats.compute, n);
-        logits(loss_point::head, role::logits_gradient, 1, context.formats.compute, n);
-        visit(activation{role::gradient, n * m.hidden, context.formats.compute, activation_split::whole},
-              loss_point::head);
-        return;
-    }
-    switch (context.runtime.kernels.loss.code) {
-        case loss_code::eager:
-        case loss_code::eager_shifted: {
-            if (context.code.loss.caps_logits)
-                logits(loss_point::kept, role::logits, 1, context.formats.compute, n);  // the tanh
-            if (!context.code.loss.fp32_logits && !wide) {
-                // The log-softmax is kept as it is, and under autocast once more in fp32.
-                logits(loss_point::kept, role::log_probabilities, 1, context.formats.compute, n);
-                logits(loss_point::forward, role::logits, 1, context.formats.compute, n);
-                if (context.autocast) logits(loss_point::kept, role::log_probabilities, 1, fp32, n);
-                logits(loss_point::gradient, role::logits_gradient, context.autocast ? 1 : 2,
-                       context.autocast ? fp32 : context.formats.compute, n);
-                logits(loss_point::head, role::logits_gradient, 1, context.formats.compute, n);
-                break;
-            }
-            if (!wide && context.runtime.kernels.loss.returns_logits)
-                logits(loss_point::forward, role::logits, 1, context.formats.compute, n);
-            logits(loss_point::forward, role::logits_fp32,
-                   context.runtime.kernels.loss.code == loss_code::eager ? 1 : 2, fp32, n);
-            logits(loss_point::kept, role::log_probabilities, 1, fp32, n);
-            // Over a shared vocabulary: zeros, the exponentials and their sum
-            // (torch/distributed/tensor/parallel/loss.py).
-            logits(loss_point::gradient, role::logits_gradient, context.splits_vocabulary ? 3 : 2, fp32, n);
-            if (context.runtime.kernels.loss.holds_logits)
-                logits(loss_point::gradient, role::logits, 1, context.formats.compute, n);
-            logits(loss_point::head, role::logits_gradient, 1, context.formats.compute, n);
-            break;
-        }
-        case loss_code::triton:
-            if (context.runtime.kernels.loss.returns_logits)
-                logits(loss_point::forward, role::logits, 1, context.formats.compute, n);
-            logits(loss_point::forward, role::logits_fp32, 2, fp32, n);
-            logits(loss_point::gradient, role::logits_gradient, 2, fp32, n);
-            logits(loss_point::head, role::logits_gradient, 1, context.formats.compute, n);
-            break;
-        case loss_code::chunked: {
-            const std::int64_t part = logit_positions(m, context);
-            logits(loss_point::forward, role::logits, 1, context.formats.compute, n);
-            logits(loss_point::forward, role::logits_fp32, 1, fp32, part);
-            if (context.runtime.kernels.fuses_loss()) {  // each part's gradient takes the place of its logits
-                logits(loss_point::gradient, role::logits_gradient, 1, context.formats.compute, n + part);
-                logits(loss_point::head, role::logits_gradient, 1, context.formats.compute, n);
-                break;
-            }
-            logits(loss_point::kept, role::log_probabilities, 1, fp32,
-                   n);  // let go part by part, as gradients take their place
-            logits(loss_point::gradient, role::logits_gradient, 2, fp32, part);
-            logits(loss_point::head, role::logits_gradient, 1, context.formats.compute, n);
-            break;
-        }
-        case loss_code::fused_linear: {
-            const std::int64_t part = logit_positions(m, context);
-            logits(loss_point::forward, role::logits, 1, context.formats.compute, part);
-            logits(loss_point::forward, role::logits_fp32, 1, fp32, part);
-            // It differentiates at once: what it read, and the head.
-            visit(activation{role::gradient, n * m.hidden, context.formats.compute, activation_split::whole},
-                  loss_point::kept);
-            if (context.frozen) break;
-            const activation head{role::gradient, detail::product(m.vocabulary, m.hidden), context.formats.compute,
-                                  by_tensor};
-            visit(head, loss_point::kept);
-            if (!context.runtime.kernels.loss.widens_head_gradient) break;
-            visit(head, loss_point::forward);
-            visit(activation{role::gradient, head.elements, fp32, by_tensor}, loss_point::forward);
-            break;
-        }
-        case loss_code::vocabulary_parallel:
-        case loss_code::vocabulary_parallel_fused:
-            if (wide && context.runtime.kernels.loss.code ==
-                            loss_code::vocabulary_parallel) {  // fp32 logits are no copy, and all
-                                                               // that follows takes their place
-                for (const loss_point at : {loss_point::forward, loss_point::gradient, loss_point::head})
-                    logits(at, role::logits, 1, fp32, n);
-                break;
-            }
-            logits(loss_point::forward, role::logits, 1, context.formats.compute, n);
-            logits(loss_point::forward, role::logits_fp32,
-                   context.runtime.kernels.loss.code == loss_code::vocabulary_parallel ? 1 : 2, fp32, n);
-            logits(loss_point::gradient, role::logits_fp32, 1, fp32, n);
-            logits(loss_point::gradient, role::logits_gradient, 1, context.formats.compute, n);
-            logits(loss_point::head, role::logits, 1, context.formats.compute, n);
-            logits(loss_point::head, role::logits_gradient, 1, context.formats.compute, n);
-            break;
-        case loss_code::transformer_engine:
-            for (const loss_point at : {loss_point::forward, loss_point::gradient, loss_point::head})
-                logits(at, role::logits, 2, context.formats.compute, n);
-            break;
-        case loss_code::mean:  // beside the fp32 logits themselves
-            if (!wide) logits(loss_point::forward, role::logits, 1, context.formats.compute, n);
-            logits(loss_point::gradient, role::logits_gradient, 1, fp32, n);
-            if (!context.formats.fp32_stream)
-                logits(loss_point::gradient, role::logits_gradient, 1, context.formats.compute, n);
-            logits(loss_point::head, role::logits_gradient, 1, context.formats.stream, n);
-            break;
-    }
-    visit(activation{role::gradient, n * m.hidden, context.formats.compute, activation_split::whole}, loss_point::head);
 }
 
 /// What the final norm, the head and the loss hold on one GPU, by point.
