@@ -55,6 +55,7 @@
 #include <llmres/memory/memory.hpp>
 #include <llmres/memory/serving.hpp>
 #include <llmres/memory/training.hpp>
+#include <llmres/memory/training_state.hpp>
 #include <llmres/models/all.hpp>
 #include <llmres/models/deepseek.hpp>
 #include <llmres/models/diffusion.hpp>

@@ -11,7 +11,7 @@ using namespace training_jobs;
 TEST_CASE("an adapter's states are of the adapter alone") {
     job j = full();
     j.adapter = {.kind = adapter_kind::lora, .rank = 8};
-    CHECK(training_state(j, {}).optimizer < gib(1));
+    CHECK(training_state_of(j, {}).optimizer.states < gib(1));
     CHECK(peak(j) < peak(full()));
 }
 TEST_CASE("a frozen model saves nothing before its first adapters") {
@@ -41,9 +41,9 @@ TEST_CASE("a trained prompt has gradients and states of its own, and lengthens e
     job j = full();
     j.adapter = {.kind = adapter_kind::prompt, .rank = 20};
     const byte_count added = size_of(fp32, 20, 4096);
-    CHECK(training_state(j, {}).adapter == added);
-    CHECK(training_state(j, {}).gradients == added);
-    CHECK(training_state(j, {}).optimizer == added * 2);
+    CHECK(training_state_of(j, {}).adapter == added);
+    CHECK(training_state_of(j, {}).gradients.kept == added);
+    CHECK(training_state_of(j, {}).optimizer.states == added * 2);
     const training_context context{j, {}};
     CHECK(context.tokens.all() == 4096 + 20);
 }

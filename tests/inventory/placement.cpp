@@ -245,13 +245,13 @@ TEST_CASE("layers dealt by bytes are dealt in order; the first GPU has room left
         CAPTURE(stages);
         const job j = training(models::llama_3_1_8b, runtimes::huggingface);
         const layout l{.pipeline = stages};
-        REQUIRE(detail::takes_turns(j, l));
+        REQUIRE(detail::is_naive_pipeline(j, l));
         CHECK(placement_of(j, l, 0).layers.size() < placement_of(j, l, 1).layers.size());
     }
-    CHECK_FALSE(detail::takes_turns(training(models::llama_3_1_8b, runtimes::huggingface), {}));
+    CHECK_FALSE(detail::is_naive_pipeline(training(models::llama_3_1_8b, runtimes::huggingface), {}));
     const job j = training(models::llama_3_1_8b);
     const layout l{.pipeline = 4};
-    CHECK_FALSE(detail::takes_turns(j, l));
+    CHECK_FALSE(detail::is_naive_pipeline(j, l));
     for (std::int32_t s = 0; s < 4; ++s) CHECK(placement_of(j, l, s).counts[0] == 8);
 }
 

@@ -109,9 +109,9 @@ TEST_CASE("zero-bubble stages hold what gradients of weights need, and the first
 TEST_CASE("a V has embedding and head on its first stage, and as much to keep on each") {
     const job j = trained(models::llama_3_1_8b, 32);
     const layout v{.pipeline = 4, .virtual_pipeline = 2, .schedule = pipeline_schedule::zb_v};
-    const byte_count both = training_state(j, v, 0).weights;
-    CHECK(both == training_state(j, v, 1).weights + size_of(bf16, 2 * j.model.vocabulary + 1, j.model.hidden));
-    CHECK(training_state(j, v, 3).weights == training_state(j, v, 1).weights);
+    const byte_count both = training_state_of(j, v, 0).weights;
+    CHECK(both == training_state_of(j, v, 1).weights + size_of(bf16, 2 * j.model.vocabulary + 1, j.model.hidden));
+    CHECK(training_state_of(j, v, 3).weights == training_state_of(j, v, 1).weights);
     const memory_breakdown first = training_memory(j, v, 0);
     CHECK(first.phase == phase::loss);
     // All layers' activations of one micro-batch, on each: p micro-batches of the p-th part.
@@ -122,10 +122,10 @@ TEST_CASE("uneven stages hold the layers they are given, and the fullest decides
     const job j = trained(models::llama_3_1_8b, 16);
     const layout even{.pipeline = 2};
     const layout uneven{.pipeline = 2, .stages = read_stages("12|20").value()};
-    const byte_count layer = training_state(j, even, 0).weights -
-                             training_state(j, {.pipeline = 2, .stages = read_stages("15|17").value()}, 0).weights;
-    CHECK(training_state(j, uneven, 0).weights == training_state(j, even, 0).weights - layer * 4);
-    CHECK(training_state(j, uneven, 1).weights == training_state(j, even, 1).weights + layer * 4);
+    const byte_count layer = training_state_of(j, even, 0).weights -
+                             training_state_of(j, {.pipeline = 2, .stages = read_stages("15|17").value()}, 0).weights;
+    CHECK(training_state_of(j, uneven, 0).weights == training_state_of(j, even, 0).weights - layer * 4);
+    CHECK(training_state_of(j, uneven, 1).weights == training_state_of(j, even, 1).weights + layer * 4);
     CHECK(training_memory(j, uneven).stage == 1);
     // The same layers, however they are written down.
     CHECK(training_memory(j, {.pipeline = 2, .first_stage_layers = 12}).ideal == training_memory(j, uneven).ideal);

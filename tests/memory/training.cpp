@@ -35,12 +35,12 @@ TEST_CASE("more tokens never take less, and recomputing never more") {
 }
 TEST_CASE("each ZeRO stage takes less than the one before") {
     for (std::int32_t stage = 1; stage <= 3; ++stage)
-        CHECK(training_state(full(), {.data = 8, .zero = stage}).weights +
-                  training_state(full(), {.data = 8, .zero = stage}).gradients +
-                  training_state(full(), {.data = 8, .zero = stage}).optimizer <
-              training_state(full(), {.data = 8, .zero = stage - 1}).weights +
-                  training_state(full(), {.data = 8, .zero = stage - 1}).gradients +
-                  training_state(full(), {.data = 8, .zero = stage - 1}).optimizer);
+        CHECK(training_state_of(full(), {.data = 8, .zero = stage}).weights +
+                  training_state_of(full(), {.data = 8, .zero = stage}).gradients.kept +
+                  training_state_of(full(), {.data = 8, .zero = stage}).optimizer.states <
+              training_state_of(full(), {.data = 8, .zero = stage - 1}).weights +
+                  training_state_of(full(), {.data = 8, .zero = stage - 1}).gradients.kept +
+                  training_state_of(full(), {.data = 8, .zero = stage - 1}).optimizer.states);
 }
 TEST_CASE("full recomputation of every n-th layer: the n-th, 2n-th, ... keep their input, the others all") {
     job j = full();
@@ -63,11 +63,11 @@ TEST_CASE("an optimizer that steps in the backward pass keeps no gradients, and 
     job j = full();
     j.optimizer = lomo;
     j.sequence = tokens(128);
-    CHECK(training_state(j, {}).gradients == byte_count{});
+    CHECK(training_state_of(j, {}).gradients.kept == byte_count{});
     const byte_count head = size_of(fp32, 128256, 4096);
-    CHECK(training_state(j, {}).stepped == head * 2);
-    CHECK(training_state(j, {}).optimizer == byte_count{});  // no master weights either
-    CHECK(peak(j) > training_state(j, {}).weights + head * 2);
+    CHECK(training_state_of(j, {}).optimizer.largest_step == head * 2);
+    CHECK(training_state_of(j, {}).optimizer.states == byte_count{});  // no master weights either
+    CHECK(peak(j) > training_state_of(j, {}).weights + head * 2);
     j.global_batch = 2;
     CHECK(refused_field(j, {}, gpus::h100_sxm5_80gb, 1) == "global_batch");
 }
@@ -129,10 +129,11 @@ TEST_CASE("in the first step the optimizer's states come after the backward pass
     REQUIRE(activations < states);
     const memory_breakdown m = training_memory(first, {});
     CHECK(m.phase == phase::optimizer);
-    CHECK(m[memory_term::optimizer].expected == training_state(j, {}).optimizer);
+    CHECK(m[memory_term::optimizer].expected == training_state_of(j, {}).optimizer.states);
     CHECK(m.ideal < training_memory(j, {}).ideal);
     first.sequence = tokens(32768);  // activations beside no states
-    CHECK(training_memory(first, {})[memory_term::optimizer].expected == training_state(j, {}).optimizer - states);
+    CHECK(training_memory(first, {})[memory_term::optimizer].expected ==
+          training_state_of(j, {}).optimizer.states - states);
 }
 TEST_CASE("linear layers in 8 bits keep 8-bit inputs, and 8-bit copies of their weights") {
     job j = full();
@@ -143,7 +144,7 @@ TEST_CASE("linear layers in 8 bits keep 8-bit inputs, and 8-bit copies of their 
     for_each_weight(j.model.layers[0], j.model.hidden,
                     [&](const weight& w) { matrices += w.rows > 1 && w.columns > 1 ? w.count() : parameter_count{}; });
     const byte_count copies = bytes(2) * 32 * matrices.in(parameters);  // as they are, and transposed
-    CHECK(training_state(narrow, {}).weights == training_state(j, {}).weights + copies);
+    CHECK(training_state_of(narrow, {}).weights == training_state_of(j, {}).weights + copies);
     // Inputs of four products, of which attention keeps what the second reads as well.
     const std::int64_t n = 4096;
     const std::int64_t h = j.model.hidden;
@@ -153,12 +154,12 @@ TEST_CASE("linear layers in 8 bits keep 8-bit inputs, and 8-bit copies of their 
     const byte_count fewer = saved_activations(flash, {}) - saved_activations(narrow, {});
     CHECK(fewer == bytes(32) * n * (h + h + inner - h));
     narrow.runtime.kernels.fp8.param_gather = true;
-    CHECK(training_state(narrow, {}).weights == training_state(j, {}).weights);
+    CHECK(training_state_of(narrow, {}).weights == training_state_of(j, {}).weights);
     // A scale of four bytes a block of 128, or of one a block of 32.
     for (const fp8_recipe r : {fp8_recipe::blockwise, fp8_recipe::microscaled}) {
         narrow.runtime.kernels = {.norm = j.runtime.kernels.norm, .fp8{.recipe = r}};
         narrow.runtime.kernels.casts_weights = false;
-        CHECK(training_state(narrow, {}).weights == training_state(j, {}).weights + copies + div_up(copies, 32));
+        CHECK(training_state_of(narrow, {}).weights == training_state_of(j, {}).weights + copies + div_up(copies, 32));
     }
     CHECK(refused_field(narrow, {}, gpus::a100_sxm4_80gb, 1) == "runtime.fp8_recipe");
     CHECK(refused_field(narrow, {}, gpus::h100_sxm5_80gb, 1).empty());
@@ -219,4 +220,34 @@ TEST_CASE("main memory is a resource that may not suffice either") {
     j.offload.activations = offload_place::host;
     CHECK(host_memory(j, l) == saved_by_layers(j, l));
     CHECK(saved_by_layers(j, l) < saved_activations(j, l));
+}
+TEST_CASE("layers that are recomputed whole save none of the parts that are offloaded by name") {
+    job j = full();
+    j.runtime = runtimes::megatron;
+    j.offload.modules = {layer_part::core_attn, layer_part::attn_proj};
+    CHECK(host_memory(j, {}) > byte_count{});
+    j.recompute = recompute::full;
+    CHECK(host_memory(j, {}) == byte_count{});
+}
+TEST_CASE("every n-th layer of the model is recomputed, whichever stage has it") {
+    job j = full();
+    j.recompute = recompute::full;
+    j.recompute_every = 3;
+    const byte_count all = saved_by_layers(j, {});
+    for (const layout& l : {layout{.pipeline = 2}, layout{.pipeline = 2, .virtual_pipeline = 4},
+                            layout{.pipeline = 2, .virtual_pipeline = 2, .stages = read_stages("5|12|8|7").value()}}) {
+        byte_count sum;
+        for (std::int32_t stage = 0; stage < l.pipeline; ++stage) sum += saved_by_layers(j, l, stage);
+        CHECK(sum == all);
+    }
+}
+TEST_CASE("a copy of the embedding on the last stage steps without the first stage's temporaries") {
+    job j = full();
+    j.model.tied_head = true;
+    j.optimizer = adafactor;
+    const layout two{.pipeline = 2};
+    const byte_count first = training_state_of(j, two, 0).optimizer.largest_step;
+    const byte_count last = training_memory(j, two, 1)[memory_term::communication].expected;
+    CHECK(training_state_of(j, two, 1).optimizer.largest_step <= first);
+    CHECK(last <= first);
 }

@@ -29,8 +29,9 @@ TEST_CASE("a Trainer's GPUs take turns at layers that accelerate deals by bytes,
     const layout two{.pipeline = 2};
     const byte_count embedding = bytes(2) * (152064 * 5120);
     const byte_count each = bytes(2) * (4 * 5120 * 5120 + 3 * 5120 * 13696 + 3 * 5120 + 2 * 5120);
-    CHECK(training_state(j, two, 0).weights == embedding + each * 18);
-    CHECK(training_state(j, two, 0).weights + training_state(j, two, 1).weights == training_state(j, {}).weights);
+    CHECK(training_state_of(j, two, 0).weights == embedding + each * 18);
+    CHECK(training_state_of(j, two, 0).weights + training_state_of(j, two, 1).weights ==
+          training_state_of(j, {}).weights);
     // One micro-batch at a time, however many there are; logits in 16 bits and in 32.
     j.sequence = tokens(65536);
     j.recompute = recompute::full;
@@ -104,7 +105,7 @@ TEST_CASE("FSDP2's streams keep blocks of their own, and expandable segments joi
     CHECK(m.phase == phase::loss);
     // At the loss no gradient is there, and nothing is gathered but the root and the last layer; the root and a layer
     // were.
-    const byte_count parts = training_state(j, l).gradients + bytes(2) * (2 * std::int64_t{128256} * 4096);
+    const byte_count parts = training_state_of(j, l).gradients.kept + bytes(2) * (2 * std::int64_t{128256} * 4096);
     CHECK(m.reserved.low - m.allocated.low >= parts);
     j.runtime.allocator.expandable_segments = false;
     const memory_breakdown plain = training_memory(j, l);
@@ -120,11 +121,11 @@ TEST_CASE("DeepSpeed's ZeRO keeps a master copy in whatever format") {
     j.master_weights = j.optimizer_states = bf16;
     const layout four{.data = 4, .zero = 3};
     j.runtime = runtimes::pytorch;
-    const byte_count shard = training_state(j, four).weights;
-    CHECK(training_state(j, four).optimizer == shard * 2);
+    const byte_count shard = training_state_of(j, four).weights;
+    CHECK(training_state_of(j, four).optimizer.states == shard * 2);
     j.runtime = runtimes::deepspeed;
-    CHECK(training_state(j, four).optimizer == shard * 3);
-    CHECK(training_state(j, {}).optimizer == training_state(j, {}).weights * 2);
+    CHECK(training_state_of(j, four).optimizer.states == shard * 3);
+    CHECK(training_state_of(j, {}).optimizer.states == training_state_of(j, {}).weights * 2);
 }
 TEST_CASE("DeepSpeed's ZeRO 3 keeps a bucket of gradients, and widens those of a sub-group when it steps") {
     job j = full();
@@ -240,7 +241,7 @@ TEST_CASE(
     const layout two{.data = 2, .zero = 3};
     const memory_breakdown m = training_memory(j, two);
     const byte_count ends = bytes(2) * (std::int64_t{2} * 128256 * 4096);
-    CHECK(m.reserved.expected > training_state(j, two).weights + ends * 3);
+    CHECK(m.reserved.expected > training_state_of(j, two).weights + ends * 3);
     CHECK(m.reserved.expected > m.allocated.expected + ends * 2);
     CHECK(m.releasable.high >= ends * 3);
     // Not a part of what one GPU holds, and less beside a step that is far larger.
@@ -257,7 +258,7 @@ TEST_CASE(
     job j = full();
     j.adapter = {.kind = adapter_kind::lora, .rank = 8};
     j.weights = nf4;
-    const auto weights = [&](const layout& l) { return training_state(j, l).weights; };
+    const auto weights = [&](const layout& l) { return training_state_of(j, l).weights; };
     const byte_count scales = bytes(4) * (std::int64_t{32} * (4096 * (2 * 4096 + 2 * 1024) + 3 * 4096 * 14336) / 64);
     CHECK(weights({.data = 8, .zero = 3}) > div_up(weights({}) - scales, 8) + scales);
     CHECK(weights({.data = 8, .zero = 3}) < div_up(weights({}) - scales, 8) + scales + mib(1));
@@ -269,13 +270,13 @@ TEST_CASE("torchao's 8-bit AdamW quantises a tensor's states anew beside it") {
     job j = full();
     j.optimizer = adamw_8bit;
     const byte_count in_place = training_memory(j, {}).ideal;
-    CHECK(training_state(j, {}).temporaries == byte_count{});
+    CHECK(training_state_of(j, {}).optimizer.temporaries == byte_count{});
     j.optimizer = adamw_8bit_torchao;
-    const weight_state ao = training_state(j, {});
-    CHECK(ao.stepped == bytes(13) * (std::int64_t{128256} * 4096));
+    const training_state ao = training_state_of(j, {});
+    CHECK(ao.optimizer.largest_step == bytes(13) * (std::int64_t{128256} * 4096));
     CHECK(training_memory(j, {}).ideal >= in_place);
     j.optimizer.in_backward = true;  // and its gradient is there until it is done
-    CHECK(training_state(j, {}).stepped == bytes(13 + 2) * (std::int64_t{128256} * 4096));
+    CHECK(training_state_of(j, {}).optimizer.largest_step == bytes(13 + 2) * (std::int64_t{128256} * 4096));
 }
 TEST_CASE("transformers to 4.42 keeps tables of positions with every layer") {
     job j = full();

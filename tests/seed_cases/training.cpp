@@ -131,7 +131,7 @@ TEST_CASE(
                 .attention = attention_kernel::flash,
                 .recompute = recompute::full};
     // 130.6 GB of weights are five cards of 32 GB as printed; of the 34.1 GB that a card really has, four.
-    const byte_count weights = training_state(j, {}).weights;
+    const byte_count weights = training_state_of(j, {}).weights;
     CHECK(weights > gb(32) * 4);
     CHECK(weights < gb(32) * 5);
     const cluster c = *standard_cluster(gpus::v100_sxm2_32gb, 4);

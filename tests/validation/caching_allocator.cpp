@@ -307,11 +307,11 @@ TEST_CASE("of 30 samples, the earlier longest add up to what the rule says, wher
             }
         }
         CHECK(sum / runs / static_cast<double>(longest) ==
-              doctest::Approx(llmres::detail::earlier_longest(cut_of_mean)).epsilon(0.05));
+              doctest::Approx(llmres::detail::sum_of_earlier_longest(cut_of_mean)).epsilon(0.05));
     }
-    CHECK(llmres::detail::earlier_longest(0) == doctest::Approx(2.0));
-    CHECK(llmres::detail::earlier_longest(0.01) == doctest::Approx(2.75));
-    CHECK(llmres::detail::earlier_longest(100) == doctest::Approx(0.269));
+    CHECK(llmres::detail::sum_of_earlier_longest(0) == doctest::Approx(2.0));
+    CHECK(llmres::detail::sum_of_earlier_longest(0.01) == doctest::Approx(2.75));
+    CHECK(llmres::detail::sum_of_earlier_longest(100) == doctest::Approx(0.269));
     const auto more = [](double cut_of_mean) {
         return llmres::detail::blocks_of_varied_lengths(llmres::gb(10), llmres::gb(8), cut_of_mean).releasable.expected;
     };

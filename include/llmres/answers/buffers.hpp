@@ -19,8 +19,8 @@
 #include <llmres/memory/training/layer_wise_optimizer.hpp>
 #include <llmres/memory/training/peak.hpp>
 #include <llmres/memory/training/stage.hpp>
-#include <llmres/memory/training/stage_weights.hpp>
-#include <llmres/memory/training/state.hpp>
+#include <llmres/memory/training/weights.hpp>
+#include <llmres/memory/training_state.hpp>
 #include <llmres/models/layer.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/models/parameters.hpp>
@@ -174,27 +174,27 @@ struct trained_weight {
     weight_place place;
     std::int32_t position;  ///< of its layer, in the order of the stages
     std::int64_t copies;    ///< tensors of one shape
-    const weight_state& kept;
+    const training_state& kept;
 };
 
 /// Calls visit(trained_weight) for the weights of a stage, layer by layer, summed as the plan sums them. The writer's
 /// `layer` says which layer of the model it is.
 template <class Writer, class Visit>
-constexpr void for_each_trained_weight(const job& j, const layout& l, const placement& here, state_fold& fold,
-                                       Writer& to, Visit&& visit) {
+constexpr void for_each_trained_weight(const weight_training& how, const placement& here, Writer& to, Visit&& visit) {
+    const job& j = how.job;
+    const layout& l = how.layout;
+    weight_fold fold{how, weight_place::input};
     std::int32_t position = here.layers.first - 1;
     const auto keep = [&](weight_place place) {
         return [&, place](const weight& w) {
-            fold.sum = {};
-            fold(w, is_in_layer(place));
-            visit(trained_weight{w.role, place, position, local_shape(w, l).copies, fold.sum});
+            visit(trained_weight{w.role, place, position, local_shape(w, l).copies, fold.next(w, place)});
         };
     };
     for_each_placed_input_weight(j.model, here, keep(weight_place::input));
     const auto layers = [&](stage_range range, std::int32_t) {
         for (to.layer = range.first; to.layer < range.last; ++to.layer) {
             ++position;
-            fold.rows_so_far = 0;  // each layer is summed by itself
+            fold.begin_layer();
             for_each_weight(j.model.layers[to.layer], j.model.hidden, keep(weight_place::layer));
         }
         to.layer = -1;
@@ -228,7 +228,7 @@ constexpr gradients_held gradients_after_layers(const stage_step& in) {
     const training_stage& s = in.stage;
     return {.layers_outside = true,
             .layers = {s.holds.layers.last, s.holds.layers.last},
-            .input = in.folded.of.model.tied_head && s.last,
+            .input = in.folded.job.model.tied_head && s.last,
             .encoder_missing = s.encoder.gradients};
 }
 
@@ -237,8 +237,8 @@ constexpr gradients_held gradients_after_layer(const stage_step& in, peak_point 
     const bool last = point == peak_point::last_layer_backward;
     const auto k = static_cast<std::size_t>(kind);
     const byte_count sum = last ? before_last_layer(in, k).gradients : before_first_layer(in, k).gradients;
-    if (in.accumulates || sum > in.stage.state.gradients) return all_gradients(in);
-    const stage_range span = span_of(in.folded.of.model.layers, kind, in.stage.holds.layers);
+    if (in.accumulates || sum > in.stage.weights.all.gradients.kept) return all_gradients(in);
+    const stage_range span = span_of(in.folded.by_stage, kind, in.stage.holds.layers);
     gradients_held held = gradients_after_layers(in);
     held.layers.first = last ? span.last : span.first + 1;
     return held;
@@ -246,11 +246,11 @@ constexpr gradients_held gradients_after_layer(const stage_step& in, peak_point 
 
 /// When the head's product is differentiated.
 constexpr gradients_held gradients_of_head(const stage_step& in) {
-    const folded_step& f = in.folded;
+    const folded_job& f = in.folded;
     if (in.accumulates) return all_gradients(in);
     if (f.context.runtime.kernels.linear != linear_code::plain) return {};
     gradients_held held = gradients_after_layers(in);
-    const loss_memory loss = loss_memory_of(f.of.model, f.context, f.over);
+    const loss_memory loss = loss_memory_of(f.job.model, f.context, f.layout);
     held.narrower = in.head_gradients - at_head_backward(in, loss, {}).tensors.gradients;
     return held;
 }
@@ -269,7 +269,7 @@ constexpr gradients_held gradients_at(const stage_step& in, peak_point point, st
         case peak_point::first_layer_backward:
             return gradients_after_layer(in, point, kind);
         case peak_point::adapter_recomputation:
-            if (!in.accumulates) held.but = span_of(in.folded.of.model.layers, kind, in.stage.holds.layers).first;
+            if (!in.accumulates) held.but = span_of(in.folded.by_stage, kind, in.stage.holds.layers).first;
             break;
         case peak_point::decoder_embedding_gradient:
             held.encoder_missing = encoder.gradients;
@@ -303,14 +303,14 @@ constexpr gradients_held gradients_at(const stage_step& in, peak_point point, st
 /// The gradients of each weight that are there. Where an encoder's are there in part, those of all that stands before
 /// the layers beside the embedding are one buffer.
 template <class Writer>
-constexpr void write_gradients(const stage_step& in, const gradients_held& held, state_fold& fold, const job& j,
-                               Writer& to) {
-    const layout& l = in.folded.over;
+constexpr void write_gradients(const stage_step& in, const gradients_held& held, Writer& to) {
+    const job& j = in.folded.job;
+    const weight_training& how = in.folded.weights;
     const placement& here = in.stage.holds;
     const weight_role head = j.model.tied_head ? weight_role::embed_tokens : weight_role::lm_head;
     byte_count narrower = held.narrower;
     byte_count towers;
-    for_each_trained_weight(j, l, here, fold, to, [&](const trained_weight& w) {
+    for_each_trained_weight(how, here, to, [&](const trained_weight& w) {
         const bool in_layers =
             w.position >= held.layers.first && w.position < held.layers.last && w.position != held.but;
         const bool there = w.place == weight_place::layer   ? in_layers
@@ -319,18 +319,18 @@ constexpr void write_gradients(const stage_step& in, const gradients_held& held,
         if (!there) return;
         if (w.place == weight_place::input && w.role != weight_role::embed_tokens &&
             held.encoder_missing > byte_count{}) {
-            towers += w.kept.gradients;
+            towers += w.kept.gradients.kept;
         } else if (w.role == head && !is_in_layer(w.place) && narrower > byte_count{}) {
-            to.add(name_of(w.role), w.kept.gradients - narrower);
+            to.add(name_of(w.role), w.kept.gradients.kept - narrower);
             narrower = {};
         } else {
-            to.add_copies(name_of(w.role), w.kept.gradients, w.copies);
+            to.add_copies(name_of(w.role), w.kept.gradients.kept, w.copies);
         }
     });
     if (towers > held.encoder_missing) to.add("encoder", towers - held.encoder_missing);
     if (held.input) {
-        to.add("class_token", class_token_gradient(j.model, fold, here));
-        write_prompt(j.model, here, fold, &weight_state::gradients, to);
+        to.add("class_token", class_token_gradient(how, here));
+        to.add("prompt", prompt_state(how, here).gradients.kept);
     }
     to.add(name_of(weight_role::embed_tokens), held.again, held.times);
 }
@@ -369,72 +369,59 @@ private:
 
 /// What training keeps of each weight in one term, as the plan sums it.
 template <class Writer>
-constexpr void write_kept(const job& j, const layout& l, const placement& here, state_fold& fold,
-                          byte_count weight_state::* term, Writer& to) {
+constexpr void write_kept(const weight_training& how, const placement& here, Writer& to,
+                          byte_count (*term)(const training_state&)) {
     kept_writer<Writer> list{to};
-    for_each_trained_weight(j, l, here, fold, to, [&](const trained_weight& w) { list.add(w, w.kept.*term); });
+    for_each_trained_weight(how, here, to, [&](const trained_weight& w) { list.add(w, term(w.kept)); });
     list.end();
-}
-
-/// What training keeps of trained tokens before each sequence in one term.
-template <class Writer>
-constexpr void write_prompt(const model& m, const placement& here, state_fold& fold, byte_count weight_state::* term,
-                            Writer& to) {
-    if (!trains_prompt(fold, here)) return;
-    fold.sum = {};
-    fold.train_prompt(m.hidden);
-    to.add("prompt", fold.sum.*term);
+    to.add("prompt", term(prompt_state(how, here)));
 }
 
 /// Optimizer states: of each weight, of the whole tensors that a rank has, or what is there before the first step.
 template <class Writer>
-constexpr void write_optimizer(const stage_step& in, peak_point point, state_fold& fold, const job& j, Writer& to) {
-    const layout& l = in.folded.over;
+constexpr void write_optimizer(const stage_step& in, peak_point point, Writer& to) {
+    const job& j = in.folded.job;
+    const layout& l = in.folded.layout;
     const placement& here = in.stage.holds;
     const bool on_gpu = j.offload.optimizer == offload_place::none;
     const bool first_step = j.steps == 1 && on_gpu && point != peak_point::optimizer_step;
-    if (on_gpu && deals_tensors(j, l))
-        return to.add("whole_tensors", first_step ? in.held.optimizer : in.stage.state.optimizer);
-    if (!first_step) {
-        write_kept(j, l, here, fold, &weight_state::optimizer, to);
-        return write_prompt(j.model, here, fold, &weight_state::optimizer, to);
-    }
+    if (on_gpu && shards_whole_tensors(j, l))
+        return to.add("whole_tensors", first_step ? in.held.optimizer : in.stage.weights.all.optimizer.states);
+    const auto states = [](const training_state& s) { return s.optimizer.states; };
+    if (!first_step) return write_kept(in.folded.weights, here, to, states);
     const job copies = before_first_step(j);
     const training_context context{copies, l};
-    state_fold copied{copies, l, context};
-    write_kept(copies, l, here, copied, &weight_state::optimizer, to);
+    write_kept(weight_training{copies, l, context}, here, to, states);
 }
 
 template <class Writer>
-constexpr void write_rotary_tables(const folded_step& f, const placement& here, Writer& to) {
+constexpr void write_rotary_tables(const folded_job& f, const placement& here, Writer& to) {
     for (std::size_t k = 0; k < f.kinds(); ++k)
-        to.add("rope", rotary_table(f, f.of.model.layers.kinds[k]), here.counts[k]);
+        to.add("rope", rotary_table(f, f.job.model.layers.kinds[k]), here.counts[k]);
 }
 
 template <class Writer>
 constexpr void write_training(const job& j, const cluster& c, const job_plan& p, Writer& to) {
     const layout& l = p.layout;
-    job by_stage = j;
-    if (!l.deals_evenly()) by_stage.model.layers = ordered_by_stage(j.model.layers, l);
-    folded_step folded{by_stage, l, prefers_cudnn_attention(c.gpu)};
+    const layer_stack by_stage = l.deals_evenly() ? j.model.layers : ordered_by_stage(j.model.layers, l);
+    const folded_job folded{j, l, by_stage, prefers_cudnn_attention(c.gpu)};
     const training_stage stage = training_stage_of(folded, placement_of(j, l, p.memory.stage));
     const stage_peak peak = peak_of(folded, stage);
     const stage_step in = stage_step_of(folded, stage);
     to.term = memory_term::weights;
-    write_kept(j, l, stage.holds, folded.fold, &weight_state::weights, to);
+    write_kept(folded.weights, stage.holds, to, [](const training_state& s) { return s.weights; });
     write_rotary_tables(folded, stage.holds, to);
     to.term = memory_term::adapter;
-    write_kept(j, l, stage.holds, folded.fold, &weight_state::adapter, to);
-    write_prompt(j.model, stage.holds, folded.fold, &weight_state::adapter, to);
+    write_kept(folded.weights, stage.holds, to, [](const training_state& s) { return s.adapter; });
     to.term = memory_term::gradients;
     // DeepSpeed hands them to the host by the bucket.
     const gradients_held held = gradients_at(in, peak.point, peak.kind);
-    if (in_buckets(stage, folded) && held.input)
+    if (in_buckets(folded, stage) && held.input)
         to.add("buckets", peak.tensors.gradients);
     else
-        write_gradients(in, held, folded.fold, j, to);
+        write_gradients(in, held, to);
     to.term = memory_term::optimizer;
-    write_optimizer(in, peak.point, folded.fold, j, to);
+    write_optimizer(in, peak.point, to);
 }
 
 }  // namespace detail

@@ -141,7 +141,7 @@ constexpr void for_each_depth_weight(const model& m, Visit&& visit) {
 // ---- training -------------------------------------------------------------------------------------------------------
 
 /// Whether GPUs wait for each other, micro-batch by micro-batch, with layers dealt by their bytes.
-constexpr bool takes_turns(const job& j, const layout& l) {
+constexpr bool is_naive_pipeline(const job& j, const layout& l) {
     return l.pipeline > 1 && j.runtime.pipeline.naive && l.deals_evenly();
 }
 
@@ -193,7 +193,7 @@ constexpr placement training_placement(const job& j, const layout& l, std::int32
                 .output = last,
                 .predictions = predicts ? depths_held(j) : 0};
     p.expert_layers = p.layers =
-        takes_turns(j, l) ? layers_by_bytes(j, l, stage) : layers_of_stage(l, j.model.layers.size, stage);
+        is_naive_pipeline(j, l) ? layers_by_bytes(j, l, stage) : layers_of_stage(l, j.model.layers.size, stage);
     if (l.deals_evenly())
         p.counts = j.model.layers.counts(p.layers.first, p.layers.last);
     else

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <llmres/hardware/gpu.hpp>
 #include <llmres/inventory/activation.hpp>
@@ -16,66 +17,63 @@
 #include <llmres/memory/training/allocator.hpp>
 #include <llmres/memory/training/encoder.hpp>
 #include <llmres/memory/training/layer.hpp>
-#include <llmres/memory/training/layer_wise_optimizer.hpp>
 #include <llmres/memory/training/micro_batches.hpp>
 #include <llmres/memory/training/overheads.hpp>
 #include <llmres/memory/training/peak.hpp>
-#include <llmres/memory/training/prediction.hpp>
 #include <llmres/memory/training/stage.hpp>
-#include <llmres/memory/training/stage_weights.hpp>
-#include <llmres/memory/training/state.hpp>
+#include <llmres/memory/training_state.hpp>
+#include <llmres/models/model.hpp>
 #include <llmres/runtimes/kernels.hpp>
 #include <llmres/values/interval.hpp>
 #include <llmres/values/units.hpp>
 
-/// Memory of a training step: weights, gradients, optimizer states and activations, at the fullest of its phases.
+/// Memory of a training step: weights, gradients, optimizer states and activations. All preconditions: validate() holds
+/// for job and layout, and `stage` is one of the layout's pipeline stages.
 namespace llmres::inline v0 {
 
-/// The fullest moment of the busiest pipeline stage. Preconditions: validate() holds for job and layout.
+/// The peak of a training step on a GPU of the busiest pipeline stage, with all that the runtime adds. Attention is
+/// PyTorch's own where it has a choice; the second form takes cuDNN's where PyTorch prefers it on that GPU.
 constexpr memory_breakdown training_memory(const job& j, const layout& l);
-/// ... with the attention kernel that PyTorch chooses on this GPU.
 constexpr memory_breakdown training_memory(const job& j, const layout& l, const gpu& card);
-/// ... of one pipeline stage.
+
+/// The peak of a training step on a GPU of one pipeline stage.
 constexpr memory_breakdown training_memory(const job& j, const layout& l, std::int32_t stage);
 
-/// Weights, gradients and optimizer states on a GPU of one stage.
-constexpr detail::weight_state training_state(const job& j, const layout& l, std::int32_t stage = 0);
+/// Weights, gradients and optimizer states on a GPU of one pipeline stage: tensors alone, in bytes.
+constexpr training_state training_state_of(const job& j, const layout& l, std::int32_t stage = 0);
 
-/// Main memory that offloading takes for one GPU: weights, states, gradients and saved activations, without the
-/// engine's buffers.
+/// Main memory that offloading takes for one GPU of a pipeline stage: weights, optimizer states, gradients and saved
+/// activations, without the runtime's buffers.
 constexpr byte_count host_memory(const job& j, const layout& l, std::int32_t stage = 0);
 
-/// ... for a node with so many GPUs of the busiest stage. High: what is pinned may be twice as large.
+/// Main memory that offloading takes on a node with so many GPUs, all of the busiest stage. High: what is pinned may
+/// be twice as large, as allocations of pinned memory are rounded up to powers of two.
 constexpr interval<byte_count> host_memory_of_node(const job& j, const layout& l, std::int32_t gpus);
 
-/// What one micro-batch keeps from its forward pass to its backward pass on a GPU of one stage.
-/// `cudnn`: where PyTorch prefers that attention.
+/// What a GPU of one pipeline stage saves of one micro-batch from its forward pass to its backward pass.
+/// `cudnn`: PyTorch prefers cuDNN's attention (prefers_cudnn_attention()).
 constexpr byte_count saved_activations(const job& j, const layout& l, std::int32_t stage = 0, bool cudnn = false);
-/// ... and of that, its layers: what offloading takes to the host.
+
+/// Of saved_activations(), what the layers save: what offloading takes to main memory.
 constexpr byte_count saved_by_layers(const job& j, const layout& l, std::int32_t stage = 0, bool cudnn = false);
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
 
 namespace detail {
 
-/// Between ranks, DeepSpeed's defaults let 1e9 values of gathered weights live (stage3_max_live_parameters).
+/// Weights that DeepSpeed's ZeRO 3 may leave gathered: by default 1e9 values (stage3_max_live_parameters).
 constexpr byte_count live_weights(const tensor_memory& t) { return t.gathered < gb(2) ? t.gathered : gb(2); }
 
-/// `by_stage` is the job with its layers in the order of the stages.
-constexpr memory_breakdown memory_of_stages(const job& j, const job& by_stage, const layout& l,
-                                            std::int32_t first_stage, std::int32_t end_stage, bool cudnn) {
-    folded_step folded{by_stage, l, cudnn};
+constexpr memory_breakdown memory_of_stages(const folded_job& f, std::int32_t first_stage, std::int32_t end_stage) {
+    const job& j = f.job;
+    const layout& l = f.layout;
     stage_peak peak;
-    const bool alike = l.deals_evenly() && !takes_turns(j, l);
-    for (std::int32_t index = first_stage; index < end_stage; ++index) {
-        const placement here = placement_of(j, l, index);
-        if (alike && index > first_stage && repeats_stage_before(j.model.layers, l, index, here.layers)) continue;
-        peak = busier(peak, peak_of(folded, training_stage_of(folded, here)));
-    }
-    memory_breakdown m = with_runtime(peak.tensors, j, l, idle_blocks_of(folded, peak));
+    for_each_stage(f, first_stage, end_stage,
+                   [&](const placement& here) { peak = busier(peak, peak_of(f, training_stage_of(f, here))); });
+    memory_breakdown m = with_runtime(peak.tensors, j, l, idle_blocks_of(f, peak));
     m.stage = peak.stage;
     m.phase = phase_of(peak.point);
-    if (folded.context.runtime.sharding.code == sharding_code::deepspeed && l.zero >= 3 && l.dense_shard_ranks() > 1) {
+    if (f.context.runtime.sharding.code == sharding_code::deepspeed && l.zero >= 3 && l.dense_shard_ranks() > 1) {
         const byte_count more = live_weights(peak.tensors);
         m[memory_term::communication].high += more;
         m.allocated.high += more;
@@ -86,10 +84,22 @@ constexpr memory_breakdown memory_of_stages(const job& j, const job& by_stage, c
 
 constexpr memory_breakdown training_memory(const job& j, const layout& l, std::int32_t first_stage,
                                            std::int32_t end_stage, bool cudnn = false) {
-    if (l.deals_evenly()) return memory_of_stages(j, j, l, first_stage, end_stage, cudnn);
-    job by_stage = j;
-    by_stage.model.layers = ordered_by_stage(j.model.layers, l);
-    return memory_of_stages(j, by_stage, l, first_stage, end_stage, cudnn);
+    if (l.deals_evenly()) return memory_of_stages(folded_job{j, l, cudnn}, first_stage, end_stage);
+    const layer_stack by_stage = ordered_by_stage(j.model.layers, l);
+    return memory_of_stages(folded_job{j, l, by_stage, cudnn}, first_stage, end_stage);
+}
+
+constexpr byte_count host_memory(const folded_job& f, const placement& here) {
+    const job& j = f.job;
+    byte_count held = stage_weights_of(f, here).all.host;
+    const double batches = in_flight(f.layout, here.stage, f.micro_batches);
+    for (std::size_t k = 0; k < f.kinds(); ++k)  // parts of layers that are offloaded by name
+        held += scaled_up(f.layers[k].away * here.counts[k], batches);
+    if (j.offload.activations == offload_place::host) {
+        const saved_layers saved = saved_by_layers(f, here);
+        held += scaled_up(saved.all - saved.cut, is_naive_pipeline(j, f.layout) ? 1.0 : batches);
+    }
+    return held;
 }
 
 }  // namespace detail
@@ -104,81 +114,44 @@ constexpr memory_breakdown training_memory(const job& j, const layout& l, std::i
     return detail::training_memory(j, l, stage, stage + 1);
 }
 
-constexpr detail::weight_state training_state(const job& j, const layout& l, std::int32_t stage) {
-    detail::folded_step f{j, l};
-    detail::training_stage s{.holds = placement_of(j, l, stage)};
-    detail::add_ends(s, f);
-    detail::weight_state state = s.ends;
-    for (std::size_t k = 0; k < f.kinds(); ++k)
-        if (s.holds.counts[k] > 0) state.add(f.layers[k].state, s.holds.counts[k]);
-    if (detail::deals_tensors(j, l) && j.offload.optimizer == offload_place::none)
-        state.optimizer = detail::dealt_optimizer(j, l, f.context, s.holds);
-    return state;
+constexpr training_state training_state_of(const job& j, const layout& l, std::int32_t stage) {
+    return detail::stage_weights_of(detail::folded_job{j, l}, placement_of(j, l, stage)).all;
 }
 
 constexpr byte_count host_memory(const job& j, const layout& l, std::int32_t stage) {
-    byte_count held = training_state(j, l, stage).host;
-    if (!j.offload.modules.empty()) {
-        const training_context context{j, l};
-        const kind_counts counts = placement_of(j, l, stage).counts;
-        for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k)
-            held += scaled_up(detail::named_parts_of(j.model.layers.kinds[k], j, l, context).away * counts[k],
-                              detail::in_flight(l, stage, micro_batches(j, l)));
-    }
-    if (j.offload.activations == offload_place::host)
-        held += detail::takes_turns(j, l)
-                    ? saved_by_layers(j, l, stage)
-                    : scaled_up(saved_by_layers(j, l, stage), detail::in_flight(l, stage, micro_batches(j, l)));
-    return held;
+    return detail::host_memory(detail::folded_job{j, l}, placement_of(j, l, stage));
 }
 
 constexpr interval<byte_count> host_memory_of_node(const job& j, const layout& l, std::int32_t gpus) {
+    const detail::folded_job folded{j, l};
     byte_count most;
-    for (std::int32_t stage = 0; stage < l.pipeline; ++stage) {
-        const byte_count held = host_memory(j, l, stage) * (gpus < l.gpus() ? gpus : l.gpus());
+    detail::for_each_stage(folded, 0, l.pipeline, [&](const placement& here) {
+        const byte_count held = detail::host_memory(folded, here) * (gpus < l.gpus() ? gpus : l.gpus());
         if (held > most) most = held;
-    }
+    });
     return {most, most, j.offload.pinned ? most * 2 : most};
 }
 
-namespace detail {
-
-constexpr byte_count saved_by_layers(const folded_step& f, std::int32_t stage) {
-    const job& j = f.of;
-    const kind_counts counts = placement_of(j, f.over, stage).counts;
-    byte_count all;
-    for (std::size_t k = 0; k < f.kinds(); ++k) all += f.layers[k].kept * counts[k];
-    if (j.recompute == recompute::full && j.recompute_every > 1)
-        for_each_chunk(f.over, j.model.layers.size, stage,
-                       [&](stage_range here, std::int32_t) { all += kept_whole(j, f.layers, here); });
-    return stage == 0 ? all - cut_off(j, f.over, f.context, f.layers[0].kept) : all;
-}
-
-}  // namespace detail
-
 constexpr byte_count saved_by_layers(const job& j, const layout& l, std::int32_t stage, bool cudnn) {
-    return detail::saved_by_layers(detail::folded_step{j, l, cudnn}, stage);
+    const detail::saved_layers saved =
+        detail::saved_by_layers(detail::folded_job{j, l, cudnn}, placement_of(j, l, stage));
+    return saved.all - saved.cut;
 }
 
 constexpr byte_count saved_activations(const job& j, const layout& l, std::int32_t stage, bool cudnn) {
-    detail::folded_step f{j, l, cudnn};
-    byte_count total = detail::saved_by_layers(f, stage) + detail::mask_bytes(j.model, f.context);
-    const auto count = [&](const activation& a) { total += local_bytes(a, l); };
-    if (stage == 0) {
-        detail::for_each_input_activation(j.model, f.context, count);
-        if (j.model.encoders[0].layers > 0) total += detail::encoder_memory_of(j, l, f.context, f.fold).kept;
+    const detail::folded_job f{j, l, cudnn};
+    const detail::training_stage s = detail::training_stage_of(f, placement_of(j, l, stage));
+    const detail::saved_layers layers = detail::saved_by_layers(f, s.holds);
+    const detail::prediction_memory& prediction = s.weights.prediction;
+    byte_count saved = layers.all - layers.cut + detail::saved_before_layers(f, s.holds, s.encoder) + prediction.kept +
+                       prediction.logits;
+    if (s.last) {
+        const detail::loss_memory loss = detail::loss_memory_of(j.model, f.context, l);
+        saved += loss.saved + loss.kept;
+        detail::for_each_output_activation(j.model, f.context,
+                                           [&](const activation& a) { saved += local_bytes(a, l); });
     }
-    if (placement_of(j, l, stage).predictions > 0) {
-        const detail::prediction_memory ahead = detail::prediction_memory_of(j, l, f.context, f.fold);
-        total += ahead.kept + ahead.scores;
-    }
-    if (stage == l.last_stage()) {
-        detail::for_each_output_activation(j.model, f.context, count);
-        detail::for_each_loss_activation(j.model, f.context, [&](const activation& a, detail::loss_point at) {
-            if (at == detail::loss_point::saved || at == detail::loss_point::kept) total += local_bytes(a, l);
-        });
-    }
-    return total;
+    return saved;
 }
 
 }  // namespace llmres::inline v0

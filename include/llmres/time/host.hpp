@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <llmres/hardware/cluster.hpp>
 #include <llmres/inventory/context.hpp>
-#include <llmres/inventory/named_parts.hpp>
 #include <llmres/inventory/operations.hpp>
 #include <llmres/inventory/placement.hpp>
 #include <llmres/jobs/job.hpp>
@@ -12,7 +11,8 @@
 #include <llmres/jobs/ranks.hpp>
 #include <llmres/memory/serving.hpp>
 #include <llmres/memory/training.hpp>
-#include <llmres/memory/training/state.hpp>
+#include <llmres/memory/training/stage.hpp>
+#include <llmres/memory/training_state.hpp>
 #include <llmres/models/kv_cache.hpp>
 #include <llmres/models/layer.hpp>
 #include <llmres/models/model.hpp>
@@ -69,27 +69,29 @@ constexpr host_traffic training_host_traffic(const job& j, const layout& l, std:
         t.link += size;
         if (to == offload_place::nvme) t.disk += size;
     };
-    job here = j;
-    here.offload = {};
-    const detail::weight_state kept = training_state(here, l, stage);
     const std::int64_t rounds = micro_batches(j, l);
-    pass(j.offload.parameters, kept.weights * (2 * rounds));  // gathered for each forward and each backward pass
-    if (j.offload.optimizer != offload_place::none) {
-        // Gradients of each micro-batch go there, what was stepped comes back; the states are read and written.
-        const byte_count part = div_up(kept.whole_gradients, l.zero > 0 ? l.dense_shard_ranks() : 1);
-        t.link += part * rounds + (j.offload.parameters == offload_place::none ? part : byte_count{});
-        t.memory += (kept.optimizer + part) * 2;
-        if (j.offload.optimizer == offload_place::nvme) t.disk += kept.optimizer * 2;
+    if (j.offload.parameters != offload_place::none || j.offload.optimizer != offload_place::none) {
+        job on_gpu = j;
+        on_gpu.offload = {};
+        const training_state kept = training_state_of(on_gpu, l, stage);
+        pass(j.offload.parameters, kept.weights * (2 * rounds));  // gathered for each forward and each backward pass
+        if (j.offload.optimizer != offload_place::none) {
+            // Gradients of each micro-batch go there, updated weights come back; the states are read and written.
+            const byte_count part = div_up(kept.gradients.whole, l.zero > 0 ? l.dense_shard_ranks() : 1);
+            t.link += part * rounds + (j.offload.parameters == offload_place::none ? part : byte_count{});
+            t.memory += (kept.optimizer.states + part) * 2;
+            if (j.offload.optimizer == offload_place::nvme) t.disk += kept.optimizer.states * 2;
+        }
     }
-    if (j.offload.activations != offload_place::none)
-        pass(j.offload.activations, saved_by_layers(j, l, stage) * (2 * rounds));
-    if (!j.offload.modules.empty()) {
-        const training_context context{j, l};
-        const kind_counts counts = placement_of(j, l, stage).counts;
-        for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k)
-            t.link += detail::named_parts_of(j.model.layers.kinds[k], j, l, context).away *
-                      (std::int64_t{counts[k]} * 2 * rounds);
+    if (j.offload.activations == offload_place::none && j.offload.modules.empty()) return t;
+    const detail::folded_job folded{j, l};
+    const placement holds = placement_of(j, l, stage);
+    if (j.offload.activations != offload_place::none) {
+        const detail::saved_layers saved = detail::saved_by_layers(folded, holds);
+        pass(j.offload.activations, (saved.all - saved.cut) * (2 * rounds));
     }
+    for (std::size_t k = 0; k < folded.kinds(); ++k)  // parts of layers that are offloaded by name
+        t.link += folded.layers[k].away * (std::int64_t{holds.counts[k]} * 2 * rounds);
     return t;
 }
 

@@ -35,8 +35,8 @@ byte_count outside_layers(const job& j) {
     if (j.model.encoders[0].layers > 0) {
         const encoder& e = j.model.encoders[0];
         const layout alone;
-        state_fold fold{j, alone, context};
-        const detail::encoder_memory all = detail::encoder_memory_of(j, alone, context, fold);
+        const weight_training how{j, alone, context};
+        const detail::encoder_memory all = detail::encoder_memory_of(j, alone, context, how, {});
         // All layers but the first, and one more.
         kept += all.kept - all.behind - div_up(all.behind, e.layers - 1);
     }
@@ -79,8 +79,8 @@ TEST_CASE("an encoder reads its own tokens, and is gone through backwards after 
     const training_context context{j, {}};
     CHECK(detail::encoder_tokens(j.model.encoders[0], context).all() == 2 * 1500);
     const layout alone;
-    state_fold fold{j, alone, context};
-    const detail::encoder_memory six = detail::encoder_memory_of(j, alone, context, fold);
+    const weight_training how{j, alone, context};
+    const detail::encoder_memory six = detail::encoder_memory_of(j, alone, context, how, {});
     parameter_count each;
     for_each_weight(block, 1024, [&](const weight& w) { each += w.count(); });
     CHECK(six.gradients == bytes(2) * 6 * each.in(parameters));
@@ -88,7 +88,7 @@ TEST_CASE("an encoder reads its own tokens, and is gone through backwards after 
     CHECK(six.output == bytes(2) * (2 * 1500 * 1024));
     CHECK(six.behind < six.kept);
     j.model.encoders[0].layers = 12;
-    const detail::encoder_memory twelve = detail::encoder_memory_of(j, alone, context, fold);
+    const detail::encoder_memory twelve = detail::encoder_memory_of(j, alone, context, how, {});
     CHECK(twelve.kept - six.kept == div_up(six.behind, 5) * 6);
     CHECK(twelve.above == six.above);
 }

@@ -9,10 +9,10 @@ using namespace llmres::detail;
 
 namespace {
 
-weight_state gathered_in(std::int64_t gathered) {
-    weight_state s;
+training_state gathered_in(std::int64_t gathered) {
+    training_state s;
     s.gathered = mib(gathered);
-    s.whole_gradients = mib(2 * gathered);
+    s.gradients.whole = mib(2 * gathered);
     return s;
 }
 

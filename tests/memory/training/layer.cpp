@@ -18,9 +18,9 @@ namespace {
 
 detail::training_layer layer_of(const job& j, std::size_t kind = 0, const layout& l = {}) {
     const training_context context{j, l};
-    state_fold fold{j, l, context};
-    for_each_weight(j.model.layers.kinds[kind], j.model.hidden, fold);
-    return detail::training_layer_of(j.model.layers.kinds[kind], j, l, context, fold.sum);
+    const layer& block = j.model.layers.kinds[kind];
+    return detail::training_layer_of(block, j, l, context,
+                                     training_state_of(block, j.model.hidden, weight_training{j, l, context}));
 }
 
 constexpr std::int64_t n = 4096;  // tokens of full()
@@ -98,7 +98,7 @@ TEST_CASE(
                 CHECK(all.kept == all.saved);
                 CHECK(all.peak > all.saved);
                 CHECK(all.fresh_peak >= all.peak);
-                CHECK(all.fresh_peak <= all.peak + all.state.gradients * 3);
+                CHECK(all.fresh_peak <= all.peak + all.state.gradients.kept * 3);
                 j.recompute = recompute::full;
                 CHECK(layer_of(j, k).kept == all.checkpoint);
                 CHECK(layer_of(j, k).peak == all.peak);
@@ -114,7 +114,7 @@ TEST_CASE("gradients of a layer's weights come from its last product back, and a
     for (std::size_t p = 1; p < backward_points; ++p) CHECK(so_far[p] >= so_far[p - 1]);
     CHECK(so_far.front() == bytes(2) * (4096 * 14336));
     CHECK(so_far[static_cast<std::size_t>(backward_point::norm)] == bytes(2) * (3 * 4096 * 14336));
-    CHECK(so_far.back() == t.state.gradients);
+    CHECK(so_far.back() == t.state.gradients.kept);
 }
 
 TEST_CASE(

@@ -43,7 +43,7 @@ TEST_CASE("the largest candidate is the peak, whatever the order; where two take
                                     candidate(peak_point::embedding_gradient, gib(2))};
     do {
         stage_peak peak;
-        for (const peak_candidate& c : all) consider(peak, c);
+        for (const peak_candidate& c : all) consider(peak, c, c.tensors.all());
         CHECK(peak.point == peak_point::embedding_gradient);
         CHECK(peak.size == gib(5));
         CHECK(peak.tensors.logits == gib(2));
@@ -69,13 +69,13 @@ TEST_CASE("the candidates of a stage do not depend on their order, and the plan'
     const auto check = [&](const job& j, const layout& l) {
         CAPTURE(j.model.name.view());
         ++jobs;
-        folded_step folded{j, l};
+        folded_job folded{j, l};
         stage_peak busiest;
         for (std::int32_t stage = 0; stage < l.pipeline; ++stage) {
-            const training_stage s = training_stage_of(folded, stage, layers_trained_by(j, l, stage));
+            const training_stage s = training_stage_of(folded, placement_of(j, l, stage));
             const stage_step in = stage_step_of(folded, s);
             std::vector<peak_candidate> all;
-            for_each_peak_candidate(in, s.last ? loss_memory_of(j.model, folded.step, l) : loss_memory{},
+            for_each_peak_candidate(in, s.last ? loss_memory_of(j.model, folded.context, l) : loss_memory{},
                                     [&](const peak_candidate& c) { all.push_back(c); });
             REQUIRE(all.size() >= 4);
             const stage_peak found = peak_of(folded, s);
@@ -84,9 +84,9 @@ TEST_CASE("the candidates of a stage do not depend on their order, and the plan'
                 for (const bool backwards : {false, true}) {
                     stage_peak peak;
                     if (backwards)
-                        for (auto c = all.rbegin(); c != all.rend(); ++c) consider(peak, *c);
+                        for (auto c = all.rbegin(); c != all.rend(); ++c) consider(peak, *c, (*c).tensors.all());
                     else
-                        for (const peak_candidate& c : all) consider(peak, c);
+                        for (const peak_candidate& c : all) consider(peak, c, c.tensors.all());
                     CHECK(peak.size == found.size);
                     CHECK(peak.point == found.point);
                     CHECK(peak.kind == found.kind);
@@ -168,7 +168,7 @@ TEST_CASE("many tokens: the loss, with all that the forward pass saved and 12 by
     // Gradients of the micro-batches before are there already.
     job again = j;
     again.global_batch = 2;
-    CHECK(peak(again) == m.ideal + training_state(j, {}).gradients);
+    CHECK(peak(again) == m.ideal + training_state_of(j, {}).gradients.kept);
 }
 
 TEST_CASE("without logits: the first backward pass, of the last layer, with all that the others keep") {

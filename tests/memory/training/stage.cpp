@@ -17,15 +17,15 @@ TEST_CASE("layers that predict further tokens are on the last stage, with an emb
     job ahead = j;
     ahead.mtp_layers = 1;
     const layout l{.pipeline = 2};
-    CHECK(training_state(ahead, l, 0).weights == training_state(j, l, 0).weights);
+    CHECK(training_state_of(ahead, l, 0).weights == training_state_of(j, l, 0).weights);
     // A layer, the projection of two widths to one, three norms; the embedding.
     const std::int64_t h = j.model.hidden;
     parameter_count layer;
     for_each_weight(j.model.layers[0], h, [&](const weight& w) { layer += w.count(); });
-    const byte_count more = training_state(ahead, l, 1).weights - training_state(j, l, 1).weights;
+    const byte_count more = training_state_of(ahead, l, 1).weights - training_state_of(j, l, 1).weights;
     CHECK(more == bytes(2) * (layer.in(parameters) + 2 * h * h + 3 * h + j.model.vocabulary * h));
     // On one GPU the embedding is there already.
-    CHECK(training_state(ahead, {}).weights - training_state(j, {}).weights ==
+    CHECK(training_state_of(ahead, {}).weights - training_state_of(j, {}).weights ==
           bytes(2) * (layer.in(parameters) + 2 * h * h + 3 * h));
     // Its scores stay while the model's own are computed: fp32, once a depth.
     const byte_count scores = bytes(4) * 4096 * j.model.vocabulary;
@@ -36,12 +36,12 @@ TEST_CASE("layers that predict further tokens are on the last stage, with an emb
     CHECK(peak(twice, l) > peak(ahead, l));
     job again = twice;
     again.mtp_use_repeated_layer = true;  // what each keeps, with the weights of one
-    CHECK(training_state(again, l, 1).weights == training_state(ahead, l, 1).weights);
-    CHECK(training_state(again, l, 1).optimizer == training_state(ahead, l, 1).optimizer);
+    CHECK(training_state_of(again, l, 1).weights == training_state_of(ahead, l, 1).weights);
+    CHECK(training_state_of(again, l, 1).optimizer.states == training_state_of(ahead, l, 1).optimizer.states);
     CHECK(saved_activations(again, l, 1) == saved_activations(twice, l, 1));
     CHECK(peak(again, l) < peak(twice, l));
-    CHECK(training_state(ahead, {.pipeline = 4, .stages = read_stages("8|8|8m|8").value()}, 2).weights >
-          training_state(ahead, {.pipeline = 4, .stages = read_stages("8|8|8m|8").value()}, 1).weights);
+    CHECK(training_state_of(ahead, {.pipeline = 4, .stages = read_stages("8|8|8m|8").value()}, 2).weights >
+          training_state_of(ahead, {.pipeline = 4, .stages = read_stages("8|8|8m|8").value()}, 1).weights);
     j.mtp_layers = 1000;
     CHECK(refused_field(j, {}, gpus::a100_sxm4_80gb, 1) == "mtp_layers");
 }
@@ -49,8 +49,10 @@ TEST_CASE("states of whole tensors: the fullest rank has the largest of what doe
     job j = full();
     j.runtime = runtimes::megatron;
     j.optimizer = muon;
-    const auto states = [&](std::int32_t ranks) { return training_state(j, {.data = ranks, .zero = 1}).optimizer; };
-    const byte_count whole = training_state(j, {}).optimizer;
+    const auto states = [&](std::int32_t ranks) {
+        return training_state_of(j, {.data = ranks, .zero = 1}).optimizer.states;
+    };
+    const byte_count whole = training_state_of(j, {}).optimizer.states;
     CHECK(states(1) == whole);
     CHECK(states(2) <= div_up(whole, 2) + mib(64));  // norms by the byte
     // 32 layers of matrices: more ranks than tensors leave one tensor each.
@@ -59,7 +61,7 @@ TEST_CASE("states of whole tensors: the fullest rank has the largest of what doe
     CHECK(states(1024) < largest * 2);
     job by_bytes = j;
     by_bytes.optimizer = adamw;
-    CHECK(training_state(by_bytes, {.data = 1024, .zero = 1}).optimizer < largest);
+    CHECK(training_state_of(by_bytes, {.data = 1024, .zero = 1}).optimizer.states < largest);
     // The first layouts dealt embedding and head whole too: twelve bytes each weight of theirs on one rank.
     j.runtime.optimizer.layer_wise_param_layout = false;
     CHECK(states(1024) >= bytes(12) * j.model.vocabulary * j.model.hidden);

@@ -31,7 +31,7 @@ constexpr void for_each_depth_activation(const model& m, const training_context&
 }
 
 /// What one depth's cross entropy keeps until it is differentiated, while the model's own is computed.
-constexpr byte_count kept_scores(const model& m, const training_context& context, const layout& l) {
+constexpr byte_count kept_logits(const model& m, const training_context& context, const layout& l) {
     byte_count most;
     byte_count made;
     for_each_loss_activation(m, context, [&](const activation& a, loss_point at) {

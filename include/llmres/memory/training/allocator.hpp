@@ -65,8 +65,8 @@ constexpr interval<byte_count> unused_after_wrapping(byte_count left, byte_count
 }
 
 /// Blocks that are freed at the peak, and that no tensor of the peak uses.
-constexpr idle_blocks idle_blocks_at(const folded_step& f, const stage_peak& peak) {
-    const runtime& r = f.of.runtime;
+constexpr idle_blocks idle_blocks_at(const folded_job& f, const stage_peak& peak) {
+    const runtime& r = f.job.runtime;
     const byte_count unused = peak.reserved > peak.size ? peak.reserved - peak.size : byte_count{};
     if (!r.allocator.caches_freed_blocks) return {.fragmented = {unused, unused, unused}};
     idle_blocks idle{.releasable = {byte_count{}, unused, unused}};
@@ -75,15 +75,15 @@ constexpr idle_blocks idle_blocks_at(const folded_step& f, const stage_peak& pea
             scaled_up(peak.activations - peak.tensors.activations, r.allocator.activation_fragmentation.high);
     // FSDP1 gathers units on a stream of its own, two at a time (torch/distributed/fsdp/_runtime_utils.py,
     // _unshard_stream).
-    if (f.context.runtime.sharding.code == sharding_code::fsdp1 && f.over.zero >= 3 &&
+    if (f.context.runtime.sharding.code == sharding_code::fsdp1 && f.layout.zero >= 3 &&
         phase_of(peak.point) != phase::backward)
         idle.releasable.high += f.widest.gathered * 2;
     return idle;
 }
 
 /// All blocks that the allocator holds beside the tensors of the peak.
-constexpr idle_blocks idle_blocks_of(const folded_step& f, const stage_peak& peak) {
-    const job& j = f.of;
+constexpr idle_blocks idle_blocks_of(const folded_job& f, const stage_peak& peak) {
+    const job& j = f.job;
     idle_blocks idle = idle_blocks_at(f, peak);
     interval<byte_count>& releasable = idle.releasable;
     if (peak.wrapping > byte_count{}) {

@@ -4,7 +4,7 @@
 #include <llmres/inventory/context.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
-#include <llmres/memory/training/state.hpp>
+#include <llmres/memory/training_state.hpp>
 #include <llmres/values/precision.hpp>
 #include <llmres/values/units.hpp>
 
@@ -23,7 +23,7 @@ struct zero_buffers {
 /// be scattered (reduce_scatter_coalesced). ZeRO 1 and 2 have theirs while gradients are made; behind a pipeline, when
 /// all are.
 constexpr zero_buffers zero_buffers_of(const job& j, const layout& l, const training_context& context,
-                                       const weight_state& state) {
+                                       const training_state& state) {
     zero_buffers b;
     const precision& made = context.frozen ? context.formats.adapters : gradients_of(j);
     const byte_count bucket = size_of(made, context.runtime.sharding.reduce_bucket_size, 1);
@@ -31,12 +31,12 @@ constexpr zero_buffers zero_buffers_of(const job& j, const layout& l, const trai
     const bool in_16_bits = size_of(made, 1, 1) <= size_of(fp16, 1, 1);
     if (l.zero >= 3) {
         b.throughout = bucket;
-        b.joined = bucket < state.whole_gradients ? bucket : state.whole_gradients;
+        b.joined = bucket < state.gradients.whole ? bucket : state.gradients.whole;
         if (on_host) return b;
         // Gradients of a sub-group are joined, and widened where the optimizer's own weights are
         // (_prepare_fp32_grad_for_sub_group).
         const byte_count most = size_of(made, context.runtime.sharding.sub_group_size, 1);
-        const byte_count joined = state.gradients < most ? state.gradients : most;
+        const byte_count joined = state.gradients.kept < most ? state.gradients.kept : most;
         b.stepping = joined + (in_16_bits && size_of(j.master_weights.value_or(fp32), 1, 1) > size_of(fp16, 1, 1)
                                    ? joined * 2
                                    : byte_count{});
@@ -50,10 +50,10 @@ constexpr zero_buffers zero_buffers_of(const job& j, const layout& l, const trai
     if (!in_16_bits) return b;
     // Its own part of the gradients in one piece (copy_grads_in_partition); then their norms in double precision,
     // tensor by tensor (get_grad_norm_direct), in whose place the joined and widened gradients come.
-    const byte_count part = div_up(state.whole_gradients, l.dense_shard_ranks());
+    const byte_count part = div_up(state.gradients.whole, l.dense_shard_ranks());
     if (l.zero == 1) b.apart += part;
     const byte_count norm = (part < state.largest ? part : state.largest) * 4;
-    if (norm > state.temporaries) b.apart += norm - state.temporaries;
+    if (norm > state.optimizer.temporaries) b.apart += norm - state.optimizer.temporaries;
     return b;
 }
 

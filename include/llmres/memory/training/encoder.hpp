@@ -1,32 +1,36 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
 #include <llmres/inventory/activation.hpp>
 #include <llmres/inventory/context.hpp>
 #include <llmres/inventory/frozen.hpp>
 #include <llmres/inventory/layers/ends.hpp>
 #include <llmres/inventory/layers/operation.hpp>
+#include <llmres/inventory/placement.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/memory/training/layer.hpp>
-#include <llmres/memory/training/stage_weights.hpp>
-#include <llmres/memory/training/state.hpp>
+#include <llmres/memory/training/weights.hpp>
+#include <llmres/memory/training_state.hpp>
 #include <llmres/models/layer.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/models/parameters.hpp>
 #include <llmres/values/units.hpp>
 
-/// What is trained beside the layers: an encoder, and blocks that predict further tokens.
+/// Memory of the encoder that a decoder attends to, in training.
 namespace llmres::inline v0::detail {
 
-/// The stack that a decoder attends to, on the first stage.
+/// What an encoder takes on the first stage.
 struct encoder_memory {
-    byte_count kept{};             ///< by its layers, its stem and its last norm
+    std::int32_t layers = 0;
+    byte_count kept{};             ///< saved by its layers, its stem and its last norm
     byte_count behind{};           ///< of `kept`, by all layers but the first, and by what follows them
     byte_count above{};            ///< what a layer's backward pass holds beyond what the layer keeps
-    byte_count output{};           ///< the gradient of what it puts out
+    byte_count output{};           ///< the gradient of its output
     byte_count gradients{};        ///< of its weights
-    byte_count first_gradients{};  ///< ... of one layer and the stem
+    byte_count first_gradients{};  ///< of its first layer and its stem
+    byte_count last_step{};        ///< of its weights: optimizer_memory::last_step
     bool reads_tokens = false;     ///< through the decoder's embedding
 };
 
@@ -36,43 +40,60 @@ constexpr token_shape encoder_tokens(const encoder& e, const training_context& c
     return s;
 }
 
+/// Calls visit(weight) for the convolutions before the layers.
+template <class Visit>
+constexpr void for_each_stem_weight(const model& m, Visit& visit) {
+    for (std::int32_t i = 0; i < m.extra_count; ++i) {
+        const extra_weight& e = m.extras[static_cast<std::size_t>(i)];
+        if (e.part == model_part::input && e.role == weight_role::conv)
+            visit(weight{.role = e.role, .rows = e.rows, .columns = e.columns});
+    }
+}
+
+/// What an encoder saves beside its layers.
+constexpr byte_count saved_beside_encoder_layers(const model& m, const encoder& e, const training_context& context,
+                                                 const layout& l) {
+    byte_count saved;
+    const auto count = [&](const activation& a) { saved += local_bytes(a, l); };
+    const layer_writer<const decltype(count)> save{context, count};
+    if (!has_extra(m, weight_role::conv)) save_embedding(e.hidden, false, save);
+    save_score_bias(e.block.attention, save);
+    save_final_dropout(e.hidden, save);
+    save_extra_norms(m, model_part::input, context.tokens.all(), save);
+    save_stem(m, save);
+    return saved;
+}
+
+/// `last_step`: temporaries of the tensor that the optimizer updates before the encoder's.
 constexpr encoder_memory encoder_memory_of(const job& j, const layout& l, const training_context& decoder,
-                                           state_fold& fold) {
-    encoder_memory found;
+                                           const weight_training& how, byte_count last_step) {
+    encoder_memory found{.last_step = last_step, .reads_tokens = !has_extra(j.model, weight_role::conv)};
     const model& m = j.model;
+    // What is no low-rank adapter is put beside the decoder's layers alone.
+    const weight_place place =
+        !decoder.frozen || decoder.adapter.low_rank() ? weight_place::layer : weight_place::input;
     for (const encoder& e : m.encoders) {
         if (e.layers == 0) continue;
         training_context context = decoder;
         context.tokens = encoder_tokens(e, decoder);
-        fold.sum = {};
-        // As input_state() has it: what is no low-rank adapter goes beside the decoder's layers alone.
-        const bool trained = !context.frozen || context.adapter.low_rank();
-        const auto add = [&](const weight& w) { fold(w, trained); };
-        for_each_weight(e.block, e.hidden, add);
-        const training_layer layer = training_layer_of(e.block, j, l, context, fold.sum);
+        const training_state block = training_state_of(e.block, e.hidden, how, found.last_step, place);
+        weight_fold stem{how, place, block.optimizer.last_step};
+        for_each_stem_weight(m, stem);
+        const training_layer layer = training_layer_of(e.block, j, l, context, block);
+        // Of what recomputation leaves, what a frozen first layer does not save.
         const byte_count unsaved =
             context.input_requires_grad ? byte_count{} : unsaved_by(e.block, e.hidden, context, l).size;
-        found.kept += layer.kept * e.layers -
-                      (unsaved < layer.kept ? unsaved : layer.kept);  // of what recomputation leaves of it
-        if (layer.fresh_peak - layer.kept > found.above) found.above = layer.fresh_peak - layer.kept;
-        found.gradients += fold.sum.gradients * e.layers;
-        found.first_gradients = fold.sum.gradients;
-        fold.sum = {};
-        for_each_stem_weight(m, add);
-        found.first_gradients += fold.sum.gradients;
-        found.gradients += fold.sum.gradients;
+        found.kept += layer.kept * e.layers - (unsaved < layer.kept ? unsaved : layer.kept) +
+                      saved_beside_encoder_layers(m, e, context, l);
         found.behind += layer.kept * (e.layers - 1);
-        const auto count = [&](const activation& a) { found.kept += local_bytes(a, l); };
-        const layer_writer<const decltype(count)> save{context, count};
-        found.reads_tokens = !has_extra(m, weight_role::conv);
-        if (found.reads_tokens) save_embedding(e.hidden, false, save);
-        save_score_bias(e.block.attention, save);
-        save_final_dropout(e.hidden, save);
-        save_extra_norms(m, model_part::input, context.tokens.all(), save);
-        save_stem(m, save);
+        if (layer.fresh_peak - layer.kept > found.above) found.above = layer.fresh_peak - layer.kept;
         found.output += local_bytes({activation_role::gradient, context.tokens.all() * e.hidden, context.formats.stream,
                                      activation_split::sequence},
                                     l);
+        found.gradients += block.gradients.kept * e.layers + stem.state().gradients.kept;
+        found.first_gradients = block.gradients.kept + stem.state().gradients.kept;
+        found.last_step = stem.state().optimizer.last_step;
+        found.layers += e.layers;
     }
     return found;
 }

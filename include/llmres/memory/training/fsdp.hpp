@@ -2,7 +2,7 @@
 #pragma once
 
 #include <llmres/inventory/context.hpp>
-#include <llmres/memory/training/state.hpp>
+#include <llmres/memory/training_state.hpp>
 #include <llmres/values/units.hpp>
 
 /// What sharded weights come together in.
@@ -19,8 +19,9 @@ struct gathering {
     byte_count buffers{};  ///< where weights come together: two units, in turn
 };
 
-constexpr gathering gathering_of(const training_context& context, const weight_state& input, const weight_state& output,
-                                 const weight_state& ends, const weight_state& unit, bool tied) {
+constexpr gathering gathering_of(const training_context& context, const training_state& input,
+                                 const training_state& output, const training_state& ends, const training_state& unit,
+                                 bool tied) {
     const bool apart = context.runtime.sharding.separate_ends && !tied;
     gathering e;
     const byte_count end = !apart ? ends.gathered : input.gathered > output.gathered ? input.gathered : output.gathered;
@@ -29,7 +30,7 @@ constexpr gathering gathering_of(const training_context& context, const weight_s
     e.buffers = unit.gathered + (end > unit.gathered ? end : unit.gathered);
     if (context.frozen) return e;
     e.reduced = unit.gathered + (apart ? byte_count{} : output.gathered);
-    e.last = apart ? input.gathered + input.whole_gradients : input.gathered + ends.whole_gradients;
+    e.last = apart ? input.gathered + input.gradients.whole : input.gathered + ends.gradients.whole;
     return e;
 }
 

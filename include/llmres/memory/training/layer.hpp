@@ -15,7 +15,7 @@
 #include <llmres/jobs/adapter.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
-#include <llmres/memory/training/state.hpp>
+#include <llmres/memory/training_state.hpp>
 #include <llmres/models/layer.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/models/parameters.hpp>
@@ -29,7 +29,7 @@ namespace llmres::inline v0::detail {
 
 /// The layers of one kind on one GPU: folded once, then counted per stage.
 struct training_layer {
-    weight_state state{};
+    training_state state{};
     byte_count saved{};       ///< of one micro-batch until the backward pass, nothing recomputed
     byte_count checkpoint{};  ///< the layer's input
     byte_count kept{};        ///< what of the two the job keeps
@@ -40,8 +40,8 @@ struct training_layer {
 };
 
 /// Gradients of a layer's weights that are there at each point of its backward pass: from the last product back.
-constexpr std::array<byte_count, backward_points> gradients_so_far(const weight_state& s) {
-    return {s.down_gradients, s.down_gradients, s.feed_forward_gradients, s.feed_forward_gradients, s.gradients};
+constexpr std::array<byte_count, backward_points> gradients_so_far(const training_state& s) {
+    return {s.gradients.down, s.gradients.down, s.gradients.feed_forward, s.gradients.feed_forward, s.gradients.kept};
 }
 
 /// Whether a role's product adds a bias.
@@ -108,8 +108,8 @@ struct adapter_scratch {
 };
 
 constexpr adapter_scratch adapter_scratch_of(const layer& kind, std::int64_t hidden, const training_context& context,
-                                             const weight_state& state, const layout& l) {
-    if (context.adapter.kind == adapter_kind::dora) return {state.magnitude, state.down_magnitude};
+                                             const training_state& state, const layout& l) {
+    if (context.adapter.kind == adapter_kind::dora) return {state.magnitudes.other, state.magnitudes.down};
     adapter_scratch made;
     const feed_forward& f = kind.feed_forward;
     if (f.kind == feed_forward_kind::none || f.routed() || context.quantised.four_bit) return made;
@@ -140,7 +140,7 @@ constexpr adapter_scratch adapter_scratch_of(const layer& kind, std::int64_t hid
 /// others', so there are two stacks and the slice's own; the tokens of all experts but two; and of the gradients inside
 /// this one, none.
 constexpr byte_count beside_next_to_last_expert(const feed_forward& f, std::int64_t hidden, const layout& l,
-                                                const training_context& context, const weight_state& state) {
+                                                const training_context& context, const training_state& state) {
     const experts& e = f.experts;
     byte_count tokens, counted;
     const auto add = [&](const activation& a) {
@@ -152,12 +152,12 @@ constexpr byte_count beside_next_to_last_expert(const feed_forward& f, std::int6
     counted += local_bytes({activation_role::gradient, inner_gradients(f) * rows_passed_back(f, context) * e.width,
                             context.formats.compute, activation_split::tensor},
                            l);
-    const byte_count stack = state.feed_forward_gradients - state.down_gradients;
-    return state.down_gradients + stack * 2 + div_up(stack, e.count) + tokens - div_up(tokens, e.count) * 2 - counted;
+    const byte_count stack = state.gradients.feed_forward - state.gradients.down;
+    return state.gradients.down + stack * 2 + div_up(stack, e.count) + tokens - div_up(tokens, e.count) * 2 - counted;
 }
 
 constexpr training_layer training_layer_of(const layer& kind, const job& j, const layout& l,
-                                           const training_context& context, const weight_state& state) {
+                                           const training_context& context, const training_state& state) {
     training_layer t{.state = state};
     std::array<byte_count, backward_points> held{};
     byte_count core;  // what selective recomputation drops: attention's own scores, or their statistics
@@ -181,8 +181,8 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
         held[static_cast<std::size_t>(backward_point::output)] += state.largest;
     const std::array<byte_count, backward_points> fresh = gradients_so_far(state);
     for (std::size_t p = 0; context.autocast && p < backward_points; ++p)  // copies of weights go with their products
-        held[p] +=
-            p > static_cast<std::size_t>(backward_point::inner) ? state.casts - state.feed_forward_casts : state.casts;
+        held[p] += p > static_cast<std::size_t>(backward_point::inner) ? state.casts.all - state.casts.feed_forward
+                                                                       : state.casts.all;
     for (std::size_t p = 0; p < backward_points; ++p) {
         if (held[p] > t.peak) t.peak = held[p];
         if (held[p] + fresh[p] > t.fresh_peak) t.fresh_peak = held[p] + fresh[p];
@@ -196,7 +196,7 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
         if (looped > t.peak) t.peak = looped;
         if (looped > t.fresh_peak) t.fresh_peak = looped;
     }
-    t.saved += state.casts;
+    t.saved += state.casts.all;
     t.checkpoint = local_bytes({activation_role::residual, context.tokens.all() * j.model.hidden,
                                 context.code.fp32_residual ? fp32 : context.formats.stream, activation_split::sequence},
                                l);

@@ -1,44 +1,43 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <llmres/inventory/context.hpp>
 #include <llmres/inventory/placement.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
-#include <llmres/memory/training/state.hpp>
+#include <llmres/jobs/optimizer.hpp>
+#include <llmres/memory/training/weights.hpp>
 #include <llmres/models/parameters.hpp>
 #include <llmres/values/units.hpp>
 
-/// Optimizer states of which each data rank has those of whole tensors: what orthogonalises a matrix needs all of it
-/// (Megatron-Core's layer-wise distributed optimizer, core/optimizer/layer_wise_optimizer.py).
+/// Optimizer states that are sharded by whole tensors, since what orthogonalises a matrix needs all of it
+/// (Megatron-Core's layer-wise distributed optimizer, core/optimizer/layer_wise_optimizer.py); and those that exist
+/// before the first step.
 namespace llmres::inline v0::detail {
 
-/// Whether a job's optimizer states are dealt by the tensor.
-constexpr bool deals_tensors(const job& j, const layout& l) {
+/// Whether each data-parallel rank has the optimizer states of whole tensors.
+constexpr bool shards_whole_tensors(const job& j, const layout& l) {
     return j.runtime.optimizer.layer_wise && j.optimizer.matrix_moments >= 0 && l.zero >= 1 && l.zero < 3 &&
            !j.adapter.trains();
 }
 
-/// Deals tensors over ranks, and finds what the fullest of them holds: tensors of one shape go round, and of what is
-/// left over the fullest rank has the largest, or its part of the sum where that is more.
-class tensor_dealer {
+/// Distributes whole tensors over ranks, and finds what the fullest rank holds: tensors of one shape go round; of what
+/// is left over, the fullest rank has the largest tensor, or its part of the sum where that is more.
+class tensor_shards {
 public:
-    constexpr tensor_dealer(const job& j, const layout& l, const training_context& context)
-        : whole_{l}, fold_{without_shards(j, l, context, whole_)}, of_{j}, over_{l} {}
+    /// `unsharded`: how the weights are trained in the layout without ZeRO.
+    constexpr tensor_shards(const weight_training& unsharded, const layout& l)
+        : job_{unsharded.job}, layout_{l}, fold_{unsharded, weight_place::layer} {}
 
     /// `times`: layers that have the weight.
-    constexpr void deal(const weight& w, bool inner, std::int64_t times) {
-        const std::int64_t copies = local_shape(w, over_).copies * times;
+    constexpr void add(const weight& w, weight_place place, std::int64_t times) {
+        const std::int64_t copies = local_shape(w, layout_).copies * times;
         if (copies == 0) return;
-        fold_.sum = {};
-        fold_(w, inner);
-        const byte_count all = fold_.sum.optimizer * times;
-        const std::int64_t ranks = w.routed ? over_.expert_shard_ranks() : over_.dense_shard_ranks();
+        const byte_count all = fold_.next(w, place).optimizer.states * times;
+        const std::int64_t ranks = w.routed ? layout_.expert_shard_ranks() : layout_.dense_shard_ranks();
         const bool matrix = w.rows > 1 && w.columns > 1;
-        if (ranks == 1 || !matrix || (!inner && of_.runtime.optimizer.layer_wise_param_layout)) {
+        if (ranks == 1 || !matrix || (!is_in_layer(place) && job_.runtime.optimizer.layer_wise_param_layout)) {
             evenly_ += div_up(all, ranks);  // by the byte
             return;
         }
@@ -52,20 +51,46 @@ public:
     constexpr byte_count fullest() const { return evenly_ + (largest_ > left_ ? largest_ : left_); }
 
 private:
-    static constexpr state_fold without_shards(const job& j, const layout& l, const training_context& context,
-                                               layout& whole) {
-        whole = l;
-        whole.zero = 0;
-        return state_fold{j, whole, context};
-    }
-
-    layout whole_;
-    state_fold fold_;
-    const job& of_;
-    const layout& over_;
+    const job& job_;
+    const layout& layout_;
+    weight_fold fold_;
     byte_count evenly_{};
     byte_count largest_{};
     byte_count left_{};
 };
+
+/// Optimizer states on the fullest rank of a stage.
+constexpr byte_count sharded_whole_tensors(const job& j, const layout& l, const training_context& context,
+                                           const placement& here) {
+    layout unsharded = l;
+    unsharded.zero = 0;
+    const weight_training how{j, unsharded, context};
+    tensor_shards shards{how, l};
+    for_each_weight(j, here,
+                    [&](const weight& w, std::int32_t times, weight_place place) { shards.add(w, place, times); });
+    return shards.fullest();
+}
+
+/// The job as it is before its first optimizer step: of the optimizer's memory the master weights exist.
+constexpr job before_first_step(job j) {
+    j.optimizer = sgd;
+    return j;
+}
+
+/// What of the optimizer's memory exists before its first step.
+constexpr byte_count states_before_first_step(const job& j, const layout& l, const placement& here) {
+    job masters = before_first_step(j);
+    const training_context context{masters, l};
+    if (shards_whole_tensors(j, l)) {
+        masters.optimizer.matrix_moments = 0;
+        return sharded_whole_tensors(masters, l, context, here);
+    }
+    const weight_training how{masters, l, context};
+    byte_count sum;
+    for_each_weight(masters, here, [&](const weight& w, std::int32_t times, weight_place place) {
+        sum += training_state_of(w, how, place).optimizer.states * times;
+    });
+    return sum;
+}
 
 }  // namespace llmres::inline v0::detail

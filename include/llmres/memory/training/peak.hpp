@@ -14,9 +14,11 @@
 #include <llmres/memory/training/encoder.hpp>
 #include <llmres/memory/training/fsdp.hpp>
 #include <llmres/memory/training/layer.hpp>
+#include <llmres/memory/training/layer_wise_optimizer.hpp>
 #include <llmres/memory/training/overheads.hpp>
 #include <llmres/memory/training/stage.hpp>
-#include <llmres/memory/training/state.hpp>
+#include <llmres/memory/training/weights.hpp>
+#include <llmres/memory/training_state.hpp>
 #include <llmres/models/layer.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/runtimes/kernels.hpp>
@@ -73,7 +75,7 @@ struct peak_candidate {
 
 /// What the candidates of one stage are computed from: which rules apply, and what several candidates hold alike.
 struct stage_step {
-    const folded_step& folded;
+    const folded_job& folded;
     const training_stage& stage;
     bool shards_weights;        ///< ZeRO 3: weights are gathered for each unit
     bool shards_by_parameter;   ///< as FSDP2 does
@@ -97,60 +99,63 @@ struct gathered_units {
     byte_count in_loss{};
     byte_count in_backward{};
 };
-constexpr gathered_units gathered_units_of(const folded_step& f, const training_stage& s, const gathering& by_parameter,
+constexpr gathered_units gathered_units_of(const folded_job& f, const training_stage& s, const gathering& by_parameter,
                                            bool shards_by_parameter) {
     const llmres::runtime& runtime = f.context.runtime;
     const byte_count two_units = f.widest.gathered * 2;
     gathered_units units;
     if (!runtime.sharding.reshards_after_forward)
-        units = {s.state.gathered, s.state.gathered};
+        units = {s.weights.all.gathered, s.weights.all.gathered};
     else if (shards_by_parameter)
         units = {by_parameter.after_forward, two_units + by_parameter.throughout};
     else if (runtime.sharding.keeps_frozen_gathered && f.context.frozen)
-        units = {s.ends.gathered, s.state.gathered + two_units};
+        units = {s.weights.ends.gathered, s.weights.all.gathered + two_units};
     else
-        units = {s.ends.gathered, two_units + s.ends.gathered};
+        units = {s.weights.ends.gathered, two_units + s.weights.ends.gathered};
     if (runtime.sharding.code == sharding_code::deepspeed) units.in_loss = units.in_backward;
     return units;
 }
 
-constexpr stage_step stage_step_of(const folded_step& f, const training_stage& s) {
-    const job& j = f.of;
-    const layout& l = f.over;
+constexpr stage_step stage_step_of(const folded_job& f, const training_stage& s) {
+    const job& j = f.job;
+    const layout& l = f.layout;
     const llmres::runtime& runtime = f.context.runtime;
     const bool shards = l.zero >= 3 && (l.dense_shard_ranks() > 1 || j.offload.parameters != offload_place::none);
     const bool by_parameter = shards && runtime.sharding.code == sharding_code::fsdp2;
     const byte_count dummies =
-        runtime.kernels.linear == linear_code::accumulates_beside ? s.state.dummies : byte_count{};
+        runtime.kernels.linear == linear_code::accumulates_beside ? s.weights.all.dummies : byte_count{};
     stage_step in{
         .folded = f,
         .stage = s,
         .shards_weights = shards,
         .shards_by_parameter = by_parameter,
-        .accumulates = runtime.sharding.keeps_gradients || f.rounds > 1,
+        .accumulates = runtime.sharding.keeps_gradients || f.micro_batches > 1,
         .steps_in_backward = j.optimizer.in_backward && j.optimizer.widens && !f.context.frozen,
         .residual = size_of(f.context.formats.stream, f.context.tokens.all(), j.model.hidden),
-        .head_gradients = j.model.tied_head && s.last ? s.ends.gradients - s.encoder.gradients : s.output.gradients,
+        .head_gradients = j.model.tied_head && s.last ? s.weights.ends.gradients.kept - s.encoder.gradients
+                                                      : s.weights.output.gradients.kept,
         .gathered = {},
         .resident = dummies + s.zero.throughout,
         .gathered_in_loss = {},
         .gathered_in_backward = {},
         .backward_communication = {},
         .backward_streams = s.zero.joined,
-        .held = {.weights = s.state.weights,
-                 .adapter = s.state.adapter,
+        .held = {.weights = s.weights.all.weights,
+                 .adapter = s.weights.all.adapter,
                  .optimizer = j.steps == 1 && j.offload.optimizer == offload_place::none
-                                  ? before_first_step(j, l, s.holds)
-                                  : s.state.optimizer,
-                 .maybe_more = s.maybe_more,
-                 .reduced = s.state.whole_gradients,
-                 .gathered = f.context.frozen && l.zero < 3 ? s.state.whole_gradients : s.state.gathered,
+                                  ? states_before_first_step(j, l, s.holds)
+                                  : s.weights.all.optimizer.states,
+                 .maybe_more = s.saved.maybe_more,
+                 .reduced = s.weights.all.gradients.whole,
+                 .gathered = f.context.frozen && l.zero < 3 ? s.weights.all.gradients.whole : s.weights.all.gathered,
                  .buckets = s.zero.throughout + s.zero.backward + s.zero.joined}};
-    if (by_parameter) in.gathered = gathering_of(f.context, s.input, s.output, s.ends, f.widest, j.model.tied_head);
+    if (by_parameter)
+        in.gathered =
+            gathering_of(f.context, s.weights.input, s.weights.output, s.weights.ends, f.widest, j.model.tied_head);
     const gathered_units units = shards ? gathered_units_of(f, s, in.gathered, by_parameter) : gathered_units{};
     in.gathered_in_loss = in.resident + units.in_loss;
     in.gathered_in_backward = in.resident + units.in_backward;
-    in.backward_communication = in.gathered_in_backward + (shards ? f.widest.whole_gradients : byte_count{}) +
+    in.backward_communication = in.gathered_in_backward + (shards ? f.widest.gradients.whole : byte_count{}) +
                                 in.gathered.reduced + s.zero.backward + s.zero.joined;
     if (by_parameter && runtime.sharding.separate_streams && runtime.sharding.reshards_after_forward)
         in.backward_streams = f.widest.gathered;
@@ -163,8 +168,8 @@ constexpr stage_step stage_step_of(const folded_step& f, const training_stage& s
 constexpr peak_candidate at_optimizer_step(const stage_step& in) {
     const training_stage& s = in.stage;
     tensor_memory t = in.held;
-    t.gradients = s.state.gradients;
-    t.optimizer = s.state.optimizer;
+    t.gradients = s.weights.all.gradients.kept;
+    t.optimizer = s.weights.all.optimizer.states;
     t.communication = in.resident + s.stepping;
     return {peak_point::optimizer_step, 0, t};
 }
@@ -177,15 +182,15 @@ struct backward_state {
 
 /// When the last layer of a kind begins its backward pass: all later layers have their gradients, and no activations.
 constexpr backward_state before_last_layer(const stage_step& in, std::size_t kind) {
-    const folded_step& f = in.folded;
+    const folded_job& f = in.folded;
     const training_stage& s = in.stage;
-    backward_state b{in.head_gradients, s.saved};
+    backward_state b{in.head_gradients, s.saved.all};
     if (f.kinds() == 1) return b;
-    const layer_stack& layers = f.of.model.layers;
-    const stage_range span = span_of(layers, static_cast<std::int32_t>(kind), s.range);
-    const kind_counts later = layers.counts(span.last, s.range.last);
+    const layer_stack& layers = f.by_stage;
+    const stage_range span = span_of(layers, static_cast<std::int32_t>(kind), s.holds.layers);
+    const kind_counts later = layers.counts(span.last, s.holds.layers.last);
     for (std::size_t k = 0; k < f.kinds(); ++k) {
-        b.gradients += f.layers[k].state.gradients * later[k];
+        b.gradients += f.layers[k].state.gradients.kept * later[k];
         b.saved -= f.layers[k].kept * later[k];
     }
     return b;
@@ -198,31 +203,31 @@ constexpr bool keeps_input_gradients(const stage_step& in) {
     const llmres::runtime& runtime = in.folded.context.runtime;
     return in.shards_weights && in.folded.context.frozen && runtime.sharding.code == sharding_code::fsdp1 &&
            runtime.kernels.checkpointing.reentrant && !runtime.kernels.checkpointing.inside_units &&
-           in.folded.of.recompute == recompute::full && in.stage.range.size() > 2;
+           in.folded.job.recompute == recompute::full && in.stage.holds.layers.size() > 2;
 }
 
 /// When the first layer of a kind begins its backward pass: the activations of this layer and of those before it are
 /// left, and all later gradients exist.
 constexpr backward_state before_first_layer(const stage_step& in, std::size_t kind) {
-    const folded_step& f = in.folded;
+    const folded_job& f = in.folded;
     const training_stage& s = in.stage;
     const training_layer& layer = f.layers[kind];
     backward_state b;
     if (f.kinds() == 1) {
-        b = {in.head_gradients + layer.state.gradients * (s.counts[kind] - 1),
-             layer.kept + s.before - (s.cut < layer.kept ? s.cut : layer.kept)};
+        b = {in.head_gradients + layer.state.gradients.kept * (s.holds.counts[kind] - 1),
+             layer.kept + s.saved.before - (s.saved.cut < layer.kept ? s.saved.cut : layer.kept)};
     } else {
-        const layer_stack& layers = f.of.model.layers;
-        const stage_range span = span_of(layers, static_cast<std::int32_t>(kind), s.range);
-        const kind_counts earlier = layers.counts(s.range.first, span.first);
-        b = {in.head_gradients - layer.state.gradients, layer.kept + s.before};
+        const layer_stack& layers = f.by_stage;
+        const stage_range span = span_of(layers, static_cast<std::int32_t>(kind), s.holds.layers);
+        const kind_counts earlier = layers.counts(s.holds.layers.first, span.first);
+        b = {in.head_gradients - layer.state.gradients.kept, layer.kept + s.saved.before};
         for (std::size_t k = 0; k < f.kinds(); ++k) {
-            b.gradients += f.layers[k].state.gradients * (s.counts[k] - earlier[k]);
+            b.gradients += f.layers[k].state.gradients.kept * (s.holds.counts[k] - earlier[k]);
             b.saved += f.layers[k].kept * earlier[k];
         }
     }
     // The last layer's input gradient is no leaf's, and the first layer's is being made.
-    if (keeps_input_gradients(in)) b.saved = s.saved + f.layers[0].checkpoint * (s.range.size() - 2);
+    if (keeps_input_gradients(in)) b.saved = s.saved.all + f.layers[0].checkpoint * (s.holds.layers.size() - 2);
     return b;
 }
 
@@ -234,9 +239,11 @@ constexpr peak_candidate at_layer_backward(const stage_step& in, peak_point poin
         point == peak_point::last_layer_backward ? before_last_layer(in, kind) : before_first_layer(in, kind);
     tensor_memory t = in.held;
     // Gradients that are offloaded as they are made do not add up.
-    t.gradients = in.accumulates || b.gradients > s.state.gradients ? s.state.gradients : b.gradients;
+    t.gradients =
+        in.accumulates || b.gradients > s.weights.all.gradients.kept ? s.weights.all.gradients.kept : b.gradients;
     t.activations = b.saved + ((in.accumulates ? layer.peak : layer.fresh_peak) - layer.kept);
-    t.communication = in.steps_in_backward ? in.gathered_in_backward + layer.state.stepped : in.backward_communication;
+    t.communication =
+        in.steps_in_backward ? in.gathered_in_backward + layer.state.optimizer.largest_step : in.backward_communication;
     return {point, static_cast<std::int32_t>(kind), t, in.backward_streams};
 }
 
@@ -245,18 +252,19 @@ constexpr peak_candidate at_layer_backward(const stage_step& in, peak_point poin
 constexpr byte_count communication_after_layers(const stage_step& in) {
     byte_count held = in.backward_communication;
     for (std::size_t k = 0; in.steps_in_backward && k < in.folded.kinds(); ++k)
-        if (in.stage.counts[k] > 0) held = in.gathered_in_backward + in.folded.layers[k].state.stepped;
+        if (in.stage.holds.counts[k] > 0)
+            held = in.gathered_in_backward + in.folded.layers[k].state.optimizer.largest_step;
     return held;
 }
 
 /// A second gradient of a weight that is read twice: the embedding's, where the head is tied to it.
 constexpr byte_count second_gradient(const stage_step& in) {
     const training_context& context = in.folded.context;
-    const model& m = in.folded.of.model;
-    if (context.frozen || context.runtime.kernels.linear != linear_code::plain || in.folded.over.pipeline > 1 ||
+    const model& m = in.folded.job.model;
+    if (context.frozen || context.runtime.kernels.linear != linear_code::plain || in.folded.layout.pipeline > 1 ||
         !m.tied_head)
         return {};
-    return size_of(gradients_of(in.folded.of), m.vocabulary, embedding_width_of(m));
+    return size_of(gradients_of(in.folded.job), m.vocabulary, embedding_width_of(m));
 }
 
 /// With tied weights the head's gradient comes first, then the embedding's. Autograd adds the two out of place
@@ -272,9 +280,9 @@ constexpr byte_count summed_gradients(const stage_step& in) {
 constexpr peak_candidate at_embedding_gradient(const stage_step& in) {
     const encoder_memory& encoder = in.stage.encoder;
     tensor_memory t = in.held;
-    t.gradients = in.stage.state.gradients + (encoder.kept == byte_count{} ? summed_gradients(in)
-                                              : encoder.reads_tokens       ? second_gradient(in)
-                                                                           : byte_count{});
+    t.gradients = in.stage.weights.all.gradients.kept + (encoder.kept == byte_count{} ? summed_gradients(in)
+                                                         : encoder.reads_tokens       ? second_gradient(in)
+                                                                                      : byte_count{});
     t.activations = in.residual;
     t.communication = communication_after_layers(in) + in.gathered.last;
     return {peak_point::embedding_gradient, 0, t, in.backward_streams};
@@ -284,7 +292,7 @@ constexpr peak_candidate at_embedding_gradient(const stage_step& in) {
 /// output is freed with the decoder's activations.
 constexpr peak_candidate at_encoder_backward(const stage_step& in, peak_point point) {
     const encoder_memory& encoder = in.stage.encoder;
-    const byte_count all = in.stage.state.gradients;
+    const byte_count all = in.stage.weights.all.gradients.kept;
     const auto without = [&](byte_count part) { return all > part ? all - part : byte_count{}; };
     tensor_memory t = in.held;
     t.communication = communication_after_layers(in);
@@ -307,10 +315,10 @@ constexpr peak_candidate at_adapter_forward(const stage_step& in, std::size_t ki
     const training_layer& layer = in.folded.layers[kind];
     const bool recomputes = in.folded.context.recomputes;
     tensor_memory t = in.held;
-    t.gradients = in.accumulates ? s.state.gradients
-                  : recomputes   ? s.state.gradients - layer.state.gradients
+    t.gradients = in.accumulates ? s.weights.all.gradients.kept
+                  : recomputes   ? s.weights.all.gradients.kept - layer.state.gradients.kept
                                  : byte_count{};
-    t.activations = s.saved + (layer.saved - layer.kept) + layer.forward;
+    t.activations = s.saved.all + (layer.saved - layer.kept) + layer.forward;
     t.communication = communication_after_layers(in);
     return {recomputes ? peak_point::adapter_recomputation : peak_point::adapter_forward,
             static_cast<std::int32_t>(kind), t, in.backward_streams};
@@ -321,9 +329,10 @@ constexpr peak_candidate at_loss(const stage_step& in, peak_point point, const l
                                  byte_count output_activations) {
     const training_stage& s = in.stage;
     tensor_memory t = in.held;
-    t.gradients = in.accumulates ? s.state.gradients : byte_count{};
-    t.activations = s.saved + output_activations + loss.saved;
-    t.logits = loss.kept + (point == peak_point::loss_forward ? loss.forward : loss.gradient) + s.ahead.scores;
+    t.gradients = in.accumulates ? s.weights.all.gradients.kept : byte_count{};
+    t.activations = s.saved.all + output_activations + loss.saved;
+    t.logits =
+        loss.kept + (point == peak_point::loss_forward ? loss.forward : loss.gradient) + s.weights.prediction.logits;
     t.communication = in.gathered_in_loss;
     return {point, 0, t};
 }
@@ -331,27 +340,28 @@ constexpr peak_candidate at_loss(const stage_step& in, peak_point point, const l
 /// The head's product is differentiated.
 constexpr peak_candidate at_head_backward(const stage_step& in, const loss_memory& loss,
                                           byte_count output_activations) {
-    const folded_step& f = in.folded;
+    const folded_job& f = in.folded;
     const training_stage& s = in.stage;
     const training_context& context = f.context;
-    const model& m = f.of.model;
+    const model& m = f.job.model;
     const bool plain = context.runtime.kernels.linear == linear_code::plain;
     tensor_memory t = at_loss(in, peak_point::loss_gradient, loss, output_activations).tensors;
-    t.logits = loss.head + s.ahead.scores;
+    t.logits = loss.head + s.weights.prediction.logits;
     if (plain && !in.accumulates) t.gradients = in.head_gradients;
     if (!context.frozen) {
-        if (f.of.optimizer.in_backward)
-            t.communication += m.tied_head ? s.input.whole_gradients : s.output.whole_gradients;
+        if (f.job.optimizer.in_backward)
+            t.communication += m.tied_head ? s.weights.input.gradients.whole : s.weights.output.gradients.whole;
         if (context.runtime.kernels.loss.code == loss_code::chunked)
-            t.communication += s.ends.largest;                             // one part's, to be added
-        if (in.shards_by_parameter) t.communication += s.output.gathered;  // the gradient, before it is scattered
-        if (!plain) t.communication += s.ends.largest;
+            t.communication += s.weights.ends.largest;  // one part's, to be added
+        if (in.shards_by_parameter)
+            t.communication += s.weights.output.gathered;  // the gradient, before it is scattered
+        if (!plain) t.communication += s.weights.ends.largest;
     }
-    if (casts_head(context) && !context.frozen && !in.accumulates && plain && f.over.zero < 2) {
+    if (casts_head(context) && !context.frozen && !in.accumulates && plain && f.layout.zero < 2) {
         // The gradient is made in 16 bits beside that of the logits, and cast to fp32 when they are freed: the cast
         // and the logits' gradient are not alive together.
         const byte_count in_16_bits =
-            size_of(context.formats.compute, ceil_quotient(m.vocabulary, f.over.tensor), embedding_width_of(m));
+            size_of(context.formats.compute, ceil_quotient(m.vocabulary, f.layout.tensor), embedding_width_of(m));
         if (loss.head < in_16_bits)
             t.logits = {};
         else if (t.gradients >= in_16_bits)  // an optimizer that steps in the backward pass keeps none
@@ -365,7 +375,7 @@ constexpr peak_candidate at_head_backward(const stage_step& in, const loss_memor
 constexpr peak_candidate at_head_step(const stage_step& in, const loss_memory& loss, byte_count output_activations) {
     tensor_memory t = at_head_backward(in, loss, output_activations).tensors;
     t.logits = {};
-    t.communication = in.gathered_in_loss + in.stage.output.stepped + in.residual;
+    t.communication = in.gathered_in_loss + in.stage.weights.output.optimizer.largest_step + in.residual;
     return {peak_point::head_step, 0, t};
 }
 
@@ -373,10 +383,10 @@ constexpr peak_candidate at_head_step(const stage_step& in, const loss_memory& l
 /// convert_to_fp32).
 constexpr peak_candidate at_logits_returned(const stage_step& in) {
     const training_context& context = in.folded.context;
-    const model& m = in.folded.of.model;
+    const model& m = in.folded.job.model;
     tensor_memory t = in.held;
-    t.gradients = in.accumulates ? in.stage.state.gradients : byte_count{};
-    t.activations = in.stage.saved;
+    t.gradients = in.accumulates ? in.stage.weights.all.gradients.kept : byte_count{};
+    t.activations = in.stage.saved.all;
     t.logits = size_of(context.formats.compute, context.tokens.all(), m.vocabulary);
     if (!context.formats.fp32_compute) t.logits += size_of(fp32, context.tokens.all(), m.vocabulary);
     t.communication = in.gathered_in_loss;
@@ -386,11 +396,11 @@ constexpr peak_candidate at_logits_returned(const stage_step& in) {
 /// Calls visit(peak_candidate) for each candidate of a stage. No candidate depends on another, nor on the order.
 template <class Visit>
 constexpr void for_each_peak_candidate(const stage_step& in, const loss_memory& loss, Visit&& visit) {
-    const folded_step& f = in.folded;
+    const folded_job& f = in.folded;
     const training_stage& s = in.stage;
     visit(at_optimizer_step(in));
     for (std::size_t k = 0; k < f.kinds(); ++k) {
-        if (s.counts[k] == 0) continue;
+        if (s.holds.counts[k] == 0) continue;
         visit(at_layer_backward(in, peak_point::last_layer_backward, k));
         visit(at_layer_backward(in, peak_point::first_layer_backward, k));
         if (f.context.adapter.low_rank()) visit(at_adapter_forward(in, k));
@@ -402,12 +412,12 @@ constexpr void for_each_peak_candidate(const stage_step& in, const loss_memory& 
     visit(at_embedding_gradient(in));
     if (s.last) {
         byte_count after_layers;
-        for_each_output_activation(f.of.model, f.context,
-                                   [&](const activation& a) { after_layers += local_bytes(a, f.over); });
+        for_each_output_activation(f.job.model, f.context,
+                                   [&](const activation& a) { after_layers += local_bytes(a, f.layout); });
         visit(at_loss(in, peak_point::loss_forward, loss, after_layers));
         visit(at_loss(in, peak_point::loss_gradient, loss, after_layers));
         visit(at_head_backward(in, loss, after_layers));
-        if (in.steps_in_backward && !f.of.model.tied_head) visit(at_head_step(in, loss, after_layers));
+        if (in.steps_in_backward && !f.job.model.tied_head) visit(at_head_step(in, loss, after_layers));
     }
     if (s.first && !s.last && s.naive_pipeline) visit(at_logits_returned(in));
 }
@@ -434,9 +444,8 @@ constexpr bool exceeds(const stage_peak& peak, const peak_candidate& c, byte_cou
     return c.point != peak.point ? c.point < peak.point : c.kind < peak.kind;
 }
 
-/// Adds a candidate of the same stage.
-constexpr void consider(stage_peak& peak, const peak_candidate& c) {
-    const byte_count size = c.tensors.all();
+/// Adds a candidate of the same stage, of a size of tensors.all().
+constexpr void consider(stage_peak& peak, const peak_candidate& c, byte_count size) {
     if (exceeds(peak, c, size)) peak.point = c.point, peak.kind = c.kind, peak.tensors = c.tensors, peak.size = size;
     if (c.tensors.logits > peak.logits) peak.logits = c.tensors.logits;
     if (c.tensors.activations > peak.activations) peak.activations = c.tensors.activations;
@@ -459,53 +468,57 @@ constexpr stage_peak busier(const stage_peak& first, const stage_peak& other) {
 constexpr byte_count blocks_of_other_phases(const stage_step& in) {
     const training_stage& s = in.stage;
     const llmres::runtime& runtime = in.folded.context.runtime;
-    if (in.folded.of.runtime.allocator.caches_freed_blocks)
-        return s.state.gradients + s.stepping + s.zero.joined + s.zero.apart;
-    if (runtime.sharding.separate_streams && in.folded.over.zero >= 2) return s.state.gradients + in.gathered.buffers;
+    if (in.folded.job.runtime.allocator.caches_freed_blocks)
+        return s.weights.all.gradients.kept + s.stepping + s.zero.joined + s.zero.apart;
+    if (runtime.sharding.separate_streams && in.folded.layout.zero >= 2)
+        return s.weights.all.gradients.kept + in.gathered.buffers;
     return {};
 }
 
 /// Blocks left by FSDP1's wrapping, of which weights that are gathered on another stream do not use any.
 constexpr byte_count blocks_of_wrapping(const stage_step& in) {
     const llmres::runtime& runtime = in.folded.context.runtime;
-    if (!in.shards_weights || !in.folded.of.runtime.allocator.caches_freed_blocks ||
+    if (!in.shards_weights || !in.folded.job.runtime.allocator.caches_freed_blocks ||
         runtime.sharding.code != sharding_code::fsdp1)
         return {};
     // Weights lie there in the format that they are stored in, even if they are gathered in one of fewer bits.
-    const auto whole = [&](const weight_state& unit) {
+    const auto whole = [&](const training_state& unit) {
         const byte_count stored =
-            in.folded.context.quantised.four_bit ? byte_count{} : unit.weights * in.folded.over.dense_shard_ranks();
+            in.folded.context.quantised.four_bit ? byte_count{} : unit.weights * in.folded.layout.dense_shard_ranks();
         return stored > unit.gathered ? stored : unit.gathered;
     };
-    return left_by_wrapping(whole(in.stage.ends), whole(in.folded.widest));
+    return left_by_wrapping(whole(in.stage.weights.ends), whole(in.folded.widest));
 }
 
 /// The peak of one stage.
-constexpr stage_peak peak_of(const folded_step& f, const training_stage& s) {
+constexpr stage_peak peak_of(const folded_job& f, const training_stage& s) {
     const stage_step in = stage_step_of(f, s);
-    const loss_memory loss = s.last ? loss_memory_of(f.of.model, f.context, f.over) : loss_memory{};
-    stage_peak peak{.stage = s.index};
+    const loss_memory loss = s.last ? loss_memory_of(f.job.model, f.context, f.layout) : loss_memory{};
+    stage_peak peak{.stage = s.holds.stage};
     byte_count beside_gradients;  // most that the computation's own stream allocates but for gradients
     byte_count loss_forward;
     for_each_peak_candidate(in, loss, [&](const peak_candidate& c) {
-        consider(peak, c);
+        const byte_count size = c.tensors.all();
+        consider(peak, c, size);
         if (c.point == peak_point::optimizer_step) return;
-        const byte_count own = c.tensors.all() - c.tensors.gradients - c.other_streams;
+        const byte_count own = size - c.tensors.gradients - c.other_streams;
         if (own > beside_gradients) beside_gradients = own;
-        if (c.point == peak_point::loss_forward) loss_forward = c.tensors.all();
+        if (c.point == peak_point::loss_forward) loss_forward = size;
     });
     const auto reserve = [&](byte_count size) {
         if (size > peak.reserved) peak.reserved = size;
     };
     reserve(beside_gradients + blocks_of_other_phases(in));
     // Logits and their gradients are the widest tensors: neither pass of the loss uses the other's blocks.
-    if (f.of.runtime.allocator.caches_freed_blocks && s.last) reserve(loss_forward + loss.kept + loss.gradient);
-    const byte_count standing = s.state.weights + s.state.adapter + s.state.optimizer;
+    if (f.job.runtime.allocator.caches_freed_blocks && s.last) reserve(loss_forward + loss.kept + loss.gradient);
+    const byte_count standing = s.weights.all.weights + s.weights.all.adapter + s.weights.all.optimizer.states;
     if (beside_gradients > standing) peak.transient = beside_gradients - standing;
     if (peak.wrapping = blocks_of_wrapping(in); peak.wrapping > byte_count{}) {
         // Nor do the small tensors of adapters use them.
-        const byte_count small = f.context.frozen ? s.state.optimizer + s.state.gradients + s.stepping : byte_count{};
-        reserve(s.state.weights + s.state.adapter + peak.wrapping + small + in.gathered_in_backward);
+        const byte_count small = f.context.frozen
+                                     ? s.weights.all.optimizer.states + s.weights.all.gradients.kept + s.stepping
+                                     : byte_count{};
+        reserve(s.weights.all.weights + s.weights.all.adapter + peak.wrapping + small + in.gathered_in_backward);
     }
     return peak;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <llmres/inventory/activation.hpp>
 #include <llmres/inventory/context.hpp>
@@ -19,8 +20,8 @@
 #include <llmres/memory/training/layer_wise_optimizer.hpp>
 #include <llmres/memory/training/micro_batches.hpp>
 #include <llmres/memory/training/prediction.hpp>
-#include <llmres/memory/training/stage_weights.hpp>
-#include <llmres/memory/training/state.hpp>
+#include <llmres/memory/training/weights.hpp>
+#include <llmres/memory/training_state.hpp>
 #include <llmres/models/layer.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/models/parameters.hpp>
@@ -29,195 +30,277 @@
 #include <llmres/values/precision.hpp>
 #include <llmres/values/units.hpp>
 
-/// What one pipeline stage holds on a GPU, whatever the moment of the step.
+/// What one pipeline stage holds on a GPU: its weights, and what its micro-batches save for their backward passes.
 namespace llmres::inline v0::detail {
 
-/// A job's layers, each kind folded once for all stages.
-struct folded_step {
-    const job& of;
-    const layout& over;
+/// A job with each kind of its layers folded once, for all stages.
+struct folded_job {
+    const llmres::job& job;
+    const llmres::layout& layout;
+    const layer_stack& by_stage;  ///< the job's layers in the order of the stages
     training_context context;
-    state_fold fold;
+    weight_training weights;
     std::array<training_layer, layer_stack::max_kinds> layers{};
-    weight_state widest{};  ///< that ZeRO 3 gathers
-    std::int64_t rounds;    ///< micro-batches of each rank
+    training_state widest{};     ///< of the kind of layer that ZeRO 3 gathers most of
+    byte_count last_step{};      ///< of the layers' weights: optimizer_memory::last_step
+    std::int64_t micro_batches;  ///< of each rank in a step
 
-    constexpr folded_step(const job& j, const layout& l, bool cudnn = false)
-        : of{j}, over{l}, context{j, l, cudnn}, fold{j, l, context}, rounds{micro_batches(j, l)} {
+    constexpr folded_job(const llmres::job& j, const llmres::layout& l, const layer_stack& in_stage_order,
+                         bool cudnn = false)
+        : job{j},
+          layout{l},
+          by_stage{in_stage_order},
+          context{j, l, cudnn},
+          weights{j, l, context},
+          micro_batches{llmres::micro_batches(j, l)} {
         for (std::size_t k = 0; k < kinds(); ++k) {
-            fold.sum = {};
-            for_each_weight(j.model.layers.kinds[k], j.model.hidden, fold);
-            layers[k] = training_layer_of(j.model.layers.kinds[k], j, l, context, fold.sum);
-            if (fold.sum.gathered > widest.gathered) widest = fold.sum;
+            const layer& kind = j.model.layers.kinds[k];
+            const training_state state = training_state_of(kind, j.model.hidden, weights, last_step);
+            layers[k] = training_layer_of(kind, j, l, context, state);
+            if (state.gathered > widest.gathered) widest = state;
+            last_step = state.optimizer.last_step;
         }
     }
-    folded_step(const folded_step&) = delete;  // `fold` looks at `step`
+    constexpr folded_job(const llmres::job& j, const llmres::layout& l, bool cudnn = false)
+        : folded_job{j, l, j.model.layers, cudnn} {}
+    folded_job(const folded_job&) = delete;  // `weights` refers to `context`
 
-    constexpr std::size_t kinds() const { return static_cast<std::size_t>(of.model.layers.kind_count); }
+    constexpr std::size_t kinds() const { return static_cast<std::size_t>(job.model.layers.kind_count); }
 };
 
+/// What training keeps of the weights of a stage.
+struct stage_weights {
+    training_state input{};   ///< before the layers
+    training_state output{};  ///< after the layers, and of layers that predict further tokens
+    training_state ends{};    ///< of both
+    training_state all{};
+    prediction_memory prediction{};
+};
+
+constexpr stage_weights stage_weights_of(const folded_job& f, const placement& here) {
+    const job& j = f.job;
+    const layout& l = f.layout;
+    stage_weights w;
+    if (here.predictions > 0) w.prediction = prediction_memory_of(j, l, f.context, f.weights, f.last_step);
+    w.input = state_before_layers(f.weights, here,
+                                  here.predictions > 0 ? w.prediction.state.optimizer.last_step : f.last_step);
+    w.output = state_after_layers(f.weights, here, w.input.optimizer.last_step);
+    if (here.predictions > 0) w.output.add(w.prediction.state, 1);
+    w.ends = w.input;
+    w.ends.add(w.output, 1);
+    w.all = w.ends;
+    for (std::size_t k = 0; k < f.kinds(); ++k)
+        if (here.counts[k] > 0) w.all.add(f.layers[k].state, here.counts[k]);
+    if (shards_whole_tensors(j, l) && j.offload.optimizer == offload_place::none)
+        w.all.optimizer.states = sharded_whole_tensors(j, l, f.context, here);
+    return w;
+}
+
+/// What the layers of a stage save of one micro-batch.
+struct saved_layers {
+    byte_count all{};
+    byte_count cut{};  ///< what the first layers save less than others, to be taken off
+};
+
+constexpr saved_layers saved_by_layers(const folded_job& f, const placement& here) {
+    const job& j = f.job;
+    saved_layers saved;
+    for (std::size_t k = 0; k < f.kinds(); ++k) saved.all += f.layers[k].kept * here.counts[k];
+    if (j.recompute == recompute::full && j.recompute_every > 1) {
+        if (is_naive_pipeline(j, f.layout))
+            saved.all += kept_whole(j, f.layers, here.layers);
+        else
+            for_each_chunk(f.layout, j.model.layers.size, here.stage,
+                           [&](stage_range chunk, std::int32_t) { saved.all += kept_whole(j, f.layers, chunk); });
+    }
+    if (here.stage == 0) saved.cut = cut_off(j, f.layout, f.context, f.layers[0].kept);
+    if (saved.cut > saved.all) saved.cut = saved.all;  // a first GPU that holds none of those layers
+    return saved;
+}
+
+/// What stands before the layers and is saved until the end of the backward pass: embeddings, masks, an encoder.
+constexpr byte_count saved_before_layers(const folded_job& f, const placement& here, const encoder_memory& encoder) {
+    byte_count saved = encoder.kept + mask_bytes(f.job.model, f.context);
+    if (here.stage == 0)
+        for_each_input_activation(f.job.model, f.context,
+                                  [&](const activation& a) { saved += local_bytes(a, f.layout); });
+    return saved;
+}
+
+/// Micro-batches whose activations a stage holds at once.
+constexpr double micro_batches_held(const folded_job& f, const placement& here) {
+    if (is_naive_pipeline(f.job, f.layout)) return 1.0;
+    if (f.layout.deals_evenly()) return in_flight(f.layout, here.stage, f.micro_batches);
+    return in_flight_unevenly(f.by_stage, f.layout, here.layers, here.stage, f.micro_batches, f.layers);
+}
+
+/// What a stage saves from forward to backward passes.
+struct saved_memory {
+    byte_count all{};         ///< of all micro-batches in flight
+    byte_count before{};      ///< of `all`, what stands before the layers and stays until the end of the backward pass
+    byte_count cut{};         ///< what the first layers save less than others
+    byte_count maybe_more{};  ///< tokens of busier experts than the mean; what is being copied to main memory
+};
+
+/// What one pipeline stage holds, whatever the point of the step.
 struct training_stage {
-    placement holds{};  ///< the weights that lie there
-    std::int32_t index = 0;
+    placement holds{};
     bool first = false;
     bool last = false;
     bool naive_pipeline = false;  ///< stages work one at a time, micro-batch by micro-batch
-    stage_range range{};
-    kind_counts counts{};
-    weight_state input{};   ///< weights before the layers
-    weight_state output{};  ///< ... and after them
-    weight_state ends{};    ///< of both
-    weight_state state{};   ///< of all
-    prediction_memory ahead{};
+    stage_weights weights{};
     encoder_memory encoder{};
-    byte_count saved{};       ///< by all micro-batches in flight
-    byte_count before{};      ///< of that, by what stands before the layers, until the end
-    byte_count cut{};         ///< what the first layers save less than others
-    byte_count maybe_more{};  ///< tokens of busier experts than the mean, in all that is in flight; a part on its way
-                              ///< to main memory
-    byte_count stepping{};    ///< what the optimizer makes while it steps
-    zero_buffers zero{};      ///< DeepSpeed's own
+    saved_memory saved{};
+    byte_count stepping{};  ///< what the optimizer makes while it steps
+    zero_buffers zero{};    ///< DeepSpeed's buffers
 };
 
-/// Whether a stage is no fuller than an equal one before it, which has more in flight.
-constexpr bool repeats_stage_before(const layer_stack& layers, const layout& l, std::int32_t stage, stage_range here) {
-    if (stage <= 1 || stage == l.last_stage()) return false;
+/// Whether a stage holds no more than the one before it, which has as many equal layers and more micro-batches: in main
+/// memory as on its GPUs.
+constexpr bool repeats_stage_before(const folded_job& f, std::int32_t stage) {
+    const layout& l = f.layout;
+    if (stage <= 1 || stage == l.last_stage() || !l.deals_evenly() || is_naive_pipeline(f.job, l)) return false;
+    const layer_stack& layers = f.job.model.layers;
     const stage_range before = stage_layers(layers.size, l.pipeline, stage - 1);
+    const stage_range here = stage_layers(layers.size, l.pipeline, stage);
     return before.size() == here.size() && layers.alike(before.first, here.first, here.size());
 }
 
-/// Weights before and after the layers, and of both.
-constexpr void add_ends(training_stage& s, folded_step& f) {
-    const model& m = f.of.model;
-    const bool predicts = s.holds.predictions > 0;
-    if (predicts) s.ahead = prediction_memory_of(f.of, f.over, f.context, f.fold);
-    s.input = input_state(m, f.fold, s.holds);
-    s.output = output_state(m, f.fold, s.holds);
-    if (predicts) s.output.add(s.ahead.state, 1);
-    s.ends = s.input;
-    s.ends.add(s.output, 1);
+/// Calls visit(placement) for the stages of a range that may be the busiest.
+template <class Visit>
+constexpr void for_each_stage(const folded_job& f, std::int32_t first, std::int32_t end, Visit&& visit) {
+    for (std::int32_t stage = first; stage < end; ++stage)
+        if (stage == first || !repeats_stage_before(f, stage)) visit(placement_of(f.job, f.layout, stage));
 }
 
-/// Tokens of busier experts than the mean, where a layout spreads experts and the job names no load.
-constexpr byte_count uneven_tokens(const training_stage& s, const folded_step& f, double batches) {
+/// Tokens of experts that are busier than the mean, where a layout spreads experts and the job names no load.
+constexpr byte_count uneven_tokens(const folded_job& f, const placement& here, double batches) {
     byte_count uneven;
-    if (f.over.expert == 1 || f.of.expert_load != 1.0) return uneven;
+    const job& j = f.job;
+    if (f.layout.expert == 1 || j.expert_load != 1.0) return uneven;
     for (std::size_t k = 0; k < f.kinds(); ++k) {
-        if (s.counts[k] == 0) continue;
-        const byte_count routed = routed_bytes(f.of.model.layers.kinds[k], f.of.model.hidden, f.over, f.context);
+        if (here.counts[k] == 0) continue;
+        const byte_count routed = routed_bytes(j.model.layers.kinds[k], j.model.hidden, f.layout, f.context);
         const bool kept =
-            f.layers[k].kept + routed >= f.layers[k].saved && f.of.offload.activations == offload_place::none;
+            f.layers[k].kept + routed >= f.layers[k].saved && j.offload.activations == offload_place::none;
         uneven +=
-            kept ? scaled_up(routed * s.counts[k], worst_imbalance * batches) : scaled_up(routed, worst_imbalance);
+            kept ? scaled_up(routed * here.counts[k], worst_imbalance * batches) : scaled_up(routed, worst_imbalance);
     }
     return uneven;
 }
 
-/// What is saved from forward to backward passes.
-constexpr void add_saved(training_stage& s, folded_step& f) {
-    const job& j = f.of;
-    const layout& l = f.over;
-    const model& m = j.model;
-    byte_count saved;
-    byte_count two_layers;
-    byte_count passes_by;  // of what goes to main memory by the part: one layer's, as it leaves or comes
-    for (std::size_t k = 0; k < f.kinds(); ++k) {
-        if (s.counts[k] == 0) continue;
-        const training_layer& of = f.layers[k];
-        saved += of.kept * s.counts[k];
-        if (of.kept * 2 > two_layers) two_layers = of.kept * 2;
-        if (of.away > passes_by) passes_by = of.away;
-    }
-    if (j.recompute == recompute::full && j.recompute_every > 1) saved += kept_whole(j, f.layers, s.range);
+/// Of what layers save, what stays on the GPU: all, or the layers that are being copied to main memory and back.
+constexpr saved_layers left_on_gpu(const folded_job& f, const placement& here) {
+    saved_layers saved = saved_by_layers(f, here);
+    if (f.job.offload.activations == offload_place::none) return saved;
+    if (f.context.runtime.kernels.checkpointing.offloads_at_once) return {};
+    if (here.layers.size() <= 2) return saved;
+    saved.all = {};  // one is copied while the next is computed
+    for (std::size_t k = 0; k < f.kinds(); ++k)
+        if (here.counts[k] > 0 && f.layers[k].kept * 2 > saved.all) saved.all = f.layers[k].kept * 2;
+    return saved;
+}
 
-    const auto count = [&](const activation& a) { s.before += local_bytes(a, l); };
-    if (s.first) for_each_input_activation(m, f.context, count);
-    if (s.first && m.encoders[0].layers > 0) s.encoder = encoder_memory_of(j, l, f.context, f.fold);
-    s.before += s.encoder.kept + mask_bytes(m, f.context);
-    if (s.last && f.context.runtime.kernels.loss.code == loss_code::mean)
-        s.before += size_of(fp32, f.context.tokens.all(), m.vocabulary);
+/// Of parts of layers that are offloaded by name, one layer's: what is being copied.
+constexpr byte_count copied_parts(const folded_job& f, const placement& here) {
+    byte_count most;
+    for (std::size_t k = 0; k < f.kinds(); ++k)
+        if (here.counts[k] > 0 && f.layers[k].away > most) most = f.layers[k].away;
+    return most;
+}
 
-    s.cut = s.first ? cut_off(j, l, f.context, f.layers[0].kept) : byte_count{};
-    if (s.cut > saved) s.cut = saved;  // a first GPU that holds none of those layers
-    const bool leaves = j.offload.activations != offload_place::none;
-    if (leaves && f.context.runtime.kernels.checkpointing.offloads_at_once)
-        saved = s.cut = {};
-    else if (leaves && s.range.size() > 2)
-        saved = two_layers;  // one leaves or comes while the next is computed
-    const double batches = s.naive_pipeline   ? 1.0
-                           : l.deals_evenly() ? in_flight(l, s.index, f.rounds)
-                                              : in_flight_unevenly(m.layers, l, s.range, s.index, f.rounds, f.layers);
-    s.saved = scaled_up(saved - s.cut, batches) + s.before + passes_by;
-    if (f.context.runtime.pipeline.keeps_stage_outputs && l.pipeline > 1 && !s.last)
-        s.saved += scaled_up(local_bytes({activation_role::residual, f.context.tokens.all() * m.hidden,
-                                          f.context.formats.stream, activation_split::sequence},
-                                         l),
-                             batches);
+/// What pipeline schedules keep of a stage's micro-batches beside the layers' activations.
+constexpr byte_count kept_by_schedule(const folded_job& f, const placement& here, double batches) {
+    const model& m = f.job.model;
+    const layout& l = f.layout;
+    byte_count kept;
+    if (f.context.runtime.pipeline.keeps_stage_outputs && l.pipeline > 1 && here.stage != l.last_stage())
+        kept += scaled_up(local_bytes({activation_role::residual, f.context.tokens.all() * m.hidden,
+                                       f.context.formats.stream, activation_split::sequence},
+                                      l),
+                          batches);
     if (puts_off_weights(l.schedule))
         for (std::size_t k = 0; k < f.kinds(); ++k)
-            s.saved += scaled_up(needed_by_weights(m.layers.kinds[k], m.hidden, f.context, l) * s.counts[k],
-                                 put_off(l, s.index, f.rounds));
-    s.saved += s.ahead.kept * predictions_in_flight(l, f.rounds);
-    if (f.context.runtime.pipeline.defer_embedding_wgrad_compute && s.last && l.pipeline > 1) {
-        const byte_count head = put_off_head(m, f.context, l, f.rounds);
-        s.before += head;
-        s.saved += head;
+            kept += scaled_up(needed_by_weights(m.layers.kinds[k], m.hidden, f.context, l) * here.counts[k],
+                              put_off(l, here.stage, f.micro_batches));
+    return kept;
+}
+
+constexpr saved_memory saved_memory_of(const folded_job& f, const placement& here, const encoder_memory& encoder,
+                                       const prediction_memory& prediction) {
+    const job& j = f.job;
+    const layout& l = f.layout;
+    const model& m = j.model;
+    const bool last = here.stage == l.last_stage();
+    const double batches = micro_batches_held(f, here);
+    const saved_layers layers = left_on_gpu(f, here);
+    const byte_count copied = copied_parts(f, here);
+    saved_memory saved{.before = saved_before_layers(f, here, encoder), .cut = layers.cut};
+    if (last && f.context.runtime.kernels.loss.code == loss_code::mean)
+        saved.before += size_of(fp32, f.context.tokens.all(), m.vocabulary);
+    saved.all = scaled_up(layers.all - layers.cut, batches) + saved.before + copied +
+                kept_by_schedule(f, here, batches) + prediction.kept * predictions_in_flight(l, f.micro_batches);
+    if (f.context.runtime.pipeline.defer_embedding_wgrad_compute && last && l.pipeline > 1) {
+        const byte_count head = put_off_head(m, f.context, l, f.micro_batches);
+        saved.before += head;
+        saved.all += head;
     }
-    // One layer's part may still leave while the next is made: the copy has a stream of its own, which holds on to what
-    // it reads (Megatron-Core, fine_grained_activation_offload.py, bulk_offload_group: record_stream).
-    s.maybe_more = uneven_tokens(s, f, batches) + passes_by;
+    // One layer's part may still be copied while the next layer is computed: the copy has a stream of its own, which
+    // holds on to what it reads (Megatron-Core, fine_grained_activation_offload.py, bulk_offload_group: record_stream).
+    saved.maybe_more = uneven_tokens(f, here, batches) + copied;
+    return saved;
 }
 
-/// Cosines and sines of rotary positions, where each layer has its own: in the format that the weights were loaded in.
-constexpr byte_count rotary_table(const folded_step& f, const layer& kind) {
-    if (f.of.runtime.loading.rope != rope_tables::own || !f.context.code.attention.rotary) return {};
-    return size_of(f.fold.formats.rest, 2 * f.of.model.max_context.in(tokens), kind.attention.rotated_width());
+/// A layer's own table of cosines and sines, where it has one: in the format that the weights were loaded in.
+constexpr byte_count rotary_table(const folded_job& f, const layer& kind) {
+    if (f.job.runtime.loading.rope != rope_tables::own || !f.context.code.attention.rotary) return {};
+    return size_of(f.weights.formats.rest, 2 * f.job.model.max_context.in(tokens), kind.attention.rotated_width());
 }
 
-/// What training keeps of the weights of a stage, its gradients whole: offloaded ones too.
-constexpr byte_count kept_gradients(const training_stage& s, const folded_step& f) {
-    byte_count all = s.ends.gradients;
-    for (std::size_t k = 0; k < f.kinds(); ++k) all += f.layers[k].state.gradients * s.counts[k];
+/// Gradients of all weights of a stage, whether they stay on the GPU or are offloaded as they are made.
+constexpr byte_count gradients_of_stage(const folded_job& f, const training_stage& s) {
+    byte_count all = s.weights.ends.gradients.kept;
+    for (std::size_t k = 0; k < f.kinds(); ++k) all += f.layers[k].state.gradients.kept * s.holds.counts[k];
     return all;
 }
 
-/// Whether gradients on their way to main memory are there by the bucket, and not all at once.
-constexpr bool in_buckets(const training_stage& s, const folded_step& f) {
-    return s.state.gradients != kept_gradients(s, f);
+/// Whether gradients are handed to main memory by the bucket, so that they do not exist all at once.
+constexpr bool in_buckets(const folded_job& f, const training_stage& s) {
+    return s.weights.all.gradients.kept != gradients_of_stage(f, s);
 }
 
-constexpr training_stage training_stage_of(folded_step& f, const placement& here) {
-    const job& j = f.of;
-    const layout& l = f.over;
+/// What the optimizer makes while it steps.
+constexpr byte_count stepping_of(const folded_job& f, const training_stage& s) {
+    const optimizer_memory& o = s.weights.all.optimizer;
+    const byte_count stepping = o.temporaries + o.largest_step + s.zero.stepping;
+    if (f.job.optimizer.rank == 0 || f.context.frozen) return stepping;
+    // Matrices come last: the first one's projection stands beside the temporaries of the last tensor before them.
+    const byte_count before = s.encoder.layers > 0 ? s.encoder.last_step : s.weights.output.optimizer.last_step;
+    const byte_count first_matrix = before + f.layers[0].state.optimizer.first_projection;
+    return first_matrix > stepping ? first_matrix : stepping;
+}
+
+constexpr training_stage training_stage_of(const folded_job& f, const placement& here) {
+    const job& j = f.job;
+    const layout& l = f.layout;
     training_stage s{.holds = here,
-                     .index = here.stage,
                      .first = here.stage == 0,
                      .last = here.stage == l.last_stage(),
-                     .naive_pipeline = takes_turns(j, l),
-                     .range = here.layers,
-                     .counts = here.counts};
-    add_ends(s, f);
-    s.state = s.ends;
+                     .naive_pipeline = is_naive_pipeline(j, l),
+                     .weights = stage_weights_of(f, here)};
+    if (s.first && j.model.encoders[0].layers > 0)
+        s.encoder = encoder_memory_of(j, l, f.context, f.weights, s.weights.output.optimizer.last_step);
+    s.saved = saved_memory_of(f, here, s.encoder, s.weights.prediction);
+    training_state& all = s.weights.all;
     for (std::size_t k = 0; k < f.kinds(); ++k)
-        if (s.counts[k] > 0) s.state.add(f.layers[k].state, s.counts[k]);
-    add_saved(s, f);
-    for (std::size_t k = 0; k < f.kinds(); ++k)
-        s.state.weights += rotary_table(f, j.model.layers.kinds[k]) * s.counts[k];
-    if (f.context.runtime.optimizer.layer_wise && deals_tensors(j, l) && j.offload.optimizer == offload_place::none)
-        s.state.optimizer = dealt_optimizer(j, l, f.context, s.holds);
+        all.weights += rotary_table(f, j.model.layers.kinds[k]) * here.counts[k];
     if (f.context.runtime.sharding.code == sharding_code::deepspeed) {
         // It hands gradients to the host by the bucket, of which there are two (contiguous_gradients, overlap_comm).
         const byte_count buckets = size_of(gradients_of(j), f.context.runtime.sharding.reduce_bucket_size, 2);
-        if (j.offload.optimizer != offload_place::none && s.state.gradients > buckets) s.state.gradients = buckets;
-        s.zero = zero_buffers_of(j, l, f.context, s.state);
+        if (j.offload.optimizer != offload_place::none && all.gradients.kept > buckets) all.gradients.kept = buckets;
+        s.zero = zero_buffers_of(j, l, f.context, all);
     }
-
-    s.stepping = s.state.temporaries + s.state.stepped + s.zero.stepping;
-    if (j.optimizer.rank > 0 &&
-        !f.context.frozen) {  // matrices come last: the first one's projection stands beside what the head left
-        const byte_count first_matrix = f.fold.last_stepped + f.layers[0].state.first_projection;
-        if (first_matrix > s.stepping) s.stepping = first_matrix;
-    }
+    s.stepping = stepping_of(f, s);
     return s;
 }
 

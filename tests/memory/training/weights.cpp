@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// What training keeps of weights: of one (state.hpp), of those outside the layers (stage_weights.hpp), dealt by the
-// whole tensor (layer_wise_optimizer.hpp), and on its way under DeepSpeed (deepspeed.hpp).
+// What training keeps of weights: of one (weights.hpp), of whole tensors on a rank (layer_wise_optimizer.hpp), and in
+// DeepSpeed's buffers (deepspeed.hpp).
 #include <llmres/inventory/placement.hpp>
-#include <llmres/memory/training/state.hpp>
+#include <llmres/memory/training/weights.hpp>
 
 #include <doctest/doctest.h>
 
 #include <llmres/memory/training/deepspeed.hpp>
-#include <llmres/memory/training/stage_weights.hpp>
+#include <llmres/memory/training/layer_wise_optimizer.hpp>
 #include <llmres/models/encoders.hpp>
 #include <llmres/models/gemma.hpp>
 #include <llmres/models/gpt.hpp>
@@ -23,11 +23,9 @@ using namespace training_jobs;
 
 namespace {
 
-weight_state state_of(const job& j, const layout& l, const weight& w, bool inner = true) {
+training_state state_of(const job& j, const layout& l, const weight& w, weight_place place = weight_place::layer) {
     const training_context context{j, l};
-    state_fold fold{j, l, context};
-    fold(w, inner);
-    return fold.sum;
+    return training_state_of(w, weight_training{j, l, context}, place);
 }
 
 job mixed(const optimizer& o = adamw_fused) {
@@ -45,8 +43,8 @@ constexpr std::int64_t values = 7'500'000'000;
 TEST_CASE("mixed-precision Adam keeps 2 + 2 + 12 bytes a parameter, and ZeRO shares them: arXiv 1910.02054, figure 1") {
     // 7.5 B parameters on 64 GPUs: 120, 31.4, 16.6 and 1.88 GB.
     const auto all = [](std::int32_t stage) {
-        const weight_state s = state_of(mixed(), {.data = 64, .zero = stage}, matrix);
-        return s.weights + s.gradients + s.optimizer;
+        const training_state s = state_of(mixed(), {.data = 64, .zero = stage}, matrix);
+        return s.weights + s.gradients.kept + s.optimizer.states;
     };
     CHECK(all(0) == bytes(16) * values);
     CHECK(all(1) == bytes(4) * values + div_up(bytes(12) * values, 64));
@@ -56,44 +54,44 @@ TEST_CASE("mixed-precision Adam keeps 2 + 2 + 12 bytes a parameter, and ZeRO sha
     CHECK(all(2).in(gb) == doctest::Approx(16.6).epsilon(0.003));
     CHECK(all(3).in(gb) == doctest::Approx(1.88).epsilon(0.003));
     // Whole gradients are made first, and whole weights are gathered.
-    CHECK(state_of(mixed(), {.data = 64, .zero = 3}, matrix).whole_gradients == bytes(2) * values);
+    CHECK(state_of(mixed(), {.data = 64, .zero = 3}, matrix).gradients.whole == bytes(2) * values);
     CHECK(state_of(mixed(), {.data = 64, .zero = 3}, matrix).gathered == bytes(2) * values);
 }
 
 TEST_CASE("16-bit gradients are widened before fp32 masters step: a rank's own part, which DeepSpeed flattens first") {
     job j = mixed();
-    CHECK(state_of(j, {}, matrix).temporaries == byte_count{});
+    CHECK(state_of(j, {}, matrix).optimizer.temporaries == byte_count{});
     j.runtime = runtimes::megatron;
-    CHECK(state_of(j, {}, matrix).temporaries == byte_count{});  // they are fp32
+    CHECK(state_of(j, {}, matrix).optimizer.temporaries == byte_count{});  // they are fp32
     j.gradients = bf16;
     const layout sharded{.data = 64, .zero = 1};
-    CHECK(state_of(j, {}, matrix).temporaries == bytes(4) * values);
-    CHECK(state_of(j, sharded, matrix).temporaries == div_up(bytes(4) * values, 64));
-    CHECK(state_of(j, sharded, matrix).gradients == bytes(2) * values);
+    CHECK(state_of(j, {}, matrix).optimizer.temporaries == bytes(4) * values);
+    CHECK(state_of(j, sharded, matrix).optimizer.temporaries == div_up(bytes(4) * values, 64));
+    CHECK(state_of(j, sharded, matrix).gradients.kept == bytes(2) * values);
     j.runtime = runtimes::deepspeed;
-    CHECK(state_of(j, {}, matrix).temporaries == bytes(8) * values);
-    CHECK(state_of(j, sharded, matrix).temporaries == div_up(bytes(6) * values, 64));
+    CHECK(state_of(j, {}, matrix).optimizer.temporaries == bytes(8) * values);
+    CHECK(state_of(j, sharded, matrix).optimizer.temporaries == div_up(bytes(6) * values, 64));
 }
 
 TEST_CASE("what is trained in fp32 is its own master copy, and autocast casts matrices alone") {
     job j = mixed();
     j.weights = fp32;
     j.runtime.kernels.casts_weights = true;
-    const weight_state s = state_of(j, {}, matrix);
-    CHECK(s.weights + s.gradients == bytes(8) * values);
-    CHECK(s.optimizer == bytes(8) * values);
-    CHECK(s.casts == bytes(2) * values);
-    CHECK(s.feed_forward_casts == s.casts);
-    const weight_state vector = state_of(j, {}, {.role = weight_role::norm, .columns = 4096});
-    CHECK(vector.casts == byte_count{});
-    CHECK(vector.optimizer == bytes(8) * 4096);
-    CHECK(state_of(j, {}, matrix, false).casts == byte_count{});  // the head's is the loss's own
+    const training_state s = state_of(j, {}, matrix);
+    CHECK(s.weights + s.gradients.kept == bytes(8) * values);
+    CHECK(s.optimizer.states == bytes(8) * values);
+    CHECK(s.casts.all == bytes(2) * values);
+    CHECK(s.casts.feed_forward == s.casts.all);
+    const training_state vector = state_of(j, {}, {.role = weight_role::norm, .columns = 4096});
+    CHECK(vector.casts.all == byte_count{});
+    CHECK(vector.optimizer.states == bytes(8) * 4096);
+    CHECK(state_of(j, {}, matrix, weight_place::output).casts.all == byte_count{});  // the head's is the loss's own
 }
 
 TEST_CASE("experts' states are shared by the ranks that hold the same experts") {
     const weight experts{
         .role = weight_role::up_proj, .rows = 1000, .columns = 1000, .copies = 64, .routed = true, .quantised = true};
-    const auto optimizer_of = [&](const layout& l) { return state_of(mixed(), l, experts).optimizer; };
+    const auto optimizer_of = [&](const layout& l) { return state_of(mixed(), l, experts).optimizer.states; };
     const byte_count one = bytes(12) * 1'000'000;
     CHECK(optimizer_of({.data = 8, .zero = 1}) == one * 8);
     CHECK(optimizer_of({.data = 8, .expert = 8, .zero = 1}) == one * 8);  // eight of them, by one rank
@@ -104,9 +102,9 @@ TEST_CASE("experts' states are shared by the ranks that hold the same experts") 
 
 TEST_CASE("what is offloaded is in main memory, to the byte, and its gradient with the states") {
     job j = mixed();
-    const auto sum = [](const weight_state& s) { return s.weights + s.gradients + s.optimizer; };
+    const auto sum = [](const training_state& s) { return s.weights + s.gradients.kept + s.optimizer.states; };
     j.offload.optimizer = offload_place::host;
-    weight_state s = state_of(j, {}, matrix);
+    training_state s = state_of(j, {}, matrix);
     CHECK(s.host == bytes(12 + 2) * values);
     CHECK(sum(s) == bytes(2 + 2) * values);
     j.offload.parameters = offload_place::nvme;
@@ -119,50 +117,76 @@ TEST_CASE("what is offloaded is in main memory, to the byte, and its gradient wi
 TEST_CASE("a frozen matrix trains r (rows + columns) values of LoRA, and nothing of its own") {
     job j = mixed();
     j.adapter = {.kind = adapter_kind::lora, .rank = 8, .targets = {weight_role::up_proj}};
-    const weight_state s = state_of(j, {}, matrix);
+    const training_state s = state_of(j, {}, matrix);
     const std::int64_t added = 8 * (75'000 + 100'000);
     CHECK(s.weights == bytes(2) * values);
     CHECK(s.adapter == bytes(4) * added);
-    CHECK(s.gradients == bytes(4) * added);
-    CHECK(s.optimizer == bytes(8) * added);  // fp32 adapters need no master copy
-    const weight_state other =
+    CHECK(s.gradients.kept == bytes(4) * added);
+    CHECK(s.optimizer.states == bytes(8) * added);  // fp32 adapters need no master copy
+    const training_state other =
         state_of(j, {}, {.role = weight_role::q_proj, .rows = 100, .columns = 100, .quantised = true});
-    CHECK(other.adapter + other.gradients + other.optimizer == byte_count{});
+    CHECK(other.adapter + other.gradients.kept + other.optimizer.states == byte_count{});
 }
 
-TEST_CASE("layers add up, but for what one tensor needs at a time") {
-    const weight_state one = state_of(mixed(adafactor), {}, matrix);
-    REQUIRE(one.stepped > byte_count{});
-    weight_state three;
-    three.add(one, 3);
-    CHECK(three.weights == one.weights * 3);
-    CHECK(three.optimizer == one.optimizer * 3);
-    CHECK(three.gathered == one.gathered * 3);
-    CHECK(three.stepped == one.stepped);
-    CHECK(three.largest == one.largest);
+TEST_CASE("a fold of a layer is the sum of its weights, and no fold knows of another") {
+    const job j = mixed();
+    const training_context context{j, {}};
+    const layout l{};
+    const weight_training how{j, l, context};
+    const layer& kind = j.model.layers.kinds[0];
+    training_state sum;
+    for_each_weight(kind, j.model.hidden,
+                    [&](const weight& w) { sum.add(training_state_of(w, how, weight_place::layer), 1); });
+    for (int times = 0; times < 2; ++times) {
+        const training_state whole = training_state_of(kind, j.model.hidden, how);
+        CHECK(whole.weights == sum.weights);
+        CHECK(whole.gradients.kept == sum.gradients.kept);
+        CHECK(whole.optimizer.states == sum.optimizer.states);
+        CHECK(whole.largest == sum.largest);
+    }
+}
+
+TEST_CASE("of a loop over tensors, the temporaries of one and the next overlap, from one place to the next") {
+    job j = mixed(lion);  // one temporary as large as the tensor, freed after the next one's is made
+    j.weights = j.optimizer_states = fp32;
+    const layout l{};
+    const training_context context{j, l};
+    const weight_training how{j, l, context};
+    weight_fold fold{how, weight_place::layer, mib(5)};
+    const weight square{.role = weight_role::up_proj, .rows = 1024, .columns = 1024, .quantised = true};
+    fold(square);
+    CHECK(fold.state().optimizer.largest_step == mib(4) + mib(5));
+    CHECK(fold.state().optimizer.last_step == mib(4));
+    fold(square);
+    CHECK(fold.state().optimizer.largest_step == mib(9));
+    CHECK(weight_fold{how, weight_place::layer, mib(7)}.state().optimizer.last_step == mib(7));
 }
 
 TEST_CASE("before an optimizer's first step there are its master weights alone") {
     const job j = mixed();
     const byte_count all = bytes(4) * count_parameters(j.model).in(parameters);
-    CHECK(detail::before_first_step(j, {}, placement_of(j, {}, 0)) == all);
-    CHECK(detail::before_first_step(j, {.data = 8, .zero = 1}, placement_of(j, {}, 0)) >= div_up(all, 8));
-    CHECK(detail::before_first_step(j, {.data = 8, .zero = 1}, placement_of(j, {}, 0)) < div_up(all, 8) + mib(1));
+    CHECK(detail::states_before_first_step(j, {}, placement_of(j, {}, 0)) == all);
+    CHECK(detail::states_before_first_step(j, {.data = 8, .zero = 1}, placement_of(j, {}, 0)) >= div_up(all, 8));
+    CHECK(detail::states_before_first_step(j, {.data = 8, .zero = 1}, placement_of(j, {}, 0)) <
+          div_up(all, 8) + mib(1));
     job plain = j;
     plain.weights = fp32;
-    CHECK(detail::before_first_step(plain, {}, placement_of(plain, {}, 0)) == byte_count{});
+    CHECK(detail::states_before_first_step(plain, {}, placement_of(plain, {}, 0)) == byte_count{});
 }
 
-TEST_CASE("tensors that are dealt whole go round, and the fullest rank has one more") {
+TEST_CASE("whole tensors go round the ranks, and the fullest rank has one more") {
     job j = mixed(muon);
     j.runtime.optimizer.layer_wise = true;
     const auto fullest = [&](std::int32_t ranks, std::int64_t layers) {
         const layout l{.data = ranks, .zero = 1};
         const training_context context{j, l};
-        REQUIRE(detail::deals_tensors(j, l));
-        detail::tensor_dealer dealer{j, l, context};
-        dealer.deal({.role = weight_role::up_proj, .rows = 100, .columns = 300, .quantised = true}, true, layers);
-        return dealer.fullest();
+        REQUIRE(detail::shards_whole_tensors(j, l));
+        const layout unsharded{.data = ranks};
+        const weight_training how{j, unsharded, context};
+        detail::tensor_shards shards{how, l};
+        shards.add({.role = weight_role::up_proj, .rows = 100, .columns = 300, .quantised = true}, weight_place::layer,
+                   layers);
+        return shards.fullest();
     };
     const byte_count one = bytes(4 + 4) * (100 * 300);  // master weights and Muon's one moment
     CHECK(fullest(1, 10) == one * 10);
@@ -170,8 +194,8 @@ TEST_CASE("tensors that are dealt whole go round, and the fullest rank has one m
     CHECK(fullest(4, 10) == one * 3);
     CHECK(fullest(64, 10) == one);
     job by_value = mixed();
-    CHECK_FALSE(detail::deals_tensors(by_value, {.data = 4, .zero = 1}));
-    CHECK_FALSE(detail::deals_tensors(j, {.data = 4}));
+    CHECK_FALSE(detail::shards_whole_tensors(by_value, {.data = 4, .zero = 1}));
+    CHECK_FALSE(detail::shards_whole_tensors(j, {.data = 4}));
 }
 
 TEST_CASE(
@@ -180,8 +204,8 @@ TEST_CASE(
     // runtime/zero/config.py: reduce_bucket_size 500 000 000, sub_group_size 1 000 000 000.
     job j = mixed();
     j.runtime = runtimes::deepspeed;
-    weight_state s;
-    s.whole_gradients = gb(16), s.gradients = gb(16), s.largest = gb(1), s.temporaries = gb(64);
+    training_state s;
+    s.gradients.whole = gb(16), s.gradients.kept = gb(16), s.largest = gb(1), s.optimizer.temporaries = gb(64);
     const auto buffers = [&](const layout& l) { return detail::zero_buffers_of(j, l, training_context{j, l}, s); };
     const byte_count bucket = gb(1);
     CHECK(buffers({.data = 8}).backward == byte_count{});
@@ -193,13 +217,13 @@ TEST_CASE(
     CHECK(buffers({.pipeline = 2, .data = 8, .zero = 1}).apart == bucket + gb(2));
     // Norms are made in double precision, tensor by tensor (get_grad_norm_direct): where no wider gradients take that
     // place.
-    s.temporaries = gb(3);
+    s.optimizer.temporaries = gb(3);
     CHECK(buffers({.data = 8, .zero = 2}).apart == gb(1));
     const detail::zero_buffers three = buffers({.data = 8, .zero = 3});
     CHECK(three.throughout == bucket);
     CHECK(three.joined == bucket);
-    CHECK(three.stepping == gb(2) * 3);          // of a sub-group, in 16 bits and in 32
-    s.whole_gradients = s.gradients = mib(100);  // less than a bucket
+    CHECK(three.stepping == gb(2) * 3);               // of a sub-group, in 16 bits and in 32
+    s.gradients.whole = s.gradients.kept = mib(100);  // less than a bucket
     CHECK(buffers({.data = 8, .zero = 3}).joined == mib(100));
     CHECK(buffers({.data = 8, .zero = 3}).stepping == mib(300));
     j.offload.optimizer = offload_place::host;

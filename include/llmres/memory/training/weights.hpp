@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <llmres/inventory/adapter_weights.hpp>
+#include <llmres/inventory/context.hpp>
+#include <llmres/inventory/placement.hpp>
+#include <llmres/jobs/adapter.hpp>
+#include <llmres/jobs/job.hpp>
+#include <llmres/jobs/layout.hpp>
+#include <llmres/jobs/optimizer.hpp>
+#include <llmres/memory/training_state.hpp>
+#include <llmres/models/layer.hpp>
+#include <llmres/models/model.hpp>
+#include <llmres/models/parameters.hpp>
+#include <llmres/models/weight_formats.hpp>
+#include <llmres/runtimes/kernels.hpp>
+#include <llmres/values/maybe.hpp>
+#include <llmres/values/precision.hpp>
+#include <llmres/values/to_string.hpp>
+#include <llmres/values/units.hpp>
+
+/// What training keeps of the weights of one place in the model, on one GPU: a fold over the parameter inventory.
+namespace llmres::inline v0::detail {
+
+/// How a job trains its weights: formats, and where they and their optimizer states lie. Made once a plan, the same for
+/// all weights.
+struct weight_training {
+    const llmres::job& job;
+    const llmres::layout& layout;
+    const training_context& context;
+    weight_formats formats;
+    const precision& gradients;
+    maybe<precision> master;
+    bool casts_matrices;  ///< matrices that may be quantised are computed in another format than they are stored in
+    bool casts_others;    ///< all other weights are computed in another format than they are stored in
+
+    constexpr weight_training(const llmres::job& j, const llmres::layout& l, const training_context& c)
+        : job{j},
+          layout{l},
+          context{c},
+          formats{formats_of(j, c.formats.stream)},
+          gradients{gradients_of(j)},
+          master{l.zero > 0 && c.runtime.optimizer.copies_master_weights
+                     ? maybe<precision>{j.master_weights.value_or(fp32)}
+                     : master_weights_of(j)},
+          casts_matrices{!(formats.matrices == c.formats.compute) && !is_packed(formats.matrices)},
+          casts_others{!(formats.rest == c.formats.compute)} {}
+
+    weight_training(const llmres::job&, const llmres::layout&&, const training_context&) = delete;  // it refers to all
+
+    /// A rank's part of what ZeRO shards from this stage on.
+    constexpr byte_count sharded(byte_count size, std::int64_t ranks, int from_stage) const {
+        return layout.zero >= from_stage ? div_up(size, ranks) : size;
+    }
+};
+
+/// Whether a weight is one of a layer's: adapters may touch it, and optimizers for matrices treat it as a matrix.
+constexpr bool is_in_layer(weight_place place) {
+    return place == weight_place::layer || place == weight_place::prediction;
+}
+
+/// Linear layers, wherever they stand: an encoder's and a classifier are among them, embeddings and the head are not.
+constexpr bool is_projection(weight_role role) {
+    return (role >= weight_role::q_proj && role <= weight_role::router) || role == weight_role::classifier;
+}
+
+/// A tensor that is trained: a weight of the model, or of an adapter beside one.
+struct trained_tensor {
+    weight_role role;
+    weight_shape shape;
+    std::int64_t ranks;  ///< that ZeRO shards it over
+    const precision& gradient;
+    const precision& states;
+    const precision* master;    ///< none: null
+    byte_count whole_gradient;  ///< before ZeRO shards it
+    bool in_layer;              ///< stands in a layer
+    bool stacked;  ///< a tensor of three dimensions holds all experts, gate and up together (transformers): no matrix
+                   ///< to optimizers that look for one. Transformer Engine's grouped layers hold a matrix for each.
+
+    constexpr bool is_matrix() const { return shape.rows > 1 && shape.columns > 1; }
+    /// Whether optimizers for matrices treat it as one.
+    constexpr bool has_matrix_optimizer() const { return !stacked && (in_layer || is_projection(role)); }
+};
+
+/// Adds up what training keeps of the weights that it is called with: those of one place, in the order of the model's
+/// parameters. A tensor that several roles share (q, k and v; gate and up) is followed from role to role.
+class weight_fold {
+public:
+    /// `last_step`: temporaries of the tensor that is updated before the first of these.
+    constexpr weight_fold(const weight_training& how, weight_place place, byte_count last_step = {})
+        : how_{how}, place_{place}, state_{.optimizer = {.last_step = last_step}} {}
+
+    constexpr const training_state& state() const { return state_; }
+
+    constexpr void operator()(const weight& whole) { add(whole, place_); }
+    /// What training keeps of the next weight alone: the sum begins anew, the tensor that roles share goes on.
+    constexpr const training_state& next(const weight& whole, weight_place place) {
+        state_ = {.optimizer = {.last_step = state_.optimizer.last_step}};
+        add(whole, place);
+        return state_;
+    }
+    /// No tensor of the next layer goes on from one of the last.
+    constexpr void begin_layer() { joined_rows_ = magnitude_rows_ = 0; }
+    constexpr void add(const weight& whole, weight_place place);
+    /// Trained tokens before each sequence.
+    constexpr void add_prompt(std::int64_t hidden);
+
+private:
+    constexpr void hold(const weight& whole, const weight_shape& shape, std::int64_t ranks, bool in_layer);
+    constexpr void hold_matrix(const weight& whole, const weight_shape& shape, bool in_layer);
+    constexpr void train(const trained_tensor& t);
+    constexpr void keep_gradient(const trained_tensor& t);
+    struct state_size {
+        byte_count each{};    ///< of each copy
+        byte_count shared{};  ///< of all copies together
+    };
+    constexpr state_size states_of(const trained_tensor& t, std::int64_t rows_before) const;
+    constexpr void step(const trained_tensor& t, std::int64_t rows);
+    constexpr void step_alone(const trained_tensor& t, std::int64_t rows);
+    constexpr void normalise(const weight_shape& shape, weight_role role);
+
+    constexpr byte_count& offloaded(offload_place to) { return to == offload_place::nvme ? state_.nvme : state_.host; }
+    constexpr void cast(byte_count size, weight_role role) {
+        state_.casts.all += size;
+        if (is_feed_forward(role)) state_.casts.feed_forward += size;
+    }
+    constexpr void step_needs(byte_count size) {
+        if (size > state_.optimizer.largest_step) state_.optimizer.largest_step = size;
+    }
+    /// Whether a role's weight is one tensor with that of the role before it.
+    constexpr bool joins(const trained_tensor& t) const {
+        return shares_input_matrix(t.role, how_.context.code) || (t.stacked && t.role == weight_role::up_proj);
+    }
+
+    const weight_training& how_;
+    weight_place place_;
+    training_state state_;
+    std::int64_t joined_rows_ = 0;     ///< of the tensor that several roles share, as far as its roles were seen
+    std::int64_t magnitude_rows_ = 0;  ///< of the layer that DoRA scales, as far as its roles were seen
+};
+
+constexpr void weight_fold::add(const weight& whole, weight_place place) {
+    const training_context& c = how_.context;
+    const weight_shape shape = local_shape(whole, how_.layout);
+    const std::int64_t ranks = whole.routed ? how_.layout.expert_shard_ranks() : how_.layout.dense_shard_ranks();
+    const bool in_layer = is_in_layer(place);
+    hold(whole, shape, ranks, in_layer);
+    if (!in_layer && c.code.fixed_positions && whole.role == weight_role::positions && whole.rows == c.encoder_tokens)
+        return;
+    const auto tensor = [&](const weight& w, const weight_shape& s, const precision& gradient, const precision& states,
+                            const precision* master) {
+        return trained_tensor{.role = w.role,
+                              .shape = s,
+                              .ranks = ranks,
+                              .gradient = gradient,
+                              .states = states,
+                              .master = master,
+                              .whole_gradient = size_of(gradient, s.rows, s.columns) * s.copies,
+                              .in_layer = in_layer,
+                              .stacked = w.routed && c.runtime.kernels.experts != expert_code::modules &&
+                                         c.runtime.kernels.norm == norm_code::eager};
+    };
+    if (!c.frozen)
+        return train(
+            tensor(whole, shape, how_.gradients, how_.job.optimizer_states, how_.master ? &*how_.master : nullptr));
+    if (!in_layer && !c.adapter.adapts(whole.role)) return;
+    if (c.adapter.kind == adapter_kind::dora && c.adapter.adapts(whole.role)) normalise(shape, whole.role);
+    for_each_adapter_weight(c.adapter, c.code, whole, [&](const weight& added) {
+        const weight_shape local = local_shape(added, how_.layout);
+        const byte_count size = size_of(c.formats.adapters, local.rows, local.columns) * local.copies;
+        state_.adapter += how_.sharded(size, ranks, 3);
+        state_.gathered += size;
+        if (c.autocast && local.columns > 1 && !(c.formats.adapters == c.formats.compute))
+            cast(size_of(c.formats.compute, local.rows, local.columns) * local.copies, whole.role);
+        train(tensor(added, local, c.formats.adapters, c.formats.adapters, nullptr));
+    });
+}
+
+constexpr void weight_fold::add_prompt(std::int64_t hidden) {
+    const training_context& c = how_.context;
+    const weight_shape shape{c.adapter.rank, hidden, 1};
+    const std::int64_t ranks = how_.layout.dense_shard_ranks();
+    const byte_count size = size_of(c.formats.adapters, shape.rows, shape.columns);
+    state_.adapter += how_.sharded(size, ranks, 3);
+    state_.gathered += size;
+    train({.role = weight_role::embed_tokens,
+           .shape = shape,
+           .ranks = ranks,
+           .gradient = c.formats.adapters,
+           .states = c.formats.adapters,
+           .master = nullptr,
+           .whole_gradient = size,
+           .in_layer = false,
+           .stacked = false});
+}
+
+/// The weight as it is stored, and what is made of it to compute with.
+constexpr void weight_fold::hold(const weight& whole, const weight_shape& shape, std::int64_t ranks, bool in_layer) {
+    const training_context& c = how_.context;
+    const byte_count size = size_of(how_.formats.of(whole), shape.rows, shape.columns) * shape.copies;
+    const bool matrix = shape.rows > 1 && shape.columns > 1;
+    const bool casts = matrix && (whole.quantised ? how_.casts_matrices : how_.casts_others);
+    // Scales of four-bit weights are no parameters: every rank of ZeRO 3 has them all.
+    const bool has_scales = whole.quantised && c.quantised.four_bit && how_.layout.zero >= 3;
+    const byte_count scales =
+        has_scales ? size - size_of(int4, shape.rows, shape.columns) * shape.copies : byte_count{};
+    const offload_place place = how_.job.offload.parameters;
+    state_.weights += scales;
+    (place == offload_place::none ? state_.weights : offloaded(place)) += how_.sharded(size - scales, ranks, 3);
+    // Two copies of 8 bits, as the matrix is and transposed.
+    if (c.narrows() && in_layer && matrix && whole.role != weight_role::router && !c.runtime.kernels.fp8.param_gather)
+        state_.weights += size_of(c.formats.inputs, shape.rows, shape.columns) * (2 * shape.copies);
+    const byte_count one = size_of(c.formats.compute, shape.rows, shape.columns);
+    const byte_count computed = one * shape.copies;
+    state_.gathered += casts && !c.runtime.kernels.casts_weights ? computed : size - scales;
+    if (!matrix) return;
+    if (one > state_.largest) state_.largest = one;
+    if (in_layer && !whole.routed) state_.dummies += computed;  // grouped products write gradients in place
+    if (c.autocast && casts && in_layer && !(c.quantised.four_bit && whole.quantised) &&
+        !(whole.routed && computes_together(c.runtime.kernels.experts)))
+        cast(computed, whole.role);
+}
+
+constexpr void weight_fold::keep_gradient(const trained_tensor& t) {
+    state_.gradients.whole += t.whole_gradient;
+    if (how_.job.optimizer.in_backward) return;
+    const byte_count kept = how_.sharded(t.whole_gradient, t.ranks, 2);
+    state_.gradients.kept += kept;
+    if (!t.in_layer || !is_feed_forward(t.role)) return;
+    state_.gradients.feed_forward += kept;
+    if (t.role == weight_role::down_proj) state_.gradients.down += kept;
+}
+
+/// Optimizer states of a tensor, or of what a role adds to a tensor of which `rows_before` rows were seen.
+constexpr weight_fold::state_size weight_fold::states_of(const trained_tensor& t, std::int64_t rows_before) const {
+    const optimizer& o = how_.job.optimizer;
+    const std::int64_t columns = t.shape.columns;
+    const bool alone = t.has_matrix_optimizer();
+    state_size size{.each = state_bytes(o, t.states, t.shape.rows, columns, alone)};
+    if (!t.is_matrix() || !(o.factored || o.rank > 0 || o.kronecker)) return size;
+    const std::int64_t rows = rows_before + t.shape.rows;
+    if (rows_before > 0)
+        size.each =
+            state_bytes(o, t.states, rows, columns, alone) - state_bytes(o, t.states, rows_before, columns, alone);
+    if (o.kronecker && t.stacked) {
+        size.shared =
+            side_bytes(o, t.states, rows, columns, alone) - side_bytes(o, t.states, rows_before, columns, alone);
+        size.each -= size.shared;
+        if (rows_before == 0) size.shared += size_of(t.states, preconditioned(o, t.shape.copies), t.shape.copies) * 2;
+    }
+    return size;
+}
+
+constexpr void weight_fold::train(const trained_tensor& t) {
+    const job& j = how_.job;
+    const optimizer& o = j.optimizer;
+    keep_gradient(t);
+    if (j.ema)
+        state_.optimizer.states +=
+            how_.sharded(size_of(fp32, t.shape.rows, t.shape.columns) * t.shape.copies, t.ranks, 1);
+    const std::int64_t rows_before = joins(t) ? joined_rows_ : 0;
+    const std::int64_t rows = rows_before + t.shape.rows;
+    if (t.is_matrix() && (o.factored || o.rank > 0 || o.kronecker)) joined_rows_ = rows;
+    state_size size = states_of(t, rows_before);
+    if (t.master) size.each += size_of(*t.master, t.shape.rows, t.shape.columns);
+    const byte_count states = size.each * t.shape.copies + size.shared;
+    if (j.offload.optimizer != offload_place::none) {  // the host steps, and needs the gradients
+        offloaded(j.offload.optimizer) += how_.sharded(states + t.whole_gradient, t.ranks, 1);
+        return;
+    }
+    state_.optimizer.states += how_.sharded(states, t.ranks, 1);
+    step(t, rows);
+}
+
+/// What the optimizer makes while it updates a tensor, of which `rows` rows were seen.
+constexpr void weight_fold::step(const trained_tensor& t, std::int64_t rows) {
+    const optimizer& o = how_.job.optimizer;
+    const llmres::runtime& runtime = how_.context.runtime;
+    const auto values = [&](const precision& format) { return size_of(format, t.shape.rows, t.shape.columns); };
+    // Gradients of 16 bits are copied to fp32 for fp32 master weights; DeepSpeed flattens them first, and without ZeRO
+    // has the flat ones in both formats.
+    if (runtime.optimizer.widens_gradients && t.master && how_.layout.zero < 3 &&
+        t.whole_gradient * 2 == values(fp32) * t.shape.copies) {
+        const int copies = runtime.sharding.code != sharding_code::deepspeed ? 2 : how_.layout.zero > 0 ? 3 : 4;
+        state_.optimizer.temporaries += how_.sharded(t.whole_gradient * copies, t.ranks, 1);
+    }
+    if (o.in_backward && o.widens) {
+        const byte_count one =
+            t.stacked ? t.whole_gradient * (t.role == weight_role::down_proj ? 1 : 2) : values(t.gradient);
+        step_needs(one * (t.gradient == fp32 ? 1 : 2 * fp32.element_bytes / t.gradient.element_bytes));
+    } else if (o.quantising > 0) {
+        step_needs(how_.sharded(bytes(o.quantising) * (t.shape.rows * t.shape.columns), t.ranks, 1) +
+                   (o.in_backward ? t.whole_gradient : byte_count{}));
+    } else if (o.tensor_temporaries > 0) {
+        step_alone(t, t.stacked ? t.shape.rows : rows);
+    }
+    const bool in_one_call = o.matrix_moments < 0 || !t.has_matrix_optimizer() || !t.is_matrix();
+    if (runtime.optimizer.foreach_tensors && o.temporaries > 0 && !o.in_backward && in_one_call)
+        state_.optimizer.temporaries += how_.sharded(values(t.states) * t.shape.copies, t.ranks, 1) * o.temporaries;
+}
+
+/// What updating one tensor makes, where a loop updates them one by one: of the tensor as far as its roles were seen.
+constexpr void weight_fold::step_alone(const trained_tensor& t, std::int64_t rows) {
+    const optimizer& o = how_.job.optimizer;
+    const std::int64_t columns = t.shape.columns;
+    const bool alone = t.has_matrix_optimizer();
+    if (o.kronecker && o.widest_side == 0 && !alone) return;
+    const byte_count scratch = scratch_bytes(o, t.states, t.stacked ? joined_rows_ : rows, columns, alone);
+    if (o.rank > 0 && scratch > byte_count{}) {
+        // After all that is not projected, and beside the last matrix's update.
+        if (state_.optimizer.first_projection == byte_count{})
+            state_.optimizer.first_projection = how_.sharded(scratch, t.ranks, 1);
+        step_needs(how_.sharded(scratch + size_of(t.states, rows, columns), t.ranks, 1));
+        return;
+    }
+    byte_count one = size_of(o.widens ? fp32 : t.states, rows, columns) * o.tensor_temporaries;
+    if (o.widens && !(t.states == fp32)) one += size_of(fp32, rows, columns) * 2;
+    if (t.stacked) one = one * (t.shape.copies * (t.role == weight_role::down_proj ? 1 : 2));
+    one = how_.sharded(one + scratch, t.ranks, 1);
+    // The loop frees one tensor's temporaries after the next one's are made: two sets overlap.
+    byte_count& last = state_.optimizer.last_step;
+    const bool same_tensor = t.stacked && t.role == weight_role::up_proj;
+    if (!o.carries || same_tensor)
+        step_needs(one);
+    else if (o.tensor_temporaries == 1)
+        step_needs(one + last);
+    else
+        step_needs(one > last ? one + div_up(last, 2) : div_up(one, 2) + last);
+    last = one;
+}
+
+/// DoRA's norm of an adapted weight (peft/tuners/lora/dora.py): B A is computed as B(A(identity)), an identity of the
+/// input's width squared; then the identity, the weight, the scaled B A and their sum are alive, all in the format of
+/// the adapter's input. The identity stays for A's gradient.
+constexpr void weight_fold::normalise(const weight_shape& shape, weight_role role) {
+    const training_context& c = how_.context;
+    const precision& adapter = c.formats.adapters;
+    const precision& compute = c.formats.compute;
+    magnitude_rows_ = shares_input_matrix(role, c.code) ? magnitude_rows_ + shape.rows : shape.rows;
+    const bool casts = c.autocast && !(adapter == compute);
+    const byte_count identity = size_of(adapter, shape.columns, shape.columns);
+    const byte_count cast = casts ? size_of(compute, shape.columns, shape.columns) : byte_count{};
+    const byte_count input = c.copies_adapter_inputs ? size_of(adapter, c.tokens.all(), shape.columns) : byte_count{};
+    const byte_count applied = identity + cast + size_of(compute, magnitude_rows_, shape.columns);
+    const byte_count summed = (casts ? cast : identity) +
+                              size_of(adapter, magnitude_rows_, shape.columns) * (c.copies_adapter_inputs ? 4 : 3);
+    const byte_count both = input + (applied > summed ? applied : summed);
+    magnitude_memory& m = state_.magnitudes;
+    if (role == weight_role::down_proj) {
+        if (both > m.down) m.down = both;
+        return;
+    }
+    const byte_count with_output = both + size_of(compute, c.tokens.all(), magnitude_rows_);
+    if (with_output > m.other) m.other = with_output;
+}
+
+// ---- the weights of one place ---------------------------------------------------------------------------------------
+
+/// What training keeps of one weight.
+constexpr training_state training_state_of(const weight& w, const weight_training& how, weight_place place) {
+    weight_fold fold{how, place};
+    fold(w);
+    return fold.state();
+}
+
+/// What training keeps of the weights of a layer. `last_step`: temporaries of the tensor that is updated before.
+constexpr training_state training_state_of(const layer& kind, std::int64_t hidden, const weight_training& how,
+                                           byte_count last_step = {}, weight_place place = weight_place::layer) {
+    weight_fold fold{how, place, last_step};
+    for_each_weight(kind, hidden, fold);
+    return fold.state();
+}
+
+/// A trained prompt that stands before the tokens here.
+constexpr bool trains_prompt(const weight_training& how, const placement& here) {
+    return here.beside_embedding && how.context.adapter.kind == adapter_kind::prompt;
+}
+constexpr training_state prompt_state(const weight_training& how, const placement& here) {
+    weight_fold fold{how, weight_place::input};
+    if (trains_prompt(how, here)) fold.add_prompt(how.job.model.hidden);
+    return fold.state();
+}
+
+/// What a class token has of gradients beside its own: of one image, its gradient is a view of the whole sequence's,
+/// which stays with it.
+constexpr byte_count class_token_gradient(const weight_training& how, const placement& here) {
+    const training_context& c = how.context;
+    if (!here.beside_embedding || !c.code.class_token || c.tokens.sequences > 1 || c.frozen) return {};
+    return size_of(how.gradients, c.tokens.all() - 1, how.job.model.hidden);
+}
+
+/// What training keeps of the weights before the layers, as far as they lie here.
+constexpr training_state state_before_layers(const weight_training& how, const placement& here, byte_count last_step) {
+    weight_fold fold{how, weight_place::input, last_step};
+    for_each_placed_input_weight(how.job.model, here, fold);
+    if (trains_prompt(how, here)) fold.add_prompt(how.job.model.hidden);
+    training_state state = fold.state();
+    state.gradients.kept += class_token_gradient(how, here);
+    return state;
+}
+
+/// What training keeps of the weights after the layers, as far as they lie here.
+constexpr training_state state_after_layers(const weight_training& how, const placement& here, byte_count last_step) {
+    weight_fold fold{how, weight_place::output, last_step};
+    if (here.output) for_each_output_weight(how.job.model, fold);
+    return fold.state();
+}
+
+}  // namespace llmres::inline v0::detail
