@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <string_view>
+
 using namespace llmres;
 using namespace llmres::detail;
 
@@ -27,13 +29,23 @@ TEST_CASE("queries, keys and values are one tensor, gate and up another, routed 
     CHECK_FALSE(fused_tensors::takes({.role = weight_role::q_proj, .rows = 1, .columns = 64}));  // a bias
 
     fused_tensors layer;
+    const auto allocated = [&] {
+        byte_count all;
+        layer.for_each([&](std::string_view, byte_count size, bool) { all += size; });
+        return all;
+    };
     for (const weight_role role : {weight_role::q_proj, weight_role::k_proj, weight_role::v_proj})
         layer.add(of(role), mib(5));
-    CHECK(layer.tails() == mib(1));  // of 15 MiB; each alone would have none
+    CHECK(allocated() == mib(15 + 1));  // each alone would be allocated without a tail
     layer.add(of(weight_role::gate_proj), mib(8));
     layer.add(of(weight_role::up_proj), mib(8));
-    CHECK(layer.tails() == mib(1));  // 16 MiB are whole steps
+    CHECK(allocated() == mib(16 + 16));  // 16 MiB are whole steps
     layer.add(of(weight_role::gate_proj, true), mib(11));
     layer.add(of(weight_role::down_proj, true), mib(13));
-    CHECK(layer.tails() == mib(3));
+    CHECK(allocated() == mib(16 + 16 + 12 + 14));
+    bool named = true;
+    layer.for_each([&](std::string_view name, byte_count, bool routed) {
+        named = named && (routed ? name != "qkv_proj" : name != "down_proj");
+    });
+    CHECK(named);
 }
