@@ -8,6 +8,7 @@
 #include <llmres/io/model_source.hpp>
 #include <llmres/io/plan_json.hpp>
 #include <llmres/models/gguf/mix.hpp>
+#include <llmres/values/find_precision.hpp>
 #include <llmres/values/to_string.hpp>
 #include <string>
 #include <variant>

@@ -115,6 +115,7 @@
 #include <llmres/time/roofline.hpp>
 #include <llmres/time/throughput.hpp>
 #include <llmres/values/error.hpp>
+#include <llmres/values/find_precision.hpp>
 #include <llmres/values/interval.hpp>
 #include <llmres/values/joined.hpp>
 #include <llmres/values/maybe.hpp>

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <llmres/runtimes/all.hpp>
+#include <llmres/values/find_precision.hpp>
 #include <utility>
 
 using namespace llmres;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
+#include <llmres/values/find_precision.hpp>
 #include <llmres/values/precision.hpp>
 #include <string>
 
@@ -69,7 +70,7 @@ TEST_CASE("ik_llama.cpp's types have its block sizes, a scale a row, and interle
 TEST_CASE("GPTQ stores packed values, scales, packed zero points and the group of each input") {
     // 4096 outputs x 11008 inputs, 4 bits, groups of 128.
     CHECK(size(gptq(4, 128), 4096, 11008) == 4096 * 11008 / 2 + 86 * 4096 * 2 + 86 * 4096 / 2 + 11008 * 4);
-    CHECK(size(gptq(4, 128, false), 4096, 11008) == size(gptq(4, 128), 4096, 11008) - 11008 * 4);
+    CHECK(size(gptq(4, 128, {.group_index = false}), 4096, 11008) == size(gptq(4, 128), 4096, 11008) - 11008 * 4);
     CHECK(size(gptq(4, whole_row), 4096, 11008) == 4096 * 11008 / 2 + 4096 * 2 + 4096 / 2 + 11008 * 4);
     CHECK(size(gptq(8, 32), 64, 64) == 64 * 64 + 2 * 64 * 2 + 2 * 64 + 64 * 4);
     CHECK(size(gptq(3, 128), 4096, 4096) == 4096 * 4096 * 3 / 8 + 32 * 4096 * 2 + 32 * 4096 * 3 / 8 + 4096 * 4);
@@ -78,13 +79,15 @@ TEST_CASE("GPTQ stores packed values, scales, packed zero points and the group o
 
 TEST_CASE("AWQ is GPTQ without the group of each input") {
     for (const std::int32_t group : {32, 64, 128, whole_row})
-        CHECK(size(awq(4, group), 14336, 4096) == size(gptq(4, group, false), 14336, 4096));
+        CHECK(size(awq(4, group), 14336, 4096) == size(gptq(4, group, {.group_index = false}), 14336, 4096));
 }
 
 TEST_CASE("compressed-tensors stores packed values, scales and the shape") {
     CHECK(size(packed_int(4, 32), 2048, 7168) == 2048 * 7168 / 2 + 2048 * 7168 / 32 * 2 + 16);
-    CHECK(size(packed_int(4, 32, true), 2048, 7168) == size(packed_int(4, 32), 2048, 7168) + 2048 * 224 / 2);
-    CHECK(size(packed_int(4, 128, true, true), 512, 256) == 512 * 256 / 2 + 512 * 2 * 2 + 512 * 2 / 2 + 256 * 4 + 16);
+    CHECK(size(packed_int(4, 32, {.zero_points = true}), 2048, 7168) ==
+          size(packed_int(4, 32), 2048, 7168) + 2048 * 224 / 2);
+    CHECK(size(packed_int(4, 128, {.zero_points = true, .group_index = true}), 512, 256) ==
+          512 * 256 / 2 + 512 * 2 * 2 + 512 * 2 / 2 + 256 * 4 + 16);
     CHECK(size(packed_int(8, whole_row), 512, 256) == 512 * 256 + 512 * 2 + 16);
 }
 
@@ -132,53 +135,8 @@ TEST_CASE("EXL2 is a mean width; EXL3 is exact at whole bits") {
 
 TEST_CASE("ternary weights are packed by fours") { CHECK(size(ternary, 6912, 2560) == 6912 * 2560 / 4 + 2); }
 
-TEST_CASE("every format is found by its name, and only by it") {
-    for (const precision& p : precisions) {
-        CAPTURE(p.name.view());
-        const auto found = find_precision("weights", p.name);
-        REQUIRE(found);
-        CHECK(found->parts[0].bytes == p.parts[0].bytes);
-        int same = 0;
-        for (const precision& q : precisions) same += p == q;
-        CHECK(same == 1);
-    }
-    const precision made[]{gptq(4, 128),
-                           gptq(4, whole_row),
-                           gptq(8, 32, false),
-                           gptq(3, whole_row, false),
-                           awq(4, 64),
-                           packed_int(4, 32),
-                           packed_int(4, 128, true, true),
-                           packed_int(8, whole_row, true),
-                           hqq(3, 64),
-                           hqq(1, 32),
-                           exl2(4250),
-                           exl2(4000),
-                           exl2(2005),
-                           exl3(3500),
-                           exl3(8000)};
-    for (const precision& p : made) {
-        CAPTURE(p.name.view());
-        const auto found = find_precision("weights", p.name);
-        REQUIRE(found);
-        CHECK(size_of(*found, 4096, 4096) == size_of(p, 4096, 4096));
-    }
-    CHECK(find_precision("weights", "gptq_int4_g128")->name == "gptq_int4_g128");
-    CHECK(find_precision("weights", "exl2_4.25bpw")->name == "exl2_4.25bpw");
-    for (const char* wrong :
-         {"", "q4", "q4_k_m", "gptq", "gptq_int4", "gptq_int5_g128", "gptq_int4_g0", "gptq_int04_g128",
-          "gptq_int4_g128x", "gptq_int4_g128_zp", "awq_int8_g128", "hqq_int4_channel", "exl2_4.250bpw", "exl2_0bpw",
-          "exl2_4.bpw", "exl3_9bpw", "packed_int4_g99999999999999999999", "_int4_g128"}) {
-        CAPTURE(wrong);
-        const auto found = find_precision("weights", wrong);
-        CHECK(found.error().code == error_code::unknown);
-        CHECK(found.error().field == "weights");
-    }
-}
-
 TEST_CASE("sizes are constant expressions") {
     static_assert(size_of(gptq(4, 128), 4096, 4096) ==
                   bytes(4096 * 4096 / 2 + 32 * 4096 * 2 + 32 * 4096 / 2 + 4096 * 4));
-    static_assert(find_precision("weights", "packed_int4_g32_zp").has_value());
     static_assert(size_of(q6_k, 1, 256) == bytes(210));
 }

@@ -5,13 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <llmres/values/error.hpp>
-#include <llmres/values/maybe.hpp>
 #include <llmres/values/text.hpp>
 #include <llmres/values/units.hpp>
 #include <string_view>
 
 /// Number formats, and exactly how many bytes a tensor takes in each. Where a format has parameters there is a maker
-/// (`gptq(4, 128)`); every format has a name that find_precision() reads back ("gptq_int4_g128").
+/// (`gptq(4, 128)`). Every format has a name ("gptq_int4_g128"); values/find_precision.hpp finds the format of a name.
 namespace llmres::inline v0 {
 
 /// The arithmetic a format computes in: which of a GPU's rates applies.
@@ -87,8 +86,7 @@ constexpr double bits_per_element(const precision& format) {
     return 8.0 * static_cast<double>(square.in(bytes)) / (static_cast<double>(side) * static_cast<double>(side));
 }
 
-// ---- plain formats: IEEE 754, OCP OFP8 (E4M3, E5M2), two's complement integers; two int4 share a byte
-// ----------------
+// ---- plain formats: IEEE 754, OCP OFP8 (E4M3, E5M2), two's complement integers; two int4 share a byte ---------------
 
 inline constexpr precision fp64{"fp64", arithmetic_kind::fp64, {{{1, 1, 8}}}};
 inline constexpr precision fp32{"fp32", arithmetic_kind::fp32, {{{1, 1, 4}}}};
@@ -101,8 +99,7 @@ inline constexpr precision fp8_e5m2{"fp8_e5m2", arithmetic_kind::fp8, {{{1, 1, 1
 inline constexpr precision int8{"int8", arithmetic_kind::int8, {{{1, 1, 1}}}};
 inline constexpr precision int4{"int4", arithmetic_kind::int4, {{{tile::flat, 2, 1}}}};
 
-// ---- eight bits with scales
-// ------------------------------------------------------------------------------------------
+// ---- eight bits with scales -----------------------------------------------------------------------------------------
 
 /// E4M3 with one fp32 scale a tensor; `static`: and one for its input.
 inline constexpr precision fp8_tensor{"fp8_tensor", arithmetic_kind::fp8, {{{1, 1, 1}}}, 4};
@@ -123,8 +120,7 @@ inline constexpr precision bnb_int8{"bnb_int8", arithmetic_kind::int8, {{{1, 1, 
 inline constexpr precision int8_row{"int8_row", arithmetic_kind::bf16, {{{1, 1, 1}, {1, tile::whole, 4}}}};
 inline constexpr precision int4_row{"int4_row", arithmetic_kind::bf16, {{{1, 2, 1}, {1, tile::whole, 4}}}};
 
-// ---- microscaling
-// ------------------------------------------------------------------------------------------------------
+// ---- microscaling ---------------------------------------------------------------------------------------------------
 
 /// OCP Microscaling 1.0: blocks of 32 along the row, one E8M0 scale byte each.
 inline constexpr precision mxfp8{"mxfp8", arithmetic_kind::fp8, {{{1, 1, 1}, {1, 32, 1}}}};
@@ -134,8 +130,7 @@ inline constexpr precision mxfp4{"mxfp4", arithmetic_kind::fp4, {{{1, 2, 1}, {1,
 inline constexpr precision nvfp4{"nvfp4", arithmetic_kind::fp4, {{{1, 2, 1}, {1, 16, 1}}}, 4};
 inline constexpr precision nvfp4_static{"nvfp4_static", arithmetic_kind::fp4, {{{1, 2, 1}, {1, 16, 1}}}, 8};
 
-// ---- bitsandbytes in four bits
-// -----------------------------------------------------------------------------------------
+// ---- bitsandbytes in four bits --------------------------------------------------------------------------------------
 
 /// NF4 over the flattened tensor: fp32 absmax a block of 64, and a 16-entry fp32 code a tensor (QLoRA, arXiv 2305.14314
 /// section 3). Computed in 16 bit after dequantisation.
@@ -149,14 +144,12 @@ inline constexpr precision nf4_double{"nf4_double",
 inline constexpr precision fp4{"fp4", arithmetic_kind::bf16, nf4.parts, nf4.tensor_bytes};
 inline constexpr precision fp4_double{"fp4_double", arithmetic_kind::bf16, nf4_double.parts, nf4_double.tensor_bytes};
 
-// ---- ternary
-// -------------------------------------------------------------------------------------------------------------
+// ---- ternary --------------------------------------------------------------------------------------------------------
 
 /// BitNet b1.58 as Hugging Face packs it: four output features a byte, one 16-bit scale a tensor (transformers bitnet).
 inline constexpr precision ternary{"ternary", arithmetic_kind::int8, {{{4, 1, 1}}}, 2};
 
-// ---- GGUF
-// ----------------------------------------------------------------------------------------------------------------
+// ---- GGUF -----------------------------------------------------------------------------------------------------------
 // Blocks lie within rows (ggml-common.h: the block structs, QK4_0 = 32, QK_K = 256). Dequantised to 16 bit, or
 // multiplied in int8 against activations quantised on the fly; the 16-bit rate is the safe one. A row that is no whole
 // number of blocks cannot be stored so: llama.cpp then takes another type (models/gguf/rules.hpp).
@@ -208,24 +201,33 @@ inline constexpr precision iq4_kt{"iq4_kt", arithmetic_kind::fp16, {{{1, 256, 12
 inline constexpr precision iq1_s_r4{"iq1_s_r4", arithmetic_kind::fp16, {{{1, 32, 6}, {1, tile::whole, 2}}}};
 inline constexpr precision iq1_m_r4{"iq1_m_r4", arithmetic_kind::fp16, {{{1, 32, 7}, {1, tile::whole, 2}}}};
 
-// ---- formats with parameters
-// -----------------------------------------------------------------------------------------------
+// ---- formats with parameters ----------------------------------------------------------------------------------------
 
 /// As a group size: one scale for a whole row of the weight (an output channel's inputs).
 inline constexpr std::int32_t whole_row = 0;
 
-/// GPTQ in 2, 3, 4 or 8 bits: values packed into 32-bit words along the inputs, a 16-bit scale a group, zero points
-/// packed along the outputs, and `g_idx`, the group of each input in 32 bits. AutoGPTQ and GPTQModel store g_idx
-/// whether or not the columns were reordered; engines drop it when they were not.
-constexpr precision gptq(std::int32_t width, std::int32_t group, bool g_idx = true);
+/// What GPTQ stores beside values, scales and zero points.
+struct gptq_tensors {
+    /// `g_idx`, the group of each input in 32 bits. AutoGPTQ and GPTQModel store it whether or not columns were
+    /// reordered; runtimes drop it when they were not.
+    bool group_index = true;
+};
+/// GPTQ in 2, 3, 4 or 8 bits: values packed into 32-bit words along the inputs, a 16-bit scale for each group, and zero
+/// points packed along the outputs.
+constexpr precision gptq(std::int32_t width, std::int32_t group, gptq_tensors stored = {});
 
 /// AWQ (GEMM packing, four bits in practice): as GPTQ, packed along the outputs and without g_idx. Always with zero
 /// points.
 constexpr precision awq(std::int32_t width, std::int32_t group);
 
-/// compressed-tensors `pack-quantized`: 2, 3, 4 or 8 bits in 32-bit words along the inputs, a 16-bit scale a group, the
-/// shape in two 64-bit words; zero points packed along the outputs if asymmetric; g_idx if the groups were reordered.
-constexpr precision packed_int(std::int32_t width, std::int32_t group, bool zero_points = false, bool g_idx = false);
+/// What compressed-tensors stores beside values, scales and the shape.
+struct packed_tensors {
+    bool zero_points = false;  ///< of asymmetric quantisation, packed along the outputs
+    bool group_index = false;  ///< `g_idx`, the group of each input in 32 bits: if columns were reordered
+};
+/// compressed-tensors `pack-quantized`: 2, 3, 4 or 8 bits in 32-bit words along the inputs, a 16-bit scale for each
+/// group, and the shape in two 64-bit words.
+constexpr precision packed_int(std::int32_t width, std::int32_t group, packed_tensors stored = {});
 
 /// HQQ over the flattened tensor: values in bytes (3 bits: ten in a 32-bit word), a 16-bit scale and zero point a
 /// group.
@@ -239,77 +241,7 @@ constexpr precision exl2(std::int32_t millibits);
 /// Exact for whole bits; between them it is the mean over tensors of the two widths next to it.
 constexpr precision exl3(std::int32_t millibits);
 
-// ---- names
-// -----------------------------------------------------------------------------------------------------------------
-
-/// Every format without parameters, for look-ups and listings.
-inline constexpr std::array precisions{fp64,
-                                       fp32,
-                                       tf32,
-                                       bf16,
-                                       fp16,
-                                       fp8_e4m3,
-                                       fp8_e5m2,
-                                       int8,
-                                       int4,
-                                       fp8_tensor,
-                                       fp8_tensor_static,
-                                       fp8_channel,
-                                       fp8_channel_s16,
-                                       fp8_block,
-                                       int8_tensor,
-                                       int8_channel,
-                                       int8_channel_s16,
-                                       bnb_int8,
-                                       int8_row,
-                                       int4_row,
-                                       mxfp8,
-                                       mxfp6,
-                                       mxfp4,
-                                       nvfp4,
-                                       nvfp4_static,
-                                       nf4,
-                                       nf4_double,
-                                       fp4,
-                                       fp4_double,
-                                       ternary,
-                                       q4_0,
-                                       q4_1,
-                                       q5_0,
-                                       q5_1,
-                                       q8_0,
-                                       q8_1,
-                                       q2_k,
-                                       q3_k,
-                                       q4_k,
-                                       q5_k,
-                                       q6_k,
-                                       q8_k,
-                                       iq1_s,
-                                       iq1_m,
-                                       iq2_xxs,
-                                       iq2_xs,
-                                       iq2_s,
-                                       iq3_xxs,
-                                       iq3_s,
-                                       iq4_nl,
-                                       iq4_xs,
-                                       tq1_0,
-                                       tq2_0,
-                                       mxfp4_gguf,
-                                       nvfp4_gguf};
-
-/// Those that ik_llama.cpp alone loads.
-inline constexpr std::array ik_precisions{q6_0,    iq2_k,  iq3_k,  iq4_k,  iq5_k,  iq6_k,  iq2_kl,   iq2_ks,  iq3_ks,
-                                          iq4_kss, iq4_ks, iq5_ks, iq2_kt, iq3_kt, iq4_kt, iq1_s_r4, iq1_m_r4};
-
-/// The format of that name, or an error. Names of formats with parameters are what their makers give: gptq_int4_g128,
-/// gptq_int4_channel, gptq_int4_g128_no_gidx, awq_int4_g64, packed_int4_g32, packed_int4_g32_zp_gidx, hqq_int4_g64,
-/// exl2_4.25bpw, exl3_3bpw.
-constexpr result<precision> find_precision(std::string_view field, std::string_view name);
-
-// ---- detail
-// ----------------------------------------------------------------------------------------------------------------
+// ---- detail ---------------------------------------------------------------------------------------------------------
 
 namespace detail {
 
@@ -356,70 +288,17 @@ constexpr text<31> mean_name(std::string_view method, std::int32_t millibits) {
     return name;
 }
 
-/// Takes `what` off the front of `from`, if it stands there.
-constexpr bool taken(std::string_view& from, std::string_view what) {
-    if (!from.starts_with(what)) return false;
-    from.remove_prefix(what.size());
-    return true;
-}
-/// Takes a number of at most seven digits off the front; -1 if there is none.
-constexpr std::int32_t taken_number(std::string_view& from) {
-    std::int32_t number = 0;
-    std::size_t length = 0;
-    for (; length < from.size() && length < 7 && from[length] >= '0' && from[length] <= '9'; ++length)
-        number = number * 10 + (from[length] - '0');
-    from.remove_prefix(length);
-    return length == 0 ? -1 : number;
-}
-
-/// The maker's format whose name this is, if it is one's. Whatever is read is made and its name compared, so that each
-/// format has one spelling.
-constexpr maybe<precision> made_by_name(std::string_view name) {
-    std::string_view rest = name;
-    const auto same = [&](const precision& made) {
-        return made.name == name ? maybe<precision>{made} : maybe<precision>{};
-    };
-    const bool is_exl2 = taken(rest, "exl2_");
-    if (is_exl2 || taken(rest, "exl3_")) {
-        std::int32_t millibits = taken_number(rest);
-        if (millibits < 1 || millibits > 8) return {};
-        millibits *= 1000;
-        if (taken(rest, "."))
-            for (std::int32_t place = 100; place > 0 && !rest.empty() && rest[0] >= '0' && rest[0] <= '9';
-                 place /= 10) {
-                millibits += place * (rest[0] - '0');
-                rest.remove_prefix(1);
-            }
-        return same(is_exl2 ? exl2(millibits) : exl3(millibits));
-    }
-    std::string_view method = rest.substr(0, rest.find("_int"));
-    taken(rest, method);
-    if (!taken(rest, "_int")) return {};
-    const std::int32_t width = taken_number(rest);
-    if (width < 1 || width > 8) return {};
-    const std::int32_t group = taken(rest, "_g") ? taken_number(rest) : taken(rest, "_channel") ? whole_row : -1;
-    if (group < 0) return {};
-    const bool packable = width == 2 || width == 3 || width == 4 || width == 8;
-    if (method == "hqq") return (packable || width == 1) && group > 0 ? same(hqq(width, group)) : maybe<precision>{};
-    if (!packable) return {};
-    if (method == "gptq") return same(gptq(width, group, rest != "_no_gidx"));
-    if (method == "awq" && width == 4) return same(awq(width, group));
-    if (method != "packed") return {};
-    const bool zero_points = taken(rest, "_zp");
-    return same(packed_int(width, group, zero_points, rest == "_gidx"));
-}
-
 }  // namespace detail
 
-constexpr precision gptq(std::int32_t width, std::int32_t group, bool g_idx) {
+constexpr precision gptq(std::int32_t width, std::int32_t group, gptq_tensors stored) {
     const std::int32_t columns = detail::columns_of(group);
     precision made{detail::grouped_name("gptq", width, group),
                    arithmetic_kind::fp16,
                    {{detail::words_along_row(width),
                      {1, columns, 2},
                      detail::words_along_column(width, columns),
-                     {tile::whole, 1, g_idx ? 4 : 0}}}};
-    if (!g_idx) made.name.append("_no_gidx");
+                     {tile::whole, 1, stored.group_index ? 4 : 0}}}};
+    if (!stored.group_index) made.name.append("_no_gidx");
     return made;
 }
 
@@ -430,18 +309,18 @@ constexpr precision awq(std::int32_t width, std::int32_t group) {
             {{detail::words_along_column(width, 1), {1, columns, 2}, detail::words_along_column(width, columns)}}};
 }
 
-constexpr precision packed_int(std::int32_t width, std::int32_t group, bool zero_points, bool g_idx) {
+constexpr precision packed_int(std::int32_t width, std::int32_t group, packed_tensors stored) {
     const std::int32_t columns = detail::columns_of(group);
     precision made{detail::grouped_name("packed", width, group),
                    arithmetic_kind::bf16,
                    {{detail::words_along_row(width), {1, columns, 2}}},
                    16};
     std::size_t next = 2;
-    if (zero_points) {
+    if (stored.zero_points) {
         made.name.append("_zp");
         made.parts[next++] = detail::words_along_column(width, columns);
     }
-    if (g_idx) {
+    if (stored.group_index) {
         made.name.append("_gidx");
         made.parts[next] = {tile::whole, 1, 4};
     }
@@ -463,19 +342,6 @@ constexpr precision exl3(std::int32_t millibits) {
     return {detail::mean_name("exl3", millibits),
             arithmetic_kind::fp16,
             {{values, {tile::whole, 1, 2}, {1, tile::whole, 2}}}};
-}
-
-constexpr result<precision> find_precision(std::string_view field, std::string_view name) {
-    for (const precision& p : precisions)
-        if (p.name == name) return p;
-    if (const maybe<precision> made = detail::made_by_name(name)) return *made;
-    for (const precision& p : ik_precisions)
-        if (p.name == name) return p;
-    if ((name.starts_with("q") || name.starts_with("iq")) && (name.ends_with("_r4") || name.ends_with("_r8")))
-        return find_precision(field, name.substr(0, name.size() - 3));
-    return refused(
-        error_code::unknown, field, name,
-        "a precision, such as bf16, fp16, fp32, fp8_e4m3, int8, nf4, q4_k, mxfp4, gptq_int4_g128 or exl2_4.25bpw");
 }
 
 }  // namespace llmres::inline v0

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <llmres/models/gguf/mix.hpp>
+#include <llmres/values/find_precision.hpp>
 #include <llmres/values/precision.hpp>
 #include <optional>
 #include <string>

@@ -9,6 +9,7 @@
 #include <llmres/io/job_fields.hpp>
 #include <llmres/io/json/fields.hpp>
 #include <llmres/values/error.hpp>
+#include <llmres/values/find_precision.hpp>
 #include <llmres/values/maybe.hpp>
 #include <llmres/values/nearest.hpp>
 #include <llmres/values/precision.hpp>

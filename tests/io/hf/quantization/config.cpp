@@ -164,7 +164,7 @@ TEST_CASE("compressed-tensors: packed integers, int8 and fp8 by channel, nvfp4, 
             packed(
                 R"({"num_bits": 4, "type": "int", "strategy": "group", "group_size": 128, "symmetric": false, "actorder": "group"})",
                 "pack-quantized"))
-            ->matrices == packed_int(4, 128, true, true));
+            ->matrices == packed_int(4, 128, {.zero_points = true, .group_index = true}));
     CHECK(read(packed(R"({"num_bits": 8, "type": "int", "strategy": "channel"})", "int-quantized"))->matrices ==
           int8_channel_s16);
     CHECK(read(packed(R"({"num_bits": 8, "type": "float", "strategy": "channel"})", "float-quantized"))->matrices ==

@@ -10,6 +10,7 @@
 #include <llmres/models/model.hpp>
 #include <llmres/models/parameters.hpp>
 #include <llmres/values/error.hpp>
+#include <llmres/values/find_precision.hpp>
 #include <llmres/values/maybe.hpp>
 #include <llmres/values/nearest.hpp>
 #include <llmres/values/precision.hpp>
@@ -257,8 +258,8 @@ private:
             } else if (type == "int" && (width == 2 || width == 3 || width == 4 || (width == 8 && packed))) {
                 if (strategy == "group" || strategy == "channel")
                     format = packed_int(static_cast<std::int32_t>(width),
-                                        strategy == "channel" ? whole_row : static_cast<std::int32_t>(size), !symmetric,
-                                        reordered);
+                                        strategy == "channel" ? whole_row : static_cast<std::int32_t>(size),
+                                        {.zero_points = !symmetric, .group_index = reordered});
             } else if (type == "int" && width == 8) {
                 if (strategy == "channel") format = int8_channel_s16;
                 if (strategy == "tensor") format = int8_tensor;

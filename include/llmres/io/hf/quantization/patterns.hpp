@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <llmres/models/model.hpp>
+#include <llmres/values/find_precision.hpp>
 #include <string>
 #include <string_view>
 

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <llmres/values/error.hpp>
+#include <llmres/values/maybe.hpp>
+#include <llmres/values/precision.hpp>
+#include <string_view>
+
+/// Which number formats are there, and which one has this name? Apart from values/precision.hpp, because who plans
+/// names formats as constants.
+namespace llmres::inline v0 {
+
+/// Every format without parameters, for look-ups and listings.
+inline constexpr std::array precisions{fp64,
+                                       fp32,
+                                       tf32,
+                                       bf16,
+                                       fp16,
+                                       fp8_e4m3,
+                                       fp8_e5m2,
+                                       int8,
+                                       int4,
+                                       fp8_tensor,
+                                       fp8_tensor_static,
+                                       fp8_channel,
+                                       fp8_channel_s16,
+                                       fp8_block,
+                                       int8_tensor,
+                                       int8_channel,
+                                       int8_channel_s16,
+                                       bnb_int8,
+                                       int8_row,
+                                       int4_row,
+                                       mxfp8,
+                                       mxfp6,
+                                       mxfp4,
+                                       nvfp4,
+                                       nvfp4_static,
+                                       nf4,
+                                       nf4_double,
+                                       fp4,
+                                       fp4_double,
+                                       ternary,
+                                       q4_0,
+                                       q4_1,
+                                       q5_0,
+                                       q5_1,
+                                       q8_0,
+                                       q8_1,
+                                       q2_k,
+                                       q3_k,
+                                       q4_k,
+                                       q5_k,
+                                       q6_k,
+                                       q8_k,
+                                       iq1_s,
+                                       iq1_m,
+                                       iq2_xxs,
+                                       iq2_xs,
+                                       iq2_s,
+                                       iq3_xxs,
+                                       iq3_s,
+                                       iq4_nl,
+                                       iq4_xs,
+                                       tq1_0,
+                                       tq2_0,
+                                       mxfp4_gguf,
+                                       nvfp4_gguf};
+
+/// Those that ik_llama.cpp alone loads.
+inline constexpr std::array ik_precisions{q6_0,    iq2_k,  iq3_k,  iq4_k,  iq5_k,  iq6_k,  iq2_kl,   iq2_ks,  iq3_ks,
+                                          iq4_kss, iq4_ks, iq5_ks, iq2_kt, iq3_kt, iq4_kt, iq1_s_r4, iq1_m_r4};
+
+/// The format of that name, or an error. Names of formats with parameters are what their makers give: gptq_int4_g128,
+/// gptq_int4_channel, gptq_int4_g128_no_gidx, awq_int4_g64, packed_int4_g32, packed_int4_g32_zp_gidx, hqq_int4_g64,
+/// exl2_4.25bpw, exl3_3bpw.
+constexpr result<precision> find_precision(std::string_view field, std::string_view name);
+
+// ---- detail ---------------------------------------------------------------------------------------------------------
+
+namespace detail {
+
+/// Takes `what` off the front of `from`, if it stands there.
+constexpr bool taken(std::string_view& from, std::string_view what) {
+    if (!from.starts_with(what)) return false;
+    from.remove_prefix(what.size());
+    return true;
+}
+/// Takes a number of at most seven digits off the front; -1 if there is none.
+constexpr std::int32_t taken_number(std::string_view& from) {
+    std::int32_t number = 0;
+    std::size_t length = 0;
+    for (; length < from.size() && length < 7 && from[length] >= '0' && from[length] <= '9'; ++length)
+        number = number * 10 + (from[length] - '0');
+    from.remove_prefix(length);
+    return length == 0 ? -1 : number;
+}
+
+/// The maker's format whose name this is, if it is one's. Whatever is read is made and its name compared, so that each
+/// format has one spelling.
+constexpr maybe<precision> made_by_name(std::string_view name) {
+    std::string_view rest = name;
+    const auto same = [&](const precision& made) {
+        return made.name == name ? maybe<precision>{made} : maybe<precision>{};
+    };
+    const bool is_exl2 = taken(rest, "exl2_");
+    if (is_exl2 || taken(rest, "exl3_")) {
+        std::int32_t millibits = taken_number(rest);
+        if (millibits < 1 || millibits > 8) return {};
+        millibits *= 1000;
+        if (taken(rest, "."))
+            for (std::int32_t place = 100; place > 0 && !rest.empty() && rest[0] >= '0' && rest[0] <= '9';
+                 place /= 10) {
+                millibits += place * (rest[0] - '0');
+                rest.remove_prefix(1);
+            }
+        return same(is_exl2 ? exl2(millibits) : exl3(millibits));
+    }
+    std::string_view method = rest.substr(0, rest.find("_int"));
+    taken(rest, method);
+    if (!taken(rest, "_int")) return {};
+    const std::int32_t width = taken_number(rest);
+    if (width < 1 || width > 8) return {};
+    const std::int32_t group = taken(rest, "_g") ? taken_number(rest) : taken(rest, "_channel") ? whole_row : -1;
+    if (group < 0) return {};
+    const bool packable = width == 2 || width == 3 || width == 4 || width == 8;
+    if (method == "hqq") return (packable || width == 1) && group > 0 ? same(hqq(width, group)) : maybe<precision>{};
+    if (!packable) return {};
+    if (method == "gptq") return same(gptq(width, group, {.group_index = rest != "_no_gidx"}));
+    if (method == "awq" && width == 4) return same(awq(width, group));
+    if (method != "packed") return {};
+    const bool zero_points = taken(rest, "_zp");
+    return same(packed_int(width, group, {.zero_points = zero_points, .group_index = rest == "_gidx"}));
+}
+
+}  // namespace detail
+
+constexpr result<precision> find_precision(std::string_view field, std::string_view name) {
+    for (const precision& p : precisions)
+        if (p.name == name) return p;
+    if (const maybe<precision> made = detail::made_by_name(name)) return *made;
+    for (const precision& p : ik_precisions)
+        if (p.name == name) return p;
+    if ((name.starts_with("q") || name.starts_with("iq")) && (name.ends_with("_r4") || name.ends_with("_r8")))
+        return find_precision(field, name.substr(0, name.size() - 3));
+    return refused(
+        error_code::unknown, field, name,
+        "a precision, such as bf16, fp16, fp32, fp8_e4m3, int8, nf4, q4_k, mxfp4, gptq_int4_g128 or exl2_4.25bpw");
+}
+
+}  // namespace llmres::inline v0
