@@ -37,7 +37,8 @@ job gpt_job(attention_kernel kernel) {
           .micro_batch = b};
     j.attention = kernel;
     j.dropout = true;
-    j.runtime.kernels = {.norm = norm_code::fused, .gate = gate_code::fused, .casts_weights = false};
+    j.runtime.kernels = {
+        .norm = norm_code::fused, .gate = gate_code::fused, .experts = expert_code::permuted, .casts_weights = false};
     return j;
 }
 

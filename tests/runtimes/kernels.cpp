@@ -46,4 +46,6 @@ TEST_CASE("experts are computed together or one by one, by transformers or by ot
     for (const e code : {e::grouped, e::batched, e::dispatched, e::permuted}) CHECK(computes_together(code));
     for (const e code : {e::modules, e::loop, e::grouped, e::batched}) CHECK(is_of_transformers(code));
     for (const e code : {e::dispatched, e::permuted, e::sequential}) CHECK_FALSE(is_of_transformers(code));
+    for (const e code : {e::loop, e::grouped, e::batched}) CHECK(stacks_weights(code));
+    for (const e code : {e::modules, e::dispatched, e::permuted, e::sequential}) CHECK_FALSE(stacks_weights(code));
 }

@@ -4,6 +4,7 @@
 #include <llmres/inventory/placement.hpp>
 #include <llmres/memory/training.hpp>
 #include <llmres/models/llama.hpp>
+#include <llmres/models/mistral.hpp>
 #include <llmres/runtimes/all.hpp>
 
 #include "../training_jobs.hpp"
@@ -69,6 +70,21 @@ TEST_CASE("transformers computes routed experts in one grouped product, and shar
     const byte_count shared = saved_activations(j, {});
     j.runtime = runtimes::huggingface_4_57;
     CHECK(saved_activations(j, {}) > shared);
+}
+
+TEST_CASE("fused norms save what norms save, and leave routed experts as transformers computes them") {
+    const auto fused_norms_save = [](model m, const runtime& r) {
+        m.layers.size = 2;
+        job j{.model = m, .task = task::pretraining, .sequence = tokens(4096)};
+        j.runtime = r;
+        const byte_count eager = saved_activations(j, {});
+        j.runtime.kernels.norm = norm_code::fused;
+        return eager - saved_activations(j, {});
+    };
+    model dense = models::mixtral_8x7b;
+    dense.layers.kinds[0].feed_forward.experts = {};
+    for (const runtime* r : {&runtimes::huggingface, &runtimes::huggingface_4_57})
+        CHECK(fused_norms_save(models::mixtral_8x7b, *r) == fused_norms_save(dense, *r));
 }
 
 TEST_CASE("torch.compile keeps no product that nothing reads, and what cuDNN puts out only where it is on the list") {

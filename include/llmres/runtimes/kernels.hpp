@@ -63,6 +63,8 @@ enum class expert_code : std::uint8_t {
 /// True for what transformers itself computes: it selects and weighs tokens in operations of its own
 /// (integrations/moe.py).
 constexpr bool is_of_transformers(expert_code c) { return c <= expert_code::batched; }
+/// True where one tensor of three dimensions holds all experts of a layer, gate and up together (transformers 5).
+constexpr bool stacks_weights(expert_code c) { return is_of_transformers(c) && c != expert_code::modules; }
 /// True where the experts of a rank are computed together, not one after the other.
 constexpr bool computes_together(expert_code c) {
     return c != expert_code::modules && c != expert_code::loop && c != expert_code::sequential;

@@ -148,8 +148,7 @@ constexpr void save_experts(const feed_forward& f, std::int64_t hidden, const la
     if (!context.frozen)
         save.put(activation_role::linear_input, n * e.latent, context.formats.compute, activation_split::sequence,
                  output);
-    if (context.runtime.kernels.norm == norm_code::eager && !dispatches)
-        return save_transformers_experts(f, hidden, routed, save);
+    if (is_of_transformers(context.runtime.kernels.experts)) return save_transformers_experts(f, hidden, routed, save);
     save.put(activation_role::router, 2 * n * e.count, fp32, activation_split::sequence,
              inner);  // scores and their softmax
     if (!context.frozen)

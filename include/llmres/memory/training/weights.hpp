@@ -158,8 +158,7 @@ constexpr void weight_fold::add(const weight& whole, weight_place place) {
                               .master = master,
                               .whole_gradient = size_of(gradient, s.rows, s.columns) * s.copies,
                               .in_layer = in_layer,
-                              .stacked = w.routed && c.runtime.kernels.experts != expert_code::modules &&
-                                         c.runtime.kernels.norm == norm_code::eager};
+                              .stacked = w.routed && stacks_weights(c.runtime.kernels.experts)};
     };
     if (!c.frozen)
         return train(
