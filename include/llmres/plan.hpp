@@ -28,14 +28,18 @@
 ///     static_assert(llmres::fits(job, layout, cluster));           // the same, before the program runs
 namespace llmres::inline v0 {
 
+/// Whether a job fits.
 enum class verdict : std::uint8_t {
     fits,          ///< even if every estimate is at its upper bound
     tight,         ///< only if estimates turn out below their upper bounds
     does_not_fit,  ///< not even at the lower bounds, or it cannot run there at all
 };
+/// The names of the verdicts, in their order.
 inline constexpr std::array<std::string_view, 3> verdict_names{"fits", "tight", "does_not_fit"};
+/// The name of a verdict: "tight".
 constexpr std::string_view name_of(verdict v) { return verdict_names[static_cast<std::size_t>(v)]; }
 
+/// Why a job does not fit, or may not.
 enum class reason_code : std::uint8_t {
     memory_exceeded,              ///< `needed` bytes on `gpu`, `available` are there; `term` is the largest part
     weights_exceed,               ///< the weights alone are too many
@@ -44,33 +48,37 @@ enum class reason_code : std::uint8_t {
     host_memory_exceeded,         ///< what is offloaded needs more than a node's main memory
     format_emulated,              ///< the GPU has no arithmetic for a format of the job and converts it first
 };
+/// The names of the codes, in their order.
 inline constexpr std::array<std::string_view, 6> reason_code_names{
     "memory_exceeded",      "weights_exceed", "memory_tight", "flash_attention_unsupported",
     "host_memory_exceeded", "format_emulated"};
+/// The name of a code: "memory_exceeded".
 constexpr std::string_view name_of(reason_code code) { return reason_code_names[static_cast<std::size_t>(code)]; }
 
+/// Why a job does not fit, or may not.
 struct reason {
-    reason_code code = reason_code::memory_exceeded;
-    std::int32_t gpu = 0;  ///< rank within the replica
-    memory_term term = memory_term::weights;
-    byte_count needed{};
-    byte_count available{};
+    reason_code code = reason_code::memory_exceeded;  ///< which reason
+    std::int32_t gpu = 0;                             ///< rank within the replica
+    memory_term term = memory_term::weights;          ///< the largest term
+    byte_count needed{};                              ///< bytes needed
+    byte_count available{};                           ///< bytes that are there
 };
 
 /// The answer for one layout.
 struct job_plan {
-    llmres::verdict verdict = verdict::does_not_fit;
-    llmres::layout layout{};
-    byte_count usable{};        ///< what the job may take of the busiest GPU
-    memory_breakdown memory{};  ///< of the busiest GPU
-    std::int32_t gpu = 0;       ///< the busiest GPU's rank within the replica
-    job_speed speed{};
-    bool prompts_elsewhere = false;  ///< plan_disaggregated()'s decode side: other GPUs compute the prompts
-    std::array<reason, 4> reasons{};
-    std::int32_t reason_count = 0;
+    llmres::verdict verdict = verdict::does_not_fit;  ///< whether the job fits
+    llmres::layout layout{};                          ///< the layout
+    byte_count usable{};                              ///< what the job may take of the busiest GPU
+    memory_breakdown memory{};                        ///< of the busiest GPU
+    std::int32_t gpu = 0;                             ///< the busiest GPU's rank within the replica
+    job_speed speed{};                                ///< how fast the job runs
+    bool prompts_elsewhere = false;   ///< plan_disaggregated()'s decode side: other GPUs compute the prompts
+    std::array<reason, 4> reasons{};  ///< storage; the first `reason_count` are in use
+    std::int32_t reason_count = 0;    ///< reasons in use
 
     /// What takes the most time: of a training step, or of making one token.
     constexpr time_term bottleneck() const { return speed.step.largest(); }
+    /// Appends a reason.
     constexpr void because(const reason& r) {
         if (static_cast<std::size_t>(reason_count) < reasons.size())
             reasons[static_cast<std::size_t>(reason_count++)] = r;
@@ -92,7 +100,7 @@ constexpr bool fits(const job& j, const layout& l, const cluster& c);
 /// Shows both numbers in the compiler's message when an assertion on it fails.
 template <std::int64_t NeededMiB, std::int64_t AvailableMiB>
 struct memory_in_mib {
-    static constexpr bool fits = NeededMiB <= AvailableMiB;
+    static constexpr bool fits = NeededMiB <= AvailableMiB;  ///< whether that much is available
 };
 
 /// Asserts at compile time that a plan fits; the compiler's message names needed and available MiB.

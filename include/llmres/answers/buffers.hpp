@@ -39,10 +39,10 @@ namespace llmres::inline v0 {
 
 /// `count` tensors of one size.
 struct buffer {
-    text<47> name{};  ///< "embed_tokens", "layers.3.q_proj", "layers.3.k"
-    memory_term term = memory_term::weights;
-    byte_count size{};  ///< of one
-    std::int64_t count = 1;
+    text<47> name{};                          ///< "embed_tokens", "layers.3.q_proj", "layers.3.k"
+    memory_term term = memory_term::weights;  ///< the term that it belongs to
+    byte_count size{};                        ///< of one
+    std::int64_t count = 1;                   ///< how many of that size
 };
 
 /// Calls visit(buffer) for the tensors of the plan's busiest GPU at its fullest point, in the order in which they are

@@ -26,25 +26,29 @@
 ///     mib(900)}});
 namespace llmres::inline v0 {
 
+/// One GPU, and what others hold of it.
 struct device_share {
-    llmres::gpu gpu{};
+    llmres::gpu gpu{};    ///< the GPU
     byte_count in_use{};  ///< held by others: a display, another job
 };
 
 /// Of one GPU: its layers, and what it needs against what it has.
 struct dealt_share {
-    std::int32_t first = 0;  ///< layers [first, last)
-    std::int32_t last = 0;
-    interval<byte_count> needed{};
-    byte_count free{};
+    std::int32_t first = 0;         ///< layers [first, last)
+    std::int32_t last = 0;          ///< the layer behind its last
+    interval<byte_count> needed{};  ///< memory that its layers need
+    byte_count free{};              ///< memory that is free on it
 
+    /// Layers on it.
     constexpr std::int32_t layers() const { return last - first; }
+    /// Whether its layers fit at the upper bound.
     constexpr bool fits() const { return needed.high <= free; }
 };
 
 template <std::size_t Gpus>
+/// Layers partitioned over GPUs that differ.
 struct dealt_layers {
-    std::array<dealt_share, Gpus> shares{};
+    std::array<dealt_share, Gpus> shares{};  ///< the share of each GPU
     /// Layers on the host: those that the job leaves there, and those that no GPU has room for. They are the first
     /// ones, as llama.cpp's -ngl leaves them.
     std::int32_t on_host = 0;

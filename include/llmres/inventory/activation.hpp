@@ -13,6 +13,7 @@
 /// step saves for its backward pass is in training/. Sizes are folds over it.
 namespace llmres::inline v0 {
 
+/// What an activation is.
 enum class activation_role : std::uint8_t {
     residual,         ///< the stream between layers
     norm_input,       ///< the fp32 copy that a norm squares and scales
@@ -42,6 +43,7 @@ enum class activation_role : std::uint8_t {
     gradient,           ///< of an activation, while a layer's backward pass runs
     weight,             ///< a weight in the format it is computed in, made for one operation
 };
+/// The names of the roles, in their order.
 inline constexpr std::array<std::string_view, 27> activation_role_names{"residual",
                                                                         "norm_input",
                                                                         "normalised",
@@ -69,6 +71,7 @@ inline constexpr std::array<std::string_view, 27> activation_role_names{"residua
                                                                         "recurrence",
                                                                         "gradient",
                                                                         "weight"};
+/// The name of a role: "query".
 constexpr std::string_view name_of(activation_role role) {
     return activation_role_names[static_cast<std::size_t>(role)];
 }
@@ -88,23 +91,25 @@ enum class backward_point : std::uint8_t {
     attention,       ///< attention, or the recurrence
     attention_norm,  ///< the norm before it
 };
-inline constexpr std::size_t backward_points = 5;
+inline constexpr std::size_t backward_points = 5;  ///< how many points there are
 
+/// One tensor of a layer.
 struct activation {
-    activation_role role;
-    std::int64_t elements;  ///< on all tensor ranks together
-    const precision& format;
-    activation_split split;
+    activation_role role;     ///< what it is
+    std::int64_t elements;    ///< on all tensor ranks together
+    const precision& format;  ///< its format
+    activation_split split;   ///< how tensor ranks share it
     backward_point until =
         backward_point::attention_norm;  ///< the last point of its layer's backward pass that needs it
 };
 
 /// The tokens that pass at once on one rank.
 struct token_shape {
-    std::int64_t sequences = 1;
-    std::int64_t length = 1;  ///< tokens of each sequence here
-    std::int64_t keys = 1;    ///< tokens that each of them may attend to
+    std::int64_t sequences = 1;  ///< sequences
+    std::int64_t length = 1;     ///< tokens of each sequence here
+    std::int64_t keys = 1;       ///< tokens that each of them may attend to
 
+    /// Tokens of all sequences.
     constexpr std::int64_t all() const { return detail::product(sequences, length); }
 };
 

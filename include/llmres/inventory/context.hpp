@@ -31,17 +31,18 @@ constexpr bool prefers_cudnn_attention(const gpu& card) {
 
 /// The formats of what a layer computes with.
 struct training_formats {
-    const precision& weights;
+    const precision& weights;   ///< of weights
     const precision& compute;   ///< of what products multiply
     const precision& stream;    ///< of the residual stream, and of the outputs of norms
     const precision& adapters;  ///< of adapters' weights
     const precision& outputs;   ///< of the outputs of linear layers
     const precision& inputs;    ///< in which linear layers save their inputs: 8 bits under an FP8 recipe
-    bool fp32_compute;
-    bool fp32_stream;
-    bool stream_is_compute;  ///< the stream has the format that products multiply in
-    bool fp32_outputs;       ///< beside 16-bit products: bitsandbytes returns its input's format
+    bool fp32_compute;          ///< products multiply in fp32
+    bool fp32_stream;           ///< the residual stream is fp32
+    bool stream_is_compute;     ///< the stream has the format that products multiply in
+    bool fp32_outputs;          ///< beside 16-bit products: bitsandbytes returns its input's format
 
+    /// The formats of a job.
     constexpr training_formats(const job& j, const precision& compute_format, bool fp32_residual_stream, bool four_bit)
         : weights{weights_of(j)},
           compute{compute_format},
@@ -59,7 +60,7 @@ struct training_formats {
 
 /// How attention is computed on this GPU.
 struct attention_context {
-    attention_kernel kernel;
+    attention_kernel kernel;     ///< the kernel
     bool prefers_cudnn;          ///< PyTorch's first choice among its own kernels is cuDNN's
     bool joined_heads;           ///< one product makes queries, keys and values
     std::int64_t context_ranks;  ///< GPUs that share each sequence
@@ -79,25 +80,26 @@ struct quantised_context {
     bool keeps_inputs;  ///< products save their inputs, though only the weight is needed
 };
 
+/// What decides how a layer is trained.
 struct training_context {
-    const modeling& code;
-    const llmres::runtime& runtime;
-    const llmres::adapter& adapter;
-    token_shape tokens;
-    std::int64_t encoder_tokens;  ///< of each sequence that cross-attention reads
-    quantised_context quantised;
-    bool autocast;
-    bool frozen;               ///< the model's own weights are not trained
+    const modeling& code;            ///< how the model's modules are written
+    const llmres::runtime& runtime;  ///< the runtime
+    const llmres::adapter& adapter;  ///< the adapter
+    token_shape tokens;              ///< tokens of a micro-batch
+    std::int64_t encoder_tokens;     ///< of each sequence that cross-attention reads
+    quantised_context quantised;     ///< products with quantised weights
+    bool autocast;                   ///< operations cast their inputs
+    bool frozen;                     ///< the model's own weights are not trained
     bool input_requires_grad;  ///< gradients reach the embedding's output: it is trained, a prompt stands before it, or
-                               ///< recomputed layers ask for them
-    bool dropout;
-    bool recomputes;             ///< whole layers
-    bool copies_adapter_inputs;  ///< each adapter copies its input to its own format
-    bool splits_vocabulary;      ///< tensor ranks share the logits
-    training_formats formats;
-    attention_context attention;
-    expert_context experts;
+    bool dropout;              ///< there is dropout
+    bool recomputes;           ///< whole layers
+    bool copies_adapter_inputs;   ///< each adapter copies its input to its own format
+    bool splits_vocabulary;       ///< tensor ranks share the logits
+    training_formats formats;     ///< formats
+    attention_context attention;  ///< attention
+    expert_context experts;       ///< routed experts
 
+    /// The context of a job in a layout. `prefers_cudnn`: PyTorch's first choice of kernels is cuDNN's.
     constexpr training_context(const job& j, const layout& l, bool prefers_cudnn = false)
         : code{modeling_of(j.model)},
           runtime{j.runtime},

@@ -23,6 +23,7 @@
 /// products follow from the weights; times are folds over this.
 namespace llmres::inline v0 {
 
+/// What a kernel computes.
 enum class operation_kind : std::uint8_t {
     projection,   ///< a matrix product with a weight
     attention,    ///< queries with keys, probabilities with values
@@ -31,20 +32,21 @@ enum class operation_kind : std::uint8_t {
 
 /// One kind of kernel on one rank.
 struct operation {
-    operation_kind kind = operation_kind::projection;
-    weight_role role = weight_role::q_proj;  ///< of a projection
-    arithmetic_kind arithmetic = arithmetic_kind::bf16;
-    flop_count flops{};  ///< a multiplication and an addition are two
-    byte_count read{};   ///< weights or cache, and inputs
-    byte_count written{};
+    operation_kind kind = operation_kind::projection;    ///< what it computes
+    weight_role role = weight_role::q_proj;              ///< of a projection
+    arithmetic_kind arithmetic = arithmetic_kind::bf16;  ///< the arithmetic it is computed in
+    flop_count flops{};                                  ///< a multiplication and an addition are two
+    byte_count read{};                                   ///< weights or cache, and inputs
+    byte_count written{};                                ///< outputs
 };
 
 /// An exchange that the pass waits for.
 struct exchange {
+    /// The ranks that exchange.
     enum class group : std::uint8_t { tensor, expert };
-    collective_kind kind = collective_kind::all_reduce;
-    group among = group::tensor;
-    byte_count message{};
+    collective_kind kind = collective_kind::all_reduce;  ///< how they exchange
+    group among = group::tensor;                         ///< which ranks do
+    byte_count message{};                                ///< the whole tensor
 };
 
 /// Tokens on their way through the layers.
@@ -56,13 +58,14 @@ struct token_pass {
 
 /// In which formats they pass.
 struct operation_formats {
-    precision compute = bf16;
-    precision kv_cache = bf16;
-    weight_formats weights{};
+    precision compute = bf16;            ///< activations
+    precision kv_cache = bf16;           ///< keys in the cache
+    weight_formats weights{};            ///< weights
     maybe<precision> kv_cache_values{};  ///< where values are not stored as keys are
     maybe<arithmetic_kind> linear{};  ///< what the layers' products with weights compute in, where it is not `compute`:
                                       ///< those of training in 8 bits
 
+    /// The arithmetic of the layers' products with weights.
     constexpr arithmetic_kind linear_arithmetic() const { return linear ? *linear : compute.arithmetic; }
 };
 

@@ -20,10 +20,11 @@ namespace llmres::inline v0 {
 
 /// What of a weight one GPU holds.
 struct weight_shape {
-    std::int64_t rows = 1;
-    std::int64_t columns = 1;
-    std::int64_t copies = 1;
+    std::int64_t rows = 1;     ///< rows
+    std::int64_t columns = 1;  ///< columns
+    std::int64_t copies = 1;   ///< equal tensors
 
+    /// Parameters.
     constexpr parameter_count count() const { return parameters(rows) * columns * copies; }
 };
 

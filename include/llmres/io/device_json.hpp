@@ -20,10 +20,10 @@ namespace llmres::inline v0 {
 
 /// A file of devices: what `llmres-probe describe` and `calibrate` write and `--device` and `--simulate` read.
 struct device_file {
-    static constexpr std::int64_t schema_version = 1;
-    text<31> probe_version{};
-    text<31> captured_at{};  ///< UTC, as in 2025-01-31T12:00:00Z
-    std::vector<device> devices{};
+    static constexpr std::int64_t schema_version = 1;  ///< version of the format
+    text<31> probe_version{};                          ///< version of the probe that wrote it
+    text<31> captured_at{};                            ///< UTC, as in 2025-01-31T12:00:00Z
+    std::vector<device> devices{};                     ///< the devices of one machine
 };
 
 namespace detail {

@@ -104,6 +104,7 @@ result<plan_request> read_job(const Json& document, const std::filesystem::path&
     return detail::with_device_path(read_job(document, sources_in(folder)), folder);
 }
 
+/// Reads a document as text; relative paths in it start from `folder`.
 inline result<plan_request> read_job(std::string_view document, const std::filesystem::path& folder) {
     return detail::with_device_path(read_job(document, sources_in(folder)), folder);
 }

@@ -26,56 +26,60 @@ namespace llmres::inline v0 {
 
 /// The most that a header may hold; published files stay below a tenth of each.
 struct gguf_limits {
-    static constexpr std::uint64_t tensors = 1u << 20;
-    static constexpr std::uint64_t metadata = 1u << 16;
-    static constexpr std::uint64_t name = 1u << 12;    ///< bytes of a key or a tensor's name
-    static constexpr std::uint64_t text = 16u << 20;   ///< bytes of a text value, such as a chat template
-    static constexpr std::uint64_t array = 16u << 20;  ///< elements of an array, such as a vocabulary
-    static constexpr int nesting = 4;                  ///< depth of arrays in arrays
-    static constexpr std::uint64_t kept_array = 4096;  ///< elements of an array of integers whose values are kept
-    static constexpr std::uint64_t files = 1000;       ///< parts of a split model
+    static constexpr std::uint64_t tensors = 1u << 20;   ///< tensors at most
+    static constexpr std::uint64_t metadata = 1u << 16;  ///< entries of metadata at most
+    static constexpr std::uint64_t name = 1u << 12;      ///< bytes of a key or a tensor's name
+    static constexpr std::uint64_t text = 16u << 20;     ///< bytes of a text value, such as a chat template
+    static constexpr std::uint64_t array = 16u << 20;    ///< elements of an array, such as a vocabulary
+    static constexpr int nesting = 4;                    ///< depth of arrays in arrays
+    static constexpr std::uint64_t kept_array = 4096;    ///< elements of an array of integers whose values are kept
+    static constexpr std::uint64_t files = 1000;         ///< parts of a split model
 };
 
 /// A value of the metadata. Of arrays of texts, and of long arrays, only the number of elements is kept.
 struct gguf_value {
+    /// What it is.
     enum class kind : std::uint8_t { integer, number, flag, text, array };
-    kind is = kind::integer;
-    std::int64_t integer = 0;  ///< a flag is 0 or 1; 2^63 and more are 2^63 - 1
-    double number = 0;
-    std::string text{};
+    kind is = kind::integer;               ///< what it is
+    std::int64_t integer = 0;              ///< a flag is 0 or 1; 2^63 and more are 2^63 - 1
+    double number = 0;                     ///< a number
+    std::string text{};                    ///< a text
     std::uint64_t elements = 0;            ///< elements of an array; of nested arrays, those of the outermost
     std::vector<std::int64_t> integers{};  ///< the values of a short array of integers or flags
 };
 
 /// One tensor as the header lists it.
 struct gguf_tensor_info {
-    std::string name{};
-    gguf_type type = gguf_type::F32;
+    std::string name{};                              ///< its name
+    gguf_type type = gguf_type::F32;                 ///< its type
     std::array<std::uint64_t, 4> shape{1, 1, 1, 1};  ///< the length of a row first
-    std::uint32_t dimensions = 0;
-    std::uint64_t offset = 0;  ///< bytes from the start of the data in the file
-    std::uint32_t file = 0;    ///< the part of a split model that holds it
-    byte_count size{};         ///< without padding
+    std::uint32_t dimensions = 0;                    ///< its dimensions, the row first
+    std::uint64_t offset = 0;                        ///< bytes from the start of the data in the file
+    std::uint32_t file = 0;                          ///< the part of a split model that holds it
+    byte_count size{};                               ///< without padding
 };
 
 /// One file, or all parts of a split model.
 struct gguf_file {
-    std::uint32_t version = 0;
-    std::uint64_t alignment = 32;
-    std::map<std::string, gguf_value, std::less<>> metadata{};
-    std::vector<gguf_tensor_info> tensors{};
-    byte_count header{};  ///< bytes of the headers of all parts, with the padding before the data
-    byte_count size{};    ///< bytes of all parts
-    std::uint32_t files = 1;
+    std::uint32_t version = 0;                                  ///< version of the format
+    std::uint64_t alignment = 32;                               ///< bytes that tensors are aligned to
+    std::map<std::string, gguf_value, std::less<>> metadata{};  ///< the metadata
+    std::vector<gguf_tensor_info> tensors{};                    ///< the tensors
+    byte_count header{};      ///< bytes of the headers of all parts, with the padding before the data
+    byte_count size{};        ///< bytes of all parts
+    std::uint32_t files = 1;  ///< files that the model is split over
 
+    /// The value of a key; null where there is none.
     const gguf_value* find(std::string_view key) const {
         const auto found = metadata.find(key);
         return found == metadata.end() ? nullptr : &found->second;
     }
+    /// The number of a key, or another where there is none.
     std::int64_t integer_or(std::string_view key, std::int64_t fallback) const {
         const gguf_value* found = find(key);
         return found != nullptr && found->is == gguf_value::kind::integer ? found->integer : fallback;
     }
+    /// The text of a key, or another where there is none.
     std::string_view text_or(std::string_view key, std::string_view fallback) const {
         const gguf_value* found = find(key);
         return found != nullptr && found->is == gguf_value::kind::text ? std::string_view{found->text} : fallback;

@@ -9,6 +9,7 @@
 /// The keys of a job document, in one place for its reader, the command line and their help.
 namespace llmres::inline v0 {
 
+/// The type of a field.
 enum class field_type : std::uint8_t { integer, real, flag, text };
 
 /// A key of the job document, what it holds and where.
@@ -16,12 +17,12 @@ struct job_field {
     /// The object that holds the key: "" for the document itself, "lengths", "adapter", "offload", "layout", "cluster",
     /// "host" (in the cluster) or "runtime".
     std::string_view object;
-    std::string_view group;  ///< the heading of its flag in the help
-    std::string_view name;
-    field_type type = field_type::integer;
-    double low = 0;  ///< the least number; integers here are powers of two up to 2^62, which a double holds exactly
-    double high = 0;
-    std::string_view help;  ///< a phrase that means something alone
+    std::string_view group;                 ///< the heading of its flag in the help
+    std::string_view name;                  ///< its key, and its flag
+    field_type type = field_type::integer;  ///< its type
+    double low = 0;   ///< the least number; integers here are powers of two up to 2^62, which a double holds exactly
+    double high = 0;  ///< its upper bound
+    std::string_view help;  ///< one line for --help
 };
 
 // clang-format off

@@ -37,15 +37,15 @@ namespace llmres::inline v0 {
 
 /// The GPUs that compute prompts, where others generate the output. Without a layout the planner chooses one.
 struct pool_request {
-    maybe<llmres::layout> layout{};
-    llmres::cluster cluster{};
+    maybe<llmres::layout> layout{};  ///< its layout, if the document gives one
+    llmres::cluster cluster{};       ///< its GPUs
 };
 
 /// What a job document asks for. Without a layout the planner chooses one.
 struct plan_request {
-    llmres::job job{};
-    maybe<llmres::layout> layout{};
-    llmres::cluster cluster{};
+    llmres::job job{};                     ///< what is asked
+    maybe<llmres::layout> layout{};        ///< the layout, if the document gives one
+    llmres::cluster cluster{};             ///< on which GPUs
     maybe<length_distribution> lengths{};  ///< lengths of sequences: the answer says how many such run at once
     /// The GPUs that compute prompts; then layout and cluster above are of those that generate the output
     /// (answers/disaggregated.hpp).
@@ -70,6 +70,7 @@ struct job_sources {
 /// folder), which opens the files that it names.)
 template <std::same_as<nlohmann::json> Json>
 result<plan_request> read_job(const Json& document, const job_sources& sources = {});
+/// Reads a document as text.
 inline result<plan_request> read_job(std::string_view document, const job_sources& sources = {});
 
 // ---- detail ---------------------------------------------------------------------------------------------------------

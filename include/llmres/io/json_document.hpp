@@ -16,7 +16,7 @@ namespace llmres::inline v0 {
 
 /// A parsed document. (In a struct of its own, since braces around a bare nlohmann::json make a list of it.)
 struct json_document {
-    nlohmann::json root;
+    nlohmann::json root;  ///< the parsed value
 };
 
 /// What to do with NaN and Infinity, which Python writes and JSON does not have.

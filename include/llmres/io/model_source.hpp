@@ -31,7 +31,7 @@ namespace llmres::inline v0 {
 
 /// A model, and the mix of types of the GGUF file that it was read from, if it was.
 struct model_source {
-    llmres::model model{};
+    llmres::model model{};   ///< the model
     maybe<gguf_mix> gguf{};  ///< only of a GGUF file
 };
 
@@ -59,15 +59,15 @@ inline maybe<denoiser> find_denoiser_preset(std::string_view name);
 struct stored_difference {
     std::string what{};       ///< a role's name, or a tensor's where it has none
     std::int32_t layer = -1;  ///< -1: outside the layers, or the sum over them
-    byte_count predicted{};
-    byte_count stored{};
+    byte_count predicted{};   ///< bytes that were predicted
+    byte_count stored{};      ///< bytes that the file stores
 };
 
 /// What a file of weights holds.
 struct stored_weights {
-    byte_count files{};    ///< the files with their headers
-    byte_count tensors{};  ///< the tensors without padding
-    std::map<std::string, byte_count> by_role{};
+    byte_count files{};                            ///< the files with their headers
+    byte_count tensors{};                          ///< the tensors without padding
+    std::map<std::string, byte_count> by_role{};   ///< bytes of each role
     std::vector<stored_difference> differences{};  ///< where the files differ from what the model predicts
 };
 
@@ -245,6 +245,7 @@ inline stored_weights weights_in(const gguf_file& file, const model_source& said
     return found;
 }
 
+/// The weights of a checkpoint, held against the model.
 inline stored_weights weights_in(const safetensors_checkpoint& checkpoint, const model_source& said) {
     return {.files = checkpoint.size,
             .tensors = checkpoint.tensor_bytes(),

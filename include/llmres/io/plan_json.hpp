@@ -69,6 +69,7 @@ inline json_value to_json(const layout& l) {
     return shown;
 }
 
+/// Memory by term.
 inline json_value to_json(const memory_breakdown& m) {
     json_value terms = json_value::object();
     for (std::size_t i = 0; i < m.terms.size(); ++i) terms[memory_term_names[i]] = m.terms[i].expected.in(bytes);
@@ -84,15 +85,18 @@ inline json_value to_json(const memory_breakdown& m) {
             {"terms", terms}};
 }
 
+/// Times by term.
 inline json_value to_json(const time_breakdown& t) {
     json_value terms = json_value::object();
     for (std::size_t i = 0; i < t.terms.size(); ++i) terms[time_term_names[i]] = t.terms[i].expected.in(seconds);
     return terms;
 }
+/// The bounds of a time.
 inline json_value to_json(const interval<duration>& t) {
     return {{"low", t.low.in(seconds)}, {"expected", t.expected.in(seconds)}, {"high", t.high.in(seconds)}};
 }
 
+/// A reason, with its sentence.
 inline json_value to_json(const reason& r, const job_plan& p) {
     return {{"code", name_of(r.code)},
             {"gpu", r.gpu},
@@ -128,6 +132,7 @@ inline json_value cache_pool_to_json(const job& j, const layout& l, const cluste
     return out;
 }
 
+/// Limits; null where nothing fits.
 inline json_value to_json(const job_limits& l) {
     const auto known = [](const auto& m, auto read) { return m ? json_value(read(*m)) : json_value(nullptr); };
     const auto same = [](std::int64_t n) { return n; };

@@ -27,21 +27,23 @@ namespace llmres::inline v0 {
 /// The most that a header, and an index of files, may hold.
 struct safetensors_limits {
     static constexpr std::uint64_t header = 100'000'000;  ///< bytes of a header, as in the reference reader
-    static constexpr std::size_t dimensions = 16;
-    static constexpr std::uintmax_t index = 64u << 20;  ///< bytes of an index
-    static constexpr std::size_t files = 10'000;        ///< files of one checkpoint
+    static constexpr std::size_t dimensions = 16;         ///< dimensions at most
+    static constexpr std::uintmax_t index = 64u << 20;    ///< bytes of an index
+    static constexpr std::size_t files = 10'000;          ///< files of one checkpoint
 };
 
 /// A tensor as the header lists it.
 struct safetensors_tensor {
-    std::string name{};
-    std::string format{};  ///< as the file names it: BF16, F8_E4M3, U8
-    std::vector<std::uint64_t> shape{};
-    std::uint64_t begin = 0;  ///< bytes from the start of the data in the file
-    std::uint64_t end = 0;
-    std::uint32_t file = 0;  ///< the file of the checkpoint that holds it
+    std::string name{};                  ///< its name
+    std::string format{};                ///< as the file names it: BF16, F8_E4M3, U8
+    std::vector<std::uint64_t> shape{};  ///< its dimensions
+    std::uint64_t begin = 0;             ///< bytes from the start of the data in the file
+    std::uint64_t end = 0;               ///< offset behind its last byte
+    std::uint32_t file = 0;              ///< the file of the checkpoint that holds it
 
+    /// Its bytes.
     byte_count size() const { return bytes(static_cast<std::int64_t>(end - begin)); }
+    /// Its elements.
     parameter_count elements() const {
         parameter_count count = parameters(1);
         for (const std::uint64_t side : shape) count = count * static_cast<std::int64_t>(side);
@@ -51,17 +53,19 @@ struct safetensors_tensor {
 
 /// One file, or all the files that an index names.
 struct safetensors_checkpoint {
-    std::vector<safetensors_tensor> tensors{};
-    byte_count header{};  ///< bytes of the headers of all files, with the length before each
-    byte_count size{};    ///< bytes of all files
-    std::uint32_t files = 1;
-    maybe<byte_count> stated{};  ///< `metadata.total_size` of the index, which is often wrong
+    std::vector<safetensors_tensor> tensors{};  ///< the tensors
+    byte_count header{};                        ///< bytes of the headers of all files, with the length before each
+    byte_count size{};                          ///< bytes of all files
+    std::uint32_t files = 1;                    ///< how many files there are
+    maybe<byte_count> stated{};                 ///< `metadata.total_size` of the index, which is often wrong
 
+    /// Bytes of all tensors.
     byte_count tensor_bytes() const {
         byte_count total;
         for (const safetensors_tensor& tensor : tensors) total += tensor.size();
         return total;
     }
+    /// Elements of all tensors.
     parameter_count elements() const {
         parameter_count total;
         for (const safetensors_tensor& tensor : tensors) total += tensor.elements();

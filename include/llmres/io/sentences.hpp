@@ -11,11 +11,13 @@
 /// Reasons, remedies and errors as sentences: the only header in which answers become prose.
 namespace llmres::inline v0 {
 
+/// A sentence for an error.
 inline std::string to_text(const error& e) {
     if (e.value.empty()) return fmt::format("{}: {}; expected {}", e.field.view(), name_of(e.code), e.expected.view());
     return fmt::format("{} is {}; expected {}", e.field.view(), e.value.view(), e.expected.view());
 }
 
+/// A sentence for a reason.
 inline std::string to_text(const reason& r, const job_plan& p) {
     const std::string where = p.layout.gpus() == 1 ? "" : fmt::format(" on GPU {} of {}", r.gpu, p.layout.gpus());
     switch (r.code) {
@@ -38,6 +40,7 @@ inline std::string to_text(const reason& r, const job_plan& p) {
     return std::string{name_of(r.code)};
 }
 
+/// A sentence for a remedy.
 inline std::string to_text(const remedy& r) {
     const auto layout_text = [&] {
         return fmt::format("(tensor {}, pipeline {}, data {}, ZeRO {})", r.layout.tensor, r.layout.pipeline,

@@ -23,8 +23,11 @@
 /// What the caller wants to run.
 namespace llmres::inline v0 {
 
+/// What a job does.
 enum class task : std::uint8_t { serving, pretraining, finetuning };
+/// The names of the tasks, in their order.
 inline constexpr std::array<std::string_view, 3> task_names{"serving", "pretraining", "finetuning"};
+/// The name of a task: "serving".
 constexpr std::string_view name_of(task t) { return task_names[static_cast<std::size_t>(t)]; }
 
 /// How attention is computed, and so what it keeps.
@@ -34,7 +37,9 @@ enum class attention_kernel : std::uint8_t {
     flash,  ///< tile by tile: only the softmax statistics are kept
     cudnn,  ///< as sdpa, by cuDNN's kernel (PyTorch's first choice on B200)
 };
+/// The names of the kernels, in their order.
 inline constexpr std::array<std::string_view, 4> attention_kernel_names{"eager", "sdpa", "flash", "cudnn"};
+/// The name of a kernel: "flash".
 constexpr std::string_view name_of(attention_kernel k) { return attention_kernel_names[static_cast<std::size_t>(k)]; }
 
 /// What a training step computes again in the backward pass instead of keeping it.
@@ -43,13 +48,15 @@ enum class recompute : std::uint8_t {
     selective,  ///< the core of attention
     full,       ///< every layer, from its input
 };
+/// The names of the kinds, in their order.
 inline constexpr std::array<std::string_view, 3> recompute_names{"none", "selective", "full"};
+/// The name of a kind: "full".
 constexpr std::string_view name_of(recompute r) { return recompute_names[static_cast<std::size_t>(r)]; }
 
 /// A job reads like its JSON; a field left out takes the default named here.
 struct job {
-    llmres::model model{};
-    llmres::task task = task::serving;
+    llmres::model model{};              ///< the model
+    llmres::task task = task::serving;  ///< what is done with it
 
     maybe<precision> weights{};          ///< default: as the model is published
     maybe<gguf_mix> gguf{};              ///< the weights are those of a GGUF file of this mix, whatever `weights` says
@@ -58,31 +65,31 @@ struct job {
     precision compute = bf16;            ///< activations
     maybe<precision> gradients{};        ///< default: the runtime's, or as the weights
     maybe<precision> master_weights{};   ///< a copy the optimizer updates; default: fp32 where the weights are narrower
-    precision optimizer_states = fp32;
+    precision optimizer_states = fp32;   ///< format of the optimizer's states
 
     // Serving. `context` is what a sequence may reach: the default is prompt + output, or else what the model was
     // trained for.
-    std::int64_t batch = 1;  ///< sequences in flight, over all replicas' data ranks
-    token_count prompt{};
-    token_count output{};
-    token_count context{};
+    std::int64_t batch = 1;            ///< sequences in flight, over all replicas' data ranks
+    token_count prompt{};              ///< tokens of a prompt
+    token_count output{};              ///< tokens generated for a prompt
+    token_count context{};             ///< tokens that a sequence may reach
     token_count max_batched_tokens{};  ///< prompt tokens computed in one step; default: the runtime's, or one prompt
 
     // Training.
-    token_count sequence{};         ///< default: what the model was trained for
-    std::int64_t micro_batch = 1;   ///< sequences a data rank computes at once
-    std::int64_t global_batch = 0;  ///< sequences in one optimizer step; default: one micro-batch a data rank
-    llmres::optimizer optimizer = adamw;
-    attention_kernel attention = attention_kernel::sdpa;
-    llmres::recompute recompute = recompute::none;
+    token_count sequence{};               ///< default: what the model was trained for
+    std::int64_t micro_batch = 1;         ///< sequences a data rank computes at once
+    std::int64_t global_batch = 0;        ///< sequences in one optimizer step; default: one micro-batch a data rank
+    llmres::optimizer optimizer = adamw;  ///< the optimizer
+    attention_kernel attention = attention_kernel::sdpa;  ///< how attention is computed
+    llmres::recompute recompute = recompute::none;        ///< what is recomputed
     layer_part_set recompute_modules{
         layer_part::core_attn};  ///< what selective recomputation computes again (Megatron-Core's recompute-modules)
     std::int32_t recompute_every = 1;  ///< full recomputation of every n-th layer only
     llmres::adapter adapter{};         ///< trained beside a frozen model
-    llmres::offload offload{};
-    maybe<bool>
-        autocast{};        ///< default: where weights are wider than `compute` and the runtime casts at each operation
-    bool dropout = false;  ///< of residuals and attention
+    llmres::offload offload{};         ///< what is kept outside the GPU
+    /// Default: where weights are wider than `compute` and the runtime casts at each operation.
+    maybe<bool> autocast{};
+    bool dropout = false;         ///< of residuals and attention
     bool varied_lengths = false;  ///< samples are cut at `sequence`, but neither packed nor padded to it
     token_count mean_length{};    ///< ... and hold so many tokens on average, before any is cut or left out; 0: spread
                                   ///< evenly up to `sequence`
@@ -90,15 +97,16 @@ struct job {
     bool ema = false;             ///< and an average of the weights, in fp32
     std::int32_t mtp_layers = 0;  ///< depths of multi-token prediction that are trained with the model
     bool mtp_use_repeated_layer = false;  ///< ... with the weights of one
-    std::int64_t steps =
-        0;  ///< optimizer steps that are taken; 0: many. In the first, states come after the backward pass
+    /// Optimizer steps that are taken; 0: many. In the first, states come after the backward pass.
+    std::int64_t steps = 0;
 
-    llmres::runtime runtime = no_runtime;
-    serving_options options{};  ///< what is asked of the runtime beside the model
+    llmres::runtime runtime = no_runtime;  ///< the software that runs it
+    serving_options options{};             ///< what is asked of the runtime beside the model
 };
 
 // ---- the defaults, resolved -----------------------------------------------------------------------------------------
 
+/// Whether the job trains.
 constexpr bool trains(const job& j) { return j.task != task::serving; }
 /// What training keeps for its backward pass is of 16 bits or more, also where products are narrower: each casts what
 /// it reads, and the original is saved (torchao, float8_linear.py; Transformer Engine's own narrow copies are not
@@ -123,7 +131,9 @@ constexpr weight_formats formats_of(const job& j, const precision& wide) {
     if (formats.matrices == mxfp4) formats.attention = formats.feed_forward = formats.rest;
     return formats;
 }
+/// Format of the cache.
 constexpr const precision& kv_cache_of(const job& j) { return j.kv_cache ? *j.kv_cache : j.compute; }
+/// Format of the gradients.
 constexpr const precision& gradients_of(const job& j) {
     if (j.gradients) return *j.gradients;
     return j.runtime.optimizer.gradients ? *j.runtime.optimizer.gradients : weights_of(j);
@@ -141,6 +151,7 @@ constexpr maybe<precision> master_weights_of(const job& j) {
     if (j.master_weights) return *j.master_weights == weights_of(j) ? maybe<precision>{} : j.master_weights;
     return weights_of(j) == fp32 || weights_of(j) == tf32 ? maybe<precision>{} : maybe<precision>{fp32};
 }
+/// Tokens that a sequence may reach.
 constexpr token_count context_of(const job& j) {
     if (j.context > token_count{}) return j.context;
     const token_count both = j.prompt + j.output;
@@ -148,6 +159,7 @@ constexpr token_count context_of(const job& j) {
 }
 /// The prompt: what the context leaves beside the output, unless given.
 constexpr token_count prompt_of(const job& j) { return j.prompt > token_count{} ? j.prompt : context_of(j) - j.output; }
+/// Tokens of a sequence that is trained on.
 constexpr token_count sequence_of(const job& j) {
     return j.sequence > token_count{} ? j.sequence : j.model.max_context;
 }

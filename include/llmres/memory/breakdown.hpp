@@ -11,6 +11,7 @@
 /// Where the memory of one GPU of one layout goes.
 namespace llmres::inline v0 {
 
+/// What memory is used for.
 enum class memory_term : std::uint8_t {
     weights,
     adapter,
@@ -25,9 +26,11 @@ enum class memory_term : std::uint8_t {
     runtime,
     fragmentation,
 };
+/// The names of the terms, in their order.
 inline constexpr std::array<std::string_view, 12> memory_term_names{
     "weights",         "adapter", "gradients",     "optimizer", "activations", "kv_cache",
     "recurrent_state", "logits",  "communication", "workspace", "runtime",     "fragmentation"};
+/// The name of a term: "kv_cache".
 constexpr std::string_view name_of(memory_term term) { return memory_term_names[static_cast<std::size_t>(term)]; }
 
 /// When in a step the memory is fullest.
@@ -40,6 +43,7 @@ enum class phase : std::uint8_t {
     decode,     ///< serving: the last token of every sequence is made, the cache is full
     load,       ///< serving: weights are there beside what is made of them, before the first step
 };
+/// The name of a phase: "prefill".
 constexpr std::string_view name_of(phase p) {
     constexpr std::array<std::string_view, 7> names{"prefill", "loss",   "backward", "optimizer",
                                                     "forward", "decode", "load"};
@@ -48,18 +52,20 @@ constexpr std::string_view name_of(phase p) {
 
 /// The memory of one GPU at its fullest moment.
 struct memory_breakdown {
-    std::array<interval<byte_count>, memory_term_names.size()> terms{};
-    byte_count ideal{};                 ///< tensors alone
-    interval<byte_count> allocated{};   ///< as the engine's allocator hands them out
-    interval<byte_count> reserved{};    ///< what that allocator or pool holds
+    std::array<interval<byte_count>, memory_term_names.size()> terms{};  ///< the memory of each term
+    byte_count ideal{};                                                  ///< tensors alone
+    interval<byte_count> allocated{};                                    ///< as the engine's allocator hands them out
+    interval<byte_count> reserved{};                                     ///< what that allocator or pool holds
     byte_count reduced{};               ///< training: gradients that data ranks sum, before ZeRO shards them
     byte_count gathered{};              ///< training: weights that ZeRO brings together
     interval<byte_count> releasable{};  ///< of `reserved`, whole blocks that it hands back before it runs out
     byte_count released{};   ///< ... and that it did hand back where every term takes its most: no part of the total
     std::int32_t stage = 0;  ///< pipeline stage of the GPU
-    llmres::phase phase = phase::prefill;
+    llmres::phase phase = phase::prefill;  ///< when it is fullest
 
+    /// The memory of a term.
     constexpr interval<byte_count>& operator[](memory_term t) { return terms[static_cast<std::size_t>(t)]; }
+    /// The memory of a term.
     constexpr const interval<byte_count>& operator[](memory_term t) const { return terms[static_cast<std::size_t>(t)]; }
     /// What the device loses, context and libraries included.
     constexpr interval<byte_count> total() const {
@@ -87,6 +93,7 @@ struct memory_breakdown {
         reserved.high -= released;
         if (unreleased > reserved.high) reserved.high = unreleased;
     }
+    /// The largest term.
     constexpr memory_term largest() const {
         std::size_t best = 0;
         for (std::size_t i = 1; i < terms.size(); ++i)

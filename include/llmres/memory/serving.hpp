@@ -24,6 +24,7 @@ namespace llmres::inline v0 {
 /// The busiest pipeline stage, under the job's own runtime or another (its defaults resolved for a device, say).
 /// Preconditions: validate() holds for job and layout.
 constexpr memory_breakdown serving_memory(const job& j, const layout& l, const runtime& r);
+/// The memory of the busiest stage under the job's own runtime.
 constexpr memory_breakdown serving_memory(const job& j, const layout& l);
 
 /// One pipeline stage, the busiest or not, from 0 to l.pipeline - 1.

@@ -25,12 +25,14 @@ enum class norm_form : std::uint8_t {
     narrow_scale,   ///< the stream itself is scaled, an fp32 copy is squared (T5)
 };
 
+/// Norms.
 struct norm_modeling {
-    norm_form form = norm_form::narrow_weight;
-    bool after_sum = false;  ///< norms read the residual sums (post-norm)
+    norm_form form = norm_form::narrow_weight;  ///< how they are written
+    bool after_sum = false;                     ///< norms read the residual sums (post-norm)
     bool one_input = false;  ///< both norms read the same stream: attention and feed-forward stand side by side
 };
 
+/// Attention.
 struct attention_modeling {
     bool joined_heads = false;  ///< one product makes queries, keys and values, which then share its memory
     bool heads_first = false;   ///< queries lie head by head, and so does the flash kernel's output: the output
@@ -38,20 +40,22 @@ struct attention_modeling {
     bool causal = true;         ///< tokens see those before them: attention that is no causal kernel needs a mask
     bool fp32_softmax = true;   ///< of eager attention's scores
     bool caps_scores = false;   ///< a tanh over eager attention's scores
-    bool biased_scores =
-        false;           ///< a bias of every head and pair of tokens, made once a stack: no flash kernel takes it
-    bool rotary = true;  ///< rotated queries and keys are tensors of their own
+    /// A bias of every head and pair of tokens, made once a stack: no flash kernel takes it.
+    bool biased_scores = false;
+    bool rotary = true;              ///< rotated queries and keys are tensors of their own
     std::int32_t rotary_part = 1;    ///< one such part of a head's features is rotated
     std::int32_t rotary_tables = 1;  ///< 2: layers with a window rotate by another base
 };
 
+/// Feed-forwards.
 struct feed_forward_modeling {
-    activation_form activation = activation_form::from_input;
+    activation_form activation = activation_form::from_input;        ///< of a gated feed-forward
     activation_form plain_activation = activation_form::from_input;  ///< of a feed-forward without a gate
     bool joined = false;                                             ///< one product makes gate and up
     bool fp32_router = false;  ///< the router reads an fp32 copy of the tokens, through an fp32 copy of its weight
 };
 
+/// The loss.
 struct loss_modeling {
     bool caps_logits = false;  ///< a tanh over the logits
     bool fp32_logits = true;   ///< logits are copied to fp32 (loss_utils.py, ForCausalLMLoss); else the loss reads them
@@ -60,23 +64,24 @@ struct loss_modeling {
 
 /// Where dropout is, if the job has any.
 struct dropout_modeling {
-    bool probabilities = true;
-    bool inner = false;  ///< of the feed-forward, before its last product
-    bool embedding = false;
-    bool final = false;  ///< after the last norm
+    bool probabilities = true;  ///< of the attention probabilities
+    bool inner = false;         ///< of the feed-forward, before its last product
+    bool embedding = false;     ///< of the embedding
+    bool final = false;         ///< after the last norm
 };
 
+/// How the modules of one architecture are written.
 struct modeling {
-    std::string_view architecture{};
-    norm_modeling norms{};
-    attention_modeling attention{};
-    feed_forward_modeling feed_forward{};
-    loss_modeling loss{};
-    dropout_modeling dropout{};
-    bool fp32_residual = false;    ///< the stream between layers is fp32, whatever the layers compute in
-    bool fixed_positions = false;  ///< of the encoder: sinusoids, never trained
-    bool class_token = false;      ///< a trained token before all others: the gradient of one sequence's is a view, and
-                                   ///< keeps that of all tokens
+    std::string_view architecture{};       ///< Hugging Face's `model_type`
+    norm_modeling norms{};                 ///< norms
+    attention_modeling attention{};        ///< attention
+    feed_forward_modeling feed_forward{};  ///< feed-forwards
+    loss_modeling loss{};                  ///< the loss
+    dropout_modeling dropout{};            ///< dropout
+    bool fp32_residual = false;            ///< the stream between layers is fp32, whatever the layers compute in
+    bool fixed_positions = false;          ///< of the encoder: sinusoids, never trained
+    bool class_token = false;  ///< a trained token before all others: the gradient of one sequence's is a view, and
+                               ///< keeps that of all tokens
 };
 
 /// How the modules of a model's architecture are written.

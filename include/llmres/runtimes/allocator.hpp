@@ -6,7 +6,7 @@
 /// How a runtime's allocator hands out memory and holds on to it: what it reserves beyond what is allocated.
 namespace llmres::inline v0 {
 
-/// The allocator of a runtime's tensors.
+/// How an allocator reserves memory.
 struct runtime_allocator {
     /// Reserved but not allocated, as a part of what is allocated.
     interval<double> fragmentation{};

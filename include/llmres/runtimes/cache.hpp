@@ -27,10 +27,9 @@ enum class window_cells : std::uint8_t {
     longer_part,   ///< prompt or output, whichever is longer: older tokens roll out of the cache (AutoAWQ to 0.1)
 };
 
-/// The cache of keys, values and recurrent states.
+/// How a runtime allocates its KV cache.
 struct runtime_cache {
-    /// How it comes by its memory.
-    cache_pool pool = cache_pool::grows;
+    cache_pool pool = cache_pool::grows;  ///< where the memory of the cache comes from
     /// The fraction of the memory that the cache may take, as `pool` understands it.
     maybe<double> fraction{};
     /// The fraction that the runtime chooses where none is named: for a device (nvidia-smi's total), the tokens of its
@@ -45,8 +44,7 @@ struct runtime_cache {
     bool graphs_deducted = false;
     /// Tokens that a cache block holds; 0: caches grow token by token.
     token_count block{};
-    /// What it keeps of layers with sliding-window attention.
-    window_cells windows = window_cells::window;
+    window_cells windows = window_cells::window;  ///< tokens that layers with a window keep
     /// Latent attention caches keys and values of every head, not the latent (llama.cpp before its pull request 12801).
     bool expands_latent = false;
     /// All of a recurrent layer's state is fp32; else the convolution's part of it is in the activations' format.

@@ -27,7 +27,7 @@ enum class format_family : std::uint8_t {
     half_quadratic,   ///< HQQ
 };
 
-/// The family that a format belongs to by its name.
+/// The family of a format.
 constexpr format_family family_of(const precision& format) {
     if (is_wide(format)) return format_family::plain;  // most are, and need no name read
     struct beginning {
@@ -62,15 +62,15 @@ constexpr format_family family_of(const precision& format) {
 
 /// The families whose formats a runtime has kernels for. Plain formats are always among them.
 struct format_set {
-    std::uint32_t bits = 0;  ///< one for each family, the first the lowest
+    std::uint32_t bits = 0;  ///< one bit for each family
 
     /// Plain formats alone.
     constexpr format_set() = default;
-    /// These families, and plain formats.
+    /// These families.
     constexpr format_set(std::initializer_list<format_family> families) {
         for (const format_family f : families) bits |= std::uint32_t{1} << static_cast<unsigned>(f);
     }
-    /// True if the family is among them, or plain.
+    /// Whether a family is in the set.
     constexpr bool contains(format_family f) const {
         return f == format_family::plain || (bits >> static_cast<unsigned>(f) & 1u) != 0;
     }

@@ -13,7 +13,7 @@ namespace llmres::inline v0 {
 
 /// The numbers of a release or of a build: "0.8.5.post1" is {0, 8, 5}, "b2824" is {2824}.
 struct runtime_version {
-    std::int32_t major = 0;  ///< the first number, or that of a build
+    std::int32_t major = 0;  ///< the first number
     std::int32_t minor = 0;  ///< the second number
     std::int32_t patch = 0;  ///< the third number
     friend constexpr auto operator<=>(const runtime_version&, const runtime_version&) = default;
@@ -26,10 +26,10 @@ enum class runtime_work : std::uint8_t {
     training,  ///< pretraining and finetuning
 };
 
-/// A profile's name, purpose and versions. Two are equal by name and versions.
+/// The name of a runtime, what it is for, and the versions that its profile holds for.
 struct runtime_identity {
-    text<23> name{};                        ///< the software's, in lower case: "vllm"
-    runtime_work work = runtime_work::any;  ///< what jobs it takes
+    text<23> name{};                        ///< its name: "vllm"
+    runtime_work work = runtime_work::any;  ///< what it is for
     text<31> versions{};                    ///< in words: the versions that the profile's constants were taken from
     runtime_version since{};                ///< the first version that the profile is meant for
     runtime_version before{};               ///< the first version that it no longer holds for; zero: none is known

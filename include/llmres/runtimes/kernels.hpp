@@ -12,18 +12,21 @@
 namespace llmres::inline v0 {
 
 /// How a norm is computed.
+/// How norms are computed.
 enum class norm_code : std::uint8_t {
     eager,  ///< a handful of fp32 operations (Hugging Face), which save the input in fp32 and the factor of the weight
     fused,  ///< one kernel (Apex, Transformer Engine, Liger, torch.nn), which saves the input and its statistics
 };
 
 /// How a gated feed-forward multiplies act(gate) by up.
+/// How the activation of a gated feed-forward is computed.
 enum class gate_code : std::uint8_t {
     eager,  ///< act(gate) is a tensor of its own, and saved
     fused,  ///< gate and up are saved, and act(gate) is computed again in the backward pass
 };
 
 /// How the loss is computed from the logits.
+/// How the loss is computed.
 enum class loss_code : std::uint8_t {
     eager,                ///< logits, a copy of them in fp32, its log-softmax and its gradient are tensors
     eager_shifted,        ///< as eager, over a shifted copy (transformers before 4.50)
@@ -39,6 +42,7 @@ enum class loss_code : std::uint8_t {
 };
 
 /// What a linear layer's backward pass does with the gradient of its weight.
+/// Where the gradient of a linear layer's weight goes.
 enum class linear_code : std::uint8_t {
     plain,               ///< it is a tensor of its own
     accumulates,         ///< the product adds it to the gradient buffer (Apex, Megatron-Core)
@@ -89,15 +93,20 @@ enum class fp8_recipe : std::uint8_t {
     microscaled,  ///< an 8-bit scale for each 32 values: MXFP8
 };
 /// Names of the recipes, in the order of the enumeration.
+/// The names of the recipes, in their order.
 inline constexpr std::array<std::string_view, 5> fp8_recipe_names{"none", "delayed", "tensorwise", "blockwise",
                                                                   "mxfp8"};
 /// The recipe's name in job documents.
+/// The name of a recipe: "delayed".
 constexpr std::string_view name_of(fp8_recipe r) { return fp8_recipe_names[static_cast<std::size_t>(r)]; }
 /// Names of the ways to compute a scan, in the order of the enumeration.
+/// The names of the ways to scan, in their order.
 inline constexpr std::array<std::string_view, 3> scan_code_names{"plain", "fused", "fused_to_gate"};
 /// The name in job documents.
+/// The name of a way to scan: "fused".
 constexpr std::string_view name_of(scan_code c) { return scan_code_names[static_cast<std::size_t>(c)]; }
 /// Names of the losses, in the order of the enumeration.
+/// The names of the losses, in their order.
 inline constexpr std::array<std::string_view, 9> loss_code_names{"eager",
                                                                  "eager_shifted",
                                                                  "triton",
@@ -108,9 +117,11 @@ inline constexpr std::array<std::string_view, 9> loss_code_names{"eager",
                                                                  "transformer_engine",
                                                                  "mean"};
 /// The loss's name in job documents.
+/// The name of a loss: "chunked".
 constexpr std::string_view name_of(loss_code c) { return loss_code_names[static_cast<std::size_t>(c)]; }
 
 /// Which losses are compiled where layers are.
+/// Which losses are compiled with the layers.
 enum class loss_compiling : std::uint8_t {
     never,    ///< none
     chunked,  ///< a chunked loss alone: of any other, what compile_loss returns is not used (torchtune,
@@ -129,8 +140,7 @@ enum class selective_code : std::uint8_t {
 
 /// The loss, from the logits to their gradient.
 struct training_loss {
-    /// How the loss is computed.
-    loss_code code = loss_code::eager;
+    loss_code code = loss_code::eager;  ///< how it is computed
     /// `chunked`: how many parts.
     std::int32_t chunks = 8;
     /// The 16-bit logits stay beside the loss's fp32 copy of them (transformers since 4.46); else the copy takes their
@@ -149,8 +159,7 @@ struct training_loss {
 
 /// What becomes of activations that are not kept until the backward pass: recomputed, or offloaded.
 struct checkpointing {
-    /// What selective recomputation recomputes.
-    selective_code selective = selective_code::attention_core;
+    selective_code selective = selective_code::attention_core;  ///< what selective recomputation recomputes
     /// Recomputation by product does not keep the output of cuDNN's attention (torchtitan before its #2095, 2025-12).
     bool recomputes_cudnn = false;
     /// Full recomputation by torch's reentrant checkpoint (transformers before 5), whose layers read a leaf each.
@@ -180,8 +189,7 @@ struct compilation {
 
 /// 8-bit training by Transformer Engine.
 struct fp8_training {
-    /// Where the scales come from.
-    fp8_recipe recipe = fp8_recipe::none;
+    fp8_recipe recipe = fp8_recipe::none;  ///< how 8-bit values are scaled
     /// The 8-bit copies are the weights: there are no wider ones but the optimizer's (fp8-param-gather).
     bool param_gather = false;
     friend constexpr bool operator==(const fp8_training&, const fp8_training&) = default;
@@ -192,9 +200,9 @@ struct training_kernels {
     norm_code norm = norm_code::eager;           ///< norms
     gate_code gate = gate_code::eager;           ///< gated feed-forwards
     training_loss loss{};                        ///< the loss
-    linear_code linear = linear_code::plain;     ///< gradients of linear layers' weights
+    linear_code linear = linear_code::plain;     ///< linear layers
     expert_code experts = expert_code::modules;  ///< routed experts
-    scan_code scan = scan_code::plain;           ///< Mamba 2's mixer
+    scan_code scan = scan_code::plain;           ///< Mamba 2's scan
     /// Routed experts without a gate multiply their activation by the router's weight in one kernel (Megatron-Core,
     /// core/fusions/fused_weighted_squared_relu.py).
     bool use_fused_weighted_squared_relu = false;
@@ -215,15 +223,15 @@ struct training_kernels {
     /// 4-bit products save their input, though the weight alone is needed (bitsandbytes before 0.43.2, its pull request
     /// 1270).
     bool four_bit_keeps_inputs = false;
-    llmres::compilation compilation{};      ///< what torch.compile compiles
+    llmres::compilation compilation{};      ///< torch.compile
     fp8_training fp8{};                     ///< 8-bit training
-    llmres::checkpointing checkpointing{};  ///< what is recomputed or offloaded
+    llmres::checkpointing checkpointing{};  ///< recomputation and offloading
 
-    /// True if a norm is one kernel.
+    /// Whether a norm is one kernel.
     constexpr bool fuses_norms() const { return norm == norm_code::fused || compilation.layers; }
-    /// True if act(gate) is not saved.
+    /// Whether gate and activation are one kernel.
     constexpr bool fuses_gates() const { return gate == gate_code::fused || compilation.layers; }
-    /// True if the loss is compiled into few kernels.
+    /// Whether the loss is compiled.
     constexpr bool fuses_loss() const {
         const loss_compiling with = compilation.loss_with_layers;
         const bool with_layers =

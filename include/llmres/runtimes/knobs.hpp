@@ -28,17 +28,17 @@ enum class knob_setting : std::uint8_t {
 
 /// A knob under the software's own name, as its command line spells it without the dashes.
 struct knob {
-    std::string_view name{};  ///< as on the command line
+    std::string_view name{};  ///< the software's own name
     knob_setting setting{};   ///< what it sets
 };
 
 /// A table of knobs that has static storage: `inline constexpr std::array some_knobs{knob{...}, ...}`.
 struct knob_list {
-    const knob* first = nullptr;  ///< the first of the table
+    const knob* first = nullptr;  ///< the first knob
     std::size_t size = 0;         ///< how many there are
 
-    /// No knobs.
-    constexpr knob_list() = default;
+    constexpr knob_list() = default;  ///< no knobs
+    /// The knobs of a table.
     /// The knobs of a table.
     template <std::size_t Size>
     // NOLINTNEXTLINE(google-explicit-constructor): a table is a list

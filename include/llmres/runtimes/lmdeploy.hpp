@@ -7,6 +7,7 @@
 /// LMDeploy TurboMind: after weights and buffers, blocks take a fraction of what is still free.
 namespace llmres::inline v0::runtimes {
 
+/// The software's own names of what a caller may set.
 inline constexpr std::array lmdeploy_knobs{
     knob{"max_prefill_token_num", knob_setting::batched_tokens},
     knob{"max_batch_size", knob_setting::sequences},

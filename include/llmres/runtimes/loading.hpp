@@ -42,20 +42,17 @@ struct mxfp4_experts {
     bool padded = false;
 };
 
-/// What becomes of a checkpoint's weights.
+/// How loaded weights are held.
 struct runtime_loading {
     /// Families of formats that checkpoints may be in.
     format_set formats = all_formats;
-    /// Tables of rotary positions.
-    rope_tables rope = rope_tables::computed;
+    rope_tables rope = rope_tables::computed;  ///< tables of rotary positions
     /// The token embedding is read from main memory.
     bool embedding_on_host = false;
-    /// What is copied of routed experts that lie on the host.
-    llmres::host_experts host_experts{};
+    llmres::host_experts host_experts{};  ///< routed experts on the host
     /// Quantised checkpoints of models with tied embeddings may hold the head beside the embedding; FP8 ones do.
     bool head_again = false;
-    /// What is stored beside routed experts in MXFP4.
-    llmres::mxfp4_experts mxfp4{};
+    llmres::mxfp4_experts mxfp4{};  ///< routed experts in MXFP4
     /// Tensors in which a layer's projections lie.
     projection_tensors projections = projection_tensors::separate;
     /// The part of quantised weights that kernels may hold a second time, fused or in another order.

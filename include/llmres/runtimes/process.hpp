@@ -8,7 +8,7 @@
 /// Memory that a runtime's process takes on each GPU beside every tensor, whatever the model.
 namespace llmres::inline v0 {
 
-/// What each process of the runtime holds on its GPU beside tensors, in bytes.
+/// The memory of a process beside its tensors.
 struct runtime_process {
     /// The CUDA context and loaded kernels.
     interval<byte_count> context{};

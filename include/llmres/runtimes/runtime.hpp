@@ -20,26 +20,26 @@ namespace llmres::inline v0 {
 
 /// What was measured under a runtime, over what the inventory counts (docs/accuracy.md).
 struct runtime_accuracy {
-    interval<double> activations{1.0, 1.0, 1.0};  ///< of activations
+    interval<double> activations{1.0, 1.0, 1.0};  ///< measured activations over counted ones
     interval<double> logits{};  ///< training: of logits alone, where that is known better; zero: as activations
 };
 
-/// What a runtime is, in parts. The defaults are of no software: ideal bytes.
+/// A runtime, as its parts.
 struct runtime {
-    runtime_identity identity{};    ///< name, purpose, versions
-    runtime_process process{};      ///< bytes that each process takes beside tensors
-    runtime_allocator allocator{};  ///< what is reserved beyond what is allocated
-    runtime_accuracy accuracy{};    ///< how far the inventory was from what was measured
-    runtime_loading loading{};      ///< how weights are held
+    runtime_identity identity{};    ///< name and versions
+    runtime_process process{};      ///< memory of its process
+    runtime_allocator allocator{};  ///< how its allocator reserves memory
+    runtime_accuracy accuracy{};    ///< measured over counted activations
+    runtime_loading loading{};      ///< how it holds weights
 
-    runtime_cache cache{};                      ///< serving: the KV cache
-    serving_step step{};                        ///< serving: tokens, sequences and logits of a step
-    llmres::serving_kernels serving_kernels{};  ///< serving: how a layer is computed
+    runtime_cache cache{};                      ///< its KV cache
+    serving_step step{};                        ///< its largest step
+    llmres::serving_kernels serving_kernels{};  ///< its kernels when serving
 
-    training_kernels kernels{};    ///< training: how modules are computed
-    optimizer_step optimizer{};    ///< training: how the optimizer's step is taken
-    training_sharding sharding{};  ///< training: how weights, gradients and states are sharded
-    training_pipeline pipeline{};  ///< training: how pipeline stages work together
+    training_kernels kernels{};    ///< its kernels when training
+    optimizer_step optimizer{};    ///< the optimizer's step
+    training_sharding sharding{};  ///< sharding over data ranks
+    training_pipeline pipeline{};  ///< pipelines
 
     /// Profiles are told apart by name and versions.
     friend constexpr bool operator==(const runtime& a, const runtime& b) { return a.identity == b.identity; }

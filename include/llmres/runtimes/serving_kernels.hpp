@@ -20,7 +20,7 @@ struct latent_kernels {
     bool expands_all = false;
 };
 
-/// What the kernels of a serving runtime hold beside a layer's tensors.
+/// What serving keeps alive in a layer.
 struct serving_kernels {
     /// Activations are fp32 whatever the format of weights (ggml).
     bool fp32_activations = false;
@@ -35,8 +35,7 @@ struct serving_kernels {
     bool attention_mask = false;
     /// Overrides the job's `attention`.
     maybe<bool> flash_attention{};
-    /// Multi-head latent attention.
-    latent_kernels latent{};
+    latent_kernels latent{};  ///< multi-head latent attention
     /// Vectors of the hidden width beside the inventory's.
     std::int32_t more_hidden = 0;
     /// One matrix at a time, the head included, is dequantised to 16 bits into a buffer of its own (ExLlama).

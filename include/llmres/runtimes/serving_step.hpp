@@ -41,8 +41,7 @@ constexpr std::array<device_default, 3> device_classes(device_default first = de
 /// The logits of a step, and what the sampler makes of them. Bytes are of one logit: one position and one word of the
 /// vocabulary.
 struct serving_logits {
-    /// Positions whose logits are alive at once.
-    scored_tokens rows = scored_tokens::last;
+    scored_tokens rows = scored_tokens::last;  ///< tokens whose logits are computed
     /// Bytes that are alive for each logit, the sampler's sort included.
     interval<double> bytes{6.0, 6.0, 6.0};
     /// The same where the context passes `chunked_beyond`; zero: the same.
@@ -59,7 +58,7 @@ struct serving_logits {
     bool on_first_gpu = false;
 };
 
-/// What a runtime computes in one step by default.
+/// The largest step that a runtime computes.
 struct serving_step {
     /// Prompt tokens in one step; 0: a whole prompt.
     token_count max_batched_tokens{};
@@ -77,8 +76,7 @@ struct serving_step {
     profiled_images images = profiled_images::none;
     /// Copies of inputs and masks where pipeline stages compute micro-batches in turn (ggml: GGML_SCHED_MAX_COPIES).
     std::int32_t copies = 1;
-    /// The logits of a step.
-    serving_logits logits{};
+    serving_logits logits{};  ///< the logits of a step
 };
 
 /// Bytes that are alive for each logit of a step that computes so many rows. `in_chunks`: the prompt passes in chunks

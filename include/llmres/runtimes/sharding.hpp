@@ -9,6 +9,7 @@
 namespace llmres::inline v0 {
 
 /// Which software's way of sharding.
+/// The implementation that shards what is trained.
 enum class sharding_code : std::uint8_t {
     buckets,    ///< DDP, and ZeRO 1 and 2 as Megatron's distributed optimizer: gradients in one buffer
     fsdp1,      ///< flat parameters: a unit is gathered whole
@@ -18,8 +19,7 @@ enum class sharding_code : std::uint8_t {
 
 /// How training shards weights, gradients and states over data ranks.
 struct training_sharding {
-    /// The way it is done.
-    sharding_code code = sharding_code::buckets;
+    sharding_code code = sharding_code::buckets;  ///< the implementation
     /// Gradients lie in a buffer of their own, from the first step to the last.
     bool keeps_gradients = false;
     /// A frozen unit stays gathered after its backward pass, and flat gradients cover it too, two of them on their way:
