@@ -144,6 +144,25 @@ constexpr const char* small_house =
     "text\n```layers\nplan.hpp\nhardware\nvalues\n```\n"
     "```layers hardware\ngpus/nvidia.hpp cluster.hpp\ngpu.hpp\n```\n```layers values\nunits.hpp text.hpp\n```\n";
 
+/// Whether a header holds runtime profiles.
+bool is_profile(const std::string& file, const std::string& content) {
+    return entry_of(file) == "runtimes" && content.find("namespace llmres::inline v0::runtimes") != std::string::npos;
+}
+
+/// The doc comment above a header's first namespace: what the header answers. Empty if there is none.
+std::string purpose_of(const std::string& content) {
+    std::istringstream lines{content};
+    std::string comment;
+    for (std::string line; std::getline(lines, line);) {
+        if (line.starts_with("namespace llmres")) return comment;
+        if (line.starts_with("///"))
+            comment += line.substr(3);
+        else if (!line.empty())
+            comment.clear();
+    }
+    return "";
+}
+
 }  // namespace
 
 TEST_CASE("a header that includes only what stands below it is accepted") {
@@ -178,9 +197,7 @@ TEST_CASE("a table includes the header of its type and nothing else") {
 TEST_CASE("the house is small: at most 16 things at its top and in each folder, tables apart") {
     std::map<std::string, std::set<std::string>> things;
     for (const auto& [file, content] : headers_of(fs::path{LLMRES_SOURCE_DIR} / "include" / "llmres")) {
-        const bool profile =
-            entry_of(file) == "runtimes" && content.find("namespace llmres::inline v0::runtimes") != std::string::npos;
-        if (is_table(file) || profile) continue;
+        if (is_table(file) || is_profile(file, content)) continue;
         things[""].insert(entry_of(file));
         for (fs::path path{file}; path.has_parent_path(); path = path.parent_path())
             things[path.parent_path().generic_string()].insert(path.filename().string());
@@ -225,5 +242,25 @@ TEST_CASE(
             if (entry_of(file) == "io" && inside_of(file) != "files.hpp" && file.find('/', 3) == std::string::npos)
                 for (const std::string& header : reached_with(standard, file, files))
                     FAIL_CHECK(file << " reaches " << header << ", which includes " << standard);
+    }
+}
+
+TEST_CASE("a header's purpose is the comment above its namespace") {
+    CHECK(purpose_of("#pragma once\n\n/// What is\n/// a GPU?\nnamespace llmres::inline v0 {\n") == " What is a GPU?");
+    CHECK(purpose_of("/// Of a type.\nstruct gpu;\n\nnamespace llmres::inline v0 {\n").empty());
+}
+
+TEST_CASE("every header says in a comment above its namespace what it answers") {
+    for (const auto& [file, content] : headers_of(fs::path{LLMRES_SOURCE_DIR} / "include" / "llmres"))
+        if (file.ends_with(".hpp") && file != "llmres.hpp" && purpose_of(content).empty()) FAIL_CHECK(file);
+}
+
+TEST_CASE("every public header has a test file of its name; tables and profiles are tested together") {
+    const fs::path root{LLMRES_SOURCE_DIR};
+    for (const auto& [file, content] : headers_of(root / "include" / "llmres")) {
+        const bool is_public = std::count(file.begin(), file.end(), '/') == 1;
+        if (!is_public || !file.ends_with(".hpp") || is_table(file) || is_profile(file, content)) continue;
+        const fs::path test = (root / "tests" / file).replace_extension(".cpp");
+        if (!fs::exists(test)) FAIL_CHECK(file << " has no tests/" << file.substr(0, file.size() - 4) << ".cpp");
     }
 }

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+#include <llmres/jobs/serving_options.hpp>
+#include <type_traits>
+
+using namespace llmres;
+
+TEST_CASE("options are plain values, which a job carries") {
+    CHECK(std::is_trivially_copyable_v<serving_options>);
+    CHECK(std::is_aggregate_v<serving_options>);
+}
+
+TEST_CASE("a caller who names no option leaves everything on GPUs, without adapters or a draft") {
+    constexpr serving_options none{};
+    static_assert(none.max_num_seqs == 0);
+    static_assert(!none.gpu_layers);
+    static_assert(!none.experts_on_host);
+    static_assert(none.host_expert_layers == 0);
+    static_assert(none.max_loras == 0);
+    static_assert(!none.speculates_ahead);
+    static_assert(none.draft_weights == byte_count{});
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+// tests/runtimes/all.cpp holds every row against the profiles.
+#include <doctest/doctest.h>
+#include <llmres/runtimes/errors.hpp>
+#include <llmres/runtimes/vllm.hpp>
+
+using namespace llmres;
+
+TEST_CASE("the errors of a profile are its own, one row a figure") {
+    const auto rows = errors_of(runtimes::vllm);
+    REQUIRE_FALSE(rows.empty());
+    for (const profile_error& e : rows) {
+        CHECK(e.runtime == "vllm");
+        CHECK(e.versions == runtimes::vllm.identity.versions.view());
+        CHECK(e.rows > 0);
+        CHECK(e.inside <= e.rows);
+    }
+}
+
+TEST_CASE("a profile that nobody measured has no errors") {
+    runtime unmeasured = runtimes::vllm;
+    unmeasured.identity.versions = "99";
+    CHECK(errors_of(unmeasured).empty());
+    CHECK(errors_of(no_runtime).empty());
+}
