@@ -99,13 +99,13 @@ struct serving_peak {
 /// Where the cache grows, prompts pass beside their own part of it; when the last token is made it is whole, and may be
 /// there once more, handed on beside what was read, if the caller holds on to that. The fuller of the two moments
 /// counts.
-constexpr void choose_moment(serving_peak& p, const serving_stage& s, const step& of, const step_peak& peak) {
+constexpr void choose_moment(serving_peak& p, const serving_stage& s, const step& step, const step_peak& peak) {
     memory_breakdown& m = p.memory;
-    const cache_part prompt{.part = ratio(prompt_of(of.of), context_of(of.of))};
-    const cache_part copies{.copies = of.runtime.cache.copies};
+    const cache_part prompt{.part = ratio(prompt_of(step.job), context_of(step.job))};
+    const cache_part copies{.copies = step.runtime.cache.copies};
     const byte_count prompts = prompt.at(s.cache.allocated);
     const byte_count whole = copies.at(s.cache.allocated);
-    const interval<byte_count> scores = of.scores_of_sequences();
+    const interval<byte_count> scores = step.scores_of_sequences();
     if (whole + scores.expected > prompts + peak.all().expected) {
         m.phase = phase::decode;
         p.cache = copies;
@@ -160,12 +160,12 @@ constexpr interval<byte_count> communicators(const runtime& r, const layout& l) 
     return all;
 }
 
-constexpr serving_peak peak_of(const serving_stage& s, const step& of, const runtime& r) {
+constexpr serving_peak peak_of(const serving_stage& s, const step& step, const runtime& r) {
     serving_peak p;
     memory_breakdown& m = p.memory;
     m.stage = s.index;
     m.phase = phase::prefill;
-    const step_peak peak = s.graph.all().expected > byte_count{} ? s.graph : of.peak(s.live, s.last, s.index);
+    const step_peak peak = s.graph.all().expected > byte_count{} ? s.graph : step.peak(s.live, s.last, s.index);
     const byte_count more = r.loading.projections == projection_tensors::joined ? byte_count{} : s.more_weights;
     m[memory_term::weights] = {s.weights, s.weights + more, s.weights + more + s.maybe_weights};
     m[memory_term::adapter] = s.adapters;
@@ -173,29 +173,29 @@ constexpr serving_peak peak_of(const serving_stage& s, const step& of, const run
     m[memory_term::recurrent_state] = s.state;
     m[memory_term::activations] = peak.activations;
     m[memory_term::logits] = peak.logits;
-    if (of.prompts_unknown()) m[memory_term::activations].low = m[memory_term::logits].low = {};
-    if (r.cache.whole_batches && of.of.output > token_count{}) choose_moment(p, s, of, peak);
+    if (step.prompts_unknown()) m[memory_term::activations].low = m[memory_term::logits].low = {};
+    if (r.cache.whole_batches && step.job.output > token_count{}) choose_moment(p, s, step, peak);
     if (r.loading.projections == projection_tensors::joined) join_before(p, s.more_weights);
     return p;
 }
 
-constexpr memory_breakdown with_engine(const serving_stage& s, const step& of, const runtime& r, const layout& l) {
-    memory_breakdown m = peak_of(s, of, r).memory;
+constexpr memory_breakdown with_engine(const serving_stage& s, const step& step, const runtime& r, const layout& l) {
+    memory_breakdown m = peak_of(s, step, r).memory;
     m.allocated = m.total();
     m.ideal = m.allocated.expected - rounding_of(s.cache, m[memory_term::kv_cache].expected);
 
-    const byte_count hoarded = of.beside_peak(s.live, s.last);
+    const byte_count hoarded = step.beside_peak(s.live, s.last);
     interval<byte_count> slack{scaled_up(m.allocated.low, r.allocator.fragmentation.low),
                                scaled_up(m.allocated.expected, r.allocator.fragmentation.expected) + hoarded,
                                scaled_up(m.allocated.high, r.allocator.fragmentation.high) + hoarded};
     // Blocks of a long prompt are split for smaller tensors, and the next layer's find none as large: GLM-4 at 32 000
     // to 200 000 tokens takes its activations twice. Scores are as large in every layer, and find their own blocks
     // again.
-    if (r.allocator.caches_freed_blocks && of.kernel != attention_kernel::eager)
+    if (r.allocator.caches_freed_blocks && step.kernel != attention_kernel::eager)
         slack.high += m[memory_term::activations].high;
     m.reserved = m.allocated + slack;
     m[memory_term::fragmentation] = slack + withheld(r, m);
-    m[memory_term::runtime] = r.process.context + graphs_of(of.of, r, l);
+    m[memory_term::runtime] = r.process.context + graphs_of(step.job, r, l);
     m[memory_term::workspace] = r.process.workspace;
     if (l.gpus() > 1) m[memory_term::communication] += communicators(r, l);
     return m;

@@ -147,7 +147,7 @@ TEST_CASE("the layers of a GGUF file add up, range by range and tensor by tensor
         const std::int32_t n = m->layers.size;
         layer_bytes one_by_one;
         for (std::int32_t i = 0; i < n; ++i) {
-            const layer_bytes layer = file.of({i, i + 1});
+            const layer_bytes layer = file.sum({i, i + 1});
             CHECK(whole(layer) == gguf_layer_bytes(*m, *j.gguf, i));
             layer_bytes tensors;
             file.for_each_tensor(j, i, [&](std::string_view, byte_count size, bool routed) {
@@ -157,9 +157,9 @@ TEST_CASE("the layers of a GGUF file add up, range by range and tensor by tensor
             CHECK(tensors.experts == layer.experts);
             one_by_one += layer;
         }
-        CHECK(file.of({0, n}).rest == one_by_one.rest);
-        CHECK(file.of({0, n}).experts == one_by_one.experts);
-        CHECK(whole(file.of({0, n / 3})) + whole(file.of({n / 3, n})) == whole(one_by_one));
+        CHECK(file.sum({0, n}).rest == one_by_one.rest);
+        CHECK(file.sum({0, n}).experts == one_by_one.experts);
+        CHECK(whole(file.sum({0, n / 3})) + whole(file.sum({n / 3, n})) == whole(one_by_one));
         const byte_count largest = file.largest_experts({0, n}).gate;
         CHECK((largest > byte_count{}) == has_experts(*m));
     }
@@ -171,9 +171,9 @@ TEST_CASE("experts left on the host are missing from a GGUF file's layers on the
     const file_layers file{j, j.runtime};
     const auto here = [&] { return serving_weights{j, alone, j.runtime, &file}.of_file(placement_of(j, alone, 0)); };
     const byte_count all = here();
-    CHECK(all == whole(file.of({0, 32})));
+    CHECK(all == whole(file.sum({0, 32})));
     j.options.experts_on_host = true;
-    CHECK(all - here() == file.of({0, 32}).experts);
+    CHECK(all - here() == file.sum({0, 32}).experts);
     j.options.host_expert_layers = 10;
-    CHECK(all - here() == file.of({0, 10}).experts);
+    CHECK(all - here() == file.sum({0, 10}).experts);
 }

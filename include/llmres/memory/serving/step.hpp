@@ -122,23 +122,23 @@ constexpr std::int64_t scored_rows(const job& j, const runtime& r, const layout&
 
 /// What one step needs to know, once for all layers.
 struct step {
-    const job& of;
+    const llmres::job& job;
     const llmres::runtime& runtime;
-    const layout& over;
+    const llmres::layout& layout;
     token_shape shape{};
     attention_kernel kernel = attention_kernel::sdpa;
 
-    constexpr step(const job& j, const llmres::runtime& r, const layout& l)
-        : of{j}, runtime{r}, over{l}, shape{step_shape(j, r, l)}, kernel{kernel_of(j, r)} {}
-    step(const job&, const llmres::runtime&, const layout&&) = delete;  // it refers to all three
+    constexpr step(const llmres::job& j, const llmres::runtime& r, const llmres::layout& l)
+        : job{j}, runtime{r}, layout{l}, shape{step_shape(j, r, l)}, kernel{kernel_of(j, r)} {}
+    step(const llmres::job&, const llmres::runtime&, const llmres::layout&&) = delete;  // it refers to all three
 
     /// Where a job names a context alone and prompts pass whole, these may be short.
     constexpr bool prompts_unknown() const {
-        return runtime.step.max_batched_tokens == token_count{} && of.max_batched_tokens == token_count{} &&
-               of.prompt == token_count{} && of.output == token_count{};
+        return runtime.step.max_batched_tokens == token_count{} && job.max_batched_tokens == token_count{} &&
+               job.prompt == token_count{} && job.output == token_count{};
     }
-    constexpr const precision& format() const { return runtime.serving_kernels.fp32_activations ? fp32 : of.compute; }
-    constexpr byte_count hidden() const { return size_of(format(), 1, product(shape.all(), of.model.hidden)); }
+    constexpr const precision& format() const { return runtime.serving_kernels.fp32_activations ? fp32 : job.compute; }
+    constexpr byte_count hidden() const { return size_of(format(), 1, product(shape.all(), job.model.hidden)); }
     constexpr byte_count mask() const {
         if (!runtime.serving_kernels.attention_mask) return {};
         return bytes(
@@ -147,7 +147,8 @@ struct step {
 
     /// Then GPUs do not take turns, and what comes from the host is copied (llama_context: pipeline_parallel).
     constexpr bool parts_on_host() const {
-        return of.options.experts_on_host || (of.options.gpu_layers && *of.options.gpu_layers <= of.model.layers.size);
+        return job.options.experts_on_host ||
+               (job.options.gpu_layers && *job.options.gpu_layers <= job.model.layers.size);
     }
     /// Whether prompts make keys and values of the whole latent cache again (ik_llama.cpp: from 128 tokens on).
     constexpr bool expands(const attention& a) const {
@@ -158,17 +159,17 @@ struct step {
     /// latent's width and their copy joined with the rotary part (build_deepseek2; llama.cpp's pull request 12801).
     constexpr byte_count absorbed(const attention& a, const token_shape& s) const {
         const std::int64_t width = 2 * (a.kv_rank + a.rope_dim) - a.query_width() - a.value_width();
-        return width > 0 ? size_of(format(), s.all(), ceil_quotient(a.heads, over.tensor) * width) : byte_count{};
+        return width > 0 ? size_of(format(), s.all(), ceil_quotient(a.heads, layout.tensor) * width) : byte_count{};
     }
     /// A matrix of the hidden width and another, in 16 bit.
     constexpr byte_count dequantised(std::int64_t features) const {
-        return size_of(fp16, of.model.hidden, detail::ceil_quotient(features, over.tensor));
+        return size_of(fp16, job.model.hidden, detail::ceil_quotient(features, layout.tensor));
     }
     /// The fuller half of a layer.
     constexpr byte_count layer_peak(const layer& kind, std::int64_t width, const token_shape& s) const {
         byte_count halves[2];
         for_each_live_activation(kind, width, s, kernel, format(), [&](const activation& a, layer_half half) {
-            byte_count size = local_bytes(a, over);
+            byte_count size = local_bytes(a, layout);
             if (runtime.serving_kernels.written_in_place &&
                 (a.role == activation_role::key || a.role == activation_role::value ||
                  a.role == activation_role::product))
@@ -186,14 +187,14 @@ struct step {
         }
         return halves[0] < halves[1] ? halves[1] : halves[0];
     }
-    constexpr byte_count layer_peak(const layer& kind) const { return layer_peak(kind, of.model.hidden, shape); }
+    constexpr byte_count layer_peak(const layer& kind) const { return layer_peak(kind, job.model.hidden, shape); }
 
     /// What the last residual may lie above when ggml scores it: an inner tensor of a feed-forward (GLM-4, whose gate
     /// and up are one matrix: to 0.01 MiB).
     constexpr byte_count feed_forward_tensor() const {
         std::int64_t width = 0;
-        for (std::int32_t k = 0; k < of.model.layers.kind_count; ++k) {
-            const feed_forward& f = of.model.layers.kinds[static_cast<std::size_t>(k)].feed_forward;
+        for (std::int32_t k = 0; k < job.model.layers.kind_count; ++k) {
+            const feed_forward& f = job.model.layers.kinds[static_cast<std::size_t>(k)].feed_forward;
             if (f.width > width) width = f.width;
         }
         return size_of(fp32, shape.all(), width);
@@ -208,11 +209,11 @@ struct step {
     /// Of a vision tower, where the engine runs one, and what the decoder will read of it.
     constexpr byte_count encoder_peak() const {
         byte_count most;
-        for (const encoder& e : of.model.encoders) {
+        for (const encoder& e : job.model.encoders) {
             if (e.layers == 0) continue;
             byte_count peak;
-            if (of.options.encoder_tokens > token_count{}) {
-                const std::int64_t n = of.options.encoder_tokens.in(tokens);
+            if (job.options.encoder_tokens > token_count{}) {
+                const std::int64_t n = job.options.encoder_tokens.in(tokens);
                 peak = layer_peak(e.block, e.hidden, {1, n, n});
             } else if (const std::int64_t images = profiled_images_of(e); images > 0) {
                 const std::int64_t n = e.image_patches.in(tokens);
@@ -224,28 +225,28 @@ struct step {
     }
     /// Images beside the step: their pixels in 16 bit, and what the tower made of them and the decoder has yet to read.
     constexpr byte_count images_held() const {
-        const encoder& e = of.model.encoders[0];
+        const encoder& e = job.model.encoders[0];
         if (runtime.step.images == profiled_images::none || e.layers == 0) return {};
         const std::int64_t images = profiled_images_of(e);
-        const std::int64_t patches = of.options.encoder_tokens > token_count{} ? of.options.encoder_tokens.in(tokens)
-                                                                               : images * e.image_patches.in(tokens);
+        const std::int64_t patches = job.options.encoder_tokens > token_count{} ? job.options.encoder_tokens.in(tokens)
+                                                                                : images * e.image_patches.in(tokens);
         std::int64_t pixels = 0;
-        for (std::int32_t i = 0; i < of.model.extra_count && pixels == 0; ++i)
-            if (of.model.extras[static_cast<std::size_t>(i)].role == weight_role::conv)
-                pixels = of.model.extras[static_cast<std::size_t>(i)].columns;
+        for (std::int32_t i = 0; i < job.model.extra_count && pixels == 0; ++i)
+            if (job.model.extras[static_cast<std::size_t>(i)].role == weight_role::conv)
+                pixels = job.model.extras[static_cast<std::size_t>(i)].columns;
         return bytes(2) * product(patches, pixels) +
-               size_of(format(), e.image_tokens.in(tokens), images * of.model.hidden);
+               size_of(format(), e.image_tokens.in(tokens), images * job.model.hidden);
     }
 
     /// What the products of routed experts' two matrices were made in: a row for each choice of a token (fused_moe.py:
     /// TritonExperts.workspace_shapes).
     constexpr byte_count expert_scratch() const {
-        if (!runtime.serving_kernels.keeps_expert_scratch || of.weights == mxfp4)
+        if (!runtime.serving_kernels.keeps_expert_scratch || job.weights == mxfp4)
             return {};  // MXFP4 has kernels of its own
         byte_count most;
-        for (std::int32_t k = 0; k < of.model.layers.kind_count; ++k) {
-            const experts& e = of.model.layers.kinds[static_cast<std::size_t>(k)].feed_forward.experts;
-            const std::int64_t width = ceil_quotient(e.width, over.tensor), hidden_width = of.model.hidden;
+        for (std::int32_t k = 0; k < job.model.layers.kind_count; ++k) {
+            const experts& e = job.model.layers.kinds[static_cast<std::size_t>(k)].feed_forward.experts;
+            const std::int64_t width = ceil_quotient(e.width, layout.tensor), hidden_width = job.model.hidden;
             const std::int64_t first = width > hidden_width ? width : hidden_width;
             const std::int64_t second = 2 * width > hidden_width ? 2 * width : hidden_width;
             const byte_count scratch =
@@ -261,12 +262,12 @@ struct step {
         while (programs < rows) programs *= 2;
         return bytes(4) *
                product(programs < runtime.step.logits.filter_rows ? programs : runtime.step.logits.filter_rows,
-                       of.model.vocabulary);
+                       job.model.vocabulary);
     }
     /// While scores are made: the rows that are scored, what filters them, and what stays of the layers.
     constexpr byte_count beside_scores(std::int64_t rows) const {
         if (runtime.step.logits.hidden_vectors == 0) return {};
-        return size_of(format(), runtime.step.logits.hidden_vectors * rows, of.model.hidden) + filter_buffer(rows) +
+        return size_of(format(), runtime.step.logits.hidden_vectors * rows, job.model.hidden) + filter_buffer(rows) +
                expert_scratch();
     }
 
@@ -286,11 +287,11 @@ struct step {
     }
     /// While rows are scored.
     constexpr step_peak in_scores(byte_count throughout) const {
-        const std::int64_t rows = scored_rows(of, runtime, over, shape);
+        const std::int64_t rows = scored_rows(job, runtime, layout, shape);
         step_peak scoring{hidden() + throughout + beside_scores(rows),
-                          scaled(bytes(product(rows, of.model.vocabulary)), bytes_each_score(rows))};
+                          scaled(bytes(product(rows, job.model.vocabulary)), bytes_each_score(rows))};
         if (runtime.serving_kernels.dequantises && rows >= runtime.serving_kernels.dequantised_from)
-            scoring.activations += dequantised(of.model.vocabulary);
+            scoring.activations += dequantised(job.model.vocabulary);
         if (runtime.serving_kernels.feed_forward_under_logits && kernel == attention_kernel::flash)
             scoring.activations.high += feed_forward_tensor();
         return scoring;
@@ -299,13 +300,13 @@ struct step {
     constexpr interval<byte_count> copied_inputs() const {
         const bool partly = parts_on_host();
         // Without turns, the first layer's input may come from the host, and is then there twice.
-        if (partly || over.pipeline == 1) return {{}, partly ? hidden() : byte_count{}, hidden()};
+        if (partly || layout.pipeline == 1) return {{}, partly ? hidden() : byte_count{}, hidden()};
         return (hidden() + mask()) * runtime.step.copies - (kernel == attention_kernel::flash ? byte_count{} : mask());
     }
     /// Scores that the last GPU hands back, as far as they take more than the layers did. Two copies were seen as often
     /// as none.
     constexpr interval<byte_count> returned_scores(byte_count layers) const {
-        const byte_count returned = bytes(4) * product(scored_rows(of, runtime, over, shape), of.model.vocabulary);
+        const byte_count returned = bytes(4) * product(scored_rows(job, runtime, layout, shape), job.model.vocabulary);
         if (returned <= layers) return {};
         return {byte_count{}, returned - layers, returned * 2 - layers};
     }
@@ -330,18 +331,18 @@ struct step {
     }
     /// What is alive for each score of a step that makes so many rows of them.
     constexpr interval<double> bytes_each_score(std::int64_t rows) const {
-        const bool in_chunks = runtime.step.chunked_beyond > token_count{} && chunks(of, runtime);
-        const bool dense = runtime.step.logits.dense_bytes.high > 0 && is_dense(of.model);
+        const bool in_chunks = runtime.step.chunked_beyond > token_count{} && chunks(job, runtime);
+        const bool dense = runtime.step.logits.dense_bytes.high > 0 && is_dense(job.model);
         return bytes_of_logit(runtime.step.logits, rows, in_chunks, dense);
     }
     /// Of one new token a sequence.
     constexpr interval<byte_count> scores_of_sequences() const {
-        return scaled(bytes(product(sequences_per_rank(of, over), of.model.vocabulary)), runtime.step.logits.bytes);
+        return scaled(bytes(product(sequences_per_rank(job, layout), job.model.vocabulary)), runtime.step.logits.bytes);
     }
     /// What an allocator that never gives back holds of the moments that were not the fullest.
     constexpr byte_count beside_peak(byte_count layers, bool last) const {
         if (!runtime.allocator.caches_freed_blocks || !last) return {};
-        const byte_count scores = bytes(product(scored_rows(of, runtime, over, shape), of.model.vocabulary));
+        const byte_count scores = bytes(product(scored_rows(job, runtime, layout, shape), job.model.vocabulary));
         const byte_count logits = scaled_up(scores, runtime.step.logits.bytes.expected);
         return layers < logits ? layers : logits;
     }

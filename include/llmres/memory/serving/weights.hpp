@@ -73,7 +73,7 @@ public:
     }
 
     /// One GPU's part of these layers.
-    constexpr layer_bytes of(stage_range layers) const {
+    constexpr layer_bytes sum(stage_range layers) const {
         layer_bytes total;
         for (std::int32_t i = layers.first; i < layers.last; ++i) total += sums_[groups_.of_layer(i)];
         return total;
@@ -198,7 +198,7 @@ struct serving_weights {
     }
     /// The layers of a GGUF file that lie there.
     constexpr byte_count of_file(const placement& here) const {
-        return file->of(here.layers).rest + file->of(here.expert_layers).experts;
+        return file->sum(here.layers).rest + file->sum(here.expert_layers).experts;
     }
 
     /// The tables of rotary positions that layers share: as wide as the widest layer's rotated part, and four times as
