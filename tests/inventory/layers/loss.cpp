@@ -88,7 +88,8 @@ TEST_CASE(
     // The vocabulary is 31.3 times as wide as the stream: 32 parts of 8192 tokens, 256 each.
     CHECK(logit_positions(j.model, training_context{j, {}}) == 256);
     CHECK(made_at(j, loss_point::forward) == bytes(2 + 4) * (256 * vocabulary) + stream);
-    // At once differentiated: by what it read, and by the head.
+    // At once differentiated: by what it read, and by the head. The former is there until the head's backward pass.
+    CHECK(made_at(j, loss_point::head) == stream);
     const byte_count head = bytes(2) * (vocabulary * hidden);
     CHECK(made_at(j, loss_point::kept) == stream + head);
     j.adapter = {.kind = adapter_kind::lora, .rank = 8};

@@ -374,10 +374,10 @@ constexpr void for_each_loss_activation(const model& m, const training_context& 
                          whole ? activation_split::whole : activation_split::tensor},
               t.at);
     }
-    if (variant != loss_variant::fused_linear)  // which has made it in the forward pass
-        visit(activation{activation_role::gradient, context.tokens.all() * m.hidden, context.formats.compute,
-                         activation_split::whole},
-              loss_point::head);
+    // The gradient of what the head reads: a fused_linear loss has it from the forward pass.
+    visit(activation{activation_role::gradient, context.tokens.all() * m.hidden, context.formats.compute,
+                     activation_split::whole},
+          loss_point::head);
 }
 
 /// What the final norm, the head and the loss hold on one GPU, by point.
