@@ -109,11 +109,11 @@ TEST_CASE("linear layers that read one tensor keep it once, or once for each tha
 }
 
 TEST_CASE("PyTorch puts cuDNN's attention first from compute capability 9.0 on") {
-    CHECK(prefers_cudnn_attention(gpus::h100_sxm5_80gb));
-    CHECK(prefers_cudnn_attention(gpus::b200_sxm_180gb));
-    CHECK_FALSE(prefers_cudnn_attention(gpus::a100_sxm4_80gb));
-    CHECK_FALSE(prefers_cudnn_attention(gpus::rtx_4090));
-    CHECK_FALSE(prefers_cudnn_attention(gpus::mi300x_192gb));
+    CHECK(sdpa_backend_of(gpus::h100_sxm5_80gb) == sdpa_backend::cudnn);
+    CHECK(sdpa_backend_of(gpus::b200_sxm_180gb) == sdpa_backend::cudnn);
+    CHECK(sdpa_backend_of(gpus::a100_sxm4_80gb) == sdpa_backend::flash);
+    CHECK(sdpa_backend_of(gpus::rtx_4090) == sdpa_backend::flash);
+    CHECK(sdpa_backend_of(gpus::mi300x_192gb) == sdpa_backend::flash);
 }
 
 TEST_CASE("modules are written as those of transformers were seen to be, family by family") {

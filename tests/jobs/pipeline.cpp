@@ -73,9 +73,9 @@ TEST_CASE("a schedule holds as many micro-batches as it lets go forward before t
         CHECK(in_flight(zb_h1, stage, 64) == 8 - stage);
         CHECK(in_flight(zb_h2, stage, 64) == 2 * (8 - stage) - 1);
         CHECK(in_flight(zb_v, stage, 64) == 8);
-        CHECK(detail::put_off({.pipeline = 8, .schedule = zb_h1}, stage, 64) == stage);
-        CHECK(detail::put_off({.pipeline = 8, .schedule = zb_h2}, stage, 64) == 2 * stage);
-        CHECK(detail::put_off({.pipeline = 8}, stage, 64) == 0);
+        CHECK(detail::deferred_micro_batches({.pipeline = 8, .schedule = zb_h1}, stage, 64) == stage);
+        CHECK(detail::deferred_micro_batches({.pipeline = 8, .schedule = zb_h2}, stage, 64) == 2 * stage);
+        CHECK(detail::deferred_micro_batches({.pipeline = 8}, stage, 64) == 0);
         for (const pipeline_schedule s : {one_forward_one_backward, gpipe, zb_h1, zb_h2, zb_v})
             CHECK(in_flight(s, stage, 1) == 1);
     }
@@ -96,10 +96,10 @@ TEST_CASE("zero-bubble stages hold what gradients of weights need, and the first
     const job j = trained(models::llama_3_1_8b, 32);
     for (const std::int32_t stage : {0, 1, 2, 3}) {
         const byte_count plain = activations(j, {.pipeline = 4}, stage);
-        const byte_count put_off = activations(j, {.pipeline = 4, .schedule = zb_h1}, stage);
+        const byte_count deferred = activations(j, {.pipeline = 4, .schedule = zb_h1}, stage);
         CAPTURE(stage);
-        CHECK((stage == 0 ? put_off == plain : put_off > plain));
-        CHECK(activations(j, {.pipeline = 4, .schedule = zb_h2}, stage) > put_off);
+        CHECK((stage == 0 ? deferred == plain : deferred > plain));
+        CHECK(activations(j, {.pipeline = 4, .schedule = zb_h2}, stage) > deferred);
         CHECK(activations(j, {.pipeline = 4, .schedule = gpipe}, stage) >
               activations(j, {.pipeline = 4, .schedule = zb_h2}, stage));
     }

@@ -278,8 +278,9 @@ inline double error_of(byte_count predicted, std::int64_t measured) {
 
 inline outcome outcome_of(const row& r, const job& j) {
     const training_state state = training_state_of(j, {});
-    const bool cudnn = r.text("gpu") == "sm90" || r.text("gpu") == "sm100";
-    const byte_count saved = saved_activations(j, {}, 0, cudnn);
+    const sdpa_backend sdpa =
+        r.text("gpu") == "sm90" || r.text("gpu") == "sm100" ? sdpa_backend::cudnn : sdpa_backend::flash;
+    const byte_count saved = saved_activations(j, {}, 0, sdpa);
     // Of quantised models the reference counts scales, and bitsandbytes' tables of values, as static.
     const std::int64_t weights =
         r.text("method") == "qlora" ? r.number("static_bytes") - r.number("buffer_bytes") : r.number("param_bytes");
@@ -288,7 +289,7 @@ inline outcome outcome_of(const row& r, const job& j) {
             .states = error_of(state.optimizer.states, r.number("optimizer_bytes")),
             .saved = error_of(j.offload.activations == offload_place::none ? saved : saved - saved_by_layers(j, {}),
                               r.number("saved_activation_bytes")),
-            .peak = error_of(detail::training_memory(j, {}, 0, 1, cudnn).ideal,
+            .peak = error_of(detail::training_memory(j, {}, 0, 1, sdpa).ideal,
                              r.number("peak_bytes") - r.number("input_bytes"))};
 }
 

@@ -404,7 +404,7 @@ template <class Writer>
 constexpr void write_training(const job& j, const cluster& c, const job_plan& p, Writer& to) {
     const layout& l = p.layout;
     const layer_stack by_stage = l.deals_evenly() ? j.model.layers : ordered_by_stage(j.model.layers, l);
-    const folded_job folded{j, l, by_stage, prefers_cudnn_attention(c.gpu)};
+    const folded_job folded{j, l, by_stage, sdpa_backend_of(c.gpu)};
     const training_stage stage = training_stage_of(folded, placement_of(j, l, p.memory.stage));
     const stage_peak peak = peak_of(folded, stage);
     const stage_step in = stage_step_of(folded, stage);

@@ -23,10 +23,17 @@ constexpr bool autocasts(const job& j) {
     return j.autocast.value_or(j.runtime.kernels.casts_weights && weights_of(j) == fp32 && !(j.compute == fp32));
 }
 
-/// Whether PyTorch puts cuDNN's attention first: from compute capability 9.0 on (sdp_utils.cpp,
+/// The kernel that PyTorch's scaled_dot_product_attention tries first.
+enum class sdpa_backend : std::uint8_t {
+    flash,  ///< FlashAttention, then the memory-efficient kernel
+    cudnn,  ///< cuDNN's
+};
+
+/// The kernel that it tries first on a GPU: cuDNN's from compute capability 9.0 on (sdp_utils.cpp,
 /// check_prefer_cudnn_attention).
-constexpr bool prefers_cudnn_attention(const gpu& card) {
-    return card.vendor == gpu_vendor::nvidia && card.capability >= compute_capability{9, 0};
+constexpr sdpa_backend sdpa_backend_of(const gpu& card) {
+    const bool hopper = card.vendor == gpu_vendor::nvidia && card.capability >= compute_capability{9, 0};
+    return hopper ? sdpa_backend::cudnn : sdpa_backend::flash;
 }
 
 /// The formats of what a layer computes with.
@@ -60,8 +67,8 @@ struct training_formats {
 
 /// How attention is computed on this GPU.
 struct attention_context {
-    attention_kernel kernel;     ///< the kernel
-    bool prefers_cudnn;          ///< PyTorch's first choice among its own kernels is cuDNN's
+    attention_kernel kernel;     ///< as the job names it
+    sdpa_backend sdpa;           ///< the kernel that `sdpa` stands for
     bool joined_heads;           ///< one product makes queries, keys and values
     std::int64_t context_ranks;  ///< GPUs that share each sequence
     cp_communication exchange;   ///< how these see each other's keys and values
@@ -99,8 +106,8 @@ struct training_context {
     attention_context attention;  ///< attention
     expert_context experts;       ///< routed experts
 
-    /// The context of a job in a layout. `prefers_cudnn`: PyTorch's first choice of kernels is cuDNN's.
-    constexpr training_context(const job& j, const layout& l, bool prefers_cudnn = false)
+    /// The context of a job in a layout, on a GPU whose first choice of attention kernels is `sdpa`.
+    constexpr training_context(const job& j, const layout& l, sdpa_backend sdpa = sdpa_backend::flash)
         : code{modeling_of(j.model)},
           runtime{j.runtime},
           adapter{j.adapter},
@@ -117,11 +124,12 @@ struct training_context {
           copies_adapter_inputs{autocast || (j.runtime.kernels.fp32_adapters && !(j.compute == fp32))},
           splits_vocabulary{l.tensor > 1},
           formats{j, activations_of(j), has_fp32_stream(j, l), quantised.four_bit},
-          attention{j.attention, prefers_cudnn, code.attention.joined_heads || runtime.kernels.joined_heads,
-                    l.context_parallel, l.cp_comm_type},
+          attention{j.attention, sdpa, code.attention.joined_heads || runtime.kernels.joined_heads, l.context_parallel,
+                    l.cp_comm_type},
           experts{j.expert_load, l.expert_tensor_ranks()} {}
 
-    training_context(const job&&, const layout&, bool = false) = delete;  // it refers into the job
+    training_context(const job&&, const layout&,
+                     sdpa_backend = sdpa_backend::flash) = delete;  // it refers into the job
 
     /// The format of a norm's output: autocast computes torch's own layer norm in fp32.
     constexpr const precision& normed(norm_kind kind) const { return widens(kind) ? fp32 : formats.stream; }

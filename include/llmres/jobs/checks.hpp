@@ -64,7 +64,7 @@ constexpr status validate_stages(const layout& l, std::int32_t layers) {
     if (l.schedule == pipeline_schedule::zb_v && l.virtual_pipeline != 2)
         return refused(error_code::inconsistent, "layout.schedule", name_of(l.schedule),
                        "virtual_pipeline 2: the two arms of the V");
-    if (puts_off_weights(l.schedule) && l.schedule != pipeline_schedule::zb_v && l.virtual_pipeline != 1)
+    if (defers_weight_gradients(l.schedule) && l.schedule != pipeline_schedule::zb_v && l.virtual_pipeline != 1)
         return refused(error_code::unsupported, "layout.schedule", name_of(l.schedule),
                        "1f1b or zb_v with virtual_pipeline");
     if (l.deals_evenly()) return done{};

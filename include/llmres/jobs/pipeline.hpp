@@ -34,7 +34,7 @@ inline constexpr std::array<std::string_view, 5> pipeline_schedule_names{"1f1b",
 constexpr std::string_view name_of(pipeline_schedule s) { return pipeline_schedule_names[static_cast<std::size_t>(s)]; }
 
 /// Whether gradients of weights are deferred: computed apart from those of inputs.
-constexpr bool puts_off_weights(pipeline_schedule s) { return s >= pipeline_schedule::zb_h1; }
+constexpr bool defers_weight_gradients(pipeline_schedule s) { return s >= pipeline_schedule::zb_h1; }
 
 /// Layers of each chunk of a pipeline, in the order of the model: chunk c is on stage c modulo `pipeline`.
 struct stage_list {

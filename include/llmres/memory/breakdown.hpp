@@ -11,37 +11,37 @@
 /// Where the memory of one GPU of one layout goes.
 namespace llmres::inline v0 {
 
-/// What memory is used for.
+/// What the memory of a GPU is taken by.
 enum class memory_term : std::uint8_t {
-    weights,
-    adapter,
-    gradients,
-    optimizer,
-    activations,
-    kv_cache,
-    recurrent_state,
-    logits,
-    communication,
-    workspace,
-    runtime,
-    fragmentation,
+    weights,          ///< of the model
+    adapter,          ///< weights of adapters
+    gradients,        ///< training
+    optimizer,        ///< training: states, master weights, averages
+    activations,      ///< tensors of a forward or backward pass, but for the logits
+    kv_cache,         ///< keys and values of all sequences
+    recurrent_state,  ///< of mixers other than attention
+    logits,           ///< scores over the vocabulary, and what the loss makes of them
+    communication,    ///< communicators, and buffers of what GPUs exchange
+    workspace,        ///< scratch memory of libraries and kernels
+    runtime,          ///< the process itself: CUDA context, CUDA graphs
+    fragmentation,    ///< what the allocator or pool holds beyond what it hands out
 };
-/// The names of the terms, in their order.
+/// The names of the terms, in their order: keys of a plan's JSON.
 inline constexpr std::array<std::string_view, 12> memory_term_names{
     "weights",         "adapter", "gradients",     "optimizer", "activations", "kv_cache",
     "recurrent_state", "logits",  "communication", "workspace", "runtime",     "fragmentation"};
 /// The name of a term: "kv_cache".
 constexpr std::string_view name_of(memory_term term) { return memory_term_names[static_cast<std::size_t>(term)]; }
 
-/// When in a step the memory is fullest.
+/// The part of a step in which memory peaks.
 enum class phase : std::uint8_t {
-    prefill,    ///< serving: a chunk of prompt tokens passes while the cache is full
-    loss,       ///< training: all saved activations and the logits are there
-    backward,   ///< gradients are complete, one layer's activations are computed again
-    optimizer,  ///< gradients and optimizer states, no activations
-    forward,    ///< training: a layer is computed, all before it are kept
-    decode,     ///< serving: the last token of every sequence is made, the cache is full
-    load,       ///< serving: weights are there beside what is made of them, before the first step
+    prefill,    ///< serving: a chunk of prompt tokens is computed while the cache is full
+    loss,       ///< training: the loss or its gradient is computed; all activations are saved, and the logits exist
+    backward,   ///< training: a layer's backward pass, or its recomputation
+    optimizer,  ///< training: the optimizer's step, with all gradients and states, and no activations
+    forward,    ///< training: a layer's forward pass; all layers before it have saved theirs
+    decode,     ///< serving: the last token of every sequence is computed while the cache is full
+    load,       ///< serving: weights are converted, beside what they are converted to, before the first step
 };
 /// The name of a phase: "prefill".
 constexpr std::string_view name_of(phase p) {
@@ -50,39 +50,42 @@ constexpr std::string_view name_of(phase p) {
     return names[static_cast<std::size_t>(p)];
 }
 
-/// The memory of one GPU at its fullest moment.
+/// The memory of one GPU at the peak of a step.
 struct memory_breakdown {
-    std::array<interval<byte_count>, memory_term_names.size()> terms{};  ///< the memory of each term
+    std::array<interval<byte_count>, memory_term_names.size()> terms{};  ///< by memory_term
     byte_count ideal{};                                                  ///< tensors alone
-    interval<byte_count> allocated{};                                    ///< as the engine's allocator hands them out
+    interval<byte_count> allocated{};                                    ///< as the runtime's allocator hands them out
     interval<byte_count> reserved{};                                     ///< what that allocator or pool holds
-    byte_count reduced{};               ///< training: gradients that data ranks sum, before ZeRO shards them
-    byte_count gathered{};              ///< training: weights that ZeRO brings together
-    interval<byte_count> releasable{};  ///< of `reserved`, whole blocks that it hands back before it runs out
-    byte_count released{};   ///< ... and that it did hand back where every term takes its most: no part of the total
-    std::int32_t stage = 0;  ///< pipeline stage of the GPU
+    byte_count reduced{};   ///< training: gradients that data-parallel ranks sum, before ZeRO shards them
+    byte_count gathered{};  ///< training: weights that ZeRO gathers
+    /// Of `reserved`, cached whole segments that the allocator frees before it runs out of memory.
+    interval<byte_count> releasable{};
+    /// What release_beyond() took off `releasable.high`: no part of total().
+    byte_count released{};
+    std::int32_t stage = 0;                ///< pipeline stage of the GPU
     llmres::phase phase = phase::prefill;  ///< when it is fullest
 
-    /// The memory of a term.
+    /// The size of a term.
     constexpr interval<byte_count>& operator[](memory_term t) { return terms[static_cast<std::size_t>(t)]; }
     /// The memory of a term.
     constexpr const interval<byte_count>& operator[](memory_term t) const { return terms[static_cast<std::size_t>(t)]; }
-    /// What the device loses, context and libraries included.
+    /// What the device loses, context and libraries included: the sum of all terms.
     constexpr interval<byte_count> total() const {
         interval<byte_count> sum;
         for (const auto& term : terms) sum += term;
         sum.high -= released;
         return sum;
     }
-    /// Gives back what the device lacks, as far as it is releasable. (PyTorch frees cached blocks and tries once more.)
+    /// Releases what the device lacks, as far as it is releasable. (Before PyTorch runs out of memory, it frees cached
+    /// blocks and tries once more.) A saturated total stays as it is.
     constexpr void release_beyond(byte_count available) {
         const interval<byte_count> held = total();
-        if (is_saturated(held.high)) return;  // nobody can say how much it lacks
+        if (is_saturated(held.high)) return;  // how much is lacking is unknown
         const auto lacking = [&](byte_count holds, byte_count most) {
             const byte_count more = holds > available ? holds - available : byte_count{};
             return more < most ? more : most;
         };
-        // What it holds where all else takes least.
+        // What the allocator may hold where all else takes least.
         const byte_count others = held.low - reserved.low;
         const byte_count most = available > others ? available - others : byte_count{};
         const byte_count unreleased = reserved.high < most ? reserved.high : most;
@@ -93,7 +96,7 @@ struct memory_breakdown {
         reserved.high -= released;
         if (unreleased > reserved.high) reserved.high = unreleased;
     }
-    /// The largest term.
+    /// The term that is expected to be largest.
     constexpr memory_term largest() const {
         std::size_t best = 0;
         for (std::size_t i = 1; i < terms.size(); ++i)

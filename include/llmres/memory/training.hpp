@@ -31,8 +31,8 @@
 /// for job and layout, and `stage` is one of the layout's pipeline stages.
 namespace llmres::inline v0 {
 
-/// The peak of a training step on a GPU of the busiest pipeline stage, with all that the runtime adds. Attention is
-/// PyTorch's own where it has a choice; the second form takes cuDNN's where PyTorch prefers it on that GPU.
+/// The peak of a training step on a GPU of the busiest pipeline stage, with all that the runtime adds. The second form
+/// takes the attention kernel that PyTorch chooses on that GPU; the first takes sdpa_backend::flash.
 constexpr memory_breakdown training_memory(const job& j, const layout& l);
 constexpr memory_breakdown training_memory(const job& j, const layout& l, const gpu& card);
 
@@ -51,11 +51,12 @@ constexpr byte_count host_memory(const job& j, const layout& l, std::int32_t sta
 constexpr interval<byte_count> host_memory_of_node(const job& j, const layout& l, std::int32_t gpus);
 
 /// What a GPU of one pipeline stage saves of one micro-batch from its forward pass to its backward pass.
-/// `cudnn`: PyTorch prefers cuDNN's attention (prefers_cudnn_attention()).
-constexpr byte_count saved_activations(const job& j, const layout& l, std::int32_t stage = 0, bool cudnn = false);
+constexpr byte_count saved_activations(const job& j, const layout& l, std::int32_t stage = 0,
+                                       sdpa_backend sdpa = sdpa_backend::flash);
 
 /// Of saved_activations(), what the layers save: what offloading takes to main memory.
-constexpr byte_count saved_by_layers(const job& j, const layout& l, std::int32_t stage = 0, bool cudnn = false);
+constexpr byte_count saved_by_layers(const job& j, const layout& l, std::int32_t stage = 0,
+                                     sdpa_backend sdpa = sdpa_backend::flash);
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
 
@@ -83,10 +84,10 @@ constexpr memory_breakdown memory_of_stages(const folded_job& f, std::int32_t fi
 }
 
 constexpr memory_breakdown training_memory(const job& j, const layout& l, std::int32_t first_stage,
-                                           std::int32_t end_stage, bool cudnn = false) {
-    if (l.deals_evenly()) return memory_of_stages(folded_job{j, l, cudnn}, first_stage, end_stage);
+                                           std::int32_t end_stage, sdpa_backend sdpa = sdpa_backend::flash) {
+    if (l.deals_evenly()) return memory_of_stages(folded_job{j, l, sdpa}, first_stage, end_stage);
     const layer_stack by_stage = ordered_by_stage(j.model.layers, l);
-    return memory_of_stages(folded_job{j, l, by_stage, cudnn}, first_stage, end_stage);
+    return memory_of_stages(folded_job{j, l, by_stage, sdpa}, first_stage, end_stage);
 }
 
 constexpr byte_count host_memory(const folded_job& f, const placement& here) {
@@ -108,7 +109,7 @@ constexpr memory_breakdown training_memory(const job& j, const layout& l) {
     return detail::training_memory(j, l, 0, l.pipeline);
 }
 constexpr memory_breakdown training_memory(const job& j, const layout& l, const gpu& card) {
-    return detail::training_memory(j, l, 0, l.pipeline, prefers_cudnn_attention(card));
+    return detail::training_memory(j, l, 0, l.pipeline, sdpa_backend_of(card));
 }
 constexpr memory_breakdown training_memory(const job& j, const layout& l, std::int32_t stage) {
     return detail::training_memory(j, l, stage, stage + 1);
@@ -132,14 +133,14 @@ constexpr interval<byte_count> host_memory_of_node(const job& j, const layout& l
     return {most, most, j.offload.pinned ? most * 2 : most};
 }
 
-constexpr byte_count saved_by_layers(const job& j, const layout& l, std::int32_t stage, bool cudnn) {
+constexpr byte_count saved_by_layers(const job& j, const layout& l, std::int32_t stage, sdpa_backend sdpa) {
     const detail::saved_layers saved =
-        detail::saved_by_layers(detail::folded_job{j, l, cudnn}, placement_of(j, l, stage));
+        detail::saved_by_layers(detail::folded_job{j, l, sdpa}, placement_of(j, l, stage));
     return saved.all - saved.cut;
 }
 
-constexpr byte_count saved_activations(const job& j, const layout& l, std::int32_t stage, bool cudnn) {
-    const detail::folded_job f{j, l, cudnn};
+constexpr byte_count saved_activations(const job& j, const layout& l, std::int32_t stage, sdpa_backend sdpa) {
+    const detail::folded_job f{j, l, sdpa};
     const detail::training_stage s = detail::training_stage_of(f, placement_of(j, l, stage));
     const detail::saved_layers layers = detail::saved_by_layers(f, s.holds);
     const detail::prediction_memory& prediction = s.weights.prediction;

@@ -158,7 +158,7 @@ constexpr duration optimizer_time(const memory_breakdown& held, const cluster& c
 /// The part of 1F1B's bubble that remains where gradients of weights, a third of the time, are computed in it (arXiv
 /// 2401.10241 tables 1 and 2).
 constexpr double bubble_left(pipeline_schedule s) {
-    return s == pipeline_schedule::zb_h1 ? 1.0 / 3.0 : puts_off_weights(s) ? 0.0 : 1.0;
+    return s == pipeline_schedule::zb_h1 ? 1.0 / 3.0 : defers_weight_gradients(s) ? 0.0 : 1.0;
 }
 
 /// The time that stages wait for the one with most layers, as a part of their own time. A depth of multi-token

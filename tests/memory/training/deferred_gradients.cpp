@@ -54,8 +54,8 @@ TEST_CASE(
     const layout l;
     const byte_count input = bytes(2 * positions * hidden);
     const byte_count gradient = bytes(2 * positions * 10);
-    CHECK(detail::put_off_head(j.model, training_context{j, l}, l, 1) == bytes(0));
-    CHECK(detail::put_off_head(j.model, training_context{j, l}, l, 4) == input * 3 + gradient * 3);
+    CHECK(detail::deferred_head(j.model, training_context{j, l}, l, 1) == bytes(0));
+    CHECK(detail::deferred_head(j.model, training_context{j, l}, l, 4) == input * 3 + gradient * 3);
     j.runtime.pipeline.wgrad_deferral_limit = 2;
-    CHECK(detail::put_off_head(j.model, training_context{j, l}, l, 4) == input * 3 + gradient * 2);
+    CHECK(detail::deferred_head(j.model, training_context{j, l}, l, 4) == input * 3 + gradient * 2);
 }

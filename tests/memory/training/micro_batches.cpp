@@ -101,7 +101,7 @@ TEST_CASE("larger groups of one chunk let more go ahead; no schedule holds more 
                 CHECK(held >= 1);
                 CHECK(held <= static_cast<double>(batches));
                 // What is put off comes beside it: every stage has as many in flight as the first.
-                CHECK(held + detail::put_off(l, r, batches) <= detail::in_flight(l, 0, batches));
+                CHECK(held + detail::deferred_micro_batches(l, r, batches) <= detail::in_flight(l, 0, batches));
             }
 }
 

@@ -128,7 +128,7 @@ constexpr bool save_heads(const attention& a, std::int64_t own_keys, std::int64_
     // The output projection reads attention's own output, or the copy that puts a token's heads side by side.
     // (cuDNN's output lies as the queries do, and those of two parts are joined head by head: Attention.cpp,
     // alloc_with_matching_layout.)
-    const bool by_heads = a.kind == attention_kind::latent && context.attention.prefers_cudnn &&
+    const bool by_heads = a.kind == attention_kind::latent && context.attention.sdpa == sdpa_backend::cudnn &&
                           context.attention.kernel == attention_kernel::sdpa;
     const bool copied = eager || (scores == score_code::flash && context.code.attention.heads_first) || by_heads;
     const bool reads = !context.frozen || context.quantised.keeps_inputs;

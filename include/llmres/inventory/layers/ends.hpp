@@ -15,7 +15,7 @@
 /// model's `extras` and in its modeling.
 namespace llmres::inline v0::detail {
 
-/// The norms among the extra weights of one part: weight and bias are two copies.
+/// What the norms among the extra weights of one part save. A norm of two copies has a weight and a bias.
 template <class Visit>
 constexpr void save_extra_norms(const model& m, model_part part, std::int64_t n, const layer_writer<Visit>& save) {
     for (std::int32_t i = 0; i < m.extra_count; ++i) {
@@ -26,8 +26,9 @@ constexpr void save_extra_norms(const model& m, model_part part, std::int64_t n,
     }
 }
 
-/// What a stack keeps between its embedding and its first layer. PEFT has the output of a frozen embedding ask for
-/// gradients, and autograd holds such a leaf; what is added to it, or dropped of it, makes another tensor.
+/// What a stack saves between its embedding and its first layer. PEFT has the output of a frozen embedding require
+/// gradients (enable_input_require_grads), and autograd holds such a leaf; adding positions to it or dropout makes
+/// another tensor. `positions`: embeddings of positions are added.
 template <class Visit>
 constexpr void save_embedding(std::int64_t hidden, bool positions, const layer_writer<Visit>& save) {
     const training_context& context = save.context;
@@ -40,7 +41,7 @@ constexpr void save_embedding(std::int64_t hidden, bool positions, const layer_w
                  backward_point::output);
 }
 
-/// Dropout after the last norm of a stack.
+/// The mask of the dropout after the last norm of a stack.
 template <class Visit>
 constexpr void save_final_dropout(std::int64_t hidden, const layer_writer<Visit>& save) {
     if (save.context.dropout && save.context.code.dropout.final)
@@ -48,8 +49,9 @@ constexpr void save_final_dropout(std::int64_t hidden, const layer_writer<Visit>
                  backward_point::output);
 }
 
-/// The bias of scores, of all layers of one stack. Distances are looked up in a table, which keeps them; the kernels
-/// keep the bias itself, unless each casts or masks it (saved.hpp). Layers that are computed again all read the one.
+/// The bias that is added to attention scores, one for all layers of a stack (T5). It is looked up in a table by the
+/// distance of two tokens, and the look-up saves the distances; attention kernels save the bias itself, unless each
+/// casts or masks it (layers/attention.hpp). Layers that are recomputed all read the same bias.
 template <class Visit>
 constexpr void save_score_bias(const attention& a, const layer_writer<Visit>& save) {
     const training_context& context = save.context;
@@ -73,7 +75,7 @@ constexpr void save_score_bias(const attention& a, const layer_writer<Visit>& sa
         bias(context.tokens.keys, context.formats.compute);
 }
 
-/// Whether what the encoder put out is kept as it is: for every layer's keys and values, or to compute them again.
+/// Whether the encoder's output is kept as it is: for every layer's keys and values, or to recompute them.
 constexpr bool keeps_encoder_output(const training_context& context) {
     return context.recomputes || (!context.frozen && !context.autocast);
 }
@@ -86,8 +88,9 @@ constexpr bool has_extra(const model& m, weight_role role) {
     return false;
 }
 
-/// A stem of convolutions: one over patches, or several over time (Whisper's, of three frames each), of which each has
-/// its activation's input and the last halves the frames. Autocast casts their weights, and what the first reads.
+/// What a stem of convolutions saves: one convolution over patches, or several over time (Whisper's, of three frames
+/// each). Each of several saves its activation function's input, and the last halves the number of frames. Autocast
+/// casts their weights, and the input of the first.
 template <class Visit>
 constexpr void save_stem(const model& m, const layer_writer<Visit>& save) {
     const training_context& context = save.context;
@@ -139,7 +142,7 @@ constexpr void for_each_input_activation(const model& m, const training_context&
     if (context.input_requires_grad) detail::save_extra_norms(m, model_part::input, context.tokens.all(), save);
 }
 
-/// ... and after them: a transform before the head (BERT's), or a classifier.
+/// Calls visit(activation) for what stands after the layers: a transform before the head (BERT's), or a classifier.
 template <class Visit>
 constexpr void for_each_output_activation(const model& m, const training_context& context, Visit&& visit) {
     const detail::layer_writer<Visit> save{context, visit, nullptr, m.hidden};
@@ -156,7 +159,7 @@ constexpr void for_each_output_activation(const model& m, const training_context
             !(context.formats.adapters == context.formats.compute))
             save.put(activation_role::weight, context.adapter.rank * (e.rows + e.columns), context.formats.compute,
                      activation_split::whole, backward_point::output);
-        // One over classes reads one token of each sequence: a view of all, or a copy.
+        // A classifier over classes reads one token of each sequence: a view of all tokens, or a copy.
         const bool one_token = context.casts(m.final_norm) && m.vocabulary == 0;
         save.inputs(std::array{weight_role::classifier}, one_token ? context.tokens.sequences * m.hidden : n * m.hidden,
                     n, context.casts(m.final_norm), activation_split::sequence, backward_point::output);

@@ -11,13 +11,13 @@
 #include <llmres/models/model.hpp>
 #include <llmres/values/units.hpp>
 
-/// Multi-token prediction in training (DeepSeek-V3 report, section 2.2): each depth norms what the depth before put out
-/// and the next token's embedding, projects both to the hidden width, and passes a layer and a norm of its own;
-/// embedding and head are the model's. As Megatron-Core builds it (core/transformer/multi_token_prediction.py).
+/// Multi-token prediction in training (DeepSeek-V3 report, section 2.2): each depth applies norms to the output of the
+/// depth before and to the next token's embedding, projects both to the hidden width, and has a layer and a norm of its
+/// own; embedding and head are the model's. As Megatron-Core builds it (core/transformer/multi_token_prediction.py).
 namespace llmres::inline v0::detail {
 
-/// Calls visit(activation) for what a depth keeps beside its layer: inputs of three norms, of the projection and of the
-/// head.
+/// Calls visit(activation) for what a depth saves beside its layer: the inputs of three norms, of the projection and of
+/// the head.
 template <class Visit>
 constexpr void for_each_depth_activation(const model& m, const training_context& context, Visit&& visit) {
     using enum backward_point;
@@ -30,7 +30,8 @@ constexpr void for_each_depth_activation(const model& m, const training_context&
     save.put(activation_role::linear_input, n * m.hidden, context.formats.compute, split, output);
 }
 
-/// What one depth's cross entropy keeps until it is differentiated, while the model's own is computed.
+/// What one depth's cross entropy keeps of logits until it is differentiated, while the model's own is computed: all
+/// but the gradients that are made then.
 constexpr byte_count kept_logits(const model& m, const training_context& context, const layout& l) {
     byte_count most;
     byte_count made;

@@ -8,20 +8,20 @@
 #include <llmres/values/precision.hpp>
 #include <llmres/values/units.hpp>
 
-/// What DeepSpeed's ZeRO sets aside for gradients on their way (deepspeed/runtime/zero: stage_1_and_2.py, stage3.py).
+/// Buffers of DeepSpeed's ZeRO for gradients (deepspeed/runtime/zero: stage_1_and_2.py, stage3.py).
 namespace llmres::inline v0::detail {
 
 struct zero_buffers {
     byte_count throughout{};  ///< from the first step to the last
-    byte_count backward{};    ///< while gradients are made
-    byte_count joined{};      ///< ... by another stream, whose blocks nothing else can use
-    byte_count stepping{};    ///< while the optimizer steps
-    byte_count apart{};       ///< between the passes, in pieces that no activation's block is large enough for
+    byte_count backward{};    ///< during the backward pass
+    byte_count joined{};      ///< during the backward pass, allocated on another stream
+    byte_count stepping{};    ///< during the optimizer's step
+    byte_count small{};       ///< freed between backward pass and step, in pieces too small for any activation
 };
 
-/// ZeRO 3's bucket stays (contiguous_gradients), and a full one is joined in another tensor, on a stream of its own, to
-/// be scattered (reduce_scatter_coalesced). ZeRO 1 and 2 have theirs while gradients are made; behind a pipeline, when
-/// all are.
+/// ZeRO 3 keeps its bucket (contiguous_gradients); a full bucket is copied into another tensor, on a stream of its own,
+/// to be scattered (reduce_scatter_coalesced). ZeRO 1 and 2 have their bucket during the backward pass; behind a
+/// pipeline, when all gradients are made.
 constexpr zero_buffers zero_buffers_of(const job& j, const layout& l, const training_context& context,
                                        const training_state& state) {
     zero_buffers b;
@@ -33,7 +33,7 @@ constexpr zero_buffers zero_buffers_of(const job& j, const layout& l, const trai
         b.throughout = bucket;
         b.joined = bucket < state.gradients.whole ? bucket : state.gradients.whole;
         if (on_host) return b;
-        // Gradients of a sub-group are joined, and widened where the optimizer's own weights are
+        // Gradients of a sub-group are flattened, and cast to fp32 where the master weights are
         // (_prepare_fp32_grad_for_sub_group).
         const byte_count most = size_of(made, context.runtime.sharding.sub_group_size, 1);
         const byte_count joined = state.gradients.kept < most ? state.gradients.kept : most;
@@ -43,17 +43,17 @@ constexpr zero_buffers zero_buffers_of(const job& j, const layout& l, const trai
         return b;
     }
     if (l.zero == 0 || on_host) return b;
-    // As many values are gathered at once (allgather_bucket_size), into the bucket's place. Where gradients are kept in
-    // both formats (runtime/bf16_optimizer.py), they are exchanged in the wider, and weights gathered in the narrower:
-    // 6 bytes a value.
-    (l.pipeline == 1 && in_16_bits ? b.backward : b.apart) += bucket;
+    // As many values of weights are gathered at once (allgather_bucket_size), in the memory that the bucket leaves.
+    // Where gradients are kept in both formats (runtime/bf16_optimizer.py), they are exchanged in fp32, and weights
+    // gathered in 16 bits: 6 bytes a value.
+    (l.pipeline == 1 && in_16_bits ? b.backward : b.small) += bucket;
     if (!in_16_bits) return b;
-    // Its own part of the gradients in one piece (copy_grads_in_partition); then their norms in double precision,
-    // tensor by tensor (get_grad_norm_direct), in whose place the joined and widened gradients come.
+    // The rank's gradient partition is copied into one tensor (copy_grads_in_partition); then norms are taken in fp64,
+    // tensor by tensor (get_grad_norm_direct); the flattened and fp32 gradients reuse that memory.
     const byte_count part = div_up(state.gradients.whole, l.dense_shard_ranks());
-    if (l.zero == 1) b.apart += part;
+    if (l.zero == 1) b.small += part;
     const byte_count norm = (part < state.largest ? part : state.largest) * 4;
-    if (norm > state.optimizer.temporaries) b.apart += norm - state.optimizer.temporaries;
+    if (norm > state.optimizer.temporaries) b.small += norm - state.optimizer.temporaries;
     return b;
 }
 

@@ -37,9 +37,9 @@ constexpr byte_count needed_by_weights(const layer& kind, std::int64_t hidden, c
     return needed;
 }
 
-/// What the last stage keeps where the head's gradient is put off: the head's input, and the gradient of the logits.
-constexpr byte_count put_off_head(const model& m, const training_context& context, const layout& l,
-                                  std::int64_t rounds) {
+/// What the last stage keeps where the head's gradient is deferred: the head's input, and the gradient of the logits.
+constexpr byte_count deferred_head(const model& m, const training_context& context, const layout& l,
+                                   std::int64_t rounds) {
     const std::int64_t others = rounds - 1;  // the last one's are counted with the loss
     const std::int64_t limit = context.runtime.pipeline.wgrad_deferral_limit;
     const std::int64_t gradients = limit > 0 && limit < others ? limit : others;

@@ -5,20 +5,23 @@
 #include <llmres/memory/training_state.hpp>
 #include <llmres/values/units.hpp>
 
-/// What sharded weights come together in.
+/// Weights that FSDP gathers, and blocks that its wrapping leaves.
 namespace llmres::inline v0::detail {
 
-/// What FSDP2 gathers and reduces beside the unit under way (torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py).
+/// What FSDP2 gathers and reduces beside the unit that is computed
+/// (torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py).
 struct gathering {
-    byte_count after_forward{};  ///< gathered when the loss is computed: the head; where both ends are the root's,
-                                 ///< these and the last layer
-    byte_count throughout{};     ///< gathered from the first layer's backward pass on
-    byte_count
-        reduced{};  ///< a layer's gradients before they are cast and scattered, and the head's where it is the root's
+    /// Weights still gathered when the loss is computed: the head; where embedding and head are the root unit's, both
+    /// and the last layer.
+    byte_count after_forward{};
+    byte_count throughout{};  ///< weights gathered from the last layer's backward pass to the first's
+    /// A layer's gradients before they are cast and scattered, and the head's where it is the root unit's.
+    byte_count reduced{};
     byte_count last{};     ///< the embedding's gradient, whole and cast
-    byte_count buffers{};  ///< where weights come together: two units, in turn
+    byte_count buffers{};  ///< all-gather buffers: of two units, which take turns
 };
 
+/// `unit`: the layer whose weights are most; `tied`: the head is the embedding, and both are the root unit's.
 constexpr gathering gathering_of(const training_context& context, const training_state& input,
                                  const training_state& output, const training_state& ends, const training_state& unit,
                                  bool tied) {
@@ -34,10 +37,10 @@ constexpr gathering gathering_of(const training_context& context, const training
     return e;
 }
 
-/// Blocks that the allocator has when FSDP1 has wrapped a model, beside the shards
-/// (torch/distributed/fsdp/_init_utils.py, _init_param_handle_from_module): of each unit its tensors as they came to
-/// the GPU, the copy that rank 0 broadcasts (sync_module_states) and the flat parameter. Layers use one another's
-/// blocks; the root finds them too small.
+/// Blocks that the allocator holds beside the shards when FSDP1 has wrapped a model
+/// (torch/distributed/fsdp/_init_utils.py, _init_param_handle_from_module): of each unit its tensors as they were
+/// copied to the GPU, the copy that rank 0 broadcasts (sync_module_states), and the flat parameter. Layers reuse one
+/// another's blocks; the root unit finds them too small.
 constexpr byte_count left_by_wrapping(byte_count root, byte_count unit) { return root * 3 + unit * 3; }
 
 }  // namespace llmres::inline v0::detail

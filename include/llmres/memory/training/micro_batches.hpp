@@ -10,17 +10,19 @@
 #include <llmres/memory/training/layer.hpp>
 #include <llmres/models/layer.hpp>
 
-/// How many micro-batches a pipeline stage holds at once.
+/// How many micro-batches a pipeline stage holds at once, by its schedule.
 namespace llmres::inline v0::detail {
 
-/// Chunks that have gone forward on a stage of an interleaved pipeline when the first comes back: Megatron-Core,
-/// schedules.py: (p - i - 1) 2 + (v - 1) g of warm-up, and the one under way.
+/// Chunks whose forward pass is done on a stage of an interleaved pipeline when its first backward pass begins
+/// (Megatron-Core, schedules.py): (p - i - 1) 2 + (v - 1) g of warm-up, and the current one, for p stages of which this
+/// is the i-th, v chunks a stage and groups of g micro-batches.
 constexpr std::int64_t interleaved_chunks(const layout& l, std::int32_t stage) {
     const std::int64_t group = l.micro_batch_group > 0 ? l.micro_batch_group : l.pipeline;
     return 2 * std::int64_t{l.pipeline - stage - 1} + (l.virtual_pipeline - 1) * group + 1;
 }
 
-/// ... under the schedules that are not 1F1B (jobs/pipeline.hpp).
+/// Micro-batches in flight under the schedules that are not 1F1B (jobs/pipeline.hpp). `rounds`: micro-batches of a
+/// step.
 constexpr double in_flight_otherwise(const layout& l, std::int32_t stage, std::int64_t rounds) {
     std::int64_t most = rounds;
     switch (l.schedule) {
@@ -39,8 +41,9 @@ constexpr double in_flight_otherwise(const layout& l, std::int32_t stage, std::i
     return static_cast<double>(most < rounds ? most : rounds);
 }
 
-/// Micro-batches whose activations a stage holds at once: 1F1B holds one for each stage still ahead (arXiv 2104.04473
-/// section 2.2.1); interleaving `virtual_pipeline` chunks adds (p-1)/(p v) of them (arXiv 2205.05198 equation 5).
+/// Micro-batches whose activations a stage holds at once: 1F1B holds one for this stage and each stage after it (arXiv
+/// 2104.04473 section 2.2.1); interleaving `virtual_pipeline` chunks adds (p-1)/(p v) of them (arXiv 2205.05198
+/// equation 5). `rounds`: micro-batches of a step.
 constexpr double in_flight(const layout& l, std::int32_t stage, std::int64_t rounds) {
     if (l.schedule != pipeline_schedule::one_forward_one_backward) return in_flight_otherwise(l, stage, rounds);
     if (l.virtual_pipeline == 1 || l.pipeline == 1) {
@@ -53,15 +56,16 @@ constexpr double in_flight(const layout& l, std::int32_t stage, std::int64_t rou
     return (chunks < all ? chunks : all) / l.virtual_pipeline;
 }
 
-/// Micro-batches beside these of which a stage holds what gradients of weights still need (arXiv 2401.10241: every
-/// stage has as many in flight as the first).
-constexpr double put_off(const layout& l, std::int32_t stage, std::int64_t rounds) {
+/// Micro-batches, beside those of in_flight(), whose weight gradients a zero-bubble schedule has deferred: of these a
+/// stage holds each linear layer's input and output gradient (arXiv 2401.10241: every stage has as many micro-batches
+/// in flight as the first).
+constexpr double deferred_micro_batches(const layout& l, std::int32_t stage, std::int64_t rounds) {
     if (l.schedule != pipeline_schedule::zb_h1 && l.schedule != pipeline_schedule::zb_h2) return 0;
     return in_flight_otherwise(l, 0, rounds) - in_flight_otherwise(l, stage, rounds);
 }
 
-/// The same as in_flight() where the chunks of a stage differ: micro-batches of all its layers that take as much as
-/// what is held at the worst moment. `sizes`: what each of the stage's chunks keeps of a micro-batch, in any unit.
+/// in_flight() for chunks of unequal size: the largest sum of held chunks, in units of one micro-batch of all the
+/// stage's layers. `sizes`: what each of the stage's chunks keeps of a micro-batch, in any unit.
 constexpr double in_flight_unevenly(const layout& l, std::int32_t stage, std::int64_t rounds,
                                     const std::array<double, stage_list::max_chunks>& sizes) {
     const std::int64_t chunks = l.virtual_pipeline;
@@ -73,7 +77,7 @@ constexpr double in_flight_unevenly(const layout& l, std::int32_t stage, std::in
     const std::int64_t group = asked < rounds ? asked : rounds;
     const std::int64_t all = rounds * chunks;
     const std::int64_t ahead = interleaved_chunks(l, stage) < all ? interleaved_chunks(l, stage) : all;
-    // Passes go by groups of micro-batches: a chunk's, then the next chunk's; backwards from the last chunk.
+    // A group of micro-batches passes one chunk, then the next; backward passes begin at the last chunk.
     const auto size_of_pass = [&](std::int64_t pass, bool forward) {
         const std::int64_t chunk = pass / group % chunks;
         return sizes[static_cast<std::size_t>(forward ? chunk : chunks - 1 - chunk)];
@@ -88,14 +92,14 @@ constexpr double in_flight_unevenly(const layout& l, std::int32_t stage, std::in
     return most / whole;
 }
 
-/// Micro-batches of that stage's last chunk that are in flight.
+/// Micro-batches in flight of the last chunk of the stage that predicts further tokens.
 constexpr std::int64_t predictions_in_flight(const layout& l, std::int64_t rounds) {
     const std::int64_t behind = l.pipeline - 1 - prediction_stage(l);
     const std::int64_t held = (l.virtual_pipeline > 1 ? 2 * behind : behind) + 1;
     return held < rounds ? held : rounds;
 }
 
-/// What a stage whose chunks differ holds of its micro-batches, as micro-batches of all it keeps.
+/// in_flight_unevenly() for a stage's own layers. `by_stage`: the layers in the order of the stages.
 constexpr double in_flight_unevenly(const layer_stack& by_stage, const layout& l, stage_range range, std::int32_t stage,
                                     std::int64_t rounds,
                                     const std::array<training_layer, layer_stack::max_kinds>& layers) {

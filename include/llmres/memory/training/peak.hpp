@@ -469,7 +469,7 @@ constexpr byte_count blocks_of_other_phases(const stage_step& in) {
     const training_stage& s = in.stage;
     const llmres::runtime& runtime = in.folded.context.runtime;
     if (in.folded.job.runtime.allocator.caches_freed_blocks)
-        return s.weights.all.gradients.kept + s.stepping + s.zero.joined + s.zero.apart;
+        return s.weights.all.gradients.kept + s.stepping + s.zero.joined + s.zero.small;
     if (runtime.sharding.separate_streams && in.folded.layout.zero >= 2)
         return s.weights.all.gradients.kept + in.gathered.buffers;
     return {};

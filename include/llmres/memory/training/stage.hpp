@@ -46,11 +46,11 @@ struct folded_job {
     std::int64_t micro_batches;  ///< of each rank in a step
 
     constexpr folded_job(const llmres::job& j, const llmres::layout& l, const layer_stack& in_stage_order,
-                         bool cudnn = false)
+                         sdpa_backend sdpa = sdpa_backend::flash)
         : job{j},
           layout{l},
           by_stage{in_stage_order},
-          context{j, l, cudnn},
+          context{j, l, sdpa},
           weights{j, l, context},
           micro_batches{llmres::micro_batches(j, l)} {
         for (std::size_t k = 0; k < kinds(); ++k) {
@@ -61,8 +61,8 @@ struct folded_job {
             last_step = state.optimizer.last_step;
         }
     }
-    constexpr folded_job(const llmres::job& j, const llmres::layout& l, bool cudnn = false)
-        : folded_job{j, l, j.model.layers, cudnn} {}
+    constexpr folded_job(const llmres::job& j, const llmres::layout& l, sdpa_backend sdpa = sdpa_backend::flash)
+        : folded_job{j, l, j.model.layers, sdpa} {}
     folded_job(const folded_job&) = delete;  // `weights` refers to `context`
 
     constexpr std::size_t kinds() const { return static_cast<std::size_t>(job.model.layers.kind_count); }
@@ -127,7 +127,7 @@ constexpr byte_count saved_before_layers(const folded_job& f, const placement& h
     return saved;
 }
 
-/// Micro-batches whose activations a stage holds at once.
+/// Micro-batches whose activations a stage holds at once, as copies of all its layers.
 constexpr double micro_batches_held(const folded_job& f, const placement& here) {
     if (is_naive_pipeline(f.job, f.layout)) return 1.0;
     if (f.layout.deals_evenly()) return in_flight(f.layout, here.stage, f.micro_batches);
@@ -219,10 +219,10 @@ constexpr byte_count kept_by_schedule(const folded_job& f, const placement& here
                                        f.context.formats.stream, activation_split::sequence},
                                       l),
                           batches);
-    if (puts_off_weights(l.schedule))
+    if (defers_weight_gradients(l.schedule))
         for (std::size_t k = 0; k < f.kinds(); ++k)
             kept += scaled_up(needed_by_weights(m.layers.kinds[k], m.hidden, f.context, l) * here.counts[k],
-                              put_off(l, here.stage, f.micro_batches));
+                              deferred_micro_batches(l, here.stage, f.micro_batches));
     return kept;
 }
 
@@ -241,7 +241,7 @@ constexpr saved_memory saved_memory_of(const folded_job& f, const placement& her
     saved.all = scaled_up(layers.all - layers.cut, batches) + saved.before + copied +
                 kept_by_schedule(f, here, batches) + prediction.kept * predictions_in_flight(l, f.micro_batches);
     if (f.context.runtime.pipeline.defer_embedding_wgrad_compute && last && l.pipeline > 1) {
-        const byte_count head = put_off_head(m, f.context, l, f.micro_batches);
+        const byte_count head = deferred_head(m, f.context, l, f.micro_batches);
         saved.before += head;
         saved.all += head;
     }
