@@ -24,3 +24,10 @@ TEST_CASE("latent attention is absorbed since llama.cpp's build 5140, and expand
     CHECK_FALSE(runtimes::ik_llama_cpp.serving_kernels.latent.expands_all);
     CHECK(runtimes::ik_llama_cpp_4155.serving_kernels.latent.expands_all);
 }
+
+TEST_CASE("ExLlama dequantises a matrix before each product, the third version where more than 144 rows pass") {
+    CHECK(dequantises(runtimes::exllamav2.serving_kernels, 1));
+    CHECK_FALSE(dequantises(runtimes::exllamav3.serving_kernels, 144));
+    CHECK(dequantises(runtimes::exllamav3.serving_kernels, 145));
+    CHECK_FALSE(dequantises(runtimes::vllm.serving_kernels, 8192));
+}

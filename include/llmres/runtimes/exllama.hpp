@@ -38,7 +38,7 @@ inline constexpr runtime exllama_base{
         .profiles = true,
         .logits{.bytes = {4.0, 6.0, 8.0}},
     },
-    .serving_kernels{.flash_attention = true, .dequantises = true},
+    .serving_kernels{.flash_attention = true, .dequantised_from = 0},
 };
 
 constexpr runtime exllama_second() {

@@ -38,10 +38,9 @@ struct serving_kernels {
     latent_kernels latent{};  ///< multi-head latent attention
     /// Vectors of the hidden width beside the inventory's.
     std::int32_t more_hidden = 0;
-    /// One matrix at a time, the head included, is dequantised to 16 bits into a buffer of its own (ExLlama).
-    bool dequantises = false;
-    /// Where that many rows or more are multiplied at once.
-    std::int32_t dequantised_from = 0;
+    /// Where that many rows or more are multiplied at once, one matrix at a time, the head included, is dequantised to
+    /// 16 bits into a buffer of its own (ExLlama); empty: none is.
+    maybe<std::int32_t> dequantised_from{};
     /// Bytes of each attention score (pair of tokens and head), where attention is eager.
     std::int32_t score_bytes = 4;
     /// With flash attention, a tensor of the last layer's feed-forward may lie in the graph's buffer while logits are
@@ -50,5 +49,10 @@ struct serving_kernels {
     /// Buffers of routed experts stay allocated while logits are computed (vLLM's WorkspaceManager).
     bool keeps_expert_scratch = false;
 };
+
+/// True if a product of that many rows reads a matrix that was dequantised before it.
+constexpr bool dequantises(const serving_kernels& k, std::int64_t rows) {
+    return k.dequantised_from && rows >= *k.dequantised_from;
+}
 
 }  // namespace llmres::inline v0

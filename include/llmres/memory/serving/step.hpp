@@ -180,7 +180,7 @@ struct step {
         });
         if (runtime.serving_kernels.latent.absorbed && kind.attention.kind == attention_kind::latent)
             halves[0] += absorbed(kind.attention, s);
-        if (runtime.serving_kernels.dequantises && s.all() >= runtime.serving_kernels.dequantised_from) {
+        if (dequantises(runtime.serving_kernels, s.all())) {
             halves[0] += dequantised(kind.attention.heads * kind.attention.query_width());
             halves[1] +=
                 dequantised(kind.feed_forward.routed() ? kind.feed_forward.experts.width : kind.feed_forward.width);
@@ -290,8 +290,7 @@ struct step {
         const std::int64_t rows = scored_rows(job, runtime, layout, shape);
         step_peak scoring{hidden() + throughout + beside_scores(rows),
                           scaled(bytes(product(rows, job.model.vocabulary)), bytes_each_score(rows))};
-        if (runtime.serving_kernels.dequantises && rows >= runtime.serving_kernels.dequantised_from)
-            scoring.activations += dequantised(job.model.vocabulary);
+        if (dequantises(runtime.serving_kernels, rows)) scoring.activations += dequantised(job.model.vocabulary);
         if (runtime.serving_kernels.feed_forward_under_logits && kernel == attention_kernel::flash)
             scoring.activations.high += feed_forward_tensor();
         return scoring;
