@@ -31,9 +31,12 @@
 /// for job and layout, and `stage` is one of the layout's pipeline stages.
 namespace llmres::inline v0 {
 
-/// The peak of a training step on a GPU of the busiest pipeline stage, with all that the runtime adds. The second form
-/// takes the attention kernel that PyTorch chooses on that GPU; the first takes sdpa_backend::flash.
+/// The peak of a training step on a GPU of the busiest pipeline stage, with all that the runtime adds. PyTorch's
+/// attention tries FlashAttention first.
 constexpr memory_breakdown training_memory(const job& j, const layout& l);
+
+/// The peak of a training step on such a GPU of the busiest pipeline stage. PyTorch's attention tries first what it
+/// does on that GPU.
 constexpr memory_breakdown training_memory(const job& j, const layout& l, const gpu& card);
 
 /// The peak of a training step on a GPU of one pipeline stage.
@@ -47,7 +50,7 @@ constexpr training_state training_state_of(const job& j, const layout& l, std::i
 constexpr byte_count host_memory(const job& j, const layout& l, std::int32_t stage = 0);
 
 /// Main memory that offloading takes on a node with so many GPUs, all of the busiest stage. High: what is pinned may
-/// be twice as large, as allocations of pinned memory are rounded up to powers of two.
+/// be twice as large: PyTorch rounds each pinned allocation up to a power of two (ATen, CachingHostAllocator).
 constexpr interval<byte_count> host_memory_of_node(const job& j, const layout& l, std::int32_t gpus);
 
 /// What a GPU of one pipeline stage saves of one micro-batch from its forward pass to its backward pass.

@@ -26,7 +26,7 @@ struct optimizer_memory {
 
 /// Copies of matrices that autocast makes in the format that they are computed in.
 struct cast_memory {
-    byte_count all{};
+    byte_count all{};           ///< of all matrices
     byte_count feed_forward{};  ///< of `all`, the feed-forward's
 };
 
@@ -39,17 +39,17 @@ struct magnitude_memory {
 /// What training keeps of some weights, be it a tensor, a layer or a pipeline stage, on one GPU. Sizes are in bytes and
 /// count tensors alone: no activations, no buffers, nothing that the runtime adds.
 struct training_state {
-    byte_count weights{};   ///< as stored: a shard under ZeRO 3
-    byte_count adapter{};   ///< trained tensors beside frozen weights
-    byte_count gathered{};  ///< whole weights, in the format that they are computed in: what ZeRO 3 gathers
-    byte_count largest{};   ///< the largest matrix, in the format that it is computed in
-    byte_count dummies{};   ///< Transformer Engine's unused gradients, one for each shape of matrix
-    byte_count host{};      ///< offloaded to main memory for this GPU
-    byte_count nvme{};      ///< offloaded to disks for this GPU
-    gradient_memory gradients{};
-    optimizer_memory optimizer{};
-    cast_memory casts{};
-    magnitude_memory magnitudes{};
+    byte_count weights{};           ///< as stored: a shard under ZeRO 3
+    byte_count adapter{};           ///< trained tensors beside frozen weights
+    byte_count gathered{};          ///< whole weights, in the format that they are computed in: what ZeRO 3 gathers
+    byte_count largest{};           ///< the largest matrix, in the format that it is computed in
+    byte_count dummies{};           ///< Transformer Engine's unused gradients, one for each shape of matrix
+    byte_count host{};              ///< offloaded to main memory for this GPU
+    byte_count nvme{};              ///< offloaded to disks for this GPU
+    gradient_memory gradients{};    ///< on the GPU
+    optimizer_memory optimizer{};   ///< on the GPU
+    cast_memory casts{};            ///< under autocast
+    magnitude_memory magnitudes{};  ///< of DoRA
 
     /// Adds as many copies of another state. What one tensor needs at a time does not add up: the larger stays. Parts
     /// that are those of one layer (`feed_forward`, `down`, `magnitudes`, `first_projection`) stay as they are.
