@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What decides how a layer is trained: the job (inventory/layers/context.hpp), the architecture (models/modeling.hpp),
+// What decides how a layer is trained: the job (inventory/context.hpp), the architecture (models/modeling.hpp),
 // the engine (runtimes/kernels.hpp).
 #include <llmres/inventory/context.hpp>
-#include <llmres/inventory/layers/operation.hpp>
+#include <llmres/inventory/layers/saved.hpp>
 
 #include <doctest/doctest.h>
 
@@ -21,14 +21,20 @@ using namespace training_jobs;
 
 namespace {
 
-/// What linear layers keep that read one tensor of 100 tokens and 64 features.
+/// What linear layers save that read one tensor of 100 tokens and 64 features.
 template <std::size_t N>
 byte_count kept_inputs(const job& j, const std::array<weight_role, N>& roles, bool casts, bool joined = false) {
     const training_context context{j, {}};
     byte_count kept;
     const auto count = [&](const activation& a) { kept += local_bytes(a, {}); };
-    const detail::layer_writer<const decltype(count)> save{context, count, &j.model.layers[0], j.model.hidden};
-    save.inputs(roles, 100 * 64, 100, casts, activation_split::sequence, backward_point::attention, joined);
+    detail::layer_operation o{.code = detail::operation_code::products,
+                              .reads = {detail::whole_operand(detail::operand_name::normed, 64)}};
+    for (std::size_t i = 0; i < N; ++i) {
+        o.weights[i] = roles[i];
+        o.writes[i] = detail::split_operand(detail::operand_name::query, 64);
+    }
+    detail::layer_writer<const decltype(count)>{context, count}.products(
+        o, {.elements = 100 * 64, .n = 100, .casts = casts, .joined = joined});
     return kept;
 }
 

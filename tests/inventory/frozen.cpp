@@ -29,6 +29,22 @@ detail::unsaved unsaved_by(const layer& l, const job& j) {
     return detail::unsaved_by(l, j.model.hidden, training_context{j, {}}, {});
 }
 
+/// The layer's token mixer without its feed-forward.
+layer mixer_of(const layer& whole) {
+    layer l = whole;
+    l.feed_forward = no_feed_forward;
+    l.norm_before_feed_forward = l.norm_after_feed_forward = false;
+    return l;
+}
+
+layer feed_forward_of(const layer& whole) {
+    layer l = whole;
+    l.attention = no_attention;
+    l.recurrent = {};
+    l.norm_before_attention = l.norm_after_attention = false;
+    return l;
+}
+
 const layer& block() { return models::llama_3_1_8b.layers.kinds[0]; }
 
 constexpr std::int64_t n = 4096, h = 4096;
@@ -47,7 +63,7 @@ TEST_CASE("a layer is its mixer and its feed-forward: what each saves adds up, i
             const layer& l = m->layers.kinds[static_cast<std::size_t>(k)];
             if (l.feed_forward.kind != feed_forward_kind::none && !l.norm_before_feed_forward)
                 continue;  // its norm is the mixer's
-            CHECK(saved(detail::mixer_of(l), j) + saved(detail::feed_forward_of(l), j) == saved(l, j));
+            CHECK(saved(mixer_of(l), j) + saved(feed_forward_of(l), j) == saved(l, j));
         }
     }
 }
@@ -57,10 +73,16 @@ TEST_CASE("a first layer does not save what lies before its first adapter") {
     CHECK(unsaved_by(block(), adapted({weight_role::q_proj, weight_role::v_proj})).size == norm);
     // Of what the feed-forward reads first: all of attention, and both norms.
     const job late = adapted({weight_role::up_proj});
-    CHECK(unsaved_by(block(), late).size == saved(detail::mixer_of(block()), late) + norm);
     CHECK_FALSE(unsaved_by(block(), late).goes_on);
-    // Of its last product: factors that need no gradient are kept all the same, which is an upper bound.
-    CHECK(unsaved_by(block(), adapted({weight_role::down_proj})).size == unsaved_by(block(), late).size);
+    // The activation passes no gradient on to the gate; its product with `up` needs the activated gate for up's alone.
+    CHECK(unsaved_by(block(), late).size == saved(mixer_of(block()), late) + norm + bytes(2) * (2 * n * 14336));
+    // Of its last product: all that the layer saves but what the adapter reads, in fp32, and its A's output.
+    const job last = adapted({weight_role::down_proj});
+    CHECK(saved(block(), last) - unsaved_by(block(), last).size == bytes(4) * (n * 14336 + n * 8));
+    // Of attention's last product: none of what attention saves.
+    const job output = adapted({weight_role::o_proj});
+    const byte_count mixing = unsaved_by(block(), output).size;
+    CHECK(saved(mixer_of(block()), output) - mixing == bytes(4) * (n * h + n * 8));
 }
 
 TEST_CASE("a layer without adapters saves nothing, and the next may be the first") {

@@ -33,27 +33,27 @@ TEST_CASE("named parts of a layer are computed again, or their inputs are in mai
     const attention& a = routed.attention;
     const experts& e = routed.feed_forward.experts;
     // Outputs of two norms.
-    CHECK(parts(dense, layernorm, {}).again == bytes(2) * 2 * n * j.model.hidden);
-    CHECK(parts(routed, layernorm, {}).again == bytes(2) * 2 * n * j.model.hidden);
+    CHECK(parts(dense, layernorm, {}).recomputed == bytes(2) * 2 * n * j.model.hidden);
+    CHECK(parts(routed, layernorm, {}).recomputed == bytes(2) * 2 * n * j.model.hidden);
     // What the activation puts out, of eight tokens for one.
-    CHECK(parts(routed, moe_act, {}).again == bytes(2) * 8 * n * e.width);
-    CHECK(parts(dense, moe_act, {}).again == byte_count{});
+    CHECK(parts(routed, moe_act, {}).recomputed == bytes(2) * 8 * n * e.width);
+    CHECK(parts(dense, moe_act, {}).recomputed == byte_count{});
     // Queries, keys and values of 128 heads, their compressed inputs normed, and the norms'.
     const byte_count heads = bytes(2) * n * a.heads * (2 * a.query_width() + a.value_width());
     const byte_count compressed = bytes(2) * 2 * n * (a.q_rank + a.kv_rank) + bytes(4) * 2 * n;
-    CHECK(parts(routed, mla_up_proj, {}).again == heads + compressed);
+    CHECK(parts(routed, mla_up_proj, {}).recomputed == heads + compressed);
     // The whole of a dense feed-forward but its input; of routed experts with the shared.
-    CHECK(parts(dense, mlp, {}).again == bytes(2) * 3 * n * dense.feed_forward.width);
-    const byte_count shared = parts(routed, shared_experts, {}).again;
+    CHECK(parts(dense, mlp, {}).recomputed == bytes(2) * 3 * n * dense.feed_forward.width);
+    const byte_count shared = parts(routed, shared_experts, {}).recomputed;
     CHECK(shared == bytes(2) * 3 * n * e.shared_width);
-    CHECK(parts(routed, moe, {}).again > bytes(2) * 8 * n * (3 * e.width + j.model.hidden) + shared);
+    CHECK(parts(routed, moe, {}).recomputed > bytes(2) * 8 * n * (3 * e.width + j.model.hidden) + shared);
     // Away: inputs.
-    CHECK(parts(routed, {}, expert_fc1).away == bytes(2) * 8 * n * j.model.hidden);
-    CHECK(parts(routed, {}, moe_act).away == bytes(2) * 2 * 8 * n * e.width);
-    CHECK(parts(routed, {}, attn_norm).away == bytes(2) * n * j.model.hidden + bytes(4) * n);
-    CHECK(parts(dense, {}, qkv_linear).away == bytes(2) * n * j.model.hidden);
+    CHECK(parts(routed, {}, expert_fc1).offloaded == bytes(2) * 8 * n * j.model.hidden);
+    CHECK(parts(routed, {}, moe_act).offloaded == bytes(2) * 2 * 8 * n * e.width);
+    CHECK(parts(routed, {}, attn_norm).offloaded == bytes(2) * n * j.model.hidden + bytes(4) * n);
+    CHECK(parts(dense, {}, qkv_linear).offloaded == bytes(2) * n * j.model.hidden);
     // What is computed again does not go away besides.
-    CHECK(parts(routed, mla_up_proj, core_attn).away == bytes(4) * n * a.heads);
+    CHECK(parts(routed, mla_up_proj, core_attn).offloaded == bytes(4) * n * a.heads);
 
     const auto reserved = [&](layer_part_set again, layer_part_set away) {
         job with = j;
@@ -94,6 +94,19 @@ TEST_CASE(
     CHECK(routed() == byte_count{});
 }
 
+TEST_CASE("what routed experts save is what the layer's inventory says of them, in 8 bits too") {
+    job j{.model = models::mixtral_8x7b,
+          .task = task::pretraining,
+          .weights = bf16,
+          .sequence = tokens(1024),
+          .runtime = runtimes::megatron};
+    j.runtime.kernels.fp8.recipe = fp8_recipe::delayed;
+    const training_context context{j, {}};
+    // Two choices of 1024 tokens: 8-bit inputs of the two products, gate and up in 16 bits.
+    CHECK(detail::routed_bytes(j.model.layers[0], j.model.hidden, {}, context) ==
+          bytes(2 * 1024) * (4096 + 14336) + bytes(2 * 2 * 1024) * (2 * 14336));
+}
+
 TEST_CASE("nothing of a recurrence is computed again by name, or leaves; latent features are the experts' own") {
     using enum layer_part;
     const model& m = models::nemotron_3_super_120b_a12b;
@@ -112,16 +125,16 @@ TEST_CASE("nothing of a recurrence is computed again by name, or leaves; latent 
     const layer& scanned = m.layers[0];
     const layer& routed = m.layers[1];
     REQUIRE(scanned.recurrent.kind == recurrent_kind::mamba2);
-    CHECK(parts(scanned, recomputed_parts, {}).again == byte_count{});
-    CHECK(parts(scanned, {}, offloaded_parts).away == byte_count{});
+    CHECK(parts(scanned, recomputed_parts, {}).recomputed == byte_count{});
+    CHECK(parts(scanned, {}, offloaded_parts).offloaded == byte_count{});
     const experts& e = routed.feed_forward.experts;
     const byte_count activated = bytes(2) * 64 * e.per_token * e.width;
-    CHECK(parts(routed, moe_act, {}).again == activated * 2);  // before the score and after it
-    CHECK(parts(routed, {}, expert_fc1).away == bytes(2) * 64 * e.per_token * e.latent);
+    CHECK(parts(routed, moe_act, {}).recomputed == activated * 2);  // before the score and after it
+    CHECK(parts(routed, {}, expert_fc1).offloaded == bytes(2) * 64 * e.per_token * e.latent);
     layer wide = routed;
     wide.feed_forward.experts.latent = m.hidden;  // what a projection back reads is a part of all that experts do
     const byte_count read_once = bytes(2) * 64 * (m.hidden - e.latent);
-    CHECK(parts(wide, moe, {}).again - parts(routed, moe, {}).again == read_once * (e.per_token + 1));
+    CHECK(parts(wide, moe, {}).recomputed - parts(routed, moe, {}).recomputed == read_once * (e.per_token + 1));
 }
 
 TEST_CASE(
@@ -146,7 +159,7 @@ TEST_CASE(
                                       [&](const activation& a) { all += local_bytes(a, {}); });
             const auto again = [&](layer_part_set parts) {
                 j.recompute_modules = parts;
-                return detail::named_parts_of(kind, j, {}, context).again;
+                return detail::named_parts_of(kind, j, {}, context).recomputed;
             };
             const bool attends = kind.attention.kind != attention_kind::none;
             CHECK((again(core_attn) > byte_count{}) == attends);

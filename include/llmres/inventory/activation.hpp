@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <llmres/jobs/layer_parts.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/models/layer.hpp>
 #include <llmres/values/precision.hpp>
@@ -93,14 +94,20 @@ enum class backward_point : std::uint8_t {
 };
 inline constexpr std::size_t backward_points = 5;  ///< how many points there are
 
+/// Where in a layer: what mixes tokens, or its feed-forward.
+enum class layer_half : std::uint8_t { attention, feed_forward };
+
 /// One tensor of a layer.
 struct activation {
     activation_role role;     ///< what it is
     std::int64_t elements;    ///< on all tensor ranks together
     const precision& format;  ///< its format
     activation_split split;   ///< how tensor ranks share it
-    backward_point until =
-        backward_point::attention_norm;  ///< the last point of its layer's backward pass that needs it
+    /// The last point of its layer's backward pass that needs it.
+    backward_point until = backward_point::attention_norm;
+    layer_part_set input_of{};  ///< the parts of the layer that it is an input of: offloaded by their names
+    layer_part_set made_by{};   ///< the parts whose recomputation makes it again
+    bool routed = false;        ///< made of the tokens that go to routed experts
 };
 
 /// The tokens that pass at once on one rank.

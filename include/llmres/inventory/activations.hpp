@@ -1,187 +1,307 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <llmres/inventory/activation.hpp>
 #include <llmres/inventory/context.hpp>
 #include <llmres/inventory/layers/attention.hpp>
 #include <llmres/inventory/layers/feed_forward.hpp>
 #include <llmres/inventory/layers/mamba2.hpp>
-#include <llmres/inventory/layers/operation.hpp>
+#include <llmres/inventory/layers/operations.hpp>
+#include <llmres/inventory/layers/saved.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/models/layer.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/runtimes/kernels.hpp>
 #include <llmres/values/precision.hpp>
 
-/// The inventory of what autograd saves: what each operation of a layer keeps from its forward pass until its backward
-/// pass. Read off PyTorch 2.11 running the modules of transformers 5.17 (tests/validation/pytorch), Megatron-Core's
-/// fused operations and Liger's kernels; arXiv 2205.05198 section 4 counts the same for a GPT layer.
+/// The inventory of activations: what is alive in a forward pass, what autograd saves from it, and what a backward pass
+/// makes, all folds over the one list of a layer's operations (layers/operations.hpp). What is saved was read off
+/// PyTorch 2.11 running the modules of transformers 5.17 (tests/validation/pytorch), Megatron-Core's fused operations
+/// and Liger's kernels; arXiv 2205.05198 section 4 counts the same for a GPT layer.
 namespace llmres::inline v0 {
+
+/// Calls visit(activation, layer_half) for every tensor alive at the fullest moment of each half of a layer's forward
+/// pass: the residual stream and the norm's output, which callers hold, and what attention, or the feed-forward's
+/// activation, reads and writes; of routed experts their outputs, too. `compute`: the format of all but eager
+/// attention's probabilities, which are fp32.
+template <class Visit>
+constexpr void for_each_live_activation(const layer& l, std::int64_t hidden, const token_shape& s,
+                                        attention_kernel kernel, const precision& compute, Visit&& visit) {
+    using enum activation_role;
+    using detail::operand;
+    const std::int64_t n = s.all();
+    for (const layer_half half : {layer_half::attention, layer_half::feed_forward})
+        for (const activation_role held : {residual, linear_input})
+            visit(activation{held, n * hidden, compute, activation_split::sequence}, half);
+    const auto show = [&](const operand& t, activation_role role, std::int64_t positions, layer_half half) {
+        if (t.width > 0) visit(activation{role, positions * t.width, compute, t.split}, half);
+    };
+    if (l.attention.kind != attention_kind::none) {
+        const detail::layer_operation core = detail::attention_core(l.attention);
+        show(core.reads[0], query, n, core.half);
+        show(core.reads[1], key, n, core.half);
+        show(core.reads[2], value, n, core.half);
+        show(core.writes[0], attention_output, n, core.half);
+        if (kernel == attention_kernel::eager)
+            visit(activation{probabilities,
+                             detail::product(detail::product(s.sequences, l.attention.heads),
+                                             detail::product(s.length, s.keys)),
+                             fp32, activation_split::tensor},
+                  core.half);
+    }
+    const feed_forward& f = l.feed_forward;
+    if (f.kind == feed_forward_kind::none) return;
+    const bool routed = f.routed();
+    const std::int64_t positions = routed ? n * f.experts.per_token : n;
+    const detail::layer_operation inner = detail::activation_of(
+        f, routed ? f.experts.width : f.width, routed ? detail::expert_group::routed : detail::expert_group::none);
+    show(inner.reads[1], gate, positions, inner.half);
+    show(inner.reads[0], up, positions, inner.half);
+    show(inner.writes[0], product, positions, inner.half);
+    if (routed)
+        show(detail::whole_operand(detail::operand_name::expert_output, hidden), expert_output, positions, inner.half);
+}
+
+/// Calls visit(activation) for the logits of the next token of each sequence: in the compute format, and in fp32 for
+/// sampling.
+template <class Visit>
+constexpr void for_each_sampled_activation(const model& m, std::int64_t sequences, const precision& compute,
+                                           Visit&& visit) {
+    const std::int64_t values = sequences * m.vocabulary;
+    visit(activation{activation_role::logits, values, compute, activation_split::tensor});
+    visit(activation{activation_role::logits_fp32, values, fp32, activation_split::tensor});
+}
 
 namespace detail {
 
-template <class Visit>
-struct activation_writer {
-    Visit& visit;
-    const precision& compute;
+/// Any visitor of activations: the rules of what is saved are compiled once for it, not again for each visitor.
+struct activation_visitor {
+    constexpr virtual void operator()(const activation& a) const = 0;
 
-    constexpr void whole(activation_role role, std::int64_t elements) const {
-        visit(activation{role, elements, compute, activation_split::sequence});
+protected:
+    constexpr ~activation_visitor() = default;
+};
+template <class Visit>
+struct activation_visitor_of final : activation_visitor {
+    Visit& visit;
+    constexpr explicit activation_visitor_of(Visit& calls) : visit{calls} {}
+    constexpr void operator()(const activation& a) const override { visit(a); }
+};
+
+/// Shows what each operation of a layer saves from its forward pass until its backward pass, recomputing nothing.
+struct saved_fold {
+    const layer& of_layer;
+    std::int64_t hidden;
+    const training_context& context;
+    const activation_visitor& visit;
+    gradient_flow flow;
+    bool input_saved = false;  ///< as it is: what the products of this half read
+
+    using writer = layer_writer<const activation_visitor>;
+
+    constexpr void operator()(const layer_operation& o) {
+        if (flow.reaches_any(o.reads) || o.products() > 0) save(o);
+        flow.pass(o, context.adapter);
     }
-    constexpr void split(activation_role role, std::int64_t elements) const {
-        visit(activation{role, elements, compute, activation_split::tensor});
+
+private:
+    constexpr writer writer_of(const layer_operation& o) const {
+        return {context, visit, o.parts, o.routed, flow.reaches_any(o.reads)};
     }
-    constexpr void split_fp32(activation_role role, std::int64_t elements) const {
-        visit(activation{role, elements, fp32, activation_split::tensor});
+    constexpr bool touches_any(const layer_operation& o) const {
+        for (std::size_t i = 0; i < o.products(); ++i)
+            if (context.adapter.touches(o.weights[i])) return true;
+        return false;
+    }
+    constexpr void save(const layer_operation& o) {
+        const writer out = writer_of(o);
+        const std::int64_t n = context.tokens.all();
+        switch (o.code) {
+            case operation_code::norm:
+                return save_norm(o, out);
+            case operation_code::head_norm:
+                return out.head_norm(n, o);
+            case operation_code::products:
+                return save_products(o, out);
+            case operation_code::attention: {
+                const std::int64_t keys = o.crosses ? context.encoder_tokens : context.tokens.keys;
+                detail::save_attention(of_layer.attention, {o.crosses ? keys : context.tokens.length, keys}, flow, out);
+                if (!o.crosses) save_beside_attention(of_layer.attention, hidden, writer{context, visit});
+                return;
+            }
+            case operation_code::output_gate:
+                if (of_layer.attention.gate == output_gate::features)
+                    out.put(activation_role::gate, 2 * n * o.reads[0].width, context.formats.compute, o.reads[0].split,
+                            o.at);
+                return;
+            case operation_code::scan:
+                if (of_layer.recurrent.kind == recurrent_kind::mamba2)
+                    save_scan(of_layer.recurrent, of_layer.norm, out);
+                return;
+            case operation_code::activation:
+                return save_inner(o, out);
+            case operation_code::route:
+                return save_route(of_layer.feed_forward, out);
+            case operation_code::combine:
+                return save_combine(of_layer.feed_forward, o, out);
+            case operation_code::residual_sum:
+                // What a recurrence adds is not dropped.
+                if (context.dropout &&
+                    (o.half == layer_half::feed_forward || of_layer.attention.kind != attention_kind::none))
+                    out.put(activation_role::mask, n * o.reads[0].width, int8, o.reads[0].split, o.at);
+                return;
+        }
+    }
+
+    /// The norm before the feed-forward is over before the products that read it differentiate its weight.
+    constexpr void save_norm(const layer_operation& o, const writer& out) const {
+        using enum backward_point;
+        const backward_point weight_at = o.at == attention_norm                               ? attention
+                                         : o.at == norm && o.half == layer_half::feed_forward ? inner
+                                                                                              : o.at;
+        out.norm(context.tokens.all(), o.reads[0].width, of_layer.norm, o.reads[0].split, o.at, weight_at,
+                 !o.reads_again || context.widens_stream(of_layer.norm));
+    }
+
+    constexpr void save_products(const layer_operation& o, const writer& out) {
+        const std::int64_t n = context.tokens.all();
+        const operand& read = o.reads[0];
+        if (!flow.reaches_any(o.reads) && !touches_any(o)) return;
+        switch (o.weights[0]) {
+            case weight_role::router:
+                return save_router_input(of_layer.feed_forward, read.width, out);
+            case weight_role::projector:  // into latent features it reads what the router does
+                if (!context.frozen && !o.reads_again)
+                    out.put_input(activation_role::linear_input, n * read.width, context.formats.compute, read.split,
+                                  backward_point::output);
+                return;
+            case weight_role::o_proj:
+                return save_output_projection(of_layer.attention, o, out);
+            case weight_role::out_proj:  // inside mamba-ssm's kernel, unless that ends at the gate
+                if (context.runtime.kernels.scan != scan_code::fused)
+                    out.products(o, {.elements = n * read.width, .n = n});
+                return;
+            case weight_role::down_proj:
+                return save_last_product(o, out);
+            default:
+                break;
+        }
+        if (o.routed) return save_routed_input(of_layer.feed_forward, o, out);
+        layer_writer<const activation_visitor>::input_tensor in{.elements = n * read.width, .n = n};
+        if (read.name == operand_name::latent) {
+            in.casts = context.formats.fp32_outputs;
+        } else if (read.name == operand_name::encoded) {  // one for all layers, unless each casts it
+            if (!context.autocast && !context.frozen) return;
+            in.n = context.tokens.sequences * context.encoder_tokens;
+            in.elements = in.n * read.width;
+            in.casts = context.casts(of_layer.norm);
+        } else {
+            if (o.reads_again && !saves_again(o)) in.elements = 0;
+            in.casts = context.casts(o.shared ? norm_kind::rms : of_layer.norm);
+            in.joined = is_joined(o, context);
+            in.kept = o.reads_again && !o.shared && input_saved;
+        }
+        input_saved = out.products(o, in);
+        // What its scales multiply (peft/tuners/ia3/layer.py).
+        if (context.adapter.kind == adapter_kind::ia3 && o.products() == 3)
+            out.put(activation_role::adapter, n * (o.writes[1].width + o.writes[2].width), context.formats.outputs,
+                    o.writes[1].split, o.at);
+    }
+
+    /// Whether products save a tensor that others read before. What the router reads is saved for shared experts, too,
+    /// but for what adapters or casts make of it; keys' and values' compression reads what queries do.
+    constexpr bool saves_again(const layer_operation& o) const {
+        if (o.half == layer_half::attention) return true;
+        return o.shared &&
+               (context.frozen || (transformers_experts(context) && (widens_router(context) || context.autocast)));
+    }
+
+    constexpr void save_inner(const layer_operation& o, const writer& out) const {
+        const feed_forward& f = of_layer.feed_forward;
+        const std::int64_t positions = o.routed ? routed_tokens(f, context) : context.tokens.all();
+        if (o.routed && transformers_experts(context)) return save_stacked_activation(f, positions, out);
+        save_activation(f.kind, positions, o.writes[0].width, flow, out);
+    }
+
+    /// The input of a feed-forward's last product; transformers' routed experts have it with the activation.
+    constexpr void save_last_product(const layer_operation& o, const writer& out) const {
+        const feed_forward& f = of_layer.feed_forward;
+        if (o.routed && transformers_experts(context)) return;
+        const std::int64_t positions = o.routed ? routed_tokens(f, context) : context.tokens.all();
+        const bool fp32_input =
+            context.formats.fp32_outputs || composes_activation(f.kind == feed_forward_kind::gated, context);
+        out.products(
+            o, {.elements = positions * o.reads[0].width, .n = positions, .casts = context.autocast && fp32_input});
+    }
+};
+
+/// Shows what a layer saves where its input, and so its other tensors, require a gradient as `flow` says; returns what
+/// of its output does.
+constexpr gradient_flow show_saved(const layer& l, std::int64_t hidden, const training_context& context,
+                                   gradient_flow flow, const activation_visitor& visit) {
+    saved_fold fold{l, hidden, context, visit, flow};
+    for_each_layer_operation(l, hidden, context.code.norms, fold);
+    return fold.flow;
+}
+
+/// What routed experts save of the tokens that come to them.
+constexpr byte_count routed_bytes(const layer& kind, std::int64_t hidden, const layout& l,
+                                  const training_context& context) {
+    byte_count size;
+    if (!kind.feed_forward.routed()) return size;
+    const auto count = [&](const activation& a) { size += a.routed ? local_bytes(a, l) : byte_count{}; };
+    show_saved(kind, hidden, context, gradient_flow{true}, activation_visitor_of{count});
+    return size;
+}
+
+/// What a norm's backward pass holds beside what it saved: five fp32 tensors as PyTorch differentiates it step by step.
+template <class Visit>
+constexpr void pass_back_norm(const layer_operation& o, norm_kind kind, const layer_writer<Visit>& hold) {
+    const std::int64_t values = hold.context.tokens.all() * o.reads[0].width;
+    const bool one_kernel = hold.context.runtime.kernels.fuses_norms() || kind != norm_kind::rms;
+    hold.put(activation_role::gradient, (one_kernel ? 2 : 5) * values, one_kernel ? hold.context.formats.stream : fp32,
+             activation_split::sequence, o.at);
+}
+
+/// Shows what each operation makes in its backward pass.
+struct backward_fold {
+    const layer& of_layer;
+    const training_context& context;
+    const activation_visitor& visit;
+
+    constexpr void operator()(const layer_operation& o) const {
+        const layer_writer<const activation_visitor> hold{context, visit};
+        // Norms of a half's output, and all that is done for another sequence, are lower than these.
+        if (o.code == operation_code::norm && o.reads[0].name == operand_name::stream && !o.crosses)
+            pass_back_norm(o, of_layer.norm, hold);
+        if (o.code == operation_code::attention && !o.crosses) pass_back_attention(of_layer.attention, hold);
+        if (o.code == operation_code::scan && of_layer.recurrent.kind == recurrent_kind::mamba2)
+            pass_back_scan(of_layer.recurrent, hold);
+        const bool product = o.products() > 0 && (o.routed || o.weights[0] == weight_role::down_proj);
+        if (o.half == layer_half::feed_forward && !o.shared && (product || o.code == operation_code::activation))
+            pass_back_feed_forward(of_layer.feed_forward, o, hold);
     }
 };
 
 }  // namespace detail
 
-/// Where in a layer: the two halves do not overlap, so the larger one counts.
-enum class layer_half : std::uint8_t { attention, feed_forward };
-
-/// Calls visit(activation, layer_half) for every tensor alive at the fullest moment of that half.
-template <class Visit>
-constexpr void for_each_live_activation(const layer& l, std::int64_t hidden, const token_shape& s,
-                                        attention_kernel kernel, const precision& compute, Visit&& visit) {
-    const std::int64_t n = s.all();
-    const auto in_half = [&](layer_half half, auto&& write) {
-        const auto to_half = [&](const activation& a) { visit(a, half); };
-        const detail::activation_writer<const decltype(to_half)> live{to_half, compute};
-        live.whole(activation_role::residual, n * hidden);
-        live.whole(activation_role::linear_input, n * hidden);
-        write(live);
-    };
-    in_half(layer_half::attention, [&](const auto& live) {
-        const attention& a = l.attention;
-        if (a.kind == attention_kind::none) return;
-        const std::int64_t kv_heads = a.kind == attention_kind::latent ? a.heads : a.kv_heads;
-        live.split(activation_role::query, n * a.heads * a.query_width());
-        live.split(activation_role::key, n * kv_heads * a.query_width());
-        live.split(activation_role::value, n * kv_heads * a.value_width());
-        live.split(activation_role::attention_output, n * a.heads * a.value_width());
-        if (kernel == attention_kernel::eager)
-            live.split_fp32(activation_role::probabilities,
-                            detail::product(detail::product(s.sequences, a.heads), detail::product(s.length, s.keys)));
-    });
-    in_half(layer_half::feed_forward, [&](const auto& live) {
-        const feed_forward& f = l.feed_forward;
-        if (f.kind == feed_forward_kind::none) return;
-        const std::int64_t per_token = f.routed() ? f.experts.per_token : 1;
-        const std::int64_t width = f.routed() ? f.experts.width : f.width;
-        if (f.kind == feed_forward_kind::gated) live.split(activation_role::gate, n * per_token * width);
-        live.split(activation_role::up, n * per_token * width);
-        live.split(activation_role::product, n * per_token * width);
-        if (f.routed()) live.whole(activation_role::expert_output, n * per_token * hidden);
-    });
-}
-
-/// Calls visit(activation) for the scores of the next token of each sequence: in the compute format, and in fp32 for
-/// sampling.
-template <class Visit>
-constexpr void for_each_sampled_activation(const model& m, std::int64_t sequences, const precision& compute,
-                                           Visit&& visit) {
-    const detail::activation_writer<Visit> live{visit, compute};
-    live.split(activation_role::logits, sequences * m.vocabulary);
-    live.split_fp32(activation_role::logits_fp32, sequences * m.vocabulary);
-}
-
 /// Calls visit(activation) for every tensor that one layer saves until its backward pass, recomputing nothing.
 template <class Visit>
 constexpr void for_each_saved_activation(const layer& l, std::int64_t hidden, const training_context& context,
                                          Visit&& visit) {
-    using enum backward_point;
-    const detail::layer_writer<Visit> save{context, visit, &l, hidden};
-    const std::int64_t n = context.tokens.all();
-    constexpr auto split = activation_split::sequence;
-    if (l.norm_before_attention) save.norm(n, hidden, l.norm, split, attention_norm, attention);
-    if (l.attention.kind != attention_kind::none) detail::save_attention(l.attention, hidden, l.norm, save);
-    if (l.recurrent.kind == recurrent_kind::mamba2) detail::save_scan(l.recurrent, hidden, l.norm, save);
-    if (l.attention.cross == cross_attention::beside) detail::save_cross_attention(l, hidden, save);
-    if (l.norm_after_attention) save.norm(n, hidden, l.norm, split, norm, norm);
-    if (l.norm_before_feed_forward)
-        save.norm(n, hidden, l.norm, split, norm, inner,
-                  !context.code.norms.one_input || context.widens_stream(l.norm));
-    const feed_forward& f = l.feed_forward;
-    if (f.kind != feed_forward_kind::none) {
-        // One norm before both halves: its output is kept already.
-        const bool mixes = l.attention.kind != attention_kind::none || l.recurrent.kind != recurrent_kind::none;
-        const bool own_input = l.norm_before_feed_forward || !l.norm_before_attention || !mixes;
-        if (f.routed())
-            detail::save_experts(f, hidden, save);
-        else
-            detail::save_mlp(f.kind, own_input ? hidden : 0, n, f.width, context.casts(l.norm), split, save);
-        if (context.dropout) save.put(activation_role::mask, n * hidden, int8, split, output);
-    }
-    if (l.norm_after_feed_forward) save.norm(n, hidden, l.norm, split, output, output);
+    detail::show_saved(l, hidden, context, detail::gradient_flow{true}, detail::activation_visitor_of{visit});
 }
-
-namespace detail {
-
-/// What a norm's backward pass holds beside what it saved: six fp32 tensors as PyTorch differentiates them one by one.
-template <class Visit>
-constexpr void pass_back_norm(std::int64_t n, std::int64_t hidden, norm_kind kind, backward_point at,
-                              const layer_writer<Visit>& hold) {
-    const bool one_kernel = hold.context.runtime.kernels.fuses_norms() || kind != norm_kind::rms;
-    if (one_kernel)
-        hold.put(activation_role::gradient, 2 * n * hidden, hold.context.formats.stream, activation_split::sequence,
-                 at);
-    else
-        hold.put(activation_role::gradient, 5 * n * hidden, fp32, activation_split::sequence, at);
-}
-
-}  // namespace detail
 
 /// Calls visit(activation) for what the backward pass of the layer makes, `until` being the one point where it lives.
 template <class Visit>
 constexpr void for_each_gradient_activation(const layer& l, std::int64_t hidden, const training_context& context,
                                             Visit&& visit) {
-    using enum backward_point;
-    const detail::layer_writer<Visit> hold{context, visit};
-    const std::int64_t n = context.tokens.all();
     for (std::size_t i = 0; i < backward_points; ++i)  // the gradient of the layer's output, for the residual sum
-        hold.put(activation_role::gradient, n * hidden, context.formats.stream, activation_split::sequence,
-                 static_cast<backward_point>(i));
-    const feed_forward& f = l.feed_forward;
-    if (f.kind != feed_forward_kind::none) {
-        const std::int64_t rows = detail::rows_passed_back(f, context);
-        const std::int64_t width = f.routed() ? f.experts.width : f.width;
-        const std::int64_t made_inside = detail::inner_gradients(f) * rows * width;
-        hold.put(activation_role::gradient, rows * width, context.formats.compute, activation_split::tensor, output);
-        hold.put(activation_role::gradient, made_inside, context.formats.compute, activation_split::tensor, inner);
-        if (f.routed() && context.runtime.kernels.experts == expert_code::batched) {
-            const std::int64_t stacks = detail::inner_gradients(f) - 1;
-            hold.put(activation_role::gradient, detail::product(rows, width * hidden), context.formats.stream,
-                     activation_split::whole, output);
-            hold.put(activation_role::gradient, detail::product(rows, stacks * width * hidden), context.formats.stream,
-                     activation_split::whole, inner);
-        }
-        if (f.routed())
-            hold.put(activation_role::gradient, rows * f.experts.features(hidden), context.formats.compute,
-                     activation_split::sequence, inner);
-    }
-    if (l.norm_before_feed_forward) detail::pass_back_norm(n, hidden, l.norm, norm, hold);
-    const llmres::attention& a = l.attention;
-    if (a.kind != attention_kind::none) {
-        constexpr auto split = activation_split::tensor;
-        if (context.attention.kernel == attention_kernel::eager) {
-            const std::int64_t pairs = detail::product(detail::product(context.tokens.sequences, a.heads),
-                                                       detail::product(context.tokens.length, context.tokens.keys));
-            hold.put(activation_role::gradient, detail::product<std::int64_t>(2, pairs),
-                     detail::widens_scores(context) ? fp32 : context.formats.compute, split, attention);
-            hold.put(activation_role::gradient, n * a.heads * a.value_width(), context.formats.compute, split,
-                     attention);
-        } else {
-            const std::int64_t made = 2 * n * a.heads * (a.query_width() + a.value_width());
-            hold.put(activation_role::gradient, made, context.formats.compute, split, attention);
-            if (context.attention.context_ranks > 1) detail::exchange_keys(a, made, hold);
-        }
-    }
-    if (l.recurrent.kind == recurrent_kind::mamba2) detail::pass_back_scan(l.recurrent, hold);
-    if (l.norm_before_attention) detail::pass_back_norm(n, hidden, l.norm, attention_norm, hold);
+        visit(activation{activation_role::gradient, context.tokens.all() * hidden, context.formats.stream,
+                         activation_split::sequence, static_cast<backward_point>(i)});
+    const detail::activation_visitor_of any{visit};
+    detail::for_each_layer_operation(l, hidden, context.code.norms, detail::backward_fold{l, context, any});
 }
 
 }  // namespace llmres::inline v0

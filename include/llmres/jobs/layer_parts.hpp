@@ -46,6 +46,8 @@ struct layer_part_set {
         : bits{static_cast<std::uint16_t>((bit(first) | ... | bit(more)))} {}
     /// Whether a part is in the set.
     constexpr bool has(layer_part m) const { return (bits & bit(m)) != 0; }
+    /// Whether a part is in both sets.
+    constexpr bool meets(const layer_part_set& other) const { return (bits & other.bits) != 0; }
     /// Whether no part is in the set.
     constexpr bool empty() const { return bits == 0; }
     friend constexpr bool operator==(const layer_part_set&, const layer_part_set&) = default;

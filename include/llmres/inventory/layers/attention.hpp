@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <llmres/inventory/activation.hpp>
 #include <llmres/inventory/context.hpp>
-#include <llmres/inventory/layers/operation.hpp>
+#include <llmres/inventory/layers/operations.hpp>
+#include <llmres/inventory/layers/saved.hpp>
 #include <llmres/jobs/adapter.hpp>
 #include <llmres/jobs/job.hpp>
+#include <llmres/jobs/layer_parts.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/models/layer.hpp>
 #include <llmres/models/model.hpp>
@@ -59,41 +60,59 @@ constexpr bool widens_scores(const training_context& context) {
     return !one_kernel && (context.code.attention.fp32_softmax || context.autocast || context.formats.fp32_compute);
 }
 
+/// What attention by pairs saves of its scores. The factor of the values is needed for their gradient alone.
 template <class Visit>
-constexpr void save_scores(std::int64_t pairs, const layer_writer<Visit>& save) {
+constexpr void save_scores(std::int64_t pairs, const gradient_flow& flow, const layer_writer<Visit>& save) {
     using enum backward_point;
     using role = activation_role;
     const training_context& context = save.context;
     constexpr auto split = activation_split::tensor;
     const bool drops = context.dropout && context.code.dropout.probabilities;
-    if (context.code.attention.caps_scores && context.attention.kernel == attention_kernel::eager)
-        save.put(role::probabilities, pairs, context.formats.compute, split, attention);
     const bool widens = widens_scores(context);
-    save.put(role::probabilities, pairs, widens ? fp32 : context.formats.compute, split, attention);
-    if (drops)
-        save.put(role::probabilities, pairs, int8, split,
-                 attention);  // which of them: a part of the core that is computed again
+    if (flow.reaches(operand_name::query) || flow.reaches(operand_name::key)) {
+        if (context.code.attention.caps_scores && context.attention.kernel == attention_kernel::eager)
+            save.put(role::probabilities, pairs, context.formats.compute, split, attention);
+        save.put(role::probabilities, pairs, widens ? fp32 : context.formats.compute, split, attention);
+        // Which of them dropout leaves: a part of the core that is recomputed.
+        if (drops) save.put(role::probabilities, pairs, int8, split, attention);
+    }
     // What multiplies the values: dropped out, or returned to the compute format.
-    if (drops || (widens && !context.formats.fp32_compute))
+    if ((drops || (widens && !context.formats.fp32_compute)) && flow.reaches(operand_name::value))
         save.put(role::probabilities, pairs, context.formats.compute, split, norm);
 }
 
-/// `own_keys`: tokens of a sequence whose keys and values are here, of the `keys` that are attended to. True if what
-/// the output projection reads is kept.
+/// Sequences of an attention: keys and values of `own_keys` tokens of each are here, of the `keys` that are attended
+/// to.
+struct attended_tokens {
+    std::int64_t own_keys;
+    std::int64_t keys;
+};
+
+/// Whether the output projection reads a copy of attention's output, in which a token's heads lie side by side.
+/// (cuDNN's output lies as the queries do, and those of two parts are joined head by head: Attention.cpp,
+/// alloc_with_matching_layout.)
+constexpr bool copies_output(const attention& a, const training_context& context) {
+    const score_code scores = score_code_of(a, context);
+    const bool by_heads = a.kind == attention_kind::latent && context.attention.sdpa == sdpa_backend::cudnn &&
+                          context.attention.kernel == attention_kernel::sdpa;
+    return scores == score_code::by_pair || (scores == score_code::flash && context.code.attention.heads_first) ||
+           by_heads;
+}
+
+/// Queries, keys and values. A product of two saves one factor for the other's gradient; one kernel saves all three.
 template <class Visit>
-constexpr bool save_heads(const attention& a, std::int64_t own_keys, std::int64_t keys,
+constexpr void save_heads(const attention& a, const attended_tokens& seen, const gradient_flow& flow,
                           const layer_writer<Visit>& save) {
     using enum backward_point;
     using role = activation_role;
     const training_context& context = save.context;
     const std::int64_t n = context.tokens.all();
-    const std::int64_t m = context.tokens.sequences * own_keys;
-    const score_code scores = score_code_of(a, context);
-    const bool eager = scores == score_code::by_pair;
+    const std::int64_t m = context.tokens.sequences * seen.own_keys;
+    const bool eager = score_code_of(a, context) == score_code::by_pair;
     const bool repeats = repeats_heads(a, context) ||
                          (eager && (a.kv_heads != 1 || context.attention.kernel != attention_kernel::eager));
     const std::int64_t kv_heads = repeats ? a.heads : a.kv_heads;
-    // One head is repeated as a view, which a cast of turned keys, or of wide values, makes whole.
+    // One head is repeated as a view, which a cast of rotated keys, or of fp32 values, makes whole.
     const bool viewed = a.kv_heads == 1 && !repeats && (eager || is_masked(a, context));
     const std::int64_t key_heads = viewed && context.autocast && context.formats.fp32_stream ? a.heads : kv_heads;
     const std::int64_t value_heads = viewed && context.formats.fp32_outputs ? a.heads : kv_heads;
@@ -103,119 +122,82 @@ constexpr bool save_heads(const attention& a, std::int64_t own_keys, std::int64_
     const bool casts = context.formats.fp32_outputs;
     const bool joined = context.attention.joined_heads && !casts && !(eager && context.tokens.sequences > 1);
     const std::int64_t query = n * a.heads * a.query_width();
+    const precision& format = context.formats.compute;
     if (context.code.attention.rotary || !joined) {
-        save.put(role::query, query, context.formats.compute, split, attention);
-        save.put(role::key, m * key_heads * a.query_width(), context.formats.compute, split, attention);
+        if (!eager || flow.reaches(operand_name::key)) save.put_input(role::query, query, format, split, attention);
+        if (!eager || flow.reaches(operand_name::query))
+            save.put_input(role::key, m * key_heads * a.query_width(), format, split, attention);
     }
-    if (joined)
-        save.put(role::value, query + m * a.kv_heads * (a.query_width() + a.value_width()), context.formats.compute,
-                 split, of_values);
-    else if (a.kind == attention_kind::latent &&
-             context.runtime.kernels.norm == norm_code::eager)  // views of one product
-        save.put(role::value, m * a.heads * (a.head_dim + a.value_width()), context.formats.compute, split, of_values);
-    else
-        save.put(role::value, m * value_heads * a.value_width(), context.formats.compute, split, of_values);
-    if (eager) {
-        save_scores(product(product(context.tokens.sequences, a.heads), product(context.tokens.length, keys)), save);
-    } else {
-        save.put(role::softmax_statistics, n * a.heads, fp32, split, attention);
-        // The mask becomes one to add, for each layer.
-        if (context.attention.kernel != attention_kernel::flash && is_masked(a, context) &&
-            context.runtime.kernels.shared_heads)
-            save.put(role::mask, product(n, keys), context.formats.compute, activation_split::whole, attention);
-        save.put(role::attention_output, n * a.heads * a.value_width(), context.formats.compute, split, attention);
-    }
-    // The output projection reads attention's own output, or the copy that puts a token's heads side by side.
-    // (cuDNN's output lies as the queries do, and those of two parts are joined head by head: Attention.cpp,
-    // alloc_with_matching_layout.)
-    const bool by_heads = a.kind == attention_kind::latent && context.attention.sdpa == sdpa_backend::cudnn &&
-                          context.attention.kernel == attention_kernel::sdpa;
-    const bool copied = eager || (scores == score_code::flash && context.code.attention.heads_first) || by_heads;
-    const bool reads = !context.frozen || context.quantised.keeps_inputs;
-    if ((copied || context.narrows()) && reads)
-        save.put(role::attention_output, n * a.heads * a.value_width(), context.formats.inputs, split, norm);
-    return !copied || reads;
+    const bool views =
+        a.kind == attention_kind::latent && context.runtime.kernels.norm == norm_code::eager;  // of one product
+    const std::int64_t values = joined  ? query + m * a.kv_heads * (a.query_width() + a.value_width())
+                                : views ? m * a.heads * (a.head_dim + a.value_width())
+                                        : m * value_heads * a.value_width();
+    save.put_input(role::value, values, format, split, of_values);
 }
 
+/// Attention itself: queries with keys, softmax, probabilities with values.
 template <class Visit>
-constexpr void save_attention(const llmres::attention& a, std::int64_t hidden, norm_kind kind,
+constexpr void save_attention(const attention& a, const attended_tokens& seen, const gradient_flow& flow,
                               const layer_writer<Visit>& save) {
     using enum backward_point;
-    using role = weight_role;
+    using role = activation_role;
     const training_context& context = save.context;
     const std::int64_t n = context.tokens.all();
-    const bool casts = context.casts(kind);
-    constexpr auto by_sequence = activation_split::sequence;
+    constexpr auto split = activation_split::tensor;
+    save_heads(a, seen, flow, save);
+    const token_shape& t = context.tokens;
+    if (score_code_of(a, context) == score_code::by_pair)
+        return save_scores(product(product(t.sequences, a.heads), product(t.length, seen.keys)), flow, save);
+    save.put(role::softmax_statistics, n * a.heads, fp32, split, attention);
+    layer_writer<Visit> beside = save;
+    beside.parts = {};
+    // The mask becomes one to add, for each layer.
+    if (context.attention.kernel != attention_kernel::flash && is_masked(a, context) &&
+        context.runtime.kernels.shared_heads)
+        beside.put(role::mask, product(n, seen.keys), context.formats.compute, activation_split::whole, attention);
+    beside.parts = {{}, layer_part::attn_proj, {}};
+    beside.put(role::attention_output, n * a.heads * a.value_width(), context.formats.compute, split, attention);
+}
+
+/// What attention to the sequence itself saves beside that: biases of scores, and prompts of each layer.
+template <class Visit>
+constexpr void save_beside_attention(const attention& a, std::int64_t hidden, const layer_writer<Visit>& save) {
+    constexpr auto scored = backward_point::attention, added = backward_point::norm;
+    const training_context& context = save.context;
+    const std::int64_t n = context.tokens.all();
     constexpr auto by_tensor = activation_split::tensor;
-    if (a.kind == attention_kind::latent) {
-        if (a.q_rank > 0) {
-            save.inputs(std::array{role::q_a_proj, role::kv_a_proj}, n * hidden, n, casts, by_sequence, attention);
-            save.narrow_norm(n, a.q_rank, by_sequence, attention);
-            save.inputs(std::array{role::q_b_proj}, n * a.q_rank, n, context.formats.fp32_outputs, by_sequence,
-                        attention);
-        } else {
-            save.inputs(std::array{role::q_proj, role::kv_a_proj}, n * hidden, n, casts, by_sequence, attention);
-        }
-        save.narrow_norm(n, a.kv_rank, by_sequence, attention);
-        save.inputs(std::array{role::kv_b_proj}, n * a.kv_rank, n, context.formats.fp32_outputs, by_sequence,
-                    attention);
-    } else {
-        save.inputs(std::array{role::q_proj, role::k_proj, role::v_proj}, n * hidden, n, casts, by_sequence, attention,
-                    context.attention.joined_heads);
-        if (context.adapter.kind == adapter_kind::ia3)  // what its scales multiply (peft/tuners/ia3/layer.py)
-            save.put(activation_role::adapter, n * a.kv_heads * (a.query_width() + a.value_width()),
-                     context.formats.outputs, by_tensor, attention);
-        if (a.qk_norm != query_key_norm::none) {
-            save.narrow_norm(n, a.heads * a.head_dim, by_tensor, attention, a.head_dim);
-            save.narrow_norm(n, a.kv_heads * a.head_dim, by_tensor, attention, a.head_dim);
-        }
-    }
-    const bool kept = save_heads(a, context.tokens.length, context.tokens.keys, save);
+    const precision& format = context.formats.compute;
     if (context.code.attention.biased_scores && score_code_of(a, context) != score_code::by_pair) {
         // One bias for all layers, but each casts it, and each of a decoder masks it.
         const std::int64_t pairs = product(context.tokens.length, context.tokens.keys);
         const bool masks = a.cross != cross_attention::none;
         if (masks || (context.autocast && context.formats.fp32_stream))
-            save.put(activation_role::mask, product(pairs, a.heads), context.formats.compute, by_tensor, attention);
-        if (masks && !context.frozen) save.put(activation_role::mask, pairs, int8, activation_split::whole, attention);
+            save.put(activation_role::mask, product(pairs, a.heads), format, by_tensor, scored);
+        if (masks && !context.frozen) save.put(activation_role::mask, pairs, int8, activation_split::whole, scored);
     }
-    if (a.gate == output_gate::features) {
-        save.put(activation_role::gate, 2 * n * a.heads * a.value_width(), context.formats.compute, by_tensor, norm);
-    }
-    // The output projection reads attention's own output: only what adapters make of it is more.
-    if (context.adapter.adapts(role::o_proj))
-        save.inputs(std::array{role::o_proj}, n * a.heads * a.value_width(), n, false, by_tensor, norm, false, kept);
-    if (context.dropout) save.put(activation_role::mask, n * hidden, int8, by_sequence, norm);
     if (context.adapter.prompts_layers()) {
         // What its gate multiplies; a sum of two, which 4-bit products keep; what a scale multiplies.
         const std::int64_t output = n * a.heads * a.value_width();
-        save.put(activation_role::adapter, output * (context.quantised.keeps_inputs ? 2 : 1), context.formats.compute,
-                 by_tensor, norm);
+        save.put(activation_role::adapter, output * (context.quantised.keeps_inputs ? 2 : 1), format, by_tensor, added);
         if (context.adapter.kind == adapter_kind::llama_adapter_v2)
-            save.put(activation_role::adapter, n * hidden, context.formats.compute, by_sequence, norm);
+            save.put(activation_role::adapter, n * hidden, format, activation_split::sequence, added);
     }
 }
 
-/// Attention to what the encoder put out: keys and values are of its tokens. (Its output itself is one for all layers.)
+/// What the output projection saves of attention's output, and what adapters make of it.
 template <class Visit>
-constexpr void save_cross_attention(const layer& l, std::int64_t hidden, const layer_writer<Visit>& save) {
-    using enum backward_point;
-    using role = weight_role;
+constexpr void save_output_projection(const attention& a, const layer_operation& o, const layer_writer<Visit>& save) {
     const training_context& context = save.context;
-    const llmres::attention& a = l.attention;
     const std::int64_t n = context.tokens.all();
-    const std::int64_t m = context.tokens.sequences * context.encoder_tokens;
-    constexpr auto split = activation_split::sequence;
-    save.norm(n, hidden, l.norm, split, attention_norm, attention);
-    save.inputs(std::array{role::q_proj}, n * hidden, n, context.casts(l.norm), split, attention);
-    const bool own = context.autocast || context.frozen;
-    if (own)
-        save.inputs(std::array{role::k_proj, role::v_proj}, m * hidden, m, context.casts(l.norm), split, attention);
-    const bool kept = save_heads(a, context.encoder_tokens, context.encoder_tokens, save);
-    if (context.adapter.adapts(role::o_proj))
-        save.inputs(std::array{role::o_proj}, n * a.heads * a.value_width(), n, false, activation_split::tensor, norm,
-                    false, kept);
-    if (context.dropout) save.put(activation_role::mask, n * hidden, int8, split, norm);
+    const std::int64_t values = n * o.reads[0].width;
+    const bool copied = copies_output(a, context);
+    const bool reads = !context.frozen || context.quantised.keeps_inputs;
+    if ((copied || context.narrows()) && reads)
+        save.put_input(activation_role::attention_output, values, context.formats.inputs, activation_split::tensor,
+                       o.at);
+    if (context.adapter.adapts(weight_role::o_proj))
+        save.products(o, {.elements = values, .n = n, .kept = !copied || reads});
 }
 
 /// What context-parallel ranks exchange for one attention, beside what it makes on one rank (Transformer Engine,
@@ -246,6 +228,27 @@ constexpr void exchange_keys(const attention& a, std::int64_t made, const layer_
     }
     hold.put(activation_role::gradient, held, context.formats.compute, activation_split::tensor,
              backward_point::attention);
+}
+
+/// What attention makes in its backward pass.
+template <class Visit>
+constexpr void pass_back_attention(const attention& a, const layer_writer<Visit>& hold) {
+    using enum backward_point;
+    const training_context& context = hold.context;
+    const token_shape& t = context.tokens;
+    constexpr auto split = activation_split::tensor;
+    const auto put = [&](std::int64_t elements, const precision& format) {
+        hold.put(activation_role::gradient, elements, format, split, attention);
+    };
+    if (context.attention.kernel == attention_kernel::eager) {
+        const std::int64_t pairs = product(product(t.sequences, a.heads), product(t.length, t.keys));
+        put(product<std::int64_t>(2, pairs), widens_scores(context) ? fp32 : context.formats.compute);
+        put(t.all() * a.heads * a.value_width(), context.formats.compute);
+        return;
+    }
+    const std::int64_t made = 2 * t.all() * a.heads * (a.query_width() + a.value_width());
+    put(made, context.formats.compute);
+    if (context.attention.context_ranks > 1) exchange_keys(a, made, hold);
 }
 
 }  // namespace llmres::inline v0::detail

@@ -4,7 +4,8 @@
 #include <cstdint>
 #include <llmres/inventory/activation.hpp>
 #include <llmres/inventory/context.hpp>
-#include <llmres/inventory/layers/operation.hpp>
+#include <llmres/inventory/layers/operations.hpp>
+#include <llmres/inventory/layers/saved.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/models/layer.hpp>
 #include <llmres/models/model.hpp>
@@ -145,7 +146,7 @@ constexpr void for_each_input_activation(const model& m, const training_context&
 /// Calls visit(activation) for what stands after the layers: a transform before the head (BERT's), or a classifier.
 template <class Visit>
 constexpr void for_each_output_activation(const model& m, const training_context& context, Visit&& visit) {
-    const detail::layer_writer<Visit> save{context, visit, nullptr, m.hidden};
+    const detail::layer_writer<Visit> save{context, visit};
     const std::int64_t n = context.tokens.all();
     detail::save_final_dropout(m.hidden, save);
     detail::save_extra_norms(m, model_part::output, n, save);
@@ -161,8 +162,14 @@ constexpr void for_each_output_activation(const model& m, const training_context
                      activation_split::whole, backward_point::output);
         // A classifier over classes reads one token of each sequence: a view of all tokens, or a copy.
         const bool one_token = context.casts(m.final_norm) && m.vocabulary == 0;
-        save.inputs(std::array{weight_role::classifier}, one_token ? context.tokens.sequences * m.hidden : n * m.hidden,
-                    n, context.casts(m.final_norm), activation_split::sequence, backward_point::output);
+        save.products({.code = operation_code::products,
+                       .at = backward_point::output,
+                       .reads = {whole_operand(operand_name::normed, m.hidden)},
+                       .writes = {whole_operand(operand_name::mixed, m.hidden)},
+                       .weights = {weight_role::classifier}},
+                      {.elements = one_token ? context.tokens.sequences * m.hidden : n * m.hidden,
+                       .n = n,
+                       .casts = context.casts(m.final_norm)});
         if (e.rows == m.hidden)
             save.put(activation_role::up, n * m.hidden, context.formats.outputs, activation_split::sequence,
                      backward_point::output);

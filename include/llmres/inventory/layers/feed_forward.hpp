@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <llmres/inventory/activation.hpp>
 #include <llmres/inventory/context.hpp>
-#include <llmres/inventory/layers/operation.hpp>
+#include <llmres/inventory/layers/operations.hpp>
+#include <llmres/inventory/layers/saved.hpp>
 #include <llmres/jobs/adapter.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/models/layer.hpp>
@@ -18,51 +18,17 @@
 /// What a feed-forward saves for its backward pass, be it one or the routed experts of a layer.
 namespace llmres::inline v0::detail {
 
-/// A feed-forward of inner width `width` over n positions; `casts`: its input is wider than it computes in.
-template <class Visit>
-constexpr void save_mlp(feed_forward_kind kind, std::int64_t hidden, std::int64_t n, std::int64_t width, bool casts,
-                        activation_split in_split, const layer_writer<Visit>& save) {
-    using enum backward_point;
-    using role = weight_role;
-    using form = activation_form;
-    const training_context& context = save.context;
-    constexpr auto split = activation_split::tensor;
-    const bool gated = kind == feed_forward_kind::gated;
-    if (gated)
-        save.inputs(std::array{role::gate_proj, role::up_proj}, n * hidden, n, casts, in_split, inner,
-                    context.code.feed_forward.joined);
-    else
-        save.inputs(std::array{role::up_proj}, n * hidden, n, casts, in_split, inner);
-    const activation_role activated = gated ? activation_role::gate : activation_role::up;
-    const precision* product = &context.formats.outputs;
-    bool wide_product = context.formats.fp32_outputs;
-    switch (gated ? context.code.feed_forward.activation : context.code.feed_forward.plain_activation) {
-        case form::from_input:
-            save.put(activated, n * width, context.formats.outputs, split, inner);
-            break;
-        case form::from_output:
-            if (gated || context.frozen) save.put(activated, n * width, context.formats.outputs, split, inner);
-            break;
-        case form::composed: {
-            // Half of the input, the input, tanh, one plus tanh: autocast cubes in fp32, and what follows is.
-            const precision& cubed = context.autocast ? fp32 : context.formats.outputs;
-            product = &cubed;
-            wide_product = wide_product || context.autocast;
-            save.put(activated, n * width, context.formats.outputs, split, inner);
-            save.put(activated, 3 * n * width, cubed, split, inner);
-            break;
-        }
-    }
-    if (gated) {
-        const bool again = context.code.feed_forward.activation != form::from_output;
-        if (!context.runtime.kernels.fuses_gates() && again)
-            save.put(activation_role::gate_activation, n * width, *product, split, inner);
-        save.put(activation_role::up, n * width, context.formats.outputs, split, inner);
-    }
-    if (context.dropout && context.code.dropout.inner) save.put(activation_role::mask, n * width, int8, split, output);
-    if (context.adapter.kind == adapter_kind::ia3)
-        save.put(activation_role::adapter, n * width, context.formats.adapters, split, output);
-    save.inputs(std::array{role::down_proj}, n * width, n, context.autocast && wide_product, split, output);
+/// Whether routed experts are computed as transformers does, their weights stacked or not: tokens are sorted by expert
+/// and copied (integrations/moe.py).
+constexpr bool transformers_experts(const training_context& context) {
+    return context.runtime.kernels.norm == norm_code::eager &&
+           context.runtime.kernels.experts != expert_code::dispatched;
+}
+
+/// Products over a stack of experts' weights do not know autocast.
+constexpr const precision& routed_format(const training_context& context) {
+    const expert_code code = context.runtime.kernels.experts;
+    return code == expert_code::modules || code == expert_code::loop ? context.formats.compute : context.formats.stream;
 }
 
 /// Tokens on a rank's experts, each counted as often as it goes to one: as many as it sends away, times the load of the
@@ -72,104 +38,158 @@ constexpr std::int64_t routed_tokens(const feed_forward& f, const training_conte
                                      context.experts.load);
 }
 
-/// Products over a stack of experts' weights do not know autocast.
-constexpr const precision& routed_format(const training_context& context) {
-    const expert_code code = context.runtime.kernels.experts;
-    return code == expert_code::modules || code == expert_code::loop ? context.formats.compute : context.formats.stream;
+constexpr bool composes_activation(bool gated, const training_context& context) {
+    const feed_forward_modeling& code = context.code.feed_forward;
+    return (gated ? code.activation : code.plain_activation) == activation_form::composed;
 }
 
-/// Of the tokens that go to transformers' experts, each counted as often as it goes to one and of the `features` that
-/// experts read.
+/// The format of an activation's output. Autocast cubes in fp32 (activations.py, NewGELUActivation), and what follows
+/// is.
+constexpr const precision& activated_format(bool gated, const training_context& context) {
+    return composes_activation(gated, context) && context.autocast ? fp32 : context.formats.outputs;
+}
+
+/// The activation of `width` features over n positions, and its product with the other factor where it is gated.
 template <class Visit>
-constexpr void save_routed_tokens(const feed_forward& f, std::int64_t features, std::int64_t routed,
-                                  const layer_writer<Visit>& save) {
+constexpr void save_activation(feed_forward_kind kind, std::int64_t n, std::int64_t width, const gradient_flow& flow,
+                               const layer_writer<Visit>& save) {
+    using enum backward_point;
+    using form = activation_form;
+    const training_context& context = save.context;
+    constexpr auto split = activation_split::tensor;
+    const bool gated = kind == feed_forward_kind::gated;
+    const bool fused = context.runtime.kernels.fuses_gates();
+    const activation_role role = gated ? activation_role::gate : activation_role::up;
+    const form code = gated ? context.code.feed_forward.activation : context.code.feed_forward.plain_activation;
+    const precision& made = activated_format(gated, context);
+    // One factor of the gated product is saved for the other's gradient; one kernel saves both.
+    const bool to_gate = !gated || fused || flow.reaches(operand_name::gate);
+    const bool to_up = fused || flow.reaches(operand_name::up);
+    if (to_gate && (code != form::from_output || gated || context.frozen))
+        save.put_input(role, n * width, context.formats.outputs, split, inner);
+    // Half of the input, tanh, one plus tanh.
+    if (to_gate && code == form::composed) save.put_input(role, 3 * n * width, made, split, inner);
+    if (gated) {
+        layer_writer<Visit> inside = save;
+        inside.parts.input_of = {};
+        if (!fused && code != form::from_output && to_up)
+            inside.put(activation_role::gate_activation, n * width, made, split, inner);
+        if (to_gate) save.put_input(activation_role::up, n * width, context.formats.outputs, split, inner);
+    }
+    if (context.dropout && context.code.dropout.inner)
+        save.put(activation_role::mask, n * width, int8, split, backward_point::output);
+    if (context.adapter.kind == adapter_kind::ia3)
+        save.put(activation_role::adapter, n * width, context.formats.adapters, split, backward_point::output);
+}
+
+/// The same in transformers' routed experts, gate and up being one tensor; what the last product reads; and copies of
+/// the experts' weights for each token where products are batched. Weights of all experts are one tensor, which
+/// autocast does not know to cast.
+template <class Visit>
+constexpr void save_stacked_activation(const feed_forward& f, std::int64_t routed, const layer_writer<Visit>& save) {
     using enum backward_point;
     using role = activation_role;
     const training_context& context = save.context;
-    const std::int64_t inner_width = routed * f.experts.width;
+    const std::int64_t values = routed * f.experts.width;
     const precision& format = routed_format(context);
-    constexpr auto by_sequence = activation_split::sequence;
     constexpr auto by_tensor = activation_split::tensor;
-    if (!context.frozen) save.put(role::linear_input, routed * features, format, by_sequence, inner);
-    if (f.kind == feed_forward_kind::gated) {
-        save.put(role::gate, 2 * inner_width, format, by_tensor, inner);
-        save.put(role::gate_activation, inner_width, format, by_tensor, inner);
-    } else {
-        save.put(role::up, inner_width, format, by_tensor, inner);
-    }
-    if (!context.frozen) save.put(role::product, inner_width, format, by_tensor, output);
-    save.put(role::expert_output, routed * features * (context.runtime.kernels.experts == expert_code::loop ? 2 : 1),
-             format, by_sequence, output);
+    const bool gated = f.kind == feed_forward_kind::gated;
+    save.put_input(gated ? role::gate : role::up, (gated ? 2 : 1) * values, format, by_tensor, inner);
+    layer_writer<Visit> inside = save;
+    inside.parts.input_of = {};
+    if (gated) inside.put(role::gate_activation, values, format, by_tensor, inner);
+    if (!context.frozen) inside.put(role::product, values, format, by_tensor, output);
 }
 
-/// Routed experts in transformers: tokens are sorted by expert and copied, weights of all experts are one tensor, which
-/// autocast does not know to cast (integrations/moe.py).
+/// The weights of its experts that each token has copied for a batched product.
 template <class Visit>
-constexpr void save_transformers_experts(const feed_forward& f, std::int64_t hidden, std::int64_t routed,
-                                         const layer_writer<Visit>& save) {
+constexpr void save_copied_weights(const feed_forward& f, const layer_operation& o, std::int64_t routed,
+                                   const layer_writer<Visit>& save) {
     using enum backward_point;
-    using role = activation_role;
-    const training_context& context = save.context;
-    const experts& e = f.experts;
-    const std::int64_t n = context.tokens.all();
-    const expert_code code = context.runtime.kernels.experts;
-    constexpr auto by_sequence = activation_split::sequence;
-    save.put(role::router, n * e.count, fp32, by_sequence, inner);                         // the scores' softmax
-    save.put(role::router, 2 * n * e.per_token, fp32, by_sequence, inner);                 // those chosen, scaled
-    save.put(role::router, 8 * (n * e.per_token + 3 * routed), int8, by_sequence, inner);  // their places, and back
-    const bool widens = context.code.feed_forward.fp32_router && !context.autocast && !context.formats.fp32_stream;
-    if (!context.frozen) {
-        if (widens) save.put(role::weight, hidden * e.count, fp32, activation_split::whole, inner);
-        save.put(role::linear_input, n * hidden, widens ? fp32 : context.formats.compute, by_sequence, inner);
-    }
-    save_routed_tokens(f, e.features(hidden), routed, save);
-    if (code == expert_code::batched) {  // each token has its experts' weights copied
-        const std::int64_t copied = product(routed, e.width * e.features(hidden));
-        save.put(role::weight, copied, routed_format(context), activation_split::whole, output);
-        save.put(role::weight, product<std::int64_t>(copied, f.kind == feed_forward_kind::gated ? 2 : 1),
-                 routed_format(context), activation_split::whole, inner);
-    }
-    const bool own_input = context.frozen || widens || context.autocast;
-    if (e.shared_width > 0)
-        save_mlp(f.kind, own_input ? hidden : 0, n, e.shared_width, context.casts(norm_kind::rms), by_sequence, save);
+    if (save.context.runtime.kernels.experts != expert_code::batched) return;
+    const std::int64_t copied = product(routed, f.experts.width * o.reads[0].width);
+    layer_writer<Visit> weights = save;
+    weights.routed = false;
+    const precision& format = routed_format(save.context);
+    weights.put(activation_role::weight, copied, format, activation_split::whole, output);
+    weights.put(activation_role::weight, product<std::int64_t>(copied, f.kind == feed_forward_kind::gated ? 2 : 1),
+                format, activation_split::whole, inner);
 }
 
-/// Routed experts: tokens are copied for each expert they go to.
+/// Whether the router reads fp32 copies of the tokens and of its weight.
+constexpr bool widens_router(const training_context& context) {
+    return transformers_experts(context) && context.code.feed_forward.fp32_router && !context.autocast &&
+           !context.formats.fp32_stream;
+}
+
+/// The router's product: its input, which transformers' code may widen with its weight.
 template <class Visit>
-constexpr void save_experts(const feed_forward& f, std::int64_t hidden, const layer_writer<Visit>& save) {
-    using enum backward_point;
+constexpr void save_router_input(const feed_forward& f, std::int64_t hidden, const layer_writer<Visit>& save) {
     const training_context& context = save.context;
+    if (context.frozen) return;
+    const bool widens = widens_router(context);
+    if (widens)
+        save.put(activation_role::weight, hidden * f.experts.count, fp32, activation_split::whole,
+                 backward_point::inner);
+    save.put_input(activation_role::linear_input, context.tokens.all() * hidden,
+                   widens ? fp32 : context.formats.compute, activation_split::sequence, backward_point::inner);
+}
+
+/// The router's softmax and choice.
+template <class Visit>
+constexpr void save_route(const feed_forward& f, const layer_writer<Visit>& save) {
     const experts& e = f.experts;
-    const std::int64_t n = context.tokens.all();
+    const std::int64_t n = save.context.tokens.all();
+    const auto put = [&](std::int64_t elements, const precision& format) {
+        save.put(activation_role::router, elements, format, activation_split::sequence, backward_point::inner);
+    };
+    if (!transformers_experts(save.context)) return put(2 * n * e.count, fp32);  // scores and their softmax
+    put(n * e.count, fp32);                                                      // the scores' softmax
+    put(2 * n * e.per_token, fp32);                                              // those chosen, scaled
+    put(8 * (n * e.per_token + 3 * routed_tokens(f, save.context)), int8);       // their places, and back
+}
+
+/// The first products of routed experts. Adapters of routed experts are counted without their inputs' copies.
+template <class Visit>
+constexpr void save_routed_input(const feed_forward& f, const layer_operation& o, const layer_writer<Visit>& save) {
+    const training_context& context = save.context;
     const std::int64_t routed = routed_tokens(f, context);
-    const std::int64_t features = e.features(hidden);
-    const bool dispatches = context.runtime.kernels.experts == expert_code::dispatched;
-    // What the projection back from the latent features reads (Megatron-Core, moe_layer.py, fc2_latent_proj).
-    if (!context.frozen)
-        save.put(activation_role::linear_input, n * e.latent, context.formats.compute, activation_split::sequence,
-                 output);
-    if (is_of_transformers(context.runtime.kernels.experts)) return save_transformers_experts(f, hidden, routed, save);
-    save.put(activation_role::router, 2 * n * e.count, fp32, activation_split::sequence,
-             inner);  // scores and their softmax
-    if (!context.frozen)
-        save.put(activation_role::linear_input, n * hidden, context.formats.compute, activation_split::sequence, inner);
-    save_mlp(f.kind, 0, routed, e.width, false, activation_split::sequence, save);
-    // The score weighs the inner features: in the same kernel where the activation is gated, else apart.
-    if (context.runtime.kernels.fuses_gates() && f.kind == feed_forward_kind::plain &&
-        !context.runtime.kernels.use_fused_weighted_squared_relu)
-        save.put(activation_role::gate_activation, routed * e.width, context.formats.compute, activation_split::tensor,
-                 output);
-    if (!context.frozen)
-        save.put(activation_role::linear_input, routed * features * context.experts.tensor_ranks,
-                 context.formats.inputs, activation_split::sequence, inner);
-    if (dispatches) {  // what was exchanged is sorted once more, and what comes back is weighed in fp32
-        save.put(activation_role::linear_input, context.frozen ? 0 : routed * features, context.formats.compute,
-                 activation_split::sequence, inner);
-        save.put(activation_role::expert_output, routed * features, fp32, activation_split::sequence, output);
+    const std::int64_t values = routed * o.reads[0].width;
+    const auto put = [&](std::int64_t elements, const precision& format) {
+        if (!context.frozen)
+            save.put_input(activation_role::linear_input, elements, format, activation_split::sequence, o.at);
+    };
+    if (transformers_experts(context)) {
+        put(values, routed_format(context));
+        return save_copied_weights(f, o, routed, save);
     }
-    if (e.shared_width > 0)  // its input is kept already where weights are trained
-        save_mlp(f.kind, context.frozen ? hidden : 0, n, e.shared_width, context.casts(norm_kind::rms),
-                 activation_split::sequence, save);
+    save.products(o, {.elements = 0, .n = routed, .joined = is_joined(o, context)});
+    put(values * context.experts.tensor_ranks, context.formats.inputs);
+    // What was exchanged is sorted once more.
+    if (context.runtime.kernels.experts == expert_code::dispatched) put(values, context.formats.compute);
+}
+
+/// The sum of the experts' outputs, weighed by the router's scores. Megatron-Core weighs the inner features instead: in
+/// the kernel of the activation where that is gated, else apart.
+template <class Visit>
+constexpr void save_combine(const feed_forward& f, const layer_operation& o, const layer_writer<Visit>& save) {
+    const training_context& context = save.context;
+    const std::int64_t routed = routed_tokens(f, context);
+    const std::int64_t values = routed * o.reads[0].width;
+    const auto put = [&](std::int64_t elements, const precision& format) {
+        save.put(activation_role::expert_output, elements, format, activation_split::sequence, o.at);
+    };
+    if (transformers_experts(context))
+        return put(values * (context.runtime.kernels.experts == expert_code::loop ? 2 : 1), routed_format(context));
+    if (context.runtime.kernels.fuses_gates() && f.kind == feed_forward_kind::plain &&
+        !context.runtime.kernels.use_fused_weighted_squared_relu) {
+        layer_writer<Visit> inside = save;
+        inside.parts.inside = {layer_part::moe_act, layer_part::moe};
+        inside.put(activation_role::gate_activation, routed * f.experts.width, context.formats.compute,
+                   activation_split::tensor, o.at);
+    }
+    if (context.runtime.kernels.experts == expert_code::dispatched)
+        put(values, fp32);  // what comes back is weighed in fp32
 }
 
 /// Rows that a feed-forward passes back at once. One expert after the other: the gradients of each are gone before the
@@ -188,21 +208,26 @@ constexpr std::int64_t inner_gradients(const feed_forward& f) { return f.kind ==
 /// B parameters; 0.52 and 0.04 of 3 B).
 inline constexpr double worst_imbalance = 0.72;
 
-/// What routed experts save of the tokens that come to them.
-constexpr byte_count routed_bytes(const layer& kind, std::int64_t hidden, const layout& l,
-                                  const training_context& context) {
-    byte_count size;
-    if (!kind.feed_forward.routed()) return size;
-    const auto count = [&](const activation& a) { size += local_bytes(a, l); };
-    const layer_writer<const decltype(count)> save{context, count, &kind, hidden};
-    const std::int64_t routed = context.tokens.all() * kind.feed_forward.experts.per_token;
-    save_mlp(kind.feed_forward.kind, 0, routed, kind.feed_forward.experts.width, false, activation_split::sequence,
-             save);
-    if (!context.frozen)
-        save.put(activation_role::linear_input,
-                 routed * kind.feed_forward.experts.features(hidden) * context.experts.tensor_ranks,
-                 context.formats.compute, activation_split::sequence, backward_point::inner);
-    return size;
+/// What the products and the activation of a feed-forward make in their backward pass; a batched product differentiates
+/// the copies of weights that each token has.
+template <class Visit>
+constexpr void pass_back_feed_forward(const feed_forward& f, const layer_operation& o,
+                                      const layer_writer<Visit>& hold) {
+    const training_context& context = hold.context;
+    const std::int64_t rows = rows_passed_back(f, context);
+    const auto put = [&](std::int64_t elements, activation_split split) {
+        hold.put(activation_role::gradient, elements, context.formats.compute, split, o.at);
+    };
+    const std::int64_t width = o.reads[0].width;
+    const bool last = o.code == operation_code::products && o.at == backward_point::output;
+    if (o.code == operation_code::activation) return put(inner_gradients(f) * rows * width, activation_split::tensor);
+    if (last) put(rows * width, activation_split::tensor);
+    if (!o.routed) return;
+    if (!last) put(rows * width, activation_split::sequence);
+    if (context.runtime.kernels.experts == expert_code::batched)
+        hold.put(activation_role::gradient,
+                 product(rows, (last ? 1 : inner_gradients(f) - 1) * width * o.writes[0].width), context.formats.stream,
+                 activation_split::whole, o.at);
 }
 
 }  // namespace llmres::inline v0::detail

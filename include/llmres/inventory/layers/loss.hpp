@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <llmres/inventory/activation.hpp>
 #include <llmres/inventory/context.hpp>
-#include <llmres/inventory/layers/operation.hpp>
+#include <llmres/inventory/layers/saved.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/models/layer.hpp>
 #include <llmres/models/model.hpp>

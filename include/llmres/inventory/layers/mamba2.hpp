@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <llmres/inventory/activation.hpp>
 #include <llmres/inventory/context.hpp>
-#include <llmres/inventory/layers/operation.hpp>
+#include <llmres/inventory/layers/operations.hpp>
+#include <llmres/inventory/layers/saved.hpp>
 #include <llmres/models/layer.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/runtimes/kernels.hpp>
@@ -40,15 +40,11 @@ struct scan_shape {
                               ceil_quotient(s.length, r.chunk) + 1)} {}
 };
 
-/// Features that the projection in puts out: gate, inputs, B, C and a step a head.
-constexpr std::int64_t projected(const recurrent& r) { return 2 * r.inner() + 2 * r.key_heads * r.state + r.heads; }
-
 /// What MambaSplitConv1dScanCombinedFn.forward saves: its input, the scan's output before the gate, the norm's
 /// statistics. Where it ends at the gate (megatron/core/ssm/mamba_mixer.py, _ssm_training), the gated output is kept by
 /// the norm, and what that puts out by the projection. The norm is one of groups of heads (layernorm_gated.py).
 template <class Visit>
-constexpr void save_fused_scan(const recurrent& r, std::int64_t hidden, norm_kind kind,
-                               const layer_writer<Visit>& save) {
+constexpr void save_fused_scan(const recurrent& r, const layer_writer<Visit>& save) {
     using enum backward_point;
     using role = activation_role;
     const training_context& context = save.context;
@@ -56,19 +52,15 @@ constexpr void save_fused_scan(const recurrent& r, std::int64_t hidden, norm_kin
     constexpr auto split = activation_split::tensor;
     const bool to_gate = context.runtime.kernels.scan == scan_code::fused_to_gate;
     const backward_point normed = to_gate ? norm : attention;
-    save.inputs(std::array{weight_role::in_proj}, n * hidden, n, context.casts(kind), activation_split::sequence,
-                attention);
     save.put(role::recurrence, n * projected(r), context.formats.compute, split, attention);
     save.put(role::recurrence, n * r.inner(), context.formats.compute, split, attention);
     save.put(role::recurrence, n * r.key_heads, fp32, split, normed);
     if (!to_gate) return;
     save.put(role::recurrence, n * r.inner(), context.formats.compute, split, norm);
-    save.inputs(std::array{weight_role::out_proj}, n * r.inner(), n, false, split, norm);
 }
 
 template <class Visit>
-constexpr void save_plain_scan(const recurrent& r, std::int64_t hidden, norm_kind kind,
-                               const layer_writer<Visit>& save) {
+constexpr void save_plain_scan(const recurrent& r, norm_kind kind, const layer_writer<Visit>& save) {
     using enum backward_point;
     using role = activation_role;
     const training_context& context = save.context;
@@ -77,8 +69,6 @@ constexpr void save_plain_scan(const recurrent& r, std::int64_t hidden, norm_kin
     const auto wide = [&](std::int64_t elements, backward_point until) {
         save.put(role::recurrence, elements, fp32, split, until);
     };
-    save.inputs(std::array{weight_role::in_proj}, s.tokens * hidden, s.tokens, context.casts(kind),
-                activation_split::sequence, attention);
     // The convolution reads a view of what the projection put out, or a copy that autocast made.
     save.put(role::recurrence, s.tokens * (context.casts(kind) ? r.conv_channels() : projected(r)),
              context.formats.compute, split, attention);
@@ -100,15 +90,15 @@ constexpr void save_plain_scan(const recurrent& r, std::int64_t hidden, norm_kin
     // The gated norm: what the scan put out, padded; the activated gate, their product, and its fp32 copies.
     wide(sum(product(s.padded + (4 - context.frozen - context.formats.fp32_compute) * s.tokens, s.inner), s.tokens),
          norm);
-    save.inputs(std::array{weight_role::out_proj}, s.tokens * s.inner, s.tokens, false, split, norm);
 }
 
+/// What the scan saves between its two projections; `kind` is the norm before the first.
 template <class Visit>
-constexpr void save_scan(const recurrent& r, std::int64_t hidden, norm_kind kind, const layer_writer<Visit>& save) {
+constexpr void save_scan(const recurrent& r, norm_kind kind, const layer_writer<Visit>& save) {
     if (save.context.runtime.kernels.scan == scan_code::plain)
-        save_plain_scan(r, hidden, kind, save);
+        save_plain_scan(r, kind, save);
     else
-        save_fused_scan(r, hidden, kind, save);
+        save_fused_scan(r, save);
 }
 
 /// What MambaSplitConv1dScanCombinedFn.backward makes: the convolution's output again, the gradients of it and of its

@@ -5,7 +5,7 @@
 #include <llmres/inventory/activation.hpp>
 #include <llmres/inventory/context.hpp>
 #include <llmres/inventory/layers/loss.hpp>
-#include <llmres/inventory/layers/operation.hpp>
+#include <llmres/inventory/layers/saved.hpp>
 #include <llmres/inventory/placement.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/models/model.hpp>

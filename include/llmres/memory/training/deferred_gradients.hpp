@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <llmres/inventory/activation.hpp>
 #include <llmres/inventory/context.hpp>
+#include <llmres/inventory/layers/operations.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/models/layer.hpp>
 #include <llmres/models/model.hpp>
-#include <llmres/models/parameters.hpp>
 #include <llmres/values/units.hpp>
 
 /// What stages hold of micro-batches in flight: of unequal chunks, and for gradients of weights that are put off.
@@ -19,20 +19,15 @@ namespace llmres::inline v0::detail {
 constexpr byte_count needed_by_weights(const layer& kind, std::int64_t hidden, const training_context& context,
                                        const layout& l) {
     byte_count needed;
-    const std::int64_t n = context.tokens.all();
-    const auto count = [&](std::int64_t values, activation_split split) {
-        needed += local_bytes({activation_role::linear_input, n * values, context.formats.compute, split}, l);
-    };
-    for_each_weight(kind, hidden, [&](const weight& w) {
-        if (w.rows == 1 || w.columns == 1) return;
-        const std::int64_t passed = w.routed ? kind.feed_forward.experts.per_token : 1;
-        const bool by_rows = w.split == weight_split::rows;
-        count(passed * w.rows, by_rows ? activation_split::tensor : activation_split::sequence);
-        const bool shares = w.role == weight_role::k_proj || w.role == weight_role::v_proj ||
-                            w.role == weight_role::kv_a_proj ||
-                            (w.role == weight_role::up_proj && kind.feed_forward.kind == feed_forward_kind::gated) ||
-                            w.role == weight_role::router;
-        if (!shares) count(passed * w.columns, by_rows ? activation_split::sequence : activation_split::tensor);
+    for_each_layer_operation(kind, hidden, context.code.norms, [&](const layer_operation& o) {
+        const std::int64_t positions =
+            context.tokens.all() * (o.routed ? kind.feed_forward.experts.per_token : std::int64_t{1});
+        const auto count = [&](const operand& t) {
+            needed +=
+                local_bytes({activation_role::linear_input, positions * t.width, context.formats.compute, t.split}, l);
+        };
+        for (std::size_t i = 0; i < o.products(); ++i) count(o.writes[i]);
+        if (o.products() > 0 && !o.reads_again) count(o.reads[0]);
     });
     return needed;
 }

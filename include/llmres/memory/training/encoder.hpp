@@ -6,7 +6,7 @@
 #include <llmres/inventory/context.hpp>
 #include <llmres/inventory/frozen.hpp>
 #include <llmres/inventory/layers/ends.hpp>
-#include <llmres/inventory/layers/operation.hpp>
+#include <llmres/inventory/layers/saved.hpp>
 #include <llmres/inventory/placement.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>

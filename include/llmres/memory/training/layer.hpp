@@ -10,7 +10,7 @@
 #include <llmres/inventory/frozen.hpp>
 #include <llmres/inventory/layers/attention.hpp>
 #include <llmres/inventory/layers/feed_forward.hpp>
-#include <llmres/inventory/layers/operation.hpp>
+#include <llmres/inventory/layers/operations.hpp>
 #include <llmres/inventory/named_parts.hpp>
 #include <llmres/jobs/adapter.hpp>
 #include <llmres/jobs/job.hpp>
@@ -59,49 +59,46 @@ constexpr byte_count products_kept(const layer& kind, std::int64_t hidden, const
     const auto keep = [&](activation_role role, std::int64_t elements, const precision& format,
                           activation_split split) { kept += local_bytes({role, elements, format, split}, l); };
     keep(activation_role::residual, n * hidden, context.formats.stream, activation_split::sequence);
-    if (kind.attention.kind != attention_kind::none && !(context.runtime.kernels.checkpointing.recomputes_cudnn &&
-                                                         context.attention.kernel == attention_kernel::cudnn)) {
-        keep(activation_role::attention_output, n * kind.attention.heads * kind.attention.value_width(),
-             context.formats.compute, activation_split::tensor);
-        keep(activation_role::softmax_statistics, n * kind.attention.heads, fp32, activation_split::tensor);
-    }
     std::int32_t products = 0;
     const bool every = context.runtime.kernels.checkpointing.selective == selective_code::all_but_products;
-    for_each_weight(kind, hidden, [&](const weight& w) {
-        if (w.rows == 1 || w.columns == 1 || w.routed || w.role == weight_role::router) return;
-        if (adds_bias(kind, w.role) || (++products % 2 == 0 && !every))
-            return;  // with a bias it is another operator, aten::addmm, which is not kept
-        if ((context.runtime.kernels.compilation.layers || every) && w.role == weight_role::down_proj)
-            return;  // no gradient needs it
-        keep(activation_role::product, n * w.rows, context.formats.compute,
-             w.split == weight_split::rows ? activation_split::tensor : activation_split::sequence);
+    const bool cudnn_recomputed =
+        context.runtime.kernels.checkpointing.recomputes_cudnn && context.attention.kernel == attention_kernel::cudnn;
+    for_each_layer_operation(kind, hidden, context.code.norms, [&](const layer_operation& o) {
+        if (o.code == operation_code::attention && !o.crosses && !cudnn_recomputed) {
+            keep(activation_role::attention_output, n * o.writes[0].width, context.formats.compute, o.writes[0].split);
+            keep(activation_role::softmax_statistics, n * kind.attention.heads, fp32, o.writes[0].split);
+        }
+        // What all-to-all brings to the experts, and back (torchtitan/distributed/activation_checkpoint.py,
+        // _op_sac_save_list).
+        if (o.code == operation_code::combine && l.expert > 1)
+            keep(activation_role::expert_output, 2 * n * kind.feed_forward.experts.per_token * o.reads[0].width,
+                 context.formats.compute, o.reads[0].split);
+        for (std::size_t i = 0; i < o.products() && !o.routed; ++i) {
+            const weight_role role = o.weights[i];
+            // With a bias it is another operator, aten::addmm, which is not kept.
+            if (role == weight_role::router || adds_bias(kind, role) || (++products % 2 == 0 && !every)) continue;
+            // No gradient needs the output of the last product.
+            if ((context.runtime.kernels.compilation.layers || every) && role == weight_role::down_proj) continue;
+            keep(activation_role::product, n * o.writes[i].width, context.formats.compute, o.writes[i].split);
+        }
     });
-    // What all-to-all brings to the experts, and back (torchtitan/distributed/activation_checkpoint.py,
-    // _op_sac_save_list).
-    if (kind.feed_forward.routed() && l.expert > 1)
-        keep(activation_role::expert_output,
-             2 * n * kind.feed_forward.experts.per_token * kind.feed_forward.experts.features(hidden),
-             context.formats.compute, activation_split::sequence);
     return kept;
 }
 
-/// What the products of a layer read: its two norms' outputs, attention's, and the feed-forward's last product's.
+/// What the products of a layer read, but for those of routed experts.
 constexpr byte_count product_inputs(const layer& kind, std::int64_t hidden, const layout& l,
                                     const training_context& context) {
-    const std::int64_t n = context.tokens.all();
-    const auto size = [&](std::int64_t width, activation_split split) {
-        return local_bytes({activation_role::linear_input, n * width, context.formats.compute, split}, l);
-    };
     byte_count all;
-    if (kind.attention.kind != attention_kind::none)
-        all += size(hidden, activation_split::sequence) +
-               size(kind.attention.heads * kind.attention.value_width(), activation_split::tensor);
-    if (kind.feed_forward.kind != feed_forward_kind::none && !kind.feed_forward.routed())
-        all += size(hidden, activation_split::sequence) + size(kind.feed_forward.width, activation_split::tensor);
+    for_each_layer_operation(kind, hidden, context.code.norms, [&](const layer_operation& o) {
+        if (o.products() == 0 || o.routed || o.reads_again || o.weights[0] == weight_role::router) return;
+        all += local_bytes({activation_role::linear_input, context.tokens.all() * o.reads[0].width,
+                            context.formats.compute, o.reads[0].split},
+                           l);
+    });
     return all;
 }
 
-/// What adapters make on the way in a layer's forward pass: at the feed-forward's last product, and before it.
+/// What adapters make in a layer's forward pass for a moment: at the feed-forward's last product, and before it.
 struct adapter_scratch {
     byte_count before{};
     byte_count last{};
@@ -111,60 +108,103 @@ constexpr adapter_scratch adapter_scratch_of(const layer& kind, std::int64_t hid
                                              const training_state& state, const layout& l) {
     if (context.adapter.kind == adapter_kind::dora) return {state.magnitudes.other, state.magnitudes.down};
     adapter_scratch made;
-    const feed_forward& f = kind.feed_forward;
-    if (f.kind == feed_forward_kind::none || f.routed() || context.quantised.four_bit) return made;
-    const std::int64_t n = context.tokens.all();
-    const auto size = [&](std::int64_t width, const precision& format, activation_split split) {
-        return local_bytes({activation_role::adapter, n * width, format, split}, l);
+    if (kind.feed_forward.routed() || context.quantised.four_bit) return made;
+    const training_formats& formats = context.formats;
+    const precision& scaled = context.autocast ? formats.compute : formats.adapters;
+    const auto size = [&](const operand& t, const precision& format) {
+        return local_bytes({activation_role::adapter, context.tokens.all() * t.width, format, t.split}, l);
     };
-    constexpr auto split = activation_split::tensor;
-    constexpr auto whole = activation_split::sequence;
-    // What the norm put out, which its caller still holds, and what the weight itself puts out; what B does, and that
-    // scaled.
-    const byte_count read = size(hidden, context.normed(kind.norm), whole);
-    const precision& scaled = context.autocast ? context.formats.compute : context.formats.adapters;
-    if (context.adapter.adapts(weight_role::up_proj))
-        made.before = read + size(f.width, context.formats.outputs, split) + size(f.width, scaled, split) * 2;
-    if (!context.adapter.adapts(weight_role::down_proj)) return made;
-    made.last = read + size(f.width, context.formats.outputs, split) + size(hidden, context.formats.outputs, whole);
-    // Its input widened and dropped out, before autocast narrows it again; without autocast, the sum.
-    if (context.autocast)
-        made.last += size(f.width, context.formats.adapters, split) * (context.adapter.dropout > 0 ? 2 : 1);
-    else
-        made.last += size(hidden, scaled, whole) * 2;
+    // The norm's output, which its caller still holds.
+    const byte_count held = size(whole_operand(operand_name::normed, hidden), context.normed(kind.norm));
+    for_each_layer_operation(kind, hidden, context.code.norms, [&](const layer_operation& o) {
+        if (o.half != layer_half::feed_forward || o.products() == 0) return;
+        const operand& output = o.writes[o.products() - 1];
+        if (!context.adapter.adapts(o.weights[o.products() - 1])) return;
+        // The outputs of the weight itself and of B, and the latter scaled.
+        byte_count added = held + size(output, formats.outputs);
+        if (o.weights[0] != weight_role::down_proj) {
+            made.before = added + size(output, scaled) * 2;
+            return;
+        }
+        added += size(o.reads[0], formats.outputs);
+        if (context.autocast)  // the input widened and dropped out, before autocast narrows it again
+            made.last = added + size(o.reads[0], formats.adapters) * (context.adapter.dropout > 0 ? 2 : 1);
+        else
+            made.last = added + size(output, scaled) * 2;
+    });
     return made;
 }
 
-/// What a loop over experts holds as it ends its way back through the next to last, beside what is counted between
-/// their linear layers: each slice of the stacked weights passes its gradient on as a whole, to be added to the
-/// others', so there are two stacks and the slice's own; the tokens of all experts but two; and of the gradients inside
-/// this one, none.
-constexpr byte_count beside_next_to_last_expert(const feed_forward& f, std::int64_t hidden, const layout& l,
+/// The peak of a loop over experts, at the next to last expert of the backward pass, beside what is counted between
+/// their linear layers: a slice of the stacked weights returns a gradient as large as the stack, to be added to the
+/// others', so two stacks and a slice are alive; the tokens of all experts but two; and of the gradients inside this
+/// one, none.
+constexpr byte_count beside_next_to_last_expert(const layer& kind, std::int64_t hidden, const layout& l,
                                                 const training_context& context, const training_state& state) {
-    const experts& e = f.experts;
+    const feed_forward& f = kind.feed_forward;
     byte_count tokens, counted;
-    const auto add = [&](const activation& a) {
+    for_each_saved_activation(kind, hidden, context, [&](const activation& a) {
+        if (!a.routed) return;
         tokens += local_bytes(a, l);
         if (a.until >= backward_point::inner) counted += local_bytes(a, l);
-    };
-    save_routed_tokens(f, e.features(hidden), routed_tokens(f, context),
-                       layer_writer<const decltype(add)>{context, add});
-    counted += local_bytes({activation_role::gradient, inner_gradients(f) * rows_passed_back(f, context) * e.width,
-                            context.formats.compute, activation_split::tensor},
-                           l);
+    });
+    counted +=
+        local_bytes({activation_role::gradient, inner_gradients(f) * rows_passed_back(f, context) * f.experts.width,
+                     context.formats.compute, activation_split::tensor},
+                    l);
     const byte_count stack = state.gradients.feed_forward - state.gradients.down;
-    return state.gradients.down + stack * 2 + div_up(stack, e.count) + tokens - div_up(tokens, e.count) * 2 - counted;
+    return state.gradients.down + stack * 2 + div_up(stack, f.experts.count) + tokens -
+           div_up(tokens, f.experts.count) * 2 - counted;
+}
+
+/// What a layer holds at each point of its backward pass, but for the gradients of its weights.
+using held_at_points = std::array<byte_count, backward_points>;
+
+constexpr void set_peaks(training_layer& t, const held_at_points& held) {
+    const held_at_points fresh = gradients_so_far(t.state);
+    for (std::size_t p = 0; p < backward_points; ++p) {
+        if (held[p] > t.peak) t.peak = held[p];
+        if (held[p] + fresh[p] > t.fresh_peak) t.fresh_peak = held[p] + fresh[p];
+    }
+}
+
+/// What the backward pass makes beside what was saved: gradients, and weights in the format that they multiply in.
+constexpr void add_made(held_at_points& held, const layer& kind, std::int64_t hidden, const layout& l,
+                        const training_context& context, const training_state& state) {
+    for_each_gradient_activation(kind, hidden, context, [&](const activation& a) {
+        held[static_cast<std::size_t>(a.until)] += local_bytes(a, l);
+    });
+    // A quantised weight is expanded for each product; the activation between them is not one.
+    if (context.frozen && context.quantised.expanded)
+        held[static_cast<std::size_t>(backward_point::output)] += state.largest;
+    for (std::size_t p = 0; context.autocast && p < backward_points; ++p)  // copies of weights go with their products
+        held[p] += p > static_cast<std::size_t>(backward_point::inner) ? state.casts.all - state.casts.feed_forward
+                                                                       : state.casts.all;
+}
+
+/// What of a layer a job keeps for the backward pass, of all that it saves.
+constexpr byte_count kept_of(const training_layer& t, const named_parts& parts, const layer& kind, const job& j,
+                             const layout& l, const training_context& context) {
+    if (context.recomputes) {
+        // bitsandbytes' MatMul4Bit holds its input itself, where hooks on saved tensors do not see it
+        // (autograd/_functions.py, ctx.tensors).
+        const bool keeps_inputs = context.quantised.keeps_inputs && !context.runtime.kernels.checkpointing.reentrant;
+        return t.checkpoint + (keeps_inputs ? product_inputs(kind, j.model.hidden, l, context) : byte_count{});
+    }
+    const bool by_product = j.recompute == recompute::selective && !names_parts(j) &&
+                            context.runtime.kernels.checkpointing.selective != selective_code::attention_core;
+    return by_product ? products_kept(kind, j.model.hidden, l, context) : t.saved - parts.recomputed - parts.offloaded;
 }
 
 constexpr training_layer training_layer_of(const layer& kind, const job& j, const layout& l,
                                            const training_context& context, const training_state& state) {
     training_layer t{.state = state};
-    std::array<byte_count, backward_points> held{};
-    byte_count core;  // what selective recomputation drops: attention's own scores, or their statistics
+    held_at_points held{};
+    named_parts parts;
     for_each_saved_activation(kind, j.model.hidden, context, [&](const activation& a) {
         const byte_count size = local_bytes(a, l);
         t.saved += size;
-        if (a.role == activation_role::probabilities || a.role == activation_role::softmax_statistics) core += size;
+        parts.add(a, size, j);
         for (std::size_t p = 0; p <= static_cast<std::size_t>(a.until); ++p) held[p] += size;
     });
     if (context.adapter.low_rank()) {  // the feed-forward saves its own later, but for what its last product reads
@@ -173,26 +213,11 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
         t.forward = made.before > later ? made.before - later : byte_count{};
         if (made.last > t.forward) t.forward = made.last;
     }
-    for_each_gradient_activation(kind, j.model.hidden, context, [&](const activation& a) {
-        held[static_cast<std::size_t>(a.until)] += local_bytes(a, l);
-    });
-    // A quantised weight is expanded for each product; the activation between them is not one.
-    if (context.frozen && context.quantised.expanded)
-        held[static_cast<std::size_t>(backward_point::output)] += state.largest;
-    const std::array<byte_count, backward_points> fresh = gradients_so_far(state);
-    for (std::size_t p = 0; context.autocast && p < backward_points; ++p)  // copies of weights go with their products
-        held[p] += p > static_cast<std::size_t>(backward_point::inner) ? state.casts.all - state.casts.feed_forward
-                                                                       : state.casts.all;
-    for (std::size_t p = 0; p < backward_points; ++p) {
-        if (held[p] > t.peak) t.peak = held[p];
-        if (held[p] + fresh[p] > t.fresh_peak) t.fresh_peak = held[p] + fresh[p];
-    }
-    if (kind.feed_forward.routed() &&
-        (context.runtime.kernels.experts == expert_code::loop ||
-         context.runtime.kernels.experts == expert_code::sequential) &&
-        !context.frozen) {
+    add_made(held, kind, j.model.hidden, l, context, state);
+    set_peaks(t, held);
+    if (kind.feed_forward.routed() && context.runtime.kernels.experts == expert_code::loop && !context.frozen) {
         const byte_count looped = held[static_cast<std::size_t>(backward_point::inner)] +
-                                  beside_next_to_last_expert(kind.feed_forward, j.model.hidden, l, context, state);
+                                  beside_next_to_last_expert(kind, j.model.hidden, l, context, state);
         if (looped > t.peak) t.peak = looped;
         if (looped > t.fresh_peak) t.fresh_peak = looped;
     }
@@ -200,29 +225,8 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
     t.checkpoint = local_bytes({activation_role::residual, context.tokens.all() * j.model.hidden,
                                 context.code.fp32_residual ? fp32 : context.formats.stream, activation_split::sequence},
                                l);
-    if (names_parts(j) && !context.recomputes) {
-        const named_parts parts = named_parts_of(kind, j, l, context);
-        t.kept = t.saved - parts.again - parts.away;
-        t.away = parts.away;
-        return t;
-    }
-    switch (j.recompute) {
-        case recompute::none:
-            t.kept = t.saved;
-            break;
-        case recompute::selective:
-            t.kept = context.runtime.kernels.checkpointing.selective == selective_code::attention_core
-                         ? t.saved - core
-                         : products_kept(kind, j.model.hidden, l, context);
-            break;
-        case recompute::full:
-            t.kept = t.checkpoint;
-            // bitsandbytes' MatMul4Bit holds its input itself, where hooks on saved tensors do not see it
-            // (autograd/_functions.py, ctx.tensors).
-            if (context.quantised.keeps_inputs && !context.runtime.kernels.checkpointing.reentrant)
-                t.kept += product_inputs(kind, j.model.hidden, l, context);
-            break;
-    }
+    t.kept = kept_of(t, parts, kind, j, l, context);
+    if (!context.recomputes) t.away = parts.offloaded;
     return t;
 }
 
