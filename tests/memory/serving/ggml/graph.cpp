@@ -13,26 +13,25 @@ using namespace llmres::detail;
 
 namespace {
 
-constexpr attention grouped_attention{.heads = 32, .kv_heads = 8, .head_dim = 128};
+constexpr attention grouped{.heads = 32, .kv_heads = 8, .head_dim = 128};
 constexpr std::int64_t hidden = 4096, width = 14336;
 
-ggml_graph graph_of(std::int64_t tokens_at_once, std::int64_t cells, bool flash) {
-    ggml_graph graph{.tokens_at_once = tokens_at_once, .cells = cells, .hidden = hidden, .flash = flash};
+ggml_graph graph_of(std::int64_t tokens_at_once, std::int64_t cells, const graph_options& options) {
+    ggml_graph graph{tokens_at_once, cells, hidden, options};
     graph.begin();
     return graph;
 }
 
-/// So many layers of Llama 3.1 8B, then the scores.
+/// So many layers of Llama 3.1 8B, then the logits.
 byte_count peak_of(std::int32_t layers, std::int64_t tokens_at_once, std::int64_t cells, bool flash, bool fused = false,
                    std::int64_t vocabulary = 0) {
-    ggml_graph graph = graph_of(tokens_at_once, cells, flash);
-    graph.fused = fused;
+    ggml_graph graph = graph_of(tokens_at_once, cells, {.flash = flash, .fused = fused});
+    const layer kind{.attention = grouped, .feed_forward = {.width = width}};
     for (std::int32_t i = 0; i < layers; ++i) {
         const bool last = i + 1 == layers;
-        graph.attend(grouped_attention, grouped_attention.heads, grouped_attention.kv_heads, false, last, last);
-        graph.feed_forward(width, false);
+        graph.add_layer({.kind = kind, .last = last, .computes_logits = last});
     }
-    if (vocabulary > 0) graph.score(vocabulary);
+    if (vocabulary > 0) graph.add_logits(vocabulary);
     return graph.buffer.peak();
 }
 
@@ -84,16 +83,13 @@ TEST_CASE("tensors that go in the reverse of the order they came leave no holes"
     CHECK(buffer.peak() == bytes(1024 + 128 + 5120 + 128));
 }
 
-TEST_CASE("a step's inputs: hidden states, positions and a mask in fp32; once for each turn that GPUs take") {
+TEST_CASE("a step's inputs: hidden states, positions and a mask in fp32; once for each copy that is kept") {
     const std::int64_t n = 512, cells = 4096;
     const byte_count inputs = bytes(4) * (n * hidden) + bytes(4) * n + bytes(4) * (n * cells);
-    CHECK(graph_of(n, cells, true).buffer.peak() == inputs);
-    ggml_graph later{.tokens_at_once = n, .cells = cells, .hidden = hidden, .first = false};
-    later.begin();
-    CHECK(later.buffer.peak() == inputs - bytes(2) * (n * cells));  // others get the mask as it was cast
-    ggml_graph turns{.tokens_at_once = n, .cells = cells, .hidden = hidden, .turns = 4};
-    turns.begin();
-    CHECK(turns.buffer.peak() == inputs * 4);
+    CHECK(graph_of(n, cells, {}).buffer.peak() == inputs);
+    CHECK(graph_of(n, cells, {.first = false}).buffer.peak() ==
+          inputs - bytes(2) * (n * cells));  // others get the mask as it was cast
+    CHECK(graph_of(n, cells, {.input_copies = 4}).buffer.peak() == inputs * 4);
 }
 
 TEST_CASE("a layer's fullest moment by hand: eager scores of every head and cell, or gate and up beside their input") {
@@ -136,11 +132,15 @@ TEST_CASE("more tokens, cells or words never take less") {
 TEST_CASE("stacks of experts that are copied stand beside a step; computed on the host, their outputs alone") {
     const experts e{.count = 64, .per_token = 8, .width = 1024};
     const auto peak = [&](expert_place place, byte_count stack) {
-        ggml_graph graph = graph_of(512, 256, true);
-        for (int i = 0; i < 3; ++i) {
-            graph.attend(grouped_attention, 32, 8, false, i == 2, i == 2);
-            graph.route(e, place, stack, stack);
-        }
+        ggml_graph graph = graph_of(512, 256, {});
+        const layer kind{.attention = grouped, .feed_forward = {.experts = e}};
+        for (int i = 0; i < 3; ++i)
+            graph.add_layer({.kind = kind,
+                             .last = i == 2,
+                             .computes_logits = i == 2,
+                             .place = place,
+                             .gate_stack = stack,
+                             .down_stack = stack});
         return graph.buffer.peak();
     };
     CHECK(peak(expert_place::copied, gib(1)) >= gib(1));

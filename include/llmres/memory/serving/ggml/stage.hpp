@@ -77,43 +77,46 @@ private:
                (of.options.host_expert_layers == 0 || layer < of.options.host_expert_layers);
     }
 
+    constexpr expert_place place_of(std::int32_t layer, const expert_stacks& stacks) const {
+        if (!on_host(layer)) return expert_place::here;
+        if (stacks.gate == byte_count{} || !copied(of.model.layers[layer].feed_forward.experts))
+            return expert_place::host;
+        return index == 0 ? expert_place::copied : expert_place::first_gpu;
+    }
+
     /// Where stacks of experts are copied or, with none, stay where they are. Two layers of a kind before the last are
     /// as many as it takes to repeat itself.
     constexpr step_peak laid_out(const expert_stacks& stacks) const {
-        ggml_graph graph{.tokens_at_once = of_step.shape.all(),
-                         .cells = aligned_up(tokens(of_step.shape.keys), runtime.cache.block).in(tokens),
-                         .hidden = of.model.hidden,
-                         .flash = of_step.kernel == attention_kernel::flash,
-                         .fused = runtime.loading.host_experts.fused_gates,
-                         .part_limit = runtime.serving_kernels.latent.expanded,
-                         .all_parts = runtime.serving_kernels.latent.expands_all,
-                         .unpacked = is_packed(kv_cache_of(of)),
-                         .first = index == 0,
-                         .turns = over.pipeline > 1 && !of_step.parts_on_host() ? runtime.step.copies : 1};
+        ggml_graph graph{of_step.shape.all(),
+                         aligned_up(tokens(of_step.shape.keys), runtime.cache.block).in(tokens),
+                         of.model.hidden,
+                         {.flash = of_step.kernel == attention_kernel::flash,
+                          .fused = runtime.loading.host_experts.fused_gates,
+                          .part_limit = runtime.serving_kernels.latent.expanded,
+                          .all_parts = runtime.serving_kernels.latent.expands_all,
+                          .unpacked = is_packed(kv_cache_of(of)),
+                          .first = index == 0,
+                          .input_copies = over.pipeline > 1 && !of_step.parts_on_host() ? runtime.step.copies : 1}};
         graph.begin();
         std::array<std::array<std::int32_t, layer_stack::max_kinds>, 2> seen{};
         for (std::int32_t i = range.first; i < range.last; ++i) {
             const bool last = i + 1 == range.last;
             if (++seen[on_host(i)][of.model.layers.order[static_cast<std::size_t>(i)]] > 2 && !last) continue;
-            const layer& l = of.model.layers[i];
-            const std::int64_t heads = ceil_quotient(l.attention.heads, over.tensor);
-            if (of_step.expands(l.attention))
-                graph.attend_expanded(l.attention, heads, last, last && end);
-            else
-                graph.attend(l.attention, heads, ceil_quotient(l.attention.kv_heads, over.tensor),
-                             l.norm_after_attention, last, last && end);
-            const experts& e = l.feed_forward.experts;
-            if (!l.feed_forward.routed())
-                graph.feed_forward(l.feed_forward.width, l.norm_after_feed_forward);
-            else if (!on_host(i))
-                graph.route(e, expert_place::here);
-            else if (stacks.gate == byte_count{} || !copied(e))
-                graph.route(e, expert_place::host);
-            else
-                graph.route(e, index == 0 ? expert_place::copied : expert_place::first_gpu, stacks.gate, stacks.down);
+            layer local = of.model.layers[i];
+            local.attention.heads = ceil_quotient(local.attention.heads, over.tensor);
+            local.attention.kv_heads = ceil_quotient(local.attention.kv_heads, over.tensor);
+            const expert_place place = place_of(i, stacks);
+            const bool copied_here = place == expert_place::copied;
+            graph.add_layer({.kind = local,
+                             .expands = of_step.expands(local.attention),
+                             .last = last,
+                             .computes_logits = last && end,
+                             .place = place,
+                             .gate_stack = copied_here ? stacks.gate : byte_count{},
+                             .down_stack = copied_here ? stacks.down : byte_count{}});
         }
         const byte_count layers = graph.buffer.peak();
-        if (scores) graph.score(of.model.vocabulary);
+        if (scores) graph.add_logits(of.model.vocabulary);
         return {scaled(layers, runtime.accuracy.activations), graph.buffer.peak() - layers};
     }
 };
