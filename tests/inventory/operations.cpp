@@ -2,6 +2,8 @@
 #include <doctest/doctest.h>
 #include <llmres/inventory/operations.hpp>
 #include <llmres/models/deepseek.hpp>
+#include <llmres/models/encoders.hpp>
+#include <llmres/models/gpt.hpp>
 #include <llmres/models/llama.hpp>
 #include <llmres/models/mistral.hpp>
 #include <llmres/models/nvidia.hpp>
@@ -79,6 +81,23 @@ TEST_CASE("a window bounds what attention computes and reads") {
     const token_pass near{.tokens = {1, 1, 1024}, .decode = true};
     CHECK(work_of(windowed, m.hidden, far).attention == work_of(windowed, m.hidden, near).attention);
     CHECK(work_of(windowed, m.hidden, far).read == work_of(windowed, m.hidden, near).read);
+}
+
+TEST_CASE("the head multiplies features of the embedding's width, which a model may project its stream to") {
+    const model& m = models::opt_350m;
+    REQUIRE(m.embedding_width == 512);
+    flop_count of_head;
+    for_each_head_operation(m, {}, std::array{token_pass{.tokens = {1, 1, 1}, .scored = 1}}, {},
+                            [&](const operation& o, std::size_t) { of_head += o.flops; });
+    CHECK(of_head == flops(2.0 * 512 * static_cast<double>(m.vocabulary)));
+}
+
+TEST_CASE("a decoder that attends to an encoder besides sums three times a layer") {
+    const layer& decoder = models::t5_base.layers[0];
+    int sums = 0;
+    for_each_exchange(decoder, models::t5_base.hidden, bf16, {1, 16, 16}, {.tensor = 4},
+                      [&](const exchange&) { ++sums; });
+    CHECK(sums == 3);
 }
 
 TEST_CASE("tensor parallelism sums twice a layer; expert parallelism sends tokens there and back") {

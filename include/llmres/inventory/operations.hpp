@@ -171,12 +171,14 @@ constexpr void for_each_operation(const layer& l, std::int64_t hidden, const ope
     }
 }
 
-/// Calls visit(operation, p) for the head. (Looking up embeddings computes nothing.)
+/// Calls visit(operation, p) for the head, which is as wide as the embedding. (Looking up embeddings computes nothing.)
 template <std::size_t N, class Visit>
 constexpr void for_each_head_operation(const model& m, const operation_formats& formats,
                                        const std::array<token_pass, N>& passes, const layout& over, Visit&& visit) {
-    const weight head{
-        .role = weight_role::lm_head, .rows = m.vocabulary, .columns = m.hidden, .split = weight_split::rows};
+    const weight head{.role = weight_role::lm_head,
+                      .rows = m.vocabulary,
+                      .columns = embedding_width_of(m),
+                      .split = weight_split::rows};
     detail::visit_projection(head, formats, passes, over, true, visit);
 }
 
