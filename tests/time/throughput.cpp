@@ -108,6 +108,23 @@ TEST_CASE("model FLOPs of a training step are three forward passes, recomputatio
     CHECK(plain.flops.in(flops) / rule < 1.10);
 }
 
+TEST_CASE("a backward pass multiplies twice, but exchanges as often as the forward pass does") {
+    job j = pretraining;
+    const layout by_tensor{.tensor = 8};
+    const auto exchanged = [&](const job_speed& s) {
+        return s.step[time_term::tensor_communication].expected.in(seconds);
+    };
+    // Forward and backward, then forward once more: two sums a layer each (arXiv 1909.08053 section 3).
+    const double plain = exchanged(speed(j, by_tensor, eight_h100));
+    j.recompute = recompute::full;
+    CHECK(exchanged(speed(j, by_tensor, eight_h100)) == doctest::Approx(plain * 3 / 2));
+    double forward = 0;
+    for_each_exchange(j.model.layers[0], j.model.hidden, bf16, {1, 4096, 4096}, by_tensor, [&](const exchange& x) {
+        forward += time_of(x.kind, x.message, 8, eight_h100.scale_up).in(seconds)*j.model.layers.size;
+    });
+    CHECK(plain == doctest::Approx(2 * forward / default_efficiency.link.expected));
+}
+
 TEST_CASE(
     "training in 8 bits: layers' products take half the time; the head, attention and what ranks send each other stay "
     "in 16") {

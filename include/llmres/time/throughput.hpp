@@ -186,10 +186,14 @@ constexpr job_speed training_speed(const job& j, const layout& l, const cluster&
     ideal_pass forward = forward_passes(j, l, c, e, formats, std::array{pass})[0];
     if (j.mtp_layers > 0) forward.add(depth_pass(j, l, c, e, formats, pass), j.mtp_layers);
 
-    // The backward pass multiplies twice: for inputs and for weights. Full recomputation adds a forward pass.
+    // The backward pass multiplies twice, for inputs and for weights, but exchanges as often as the forward pass. Full
+    // recomputation adds a forward pass.
     const double passes = j.recompute == recompute::full ? 4.0 : 3.0;
+    const time_breakdown once = forward.at_efficiency(e);
     job_speed speed;
-    speed.step = forward.at_efficiency(e) * (passes * static_cast<double>(rounds) / l.pipeline);
+    speed.step = once * (passes * static_cast<double>(rounds) / l.pipeline);
+    for (const time_term exchanged : {time_term::tensor_communication, time_term::expert_communication})
+        speed.step[exchanged] = once[exchanged] * ((passes - 1) * static_cast<double>(rounds) / l.pipeline);
     const interval<duration> busy = speed.step.total();
     if (l.pipeline > 1) {
         // The idle part of 1F1B is (p - 1) / (m v) of the busy one (arXiv 2104.04473 section 2.2).
