@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <llmres/models/mistral.hpp>
+
 #include <cstdlib>
 #include <map>
 #include <set>
@@ -103,6 +105,30 @@ TEST_CASE("routed experts keep what a feed-forward does for each choice of a tok
     CHECK(saved_by_layer(j) - without == router + experts);
     j.expert_load = 1.5;
     CHECK(saved_by_layer(j) - without == router + div_up(experts * 3, 2));
+}
+
+TEST_CASE("fused norms save less of norms, and as much of routed experts as others do") {
+    for (const expert_code code : {expert_code::modules, expert_code::loop, expert_code::grouped}) {
+        job j{.model = models::mixtral_8x7b, .task = task::pretraining, .weights = bf16, .sequence = tokens(4096)};
+        j.runtime.kernels.experts = code;
+        const auto of_experts = [&](norm_code norms) {
+            j.runtime.kernels.norm = norms;
+            byte_count size;
+            for_each_saved_activation(
+                j.model.layers[0], j.model.hidden, training_context{j, {}}, [&](const activation& of) {
+                    using enum activation_role;
+                    if (of.role != norm_input && of.role != norm_statistics && of.role != normalised)
+                        size += local_bytes(of, {});
+                });
+            return size;
+        };
+        CHECK(of_experts(norm_code::fused) == of_experts(norm_code::eager));
+        j.runtime.kernels.norm = norm_code::eager;
+        const byte_count eager = saved_by_layer(j);
+        j.runtime.kernels.norm = norm_code::fused;
+        // Two norms of fp32 inputs and of what their weights multiply, or of 16-bit inputs alone.
+        CHECK(eager - saved_by_layer(j) == bytes(2 * (4 + 2 - 2)) * (std::int64_t{4096} * 4096));
+    }
 }
 
 TEST_CASE("experts of latent features keep these for each choice of a token, and what is projected back once") {

@@ -21,8 +21,7 @@ namespace llmres::inline v0::detail {
 /// Whether routed experts are computed as transformers does, their weights stacked or not: tokens are sorted by expert
 /// and copied (integrations/moe.py).
 constexpr bool transformers_experts(const training_context& context) {
-    return context.runtime.kernels.norm == norm_code::eager &&
-           context.runtime.kernels.experts != expert_code::dispatched;
+    return is_of_transformers(context.runtime.kernels.experts);
 }
 
 /// Products over a stack of experts' weights do not know autocast.
