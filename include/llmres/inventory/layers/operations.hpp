@@ -95,159 +95,141 @@ constexpr operand whole_operand(operand_name name, std::int64_t width) {
 /// Features of the output of a Mamba 2 mixer's first projection: gate, inputs, B, C and a step of each head.
 constexpr std::int64_t projected(const recurrent& r) { return 2 * r.inner() + 2 * r.key_heads * r.state + r.heads; }
 
-/// Queries with keys, and probabilities with values: keys and values of `kv_heads`, or in latent attention of all
-/// heads.
+using operands = std::array<operand, 3>;
+using product_roles = std::array<weight_role, 3>;
+
+/// Products of what `from` holds with one weight for each tensor of `to`.
+constexpr layer_operation products_of(const operation_parts& parts, const operand& from, const operands& to,
+                                      const product_roles& roles) {
+    return {.code = operation_code::products, .parts = parts, .reads = {from}, .writes = to, .weights = roles};
+}
+constexpr layer_operation read_again(layer_operation o) {
+    o.reads_again = true;
+    return o;
+}
+constexpr layer_operation crossing(layer_operation o) {
+    o.crosses = true;
+    return o;
+}
+constexpr layer_operation at_point(backward_point at, layer_operation o) {
+    o.at = at;
+    return o;
+}
+
+/// The projections to queries, keys and values, which read the norm's output.
+inline constexpr operation_parts head_projections{{}, layer_part::qkv_linear, layer_part::layernorm};
+
+constexpr operand queries_of(const attention& a) {
+    return split_operand(operand_name::query, a.heads * a.query_width());
+}
+constexpr operand attended_by(const attention& a) {
+    return split_operand(operand_name::attended, a.heads * a.value_width());
+}
+/// Keys or values; latent attention has them for all heads.
+constexpr operand keys_of(const attention& a) {
+    return split_operand(operand_name::key,
+                         (a.kind == attention_kind::latent ? a.heads : a.kv_heads) * a.query_width());
+}
+constexpr operand values_of(const attention& a) {
+    return split_operand(operand_name::value,
+                         (a.kind == attention_kind::latent ? a.heads : a.kv_heads) * a.value_width());
+}
+
+/// Queries with keys, and probabilities with values.
 constexpr layer_operation attention_core(const attention& a) {
     using enum layer_part;
     const bool latent = a.kind == attention_kind::latent;
-    const std::int64_t kv_heads = latent ? a.heads : a.kv_heads;
     return {.code = operation_code::attention,
-            .at = backward_point::attention,
             .parts = {core_attn, core_attn, latent ? layer_part_set{mla_up_proj} : layer_part_set{}},
-            .reads = {split_operand(operand_name::query, a.heads * a.query_width()),
-                      split_operand(operand_name::key, kv_heads * a.query_width()),
-                      split_operand(operand_name::value, kv_heads * a.value_width())},
-            .writes = {split_operand(operand_name::attended, a.heads * a.value_width())}};
+            .reads = {queries_of(a), keys_of(a), values_of(a)},
+            .writes = {attended_by(a)}};
 }
 
 /// Attention's last product.
 constexpr layer_operation attention_output(const attention& a, std::int64_t hidden) {
-    return {.code = operation_code::products,
-            .at = backward_point::norm,
-            .parts = {{}, layer_part::attn_proj, {}},
-            .reads = {split_operand(operand_name::attended, a.heads * a.value_width())},
-            .writes = {whole_operand(operand_name::mixed, hidden)},
-            .weights = {weight_role::o_proj}};
+    return at_point(backward_point::norm,
+                    products_of({{}, layer_part::attn_proj, {}}, attended_by(a),
+                                {whole_operand(operand_name::mixed, hidden)}, {weight_role::o_proj}));
 }
 
 /// Calls visit(operation) for latent attention (arXiv 2405.04434 section 2.1): queries and keys-with-values, each
 /// compressed, normed and expanded.
 template <class Visit>
 constexpr void for_each_latent_operation(const attention& a, const operand& input, Visit& visit) {
-    using enum layer_part;
-    const auto compress = [&](weight_role role, std::int64_t rows, bool again) {
-        visit(layer_operation{.code = operation_code::products,
-                              .reads_again = again,
-                              .parts = {{}, qkv_linear, layernorm},
-                              .reads = {input},
-                              .writes = {whole_operand(operand_name::latent, rows)},
-                              .weights = {role}});
-    };
     const auto expand = [&](weight_role role, std::int64_t rank, const operand& heads) {
         const operand latent = whole_operand(operand_name::latent, rank);
-        const operation_parts parts{mla_up_proj, {}, mla_up_proj};
+        const operation_parts parts{layer_part::mla_up_proj, {}, layer_part::mla_up_proj};
         visit(
             layer_operation{.code = operation_code::head_norm, .parts = parts, .reads = {latent}, .writes = {latent}});
-        visit(layer_operation{
-            .code = operation_code::products, .parts = parts, .reads = {latent}, .writes = {heads}, .weights = {role}});
+        visit(products_of(parts, latent, {heads}, {role}));
     };
-    const operand queries = split_operand(operand_name::query, a.heads * a.query_width());
     if (a.q_rank > 0) {
-        compress(weight_role::q_a_proj, a.q_rank, false);
-        expand(weight_role::q_b_proj, a.q_rank, queries);
+        visit(products_of(head_projections, input, {whole_operand(operand_name::latent, a.q_rank)},
+                          {weight_role::q_a_proj}));
+        expand(weight_role::q_b_proj, a.q_rank, queries_of(a));
     } else {
-        visit(layer_operation{.code = operation_code::products,
-                              .parts = {{}, qkv_linear, layernorm},
-                              .reads = {input},
-                              .writes = {queries},
-                              .weights = {weight_role::q_proj}});
+        visit(products_of(head_projections, input, {queries_of(a)}, {weight_role::q_proj}));
     }
-    compress(weight_role::kv_a_proj, a.kv_rank + a.rope_dim, true);
+    visit(read_again(products_of(head_projections, input, {whole_operand(operand_name::latent, a.kv_rank + a.rope_dim)},
+                                 {weight_role::kv_a_proj})));
     // Its product makes keys and values at once.
     expand(weight_role::kv_b_proj, a.kv_rank,
            split_operand(operand_name::key, a.heads * (a.head_dim + a.value_width())));
 }
 
-/// ... for attention to the sequence itself.
+/// Calls visit(operation) for attention to the sequence itself.
 template <class Visit>
 constexpr void for_each_attention_operation(const attention& a, const operand& input, Visit& visit) {
-    using enum layer_part;
-    const operand queries = split_operand(operand_name::query, a.heads * a.query_width());
-    const operand keys = split_operand(operand_name::key, a.kv_heads * a.query_width());
     if (a.kind == attention_kind::latent) {
         for_each_latent_operation(a, input, visit);
     } else {
-        visit(
-            layer_operation{.code = operation_code::products,
-                            .parts = {{}, qkv_linear, layernorm},
-                            .reads = {input},
-                            .writes = {queries, keys, split_operand(operand_name::value, a.kv_heads * a.value_width())},
-                            .weights = {weight_role::q_proj, weight_role::k_proj, weight_role::v_proj}});
+        visit(products_of(head_projections, input, {queries_of(a), keys_of(a), values_of(a)},
+                          {weight_role::q_proj, weight_role::k_proj, weight_role::v_proj}));
         if (a.qk_norm != query_key_norm::none)
-            for (const operand& normed : {queries, keys})
+            for (const operand& normed : {queries_of(a), keys_of(a)})
                 visit(layer_operation{
                     .code = operation_code::head_norm, .reads = {normed}, .writes = {normed}, .group = a.head_dim});
     }
+    const std::int64_t gates = a.gate == output_gate::features ? a.heads * a.value_width() : a.heads;
+    const operand gate = split_operand(operand_name::gate, gates);
     if (a.gate != output_gate::none)
-        visit(layer_operation{
-            .code = operation_code::products,
-            .reads_again = true,
-            .parts = {{}, qkv_linear, layernorm},
-            .reads = {input},
-            .writes = {split_operand(operand_name::gate,
-                                     a.gate == output_gate::features ? a.heads * a.value_width() : a.heads)},
-            .weights = {weight_role::attn_gate}});
+        visit(read_again(products_of(head_projections, input, {gate}, {weight_role::attn_gate})));
     visit(attention_core(a));
-    if (a.gate != output_gate::none) {
-        const operand attended = split_operand(operand_name::attended, a.heads * a.value_width());
+    if (a.gate != output_gate::none)
         visit(layer_operation{.code = operation_code::output_gate,
                               .at = backward_point::norm,
-                              .reads = {attended, whole_operand(operand_name::gate, attended.width)},
-                              .writes = {attended}});
-    }
+                              .reads = {attended_by(a), gate},
+                              .writes = {attended_by(a)}});
     visit(attention_output(a, input.width));
 }
 
-/// ... for attention to the encoder's output, which keys and values are made of.
+/// Calls visit(operation) for attention to the encoder's output, which keys and values are made of.
 template <class Visit>
-constexpr void for_each_cross_attention_operation(const layer& l, std::int64_t hidden, Visit& visit) {
-    using enum layer_part;
-    const attention& a = l.attention;
-    visit(layer_operation{.code = operation_code::norm,
-                          .at = backward_point::attention_norm,
+constexpr void for_each_cross_attention_operation(const attention& a, std::int64_t hidden, Visit& visit) {
+    const operand normed = whole_operand(operand_name::normed, hidden);
+    visit(layer_operation{.at = backward_point::attention_norm,
                           .crosses = true,
-                          .parts = {{}, attn_norm, {}},
+                          .parts = {{}, layer_part::attn_norm, {}},
                           .reads = {whole_operand(operand_name::stream, hidden)},
-                          .writes = {whole_operand(operand_name::normed, hidden)}});
-    visit(layer_operation{.code = operation_code::products,
-                          .parts = {{}, qkv_linear, layernorm},
-                          .reads = {whole_operand(operand_name::normed, hidden)},
-                          .writes = {split_operand(operand_name::query, a.heads * a.query_width())},
-                          .weights = {weight_role::q_proj}});
-    visit(layer_operation{.code = operation_code::products,
-                          .crosses = true,
-                          .parts = {{}, qkv_linear, {}},
-                          .reads = {whole_operand(operand_name::encoded, hidden)},
-                          .writes = {split_operand(operand_name::key, a.kv_heads * a.query_width()),
-                                     split_operand(operand_name::value, a.kv_heads * a.value_width())},
-                          .weights = {weight_role::k_proj, weight_role::v_proj}});
-    layer_operation core = attention_core(a);
-    core.crosses = true;
-    visit(core);
-    layer_operation output = attention_output(a, hidden);
-    output.crosses = true;
-    visit(output);
+                          .writes = {normed}});
+    visit(products_of(head_projections, normed, {queries_of(a)}, {weight_role::q_proj}));
+    visit(crossing(products_of({{}, layer_part::qkv_linear, {}}, whole_operand(operand_name::encoded, hidden),
+                               {keys_of(a), values_of(a)}, {weight_role::k_proj, weight_role::v_proj})));
+    visit(crossing(attention_core(a)));
+    visit(crossing(attention_output(a, hidden)));
 }
 
-/// ... for a Mamba 2 mixer. Other recurrences, which are not trained yet, are one operation.
+/// Calls visit(operation) for a Mamba 2 mixer. Other recurrences, which are not trained yet, are one operation.
 template <class Visit>
 constexpr void for_each_recurrent_operation(const recurrent& r, const operand& input, Visit& visit) {
-    if (r.kind != recurrent_kind::mamba2) {
-        visit(layer_operation{.code = operation_code::scan,
-                              .reads = {input},
-                              .writes = {whole_operand(operand_name::mixed, input.width)}});
-        return;
-    }
+    const operand mixed = whole_operand(operand_name::mixed, input.width);
+    if (r.kind != recurrent_kind::mamba2)
+        return visit(layer_operation{.code = operation_code::scan, .reads = {input}, .writes = {mixed}});
     const operand inner = split_operand(operand_name::projected, projected(r));
     const operand scanned = split_operand(operand_name::scanned, r.inner());
-    visit(layer_operation{
-        .code = operation_code::products, .reads = {input}, .writes = {inner}, .weights = {weight_role::in_proj}});
+    visit(products_of({}, input, {inner}, {weight_role::in_proj}));
     visit(layer_operation{.code = operation_code::scan, .reads = {inner}, .writes = {scanned}});
-    visit(layer_operation{.code = operation_code::products,
-                          .at = backward_point::norm,
-                          .reads = {scanned},
-                          .writes = {whole_operand(operand_name::mixed, input.width)},
-                          .weights = {weight_role::out_proj}});
+    visit(at_point(backward_point::norm, products_of({}, scanned, {mixed}, {weight_role::out_proj})));
 }
 
 /// Which experts a feed-forward is: it alone, the routed ones, or those that every token passes.
@@ -264,97 +246,78 @@ constexpr layer_part_set parts_around_activation(expert_group group) {
     return group == expert_group::routed ? layer_part_set{layer_part::moe_act, layer_part::moe} : parts_around(group);
 }
 
+constexpr layer_operation in_feed_forward(expert_group group, backward_point at, layer_operation o) {
+    o.half = layer_half::feed_forward;
+    o.at = at;
+    o.routed = group == expert_group::routed;
+    o.shared = group == expert_group::shared;
+    return o;
+}
+
 /// The activation of a feed-forward of inner width `width`, and its product with `up` where it is gated.
 constexpr layer_operation activation_of(const feed_forward& f, std::int64_t width, expert_group group) {
-    const bool routed = group == expert_group::routed;
-    return {.code = operation_code::activation,
-            .half = layer_half::feed_forward,
-            .at = backward_point::inner,
-            .routed = routed,
-            .shared = group == expert_group::shared,
-            .parts = {parts_around_activation(group), routed ? layer_part_set{layer_part::moe_act} : layer_part_set{},
-                      parts_around(group)},
-            .reads = {split_operand(operand_name::up, width),
-                      split_operand(operand_name::gate, f.kind == feed_forward_kind::gated ? width : 0)},
-            .writes = {split_operand(operand_name::activated, width)}};
+    const layer_part_set offloaded =
+        group == expert_group::routed ? layer_part_set{layer_part::moe_act} : layer_part_set{};
+    const std::int64_t gates = f.kind == feed_forward_kind::gated ? width : 0;
+    return in_feed_forward(group, backward_point::inner,
+                           {.code = operation_code::activation,
+                            .parts = {parts_around_activation(group), offloaded, parts_around(group)},
+                            .reads = {split_operand(operand_name::up, width), split_operand(operand_name::gate, gates)},
+                            .writes = {split_operand(operand_name::activated, width)}});
 }
 
-/// What one feed-forward's two or three products do, of inner width `width`.
+/// Calls visit(operation) for one feed-forward of inner width `width`: two or three products and an activation.
 template <class Visit>
 constexpr void for_each_mlp_operation(const feed_forward& f, const operand& input, std::int64_t width,
-                                      expert_group group, bool reads_again, Visit& visit) {
-    using enum layer_part;
-    const bool routed = group == expert_group::routed, shared = group == expert_group::shared;
+                                      expert_group group, Visit& visit) {
+    const bool routed = group == expert_group::routed;
     const layer_part_set inside = parts_around(group);
-    const bool gated = f.kind == feed_forward_kind::gated;
-    const operand gate = split_operand(operand_name::gate, gated ? width : 0),
-                  up = split_operand(operand_name::up, width);
-    const operand activated = split_operand(operand_name::activated, width);
-    layer_operation o{.code = operation_code::products,
-                      .half = layer_half::feed_forward,
-                      .at = backward_point::inner,
-                      .routed = routed,
-                      .shared = shared,
-                      .reads_again = reads_again,
-                      .parts = {inside, routed ? layer_part_set{expert_fc1} : layer_part_set{},
-                                group == expert_group::none ? layer_part_set{layernorm} : inside},
-                      .reads = {input},
-                      .writes = {up},
-                      .weights = {weight_role::up_proj}};
-    if (gated) {
-        o.writes = {gate, up};
-        o.weights = {weight_role::gate_proj, weight_role::up_proj};
-    }
-    visit(o);
+    const operand gate = split_operand(operand_name::gate, width), up = split_operand(operand_name::up, width);
+    const operation_parts parts{inside, routed ? layer_part_set{layer_part::expert_fc1} : layer_part_set{},
+                                group == expert_group::none ? layer_part_set{layer_part::layernorm} : inside};
+    visit(in_feed_forward(group, backward_point::inner,
+                          f.kind == feed_forward_kind::gated
+                              ? products_of(parts, input, {gate, up}, {weight_role::gate_proj, weight_role::up_proj})
+                              : products_of(parts, input, {up}, {weight_role::up_proj})));
     visit(activation_of(f, width, group));
-    visit(layer_operation{
-        .code = operation_code::products,
-        .half = layer_half::feed_forward,
-        .at = backward_point::output,
-        .routed = routed,
-        .shared = shared,
-        .parts = {inside, {}, parts_around_activation(group)},
-        .reads = {activated},
-        .writes = {whole_operand(routed ? operand_name::expert_output : operand_name::fed, input.width)},
-        .weights = {weight_role::down_proj}});
+    visit(in_feed_forward(
+        group, backward_point::output,
+        products_of({inside, {}, parts_around_activation(group)}, split_operand(operand_name::activated, width),
+                    {whole_operand(routed ? operand_name::expert_output : operand_name::fed, input.width)},
+                    {weight_role::down_proj})));
 }
 
-/// Routed experts, with the projections to their latent features and back (Megatron-Core, moe_layer.py), and the
-/// shared ones.
+/// Calls visit(operation) for routed experts, with the projections to their latent features and back (Megatron-Core,
+/// moe_layer.py), and for the shared ones, which read what the router does.
 template <class Visit>
 constexpr void for_each_expert_operation(const feed_forward& f, const operand& input, Visit& visit) {
     using enum layer_part;
+    using enum backward_point;
     const experts& e = f.experts;
-    const std::int64_t hidden = input.width;
+    const std::int64_t features = e.features(input.width);
+    const operand logits = whole_operand(operand_name::logits_of_experts, e.count + e.idle);
     const operand latent = whole_operand(operand_name::latent, e.latent);
-    const operand output = whole_operand(operand_name::expert_output, e.features(hidden));
-    layer_operation o{.half = layer_half::feed_forward, .at = backward_point::inner, .parts = {moe, {}, layernorm}};
-    const auto product = [&](weight_role role, const operand& from, const operand& to, bool again) {
-        o.code = operation_code::products;
-        o.reads_again = again;
-        o.reads = {from};
-        o.writes = {to};
-        o.weights = {role};
-        visit(o);
+    const operand output_of_experts = whole_operand(operand_name::expert_output, features);
+    const operation_parts routing{moe, {}, layernorm}, inside{moe, {}, moe};
+    const auto show = [&](expert_group group, backward_point at, const layer_operation& o) {
+        visit(in_feed_forward(group, at, o));
     };
-    product(weight_role::router, input, whole_operand(operand_name::logits_of_experts, e.count + e.idle), false);
-    if (e.latent > 0) product(weight_role::projector, input, latent, true);
-    o = {.code = operation_code::route,
-         .half = layer_half::feed_forward,
-         .at = backward_point::inner,
-         .parts = {moe, {}, moe},
-         .reads = {whole_operand(operand_name::logits_of_experts, e.count + e.idle)}};
-    visit(o);
-    for_each_mlp_operation(f, e.latent > 0 ? latent : input, e.width, expert_group::routed, false, visit);
-    o.code = operation_code::combine;
-    o.at = backward_point::output;
-    o.routed = true;
-    o.reads = {output};
-    o.writes = {whole_operand(operand_name::fed, e.features(hidden))};
-    visit(o);
-    o.routed = false;
-    if (e.latent > 0) product(weight_role::projector, output, whole_operand(operand_name::fed, hidden), false);
-    if (e.shared_width > 0) for_each_mlp_operation(f, input, e.shared_width, expert_group::shared, true, visit);
+    show(expert_group::none, inner, products_of(routing, input, {logits}, {weight_role::router}));
+    if (e.latent > 0)
+        show(expert_group::none, inner, read_again(products_of(routing, input, {latent}, {weight_role::projector})));
+    show(expert_group::none, inner, {.code = operation_code::route, .parts = inside, .reads = {logits}});
+    for_each_mlp_operation(f, e.latent > 0 ? latent : input, e.width, expert_group::routed, visit);
+    show(expert_group::routed, output,
+         {.code = operation_code::combine,
+          .parts = inside,
+          .reads = {output_of_experts},
+          .writes = {whole_operand(operand_name::fed, features)}});
+    if (e.latent > 0)
+        show(expert_group::none, output,
+             products_of(inside, output_of_experts, {whole_operand(operand_name::fed, input.width)},
+                         {weight_role::projector}));
+    const auto shared = [&](const layer_operation& o) { visit(o.reads[0].name == input.name ? read_again(o) : o); };
+    if (e.shared_width > 0) for_each_mlp_operation(f, input, e.shared_width, expert_group::shared, shared);
 }
 
 /// A norm over the hidden width. No part of a recurrence has a name (Megatron-Core, core/ssm/mamba_layer.py).
@@ -401,7 +364,7 @@ constexpr void for_each_mixing_operation(const layer& l, std::int64_t hidden, co
     if (l.norm_before_attention && norms.after_sum)
         visit(norm_of(l, attention, backward_point::attention_norm, stream, stream));
     if (l.attention.cross == cross_attention::beside) {
-        for_each_cross_attention_operation(l, hidden, visit);
+        for_each_cross_attention_operation(l.attention, hidden, visit);
         visit(residual_sum(attention, mixed, stream));
     }
 }
@@ -425,10 +388,14 @@ constexpr void for_each_layer_operation(const layer& l, std::int64_t hidden, con
         const bool norms_input = !norms.after_sum && (l.norm_before_feed_forward || l.norm_before_attention);
         // Where one norm stands before both halves, the other half's products read its output too.
         const bool again = !l.norm_before_feed_forward && l.norm_before_attention && mixes;
+        const operand input = norms_input ? normed : stream;
+        const auto show = [&](const layer_operation& o) {
+            visit(again && o.reads[0].name == input.name && !f.routed() ? read_again(o) : o);
+        };
         if (f.routed())
-            for_each_expert_operation(f, norms_input ? normed : stream, visit);
+            for_each_expert_operation(f, input, visit);
         else
-            for_each_mlp_operation(f, norms_input ? normed : stream, f.width, expert_group::none, again, visit);
+            for_each_mlp_operation(f, input, f.width, expert_group::none, show);
     }
     if (l.norm_after_feed_forward) visit(norm_of(l, feed_forward, backward_point::output, fed, fed));
     if (mixes && norms.one_input) visit(residual_sum(attention, whole_operand(operand_name::mixed, hidden), stream));
