@@ -202,7 +202,7 @@ constexpr void save_output_projection(const attention& a, const layer_operation&
 
 /// What context-parallel ranks exchange for one attention, beside what it makes on one rank (Transformer Engine,
 /// dot_product_attention/context_parallel.py): a ring holds each part of keys and values that came by in the forward
-/// pass, and what it put out for each; in the backward pass two pairs of keys and values with their gradients, and one
+/// pass, and its output for each; in the backward pass two pairs of keys and values with their gradients, and one
 /// sum of the queries'.
 template <class Visit>
 constexpr void exchange_keys(const attention& a, std::int64_t made, const layer_writer<Visit>& hold) {

@@ -15,8 +15,8 @@
 /// The inventory of Mamba 2's mixer, by scan_code. As plain PyTorch writes it (transformers,
 /// models/mamba2/modeling_mamba2.py, mamba2_chunk_scan), everything is in fp32 over chunks of tokens, products spelt
 /// out as broadcasts and sums. mamba-ssm's kernels (mamba_ssm/ops/triton/ssd_combined.py,
-/// MambaSplitConv1dScanCombinedFn) keep what the projection in put out and what the scan did, and compute the rest
-/// again.
+/// MambaSplitConv1dScanCombinedFn) keep the outputs of the first projection and of the scan, and recompute the
+/// rest.
 namespace llmres::inline v0::detail {
 
 /// Sizes of one layer's scan. Sequences are padded to whole chunks.
@@ -42,7 +42,7 @@ struct scan_shape {
 
 /// What MambaSplitConv1dScanCombinedFn.forward saves: its input, the scan's output before the gate, the norm's
 /// statistics. Where it ends at the gate (megatron/core/ssm/mamba_mixer.py, _ssm_training), the gated output is kept by
-/// the norm, and what that puts out by the projection. The norm is one of groups of heads (layernorm_gated.py).
+/// the norm, and the norm's output by the projection. The norm is one of groups of heads (layernorm_gated.py).
 template <class Visit>
 constexpr void save_fused_scan(const recurrent& r, const layer_writer<Visit>& save) {
     using enum backward_point;
@@ -69,13 +69,13 @@ constexpr void save_plain_scan(const recurrent& r, norm_kind kind, const layer_w
     const auto wide = [&](std::int64_t elements, backward_point until) {
         save.put(role::recurrence, elements, fp32, split, until);
     };
-    // The convolution reads a view of what the projection put out, or a copy that autocast made.
+    // The convolution reads a view of the projection's output, or a copy that autocast made.
     save.put(role::recurrence, s.tokens * (context.casts(kind) ? r.conv_channels() : projected(r)),
              context.formats.compute, split, attention);
     save.put(role::recurrence, product(s.tokens + context.tokens.sequences * (r.kernel - 1), r.conv_channels()),
              context.formats.compute, split, attention);
     wide(3 * s.tokens * r.heads, attention);  // steps: biased, softplus, clamped
-    // Inputs, which in fp32 are a view of what the convolution's activation put out; padded for the skip connection.
+    // Inputs, which in fp32 are a view of the convolution's activated output; padded for the skip connection.
     wide(s.tokens * (context.formats.fp32_compute ? r.conv_channels() : s.inner), attention);
     if (!context.frozen) wide(product(s.padded, s.inner), attention);
     wide(product(2 * s.padded, s.keys), attention);  // B and C
@@ -87,7 +87,7 @@ constexpr void save_plain_scan(const recurrent& r, norm_kind kind, const layer_w
     wide(product(2 * s.padded, r.heads), norm);     // these, and those from its start
     wide(sum(product<std::int64_t>(2, s.states), s.chunk_pairs), norm);
     wide(product(s.padded, s.inner), norm);  // outputs from states
-    // The gated norm: what the scan put out, padded; the activated gate, their product, and its fp32 copies.
+    // The gated norm: the scan's output, padded; the activated gate, their product, and its fp32 copies.
     wide(sum(product(s.padded + (4 - context.frozen - context.formats.fp32_compute) * s.tokens, s.inner), s.tokens),
          norm);
 }
@@ -101,11 +101,12 @@ constexpr void save_scan(const recurrent& r, norm_kind kind, const layer_writer<
         save_fused_scan(r, save);
 }
 
-/// What MambaSplitConv1dScanCombinedFn.backward makes: the convolution's output again, the gradients of it and of its
-/// own input; then, in _mamba_chunk_scan_combined_bwd, decays, steps and C B in fp32, and states at the ends of chunks.
-/// It is fullest either in _state_passing_bwd, with the states and their gradients in fp32 and in the compute format,
-/// or in _chunk_scan_bwd_dcb, with the latter, the gradients of B and C in fp32, and that of C B before and after it is
-/// summed over the programs that share it: one here, as where there are more heads and chunks than multiprocessors.
+/// What MambaSplitConv1dScanCombinedFn.backward makes: the convolution's output recomputed, the gradients of it and of
+/// its own input; then, in _mamba_chunk_scan_combined_bwd, decays, steps and C B in fp32, and states at the ends of
+/// chunks. It is fullest either in _state_passing_bwd, with the states and their gradients in fp32 and in the compute
+/// format, or in _chunk_scan_bwd_dcb, with the latter, the gradients of B and C in fp32, and that of C B before and
+/// after it is summed over the programs that share it: one here, as where there are more heads and chunks than
+/// multiprocessors.
 template <class Visit>
 constexpr void pass_back_fused_scan(const recurrent& r, const layer_writer<Visit>& hold) {
     const training_context& context = hold.context;

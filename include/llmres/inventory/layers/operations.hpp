@@ -40,8 +40,8 @@ enum class operand_name : std::uint8_t {
     key,
     value,
     attended,   ///< attention's output before its projection
-    projected,  ///< of a recurrence: the output of its first projection
-    scanned,    ///< ... and what its second one reads
+    projected,  ///< the output of a recurrence's first projection
+    scanned,    ///< what a recurrence's last projection reads
     logits_of_experts,
     gate,
     up,

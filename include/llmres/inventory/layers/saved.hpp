@@ -172,7 +172,7 @@ private:
             drops || (context.quantised.four_bit && context.autocast ? in.casts : context.copies_adapter_inputs);
         if (copies) put(activation_role::adapter, in.elements, copied, split, until);
         if (drops && input_requires_grad) put(activation_role::mask, in.elements, int8, split, until);
-        // Its magnitude over the norm scales what the adapter puts out, and less one what the weight does (dora.py).
+        // Its magnitude over the norm scales the adapter's output, and less one the weight's (dora.py).
         if (context.adapter.kind == adapter_kind::dora) {
             put(activation_role::adapter, 2 * in.n * width, context.formats.compute, split, until);
             put(activation_role::adapter, (input_requires_grad ? 3 : 2) * width, context.formats.adapters, split,

@@ -30,7 +30,7 @@ enum class expert_place : std::uint8_t {
 /// One layer in a graph: what its place in it decides.
 struct graph_layer {
     const layer& kind;             ///< with the heads of this GPU
-    bool expands = false;          ///< latent attention makes keys and values of the whole context again
+    bool expands = false;          ///< latent attention expands keys and values of the whole context
     bool last = false;             ///< the GPU's last: positions are freed
     bool computes_logits = false;  ///< the model's last: the mask is freed, and rows are picked for the logits
     expert_place place = expert_place::here;
@@ -155,7 +155,7 @@ private:
     constexpr void add_products(const layer_operation& o, const graph_layer& l) {
         if (o.half == layer_half::attention) {
             if (o.weights[0] == weight_role::o_proj) return project(l.computes_logits);
-            if (!l.expands) add_heads(o, l);
+            if (!l.expands && o.weights[0] == weight_role::q_proj) add_heads(o, l);  // gates are not laid out
             return;
         }
         if (o.weights[0] == weight_role::projector) return;
@@ -231,7 +231,7 @@ private:
         at(operand_name::mixed) = output;
         picks_stream = picks_rows;
     }
-    /// Prompts through latent attention that makes keys and values of the whole context again (ik_llama.cpp:
+    /// Prompts through latent attention that expands keys and values of the whole context (ik_llama.cpp:
     /// build_deepseek2 with -mla 2 or 3 and -fa). Of each part of the heads the fp32 product, its keys and values in 16
     /// bit and the keys joined with their rotary part are made; the mask is cast when it is first read.
     constexpr void attend_expanded(const graph_layer& l) {
