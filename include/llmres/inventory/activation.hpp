@@ -26,14 +26,14 @@ enum class activation_role : std::uint8_t {
     value,
     latent,              ///< compressed queries, keys and values of latent attention
     probabilities,       ///< softmax of every pair of tokens, and which of them dropout leaves: eager attention only
-    softmax_statistics,  ///< one fp32 a token and head, from which tiles are computed again
+    softmax_statistics,  ///< one fp32 a token and head, from which tiles are recomputed
     attention_output,
-    router,  ///< scores of the routed experts, fp32
+    router,  ///< logits of the routed experts, fp32
     gate,
     gate_activation,
     up,
     product,
-    expert_output,  ///< before it is weighed by the router's score
+    expert_output,  ///< before the router weighs it
     logits,         ///< in the compute format
     logits_fp32,
     log_probabilities,  ///< fp32

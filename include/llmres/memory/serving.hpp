@@ -99,13 +99,13 @@ struct serving_peak {
 /// Where the cache grows, prompts pass beside their own part of it; when the last token is made it is whole, and may be
 /// there once more, handed on beside what was read, if the caller holds on to that. The fuller of the two moments
 /// counts.
-constexpr void choose_moment(serving_peak& p, const serving_stage& s, const step& step, const step_peak& peak) {
+constexpr void choose_moment(serving_peak& p, const serving_stage& s, const serving_step& step, const step_peak& peak) {
     memory_breakdown& m = p.memory;
     const cache_part prompt{.part = ratio(prompt_of(step.job), context_of(step.job))};
     const cache_part copies{.copies = step.runtime.cache.copies};
     const byte_count prompts = prompt.at(s.cache.allocated);
     const byte_count whole = copies.at(s.cache.allocated);
-    const interval<byte_count> scores = step.scores_of_sequences();
+    const interval<byte_count> scores = step.logits_of_sequences();
     if (whole + scores.expected > prompts + peak.all().expected) {
         m.phase = phase::decode;
         p.cache = copies;
@@ -160,7 +160,7 @@ constexpr interval<byte_count> communicators(const runtime& r, const layout& l) 
     return all;
 }
 
-constexpr serving_peak peak_of(const serving_stage& s, const step& step, const runtime& r) {
+constexpr serving_peak peak_of(const serving_stage& s, const serving_step& step, const runtime& r) {
     serving_peak p;
     memory_breakdown& m = p.memory;
     m.stage = s.index;
@@ -179,7 +179,8 @@ constexpr serving_peak peak_of(const serving_stage& s, const step& step, const r
     return p;
 }
 
-constexpr memory_breakdown with_engine(const serving_stage& s, const step& step, const runtime& r, const layout& l) {
+constexpr memory_breakdown with_engine(const serving_stage& s, const serving_step& step, const runtime& r,
+                                       const layout& l) {
     memory_breakdown m = peak_of(s, step, r).memory;
     m.allocated = m.total();
     m.ideal = m.allocated.expected - rounding_of(s.cache, m[memory_term::kv_cache].expected);
@@ -206,7 +207,7 @@ struct serving_stages {
     const llmres::job& job;
     const llmres::layout& layout;
     const llmres::runtime& runtime;
-    detail::step step;
+    detail::serving_step step;
     serving_weights weights;
     std::int64_t sequences;
     byte_count encoders;

@@ -80,7 +80,7 @@ TEST_CASE("scores are made for sequences, for those that an engine admits, or fo
         r.step.max_num_seqs = 256;
         job j = serving(r);
         j.options.max_num_seqs = admitted;
-        return detail::scored_rows(j, r, {.data = 2}, shape_of(j, {.data = 2}));
+        return detail::logit_rows(j, r, {.data = 2}, shape_of(j, {.data = 2}));
     };
     CHECK(rows(scored_tokens::last) == 2);
     CHECK(rows(scored_tokens::profiled) == 256);
@@ -91,7 +91,7 @@ TEST_CASE("scores are made for sequences, for those that an engine admits, or fo
 
 TEST_CASE("the fuller half of a layer: gate, up and their product beside stream and input, or attention's heads") {
     const job j = serving(whole_prompts(), 1000, 24, 1);
-    const detail::step s{j, j.runtime, alone};
+    const detail::serving_step s{j, j.runtime, alone};
     CHECK(s.layer_peak(j.model.layers[0]) == bytes(2) * (1000 * (2 * h + 3 * inner)));
     layer attends = j.model.layers[0];
     attends.feed_forward.width = 100;
@@ -99,23 +99,24 @@ TEST_CASE("the fuller half of a layer: gate, up and their product beside stream 
     // Eager scores, of 32 heads in fp32.
     job eager = j;
     eager.attention = attention_kernel::eager;
-    CHECK(detail::step{eager, eager.runtime, alone}.layer_peak(attends) ==
+    CHECK(detail::serving_step{eager, eager.runtime, alone}.layer_peak(attends) ==
           bytes(2) * (1000 * (4 * h + 2 * 1024)) + bytes(4) * (std::int64_t{32} * 1000 * 1000));
     // Tensor ranks share heads and width.
     const layout two{.tensor = 2};
-    CHECK(detail::step{j, j.runtime, two}.layer_peak(j.model.layers[0]) == bytes(2) * (1000 * (2 * h + 3 * inner / 2)));
+    CHECK(detail::serving_step{j, j.runtime, two}.layer_peak(j.model.layers[0]) ==
+          bytes(2) * (1000 * (2 * h + 3 * inner / 2)));
 }
 
 TEST_CASE("a step's peak is a layer or the scores, and each bound is that of the fuller") {
     job j = serving(whole_prompts(), 1000, 24, 1);
     j.runtime.step.logits.bytes = {6.0, 6.0, 10.0};
-    const detail::step few{j, j.runtime, alone};
+    const detail::serving_step few{j, j.runtime, alone};
     const byte_count layers = few.layer_peak(j.model.layers[0]);
     const step_peak one_row = few.peak(layers, true, 0);
     CHECK(one_row.logits.expected == byte_count{});
     CHECK(one_row.activations.expected == layers);
     j.runtime.step.logits.rows = scored_tokens::prompt;
-    const detail::step many{j, j.runtime, alone};
+    const detail::serving_step many{j, j.runtime, alone};
     const step_peak all_rows = many.peak(layers, true, 0);
     CHECK(all_rows.logits.expected == bytes(6) * (1000 * vocabulary));
     CHECK(all_rows.all().high >= bytes(10) * (1000 * vocabulary));
@@ -142,9 +143,9 @@ TEST_CASE("masks of tokens by context: fp32, or 16 bits with flash attention") {
     job j = serving(whole_prompts(), 1000, 24, 1);
     j.runtime.serving_kernels.attention_mask = true;
     j.runtime.serving_kernels.flash_attention = false;
-    CHECK(detail::step{j, j.runtime, alone}.mask() == bytes(4) * (1000 * 1000));
+    CHECK(detail::serving_step{j, j.runtime, alone}.mask() == bytes(4) * (1000 * 1000));
     j.runtime.serving_kernels.flash_attention = true;
-    CHECK(detail::step{j, j.runtime, alone}.mask() == bytes(2) * (1000 * 1000));
+    CHECK(detail::serving_step{j, j.runtime, alone}.mask() == bytes(2) * (1000 * 1000));
 }
 
 TEST_CASE("CUDA graphs are captured for the layers of the fullest stage") {
@@ -162,7 +163,7 @@ TEST_CASE("more tokens, longer prompts or more sequences never take less, under 
         CAPTURE(r->identity.name.view());
         const auto fullest = [&](std::int64_t prompt, std::int64_t batch) {
             const job j = serving(*r, prompt, 64, batch);
-            const detail::step s{j, j.runtime, alone};
+            const detail::serving_step s{j, j.runtime, alone};
             return s.peak(s.layer_peak(j.model.layers[0]), true, 0).all().expected;
         };
         CHECK(fullest(4000, 4) >= fullest(1000, 4));

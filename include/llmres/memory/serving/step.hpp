@@ -14,7 +14,7 @@
 #include <llmres/values/precision.hpp>
 #include <llmres/values/units.hpp>
 
-/// The peak of one step of a serving engine on one GPU: either a layer is at its fullest, or the scores over the
+/// The peak of one step of a serving runtime on one GPU: either a layer is at its fullest, or the logits over the
 /// vocabulary are; the two do not overlap.
 namespace llmres::inline v0::detail {
 
@@ -103,8 +103,8 @@ constexpr token_shape step_shape(const job& j, const runtime& r, const layout& l
     return chunk < whole.all() ? token_shape{1, chunk, context} : whole;
 }
 
-/// Sequences whose scores a step computes.
-constexpr std::int64_t scored_rows(const job& j, const runtime& r, const layout& l, const token_shape& s) {
+/// Rows of logits that a step computes.
+constexpr std::int64_t logit_rows(const job& j, const runtime& r, const layout& l, const token_shape& s) {
     const std::int64_t sequences = sequences_per_rank(j, l);
     switch (r.step.logits.rows) {
         case scored_tokens::last:
@@ -121,16 +121,17 @@ constexpr std::int64_t scored_rows(const job& j, const runtime& r, const layout&
 }
 
 /// What one step needs to know, once for all layers.
-struct step {
+struct serving_step {
     const llmres::job& job;
     const llmres::runtime& runtime;
     const llmres::layout& layout;
     token_shape shape{};
     attention_kernel kernel = attention_kernel::sdpa;
 
-    constexpr step(const llmres::job& j, const llmres::runtime& r, const llmres::layout& l)
+    constexpr serving_step(const llmres::job& j, const llmres::runtime& r, const llmres::layout& l)
         : job{j}, runtime{r}, layout{l}, shape{step_shape(j, r, l)}, kernel{kernel_of(j, r)} {}
-    step(const llmres::job&, const llmres::runtime&, const llmres::layout&&) = delete;  // it refers to all three
+    serving_step(const llmres::job&, const llmres::runtime&,
+                 const llmres::layout&&) = delete;  // it refers to all three
 
     /// Where a job names a context alone and prompts pass whole, these may be short.
     constexpr bool prompts_unknown() const {
@@ -189,8 +190,8 @@ struct step {
     }
     constexpr byte_count layer_peak(const layer& kind) const { return layer_peak(kind, job.model.hidden, shape); }
 
-    /// What the last residual may lie above when ggml scores it: an inner tensor of a feed-forward (GLM-4, whose gate
-    /// and up are one matrix: to 0.01 MiB).
+    /// What the last residual may lie above when ggml computes logits: an inner tensor of a feed-forward (GLM-4, whose
+    /// gate and up are one matrix: to 0.01 MiB).
     constexpr byte_count feed_forward_tensor() const {
         std::int64_t width = 0;
         for (std::int32_t k = 0; k < job.model.layers.kind_count; ++k) {
@@ -255,7 +256,7 @@ struct step {
         }
         return most;
     }
-    /// Rows of scores that a kernel filters in beside them.
+    /// Rows beside the logits in which a kernel filters them.
     constexpr byte_count filter_buffer(std::int64_t rows) const {
         if (runtime.step.logits.filter_rows == 0 || rows < 8) return {};
         std::int64_t programs = 1;
@@ -264,14 +265,15 @@ struct step {
                product(programs < runtime.step.logits.filter_rows ? programs : runtime.step.logits.filter_rows,
                        job.model.vocabulary);
     }
-    /// While scores are made: the rows that are scored, what filters them, and what stays of the layers.
-    constexpr byte_count beside_scores(std::int64_t rows) const {
+    /// While logits are computed: the hidden states that they are computed of, what filters them, and what stays of
+    /// the layers.
+    constexpr byte_count beside_logits(std::int64_t rows) const {
         if (runtime.step.logits.hidden_vectors == 0) return {};
         return size_of(format(), runtime.step.logits.hidden_vectors * rows, job.model.hidden) + filter_buffer(rows) +
                expert_scratch();
     }
 
-    /// What is there beside layers and scores alike: images, and what the stage before sent, hidden states and
+    /// What is there beside layers and logits alike: images, and what the stage before sent, hidden states and
     /// residuals.
     constexpr byte_count held_throughout(std::int32_t stage) const {
         return runtime.step.profiles && stage > 0 ? images_held() + hidden() * 2 : images_held();
@@ -285,15 +287,15 @@ struct step {
             most = casting;
         return scaled(most, runtime.accuracy.activations);
     }
-    /// While rows are scored.
-    constexpr step_peak in_scores(byte_count throughout) const {
-        const std::int64_t rows = scored_rows(job, runtime, layout, shape);
-        step_peak scoring{hidden() + throughout + beside_scores(rows),
-                          scaled(bytes(product(rows, job.model.vocabulary)), bytes_each_score(rows))};
-        if (dequantises(runtime.serving_kernels, rows)) scoring.activations += dequantised(job.model.vocabulary);
+    /// While logits are computed.
+    constexpr step_peak in_logits(byte_count throughout) const {
+        const std::int64_t rows = logit_rows(job, runtime, layout, shape);
+        step_peak computing{hidden() + throughout + beside_logits(rows),
+                            scaled(bytes(product(rows, job.model.vocabulary)), bytes_each_logit(rows))};
+        if (dequantises(runtime.serving_kernels, rows)) computing.activations += dequantised(job.model.vocabulary);
         if (runtime.serving_kernels.feed_forward_under_logits && kernel == attention_kernel::flash)
-            scoring.activations.high += feed_forward_tensor();
-        return scoring;
+            computing.activations.high += feed_forward_tensor();
+        return computing;
     }
     /// Copies of inputs and masks, kept for each turn where GPUs take turns.
     constexpr interval<byte_count> copied_inputs() const {
@@ -304,44 +306,45 @@ struct step {
     }
     /// Scores that the last GPU hands back, as far as they take more than the layers did. Two copies were seen as often
     /// as none.
-    constexpr interval<byte_count> returned_scores(byte_count layers) const {
-        const byte_count returned = bytes(4) * product(scored_rows(job, runtime, layout, shape), job.model.vocabulary);
+    constexpr interval<byte_count> returned_logits(byte_count layers) const {
+        const byte_count returned = bytes(4) * product(logit_rows(job, runtime, layout, shape), job.model.vocabulary);
         if (returned <= layers) return {};
         return {byte_count{}, returned - layers, returned * 2 - layers};
     }
 
-    /// The step's fullest moment on a GPU whose fullest layer is `layers`, and which scores if it is the `last` stage.
+    /// The step's fullest moment on a GPU whose fullest layer is `layers`, and which computes logits if it is the
+    /// `last` stage.
     constexpr step_peak peak(byte_count layers, bool last, std::int32_t stage) const {
         const byte_count throughout = held_throughout(stage);
         step_peak full{.activations = in_layers(layers, throughout)};
         if (last) {
             // The fullest of two moments has the larger of their bounds.
-            const step_peak scoring = in_scores(throughout);
-            const interval<byte_count> layers_alone = full.all(), scores_alone = scoring.all();
-            const bool scores_most = scores_alone.expected > layers_alone.expected;
-            if (scores_most) full = scoring;
-            full.reach(scores_most ? layers_alone : scores_alone);
+            const step_peak computing = in_logits(throughout);
+            const interval<byte_count> layers_alone = full.all(), logits_alone = computing.all();
+            const bool logits_most = logits_alone.expected > layers_alone.expected;
+            if (logits_most) full = computing;
+            full.reach(logits_most ? layers_alone : logits_alone);
         }
         full.activations += {{}, runtime.process.product_workspace, runtime.process.product_workspace};
         if (runtime.step.logits.on_first_gpu && stage == 0 && !last)
-            full.logits = returned_scores(full.activations.expected);
+            full.logits = returned_logits(full.activations.expected);
         if (runtime.step.copies > 1) full.activations += copied_inputs();
         return full;
     }
-    /// What is alive for each score of a step that makes so many rows of them.
-    constexpr interval<double> bytes_each_score(std::int64_t rows) const {
+    /// What is alive for each logit of a step that computes so many rows of them.
+    constexpr interval<double> bytes_each_logit(std::int64_t rows) const {
         const bool in_chunks = runtime.step.chunked_beyond > token_count{} && chunks(job, runtime);
         const bool dense = runtime.step.logits.dense_bytes.high > 0 && is_dense(job.model);
         return bytes_of_logit(runtime.step.logits, rows, in_chunks, dense);
     }
     /// Of one new token a sequence.
-    constexpr interval<byte_count> scores_of_sequences() const {
+    constexpr interval<byte_count> logits_of_sequences() const {
         return scaled(bytes(product(sequences_per_rank(job, layout), job.model.vocabulary)), runtime.step.logits.bytes);
     }
     /// What an allocator that never gives back holds of the moments that were not the fullest.
     constexpr byte_count beside_peak(byte_count layers, bool last) const {
         if (!runtime.allocator.caches_freed_blocks || !last) return {};
-        const byte_count scores = bytes(product(scored_rows(job, runtime, layout, shape), job.model.vocabulary));
+        const byte_count scores = bytes(product(logit_rows(job, runtime, layout, shape), job.model.vocabulary));
         const byte_count logits = scaled_up(scores, runtime.step.logits.bytes.expected);
         return layers < logits ? layers : logits;
     }

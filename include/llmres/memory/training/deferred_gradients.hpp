@@ -11,11 +11,12 @@
 #include <llmres/models/model.hpp>
 #include <llmres/values/units.hpp>
 
-/// What stages hold of micro-batches in flight: of unequal chunks, and for gradients of weights that are put off.
+/// What stages hold for gradients of weights that are computed later than the others: zero-bubble schedules, and a
+/// deferred gradient of the head.
 namespace llmres::inline v0::detail {
 
-/// Of a zero-bubble schedule's micro-batches that have passed back, what gradients of weights still need: each
-/// product's input and the gradient of its output (arXiv 2401.10241 section 2.3, M_W).
+/// What one micro-batch that has passed back still holds under a zero-bubble schedule, which delays gradients of
+/// weights: the input of each product and the gradient of its output (arXiv 2401.10241 section 2.3, M_W).
 constexpr byte_count needed_by_weights(const layer& kind, std::int64_t hidden, const training_context& context,
                                        const layout& l) {
     byte_count needed;

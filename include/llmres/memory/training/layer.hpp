@@ -24,19 +24,20 @@
 #include <llmres/values/precision.hpp>
 #include <llmres/values/units.hpp>
 
-/// What one layer takes while it is trained: its weights' state, what it saves, and the moments of its two passes.
+/// What one layer takes while it is trained: what is kept of its weights, what it saves, and the peaks of its two
+/// passes.
 namespace llmres::inline v0::detail {
 
 /// The layers of one kind on one GPU: folded once, then counted per stage.
 struct training_layer {
     training_state state{};
-    byte_count saved{};       ///< of one micro-batch until the backward pass, nothing recomputed
+    byte_count saved{};       ///< by one micro-batch until its backward pass, if nothing is recomputed or offloaded
     byte_count checkpoint{};  ///< the layer's input
-    byte_count kept{};        ///< what of the two the job keeps
-    byte_count away{};        ///< ... and of what it saves, what is in main memory
-    byte_count peak{};        ///< of the layer's backward pass, with all it saved
-    byte_count fresh_peak{};  ///< ... and the gradients of its weights as they come
-    byte_count forward{};     ///< what adapters make in its forward pass, beyond all that it saves
+    byte_count kept{};        ///< what the job's recomputation and offloading leave of both on the GPU
+    byte_count away{};        ///< what is offloaded to main memory of what the layer saves
+    byte_count peak{};        ///< of the layer's backward pass, with all that it saved
+    byte_count fresh_peak{};  ///< the peak with the gradients of the layer's weights as they are made
+    byte_count forward{};     ///< what adapters make in the layer's forward pass, beyond all that it saves
 };
 
 /// Gradients of a layer's weights that are there at each point of its backward pass: from the last product back.
@@ -263,7 +264,7 @@ constexpr byte_count cut_off(const job& j, const layout& l, const training_conte
 }
 
 /// The masks, where attention needs them as tensors: one for all layers with a window and one for those without. No
-/// operation keeps them, but layers that are computed again do. Eager attention adds its mask, sdpa's is of bytes.
+/// operation keeps them, but recomputed layers do. Eager attention adds its mask, sdpa's is of bytes.
 constexpr byte_count mask_bytes(const model& m, const training_context& context) {
     if (!context.recomputes || !context.code.attention.causal || context.runtime.kernels.fuses_norms() ||
         context.attention.kernel == attention_kernel::flash)

@@ -21,12 +21,12 @@ struct stage_graph {
     const job& of;
     const layout& over;
     const llmres::runtime& runtime;
-    const step& of_step;
+    const serving_step& of_step;
     const serving_weights& weights;
     stage_range range{};
     std::int32_t index = 0;
-    bool end = false;     ///< the last stage
-    bool scores = false;  ///< ... and the head is on a GPU
+    bool end = false;              ///< the last stage
+    bool computes_logits = false;  ///< the last stage, with the head on a GPU
 
     /// Graphs of attention and gated feed-forwards, routed or not.
     constexpr bool possible() const {
@@ -116,7 +116,7 @@ private:
                              .down_stack = copied_here ? stacks.down : byte_count{}});
         }
         const byte_count layers = graph.buffer.peak();
-        if (scores) graph.add_logits(of.model.vocabulary);
+        if (computes_logits) graph.add_logits(of.model.vocabulary);
         return {scaled(layers, runtime.accuracy.activations), graph.buffer.peak() - layers};
     }
 };
