@@ -162,11 +162,9 @@ constexpr void for_each_output_activation(const model& m, const training_context
                      activation_split::whole, backward_point::output);
         // A classifier over classes reads one token of each sequence: a view of all tokens, or a copy.
         const bool one_token = context.casts(m.final_norm) && m.vocabulary == 0;
-        save.products({.code = operation_code::products,
-                       .at = backward_point::output,
-                       .reads = {whole_operand(operand_name::normed, m.hidden)},
-                       .writes = {whole_operand(operand_name::mixed, m.hidden)},
-                       .weights = {weight_role::classifier}},
+        save.products(at_point(backward_point::output,
+                               products_of({}, whole_operand(operand_name::normed, m.hidden),
+                                           {whole_operand(operand_name::mixed, m.hidden)}, {weight_role::classifier})),
                       {.elements = one_token ? context.tokens.sequences * m.hidden : n * m.hidden,
                        .n = n,
                        .casts = context.casts(m.final_norm)});

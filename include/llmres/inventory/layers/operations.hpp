@@ -116,6 +116,16 @@ constexpr layer_operation at_point(backward_point at, layer_operation o) {
     return o;
 }
 
+/// An operation that is neither products nor attention. (Makers of operations are no templates: GCC 12 fails on
+/// designated initialisers inside templates.)
+constexpr layer_operation operation_of(operation_code code, const operation_parts& parts, const operands& from,
+                                       const operand& to) {
+    return {.code = code, .parts = parts, .reads = from, .writes = {to}};
+}
+constexpr layer_operation head_norm_of(const operation_parts& parts, const operand& normed, std::int64_t group) {
+    return {.code = operation_code::head_norm, .parts = parts, .reads = {normed}, .writes = {normed}, .group = group};
+}
+
 /// The projections to queries, keys and values, which read the norm's output.
 inline constexpr operation_parts head_projections{{}, layer_part::qkv_linear, layer_part::layernorm};
 
@@ -159,8 +169,7 @@ constexpr void for_each_latent_operation(const attention& a, const operand& inpu
     const auto expand = [&](weight_role role, std::int64_t rank, const operand& heads) {
         const operand latent = whole_operand(operand_name::latent, rank);
         const operation_parts parts{layer_part::mla_up_proj, {}, layer_part::mla_up_proj};
-        visit(
-            layer_operation{.code = operation_code::head_norm, .parts = parts, .reads = {latent}, .writes = {latent}});
+        visit(head_norm_of(parts, latent, 0));
         visit(products_of(parts, latent, {heads}, {role}));
     };
     if (a.q_rank > 0) {
@@ -186,9 +195,7 @@ constexpr void for_each_attention_operation(const attention& a, const operand& i
         visit(products_of(head_projections, input, {queries_of(a), keys_of(a), values_of(a)},
                           {weight_role::q_proj, weight_role::k_proj, weight_role::v_proj}));
         if (a.qk_norm != query_key_norm::none)
-            for (const operand& normed : {queries_of(a), keys_of(a)})
-                visit(layer_operation{
-                    .code = operation_code::head_norm, .reads = {normed}, .writes = {normed}, .group = a.head_dim});
+            for (const operand& normed : {queries_of(a), keys_of(a)}) visit(head_norm_of({}, normed, a.head_dim));
     }
     const std::int64_t gates = a.gate == output_gate::features ? a.heads * a.value_width() : a.heads;
     const operand gate = split_operand(operand_name::gate, gates);
@@ -196,10 +203,8 @@ constexpr void for_each_attention_operation(const attention& a, const operand& i
         visit(read_again(products_of(head_projections, input, {gate}, {weight_role::attn_gate})));
     visit(attention_core(a));
     if (a.gate != output_gate::none)
-        visit(layer_operation{.code = operation_code::output_gate,
-                              .at = backward_point::norm,
-                              .reads = {attended_by(a), gate},
-                              .writes = {attended_by(a)}});
+        visit(at_point(backward_point::norm,
+                       operation_of(operation_code::output_gate, {}, {attended_by(a), gate}, attended_by(a))));
     visit(attention_output(a, input.width));
 }
 
@@ -207,11 +212,9 @@ constexpr void for_each_attention_operation(const attention& a, const operand& i
 template <class Visit>
 constexpr void for_each_cross_attention_operation(const attention& a, std::int64_t hidden, Visit& visit) {
     const operand normed = whole_operand(operand_name::normed, hidden);
-    visit(layer_operation{.at = backward_point::attention_norm,
-                          .crosses = true,
-                          .parts = {{}, layer_part::attn_norm, {}},
-                          .reads = {whole_operand(operand_name::stream, hidden)},
-                          .writes = {normed}});
+    visit(crossing(
+        at_point(backward_point::attention_norm, operation_of(operation_code::norm, {{}, layer_part::attn_norm, {}},
+                                                              {whole_operand(operand_name::stream, hidden)}, normed))));
     visit(products_of(head_projections, normed, {queries_of(a)}, {weight_role::q_proj}));
     visit(crossing(products_of({{}, layer_part::qkv_linear, {}}, whole_operand(operand_name::encoded, hidden),
                                {keys_of(a), values_of(a)}, {weight_role::k_proj, weight_role::v_proj})));
@@ -223,12 +226,11 @@ constexpr void for_each_cross_attention_operation(const attention& a, std::int64
 template <class Visit>
 constexpr void for_each_recurrent_operation(const recurrent& r, const operand& input, Visit& visit) {
     const operand mixed = whole_operand(operand_name::mixed, input.width);
-    if (r.kind != recurrent_kind::mamba2)
-        return visit(layer_operation{.code = operation_code::scan, .reads = {input}, .writes = {mixed}});
+    if (r.kind != recurrent_kind::mamba2) return visit(operation_of(operation_code::scan, {}, {input}, mixed));
     const operand inner = split_operand(operand_name::projected, projected(r));
     const operand scanned = split_operand(operand_name::scanned, r.inner());
     visit(products_of({}, input, {inner}, {weight_role::in_proj}));
-    visit(layer_operation{.code = operation_code::scan, .reads = {inner}, .writes = {scanned}});
+    visit(operation_of(operation_code::scan, {}, {inner}, scanned));
     visit(at_point(backward_point::norm, products_of({}, scanned, {mixed}, {weight_role::out_proj})));
 }
 
@@ -305,13 +307,11 @@ constexpr void for_each_expert_operation(const feed_forward& f, const operand& i
     show(expert_group::none, inner, products_of(routing, input, {logits}, {weight_role::router}));
     if (e.latent > 0)
         show(expert_group::none, inner, read_again(products_of(routing, input, {latent}, {weight_role::projector})));
-    show(expert_group::none, inner, {.code = operation_code::route, .parts = inside, .reads = {logits}});
+    show(expert_group::none, inner, operation_of(operation_code::route, inside, {logits}, {}));
     for_each_mlp_operation(f, e.latent > 0 ? latent : input, e.width, expert_group::routed, visit);
-    show(expert_group::routed, output,
-         {.code = operation_code::combine,
-          .parts = inside,
-          .reads = {output_of_experts},
-          .writes = {whole_operand(operand_name::fed, features)}});
+    show(
+        expert_group::routed, output,
+        operation_of(operation_code::combine, inside, {output_of_experts}, whole_operand(operand_name::fed, features)));
     if (e.latent > 0)
         show(expert_group::none, output,
              products_of(inside, output_of_experts, {whole_operand(operand_name::fed, input.width)},
