@@ -293,15 +293,29 @@ constexpr void for_each_saved_activation(const layer& l, std::int64_t hidden, co
     detail::show_saved(l, hidden, context, detail::gradient_flow{true}, detail::activation_visitor_of{visit});
 }
 
-/// Calls visit(activation) for what the backward pass of the layer makes, `until` being the one point where it lives.
+/// Calls saved(activation) and made(activation) for what one layer saves and for what its backward pass makes, `until`
+/// of the latter being the one point where it lives: both at the price of one walk over the layer.
+template <class Saved, class Made>
+constexpr void for_each_training_activation(const layer& l, std::int64_t hidden, const training_context& context,
+                                            Saved&& saved, Made&& made) {
+    for (std::size_t i = 0; i < backward_points; ++i)  // the gradient of the layer's output, for the residual sum
+        made(activation{activation_role::gradient, context.tokens.all() * hidden, context.formats.stream,
+                        activation_split::sequence, static_cast<backward_point>(i)});
+    const detail::activation_visitor_of of_saved{saved};
+    const detail::activation_visitor_of of_made{made};
+    detail::saved_fold save{l, hidden, context, of_saved, detail::gradient_flow{true}};
+    const detail::backward_fold pass_back{l, context, of_made};
+    detail::for_each_layer_operation(l, hidden, context.code.norms, [&](const detail::layer_operation& o) {
+        save(o);
+        pass_back(o);
+    });
+}
+
+/// Calls visit(activation) for what the backward pass of the layer makes.
 template <class Visit>
 constexpr void for_each_gradient_activation(const layer& l, std::int64_t hidden, const training_context& context,
                                             Visit&& visit) {
-    for (std::size_t i = 0; i < backward_points; ++i)  // the gradient of the layer's output, for the residual sum
-        visit(activation{activation_role::gradient, context.tokens.all() * hidden, context.formats.stream,
-                         activation_split::sequence, static_cast<backward_point>(i)});
-    const detail::activation_visitor_of any{visit};
-    detail::for_each_layer_operation(l, hidden, context.code.norms, detail::backward_fold{l, context, any});
+    for_each_training_activation(l, hidden, context, [](const activation&) {}, visit);
 }
 
 }  // namespace llmres::inline v0

@@ -182,24 +182,21 @@ constexpr void for_each_head_operation(const model& m, const operation_formats& 
     detail::visit_projection(head, formats, passes, over, true, visit);
 }
 
-/// Calls visit(exchange) for what the ranks of one layer send each other while the tokens pass forward: a fold over the
-/// layer's operations. Tensor parallelism sums partial results before each residual sum (arXiv 1909.08053 section 3);
-/// expert parallelism sends tokens to their experts and back, and needs no sum then. The backward pass has as many.
+/// Calls visit(exchange) for what the ranks of one layer send each other while the tokens pass forward. Tensor
+/// parallelism sums partial results before each residual sum (arXiv 1909.08053 section 3); expert parallelism sends
+/// tokens to their experts and back, and needs no sum then. The backward pass has as many.
 template <class Visit>
 constexpr void for_each_exchange(const layer& l, std::int64_t hidden, const precision& compute, const token_shape& s,
                                  const layout& over, Visit&& visit) {
     const bool spread = l.feed_forward.routed() && over.expert > 1;
     if (over.tensor == 1 && !spread) return;
-    detail::for_each_layer_operation(l, hidden, {}, [&](const detail::layer_operation& o) {
-        const bool experts = spread && o.half == layer_half::feed_forward;
-        if (o.code == detail::operation_code::residual_sum && over.tensor > 1 && !experts)
-            visit(exchange{collective_kind::all_reduce, exchange::group::tensor,
-                           size_of(compute, s.all(), o.writes[0].width)});
-        if (experts && (o.code == detail::operation_code::route || o.code == detail::operation_code::combine))
-            visit(exchange{
-                collective_kind::all_to_all, exchange::group::expert,
-                size_of(compute, s.all(), l.feed_forward.experts.features(hidden)) * l.feed_forward.experts.per_token});
-    });
+    const int fed = l.feed_forward.kind != feed_forward_kind::none && !spread;
+    for (int sums = over.tensor > 1 ? detail::mixing_sums(l) + fed : 0; sums > 0; --sums)
+        visit(exchange{collective_kind::all_reduce, exchange::group::tensor, size_of(compute, s.all(), hidden)});
+    if (!spread) return;
+    const experts& e = l.feed_forward.experts;
+    const byte_count routed = size_of(compute, s.all(), e.features(hidden)) * e.per_token;
+    for (int i = 0; i < 2; ++i) visit(exchange{collective_kind::all_to_all, exchange::group::expert, routed});
 }
 
 }  // namespace llmres::inline v0

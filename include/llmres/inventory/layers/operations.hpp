@@ -103,17 +103,18 @@ constexpr layer_operation products_of(const operation_parts& parts, const operan
                                       const product_roles& roles) {
     return {.code = operation_code::products, .parts = parts, .reads = {from}, .writes = to, .weights = roles};
 }
-constexpr layer_operation read_again(layer_operation o) {
+/// (These change what they are given, which copies nothing.)
+constexpr layer_operation&& read_again(layer_operation&& o) {
     o.reads_again = true;
-    return o;
+    return static_cast<layer_operation&&>(o);
 }
-constexpr layer_operation crossing(layer_operation o) {
+constexpr layer_operation&& crossing(layer_operation&& o) {
     o.crosses = true;
-    return o;
+    return static_cast<layer_operation&&>(o);
 }
-constexpr layer_operation at_point(backward_point at, layer_operation o) {
+constexpr layer_operation&& at_point(backward_point at, layer_operation&& o) {
     o.at = at;
-    return o;
+    return static_cast<layer_operation&&>(o);
 }
 
 /// An operation that is neither products nor attention. (Makers of operations are no templates: GCC 12 fails on
@@ -248,12 +249,12 @@ constexpr layer_part_set parts_around_activation(expert_group group) {
     return group == expert_group::routed ? layer_part_set{layer_part::moe_act, layer_part::moe} : parts_around(group);
 }
 
-constexpr layer_operation in_feed_forward(expert_group group, backward_point at, layer_operation o) {
+constexpr layer_operation&& in_feed_forward(expert_group group, backward_point at, layer_operation&& o) {
     o.half = layer_half::feed_forward;
     o.at = at;
     o.routed = group == expert_group::routed;
     o.shared = group == expert_group::shared;
-    return o;
+    return static_cast<layer_operation&&>(o);
 }
 
 /// The activation of a feed-forward of inner width `width`, and its product with `up` where it is gated.
@@ -301,8 +302,8 @@ constexpr void for_each_expert_operation(const feed_forward& f, const operand& i
     const operand latent = whole_operand(operand_name::latent, e.latent);
     const operand output_of_experts = whole_operand(operand_name::expert_output, features);
     const operation_parts routing{moe, {}, layernorm}, inside{moe, {}, moe};
-    const auto show = [&](expert_group group, backward_point at, const layer_operation& o) {
-        visit(in_feed_forward(group, at, o));
+    const auto show = [&](expert_group group, backward_point at, layer_operation&& o) {
+        visit(in_feed_forward(group, at, static_cast<layer_operation&&>(o)));
     };
     show(expert_group::none, inner, products_of(routing, input, {logits}, {weight_role::router}));
     if (e.latent > 0)
@@ -316,7 +317,9 @@ constexpr void for_each_expert_operation(const feed_forward& f, const operand& i
         show(expert_group::none, output,
              products_of(inside, output_of_experts, {whole_operand(operand_name::fed, input.width)},
                          {weight_role::projector}));
-    const auto shared = [&](const layer_operation& o) { visit(o.reads[0].name == input.name ? read_again(o) : o); };
+    const auto shared = [&](const layer_operation& o) {
+        o.reads[0].name == input.name ? visit(read_again(layer_operation{o})) : visit(o);
+    };
     if (e.shared_width > 0) for_each_mlp_operation(f, input, e.shared_width, expert_group::shared, shared);
 }
 
@@ -343,6 +346,13 @@ constexpr layer_operation residual_sum(layer_half half, const operand& added, co
             .at = half == layer_half::attention ? backward_point::norm : backward_point::output,
             .reads = {added, stream},
             .writes = {stream}};
+}
+
+/// Residual sums of what mixes tokens: attention and a recurrence side by side are one; attention to an encoder has its
+/// own.
+constexpr int mixing_sums(const layer& l) {
+    return (l.attention.kind != attention_kind::none || l.recurrent.kind != recurrent_kind::none) +
+           (l.attention.cross == cross_attention::beside);
 }
 
 /// Calls visit(operation) for what mixes tokens: norms, attention or a recurrence or both, and attention to an encoder.
@@ -390,7 +400,7 @@ constexpr void for_each_layer_operation(const layer& l, std::int64_t hidden, con
         const bool again = !l.norm_before_feed_forward && l.norm_before_attention && mixes;
         const operand input = norms_input ? normed : stream;
         const auto show = [&](const layer_operation& o) {
-            visit(again && o.reads[0].name == input.name && !f.routed() ? read_again(o) : o);
+            again&& o.reads[0].name == input.name ? visit(read_again(layer_operation{o})) : visit(o);
         };
         if (f.routed())
             for_each_expert_operation(f, input, visit);

@@ -32,6 +32,7 @@ namespace llmres::inline v0::detail {
 struct training_layer {
     training_state state{};
     byte_count saved{};       ///< by one micro-batch until its backward pass, if nothing is recomputed or offloaded
+    byte_count routed{};      ///< by routed experts of the tokens that come to them
     byte_count checkpoint{};  ///< the layer's input
     byte_count kept{};        ///< what the job's recomputation and offloading leave of both on the GPU
     byte_count away{};        ///< what is offloaded to main memory of what the layer saves
@@ -170,11 +171,9 @@ constexpr void set_peaks(training_layer& t, const held_at_points& held) {
 }
 
 /// What the backward pass makes beside what was saved: gradients, and weights in the format that they multiply in.
-constexpr void add_made(held_at_points& held, const layer& kind, std::int64_t hidden, const layout& l,
-                        const training_context& context, const training_state& state) {
-    for_each_gradient_activation(kind, hidden, context, [&](const activation& a) {
-        held[static_cast<std::size_t>(a.until)] += local_bytes(a, l);
-    });
+constexpr void add_made(held_at_points& held, const held_at_points& gradients, const training_context& context,
+                        const training_state& state) {
+    for (std::size_t p = 0; p < backward_points; ++p) held[p] += gradients[p];
     // A quantised weight is expanded for each product; the activation between them is not one.
     if (context.frozen && context.quantised.expanded)
         held[static_cast<std::size_t>(backward_point::output)] += state.largest;
@@ -200,21 +199,25 @@ constexpr byte_count kept_of(const training_layer& t, const named_parts& parts, 
 constexpr training_layer training_layer_of(const layer& kind, const job& j, const layout& l,
                                            const training_context& context, const training_state& state) {
     training_layer t{.state = state};
-    held_at_points held{};
+    held_at_points held{}, gradients{};
     named_parts parts;
-    for_each_saved_activation(kind, j.model.hidden, context, [&](const activation& a) {
-        const byte_count size = local_bytes(a, l);
-        t.saved += size;
-        parts.add(a, size, j);
-        for (std::size_t p = 0; p <= static_cast<std::size_t>(a.until); ++p) held[p] += size;
-    });
+    for_each_training_activation(
+        kind, j.model.hidden, context,
+        [&](const activation& a) {
+            const byte_count size = local_bytes(a, l);
+            t.saved += size;
+            if (a.routed) t.routed += size;
+            parts.add(a, size, j);
+            for (std::size_t p = 0; p <= static_cast<std::size_t>(a.until); ++p) held[p] += size;
+        },
+        [&](const activation& a) { gradients[static_cast<std::size_t>(a.until)] += local_bytes(a, l); });
     if (context.adapter.low_rank()) {  // the feed-forward saves its own later, but for what its last product reads
         const byte_count later = t.saved - held[static_cast<std::size_t>(backward_point::norm)];
         const adapter_scratch made = adapter_scratch_of(kind, j.model.hidden, context, state, l);
         t.forward = made.before > later ? made.before - later : byte_count{};
         if (made.last > t.forward) t.forward = made.last;
     }
-    add_made(held, kind, j.model.hidden, l, context, state);
+    add_made(held, gradients, context, state);
     set_peaks(t, held);
     if (kind.feed_forward.routed() && context.runtime.kernels.experts == expert_code::loop && !context.frozen) {
         const byte_count looped = held[static_cast<std::size_t>(backward_point::inner)] +

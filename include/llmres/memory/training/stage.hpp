@@ -180,7 +180,7 @@ constexpr byte_count uneven_tokens(const folded_job& f, const placement& here, d
     if (f.layout.expert == 1 || j.expert_load != 1.0) return uneven;
     for (std::size_t k = 0; k < f.kinds(); ++k) {
         if (here.counts[k] == 0) continue;
-        const byte_count routed = routed_bytes(j.model.layers.kinds[k], j.model.hidden, f.layout, f.context);
+        const byte_count routed = f.layers[k].routed;
         const bool kept =
             f.layers[k].kept + routed >= f.layers[k].saved && j.offload.activations == offload_place::none;
         uneven +=
