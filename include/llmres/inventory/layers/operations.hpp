@@ -54,8 +54,8 @@ enum class operand_name : std::uint8_t {
 /// One of them: `width` features of each position.
 struct operand {
     operand_name name = operand_name::none;
-    std::int64_t width = 0;
     activation_split split = activation_split::sequence;
+    std::int64_t width = 0;
 };
 
 /// Which parts of a layer (jobs/layer_parts.hpp) an operation belongs to.
@@ -86,10 +86,10 @@ struct layer_operation {
 
 /// A tensor that tensor parallelism cuts by heads or inner width, and one that it does not cut.
 constexpr operand split_operand(operand_name name, std::int64_t width) {
-    return {name, width, activation_split::tensor};
+    return {name, activation_split::tensor, width};
 }
 constexpr operand whole_operand(operand_name name, std::int64_t width) {
-    return {name, width, activation_split::sequence};
+    return {name, activation_split::sequence, width};
 }
 
 /// Features of the output of a Mamba 2 mixer's first projection: gate, inputs, B, C and a step of each head.

@@ -26,6 +26,7 @@ public:
 
     constexpr bool reaches(operand_name name) const { return (bits_ & bit(name)) != 0; }
     constexpr bool reaches_any(const std::array<operand, 3>& tensors) const {
+        if (reaches_all()) return true;
         for (const operand& each : tensors)
             if (each.width > 0 && reaches(each.name)) return true;
         return false;
