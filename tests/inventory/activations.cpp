@@ -197,7 +197,7 @@ TEST_CASE("norms, attention and feed-forward keep what autograd does of their mo
         INFO(run);
         const row r{runs[run]};
         const job j = pytorch_runs::job_of(r);
-        const training_context context{j, {}, r.text("gpu") != "sm80"};
+        const training_context context{j, {}, r.text("gpu") == "sm80" ? sdpa_backend::flash : sdpa_backend::cudnn};
         std::map<part, std::int64_t> ours;
         for_each_input_activation(j.model, context, [&](const activation& of) {
             if (of.role == activation_role::query)

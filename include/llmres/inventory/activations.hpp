@@ -101,7 +101,8 @@ struct saved_fold {
     using writer = layer_writer<const activation_visitor>;
 
     constexpr void operator()(const layer_operation& o) {
-        if (flow.reaches_any(o.reads) || o.products() > 0) save(o);
+        const bool drops_nothing = o.code == operation_code::residual_sum && !context.dropout;
+        if (!drops_nothing && (o.code == operation_code::products || flow.reaches_any(o.reads))) save(o);
         flow.pass(o, context.adapter);
     }
 
@@ -272,15 +273,25 @@ struct backward_fold {
 
     constexpr void operator()(const layer_operation& o) const {
         const layer_writer<const activation_visitor> hold{context, visit};
-        // Norms of a half's output, and all that is done for another sequence, are lower than these.
-        if (o.code == operation_code::norm && o.reads[0].name == operand_name::stream && !o.crosses)
-            pass_back_norm(o, of_layer.norm, hold);
-        if (o.code == operation_code::attention && !o.crosses) pass_back_attention(of_layer.attention, hold);
-        if (o.code == operation_code::scan && of_layer.recurrent.kind == recurrent_kind::mamba2)
-            pass_back_scan(of_layer.recurrent, hold);
-        const bool product = o.products() > 0 && (o.routed || o.weights[0] == weight_role::down_proj);
-        if (o.half == layer_half::feed_forward && !o.shared && (product || o.code == operation_code::activation))
-            pass_back_feed_forward(of_layer.feed_forward, o, hold);
+        switch (o.code) {
+            case operation_code::norm:  // those of a half's output, and before an encoder's, are lower than these
+                if (o.reads[0].name == operand_name::stream && !o.crosses) pass_back_norm(o, of_layer.norm, hold);
+                return;
+            case operation_code::attention:
+                if (!o.crosses) pass_back_attention(of_layer.attention, hold);
+                return;
+            case operation_code::scan:
+                if (of_layer.recurrent.kind == recurrent_kind::mamba2) pass_back_scan(of_layer.recurrent, hold);
+                return;
+            case operation_code::products:
+                if (!o.routed && o.weights[0] != weight_role::down_proj) return;
+                [[fallthrough]];
+            case operation_code::activation:
+                if (!o.shared) pass_back_feed_forward(of_layer.feed_forward, o, hold);
+                return;
+            default:
+                return;
+        }
     }
 };
 
