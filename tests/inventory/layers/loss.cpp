@@ -3,6 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <llmres/models/gpt.hpp>
+#include <llmres/runtimes/huggingface.hpp>
+
 #include <array>
 #include <cstddef>
 #include <string>
@@ -165,4 +168,19 @@ TEST_CASE("the points of the loss add up to what is visited") {
         CHECK(sum.gradient == made_at(j, loss_point::gradient, l));
         CHECK(sum.head == made_at(j, loss_point::head, l));
     }
+}
+
+TEST_CASE("the head is as wide as the embedding, to which a model may project its stream first") {
+    const job j{.model = models::opt_350m,
+                .task = task::pretraining,
+                .weights = fp32,  // cast for its product
+                .sequence = tokens(64),
+                .runtime = runtimes::huggingface};
+    std::int64_t head = 0, inputs = 0;
+    for_each_loss_activation(j.model, training_context{j, {}}, [&](const activation& a, loss_point) {
+        if (a.role == activation_role::weight && a.format == bf16) head += a.elements;
+        if (a.role == activation_role::linear_input) inputs += a.elements;
+    });
+    CHECK(head == 512 * j.model.vocabulary);
+    CHECK(inputs == 64 * (512 + 1024));  // the head's, and the projection's before it
 }

@@ -227,7 +227,7 @@ constexpr std::int64_t logit_positions(const model& m, const training_context& c
     if (context.runtime.kernels.loss.code == loss_code::chunked)
         return ceil_quotient(all, context.runtime.kernels.loss.chunks);
     if (context.runtime.kernels.loss.code != loss_code::fused_linear) return all;
-    const std::int64_t each = ceil_quotient(all, ceil_quotient(m.vocabulary, m.hidden));
+    const std::int64_t each = ceil_quotient(all, ceil_quotient(m.vocabulary, embedding_width_of(m)));
     const auto part = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(each)));
     return part < all ? part : all;
 }
@@ -329,11 +329,11 @@ constexpr std::int64_t elements_of(const loss_tensor& t, const model& m, const t
         case loss_extent::all_and_part:
             return product(t.copies * (n + logit_positions(m, context)), m.vocabulary);
         case loss_extent::hidden:
-            return t.copies * n * m.hidden;
+            return t.copies * n * embedding_width_of(m);
         case loss_extent::head:
             break;
     }
-    return product(m.vocabulary, m.hidden);
+    return product(m.vocabulary, embedding_width_of(m));
 }
 
 /// Calls visit(activation, loss_point) for what the final norm and the head save.
@@ -348,11 +348,16 @@ constexpr void for_each_head_activation(const model& m, const training_context& 
     if (context.code.fp32_residual && !context.frozen && !context.formats.fp32_stream)  // its output is fp32 as well
         saved.put(activation_role::normalised, n * m.hidden, context.formats.stream, by_sequence,
                   backward_point::output);
+    // The head is as wide as the embedding, to which a model may project its stream first (OPT-350m).
+    const std::int64_t width = embedding_width_of(m);
+    if (!context.frozen && m.embedding_width > 0)
+        saved.put(activation_role::linear_input, n * m.hidden, context.formats.compute, by_sequence,
+                  backward_point::output);
     if (!context.frozen && m.vocabulary > 0)  // a head that is differentiated at once does not keep its input
-        visit(activation{activation_role::linear_input, n * m.hidden, context.formats.compute, whole},
+        visit(activation{activation_role::linear_input, n * width, context.formats.compute, whole},
               context.runtime.kernels.loss.code == loss_code::fused_linear ? loss_point::forward : loss_point::saved);
     if (casts_head(context) && m.vocabulary > 0)
-        visit(activation{activation_role::weight, product(m.vocabulary, m.hidden), context.formats.compute,
+        visit(activation{activation_role::weight, product(m.vocabulary, width), context.formats.compute,
                          activation_split::tensor},
               loss_point::saved);
     // Token numbers of 64 bits: the labels, shifted; a decoder's own, or token types, for the embedding's gradient.
@@ -375,7 +380,7 @@ constexpr void for_each_loss_activation(const model& m, const training_context& 
               t.at);
     }
     // The gradient of what the head reads: a fused_linear loss has it from the forward pass.
-    visit(activation{activation_role::gradient, context.tokens.all() * m.hidden, context.formats.compute,
+    visit(activation{activation_role::gradient, context.tokens.all() * embedding_width_of(m), context.formats.compute,
                      activation_split::whole},
           loss_point::head);
 }
