@@ -34,7 +34,7 @@ job chat() {
 
 }  // namespace
 
-TEST_CASE("prefill holds prompts, decode whole sequences, and what goes between them is one prompt's cache") {
+TEST_CASE("prefill holds prompts, decode whole sequences, and the cache of one prompt is sent between them") {
     const job j = chat();
     const phase_pool side{layout{.tensor = 4}, h100(4)};
     const auto split = plan_disaggregated(j, side, side);
@@ -66,7 +66,7 @@ TEST_CASE("longer outputs need less prefill beside a decode side, longer prompts
     CHECK(plan_disaggregated(j, side, side)->prefill_per_decode() > before);
 }
 
-TEST_CASE("a job that does not say what each side does is refused by name") {
+TEST_CASE("a job that does not give its prompt and output is refused by name") {
     const phase_pool side{layout{.tensor = 4}, h100(4)};
     job j = chat();
     j.output = {};
@@ -87,7 +87,7 @@ TEST_CASE("a job that does not say what each side does is refused by name") {
     CHECK(plan_disaggregated(chat(), three, side).error().field == "prefill.layout.tensor");
 }
 
-TEST_CASE("what a batch leaves of the pool is room for prefixes, and a full batch leaves none") {
+TEST_CASE("the part of the pool that a batch leaves free holds prefixes, and a full batch leaves none") {
     job j{.model = models::llama_3_1_8b, .batch = 8, .context = tokens(8192), .runtime = runtimes::vllm_v1};
     const cluster one{.gpu = gpus::h100_sxm5_80gb};
     const pool_size pool = cache_pool_of(j, layout{}, one).value();

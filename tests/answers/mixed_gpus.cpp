@@ -39,7 +39,7 @@ TEST_CASE("GPUs of different sizes get layers in proportion to what they have fr
     CHECK(dealt->shares[2].layers() > 0);
 }
 
-TEST_CASE("what others hold of a GPU moves its layers elsewhere, and what fits nowhere stays on the host") {
+TEST_CASE("memory that others hold on a GPU moves layers elsewhere, and layers that fit nowhere stay on the host") {
     const job j = local("llama-3.1-8b", "Q8_0");
     const auto alone = deal_layers(j, std::array{device_share{gpus::rtx_3070}, device_share{gpus::rtx_3070}});
     const auto shared = deal_layers(j, std::array{device_share{gpus::rtx_3070, gib(3)}, device_share{gpus::rtx_3070}});
@@ -117,7 +117,7 @@ TEST_CASE("where layers find no room the head stays on the host with them") {
     CHECK(asked->head_on_host);
 }
 
-TEST_CASE("engines whose ranks must be equal are refused, and so is training") {
+TEST_CASE("runtimes whose ranks must be equal are refused, and so is training") {
     job j = local("llama-3.1-8b", "Q8_0");
     j.gguf = {};
     j.runtime = runtimes::vllm;

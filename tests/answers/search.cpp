@@ -105,7 +105,7 @@ TEST_CASE("each remedy of training does, a micro-batch that divides the global o
     CHECK(each_remedy_helps(j, {.data = 8, .zero = 3}, eight) >= 3);
 }
 
-TEST_CASE("a layout that is the trouble is told from too few GPUs") {
+TEST_CASE("a layout that does not fit is told apart from too few GPUs") {
     const job j{.model = models::llama_3_1_8b,
                 .task = task::pretraining,
                 .sequence = tokens(4096),
@@ -120,7 +120,7 @@ TEST_CASE("a layout that is the trouble is told from too few GPUs") {
     each_remedy_helps(j, plain, eight);
 }
 
-TEST_CASE("nothing asks for more GPUs than a layout that fits has") {
+TEST_CASE("no remedy asks for more GPUs than a layout that fits has") {
     // The planner's own layouts have no sequence parallelism, and would need more.
     const job j{.model = models::llama_3_1_70b,
                 .task = task::pretraining,

@@ -22,12 +22,12 @@ TEST_CASE("a standard cluster joins its GPUs as the cards allow") {
     CHECK(standard_cluster(gpus::h100_sxm5_80gb, 16)->scale_out.kind == link_kind::infiniband);
 }
 
-TEST_CASE("without a number of nodes, all GPUs sit in one") {
+TEST_CASE("without a number of GPUs in a node, all are in one") {
     const cluster c{.gpu = gpus::h100_sxm5_80gb, .gpus = 4};
     CHECK(c.node_size() == 4);
 }
 
-TEST_CASE("what a cluster lacks is refused by name") {
+TEST_CASE("a cluster that lacks something is refused by the name of the field") {
     CHECK(validate({.gpu = gpus::h100_sxm5_80gb, .gpus = 0}).error().field == "cluster.gpus");
     CHECK(validate({.gpu = gpus::h100_sxm5_80gb, .gpus = 2}).error().field == "cluster.scale_up");
     CHECK(validate({.gpu = gpus::h100_sxm5_80gb, .gpus = 2, .gpus_per_node = 1}).error().field == "cluster.scale_up");

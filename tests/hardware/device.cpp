@@ -56,7 +56,7 @@ TEST_CASE("a list that is full refuses and keeps what it has") {
     CHECK(list[1] == 2);
 }
 
-TEST_CASE("a device that told nothing leaves the sheet as it is") {
+TEST_CASE("a device that reported nothing leaves the datasheet unchanged") {
     constexpr gpu same = to_gpu(device{}, sheet());
     CHECK(same.memory.bandwidth == gb_per_s(3000));
     CHECK_FALSE(same.memory.cuda_visible.known);
@@ -64,7 +64,7 @@ TEST_CASE("a device that told nothing leaves the sheet as it is") {
     CHECK(same.listing.confidence == "high");
 }
 
-TEST_CASE("what the device said goes over the sheet, what was measured beside it") {
+TEST_CASE("what the device reported replaces the datasheet's figures, and measurements stand beside them") {
     device live;
     live.memory.cuda_total = bytes(84'943'110'144);
     live.memory.nvml_total = mib(81559);
@@ -96,7 +96,7 @@ TEST_CASE("a product whose result was wrong does not count as a rate") {
     CHECK_FALSE(to_gpu(live, sheet()).measured.bf16.known);
 }
 
-TEST_CASE("what large products reach of the best one is told by those of every precision") {
+TEST_CASE("the part of the best rate that large products reach is taken over every precision") {
     device live;
     CHECK(to_gpu(live, sheet()).measured.reach == interval<double>{1.0});
     for (const double rate : {560.0, 630.0, 700.0}) live.measured.products.push(product_of("bf16", rate, true));
@@ -112,7 +112,7 @@ TEST_CASE("what large products reach of the best one is told by those of every p
     CHECK(to_gpu(live, sheet(), {.rates = false}).measured.reach == interval<double>{1.0});
 }
 
-TEST_CASE("an instance of a card has its share of what was not measured") {
+TEST_CASE("an instance of a card has its share of the rates that were not measured") {
     device live;
     live.identity.mig_profile = text<31>{"3g.40gb"};
     live.compute.sm_count = 50;
@@ -125,7 +125,7 @@ TEST_CASE("an instance of a card has its share of what was not measured") {
     CHECK(usable_memory(to_gpu(live, sheet())) == gib(40));
 }
 
-TEST_CASE("what others hold is what NVML saw taken before a context, or CUDA beside our own") {
+TEST_CASE("memory held by others is what NVML reported as used before a context, or CUDA beyond the probe's own") {
     device live;
     CHECK_FALSE(held_by_others(live).known);
     live.memory.cuda_total = gib(79);
@@ -142,7 +142,7 @@ TEST_CASE("what others hold is what NVML saw taken before a context, or CUDA bes
     CHECK(held_by_others(live) == maybe<byte_count>{gib(0)});
 }
 
-TEST_CASE("the host link is what PCIe signals, and the slower measured direction of it") {
+TEST_CASE("the host link has PCIe's line rate, and the slower of its measured directions") {
     device live;
     CHECK_FALSE(host_link(live).has_value());
     CHECK(host_link(live).error().field == "pcie.generation_max");

@@ -37,7 +37,7 @@ TEST_CASE("a device finds its row: by capability, name, SMs and memory") {
     CHECK(sheet_for(live)->id == "rtx-4090");
 }
 
-TEST_CASE("a device that is in no row, or told too little, is refused by name") {
+TEST_CASE("a device that no row describes, or that reported too little, is refused by name") {
     device live = h100();
     live.compute.capability_major = 99;
     CHECK(sheet_for(live).error().code == error_code::unknown);
@@ -52,7 +52,7 @@ TEST_CASE("a device that is in no row, or told too little, is refused by name") 
     CHECK(cluster_of(h100(), 0).error().field == "cluster.gpus");
 }
 
-TEST_CASE("a cluster of a device has its memory, and what others hold of it is taken") {
+TEST_CASE("a cluster of a device has its memory, less what others hold") {
     device live = h100();
     live.memory.nvml_total = mib(81'559);
     live.memory.nvml_reserved = mib(551);
@@ -79,7 +79,7 @@ TEST_CASE("the link is as fast as the slowest measured copy to a peer") {
     CHECK(cluster_of(live, 2)->scale_up.bandwidth() == standard_cluster(gpus::h100_sxm5_80gb, 2)->scale_up.bandwidth());
 }
 
-TEST_CASE("an engine's context is never less than the bare one that was measured") {
+TEST_CASE("a runtime's context is never less than the bare one that was measured") {
     device live = h100();
     live.measured.context = mib(700);
     const cluster c = cluster_of(live).value();

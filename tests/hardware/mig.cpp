@@ -8,7 +8,7 @@
 
 using namespace llmres;
 
-TEST_CASE("an A100 with 80 GB is cut as NVIDIA's guide lists it") {
+TEST_CASE("an A100 with 80 GB is split as NVIDIA's guide lists it") {
     struct expected {
         const char* name;
         int instances;

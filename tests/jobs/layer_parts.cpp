@@ -6,7 +6,7 @@
 using namespace llmres;
 using enum layer_part;
 
-TEST_CASE("modules are read by name, of those that the field takes") {
+TEST_CASE("parts of a layer are read by name, from those that the field allows") {
     CHECK(find_layer_parts("core_attn", recomputed_parts, "recompute_modules").value() == layer_part_set{core_attn});
     CHECK(find_layer_parts("layernorm,moe_act", recomputed_parts, "recompute_modules").value() ==
           layer_part_set{moe_act, layernorm});

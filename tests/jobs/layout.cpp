@@ -21,7 +21,7 @@ TEST_CASE("degrees whose product leaves 64 bits are too many GPUs, not none") {
     CHECK(validate(l, models::llama_3_1_8b).error().field == "layout");
 }
 
-TEST_CASE("experts are spread over ranks that the other dimensions count already") {
+TEST_CASE("experts are distributed over ranks that the other degrees already count") {
     // Megatron-Core: experts cut as everything else is, over the data ranks.
     constexpr layout megatron{.tensor = 2, .data = 8, .expert = 4};
     static_assert(megatron.gpus() == 16);

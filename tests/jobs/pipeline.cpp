@@ -61,7 +61,7 @@ TEST_CASE("chunks of layers are read as numbers, and as Megatron-Core writes the
     }
 }
 
-TEST_CASE("a schedule holds as many micro-batches as it lets go forward before they come back") {
+TEST_CASE("a schedule holds the micro-batches between their forward and backward passes") {
     using enum pipeline_schedule;
     const auto in_flight = [](pipeline_schedule s, std::int32_t stage, std::int64_t rounds) {
         return detail::in_flight({.pipeline = 8, .virtual_pipeline = s == zb_v ? 2 : 1, .schedule = s}, stage, rounds);
@@ -158,7 +158,7 @@ TEST_CASE("chunks that differ count with what each has in flight") {
     CHECK(of({3, 0, 0, 0}, 8) == doctest::Approx(4));  // two more go forward before the first two come back
 }
 
-TEST_CASE("serving deals layers evenly") {
+TEST_CASE("serving partitions layers evenly") {
     job j{.model = models::llama_3_1_8b, .context = tokens(1024)};
     const cluster c = *standard_cluster(gpus::h100_sxm5_80gb, 2);
     CHECK(plan(j, {.pipeline = 2}, c));

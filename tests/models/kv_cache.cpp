@@ -17,7 +17,7 @@ TEST_CASE("a block format's scales follow the vector of each head") {
     CHECK(kv_bytes_per_token(models::llama_3_1_8b, q8_0) == bytes_a_token(131'072 / 64 * 34));
 }
 
-TEST_CASE("tensor parallelism shares KV heads out, and copies them where there are fewer heads than ranks") {
+TEST_CASE("tensor parallelism partitions KV heads, and copies them where there are fewer heads than ranks") {
     constexpr attention a{.heads = 32, .kv_heads = 8, .head_dim = 128};
     CHECK(kv_bytes_per_token(a, bf16, 1) == bytes_a_token(4096));
     CHECK(kv_bytes_per_token(a, bf16, 8) == bytes_a_token(512));
@@ -64,7 +64,7 @@ TEST_CASE("an indexer keeps one key a token, in eight bits with a scale") {
     CHECK(kv_cache_bytes(a, bf16, tokens(10)) == bytes(10 * (1152 + 132)));
 }
 
-TEST_CASE("a recurrence's state does not know the context") {
+TEST_CASE("a recurrence's state does not depend on the context") {
     constexpr recurrent r{
         .kind = recurrent_kind::delta_net, .heads = 48, .head_dim = 128, .key_heads = 16, .state = 128, .kernel = 4};
     CHECK(recurrent_state_bytes(r) == bytes(48 * 128 * 128 * 4 + (2 * 16 * 128 + 48 * 128) * 3 * 4));

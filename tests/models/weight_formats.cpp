@@ -56,7 +56,7 @@ TEST_CASE("exceptions by place: attention, the feed-forwards every token passes,
           bytes(2 * expert_weights - expert_weights / 2 - expert_weights / 32));
 }
 
-TEST_CASE("exceptions by role stay in the rest's format") {
+TEST_CASE("roles that are excepted stay in the format of the rest") {
     weight_formats formats = formats_for(fp8_e4m3);
     formats.wide_roles = std::uint64_t{1} << static_cast<unsigned>(weight_role::o_proj);
     CHECK(formats.of({.role = weight_role::o_proj, .quantised = true}) == bf16);

@@ -42,7 +42,7 @@ const std::int64_t n = count_parameters(models::llama_3_1_8b).in(parameters);
 
 }  // namespace
 
-TEST_CASE("an optimizer on the host takes gradients there and weights back, and reads and writes its states") {
+TEST_CASE("an optimizer on the host copies gradients there and weights back, and reads and writes its states") {
     const host_traffic once = training_host_traffic(tuning({.optimizer = offload_place::host}), {});
     CHECK(once.link == bytes(2 * n + 2 * n));
     CHECK(once.memory == bytes(2 * (12 * n + 2 * n)));  // fp32 weights and two moments; gradients
@@ -56,7 +56,7 @@ TEST_CASE("an optimizer on the host takes gradients there and weights back, and 
     CHECK(training_host_traffic(tuning({.optimizer = offload_place::nvme}), {}).disk == bytes(24 * n));
 }
 
-TEST_CASE("weights on the host come for each forward and each backward pass, saved activations go and come") {
+TEST_CASE("weights on the host are copied for each forward and backward pass, saved activations there and back") {
     CHECK(training_host_traffic(tuning({.parameters = offload_place::host}, 2), {.zero = 3}).link ==
           bytes(2 * 2 * 2 * n));
     const host_traffic disks = training_host_traffic(tuning({.parameters = offload_place::nvme}), {.zero = 3});
@@ -66,7 +66,7 @@ TEST_CASE("weights on the host come for each forward and each backward pass, sav
     CHECK(saved.memory == byte_count{});
 }
 
-TEST_CASE("what the host does shows in a step's time, and in what takes most of it") {
+TEST_CASE("the host's work is part of a step's time, and can be its bottleneck") {
     const cluster one = machine(gpus::rtx_3090, 1);
     const job_speed here = plan(tuning({}), {}, one)->speed;
     CHECK(here.step[time_term::host_transfer] == interval<duration>{});
@@ -128,7 +128,7 @@ TEST_CASE("layers that the CPU computes are as slow as main memory") {
     }
 }
 
-TEST_CASE("of experts on the host, those that tokens choose are read; prompts bring all over") {
+TEST_CASE("of experts on the host, decoding reads those that tokens choose; prompts copy all of them") {
     job j = in_gguf(models::qwen3_30b_a3b, "Q4_K_M", 99);
     CHECK_FALSE(computes_on_host(j));
     j.options.experts_on_host = true;
@@ -144,7 +144,7 @@ TEST_CASE("of experts on the host, those that tokens choose are read; prompts br
     CHECK(prefill_host_traffic(j, {}).link < all);
 }
 
-TEST_CASE("what hosts and disks are taken for is what the table of links says of them") {
+TEST_CASE("the rates assumed for hosts and disks are those of the table of links") {
     const auto rate = [](const llmres::link& one, int many) {
         return doctest::Approx(one.bandwidth().in(gb_per_s)*many).epsilon(0.005);
     };

@@ -35,7 +35,7 @@ TEST_CASE("terms add up to the time, and the bounds enclose what is expected") {
     }
 }
 
-TEST_CASE("bounds enclose what is expected of an exchange too, however much of it a fast step hides") {
+TEST_CASE("bounds enclose the expected time of an exchange, however much of it overlaps with a fast step") {
     for (const gpu* card : {&gpus::h100_sxm5_80gb, &gpus::rtx_4090, &gpus::h200_sxm5_141gb})
         for (const std::int64_t sequence : {128, 1024, 8192})
             for (const layout& l : {layout{.data = 4, .zero = 3},
@@ -196,7 +196,7 @@ TEST_CASE("pipeline stages idle less with more micro-batches and with interleavi
     CHECK(idle(8, 2) < idle(8, 1));
 }
 
-TEST_CASE("gradients travel more slowly between hosts than inside one") {
+TEST_CASE("gradients are exchanged more slowly between hosts than inside one") {
     job j = pretraining;
     const cluster apart = [] {
         cluster c = standard_cluster(gpus::h100_sxm5_80gb, 16).value();
@@ -234,7 +234,7 @@ double bytes_read(const job& j, const cluster& c) {
 
 }  // namespace
 
-TEST_CASE("a measured bandwidth is achieved: no efficiency is multiplied in again") {
+TEST_CASE("a measured bandwidth is achieved: no efficiency reduces it further") {
     const cluster c = measured_h100(3000, 0);
     const interval<duration> step = speed(chat, {}, c).step[time_term::memory];
     CHECK(step.expected.in(seconds) == doctest::Approx(bytes_read(chat, h100) / 3e12).epsilon(1e-9));
@@ -243,7 +243,7 @@ TEST_CASE("a measured bandwidth is achieved: no efficiency is multiplied in agai
     CHECK(step.high / step.expected == doctest::Approx(as_before));
 }
 
-TEST_CASE("a measured rate is achieved, and the part of the peak is still told of the peak") {
+TEST_CASE("a measured rate is achieved, and mfu still refers to the datasheet's peak") {
     const cluster c = measured_h100(0, 700);
     const job_speed s = speed(pretraining, {}, c);
     const job_speed before = speed(pretraining, {}, h100);
@@ -258,7 +258,7 @@ TEST_CASE("a measured rate is achieved, and the part of the peak is still told o
           doctest::Approx(before.mfu * before.step.total().expected.in(seconds)));
 }
 
-TEST_CASE("of the best product a job reaches what others of its size did") {
+TEST_CASE("a job reaches the part of the best product's rate that products of its size reached") {
     cluster c = measured_h100(0, 700);
     const interval<duration> best = speed(pretraining, {}, c).step[time_term::compute];
     c.gpu.measured.reach = {0.5, 0.8, 1.0};
@@ -273,7 +273,7 @@ TEST_CASE("of the best product a job reaches what others of its size did") {
           speed(pretraining, {}, h100).step[time_term::compute].expected);
 }
 
-TEST_CASE("figures measured to be what is expected of the sheet change no expected time") {
+TEST_CASE("measurements equal to the datasheet's expected rates change no expected time") {
     const gpu& card = gpus::h100_sxm5_80gb;
     const cluster c = measured_h100(card.memory.bandwidth.in(gb_per_s)*default_efficiency.bandwidth.expected,
                                     card.rates.bf16->in(tflops)*default_efficiency.arithmetic.expected);
@@ -288,7 +288,7 @@ TEST_CASE("figures measured to be what is expected of the sheet change no expect
     }
 }
 
-TEST_CASE("a format that was not measured keeps the sheet's peak and its bounds") {
+TEST_CASE("a format that was not measured keeps the datasheet's peak and its bounds") {
     job j = pretraining;
     j.compute = fp16;  // bf16 alone was measured
     const job_speed a = speed(j, {}, measured_h100(0, 700));
