@@ -163,6 +163,16 @@ std::string purpose_of(const std::string& content) {
     return "";
 }
 
+/// The lines whose comment begins with an ellipsis: each comment must mean something alone.
+std::vector<std::string> ellipses_in(const std::string& content) {
+    static const std::regex continued{R"(//[/!]?<?\s*(\.\.\.|\xE2\x80\xA6))"};
+    std::vector<std::string> found;
+    std::istringstream lines{content};
+    for (std::string line; std::getline(lines, line);)
+        if (std::regex_search(line, continued)) found.push_back(line);
+    return found;
+}
+
 }  // namespace
 
 TEST_CASE("a header that includes only what stands below it is accepted") {
@@ -263,4 +273,11 @@ TEST_CASE("every public header has a test file of its name; tables and profiles 
         const fs::path test = (root / "tests" / file).replace_extension(".cpp");
         if (!fs::exists(test)) FAIL_CHECK(file << " has no tests/" << file.substr(0, file.size() - 4) << ".cpp");
     }
+}
+
+TEST_CASE("no comment begins with an ellipsis: it would mean nothing without the line above") {
+    CHECK(ellipses_in("int a;  ///< ... and more\n").size() == 1);
+    CHECK(ellipses_in("// plan(job, ...) is called\n").empty());
+    for (const auto& [file, content] : headers_of(fs::path{LLMRES_SOURCE_DIR} / "include" / "llmres"))
+        for (const std::string& line : ellipses_in(content)) FAIL_CHECK(file << ": " << line);
 }

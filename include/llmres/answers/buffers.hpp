@@ -211,7 +211,7 @@ constexpr void for_each_trained_weight(const weight_training& how, const placeme
 struct gradients_held {
     bool layers_outside = false;   ///< of the weights outside the layers: those after them, and with a tied head all
     stage_range layers{};          ///< of the layers at these positions
-    std::int32_t but = -1;         ///< ... but not of this one, which is computed again
+    std::int32_t but = -1;         ///< the layer among them that is recomputed, and so not counted
     bool input = false;            ///< of the weights before the layers
     byte_count encoder_missing{};  ///< what of an encoder's is not there
     byte_count narrower{};         ///< what the head's gradient lacks: it is in 16 bits yet

@@ -91,12 +91,13 @@ struct job {
     maybe<bool> autocast{};
     bool dropout = false;         ///< of residuals and attention
     bool varied_lengths = false;  ///< samples are cut at `sequence`, but neither packed nor padded to it
-    token_count mean_length{};    ///< ... and hold so many tokens on average, before any is cut or left out; 0: spread
-                                  ///< evenly up to `sequence`
-    double expert_load = 1.0;     ///< tokens of the busiest rank's experts, over the mean
-    bool ema = false;             ///< and an average of the weights, in fp32
-    std::int32_t mtp_layers = 0;  ///< depths of multi-token prediction that are trained with the model
-    bool mtp_use_repeated_layer = false;  ///< ... with the weights of one
+    /// With varied_lengths: tokens of a sample on average, before any is cut or left out; 0: lengths are spread evenly
+    /// up to `sequence`.
+    token_count mean_length{};
+    double expert_load = 1.0;             ///< tokens of the busiest rank's experts, over the mean
+    bool ema = false;                     ///< and an average of the weights, in fp32
+    std::int32_t mtp_layers = 0;          ///< depths of multi-token prediction that are trained with the model
+    bool mtp_use_repeated_layer = false;  ///< all depths share the weights of one
     /// Optimizer steps that are taken; 0: many. In the first, states come after the backward pass.
     std::int64_t steps = 0;
 
@@ -121,9 +122,8 @@ constexpr const precision& weights_of(const job& j) {
     if (j.weights) return *j.weights;
     return trains(j) && !j.adapter.trains() && !is_wide(j.model.weights) ? activations_of(j) : j.model.weights;
 }
-/// ... each weight in its format, what is not quantised in `wide`. The formats that a checkpoint mixes are those of the
-/// checkpoint: a job that names its own format has one alone. (Who names MXFP4 means the routed experts: gpt-oss's
-/// modules_to_not_convert.)
+/// The format of each weight, where what is not quantised is in `wide`. A checkpoint may mix formats; a job that names
+/// its own has that one alone. (MXFP4 means the routed experts: gpt-oss's modules_to_not_convert.)
 constexpr weight_formats formats_of(const job& j, const precision& wide) {
     const precision& weights = weights_of(j);
     if (!j.weights && weights == j.model.weights) return formats_of(j.model, weights, wide);
@@ -163,7 +163,7 @@ constexpr token_count prompt_of(const job& j) { return j.prompt > token_count{} 
 constexpr token_count sequence_of(const job& j) {
     return j.sequence > token_count{} ? j.sequence : j.model.max_context;
 }
-/// ... with the trained tokens before it.
+/// Tokens that are computed for a sequence: its own, and the trained prompt before it.
 constexpr token_count computed_tokens(const job& j) {
     return j.adapter.kind == adapter_kind::prompt ? sequence_of(j) + tokens(j.adapter.rank) : sequence_of(j);
 }

@@ -51,7 +51,8 @@ constexpr interval<byte_rate> host_bandwidth(const host& h) {
     if (h.bandwidth > byte_rate{}) return {h.bandwidth * 0.3, h.bandwidth * 0.8, h.bandwidth};
     return {gb_per_s(34), gb_per_s(164), gb_per_s(369)};
 }
-/// ... and its disks: one of PCIe 3, one of PCIe 4, four of these side by side (hardware/interconnects/memory.hpp).
+/// Bandwidth of the disks of a host: one of PCIe 3, one of PCIe 4, four of these side by side
+/// (hardware/interconnects/memory.hpp).
 inline constexpr interval<byte_rate> disk_bandwidth{gb_per_s(3.5), gb_per_s(7), gb_per_s(28)};
 
 /// The time that a size takes at a rate.
