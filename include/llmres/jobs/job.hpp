@@ -61,11 +61,12 @@ struct job {
     maybe<precision> weights{};          ///< default: as the model is published
     maybe<gguf_mix> gguf{};              ///< the weights are those of a GGUF file of this mix, whatever `weights` says
     maybe<precision> kv_cache{};         ///< default: `compute`
-    maybe<precision> kv_cache_values{};  ///< of the cache's values, where they are not as its keys; default: `kv_cache`
-    precision compute = bf16;            ///< activations
+    maybe<precision> kv_cache_values{};  ///< format of cached values, where it is not that of keys; default: `kv_cache`
+    precision compute = bf16;            ///< format of activations
     maybe<precision> gradients{};        ///< default: the runtime's, or as the weights
-    maybe<precision> master_weights{};   ///< a copy the optimizer updates; default: fp32 where the weights are narrower
-    precision optimizer_states = fp32;   ///< format of the optimizer's states
+    maybe<precision>
+        master_weights{};  ///< copy that the optimizer updates; default: fp32 where the weights are narrower
+    precision optimizer_states = fp32;  ///< format of the optimizer's states
 
     // Serving. `context` is what a sequence may reach: the default is prompt + output, or else what the model was
     // trained for.
@@ -82,23 +83,23 @@ struct job {
     llmres::optimizer optimizer = adamw;  ///< the optimizer
     attention_kernel attention = attention_kernel::sdpa;  ///< how attention is computed
     llmres::recompute recompute = recompute::none;        ///< what is recomputed
-    layer_part_set recompute_modules{
-        layer_part::core_attn};  ///< what selective recomputation computes again (Megatron-Core's recompute-modules)
-    std::int32_t recompute_every = 1;  ///< full recomputation of every n-th layer only
-    llmres::adapter adapter{};         ///< trained beside a frozen model
+    /// The parts of a layer that selective recomputation recomputes (Megatron-Core's recompute-modules).
+    layer_part_set recompute_modules{layer_part::core_attn};
+    std::int32_t recompute_every = 1;  ///< with full recomputation: only every n-th layer is recomputed
+    llmres::adapter adapter{};         ///< adapter that is trained beside a frozen model
     llmres::offload offload{};         ///< what is kept outside the GPU
     /// Default: where weights are wider than `compute` and the runtime casts at each operation.
     maybe<bool> autocast{};
-    bool dropout = false;         ///< of residuals and attention
-    bool varied_lengths = false;  ///< samples are cut at `sequence`, but neither packed nor padded to it
-    /// With varied_lengths: tokens of a sample on average, before any is cut or left out; 0: lengths are spread evenly
-    /// up to `sequence`.
+    bool dropout = false;         ///< residual branches and attention probabilities have dropout
+    bool varied_lengths = false;  ///< samples are truncated at `sequence`, but neither packed nor padded to it
+    /// With `varied_lengths`: mean tokens of a sample before truncation; 0: lengths are uniform up to `sequence`.
     token_count mean_length{};
-    double expert_load = 1.0;             ///< tokens of the busiest rank's experts, over the mean
-    bool ema = false;                     ///< and an average of the weights, in fp32
+    double expert_load = 1.0;             ///< tokens of the busiest rank's experts, over the mean of all ranks
+    bool ema = false;                     ///< an exponential moving average of the weights is kept in fp32
     std::int32_t mtp_layers = 0;          ///< depths of multi-token prediction that are trained with the model
-    bool mtp_use_repeated_layer = false;  ///< all depths share the weights of one
-    /// Optimizer steps that are taken; 0: many. In the first, states come after the backward pass.
+    bool mtp_use_repeated_layer = false;  ///< all depths of multi-token prediction share one layer's weights
+    /// Optimizer steps that are taken; 0: many. During the first, the optimizer's states are allocated after the
+    /// backward pass.
     std::int64_t steps = 0;
 
     llmres::runtime runtime = no_runtime;  ///< the software that runs it
@@ -109,21 +110,21 @@ struct job {
 
 /// Whether the job trains.
 constexpr bool trains(const job& j) { return j.task != task::serving; }
-/// What training keeps for its backward pass is of 16 bits or more, also where products are narrower: each casts what
-/// it reads, and the original is saved (torchao, float8_linear.py; Transformer Engine's own narrow copies are not
-/// counted).
+/// Format of what training saves for its backward pass: 16 bits or more, also where matrix products are computed in 8
+/// bits, because each product casts its inputs and the originals are saved (torchao, float8_linear.py).
 constexpr const precision& activations_of(const job& j) { return is_wide(j.compute) ? j.compute : bf16; }
-/// What linear layers compute in: 8 bits where `compute` is narrow, or the runtime has a recipe for it.
+/// The arithmetic of linear layers: 8 bits where `compute` is narrow, or the runtime has a recipe for it.
 constexpr arithmetic_kind linear_arithmetic_of(const job& j) {
     return trains(j) && j.runtime.kernels.fp8.recipe != fp8_recipe::none ? arithmetic_kind::fp8 : j.compute.arithmetic;
 }
-/// What is trained itself is plain: models published in a narrower format are trained in that of activations.
+/// Format of the weights. Weights that are trained themselves are never quantised: a model published in a narrower
+/// format is trained in the format of activations.
 constexpr const precision& weights_of(const job& j) {
     if (j.weights) return *j.weights;
     return trains(j) && !j.adapter.trains() && !is_wide(j.model.weights) ? activations_of(j) : j.model.weights;
 }
-/// The format of each weight, where what is not quantised is in `wide`. A checkpoint may mix formats; a job that names
-/// its own has that one alone. (MXFP4 means the routed experts: gpt-oss's modules_to_not_convert.)
+/// The format of each weight; those that are not quantised are in `wide`. A checkpoint may mix formats; a job that
+/// names a format has that one alone. MXFP4 means the routed experts only (gpt-oss's modules_to_not_convert).
 constexpr weight_formats formats_of(const job& j, const precision& wide) {
     const precision& weights = weights_of(j);
     if (!j.weights && weights == j.model.weights) return formats_of(j.model, weights, wide);
@@ -138,7 +139,7 @@ constexpr const precision& gradients_of(const job& j) {
     if (j.gradients) return *j.gradients;
     return j.runtime.optimizer.gradients ? *j.runtime.optimizer.gradients : weights_of(j);
 }
-// (They refer into the job.)
+// These return references into the job, so that none may be asked of a temporary.
 const precision& activations_of(const job&&) = delete;
 const precision& weights_of(const job&&) = delete;
 const precision& kv_cache_of(const job&&) = delete;
@@ -163,7 +164,7 @@ constexpr token_count prompt_of(const job& j) { return j.prompt > token_count{} 
 constexpr token_count sequence_of(const job& j) {
     return j.sequence > token_count{} ? j.sequence : j.model.max_context;
 }
-/// Tokens that are computed for a sequence: its own, and the trained prompt before it.
+/// ... with the trained tokens before it.
 constexpr token_count computed_tokens(const job& j) {
     return j.adapter.kind == adapter_kind::prompt ? sequence_of(j) + tokens(j.adapter.rank) : sequence_of(j);
 }

@@ -44,14 +44,15 @@ constexpr host_traffic decode_host_traffic(const job& j, const layout& l, token_
 /// 6083).
 constexpr host_traffic prefill_host_traffic(const job& j, const layout& l);
 
-/// What all CPUs of a host read and write at once: of its own figure 0.3 to 1 (an optimizer that is not bound to cores,
-/// and one that is: DeepSpeed's --bind_cores_to_rank). Where none is given: two channels of DDR4-2666 at the slow end,
-/// eight of DDR4-3200, twelve of DDR5-4800, each at 0.8 of its rate (hardware/interconnects/memory.hpp).
+/// Memory bandwidth that all CPUs of a host reach together: 0.3 to 1 of the host's figure, where the low end is an
+/// optimizer whose threads are not bound to cores and the high end one whose threads are (DeepSpeed's
+/// --bind_cores_to_rank). Where no figure is given: two channels of DDR4-2666 at the slow end, eight of DDR4-3200
+/// expected, twelve of DDR5-4800 at the fast end, each at 0.8 of its rate (hardware/interconnects/memory.hpp).
 constexpr interval<byte_rate> host_bandwidth(const host& h) {
     if (h.bandwidth > byte_rate{}) return {h.bandwidth * 0.3, h.bandwidth * 0.8, h.bandwidth};
     return {gb_per_s(34), gb_per_s(164), gb_per_s(369)};
 }
-/// Bandwidth of the disks of a host: one of PCIe 3, one of PCIe 4, four of these side by side
+/// Bandwidth of a host's NVMe disks: one on PCIe 3, one on PCIe 4, four of the latter in parallel
 /// (hardware/interconnects/memory.hpp).
 inline constexpr interval<byte_rate> disk_bandwidth{gb_per_s(3.5), gb_per_s(7), gb_per_s(28)};
 

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+// What keeps every header of the library readable: structs that can be kept in mind, and comments that mean something
+// alone. (How long a function may be is clang-tidy's readability-function-size.)
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// C++ without comments, preprocessor lines and the contents of string literals.
+std::string bare(const std::string& code) {
+    std::string kept;
+    std::istringstream lines{code};
+    for (std::string line; std::getline(lines, line);) {
+        if (line.starts_with("#")) continue;
+        bool quoted = false;
+        for (std::size_t i = 0; i < line.size(); ++i) {
+            if (!quoted && line.compare(i, 2, "//") == 0) break;
+            if (line[i] == '"') quoted = !quoted;
+            if (quoted && line[i] == '\\') ++i;
+            if (!quoted || line[i] == '"') kept += line[i];
+        }
+        kept += '\n';
+    }
+    return kept;
+}
+
+std::string trimmed(std::string text) {
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    const auto first = text.find_first_not_of(' ');
+    return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(' ') - first + 1);
+}
+
+bool begins_with_any(std::string_view text, const std::vector<std::string_view>& words) {
+    return std::any_of(words.begin(), words.end(), [&](std::string_view word) { return text.starts_with(word); });
+}
+
+struct size_of_struct {
+    std::string name;
+    int fields = 0;
+    int booleans = 0;
+};
+
+/// A statement of a struct's body, up to its semicolon, that declares data members.
+bool declares_data(std::string statement) {
+    for (const std::string_view access : {"public:", "private:", "protected:"})
+        if (statement.starts_with(access)) statement = trimmed(statement.substr(access.size()));
+    if (statement.empty() || begins_with_any(statement, {"using ", "friend ", "static ", "template", "constexpr ",
+                                                         "explicit ", "enum ", "operator", "~", "virtual "}))
+        return false;
+    const std::string declared = statement.substr(0, statement.find_first_of("={"));
+    return declared.find('(') == std::string::npos;
+}
+
+/// The data members of every struct and class in a header.
+std::vector<size_of_struct> structs_of(const std::string& code) {
+    std::vector<size_of_struct> found, open;
+    std::vector<bool> is_struct;
+    std::string statement;
+    for (const char c : bare(code)) {
+        if (c == '{') {
+            const std::string head = trimmed(statement);
+            const auto keyword =
+                head.rfind("struct ") != std::string::npos ? head.rfind("struct ") : head.rfind("class ");
+            const bool opens = keyword != std::string::npos && head.find_first_of("(=", keyword) == std::string::npos &&
+                               head.find("enum ") == std::string::npos;
+            is_struct.push_back(opens);
+            if (opens) open.push_back({.name = head.substr(keyword)});
+            statement = opens ? "" : statement + "{";
+        } else if (c == '}') {
+            if (!is_struct.empty() && is_struct.back()) {
+                found.push_back(open.back());
+                open.pop_back();
+            }
+            if (!is_struct.empty()) is_struct.pop_back();
+            if (trimmed(statement).ends_with(")") || statement.find(';') != std::string::npos) statement.clear();
+        } else if (c == ';') {
+            const std::string whole = trimmed(statement);
+            if (!is_struct.empty() && is_struct.back() && declares_data(whole)) {
+                open.back().fields += 1;
+                open.back().booleans += begins_with_any(whole, {"bool ", "const bool "});
+            }
+            statement.clear();
+        } else if (is_struct.empty() || is_struct.back() || c != '\n') {
+            statement += c;
+        }
+    }
+    return found;
+}
+
+/// Calls visit(path, content) for every header of the library.
+template <class Visit>
+void for_each_header(Visit visit) {
+    for (const auto& entry : fs::recursive_directory_iterator{fs::path{LLMRES_SOURCE_DIR} / "include" / "llmres"}) {
+        if (entry.path().extension() != ".hpp") continue;
+        std::ifstream file{entry.path()};
+        visit(entry.path().generic_string(), std::string{std::istreambuf_iterator<char>{file}, {}});
+    }
+}
+
+}  // namespace
+
+TEST_CASE("data members are told from functions, types and constants") {
+    const auto found = structs_of(
+        "struct a {\n    int x = 0;  // a comment;\n    bool yes = false;\n    static constexpr int most = 3;\n"
+        "    constexpr int f() const { return x; }\n    list<int> values{};\n    using t = int;\n};\n"
+        "enum class e { one, two };\nclass b final : a {\npublic:\n    b() = default;\nprivate:\n    int "
+        "(*call)(int);\n"
+        "    std::array<int, 3> of{1, 2, 3};\n    struct c {\n        bool z{};\n    };\n};\n");
+    REQUIRE(found.size() == 3);
+    CHECK(found[0].fields == 3);
+    CHECK(found[0].booleans == 1);
+    CHECK(found[1].fields == 1);
+    CHECK(found[1].booleans == 1);
+    CHECK(found[2].fields == 1);
+}
+
+TEST_CASE("no struct but job has more than 20 fields or 8 booleans") {
+    int structs = 0;
+    for_each_header([&](const std::string& path, const std::string& content) {
+        for (const size_of_struct& s : structs_of(content)) {
+            ++structs;
+            if (s.name == "struct job") continue;
+            CAPTURE(path);
+            CAPTURE(s.name);
+            CHECK(s.fields <= 20);
+            CHECK(s.booleans <= 8);
+        }
+    });
+    CHECK(structs > 100);
+}
+
+TEST_CASE("no comment begins with dots: each means something alone") {
+    for_each_header([&](const std::string& path, const std::string& content) {
+        std::istringstream lines{content};
+        for (std::string line; std::getline(lines, line);)
+            for (const std::string_view begins : {"/// ...", "///< ...", "// ...", "/// \u2026", "///< \u2026"})
+                if (line.find(begins) != std::string::npos) FAIL_CHECK(path << ": " << line);
+    });
+}
