@@ -58,8 +58,7 @@ int run_alloc(const common_options& common, const alloc_command_options& options
 int run_calibrate(const common_options& common, const measure_command_options& options, const std::string& out);
 int run_campaign(const common_options& common, const campaign_options& options);
 
-// ---- shared by the commands
-// ------------------------------------------------------------------------------------------
+// ---- shared by the commands -----------------------------------------------------------------------------------------
 
 /// A refusal on stderr; always exit_usage.
 int refuse(const error& wrong);

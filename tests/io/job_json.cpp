@@ -22,8 +22,7 @@ using nlohmann::json;
 
 namespace {
 
-// ---- how many fields an aggregate has: a field that JSON forgot makes a count below differ
-// ------------------------------
+// ---- how many fields an aggregate has: a field that JSON forgot makes a count below differ --------------------------
 
 struct anything {
     template <class T>

@@ -26,8 +26,7 @@ struct row {
     std::int64_t number(const char* name) const { return std::atoll(text(name).c_str()); }
 };
 
-// ---- the models, as families.py configures them
-// -----------------------------------------------------------------------
+// ---- the models, as families.py configures them ---------------------------------------------------------------------
 
 inline layer decoder_layer(const row& r) {
     layer l;
@@ -169,8 +168,7 @@ inline model model_of(const row& r) {
     return m;
 }
 
-// ---- the jobs
-// -----------------------------------------------------------------------------------------------------------
+// ---- the jobs -------------------------------------------------------------------------------------------------------
 
 /// What families.py calls `attention` and `linear` in each family.
 inline role_set targets_of(const row& r) {
@@ -249,8 +247,7 @@ inline job job_of(const row& r) {
     return j;
 }
 
-// ---- scores
-// -------------------------------------------------------------------------------------------------------------
+// ---- scores ---------------------------------------------------------------------------------------------------------
 
 /// Relative errors of one counter.
 struct errors {

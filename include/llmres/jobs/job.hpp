@@ -164,7 +164,7 @@ constexpr token_count prompt_of(const job& j) { return j.prompt > token_count{} 
 constexpr token_count sequence_of(const job& j) {
     return j.sequence > token_count{} ? j.sequence : j.model.max_context;
 }
-/// ... with the trained tokens before it.
+/// Tokens of a sequence as it is computed: with the trained tokens of prompt tuning before it.
 constexpr token_count computed_tokens(const job& j) {
     return j.adapter.kind == adapter_kind::prompt ? sequence_of(j) + tokens(j.adapter.rank) : sequence_of(j);
 }

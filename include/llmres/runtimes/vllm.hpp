@@ -87,8 +87,7 @@ inline constexpr runtime vllm_base{
     },
 };
 
-// ---- the first engine (V0)
-// ---------------------------------------------------------------------------------------------
+// ---- the first engine (V0) ------------------------------------------------------------------------------------------
 
 /// Whole prompts up to 32k, whatever the device; chunks beyond, and then nothing is sampled while profiling but the
 /// 16-bit scores.
@@ -146,8 +145,7 @@ constexpr runtime vllm_v0_increases() {
     return r;
 }
 
-// ---- the second engine (V1)
-// --------------------------------------------------------------------------------------------
+// ---- the second engine (V1) -----------------------------------------------------------------------------------------
 
 /// The A100 counts as a large device.
 constexpr runtime vllm_first_of_second() {
