@@ -241,7 +241,7 @@ struct bounded_field {
     std::int64_t high;
 };
 
-/// An error of the first that is out of its bounds.
+/// The error of the first field that is out of its bounds.
 template <std::size_t N>
 constexpr status all_in_range(const std::array<bounded_field, N>& fields) {
     for (const auto& [name, value, low, high] : fields)

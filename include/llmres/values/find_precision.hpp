@@ -70,7 +70,7 @@ inline constexpr std::array precisions{fp64,
                                        mxfp4_gguf,
                                        nvfp4_gguf};
 
-/// Those that ik_llama.cpp alone loads.
+/// Formats that ik_llama.cpp alone loads.
 inline constexpr std::array ik_precisions{q6_0,    iq2_k,  iq3_k,  iq4_k,  iq5_k,  iq6_k,  iq2_kl,   iq2_ks,  iq3_ks,
                                           iq4_kss, iq4_ks, iq5_ks, iq2_kt, iq3_kt, iq4_kt, iq1_s_r4, iq1_m_r4};
 
@@ -83,13 +83,13 @@ constexpr result<precision> find_precision(std::string_view field, std::string_v
 
 namespace detail {
 
-/// Takes `what` off the front of `from`, if it stands there.
+/// Removes `what` from the front of `from` if it stands there, and says whether it did.
 constexpr bool taken(std::string_view& from, std::string_view what) {
     if (!from.starts_with(what)) return false;
     from.remove_prefix(what.size());
     return true;
 }
-/// Takes a number of at most seven digits off the front; -1 if there is none.
+/// Removes a number of at most seven digits from the front and returns it; -1 if there is none.
 constexpr std::int32_t taken_number(std::string_view& from) {
     std::int32_t number = 0;
     std::size_t length = 0;
@@ -99,8 +99,8 @@ constexpr std::int32_t taken_number(std::string_view& from) {
     return length == 0 ? -1 : number;
 }
 
-/// The maker's format whose name this is, if it is one's. Whatever is read is made and its name compared, so that each
-/// format has one spelling.
+/// The format with parameters that has this name, if there is one. The name is parsed, the format made, and its name
+/// compared with the one given, so that each format has one spelling.
 constexpr maybe<precision> made_by_name(std::string_view name) {
     std::string_view rest = name;
     const auto same = [&](const precision& made) {

@@ -42,7 +42,7 @@ constexpr std::size_t spelling_distance(std::string_view typed, std::string_view
     return least;
 }
 
-/// Up to three names, the nearest first.
+/// Up to three names that resemble a mistyped one, the most similar first.
 struct nearest_names {
     std::array<std::string_view, 3> names{};  ///< storage; the first `count` are in use
     std::size_t count = 0;                    ///< names in use
@@ -55,8 +55,9 @@ struct nearest_names {
     constexpr bool empty() const { return count == 0; }
 };
 
-/// The up to three names of the range (of anything that converts to std::string_view) nearest to what was typed; the
-/// earlier of two equally near ones first. None at all where nothing resembles it: half of it must be right.
+/// The up to three names of a range (of anything that converts to std::string_view) that are most similar to what was
+/// typed; of two equally similar ones the earlier first. A name is left out if more than half of what was typed differs
+/// from it.
 template <class Range>
 constexpr nearest_names nearest(std::string_view typed, const Range& range) {
     nearest_names found;
@@ -80,7 +81,7 @@ constexpr nearest_names nearest(std::string_view typed, const Range& range) {
     return found;
 }
 
-/// For an error's `expected`: "a GPU such as a, b or c", or `what` alone where nothing is near.
+/// The text of an error's `expected`: "a GPU such as a, b or c", or `what` alone where no name is similar.
 constexpr text<191> such_as(std::string_view what, const nearest_names& near) {
     if (near.empty() && what.ends_with(',')) what.remove_suffix(1);
     text<191> written{what};

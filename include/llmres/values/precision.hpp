@@ -23,11 +23,12 @@ constexpr std::string_view name_of(arithmetic_kind kind) {
     return names[static_cast<std::size_t>(kind)];
 }
 
-/// Bytes repeated over a tensor, once for every tile of rows x columns begun. Values, scales and zero points are each
-/// one such part. rows = 0 means that tiles run over the flattened tensor, paying no heed to where a row ends.
+/// One part of what a format stores: `bytes` for each tile of rows x columns, where a tile that the tensor fills in
+/// part counts whole. Values, scales and zero points are each one part. rows = flat means that tiles run over the
+/// flattened tensor, across the ends of rows.
 struct tile {
-    std::int32_t rows = 1;     ///< output features a tile spans; whole_column for all of them
-    std::int32_t columns = 1;  ///< input features a tile spans; whole_row for all of them
+    std::int32_t rows = 1;     ///< output features that a tile spans; `whole` for all of them
+    std::int32_t columns = 1;  ///< input features that a tile spans; `whole` for all of them
     std::int32_t bytes = 0;    ///< bytes of one tile
 
     static constexpr std::int32_t flat = 0;            ///< tiles run over the flattened tensor
@@ -40,8 +41,9 @@ struct precision {
     text<31> name{};                                     ///< its name: "fp8_e4m3"
     arithmetic_kind arithmetic = arithmetic_kind::bf16;  ///< the arithmetic that its values are multiplied in
     std::array<tile, 4> parts{};                         ///< values first; unused parts hold no bytes
-    std::int32_t tensor_bytes = 0;                       ///< once a tensor: a global scale, a code table
-    /// Of a format of values alone, whose sizes are products; 0 of any other. Follows from the above: leave it out.
+    std::int32_t tensor_bytes = 0;  ///< bytes stored once for each tensor: a global scale, a code table
+    /// Bytes of an element in a format that stores whole bytes for each value and nothing else; 0 in any other format.
+    /// It follows from the fields above: leave it out.
     std::int32_t element_bytes =
         parts[0].rows == 1 && parts[0].columns == 1 && parts[1].bytes == 0 && tensor_bytes == 0 ? parts[0].bytes : 0;
 
@@ -50,7 +52,8 @@ struct precision {
 
 namespace detail {
 
-/// Out of line, so that size_of() of a plain format stays small enough to be part of its caller.
+/// The size of a tensor in a format of several parts. Never inlined, so that size_of(), which calls it, is small enough
+/// to be inlined for plain formats.
 [[gnu::noinline]] constexpr byte_count size_in_parts(const precision& format, std::int64_t rows, std::int64_t columns) {
     byte_count total = bytes(format.tensor_bytes);
     for (const tile& part : format.parts) {
@@ -73,13 +76,14 @@ constexpr byte_count size_of(const precision& format, std::int64_t rows, std::in
     return detail::size_in_parts(format, rows, columns);
 }
 
-/// Whether a format stores scales or packs values: such weights serve, or stand frozen beside an adapter.
+/// Whether a format stores scales or packs several values into a byte. Such weights are served, or frozen beside an
+/// adapter; no optimizer updates them.
 constexpr bool is_packed(const precision& format) { return format.parts[1].bytes != 0 || format.parts[0].columns != 1; }
-/// Whether it is plain numbers of 16 bits or more: what models are trained and published in before anybody quantises
-/// them.
+/// Whether a format stores plain numbers of 16 bits or more, as models are trained and published before they are
+/// quantised.
 constexpr bool is_wide(const precision& format) { return !is_packed(format) && format.parts[0].bytes >= 2; }
 
-/// Bits an element takes on average in a large tensor: 4.5 for q4_0. What a table prints, never what a size is made of.
+/// Bits that an element takes on average in a large tensor: 4.5 for q4_0. For tables; sizes are never computed from it.
 constexpr double bits_per_element(const precision& format) {
     constexpr std::int64_t side = std::int64_t{1} << 16;
     const byte_count square = size_of(format, side, side) - bytes(format.tensor_bytes);
@@ -116,7 +120,7 @@ inline constexpr precision int8_channel_s16{
     "int8_channel_s16", arithmetic_kind::int8, {{{1, 1, 1}, {1, tile::whole, 2}}}};
 /// bitsandbytes LLM.int8: one fp32 absolute maximum an output channel (`SCB`); outliers are computed in 16 bit.
 inline constexpr precision bnb_int8{"bnb_int8", arithmetic_kind::int8, {{{1, 1, 1}, {1, tile::whole, 4}}}};
-/// A 16-bit scale and zero point a row: caches quantised by head and token.
+/// A 16-bit scale and a 16-bit zero point for each row: KV caches quantised by head and token.
 inline constexpr precision int8_row{"int8_row", arithmetic_kind::bf16, {{{1, 1, 1}, {1, tile::whole, 4}}}};
 inline constexpr precision int4_row{"int4_row", arithmetic_kind::bf16, {{{1, 2, 1}, {1, tile::whole, 4}}}};
 
@@ -203,7 +207,7 @@ inline constexpr precision iq1_m_r4{"iq1_m_r4", arithmetic_kind::fp16, {{{1, 32,
 
 // ---- formats with parameters ----------------------------------------------------------------------------------------
 
-/// As a group size: one scale for a whole row of the weight (an output channel's inputs).
+/// As a group size: one group spans a whole row of the weight (all inputs of an output channel).
 inline constexpr std::int32_t whole_row = 0;
 
 /// What GPTQ stores beside values, scales and zero points.
@@ -216,8 +220,8 @@ struct gptq_tensors {
 /// points packed along the outputs.
 constexpr precision gptq(std::int32_t width, std::int32_t group, gptq_tensors stored = {});
 
-/// AWQ (GEMM packing, four bits in practice): as GPTQ, packed along the outputs and without g_idx. Always with zero
-/// points.
+/// AWQ (GEMM packing, four bits in practice): as GPTQ, but with values packed along the outputs and without g_idx. It
+/// always has zero points.
 constexpr precision awq(std::int32_t width, std::int32_t group);
 
 /// What compressed-tensors stores beside values, scales and the shape.
@@ -229,12 +233,13 @@ struct packed_tensors {
 /// group, and the shape in two 64-bit words.
 constexpr precision packed_int(std::int32_t width, std::int32_t group, packed_tensors stored = {});
 
-/// HQQ over the flattened tensor: values in bytes (3 bits: ten in a 32-bit word), a 16-bit scale and zero point a
-/// group.
+/// HQQ over the flattened tensor: values packed into bytes (of 3 bits: ten into a 32-bit word), and for each group a
+/// 16-bit scale and a 16-bit zero point.
 constexpr precision hqq(std::int32_t width, std::int32_t group);
 
-/// ExLlamaV2 at a target of thousandths of a bit a weight, scales included. Its quantiser gives each tensor its own
-/// width so that the mean over the linear layers meets the target; a single tensor may be off by bits.
+/// ExLlamaV2 at a mean width in thousandths of a bit for each weight, scales included. Its quantiser gives each tensor
+/// a width of its own so that the mean over the linear layers meets the target; a single tensor may differ by whole
+/// bits.
 constexpr precision exl2(std::int32_t millibits);
 
 /// ExLlamaV3: tiles of 16 x 16 weights at a whole number of bits, and 16-bit signs-and-scales of inputs and outputs.
@@ -265,7 +270,7 @@ constexpr tile words_along_column(std::int32_t width, std::int32_t columns) {
 }
 constexpr std::int32_t columns_of(std::int32_t group) { return group > whole_row ? group : tile::whole; }
 
-/// n / d of a byte a weight, over the flattened tensor.
+/// A width in thousandths of a bit as a tile over the flattened tensor, in lowest terms.
 constexpr tile mean_width(std::int32_t millibits) {
     std::int32_t weights = 8000;
     std::int32_t width = millibits;
@@ -328,7 +333,7 @@ constexpr precision packed_int(std::int32_t width, std::int32_t group, packed_te
 }
 
 constexpr precision hqq(std::int32_t width, std::int32_t group) {
-    // In a variable of its own: the compiler of nvcc 13.0 fails on the choice inside the braces.
+    // A variable of its own, because nvcc 13.0 does not compile the conditional expression inside the braces.
     const tile values = width == 3 ? tile{tile::flat, 10, 4} : tile{tile::flat, 8 / width, 1};
     return {detail::grouped_name("hqq", width, group), arithmetic_kind::bf16, {{values, {tile::flat, group, 4}}}};
 }

@@ -19,11 +19,13 @@ struct text {
     constexpr text(std::string_view from) {  // NOLINT(google-explicit-constructor): names are written as literals
         const bool cut = from.size() > Capacity;
         const std::size_t length = cut ? Capacity : from.size();
-        for (std::size_t i = 0; i < length; ++i) characters[i] = from[i];
+        const char* const source = from.data();  // the tables hold thousands of names: an index checks its bounds
+        for (std::size_t i = 0; i < length; ++i) characters[i] = source[i];
         if (cut) characters[Capacity - 1] = characters[Capacity - 2] = '.';
     }
     /// A text that is cut where it is too long.
-    constexpr text(const char* from) : text(std::string_view{from}) {}  // NOLINT(google-explicit-constructor)
+    constexpr text(const char* from)
+        : text(std::string_view{from, __builtin_strlen(from)}) {}  // NOLINT(google-explicit-constructor)
 
     /// Its characters.
     constexpr std::string_view view() const {
@@ -43,12 +45,13 @@ struct text {
 
     friend constexpr bool operator==(const text& a, const text& b) { return a == b.characters; }
     friend constexpr bool operator==(const text& a, std::string_view b) { return a.view() == b; }
-    template <std::same_as<const char*> Pointer>  // a template, so that literals go below
+    template <std::same_as<const char*> Pointer>  // a template, so that literals take the overload below
     friend constexpr bool operator==(const text& a, const Pointer& b) {
         return a.view() == b;
     }
     template <std::size_t Size>
-    friend constexpr bool operator==(const text& a, const char (&b)[Size]) {  // most differ in their first characters
+    friend constexpr bool operator==(const text& a,
+                                     const char (&b)[Size]) {  // reads no further than the first difference
         for (std::size_t i = 0; i < (Size < Capacity + 1 ? Size : Capacity + 1); ++i) {
             if (a.characters[i] != b[i]) return false;
             if (b[i] == '\0') return true;

@@ -17,9 +17,8 @@
 ///     to_string(gib(80), exactly)          "85,899,345,920 B"
 ///     to_string(gb_per_s(3350))            "3.35 TB/s"
 ///
-/// Zeros behind the point are written where they were rounded to ("80.0 GiB" is not 80 GiB) and left out where they are
-/// exact. An edge: nothing that plans includes this header. Neither {fmt} nor std::to_chars is needed for it, and what
-/// it does also works in constant expressions (detail::digits_of and up).
+/// Trailing zeros mean that the number was rounded: 80 GiB exactly is "80 GiB", a little more is "80.0 GiB". No header
+/// that plans includes this one. It needs neither {fmt} nor std::to_chars.
 namespace llmres::inline v0 {
 
 /// Powers of 1024 (KiB, MiB) or of 1000 (kB, MB).
@@ -48,7 +47,7 @@ inline constexpr std::array binary_bytes{unit_scale{1, "B"},
 inline constexpr std::array decimal{unit_scale{1, ""},     unit_scale{1e3, "k"},  unit_scale{1e6, "M"},
                                     unit_scale{1e9, "G"},  unit_scale{1e12, "T"}, unit_scale{1e15, "P"},
                                     unit_scale{1e18, "E"}, unit_scale{1e21, "Z"}, unit_scale{1e24, "Y"}};
-/// As models and data sets are spoken of: thousands, millions, billions, trillions.
+/// The prefixes that people use for parameters and tokens: thousands, millions, billions, trillions.
 inline constexpr std::array spoken{unit_scale{1, ""}, unit_scale{1e3, "K"}, unit_scale{1e6, "M"}, unit_scale{1e9, "B"},
                                    unit_scale{1e12, "T"}};
 inline constexpr std::array time_scales{unit_scale{1e-9, "ns"},   unit_scale{1e-6, "us"}, unit_scale{1e-3, "ms"},
@@ -79,7 +78,7 @@ constexpr std::uint64_t magnitude(std::int64_t n) {
     return n < 0 ? ~static_cast<std::uint64_t>(n) + 1 : static_cast<std::uint64_t>(n);
 }
 
-/// A magnitude below 10,000 with `decimals` digits behind the point; without zeros at the end if they are exact.
+/// A magnitude below 10,000 with `decimals` digits after the point; without trailing zeros if it is exact.
 constexpr written fixed(double x, int decimals) {
     double power = 1;
     for (int i = 0; i < decimals; ++i) power *= 10;
@@ -98,7 +97,7 @@ constexpr written fixed(double x, int decimals) {
     return made;
 }
 
-/// How many digits behind the point make three significant ones, at most two.
+/// How many digits after the point make three significant digits, at most two.
 constexpr int decimals_of(double x) { return x < 9.995 ? 2 : x < 99.95 ? 1 : 0; }
 
 /// A magnitude below 10,000 with three significant digits, or all digits before the point.
@@ -109,7 +108,7 @@ constexpr written digits_of(double x) {
     return fixed(x, decimals);
 }
 
-/// Beyond all prefixes: "1.23e+30".
+/// A number that is too large for every prefix: "1.23e+30".
 constexpr written scientific(double x) {
     int exponent = 0;
     for (; x >= 9.995; x /= 10) ++exponent;
@@ -119,7 +118,7 @@ constexpr written scientific(double x) {
     return made;
 }
 
-/// The number in the largest scale of which there is at least one, behind its sign; `gap` stands before the unit.
+/// A number with its sign, in the largest scale of which it is at least one; `gap` stands before the unit.
 template <std::size_t Size>
 constexpr written scaled(double number, const std::array<unit_scale, Size>& scales, std::string_view unit = "",
                          std::string_view gap = " ") {
@@ -132,7 +131,7 @@ constexpr written scaled(double number, const std::array<unit_scale, Size>& scal
         made.append(unit);
         return made;
     };
-    const auto back_to_plain = [&] {  // where a prefix says nothing: the scale of one
+    const auto back_to_plain = [&] {  // infinity and NaN have no prefix
         for (std::size_t i = 0; i < Size; ++i)
             if (scales[i].factor == 1) at = i;
     };
@@ -159,7 +158,7 @@ constexpr written scaled(double number, const std::array<unit_scale, Size>& scal
     return finish();
 }
 
-/// Counts at the end of their range say that there is more.
+/// What follows a count at the end of its range, whose true value may lie beyond it.
 template <class Unit>
 constexpr std::string_view beyond(quantity<Unit, std::int64_t> q) {
     if (is_saturated(q)) return " or more";
@@ -176,7 +175,7 @@ std::string all_digits(quantity<Unit, std::int64_t> q, std::string_view unit) {
     return made;
 }
 
-/// Few as they are, many with a prefix: 4096, 131,072, "15 T".
+/// Counts below a million with all digits, larger ones with a prefix: 4096, 131,072, "15 T".
 template <class Unit>
 std::string counted(quantity<Unit, std::int64_t> q, std::string_view unit) {
     std::string made;

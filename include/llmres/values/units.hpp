@@ -139,19 +139,19 @@ struct quantity {
     using unit = Unit;  ///< its unit
     using rep = Rep;    ///< the type of its number
 
-    Rep hands_off_{};  ///< public only because template arguments demand it: use a maker and .in()
+    Rep number_{};  ///< public only because template arguments demand it: use a maker and .in()
 
     constexpr quantity() = default;  ///< zero
     /// The bare number in the base unit. Prefer makers; this is for generic code.
     static constexpr quantity from_base(Rep number) {
         quantity made;
-        made.hands_off_ = number;
+        made.number_ = number;
         return made;
     }
     /// The number in the base unit.
-    constexpr Rep base() const { return hands_off_; }
+    constexpr Rep base() const { return number_; }
 
-    /// The end of the range.
+    /// The largest quantity that the number type holds.
     static constexpr quantity max() { return from_base(std::numeric_limits<Rep>::max()); }
 
     /// The number in the maker's unit: exact integer in the base unit of a count, double in any other.
@@ -164,9 +164,9 @@ struct quantity {
     friend constexpr auto operator<=>(const quantity&, const quantity&) = default;
     friend constexpr bool operator==(const quantity&, const quantity&) = default;
 
-    /// Adds another.
+    /// Adds another quantity of the same unit.
     constexpr quantity& operator+=(quantity other) { return *this = *this + other; }
-    /// Subtracts another.
+    /// Subtracts another quantity of the same unit.
     constexpr quantity& operator-=(quantity other) { return *this = *this - other; }
 };
 
@@ -213,9 +213,9 @@ constexpr Rep product(Rep a, Rep b) {
         return a > 0 ? std::numeric_limits<std::int64_t>::max() : a < 0 ? std::numeric_limits<std::int64_t>::min() : 0;
     return a / b + (a % b > 0 ? 1 : 0);
 }
-/// Rounded up; b is not negative. Nothing is split in no parts: 0 for b = 0 saturates as an overflow would.
+/// a / b, rounded up; b is not negative. A division by 0 gives the end of the range on the side of a, and 0 for a = 0.
 constexpr std::int64_t ceil_quotient(std::int64_t a, std::int64_t b) {
-    // Most divisors here are powers of two (degrees, heads, blocks), and a shift is tens of cycles quicker.
+    // Most divisors are powers of two (parallel degrees, heads, blocks), and a shift is tens of cycles faster.
     if (a >= 0 && b > 0 && (b & (b - 1)) == 0)
         return (a >> std::countr_zero(static_cast<std::uint64_t>(b))) + ((a & (b - 1)) != 0 ? 1 : 0);
     return ceil_quotient_of_any(a, b);
@@ -225,7 +225,7 @@ constexpr std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
     return a / b - (a % b < 0 ? 1 : 0);
 }
 
-/// A number in another type: at its end where it would lie beyond it.
+/// A number in another type; a number beyond the range of that type becomes the end of the range.
 template <arithmetic To, arithmetic From>
 constexpr To saturated(From number) {
     if constexpr (std::unsigned_integral<From> && std::integral<To> && sizeof(From) >= sizeof(To)) {
@@ -292,13 +292,13 @@ refusal::a_count_divided_must_say_how_it_rounds operator/(quantity<U, R>, quanti
 template <class U, std::integral R, arithmetic N>
 refusal::a_count_divided_must_say_how_it_rounds operator/(quantity<U, R>, N) = delete;
 
-/// So many times the quantity.
+/// The quantity times a plain number.
 template <class U, class R, arithmetic N>
     requires(std::floating_point<R> || std::integral<N>)
 constexpr quantity<U, R> operator*(quantity<U, R> q, N n) {
     return quantity<U, R>::from_base(detail::product(q.base(), detail::saturated<R>(n)));
 }
-/// So many times the quantity.
+/// The quantity times a plain number.
 template <class U, class R, arithmetic N>
     requires(std::floating_point<R> || std::integral<N>)
 constexpr quantity<U, R> operator*(N n, quantity<U, R> q) {
@@ -329,22 +329,23 @@ template <class U, class R, class S>
 constexpr double ratio(quantity<U, R> a, quantity<U, S> b) {
     return static_cast<double>(a.base()) / static_cast<double>(b.base());
 }
-/// A count split n ways: the largest share. n is not negative; by 0 saturates.
+/// q / n rounded up: the largest share of a count that is split n ways. n is not negative; n = 0 gives the end of the
+/// range.
 template <class U>
 constexpr quantity<U, std::int64_t> div_up(quantity<U, std::int64_t> q, std::int64_t n) {
     return quantity<U, std::int64_t>::from_base(detail::ceil_quotient(q.base(), n));
 }
-/// Divided and rounded down.
+/// q / n rounded down: the smallest share of a count that is split n ways.
 template <class U>
 constexpr quantity<U, std::int64_t> div_down(quantity<U, std::int64_t> q, std::int64_t n) {
     return quantity<U, std::int64_t>::from_base(detail::floor_quotient(q.base(), n));
 }
-/// How many whole `part`s there are in `all`; in parts of zero saturates.
+/// How many whole `part`s there are in `all`. For parts of zero it is the end of the range.
 template <class U>
 constexpr std::int64_t times_in(quantity<U, std::int64_t> part, quantity<U, std::int64_t> all) {
     return detail::floor_quotient(all.base(), part.base());
 }
-/// The least integer count that is not below q, saturated; what is not a number saturates upwards.
+/// The least integer count that is not below q. Beyond 64 bits it is the end of the range, for NaN the upper end.
 template <class U>
 constexpr quantity<U, std::int64_t> rounded_up(quantity<U, double> q) {
     constexpr double end = 9223372036854775808.0;  // 2^63
@@ -353,7 +354,7 @@ constexpr quantity<U, std::int64_t> rounded_up(quantity<U, double> q) {
     const auto whole = static_cast<std::int64_t>(q.base());
     return quantity<U, std::int64_t>::from_base(whole + (static_cast<double>(whole) < q.base() ? 1 : 0));
 }
-/// The greatest integer count that is not above q, saturated; what is not a number saturates upwards.
+/// The greatest integer count that is not above q. Beyond 64 bits it is the end of the range, for NaN the upper end.
 template <class U>
 constexpr quantity<U, std::int64_t> rounded_down(quantity<U, double> q) {
     const auto up = rounded_up(q);
@@ -367,23 +368,24 @@ template <class U, class R>
 constexpr quantity<U, double> approx(quantity<U, R> q) {
     return quantity<U, double>::from_base(static_cast<double>(q.base()));
 }
-/// A count times a factor. Computed in double, unless the factor is 1: counts above 2^53 keep 53 bits.
+/// A count times a factor, rounded up. Computed in double unless the factor is 1, so that a product above 2^53 is exact
+/// to 53 bits.
 template <class U>
 constexpr quantity<U, std::int64_t> scaled_up(quantity<U, std::int64_t> q, double factor) {
     return factor == 1.0 ? q : rounded_up(approx(q) * factor);
 }
-/// Times a factor, rounded down.
+/// A count times a factor, rounded down. As exact as scaled_up().
 template <class U>
 constexpr quantity<U, std::int64_t> scaled_down(quantity<U, std::int64_t> q, double factor) {
     return factor == 1.0 ? q : rounded_down(approx(q) * factor);
 }
-/// The smallest multiple of `granule` that is not below q; saturates for a granule of zero.
+/// The smallest multiple of `granule` that is not below q. For a granule of zero it is the end of the range.
 template <class U>
 constexpr quantity<U, std::int64_t> aligned_up(quantity<U, std::int64_t> q, quantity<U, std::int64_t> granule) {
     if (granule.base() <= 0) return quantity<U, std::int64_t>::from_base(detail::ceil_quotient(q.base(), 0));
     return granule * detail::ceil_quotient(q.base(), granule.base());
 }
-/// True if the count hit the end of its range: the true value is larger.
+/// True if the count is at the upper end of its range: the true value may be larger.
 template <class U>
 constexpr bool is_saturated(quantity<U, std::int64_t> q) {
     return q == quantity<U, std::int64_t>::max();
@@ -418,13 +420,14 @@ using money = quantity<currency_unit, double>;                        ///< an am
 // ---- makers ---------------------------------------------------------------------------------------------------------
 
 /// Makes quantities from numbers in one named unit, and reads them back: `gib(80)`, `memory.in(gib)`.
-/// One of the unit is Numerator / Denominator base units.
+/// The named unit is Numerator / Denominator base units.
 template <class Quantity, std::int64_t Numerator = 1, std::int64_t Denominator = 1>
 struct maker {
     using unit = typename Quantity::unit;  ///< the unit of what it makes
     using rep = typename Quantity::rep;    ///< the number type of what it makes
 
-    /// Counts are made from integers only; whoever has a fraction of a GiB must say how it rounds.
+    /// The quantity of so many of the named unit. Counts are made from integers only: whoever has a fraction of a GiB
+    /// must say how it rounds.
     template <arithmetic N>
         requires(std::floating_point<rep> || std::integral<N>)
     constexpr Quantity operator()(N number) const {
@@ -434,7 +437,7 @@ struct maker {
     template <std::floating_point N>
         requires std::integral<rep>
     refusal::a_count_is_made_of_whole_numbers operator()(N number) const = delete;
-    /// Exact in the base unit of a count; double otherwise.
+    /// The number in the named unit: an exact integer in the base unit of a count, otherwise a double.
     template <class R>
     constexpr auto number_in(quantity<unit, R> q) const {
         if constexpr (std::integral<R> && Numerator == 1)
