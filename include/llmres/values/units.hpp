@@ -3,10 +3,9 @@
 
 #include <bit>
 #include <boost/units/base_dimension.hpp>
-#include <boost/units/dimension.hpp>
-#include <boost/units/physical_dimensions/energy.hpp>
 #include <boost/units/physical_dimensions/information.hpp>
-#include <boost/units/physical_dimensions/power.hpp>
+#include <boost/units/physical_dimensions/length.hpp>
+#include <boost/units/physical_dimensions/mass.hpp>
 #include <boost/units/physical_dimensions/time.hpp>
 #include <compare>
 #include <concepts>
@@ -22,8 +21,8 @@
 ///     constexpr byte_count  cache  = kv_bytes_per_token * tokens(4096);
 ///     constexpr duration    read   = cache / gb_per_s(3350);
 ///
-/// Dimensions are Boost.Units', and Boost computes those of products and quotients; the value is ours
-/// (docs/decisions/0001-quantity.md says why). values/boost_units.hpp converts to and from Boost's quantities. Counts
+/// Dimensions are Boost.Units': lists of base dimensions with exponents. The value is ours
+/// (docs/decisions/0001-quantity.md says why); values/boost_units.hpp converts to and from Boost's quantities. Counts
 /// are std::int64_t and exact; rates, times, energy and money are double. Integer sums and products that would overflow
 /// saturate at the largest value instead of wrapping: a size never turns small by growing (see is_saturated()).
 namespace llmres::inline v0 {
@@ -38,8 +37,61 @@ struct currency_dimension : boost::units::base_dimension<currency_dimension, 730
 /// Bits have a dimension of their own, so that they convert to bytes only by name: to_bytes_exact, to_bytes_up.
 struct bit_dimension : boost::units::base_dimension<bit_dimension, 7305> {};
 
+namespace detail {
+
+/// The dimension of a product (Sign 1) or quotient (Sign -1): the exponents of A plus Sign times those of B, in the
+/// order of the base dimensions' numbers. It is the list that Boost's mpl::times and mpl::divides make, which
+/// tests/values/boost_units.cpp checks; they reach most of Boost.MPL, a fifteenth of what plan.hpp costs to include.
+template <class A, class B, long Sign>
+struct combined_dimension {
+    using type = A;  // B is empty
+};
+template <class A, class B, long Sign>
+using combined_dimension_t = typename combined_dimension<A, B, Sign>::type;
+
+template <class Base, long Exponent>
+using base_power = boost::units::dim<Base, boost::units::static_rational<Exponent>>;
+
+template <class T, long M, class B, long Sign>
+struct combined_dimension<boost::units::dimensionless_type, boost::units::list<base_power<T, M>, B>, Sign> {
+    using type =
+        boost::units::list<base_power<T, Sign * M>, combined_dimension_t<boost::units::dimensionless_type, B, Sign>>;
+};
+template <class S, long N, class A, class T, long M, class B, long Sign>
+struct combined_dimension<boost::units::list<base_power<S, N>, A>, boost::units::list<base_power<T, M>, B>, Sign> {
+    using all_of_a = boost::units::list<base_power<S, N>, A>;
+    using all_of_b = boost::units::list<base_power<T, M>, B>;
+    static constexpr auto merge() {
+        if constexpr (S::value < T::value) {
+            return std::type_identity<boost::units::list<base_power<S, N>, combined_dimension_t<A, all_of_b, Sign>>>{};
+        } else if constexpr (T::value < S::value) {
+            return std::type_identity<
+                boost::units::list<base_power<T, Sign * M>, combined_dimension_t<all_of_a, B, Sign>>>{};
+        } else if constexpr (N + Sign * M != 0) {
+            return std::type_identity<
+                boost::units::list<base_power<S, N + Sign * M>, combined_dimension_t<A, B, Sign>>>{};
+        } else {
+            return std::type_identity<combined_dimension_t<A, B, Sign>>{};
+        }
+    }
+    using type = typename decltype(merge())::type;
+};
+
+template <class A, class B>
+using dimension_product = combined_dimension_t<A, B, 1>;
+template <class A, class B>
+using dimension_quotient = combined_dimension_t<A, B, -1>;
+
+/// Joules: kg m^2 / s^2.
+using energy_dimension = dimension_quotient<
+    dimension_product<dimension_product<boost::units::mass_dimension, boost::units::length_dimension>,
+                      boost::units::length_dimension>,
+    dimension_product<boost::units::time_dimension, boost::units::time_dimension>>;
+
+}  // namespace detail
+
 // A unit is a short name for a dimension in Boost's terms, so that compilers, linkers and debuggers say `byte_unit`
-// where they would spell out a list of exponents. Boost multiplies and divides dimensions; the result gets its short
+// where they would spell out a list of exponents. A product or quotient gets its short
 // name back (detail::named). The unit of each base dimension is fixed: byte, FLOP, token, parameter, second, metre,
 // kilogram.
 
@@ -61,29 +113,20 @@ struct currency_unit { using dimension = currency_dimension::dimension_type; };
 /// Seconds.
 struct second_unit { using dimension = boost::units::time_dimension; };
 /// Joules.
-struct joule_unit { using dimension = boost::units::energy_dimension; };
+struct joule_unit { using dimension = detail::energy_dimension; };
 /// Watts.
-struct watt_unit { using dimension = boost::units::power_dimension; };
-
-namespace detail {
-
-template <class A, class B>
-using dimension_product = typename boost::mpl::times<typename A::dimension, typename B::dimension>::type;
-template <class A, class B>
-using dimension_quotient = typename boost::mpl::divides<typename A::dimension, typename B::dimension>::type;
-
-}  // namespace detail
+struct watt_unit { using dimension = detail::dimension_quotient<detail::energy_dimension, boost::units::time_dimension>; };
 
 /// Hertz.
-struct hertz_unit { using dimension = detail::dimension_quotient<no_unit, second_unit>; };
+struct hertz_unit { using dimension = detail::dimension_quotient<no_unit::dimension, second_unit::dimension>; };
 /// Bytes for each token.
-struct byte_per_token_unit { using dimension = detail::dimension_quotient<byte_unit, token_unit>; };
+struct byte_per_token_unit { using dimension = detail::dimension_quotient<byte_unit::dimension, token_unit::dimension>; };
 /// Bytes a second.
-struct byte_per_second_unit { using dimension = detail::dimension_quotient<byte_unit, second_unit>; };
+struct byte_per_second_unit { using dimension = detail::dimension_quotient<byte_unit::dimension, second_unit::dimension>; };
 /// Floating-point operations a second.
-struct flop_per_second_unit { using dimension = detail::dimension_quotient<flop_unit, second_unit>; };
+struct flop_per_second_unit { using dimension = detail::dimension_quotient<flop_unit::dimension, second_unit::dimension>; };
 /// Tokens a second.
-struct token_per_second_unit { using dimension = detail::dimension_quotient<token_unit, second_unit>; };
+struct token_per_second_unit { using dimension = detail::dimension_quotient<token_unit::dimension, second_unit::dimension>; };
 /// A unit that has no short name.
 template <class Dimension>
 struct derived_unit { using dimension = Dimension; };
@@ -113,10 +156,12 @@ template <> struct named<token_per_second_unit::dimension> { using type = token_
 
 /// The unit of a product.
 template <class A, class B>
-using unit_product = typename detail::named<detail::dimension_product<A, B>>::type;
+using unit_product =
+    typename detail::named<detail::dimension_product<typename A::dimension, typename B::dimension>>::type;
 /// The unit of a quotient.
 template <class A, class B>
-using unit_quotient = typename detail::named<detail::dimension_quotient<A, B>>::type;
+using unit_quotient =
+    typename detail::named<detail::dimension_quotient<typename A::dimension, typename B::dimension>>::type;
 
 // ---- quantity -------------------------------------------------------------------------------------------------------
 
