@@ -56,21 +56,7 @@ struct layer_bytes {
 class file_layers {
 public:
     /// Precondition: the job's weights are such a file's.
-    constexpr file_layers(const llmres::job& job, const llmres::runtime& runtime, std::int32_t tensor = 1)
-        : fuses_{runtime.loading.projections == projection_tensors::fused},
-          tensor_{tensor},
-          traits_{detail::gguf::traits_of(job.model, *job.gguf)},
-          groups_{job.model, *job.gguf, traits_} {
-        for (std::size_t g = 0; g < groups_.size(); ++g) {
-            for_each_tensor_of_group(job, g, [&](std::string_view, byte_count size, bool routed) {
-                (routed ? sums_[g].experts : sums_[g].rest) += size;
-            });
-            if (!has_experts(job.model)) continue;
-            groups_.for_each_tensor(job.model, *job.gguf, traits_, g, [&](const gguf_tensor& t) {
-                if (is_expert(t)) stacks_[g].reach(t.role, div_up(t.size(), tensor));
-            });
-        }
-    }
+    constexpr file_layers(const llmres::job& job, const llmres::runtime& runtime, std::int32_t tensor = 1);
 
     /// One GPU's part of these layers.
     constexpr layer_bytes sum(stage_range layers) const {
@@ -117,6 +103,27 @@ private:
     std::array<layer_bytes, detail::gguf::layer_groups::max_groups> sums_{};
     std::array<expert_stacks, detail::gguf::layer_groups::max_groups> stacks_{};
 };
+
+// Behind the class, because Clang evaluates a member template in a constant expression only where it is used after its
+// definition. Sums are made in variables, because GCC 12 takes elements of the arrays for uninitialised here.
+constexpr file_layers::file_layers(const llmres::job& job, const llmres::runtime& runtime, std::int32_t tensor)
+    : fuses_{runtime.loading.projections == projection_tensors::fused},
+      tensor_{tensor},
+      traits_{detail::gguf::traits_of(job.model, *job.gguf)},
+      groups_{job.model, *job.gguf, traits_} {
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+        layer_bytes sum;
+        for_each_tensor_of_group(
+            job, g, [&](std::string_view, byte_count size, bool routed) { (routed ? sum.experts : sum.rest) += size; });
+        sums_[g] = sum;
+        if (!has_experts(job.model)) continue;
+        expert_stacks largest;
+        groups_.for_each_tensor(job.model, *job.gguf, traits_, g, [&](const gguf_tensor& t) {
+            if (is_expert(t)) largest.reach(t.role, div_up(t.size(), tensor));
+        });
+        stacks_[g] = largest;
+    }
+}
 
 /// The weights of one job as one GPU holds them; made once a plan, as it holds the formats resolved.
 struct serving_weights {
