@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What every value of the vocabulary promises: it can be copied byte by byte, stands in a template argument, and has
 // the layout of a C struct. Only compiled.
-#include <llmres/hardware/gpu.hpp>
-#include <llmres/hardware/interconnect.hpp>
-#include <llmres/values/error.hpp>
-#include <llmres/values/maybe.hpp>
-#include <llmres/values/precision.hpp>
-#include <llmres/values/text.hpp>
-#include <llmres/values/units.hpp>
+#include <llmres/llmres.hpp>
 
 #include <compare>
 #include <concepts>
@@ -42,6 +36,41 @@ static_assert(plain_value<compute_capability> && plain_value<gpu_memory> && plai
 static_assert(plain_value<gpu_links> && plain_value<gpu> && plain_value<llmres::link>);
 static_assert(plain_value<error> && plain_value<done>);
 static_assert(std::is_trivially_copyable_v<result<byte_count>> && std::is_trivially_copyable_v<status>);
+
+// Every other public value, folder by folder. What may be unknown and names given as literals are made by constructors
+// that are not noexcept.
+template <class... T>
+constexpr bool are_values = ((std::is_trivially_copyable_v<T> && std::is_standard_layout_v<T> && structural<T>) && ...);
+
+static_assert(are_values<interval<byte_count>, gptq_tensors, packed_tensors, version_number>);
+static_assert(are_values<host, cluster, gpu_measured, gpu_listing, mig_profile, mig_profile_list, device_identity,
+                         device_software, device_allocation, device_memory, device_compute, device_power, device_pcie,
+                         device_nvlink, device_peer, device_process, device_product, device_all_reduce,
+                         device_measurements, device, device_overrides>);
+static_assert(are_values<indexer, attention, recurrent, experts, feed_forward, layer, layer_stack, extra_weight,
+                         encoder, prediction, rope_factors, mixed_formats, model, norm_modeling, attention_modeling,
+                         feed_forward_modeling, loss_modeling, dropout_modeling, weight, weight_formats, kv_shape,
+                         state_shape, state_formats, gguf_mix, unet, flow_transformer>);
+static_assert(
+    are_values<runtime_version, runtime_identity, runtime_process, runtime_allocator, runtime_cache, serving_step,
+               serving_logits, device_default, runtime_loading, host_experts, mxfp4_experts, serving_kernels,
+               latent_kernels, training_kernels, training_loss, checkpointing, compilation, fp8_training,
+               training_sharding, optimizer_step, training_pipeline, runtime_accuracy, runtime, format_set, knob_list>);
+static_assert(are_values<job, layout, stage_range, stage_list, optimizer, adapter, role_set, offload, layer_part_set,
+                         serving_options>);
+static_assert(are_values<token_shape, attention_context, expert_context, quantised_context, operation, exchange,
+                         token_pass, operation_formats, weight_shape, placement>);
+static_assert(are_values<memory_breakdown, training_state, gradient_memory, optimizer_memory, cast_memory,
+                         magnitude_memory, host_traffic, efficiency, time_breakdown, job_speed, reason, job_plan>);
+static_assert(are_values<buffer, pool_size, length_distribution, phase_pool, disaggregated_plan, device_share,
+                         dealt_share, dealt_layers<8>, job_limits, remedy, remedies>);
+
+// These hold text, a format or parts of a job that lie elsewhere: copied byte by byte, but no template arguments.
+static_assert(std::is_trivially_copyable_v<modeling> && std::is_trivially_copyable_v<profile_error>);
+static_assert(std::is_trivially_copyable_v<knob> && std::is_trivially_copyable_v<nearest_names>);
+static_assert(std::is_trivially_copyable_v<activation> && std::is_trivially_copyable_v<training_formats>);
+static_assert(std::is_trivially_copyable_v<training_context>);
+static_assert(std::is_trivially_copyable_v<result<job_plan>> && std::is_trivially_copyable_v<result<job>>);
 
 // A quantity costs what its number costs.
 static_assert(sizeof(byte_count) == sizeof(std::int64_t) && alignof(byte_count) == alignof(std::int64_t));
