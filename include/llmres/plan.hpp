@@ -117,6 +117,7 @@ constexpr bool must_fit() {
 
 namespace detail {
 
+/// Whether a GPU multiplies in an arithmetic. It is assumed to where its rates are unknown.
 constexpr bool has_arithmetic(const gpu& card, arithmetic_kind kind) {
     switch (kind) {
         case arithmetic_kind::bf16:
@@ -135,7 +136,8 @@ constexpr bool lacks_flash_attention(const job& j, const gpu& card) {
     return j.attention == attention_kernel::flash && card.vendor == gpu_vendor::nvidia && !has_flash_attention(card);
 }
 
-constexpr void judge(job_plan& p, const job& j, const cluster& c) {
+/// Whether the busiest GPU has room, and why not.
+constexpr void judge_gpu_memory(job_plan& p, const cluster& c) {
     const interval<byte_count> need = p.memory.total();
     const byte_count reachable = p.usable + (reachable_memory(c.gpu) - usable_memory(c.gpu));
     p.verdict = need.high <= p.usable ? verdict::fits : need.low <= reachable ? verdict::tight : verdict::does_not_fit;
@@ -145,27 +147,33 @@ constexpr void judge(job_plan& p, const job& j, const cluster& c) {
         p.because({reason_code::memory_exceeded, p.gpu, p.memory.largest(), need.expected, p.usable});
     if (p.verdict == verdict::tight)
         p.because({reason_code::memory_tight, p.gpu, p.memory.largest(), need.high, p.usable});
+}
+
+/// Whether a node's main memory has room for what a training job offloads to it.
+constexpr void judge_host_memory(job_plan& p, const job& j, const cluster& c) {
+    if (!trains(j) || !j.offload.to_host() || c.host.memory == byte_count{}) return;
+    const interval<byte_count> held = host_memory_of_node(j, p.layout, c.node_size());
+    if (held.high <= c.host.memory) return;
+    const verdict of_host = held.low > c.host.memory ? verdict::does_not_fit : verdict::tight;
+    if (of_host > p.verdict) p.verdict = of_host;
+    p.because(
+        {.code = reason_code::host_memory_exceeded, .gpu = p.gpu, .needed = held.high, .available = c.host.memory});
+}
+
+/// The verdict on a plan whose memory is known, with its reasons.
+constexpr void judge(job_plan& p, const job& j, const cluster& c) {
+    judge_gpu_memory(p, c);
     if (lacks_flash_attention(j, c.gpu)) {
         p.verdict = verdict::does_not_fit;
         p.because({.code = reason_code::flash_attention_unsupported, .gpu = p.gpu});
     }
-    if (trains(j) && j.offload.to_host() && c.host.memory > byte_count{}) {
-        const interval<byte_count> held = host_memory_of_node(j, p.layout, c.node_size());
-        if (held.high > c.host.memory) {
-            const verdict of_host = held.low > c.host.memory ? verdict::does_not_fit : verdict::tight;
-            if (of_host > p.verdict) p.verdict = of_host;
-            p.because({.code = reason_code::host_memory_exceeded,
-                       .gpu = p.gpu,
-                       .needed = held.high,
-                       .available = c.host.memory});
-        }
-    }
+    judge_host_memory(p, j, c);
     if (!has_arithmetic(c.gpu, j.compute.arithmetic) ||
         !has_arithmetic(c.gpu, arithmetic_of(weights_of(j), linear_arithmetic_of(j))))
         p.because({.code = reason_code::format_emulated, .gpu = p.gpu});
 }
 
-/// Memory and verdict of what is known to be valid, without times.
+/// Memory and verdict of a job, layout and cluster that were validated; without times.
 constexpr result<job_plan> judged(const job& j, const layout& l, const cluster& c) {
     result<job_plan> made = job_plan{.layout = l, .usable = usable_memory(j, c), .memory = memory_of(j, l, c)};
     job_plan& p = *made;
@@ -179,14 +187,29 @@ constexpr result<job_plan> judged(const job& j, const layout& l, const cluster& 
     return made;
 }
 
-/// Adds the times.
+/// Adds the times to a plan, if there is one.
 constexpr void time(result<job_plan>& p, const job& j, const cluster& c) {
     if (p) p->speed = speed_of(j, p->layout, c, p->memory);
 }
 
+/// Whether plan a is nearer to fitting than plan b: by verdict, then by memory.
 constexpr bool better(const job_plan& a, const job_plan& b) {
     if (a.verdict != b.verdict) return a.verdict < b.verdict;
     return a.memory.total().expected < b.memory.total().expected;
+}
+
+/// The ZeRO stages that the planner tries, in this order.
+struct zero_stages {
+    std::int32_t first;
+    std::int32_t last;
+};
+/// Offloaded parameters need stage 3, on one GPU too. Without data parallelism nothing is sharded, and pipelines
+/// combine with stage 1 at most.
+constexpr zero_stages zero_stages_of(const job& j, const layout& l) {
+    const bool offloads = j.offload.parameters != offload_place::none;
+    const std::int32_t first = offloads ? 3 : 0;
+    if (l.pipeline == 1 && (l.data > 1 || offloads)) return {first, 3};
+    return {first, l.data > 1 ? 1 : 0};
 }
 
 }  // namespace detail
@@ -228,11 +251,8 @@ constexpr result<job_plan> plan(const job& j, const cluster& c) {
         if (c.gpus % group != 0) continue;
         const bool found = for_each_layout(j, group, c, [&](layout l) {
             l.data = c.gpus / group;
-            const bool gathers = j.offload.parameters != offload_place::none;  // which ZeRO 3 does, on one GPU too
-            for (l.zero = gathers ? 3 : 0; l.zero <= ((l.data > 1 || gathers) && l.pipeline == 1 ? 3
-                                                      : l.data > 1                               ? 1
-                                                                                                 : 0);
-                 ++l.zero)
+            const detail::zero_stages tried = detail::zero_stages_of(j, l);
+            for (l.zero = tried.first; l.zero <= tried.last; ++l.zero)
                 if (consider(l)) return true;
             return false;
         });
