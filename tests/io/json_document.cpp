@@ -12,7 +12,7 @@ using nlohmann::json;
 namespace {
 
 /// What is refused, as its value says it.
-std::string refusal(const std::string& text) {
+std::string refused_value(const std::string& text) {
     const result<json_document> read = parse_json_object(text);
     CAPTURE(text.substr(0, 100));
     REQUIRE_FALSE(read);
@@ -45,21 +45,21 @@ TEST_CASE("a document is built as nlohmann's own parser builds it") {
 }
 
 TEST_CASE("what is no JSON object is refused, with the line where it stops being one") {
-    CHECK(refusal("") == "line 1: the end");
-    CHECK(refusal("{\n\"a\": [1,\n 2,, 3]}") == "line 3: , 3]}");
-    CHECK(refusal("{\"a\": 1} x") == "line 1: x");
-    CHECK(refusal("{\"a\":\n") == "line 2: the end");
-    CHECK(refusal("[1, 2]") == "array");
-    CHECK(refusal("null") == "null");
-    CHECK(refusal("{\"a\": \"\xff\"}").starts_with("line 1: "));
+    CHECK(refused_value("") == "line 1: the end");
+    CHECK(refused_value("{\n\"a\": [1,\n 2,, 3]}") == "line 3: , 3]}");
+    CHECK(refused_value("{\"a\": 1} x") == "line 1: x");
+    CHECK(refused_value("{\"a\":\n") == "line 2: the end");
+    CHECK(refused_value("[1, 2]") == "array");
+    CHECK(refused_value("null") == "null");
+    CHECK(refused_value("{\"a\": \"\xff\"}").starts_with("line 1: "));
 }
 
 TEST_CASE("nesting deeper than 64 is refused, however deep; next to each other anything may stand") {
     CHECK(parse_json_object(nested(64, "[", "]")));
-    CHECK(refusal(nested(65, "[", "]")) == "nested too deep");
+    CHECK(refused_value(nested(65, "[", "]")) == "nested too deep");
     CHECK(parse_json_object(nested(64, "{\"a\": ", "}")));
-    CHECK(refusal(nested(65, "{\"a\": ", "}")) == "nested too deep");
-    CHECK(refusal("{\"a\": " + std::string(1'000'000, '[')) == "nested too deep");
+    CHECK(refused_value(nested(65, "{\"a\": ", "}")) == "nested too deep");
+    CHECK(refused_value("{\"a\": " + std::string(1'000'000, '[')) == "nested too deep");
 }
 
 TEST_CASE("the same key twice in one object is refused by its name") {
@@ -77,7 +77,7 @@ TEST_CASE(
     const auto strict = parse_json_object("{\"a\": 1,\n\"b\": -Infinity}", no_numbers::refused);
     CHECK(strict.error().value == "line 2: -Infinity}");
     CHECK(parse_json_object("{\"a\": \"NaN\"}", no_numbers::refused));
-    CHECK(refusal("{\"a\": Nan}") == "line 1: Nan}");
+    CHECK(refused_value("{\"a\": Nan}") == "line 1: Nan}");
 }
 
 TEST_CASE("the time to parse grows with the length of a document: a long list of objects is no exception") {

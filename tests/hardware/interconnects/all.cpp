@@ -241,7 +241,7 @@ TEST_CASE("every source tag of GPUs and links is explained in docs/sources.md") 
             }
         }
     };
-    for (const gpu* card : gpus::all) check(card->sources);
+    for (const gpu* card : gpus::all) check(card->listing.sources);
     for (const auto* row : links::all) check(row->sources);
 }
 
