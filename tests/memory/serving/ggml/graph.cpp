@@ -13,7 +13,7 @@ using namespace llmres::detail;
 
 namespace {
 
-constexpr attention grouped{.heads = 32, .kv_heads = 8, .head_dim = 128};
+constexpr attention grouped_attention{.heads = 32, .kv_heads = 8, .head_dim = 128};
 constexpr std::int64_t hidden = 4096, width = 14336;
 
 ggml_graph graph_of(std::int64_t tokens_at_once, std::int64_t cells, const graph_options& options) {
@@ -26,7 +26,7 @@ ggml_graph graph_of(std::int64_t tokens_at_once, std::int64_t cells, const graph
 byte_count peak_of(std::int32_t layers, std::int64_t tokens_at_once, std::int64_t cells, bool flash, bool fused = false,
                    std::int64_t vocabulary = 0) {
     ggml_graph graph = graph_of(tokens_at_once, cells, {.flash = flash, .fused = fused});
-    const layer kind{.attention = grouped, .feed_forward = {.width = width}};
+    const layer kind{.attention = grouped_attention, .feed_forward = {.width = width}};
     for (std::int32_t i = 0; i < layers; ++i) {
         const bool last = i + 1 == layers;
         graph.add_layer({.kind = kind, .last = last, .computes_logits = last});
@@ -133,7 +133,7 @@ TEST_CASE("stacks of experts that are copied stand beside a step; computed on th
     const experts e{.count = 64, .per_token = 8, .width = 1024};
     const auto peak = [&](expert_place place, byte_count stack) {
         ggml_graph graph = graph_of(512, 256, {});
-        const layer kind{.attention = grouped, .feed_forward = {.experts = e}};
+        const layer kind{.attention = grouped_attention, .feed_forward = {.experts = e}};
         for (int i = 0; i < 3; ++i)
             graph.add_layer({.kind = kind,
                              .last = i == 2,
