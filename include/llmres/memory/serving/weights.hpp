@@ -72,28 +72,27 @@ public:
     /// Calls visit(name, size, routed) for one GPU's part of each tensor of a layer, as the engine allocates it.
     template <class Visit>
     constexpr void for_each_tensor(const llmres::job& job, std::int32_t layer, Visit&& visit) const {
-        for_each_tensor_of_group(job, groups_.of_layer(layer), visit);
+        fused_tensors fused;
+        groups_.for_each_tensor(job.model, *job.gguf, traits_, groups_.of_layer(layer),
+                                [&](const gguf_tensor& t) { split(t, fused, visit); });
+        fused.for_each(visit);
     }
 
 private:
     static constexpr bool is_expert(const gguf_tensor& t) { return t.stacked && detail::is_feed_forward(t.role); }
 
-    /// An engine that joins projections rounds whole segments: PyTorch's allocator, to which blocks go as they are.
+    /// Calls visit(name, size, routed) for one GPU's part of a tensor, unless a runtime joins it with others into one:
+    /// then it goes to `fused`. Such runtimes hold tensors in PyTorch's allocator, which rounds whole segments.
     template <class Visit>
-    constexpr void for_each_tensor_of_group(const llmres::job& job, std::size_t group, Visit&& visit) const {
-        fused_tensors fused;
-        groups_.for_each_tensor(job.model, *job.gguf, traits_, group, [&](const gguf_tensor& t) {
-            const byte_count size = div_up(t.size(), tensor_);
-            const byte_count allocated = div_up(t.unpadded(), tensor_);
-            const weight w{.role = t.role, .rows = t.rows, .columns = t.columns, .routed = t.stacked};
-            if (!fuses_)
-                visit(name_of(t.role), size, is_expert(t));
-            else if (fused_tensors::takes(w))
-                fused.add(w, allocated, size - allocated);
-            else
-                visit(name_of(t.role), size + tail_of(allocated), is_expert(t));
-        });
-        fused.for_each(visit);
+    constexpr void split(const gguf_tensor& t, fused_tensors& fused, Visit&& visit) const {
+        const byte_count size = div_up(t.size(), tensor_);
+        if (!fuses_) return visit(name_of(t.role), size, is_expert(t));
+        const byte_count allocated = div_up(t.unpadded(), tensor_);
+        const weight w{.role = t.role, .rows = t.rows, .columns = t.columns, .routed = t.stacked};
+        if (fused_tensors::takes(w))
+            fused.add(w, allocated, size - allocated);
+        else
+            visit(name_of(t.role), size + tail_of(allocated), is_expert(t));
     }
 
     bool fuses_;
@@ -113,14 +112,17 @@ constexpr file_layers::file_layers(const llmres::job& job, const llmres::runtime
       groups_{job.model, *job.gguf, traits_} {
     for (std::size_t g = 0; g < groups_.size(); ++g) {
         layer_bytes sum;
-        for_each_tensor_of_group(
-            job, g, [&](std::string_view, byte_count size, bool routed) { (routed ? sum.experts : sum.rest) += size; });
-        sums_[g] = sum;
-        if (!has_experts(job.model)) continue;
         expert_stacks largest;
+        fused_tensors fused;
+        const auto add = [&](std::string_view, byte_count size, bool routed) {
+            (routed ? sum.experts : sum.rest) += size;
+        };
         groups_.for_each_tensor(job.model, *job.gguf, traits_, g, [&](const gguf_tensor& t) {
+            split(t, fused, add);
             if (is_expert(t)) largest.reach(t.role, div_up(t.size(), tensor));
         });
+        fused.for_each(add);
+        sums_[g] = sum;
         stacks_[g] = largest;
     }
 }
