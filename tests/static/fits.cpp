@@ -43,18 +43,17 @@ constexpr job largest_training{.model = models::llama_3_1_405b,
                                .runtime = runtimes::megatron};
 static_assert(fits(largest_training, {.tensor = 8, .pipeline = 16, .data = 32, .zero = 1}, nodes_of_h100));
 static_assert(!fits(largest_training, {.tensor = 8, .data = 4}, nodes_of_h100));
-constexpr job experts_training{.model = models::deepseek_v3,
-                               .task = task::pretraining,
-                               .sequence = tokens(4096),
-                               .runtime = runtimes::megatron};
-static_assert(fits(experts_training, {.tensor = 8, .pipeline = 16, .data = 32, .expert = 32, .zero = 1}, nodes_of_h100));
+constexpr job experts_training{
+    .model = models::deepseek_v3, .task = task::pretraining, .sequence = tokens(4096), .runtime = runtimes::megatron};
+static_assert(fits(experts_training, {.tensor = 8, .pipeline = 16, .data = 32, .expert = 32, .zero = 1},
+                   nodes_of_h100));
 constexpr job sharded_training{
     .model = models::llama_3_1_8b, .task = task::pretraining, .sequence = tokens(8192), .runtime = runtimes::pytorch};
 static_assert(fits(sharded_training, {.data = 64, .zero = 3}, nodes_of_h200));
 
 // The whole plan with its times, and the layout that the planner chooses.
-constexpr result<job_plan> planned = plan(largest_training, {.tensor = 8, .pipeline = 16, .data = 32, .zero = 1},
-                                          nodes_of_h100);
+constexpr result<job_plan> planned =
+    plan(largest_training, {.tensor = 8, .pipeline = 16, .data = 32, .zero = 1}, nodes_of_h100);
 static_assert(planned && planned->speed.step.total().expected > duration{});
 constexpr result<job_plan> chosen = plan(larger_chat, standard_cluster(gpus::h100_sxm5_80gb, 8).value());
 static_assert(chosen && chosen->layout.tensor * chosen->layout.pipeline > 1);
