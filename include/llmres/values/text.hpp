@@ -24,8 +24,8 @@ struct text {
         if (cut) characters[Capacity - 1] = characters[Capacity - 2] = '.';
     }
     /// A text that is cut where it is too long.
-    constexpr text(const char* from)
-        : text(std::string_view{from, __builtin_strlen(from)}) {}  // NOLINT(google-explicit-constructor)
+    // NOLINTNEXTLINE(google-explicit-constructor): names are written as literals
+    constexpr text(const char* from) : text(std::string_view{from, __builtin_strlen(from)}) {}
 
     /// Its characters.
     constexpr std::string_view view() const {
