@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+
+#include <map>
+#include <string>
+
+#include "times/scores.hpp"
+
+// Published times as job documents; `table_times` prints the table that docs/accuracy.md shows.
+
+namespace {
+
+struct all_scores {
+    std::map<std::string, times::score> series{};
+    int refused = 0;
+    int impossible = 0;  ///< figures that are no positive number, or bounds that do not enclose what is expected
+};
+
+const all_scores& scores() {
+    static const all_scores made = [] {
+        all_scores all;
+        const times::documents published{LLMRES_SOURCE_DIR "/tests/validation/data/times"};
+        for (const char* file : {"training.jsonl", "serving.jsonl"})
+            published.for_each_figure(
+                file,
+                [&](const times::figure& f, const llmres::job_plan&) {
+                    all.series[f.series].add(f);
+                    all.impossible += !(f.planned.low > 0 && f.planned.low <= f.planned.expected &&
+                                        f.planned.expected <= f.planned.high && f.planned.high < 1e6);
+                },
+                [&](const std::string&, const std::string&, const std::string&) { ++all.refused; });
+        return all;
+    }();
+    return made;
+}
+
+}  // namespace
+
+TEST_CASE("every published time is a job document that the library takes, but for contexts beyond the model's own") {
+    CHECK(scores().series.size() >= 25);
+    CHECK(scores().refused <= 25);
+}
+
+TEST_CASE("a planned time is a positive number between its bounds") { CHECK(scores().impossible == 0); }
