@@ -171,7 +171,7 @@ TEST_CASE("norms, attention and feed-forward keep what autograd does of their mo
     const std::set<std::string> families{"llama", "mistral", "qwen2",    "qwen3",   "gemma2", "gemma3",
                                          "phi3",  "gpt2",    "gpt_neox", "mixtral", "mamba2", "bamba"};
     std::map<std::string, csv::row> runs;
-    for (const csv::row& cells : csv::read(LLMRES_SOURCE_DIR "/tests/validation/data/pytorch_runs.csv")) {
+    for (const csv::row& cells : pytorch_runs::rows()) {
         const row r{cells};
         const bool plain = r.text("recompute") == "none" && r.text("method") == "full" && r.text("offload").empty() &&
                            r.text("kernels").empty();

@@ -283,6 +283,12 @@ inline void read_training_knobs(job_reader& read, llmres::runtime& e) {
     bool fused_norms = e.kernels.norm == norm_code::fused;
     read.flag("fused_norms", fused_norms);
     e.kernels.norm = fused_norms ? norm_code::fused : norm_code::eager;
+    bool fused_gates = e.kernels.gate == gate_code::fused;
+    read.flag("fused_gates", fused_gates);
+    e.kernels.gate = fused_gates ? gate_code::fused : gate_code::eager;
+    read.choice("experts", expert_code_names, e.kernels.experts);
+    read.choice("selective", selective_code_names, e.kernels.checkpointing.selective);
+    read.flag("save_on_cpu", e.kernels.checkpointing.offloads_at_once);
     read.flag("reshard_after_forward", e.sharding.reshards_after_forward);
     read.choice("fp8_recipe", fp8_recipe_names, e.kernels.fp8.recipe);
     read.flag("fp8_param_gather", e.kernels.fp8.param_gather);

@@ -41,7 +41,8 @@ using model_finder = std::function<result<model_source>(std::string_view name)>;
 /// The model_finder that opens no file: a preset, as find_model() understands names. A path is refused.
 inline result<model_source> find_preset(std::string_view name);
 
-/// A MODEL as JSON: its name, or {"from": NAME, "layers": n}, the model cut to its first n layers.
+/// A MODEL as JSON: its name, or {"from": NAME, "layers": n, "head": HEAD}: the model cut to its first n layers, and an
+/// encoder with the head that predicts masked tokens ("masked_lm").
 inline result<model_source> read_model_source(const nlohmann::json& value, const model_finder& find = find_preset);
 
 /// The model that the header of a GGUF file describes, with its mix of types.
@@ -111,6 +112,20 @@ inline result<model_source> preset_or(std::string_view name, std::string_view ex
     return refusal;
 }
 
+/// The model with the head that the document names.
+inline result<model_source> with_head(model_source source, config_fields& fields) {
+    if (!fields.has("head")) return source;
+    const std::string_view head = fields.text_or("head", "");
+    if (!fields.ok()) return fields.error();
+    if (head != "masked_lm") return refused(error_code::unknown, "model.head", head, "masked_lm");
+    const maybe<model> with = with_masked_lm_head(source.model);
+    if (!with)
+        return refused(error_code::unsupported, "model.head", head,
+                       "an encoder whose config.json names a ForMaskedLM class");
+    source.model = *with;
+    return source;
+}
+
 }  // namespace detail
 
 inline result<model_source> find_preset(std::string_view name) {
@@ -127,8 +142,8 @@ inline result<model_source> read_model_source(const nlohmann::json& value, const
                        "a name, a path, or {\"from\": MODEL, \"layers\": n}");
     detail::config_fields fields{value, "model"};
     for (const auto& [key, unused] : value.items())
-        if (key != "from" && key != "layers")
-            return refused(error_code::unknown, "model." + key, detail::shown(unused), "from or layers");
+        if (key != "from" && key != "layers" && key != "head")
+            return refused(error_code::unknown, "model." + key, detail::shown(unused), "from, layers or head");
     const std::string_view from = fields.text_or("from", "");
     if (!fields.ok()) return fields.error();
     if (from.empty()) return refused(error_code::missing, "model.from", "absent", "a name or a path");
@@ -138,7 +153,7 @@ inline result<model_source> read_model_source(const nlohmann::json& value, const
     const std::int64_t kept = fields.number_or("layers", layers.size, 1, layers.size);
     if (!fields.ok()) return fields.error();
     layers = layers.first(static_cast<std::int32_t>(kept));
-    return whole;
+    return detail::with_head(std::move(*whole), fields);
 }
 
 inline result<model_source> model_source_of(const gguf_file& file) {

@@ -169,6 +169,31 @@ constexpr model renamed(model m, std::string_view name) {
     return m;
 }
 
+/// The model with the head that its encoder was pretrained with, which predicts masked tokens, in place of the pooler:
+/// transformers' ForMaskedLM. Nothing if its publisher's files hold no such head.
+constexpr maybe<model> with_masked_lm_head(model m) {
+    bool found = false;
+    std::int32_t kept = 0;
+    for (std::int32_t i = 0; i < m.extra_count; ++i) {
+        extra_weight e = m.extras[static_cast<std::size_t>(i)];
+        const bool transforms = e.role == weight_role::classifier && e.rows == m.hidden;
+        const bool pools = e.role == weight_role::classifier && e.part == model_part::output;
+        const bool next_sentence = e.part == model_part::apart && e.role == weight_role::classifier && !transforms;
+        if (pools || next_sentence) continue;
+        if (e.part == model_part::apart && e.role == weight_role::bias) {
+            m.head_bias = true;
+            continue;
+        }
+        found = found || (e.part == model_part::apart && transforms);
+        if (e.part == model_part::apart) e.part = model_part::output;
+        m.extras[static_cast<std::size_t>(kept++)] = e;
+    }
+    for (std::int32_t i = kept; i < m.extra_count; ++i) m.extras[static_cast<std::size_t>(i)] = {};
+    m.extra_count = kept;
+    m.published = {};
+    return found ? maybe<model>{m} : maybe<model>{};
+}
+
 /// Features of the token embedding.
 constexpr std::int64_t embedding_width_of(const model& m) {
     return m.embedding_width > 0 ? m.embedding_width : m.hidden;

@@ -64,6 +64,11 @@ enum class expert_code : std::uint8_t {
     sequential,  ///< tokens are permuted, and experts computed one by one (Megatron-Core without moe-grouped-gemm,
                  ///< SequentialMLP)
 };
+/// The names of the ways to compute experts, in their order.
+inline constexpr std::array<std::string_view, 7> expert_code_names{"modules",    "loop",     "grouped",   "batched",
+                                                                   "dispatched", "permuted", "sequential"};
+/// The name of a way to compute experts: "grouped".
+constexpr std::string_view name_of(expert_code c) { return expert_code_names[static_cast<std::size_t>(c)]; }
 /// True for what transformers itself computes: it selects and weighs tokens in operations of its own
 /// (integrations/moe.py).
 constexpr bool is_of_transformers(expert_code c) { return c <= expert_code::batched; }
@@ -137,6 +142,12 @@ enum class selective_code : std::uint8_t {
     all_but_products,      ///< keeps attention's output and every product (torchtitan's graph_trainer, memory_policy
                            ///< "default")
 };
+
+/// The names of what selective recomputation recomputes, in their order.
+inline constexpr std::array<std::string_view, 3> selective_code_names{"attention_core", "all_but_odd_products",
+                                                                      "all_but_products"};
+/// The name of what selective recomputation recomputes: "attention_core".
+constexpr std::string_view name_of(selective_code c) { return selective_code_names[static_cast<std::size_t>(c)]; }
 
 /// The loss, from the logits to their gradient.
 struct training_loss {

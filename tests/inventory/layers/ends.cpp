@@ -49,7 +49,7 @@ TEST_CASE(
     "outside the layers is kept what autograd was seen to keep there: embeddings, stems, last norms, heads and "
     "losses") {
     std::map<std::string, csv::row> runs;
-    for (const csv::row& cells : csv::read(LLMRES_SOURCE_DIR "/tests/validation/data/pytorch_runs.csv")) {
+    for (const csv::row& cells : pytorch_runs::rows()) {
         const pytorch_runs::row r{cells};
         if (r.text("family") != "t5" && r.text("method") == "full" && r.text("recompute") == "none" &&
             r.text("autocast_dtype").empty() && r.text("offload").empty() && r.text("kernels") != "liger")

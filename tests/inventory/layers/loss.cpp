@@ -63,7 +63,7 @@ TEST_CASE("cross entropy in PyTorch's operators: 10 bytes a score forward, 12 ba
 
 TEST_CASE("the loss alone holds what it was tracked to hold while PyTorch computes it, to 32 bytes") {
     int rows = 0;
-    for (const csv::row& cells : csv::read(LLMRES_SOURCE_DIR "/tests/validation/data/pytorch_runs.csv")) {
+    for (const csv::row& cells : pytorch_runs::rows()) {
         const pytorch_runs::row r{cells};
         const std::string family = r.text("family");
         const bool of_tokens = family != "vit" && family != "mamba2";  // (mamba2 lets its 16-bit logits go)

@@ -201,7 +201,7 @@ TEST_CASE("no stage of a pipeline is fuller than the busiest, and that one is na
 
 TEST_CASE("the fullest moment is the one that PyTorch's runs were tracked to have: the optimizer's step, or another") {
     int rows = 0, agreed = 0;
-    for (const csv::row& cells : csv::read(LLMRES_SOURCE_DIR "/tests/validation/data/pytorch_runs.csv")) {
+    for (const csv::row& cells : pytorch_runs::rows()) {
         const pytorch_runs::row r{cells};
         const std::string seen = r.text("peak_phase");
         const phase ours =

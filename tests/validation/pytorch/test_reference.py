@@ -3,6 +3,10 @@
 
 from __future__ import annotations
 
+import pathlib
+import subprocess
+import sys
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -244,3 +248,8 @@ def test_every_case_has_its_own_name_and_a_known_family():
     assert len(found) >= 400
     assert len({c.run_id for c in found}) == len(found)
     assert {c.family for c in found} == set(FAMILIES)
+
+
+def test_the_tracked_documents_are_those_that_the_tracked_rows_make():
+    made = subprocess.run([sys.executable, "job_documents.py"], check=True, capture_output=True, text=True).stdout
+    assert made == pathlib.Path("../data/pytorch_jobs.jsonl").read_text()

@@ -55,9 +55,9 @@ void show_kernels() {
 /// Tracked PyTorch runs by family and counter.
 void show_pytorch() {
     std::map<std::string, pytorch_runs::family_scores> scores;
-    for (const csv::row& cells : csv::read(LLMRES_SOURCE_DIR "/tests/validation/data/pytorch_runs.csv")) {
+    for (const csv::row& cells : pytorch_runs::rows()) {
         const pytorch_runs::row r{cells};
-        const pytorch_runs::outcome o = pytorch_runs::outcome_of(r, pytorch_runs::job_of(r));
+        const pytorch_runs::outcome o = pytorch_runs::outcome_of(r, pytorch_runs::request_of(r));
         scores[r.text("family")].add(o);
         scores["~"].add(o);
     }

@@ -68,7 +68,7 @@ inline constexpr std::array families{
     family{"bailing_moe", read_bailing_moe}, family{"bailing_moe_v2", read_bailing_moe_v2},
     // recurrences and hybrids
     family{"mamba", read_mamba}, family{"falcon_mamba", read_mamba}, family{"mamba2", read_mamba2},
-    family{"jamba", read_jamba}, family{"nemotron_h", read_nemotron_h}, family{"granitemoehybrid", read_granite_hybrid},
+    family{"jamba", read_jamba}, family{"bamba", read_bamba}, family{"nemotron_h", read_nemotron_h}, family{"granitemoehybrid", read_granite_hybrid},
     family{"qwen3_next", read_qwen3_next}, family{"qwen3_5_text", read_qwen3_5}, family{"qwen3_5_moe_text", read_qwen3_5},
     family{"minimax_text_01", read_minimax_01}, family{"minimax", read_minimax_01}, family{"lfm2", read_lfm2},
     family{"lfm2_moe", read_lfm2}, family{"rwkv5", read_rwkv5},

@@ -198,6 +198,23 @@ inline model read_granite_hybrid(config_fields& c) {
     return m;
 }
 
+/// Bamba: Mamba 2, but for the layers whose numbers the file lists, which attend.
+inline model read_bamba(config_fields& c) {
+    constexpr field_names attending{"attn_layer_indices"};
+    model m = read_frame(c);
+    const layer attends = read_llama_layer(c, m.hidden, bias_fields::attention_and_mlp);
+    layer mixing = attends;
+    mixing.attention = no_attention;
+    mixing.recurrent = read_hybrid_mamba2(c, m.hidden);
+    const nlohmann::json* listed = c.list(attending);
+    read_layers(c, m, layer_count(c), [&](std::int64_t i) {
+        for (std::size_t at = 0; listed != nullptr && at < listed->size(); ++at)
+            if ((*listed)[at] == i) return attends;
+        return mixing;
+    });
+    return m;
+}
+
 // ---- linear attention
 
 /// Qwen3-Next and Qwen3.5: the gated delta rule in three layers of four, attention with an output gate in the fourth;

@@ -8,6 +8,7 @@ import csv
 import gc
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,12 +22,12 @@ import torch
 import transformers
 
 from memory_reference import attention, cases, cuda_memory, fake_gpu
-from memory_reference.families import FAMILIES, SHAPE_COLUMNS
+from memory_reference.families import FAMILIES, SHAPE_COLUMNS, config_for
 from memory_reference.measure import PRECISIONS, Case, Result, run
 
-RUNS, SAVED = "pytorch_runs.csv", "pytorch_saved.csv"
+RUNS, SAVED, MODELS = "pytorch_runs.csv", "pytorch_saved.csv", "pytorch_models"
 DESCRIPTION = ("run_id", "family", "class", "mode", "torch", "transformers", "peft", *SHAPE_COLUMNS, "method",
-               "lora_rank", "lora_targets", "lora_dropout", "attention", "attention_kernel", "gpu", "recompute",
+               "lora_rank", "lora_targets", "target_modules", "lora_dropout", "dropout", "attention", "attention_kernel", "gpu", "recompute",
                "experts_implementation", "param_dtype", "autocast_dtype", "trainable_dtype", "optimizer", "batch", "sequence",
                "loss", "kernels", "accumulate", "average", "offload")
 MEASURES = ("params_total", "params_trainable", "param_bytes", "trainable_param_bytes", "buffer_bytes", "input_bytes",
@@ -46,6 +47,7 @@ def describe(case: Case, mode: str) -> dict[str, Any]:
         "run_id": case.run_id, "family": case.family, "class": FAMILIES[case.family].model_class, "mode": mode,
         "torch": torch.__version__, "transformers": transformers.__version__, "peft": peft.__version__,
         "method": case.method, "lora_rank": case.lora_rank or "", "lora_targets": case.lora_targets,
+        "target_modules": " ".join(case.target_modules), "dropout": drops(case) or "",
         "lora_dropout": case.lora_dropout or "", "attention": case.attention,
         "gpu": "" if case.real else f"sm{case.capability[0]}{case.capability[1]}", "recompute": case.recompute,
         "experts_implementation": case.experts, "param_dtype": str(parameter_type).removeprefix("torch."),
@@ -53,6 +55,22 @@ def describe(case: Case, mode: str) -> dict[str, Any]:
         "batch": case.batch, "sequence": case.sequence, "loss": case.loss, "kernels": case.kernels,
         "accumulate": case.accumulate if case.accumulate > 1 else "", "average": case.average or "", "offload": case.offload or "",
     }
+
+
+def drops(case: Case) -> bool:
+    """Whether the model has dropout: families differ in their defaults."""
+    config = config_for(FAMILIES[case.family], case.shape, case.attention).to_dict()
+    return any(isinstance(value, float) and value > 0 for name, value in config.items()
+               if "drop" in name and name not in ("layerdrop", "layer_dropout", "classifier_dropout"))
+
+
+def write_model(case: Case, folder: pathlib.Path) -> None:
+    """The model's config.json, as ``save_pretrained`` writes it."""
+    config = config_for(FAMILIES[case.family], case.shape, case.attention)
+    config.architectures = [FAMILIES[case.family].model_class]
+    text = config.to_json_string(use_diff=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{case.model_name}.json").write_text(text)
 
 
 def measure(case: Case, device: str) -> tuple[str, Result]:
@@ -96,6 +114,7 @@ def measure_all(selected: list[Case], device: str, folder: pathlib.Path) -> int:
                 print(f"FAILED {case.run_id}: {type(error).__name__}: {str(error)[:200]}", file=sys.stderr, flush=True)
                 continue
             runs.writerow(describe(case, mode) | result.row)
+            write_model(case, folder / MODELS)
             if case.forward_id not in described:
                 described.add(case.forward_id)
                 saved.writerows({"run_id": case.run_id} | asdict(row) for row in result.saved)
@@ -114,6 +133,8 @@ def measure_in_parallel(options: argparse.Namespace, selected: list[Case]) -> in
                    for i, part in enumerate(parts)]
         failed = sum(worker.wait() != 0 for worker in workers)
         options.output.mkdir(parents=True, exist_ok=True)
+        for part in parts:
+            shutil.copytree(part / MODELS, options.output / MODELS, dirs_exist_ok=True)
         order = {case.run_id: number for number, case in enumerate(selected)}
         for name in (RUNS, SAVED):
             rows: list[dict[str, str]] = []

@@ -43,6 +43,7 @@ def prepare_quantised(model: nn.Module) -> None:
         for name, parameter in list(module.named_parameters(recurse=False)):
             if parameter.is_floating_point():
                 setattr(module, name, nn.Parameter(parameter.float(), requires_grad=False))
+    model.tie_weights()  # peft writes into each parameter, and so keeps a head tied
 
 
 def adapt(model: nn.Module, method: str, rank: int, targets: tuple[str, ...], dropout: float) -> nn.Module:

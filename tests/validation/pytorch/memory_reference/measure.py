@@ -58,9 +58,20 @@ class Case:
         return replace(self, optimizer="", batch=0, sequence=0, accumulate=1, average=False).run_id
 
     @property
+    def model_name(self) -> str:
+        """Of the model's configuration: cases of one family and shape share it."""
+        return f"{self.family}-h{self.shape.hidden}l{self.shape.layers}"
+
+    @property
+    def target_modules(self) -> tuple[str, ...]:
+        """What peft puts LoRA beside."""
+        family = FAMILIES[self.family]
+        return {"linear": family.linear_targets, "attention": family.attention_targets}.get(self.lora_targets, ())
+
+    @property
     def run_id(self) -> str:
         s = self.shape
-        parts = [self.family, f"h{s.hidden}l{s.layers}", self.method if self.method == "full" else
+        parts = [self.model_name, self.method if self.method == "full" else
                  f"{self.method}{self.lora_rank}{self.lora_targets[:3]}" + ("d" if self.lora_dropout else ""),
                  self.attention, self.precision, "rc" if self.recompute == "full" else "" if self.recompute == "none" else self.recompute,
                  self.loss, self.kernels, self.optimizer, "ema" if self.average else "", "offload" if self.offload else "",
@@ -101,8 +112,7 @@ def build_model(case: Case, device: str) -> nn.Module:
     if case.recompute != "none":
         variants.recompute(model, case.recompute)
     if case.method != "full":
-        targets = family.linear_targets if case.lora_targets == "linear" else family.attention_targets
-        model = adapters.adapt(model, case.method, case.lora_rank, targets, case.lora_dropout)
+        model = adapters.adapt(model, case.method, case.lora_rank, case.target_modules, case.lora_dropout)
     return model.train()
 
 
