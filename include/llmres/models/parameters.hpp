@@ -28,6 +28,7 @@ struct weight {
     std::int64_t granule = 1;  ///< rows (or columns) that stay together when it is cut: those of a head
     bool routed = false;       ///< a routed expert's weight, which expert parallelism spreads over ranks
     bool quantised = false;    ///< a matrix that quantised checkpoints store in the low format
+    bool buffer = false;       ///< published with the weights, but never trained by a gradient: a module's buffer
 
     /// Parameters of all copies.
     constexpr parameter_count count() const { return parameters(rows) * columns * copies; }
@@ -413,7 +414,7 @@ constexpr void list_feed_forward(const weight_list& dense, const weight_list& ro
     const experts& e = f.experts;
     const std::int64_t choices = e.count + e.idle;
     dense.linear(weight{.role = weight_role::router, .rows = choices, .columns = hidden}, e.router_bias);
-    if (e.score_bias) dense.visit(weight{.role = weight_role::bias, .columns = choices});
+    if (e.score_bias) dense.visit(weight{.role = weight_role::bias, .columns = choices, .buffer = true});
     if (e.latent > 0) {
         dense.visit(dense.matrix(weight_role::projector, e.latent, hidden));
         dense.visit(dense.matrix(weight_role::projector, hidden, e.latent));

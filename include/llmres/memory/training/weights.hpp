@@ -146,6 +146,7 @@ constexpr void weight_fold::add(const weight& whole, weight_place place) {
     const std::int64_t ranks = whole.routed ? how_.layout.expert_shard_ranks() : how_.layout.dense_shard_ranks();
     const bool in_layer = is_in_layer(place);
     hold(whole, shape, ranks, in_layer);
+    if (whole.buffer) return;
     if (!in_layer && c.code.fixed_positions && whole.role == weight_role::positions && whole.rows == c.encoder_tokens)
         return;
     const auto tensor = [&](const weight& w, const weight_shape& s, const precision& gradient, const precision& states,
