@@ -305,13 +305,11 @@ constexpr void for_each_saved_activation(const layer& l, std::int64_t hidden, co
 }
 
 /// Calls saved(activation) and made(activation) for what one layer saves and for what its backward pass makes, `until`
-/// of the latter being the one point where it lives: both at the price of one walk over the layer.
+/// of the latter being the one point where it lives: both at the price of one walk over the layer. The gradient of the
+/// layer's output, which lives throughout, is not among them.
 template <class Saved, class Made>
 constexpr void for_each_training_activation(const layer& l, std::int64_t hidden, const training_context& context,
                                             Saved&& saved, Made&& made) {
-    for (std::size_t i = 0; i < backward_points; ++i)  // the gradient of the layer's output, for the residual sum
-        made(activation{activation_role::gradient, context.tokens.all() * hidden, context.formats.stream,
-                        activation_split::sequence, static_cast<backward_point>(i)});
     const detail::activation_visitor_of of_saved{saved};
     const detail::activation_visitor_of of_made{made};
     detail::saved_fold save{l, hidden, context, of_saved, detail::gradient_flow{true}};
@@ -322,10 +320,14 @@ constexpr void for_each_training_activation(const layer& l, std::int64_t hidden,
     });
 }
 
-/// Calls visit(activation) for what the backward pass of the layer makes.
+/// Calls visit(activation) for what the backward pass of the layer makes, the gradient of its output once for each
+/// point.
 template <class Visit>
 constexpr void for_each_gradient_activation(const layer& l, std::int64_t hidden, const training_context& context,
                                             Visit&& visit) {
+    for (std::size_t i = 0; i < backward_points; ++i)
+        visit(activation{activation_role::gradient, context.tokens.all() * hidden, context.formats.stream,
+                         activation_split::sequence, static_cast<backward_point>(i)});
     for_each_training_activation(l, hidden, context, [](const activation&) {}, visit);
 }
 

@@ -8,6 +8,7 @@
 #include <llmres/jobs/layer_parts.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/models/layer.hpp>
+#include <llmres/runtimes/kernels.hpp>
 #include <llmres/values/units.hpp>
 
 /// Recomputation and offloading of named parts of a layer, as every saved tensor says which parts read and make it.
@@ -26,10 +27,21 @@ struct named_parts {
     }
 };
 
+/// Whether a job recomputes or offloads parts of layers.
+constexpr bool recomputes_or_offloads_parts(const job& j) {
+    return j.recompute == recompute::selective || !j.offload.modules.empty();
+}
+
 /// Whether a job names parts of layers, other than attention's core alone.
 constexpr bool names_parts(const job& j) {
     return !j.offload.modules.empty() ||
            (j.recompute == recompute::selective && !(j.recompute_modules == layer_part_set{layer_part::core_attn}));
+}
+
+/// Whether selective recomputation is by operation: it keeps some products, whatever part of the layer they are of.
+constexpr bool keeps_by_product(const job& j) {
+    return j.recompute == recompute::selective && !names_parts(j) &&
+           j.runtime.kernels.checkpointing.selective != selective_code::attention_core;
 }
 
 constexpr named_parts named_parts_of(const layer& kind, const job& j, const layout& l,

@@ -41,8 +41,11 @@ struct training_layer {
     byte_count forward{};     ///< what adapters make in the layer's forward pass, beyond all that it saves
 };
 
+/// Sizes at each point of a layer's backward pass.
+using sizes_at_points = std::array<byte_count, backward_points>;
+
 /// Gradients of a layer's weights that are there at each point of its backward pass: from the last product back.
-constexpr std::array<byte_count, backward_points> gradients_so_far(const training_state& s) {
+constexpr sizes_at_points gradients_so_far(const training_state& s) {
     return {s.gradients.down, s.gradients.down, s.gradients.feed_forward, s.gradients.feed_forward, s.gradients.kept};
 }
 
@@ -137,20 +140,56 @@ constexpr adapter_scratch adapter_scratch_of(const layer& kind, std::int64_t hid
     return made;
 }
 
+/// What a layer saves, by the last point that needs it, and what its backward pass makes, by the point where that
+/// lives.
+struct layer_sums {
+    sizes_at_points saved{};
+    sizes_at_points routed{};  ///< of `saved`, what routed experts save of the tokens that come to them
+    sizes_at_points made{};
+    named_parts parts{};
+};
+
+constexpr byte_count sum_of(const sizes_at_points& sizes) {
+    byte_count sum;
+    for (const byte_count size : sizes) sum += size;
+    return sum;
+}
+
+constexpr layer_sums layer_sums_of(const layer& kind, const job& j, const layout& l, const training_context& context) {
+    layer_sums s;
+    const bool by_parts = recomputes_or_offloads_parts(j);
+    for_each_training_activation(
+        kind, j.model.hidden, context,
+        [&](const activation& a) {
+            const byte_count size = local_bytes(a, l);
+            const auto point = static_cast<std::size_t>(a.until);
+            s.saved[point] += size;
+            if (a.routed) s.routed[point] += size;
+            if (by_parts) s.parts.add(a, size, j);
+        },
+        [&](const activation& a) { s.made[static_cast<std::size_t>(a.until)] += local_bytes(a, l); });
+    return s;
+}
+
+/// What a layer holds at each point of its backward pass, but for the gradients of its weights: what that point or a
+/// later one needs, what the point makes, and the gradient of the layer's output, for the residual sum.
+constexpr sizes_at_points held_at_points(const layer_sums& s, byte_count output_gradient) {
+    sizes_at_points held = s.made;
+    byte_count needed = output_gradient;
+    for (std::size_t p = backward_points; p-- > 0;) held[p] += needed += s.saved[p];
+    return held;
+}
+
 /// The peak of a loop over experts, at the next to last expert of the backward pass, beside what is counted between
 /// their linear layers: a slice of the stacked weights returns a gradient as large as the stack, to be added to the
 /// others', so two stacks and a slice are alive; the tokens of all experts but two; and of the gradients inside this
 /// one, none.
-constexpr byte_count beside_next_to_last_expert(const layer& kind, std::int64_t hidden, const layout& l,
-                                                const training_context& context, const training_state& state) {
+constexpr byte_count beside_next_to_last_expert(const layer& kind, const layout& l, const training_context& context,
+                                                const training_state& state, const sizes_at_points& routed) {
     const feed_forward& f = kind.feed_forward;
-    byte_count tokens, counted;
-    for_each_saved_activation(kind, hidden, context, [&](const activation& a) {
-        if (!a.routed) return;
-        tokens += local_bytes(a, l);
-        if (a.until >= backward_point::inner) counted += local_bytes(a, l);
-    });
-    counted +=
+    const byte_count tokens = sum_of(routed);
+    const byte_count counted =
+        tokens - routed[static_cast<std::size_t>(backward_point::output)] +
         local_bytes({activation_role::gradient, inner_gradients(f) * rows_passed_back(f, context) * f.experts.width,
                      context.formats.compute, activation_split::tensor},
                     l);
@@ -159,21 +198,16 @@ constexpr byte_count beside_next_to_last_expert(const layer& kind, std::int64_t 
            div_up(tokens, f.experts.count) * 2 - counted;
 }
 
-/// What a layer holds at each point of its backward pass, but for the gradients of its weights.
-using held_at_points = std::array<byte_count, backward_points>;
-
-constexpr void set_peaks(training_layer& t, const held_at_points& held) {
-    const held_at_points fresh = gradients_so_far(t.state);
+constexpr void set_peaks(training_layer& t, const sizes_at_points& held) {
+    const sizes_at_points fresh = gradients_so_far(t.state);
     for (std::size_t p = 0; p < backward_points; ++p) {
         if (held[p] > t.peak) t.peak = held[p];
         if (held[p] + fresh[p] > t.fresh_peak) t.fresh_peak = held[p] + fresh[p];
     }
 }
 
-/// What the backward pass makes beside what was saved: gradients, and weights in the format that they multiply in.
-constexpr void add_made(held_at_points& held, const held_at_points& gradients, const training_context& context,
-                        const training_state& state) {
-    for (std::size_t p = 0; p < backward_points; ++p) held[p] += gradients[p];
+/// What the backward pass makes of weights: in the format that they multiply in.
+constexpr void add_weights(sizes_at_points& held, const training_context& context, const training_state& state) {
     // A quantised weight is expanded for each product; the activation between them is not one.
     if (context.frozen && context.quantised.expanded)
         held[static_cast<std::size_t>(backward_point::output)] += state.largest;
@@ -191,46 +225,41 @@ constexpr byte_count kept_of(const training_layer& t, const named_parts& parts, 
         const bool keeps_inputs = context.quantised.keeps_inputs && !context.runtime.kernels.checkpointing.reentrant;
         return t.checkpoint + (keeps_inputs ? product_inputs(kind, j.model.hidden, l, context) : byte_count{});
     }
-    const bool by_product = j.recompute == recompute::selective && !names_parts(j) &&
-                            context.runtime.kernels.checkpointing.selective != selective_code::attention_core;
-    return by_product ? products_kept(kind, j.model.hidden, l, context) : t.saved - parts.recomputed - parts.offloaded;
+    return keeps_by_product(j) ? products_kept(kind, j.model.hidden, l, context)
+                               : t.saved - parts.recomputed - parts.offloaded;
 }
 
 constexpr training_layer training_layer_of(const layer& kind, const job& j, const layout& l,
                                            const training_context& context, const training_state& state) {
     training_layer t{.state = state};
-    held_at_points held{}, gradients{};
-    named_parts parts;
-    for_each_training_activation(
-        kind, j.model.hidden, context,
-        [&](const activation& a) {
-            const byte_count size = local_bytes(a, l);
-            t.saved += size;
-            if (a.routed) t.routed += size;
-            parts.add(a, size, j);
-            for (std::size_t p = 0; p <= static_cast<std::size_t>(a.until); ++p) held[p] += size;
-        },
-        [&](const activation& a) { gradients[static_cast<std::size_t>(a.until)] += local_bytes(a, l); });
+    const layer_sums sums = layer_sums_of(kind, j, l, context);
+    const std::int64_t stream = context.tokens.all() * j.model.hidden;
+    sizes_at_points held = held_at_points(
+        sums, local_bytes({activation_role::gradient, stream, context.formats.stream, activation_split::sequence}, l));
+    t.saved = sum_of(sums.saved);
+    t.routed = sum_of(sums.routed);
     if (context.adapter.low_rank()) {  // the feed-forward saves its own later, but for what its last product reads
-        const byte_count later = t.saved - held[static_cast<std::size_t>(backward_point::norm)];
+        using enum backward_point;
+        const byte_count later =
+            sums.saved[static_cast<std::size_t>(output)] + sums.saved[static_cast<std::size_t>(inner)];
         const adapter_scratch made = adapter_scratch_of(kind, j.model.hidden, context, state, l);
         t.forward = made.before > later ? made.before - later : byte_count{};
         if (made.last > t.forward) t.forward = made.last;
     }
-    add_made(held, gradients, context, state);
+    add_weights(held, context, state);
     set_peaks(t, held);
     if (kind.feed_forward.routed() && context.runtime.kernels.experts == expert_code::loop && !context.frozen) {
         const byte_count looped = held[static_cast<std::size_t>(backward_point::inner)] +
-                                  beside_next_to_last_expert(kind, j.model.hidden, l, context, state);
+                                  beside_next_to_last_expert(kind, l, context, state, sums.routed);
         if (looped > t.peak) t.peak = looped;
         if (looped > t.fresh_peak) t.fresh_peak = looped;
     }
     t.saved += state.casts.all;
-    t.checkpoint = local_bytes({activation_role::residual, context.tokens.all() * j.model.hidden,
+    t.checkpoint = local_bytes({activation_role::residual, stream,
                                 context.code.fp32_residual ? fp32 : context.formats.stream, activation_split::sequence},
                                l);
-    t.kept = kept_of(t, parts, kind, j, l, context);
-    if (!context.recomputes) t.away = parts.offloaded;
+    t.kept = kept_of(t, sums.parts, kind, j, l, context);
+    if (!context.recomputes) t.away = sums.parts.offloaded;
     return t;
 }
 
