@@ -137,8 +137,7 @@ constexpr bool lacks_flash_attention(const job& j, const gpu& card) {
 }
 
 /// Whether the busiest GPU has room, and why not.
-constexpr void judge_gpu_memory(job_plan& p, const cluster& c) {
-    const interval<byte_count> need = p.memory.total();
+constexpr void judge_gpu_memory(job_plan& p, const interval<byte_count>& need, const cluster& c) {
     const byte_count reachable = p.usable + (reachable_memory(c.gpu) - usable_memory(c.gpu));
     p.verdict = need.high <= p.usable ? verdict::fits : need.low <= reachable ? verdict::tight : verdict::does_not_fit;
     const byte_count weights = p.memory[memory_term::weights].expected;
@@ -160,9 +159,9 @@ constexpr void judge_host_memory(job_plan& p, const job& j, const cluster& c) {
         {.code = reason_code::host_memory_exceeded, .gpu = p.gpu, .needed = held.high, .available = c.host.memory});
 }
 
-/// The verdict on a plan whose memory is known, with its reasons.
-constexpr void judge(job_plan& p, const job& j, const cluster& c) {
-    judge_gpu_memory(p, c);
+/// The verdict on a plan whose memory is known, `need` in all, with its reasons.
+constexpr void judge(job_plan& p, const interval<byte_count>& need, const job& j, const cluster& c) {
+    judge_gpu_memory(p, need, c);
     if (lacks_flash_attention(j, c.gpu)) {
         p.verdict = verdict::does_not_fit;
         p.because({.code = reason_code::flash_attention_unsupported, .gpu = p.gpu});
@@ -177,12 +176,13 @@ constexpr void judge(job_plan& p, const job& j, const cluster& c) {
 constexpr result<job_plan> judged(const job& j, const layout& l, const cluster& c) {
     result<job_plan> made = job_plan{.layout = l, .usable = usable_memory(j, c), .memory = memory_of(j, l, c)};
     job_plan& p = *made;
-    if (is_saturated(p.memory.total().high)) {
+    const interval<byte_count> need = p.memory.total();
+    if (is_saturated(need.high)) {
         made = refused(error_code::overflow, "memory", "2^63 bytes or more",
                        "a model, batch and context of a size that exists");
     } else {
         p.gpu = static_cast<std::int32_t>(p.memory.stage * std::int64_t{l.tensor} * l.data * l.context_parallel);
-        judge(p, j, c);
+        judge(p, need, j, c);
     }
     return made;
 }

@@ -272,23 +272,25 @@ struct backward_fold {
     const activation_visitor& visit;
 
     constexpr void operator()(const layer_operation& o) const {
+        const bool small = o.code == operation_code::products && !o.routed && o.weights[0] != weight_role::down_proj;
+        if (!small && !o.crosses && !o.shared && o.code != operation_code::residual_sum) pass_back(o);
+    }
+
+private:
+    constexpr void pass_back(const layer_operation& o) const {
         const layer_writer<const activation_visitor> hold{context, visit};
         switch (o.code) {
             case operation_code::norm:  // those of a half's output, and before an encoder's, are lower than these
-                if (o.reads[0].name == operand_name::stream && !o.crosses) pass_back_norm(o, of_layer.norm, hold);
+                if (o.reads[0].name == operand_name::stream) pass_back_norm(o, of_layer.norm, hold);
                 return;
             case operation_code::attention:
-                if (!o.crosses) pass_back_attention(of_layer.attention, hold);
-                return;
+                return pass_back_attention(of_layer.attention, hold);
             case operation_code::scan:
                 if (of_layer.recurrent.kind == recurrent_kind::mamba2) pass_back_scan(of_layer.recurrent, hold);
                 return;
             case operation_code::products:
-                if (!o.routed && o.weights[0] != weight_role::down_proj) return;
-                [[fallthrough]];
             case operation_code::activation:
-                if (!o.shared) pass_back_feed_forward(of_layer.feed_forward, o, hold);
-                return;
+                return pass_back_feed_forward(of_layer.feed_forward, o, hold);
             default:
                 return;
         }

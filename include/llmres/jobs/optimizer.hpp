@@ -145,6 +145,11 @@ constexpr result<optimizer> find_optimizer(std::string_view name, std::string_vi
     return refused(error_code::unknown, field, name, such_as("an optimizer", nearest(name, names)));
 }
 
+/// Whether an optimizer keeps as many states for each value of any tensor.
+constexpr bool is_element_wise(const optimizer& o) {
+    return o.matrix_moments < 0 && !o.factored && !o.row_moment && !o.kronecker && o.rank == 0 && o.block == 0;
+}
+
 /// The width of a side of a matrix if it has a statistic; else 0.
 constexpr std::int64_t preconditioned(const optimizer& o, std::int64_t side) {
     return o.kronecker && (o.widest_side == 0 || side <= o.widest_side) ? side : 0;

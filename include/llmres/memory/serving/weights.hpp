@@ -161,13 +161,12 @@ struct serving_weights {
         fused_tensors fused;
         for_each_weight(kind, job.model.hidden, [&](const weight& w) {
             const weight_shape part = local_shape(w, layout);
-            const byte_count one = size_of(formats.of(w), part.rows, part.columns);
-            if (runtime.loading.projections != projection_tensors::fused || !fused_tensors::takes(w))
-                visit(name_of(w.role), tensor_size(w, part), part.copies, w.routed);
-            else if (is_packed(formats.of(w)))
-                visit(name_of(w.role), one, part.copies, w.routed);
+            const bool fuses = runtime.loading.projections == projection_tensors::fused && fused_tensors::takes(w) &&
+                               !is_packed(formats.of(w));
+            if (fuses)
+                fused.add(w, size_of(formats.of(w), part.rows, part.columns) * part.copies);
             else
-                fused.add(w, one * part.copies);
+                visit(name_of(w.role), tensor_size(w, part), part.copies, w.routed);
         });
         fused.for_each([&](std::string_view name, byte_count size, bool routed) { visit(name, size, 1, routed); });
         if (const byte_count table = rope_table_of(kind); table > byte_count{}) visit("rope", table, 1, false);

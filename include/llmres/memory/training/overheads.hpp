@@ -59,7 +59,7 @@ constexpr memory_breakdown terms_of(const tensor_memory& t, const job& j) {
     m[memory_term::kv_cache] = t.kv_cache;
     m[memory_term::logits] = t.logits;
     m[memory_term::communication] = t.communication;
-    m.ideal = m.total().expected;
+    m.ideal = t.all();
     m[memory_term::workspace] = r.process.workspace;
     if (r.process.expert_workspace.high > byte_count{} && computes_together(r.kernels.experts) && has_experts(j.model))
         m[memory_term::workspace] += r.process.expert_workspace;

@@ -34,6 +34,9 @@ struct weight_training {
     maybe<precision> master;
     bool casts_matrices;  ///< matrices that may be quantised are computed in another format than they are stored in
     bool casts_others;    ///< all other weights are computed in another format than they are stored in
+    bool element_wise;    ///< optimizer states of a tensor depend on the number of its values, not on its shape
+    std::int64_t dense_ranks;   ///< that ZeRO shards weights over
+    std::int64_t expert_ranks;  ///< that ZeRO shards routed experts over
 
     constexpr weight_training(const llmres::job& j, const llmres::layout& l, const training_context& c)
         : job{j},
@@ -45,7 +48,10 @@ struct weight_training {
                      ? maybe<precision>{j.master_weights.value_or(fp32)}
                      : master_weights_of(j)},
           casts_matrices{!(formats.matrices == c.formats.compute) && !is_packed(formats.matrices)},
-          casts_others{!(formats.rest == c.formats.compute)} {}
+          casts_others{!(formats.rest == c.formats.compute)},
+          element_wise{is_element_wise(j.optimizer)},
+          dense_ranks{l.dense_shard_ranks()},
+          expert_ranks{l.expert_shard_ranks()} {}
 
     weight_training(const llmres::job&, const llmres::layout&&, const training_context&) = delete;  // it refers to all
 
@@ -143,7 +149,7 @@ private:
 constexpr void weight_fold::add(const weight& whole, weight_place place) {
     const training_context& c = how_.context;
     const weight_shape shape = local_shape(whole, how_.layout);
-    const std::int64_t ranks = whole.routed ? how_.layout.expert_shard_ranks() : how_.layout.dense_shard_ranks();
+    const std::int64_t ranks = whole.routed ? how_.expert_ranks : how_.dense_ranks;
     const bool in_layer = is_in_layer(place);
     hold(whole, shape, ranks, in_layer);
     if (whole.buffer) return;
@@ -180,7 +186,7 @@ constexpr void weight_fold::add(const weight& whole, weight_place place) {
 constexpr void weight_fold::add_prompt(std::int64_t hidden) {
     const training_context& c = how_.context;
     const weight_shape shape{c.adapter.rank, hidden, 1};
-    const std::int64_t ranks = how_.layout.dense_shard_ranks();
+    const std::int64_t ranks = how_.dense_ranks;
     const byte_count size = size_of(c.formats.adapters, shape.rows, shape.columns);
     state_.adapter += how_.sharded(size, ranks, 3);
     state_.gathered += size;
@@ -236,6 +242,7 @@ constexpr void weight_fold::keep_gradient(const trained_tensor& t) {
 constexpr weight_fold::state_size weight_fold::states_of(const trained_tensor& t, std::int64_t rows_before) const {
     const optimizer& o = how_.job.optimizer;
     const std::int64_t columns = t.shape.columns;
+    if (how_.element_wise) return {.each = size_of(o.widens ? fp32 : t.states, t.shape.rows, columns) * o.moments};
     const bool alone = t.has_matrix_optimizer();
     state_size size{.each = state_bytes(o, t.states, t.shape.rows, columns, alone)};
     if (!t.is_matrix() || !(o.factored || o.rank > 0 || o.kronecker)) return size;
@@ -259,9 +266,10 @@ constexpr void weight_fold::train(const trained_tensor& t) {
     if (j.ema)
         state_.optimizer.states +=
             how_.sharded(size_of(fp32, t.shape.rows, t.shape.columns) * t.shape.copies, t.ranks, 1);
-    const std::int64_t rows_before = joins(t) ? joined_rows_ : 0;
+    const bool by_shape = o.factored || o.rank > 0 || o.kronecker;
+    const std::int64_t rows_before = by_shape && joins(t) ? joined_rows_ : 0;
     const std::int64_t rows = rows_before + t.shape.rows;
-    if (t.is_matrix() && (o.factored || o.rank > 0 || o.kronecker)) joined_rows_ = rows;
+    if (by_shape && t.is_matrix()) joined_rows_ = rows;
     state_size size = states_of(t, rows_before);
     if (t.master) size.each += size_of(*t.master, t.shape.rows, t.shape.columns);
     const byte_count states = size.each * t.shape.copies + size.shared;
