@@ -76,6 +76,12 @@ struct buffer_writer {
         made.name.append(what);
         visit(made);
     }
+    /// Calls each(index) for the layers of a range; what it adds is named after its layer.
+    template <class Each>
+    constexpr void in_each_layer(stage_range range, Each&& each) {
+        for (layer = range.first; layer < range.last; ++layer) each(layer);
+        layer = -1;
+    }
     /// Of `copies` tensors that are equal: each, or all of them where a shard of all is what there is.
     constexpr void add_copies(std::string_view what, byte_count all, std::int64_t copies) {
         const byte_count each = div_down(all, copies);
@@ -92,20 +98,19 @@ constexpr void write_serving_weights(const serving_stages& stages, const placeme
     weights.for_each_end_tensor(
         here, [&](std::string_view name, byte_count size, std::int64_t copies) { to.add(name, size, copies); });
     const bool joins = stages.runtime.loading.projections == projection_tensors::joined;
-    for (to.layer = here.layers.first; to.layer < here.layers.last; ++to.layer) {
-        const layer& kind = stages.job.model.layers[to.layer];
-        const bool experts = to.layer >= here.expert_layers.first;
+    to.in_each_layer(here.layers, [&](std::int32_t index) {
+        const layer& kind = stages.job.model.layers[index];
+        const bool experts = index >= here.expert_layers.first;
         const auto tensor = [&](std::string_view name, byte_count size, std::int64_t copies, bool routed) {
             if (experts || !routed) to.add(name, size, copies);
         };
         weights.for_each_tensor(kind, tensor);
         if (weights.file)
-            weights.file->for_each_tensor(
-                stages.job, to.layer,
-                [&](std::string_view name, byte_count size, bool routed) { tensor(name, size, 1, routed); });
+            weights.file->for_each_tensor(stages.job, index, [&](std::string_view name, byte_count size, bool routed) {
+                tensor(name, size, 1, routed);
+            });
         if (joined || !joins) to.add(joins ? "joined_projections" : "expert_kernels", stages.beside_weights(kind));
-    }
-    to.layer = -1;
+    });
     to.add("rope", weights.rope_table());
     to.add("draft_model", stages.draft_weights(here));
 }
@@ -130,9 +135,7 @@ constexpr void write_cache(const serving_stages& stages, const placement& here, 
             to.add(a.kind == attention_kind::latent ? "latent" : "kv", size, part.copies);
         }
     };
-    for (to.layer = here.layers.first; to.layer < here.layers.last; ++to.layer)
-        add(stages.job.model.layers[to.layer].attention);
-    to.layer = -1;
+    to.in_each_layer(here.layers, [&](std::int32_t index) { add(stages.job.model.layers[index].attention); });
     for (std::int32_t i = 0; i < here.predictions; ++i) add(stages.job.model.prediction.block.attention);
     to.add("draft_kv", grown_by(stages.draft_cache(here)), part.copies);
 }
@@ -144,9 +147,7 @@ constexpr void write_serving(const job& j, const layout& l, const runtime& r, co
     const placement here = placement_of(j, l, m.stage);
     const serving_peak peak = peak_of(stages.stage(here), stages.step, r);
     const auto each_layer = [&](std::string_view name, auto&& size_of_layer) {
-        for (to.layer = here.layers.first; to.layer < here.layers.last; ++to.layer)
-            to.add(name, size_of_layer(j.model.layers[to.layer]));
-        to.layer = -1;
+        to.in_each_layer(here.layers, [&](std::int32_t index) { to.add(name, size_of_layer(j.model.layers[index])); });
     };
     to.term = memory_term::weights;
     write_serving_weights(stages, here, peak.joined, to);
@@ -192,12 +193,11 @@ constexpr void for_each_trained_weight(const weight_training& how, const placeme
     };
     for_each_placed_input_weight(j.model, here, keep(weight_place::input));
     const auto layers = [&](stage_range range, std::int32_t) {
-        for (to.layer = range.first; to.layer < range.last; ++to.layer) {
+        to.in_each_layer(range, [&](std::int32_t index) {
             ++position;
             fold.begin_layer();
-            for_each_weight(j.model.layers[to.layer], j.model.hidden, keep(weight_place::layer));
-        }
-        to.layer = -1;
+            for_each_weight(j.model.layers[index], j.model.hidden, keep(weight_place::layer));
+        });
     };
     if (l.deals_evenly())
         layers(here.layers, here.stage);

@@ -40,6 +40,7 @@ struct compute_capability {
     std::int32_t major = 0;  ///< the generation: 9 is Hopper
     std::int32_t minor = 0;  ///< the variant within the generation
     friend constexpr auto operator<=>(const compute_capability&, const compute_capability&) = default;
+    friend constexpr bool operator==(const compute_capability&, const compute_capability&) = default;
 };
 
 /// A GPU's memory: four sizes, of which a job gets the smallest, and its bandwidth.
@@ -168,8 +169,8 @@ constexpr byte_count usable_memory(const gpu& card) {
                             *card.memory.cuda_visible + mib(300) > *card.memory.reported);
     if (believed) return *card.memory.cuda_visible;
     if (card.vendor == gpu_vendor::apple) {
-        const bool small = card.memory.fitted <= gib(36);
-        return small ? div_down(card.memory.fitted * 2, 3) : div_down(card.memory.fitted * 3, 4);
+        const bool up_to_36_gib = card.memory.fitted <= gib(36);
+        return up_to_36_gib ? div_down(card.memory.fitted * 2, 3) : div_down(card.memory.fitted * 3, 4);
     }
     const byte_count total = card.memory.reported.value_or(card.memory.fitted);
     return total > mib(500) ? total - mib(500) : bytes(0);

@@ -32,7 +32,7 @@ constexpr bool named_alike(const gpu& card, std::string_view name) {
     const auto same = [](char a, char b) { return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b; };
     const std::string_view id = card.id.view();
     for (std::size_t begin = 0; begin < id.size();) {
-        const std::size_t end = std::min(id.find('-', begin), id.size());
+        const std::size_t end = (std::min)(id.find('-', begin), id.size());
         const std::string_view word = id.substr(begin, end - begin);
         if (word.find_first_of("0123456789") != std::string_view::npos)
             return std::search(name.begin(), name.end(), word.begin(), word.end(), same) != name.end();
@@ -82,7 +82,7 @@ constexpr result<cluster> cluster_of(const device& live, std::int32_t gpus) {
     if (!sheet) return sheet.error();
     result<cluster> made = standard_cluster(to_gpu(live, *sheet), gpus);
     if (!made) return made;
-    if (const maybe<byte_count> held = held_by_others(live)) made->in_use = std::min(*held, usable_memory(made->gpu));
+    if (const maybe<byte_count> held = held_by_others(live)) made->in_use = (std::min)(*held, usable_memory(made->gpu));
     // In a mesh, a copy between two GPUs measures one of the links, not the bandwidth of all.
     const maybe<byte_rate> peers = detail::slowest_peer(live);
     if (peers && made->scale_up.raw > byte_rate{} && made->scale_up.topology != link_topology::mesh)

@@ -105,7 +105,7 @@ private:
 
 /// The error that a document has at a position: its line, and what stands there.
 inline error broken_line(std::string_view document, std::size_t position, std::string_view expected) {
-    position = std::min(position, document.size());
+    position = (std::min)(position, document.size());
     const std::string_view rest = document.substr(position, 40);
     const auto lines = 1 + std::count(document.begin(), document.begin() + static_cast<std::ptrdiff_t>(position), '\n');
     const std::string_view there = rest.substr(0, rest.find_first_of("\r\n"));

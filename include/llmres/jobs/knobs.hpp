@@ -43,7 +43,7 @@ constexpr status validate_format(const runtime& r, const precision& weights, boo
 /// The integer part, saturated: what is too much is still too much when it is validated.
 template <class Integer>
 constexpr Integer whole_part(double number) {
-    constexpr auto least = std::numeric_limits<Integer>::min(), most = std::numeric_limits<Integer>::max();
+    constexpr auto least = (std::numeric_limits<Integer>::min)(), most = (std::numeric_limits<Integer>::max)();
     if (!(number < static_cast<double>(most))) return most;
     return number > static_cast<double>(least) ? static_cast<Integer>(number) : least;
 }

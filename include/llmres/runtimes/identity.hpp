@@ -17,6 +17,7 @@ struct runtime_version {
     std::int32_t minor = 0;  ///< the second number
     std::int32_t patch = 0;  ///< the third number
     friend constexpr auto operator<=>(const runtime_version&, const runtime_version&) = default;
+    friend constexpr bool operator==(const runtime_version&, const runtime_version&) = default;
 };
 
 /// What a runtime is for.

@@ -100,7 +100,7 @@ constexpr quantity<byte_unit, Rep> from_boost(boost::units::quantity<boost_byte_
 }
 /// The bits of so many bytes, or an `overflow` error.
 constexpr result<boost::units::quantity<boost_bit_unit, std::int64_t>> to_boost_bits(byte_count q) {
-    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / 8;
+    constexpr std::int64_t most = (std::numeric_limits<std::int64_t>::max)() / 8;
     if (q.base() > most || q.base() < -most)
         return refused(error_code::overflow, "bytes", q.base(), "a number of bits below 2^63");
     return boost::units::quantity<boost_bit_unit, std::int64_t>::from_value(q.base() * 8);

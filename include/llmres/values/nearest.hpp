@@ -82,12 +82,12 @@ constexpr nearest_names nearest(std::string_view typed, const Range& range) {
 }
 
 /// The text of an error's `expected`: "a GPU such as a, b or c", or `what` alone where no name is similar.
-constexpr text<191> such_as(std::string_view what, const nearest_names& near) {
-    if (near.empty() && what.ends_with(',')) what.remove_suffix(1);
+constexpr text<191> such_as(std::string_view what, const nearest_names& names) {
+    if (names.empty() && what.ends_with(',')) what.remove_suffix(1);
     text<191> written{what};
-    for (std::size_t i = 0; i < near.count; ++i) {
-        written.append(i == 0 ? " such as " : i + 1 == near.count ? " or " : ", ");
-        written.append(near.names[i]);
+    for (std::size_t i = 0; i < names.count; ++i) {
+        written.append(i == 0 ? " such as " : i + 1 == names.count ? " or " : ", ");
+        written.append(names.names[i]);
     }
     return written;
 }

@@ -43,7 +43,8 @@ struct precision {
     std::array<tile, 4> parts{};                         ///< values first; unused parts hold no bytes
     std::int32_t tensor_bytes = 0;  ///< bytes stored once for each tensor: a global scale, a code table
     /// Bytes of an element in a format that stores whole bytes for each value and nothing else; 0 in any other format.
-    /// It follows from the fields above: leave it out.
+    /// It follows from the fields above: leave it out. (nvcc 13 evaluates it in no constant that writes a precision's
+    /// braces within another object's: give the precision a name there.)
     std::int32_t element_bytes =
         parts[0].rows == 1 && parts[0].columns == 1 && parts[1].bytes == 0 && tensor_bytes == 0 ? parts[0].bytes : 0;
 

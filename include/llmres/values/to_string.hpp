@@ -135,7 +135,7 @@ constexpr written scaled(double number, const std::array<unit_scale, Size>& scal
         for (std::size_t i = 0; i < Size; ++i)
             if (scales[i].factor == 1) at = i;
     };
-    if (x != x || x > std::numeric_limits<double>::max()) {
+    if (x != x || x > (std::numeric_limits<double>::max)()) {
         made = x != x ? "nan" : number < 0 ? "-inf" : "inf";
         back_to_plain();
         return finish();
@@ -162,7 +162,7 @@ constexpr written scaled(double number, const std::array<unit_scale, Size>& scal
 template <class Unit>
 constexpr std::string_view beyond(quantity<Unit, std::int64_t> q) {
     if (is_saturated(q)) return " or more";
-    if (q.base() == std::numeric_limits<std::int64_t>::min()) return " or less";
+    if (q.base() == (std::numeric_limits<std::int64_t>::min)()) return " or less";
     return "";
 }
 

@@ -197,7 +197,7 @@ struct quantity {
     constexpr Rep base() const { return number_; }
 
     /// The largest quantity that the number type holds.
-    static constexpr quantity max() { return from_base(std::numeric_limits<Rep>::max()); }
+    static constexpr quantity(max)() { return from_base((std::numeric_limits<Rep>::max)()); }
 
     /// The number in the maker's unit: exact integer in the base unit of a count, double in any other.
     template <class Maker>
@@ -217,12 +217,52 @@ struct quantity {
 
 namespace detail {
 
+// Whether a sum, difference or product leaves the type's range; if it does not, `r` is it. nvcc has no such builtins in
+// constant expressions.
+#ifndef __CUDACC__
+template <std::integral Rep>
+constexpr bool add_overflows(Rep a, Rep b, Rep& r) {
+    return __builtin_add_overflow(a, b, &r);
+}
+template <std::integral Rep>
+constexpr bool subtract_overflows(Rep a, Rep b, Rep& r) {
+    return __builtin_sub_overflow(a, b, &r);
+}
+template <std::integral Rep>
+constexpr bool multiply_overflows(Rep a, Rep b, Rep& r) {
+    return __builtin_mul_overflow(a, b, &r);
+}
+#else
+template <std::signed_integral Rep>
+constexpr bool add_overflows(Rep a, Rep b, Rep& r) {
+    if (b >= 0 ? a > (std::numeric_limits<Rep>::max)() - b : a < (std::numeric_limits<Rep>::min)() - b) return true;
+    r = static_cast<Rep>(a + b);
+    return false;
+}
+template <std::signed_integral Rep>
+constexpr bool subtract_overflows(Rep a, Rep b, Rep& r) {
+    if (b >= 0 ? a < (std::numeric_limits<Rep>::min)() + b : a > (std::numeric_limits<Rep>::max)() + b) return true;
+    r = static_cast<Rep>(a - b);
+    return false;
+}
+template <std::signed_integral Rep>
+constexpr bool multiply_overflows(Rep a, Rep b, Rep& r) {
+    using size = std::make_unsigned_t<Rep>;
+    const size x = a < 0 ? size{} - static_cast<size>(a) : static_cast<size>(a);
+    const size y = b < 0 ? size{} - static_cast<size>(b) : static_cast<size>(b);
+    const size largest = static_cast<size>((std::numeric_limits<Rep>::max)()) + ((a < 0) != (b < 0) ? 1 : 0);
+    if (x != 0 && y > largest / x) return true;
+    r = static_cast<Rep>(static_cast<size>(a) * static_cast<size>(b));
+    return false;
+}
+#endif
+
 template <arithmetic Rep>
 constexpr Rep sum(Rep a, Rep b) {
     if constexpr (std::integral<Rep>) {
         Rep r{};
-        if (__builtin_add_overflow(a, b, &r))
-            return b < 0 ? std::numeric_limits<Rep>::min() : std::numeric_limits<Rep>::max();
+        if (add_overflows(a, b, r))
+            return b < 0 ? (std::numeric_limits<Rep>::min)() : (std::numeric_limits<Rep>::max)();
         return r;
     } else {
         return a + b;
@@ -233,8 +273,8 @@ template <arithmetic Rep>
 constexpr Rep difference(Rep a, Rep b) {
     if constexpr (std::integral<Rep>) {
         Rep r{};
-        if (__builtin_sub_overflow(a, b, &r))
-            return b < 0 ? std::numeric_limits<Rep>::max() : std::numeric_limits<Rep>::min();
+        if (subtract_overflows(a, b, r))
+            return b < 0 ? (std::numeric_limits<Rep>::max)() : (std::numeric_limits<Rep>::min)();
         return r;
     } else {
         return a - b;
@@ -245,8 +285,8 @@ template <arithmetic Rep>
 constexpr Rep product(Rep a, Rep b) {
     if constexpr (std::integral<Rep>) {
         Rep r{};
-        if (__builtin_mul_overflow(a, b, &r))
-            return (a < 0) == (b < 0) ? std::numeric_limits<Rep>::max() : std::numeric_limits<Rep>::min();
+        if (multiply_overflows(a, b, r))
+            return (a < 0) == (b < 0) ? (std::numeric_limits<Rep>::max)() : (std::numeric_limits<Rep>::min)();
         return r;
     } else {
         return a * b;
@@ -255,7 +295,9 @@ constexpr Rep product(Rep a, Rep b) {
 
 [[gnu::noinline]] constexpr std::int64_t ceil_quotient_of_any(std::int64_t a, std::int64_t b) {
     if (b <= 0)
-        return a > 0 ? std::numeric_limits<std::int64_t>::max() : a < 0 ? std::numeric_limits<std::int64_t>::min() : 0;
+        return a > 0   ? (std::numeric_limits<std::int64_t>::max)()
+               : a < 0 ? (std::numeric_limits<std::int64_t>::min)()
+                       : 0;
     return a / b + (a % b > 0 ? 1 : 0);
 }
 /// a / b, rounded up; b is not negative. A division by 0 gives the end of the range on the side of a, and 0 for a = 0.
@@ -274,8 +316,8 @@ constexpr std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
 template <arithmetic To, arithmetic From>
 constexpr To saturated(From number) {
     if constexpr (std::unsigned_integral<From> && std::integral<To> && sizeof(From) >= sizeof(To)) {
-        constexpr auto most = static_cast<From>(std::numeric_limits<To>::max());
-        return number > most ? std::numeric_limits<To>::max() : static_cast<To>(number);
+        constexpr auto most = static_cast<From>((std::numeric_limits<To>::max)());
+        return number > most ? (std::numeric_limits<To>::max)() : static_cast<To>(number);
     } else {
         return static_cast<To>(number);
     }
@@ -394,8 +436,8 @@ constexpr std::int64_t times_in(quantity<U, std::int64_t> part, quantity<U, std:
 template <class U>
 constexpr quantity<U, std::int64_t> rounded_up(quantity<U, double> q) {
     constexpr double end = 9223372036854775808.0;  // 2^63
-    if (!(q.base() < end)) return quantity<U, std::int64_t>::max();
-    if (!(q.base() > -end)) return quantity<U, std::int64_t>::from_base(std::numeric_limits<std::int64_t>::min());
+    if (!(q.base() < end)) return (quantity<U, std::int64_t>::max)();
+    if (!(q.base() > -end)) return quantity<U, std::int64_t>::from_base((std::numeric_limits<std::int64_t>::min)());
     const auto whole = static_cast<std::int64_t>(q.base());
     return quantity<U, std::int64_t>::from_base(whole + (static_cast<double>(whole) < q.base() ? 1 : 0));
 }
@@ -404,7 +446,7 @@ template <class U>
 constexpr quantity<U, std::int64_t> rounded_down(quantity<U, double> q) {
     const auto up = rounded_up(q);
     const bool at_an_end =
-        up == quantity<U, std::int64_t>::max() || up.base() == std::numeric_limits<std::int64_t>::min();
+        up == (quantity<U, std::int64_t>::max)() || up.base() == (std::numeric_limits<std::int64_t>::min)();
     return !at_an_end && static_cast<double>(up.base()) > q.base() ? quantity<U, std::int64_t>::from_base(up.base() - 1)
                                                                    : up;
 }
@@ -433,14 +475,14 @@ constexpr quantity<U, std::int64_t> aligned_up(quantity<U, std::int64_t> q, quan
 /// True if the count is at the upper end of its range: the true value may be larger.
 template <class U>
 constexpr bool is_saturated(quantity<U, std::int64_t> q) {
-    return q == quantity<U, std::int64_t>::max();
+    return q == (quantity<U, std::int64_t>::max)();
 }
 /// The product, or an `overflow` error that names the field and its factor.
 template <class U>
 constexpr result<quantity<U, std::int64_t>> checked_product(std::string_view field, quantity<U, std::int64_t> q,
                                                             std::int64_t n) {
     const auto made = q * n;
-    const bool below = made.base() == std::numeric_limits<std::int64_t>::min();
+    const bool below = made.base() == (std::numeric_limits<std::int64_t>::min)();
     if (is_saturated(made) || below) return refused(error_code::overflow, field, n, "a product below 2^63");
     return made;
 }

@@ -13,6 +13,7 @@ struct version_number {
     int patch;  ///< raised when something is corrected
 
     friend constexpr auto operator<=>(const version_number&, const version_number&) = default;
+    friend constexpr bool operator==(const version_number&, const version_number&) = default;
 };
 
 /// The version of this library. The only place that states it: CMake, Conan and the packages read it from here.

@@ -214,11 +214,11 @@ TEST_CASE(
     // Behind a pipeline all gradients are there first, and ZeRO 1 joins its own part of them (stage_1_and_2.py,
     // copy_grads_in_partition).
     CHECK(buffers({.pipeline = 2, .data = 8, .zero = 1}).backward == byte_count{});
-    CHECK(buffers({.pipeline = 2, .data = 8, .zero = 1}).small == bucket + gb(2));
+    CHECK(buffers({.pipeline = 2, .data = 8, .zero = 1}).in_pieces == bucket + gb(2));
     // Norms are made in double precision, tensor by tensor (get_grad_norm_direct): where no wider gradients take that
     // place.
     s.optimizer.temporaries = gb(3);
-    CHECK(buffers({.data = 8, .zero = 2}).small == gb(1));
+    CHECK(buffers({.data = 8, .zero = 2}).in_pieces == gb(1));
     const detail::zero_buffers three = buffers({.data = 8, .zero = 3});
     CHECK(three.throughout == bucket);
     CHECK(three.joined == bucket);

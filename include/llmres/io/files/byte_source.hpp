@@ -34,7 +34,7 @@ public:
     explicit byte_source(std::span<const std::byte> memory) : memory_{memory}, size_{memory.size()} {}
     /// `size` bytes, read in pieces of at most 64 KiB as they are asked for.
     byte_source(std::uint64_t size, piece_reader read) : read_piece_{std::move(read)}, size_{size} {
-        window_.resize(static_cast<std::size_t>(std::min<std::uint64_t>(size, 64u << 10)));
+        window_.resize(static_cast<std::size_t>((std::min<std::uint64_t>)(size, 64u << 10)));
     }
 
     std::uint64_t size() const { return size_; }
@@ -46,10 +46,10 @@ public:
         if (length > remaining()) return false;
         char* out = static_cast<char*>(to);
         while (length > 0) {
-            const std::span<const std::byte> near = here();
-            const std::size_t part = std::min(length, near.size());
+            const std::span<const std::byte> ahead = here();
+            const std::size_t part = (std::min)(length, ahead.size());
             if (part == 0) return false;
-            std::memcpy(out, near.data(), part);
+            std::memcpy(out, ahead.data(), part);
             out += part;
             length -= part;
             position_ += part;

@@ -16,7 +16,7 @@ struct zero_buffers {
     byte_count backward{};    ///< during the backward pass
     byte_count joined{};      ///< during the backward pass, allocated on another stream
     byte_count stepping{};    ///< during the optimizer's step
-    byte_count small{};       ///< freed between backward pass and step, in pieces too small for any activation
+    byte_count in_pieces{};   ///< freed between backward pass and step, in pieces too small for any activation
 };
 
 /// ZeRO 3 keeps its bucket (contiguous_gradients); a full bucket is copied into another tensor, on a stream of its own,
@@ -46,14 +46,14 @@ constexpr zero_buffers zero_buffers_of(const job& j, const layout& l, const trai
     // As many values of weights are gathered at once (allgather_bucket_size), in the memory that the bucket leaves.
     // Where gradients are kept in both formats (runtime/bf16_optimizer.py), they are exchanged in fp32, and weights
     // gathered in 16 bits: 6 bytes a value.
-    (l.pipeline == 1 && in_16_bits ? b.backward : b.small) += bucket;
+    (l.pipeline == 1 && in_16_bits ? b.backward : b.in_pieces) += bucket;
     if (!in_16_bits) return b;
     // The rank's gradient partition is copied into one tensor (copy_grads_in_partition); then norms are taken in fp64,
     // tensor by tensor (get_grad_norm_direct); the flattened and fp32 gradients reuse that memory.
     const byte_count part = div_up(state.gradients.whole, l.dense_shard_ranks());
-    if (l.zero == 1) b.small += part;
+    if (l.zero == 1) b.in_pieces += part;
     const byte_count norm = (part < state.largest ? part : state.largest) * 4;
-    if (norm > state.optimizer.temporaries) b.small += norm - state.optimizer.temporaries;
+    if (norm > state.optimizer.temporaries) b.in_pieces += norm - state.optimizer.temporaries;
     return b;
 }
 

@@ -469,7 +469,7 @@ constexpr byte_count blocks_of_other_phases(const stage_step& in) {
     const training_stage& s = in.stage;
     const llmres::runtime& runtime = in.folded.context.runtime;
     if (in.folded.job.runtime.allocator.caches_freed_blocks)
-        return s.weights.all.gradients.kept + s.stepping + s.zero.joined + s.zero.small;
+        return s.weights.all.gradients.kept + s.stepping + s.zero.joined + s.zero.in_pieces;
     if (runtime.sharding.separate_streams && in.folded.layout.zero >= 2)
         return s.weights.all.gradients.kept + in.gathered.buffers;
     return {};
@@ -515,10 +515,10 @@ constexpr stage_peak peak_of(const folded_job& f, const training_stage& s) {
     if (beside_gradients > standing) peak.transient = beside_gradients - standing;
     if (peak.wrapping = blocks_of_wrapping(in); peak.wrapping > byte_count{}) {
         // Nor do the small tensors of adapters use them.
-        const byte_count small = f.context.frozen
-                                     ? s.weights.all.optimizer.states + s.weights.all.gradients.kept + s.stepping
-                                     : byte_count{};
-        reserve(s.weights.all.weights + s.weights.all.adapter + peak.wrapping + small + in.gathered_in_backward);
+        const byte_count of_adapters = f.context.frozen
+                                           ? s.weights.all.optimizer.states + s.weights.all.gradients.kept + s.stepping
+                                           : byte_count{};
+        reserve(s.weights.all.weights + s.weights.all.adapter + peak.wrapping + of_adapters + in.gathered_in_backward);
     }
     return peak;
 }

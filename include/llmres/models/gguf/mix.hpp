@@ -65,13 +65,13 @@ constexpr result<gguf_mix> find_gguf_mix(std::string_view field, std::string_vie
         if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
     std::string_view wanted = upper.view();
     gguf_mix mix;
-    for (const auto& [large, small] : std::array<std::array<std::string_view, 2>, 5>{{{"Q2_K_L", "Q2_K"},
-                                                                                      {"Q3_K_XL", "Q3_K_L"},
-                                                                                      {"Q4_K_L", "Q4_K_M"},
-                                                                                      {"Q5_K_L", "Q5_K_M"},
-                                                                                      {"Q6_K_L", "Q6_K"}}})
-        if (wanted == large) {
-            wanted = small;
+    for (const auto& [extended, base] : std::array<std::array<std::string_view, 2>, 5>{{{"Q2_K_L", "Q2_K"},
+                                                                                        {"Q3_K_XL", "Q3_K_L"},
+                                                                                        {"Q4_K_L", "Q4_K_M"},
+                                                                                        {"Q5_K_L", "Q5_K_M"},
+                                                                                        {"Q6_K_L", "Q6_K"}}})
+        if (wanted == extended) {
+            wanted = base;
             mix.embedding = mix.output = gguf_type::Q8_0;
             break;
         }

@@ -322,13 +322,13 @@ constexpr gguf_type matrix_type(const gguf_mix& mix, const traits& of, const ggu
     const gguf_type base = base_of(mix.quantisation);
     if (is_any(mix.quantisation, q::F32, q::F16, q::BF16)) return base;
     if (mix.quantisation == q::MXFP4_MOE) return fitting(tensor.stacked ? t::MXFP4 : t::Q8_0, tensor.columns);
-    const bool small = is_any(mix.quantisation, q::IQ1_S, q::IQ1_M, q::IQ2_XXS, q::IQ2_XS, q::IQ2_S, q::IQ2_M);
+    const bool few_bits = is_any(mix.quantisation, q::IQ1_S, q::IQ1_M, q::IQ2_XXS, q::IQ2_XS, q::IQ2_S, q::IQ2_M);
     gguf_type type = base;
     if (tensor.role == weight_role::kv_b_proj && (tensor.stacked || !mix.fused_as_values)) {
         // attn_k_b and attn_v_b: no rule names them, nor of old attn_kv_b.
     } else if (tensor.fused_qkv && !mix.fused_as_values) {
-        if (!small) type = fused_type(mix, base);
-    } else if (small) {
+        if (!few_bits) type = fused_type(mix, base);
+    } else if (few_bits) {
         type = smallest_type(mix, of, base, tensor, at);
     } else {
         switch (tensor.role) {

@@ -53,6 +53,11 @@ namespace detail::gguf {
 using q = gguf_quantisation;
 using t = gguf_type;
 
+// Of index tensors: no precision to compute in.
+inline constexpr precision int16{"int16", arithmetic_kind::fp16, {{{1, 1, 2}}}};
+inline constexpr precision int32{"int32", arithmetic_kind::fp32, {{{1, 1, 4}}}};
+inline constexpr precision int64{"int64", arithmetic_kind::fp64, {{{1, 1, 8}}}};
+
 inline constexpr std::array types{gguf_type_info{t::F32, "F32", fp32},
                                   gguf_type_info{t::F16, "F16", fp16},
                                   gguf_type_info{t::Q4_0, "Q4_0", q4_0},
@@ -76,9 +81,9 @@ inline constexpr std::array types{gguf_type_info{t::F32, "F32", fp32},
                                   gguf_type_info{t::IQ2_S, "IQ2_S", iq2_s},
                                   gguf_type_info{t::IQ4_XS, "IQ4_XS", iq4_xs},
                                   gguf_type_info{t::I8, "I8", int8},
-                                  gguf_type_info{t::I16, "I16", {"int16", arithmetic_kind::fp16, {{{1, 1, 2}}}}},
-                                  gguf_type_info{t::I32, "I32", {"int32", arithmetic_kind::fp32, {{{1, 1, 4}}}}},
-                                  gguf_type_info{t::I64, "I64", {"int64", arithmetic_kind::fp64, {{{1, 1, 8}}}}},
+                                  gguf_type_info{t::I16, "I16", int16},
+                                  gguf_type_info{t::I32, "I32", int32},
+                                  gguf_type_info{t::I64, "I64", int64},
                                   gguf_type_info{t::F64, "F64", fp64},
                                   gguf_type_info{t::IQ1_M, "IQ1_M", iq1_m},
                                   gguf_type_info{t::BF16, "BF16", bf16},

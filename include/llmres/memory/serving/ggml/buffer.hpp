@@ -22,7 +22,7 @@ public:
     constexpr ggml_buffer() {}  // holes beyond the count stay as they are
     constexpr tensor add(byte_count wanted) {
         if (wanted > largest_tensor) {
-            most = byte_count::max().in(bytes);
+            most = (byte_count::max)().in(bytes);
             return {};
         }
         const std::int64_t size = aligned_up(wanted, bytes(128)).in(bytes);
