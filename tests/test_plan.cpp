@@ -116,14 +116,12 @@ TEST_CASE("the verdict follows the bounds: fits below all of them, tight between
     CHECK(plan(j, {}, c)->reasons[0].code == reason_code::weights_exceed);
 }
 
-TEST_CASE("beyond Metal's working set a plan is tight, beyond all memory it does not fit") {
+TEST_CASE("beyond Metal's working set a plan does not fit") {
     cluster one{.gpu = with_memory(gpus::apple_m1_max, gib(32))};
     one.scale_up = one.scale_out = four_h100.scale_up;
     job j{.model = models::llama_2_7b, .compute = fp16, .context = tokens(512)};
     CHECK(plan(j, layout{}, one)->verdict == verdict::fits);  // 12.6 GiB of 21.3
-    j.model = models::llama_2_13b;                            // 24.6: four logs of llama.cpp ran
-    CHECK(plan(j, layout{}, one)->verdict == verdict::tight);
-    j.model = models::llama_2_70b;
+    j.model = models::llama_2_13b;  // 24.6: "command buffer failed with status 5" in logs of llama.cpp
     CHECK(plan(j, layout{}, one)->verdict == verdict::does_not_fit);
 }
 

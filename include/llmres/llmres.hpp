@@ -98,6 +98,7 @@
 #include <llmres/runtimes/lmdeploy.hpp>
 #include <llmres/runtimes/loading.hpp>
 #include <llmres/runtimes/megatron.hpp>
+#include <llmres/runtimes/mlx.hpp>
 #include <llmres/runtimes/ollama.hpp>
 #include <llmres/runtimes/process.hpp>
 #include <llmres/runtimes/pytorch.hpp>

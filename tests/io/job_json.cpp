@@ -151,6 +151,10 @@ const std::map<std::string, example>& examples() {
         {"cluster.gpu", {"h100-sxm5-80gb", [](r q) { return q.cluster.gpu.id == "h100-sxm5-80gb"; }}},
         {"cluster.device",
          {h100_file, [](r q) { return q.device == h100_file && q.cluster.gpu.name == "NVIDIA H100 80GB HBM3"; }}},
+        {"cluster.gpu_memory", {gib(20).in(bytes), [](r q) { return usable_memory(q.cluster.gpu) == gib(20); }}},
+        {"cluster.gpu_bandwidth", {9e11, [](r q) { return q.cluster.gpu.memory.bandwidth == gb_per_s(900); }}},
+        {"cluster.gpu_flops", {9e13, [](r q) { return q.cluster.gpu.rates.bf16 == tflops(90); }}},
+        {".experts_down", {"iq5_ks", [](r q) { return q.job.model.mixed.experts_down == maybe<precision>{iq5_ks}; }}},
         {"cluster.gpus", {5, [](r q) { return q.cluster.gpus == 5; }}},
         {"cluster.gpus_per_node", {2, [](r q) { return q.cluster.gpus_per_node == 2; }}},
         {"cluster.scale_up", {"pcie-gen3-x16", [](r q) { return q.cluster.scale_up.id == "pcie-gen3-x16"; }}},
@@ -219,6 +223,7 @@ json with(const job_field& f, const json& value) {
     else
         document[std::string{f.object}][name] = value;
     if (name == "device") document["cluster"].erase("gpu");
+    if (name == "experts_down") document["weights"] = "iq4_ks";
     if (f.object == "lengths" && name == "longest") document["lengths"]["mean"] = 1;
     if (f.object == "adapter")
         document["adapter"].emplace(name == "kind" ? "rank" : "kind", name == "kind" ? json(8) : json("lora"));
@@ -233,12 +238,13 @@ TEST_CASE("every field of a job, a layout, a cluster and a host has its JSON key
     // If one of these fails, a field was added to the C++ type: describe it in job_fields.hpp, read it in job_json.hpp,
     // and give it an example above; or count it here if a document gives it by other means.
     // Objects: model, adapter, offload, and runtime, under which the options stand, too. gguf is a kind of weights.
-    CHECK(field_count<job>() == described("") + 5 + 1);
+    // experts_down is a format of the model's.
+    CHECK(field_count<job>() + 1 == described("") + 5 + 1);
     CHECK(field_count<adapter>() == described("adapter"));
     CHECK(field_count<offload>() == described("offload"));
     CHECK(field_count<layout>() == described("layout"));
-    CHECK(field_count<cluster>() + 1 ==
-          described("cluster") + 1);  // host is an object; device is a file that gives the gpu
+    // host is an object; device is a file that gives the gpu, and three fields describe it
+    CHECK(field_count<cluster>() + 1 + 3 == described("cluster") + 1);
     CHECK(field_count<host>() == described("host"));
 }
 
@@ -508,6 +514,62 @@ TEST_CASE("weights may be a GGUF mix, in serving") {
     document["weights"] = "q4_k_m";
     document["task"] = "pretraining";
     CHECK(read_job(document).error().field == "weights");
+}
+
+TEST_CASE("mxfp4 is a precision of the experts; the GGUF mix of that type is mxfp4_moe") {
+    json document = minimal();
+    document["model"] = "gpt-oss-20b";
+    document["weights"] = "mxfp4";
+    const plan_request precise = read(document);
+    CHECK_FALSE(precise.job.gguf);
+    CHECK(weights_of(precise.job) == mxfp4);
+    document["weights"] = "mxfp4_moe";
+    CHECK(read(document).job.gguf);
+}
+
+TEST_CASE("files of IQ types were made with an importance matrix") {
+    json document = minimal();
+    document["weights"] = "iq3_m";
+    CHECK(read(document).job.gguf->importance_matrix);
+    document["weights"] = "q4_k_m";
+    CHECK_FALSE(read(document).job.gguf->importance_matrix);
+}
+
+TEST_CASE("experts_down names a format beside that of weights") {
+    json document = minimal();
+    document["model"] = "qwen3-235b-a22b";
+    document["weights"] = "iq4_ks";
+    document["experts_down"] = "iq5_ks";
+    const plan_request q = read(document);
+    CHECK(weights_of(q.job) == iq4_ks);
+    CHECK(formats_of(q.job, bf16).experts_down == maybe<precision>{iq5_ks});
+    document.erase("weights");
+    CHECK(read_job(document).error().field == "experts_down");
+}
+
+TEST_CASE("a document describes a GPU that no table has, or corrects the table") {
+    json document = minimal();
+    document["cluster"] = {{"gpu_memory", gib(48).in(bytes)}, {"gpu_bandwidth", 1e12}, {"gpu_flops", 2e14}};
+    const plan_request own = read(document);
+    CHECK(usable_memory(own.cluster.gpu) == gib(48));
+    CHECK(plan(own.job, own.cluster));
+    document["cluster"].erase("gpu_bandwidth");
+    CHECK(read_job(document).error().field == "cluster.gpu.memory.bandwidth");
+    document["cluster"] = {{"gpu", "rtx-4090"}, {"gpu_memory", gib(48).in(bytes)}};  // rebuilt with twice the chips
+    CHECK(usable_memory(read(document).cluster.gpu) == gib(48));
+    document["cluster"] = {{"gpu", "apple-m1-max"}, {"gpu_memory", gib(32).in(bytes)}};  // Metal's working set
+    CHECK(usable_memory(read(document).cluster.gpu) == div_down(gib(32) * 2, 3));
+    document["cluster"] = {{"gpu", "rtx-4090"}, {"gpu_memory", 0}};
+    CHECK(read_job(document).error().field == "cluster.gpu_memory");
+}
+
+TEST_CASE("what of the experts the CPU computes is told by the runtime's own options") {
+    json document = minimal();
+    document["runtime"] = {{"name", "llama.cpp"}, {"cpu_moe", true}, {"no_op_offload", true}};
+    CHECK_FALSE(read(document).job.runtime.loading.host_experts.copied);
+    document["runtime"] = {{"name", "ik_llama.cpp"}, {"run_time_repack", false}, {"mla_use", 1}};
+    CHECK(read(document).job.runtime.loading.host_experts.copied);
+    CHECK(read(document).job.runtime.serving_kernels.latent.expanded == byte_count{});
 }
 
 TEST_CASE("an engine's knobs go by the engine's names for them, too") {

@@ -100,6 +100,28 @@ TEST_CASE("a model may be cut to its first layers") {
     CHECK(read_model_source(json::array()).error().code == error_code::malformed);
 }
 
+TEST_CASE("a config.json may stand in the document itself") {
+    const json config = {{"model_type", "llama"},          {"num_hidden_layers", 26}, {"hidden_size", 3200},
+                         {"num_attention_heads", 32},      {"vocab_size", 32000},     {"intermediate_size", 8640},
+                         {"max_position_embeddings", 2048}};
+    const auto read = read_model_source(config);
+    REQUIRE(read);
+    CHECK(read->model.layers.size == 26);
+    json broken = config;
+    broken["hidden_size"] = "wide";
+    CHECK(read_model_source(broken).error().field == "model.hidden_size");
+}
+
+TEST_CASE("a model may be stretched, and its head loaded beside the embedding") {
+    const auto other = read_model_source(
+        json{{"from", "gemma-2-2b"}, {"max_position_embeddings", 16384}, {"tie_word_embeddings", false}});
+    REQUIRE(other);
+    CHECK(other->model.max_context == tokens(16384));
+    CHECK_FALSE(other->model.tied_head);
+    CHECK(read_model_source(json{{"from", "gemma-2-2b"}, {"max_position_embeddings", 0}}).error().field ==
+          "model.max_position_embeddings");
+}
+
 TEST_CASE("the mix of a GGUF file is known by either spelling; plain formats are none") {
     CHECK(find_file_mix("Q4_K_M"));
     CHECK(find_file_mix("q4_k_m"));

@@ -23,6 +23,7 @@ TEST_CASE("formats belong to families by their names") {
                                        {"mxfp4_gguf", f::gguf}})
         CHECK_MESSAGE(family_of(find_precision("weights", name).value()) == family, name);
     CHECK(family_of(gptq(4, 128)) == f::gptq_words);
+    CHECK(family_of(mlx(4, 64)) == f::mlx);
 }
 
 TEST_CASE("a set of families holds those it lists and plain formats, and leaves out what it is without") {

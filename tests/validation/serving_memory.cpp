@@ -34,14 +34,13 @@ struct score {
 const score& scored() {
     static const score all = [] {
         score s;
-        for (const csv::row& row : rows_to_score())
-            if (const auto c = case_of(row)) {
-                for (const figure& f : figures_of(*c)) {
-                    s.figures[f.label + ": " + f.what].push_back(f);
-                    if (f.what == "pool" && gives_its_flags(*c)) s.flagged.push_back(f);
-                }
-                if (const auto said = judge(*c)) s.verdicts.push_back(*said);
+        for (const row& r : rows_to_score()) {
+            for (const figure& f : figures_of(r)) {
+                s.figures[f.label + ": " + f.what].push_back(f);
+                if (f.what == "pool" && r.flags) s.flagged.push_back(f);
             }
+            if (const auto said = judge(r)) s.verdicts.push_back(*said);
+        }
         return s;
     }();
     return all;

@@ -27,6 +27,7 @@ TEST_CASE("every format is found by its name, and only by it") {
                            packed_int(4, 128, {.zero_points = true, .group_index = true}),
                            packed_int(8, whole_row, {.zero_points = true}),
                            hqq(3, 64),
+                           mlx(5, 32),
                            hqq(1, 32),
                            exl2(4250),
                            exl2(4000),

@@ -124,6 +124,8 @@ TEST_CASE("HQQ has a scale and a zero point a group, and packs three bits by ten
     CHECK(size(hqq(4, 64), 4096, 4096) == 4096 * 4096 / 2 + 4096 * 64 * 4);
     CHECK(size(hqq(3, 64), 10, 64) == 64 * 4 + 10 * 4);
     CHECK(size(hqq(1, 32), 8, 32) == 32 + 8 * 4);
+    CHECK(size(mlx(4, 64), 4096, 4096) == 4096 * 4096 / 2 + 4096 * 64 * 4);
+    CHECK(size(mlx(5, 32), 1, 64) == 40 + 2 * 4);
 }
 
 TEST_CASE("EXL2 is a mean width; EXL3 is exact at whole bits") {

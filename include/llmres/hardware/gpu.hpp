@@ -176,13 +176,14 @@ constexpr byte_count usable_memory(const gpu& card) {
     return total > mib(500) ? total - mib(500) : bytes(0);
 }
 
-/// Memory that a process may allocate beyond what is recommended. Metal allocates buffers beyond its working set: such
-/// runs page, fail in a command buffer, or work (llama.cpp warns and continues: its issue 5206; four logged runs with
-/// 24.6 GiB of 32 succeeded). On other GPUs that share the host's memory, the host may free some. Equal to
-/// usable_memory() for GPUs with memory of their own.
+/// Memory that a process may allocate at most: where GPU and host share the memory, the host may free some of its own.
+/// Equal to usable_memory() for GPUs with memory of their own, and for Apple's: Metal allocates buffers beyond its
+/// working set, but command buffers that use them fail (llama.cpp's issue 5206; five logged runs with 24.6 GiB of 32
+/// printed "command buffer failed with status 5").
 constexpr byte_count reachable_memory(const gpu& card) {
     const byte_count usable = usable_memory(card);
-    return shares_host_memory(card) && card.memory.fitted > usable ? card.memory.fitted : usable;
+    const bool frees = shares_host_memory(card) && card.vendor != gpu_vendor::apple;
+    return frees && card.memory.fitted > usable ? card.memory.fitted : usable;
 }
 
 /// The same card with other memory chips, as modified boards have: `with_memory(gpus::rtx_2080_ti_11gb, gib(22))`. The

@@ -40,6 +40,7 @@ inline constexpr double most_layers = 256;
 inline constexpr std::array all{
     job_field{"", "Job", "task", text, 0, 0, "serving, pretraining or finetuning; default: serving"},
     job_field{"", "Job", "weights", text, 0, 0, "precision of the weights, or a GGUF mix such as q4_k_m; default: as published"},
+    job_field{"", "Job", "experts_down", text, 0, 0, "precision of the routed experts' down projections, where a recipe stores them in another than weights (llama-quantize --tensor-type ffn_down_exps=TYPE)"},
     job_field{"", "Job", "compute", text, 0, 0, "precision of the arithmetic and of activations; default: bf16. fp8_e4m3 in training: inputs of matrix products are cast to it (torchao)"},
     job_field{"", "Job", "attention", text, 0, 0, "attention kernel: eager, sdpa, flash or cudnn; default: sdpa"},
     job_field{"", "Serving", "kv_cache", text, 0, 0, "precision of the KV cache; default: as compute"},
@@ -100,6 +101,9 @@ inline constexpr std::array all{
     job_field{"layout", "Layout", "replicas", integer, 1, most_gpus, "independent copies of the whole model; default: 1"},
     job_field{"cluster", "Cluster", "gpu", text, 0, 0, "a GPU of `llmres gpus`, or a MIG slice of one: h100/1g.10gb"},
     job_field{"cluster", "Cluster", "device", text, 0, 0, "in place of gpu: a file of `llmres-probe calibrate`, with the free memory and measured speed of one GPU"},
+    job_field{"cluster", "Cluster", "gpu_memory", integer, 1, most_bytes, "bytes that processes can allocate on each GPU (CUDA's total), or that an Apple GPU shares with its host; default: the GPU's own"},
+    job_field{"cluster", "Cluster", "gpu_bandwidth", real, 1, 1e18, "bytes per second of each GPU's memory; default: the GPU's own"},
+    job_field{"cluster", "Cluster", "gpu_flops", real, 1, 1e21, "peak dense 16-bit operations per second of each GPU; default: the GPU's own"},
     job_field{"cluster", "Cluster", "gpus", integer, 1, most_gpus, "GPUs in the cluster; default: 1"},
     job_field{"cluster", "Cluster", "gpus_per_node", integer, 0, most_gpus, "GPUs in one host; default: 8, or as many as one scale-up fabric connects"},
     job_field{"cluster", "Cluster", "scale_up", text, 0, 0, "link between the GPUs of a node; default: the GPU's own"},

@@ -176,20 +176,40 @@ inline result<std::string> device_path(const nlohmann::json& cluster_object) {
     return named;
 }
 
-/// The GPUs of a cluster, from a table or from a device file.
+/// What a document says of a card, in place of the table's figures.
+inline void read_card(job_reader& read, gpu& card) {
+    if (read.fields().has("gpu_memory")) {
+        byte_count size;
+        read.size("gpu_memory", size);
+        if (card.vendor == gpu_vendor::apple) {
+            card = with_memory(card, size);
+        } else {
+            // A size up to the reported total may repeat that total: usable_memory() judges it.
+            if (card.memory.reported && size > *card.memory.reported) card.memory.reported = {};
+            card.memory.cuda_visible = size;
+        }
+    }
+    if (read.fields().has("gpu_bandwidth")) card.memory.bandwidth = bytes_per_s(read.real("gpu_bandwidth", 0));
+    if (read.fields().has("gpu_flops")) card.rates.fp16 = card.rates.bf16 = flops_per_s(read.real("gpu_flops", 0));
+}
+
+/// The GPUs of a cluster, from a table, from a device file, or as the document describes them.
 inline result<cluster> read_gpus(job_reader& read, const std::string& device, const device_finder& find) {
     const bool named = read.fields().has("gpu");
     if (named && !device.empty())
         return refused(error_code::inconsistent, "cluster.device", device, "either a device or a gpu, not both");
-    if (!named && device.empty())
+    const bool described = read.fields().has("gpu_memory");
+    if (!named && device.empty() && !described)
         return refused(error_code::missing, "cluster.gpu", "absent",
-                       "a GPU of `llmres gpus`, or a device file as cluster.device");
-    gpu card;
+                       "a GPU of `llmres gpus`, a device file as cluster.device, or gpu_memory, gpu_bandwidth and "
+                       "gpu_flops of another GPU");
+    gpu card{.id = "other", .name = "GPU described in the job"};
     std::int32_t gpus = 1;
     read.named("gpu", card, [](std::string_view id) { return find_gpu(id, "cluster.gpu"); });
     read.integer("gpus", gpus);
+    read_card(read, card);
     if (const status s = read.checked(); !s) return s.error();
-    return named ? standard_cluster(card, gpus) : read_device(device, find, gpus);
+    return named || device.empty() ? standard_cluster(card, gpus) : read_device(device, find, gpus);
 }
 
 inline status read_host(const nlohmann::json& object, host& h) {
@@ -332,11 +352,27 @@ inline result<runtime_request> read_runtime(const nlohmann::json& value, const p
     return r;
 }
 
+/// Reads the precision of the experts' way down: then the checkpoint mixes two precisions.
+inline void read_experts_down(job_reader& read, job& j) {
+    if (!read.fields().has("experts_down")) return;
+    if (!j.weights) return read.fields().fail(error_code::inconsistent, "experts_down", "weights beside it");
+    maybe<precision> down;
+    read.format("experts_down", down);
+    j.model.weights = *j.weights;
+    j.model.mixed.experts_down = down;
+    j.weights = {};
+}
+
 /// Reads a precision, or the mix of a GGUF file: then `weights` is the format of most of its matrices.
 inline void read_weights(job_reader& read, job& j) {
     const maybe<gguf_mix> mix = trains(j) ? maybe<gguf_mix>{} : find_file_mix(read.fields().text_or("weights", ""));
-    if (!mix) return read.format("weights", j.weights);
+    if (!mix) {
+        read.format("weights", j.weights);
+        return read_experts_down(read, j);
+    }
     j.gguf = mix;
+    // llama.cpp's quantiser refuses most IQ types without an importance matrix.
+    if (read.fields().text_or("weights", "").find_first_of("iI") == 0) j.gguf.value.importance_matrix = true;
     j.weights = find_gguf_type(static_cast<std::uint32_t>(gguf::base_of(mix->quantisation))).value.format;
 }
 

@@ -41,15 +41,18 @@ using model_finder = std::function<result<model_source>(std::string_view name)>;
 /// The model_finder that opens no file: a preset, as find_model() understands names. A path is refused.
 inline result<model_source> find_preset(std::string_view name);
 
-/// A MODEL as JSON: its name, or {"from": NAME, "layers": n, "head": HEAD}: the model cut to its first n layers, and an
-/// encoder with the head that predicts masked tokens ("masked_lm").
+/// A MODEL as JSON: its name; or what a config.json of transformers holds, as an object with "model_type"; or {"from":
+/// NAME} with what is other than in that model: "layers": n cuts it to its first n layers, "max_position_embeddings" is
+/// another longest context (RoPE scaling), "tie_word_embeddings": false says that the head is loaded beside the
+/// embedding, and "head": "masked_lm" gives an encoder the head that predicts masked tokens.
 inline result<model_source> read_model_source(const nlohmann::json& value, const model_finder& find = find_preset);
 
 /// The model that the header of a GGUF file describes, with its mix of types.
 inline result<model_source> model_source_of(const gguf_file& file);
 
 /// The mix of a GGUF file by the name that llama.cpp's quantiser gives it, in either case: q4_k_m. A name that is a
-/// format as well (q8_0) means the file, since nothing else is stored in it; bf16, fp16 and fp32 mean the format.
+/// format as well (q8_0) means the file, since nothing else is stored in it; bf16, fp16, fp32 and mxfp4 mean the format
+/// (the file is mxfp4_moe).
 inline maybe<gguf_mix> find_file_mix(std::string_view name);
 
 /// The denoising network of a diffusion model that comes with the library, under its name in any spelling ("SDXL",
@@ -126,6 +129,37 @@ inline result<model_source> with_head(model_source source, config_fields& fields
     return source;
 }
 
+/// A config.json of transformers that stands in a document itself.
+inline result<model_source> inline_config(const nlohmann::json& config) {
+    const result<model> read = hf::read_config(config);
+    if (read) return model_source{.model = *read};
+    text<63> field{"model."};
+    field.append(read.error().field);
+    return refused(read.error().code, field, read.error().value, read.error().expected);
+}
+
+/// A model and what differs from it.
+inline result<model_source> altered_model(const nlohmann::json& value, const model_finder& find) {
+    config_fields fields{value, "model"};
+    for (const auto& [key, unused] : value.items())
+        if (key != "from" && key != "layers" && key != "head" && key != "max_position_embeddings" &&
+            key != "tie_word_embeddings")
+            return refused(error_code::unknown, "model." + key, shown(unused),
+                           "from, layers, head, max_position_embeddings or tie_word_embeddings");
+    const std::string_view from = fields.text_or("from", "");
+    if (!fields.ok()) return fields.error();
+    if (from.empty()) return refused(error_code::missing, "model.from", "absent", "a name or a path");
+    result<model_source> found = find(from);
+    if (!found) return found;
+    model& m = found->model;
+    const std::int64_t kept = fields.number_or("layers", m.layers.size, 1, m.layers.size);
+    m.max_context = tokens(fields.number_or("max_position_embeddings", m.max_context.in(tokens), 1, 1LL << 40));
+    m.tied_head = fields.flag_or("tie_word_embeddings", m.tied_head);
+    if (!fields.ok()) return fields.error();
+    m.layers = m.layers.first(static_cast<std::int32_t>(kept));
+    return with_head(std::move(*found), fields);
+}
+
 }  // namespace detail
 
 inline result<model_source> find_preset(std::string_view name) {
@@ -139,21 +173,9 @@ inline result<model_source> read_model_source(const nlohmann::json& value, const
     if (value.is_string()) return find(value.get_ref<const std::string&>());
     if (!value.is_object())
         return refused(error_code::malformed, "model", detail::shown(value),
-                       "a name, a path, or {\"from\": MODEL, \"layers\": n}");
-    detail::config_fields fields{value, "model"};
-    for (const auto& [key, unused] : value.items())
-        if (key != "from" && key != "layers" && key != "head")
-            return refused(error_code::unknown, "model." + key, detail::shown(unused), "from, layers or head");
-    const std::string_view from = fields.text_or("from", "");
-    if (!fields.ok()) return fields.error();
-    if (from.empty()) return refused(error_code::missing, "model.from", "absent", "a name or a path");
-    result<model_source> whole = find(from);
-    if (!whole) return whole;
-    layer_stack& layers = whole->model.layers;
-    const std::int64_t kept = fields.number_or("layers", layers.size, 1, layers.size);
-    if (!fields.ok()) return fields.error();
-    layers = layers.first(static_cast<std::int32_t>(kept));
-    return detail::with_head(std::move(*whole), fields);
+                       "a name, a path, a config.json, or {\"from\": MODEL, \"layers\": n}");
+    if (value.contains("model_type") && !value.contains("from")) return detail::inline_config(value);
+    return detail::altered_model(value, find);
 }
 
 inline result<model_source> model_source_of(const gguf_file& file) {
@@ -165,7 +187,8 @@ inline result<model_source> model_source_of(const gguf_file& file) {
 }
 
 inline maybe<gguf_mix> find_file_mix(std::string_view name) {
-    if (name == bf16.name.view() || name == fp16.name.view() || name == fp32.name.view()) return {};
+    for (const precision& format : {bf16, fp16, fp32, mxfp4})
+        if (name == format.name.view()) return {};
     const result<gguf_mix> mix = find_gguf_mix("weights", name);
     return mix ? maybe<gguf_mix>{*mix} : maybe<gguf_mix>{};
 }

@@ -87,7 +87,13 @@ constexpr void set(runtime& r, serving_options& asked, knob_setting setting, dou
             asked.experts_on_host = narrow > 0;
             return;
         case knob_setting::latent_part:
-            r.serving_kernels.latent.expanded = mib(whole);
+            if (whole > 0) r.serving_kernels.latent.expanded = mib(whole);
+            return;
+        case knob_setting::latent_use:
+            if (whole < 2) r.serving_kernels.latent.expanded = {};
+            return;
+        case knob_setting::host_computes:
+            r.loading.host_experts.copied = value == 0;
             return;
     }
 }

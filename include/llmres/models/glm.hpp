@@ -31,6 +31,24 @@ inline constexpr model glm_4_9b{
     .max_context = tokens(131072), .weights = bf16,
     .published = parameters(9'399'951'360)};
 
+namespace detail {
+
+/// GLM-4-9B behind EVA2-CLIP-E, whose 63 layers have 4.4 billion parameters.
+constexpr model glm_4v() {
+    model m = glm_4_9b;
+    m.name = "glm-4v-9b";
+    m.published = {};
+    m.max_context = tokens(8192);
+    m.encoders[0] = {.hidden = 1792, .layers = 63};
+    m.encoders[0].block.attention = {.heads = 16, .kv_heads = 16, .head_dim = 112, .qkv_bias = true};
+    m.encoders[0].block.feed_forward = {.kind = feed_forward_kind::plain, .width = 15360, .bias = true};
+    return m;
+}
+
+}  // namespace detail
+
+inline constexpr model glm_4v_9b = detail::glm_4v();
+
 /// The Hub gives 358,337,791,296 with the layer that predicts one token further.
 inline constexpr model glm_4_5{
     .name = "glm-4.5", .architecture = "glm4_moe",
@@ -138,7 +156,7 @@ inline constexpr model kimi_k2{
 
 /// All of them.
 inline constexpr std::array all_glm{
-    &chatglm_6b, &glm_4_9b, &glm_4_5, &glm_4_5_air, &glm_5, &glm_5_2, &kimi_k2};
+    &chatglm_6b, &glm_4_9b, &glm_4v_9b, &glm_4_5, &glm_4_5_air, &glm_5, &glm_5_2, &kimi_k2};
 
 }  // namespace llmres::inline v0::models
 

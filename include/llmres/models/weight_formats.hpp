@@ -26,11 +26,13 @@ struct weight_formats {
     maybe<precision> feed_forward{};  ///< dense feed-forwards and shared experts, if not as `matrices`
     maybe<precision> experts_down{};  ///< down projections of routed experts, if not as `matrices`
     maybe<precision> head{};          ///< the output head, if not as `rest`
+    maybe<precision> embedding{};     ///< the token embedding, if not as `rest`
     std::uint64_t wide_roles = 0;     ///< one bit for each weight_role: matrices of these roles are in `rest`
 
     /// The format of a weight.
     constexpr const precision& of(const weight& w) const {
         if (w.role == weight_role::lm_head && head) return *head;
+        if (w.role == weight_role::embed_tokens && embedding) return *embedding;
         if (!w.quantised || (wide_roles >> static_cast<unsigned>(w.role) & 1) != 0) return rest;
         if (w.routed && w.role == weight_role::down_proj && experts_down) return *experts_down;
         if (detail::is_feed_forward(w.role)) return feed_forward && !w.routed ? *feed_forward : matrices;
@@ -39,9 +41,11 @@ struct weight_formats {
 };
 
 /// The formats of a checkpoint in one format. A 16-bit or wider one holds all weights; a quantised one keeps embedding,
-/// head, norms and routers in `wide`.
+/// head, norms and routers in `wide`. (MLX quantises embedding and head as well: mlx.nn.quantize.)
 constexpr weight_formats formats_for(const precision& weights, const precision& wide = bf16) {
-    return {.matrices = weights, .rest = is_wide(weights) ? weights : wide};
+    weight_formats formats{.matrices = weights, .rest = is_wide(weights) ? weights : wide};
+    if (weights.name.view().starts_with("mlx_")) formats.head = formats.embedding = weights;
+    return formats;
 }
 
 /// The formats of a checkpoint whose matrices are in `weights` and what is not quantised in `wide`, with the exceptions

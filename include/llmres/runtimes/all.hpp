@@ -12,6 +12,7 @@
 #include <llmres/runtimes/llama_cpp.hpp>
 #include <llmres/runtimes/lmdeploy.hpp>
 #include <llmres/runtimes/megatron.hpp>
+#include <llmres/runtimes/mlx.hpp>
 #include <llmres/runtimes/ollama.hpp>
 #include <llmres/runtimes/pytorch.hpp>
 #include <llmres/runtimes/runtime.hpp>
@@ -35,7 +36,7 @@ namespace runtimes {
 /// Each software's profiles stand together, the newest first.
 inline constexpr auto all =
     joined(std::array{&no_runtime, &pytorch}, all_vllm, all_sglang, all_tensorrt_llm, all_llama_cpp, all_ollama,
-           all_transformers, std::array{&lmdeploy}, all_exllama, std::array{&tgi, &ctranslate2}, all_huggingface,
+           all_transformers, std::array{&lmdeploy}, all_exllama, std::array{&mlx, &tgi, &ctranslate2}, all_huggingface,
            std::array{&litgpt, &torchtune}, all_torchtitan, std::array{&deepspeed, &megatron});
 
 }  // namespace runtimes

@@ -25,6 +25,7 @@ enum class format_family : std::uint8_t {
     exllama2,         ///< EXL2
     exllama3,         ///< EXL3
     half_quadratic,   ///< HQQ
+    mlx,              ///< MLX's groups
 };
 
 /// The family of a format.
@@ -49,6 +50,7 @@ constexpr format_family family_of(const precision& format) {
                                beginning{"exl2", format_family::exllama2},
                                beginning{"exl3", format_family::exllama3},
                                beginning{"hqq", format_family::half_quadratic},
+                               beginning{"mlx", format_family::mlx},
                                beginning{"iq", format_family::gguf},
                                beginning{"q", format_family::gguf},
                                beginning{"tq", format_family::gguf}};

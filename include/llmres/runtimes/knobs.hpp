@@ -24,6 +24,8 @@ enum class knob_setting : std::uint8_t {
     experts_on_host,     ///< other than zero: routed experts of all layers are computed by the CPU
     host_expert_layers,  ///< routed experts of that many first layers are computed by the CPU
     latent_part,         ///< MiB of latent attention's keys and values that are expanded at once
+    latent_use,          ///< below 2: keys and values of latent attention are not expanded (ik_llama.cpp: -mla)
+    host_computes,       ///< other than zero: experts on the host are computed there, whatever the step's tokens
 };
 
 /// A knob under the software's own name, as its command line spells it without the dashes.

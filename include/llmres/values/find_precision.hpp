@@ -76,7 +76,7 @@ inline constexpr std::array ik_precisions{q6_0,    iq2_k,  iq3_k,  iq4_k,  iq5_k
 
 /// The format of that name, or an error. Names of formats with parameters are what their makers give: gptq_int4_g128,
 /// gptq_int4_channel, gptq_int4_g128_no_gidx, awq_int4_g64, packed_int4_g32, packed_int4_g32_zp_gidx, hqq_int4_g64,
-/// exl2_4.25bpw, exl3_3bpw.
+/// mlx_int4_g64, exl2_4.25bpw, exl3_3bpw.
 constexpr result<precision> find_precision(std::string_view field, std::string_view name);
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
@@ -126,6 +126,7 @@ constexpr maybe<precision> made_by_name(std::string_view name) {
     if (width < 1 || width > 8) return {};
     const std::int32_t group = taken(rest, "_g") ? taken_number(rest) : taken(rest, "_channel") ? whole_row : -1;
     if (group < 0) return {};
+    if (method == "mlx") return width > 1 && width != 7 && group >= 32 ? same(mlx(width, group)) : maybe<precision>{};
     const bool packable = width == 2 || width == 3 || width == 4 || width == 8;
     if (method == "hqq") return (packable || width == 1) && group > 0 ? same(hqq(width, group)) : maybe<precision>{};
     if (!packable) return {};

@@ -238,6 +238,10 @@ constexpr precision packed_int(std::int32_t width, std::int32_t group, packed_te
 /// 16-bit scale and a 16-bit zero point.
 constexpr precision hqq(std::int32_t width, std::int32_t group);
 
+/// MLX: values packed into 32-bit words, and for each group along the inputs a 16-bit scale and a 16-bit bias
+/// (mlx.core.quantize).
+constexpr precision mlx(std::int32_t width, std::int32_t group);
+
 /// ExLlamaV2 at a mean width in thousandths of a bit for each weight, scales included. Its quantiser gives each tensor
 /// a width of its own so that the mean over the linear layers meets the target; a single tensor may differ by whole
 /// bits.
@@ -337,6 +341,10 @@ constexpr precision hqq(std::int32_t width, std::int32_t group) {
     // A variable of its own, because nvcc 13.0 does not compile the conditional expression inside the braces.
     const tile values = width == 3 ? tile{tile::flat, 10, 4} : tile{tile::flat, 8 / width, 1};
     return {detail::grouped_name("hqq", width, group), arithmetic_kind::bf16, {{values, {tile::flat, group, 4}}}};
+}
+
+constexpr precision mlx(std::int32_t width, std::int32_t group) {
+    return {detail::grouped_name("mlx", width, group), arithmetic_kind::fp16, {{{1, group, group * width / 8 + 4}}}};
 }
 
 constexpr precision exl2(std::int32_t millibits) {

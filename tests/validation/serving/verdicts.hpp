@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "cases.hpp"
+#include "figures.hpp"
 
 /// Whether what ran is said to fit, and what did not, not to.
 namespace serving {
@@ -18,11 +18,11 @@ struct judged {
 };
 
 /// None where the row does not say all that a verdict rests on.
-inline std::optional<judged> judge(const one_case& c) {
-    if (!c.with_gpu || !c.weights_known || !c.whole_model) return {};
-    const auto made = plan(c.task, c.spread, c.machines);
+inline std::optional<judged> judge(const row& r) {
+    if (!r.ran || other_recipe(r)) return {};
+    const auto made = plan(r.job(), r.layout(), r.cluster());
     if (!made) return {};
-    judged said{c.id, c.label, c.row.at("oom") != "yes"};
+    judged said{r.id, r.label, *r.ran};
     said.verdict = made->verdict;
     said.need_low = static_cast<double>(made->memory.total().low.in(bytes));
     said.need_high = static_cast<double>(made->memory.total().high.in(bytes));

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Prints, as markdown, how the serving profiles stand against what was measured: the section between the `serving`
-// markers of docs/accuracy.md. Another table of the same columns can be named: table_serving_memory FILE.
+// markers of docs/accuracy.md. Other lines of serving_jobs can be named: table_serving_memory FILE.jsonl.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "../serving/figures.hpp"
 #include "../serving/rows.hpp"
@@ -21,6 +22,7 @@ struct tally {
     std::string what;
     double absolute = 0, signed_sum = 0, worst = 0, gib_off = 0;
     int rows = 0, covered = 0;
+    std::vector<double> widths;
 
     void add(const figure& f) {
         const double e = f.error();
@@ -30,17 +32,23 @@ struct tally {
         gib_off += std::fabs(f.expected - f.measured) / one_gib;
         if (std::fabs(e) > std::fabs(worst)) worst = e;
         covered += f.covered(rounding_of(f)) ? 1 : 0;
+        widths.push_back(f.width());
+    }
+    double median_width() const {
+        std::vector<double> sorted = widths;
+        std::sort(sorted.begin(), sorted.end());
+        return sorted.empty() ? 0 : sorted[sorted.size() / 2];
     }
 };
 
 /// Engines that reserve a pool, by name: all rows, and those whose logs give their flags.
 using pools = std::map<std::pair<std::string, std::string>, std::array<tally, 2>>;
 
-void add_pool(pools& all, const one_case& c, const figure& f) {
-    if (!takes_fraction(c.task.runtime.cache) || (f.what != "weights" && f.what != "pool")) return;
-    auto& [every, flagged] = all[{std::string{c.task.runtime.identity.name.view()}, f.what}];
+void add_pool(pools& all, const row& r, const figure& f) {
+    if (!takes_fraction(r.job().runtime.cache) || (f.what != "weights" && f.what != "pool")) return;
+    auto& [every, flagged] = all[{std::string{r.job().runtime.identity.name.view()}, f.what}];
     every.add(f);
-    if (gives_its_flags(c)) flagged.add(f);
+    if (r.flags) flagged.add(f);
 }
 
 void print_pools(const pools& all) {
@@ -61,41 +69,43 @@ void print_pools(const pools& all) {
     }
 }
 
+void print_figures(const std::map<std::pair<std::string, std::string>, tally>& figures) {
+    std::printf(
+        "| engine and versions | figure | rows | mean error | bias | worst | mean off, GiB | inside the bounds | "
+        "median "
+        "width of the bounds |\n");
+    std::printf("|---|---|--:|--:|--:|--:|--:|--:|--:|\n");
+    for (const auto& [key, t] : figures) {
+        const double n = t.rows;
+        std::printf("| %s | %s | %d | %.2f %% | %+.2f %% | %+.1f %% | %.3f | %.0f %% | %.1f %% |\n", key.first.c_str(),
+                    key.second.c_str(), t.rows, 100 * t.absolute / n, 100 * t.signed_sum / n, 100 * t.worst,
+                    t.gib_off / n, 100 * t.covered / n, 100 * t.median_width());
+    }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-    const auto rows = rows_to_score(argc > 1 ? argv[1] : "");
     std::map<std::pair<std::string, std::string>, tally> figures;
     std::map<std::string, std::array<int, 6>> verdicts;  // by what happened, and what was said of it
     pools reserved;
-    std::set<std::string> unmapped;
-    int mapped = 0;
-    for (const csv::row& row : rows) {
-        const auto c = case_of(row);
-        if (!c) {
-            unmapped.insert(row.at("engine"));
-            continue;
-        }
-        ++mapped;
-        for (const figure& f : figures_of(*c)) {
+    tally every;
+    const auto rows = rows_to_score(argc > 1 ? argv[1] : "");
+    for (const row& r : rows) {
+        for (const figure& f : figures_of(r)) {
             figures[{f.label, f.what}].add(f);
-            add_pool(reserved, *c, f);
+            every.add(f);
+            add_pool(reserved, r, f);
         }
-        if (const auto said = judge(*c)) {
+        if (const auto said = judge(r)) {
             auto& counts = verdicts[said->label];
             ++counts[static_cast<std::size_t>((said->ran ? 0 : 3) + static_cast<int>(said->verdict))];
         }
     }
-    std::printf("%zu rows, %d of engines and models that have a profile and a shape.\n\n", rows.size(), mapped);
-    std::printf(
-        "| engine and versions | figure | rows | mean error | bias | worst | mean off, GiB | inside the bounds |\n");
-    std::printf("|---|---|--:|--:|--:|--:|--:|--:|\n");
-    for (const auto& [key, t] : figures) {
-        const double n = t.rows;
-        std::printf("| %s | %s | %d | %.2f %% | %+.2f %% | %+.1f %% | %.3f | %.0f %% |\n", key.first.c_str(),
-                    key.second.c_str(), t.rows, 100 * t.absolute / n, 100 * t.signed_sum / n, 100 * t.worst,
-                    t.gib_off / n, 100 * t.covered / n);
-    }
+    std::printf("%zu rows; of their %d figures %.1f %% are inside the bounds, whose median width is %.1f %%.\n\n",
+                rows.size(), every.rows, 100.0 * every.covered / (every.rows > 0 ? every.rows : 1),
+                100 * every.median_width());
+    print_figures(figures);
     print_pools(reserved);
     std::printf(
         "\n| engine and versions | ran: fits | tight | does not fit | did not run: fits | tight | does not fit |\n");
@@ -106,9 +116,4 @@ int main(int argc, char** argv) {
         for (std::size_t i = 0; i < n.size(); ++i) all[i] += n[i];
     }
     std::printf("| all | %d | %d | %d | %d | %d | %d |\n", all[0], all[1], all[2], all[3], all[4], all[5]);
-    if (!unmapped.empty()) {
-        std::printf("\nWithout a profile:");
-        for (const std::string& engine : unmapped) std::printf(" %s;", engine.c_str());
-        std::printf("\n");
-    }
 }

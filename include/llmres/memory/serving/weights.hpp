@@ -236,7 +236,8 @@ struct serving_weights {
     /// Queries, keys and values of a layer, where an engine joins them and keeps what it joined.
     constexpr byte_count joined_of(const layer& kind) const {
         byte_count total;
-        if (runtime.loading.projections == projection_tensors::joined)
+        // MPT's checkpoints store queries, keys and values as one matrix (Wqkv): nothing is joined.
+        if (runtime.loading.projections == projection_tensors::joined && job.model.architecture != "mpt")
             for_each_weight(kind, job.model.hidden, [&](const weight& w) {
                 if (fused_tensors::is_attention_input(w.role)) total += local_size(w);
             });
