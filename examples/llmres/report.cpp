@@ -5,7 +5,8 @@
 #include <fmt/format.h>
 #include <array>
 #include <llmres/answers/capacity.hpp>
-#include <llmres/answers/search.hpp>
+#include <llmres/answers/limits.hpp>
+#include <llmres/answers/remedies.hpp>
 #include <llmres/io/sentences.hpp>
 #include <llmres/values/to_string.hpp>
 #include <string>
@@ -105,7 +106,7 @@ void print_plan(const llmres::job_plan& p, const llmres::plan_request& request) 
     fmt::print("{}, {} on {} x {}, runtime {}: {}\n\n", j.model.name.view(), name_of(j.task), c.gpus, c.gpu.name.view(),
                j.runtime.identity.name.view(), name_of(p.verdict));
     print_measured(c.gpu);
-    fmt::print("layout   {}{}\n", layout_text(p.layout), request.layout ? "" : " (chosen)");
+    fmt::print("layout   {}{}\n", layout_text(p.layout), request.layout ? "" : " (chosen: highest throughput)");
     fmt::print("memory   {} ({} to {}) of {} usable, at its fullest in {}{}\n", to_string(total.expected),
                to_string(total.low), to_string(total.high), to_string(p.usable), name_of(p.memory.phase),
                p.layout.pipeline > 1 ? fmt::format(" of stage {}", p.memory.stage) : "");

@@ -6,7 +6,10 @@
 #include <llmres/answers/buffers.hpp>
 #include <llmres/answers/capacity.hpp>
 #include <llmres/answers/disaggregated.hpp>
+#include <llmres/answers/layout_plan.hpp>
+#include <llmres/answers/limits.hpp>
 #include <llmres/answers/mixed_gpus.hpp>
+#include <llmres/answers/remedies.hpp>
 #include <llmres/answers/rules_of_thumb.hpp>
 #include <llmres/answers/search.hpp>
 #include <llmres/hardware/cluster.hpp>
@@ -93,6 +96,7 @@
 #include <llmres/runtimes/identity.hpp>
 #include <llmres/runtimes/kernels.hpp>
 #include <llmres/runtimes/knobs.hpp>
+#include <llmres/runtimes/layout_rules.hpp>
 #include <llmres/runtimes/litgpt.hpp>
 #include <llmres/runtimes/llama_cpp.hpp>
 #include <llmres/runtimes/lmdeploy.hpp>

@@ -1,25 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <llmres/answers/layout_plan.hpp>
+#include <llmres/answers/search.hpp>
 #include <llmres/hardware/cluster.hpp>
-#include <llmres/hardware/gpu.hpp>
-#include <llmres/inventory/operations.hpp>
-#include <llmres/jobs/checks.hpp>
 #include <llmres/jobs/job.hpp>
-#include <llmres/jobs/layout.hpp>
-#include <llmres/jobs/layouts.hpp>
-#include <llmres/memory/breakdown.hpp>
-#include <llmres/memory/memory.hpp>
-#include <llmres/memory/training.hpp>
-#include <llmres/time/roofline.hpp>
-#include <llmres/time/throughput.hpp>
 #include <llmres/values/error.hpp>
-#include <llmres/values/interval.hpp>
-#include <llmres/values/precision.hpp>
 #include <llmres/values/units.hpp>
-#include <string_view>
 
 /// Does this job fit on these GPUs, in which layout, how fast, and what limits it?
 ///
@@ -28,74 +16,9 @@
 ///     static_assert(llmres::fits(job, layout, cluster));           // the same, before the program runs
 namespace llmres::inline v0 {
 
-/// Whether a job fits.
-enum class verdict : std::uint8_t {
-    fits,          ///< even if every estimate is at its upper bound
-    tight,         ///< only if estimates turn out below their upper bounds
-    does_not_fit,  ///< not even at the lower bounds, or it cannot run there at all
-};
-/// The names of the verdicts, in their order.
-inline constexpr std::array<std::string_view, 3> verdict_names{"fits", "tight", "does_not_fit"};
-/// The name of a verdict: "tight".
-constexpr std::string_view name_of(verdict v) { return verdict_names[static_cast<std::size_t>(v)]; }
-
-/// Why a job does not fit, or may not.
-enum class reason_code : std::uint8_t {
-    memory_exceeded,              ///< `needed` bytes on `gpu`, `available` are there; `term` is the largest part
-    weights_exceed,               ///< the weights alone are too many
-    memory_tight,                 ///< the upper bound exceeds what is there
-    flash_attention_unsupported,  ///< asked for, and needs compute capability 8.0
-    host_memory_exceeded,         ///< what is offloaded needs more than a node's main memory
-    format_emulated,              ///< the GPU has no arithmetic for a format of the job and converts it first
-};
-/// The names of the codes, in their order.
-inline constexpr std::array<std::string_view, 6> reason_code_names{
-    "memory_exceeded",      "weights_exceed", "memory_tight", "flash_attention_unsupported",
-    "host_memory_exceeded", "format_emulated"};
-/// The name of a code: "memory_exceeded".
-constexpr std::string_view name_of(reason_code code) { return reason_code_names[static_cast<std::size_t>(code)]; }
-
-/// Why a job does not fit, or may not.
-struct reason {
-    reason_code code = reason_code::memory_exceeded;  ///< which reason
-    std::int32_t gpu = 0;                             ///< rank within the replica
-    memory_term term = memory_term::weights;          ///< the largest term
-    byte_count needed{};                              ///< bytes needed
-    byte_count available{};                           ///< bytes that are there
-};
-
-/// The answer for one layout.
-struct job_plan {
-    llmres::verdict verdict = verdict::does_not_fit;  ///< whether the job fits
-    llmres::layout layout{};                          ///< the layout
-    byte_count usable{};                              ///< what the job may take of the busiest GPU
-    memory_breakdown memory{};                        ///< of the busiest GPU
-    std::int32_t gpu = 0;                             ///< the busiest GPU's rank within the replica
-    job_speed speed{};                                ///< how fast the job runs
-    bool prompts_elsewhere = false;   ///< plan_disaggregated()'s decode side: other GPUs compute the prompts
-    std::array<reason, 4> reasons{};  ///< storage; the first `reason_count` are in use
-    std::int32_t reason_count = 0;    ///< reasons in use
-
-    /// What takes the most time: of a training step, or of making one token.
-    constexpr time_term bottleneck() const { return speed.step.largest(); }
-    /// Appends a reason.
-    constexpr void because(const reason& r) {
-        if (static_cast<std::size_t>(reason_count) < reasons.size())
-            reasons[static_cast<std::size_t>(reason_count++)] = r;
-    }
-};
-
-/// The plan of a job in a given layout. Allocates nothing.
-/// Errors: a field of job, layout or cluster out of its bounds; more GPUs in the layout than in the cluster; sizes
-/// beyond 2^63 bytes.
-constexpr result<job_plan> plan(const job& j, const layout& l, const cluster& c);
-
-/// The plan in the smallest layout that fits: fewest GPUs for serving, the least sharding over all GPUs for training.
-/// If none fits, that of the layout that comes nearest.
+/// The plan in the layout with the most tokens per second, of those that fit on the cluster's GPUs: search() with
+/// objective::throughput. If none fits, that of the layout that comes nearest.
 constexpr result<job_plan> plan(const job& j, const cluster& c);
-
-/// True if the plan exists and its verdict is `fits`; quicker than the plan, since it asks for no times.
-constexpr bool fits(const job& j, const layout& l, const cluster& c);
 
 /// Shows both numbers in the compiler's message when an assertion on it fails.
 template <std::int64_t NeededMiB, std::int64_t AvailableMiB>
@@ -113,153 +36,9 @@ constexpr bool must_fit() {
     return Plan.verdict == verdict::fits;
 }
 
-// ---- detail ---------------------------------------------------------------------------------------------------------
-
-namespace detail {
-
-/// Whether a GPU multiplies in an arithmetic. It is assumed to where its rates are unknown.
-constexpr bool has_arithmetic(const gpu& card, arithmetic_kind kind) {
-    switch (kind) {
-        case arithmetic_kind::bf16:
-            return card.rates.bf16.value_or(tflops(1)) > flop_rate{};
-        case arithmetic_kind::fp8:
-            return card.rates.fp8.value_or(tflops(1)) > flop_rate{};
-        case arithmetic_kind::fp4:
-            return card.rates.fp4.value_or(tflops(1)) > flop_rate{};
-        default:
-            return true;
-    }
-}
-
-/// Whether a job asks for a kernel that the GPU cannot run.
-constexpr bool lacks_flash_attention(const job& j, const gpu& card) {
-    return j.attention == attention_kernel::flash && card.vendor == gpu_vendor::nvidia && !has_flash_attention(card);
-}
-
-/// Whether the busiest GPU has room, and why not.
-constexpr void judge_gpu_memory(job_plan& p, const interval<byte_count>& need, const cluster& c) {
-    const byte_count reachable = p.usable + (reachable_memory(c.gpu) - usable_memory(c.gpu));
-    p.verdict = need.high <= p.usable ? verdict::fits : need.low <= reachable ? verdict::tight : verdict::does_not_fit;
-    const byte_count weights = p.memory[memory_term::weights].expected;
-    if (weights > p.usable) p.because({reason_code::weights_exceed, p.gpu, memory_term::weights, weights, p.usable});
-    if (p.verdict == verdict::does_not_fit)
-        p.because({reason_code::memory_exceeded, p.gpu, p.memory.largest(), need.expected, p.usable});
-    if (p.verdict == verdict::tight)
-        p.because({reason_code::memory_tight, p.gpu, p.memory.largest(), need.high, p.usable});
-}
-
-/// Whether a node's main memory has room for what a training job offloads to it.
-constexpr void judge_host_memory(job_plan& p, const job& j, const cluster& c) {
-    if (!trains(j) || !j.offload.to_host() || c.host.memory == byte_count{}) return;
-    const interval<byte_count> held = host_memory_of_node(j, p.layout, c.node_size());
-    if (held.high <= c.host.memory) return;
-    const verdict of_host = held.low > c.host.memory ? verdict::does_not_fit : verdict::tight;
-    if (of_host > p.verdict) p.verdict = of_host;
-    p.because(
-        {.code = reason_code::host_memory_exceeded, .gpu = p.gpu, .needed = held.high, .available = c.host.memory});
-}
-
-/// The verdict on a plan whose memory is known, `need` in all, with its reasons.
-constexpr void judge(job_plan& p, const interval<byte_count>& need, const job& j, const cluster& c) {
-    judge_gpu_memory(p, need, c);
-    if (lacks_flash_attention(j, c.gpu)) {
-        p.verdict = verdict::does_not_fit;
-        p.because({.code = reason_code::flash_attention_unsupported, .gpu = p.gpu});
-    }
-    judge_host_memory(p, j, c);
-    if (!has_arithmetic(c.gpu, j.compute.arithmetic) ||
-        !has_arithmetic(c.gpu, arithmetic_of(weights_of(j), linear_arithmetic_of(j))))
-        p.because({.code = reason_code::format_emulated, .gpu = p.gpu});
-}
-
-/// Memory and verdict of a job, layout and cluster that were validated; without times.
-constexpr result<job_plan> judged(const job& j, const layout& l, const cluster& c) {
-    result<job_plan> made = job_plan{.layout = l, .usable = usable_memory(j, c), .memory = memory_of(j, l, c)};
-    job_plan& p = *made;
-    const interval<byte_count> need = p.memory.total();
-    if (is_saturated(need.high)) {
-        made = refused(error_code::overflow, "memory", "2^63 bytes or more",
-                       "a model, batch and context of a size that exists");
-    } else {
-        p.gpu = static_cast<std::int32_t>(p.memory.stage * std::int64_t{l.tensor} * l.data * l.context_parallel);
-        judge(p, need, j, c);
-    }
-    return made;
-}
-
-/// Adds the times to a plan, if there is one.
-constexpr void time(result<job_plan>& p, const job& j, const cluster& c) {
-    if (p) p->speed = speed_of(j, p->layout, c, p->memory);
-}
-
-/// Whether plan a is nearer to fitting than plan b: by verdict, then by memory.
-constexpr bool better(const job_plan& a, const job_plan& b) {
-    if (a.verdict != b.verdict) return a.verdict < b.verdict;
-    return a.memory.total().expected < b.memory.total().expected;
-}
-
-/// The ZeRO stages that the planner tries, in this order.
-struct zero_stages {
-    std::int32_t first;
-    std::int32_t last;
-};
-/// Offloaded parameters need stage 3, on one GPU too. Without data parallelism nothing is sharded, and pipelines
-/// combine with stage 1 at most.
-constexpr zero_stages zero_stages_of(const job& j, const layout& l) {
-    const bool offloads = j.offload.parameters != offload_place::none;
-    const std::int32_t first = offloads ? 3 : 0;
-    if (l.pipeline == 1 && (l.data > 1 || offloads)) return {first, 3};
-    return {first, l.data > 1 ? 1 : 0};
-}
-
-}  // namespace detail
-
-constexpr result<job_plan> plan(const job& j, const layout& l, const cluster& c) {
-    if (const status s = detail::validate_placed(j, l, c); !s) return s.error();
-    result<job_plan> made = detail::judged(j, l, c);
-    detail::time(made, j, c);
-    return made;
-}
-
-constexpr bool fits(const job& j, const layout& l, const cluster& c) {
-    if (const status s = detail::validate_placed(j, l, c); !s) return false;
-    const result<job_plan> made = detail::judged(j, l, c);
-    return made && made->verdict == verdict::fits;
-}
-
 constexpr result<job_plan> plan(const job& j, const cluster& c) {
-    if (const status s = validate(j); !s) return s.error();
-    if (const status s = validate(c); !s) return s.error();
-    result<job_plan> best = error{error_code::unsupported, "layout", "none", "a model that can be cut over these GPUs"};
-    const auto consider = [&](const layout& l) {
-        if (const status s = validate_training(j, l, c.gpu); !s) {
-            if (!best) best = s.error();
-            return false;
-        }
-        const result<job_plan> made = detail::judged(j, l, c);
-        if (!best || (made && detail::better(*made, *best))) best = made;
-        return best && best->verdict == verdict::fits;
-    };
-    if (!trains(j)) {
-        for (std::int32_t gpus = 1; gpus <= c.gpus; ++gpus)
-            if (for_each_layout(j, gpus, c, consider)) break;
-        detail::time(best, j, c);
-        return best;
-    }
-    // Training uses every GPU: model-parallel groups as small as they may be, the rest data-parallel, sharded by ZeRO.
-    for (std::int32_t group = 1; group <= c.gpus; ++group) {
-        if (c.gpus % group != 0) continue;
-        const bool found = for_each_layout(j, group, c, [&](layout l) {
-            l.data = c.gpus / group;
-            const detail::zero_stages tried = detail::zero_stages_of(j, l);
-            for (l.zero = tried.first; l.zero <= tried.last; ++l.zero)
-                if (consider(l)) return true;
-            return false;
-        });
-        if (found) break;
-    }
-    detail::time(best, j, c);
-    return best;
+    const result<found_layout> best = search(j, c);
+    return best ? result<job_plan>{best->plan} : best.error();
 }
 
 }  // namespace llmres::inline v0

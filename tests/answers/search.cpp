@@ -1,155 +1,303 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
+#include <algorithm>
+#include <array>
+#include <llmres/answers/limits.hpp>
 #include <llmres/answers/search.hpp>
 #include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/hardware/standard_cluster.hpp>
 #include <llmres/models/deepseek.hpp>
+#include <llmres/models/gpt.hpp>
 #include <llmres/models/llama.hpp>
+#include <llmres/models/mistral.hpp>
+#include <llmres/models/others.hpp>
+#include <llmres/models/qwen.hpp>
+#include <llmres/plan.hpp>
 #include <llmres/runtimes/megatron.hpp>
+#include <llmres/runtimes/pytorch.hpp>
+#include <llmres/runtimes/vllm.hpp>
+#include <vector>
+
+#include "properties.hpp"
 
 using namespace llmres;
 
 namespace {
 
-const cluster one_4090 = standard_cluster(gpus::rtx_4090, 1).value();
-const job chat{.model = models::llama_3_1_8b, .batch = 8, .context = tokens(8192), .max_batched_tokens = tokens(2048)};
+cluster h100(std::int32_t gpus) { return standard_cluster(gpus::h100_sxm5_80gb, gpus).value(); }
 
-/// How many remedies there are for what does not fit; each must do.
-int each_remedy_helps(const job& j, const layout& given, const cluster& on) {
-    REQUIRE(plan(j, given, on)->verdict != verdict::fits);
-    const remedies found = what_would_help(j, given, on);
-    for (const remedy& r : found) {
-        job tried = j;
-        layout l = given;
-        cluster c = on;
-        switch (r.what) {
-            case remedy::kind::more_gpus:
-                l = r.layout;
-                c = standard_cluster(on.gpu, static_cast<std::int32_t>(r.amount)).value();
-                break;
-            case remedy::kind::other_layout:
-                l = r.layout;
-                break;
-            case remedy::kind::narrower_weights:
-                tried.weights = r.format;
-                break;
-            case remedy::kind::smaller_batch:
-                tried.batch = r.amount;
-                break;
-            case remedy::kind::smaller_micro_batch:
-                tried.micro_batch = r.amount;
-                break;
-            case remedy::kind::shorter_context:
-                tried.context = tried.sequence = tokens(r.amount);
-                break;
-            case remedy::kind::full_recompute:
-                tried.recompute = recompute::full;
-                break;
-            case remedy::kind::sdpa_attention:
-                tried.attention = attention_kernel::sdpa;
-                break;
-        }
-        CAPTURE(static_cast<int>(r.what));
-        CAPTURE(r.amount);
-        const result<job_plan> helped = plan(tried, l, c);
-        REQUIRE(helped);
-        CHECK(helped->verdict == verdict::fits);
-    }
-    return found.count;
+job serving(const model& m, std::int64_t batch) {
+    return {.model = m, .batch = batch, .prompt = tokens(1024), .output = tokens(256), .runtime = runtimes::vllm};
+}
+job training(const model& m, std::int64_t global_batch, token_count sequence = tokens(4096)) {
+    return {.model = m,
+            .task = task::pretraining,
+            .sequence = sequence,
+            .global_batch = global_batch,
+            .recompute = recompute::full,
+            .runtime = runtimes::megatron};
+}
+double rate(const job_plan& p) { return p.speed.tokens_per_second.in(tokens_per_s); }
+
+/// Every layout of the default space that fits, planned one by one.
+std::vector<job_plan> all_that_fit(const job& j, const cluster& c) {
+    std::vector<job_plan> all;
+    for_each_layout(j, {}, c, [&](const layout& l) {
+        const result<job_plan> p = plan(j, l, c);
+        if (p && p->verdict == verdict::fits) all.push_back(*p);
+        return false;
+    });
+    return all;
 }
 
 }  // namespace
 
-TEST_CASE("limits are the last that fit: one more does not") {
-    job j = chat;
-    const job_limits limits = limits_of(j, {}, one_4090);
-    REQUIRE(limits.max_batch);
-    REQUIRE(limits.max_context);
-    j.batch = *limits.max_batch;
-    CHECK(plan(j, {}, one_4090)->verdict == verdict::fits);
-    ++j.batch;
-    CHECK(plan(j, {}, one_4090)->verdict != verdict::fits);
-    j = chat;
-    j.context = *limits.max_context;
-    CHECK(plan(j, {}, one_4090)->verdict == verdict::fits);
-    j.context += tokens(1);
-    CHECK(plan(j, {}, one_4090)->verdict != verdict::fits);
+TEST_CASE("serving takes the GPUs that are given where they make it faster") {
+    const job_plan p = plan(serving(models::llama_3_1_8b, 64), h100(8)).value();
+    CHECK(p.verdict == verdict::fits);
+    CHECK(p.layout.gpus() == 8);
+    CHECK(rate(p) > 2 * rate(plan(serving(models::llama_3_1_8b, 64), layout{}, h100(8)).value()));
 }
 
-TEST_CASE("what does not fit at all has no largest batch, but a number of GPUs that it fits on") {
-    const job j{.model = models::llama_3_1_70b, .context = tokens(1024)};
-    const job_limits limits = limits_of(j, {}, one_4090);
-    CHECK_FALSE(limits.max_batch);
-    CHECK_FALSE(limits.max_context);
-    REQUIRE(limits.min_gpus);
-    CHECK(*limits.min_gpus > 5);  // 141 GB of weights
-    CHECK(*limits.min_gpus <= 8);
+TEST_CASE("serving 70B on eight GPUs leaves none idle behind five stages") {
+    const job j = serving(models::llama_3_1_70b, 64);
+    const job_plan p = plan(j, h100(8)).value();
+    CHECK(p.layout.pipeline == 1);
+    CHECK(p.layout.gpus() == 8);
+    CHECK(rate(p) >= rate(plan(j, {.tensor = 8}, h100(8)).value()));
+    CHECK(rate(p) > 2 * rate(plan(j, {.pipeline = 5}, h100(8)).value()));
 }
 
-TEST_CASE("each remedy, taken alone, makes the job fit") {
-    job j = chat;
-    j.batch = 16;
-    CHECK(each_remedy_helps(j, {}, one_4090) >= 3);
-    CHECK(each_remedy_helps(
-              job{.model = models::llama_3_1_8b, .context = tokens(1024), .attention = attention_kernel::flash}, {},
-              standard_cluster(gpus::v100_sxm2_32gb, 1).value()) == 1);
+TEST_CASE("a mixture of experts is served with whole experts on ranks") {
+    const job j = serving(models::deepseek_v3, 64);
+    const cluster eight = standard_cluster(gpus::h200_sxm5_141gb, 8).value();
+    const job_plan p = plan(j, eight).value();
+    REQUIRE(p.verdict == verdict::fits);
+    CHECK(rate(p) >= rate(plan(j, {.data = 8, .expert = 8, .expert_tensor = 1}, eight).value()));
+    CHECK(p.layout.expert > 1);
 }
 
-TEST_CASE("each remedy of training does, a micro-batch that divides the global one among them") {
-    const job j{.model = models::llama_3_1_8b,
-                .task = task::pretraining,
-                .sequence = tokens(1024),
-                .micro_batch = 32,
-                .global_batch = 256};
-    const cluster eight = standard_cluster(gpus::h100_sxm5_80gb, 8).value();
-    CHECK(each_remedy_helps(j, {.data = 8, .zero = 3}, eight) >= 3);
+TEST_CASE("405B is trained on 1,024 GPUs, with stages, context and data ranks") {
+    const job j = training(models::llama_3_1_405b, 512, tokens(8192));
+    const job_plan p = plan(j, h100(1024)).value();
+    REQUIRE(p.verdict == verdict::fits);
+    CHECK(p.layout.pipeline > 1);
+    layout given{.tensor = 8, .sequence_parallel = true, .pipeline = 16, .data = 4, .context_parallel = 2, .zero = 1};
+    const job_plan published = plan(j, given, h100(1024)).value();
+    CHECK(rate(p) >= rate(published));
+    REQUIRE(min_gpus(j, h100(1024)));
+    CHECK(*min_gpus(j, h100(1024)) <= 1024);
 }
 
-TEST_CASE("a layout that does not fit is told apart from too few GPUs") {
-    const job j{.model = models::llama_3_1_8b,
-                .task = task::pretraining,
-                .sequence = tokens(4096),
-                .recompute = recompute::full};
-    const cluster eight = standard_cluster(gpus::h100_sxm5_80gb, 8).value();
-    const layout plain{.data = 8};
-    REQUIRE(plan(j, plain, eight)->verdict == verdict::does_not_fit);  // 16 bytes a parameter on each GPU
-    const remedies found = what_would_help(j, plain, eight);
-    REQUIRE(found.count >= 1);
-    CHECK(found.list[0].what == remedy::kind::other_layout);
-    CHECK(found.list[0].amount <= 8);
-    each_remedy_helps(j, plain, eight);
+TEST_CASE("Qwen3-235B is trained on 256 GPUs") {
+    const job_plan p = plan(training(models::qwen3_235b_a22b, 1024), h100(256)).value();
+    CHECK(p.verdict == verdict::fits);
+    CHECK(p.layout.expert > 1);
 }
 
-TEST_CASE("no remedy asks for more GPUs than a layout that fits has") {
-    // The planner's own layouts have no sequence parallelism, and would need more.
-    const job j{.model = models::llama_3_1_70b,
-                .task = task::pretraining,
-                .sequence = tokens(8192),
-                .global_batch = 64,
-                .recompute = recompute::selective,
-                .runtime = runtimes::megatron};
-    const layout l{.tensor = 8, .sequence_parallel = true, .pipeline = 4, .data = 2, .zero = 1};
-    const cluster c = standard_cluster(gpus::h100_sxm5_80gb, 64).value();
-    REQUIRE(plan(j, l, c)->verdict == verdict::fits);
-    REQUIRE(limits_of(j, l, c).min_gpus);
-    CHECK(*limits_of(j, l, c).min_gpus <= 64);
+TEST_CASE("a small model on many cards is served by data ranks") {
+    job j = serving(models::minicpm_2b, 64);
+    const cluster sixteen = standard_cluster(gpus::rtx_4090, 16).value();
+    const job_plan p = plan(j, sixteen).value();
+    CHECK(p.verdict == verdict::fits);
+    CHECK(p.layout.data > 1);
+    CHECK(min_gpus(j, sixteen).value_or(99) <= 16);
 }
 
-TEST_CASE("training that does not fit is helped by recomputation") {
-    const job j{.model = models::llama_3_1_8b, .task = task::pretraining, .sequence = tokens(8192), .micro_batch = 2};
-    const cluster eight = standard_cluster(gpus::h100_sxm5_80gb, 8).value();
-    const layout l{.data = 8, .zero = 3};
-    REQUIRE(plan(j, l, eight)->verdict == verdict::does_not_fit);
-    bool named = false;
-    for (const remedy& r : what_would_help(j, l, eight)) named = named || r.what == remedy::kind::full_recompute;
-    CHECK(named);
+TEST_CASE("2,048 GPUs do not wait for one all-gather of all weights") {
+    const job j = training(models::llama_3_1_8b, 2048);
+    const job_plan p = plan(j, h100(2048)).value();
+    CHECK(p.verdict == verdict::fits);
+    CHECK(rate(p) > 2 * rate(plan(j, {.data = 2048, .zero = 3}, h100(2048)).value()));
 }
 
-TEST_CASE("limits and remedies are there at compile time") {
-    static constexpr cluster machine = standard_cluster(gpus::rtx_4090, 1).value();
-    static constexpr job work{
-        .model = models::llama_3_1_8b, .context = tokens(4096), .max_batched_tokens = tokens(2048)};
-    static constexpr result<std::int64_t> most = max_batch(work, {}, machine);
-    static_assert(*most > 1);
-    CHECK(*max_batch(work, {}, machine) == *most);
+TEST_CASE("training is no slower than a grid of plain layouts") {
+    const job j = training(models::llama_3_1_70b, 512);
+    const job_plan p = plan(j, h100(64)).value();
+    const layout wide{.pipeline = 16, .virtual_pipeline = 5, .data = 4, .zero = 1};
+    CHECK(rate(p) >= rate(plan(j, wide, h100(64)).value()));
+    CHECK(rate(p) > rate(plan(j, {.data = 64, .zero = 3}, h100(64)).value()));
+}
+
+TEST_CASE("the best is what a plan of every layout finds, and so are the next nine") {
+    for (const auto& [j, c] :
+         {std::pair{serving(models::llama_3_1_70b, 32), h100(8)}, std::pair{serving(models::mixtral_8x7b, 32), h100(8)},
+          std::pair{training(models::llama_3_1_8b, 64), h100(16)},
+          std::pair{training(models::mixtral_8x7b, 64), h100(32)}}) {
+        std::vector<job_plan> all = all_that_fit(j, c);
+        REQUIRE(all.size() > 10);
+        std::sort(all.begin(), all.end(), [](const job_plan& a, const job_plan& b) {
+            const float first = static_cast<float>(1 / rate(a));
+            const float second = static_cast<float>(1 / rate(b));
+            return first != second ? first < second : detail::simpler(a.layout, b.layout);
+        });
+        std::array<found_layout, 10> best;
+        const search_counts counts = search(j, c, {}, best).value();
+        CHECK(counts.best == 10);
+        CHECK(counts.kept == static_cast<std::int64_t>(all.size()));
+        for (std::size_t i = 0; i < best.size(); ++i) CHECK(best[i].plan.layout == all[i].layout);
+        CHECK(search(j, c)->plan.layout == all[0].layout);
+    }
+}
+
+TEST_CASE("no layout beats the front in both of its objectives") {
+    const job j = serving(models::llama_3_1_70b, 64);
+    std::array<found_layout, 32> front;
+    const auto all_of_it = [](const search_counts&) { return true; };
+    const search_counts counts = search(j, h100(8), {}, {}, front, objective::time_to_first_token, all_of_it).value();
+    REQUIRE(counts.front > 1);
+    for (const job_plan& p : all_that_fit(j, h100(8))) {
+        bool matched = false;
+        for (std::size_t i = 0; i < counts.front; ++i) {
+            const job_plan& f = front[i].plan;
+            const duration other = f.speed.prefill.total().expected;
+            matched = matched || (rate(f) >= rate(p) * (1 - 1e-6) &&
+                                  other.in(seconds) <= p.speed.prefill.total().expected.in(seconds) * (1 + 1e-6));
+        }
+        CHECK(matched);
+    }
+}
+
+TEST_CASE("each objective is best by its own measure") {
+    const job j = serving(models::llama_3_1_70b, 64);
+    const cluster c = h100(16);
+    const auto best = [&](objective o) { return search(j, c, {.objective = o, .gpu_hour = currency(2)})->plan; };
+    for (const job_plan& p : all_that_fit(j, c)) {
+        CHECK(best(objective::fewest_gpus).layout.gpus() <= p.layout.gpus());
+        CHECK(best(objective::time_to_first_token).speed.prefill.total().expected.in(seconds) <=
+              p.speed.prefill.total().expected.in(seconds) * (1 + 1e-6));
+        CHECK(best(objective::time_per_token).speed.step.total().expected.in(seconds) <=
+              p.speed.step.total().expected.in(seconds) * (1 + 1e-6));
+        const auto a_gpu = [](const job_plan& q) { return rate(q) / static_cast<double>(q.layout.gpus()); };
+        CHECK(a_gpu(best(objective::cost)) >= a_gpu(p) * (1 - 1e-6));
+        CHECK(a_gpu(best(objective::energy)) >= a_gpu(p) * (1 - 1e-6));
+    }
+}
+
+TEST_CASE("limits leave out what breaks them") {
+    const job j = serving(models::llama_3_1_70b, 64);
+    const found_layout fastest = search(j, h100(16), {.objective = objective::time_per_token}).value();
+    const duration least = fastest.plan.speed.step.total().expected;
+    const search_request tight{.limits = {.time_per_token = least * 1.3, .memory_margin = gib(2), .one_node = true}};
+    const job_plan p = search(j, h100(16), tight)->plan;
+    CHECK(p.speed.step.total().expected <= least * 1.3);
+    CHECK(p.memory.total().high + gib(2) <= p.usable);
+    CHECK(p.layout.gpus() <= 8);
+}
+
+TEST_CASE("limits that nothing keeps are an error that names the nearest time") {
+    const search_request r{.limits = {.time_per_token = approx(seconds(1)) * 1e-5}};
+    const result<found_layout> none = search(serving(models::llama_3_1_70b, 64), h100(8), r);
+    REQUIRE_FALSE(none);
+    CHECK(none.error().field == "max_time_per_token");
+    CHECK(none.error().value == "10");
+}
+
+TEST_CASE("an objective without what it needs is an error") {
+    const job j = serving(models::llama_3_1_8b, 1);
+    CHECK(search(j, h100(1), {.objective = objective::cost}).error().field == "gpu_hour");
+    CHECK(search(training(models::llama_3_1_8b, 8), h100(8), {.objective = objective::time_per_token}).error().field ==
+          "objective");
+    cluster dark = h100(1);
+    dark.gpu.board_power = {};
+    CHECK(search(j, dark, {.objective = objective::energy}).error().field == "cluster.gpu.board_power");
+}
+
+TEST_CASE("an empty space says what emptied it") {
+    job j = training(models::llama_3_1_8b, 7);
+    j.micro_batch = 2;
+    CHECK(search(j, h100(8)).error().field == "global_batch");
+    const search_request too_many{.space = {.layouts = free_data_ranks({.tensor = 16})}};
+    CHECK(search(serving(models::llama_3_1_8b, 1), h100(8), too_many).error().field == "layout");
+}
+
+TEST_CASE("where nothing fits, the nearest layout is the answer and says so") {
+    const found_layout f = search(training(models::llama_3_1_405b, 64), h100(8)).value();
+    CHECK(f.plan.verdict == verdict::does_not_fit);
+    CHECK(f.plan.reason_count > 0);
+}
+
+TEST_CASE("what may vary beside the layout is chosen too") {
+    const job j = training(models::llama_3_1_70b, 512);
+    const found_layout plain = search(j, h100(64)).value();
+    const search_request all{.space = {.micro_batch = true, .recompute = true}};
+    const found_layout free = search(j, h100(64), all).value();
+    CHECK(rate(free.plan) >= rate(plain.plan));
+    const job chosen = with_choice(j, free.choice);
+    CHECK(rate(plan(chosen, free.plan.layout, h100(64)).value()) == doctest::Approx(rate(free.plan)));
+
+    job s = serving(models::llama_3_1_70b, 1);
+    search_request formats{.space = {.max_batch = 256}};
+    formats.space.weights = {.list = {bf16, fp8_e4m3}, .count = 2};
+    const found_layout served = search(s, h100(8), formats).value();
+    CHECK(served.choice.batch > 1);
+    CHECK(rate(served.plan) > rate(plan(s, h100(8)).value()));
+}
+
+TEST_CASE("a watcher stops a search") {
+    int calls = 0;
+    std::array<found_layout, 1> best;
+    const search_counts counts = search(training(models::llama_3_1_405b, 1024), h100(1024), {}, best, {},
+                                        objective::throughput, [&](const search_counts&) { return ++calls < 3; })
+                                     .value();
+    CHECK(counts.cancelled);
+    CHECK(counts.tried == 2048);
+}
+
+TEST_CASE("no random layout of the space beats the search") {
+    properties::generator random;
+    const std::array<job, 3> jobs{serving(models::qwen3_32b, 64), training(models::llama_3_1_8b, 128),
+                                  training(models::mixtral_8x7b, 128)};
+    for (const job& j : jobs) {
+        const double best = rate(plan(j, h100(32)).value());
+        for (int i = 0; i < 2'000; ++i) {
+            layout l{.tensor = 1 << random.bits() % 4, .pipeline = 1 << random.bits() % 4};
+            l.data = 1 << random.bits() % 6;
+            if (trains(j)) {
+                l.zero = static_cast<std::int32_t>(random.bits() % 4);
+                l.sequence_parallel = l.tensor > 1;
+                if (l.pipeline > 1 && l.zero > 1) l.zero = 1;
+                if (l.data == 1) l.zero = 0;
+            }
+            const result<job_plan> p = plan(j, l, h100(32));
+            if (!p || p->verdict != verdict::fits) continue;
+            CAPTURE(i);
+            CHECK(best >= rate(*p) * (1 - 1e-6));
+        }
+    }
+}
+
+TEST_CASE("more GPUs never lower the best throughput") {
+    for (const job& j : {serving(models::llama_3_1_8b, 64), serving(models::mixtral_8x7b, 16),
+                         training(models::llama_3_2_1b, 0), training(models::llama_3_1_8b, 96)}) {
+        double before = 0;
+        for (std::int32_t gpus = 1; gpus <= 40; ++gpus) {
+            const result<job_plan> p = plan(j, h100(gpus));
+            REQUIRE(p);
+            if (p->verdict != verdict::fits) continue;
+            CAPTURE(gpus);
+            CAPTURE(j.model.name.view());
+            CHECK(rate(*p) >= before * (1 - 1e-6));
+            before = rate(*p);
+        }
+        CHECK(before > 0);
+    }
+}
+
+TEST_CASE("more memory never makes a job that fits one that does not") {
+    for (const job& j : {serving(models::llama_3_1_70b, 16), training(models::llama_3_1_8b, 64)}) {
+        bool fitted = false;
+        for (std::int64_t size = 8; size <= 200; size += 8) {
+            cluster c = h100(8);
+            c.gpu.memory.fitted = gib(size);
+            c.gpu.memory.reported = gib(size);
+            c.gpu.memory.cuda_visible = {};
+            const result<job_plan> p = plan(j, c);
+            REQUIRE(p);
+            CAPTURE(size);
+            CHECK((!fitted || p->verdict == verdict::fits));
+            fitted = fitted || p->verdict == verdict::fits;
+        }
+        CHECK(fitted);
+    }
 }

@@ -1,56 +1,151 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
+#include <algorithm>
 #include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/hardware/standard_cluster.hpp>
 #include <llmres/jobs/checks.hpp>
 #include <llmres/jobs/layouts.hpp>
+#include <llmres/models/deepseek.hpp>
 #include <llmres/models/llama.hpp>
+#include <llmres/models/mistral.hpp>
+#include <llmres/models/qwen.hpp>
+#include <llmres/runtimes/deepspeed.hpp>
+#include <llmres/runtimes/litgpt.hpp>
+#include <llmres/runtimes/llama_cpp.hpp>
+#include <llmres/runtimes/megatron.hpp>
+#include <llmres/runtimes/vllm.hpp>
+#include <set>
 #include <vector>
 
 using namespace llmres;
 
 namespace {
 
-std::vector<layout> tried(const model& m, std::int32_t gpus) {
+std::vector<layout> tried(const job& j, std::int32_t gpus, const layout_space& space = {}) {
     std::vector<layout> all;
     const cluster c = standard_cluster(gpus::h100_sxm5_80gb, gpus).value();
-    for_each_layout(job{.model = m}, gpus, c, [&](const layout& l) {
+    for_each_layout(j, space, c, [&](const layout& l) {
         all.push_back(l);
         return false;
     });
     return all;
 }
+job serving(const model& m, std::int64_t batch = 64, const runtime& r = runtimes::vllm) {
+    return {.model = m, .batch = batch, .context = tokens(4096), .runtime = r};
+}
+job training(const model& m, std::int64_t batch, const runtime& r = runtimes::megatron) {
+    return {.model = m, .task = task::pretraining, .sequence = tokens(8192), .global_batch = batch, .runtime = r};
+}
+/// The values that one degree takes.
+template <class Degree>
+std::set<std::int32_t> values(const std::vector<layout>& all, Degree degree) {
+    std::set<std::int32_t> found;
+    for (const layout& l : all) found.insert(l.*degree);
+    return found;
+}
 
 }  // namespace
 
-TEST_CASE("eight GPUs are tried as tensor and pipeline ranks, the largest tensor degree first") {
-    const std::vector<layout> all = tried(models::llama_3_1_8b, 8);
-    CHECK(all == std::vector<layout>{
-                     {.tensor = 8}, {.tensor = 4, .pipeline = 2}, {.tensor = 2, .pipeline = 4}, {.pipeline = 8}});
-}
-
-TEST_CASE("every layout that is tried uses all GPUs, stays inside a node, and is one that the model allows") {
-    for (const std::int32_t gpus : {1, 2, 3, 6, 8, 12, 16, 32})
-        for (const layout& l : tried(models::llama_3_1_8b, gpus)) {
-            CAPTURE(gpus);
-            CHECK(l.gpus() == gpus);
-            CHECK(l.tensor <= 8);
-            CHECK(validate(l, models::llama_3_1_8b));
+TEST_CASE("every layout is one that the checks allow, on no more GPUs than there are, and none comes twice") {
+    for (const std::int32_t gpus : {1, 2, 3, 6, 8, 12, 16, 64})
+        for (const job& j : {serving(models::llama_3_1_8b), serving(models::mixtral_8x7b),
+                             training(models::llama_3_1_70b, 64), training(models::deepseek_v3, 64)}) {
+            const std::vector<layout> all = tried(j, gpus);
+            CHECK(all.size() > 0);
+            for (std::size_t i = 0; i < all.size(); ++i) {
+                CAPTURE(gpus);
+                CAPTURE(i);
+                CHECK(all[i].gpus() <= gpus);
+                CHECK(validate(all[i], j.model));
+                CHECK(validate_training(j, all[i], gpus::h100_sxm5_80gb));
+            }
+            for (std::size_t i = 1; i < all.size(); ++i) CHECK(all[i] != all[i - 1]);
         }
 }
 
-TEST_CASE("tensor degrees divide the attention heads") {
-    for (const layout& l : tried(models::llama_3_1_8b, 6)) CHECK(32 % l.tensor == 0);
+TEST_CASE("eight GPUs serve as tensor ranks, stages and data ranks") {
+    const std::vector<layout> all = tried(serving(models::llama_3_1_8b), 8);
+    for (const layout& l : {layout{.tensor = 8}, layout{.tensor = 4, .data = 2}, layout{.tensor = 4, .pipeline = 2},
+                            layout{.data = 8}, layout{.tensor = 2, .pipeline = 2, .data = 2}})
+        CHECK(std::find(all.begin(), all.end(), l) != all.end());
 }
 
-TEST_CASE("there are no more stages than layers") {
-    CHECK(tried(models::llama_3_1_8b, 512).size() == 0);
-    CHECK(tried(models::llama_3_1_8b, 256).size() == 1);
+TEST_CASE("tensor ranks divide the heads, and the vocabulary as the runtime pads it") {
+    job j = serving(models::qwen2_5_32b);  // 40 heads, 8 of keys and values
+    CHECK(values(tried(j, 8), &layout::tensor) == std::set<std::int32_t>{1, 2, 4, 8});
+    j = serving(models::llama_3_1_8b);
+    CHECK(values(tried(j, 7), &layout::tensor) == std::set<std::int32_t>{1, 2, 4});
 }
 
-TEST_CASE("the search stops at the first layout that is taken") {
+TEST_CASE("groups of tensor ranks lie in one node") {
+    for (const layout& l : tried(serving(models::llama_3_1_8b), 24)) CHECK(l.tensor <= 8);
+}
+
+TEST_CASE("a runtime that splits no matrices gets stages alone") {
+    const std::vector<layout> all = tried(serving(models::llama_3_1_8b, 1, runtimes::llama_cpp), 4);
+    CHECK(values(all, &layout::tensor) == std::set<std::int32_t>{1});
+    CHECK(values(all, &layout::pipeline) == std::set<std::int32_t>{1, 2, 3, 4});
+    for (const layout& l : tried(training(models::llama_3_1_8b, 64, runtimes::litgpt), 8)) CHECK(l.gpus() == l.data);
+}
+
+TEST_CASE("data ranks of a serving job are the fewest that hold so many sequences each") {
+    layout_space space;
+    space.tensor = space.pipeline = false;
+    CHECK(values(tried(serving(models::llama_3_1_8b, 8), 8, space), &layout::data) ==
+          std::set<std::int32_t>{1, 2, 3, 4, 8});
+    CHECK(values(tried(serving(models::llama_3_1_8b, 1), 8, space), &layout::data) == std::set<std::int32_t>{1});
+}
+
+TEST_CASE("data ranks of a training job divide its batch") {
+    CHECK(values(tried(training(models::llama_3_1_8b, 12), 8), &layout::data) == std::set<std::int32_t>{1, 2, 3, 4, 6});
+}
+
+TEST_CASE("training stages are equal, or the embedding and the loss make them so, or the last has fewer layers") {
+    const std::vector<layout> all = tried(training(models::llama_3_1_405b, 64), 256);  // 126 layers
+    for (const layout& l : all)
+        if (l.deals_evenly()) CHECK(126 % l.chunks() == 0);
+    const auto sixteen = std::find_if(all.begin(), all.end(), [](const layout& l) { return l.pipeline == 16; });
+    REQUIRE(sixteen != all.end());
+    CHECK(sixteen->embedding_as_layer);
+    CHECK(sixteen->loss_as_layer);
+    const std::set<std::int32_t> of_61 = values(tried(training(models::deepseek_v3, 64), 256), &layout::pipeline);
+    CHECK(of_61.contains(8));
+    CHECK_FALSE(of_61.contains(59));
+    for (const layout& l : tried(training(models::llama_3_1_405b, 64, runtimes::litgpt), 64)) CHECK(l.pipeline == 1);
+}
+
+TEST_CASE("chunks of stages need whole rounds of micro-batches") {
+    for (const layout& l : tried(training(models::llama_3_1_70b, 64), 64))
+        if (l.virtual_pipeline > 1) CHECK(64 / l.data % l.pipeline == 0);
+}
+
+TEST_CASE("ZeRO stages are those that the runtime has beside pipeline stages") {
+    for (const layout& l : tried(training(models::llama_3_1_70b, 64, runtimes::deepspeed), 64))
+        CHECK(l.zero <= (l.pipeline > 1 ? 1 : l.data * l.context_parallel > 1 ? 3 : 0));
+}
+
+TEST_CASE("routed experts are given whole to ranks, or split over tensor ranks") {
+    const std::vector<layout> all = tried(training(models::mixtral_8x7b, 64), 16);
+    CHECK(values(all, &layout::expert) == std::set<std::int32_t>{1, 2, 4, 8});
+    const std::vector<layout> served = tried(serving(models::mixtral_8x7b), 8);
+    for (const layout& l : served)
+        if (l.expert > 1) CHECK(l.expert == l.data * l.tensor);
+}
+
+TEST_CASE("degrees that are given stay") {
+    const layout_space space = free_data_ranks({.tensor = 2, .zero = 3});
+    for (const layout& l : tried(training(models::llama_3_1_8b, 64), 16, space)) {
+        CHECK(l.tensor == 2);
+        CHECK(l.zero == 3);
+        CHECK(l.pipeline == 1);
+    }
+    CHECK(values(tried(training(models::llama_3_1_8b, 64), 16, space), &layout::data) ==
+          std::set<std::int32_t>{1, 2, 4, 8});
+}
+
+TEST_CASE("the walk stops at the first layout that is taken") {
     int calls = 0;
     const cluster c = standard_cluster(gpus::h100_sxm5_80gb, 8).value();
-    CHECK(for_each_layout(job{.model = models::llama_3_1_8b}, 8, c, [&](const layout&) { return ++calls == 2; }));
+    CHECK(for_each_layout(serving(models::llama_3_1_8b), {}, c, [&](const layout&) { return ++calls == 2; }));
     CHECK(calls == 2);
 }

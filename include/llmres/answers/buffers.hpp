@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <llmres/answers/disaggregated.hpp>
+#include <llmres/answers/layout_plan.hpp>
 #include <llmres/hardware/cluster.hpp>
 #include <llmres/inventory/context.hpp>
 #include <llmres/inventory/layers/loss.hpp>
@@ -24,7 +25,6 @@
 #include <llmres/models/layer.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/models/parameters.hpp>
-#include <llmres/plan.hpp>
 #include <llmres/runtimes/kernels.hpp>
 #include <llmres/runtimes/runtime.hpp>
 #include <llmres/values/error.hpp>

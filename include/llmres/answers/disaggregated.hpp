@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <llmres/answers/layout_plan.hpp>
+#include <llmres/answers/search.hpp>
 #include <llmres/hardware/cluster.hpp>
 #include <llmres/hardware/collectives.hpp>
 #include <llmres/jobs/job.hpp>
@@ -9,7 +11,6 @@
 #include <llmres/jobs/ranks.hpp>
 #include <llmres/memory/breakdown.hpp>
 #include <llmres/models/kv_cache.hpp>
-#include <llmres/plan.hpp>
 #include <llmres/values/error.hpp>
 #include <llmres/values/units.hpp>
 
@@ -78,9 +79,10 @@ constexpr error of_prefill(const error& e) {
 }  // namespace detail
 
 constexpr result<layout> prefill_layout(const job& j, const cluster& c) {
-    const result<job_plan> made = plan(detail::prefill_part(j, layout{}), c);
+    const result<found_layout> made =
+        search(detail::prefill_part(j, layout{}), c, {.objective = objective::time_to_first_token});
     if (!made) return detail::of_prefill(made.error());
-    return made->layout;
+    return made->plan.layout;
 }
 
 constexpr result<disaggregated_plan> plan_disaggregated(const job& j, const phase_pool& prefill,

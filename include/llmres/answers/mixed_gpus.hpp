@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <llmres/answers/layout_plan.hpp>
 #include <llmres/hardware/gpu.hpp>
 #include <llmres/inventory/placement.hpp>
 #include <llmres/jobs/job.hpp>
@@ -13,7 +14,6 @@
 #include <llmres/memory/serving.hpp>
 #include <llmres/memory/serving/weights.hpp>
 #include <llmres/models/layer.hpp>
-#include <llmres/plan.hpp>
 #include <llmres/runtimes/runtime.hpp>
 #include <llmres/values/error.hpp>
 #include <llmres/values/interval.hpp>

@@ -2,158 +2,428 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
-#include <llmres/answers/capacity.hpp>
+#include <llmres/answers/layout_plan.hpp>
 #include <llmres/hardware/cluster.hpp>
 #include <llmres/jobs/checks.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/jobs/layouts.hpp>
-#include <llmres/memory/memory.hpp>
-#include <llmres/plan.hpp>
+#include <llmres/jobs/offload.hpp>
+#include <llmres/time/roofline.hpp>
+#include <llmres/time/throughput.hpp>
 #include <llmres/values/error.hpp>
+#include <llmres/values/interval.hpp>
 #include <llmres/values/maybe.hpp>
 #include <llmres/values/precision.hpp>
 #include <llmres/values/units.hpp>
+#include <span>
+#include <string_view>
 
-/// What is the most that fits, on how few GPUs does a job fit, and what would help where it does not?
+/// Which layout is best? Every layout of a space is planned, those that break a limit are left out, and the best by one
+/// objective remain. Nothing here allocates.
+///
+///     const auto fastest = llmres::search(job, cluster);                       // result<found_layout>
+///     std::array<llmres::found_layout, 10> best;
+///     const auto count = llmres::search(job, cluster, {.objective = objective::time_per_token}, best);
 namespace llmres::inline v0 {
 
-/// The limits of a job in a layout; unknown where nothing fits.
-struct job_limits {
-    maybe<std::int64_t> max_batch{};   ///< sequences in flight; when training, sequences in a micro-batch
-    maybe<token_count> max_context{};  ///< tokens of a sequence at the job's batch
-    maybe<std::int64_t> min_gpus{};    ///< GPUs of the cluster's kind, in this layout or one of the planner's
+/// What makes one layout better than another.
+enum class objective : std::uint8_t {
+    throughput,           ///< most tokens per second
+    time_to_first_token,  ///< serving: least time for one prompt
+    time_per_token,       ///< serving: least time for one token of every sequence
+    fewest_gpus,          ///< fewest GPUs, then most tokens per second
+    cost,                 ///< least money for a token, at gpu_price
+    energy,               ///< least energy for a token, at the GPUs' board power
+};
+/// The names of the objectives, in their order.
+inline constexpr std::array<std::string_view, 6> objective_names{
+    "throughput", "time_to_first_token", "time_per_token", "fewest_gpus", "cost", "energy"};
+/// The name of an objective: "throughput".
+constexpr std::string_view name_of(objective o) { return objective_names[static_cast<std::size_t>(o)]; }
+
+/// What a layout must keep to beside fitting.
+struct search_limits {
+    maybe<duration> time_to_first_token{};  ///< serving: expected time of one prompt at most
+    maybe<duration> time_per_token{};       ///< serving: expected time of one token of every sequence at most
+    byte_count memory_margin{};             ///< memory of each GPU to be left free, beyond every upper bound
+    bool one_node = false;                  ///< all GPUs are in one node
 };
 
-/// The largest batch and context that fit in a layout, and the fewest GPUs that hold the job.
-constexpr job_limits limits_of(const job& j, const layout& l, const cluster& c);
-
-/// The fewest GPUs of the cluster's kind that the job fits on, up to `most`.
-constexpr maybe<std::int64_t> min_gpus(const job& j, const cluster& c, std::int32_t most = 1024);
-
-/// A change to a job that makes it fit.
-struct remedy {
-    /// Which change it is.
-    enum class kind : std::uint8_t {
-        more_gpus,
-        other_layout,
-        narrower_weights,
-        smaller_batch,
-        smaller_micro_batch,
-        shorter_context,
-        full_recompute,
-        sdpa_attention
-    };
-    kind what = kind::more_gpus;  ///< which change it is
-    std::int64_t amount = 0;      ///< GPUs, sequences or tokens
-    precision format{};           ///< format of narrower weights
-    llmres::layout layout{};      ///< layout of more GPUs, or another layout
+/// A few formats to choose among; none: the job's own.
+struct format_list {
+    std::array<precision, 4> list{};  ///< storage; the first `count` are in use
+    std::int32_t count = 0;           ///< formats in use
 };
 
-/// Changes of which each alone makes a job fit.
-struct remedies {
-    std::array<remedy, 5> list{};  ///< storage; the first `count` are in use
-    std::int32_t count = 0;        ///< remedies in use
-
-    /// Appends a remedy.
-    constexpr void add(const remedy& r) { list[static_cast<std::size_t>(count++)] = r; }
-    /// The first remedy.
-    constexpr auto begin() const { return list.begin(); }
-    /// Behind the last remedy.
-    constexpr auto end() const { return list.begin() + count; }
+/// What a search may choose.
+struct search_space {
+    layout_space layouts{};      ///< the layouts
+    bool micro_batch = false;    ///< training: the sequences of a micro-batch, in powers of two
+    bool recompute = false;      ///< training: what is recomputed
+    bool offload = false;        ///< training: whether the optimizer or activations lie in main memory
+    std::int64_t max_batch = 0;  ///< serving: sequences in flight at most, in powers of two; 0: the job's own
+    format_list weights{};       ///< serving: formats of the weights
+    format_list kv_cache{};      ///< serving: formats of the cache
 };
 
-/// Changes of which each alone makes the job fit; none where it fits.
-constexpr remedies what_would_help(const job& j, const layout& l, const cluster& c);
+/// What is searched.
+struct search_request {
+    llmres::objective objective = objective::throughput;  ///< what is best
+    search_limits limits{};                               ///< what is left out
+    search_space space{};                                 ///< what is tried
+    /// For objective::cost: what an hour of one GPU costs, in the caller's currency.
+    money gpu_hour{};
+};
+
+/// The fields of a job that a search chose; of the job itself where it may not choose them.
+struct job_choice {
+    std::int64_t batch = 1;                         ///< sequences in flight
+    std::int64_t micro_batch = 1;                   ///< sequences of a micro-batch
+    llmres::recompute recompute = recompute::none;  ///< what is recomputed
+    llmres::offload offload{};                      ///< what is kept outside the GPU
+    maybe<precision> weights{};                     ///< format of the weights
+    maybe<precision> kv_cache{};                    ///< format of the cache
+};
+/// The job with what a search chose.
+constexpr job with_choice(job j, const job_choice& chosen) {
+    j.batch = chosen.batch;
+    j.micro_batch = chosen.micro_batch;
+    j.recompute = chosen.recompute;
+    j.offload = chosen.offload;
+    j.weights = chosen.weights;
+    j.kv_cache = chosen.kv_cache;
+    return j;
+}
+
+/// A layout that a search found.
+struct found_layout {
+    job_choice choice{};  ///< the job's fields beside it
+    job_plan plan{};      ///< its plan
+    double score = 0;     ///< what the objective compares, less is better: seconds a token, GPUs, money or joules
+    double next_score{};  ///< what decides where scores are equal: seconds a token
+};
+
+/// How a search went.
+struct search_counts {
+    std::int64_t tried = 0;      ///< layouts of the space, with all that may vary beside them
+    std::int64_t refused = 0;    ///< of these, refused by the checks of a job and a layout
+    std::int64_t too_large = 0;  ///< do not fit at the upper bound, or leave too little memory free
+    std::int64_t too_slow = 0;   ///< break a limit of time
+    std::int64_t kept = 0;       ///< fit and keep all limits
+    std::size_t best = 0;        ///< of these, written to `best`
+    std::size_t front = 0;       ///< and to `front`
+    bool cancelled = false;      ///< the watcher stopped it
+};
+
+/// The best layout. Where none fits, the nearest to fitting, with the verdict that says so. Of equal ones the simpler:
+/// with fewer GPUs, stages, chunks, context, expert and tensor ranks, and the lower ZeRO stage. Errors: a field of job
+/// or cluster out of its bounds; an objective without what it needs; no layout at all, with the reason of the first
+/// that was refused; layouts that fit and all break a limit of time.
+constexpr result<found_layout> search(const job& j, const cluster& c, const search_request& r = {});
+
+/// The best layouts in their order, as many as `best` has room for, and the front of those that no other beats both in
+/// tokens per second and in `against` (time to first token, time per token, GPUs, ...), by falling throughput. A full
+/// `front` forgets the slowest. `watch(counts) -> bool` is called before every 1,024th layout, and stops the search
+/// where it returns false. Errors: a field of job or cluster out of its bounds; an objective without what it needs.
+template <class Watch>
+constexpr result<search_counts> search(const job& j, const cluster& c, const search_request& r,
+                                       std::span<found_layout> best, std::span<found_layout> front, objective against,
+                                       Watch&& watch);
+
+/// The best layouts in their order, as many as there is room for.
+constexpr result<search_counts> search(const job& j, const cluster& c, const search_request& r,
+                                       std::span<found_layout> best);
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
 
 namespace detail {
 
-/// The smallest layout on at most `most` GPUs of the kind, in nodes of the cluster's size.
-constexpr maybe<layout> smallest_layout(const job& j, cluster c, std::int32_t most) {
-    maybe<layout> found;
-    const std::int32_t node = c.node_size() > 1 ? c.node_size() : c.gpu.links.scale_up_domain.value_or(8);
-    c.gpus_per_node = node > 8 ? node : 8;
-    c.gpus = most;
-    const auto good = [&](const layout& l) {
-        if (!validate_training(j, l, c.gpu) || !memory_fits(j, l, c)) return false;
-        found = l;
-        return true;
+/// Whether layout a is simpler than layout b: fewer GPUs, then fewer ranks of the kinds that take the most to set up.
+constexpr bool simpler(const layout& a, const layout& b) {
+    const auto parts = [](const layout& l) {
+        return std::array<std::int64_t, 9>{l.gpus(), l.pipeline, l.virtual_pipeline, l.context_parallel,
+                                           l.expert, l.zero,     l.tensor,           l.expert_tensor_ranks(),
+                                           l.data};
     };
-    for (std::int32_t gpus = 1; gpus <= most && !found; ++gpus) {
-        if (!trains(j)) {
-            for_each_layout(j, gpus, c, good);
-            continue;
-        }
-        // Training shards over data ranks before it partitions the model.
-        if (good(layout{.data = gpus, .zero = gpus > 1 || j.offload.parameters != offload_place::none ? 3 : 0})) break;
-        for_each_layout(j, gpus, c, good);
-    }
-    return found;
+    const auto first = parts(a);
+    const auto second = parts(b);
+    for (std::size_t i = 0; i < first.size(); ++i)
+        if (first[i] != second[i]) return first[i] < second[i];
+    return false;
 }
 
-/// The most sequences, up to `most`, that divide a rank's share of the global batch.
-constexpr std::int64_t micro_batch_below(const job& j, const layout& l, std::int64_t most) {
-    if (!trains(j) || j.global_batch == 0) return most;
-    const std::int64_t share = j.global_batch / (std::int64_t{l.data} * l.replicas);
-    std::int64_t sequences = most < share ? most : share;
-    while (sequences > 1 && share % sequences != 0) --sequences;
-    return sequences;
+/// Whether a score is better. Scores are compared in single precision, so that sums in another order are equal.
+constexpr bool less(double a, double b) { return static_cast<float>(a) < static_cast<float>(b); }
+
+/// Whether a is better than b: by score, then by what decides between equals, then the simpler.
+constexpr bool better(const found_layout& a, const found_layout& b) {
+    if (less(a.score, b.score) || less(b.score, a.score)) return a.score < b.score;
+    if (less(a.next_score, b.next_score) || less(b.next_score, a.next_score)) return a.next_score < b.next_score;
+    return simpler(a.plan.layout, b.plan.layout);
+}
+
+/// What an objective compares: less is better.
+constexpr double score_of(objective o, const job_plan& p, const cluster& c, money gpu_hour) {
+    const double each = 1.0 / p.speed.tokens_per_second.in(tokens_per_s);
+    const auto gpus = static_cast<double>(p.layout.gpus());
+    switch (o) {
+        case objective::throughput:
+            return each;
+        case objective::time_to_first_token:
+            return p.speed.prefill.total().expected.in(seconds);
+        case objective::time_per_token:
+            return p.speed.step.total().expected.in(seconds);
+        case objective::fewest_gpus:
+            return gpus;
+        case objective::cost:
+            return each * gpus * gpu_hour.in(currency) / 3600;
+        case objective::energy:
+            return each * gpus * c.gpu.board_power.value.in(watts);
+    }
+    return each;
+}
+
+/// Refuses an objective that this job has no figure for.
+constexpr status validate_objective(objective o, const job& j, const cluster& c, money gpu_hour) {
+    if (trains(j) && (o == objective::time_to_first_token || o == objective::time_per_token))
+        return refused(error_code::inconsistent, "objective", name_of(o), "a serving job, or throughput");
+    if (o == objective::cost && !(gpu_hour > money{}))
+        return refused(error_code::missing, "gpu_hour", "no price", "what an hour of one GPU costs, above 0");
+    if (o == objective::energy && !c.gpu.board_power)
+        return refused(error_code::missing, "cluster.gpu.board_power", "unknown", "a GPU whose board power is known");
+    return done{};
+}
+
+/// Calls visit() for each way to set the fields of a training job that a search may choose; stops where it returns
+/// true.
+template <class Visit>
+constexpr bool for_each_training_choice(const search_space& s, const job& given, job& tried, const Visit& visit) {
+    const offload_place host = offload_place::host;
+    const offload kept = given.offload;
+    for (std::int32_t place = 0; place < (s.offload ? 3 : 1); ++place) {
+        tried.offload = kept;
+        if (place >= 1) tried.offload.optimizer = host;
+        if (place == 2) tried.offload.activations = host;
+        for (std::size_t what = 0; what < (s.recompute ? recompute_names.size() : 1); ++what) {
+            tried.recompute = s.recompute ? static_cast<recompute>(what) : given.recompute;
+            if (s.recompute && tried.recompute != recompute::full) tried.recompute_every = 1;
+            for (tried.micro_batch = s.micro_batch ? 1 : given.micro_batch;; tried.micro_batch *= 2) {
+                if (visit()) return true;
+                const std::int64_t next = tried.micro_batch * 2;
+                if (!s.micro_batch || next > 64 || (given.global_batch > 0 && given.global_batch % next != 0)) break;
+            }
+        }
+    }
+    return false;
+}
+
+/// The same for a serving job.
+template <class Visit>
+constexpr bool for_each_serving_choice(const search_space& s, const job& given, job& tried, const Visit& visit) {
+    for (std::int32_t w = 0; w < (s.weights.count > 0 ? s.weights.count : 1); ++w) {
+        if (s.weights.count > 0) tried.weights = s.weights.list[static_cast<std::size_t>(w)];
+        for (std::int32_t k = 0; k < (s.kv_cache.count > 0 ? s.kv_cache.count : 1); ++k) {
+            if (s.kv_cache.count > 0) tried.kv_cache = s.kv_cache.list[static_cast<std::size_t>(k)];
+            const std::int64_t most = s.max_batch > 0 ? s.max_batch : given.batch;
+            for (tried.batch = s.max_batch > 0 ? 1 : given.batch; tried.batch <= most; tried.batch *= 2)
+                if (visit()) return true;
+        }
+    }
+    return false;
+}
+
+/// A search as it runs.
+template <class Watch>
+struct running_search {
+    const cluster& c;
+    const search_request& r;
+    std::span<found_layout> best;
+    std::span<found_layout> front;
+    objective against;
+    Watch& watch;
+    search_counts counts{};
+    maybe<error> first_refusal{};
+    found_layout nearest{};           ///< the nearest to fitting, of those that do not
+    bool any_near = false;            ///< whether `nearest` is one
+    found_layout fastest_too_slow{};  ///< the best of those that fit and break a limit of time
+    bool any_slow = false;            ///< whether `fastest_too_slow` is one
+
+    /// Plans one layout; returns whether to stop.
+    constexpr bool visit(const job& j, const layout& l) {
+        if (counts.tried % 1024 == 0 && !watch(counts)) return counts.cancelled = true;
+        ++counts.tried;
+        status s = validate(l, j.model);
+        if (s) s = validate_training(j, l, c.gpu);
+        if (!s) return refuse(s.error());
+        const result<job_plan> made = judged(j, l, c);
+        if (!made) return refuse(made.error());
+        if (!roomy(*made)) return too_large(j, *made);
+        keep(j, *made);
+        return false;
+    }
+
+private:
+    constexpr bool refuse(const error& e) {
+        ++counts.refused;
+        if (!first_refusal) first_refusal = e;
+        return false;
+    }
+    constexpr bool roomy(const job_plan& p) const {
+        return p.verdict == verdict::fits && p.memory.total().high + r.limits.memory_margin <= p.usable;
+    }
+    constexpr found_layout found(const job& j, const job_plan& p) const {
+        return {.choice = {j.batch, j.micro_batch, j.recompute, j.offload, j.weights, j.kv_cache}, .plan = p};
+    }
+    constexpr bool too_large(const job& j, const job_plan& p) {
+        ++counts.too_large;
+        if (counts.kept > 0 || any_slow || (any_near && !nearer(p, nearest.plan))) return false;
+        nearest = found(j, p);
+        any_near = true;
+        return false;
+    }
+    static constexpr bool nearer(const job_plan& a, const job_plan& b) {
+        if (a.verdict != b.verdict) return a.verdict < b.verdict;
+        const byte_count first = a.memory.total().expected;
+        const byte_count second = b.memory.total().expected;
+        return first != second ? first < second : simpler(a.layout, b.layout);
+    }
+    constexpr bool in_time(const job_plan& p) const {
+        const search_limits& most = r.limits;
+        return (!most.time_to_first_token || p.speed.prefill.total().expected <= *most.time_to_first_token) &&
+               (!most.time_per_token || p.speed.step.total().expected <= *most.time_per_token);
+    }
+    constexpr void keep(const job& j, const job_plan& p) {
+        found_layout made = found(j, p);
+        made.plan.speed = speed_of(j, p.layout, c, p.memory);
+        made.score = score_of(r.objective, made.plan, c, r.gpu_hour);
+        made.next_score = score_of(objective::throughput, made.plan, c, r.gpu_hour);
+        if (!in_time(made.plan)) {
+            ++counts.too_slow;
+            if (!any_slow || better(made, fastest_too_slow)) fastest_too_slow = made;
+            any_slow = true;
+            return;
+        }
+        ++counts.kept;
+        if (!best.empty()) add_to_best(made);
+        if (!front.empty()) add_to_front(made);
+    }
+    constexpr void add_to_best(const found_layout& made) {
+        std::size_t at = counts.best;
+        while (at > 0 && better(made, best[at - 1])) --at;
+        if (at == best.size()) return;
+        if (counts.best < best.size()) ++counts.best;
+        for (std::size_t i = counts.best - 1; i > at; --i) best[i] = best[i - 1];
+        best[at] = made;
+    }
+    /// The front is ordered by falling throughput, and so by falling score in `against`.
+    constexpr void add_to_front(const found_layout& made) {
+        const auto other = [&](const found_layout& f) { return score_of(against, f.plan, c, r.gpu_hour); };
+        const auto beats = [&](const found_layout& a, const found_layout& b) {
+            if (less(b.next_score, a.next_score) || less(other(b), other(a))) return false;
+            return less(a.next_score, b.next_score) || less(other(a), other(b)) ||
+                   !simpler(b.plan.layout, a.plan.layout);
+        };
+        std::size_t kept = 0;
+        for (std::size_t i = 0; i < counts.front; ++i)
+            if (beats(front[i], made)) return;
+        for (std::size_t i = 0; i < counts.front; ++i)
+            if (!beats(made, front[i])) front[kept++] = front[i];
+        std::size_t at = kept;
+        while (at > 0 && less(made.next_score, front[at - 1].next_score)) --at;
+        if (at == front.size()) {
+            counts.front = kept;
+            return;
+        }
+        if (kept < front.size()) ++kept;
+        for (std::size_t i = kept - 1; i > at; --i) front[i] = front[i - 1];
+        front[at] = made;
+        counts.front = kept;
+    }
+};
+
+/// Runs a search over its whole space.
+template <class Watch>
+constexpr status run(running_search<Watch>& running, const job& j, const cluster& c) {
+    const search_request& r = running.r;
+    if (const status s = validate(j); !s) return s;
+    if (const status s = validate(c); !s) return s;
+    if (const status s = validate_objective(r.objective, j, c, r.gpu_hour); !s) return s;
+    layout_space space = r.space.layouts;
+    if (const status s = validate_degrees(space.given); !s) return s;
+    if (r.limits.one_node && (space.most_gpus == 0 || space.most_gpus > c.node_size())) space.most_gpus = c.node_size();
+    job tried = j;
+    const auto all = [&] {
+        return for_each_layout(tried, space, c, [&](const layout& l) { return running.visit(tried, l); });
+    };
+    if (trains(j))
+        for_each_training_choice(r.space, j, tried, all);
+    else
+        for_each_serving_choice(r.space, j, tried, all);
+    return done{};
+}
+
+/// Why a search has no layout at all.
+constexpr error no_layout(const job& j, const layout_space& space, const cluster& c) {
+    if (space.given.gpus() > c.gpus) {
+        text<191> expected{"at most the cluster's GPUs, "};
+        expected.append(digits(c.gpus));
+        return refused(error_code::inconsistent, "layout", space.given.gpus(), expected);
+    }
+    if (trains(j) && j.global_batch > 0 && j.global_batch % (j.micro_batch * space.given.replicas) != 0) {
+        text<191> expected{"a multiple of micro_batch x replicas, "};
+        expected.append(digits(j.micro_batch * space.given.replicas));
+        return refused(error_code::inconsistent, "global_batch", j.global_batch, expected);
+    }
+    return refused(error_code::inconsistent, "layout", "none of the space",
+                   "degrees that divide the model, the batch and the GPUs, and that the runtime knows");
+}
+
+/// The error where every layout that fits breaks a limit of time.
+constexpr error too_slow(const search_limits& limits, const job_plan& p) {
+    const bool first = limits.time_to_first_token && p.speed.prefill.total().expected > *limits.time_to_first_token;
+    const duration asked = first ? *limits.time_to_first_token : *limits.time_per_token;
+    const duration least = first ? p.speed.prefill.total().expected : p.speed.step.total().expected;
+    const auto micro = [](duration d) { return static_cast<std::int64_t>(d.in(seconds) * 1e6); };
+    text<191> expected{"at least the microseconds of the best layout that fits, "};
+    expected.append(digits(micro(least) + 1));
+    return refused(error_code::inconsistent, first ? "max_time_to_first_token" : "max_time_per_token", micro(asked),
+                   expected);
 }
 
 }  // namespace detail
 
-constexpr maybe<std::int64_t> min_gpus(const job& j, const cluster& c, std::int32_t most) {
-    const maybe<layout> smallest = detail::smallest_layout(j, c, most);
-    return smallest ? maybe<std::int64_t>{smallest->gpus()} : maybe<std::int64_t>{};
+template <class Watch>
+constexpr result<search_counts> search(const job& j, const cluster& c, const search_request& r,
+                                       std::span<found_layout> best, std::span<found_layout> front, objective against,
+                                       Watch&& watch) {
+    if (const status s = detail::validate_objective(against, j, c, r.gpu_hour); !s) return s.error();
+    detail::running_search<Watch> running{
+        .c = c, .r = r, .best = best, .front = front, .against = against, .watch = watch};
+    if (const status s = detail::run(running, j, c); !s) return s.error();
+    return running.counts;
 }
 
-constexpr job_limits limits_of(const job& j, const layout& l, const cluster& c) {
-    job_limits limits{.min_gpus = min_gpus(j, c)};
-    // The planner tries tensor and pipeline parallelism alone: a layout with sequence or expert parallelism, or with
-    // other stages, may need fewer GPUs.
-    if ((!limits.min_gpus || *limits.min_gpus > l.gpus()) && memory_fits(j, l, c)) limits.min_gpus = l.gpus();
-    if (const auto batch = max_batch(j, l, c); batch && *batch > 0) limits.max_batch = *batch;
-    if (const auto context = max_context(j, l, c); context && *context > token_count{}) limits.max_context = *context;
-    return limits;
+constexpr result<search_counts> search(const job& j, const cluster& c, const search_request& r,
+                                       std::span<found_layout> best) {
+    return search(j, c, r, best, {}, objective::throughput, [](const search_counts&) { return true; });
 }
 
-constexpr remedies what_would_help(const job& j, const layout& l, const cluster& c) {
-    remedies found;
-    job tried = j;
-    if (detail::lacks_flash_attention(j, c.gpu)) {  // nothing else helps alone
-        tried.attention = attention_kernel::sdpa;
-        if (memory_fits(tried, l, c)) found.add({.what = remedy::kind::sdpa_attention});
-        return found;
-    }
-    if (memory_fits(j, l, c)) return found;  // the host has too little memory
-    if (const maybe<layout> smallest = detail::smallest_layout(j, c, 1024); smallest && smallest->gpus() > c.gpus) {
-        found.add({.what = remedy::kind::more_gpus, .amount = smallest->gpus(), .layout = *smallest});
-    } else if (smallest) {
-        const result<job_plan> chosen = plan(j, c);
-        const layout& other = chosen && chosen->verdict == verdict::fits ? chosen->layout : *smallest;
-        if (other != l) found.add({.what = remedy::kind::other_layout, .amount = other.gpus(), .layout = other});
-    }
-    for (const precision& format : {fp8_e4m3, int4}) {
-        if (trains(j) || bits_per_element(format) >= bits_per_element(weights_of(j))) continue;
-        tried.weights = format;
-        if (!memory_fits(tried, l, c)) continue;
-        found.add({.what = remedy::kind::narrower_weights, .format = format});
-        break;
-    }
-    if (const auto batch = max_batch(j, l, c); batch && *batch > 0)
-        found.add({.what = trains(j) ? remedy::kind::smaller_micro_batch : remedy::kind::smaller_batch,
-                   .amount = detail::micro_batch_below(j, l, *batch)});
-    if (const auto context = max_context(j, l, c); context && *context > token_count{})
-        found.add({.what = remedy::kind::shorter_context, .amount = context->in(tokens)});
-    if (trains(j) && j.recompute != recompute::full) {
-        tried = j;
-        tried.recompute = recompute::full;
-        if (memory_fits(tried, l, c)) found.add({.what = remedy::kind::full_recompute});
-    }
-    return found;
+constexpr result<found_layout> search(const job& j, const cluster& c, const search_request& r) {
+    std::array<found_layout, 1> best{};
+    const auto on = [](const search_counts&) { return true; };
+    detail::running_search<decltype(on)> running{
+        .c = c, .r = r, .best = best, .front = {}, .against = objective::throughput, .watch = on};
+    if (const status s = detail::run(running, j, c); !s) return s.error();
+    if (running.counts.best > 0) return best[0];
+    if (running.any_slow) return detail::too_slow(r.limits, running.fastest_too_slow.plan);
+    if (running.first_refusal && !running.any_near) return *running.first_refusal;
+    if (!running.any_near) return detail::no_layout(j, r.space.layouts, c);
+    job_plan& nearest = running.nearest.plan;
+    nearest.speed = speed_of(with_choice(j, running.nearest.choice), nearest.layout, c, nearest.memory);
+    return running.nearest;
 }
 
 }  // namespace llmres::inline v0

@@ -6,6 +6,8 @@
 #include <llmres/answers/buffers.hpp>
 #include <llmres/answers/capacity.hpp>
 #include <llmres/answers/disaggregated.hpp>
+#include <llmres/answers/limits.hpp>
+#include <llmres/answers/remedies.hpp>
 #include <llmres/answers/search.hpp>
 #include <llmres/io/model_source.hpp>
 #include <llmres/io/sentences.hpp>
@@ -292,7 +294,8 @@ inline json_value buffers_to_json(const job_plan& p, const job& j, const cluster
     return list;
 }
 
-/// The whole answer. `chosen`: the layout was the planner's choice; `lengths` of sequences, where the job has them.
+/// The whole answer. `chosen`: the layout was the planner's choice, which then names its `objective`; `lengths` of
+/// sequences, where the job has them.
 inline json_value to_json(const job_plan& p, const job& j, const cluster& c, bool chosen,
                           const maybe<length_distribution>& lengths = {}) {
     json_value memory = to_json(p.memory);
@@ -326,6 +329,7 @@ inline json_value to_json(const job_plan& p, const job& j, const cluster& c, boo
             {"cluster", to_json(c)},
             {"layout", to_json(p.layout)},
             {"layout_chosen", chosen},
+            {"objective", chosen ? json_value(name_of(objective::throughput)) : json_value(nullptr)},
             {"memory", memory},
             {"time", time},
             {"bottleneck", name_of(p.bottleneck())},

@@ -2,7 +2,8 @@
 #pragma once
 
 #include <fmt/format.h>
-#include <llmres/answers/search.hpp>
+#include <llmres/answers/limits.hpp>
+#include <llmres/answers/remedies.hpp>
 #include <llmres/plan.hpp>
 #include <llmres/values/error.hpp>
 #include <llmres/values/to_string.hpp>

@@ -5,37 +5,271 @@
 #include <llmres/hardware/cluster.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
+#include <llmres/jobs/offload.hpp>
+#include <llmres/jobs/ranks.hpp>
 #include <llmres/models/layer.hpp>
 #include <llmres/models/model.hpp>
+#include <llmres/runtimes/layout_rules.hpp>
+#include <llmres/runtimes/runtime.hpp>
+#include <llmres/values/units.hpp>
 
-/// Which layouts are tried where a job names none?
+/// Which layouts are there for a job on a cluster? Those that its runtime runs (runtimes/layout_rules.hpp), with every
+/// matrix, stage and batch split evenly.
 namespace llmres::inline v0 {
+
+/// The layouts among which a search chooses: every degree that is not fixed.
+struct layout_space {
+    /// The values of fixed degrees, and of what is never searched (schedule, stages, shard_replicas, replicas, ...).
+    llmres::layout given{};
+    bool tensor = true;             ///< the tensor degree is free
+    bool pipeline = true;           ///< the number of stages is free, and how layers are split over them
+    bool virtual_pipeline = true;   ///< the chunks of a stage are free
+    bool data = true;               ///< the data ranks are free
+    bool context_parallel = true;   ///< the context-parallel ranks are free
+    bool expert = true;             ///< the ranks that share experts are free
+    bool zero = true;               ///< the ZeRO stage is free
+    bool sequence_parallel = true;  ///< sequence parallelism is free
+    std::int32_t least_gpus = 1;    ///< GPUs of a layout at least
+    std::int32_t most_gpus = 0;     ///< GPUs of a layout at most; 0: those of the cluster
+};
+
+/// The layouts in which only the data ranks are free: those of a layout that was given in part.
+constexpr layout_space free_data_ranks(const layout& given);
+
+/// Calls try_layout(layout) -> bool for each layout of the space, simpler ones first; stops where it returns true, and
+/// returns whether it did.
+///
+/// Which degrees there are: tensor ranks divide the heads of attention, and key-value heads or are divided by them;
+/// groups of them fill nodes. Stages have equally many layers when training: the model's own, or with the embedding
+/// and the loss counted as layers; or two, four, eight, ... stages have fewer in the last. Context-parallel ranks
+/// divide the sequence into pairs of chunks. Data ranks divide the global batch; where there is none, they fill the
+/// GPUs or a node; when serving each number of sequences a rank is tried once. Expert ranks divide the experts. Norms
+/// and residuals are split over tensor ranks wherever the runtime can, since that holds less and exchanges as many
+/// bytes (arXiv 2205.05198, 4.2.2). Preconditions: validate() holds for job and cluster.
+template <class Try>
+constexpr bool for_each_layout(const job& j, const layout_space& space, const cluster& c, Try&& try_layout);
+
+// ---- detail ---------------------------------------------------------------------------------------------------------
 
 namespace detail {
 
-/// Whether a tensor degree divides the attention heads of every layer.
-constexpr bool divides_heads(const model& m, std::int32_t tensor) {
+/// Whether a tensor degree splits each layer's heads and widths evenly under the runtime's rules.
+constexpr bool splits_evenly(const model& m, const layout_rules& rules, std::int32_t tensor) {
+    if (tensor == 1) return true;
+    if (!rules.tensor || (rules.vocabulary_multiple > 0 && rules.vocabulary_multiple % tensor != 0)) return false;
     for (std::int32_t k = 0; k < m.layers.kind_count; ++k) {
-        const attention& a = m.layers.kinds[static_cast<std::size_t>(k)].attention;
-        if (a.kind != attention_kind::none && a.heads % tensor != 0) return false;
+        const layer& kind = m.layers.kinds[static_cast<std::size_t>(k)];
+        const attention& a = kind.attention;
+        if (a.kind != attention_kind::none) {
+            if (a.heads % tensor != 0) return false;
+            const bool copied = rules.copies_kv_heads && a.kv_heads > 0 && tensor % a.kv_heads == 0;
+            if (a.kv_heads > 0 && a.kv_heads % tensor != 0 && !copied) return false;
+        }
+        if (kind.feed_forward.width % tensor != 0 || kind.feed_forward.experts.shared_width % tensor != 0) return false;
     }
     return true;
 }
 
+/// Whether every routed expert can be split over so many ranks, and the experts be given to so many others.
+constexpr bool splits_experts(const model& m, std::int32_t expert, std::int32_t expert_tensor) {
+    bool routes = false;
+    for (std::int32_t k = 0; k < m.layers.kind_count; ++k) {
+        const experts& e = m.layers.kinds[static_cast<std::size_t>(k)].feed_forward.experts;
+        if (e.count == 0) continue;
+        routes = true;
+        if (e.count % expert != 0 || e.width % expert_tensor != 0) return false;
+    }
+    return routes || expert == 1;
+}
+
+/// The most routed experts of a layer.
+constexpr std::int64_t most_experts(const model& m) {
+    std::int64_t most = 0;
+    for (std::int32_t k = 0; k < m.layers.kind_count; ++k) {
+        const std::int64_t here = m.layers.kinds[static_cast<std::size_t>(k)].feed_forward.experts.count;
+        if (here > most) most = here;
+    }
+    return most;
+}
+
+/// Splits the layers of a training job over the stages of a layout, and returns whether that is possible: evenly, with
+/// the embedding and the loss as layers (Megatron-Core's account-for-embedding-in-pipeline-split), or over two, four,
+/// eight, ... stages with fewer layers in the last (num-layers-in-last-pipeline-stage). Stages that a caller describes
+/// stay as they are.
+constexpr bool split_stages(const job& j, layout& l) {
+    const std::int32_t layers = j.model.layers.size;
+    if (l.pipeline == 1) return l.virtual_pipeline == 1;
+    if (!l.deals_evenly() || j.runtime.pipeline.naive) return true;
+    if (layers % l.chunks() == 0) return true;
+    if (!j.runtime.layouts.uneven_stages) return false;
+    if ((layers + 2) % l.chunks() == 0 && layers + 2 > l.chunks()) {
+        l.embedding_as_layer = l.loss_as_layer = true;
+        return true;
+    }
+    const auto most = static_cast<std::int32_t>(ceil_quotient(layers, l.pipeline));
+    l.last_stage_layers = layers - most * (l.pipeline - 1);
+    const bool power_of_two = (l.pipeline & (l.pipeline - 1)) == 0;
+    return l.virtual_pipeline == 1 && power_of_two && l.last_stage_layers > 0;
+}
+
+/// Walks a space of layouts, one degree a function, from the outermost loop to the innermost.
+template <class Try>
+class layout_walk {
+public:
+    constexpr layout_walk(const job& j, const layout_space& s, const cluster& c, Try& try_layout)
+        : job_{j},
+          space_{s},
+          rules_{j.runtime.layouts},
+          try_{try_layout},
+          most_{s.most_gpus > 0 && s.most_gpus < c.gpus ? s.most_gpus : c.gpus},
+          node_{c.node_size()},
+          experts_{most_experts(j.model)},
+          l_{s.given} {}
+
+    constexpr bool tensor() {
+        if (!space_.tensor) return pipeline();
+        for (l_.tensor = 1; l_.tensor <= node_ && l_.tensor <= room(1); ++l_.tensor)
+            if (splits_evenly(job_.model, rules_, l_.tensor) && pipeline()) return true;
+        return false;
+    }
+
+private:
+    /// GPUs that are left for the ranks of one more degree, where the others so far take so many.
+    constexpr std::int32_t room(std::int64_t taken) const {
+        return static_cast<std::int32_t>(most_ / (taken * space_.given.replicas));
+    }
+
+    constexpr bool pipeline() {
+        const layout before = l_;
+        if (space_.sequence_parallel)
+            l_.sequence_parallel = l_.tensor > 1 && trains(job_) && rules_.sequence_parallel &&
+                                   sequence_of(job_).in(tokens) % l_.tensor == 0;
+        const std::int32_t layers = job_.model.layers.size;
+        const std::int32_t stages = room(l_.tensor) < layers ? room(l_.tensor) : layers;
+        if (!space_.pipeline) return virtual_pipeline() || reset(before);
+        for (l_.pipeline = 1; l_.pipeline <= stages && (l_.pipeline == 1 || rules_.pipeline); ++l_.pipeline)
+            if (virtual_pipeline()) return true;
+        return reset(before);
+    }
+
+    constexpr bool virtual_pipeline() {
+        const layout before = l_;
+        const bool chunks = space_.virtual_pipeline && l_.pipeline > 1 && rules_.virtual_pipeline && trains(job_) &&
+                            space_.given.deals_evenly();
+        const std::int32_t most = chunks ? job_.model.layers.size / l_.pipeline : l_.virtual_pipeline;
+        for (; l_.virtual_pipeline <= most; ++l_.virtual_pipeline) {
+            const std::int32_t held = l_.virtual_pipeline;
+            const bool split = !space_.pipeline || !trains(job_) || split_stages(job_, l_);
+            if (split && context()) return true;
+            l_ = before;
+            l_.virtual_pipeline = held;
+        }
+        return reset(before);
+    }
+
+    constexpr bool context() {
+        const layout before = l_;
+        if (!space_.context_parallel) return data() || reset(before);
+        const std::int64_t length = sequence_of(job_).in(tokens);
+        const std::int32_t most = room(std::int64_t{l_.tensor} * l_.pipeline);
+        const bool splits = trains(job_) && rules_.context_parallel;
+        for (l_.context_parallel = 1; l_.context_parallel <= (splits ? most : 1); ++l_.context_parallel)
+            if (length % (l_.context_parallel == 1 ? 1 : 2 * l_.context_parallel) == 0 && data()) return true;
+        return reset(before);
+    }
+
+    constexpr bool data() {
+        const layout before = l_;
+        if (!space_.data) return used() && (expert() || reset(before));
+        const std::int64_t group = std::int64_t{l_.tensor} * l_.pipeline * l_.context_parallel;
+        const std::int32_t most = room(group);
+        const bool waits = trains(job_) && job_.runtime.pipeline.naive && l_.pipeline > 1;
+        const auto least = static_cast<std::int32_t>(ceil_quotient(space_.least_gpus, group * l_.replicas));
+        for (l_.data = least; l_.data <= (waits && most > 1 ? 1 : most); ++l_.data)
+            if (divides_batch(most) && used() && expert()) return true;
+        return reset(before);
+    }
+
+    /// Whether a number of data ranks is one to try, of at most so many.
+    constexpr bool divides_batch(std::int32_t most) const {
+        const std::int64_t ranks = std::int64_t{l_.data} * l_.replicas;
+        if (!trains(job_))  // the fewest ranks that hold so many sequences each; experts are shared by all ranks
+            return l_.data == 1 || (l_.data == most && experts_ > 0) ||
+                   ceil_quotient(job_.batch, ranks) < ceil_quotient(job_.batch, ranks - l_.replicas);
+        if (l_.virtual_pipeline > 1 && micro_batches(job_, l_) % l_.pipeline != 0) return false;
+        if (job_.global_batch > 0) return job_.global_batch % (job_.micro_batch * ranks) == 0;
+        const std::int32_t inside = node_ / (l_.tensor * l_.context_parallel);
+        return l_.data == most || l_.data == inside;
+    }
+
+    /// Whether the layout takes as many GPUs as the space asks for, and its tensor ranks share nodes.
+    constexpr bool used() const {
+        const std::int64_t gpus = l_.gpus();
+        return gpus >= space_.least_gpus && gpus <= most_ &&
+               (!space_.tensor || gpus <= node_ || node_ % l_.tensor == 0);
+    }
+
+    constexpr bool expert() {
+        const layout before = l_;
+        if (!space_.expert || experts_ == 0 || !rules_.expert)
+            return splits_experts(job_.model, l_.expert, l_.expert_tensor_ranks()) && (zero() || reset(before));
+        const std::int64_t ranks = l_.dense_data_ranks() * l_.tensor;
+        if (splits_experts(job_.model, 1, l_.tensor) && zero()) return true;
+        for (std::int64_t e = 2; e <= ranks && e <= experts_; ++e) {
+            if (ranks % e != 0 || (!trains(job_) && e != ranks)) continue;
+            l_.expert = static_cast<std::int32_t>(e);
+            for (const bool split : {false, true}) {  // each expert on one rank, or over the tensor ranks
+                if (split && (!trains(job_) || l_.tensor == 1)) continue;
+                l_.expert_tensor = split ? l_.tensor : 1;
+                if (ranks % (e * l_.expert_tensor) != 0) continue;
+                if (splits_experts(job_.model, l_.expert, l_.expert_tensor) && zero()) return true;
+            }
+        }
+        return reset(before);
+    }
+
+    constexpr bool zero() {
+        if (!space_.zero || !trains(job_)) return try_(l_);
+        const layout before = l_;
+        const bool offloads = job_.offload.parameters != offload_place::none;
+        std::int32_t most = l_.pipeline > 1 ? rules_.most_zero_with_pipeline : rules_.most_zero;
+        if (l_.dense_data_ranks() == 1) most = offloads ? most : 0;
+        for (l_.zero = offloads ? 3 : 0; l_.zero <= most; ++l_.zero)
+            if (try_(l_)) return true;
+        return reset(before);
+    }
+
+    constexpr bool reset(const layout& before) {
+        l_ = before;
+        return false;
+    }
+
+    const job& job_;
+    const layout_space& space_;
+    const layout_rules& rules_;
+    Try& try_;
+    std::int32_t most_;
+    std::int32_t node_;
+    std::int64_t experts_;
+    layout l_;
+};
+
 }  // namespace detail
 
-/// Calls try_layout(layout) -> bool for the layouts of tensor and pipeline parallelism on `gpus` GPUs: tensor
-/// parallelism inside a node, the largest degree first. Stops where it returns true, and returns whether it did.
+constexpr layout_space free_data_ranks(const layout& given) {
+    return {.given = given,
+            .tensor = false,
+            .pipeline = false,
+            .virtual_pipeline = false,
+            .context_parallel = false,
+            .expert = false,
+            .zero = false,
+            .sequence_parallel = false};
+}
+
 template <class Try>
-constexpr bool for_each_layout(const job& j, std::int32_t gpus, const cluster& c, Try&& try_layout) {
-    const std::int32_t node = c.node_size();
-    for (std::int32_t tensor = gpus < node ? gpus : node; tensor >= 1; --tensor) {
-        if (gpus % tensor != 0 || !detail::divides_heads(j.model, tensor)) continue;
-        const std::int32_t pipeline = gpus / tensor;
-        if (pipeline > j.model.layers.size) continue;
-        if (try_layout(layout{.tensor = tensor, .pipeline = pipeline})) return true;
-    }
-    return false;
+constexpr bool for_each_layout(const job& j, const layout_space& space, const cluster& c, Try&& try_layout) {
+    return detail::layout_walk<Try>{j, space, c, try_layout}.tensor();
 }
 
 }  // namespace llmres::inline v0

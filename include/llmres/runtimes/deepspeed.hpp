@@ -38,6 +38,9 @@ inline constexpr runtime deepspeed{
         .sub_group_size = 1'000'000'000,
     },
     .pipeline{.keeps_stage_outputs = true},
+    // runtime/pipe/module.py partitions layers by parameters; PipelineEngine asserts ZeRO 1 at most (pipe/engine.py);
+    // sequence/layer.py splits sequences (Ulysses).
+    .layouts{.context_parallel = true, .uneven_stages = true},
 };
 
 }  // namespace llmres::inline v0::runtimes

@@ -46,6 +46,8 @@ inline constexpr runtime huggingface{
     },
     .sharding{.code = sharding_code::fsdp1},
     .pipeline{.naive = true},
+    // Trainer: DDP, FSDP or DeepSpeed over data ranks, or one process over several GPUs (device_map).
+    .layouts{.tensor = false, .expert = false},
 };
 
 namespace detail {

@@ -33,6 +33,8 @@ inline constexpr runtime litgpt{
         .four_bit_keeps_inputs = true,
     },
     .sharding{.code = sharding_code::fsdp1, .keeps_frozen_gathered = true},
+    // finetune/full.py and pretrain.py: Fabric's FSDPStrategy alone.
+    .layouts{.tensor = false, .pipeline = false, .expert = false},
 };
 
 }  // namespace llmres::inline v0::runtimes

@@ -61,6 +61,8 @@ inline constexpr runtime llama_cpp_base{
         .flash_attention = false,
         .feed_forward_under_logits = true,
     },
+    // --split-mode layer, the default
+    .layouts{.tensor = false, .expert = false},
 };
 
 /// Until then attention's output took the place of its queries.

@@ -45,6 +45,9 @@ inline constexpr runtime megatron{
     },
     .optimizer{.foreach_tensors = false, .gradients = fp32, .widens_gradients = true, .layer_wise = true},
     .sharding{.keeps_gradients = true},
+    // training/arguments.py: interleaving, sequence and context parallelism, and the embedding and the loss as layers.
+    // Its distributed optimizer is ZeRO 1; what it calls FSDP goes to 3, without stages.
+    .layouts{.virtual_pipeline = true, .sequence_parallel = true, .context_parallel = true, .uneven_stages = true},
 };
 
 }  // namespace llmres::inline v0::runtimes

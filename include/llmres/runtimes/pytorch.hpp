@@ -22,6 +22,10 @@ inline constexpr runtime pytorch{
         // Megatron-Bridge), up to 1.5 in one FSDP report (llama-cookbook issue 120).
         .fragmentation = {0.0, 0.06, 0.20},
     },
+    // torch.distributed: DTensor's ColwiseParallel and SequenceParallel, pipelining's ScheduleInterleaved1F1B with
+    // stages
+    // that the caller cuts, context_parallel, and FSDP.
+    .layouts{.virtual_pipeline = true, .sequence_parallel = true, .context_parallel = true, .uneven_stages = true},
 };
 
 }  // namespace llmres::inline v0::runtimes

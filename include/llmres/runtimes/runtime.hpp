@@ -6,6 +6,7 @@
 #include <llmres/runtimes/cache.hpp>
 #include <llmres/runtimes/identity.hpp>
 #include <llmres/runtimes/kernels.hpp>
+#include <llmres/runtimes/layout_rules.hpp>
 #include <llmres/runtimes/loading.hpp>
 #include <llmres/runtimes/process.hpp>
 #include <llmres/runtimes/serving_kernels.hpp>
@@ -40,6 +41,7 @@ struct runtime {
     optimizer_step optimizer{};    ///< the optimizer's step
     training_sharding sharding{};  ///< sharding over data ranks
     training_pipeline pipeline{};  ///< pipelines
+    layout_rules layouts{};        ///< the layouts it runs
 
     /// Profiles are told apart by name and versions.
     friend constexpr bool operator==(const runtime& a, const runtime& b) { return a.identity == b.identity; }
@@ -55,6 +57,8 @@ constexpr runtime for_versions(runtime r, std::string_view versions, runtime_ver
 }
 
 /// Ideal bytes: tensors and nothing else.
-inline constexpr runtime no_runtime{.identity = {.name = "none"}};
+inline constexpr runtime no_runtime{
+    .identity = {.name = "none"},
+    .layouts = {.virtual_pipeline = true, .sequence_parallel = true, .context_parallel = true, .uneven_stages = true}};
 
 }  // namespace llmres::inline v0

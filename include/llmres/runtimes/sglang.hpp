@@ -81,6 +81,8 @@ inline constexpr runtime sglang_base{
         .logits{.bytes = {6.0, 8.0, 12.0}},
     },
     .serving_kernels{.flash_attention = true, .more_hidden = 1},
+    // layers/vocab_parallel_embedding.py, DEFAULT_VOCAB_PADDING_SIZE
+    .layouts{.vocabulary_multiple = 64},
 };
 
 constexpr runtime sglang_sizes() {

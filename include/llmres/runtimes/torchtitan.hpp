@@ -48,6 +48,13 @@ inline constexpr runtime torchtitan{
     },
     .optimizer{.foreach_tensors = false},
     .sharding{.code = sharding_code::fsdp2, .separate_streams = true, .separate_ends = true},
+    // distributed/parallel_dims.py; beside stages FSDP keeps weights gathered (fsdp_reshard_after_forward "default"),
+    // which is ZeRO 2.
+    .layouts{.virtual_pipeline = true,
+             .sequence_parallel = true,
+             .context_parallel = true,
+             .uneven_stages = true,
+             .most_zero_with_pipeline = 2},
 };
 
 /// Since 2025-07 (#1094) embedding and head are units of FSDP2.

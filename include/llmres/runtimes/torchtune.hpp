@@ -32,6 +32,8 @@ inline constexpr runtime torchtune{
         .fp32_adapters = false,
         .compilation{.loss_with_layers = loss_compiling::chunked},
     },
+    // recipes/full_finetune_distributed.py: FSDP2, and no stages.
+    .layouts{.tensor = false, .pipeline = false, .expert = false},
 };
 
 }  // namespace llmres::inline v0::runtimes

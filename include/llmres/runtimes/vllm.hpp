@@ -85,6 +85,8 @@ inline constexpr runtime vllm_base{
         // Measured 1.00 to 1.06 of 3 d_ff + 3 hidden a token: 10 000 to 32 768 tokens, three models.
         .more_hidden = 1,
     },
+    // vocab_parallel_embedding.py, DEFAULT_VOCAB_PADDING_SIZE
+    .layouts{.vocabulary_multiple = 64},
 };
 
 // ---- the first engine (V0) ------------------------------------------------------------------------------------------

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+/// Which layouts a runtime runs. A search tries these alone; what a caller lays out is planned all the same.
+namespace llmres::inline v0 {
+
+/// The ways in which a runtime distributes a job over GPUs.
+struct layout_rules {
+    bool tensor = true;             ///< it splits matrix products
+    bool pipeline = true;           ///< it splits layers into stages
+    bool virtual_pipeline = false;  ///< training: a stage may hold several chunks of layers (interleaving)
+    /// Training: norms and residuals are split over the tensor ranks too (arXiv 2205.05198).
+    bool sequence_parallel = false;
+    bool context_parallel = false;  ///< it splits sequences
+    bool expert = true;             ///< it gives whole routed experts to ranks
+    /// Training: stages with unequal numbers of layers, where the embedding or the loss counts as a layer or the last
+    /// stage has fewer.
+    bool uneven_stages = false;
+    /// More tensor ranks than key-value heads, which are then copied.
+    bool copies_kv_heads = true;
+    /// The vocabulary is padded to a multiple of this, which the tensor ranks must divide; 0: to a multiple of theirs.
+    std::int32_t vocabulary_multiple = 0;
+    std::int32_t most_zero = 3;                ///< the highest ZeRO stage
+    std::int32_t most_zero_with_pipeline = 1;  ///< the highest ZeRO stage beside pipeline stages
+};
+
+}  // namespace llmres::inline v0
