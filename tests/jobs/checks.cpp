@@ -6,9 +6,10 @@
 #include <array>
 #include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/hardware/standard_cluster.hpp>
-#include <llmres/models/llama.hpp>
+#include <llmres/models/all.hpp>
 #include <llmres/plan.hpp>
-#include <llmres/runtimes/deepspeed.hpp>
+#include <llmres/runtimes/all.hpp>
+#include <string>
 
 using namespace llmres;
 
@@ -104,4 +105,46 @@ TEST_CASE("weights in main memory are gathered by ZeRO 3, or refused; the planne
         CHECK(chosen->layout.zero == 3);
         CHECK(chosen->memory[memory_term::communication].expected > gib(1));  // a layer under way, and the one after it
     }
+}
+
+TEST_CASE("tensor ranks that a serving runtime refuses are refused with its rule") {
+    const auto refused_with = [](const model& m, const char* name, std::int32_t tensor) {
+        const cluster c = standard_cluster(gpus::h100_sxm5_80gb, 8).value();
+        const job j{.model = m, .context = tokens(4096), .runtime = find_runtime(name).value()};
+        const status s = detail::validate_placed(j, {.tensor = tensor}, c);
+        return s ? std::string{} : std::string{s.error().expected.view()};
+    };
+    const model scout = find_model("llama-4-scout").value();
+    for (const char* name : {"vllm", "sglang", "tensorrt-llm", "tgi"}) {
+        CAPTURE(name);
+        CHECK(refused_with(scout, name, 5).find("key-value heads, 8") != std::string::npos);
+        CHECK(refused_with(models::qwen2_5_32b, name, 5).find("key-value heads, 8") != std::string::npos);
+        CHECK(refused_with(models::qwen2_5_7b, name, 7).find("key-value heads, 4") != std::string::npos);
+        CHECK(refused_with(models::qwen2_5_7b, name, 4).empty());
+    }
+    CHECK(refused_with(models::qwen2_5_1_5b, "vllm", 4).empty());  // two key-value heads, each on two ranks
+    CHECK(refused_with(models::qwen2_5_1_5b, "tgi", 4).find("key-value heads, 2") != std::string::npos);
+    CHECK(refused_with(models::qwen2_5_1_5b, "lmdeploy", 6).find("a power of two") != std::string::npos);
+    CHECK(refused_with(models::qwen2_5_1_5b, "llama.cpp", 6).empty());  // rows are split wherever they are
+    CHECK(refused_with(models::qwen2_5_1_5b, "tensorrt-llm", 3) != refused_with(models::qwen2_5_1_5b, "vllm", 4));
+    model odd = models::llama_3_1_8b;
+    odd.vocabulary = 64 * 1001;  // 77 and 13 divide it: not four
+    CHECK(refused_with(odd, "vllm", 8).empty());
+    odd.layers.kinds[0].feed_forward.width = 14330;
+    CHECK(refused_with(odd, "vllm", 4).find("feed-forward features, 14330") != std::string::npos);
+    CHECK(refused_with(odd, "lmdeploy", 4).empty());
+}
+
+TEST_CASE("the planner chooses no tensor ranks that the runtime refuses") {
+    const cluster c = standard_cluster(gpus::h100_sxm5_80gb, 8).value();
+    for (const char* model : {"llama-4-scout", "qwen2.5-32b", "qwen2.5-7b"})
+        for (const char* name : {"none", "vllm", "llama.cpp", "transformers"}) {
+            const job j{
+                .model = find_model(model).value(), .context = tokens(4096), .runtime = find_runtime(name).value()};
+            CAPTURE(model);
+            CAPTURE(name);
+            const auto made = plan(j, c);
+            REQUIRE(made);
+            CHECK(8 % made->layout.tensor == 0);
+        }
 }

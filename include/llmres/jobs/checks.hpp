@@ -9,12 +9,15 @@
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/knobs.hpp>
 #include <llmres/jobs/layout.hpp>
+#include <llmres/jobs/layouts.hpp>
 #include <llmres/jobs/pipeline.hpp>
 #include <llmres/jobs/ranks.hpp>
 #include <llmres/models/layer.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/models/parameters.hpp>
+#include <llmres/runtimes/identity.hpp>
 #include <llmres/runtimes/kernels.hpp>
+#include <llmres/runtimes/layout_rules.hpp>
 #include <llmres/runtimes/runtime.hpp>
 #include <llmres/values/error.hpp>
 #include <llmres/values/precision.hpp>
@@ -333,10 +336,35 @@ constexpr status validate_training(const job& j, const layout& l, const gpu& car
 
 namespace detail {
 
-/// Refuses a job, layout or cluster that is wrong on its own.
+/// Refuses tensor ranks with which the runtime does not start: those that do not split the parts of its layers evenly,
+/// key-value heads copied where it copies them, and its experts' features.
+constexpr status validate_ranks(const layout& l, const model& m, const runtime_identity& name, const layout_rules& r) {
+    if (!r.refuses_uneven || l.tensor == 1) return done{};
+    text<191> expected{"what "};
+    expected.append(name.name);
+    if (r.power_of_two && (l.tensor & (l.tensor - 1)) != 0) {
+        expected.append(" runs: a power of two");
+        return refused(error_code::inconsistent, "layout.tensor", l.tensor, expected);
+    }
+    uneven_part uneven = uneven_under(m, r, l.tensor);
+    for (std::int32_t k = 0; k < m.layers.kind_count && uneven.what.empty() && !r.pads_width && l.expert == 1; ++k) {
+        const experts& moe = m.layers.kinds[static_cast<std::size_t>(k)].feed_forward.experts;
+        if (moe.count > 0 && moe.width % l.tensor != 0) uneven = {"features of an expert", moe.width};
+    }
+    if (uneven.what.empty()) return done{};
+    expected.append(" splits evenly: a divisor of the ");
+    expected.append(uneven.what);
+    expected.append(", ");
+    expected.append(digits(uneven.size));
+    if (uneven.what == "key-value heads") expected.append(r.copies_kv_heads ? ", or a multiple" : "");
+    return refused(error_code::inconsistent, "layout.tensor", l.tensor, expected);
+}
+
+/// Refuses a job, layout or cluster that is wrong on its own, and tensor ranks that the runtime refuses.
 constexpr status validate_all(const job& j, const layout& l, const cluster& c) {
     if (const status s = validate(j); !s) return s;
     if (const status s = validate(l, j.model); !s) return s;
+    if (const status s = validate_ranks(l, j.model, j.runtime.identity, j.runtime.layouts); !s) return s;
     return validate(c);
 }
 

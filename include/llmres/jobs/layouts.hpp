@@ -12,6 +12,7 @@
 #include <llmres/runtimes/layout_rules.hpp>
 #include <llmres/runtimes/runtime.hpp>
 #include <llmres/values/units.hpp>
+#include <string_view>
 
 /// Which layouts are there for a job on a cluster? Those that its runtime runs (runtimes/layout_rules.hpp), with every
 /// matrix, stage and batch split evenly.
@@ -53,21 +54,41 @@ constexpr bool for_each_layout(const job& j, const layout_space& space, const cl
 
 namespace detail {
 
-/// Whether a tensor degree splits each layer's heads and widths evenly under the runtime's rules.
-constexpr bool splits_evenly(const model& m, const layout_rules& rules, std::int32_t tensor) {
-    if (tensor == 1) return true;
-    if (!rules.tensor || (rules.vocabulary_multiple > 0 && rules.vocabulary_multiple % tensor != 0)) return false;
+/// A part of a model that a tensor degree does not split evenly; without a name where it splits all.
+struct uneven_part {
+    std::string_view what{};  ///< "key-value heads"
+    std::int64_t size = 0;    ///< how many there are
+};
+
+/// The first part that a tensor degree does not split evenly under the runtime's rules.
+constexpr uneven_part uneven_under(const model& m, const layout_rules& rules, std::int32_t tensor) {
+    if (tensor == 1) return {};
     for (std::int32_t k = 0; k < m.layers.kind_count; ++k) {
         const layer& kind = m.layers.kinds[static_cast<std::size_t>(k)];
         const attention& a = kind.attention;
         if (a.kind != attention_kind::none) {
-            if (a.heads % tensor != 0) return false;
+            if (a.heads % tensor != 0) return {"attention heads", a.heads};
             const bool copied = rules.copies_kv_heads && a.kv_heads > 0 && tensor % a.kv_heads == 0;
-            if (a.kv_heads > 0 && a.kv_heads % tensor != 0 && !copied) return false;
+            if (a.kv_heads > 0 && a.kv_heads % tensor != 0 && !copied) return {"key-value heads", a.kv_heads};
         }
-        if (kind.feed_forward.width % tensor != 0 || kind.feed_forward.experts.shared_width % tensor != 0) return false;
+        const feed_forward& f = kind.feed_forward;
+        if (!rules.pads_width && !f.routed() && f.width % tensor != 0) return {"feed-forward features", f.width};
+        if (!rules.pads_width && f.experts.shared_width % tensor != 0)
+            return {"shared experts' features", f.experts.shared_width};
     }
-    return true;
+    if (rules.vocabulary_multiple > 0) {
+        const std::int64_t padded = ceil_quotient(m.vocabulary, std::int64_t{rules.vocabulary_multiple}) *
+                                    std::int64_t{rules.vocabulary_multiple};
+        if (padded % tensor != 0) return {"rows of the padded vocabulary", padded};
+    }
+    return {};
+}
+
+/// Whether a tensor degree splits each layer's heads and widths evenly under the runtime's rules.
+constexpr bool splits_evenly(const model& m, const layout_rules& rules, std::int32_t tensor) {
+    if (tensor == 1) return true;
+    if (!rules.tensor || (rules.power_of_two && (tensor & (tensor - 1)) != 0)) return false;
+    return uneven_under(m, rules, tensor).what.empty();
 }
 
 /// Whether every routed expert can be split over so many ranks, and the experts be given to so many others.

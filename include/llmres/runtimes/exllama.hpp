@@ -39,6 +39,7 @@ inline constexpr runtime exllama_base{
         .logits{.bytes = {4.0, 6.0, 8.0}},
     },
     .serving_kernels{.flash_attention = true, .dequantised_from = 0},
+    .layouts{.tensor = false, .expert = false},  // gpu_split: whole layers
 };
 
 constexpr runtime exllama_second() {

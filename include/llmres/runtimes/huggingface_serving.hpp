@@ -40,6 +40,8 @@ inline constexpr runtime huggingface_base{
         .more_hidden = 1,
         .score_bytes = 8,
     },
+    // device_map="auto" (accelerate) gives each GPU whole layers.
+    .layouts{.tensor = false, .expert = false},
 };
 
 /// Until 4.50 each tensor was allotted as it was loaded; since then they are cut from one block

@@ -3,7 +3,8 @@
 
 #include <cstdint>
 
-/// Which layouts a runtime runs. A search tries these alone; what a caller lays out is planned all the same.
+/// Which layouts a runtime runs. A search tries these alone. What a caller lays out is planned all the same, but for
+/// tensor ranks that the runtime refuses.
 namespace llmres::inline v0 {
 
 /// The ways in which a runtime distributes a job over GPUs.
@@ -20,8 +21,15 @@ struct layout_rules {
     bool uneven_stages = false;
     /// More tensor ranks than key-value heads, which are then copied.
     bool copies_kv_heads = true;
-    /// The vocabulary is padded to a multiple of this, which the tensor ranks must divide; 0: to a multiple of theirs.
+    /// It pads the width of feed-forwards to a multiple of the tensor ranks.
+    bool pads_width = false;
+    /// Its tensor ranks are a power of two.
+    bool power_of_two = false;
+    /// The vocabulary is padded to a multiple of this before it is split evenly over the tensor ranks; 0: to a multiple
+    /// of theirs.
     std::int32_t vocabulary_multiple = 0;
+    /// It does not start with tensor ranks over which heads, widths or the vocabulary are not split evenly.
+    bool refuses_uneven = false;
     std::int32_t most_zero = 3;                ///< the highest ZeRO stage
     std::int32_t most_zero_with_pipeline = 1;  ///< the highest ZeRO stage beside pipeline stages
 };

@@ -44,6 +44,9 @@ inline constexpr runtime lmdeploy{
         .logits{.rows = scored_tokens::profiled, .bytes = {2.0, 6.0, 10.0}},
     },
     .serving_kernels{.flash_attention = true},
+    // TurbomindEngineConfig asserts a power of two; its converter pads widths and vocabulary and repeats key-value
+    // heads
+    .layouts{.pipeline = false, .pads_width = true, .power_of_two = true, .refuses_uneven = true},
 };
 
 }  // namespace llmres::inline v0::runtimes

@@ -25,6 +25,7 @@ constexpr runtime mlx_lm() {
     r.step.logits.bytes = {2.0, 2.0, 2.5};
     r.step.logits.on_first_gpu = false;
     r.cache.block = tokens(256);  // mlx_lm/models/cache.py: KVCache.step
+    r.layouts.pipeline = false;
     return r;
 }
 

@@ -86,7 +86,9 @@ inline constexpr runtime vllm_base{
         .more_hidden = 1,
     },
     // vocab_parallel_embedding.py, DEFAULT_VOCAB_PADDING_SIZE
-    .layouts{.vocabulary_multiple = 64},
+    // config/model.py: verify_with_parallel_config (attention heads); models/llama.py: LlamaAttention (key-value heads,
+    // copied where ranks are more); layers/linear.py (widths) and layers/vocab_parallel_embedding.py: divide()
+    .layouts{.vocabulary_multiple = 64, .refuses_uneven = true},
 };
 
 // ---- the first engine (V0) ------------------------------------------------------------------------------------------
