@@ -106,7 +106,11 @@ void print_plan(const llmres::job_plan& p, const llmres::plan_request& request) 
     fmt::print("{}, {} on {} x {}, runtime {}: {}\n\n", j.model.name.view(), name_of(j.task), c.gpus, c.gpu.name.view(),
                j.runtime.identity.name.view(), name_of(p.verdict));
     print_measured(c.gpu);
-    fmt::print("layout   {}{}\n", layout_text(p.layout), request.layout ? "" : " (chosen: highest throughput)");
+    const std::string_view chosen = !request.layout             ? " (chosen: highest throughput)"
+                                    : request.data_ranks_chosen ? " (data ranks chosen)"
+                                                                : "";
+    const std::int64_t idle = c.gpus - p.layout.gpus();
+    fmt::print("layout   {}{}{}\n", layout_text(p.layout), chosen, idle > 0 ? fmt::format(", {} idle", idle) : "");
     fmt::print("memory   {} ({} to {}) of {} usable, at its fullest in {}{}\n", to_string(total.expected),
                to_string(total.low), to_string(total.high), to_string(p.usable), name_of(p.memory.phase),
                p.layout.pipeline > 1 ? fmt::format(" of stage {}", p.memory.stage) : "");

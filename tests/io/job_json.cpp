@@ -612,3 +612,17 @@ TEST_CASE("a text that is no job is refused, never thrown at") {
         CHECK_FALSE(made.error().expected.empty());
     }
 }
+
+TEST_CASE("a layout without data ranks is completed from the GPUs, and says so") {
+    const auto given = [](std::string_view layout) {
+        return read_job(std::string{R"({"model": "llama-3.1-8b", "task": "pretraining", "sequence": 4096, )"} +
+                        R"("cluster": {"gpu": "h100-sxm5-80gb", "gpus": 8}, "layout": )" + std::string{layout} + "}")
+            .value();
+    };
+    const plan_request completed = given(R"({"zero": 3})");
+    CHECK(completed.layout->data == 8);
+    CHECK(completed.data_ranks_chosen);
+    CHECK(given(R"({"zero": 3, "data": 1})").layout->data == 1);
+    CHECK_FALSE(given(R"({"zero": 3, "data": 1})").data_ranks_chosen);
+    CHECK_FALSE(given(R"({"tensor": 8})").data_ranks_chosen);
+}

@@ -149,3 +149,14 @@ TEST_CASE("the walk stops at the first layout that is taken") {
     CHECK(for_each_layout(serving(models::llama_3_1_8b), {}, c, [&](const layout&) { return ++calls == 2; }));
     CHECK(calls == 2);
 }
+
+TEST_CASE("a layout without data ranks gets those for which the GPUs have room") {
+    const cluster eight = standard_cluster(gpus::h100_sxm5_80gb, 8).value();
+    CHECK(with_data_ranks({.zero = 3}, training(models::llama_3_1_8b, 0), eight) == layout{.data = 8, .zero = 3});
+    CHECK(with_data_ranks({.tensor = 2}, training(models::llama_3_1_8b, 6), eight).data == 3);
+    CHECK(with_data_ranks({.tensor = 2}, serving(models::llama_3_1_8b, 64), eight).data == 4);
+    CHECK(with_data_ranks({}, serving(models::llama_3_1_8b, 6), eight).data == 6);
+    CHECK(with_data_ranks({.tensor = 2}, serving(models::llama_3_1_8b, 1), eight).data == 1);
+    CHECK(with_data_ranks({.tensor = 16}, serving(models::llama_3_1_8b), eight).data == 1);
+    CHECK(with_data_ranks({.tensor = 0}, serving(models::llama_3_1_8b), eight) == layout{.tensor = 0});
+}

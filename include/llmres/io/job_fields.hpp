@@ -84,7 +84,7 @@ inline constexpr std::array all{
     job_field{"layout", "Layout", "sequence_parallel", flag, 0, 0, "norms and residuals are split over the tensor-parallel ranks as well"},
     job_field{"layout", "Layout", "pipeline", integer, 1, most_gpus, "pipeline stages, each with consecutive layers; default: 1"},
     job_field{"layout", "Layout", "virtual_pipeline", integer, 1, most_gpus, "chunks of layers that each stage holds in an interleaved schedule; default: 1"},
-    job_field{"layout", "Layout", "data", integer, 1, most_gpus, "data-parallel ranks: each computes its own samples; default: 1"},
+    job_field{"layout", "Layout", "data", integer, 1, most_gpus, "data-parallel ranks: each computes its own samples; default: as many as the GPUs have room for"},
     job_field{"layout", "Layout", "context_parallel", integer, 1, most_gpus, "context-parallel ranks: they split every sequence; default: 1"},
     job_field{"layout", "Layout", "expert", integer, 1, most_gpus, "expert-parallel ranks: they split a layer's routed experts; default: 1"},
     job_field{"layout", "Layout", "expert_tensor", integer, 0, most_gpus, "tensor-parallel ranks of each routed expert; default: as tensor"},

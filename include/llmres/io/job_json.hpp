@@ -22,6 +22,7 @@
 #include <llmres/jobs/knobs.hpp>
 #include <llmres/jobs/layer_parts.hpp>
 #include <llmres/jobs/layout.hpp>
+#include <llmres/jobs/layouts.hpp>
 #include <llmres/jobs/offload.hpp>
 #include <llmres/models/gguf/mix.hpp>
 #include <llmres/runtimes/all.hpp>
@@ -51,6 +52,8 @@ struct plan_request {
     /// (answers/disaggregated.hpp).
     maybe<pool_request> prefill{};
     std::string device{};  ///< the device file that the cluster's GPU was read from; empty if it is from a table
+    /// The document gives a layout without its data ranks: they are with_data_ranks()'s.
+    bool data_ranks_chosen = false;
 };
 
 /// How the file of `cluster.device`, as a document names it, becomes devices.
@@ -520,6 +523,11 @@ result<plan_request> read_job(const Json& document, const job_sources& sources) 
         return detail::read_cluster(object, sources.device);
     };
     if (const status s = detail::read_part(read, "cluster", request.cluster, read_gpus); !s) return s.error();
+    if (request.layout && !document["layout"].contains("data")) {
+        const layout given = *request.layout;
+        request.layout = with_data_ranks(given, j, request.cluster);
+        request.data_ranks_chosen = request.layout->data != given.data;
+    }
     const auto read_prompts = [&](const nlohmann::json& object) { return detail::read_pool(object, sources.device); };
     if (const status s = detail::read_part(read, "prefill", request.prefill, read_prompts); !s) return s.error();
     return request;

@@ -330,6 +330,7 @@ inline json_value to_json(const job_plan& p, const job& j, const cluster& c, boo
             {"layout", to_json(p.layout)},
             {"layout_chosen", chosen},
             {"objective", chosen ? json_value(name_of(objective::throughput)) : json_value(nullptr)},
+            {"idle_gpus", c.gpus - p.layout.gpus()},
             {"memory", memory},
             {"time", time},
             {"bottleneck", name_of(p.bottleneck())},

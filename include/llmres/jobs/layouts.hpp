@@ -37,6 +37,11 @@ struct layout_space {
 /// The layouts in which only the data ranks are free: those of a layout that was given in part.
 constexpr layout_space free_data_ranks(const layout& given);
 
+/// The layout with the data ranks for which a cluster has room: when training the most that divide the global batch,
+/// when serving the fewest that hold as few sequences each. Unchanged where a degree or a batch is out of its bounds,
+/// or the GPUs of other ranks are too many already.
+constexpr layout with_data_ranks(layout l, const job& j, const cluster& c);
+
 /// Calls try_layout(layout) -> bool for each layout of the space, simpler ones first; stops where it returns true, and
 /// returns whether it did.
 ///
@@ -112,6 +117,9 @@ constexpr std::int64_t most_experts(const model& m) {
     }
     return most;
 }
+
+/// Whether the stages of a training job wait for each other in one process (device_map).
+constexpr bool is_naive(const job& j, const layout& l) { return l.pipeline > 1 && j.runtime.pipeline.naive; }
 
 /// Splits the layers of a training job over the stages of a layout, and returns whether that is possible: evenly, with
 /// the embedding and the loss as layers (Megatron-Core's account-for-embedding-in-pipeline-split), or over two, four,
@@ -204,7 +212,7 @@ private:
         if (!space_.data) return used() && (expert() || reset(before));
         const std::int64_t group = std::int64_t{l_.tensor} * l_.pipeline * l_.context_parallel;
         const std::int32_t most = room(group);
-        const bool waits = trains(job_) && job_.runtime.pipeline.naive && l_.pipeline > 1;
+        const bool waits = trains(job_) && is_naive(job_, l_);
         const auto least = static_cast<std::int32_t>(ceil_quotient(space_.least_gpus, group * l_.replicas));
         for (l_.data = least; l_.data <= (waits && most > 1 ? 1 : most); ++l_.data)
             if (divides_batch(most) && used() && expert()) return true;
@@ -286,6 +294,22 @@ constexpr layout_space free_data_ranks(const layout& given) {
             .expert = false,
             .zero = false,
             .sequence_parallel = false};
+}
+
+constexpr layout with_data_ranks(layout l, const job& j, const cluster& c) {
+    const bool positive = l.tensor > 0 && l.pipeline > 0 && l.context_parallel > 0 && l.replicas > 0;
+    if (!positive || j.micro_batch < 1 || j.batch < 1) return l;
+    l.data = 1;
+    const std::int64_t room = c.gpus / l.gpus();
+    if (room < 1 || (trains(j) && detail::is_naive(j, l))) return l;
+    if (!trains(j)) {
+        const std::int64_t each = detail::ceil_quotient(j.batch, room * l.replicas);
+        l.data = static_cast<std::int32_t>(detail::ceil_quotient(j.batch, each * l.replicas));
+        return l;
+    }
+    l.data = static_cast<std::int32_t>(room);
+    while (l.data > 1 && j.global_batch > 0 && j.global_batch % (j.micro_batch * l.data * l.replicas) != 0) --l.data;
+    return l;
 }
 
 template <class Try>
