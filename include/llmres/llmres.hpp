@@ -103,6 +103,7 @@
 #include <llmres/runtimes/loading.hpp>
 #include <llmres/runtimes/megatron.hpp>
 #include <llmres/runtimes/mlx.hpp>
+#include <llmres/runtimes/nanotron.hpp>
 #include <llmres/runtimes/ollama.hpp>
 #include <llmres/runtimes/process.hpp>
 #include <llmres/runtimes/pytorch.hpp>

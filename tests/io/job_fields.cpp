@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
+#include <initializer_list>
 #include <llmres/io/job_fields.hpp>
+#include <llmres/io/job_json.hpp>
+#include <llmres/io/plan_json.hpp>
+#include <llmres/plan.hpp>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <utility>
 
 using namespace llmres;
 
@@ -34,4 +41,258 @@ TEST_CASE("a key is found in its object alone") {
     CHECK(find_job_field("layout", "tensor")->low == 1);
     CHECK(find_job_field("", "tensor") == nullptr);
     CHECK(find_job_field("layout", "tensors") == nullptr);
+}
+
+namespace {
+
+using nlohmann::json;
+
+json object(std::initializer_list<std::pair<const char*, json>> entries) {
+    json made = json::object();
+    for (const auto& [key, value] : entries) made[key] = value;
+    return made;
+}
+
+json training(const json& more = json::object()) {
+    json document = {{"model", "llama-3.2-1b"},
+                     {"task", "finetuning"},
+                     {"sequence", 1024},
+                     {"micro_batch", 2},
+                     {"layout", json::object()},
+                     {"cluster", {{"gpu", "h100-sxm5-80gb"}, {"gpus", 16}}},
+                     {"runtime", {{"name", "huggingface"}}}};
+    document.merge_patch(more);
+    return document;
+}
+
+json serving(const json& more = json::object()) {
+    json document = {{"model", "llama-3.2-1b"},
+                     {"context", 4096},
+                     {"batch", 4},
+                     {"layout", json::object()},
+                     {"cluster", {{"gpu", "h100-sxm5-80gb"}, {"gpus", 16}}},
+                     {"runtime", {{"name", "vllm"}}}};
+    document.merge_patch(more);
+    return document;
+}
+
+json layout(const json& degrees) { return object({{"layout", degrees}}); }
+json by(const char* runtime) { return object({{"runtime", object({{"name", runtime}})}}); }
+json both(json first, const json& second) {
+    first.merge_patch(second);
+    return first;
+}
+
+/// Where an option is turned, and to what.
+struct turn {
+    json base;
+    json value;
+};
+
+/// Under which job each option is turned: every one of job_fields but those that say on which job or GPU it is.
+const std::map<std::string, turn>& turns() {
+    const json moe = object({{"model", "mixtral-8x7b"}});
+    const json lora = object({{"adapter", object({{"kind", "lora"}, {"rank", 8}})}});
+    const json qlora = both(lora, object({{"weights", "nf4"}}));
+    const json pipeline = layout({{"pipeline", 4}, {"data", 2}});
+    const json many = both(both(by("megatron"), pipeline), object({{"global_batch", 64}, {"model", "llama-2-7b"}}));
+    const json zero3 = layout({{"data", 8}, {"zero", 3}});
+    const json full = object({{"recompute", "full"}});
+    const json offloaded = both(zero3, object({{"offload", object({{"optimizer", "host"}, {"parameters", "host"}})}}));
+    const json deferring = both(many, object({{"model", "llama-3.2-1b"}}));
+    const json short_ones = object({{"model", "llama-2-7b"}, {"recompute", "full"}, {"sequence", 128}});
+    const json draft = object({{"model", "llama-3.1-70b"}, {"layout", object({{"tensor", 8}})}});
+    static const std::map<std::string, turn> all{
+        {".weights", {training(), "fp32"}},
+        {".compute", {training(object({{"weights", "bf16"}})), "fp32"}},
+        {".attention", {training(), "eager"}},
+        {".kv_cache", {serving(), "fp8_e4m3"}},
+        {".kv_cache_values", {serving(both(by("llama.cpp"), object({{"kv_cache", "q8_0"}}))), "q4_0"}},
+        {".batch", {serving(), 64}},
+        {".prompt", {serving(by("transformers")), 128}},
+        {".output", {serving(), 1024}},
+        {".context", {serving(), 8192}},
+        {".max_batched_tokens", {serving(), 16384}},
+        {"lengths.mean", {serving(object({{"lengths", object({{"mean", 100}})}})), 2000}},
+        {"lengths.longest", {serving(object({{"lengths", object({{"mean", 100}})}})), 4000}},
+        {".sequence", {training(), 2048}},
+        {".micro_batch", {training(), 4}},
+        {".global_batch", {training(), 64}},
+        {".optimizer", {training(), "adamw_8bit"}},
+        {".optimizer_in_bwd", {training(), true}},
+        {".gradients", {training(), "fp32"}},
+        {".master_weights", {training(by("deepspeed")), "bf16"}},
+        {".optimizer_states", {training(), "bf16"}},
+        {".recompute", {training(), "full"}},
+        {".recompute_modules", {training(both(by("megatron"), object({{"recompute", "selective"}}))), "mlp"}},
+        {".recompute_every", {training(full), 4}},
+        {".autocast", {training(object({{"weights", "fp32"}})), false}},
+        {".dropout", {training(), true}},
+        {".varied_lengths", {training(), true}},
+        {".mean_length", {training(object({{"varied_lengths", true}})), 100}},
+        {".expert_load", {training(both(moe, layout({{"data", 8}, {"expert", 8}}))), 2}},
+        {".ema", {training(), true}},
+        {".mtp_layers", {training(by("megatron")), 1}},
+        {".mtp_use_repeated_layer", {training(both(by("megatron"), object({{"mtp_layers", 2}}))), true}},
+        {".steps", {training(by("megatron")), 1}},
+        {"adapter.kind", {training(lora), "dora"}},
+        {"adapter.rank", {training(lora), 64}},
+        {"adapter.targets", {training(lora), "q_proj"}},
+        {"adapter.dropout", {training(lora), 0.1}},
+        {"offload.optimizer", {training(), "host"}},
+        {"offload.parameters", {training(zero3), "host"}},
+        {"offload.activations", {training(full), "host"}},
+        {"offload.modules", {training(by("megatron")), "core_attn"}},
+        {"offload.pinned", {training(offloaded), true}},
+        {"layout.tensor", {training(), 2}},
+        {"layout.sequence_parallel", {training(layout({{"tensor", 2}})), true}},
+        {"layout.pipeline", {training(), 2}},
+        {"layout.virtual_pipeline", {training(many), 2}},
+        {"layout.data", {training(layout({{"zero", 1}})), 8}},
+        {"layout.context_parallel", {training(), 2}},
+        {"layout.expert", {training(both(moe, layout({{"data", 8}}))), 8}},
+        {"layout.expert_tensor", {training(both(moe, layout({{"tensor", 4}, {"data", 2}, {"expert", 2}}))), 1}},
+        {"layout.zero", {training(layout({{"data", 8}})), 3}},
+        {"layout.shard_replicas", {training(zero3), 2}},
+        {"layout.micro_batch_group",
+         {training(both(many, layout({{"pipeline", 4}, {"data", 2}, {"virtual_pipeline", 2}}))), 8}},
+        {"layout.schedule", {training(many), "gpipe"}},
+        {"layout.stages", {training(many), "5|9|9|9"}},
+        {"layout.first_stage_layers", {training(many), 5}},
+        {"layout.last_stage_layers", {training(many), 5}},
+        {"layout.embedding_as_layer",
+         {training(both(object({{"model", "llama-2-7b"}}), layout({{"pipeline", 3}}))), true}},
+        {"layout.loss_as_layer", {training(both(object({{"model", "llama-2-7b"}}), layout({{"pipeline", 3}}))), true}},
+        {"layout.cp_comm_type",
+         {training(
+              both(by("megatron"), both(object({{"model", "llama-2-7b"}, {"sequence", 65536}, {"recompute", "full"}}),
+                                        layout({{"context_parallel", 8}})))),
+          "all_gather"}},
+        {"layout.replicas", {serving(), 2}},
+        {"cluster.gpu_memory", {training(), 1 << 30}},
+        {"cluster.gpu_bandwidth", {training(), 9e11}},
+        {"cluster.gpu_flops", {training(), 9e13}},
+        {".experts_down", {serving(both(moe, object({{"weights", "q4_k"}}))), "q6_k"}},
+        {"cluster.gpus", {serving(object({{"layout", nullptr}, {"model", "llama-3.1-70b"}})), 2}},
+        {"cluster.gpus_per_node", {training(layout({{"tensor", 8}})), 2}},
+        {"cluster.scale_up", {training(layout({{"tensor", 8}})), "pcie-gen3-x16"}},
+        {"cluster.scale_out", {training(layout({{"data", 16}})), "ib-hdr-200"}},
+        {"cluster.in_use", {training(), std::int64_t{70} << 30}},
+        {"host.memory", {training(offloaded), 1 << 20}},
+        {"host.bandwidth", {training(offloaded), 1e9}},
+        {"host.link", {training(offloaded), "pcie-gen3-x4"}},
+        {"runtime.runtime", {training(), "torchtune"}},
+        {"runtime.gpu_memory_utilization", {serving(), 0.5}},
+        {"runtime.kv_block", {serving(object({{"context", 4100}})), 1024}},
+        {"runtime.max_num_seqs", {serving(), 2048}},
+        {"runtime.flash_attention", {serving(by("llama.cpp")), false}},
+        {"runtime.gpu_layers", {serving(by("llama.cpp")), 8}},
+        {"runtime.embedding_on_host", {serving(both(by("llama.cpp"), object({{"model", "llama-3.1-8b"}}))), false}},
+        {"runtime.experts_on_host", {serving(both(by("llama.cpp"), moe)), true}},
+        {"runtime.max_loras", {serving(), 8}},
+        {"runtime.max_lora_rank", {serving(object({{"runtime", object({{"name", "vllm"}, {"max_loras", 8}})}})), 256}},
+        {"runtime.encoder_tokens", {serving(object({{"model", "qwen2.5-vl-7b"}})), 16384}},
+        {"runtime.speculates_ahead",
+         {serving(object({{"model", "deepseek-v3"}, {"layout", object({{"tensor", 16}})}})), true}},
+        {"runtime.draft", {serving(draft), "llama-3.2-1b"}},
+        {"runtime.loss", {training(), "fused_linear"}},
+        {"runtime.scan", {training(object({{"model", "mamba2-2.7b"}})), "fused"}},
+        {"runtime.use_fused_weighted_squared_relu",
+         {training(
+              both(by("megatron"), object({{"model", json::parse(R"({"hidden": 1024, "vocabulary": 32000, "layers": 4,
+                            "attention": {"heads": 8}, "feed_forward": {"kind": "plain", "experts":
+                            {"count": 8, "per_token": 2, "width": 1024}}})")}}))),
+          true}},
+        {"runtime.expandable_segments", {training(), true}},
+        {"runtime.compiled", {training(by("torchtitan")), true}},
+        {"runtime.compiled_loss", {training(), true}},
+        {"runtime.fused_norms", {training(), true}},
+        {"runtime.fused_gates", {training(), true}},
+        {"runtime.narrow_loss", {training(by("huggingface@4.48")), true}},
+        {"runtime.experts", {training(both(moe, lora)), "loop"}},
+        {"runtime.selective",
+         {training(both(by("torchtitan"), object({{"recompute", "selective"}}))), "all_but_products"}},
+        {"runtime.save_on_cpu", {training(object({{"offload", object({{"activations", "host"}})}})), true}},
+        {"runtime.fp32_stream", {training(qlora), false}},
+        {"runtime.fp32_adapters", {training(lora), false}},
+        {"runtime.four_bit_keeps_inputs", {training(qlora), true}},
+        {"runtime.use_reentrant", {training(both(both(qlora, full), zero3)), true}},
+        {"runtime.checkpoints_inside_units",
+         {training(both(both(both(qlora, full), zero3), object({{"runtime", object({{"use_reentrant", true}})}}))),
+          true}},
+        {"runtime.gradient_accumulation_fusion", {training(by("megatron")), false}},
+        {"runtime.cuda", {training(), 11}},
+        {"runtime.reshard_after_forward", {training(both(by("torchtitan"), zero3)), false}},
+        {"runtime.fp8_recipe", {training(by("megatron")), "delayed"}},
+        {"runtime.fp8_param_gather",
+         {training(object({{"runtime", object({{"name", "megatron"}, {"fp8_recipe", "delayed"}})}})), true}},
+        {"runtime.layer_wise_param_layout",
+         {training(both(both(by("megatron"), object({{"optimizer", "muon"}})), layout({{"data", 8}, {"zero", 1}}))),
+          false}},
+        {"runtime.defer_embedding_wgrad_compute", {training(deferring), true}},
+        {"runtime.wgrad_deferral_limit",
+         {training(both(object({{"runtime", object({{"name", "megatron"}, {"defer_embedding_wgrad_compute", true}})}}),
+                        deferring)),
+          2}},
+        {"runtime.reduce_bucket_size",
+         {training(both(by("deepspeed"), both(short_ones, layout({{"data", 8}, {"zero", 2}})))), 1000}},
+        {"runtime.sub_group_size",
+         {training(both(by("deepspeed"), both(short_ones, layout({{"data", 2}, {"zero", 3}})))), 1000}},
+    };
+    return all;
+}
+
+/// All that is said of a plan but what repeats the document.
+json figures(const json& document) {
+    CAPTURE(document.dump());
+    const result<plan_request> made = read_job(document);
+    INFO(std::string{made.error().field.view()} << " is " << std::string{made.error().value.view()} << ": "
+                                                << std::string{made.error().expected.view()});
+    REQUIRE(made);
+    const result<job_plan> planned =
+        made->layout ? plan(made->job, *made->layout, made->cluster) : plan(made->job, made->cluster);
+    INFO(std::string{planned.error().field.view()} << " is " << std::string{planned.error().value.view()} << ": "
+                                                   << std::string{planned.error().expected.view()});
+    REQUIRE(planned);
+    json said = json::parse(to_json(*planned, made->job, made->cluster, !made->layout, made->lengths).dump());
+    for (const char* repeated : {"job", "runtime", "cluster", "layout", "model", "buffers"}) said.erase(repeated);
+    return said;
+}
+
+}  // namespace
+
+TEST_CASE("every option moves a figure of some plan when it is turned") {
+    for (const job_field& f : job_fields) {
+        const std::string key = std::string{f.object} + "." + std::string{f.name};
+        CAPTURE(key);
+        // Which job, on which GPU; and cores, which no figure reads yet but those of a host that computes.
+        if (f.name == "task" || f.name == "gpu" || f.name == "device" || f.name == "cores") continue;
+        REQUIRE(turns().contains(key));
+        const turn& turned = turns().at(key);
+        json document = turned.base;
+        if (f.object == "host")
+            document["cluster"]["host"][f.name] = turned.value;
+        else if (f.object.empty() || f.name == "runtime")
+            document[f.name] = turned.value;
+        else
+            document[f.object][f.name] = turned.value;
+        CAPTURE(document.dump());
+        const bool moved = figures(document) != figures(turned.base);
+        CHECK(moved);
+    }
+    CHECK(turns().size() + 4 == job_fields.size());
+}
+
+TEST_CASE("a knob that only some runtimes have is refused under others, by its name") {
+    for (const job_field& f : job_fields) {
+        if (f.runtimes.empty()) continue;
+        CAPTURE(f.name);
+        json document = training(by("torchtitan"));
+        document["runtime"][f.name] = turns().at("runtime." + std::string{f.name}).value;
+        const result<plan_request> made = read_job(document);
+        REQUIRE_FALSE(made);
+        CHECK(made.error().code == error_code::unsupported);
+        CHECK(made.error().field == "runtime." + std::string{f.name});
+        CHECK(std::string{made.error().expected.view()}.find(f.runtimes) != std::string::npos);
+    }
 }

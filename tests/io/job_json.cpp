@@ -98,6 +98,7 @@ const std::map<std::string, example>& examples() {
         {".micro_batch", {7, [](r q) { return q.job.micro_batch == 7; }}},
         {".global_batch", {7, [](r q) { return q.job.global_batch == 7; }}},
         {".optimizer", {"sgd", [](r q) { return q.job.optimizer == sgd; }}},
+        {".optimizer_in_bwd", {true, [](r q) { return q.job.optimizer.in_backward; }}},
         {".gradients", {"fp32", [](r q) { return q.job.gradients == maybe<precision>{fp32}; }}},
         {".master_weights", {"bf16", [](r q) { return q.job.master_weights == maybe<precision>{bf16}; }}},
         {".optimizer_states", {"bf16", [](r q) { return q.job.optimizer_states == bf16; }}},
@@ -192,6 +193,16 @@ const std::map<std::string, example>& examples() {
          {"all_but_products",
           [](r q) { return q.job.runtime.kernels.checkpointing.selective == selective_code::all_but_products; }}},
         {"runtime.save_on_cpu", {true, [](r q) { return q.job.runtime.kernels.checkpointing.offloads_at_once; }}},
+        {"runtime.narrow_loss", {true, [](r q) { return q.job.runtime.kernels.loss.narrow; }}},
+        {"runtime.fp32_stream", {false, [](r q) { return !q.job.runtime.kernels.fp32_stream; }}},
+        {"runtime.fp32_adapters", {false, [](r q) { return !q.job.runtime.kernels.fp32_adapters; }}},
+        {"runtime.four_bit_keeps_inputs", {true, [](r q) { return q.job.runtime.kernels.four_bit_keeps_inputs; }}},
+        {"runtime.use_reentrant", {true, [](r q) { return q.job.runtime.kernels.checkpointing.reentrant; }}},
+        {"runtime.checkpoints_inside_units",
+         {true, [](r q) { return q.job.runtime.kernels.checkpointing.inside_units; }}},
+        {"runtime.gradient_accumulation_fusion",
+         {false, [](r q) { return q.job.runtime.kernels.linear == linear_code::plain; }}},
+        {"runtime.cuda", {11, [](r q) { return q.job.runtime.process.context.expected == mib(1823); }}},
         {"runtime.reshard_after_forward", {false, [](r q) { return !q.job.runtime.sharding.reshards_after_forward; }}},
         {"runtime.fp8_recipe",
          {"blockwise", [](r q) { return q.job.runtime.kernels.fp8.recipe == fp8_recipe::blockwise; }}},
@@ -210,6 +221,11 @@ const std::map<std::string, example>& examples() {
     return all;
 }
 
+/// A runtime that has the knob.
+std::string runtime_with(const job_field& f) {
+    return f.runtimes.empty() ? "vllm" : std::string{f.runtimes.substr(0, f.runtimes.find(','))};
+}
+
 json with(const job_field& f, const json& value) {
     json document = minimal();
     const std::string name{f.name};
@@ -219,7 +235,7 @@ json with(const job_field& f, const json& value) {
     else if (f.object == "host")
         document["cluster"]["host"][name] = value;
     else if (f.object == "runtime")
-        document["runtime"] = {{"name", "vllm"}, {name, value}};
+        document["runtime"] = {{"name", runtime_with(f)}, {name, value}};
     else
         document[std::string{f.object}][name] = value;
     if (name == "device") document["cluster"].erase("gpu");
@@ -238,8 +254,8 @@ TEST_CASE("every field of a job, a layout, a cluster and a host has its JSON key
     // If one of these fails, a field was added to the C++ type: describe it in job_fields.hpp, read it in job_json.hpp,
     // and give it an example above; or count it here if a document gives it by other means.
     // Objects: model, adapter, offload, and runtime, under which the options stand, too. gguf is a kind of weights.
-    // experts_down is a format of the model's.
-    CHECK(field_count<job>() + 1 == described("") + 5 + 1);
+    // experts_down is a format of the model's, and optimizer_in_bwd is of the optimizer.
+    CHECK(field_count<job>() + 2 == described("") + 5 + 1);
     CHECK(field_count<adapter>() == described("adapter"));
     CHECK(field_count<offload>() == described("offload"));
     CHECK(field_count<layout>() == described("layout"));
@@ -259,7 +275,7 @@ TEST_CASE("every job_field reaches the C++ field of its name") {
         // The example differs from the default, or it would prove nothing.
         json plain = minimal();
         if (f.object == "layout") plain["layout"] = json::object();
-        if (f.object == "runtime" && f.name != "runtime") plain["runtime"] = "vllm";
+        if (f.object == "runtime" && f.name != "runtime") plain["runtime"] = runtime_with(f);
         CHECK_FALSE(found->second.seen(read(plain)));
     }
     CHECK(examples().size() == job_fields.size());

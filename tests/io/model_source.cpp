@@ -146,3 +146,68 @@ TEST_CASE("fused tensors are what was predicted apart; what is stored otherwise 
     CHECK(differences[0].predicted == bytes(0));
     CHECK(differences[0].stored == bytes(80));
 }
+
+namespace {
+
+const json shaped = json::parse(R"({"hidden": 4096, "vocabulary": 32000, "layers": 32, "max_context": 4096,
+    "attention": {"heads": 32}, "feed_forward": {"width": 11008}})");
+
+std::string refused_field(const json& changes) {
+    json document = shaped;
+    document.merge_patch(changes);
+    const result<model_source> read = read_model_source(document);
+    CAPTURE(document.dump());
+    REQUIRE_FALSE(read);
+    CHECK_FALSE(read.error().expected.empty());
+    return std::string{read.error().field.view()};
+}
+
+}  // namespace
+
+TEST_CASE("a model given by its shape is the preset of that shape") {
+    const result<model_source> read = read_model_source(shaped);
+    REQUIRE(read);
+    const model& preset = find_model("llama-2-7b").value();
+    CHECK(count_parameters(read->model) == count_parameters(preset));
+    CHECK(read->model.layers[0] == preset.layers[0]);
+    CHECK(read->model.max_context == tokens(4096));
+}
+
+TEST_CASE("a shape says latent attention, experts behind dense layers, Mamba 2 and layers by letters") {
+    const result<model_source> latent = read_model_source(json::parse(R"({"hidden": 2048, "vocabulary": 102400,
+        "layers": 27, "dense_layers": 1,
+        "attention": {"heads": 16, "head_dim": 128, "kv_rank": 512, "rope_dim": 64, "value_dim": 128},
+        "feed_forward": {"width": 10944, "experts": {"count": 64, "per_token": 6, "width": 1408, "shared_width": 2816}}
+        })"));
+    REQUIRE(latent);
+    CHECK(count_parameters(latent->model) == count_parameters(find_model("deepseek-v2-lite").value()));
+    const result<model_source> hybrid = read_model_source(json::parse(R"({"hidden": 1024, "vocabulary": 32000,
+        "layers": "M*-ME", "attention": {"heads": 8}, "recurrent": {"heads": 32, "head_dim": 64, "key_heads": 8,
+        "state": 128}, "feed_forward": {"kind": "plain", "width": 4096, "experts": {"count": 8, "per_token": 2,
+        "width": 512}}, "prediction": {"layers": 2, "block": "*E"}})"));
+    REQUIRE(hybrid);
+    const layer_stack& layers = hybrid->model.layers;
+    CHECK(layers.size == 5);
+    CHECK(layers[0].recurrent.kind == recurrent_kind::mamba2);
+    CHECK(layers[1].attention.heads == 8);
+    CHECK(layers[2].feed_forward.width == 4096);
+    CHECK(layers[4].feed_forward.experts.count == 8);
+    CHECK(hybrid->model.prediction.layers == 2);
+    CHECK(hybrid->model.prediction.block.feed_forward.routed());
+}
+
+TEST_CASE("what a shape lacks, or does not have, is refused by its path") {
+    CHECK(refused_field({{"heads", 32}}) == "model.heads");
+    CHECK(refused_field({{"attention", {{"head", 32}}}}) == "model.attention.head");
+    CHECK(refused_field({{"attention", {{"heads", nullptr}}}}) == "model.attention.heads");
+    CHECK(refused_field({{"attention", nullptr}}) == "model.attention");
+    CHECK(refused_field({{"attention", {{"qk_norm", "all"}}}}) == "model.attention.qk_norm");
+    CHECK(refused_field({{"vocabulary", "32k"}}) == "model.vocabulary");
+    CHECK(refused_field({{"layers", 0}}) == "model.layers");
+    CHECK(refused_field({{"layers", "*M"}}) == "model.layers");
+    CHECK(refused_field({{"layers", ""}}) == "model.layers");
+    CHECK(refused_field({{"feed_forward", {{"experts", {{"count", 8}}}}}}) == "model.feed_forward.experts.per_token");
+    CHECK(refused_field({{"norm", "batch"}}) == "model.norm");
+    CHECK(refused_field({{"attention", {{"kv_heads", 5}}}}) == "model.attention.kv_heads");
+    CHECK(refused_field({{"prediction", {{"layers", 1}}}}) == "model.prediction");
+}

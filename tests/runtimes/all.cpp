@@ -67,6 +67,17 @@ TEST_CASE("an unknown engine is refused with the nearest names, an unknown versi
     }
 }
 
+TEST_CASE("a runtime whose builds have dates is found by one") {
+    CHECK(*find_runtime("torchtitan@2025-03") == runtimes::torchtitan_0_0);
+    CHECK(*find_runtime("torchtitan@2025-04-02") == runtimes::torchtitan_0_1);
+    CHECK(*find_runtime("torchtitan@2025-09") == runtimes::torchtitan_0_2);
+    CHECK(*find_runtime("torchtitan@2026-02-11") == runtimes::torchtitan);
+    CHECK(*find_runtime("graph_trainer@2026-02") == runtimes::graph_trainer_2026_02);
+    CHECK(*find_runtime("graph_trainer@2026-06") == runtimes::graph_trainer);
+    CHECK(find_runtime("torchtitan@2019-01").error().code == error_code::unknown);
+    CHECK(std::string{find_runtime("torchtitan@latest").error().expected.view()}.find("2025-03") != std::string::npos);
+}
+
 TEST_CASE("vLLM's steps are larger on large devices, but for the A100; on the largest more so since 0.27") {
     struct expected {
         const char* engine;

@@ -15,6 +15,14 @@ TEST_CASE("versions are read as their software writes them, and ordered as numbe
     CHECK(to_version("main") == runtime_version{});
 }
 
+TEST_CASE("builds are named by their date, a month before its days") {
+    CHECK(read_date("2025-03") == runtime_version{2025, 3, 0});
+    CHECK(read_date("2025-03-24") == runtime_version{2025, 3, 24});
+    CHECK(read_date("2025-03").value < read_date("2025-03-01").value);
+    for (const char* none : {"", "0.8.5", "2025", "2025-13", "2025-00", "2025-3-1", "20250324", "2025-03-99", "b2824"})
+        CHECK_FALSE(read_date(none));
+}
+
 TEST_CASE("a profile covers its first version and all others before the first that it no longer holds for") {
     runtime_identity r{.name = "some", .since = {0, 6}};
     CHECK(covers(r, {0, 99}));

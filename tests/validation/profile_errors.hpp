@@ -38,10 +38,10 @@ inline std::vector<entry> all() {
         if (const auto c = serving::case_of(row))
             for (const serving::figure& f : serving::figures_of(*c))
                 if (f.measured > 0) found[f.label][f.what].add(f.error(), f.covered(serving::rounding_of(f)));
-    for (const training_runs::run& r : training_runs::all()) {
+    training_runs::for_each_run([&](const training_runs::run& r) {
         const auto predicted =
             r.out_of_memory || r.unstated > 0 ? llmres::maybe<llmres::memory_breakdown>{} : training_runs::predicted(r);
-        if (!predicted) continue;
+        if (!predicted) return;
         auto& of_profile = found[serving::label_of(r.what.runtime)];
         const auto add = [&](const char* figure, const llmres::interval<llmres::byte_count>& said, double measured) {
             training_runs::errors one;
@@ -51,7 +51,7 @@ inline std::vector<entry> all() {
         add("allocated", predicted->allocated, r.allocated);
         add("reserved", predicted->reserved, r.reserved);
         add("nvidia-smi", predicted->total(), r.smi);
-    }
+    });
     std::vector<entry> ordered;
     for (const llmres::runtime* profile : llmres::runtimes::all)
         for (auto& [figure, e] : found[serving::label_of(*profile)]) {

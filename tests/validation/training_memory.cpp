@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <llmres/plan.hpp>
 #include <map>
+#include <nlohmann/json.hpp>
+#include <random>
 #include <string>
+#include <vector>
 
+#include "../run_program.hpp"
 #include "training/scores.hpp"
 
 // Published training measurements; `table_training_memory` prints the table that docs/accuracy.md shows.
@@ -15,7 +21,7 @@ namespace {
 const std::map<std::string, training_runs::score>& scores() {
     static const auto made = [] {
         std::map<std::string, training_runs::score> by_series;
-        for (const training_runs::run& r : training_runs::all()) by_series[r.series].add(r);
+        training_runs::for_each_run([&](const training_runs::run& r) { by_series[r.series].add(r); });
         return by_series;
     }();
     return made;
@@ -101,5 +107,40 @@ TEST_CASE("each series that misses a bar is named in docs/accuracy.md, with a re
                            reasons.find(", " + name + " ") != std::string::npos ||
                            reasons.find(", " + name + ",") != std::string::npos;
         CHECK(named == missed);
+    }
+}
+
+TEST_CASE("nothing but the documents says what a run was: no C++ sets a field of a job, a layout or a runtime") {
+    for (const auto& entry : std::filesystem::directory_iterator{LLMRES_SOURCE_DIR "/tests/validation/training"}) {
+        if (entry.path().extension() != ".hpp" && entry.path().extension() != ".cpp") continue;
+        CAPTURE(entry.path().string());
+        const std::string code = run_program::content_of(entry.path());
+        for (const char* setting : {"runtimes::", ".kernels", ".sharding", ".allocator", ".optimizer =", ".weights ="})
+            CHECK(code.find(setting) == std::string::npos);
+    }
+}
+
+TEST_CASE("a random sample of 200 documents has the same figures by `llmres plan`") {
+    std::vector<training_runs::run> runs;
+    training_runs::for_each_run([&](const training_runs::run& r) { runs.push_back(r); });
+    std::mt19937 random{14};
+    const run_program::scratch folder;
+    for (int i = 0; i < 200; ++i) {
+        const training_runs::run& r = runs[random() % runs.size()];
+        CAPTURE(r.id);
+        const llmres::result<llmres::job_plan> planned = llmres::plan(r.what, r.over, r.on);
+        REQUIRE(planned);
+        const run_program::outcome said = run_program::run({"plan", folder.file("job.json", r.text), "--json"});
+        INFO(said.err);
+        REQUIRE((said.exit == 0 || said.exit == 1));
+        const nlohmann::json answer = said.json();
+        REQUIRE(answer.is_object());
+        const llmres::memory_breakdown& m = planned->memory;
+        CHECK(answer["verdict"] == name_of(planned->verdict));
+        CHECK(answer["memory"]["allocated"] == m.allocated.expected.in(llmres::bytes));
+        CHECK(answer["memory"]["reserved"] == m.reserved.expected.in(llmres::bytes));
+        CHECK(answer["memory"]["low"] == m.total().low.in(llmres::bytes));
+        CHECK(answer["memory"]["expected"] == m.total().expected.in(llmres::bytes));
+        CHECK(answer["memory"]["high"] == m.total().high.in(llmres::bytes));
     }
 }

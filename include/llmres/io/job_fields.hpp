@@ -23,6 +23,8 @@ struct job_field {
     double low = 0;   ///< the least number; integers here are powers of two up to 2^62, which a double holds exactly
     double high = 0;  ///< its upper bound
     std::string_view help;  ///< one line for --help
+    /// Of a runtime's knob: the runtimes that have it, by their names with commas between them; empty: any.
+    std::string_view runtimes{};
 };
 
 // clang-format off
@@ -56,6 +58,7 @@ inline constexpr std::array all{
     job_field{"", "Training", "micro_batch", integer, 1, most_sequences, "sequences that a data-parallel rank computes at once; default: 1"},
     job_field{"", "Training", "global_batch", integer, 0, most_global_batch, "sequences in one optimizer step; default: one micro-batch for each data-parallel rank"},
     job_field{"", "Training", "optimizer", text, 0, 0, "adamw, adamw_8bit, adafactor, sgd, lion, muon and others (an unknown name is answered with the nearest); default: adamw"},
+    job_field{"", "Training", "optimizer_in_bwd", flag, 0, 0, "each tensor is updated as soon as its gradient exists, which is then freed (torchtune's optimizer_in_bwd)"},
     job_field{"", "Training", "gradients", text, 0, 0, "precision of the gradients; default: as the weights"},
     job_field{"", "Training", "master_weights", text, 0, 0, "precision of the optimizer's own copy of the weights; default: fp32 where the weights have 16 bits or fewer"},
     job_field{"", "Training", "optimizer_states", text, 0, 0, "precision of the optimizer's moments; default: fp32"},
@@ -137,6 +140,14 @@ inline constexpr std::array all{
     job_field{"runtime", "Runtime", "experts", text, 0, 0, "training: how routed experts are computed: modules (transformers 4), loop, grouped or batched (transformers 5's experts_implementation eager, grouped_mm, batched_mm), dispatched, permuted or sequential"},
     job_field{"runtime", "Runtime", "selective", text, 0, 0, "training: what selective recomputation recomputes: attention_core, all_but_odd_products or all_but_products; default: the runtime's"},
     job_field{"runtime", "Runtime", "save_on_cpu", flag, 0, 0, "training: each offloaded activation goes to the host as it is made (torch.autograd.graph.save_on_cpu)"},
+    job_field{"runtime", "Runtime", "narrow_loss", flag, 0, 0, "huggingface, training: the loss reads 16-bit logits as they are (the heads of GPT-2 and GPT-BigCode before transformers 4.50)", "huggingface"},
+    job_field{"runtime", "Runtime", "fp32_stream", flag, 0, 0, "huggingface, training: embedding, norms and head are fp32 beside 4-bit weights (peft's prepare_model_for_kbit_training)", "huggingface"},
+    job_field{"runtime", "Runtime", "fp32_adapters", flag, 0, 0, "huggingface, training: adapters are fp32 beside narrower weights (peft's autocast_adapter_dtype)", "huggingface"},
+    job_field{"runtime", "Runtime", "four_bit_keeps_inputs", flag, 0, 0, "huggingface and litgpt, training: 4-bit products save their inputs (bitsandbytes before 0.43.2)", "huggingface,litgpt"},
+    job_field{"runtime", "Runtime", "use_reentrant", flag, 0, 0, "huggingface, training: full recomputation by torch's reentrant checkpoint", "huggingface"},
+    job_field{"runtime", "Runtime", "checkpoints_inside_units", flag, 0, 0, "huggingface, training: checkpoints lie inside FSDP's units (apply_activation_checkpointing after wrapping)", "huggingface"},
+    job_field{"runtime", "Runtime", "gradient_accumulation_fusion", flag, 0, 0, "megatron, training: products add weight gradients to their buffer; else each is a tensor first", "megatron"},
+    job_field{"runtime", "Runtime", "cuda", integer, 11, 14, "training: major version of CUDA that PyTorch was built for: 11 loads all kernels into its context; default: 12 and later"},
     job_field{"runtime", "Runtime", "reshard_after_forward", flag, 0, 0, "training: ZeRO 3 frees gathered weights after the forward pass and gathers them again for the backward pass"},
     job_field{"runtime", "Runtime", "fp8_recipe", text, 0, 0, "training: linear layers compute in fp8 and keep fp8 copies (Transformer Engine): none, delayed, tensorwise, blockwise or mxfp8; default: none"},
     job_field{"runtime", "Runtime", "fp8_param_gather", flag, 0, 0, "training: with an fp8_recipe, linear weights are stored and gathered in fp8 alone"},

@@ -297,21 +297,52 @@ inline model_source read_draft(job_reader& read, const model_finder& find) {
     return draft;
 }
 
+/// Refuses a knob of other runtimes.
+inline status has_knobs(const nlohmann::json& object, const llmres::runtime& r) {
+    for (const job_field& f : job_fields) {
+        if (f.runtimes.empty() || !object.contains(f.name) || object[f.name].is_null()) continue;
+        const std::string all = "," + std::string{f.runtimes} + ",";
+        if (all.find("," + std::string{r.identity.name.view()} + ",") != std::string::npos) continue;
+        return refused(error_code::unsupported, "runtime." + std::string{f.name}, shown(object[f.name]),
+                       "a runtime that has it: " + std::string{f.runtimes});
+    }
+    return done{};
+}
+
+/// A flag for one of two values of an enumeration.
+template <class Enum>
+void read_either(job_reader& read, const char* name, Enum& into, Enum if_true, Enum if_false) {
+    if (!read.fields().has(name)) return;
+    into = read.fields().flag_or(name, false) ? if_true : if_false;
+}
+
+/// Knobs of what transformers, PEFT and bitsandbytes compute.
+inline void read_huggingface_knobs(job_reader& read, training_kernels& kernels) {
+    read.flag("narrow_loss", kernels.loss.narrow);
+    read.flag("fp32_stream", kernels.fp32_stream);
+    read.flag("fp32_adapters", kernels.fp32_adapters);
+    read.flag("four_bit_keeps_inputs", kernels.four_bit_keeps_inputs);
+    read.flag("use_reentrant", kernels.checkpointing.reentrant);
+    read.flag("checkpoints_inside_units", kernels.checkpointing.inside_units);
+}
+
 inline void read_training_knobs(job_reader& read, llmres::runtime& e) {
     read.choice("loss", loss_code_names, e.kernels.loss.code);
     read.choice("scan", scan_code_names, e.kernels.scan);
     read.flag("use_fused_weighted_squared_relu", e.kernels.use_fused_weighted_squared_relu);
     read.flag("compiled", e.kernels.compilation.layers);
     read.flag("compiled_loss", e.kernels.compilation.loss);
-    bool fused_norms = e.kernels.norm == norm_code::fused;
-    read.flag("fused_norms", fused_norms);
-    e.kernels.norm = fused_norms ? norm_code::fused : norm_code::eager;
-    bool fused_gates = e.kernels.gate == gate_code::fused;
-    read.flag("fused_gates", fused_gates);
-    e.kernels.gate = fused_gates ? gate_code::fused : gate_code::eager;
+    read_either(read, "fused_norms", e.kernels.norm, norm_code::fused, norm_code::eager);
+    read_either(read, "fused_gates", e.kernels.gate, gate_code::fused, gate_code::eager);
     read.choice("experts", expert_code_names, e.kernels.experts);
     read.choice("selective", selective_code_names, e.kernels.checkpointing.selective);
     read.flag("save_on_cpu", e.kernels.checkpointing.offloads_at_once);
+    read_huggingface_knobs(read, e.kernels);
+    read_either(read, "gradient_accumulation_fusion", e.kernels.linear, linear_code::accumulates_beside,
+                linear_code::plain);
+    std::int32_t cuda = 12;
+    read.integer("cuda", cuda);
+    if (cuda < 12) e.process.context = context_of_cuda_11;
     read.flag("reshard_after_forward", e.sharding.reshards_after_forward);
     read.choice("fp8_recipe", fp8_recipe_names, e.kernels.fp8.recipe);
     read.flag("fp8_param_gather", e.kernels.fp8.param_gather);
@@ -338,6 +369,7 @@ inline result<runtime_request> read_runtime(const nlohmann::json& value, const p
         return refused(error_code::missing, "runtime.name", "absent", "the name of a runtime");
     read.named("name", r.runtime, [](std::string_view name) { return find_runtime(name, "runtime.name"); });
     if (const status s = read.checked(); !s) return s.error();
+    if (const status s = has_knobs(value, r.runtime); !s) return s.error();
     if (const status s = read_own_knobs(value, r); !s) return s.error();
     if (read.fields().has("gpu_memory_utilization")) {
         if (!takes_fraction(r.runtime.cache))
@@ -450,6 +482,11 @@ inline status read_own_fields(job_reader& read, job& j) {
     read.integer("micro_batch", j.micro_batch);
     read.integer("global_batch", j.global_batch);
     read.named("optimizer", j.optimizer, [](std::string_view name) { return find_optimizer(name); });
+    const bool steps_in_backward = j.optimizer.in_backward;
+    read.flag("optimizer_in_bwd", j.optimizer.in_backward);
+    if (steps_in_backward && !j.optimizer.in_backward)
+        read.fields().fail(error_code::inconsistent, "optimizer_in_bwd", "true: this optimizer always does");
+    if (j.optimizer.in_backward) j.optimizer.temporaries = 0;
     read.choice("attention", attention_kernel_names, j.attention);
     read.choice("recompute", recompute_names, j.recompute);
     read.names("recompute_modules", j.recompute_modules,

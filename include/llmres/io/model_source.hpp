@@ -8,6 +8,7 @@
 #include <llmres/io/gguf_model.hpp>
 #include <llmres/io/hf_config.hpp>
 #include <llmres/io/json/fields.hpp>
+#include <llmres/io/json/shape.hpp>
 #include <llmres/io/safetensors.hpp>
 #include <llmres/models/all.hpp>
 #include <llmres/models/gguf/mix.hpp>
@@ -44,7 +45,8 @@ inline result<model_source> find_preset(std::string_view name);
 /// A MODEL as JSON: its name; or what a config.json of transformers holds, as an object with "model_type"; or {"from":
 /// NAME} with what is other than in that model: "layers": n cuts it to its first n layers, "max_position_embeddings" is
 /// another longest context (RoPE scaling), "tie_word_embeddings": false says that the head is loaded beside the
-/// embedding, and "head": "masked_lm" gives an encoder the head that predicts masked tokens.
+/// embedding, and "head": "masked_lm" gives an encoder the head that predicts masked tokens. A shape, {"hidden",
+/// "vocabulary", "layers", "attention": {...}, "feed_forward": {...}, ...}, has the names of models/layer.hpp's fields.
 inline result<model_source> read_model_source(const nlohmann::json& value, const model_finder& find = find_preset);
 
 /// The model that the header of a GGUF file describes, with its mix of types.
@@ -173,8 +175,13 @@ inline result<model_source> read_model_source(const nlohmann::json& value, const
     if (value.is_string()) return find(value.get_ref<const std::string&>());
     if (!value.is_object())
         return refused(error_code::malformed, "model", detail::shown(value),
-                       "a name, a path, a config.json, or {\"from\": MODEL, \"layers\": n}");
+                       "a name, a path, a config.json, a shape, or {\"from\": MODEL, \"layers\": n}");
     if (value.contains("model_type") && !value.contains("from")) return detail::inline_config(value);
+    if (value.contains("hidden")) {
+        const result<model> described = detail::shape_reader{value}.read();
+        return described ? result<model_source>{model_source{.model = *described}}
+                         : result<model_source>{described.error()};
+    }
     return detail::altered_model(value, find);
 }
 

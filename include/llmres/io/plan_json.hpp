@@ -161,6 +161,38 @@ inline std::string target_names(const role_set& targets) {
     return names;
 }
 
+/// Knobs of training that differ from the profile's.
+inline void training_knobs_to_json(const runtime& r, const runtime& p, json_value& out) {
+    const training_kernels& k = r.kernels;
+    const training_kernels& usual = p.kernels;
+    const auto flag = [&](const char* name, bool now, bool before) {
+        if (now != before) out[name] = now;
+    };
+    if (k.loss.code != usual.loss.code) out["loss"] = name_of(k.loss.code);
+    if (k.scan != usual.scan) out["scan"] = name_of(k.scan);
+    flag("expandable_segments", r.allocator.expandable_segments, p.allocator.expandable_segments);
+    flag("compiled", k.compilation.layers, usual.compilation.layers);
+    flag("compiled_loss", k.compilation.loss, usual.compilation.loss);
+    flag("fused_norms", k.norm == norm_code::fused, usual.norm == norm_code::fused);
+    flag("fused_gates", k.gate == gate_code::fused, usual.gate == gate_code::fused);
+    flag("use_fused_weighted_squared_relu", k.use_fused_weighted_squared_relu, usual.use_fused_weighted_squared_relu);
+    flag("narrow_loss", k.loss.narrow, usual.loss.narrow);
+    if (k.experts != usual.experts) out["experts"] = name_of(k.experts);
+    if (k.checkpointing.selective != usual.checkpointing.selective)
+        out["selective"] = name_of(k.checkpointing.selective);
+    flag("save_on_cpu", k.checkpointing.offloads_at_once, usual.checkpointing.offloads_at_once);
+    flag("gradient_accumulation_fusion", k.linear != linear_code::plain, usual.linear != linear_code::plain);
+    flag("fp32_stream", k.fp32_stream, usual.fp32_stream);
+    flag("fp32_adapters", k.fp32_adapters, usual.fp32_adapters);
+    flag("four_bit_keeps_inputs", k.four_bit_keeps_inputs, usual.four_bit_keeps_inputs);
+    flag("use_reentrant", k.checkpointing.reentrant, usual.checkpointing.reentrant);
+    flag("checkpoints_inside_units", k.checkpointing.inside_units, usual.checkpointing.inside_units);
+    flag("reshard_after_forward", r.sharding.reshards_after_forward, p.sharding.reshards_after_forward);
+    if (k.fp8.recipe != usual.fp8.recipe) out["fp8_recipe"] = name_of(k.fp8.recipe);
+    flag("fp8_param_gather", k.fp8.param_gather, usual.fp8.param_gather);
+    if (r.process.context != p.process.context && r.process.context == context_of_cuda_11) out["cuda"] = 11;
+}
+
 /// A runtime and what the job asks of it: its name, the versions that its profile is for, and the knobs that differ
 /// from the profile, under the keys by which a job document sets them.
 inline json_value to_json(const runtime& r, const serving_options& asked) {
@@ -191,15 +223,7 @@ inline json_value to_json(const runtime& r, const serving_options& asked) {
     if (asked.draft_weights != usual.draft_weights)
         out["draft"] = {{"weights_bytes", asked.draft_weights.in(bytes)},
                         {"kv_bytes_per_token", asked.draft_kv.in(bytes_a_token)}};
-    if (r.kernels.loss.code != p.kernels.loss.code) out["loss"] = name_of(r.kernels.loss.code);
-    if (r.kernels.scan != p.kernels.scan) out["scan"] = name_of(r.kernels.scan);
-    if (r.allocator.expandable_segments != p.allocator.expandable_segments)
-        out["expandable_segments"] = r.allocator.expandable_segments;
-    if (r.kernels.compilation.layers != p.kernels.compilation.layers) out["compiled"] = r.kernels.compilation.layers;
-    if (r.kernels.compilation.loss != p.kernels.compilation.loss) out["compiled_loss"] = r.kernels.compilation.loss;
-    if (r.kernels.norm != p.kernels.norm) out["fused_norms"] = r.kernels.norm == norm_code::fused;
-    if (r.sharding.reshards_after_forward != p.sharding.reshards_after_forward)
-        out["reshard_after_forward"] = r.sharding.reshards_after_forward;
+    training_knobs_to_json(r, p, out);
     if (r.cache.windows != p.cache.windows) out["swa_full"] = r.cache.windows == window_cells::whole;
     const std::string_view no_graphs = knob_name(r.identity.knobs, knob_setting::no_cuda_graphs);
     if (r.process.cuda_graphs.high != p.process.cuda_graphs.high && !no_graphs.empty())
@@ -229,6 +253,7 @@ inline json_value to_json(const job& j) {
         out["master_weights"] = master ? json_value(master->name.view()) : json_value(nullptr);
         out["optimizer_states"] = j.optimizer_states.name.view();
         out["optimizer"] = j.optimizer.name.view();
+        if (j.optimizer.in_backward) out["optimizer_in_bwd"] = true;
         out["sequence"] = sequence_of(j).in(tokens);
         out["micro_batch"] = j.micro_batch;
         out["global_batch"] = j.global_batch;
@@ -299,6 +324,11 @@ inline json_value buffers_to_json(const job_plan& p, const job& j, const cluster
 inline json_value to_json(const job_plan& p, const job& j, const cluster& c, bool chosen,
                           const maybe<length_distribution>& lengths = {}) {
     json_value memory = to_json(p.memory);
+    if (trains(j) && j.offload.to_host()) {
+        const interval<byte_count> held = host_memory_of_node(j, p.layout, c.node_size());
+        memory["host"] = {
+            {"low", held.low.in(bytes)}, {"expected", held.expected.in(bytes)}, {"high", held.high.in(bytes)}};
+    }
     memory["usable"] = p.usable.in(bytes);
     memory["gpu"] = p.gpu;
 

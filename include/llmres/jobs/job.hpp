@@ -137,7 +137,9 @@ constexpr const precision& kv_cache_of(const job& j) { return j.kv_cache ? *j.kv
 /// Format of the gradients.
 constexpr const precision& gradients_of(const job& j) {
     if (j.gradients) return *j.gradients;
-    return j.runtime.optimizer.gradients ? *j.runtime.optimizer.gradients : weights_of(j);
+    const optimizer_step& step = j.runtime.optimizer;
+    if (step.fp32_beside_bf16 && weights_of(j) == bf16) return bf16_and_fp32;
+    return step.gradients ? *step.gradients : weights_of(j);
 }
 // These return references into the job, so that none may be asked of a temporary.
 const precision& activations_of(const job&&) = delete;

@@ -13,6 +13,7 @@
 #include <llmres/runtimes/lmdeploy.hpp>
 #include <llmres/runtimes/megatron.hpp>
 #include <llmres/runtimes/mlx.hpp>
+#include <llmres/runtimes/nanotron.hpp>
 #include <llmres/runtimes/ollama.hpp>
 #include <llmres/runtimes/pytorch.hpp>
 #include <llmres/runtimes/runtime.hpp>
@@ -34,10 +35,10 @@ namespace llmres::inline v0 {
 namespace runtimes {
 
 /// Each software's profiles stand together, the newest first.
-inline constexpr auto all =
-    joined(std::array{&no_runtime, &pytorch}, all_vllm, all_sglang, all_tensorrt_llm, all_llama_cpp, all_ollama,
-           all_transformers, std::array{&lmdeploy}, all_exllama, std::array{&mlx, &tgi, &ctranslate2}, all_huggingface,
-           std::array{&litgpt, &torchtune}, all_torchtitan, std::array{&deepspeed, &megatron});
+inline constexpr auto all = joined(
+    std::array{&no_runtime, &pytorch}, all_vllm, all_sglang, all_tensorrt_llm, all_llama_cpp, all_ollama,
+    all_transformers, std::array{&lmdeploy}, all_exllama, std::array{&mlx, &tgi, &ctranslate2}, all_huggingface,
+    std::array{&litgpt, &torchtune}, all_torchtitan, std::array{&deepspeed, &megatron_deepspeed, &megatron, &nanotron});
 
 }  // namespace runtimes
 
@@ -63,10 +64,12 @@ constexpr bool same_name(std::string_view a, std::string_view b) {
 }  // namespace detail
 
 /// The profile of that name for that version; the newest for an empty version. vLLM could run its first engine (V0) up
-/// to 0.10 where asked to: "0.8.5 V0". An `unknown` error names the nearest names, or the versions there are;
-/// `malformed` is what begins with no number, and a date.
+/// to 0.10 where asked to: "0.8.5 V0". Runtimes whose builds are told apart by their date (torchtitan) take a date as
+/// well: "2025-03". An `unknown` error names the nearest names, or the versions there are; `malformed` is what begins
+/// with no number, and a date of a runtime without dated builds.
 constexpr result<runtime> find_runtime(std::string_view name, std::string_view asked, std::string_view field) {
     const maybe<runtime_version> version = read_version(asked);
+    const maybe<runtime_version> date = read_date(asked);
     const bool first_engine =
         asked.size() > 2 && (asked.find("V0", 1) != asked.npos || asked.find("v0", 1) != asked.npos);
     text<191> versions{"a version: "};
@@ -74,8 +77,18 @@ constexpr result<runtime> find_runtime(std::string_view name, std::string_view a
     for (const runtime* r : runtimes::all) {
         if (!detail::same_name(r->identity.name, name)) continue;
         if (asked.empty()) return *r;
+        if (date && r->identity.built != runtime_version{}) {
+            if (r->identity.built <= *date) return *r;
+            if (known) versions.append("; ");
+            versions.append(r->identity.versions);
+            known = true;
+            continue;
+        }
         if (!version)
-            return refused(error_code::malformed, field, asked, "a version in numbers, such as 0.9.2 or b2824");
+            return refused(error_code::malformed, field, asked,
+                           r->identity.built == runtime_version{}
+                               ? "a version in numbers, such as 0.9.2 or b2824"
+                               : "a version in numbers, such as 0.2, or the date of a build, such as 2025-03");
         const bool of_first = r->identity.versions.view().ends_with("(V0)");
         if (first_engine && of_first ? r->identity.since <= *version : !first_engine && covers(r->identity, *version))
             return *r;

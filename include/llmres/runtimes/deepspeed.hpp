@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <llmres/runtimes/process.hpp>
 #include <llmres/runtimes/runtime.hpp>
 
-/// DeepSpeed ZeRO.
+/// DeepSpeed ZeRO, and Megatron-DeepSpeed.
 namespace llmres::inline v0::runtimes {
 
 inline constexpr runtime deepspeed{
@@ -42,5 +43,19 @@ inline constexpr runtime deepspeed{
     // sequence/layer.py splits sequences (Ulysses).
     .layouts{.context_parallel = true, .uneven_stages = true},
 };
+
+/// Megatron-DeepSpeed of 2022 (BLOOM's): Megatron's fused layers, and DeepSpeed's BF16_Optimizer, which keeps fp32
+/// gradients beside the bf16 ones from the first step to the last (runtime/bf16_optimizer.py); under PyTorch for CUDA
+/// 11.
+inline constexpr runtime megatron_deepspeed = [] {
+    runtime r = for_versions(deepspeed, "Megatron-DeepSpeed 2022", {});
+    r.identity.name = "megatron_deepspeed";
+    r.process.context = context_of_cuda_11;
+    r.kernels.norm = norm_code::fused;
+    r.kernels.loss.code = loss_code::vocabulary_parallel;
+    r.optimizer.fp32_beside_bf16 = true;
+    r.sharding.keeps_gradients = true;
+    return r;
+}();
 
 }  // namespace llmres::inline v0::runtimes

@@ -34,7 +34,8 @@ struct runtime_identity {
     text<31> versions{};                    ///< in words: the versions that the profile's constants were taken from
     runtime_version since{};                ///< the first version that the profile is meant for
     runtime_version before{};               ///< the first version that it no longer holds for; zero: none is known
-    knob_list knobs{};                      ///< the software's own names of what a caller may set
+    runtime_version built{};  ///< year, month, day of the first build that it holds for; zero: builds have no date
+    knob_list knobs{};        ///< the software's own names of what a caller may set
     friend constexpr bool operator==(const runtime_identity& a, const runtime_identity& b) {
         return a.name == b.name && a.versions == b.versions;
     }
@@ -68,6 +69,23 @@ constexpr maybe<runtime_version> read_version(std::string_view written) {
         ++at;
     }
     return found;
+}
+/// The date that a text is, as the build of software without releases is named: "2025-03", "2025-03-24" (a month
+/// without its day stands before all its days). Empty for anything else.
+constexpr maybe<runtime_version> read_date(std::string_view written) {
+    if (written.size() != 7 && written.size() != 10) return {};
+    runtime_version found;
+    for (std::size_t i = 0; i < written.size(); ++i) {
+        if (i == 4 || i == 7) {
+            if (written[i] != '-') return {};
+            continue;
+        }
+        if (written[i] < '0' || written[i] > '9') return {};
+        std::int32_t& part = i < 4 ? found.major : i < 7 ? found.minor : found.patch;
+        part = part * 10 + (written[i] - '0');
+    }
+    return found.minor >= 1 && found.minor <= 12 && found.patch <= 31 ? maybe<runtime_version>{found}
+                                                                      : maybe<runtime_version>{};
 }
 /// As read_version(); zero where the text begins with no version.
 constexpr runtime_version to_version(std::string_view written) { return read_version(written).value_or({}); }

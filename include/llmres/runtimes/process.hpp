@@ -37,6 +37,9 @@ struct runtime_process {
     interval<byte_count> layer_graphs{};
 };
 
+/// The context under CUDA 11, which loads every kernel of PyTorch: 1.78 GiB (torch 1.10 on an A100).
+inline constexpr interval<byte_count> context_of_cuda_11{mib(1200), mib(1823), mib(2300)};
+
 /// True if the profile describes a process at all; ideal bytes are of none.
 constexpr bool takes_memory(const runtime_process& p) { return p.workspace.high > byte_count{}; }
 

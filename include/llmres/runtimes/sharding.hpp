@@ -44,6 +44,8 @@ struct optimizer_step {
     bool foreach_tensors = true;
     /// The format of gradients; default: that of the weights.
     maybe<precision> gradients{};
+    /// bf16 gradients have fp32 accumulators beside them (DeepSpeed, runtime/bf16_optimizer.py).
+    bool fp32_beside_bf16 = false;
     /// 16-bit gradients are copied to fp32 before the step, a rank's own part of them under ZeRO 1 and 2
     /// (Megatron-Core, distrib_optimizer.py, _copy_model_grads_to_main_grads). DeepSpeed flattens them first
     /// (stage_1_and_2.py, step), without ZeRO in fp32 (fp16/fused_optimizer.py, step).

@@ -15,6 +15,7 @@ inline constexpr runtime torchtitan{
         .work = runtime_work::training,
         .versions = "torchtitan 0.2.1 to 2026-06",
         .since = {0, 2, 1},
+        .built = {2025, 12, 1},
     },
     .process{
         // 0.3 to 0.55 GiB with lazily loaded kernels, 0.92 with all of them (pytorch/pytorch issues 107667 and 109888;
@@ -60,6 +61,7 @@ inline constexpr runtime torchtitan{
 /// Since 2025-07 (#1094) embedding and head are units of FSDP2.
 inline constexpr runtime torchtitan_0_2 = [] {
     runtime r = for_versions(torchtitan, "torchtitan 0.2.0", {0, 2}, {0, 2, 1});
+    r.identity.built = {2025, 7, 28};
     r.kernels.checkpointing.recomputes_cudnn = true;
     return r;
 }();
@@ -67,6 +69,7 @@ inline constexpr runtime torchtitan_0_2 = [] {
 /// Since 2025-04 (#1033) the loss is compiled with the layers.
 inline constexpr runtime torchtitan_0_1 = [] {
     runtime r = for_versions(torchtitan_0_2, "torchtitan 0.1", {0, 1}, {0, 2});
+    r.identity.built = {2025, 4, 2};
     r.sharding.separate_ends = false;
     r.kernels.norm = norm_code::eager;  // torch.nn.RMSNorm is one kernel since PyTorch 2.9
     return r;
@@ -74,6 +77,7 @@ inline constexpr runtime torchtitan_0_1 = [] {
 
 inline constexpr runtime torchtitan_0_0 = [] {
     runtime r = for_versions(torchtitan_0_1, "torchtitan 0.0", {}, {0, 1});
+    r.identity.built = {2024, 1, 1};
     r.kernels.compilation.loss_with_layers = loss_compiling::never;
     return r;
 }();
@@ -81,8 +85,9 @@ inline constexpr runtime torchtitan_0_0 = [] {
 /// Its experiments/graph_trainer: a step is one graph, the loss in it, and gradients are what it puts out. Selective
 /// recomputation keeps every product since 2026-03 (#2689).
 inline constexpr runtime graph_trainer = [] {
-    runtime r = for_versions(torchtitan, "torchtitan 2026-02 to 2026-06", {});
+    runtime r = for_versions(torchtitan, "torchtitan 2026-03 to 2026-06", {0, 3});
     r.identity.name = "graph_trainer";
+    r.identity.built = {2026, 3, 24};
     // Passes over the graph move and bucket what it gathers: published runs hold up to a fifth more than their tensors.
     r.accuracy.activations = {0.9, 1.0, 1.1};
     r.allocator.expandable_fragmentation = {0.0, 0.05, 0.25};
@@ -92,7 +97,15 @@ inline constexpr runtime graph_trainer = [] {
     return r;
 }();
 
-inline constexpr std::array all_torchtitan{&torchtitan, &torchtitan_0_2, &torchtitan_0_1, &torchtitan_0_0,
-                                           &graph_trainer};
+/// Before #2689 its passes.py took over torchtitan's own list of operations.
+inline constexpr runtime graph_trainer_2026_02 = [] {
+    runtime r = for_versions(graph_trainer, "torchtitan 2026-02", {}, {0, 3});
+    r.identity.built = {2025, 6, 1};
+    r.kernels.checkpointing.selective = selective_code::all_but_odd_products;
+    return r;
+}();
+
+inline constexpr std::array all_torchtitan{&torchtitan,     &torchtitan_0_2, &torchtitan_0_1,
+                                           &torchtitan_0_0, &graph_trainer,  &graph_trainer_2026_02};
 
 }  // namespace llmres::inline v0::runtimes

@@ -98,6 +98,8 @@ inline constexpr precision fp32{"fp32", arithmetic_kind::fp32, {{{1, 1, 4}}}};
 /// fp32 in memory, multiplied with 10 bits of mantissa by the tensor cores.
 inline constexpr precision tf32{"tf32", arithmetic_kind::tf32, {{{1, 1, 4}}}};
 inline constexpr precision bf16{"bf16", arithmetic_kind::bf16, {{{1, 1, 2}}}};
+/// bf16 gradients, each with its fp32 accumulator.
+inline constexpr precision bf16_and_fp32{"bf16_and_fp32", arithmetic_kind::bf16, {{{1, 1, 6}}}};
 inline constexpr precision fp16{"fp16", arithmetic_kind::fp16, {{{1, 1, 2}}}};
 inline constexpr precision fp8_e4m3{"fp8_e4m3", arithmetic_kind::fp8, {{{1, 1, 1}}}};
 inline constexpr precision fp8_e5m2{"fp8_e5m2", arithmetic_kind::fp8, {{{1, 1, 1}}}};

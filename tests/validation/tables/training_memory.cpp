@@ -9,9 +9,9 @@
 #include "../training/scores.hpp"
 #include "../training/straight_lines.hpp"
 
-// table_training_memory [--rows [PART]] [FILE.csv]: how far predictions are from published training measurements, or
-// those of another table of the same columns, by series and counter, as a table for docs/accuracy.md; with --rows each
-// measurement too.
+// table_training_memory [--rows [PART]] [FILE.jsonl]: how far predictions are from published training measurements, or
+// those of another file of job documents (training/make_documents.py), by series and counter, as a table for
+// docs/accuracy.md; with --rows each measurement too.
 
 namespace {
 
@@ -78,28 +78,32 @@ void show_pytorch() {
 int main(int argc, char** argv) {
     const bool rows = argc > 1 && std::strcmp(argv[1], "--rows") == 0;
     const std::string last = argc > 1 ? argv[argc - 1] : "";
-    const bool named = last.ends_with(".csv");
+    const bool named = last.ends_with(".jsonl");
     const std::string part = rows && argc > (named ? 3 : 2) ? argv[2] : "";
     std::map<std::string, training_runs::score> scores;
     std::map<std::string, training_runs::straight_lines> lines;  // where samples have many lengths
-    for (const training_runs::run& r : (named ? training_runs::all(last) : training_runs::all())) {
-        if (!part.empty() && r.id.find(part) == std::string::npos && r.series.find(part) == std::string::npos) continue;
+    const auto score_run = [&](const training_runs::run& r) {
+        if (!part.empty() && r.id.find(part) == std::string::npos && r.series.find(part) == std::string::npos) return;
         const auto predicted = scores[r.series].add(r);
         if (predicted && r.what.varied_lengths) lines[r.series].add(r);
         if (rows && predicted) show(r, *predicted);
         if (rows && !predicted) std::printf("%s refused\n", r.id.c_str());
-    }
+    };
+    if (named)
+        training_runs::for_each_run(score_run, last);
+    else
+        training_runs::for_each_run(score_run);
     std::printf(
-        "| series | counter | rows | mean error | bias | worst | in interval | ran, called does_not_fit | out of "
-        "memory, called fits | tight |\n");
-    std::printf("|---|---|---|---|---|---|---|---|---|---|\n");
+        "| series | counter | rows | mean error | bias | worst | in interval | median width | ran, called does_not_fit "
+        "| out of memory, called fits | tight |\n");
+    std::printf("|---|---|---|---|---|---|---|---|---|---|---|\n");
     for (const auto& [name, s] : scores) {
         bool first = true;
         for (const auto& [counter, e] : s.counters) {
             if (e.rows == 0) continue;
-            std::printf("| %s | %s | %d | %.2f %% | %+.2f %% | %.2f %% | %d of %d |", first ? name.c_str() : "",
-                        counter.c_str(), e.rows, e.mean() * 100, e.bias / e.rows * 100, e.worst * 100, e.inside,
-                        e.rows);
+            std::printf("| %s | %s | %d | %.2f %% | %+.2f %% | %.2f %% | %d of %d | %.0f %% |",
+                        first ? name.c_str() : "", counter.c_str(), e.rows, e.mean() * 100, e.bias / e.rows * 100,
+                        e.worst * 100, e.inside, e.rows, e.median_width() * 100);
             if (first)
                 std::printf(" %d of %d | %d of %d | %d of %d |\n", s.ran_refused, s.ran, s.failed_fits, s.failed,
                             s.tight, s.ran + s.failed);
@@ -108,8 +112,8 @@ int main(int argc, char** argv) {
             first = false;
         }
         if (s.defective > 0)
-            std::printf("| %s | published as a fault | %d | | | | | | | |\n", name.c_str(), s.defective);
-        if (s.refused > 0) std::printf("| %s | refused | %d | | | | | | | |\n", name.c_str(), s.refused);
+            std::printf("| %s | published as a fault | %d | | | | | | | | |\n", name.c_str(), s.defective);
+        if (s.refused > 0) std::printf("| %s | refused | %d | | | | | | | | |\n", name.c_str(), s.refused);
     }
     for (const auto& [name, of] : lines)
         if (const auto fit = of.best(); fit.jobs > 0)
@@ -118,7 +122,7 @@ int main(int argc, char** argv) {
                 "one job, miss %s's %d runs of %d jobs "
                 "by %.2f %% on average: samples have many lengths.\n",
                 name.c_str(), fit.runs, fit.jobs, fit.mean * 100);
-    if (rows) return 0;
+    if (rows || named) return 0;
     show_kernels();
     show_pytorch();
 }

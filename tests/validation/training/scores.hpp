@@ -6,22 +6,24 @@
 #include <llmres/jobs/checks.hpp>
 #include <llmres/memory/memory.hpp>
 #include <llmres/memory/training.hpp>
+#include <llmres/plan.hpp>
 #include <map>
 #include <string>
+#include <vector>
 
-#include "runs.hpp"
+#include "run.hpp"
 
 /// What the library says of published training runs, beside what was measured.
 namespace training_runs {
 
 using namespace llmres;
 
-/// The memory of the GPU that was measured, if the job is one that can be sized.
+/// The memory of the GPU that was measured, if the job is one that is planned: the busiest stage's as plan() gives it,
+/// or that of the stage which was measured.
 inline maybe<memory_breakdown> predicted(const run& r) {
-    if (r.defective || !validate(r.what) || !validate(r.over, r.what.model)) return {};
-    memory_breakdown m = r.first_stage  ? training_memory(r.what, r.over, 0)
-                         : r.last_stage ? training_memory(r.what, r.over, r.over.pipeline - 1)
-                                        : training_memory(r.what, r.over);
+    if (r.defective || !plan(r.what, r.over, r.on)) return {};
+    if ((!r.first_stage && !r.last_stage) || r.over.pipeline == 1) return memory_of(r.what, r.over, r.on);
+    memory_breakdown m = training_memory(r.what, r.over, r.first_stage ? 0 : r.over.pipeline - 1);
     m.release_beyond(available_memory(r.on));
     return m;
 }
@@ -31,10 +33,19 @@ struct errors {
     int rows = 0;
     double sum = 0, bias = 0, worst = 0;
     int inside = 0;
+    std::vector<double> widths{};  ///< of the intervals, over their expected values
 
+    /// The width that as many intervals exceed as fall short of.
+    double median_width() const {
+        if (widths.empty()) return 0;
+        std::vector<double> sorted = widths;
+        std::sort(sorted.begin(), sorted.end());
+        return sorted[sorted.size() / 2];
+    }
     void add(const interval<byte_count>& predicted, double measured) {
         if (measured <= 0) return;
         const double e = predicted.expected.in(gib) / measured - 1;
+        widths.push_back((predicted.high - predicted.low).in(gib) / predicted.expected.in(gib));
         ++rows, sum += std::fabs(e), bias += e, worst = std::max(worst, std::fabs(e));
         inside += predicted.low.in(gib) <= measured * 1.0001 && measured * 0.9999 <= predicted.high.in(gib);
     }

@@ -219,7 +219,7 @@ constexpr void weight_fold::hold(const weight& whole, const weight_shape& shape,
         state_.weights += size_of(c.formats.inputs, shape.rows, shape.columns) * (2 * shape.copies);
     const byte_count one = size_of(c.formats.compute, shape.rows, shape.columns);
     const byte_count computed = one * shape.copies;
-    state_.gathered += casts && !c.runtime.kernels.casts_weights ? computed : size - scales;
+    state_.gathered += casts && !c.autocast ? computed : size - scales;  // FSDP's MixedPrecision gathers what it cast
     if (!matrix) return;
     if (one > state_.largest) state_.largest = one;
     if (in_layer && !whole.routed) state_.dummies += computed;  // grouped products write gradients in place
