@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "../properties.hpp"
+
 using namespace llmres;
 
 namespace {
@@ -125,4 +127,27 @@ TEST_CASE("runtimes whose ranks must be equal are refused, and so is training") 
     j.runtime = no_runtime;
     j.task = task::finetuning;
     CHECK(deal_layers(j, std::array{device_share{gpus::rtx_4090}}).error().field == "task");
+}
+
+TEST_CASE("no share of a file whose layers differ exceeds its GPU") {
+    properties::generator random;
+    int dealt_on_all = 0;
+    for (const char* id : {"llama-3.1-8b", "gemma-3-27b", "gemma-2-27b", "deepseek-v2-lite", "qwen3-next-80b-a3b"})
+        for (const char* mix : {"Q4_K_M", "Q5_K_M", "Q3_K_L", "Q2_K"}) {
+            const job j = local(id, mix);
+            const std::int64_t whole = gguf_tensor_bytes(j.model, *j.gguf).in(bytes) / (1 << 20);
+            for (int i = 0; i < 60; ++i) {
+                std::array<device_share, 3> devices;
+                for (device_share& d : devices) {
+                    const auto free =
+                        600 + static_cast<std::int64_t>(random.bits() % static_cast<std::uint64_t>(whole));
+                    d = {gpus::h100_sxm5_80gb, usable_memory(gpus::h100_sxm5_80gb) - mib(free)};
+                }
+                const auto dealt = deal_layers(j, devices).value();
+                for (const dealt_share& share : dealt.shares)
+                    if (share.layers() > 0) CHECK(share.fits());
+                dealt_on_all += dealt.complete;
+            }
+        }
+    CHECK(dealt_on_all > 100);
 }

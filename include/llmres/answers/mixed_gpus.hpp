@@ -112,14 +112,22 @@ constexpr dealt_layers<Gpus> deal(const job& j, const file_layers* file,
         end -= wanted;
         free_left -= share.free;
     }
-    // What rounding left over goes to whoever still has room, by moving every share before it down.
+    // What rounding left over goes to whoever still has room, by moving every share before it down. Layers differ, so
+    // that a share that moves may need more than before.
+    const auto holds = [&](const dealt_layers<Gpus>& tried, std::size_t i) {
+        const dealt_share& share = tried.shares[i];
+        return share.layers() == 0 || need(i, share.first, share.last).high <= share.free;
+    };
     for (std::size_t i = Gpus; i-- > 0 && end > host.layers;) {
         while (end > host.layers) {
             dealt_layers<Gpus> tried = dealt;
             --tried.shares[i].first;
-            for (std::size_t before = 0; before < i; ++before)
+            bool fits = holds(tried, i);
+            for (std::size_t before = 0; before < i && fits; ++before) {
                 --tried.shares[before].first, --tried.shares[before].last;
-            if (need(i, tried.shares[i].first, tried.shares[i].last).high > tried.shares[i].free) break;
+                fits = holds(tried, before);
+            }
+            if (!fits) break;
             dealt = tried;
             --end;
         }
