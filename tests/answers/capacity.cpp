@@ -85,3 +85,18 @@ TEST_CASE("sequences of mixed lengths: more than of the longest, fewer than of t
     CHECK(at(2048, 8192) < at(2048, 2048));
     CHECK(concurrent_sequences(j, layout{}, one(gpus::rtx_4090), {tokens(1024), tokens(131072)}).value() == 0);
 }
+
+TEST_CASE("the longest context lies beyond the length up to which prompts are computed whole") {
+    // vLLM 0.6: prompts up to 32,768 tokens pass at once, longer ones in chunks of 512.
+    const job j{.model = models::qwen2_5_7b, .batch = 2, .context = tokens(1024), .runtime = runtimes::vllm_v0};
+    const cluster card{.gpu = gpus::rtx_4090};
+    const token_count longest = max_context(j, {}, card).value();
+    CHECK(longest > tokens(32768));
+    job at = j;
+    at.context = longest;
+    CHECK(memory_fits(at, {}, card));
+    at.context = longest + tokens(1);
+    CHECK_FALSE(memory_fits(at, {}, card));
+    at.context = tokens(32768);
+    CHECK_FALSE(memory_fits(at, {}, card));
+}

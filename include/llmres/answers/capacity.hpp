@@ -24,7 +24,8 @@ namespace llmres::inline v0 {
 constexpr result<std::int64_t> max_batch(const job& j, const layout& l, const cluster& c);
 
 /// The longest context (training: sequence) that fits at the job's batch, at most the model's own where that is known;
-/// 0 tokens if not even one does. A prompt or output that is longer than the context is shortened. Errors: a field of
+/// 0 tokens if not even one does. Shorter ones may not fit, where a runtime computes prompts up to a length whole
+/// (serving_step::chunked_beyond). A prompt or output that is longer than the context is shortened. Errors: a field of
 /// job, layout or cluster out of its bounds.
 constexpr result<token_count> max_context(const job& j, const layout& l, const cluster& c);
 
@@ -199,10 +200,17 @@ constexpr result<token_count> max_context(const job& j, const layout& l, const c
     };
     set(tokens(1));
     if (const status s = detail::validate_all(tried, l, c); !s) return s.error();
-    return tokens(detail::largest_that_holds(most, [&](std::int64_t context) {
+    const auto holds = [&](std::int64_t context) {
         set(tokens(context));
         return detail::sizes_fit(tried).has_value() && memory_fits(tried, l, c);
-    }));
+    };
+    // Memory falls where a runtime begins to compute prompts in chunks, and grows before and beyond.
+    const std::int64_t whole = trains(j) ? 0 : on_device(j.runtime, c.gpu, l).step.chunked_beyond.in(tokens);
+    if (whole > 0 && whole < most && holds(whole + 1))
+        return tokens(whole + 1 + detail::largest_that_holds(most - whole - 1, [&](std::int64_t further) {
+                          return holds(whole + 1 + further);
+                      }));
+    return tokens(detail::largest_that_holds(whole > 0 && whole < most ? whole : most, holds));
 }
 
 }  // namespace llmres::inline v0
