@@ -154,7 +154,8 @@ def fsdp_qlora(row, document, measured):
         runtime["four_bit_keeps_inputs"] = False  # products of its own
     if profile:
         runtime["loss"] = "mean"  # nbs/00-profile_lora_qlora.ipynb: output.logits.mean().backward()
-        document["model"]["max_position_embeddings"] = 2048  # LlamaConfig's default
+        context = "max_position_embeddings" if "from" in document["model"] else "max_context"
+        document["model"][context] = 2048  # LlamaConfig's default
     elif row.says("method", "nf4"):
         document["weights"] = "nf4_double"  # bnb.nn.Linear4bit's compress_statistics, which train.py leaves on
     document["runtime"] = runtime
