@@ -4,10 +4,16 @@ include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
 set(llmres_package_dir "${CMAKE_INSTALL_DATADIR}/cmake/llmres")
-install(TARGETS llmres llmres_io EXPORT llmres-targets
+# INCLUDES: for consumers with CMake before 3.23, which knows no file sets.
+install(TARGETS llmres EXPORT llmres-targets
+  INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
   FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
   FILE_SET rows DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(EXPORT llmres-targets NAMESPACE llmres:: DESTINATION "${llmres_package_dir}")
+if(LLMRES_IO)
+  install(TARGETS llmres_io EXPORT llmres-io-targets FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+  install(EXPORT llmres-io-targets NAMESPACE llmres:: DESTINATION "${llmres_package_dir}")
+endif()
 
 configure_package_config_file(cmake/llmres-config.cmake.in llmres-config.cmake
   INSTALL_DESTINATION "${llmres_package_dir}")

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-// What a consumer includes. Both translation units do, so that every definition must be inline.
-#include <llmres/values/version.hpp>
-#if __has_include(<llmres/plan.hpp>)
+// What a consumer includes. Every translation unit does, so that every definition must be inline.
 #include <llmres/plan.hpp>
-#endif
+#include <llmres/values/version.hpp>
 
+/// Whether a config.json holds a model that fits an H100; refuses to say for a file that cannot be read.
+llmres::result<bool> model_of_config_fits(const char* config_json);
+
+/// One and the same object in every translation unit.
 const llmres::version_number* version_seen_elsewhere();
