@@ -96,6 +96,7 @@
 #include <llmres/runtimes/identity.hpp>
 #include <llmres/runtimes/kernels.hpp>
 #include <llmres/runtimes/knobs.hpp>
+#include <llmres/runtimes/launches.hpp>
 #include <llmres/runtimes/layout_rules.hpp>
 #include <llmres/runtimes/litgpt.hpp>
 #include <llmres/runtimes/llama_cpp.hpp>
@@ -118,6 +119,8 @@
 #include <llmres/runtimes/torchtune.hpp>
 #include <llmres/runtimes/vllm.hpp>
 #include <llmres/time/host.hpp>
+#include <llmres/time/job_speed.hpp>
+#include <llmres/time/kernels.hpp>
 #include <llmres/time/roofline.hpp>
 #include <llmres/time/throughput.hpp>
 #include <llmres/values/error.hpp>
@@ -127,6 +130,7 @@
 #include <llmres/values/maybe.hpp>
 #include <llmres/values/nearest.hpp>
 #include <llmres/values/precision.hpp>
+#include <llmres/values/square_root.hpp>
 #include <llmres/values/text.hpp>
 #include <llmres/values/to_string.hpp>
 #include <llmres/values/units.hpp>

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
+
+#include <cmath>
 #include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/hardware/standard_cluster.hpp>
 #include <llmres/time/roofline.hpp>
@@ -31,22 +33,140 @@ TEST_CASE("an ideal time is divided by the efficiency: the lowest efficiency giv
     CHECK(detail::at(duration{}, {0.5, 0.8, 1.0}) == interval<duration>{});
 }
 
-TEST_CASE("an operation is bound by its arithmetic or by its memory traffic, whichever takes longer") {
-    const cluster c = standard_cluster(gpus::h100_sxm5_80gb, 1).value();
-    constexpr layout alone{};
-    detail::pricer<1> price{alone, c, default_efficiency};
-    price(operation{.arithmetic = arithmetic_kind::bf16, .flops = flops(1e15), .read = mb(1)}, 0);
-    CHECK(price.ideal[0].compute.in(seconds) ==
-          doctest::Approx((flops(1e15) / matrix_rate(c.gpu, arithmetic_kind::bf16)).in(seconds)));
-    CHECK(price.ideal[0].memory == duration{});
-    price(operation{.arithmetic = arithmetic_kind::bf16, .flops = flops(1e6), .read = gb(1), .written = gb(1)}, 0);
-    CHECK(price.ideal[0].memory.in(seconds) == doctest::Approx((gb(2) / c.gpu.memory.bandwidth).in(seconds)));
+namespace {
+
+struct priced {
+    cluster c = standard_cluster(gpus::h100_sxm5_80gb, 1).value();
+    layout alone{};
+    runtime_launches launches{};
+    detail::priced_pass of(const operation& o, bool sustained = false, const efficiency& e = default_efficiency) const {
+        detail::pricer<1> price{alone, c, c.gpu, e, launches, sustained};
+        price(o, 0);
+        return price.sum[0];
+    }
+};
+
+operation product(double work, byte_count read, arithmetic_kind kind = arithmetic_kind::bf16) {
+    return {.arithmetic = kind, .flops = flops(work), .read = read};
 }
 
-TEST_CASE("ranks beyond a node exchange over the link between nodes") {
-    const cluster c = standard_cluster(gpus::h100_sxm5_80gb, 16).value();
-    CHECK(&detail::link_among(c, 8) == &c.scale_up);
-    CHECK(&detail::link_among(c, 9) == &c.scale_out);
+}  // namespace
+
+TEST_CASE("a product takes its arithmetic at 0.748 of the peak and its traffic at 0.797 of the bandwidth") {
+    const priced p;
+    const double peak = 989.4e12 * 0.748, bandwidth = 3350e9 * 0.797;
+    const detail::priced_pass computes = p.of(product(1e15, mb(1)));
+    CHECK(computes.compute.in(seconds) == doctest::Approx(1e15 / peak).epsilon(1e-6));
+    CHECK(computes.memory == duration{});
+    CHECK(computes.floors.in(microseconds) == doctest::Approx(3.8));
+    const detail::priced_pass moves = p.of(product(1e6, gb(2)));
+    CHECK(moves.memory.in(seconds) == doctest::Approx(2e9 / bandwidth).epsilon(1e-6));
+    CHECK(moves.compute == duration{});
+}
+
+TEST_CASE("arithmetic and traffic of the same length overlap in part") {
+    const priced p;
+    const double each = 1e-3;
+    const byte_count read = bytes(static_cast<std::int64_t>(each * 3350e9 * 0.797));
+    const detail::priced_pass both = p.of(product(each * 989.4e12 * 0.748, read));
+    CHECK((both.compute + both.memory).in(seconds) == doctest::Approx(each * std::sqrt(2.0)).epsilon(1e-6));
+}
+
+TEST_CASE("narrow products reach less of their peak") {
+    const priced p;
+    CHECK(p.of(product(1e15, {}, arithmetic_kind::fp8)).compute.in(seconds) ==
+          doctest::Approx(1e15 / (1978.9e12 * 0.655)).epsilon(1e-6));
+    priced b200{standard_cluster(gpus::b200_sxm_180gb, 1).value()};
+    CHECK(b200.of(product(1e15, {}, arithmetic_kind::fp4)).compute.in(seconds) ==
+          doctest::Approx(1e15 / (9000e12 * 0.465)).epsilon(1e-6));
+}
+
+TEST_CASE("a joined product has no floor of its own") {
+    const priced p;
+    operation o = product(1e6, {});
+    o.joined = true;
+    CHECK(p.of(o).floors == duration{});
+}
+
+TEST_CASE("long runs get what the board's power allows") {
+    const priced p;
+    const double rate = 700 / 1.15e-12;
+    CHECK(p.of(product(1e15, {}), true).compute.in(seconds) == doctest::Approx(1e15 / rate).epsilon(1e-6));
+    priced unknown;
+    unknown.c.gpu.board_power = {};
+    CHECK(unknown.of(product(1e15, {}), true).compute == unknown.of(product(1e15, {}), false).compute);
+}
+
+TEST_CASE("experts with few tokens each reach a part of the rate: half of it with 130") {
+    const priced p;
+    operation o{.kind = operation_kind::experts, .flops = flops(1e15), .tokens = 130 * 8, .groups = 8};
+    CHECK(p.of(o).compute.in(seconds) == doctest::Approx(2 * 1e15 / (989.4e12 * 0.49)).epsilon(1e-6));
+    o.tokens = 1'000'000'000;
+    CHECK(p.of(o).compute.in(seconds) == doctest::Approx(1e15 / (989.4e12 * 0.49)).epsilon(1e-3));
+    CHECK(p.of(o).floors.in(microseconds) == doctest::Approx(8));
+}
+
+TEST_CASE("attention with few heads leaves multiprocessors idle") {
+    const priced p;
+    operation o{.kind = operation_kind::attention, .flops = flops(1e15), .read = gb(1), .blocks = 1e9};
+    const double whole = p.of(o).compute.in(seconds);
+    CHECK(whole == doctest::Approx(1e15 / (989.4e12 * 0.51)).epsilon(1e-4));
+    CHECK(p.of(o).attention == p.of(o).compute);
+    o.blocks = 66;
+    CHECK(p.of(o).compute.in(seconds) == doctest::Approx(2 * whole).epsilon(1e-4));
+    o.flops = flops(1);
+    CHECK(p.of(o).memory.in(seconds) == doctest::Approx(1e9 / (3350e9 * 0.857)).epsilon(1e-6));
+    CHECK(p.of(o).floors.in(microseconds) == doctest::Approx(10.7));
+}
+
+TEST_CASE("what lies between products is traffic") {
+    const priced p;
+    const detail::priced_pass t = p.of({.kind = operation_kind::elementwise, .read = gb(1), .written = gb(1)});
+    CHECK(t.memory.in(seconds) == doctest::Approx(2e9 / (3350e9 * 0.797)).epsilon(1e-9));
+    CHECK(t.floors == duration{});
+}
+
+TEST_CASE("a FLOP counts at the datasheet's peak of its arithmetic, and not where it is computed again") {
+    const priced p;
+    operation o = product(1e15, {});
+    CHECK(p.of(o).at_peak.in(seconds) == doctest::Approx(1e15 / 989.4e12));
+    o.counted = 0.8;
+    CHECK(p.of(o).at_peak.in(seconds) == doctest::Approx(0.8e15 / 989.4e12));
+    CHECK(p.of(o).flops == flops(0.8e15));
+    CHECK(p.of(product(1e15, {}, arithmetic_kind::fp8)).at_peak.in(seconds) == doctest::Approx(1e15 / 1978.9e12));
+}
+
+TEST_CASE("the GPU waits where the CPU issues a layer's kernels more slowly than it runs them") {
+    detail::priced_pass pass;
+    pass.memory = microseconds(100);
+    pass.floors = microseconds(20);
+    pass.layers = 2;
+    runtime_launches by{.layer = microseconds(200)};
+    CHECK(pass.terms(default_efficiency, by).total().expected.in(microseconds) == doctest::Approx(400));
+    by.layer = microseconds(10);
+    CHECK(pass.terms(default_efficiency, by)[time_term::launch].expected.in(microseconds) == doctest::Approx(20));
+    by.floors = 0.5;
+    CHECK(pass.terms(default_efficiency, by)[time_term::launch].expected.in(microseconds) == doctest::Approx(10));
+    CHECK(pass.terms(default_efficiency, by)[time_term::launch].low <=
+          pass.terms(default_efficiency, by)[time_term::launch].expected);
+}
+
+TEST_CASE("attention hides the exchange of keys and values as far as it lasts") {
+    detail::priced_pass pass;
+    pass.context = milliseconds(3);
+    pass.attention = milliseconds(2);
+    CHECK(pass.exposed_context().in(milliseconds) == doctest::Approx(1));
+    pass.attention = milliseconds(4);
+    CHECK(pass.exposed_context() == duration{});
+}
+
+TEST_CASE("a node holds consecutive ranks, and so some members of a group whose ranks are apart") {
+    const cluster c = standard_cluster(gpus::h100_sxm5_80gb, 32).value();
+    CHECK(detail::group_of(c, 8, 1).in_node == 8);
+    CHECK(detail::group_of(c, 16, 1).in_node == 8);
+    CHECK(detail::group_of(c, 4, 8).in_node == 1);
+    CHECK(detail::group_of(c, 8, 2).in_node == 4);
+    CHECK(detail::group_of(c, 2, 64).in_node == 1);
 }
 
 TEST_CASE("measured rates are reached whole, and their bounds lie as far apart as the datasheet's") {

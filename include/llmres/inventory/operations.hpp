@@ -8,6 +8,7 @@
 #include <llmres/inventory/activations.hpp>
 #include <llmres/inventory/layers/operations.hpp>
 #include <llmres/inventory/placement.hpp>
+#include <llmres/jobs/adapter.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/models/kv_cache.hpp>
@@ -27,24 +28,40 @@ namespace llmres::inline v0 {
 /// What a kernel computes.
 enum class operation_kind : std::uint8_t {
     projection,   ///< a matrix product with a weight
+    experts,      ///< a matrix product of each routed expert with the tokens that chose it
     attention,    ///< queries with keys, probabilities with values
     elementwise,  ///< everything between them: norms, rotary embedding, activation functions, residual sums
+};
+
+/// What a product computes.
+enum class product_pass : std::uint8_t {
+    forward,           ///< outputs from inputs
+    input_gradients,   ///< gradients of inputs from those of outputs
+    weight_gradients,  ///< gradients of weights from inputs and gradients of outputs
 };
 
 /// One kind of kernel on one rank.
 struct operation {
     operation_kind kind = operation_kind::projection;    ///< what it computes
-    weight_role role = weight_role::q_proj;              ///< of a projection
+    weight_role role = weight_role::q_proj;              ///< of a product
+    product_pass pass = product_pass::forward;           ///< of a product
     arithmetic_kind arithmetic = arithmetic_kind::bf16;  ///< the arithmetic it is computed in
     flop_count flops{};                                  ///< a multiplication and an addition are two
     byte_count read{};                                   ///< weights or cache, and inputs
     byte_count written{};                                ///< outputs
+    std::int64_t tokens = 0;                             ///< of a product: rows of its input, over all groups
+    std::int64_t rows = 0;                               ///< of a product: output features of the weight
+    std::int64_t columns = 0;                            ///< of a product: input features of the weight
+    double groups = 1;    ///< of experts: those that a token chose, each a product of its own
+    double blocks = 1;    ///< of attention: pairs of a head and 128 queries, which run side by side
+    double counted = 1;   ///< the part of the FLOPs that the model needs: what is recomputed is not
+    bool joined = false;  ///< of a product: it is one kernel with the product before it, whose input it shares
 };
 
 /// An exchange that the pass waits for.
 struct exchange {
     /// The ranks that exchange.
-    enum class group : std::uint8_t { tensor, expert };
+    enum class group : std::uint8_t { tensor, expert, context };
     collective_kind kind = collective_kind::all_reduce;  ///< how they exchange
     group among = group::tensor;                         ///< which ranks do
     byte_count message{};                                ///< the whole tensor
@@ -52,9 +69,14 @@ struct exchange {
 
 /// Tokens on their way through the layers.
 struct token_pass {
-    token_shape tokens{};     ///< on this rank; `keys` is what they attend to
-    std::int64_t scored = 0;  ///< positions that pass the head
-    bool decode = false;      ///< one token a sequence, keys and values from the cache
+    token_shape tokens{};        ///< on this rank; `keys` is what they attend to
+    std::int64_t scored = 0;     ///< positions that pass the head
+    bool decode = false;         ///< one token a sequence, keys and values from the cache
+    bool training = false;       ///< the pass is one of training: narrow weights are unpacked, and there is a loss
+    bool backward = false;       ///< gradients pass from the last layer to the first
+    bool writes_scores = false;  ///< attention scores of all pairs of tokens are tensors (eager attention)
+    bool dropout = false;        ///< attention probabilities have dropout
+    llmres::adapter adapter{};   ///< is trained beside frozen weights, which then have no gradients
 };
 
 /// In which formats they pass.
@@ -65,6 +87,9 @@ struct operation_formats {
     maybe<precision> kv_cache_values{};  ///< where values are not stored as keys are
     maybe<arithmetic_kind> linear{};  ///< what the layers' products with weights compute in, where it is not `compute`:
                                       ///< those of training in 8 bits
+    precision gradients = bf16;       ///< gradients of weights
+    bool joined = false;              ///< projections that share their input are one product
+    bool fused_loss = false;          ///< the loss reads and writes the logits once
 
     /// The arithmetic of the layers' products with weights.
     constexpr arithmetic_kind linear_arithmetic() const { return linear ? *linear : compute.arithmetic; }
@@ -93,34 +118,103 @@ constexpr double experts_touched(const weight& w, std::int64_t local_copies, std
     return static_cast<double>(local_copies) * (1.0 - missed);
 }
 
+/// Whether the projection before this one has the same input, so that runtimes join both.
+constexpr bool follows_its_twin(weight_role role) {
+    return role == weight_role::k_proj || role == weight_role::v_proj || role == weight_role::up_proj;
+}
+
+/// A product of `tokens` with one weight, or of the experts that they chose with theirs.
+struct weight_product {
+    operation what{};         ///< its forward pass, without FLOPs and bytes
+    byte_count weights{};     ///< as they are stored
+    byte_count multiplied{};  ///< as training multiplies them: unpacked to 16 bits
+    byte_count gradients{};   ///< of the weights, as they are kept
+    byte_count inputs{};      ///< of all tokens
+    byte_count outputs{};     ///< of all tokens
+    bool trained = false;     ///< the weights have gradients
+};
+
+/// Calls visit for the kernels of one product in one pass.
+template <class Visit>
+constexpr void visit_product(const weight_product& p, const token_pass& pass, std::size_t index, Visit& visit) {
+    operation o = p.what;
+    const byte_count weights = pass.training ? p.multiplied : p.weights;
+    if (weights != p.weights)
+        visit(operation{.kind = operation_kind::elementwise, .read = p.weights, .written = weights}, index);
+    if (!pass.backward) {
+        o.read = weights + p.inputs;
+        o.written = p.outputs;
+        return visit(o, index);
+    }
+    o.pass = product_pass::input_gradients;
+    o.read = weights + p.outputs;
+    o.written = p.inputs;
+    visit(o, index);
+    if (!p.trained) return;
+    o.pass = product_pass::weight_gradients;
+    o.read = p.inputs + p.outputs + p.gradients;  // added to what earlier micro-batches left
+    o.written = p.gradients;
+    visit(o, index);
+}
+
+/// The product of n tokens with a weight.
+constexpr weight_product product_of(const weight& whole, const weight_shape& part, const operation_formats& formats,
+                                    arithmetic_kind arithmetic, std::int64_t n, double copies) {
+    const precision& format = formats.weights.of(whole);
+    const auto times = [&](byte_count one) { return whole.routed ? scaled_up(one, copies) : one * part.copies; };
+    const double a_token = 2.0 * static_cast<double>(part.rows) * static_cast<double>(part.columns);
+    weight_product p{.what{.kind = whole.routed ? operation_kind::experts : operation_kind::projection,
+                           .role = whole.role,
+                           .arithmetic = arithmetic,
+                           .flops = flops(a_token * static_cast<double>(n)),
+                           .tokens = n,
+                           .rows = part.rows,
+                           .columns = part.columns,
+                           .groups = copies,
+                           .joined = formats.joined && follows_its_twin(whole.role)},
+                     .weights = times(size_of(format, part.rows, part.columns)),
+                     .gradients = times(size_of(formats.gradients, part.rows, part.columns)),
+                     .inputs = size_of(formats.compute, n, part.columns),
+                     .outputs = size_of(formats.compute, n, part.rows)};
+    p.multiplied = is_wide(format) ? p.weights : times(size_of(formats.compute, part.rows, part.columns));
+    return p;
+}
+
 /// `head`: the scored positions pass, not all.
 template <std::size_t N, class Visit>
 constexpr void visit_projection(const weight& whole, const operation_formats& formats,
                                 const std::array<token_pass, N>& passes, const layout& l, bool head, Visit& visit) {
     if (whole.rows == 1) return;  // vectors: norms and biases
     const weight_shape part = local_shape(whole, l);
-    const precision& format = formats.weights.of(whole);
-    const byte_count weights = size_of(format, part.rows, part.columns);
-    const arithmetic_kind arithmetic =
-        arithmetic_of(format, head ? formats.compute.arithmetic : formats.linear_arithmetic());
-    const byte_count in = size_of(formats.compute, 1, part.columns);  // of one token
-    const byte_count out = size_of(formats.compute, 1, part.rows);
-    const double flops_a_token = 2.0 * static_cast<double>(part.rows) * static_cast<double>(part.columns);
-    for (std::size_t p = 0; p < N; ++p) {
-        const std::int64_t here = head ? passes[p].scored : passes[p].tokens.all();
+    const arithmetic_kind linear = head ? formats.compute.arithmetic : formats.linear_arithmetic();
+    const arithmetic_kind stored = arithmetic_of(formats.weights.of(whole), linear);
+    for (std::size_t i = 0; i < N; ++i) {
+        const token_pass& pass = passes[i];
+        const std::int64_t here = head ? pass.scored : pass.tokens.all();
         // Routed tokens of all ranks meet at their experts; ranks that hold copies of the same tokens share the work.
         const std::int64_t n =
             whole.routed ? ceil_quotient(here * whole.active * l.expert_tensor_ranks(), l.tensor) : here;
-        visit(
-            operation{.kind = operation_kind::projection,
-                      .role = whole.role,
-                      .arithmetic = arithmetic,
-                      .flops = flops(flops_a_token * static_cast<double>(n)),
-                      .read = (whole.routed ? scaled_up(weights, experts_touched(whole, part.copies, here)) : weights) +
-                              in * n,
-                      .written = out * n},
-            p);
+        const std::int64_t met = ceil_quotient(here * l.expert * l.expert_tensor_ranks(), l.tensor);
+        const double touched = whole.routed ? experts_touched(whole, part.copies, met > here ? met : here) : 1.0;
+        weight_product p = product_of(whole, part, formats, pass.training ? linear : stored, n, touched);
+        p.trained = !pass.adapter.trains();
+        visit_product(p, pass, i, visit);
+        if (!pass.adapter.adapts(whole.role) || head) continue;
+        for (const bool first : {true, false}) {  // the adapter's two factors
+            weight_shape factor = part;
+            (first ? factor.rows : factor.columns) = pass.adapter.rank;
+            weight_product added = product_of(whole, factor, formats, formats.compute.arithmetic, n, touched);
+            added.weights = added.multiplied;
+            added.trained = true;
+            visit_product(added, pass, i, visit);
+        }
     }
+}
+
+/// How often the scores of all pairs of tokens pass memory where they are tensors: written, read and written by the
+/// softmax, read; with dropout once more, and a mask of a byte. The backward pass moves them twice as often.
+constexpr double score_traffic(const token_pass& pass) {
+    return (pass.dropout ? 6.5 : 4.0) * (pass.backward ? 2.0 : 1.0);
 }
 
 template <class Visit>
@@ -128,8 +222,10 @@ constexpr void visit_attention_core(const attention& a, const operation_formats&
                                     std::size_t index, const layout& l, Visit& visit) {
     const std::int64_t n = pass.tokens.all();
     const token_count kept = kept_tokens(a, tokens(pass.tokens.keys));
-    // A prompt's token sees on average half of what comes before the prompt's end.
-    const double seen = static_cast<double>(kept.in(tokens)) / (pass.decode ? 1.0 : 2.0);
+    // A prompt's token sees on average half of what comes before the prompt's end. Scores that are written out are
+    // those of all pairs.
+    const bool every_pair = pass.decode || pass.writes_scores;
+    const double seen = static_cast<double>(kept.in(tokens)) / (every_pair ? 1.0 : 2.0);
     const std::int64_t heads = ceil_quotient(a.heads, l.tensor);
     // Decoding latent attention works on the compressed vector itself (DeepSeek-V2 section 2.1.3).
     const bool absorbed = pass.decode && a.kind == attention_kind::latent;
@@ -138,12 +234,22 @@ constexpr void visit_attention_core(const attention& a, const operation_formats&
     const bytes_per_token cached = formats.kv_cache_values
                                        ? kv_bytes_per_token(a, formats.kv_cache, *formats.kv_cache_values, l.tensor)
                                        : kv_bytes_per_token(a, formats.kv_cache, l.tensor);
-    visit(operation{.kind = operation_kind::attention,
-                    .arithmetic = formats.compute.arithmetic,
-                    .flops = flops(2.0 * static_cast<double>(n) * seen * static_cast<double>(query + value)),
-                    .read = cached * kept * pass.tokens.sequences + size_of(formats.compute, n, query),
-                    .written = size_of(formats.compute, n, value)},
-          index);
+    // Fused attention recomputes the scores in its backward pass: five products for two (arXiv 2205.14135 appendix B).
+    const double products = !pass.backward ? 1.0 : pass.writes_scores ? 2.0 : 2.5;
+    const double pairs = static_cast<double>(n) * seen;
+    operation o{.kind = operation_kind::attention,
+                .arithmetic = formats.compute.arithmetic,
+                .flops = flops(2.0 * products * pairs * static_cast<double>(query + value)),
+                .read = cached * kept * pass.tokens.sequences + size_of(formats.compute, n, query),
+                .written = size_of(formats.compute, n, value),
+                .tokens = n,
+                // Decoding splits the keys over the GPU (flash-decoding).
+                .blocks = pass.decode ? 1e9 : static_cast<double>(heads) * static_cast<double>(n) / 128.0};
+    if (pass.backward) o.counted = 2.0 / products;
+    if (pass.backward) o.read += o.read, o.written += o.written;
+    if (pass.writes_scores)
+        o.read += scaled_up(size_of(formats.compute, n, heads * kept.in(tokens)), score_traffic(pass));
+    visit(o, index);
 }
 
 }  // namespace detail
@@ -162,7 +268,8 @@ constexpr void for_each_operation(const layer& l, std::int64_t hidden, const ope
     for (std::size_t p = 0; p < N; ++p) {
         if (l.attention.kind != attention_kind::none)
             detail::visit_attention_core(l.attention, formats, passes[p], p, over, visit);
-        const byte_count between = a_token * passes[p].tokens.all();
+        // The backward pass reads what was saved and gradients of outputs, and writes gradients of inputs.
+        const byte_count between = a_token * (passes[p].tokens.all() * (passes[p].backward ? 2 : 1));
         visit(operation{.kind = operation_kind::elementwise,
                         .arithmetic = formats.compute.arithmetic,
                         .read = between,
@@ -180,15 +287,39 @@ constexpr void for_each_head_operation(const model& m, const operation_formats& 
                       .columns = embedding_width_of(m),
                       .split = weight_split::rows};
     detail::visit_projection(head, formats, passes, over, true, visit);
+    for (std::size_t p = 0; p < N; ++p) {
+        if (!passes[p].training) continue;
+        // The loss in fp32: a copy, its softmax and the sum read and write the logits about six times, a fused loss
+        // twice; and so does the backward pass.
+        const byte_count logits = size_of(fp32, passes[p].scored, detail::ceil_quotient(m.vocabulary, over.tensor));
+        visit(operation{.kind = operation_kind::elementwise,
+                        .read = formats.fused_loss ? div_up(logits, 2) : logits * 2,
+                        .written = formats.fused_loss ? div_up(logits, 2) : logits},
+              p);
+    }
 }
 
 /// Calls visit(exchange) for what the ranks of one layer send each other while the tokens pass forward. Tensor
-/// parallelism sums partial results before each residual sum (arXiv 1909.08053 section 3); expert parallelism sends
-/// tokens to their experts and back, and needs no sum then. The backward pass has as many.
+/// parallelism sums partial results before each residual sum (arXiv 1909.08053 section 3), or scatters the sum and
+/// gathers it again under sequence parallelism (arXiv 2205.05198), which moves as much; expert parallelism sends tokens
+/// to their experts and back, and needs no sum then; context parallelism exchanges keys and values, or under `a2a` the
+/// sequence for heads before attention and back behind it. The backward pass has as many.
 template <class Visit>
 constexpr void for_each_exchange(const layer& l, std::int64_t hidden, const precision& compute, const token_shape& s,
                                  const layout& over, Visit&& visit) {
     const bool spread = l.feed_forward.routed() && over.expert > 1;
+    if (over.context_parallel > 1 && l.attention.kind != attention_kind::none) {
+        const std::int64_t width = detail::ceil_quotient(l.attention.kv_heads, over.tensor) *
+                                   (l.attention.query_width() + l.attention.value_width());
+        if (over.cp_comm_type == cp_communication::a2a) {
+            const std::int64_t heads = detail::ceil_quotient(l.attention.heads, over.tensor);
+            const std::int64_t all = width + heads * (l.attention.query_width() + l.attention.value_width());
+            visit(exchange{collective_kind::all_to_all, exchange::group::context, size_of(compute, s.all(), all)});
+        } else {
+            visit(exchange{collective_kind::all_gather, exchange::group::context,
+                           size_of(compute, s.all() * over.context_parallel, width)});
+        }
+    }
     if (over.tensor == 1 && !spread) return;
     const int fed = l.feed_forward.kind != feed_forward_kind::none && !spread;
     for (int sums = over.tensor > 1 ? detail::mixing_sums(l) + fed : 0; sums > 0; --sums)

@@ -9,6 +9,7 @@ namespace llmres::inline v0::runtimes {
 
 inline constexpr runtime deepspeed{
     .identity{.name = "deepspeed", .work = runtime_work::training, .versions = "DeepSpeed 0.12 to 0.19"},
+    .launches{.layer = {microseconds(300), microseconds(450), microseconds(800)}, .small_kernels = 15},
     .process{
         // 0.3 to 0.55 GiB with lazily loaded kernels, 0.92 with all of them (pytorch/pytorch issues 107667 and 109888;
         // ml-engineering, training/performance).

@@ -17,6 +17,12 @@ inline constexpr runtime huggingface_base{
         .versions = "4.50 to 4.57",
         .since = {4, 50, 0},
     },
+    .launches{
+        // About 30 operations of a layer, issued one by one from Python.
+        .layer = {microseconds(300), microseconds(600), microseconds(1000)},
+        .step = {milliseconds(1), milliseconds(2), milliseconds(5)},
+        .small_kernels = 15,
+    },
     .process{
         .context = {mib(300), mib(500), mib(900)},
         // 8.1 MiB a handle and stream before Hopper, 32 MiB since (CublasHandlePool.cpp).

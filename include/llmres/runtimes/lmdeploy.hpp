@@ -20,6 +20,7 @@ inline constexpr runtime lmdeploy{
               .versions = "0.2 to 0.9",
               .since = {0, 2, 0},
               .knobs = lmdeploy_knobs},
+    .launches{.joined = true, .own_all_reduce = true},  // TurboMind: C++ without Python
     .process{
         .context = {mib(300), mib(500), mib(900)},
         .workspace = {mib(50), mib(300), mib(900)},

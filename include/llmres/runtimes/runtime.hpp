@@ -6,6 +6,7 @@
 #include <llmres/runtimes/cache.hpp>
 #include <llmres/runtimes/identity.hpp>
 #include <llmres/runtimes/kernels.hpp>
+#include <llmres/runtimes/launches.hpp>
 #include <llmres/runtimes/layout_rules.hpp>
 #include <llmres/runtimes/loading.hpp>
 #include <llmres/runtimes/process.hpp>
@@ -28,6 +29,7 @@ struct runtime_accuracy {
 /// A runtime, as its parts.
 struct runtime {
     runtime_identity identity{};    ///< name and versions
+    runtime_launches launches{};    ///< what its CPU side takes, and which kernels it joins
     runtime_process process{};      ///< memory of its process
     runtime_allocator allocator{};  ///< how its allocator reserves memory
     runtime_accuracy accuracy{};    ///< measured over counted activations

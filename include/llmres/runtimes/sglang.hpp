@@ -57,6 +57,12 @@ inline constexpr std::array sglang_knobs{
 
 inline constexpr runtime sglang_base{
     .identity{.name = "sglang", .work = runtime_work::serving, .knobs = sglang_knobs},
+    .launches{
+        .step = {microseconds(100), microseconds(400), microseconds(2800)},
+        .request = {milliseconds(20), milliseconds(60), milliseconds(140)},
+        .joined = true,
+        .own_all_reduce = true,
+    },
     .process{
         .context = {mib(190), mib(460), mib(620)},
         .workspace = {mib(10), mib(400), mib(900)},  // FlashInfer's workspace is 384 MiB (global_config.py)

@@ -22,6 +22,14 @@ inline constexpr runtime tensorrt_llm_base{
               .versions = "up to 0.21",
               .before = {1, 0, 0},
               .knobs = tensorrt_llm_knobs},
+    .launches{
+        // Kernels of one CUDA graph start while those before them end (programmatic dependent launch).
+        .step = {microseconds(50), microseconds(100), microseconds(900)},
+        .request = {milliseconds(5), milliseconds(25), milliseconds(140)},
+        .floors = 0.5,
+        .joined = true,
+        .own_all_reduce = true,
+    },
     .process{
         // Total less available before the cache, less engine, context and buffers: 0.7 GiB on an H100 (its memory
         // document).

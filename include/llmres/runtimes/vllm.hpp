@@ -34,6 +34,13 @@ inline constexpr std::array vllm_knobs{
 
 inline constexpr runtime vllm_base{
     .identity{.name = "vllm", .work = runtime_work::serving, .knobs = vllm_knobs},
+    .launches{
+        // Scheduler and sampler between steps, and the request's way through the API server (V1).
+        .step = {microseconds(100), microseconds(400), microseconds(1500)},
+        .request = {milliseconds(10), milliseconds(30), milliseconds(140)},
+        .joined = true,          // QKVParallelLinear, MergedColumnParallelLinear
+        .own_all_reduce = true,  // device_communicators/custom_all_reduce.py
+    },
     .process{
         // Total less free at start, which stands outside the budget: 0.19 GiB on an L4, 0.34 on 48 GB, 0.45 to 0.49 on
         // 24 to 40 GB, 0.60 on an H200.

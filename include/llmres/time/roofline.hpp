@@ -9,6 +9,8 @@
 #include <llmres/inventory/operations.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/models/layer.hpp>
+#include <llmres/runtimes/launches.hpp>
+#include <llmres/time/kernels.hpp>
 #include <llmres/values/interval.hpp>
 #include <llmres/values/precision.hpp>
 #include <llmres/values/units.hpp>
@@ -45,19 +47,18 @@ inline constexpr std::array<std::string_view, 9> time_term_names{"compute",
 /// The name of a term: "tensor_communication".
 constexpr std::string_view name_of(time_term term) { return time_term_names[static_cast<std::size_t>(term)]; }
 
-/// The part of the peaks that kernels reach. `low` is the slow end.
+/// The part of the peaks that kernels reach. `low` is the slow end. The expected values are those of time/kernels.hpp;
+/// the bounds hold what whole steps reached beside it (docs/accuracy.md, "Times").
 struct efficiency {
-    /// Matrix products. Median of large bf16 shapes over 10 GPUs: 0.74 of the dense peak, 0.55 to 0.96 (tag AIC-GEMM);
-    /// less in long runs, when power limits lower the clock, and for the small shapes that parallelism leaves.
-    interval<double> arithmetic{0.38, 0.62, 0.92};
-    /// Memory traffic. Weight streaming over 10 GPUs: median 0.84, at most 0.92 (AIC-GEMM); whole decode steps of small
-    /// models 0.5 and less (llama.cpp and vLLM logs).
-    interval<double> bandwidth{0.45, 0.78, 0.92};
-    /// Links, relative to what large transfers reach.
-    interval<double> link{0.60, 0.90, 1.00};
-    /// Starting the kernels of one layer; CUDA graphs at the low end, eager Python at the high one
-    /// (2.5 to 4 ms a token for 32 layers without graphs).
-    interval<duration> launch_per_layer{microseconds(15), microseconds(35), microseconds(120)};
+    /// Matrix products in 16 bits: 3,135 points on A100, H100, B200, B300 and GB200, met within 10.7 % with a floor
+    /// (AIC-GEMM). Long runs reach less where the board's power limits them (sustained_rate()).
+    interval<double> arithmetic{0.56, 0.748, 0.92};
+    /// Memory traffic of products and elementwise kernels (the same fit).
+    interval<double> bandwidth{0.56, 0.797, 0.95};
+    /// Links, relative to what time_of() says.
+    interval<double> link{0.60, 1.0, 1.25};
+    /// Floors of kernels and the CPU's part of launching them, relative to what time/kernels.hpp and the runtime say.
+    interval<double> launch{0.6, 1.0, 1.4};
     /// The part of the gradients' exchange, and of copies to and from the host, that overlaps with computing.
     interval<double> overlap{1.0, 0.7, 0.0};
 };
@@ -118,89 +119,178 @@ constexpr time_breakdown operator*(time_breakdown t, double n) {
     for (auto& term : t.terms) term = term * n;
     return t;
 }
-/// The link between `span` consecutive ranks: the link inside a node as long as one node holds them all.
-constexpr const link& link_among(const cluster& c, std::int64_t span) {
-    return span <= c.node_size() ? c.scale_up : c.scale_out;
+/// The ranks of a group as nodes hold them: `stride` apart, so that a node of consecutive ranks holds some of them.
+constexpr rank_group group_of(const cluster& c, std::int64_t ranks, std::int64_t stride, bool own_kernels = false) {
+    const std::int64_t there = c.node_size() / (stride > 0 ? stride : 1);
+    return {.ranks = ranks, .in_node = there < 1 ? 1 : there < ranks ? there : ranks, .own_kernels = own_kernels};
 }
 
-/// The time of a pass at the peaks. Efficiencies are applied to the sums, once for each class.
-struct ideal_pass {
+/// The time of a pass, by what takes it.
+struct priced_pass {
     duration compute{};
     duration memory{};
     duration tensor{};
     duration expert{};
+    duration context{};    ///< context parallelism's exchanges
+    duration attention{};  ///< the part of `compute` and `memory` that hides them
+    duration floors{};     ///< kernels that are shorter than their floor
+    duration at_peak{};    ///< FLOPs at the peaks of their arithmetic
     double layers = 0;
     flop_count flops{};  ///< on all tensor ranks together
 
-    constexpr void add(const ideal_pass& other, double times) {
+    constexpr void add(const priced_pass& other, double times) {
         compute += other.compute * times;
         memory += other.memory * times;
         tensor += other.tensor * times;
         expert += other.expert * times;
+        context += other.context * times;
+        attention += other.attention * times;
+        floors += other.floors * times;
+        at_peak += other.at_peak * times;
         layers += other.layers * times;
         flops += other.flops * times;
     }
-    constexpr time_breakdown at_efficiency(const efficiency& e) const {
+    /// What of context parallelism's exchanges attention does not hide.
+    constexpr duration exposed_context() const { return context > attention ? context - attention : duration{}; }
+    /// The terms, with bounds in the proportions of the efficiencies.
+    constexpr time_breakdown terms(const efficiency& e, const runtime_launches& by) const {
+        const auto bounded = [](duration expected, const interval<double>& reached) {
+            return interval<duration>{expected * (reached.expected / reached.high), expected,
+                                      expected * (reached.expected / reached.low)};
+        };
         time_breakdown t;
-        t[time_term::compute] = at(compute, e.arithmetic);
-        t[time_term::memory] = at(memory, e.bandwidth);
-        t[time_term::tensor_communication] = at(tensor, e.link);
-        t[time_term::expert_communication] = at(expert, e.link);
-        t[time_term::launch] = e.launch_per_layer * layers;
+        t[time_term::compute] = bounded(compute, e.arithmetic);
+        t[time_term::memory] = bounded(memory, e.bandwidth);
+        t[time_term::tensor_communication] = bounded(tensor + exposed_context(), e.link);
+        t[time_term::expert_communication] = bounded(expert, e.link);
+        // The GPU waits for the CPU where kernels are issued one by one and take less than that.
+        const interval<duration> busy = t.total();
+        const duration floored = floors * by.floors;
+        const auto waits = [&](duration kernels, duration floor, duration cpu) {
+            return cpu > kernels + floor ? cpu - kernels : floor;
+        };
+        const interval<duration>& issue = by.layer;
+        t[time_term::launch] = {waits(busy.low, floored * e.launch.low, issue.low * layers),
+                                waits(busy.expected, floored, issue.expected * layers),
+                                waits(busy.high, floored * e.launch.high, issue.high * layers)};
+        interval<duration>& launch = t[time_term::launch];
+        if (launch.low > launch.expected) launch.low = launch.expected;
+        if (launch.high < launch.expected) launch.high = launch.expected;
         return t;
     }
 };
 
-/// Adds up the times of one rank's operations and exchanges at the peaks, for N passes at once. An operation is bound
-/// by arithmetic or by memory traffic, whichever takes longer at the expected efficiencies.
+/// Adds up the times of one rank's operations and exchanges, for N passes at once.
 template <std::size_t N>
 struct pricer {
-    using duration_a_byte = decltype(1.0 / byte_rate{});
-    using duration_a_flop = decltype(1.0 / flop_rate{});
+    /// Seconds of a FLOP and of a byte, and the arithmetic that the former are for.
+    struct rates {
+        arithmetic_kind kind = arithmetic_kind::fp64;
+        double product = 0, attention = 0, experts = 0, peak = 0;
+    };
 
     const layout& degrees;
     const cluster& hardware;
+    const gpu& sheet;  ///< whose peaks mfu refers to
     const efficiency& reach;
-    duration_a_byte a_byte;
-    arithmetic_kind last = arithmetic_kind::fp64;
-    duration_a_flop a_flop;  ///< in the arithmetic of `last`
-    std::array<ideal_pass, N> ideal{};
+    const runtime_launches& launches;
+    bool sustained = false;  ///< the GPU is busy for long: its board's power limits products
+    double a_byte = 0;
+    double cache_traffic = 1;  ///< the part of the bandwidth that attention reaches
+    double sms = 100;
+    rates now{};
+    std::array<priced_pass, N> sum{};
 
-    constexpr pricer(const layout& l, const cluster& c, const efficiency& e)
-        : degrees{l}, hardware{c}, reach{e}, a_byte{1.0 / c.gpu.memory.bandwidth}, a_flop{at_rate(last)} {
+    constexpr pricer(const layout& l, const cluster& c, const gpu& of_peaks, const efficiency& e,
+                     const runtime_launches& by, bool runs_long)
+        : degrees{l}, hardware{c}, sheet{of_peaks}, reach{e}, launches{by}, sustained{runs_long} {
+        a_byte = 1.0 / c.gpu.memory.bandwidth.in(bytes_per_s);
+        cache_traffic = default_kernels.attention_traffic * e.bandwidth.expected / efficiency{}.bandwidth.expected;
+        if (c.gpu.sm_count) sms = static_cast<double>(*c.gpu.sm_count);
+        now = rates_of(now.kind);
         start_over();
     }
 
     constexpr void start_over() {
-        for (ideal_pass& pass : ideal)
-            pass = ideal_pass{};  // GCC 12 takes array{} for uninitialised in constant expressions
+        for (priced_pass& pass : sum)
+            pass = priced_pass{};  // GCC 12 takes array{} for uninitialised in constant expressions
     }
 
     [[gnu::always_inline]] constexpr void operator()(const operation& o, std::size_t pass) {
-        if (o.arithmetic != last) a_flop = at_rate(last = o.arithmetic);
-        const duration computing = o.flops * a_flop;
-        const duration moving = approx(o.read + o.written) * a_byte;
-        ideal_pass& sum = ideal[pass];
-        if (computing * reach.bandwidth.expected > moving * reach.arithmetic.expected)
-            sum.compute += computing;
-        else
-            sum.memory += moving;
-        sum.flops += o.flops * degrees.tensor;
+        if (o.arithmetic != now.kind) now = rates_of(o.arithmetic);
+        const double work = o.flops.in(flops);
+        const double moved = static_cast<double>((o.read + o.written).in(bytes)) * a_byte;
+        priced_pass& to = sum[pass];
+        to.flops += o.flops * (degrees.tensor * o.counted);
+        to.at_peak += seconds(work * now.peak * o.counted);
+        switch (o.kind) {
+            case operation_kind::projection:
+                return add_product(to, o, work * now.product, moved / reach.bandwidth.expected);
+            case operation_kind::experts: {
+                // Each expert's product has few tokens: its tiles are filled in part.
+                const double each = static_cast<double>(o.tokens) / o.groups;
+                const double filled = each / (each + default_kernels.experts_tokens);
+                to.floors += default_kernels.experts_floor;
+                return add(to, work * now.experts / filled, moved / reach.bandwidth.expected);
+            }
+            case operation_kind::attention: {
+                const double busy = o.blocks < sms ? o.blocks / sms : 1.0;
+                const double before = (to.compute + to.memory).in(seconds);
+                to.floors += default_kernels.attention_floor;
+                add(to, work * now.attention / busy, moved / cache_traffic);
+                to.attention += to.compute + to.memory - seconds(before);
+                return;
+            }
+            case operation_kind::elementwise:
+                to.memory += seconds(moved / reach.bandwidth.expected);
+        }
     }
     constexpr void operator()(const exchange& x, std::size_t pass) {
-        const bool experts = x.among == exchange::group::expert;
-        const std::int64_t ranks = experts ? degrees.expert : degrees.tensor;
-        const std::int64_t span =
-            experts ? std::int64_t{degrees.expert} * degrees.expert_tensor_ranks() : degrees.tensor;
-        (experts ? ideal[pass].expert : ideal[pass].tensor) +=
-            time_of(x.kind, x.message, ranks, link_among(hardware, span));
+        switch (x.among) {
+            case exchange::group::tensor:
+                sum[pass].tensor += time_among(x, degrees.tensor, 1);
+                return;
+            case exchange::group::expert:
+                sum[pass].expert += time_among(x, degrees.expert, degrees.expert_tensor_ranks());
+                return;
+            case exchange::group::context:
+                sum[pass].context += time_among(x, degrees.context_parallel, degrees.tensor);
+        }
     }
 
 private:
-    /// Seconds of one operation. Zero where the GPU has no known rate in this format.
-    constexpr duration_a_flop at_rate(arithmetic_kind kind) const {
-        const flop_rate peak = matrix_rate(hardware.gpu, kind);
-        return peak > flop_rate{} ? 1.0 / peak : duration_a_flop{};
+    constexpr duration time_among(const exchange& x, std::int64_t ranks, std::int64_t stride) const {
+        return time_of(x.kind, x.message, group_of(hardware, ranks, stride, launches.own_all_reduce), hardware.scale_up,
+                       hardware.scale_out);
+    }
+    /// The longer of both is what the time is spent on.
+    static constexpr void add(priced_pass& to, double computing, double moving) {
+        (computing > moving ? to.compute : to.memory) += seconds(overlapped(computing, moving));
+    }
+    constexpr void add_product(priced_pass& to, const operation& o, double computing, double moving) const {
+        if (!o.joined) to.floors += default_kernels.product;
+        add(to, computing, moving);
+    }
+    constexpr rates rates_of(arithmetic_kind kind) const {
+        const double peak = matrix_rate(hardware.gpu, kind).in(flops_per_s);
+        const double of_sheet = matrix_rate(sheet, kind).in(flops_per_s);
+        if (peak <= 0) return {.kind = kind};  // of no known rate: reported among the reasons
+        const bool four = kind == arithmetic_kind::fp4 || kind == arithmetic_kind::fp6;
+        const bool eight = kind == arithmetic_kind::fp8 || kind == arithmetic_kind::int8;
+        const bool measured = sheet.measured.rate(kind).known;
+        // Parts of the peak, relative to that of 16-bit products, which a caller or a measured GPU may set.
+        const double wide = efficiency{}.arithmetic.expected;
+        const double best = peak * reach.arithmetic.expected / wide;
+        double product = best * (measured || !(four || eight) ? wide
+                                 : four                       ? default_kernels.fp4_arithmetic
+                                                              : default_kernels.narrow_arithmetic);
+        double experts = best * default_kernels.experts, attention = best * default_kernels.attention;
+        if (sustained && !measured) {
+            const double limit = sustained_rate(hardware.gpu, four ? 0.5 : eight ? 1.0 : 2.0).in(flops_per_s);
+            for (double* rate : {&product, &experts, &attention})
+                if (limit > 0 && limit < *rate) *rate = limit;
+        }
+        return {kind, 1.0 / product, 1.0 / attention, 1.0 / experts, of_sheet > 0 ? 1.0 / of_sheet : 0.0};
     }
 };
 
@@ -210,15 +300,14 @@ constexpr void price_layer(pricer<N>& price, const layer& kind, std::int64_t hid
                            const std::array<token_pass, N>& passes) {
     for_each_operation(kind, hidden, formats, passes, price.degrees, price);
     for (std::size_t p = 0; p < N; ++p) {
-        for_each_exchange(kind, hidden, formats.compute, passes[p].tokens, price.degrees,
-                          [&](const exchange& x) { price(x, p); });
-        price.ideal[p].layers = 1;
+        for_each_exchange(kind, hidden, formats.compute, passes[p].tokens, price.degrees, [&](const exchange& x) {
+            price(x, p);
+            // Keys and values pass on the way back, and their gradients with them.
+            if (passes[p].backward && x.among == exchange::group::context) price(x, p);
+        });
+        price.sum[p].floors += default_kernels.small * price.launches.small_kernels;
+        price.sum[p].layers = 1;
     }
-}
-
-constexpr double gpu_seconds_of_flops(flop_count f, const cluster& c, arithmetic_kind arithmetic, std::int64_t gpus) {
-    const flop_rate peak = matrix_rate(c.gpu, arithmetic);
-    return peak > flop_rate{} ? (f / peak).in(seconds) / static_cast<double>(gpus) : 0.0;
 }
 
 }  // namespace detail

@@ -38,9 +38,10 @@ inline interval<double> planned(const job_plan& p, const std::string& name) {
         return interval<double>{t.low.in(seconds), t.expected.in(seconds), t.high.in(seconds)};
     };
     const interval<double> step = as_seconds(p.speed.step.total());
-    if (name == "step" || name == "time_per_output_token" || name == "steady.time_per_output_token") return step;
-    if (name == "time_to_first_token" || name == "steady.time_to_first_token")
-        return as_seconds(p.speed.prefill.total());
+    if (name == "step" || name == "time_per_output_token") return step;
+    if (name == "time_to_first_token") return as_seconds(p.speed.prefill.total());
+    if (name == "steady.time_per_output_token") return as_seconds(p.speed.steady.time_per_output_token);
+    if (name == "steady.time_to_first_token") return as_seconds(p.speed.steady.time_to_first_token);
     if (name != "tokens_per_second") throw std::runtime_error("unknown figure " + name);
     const double one = 1 / p.speed.tokens_per_second.in(tokens_per_s);
     return {one * step.low / step.expected, one, one * step.high / step.expected};

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <llmres/hardware/gpu.hpp>
+#include <llmres/values/square_root.hpp>
+#include <llmres/values/units.hpp>
+#include <string_view>
+
+/// What does a kernel take? Its arithmetic and its traffic overlap in part: sqrt(arithmetic^2 + traffic^2), and none is
+/// shorter than a floor. docs/decisions/0021 has the points that each constant was fitted on, and what each explains.
+namespace llmres::inline v0 {
+
+/// Constants of kernels, the same for every GPU: parts of the peaks that the sheet names. Fitted by least squares of
+/// logarithms on kernels timed alone (AIC: products 3,135 points in bf16 on A100, H100, B200, B300 and GB200; attention
+/// 11,880; routed experts 12,258), never on whole steps.
+struct kernel_constants {
+    double narrow_arithmetic = 0.655;      ///< of the peak in fp8 and int8; in 16 bits: efficiency::arithmetic
+    double fp4_arithmetic = 0.465;         ///< of the peak in fp4 and fp6
+    duration product = microseconds(3.8);  ///< floor of a matrix product
+    duration cast = microseconds(6);       ///< floor of casting a product's inputs to 8 or 4 bits
+    double attention = 0.51;               ///< of the peak: scores and probabilities
+    double attention_backward = 0.41;      ///< the same in the backward pass (training_attention: A100 and B200)
+    double attention_traffic = 0.857;      ///< of the bandwidth: the cache
+    duration attention_floor = microseconds(10.7);  ///< floor of attention
+    double experts = 0.49;                          ///< of the peak for routed experts with many tokens each
+    double experts_tokens = 130;                    ///< tokens of an expert at which half of that is reached
+    duration experts_floor = microseconds(8);       ///< floor of one of an expert layer's three products
+    duration small = microseconds(2);               ///< floor of an elementwise kernel
+};
+inline constexpr kernel_constants default_kernels{};  ///< the constants of this header
+
+/// The energy of one FLOP of a 16-bit matrix product in long runs, by architecture: board power over the rate that
+/// minutes of products reached (B200: 1000 W at 1,080 TFLOP/s; training_matmul.csv). A product of half as many bits
+/// takes half as much. Picojoules; unknown architectures: as Hopper.
+constexpr double picojoules_per_flop(const gpu& card) {
+    if (card.architecture.view().starts_with("Blackwell")) return 0.926;
+    if (card.architecture.view() == "Ampere") return 1.25;
+    return 1.15;
+}
+
+/// The rate that the board's power allows in long runs; zero where its power is not known.
+constexpr flop_rate sustained_rate(const gpu& card, double bytes_per_element = 2.0) {
+    if (!card.board_power) return {};
+    return tflops(card.board_power.value.in(watts) / (picojoules_per_flop(card) * bytes_per_element / 2.0));
+}
+
+namespace detail {
+
+/// Two times that overlap in part.
+constexpr double overlapped(double a, double b) { return square_root(a * a + b * b); }
+
+}  // namespace detail
+
+}  // namespace llmres::inline v0

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <llmres/inventory/operations.hpp>
+#include <llmres/inventory/placement.hpp>
+#include <llmres/jobs/job.hpp>
+#include <llmres/jobs/layout.hpp>
+#include <llmres/jobs/ranks.hpp>
+#include <llmres/memory/serving.hpp>
+#include <llmres/time/host.hpp>
+#include <llmres/time/job_speed.hpp>
+#include <llmres/time/roofline.hpp>
+#include <llmres/time/steps/passes.hpp>
+#include <llmres/values/interval.hpp>
+#include <llmres/values/units.hpp>
+
+/// How fast are prompts computed and tokens generated, for one sequence alone and under load?
+namespace llmres::inline v0::detail {
+
+/// What load adds, fitted on 1,583 steady runs of three runtimes on five GPUs (docs/decisions/0021).
+struct load_constants {
+    /// Of the time of the prompts that are computed while a sequence is generated, what its tokens wait for: all of it
+    /// where prompts stand alone in their steps, little where sequences of one length start together.
+    interval<double> prompts{0.15, 0.7, 1.0};
+    /// Prompts of other sequences that a prompt waits for, as a part of them: few where lengths vary, half of them
+    /// where all come at once.
+    interval<double> queue{0.0, 0.07, 0.5};
+};
+inline constexpr load_constants default_load{};
+
+constexpr operation_formats serving_formats(const job& j) {
+    return {.compute = j.compute,
+            .kv_cache = kv_cache_of(j),
+            .weights = formats_of(j, j.compute),
+            .kv_cache_values = j.kv_cache_values,
+            .joined = j.runtime.launches.joined};
+}
+
+/// All layers on the GPU, and the head.
+template <std::size_t N>
+constexpr std::array<priced_pass, N> through_all_layers(const job& j, const priced_model<N>& priced) {
+    const kind_counts counts = j.model.layers.counts(placement_on_host(j).layers.last, j.model.layers.size);
+    std::array<priced_pass, N> all = priced.head;
+    for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k)
+        for (std::size_t p = 0; p < N; ++p) all[p].add(priced.kinds[k][p], counts[k]);
+    return all;
+}
+
+/// Sequences that the runtime computes in one step, over all data ranks.
+constexpr std::int64_t sequences_in_flight(const job& j, const layout& l) {
+    const std::int64_t limit = j.options.max_num_seqs * l.data * l.replicas;
+    return limit > 0 && limit < j.batch ? limit : j.batch;
+}
+
+/// The speed under load: prompts of new sequences stand between the tokens of those in flight.
+constexpr steady_speed steady_of(const job& j, const layout& l, const interval<duration>& step,
+                                 const interval<duration>& prefill) {
+    steady_speed s{.in_flight = sequences_in_flight(j, l)};
+    const double ranks = static_cast<double>(std::int64_t{l.data} * l.replicas);
+    const double others = static_cast<double>(s.in_flight) / ranks - 1.0;
+    const double made = static_cast<double>(j.output > token_count{} ? j.output.in(tokens) : 1);
+    const double between = others > 0 ? others : 0.0;
+    const auto token = [&](duration one, duration prompt, double share) {
+        return one + prompt * (share * between / made);
+    };
+    const interval<double>& waits = default_load.prompts;
+    s.time_per_output_token = {token(step.low, prefill.low, waits.low),
+                               token(step.expected, prefill.expected, waits.expected),
+                               token(step.high, prefill.high, waits.high)};
+    const auto first = [&](duration request, duration one, duration prompt, double queue) {
+        return request + prompt + (between > 0 ? one * 0.5 : duration{}) + prompt * (queue * between);
+    };
+    const interval<duration>& request = j.runtime.launches.request;
+    const interval<double>& queue = default_load.queue;
+    s.time_to_first_token = {first(request.low, duration{}, prefill.low, queue.low),
+                             first(request.expected, step.expected, prefill.expected, queue.expected),
+                             first(request.high, step.high, prefill.high, queue.high)};
+    s.tokens_per_second = approx(tokens(1)) * static_cast<double>(s.in_flight) / s.time_per_output_token.expected;
+    return s;
+}
+
+/// A step's time with the exchanges between stages and what the host computes.
+struct serving_passes {
+    std::int64_t sequences = 1;  ///< of one data rank
+    token_pass decode{}, prompt{}, prompts{};
+};
+
+constexpr serving_passes serving_passes_of(const job& j, const layout& l) {
+    serving_passes p{.sequences = sequences_per_rank(j, l)};
+    const token_count prompt = prompt_of(j);
+    const token_count reached = j.output > token_count{} ? prompt + div_up(j.output, 2) : context_of(j);
+    const std::int64_t length = ceil_quotient(prompt.in(tokens), l.context_parallel);
+    p.decode = {.tokens = {p.sequences, 1, ceil_quotient(reached.in(tokens), l.context_parallel)},
+                .scored = p.sequences,
+                .decode = true};
+    p.prompt = {.tokens = {1, length > 0 ? length : 1, prompt.in(tokens)}, .scored = 1};
+    p.prompts = p.prompt;
+    p.prompts.tokens.sequences = p.prompts.scored = p.sequences;
+    return p;
+}
+
+constexpr job_speed serving_speed(const job& j, const layout& l, const pricing& with) {
+    const serving_passes p = serving_passes_of(j, l);
+    const operation_formats formats = serving_formats(j);
+    const auto [one] = through_all_layers(j, price_model(j, l, with, formats, std::array{p.decode}, false));
+    const auto [first, all] =
+        through_all_layers(j, price_model(j, l, with, formats, std::array{p.prompt, p.prompts}, true));
+    const runtime_launches& launches = j.runtime.launches;
+    job_speed speed;
+    speed.step = one.terms(with.reach, launches);
+    speed.prefill = first.terms(with.reach, launches);
+    duration together = all.terms(with.reach, launches).total().expected;
+    speed.step[time_term::launch] += launches.step;
+    speed.prefill[time_term::launch] += launches.step;
+    if (l.pipeline > 1) {
+        const auto sending = [&](std::int64_t positions) {
+            return send_time(size_of(formats.compute, positions, j.model.hidden), l, with) * (l.pipeline - 1);
+        };
+        speed.step[time_term::pipeline_bubble] += sending(p.sequences);
+        speed.prefill[time_term::pipeline_bubble] += sending(p.prompt.tokens.length);
+        together += sending(p.prompts.tokens.all()).expected;
+    }
+    if (computes_on_host(j)) {
+        const token_count reached = tokens(p.decode.tokens.keys);
+        const interval<duration> copied = over_host_link(prefill_host_traffic(j, l).link, with);
+        speed.step[time_term::host_transfer] +=
+            time_at(decode_host_traffic(j, l, reached).memory, host_bandwidth(with.on.host));
+        speed.prefill[time_term::host_transfer] += copied;
+        together += copied.expected;
+    }
+    const interval<duration> step = speed.step.total();
+    speed.steady = steady_of(j, l, step, speed.prefill.total());
+
+    // Prompts are computed together; then every step makes one token of each sequence.
+    const auto made = static_cast<double>(j.output > token_count{} ? j.output.in(tokens) : 1);
+    const duration round = j.output > token_count{} ? together + step.expected * made : step.expected;
+    speed.tokens_per_second = approx(tokens(1)) * (static_cast<double>(j.batch) * made) / round;
+    speed.flops = one.flops * (l.data * l.replicas);
+    speed.mfu = one.at_peak / step.expected / static_cast<double>(l.pipeline);
+    return speed;
+}
+
+}  // namespace llmres::inline v0::detail

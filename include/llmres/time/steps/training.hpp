@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <llmres/hardware/collectives.hpp>
+#include <llmres/inventory/operations.hpp>
+#include <llmres/inventory/placement.hpp>
+#include <llmres/jobs/job.hpp>
+#include <llmres/jobs/layout.hpp>
+#include <llmres/jobs/offload.hpp>
+#include <llmres/jobs/pipeline.hpp>
+#include <llmres/jobs/ranks.hpp>
+#include <llmres/memory/breakdown.hpp>
+#include <llmres/memory/training.hpp>
+#include <llmres/memory/training_state.hpp>
+#include <llmres/time/host.hpp>
+#include <llmres/time/job_speed.hpp>
+#include <llmres/time/roofline.hpp>
+#include <llmres/time/steps/passes.hpp>
+#include <llmres/values/interval.hpp>
+#include <llmres/values/precision.hpp>
+#include <llmres/values/units.hpp>
+
+/// How long is a training step? Forward and backward passes of each stage, what the schedule of stages adds, and the
+/// exchanges, transfers and optimizer steps that computing does not hide.
+namespace llmres::inline v0::detail {
+
+/// Forward and backward pass of a micro-batch.
+constexpr std::array<token_pass, 2> training_passes(const job& j, const layout& l) {
+    const std::int64_t length = ceil_quotient(sequence_of(j).in(tokens), l.context_parallel);
+    token_pass pass{.tokens = {j.micro_batch, length, sequence_of(j).in(tokens)},
+                    .training = true,
+                    .writes_scores = j.attention == attention_kernel::eager,
+                    .dropout = j.dropout,
+                    .adapter = j.adapter};
+    pass.scored = pass.tokens.all();
+    token_pass back = pass;
+    back.backward = true;
+    return {pass, back};
+}
+
+constexpr operation_formats training_formats(const job& j) {
+    const precision& stream = activations_of(j);
+    return {.compute = stream,
+            .kv_cache = stream,
+            .weights = formats_of(j, stream),
+            .linear = linear_arithmetic_of(j),
+            .gradients = gradients_of(j),
+            .joined = j.runtime.launches.joined,
+            .fused_loss = j.runtime.kernels.loss.code != loss_code::eager &&
+                          j.runtime.kernels.loss.code != loss_code::eager_shifted};
+}
+
+/// What a micro-batch takes of one layer: both passes, and what is computed a second time.
+constexpr priced_pass layer_work(const job& j, const std::array<priced_pass, 2>& layer) {
+    priced_pass all = layer[0];
+    all.add(layer[1], 1.0);
+    const duration at_peak = all.at_peak;
+    const flop_count once = all.flops;
+    if (j.recompute == recompute::full) all.add(layer[0], 1.0 / j.recompute_every);
+    if (j.recompute == recompute::selective && j.recompute_modules.has(layer_part::core_attn))
+        all.compute += layer[0].attention;
+    all.at_peak = at_peak;
+    all.flops = once;
+    return all;
+}
+
+/// What a micro-batch takes of each stage: of the busiest, and of all together.
+struct stage_work {
+    priced_pass busiest{};
+    duration most{};  ///< expected time of the busiest
+    duration sum{};   ///< expected time of all
+    duration at_peak{};
+    flop_count flops{};
+
+    constexpr void add(const priced_pass& stage, const pricing& with, const runtime_launches& by) {
+        const duration time = stage.terms(with.reach, by).total().expected;
+        sum += time;
+        at_peak += stage.at_peak;
+        flops += stage.flops;
+        if (time <= most) return;
+        busiest = stage;
+        most = time;
+    }
+};
+
+/// The work of all stages. Depths of multi-token prediction (a projection, a layer and the head) are on their stage.
+constexpr stage_work work_of_stages(const job& j, const layout& l, const pricing& with) {
+    const auto passes = training_passes(j, l);
+    const operation_formats formats = training_formats(j);
+    const priced_model<2> priced = price_model(j, l, with, formats, passes, true);
+    std::array<priced_pass, layer_stack::max_kinds> layers{};
+    for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k)
+        layers[k] = layer_work(j, priced.kinds[k]);
+    priced_pass head = priced.head[0];
+    head.add(priced.head[1], 1.0);
+    priced_pass depth;
+    if (j.mtp_layers > 0) {
+        pricer<2> price{l, with.on, with.sheet, with.reach, j.runtime.launches, true};
+        visit_projection(depth_projection(j.model), formats, passes, l, false, price);
+        depth = price.sum[0];
+        depth.add(price.sum[1], 1.0);
+        price.start_over();
+        price_layer(price, prediction_block(j.model), j.model.hidden, formats, passes);
+        depth.add(layer_work(j, price.sum), 1.0);
+        depth.add(head, 1.0);
+    }
+    stage_work all;
+    for (std::int32_t stage = 0; stage < l.pipeline; ++stage) {
+        const placement holds = placement_of(j, l, stage);
+        priced_pass work;
+        for (std::size_t k = 0; k < layers.size(); ++k)
+            if (holds.counts[k] > 0) work.add(layers[k], holds.counts[k]);
+        if (holds.output) work.add(head, 1.0);
+        if (j.mtp_layers > 0 && stage == prediction_stage(l)) work.add(depth, j.mtp_layers);
+        all.add(work, with, j.runtime.launches);
+    }
+    return all;
+}
+
+/// The time in which the data-parallel ranks of the busiest GPU exchange gradients and, under ZeRO, weights in one
+/// step.
+constexpr duration data_exchange(const memory_breakdown& held, const layout& l, const cluster& c,
+                                 std::int64_t micro_batches) {
+    const std::int64_t ranks = l.dense_data_ranks() * l.replicas;
+    if (ranks <= 1) return {};
+    const rank_group group = group_of(c, ranks, l.tensor);
+    const auto exchange = [&](collective_kind kind, byte_count message) {
+        return time_of(kind, message, group, c.scale_up, c.scale_out);
+    };
+    if (l.zero == 0) return exchange(collective_kind::all_reduce, held.reduced);
+    const duration scatter = exchange(collective_kind::reduce_scatter, held.reduced);
+    const duration gather = exchange(collective_kind::all_gather, held.gathered);
+    // ZeRO 3 gathers for every forward and every backward pass.
+    return scatter + (l.zero == 3 ? gather * (2 * micro_batches) : gather);
+}
+
+/// The time of the optimizer step: it reads gradients and states, and writes weights and states.
+constexpr duration optimizer_time(const job& j, const layout& l, const memory_breakdown& held, const cluster& c) {
+    const training_state kept = training_state_of(j, l, held.stage);
+    const byte_count written = j.adapter.trains() ? kept.adapter : kept.weights;
+    const byte_count gradients = div_up(kept.gradients.whole, l.zero > 0 ? l.dense_shard_ranks() : 1);
+    return (kept.optimizer.states * 2 + gradients + written) / c.gpu.memory.bandwidth;
+}
+
+/// The part of 1F1B's bubble that remains where gradients of weights, a third of the time, are computed in it (arXiv
+/// 2401.10241 tables 1 and 2).
+constexpr double bubble_left(pipeline_schedule s) {
+    return s == pipeline_schedule::zb_h1 ? 1.0 / 3.0 : defers_weight_gradients(s) ? 0.0 : 1.0;
+}
+
+/// What the schedule adds to the busiest stage's own time. Under 1F1B and GPipe a step is the busiest stage's
+/// micro-batches one after another, and one of every other stage before and behind them (arXiv 2104.04473 section 2.2;
+/// with v chunks a stage, a v-th of that). A naive pipeline's stages wait for each other all the time.
+constexpr interval<duration> waiting_time(const job& j, const layout& l, const pricing& with, const stage_work& work,
+                                          const interval<duration>& busy, std::int64_t rounds) {
+    if (l.pipeline == 1) return {};
+    const double others = work.most > duration{} ? (work.sum - work.most) / work.most : 0.0;
+    const double share = is_naive_pipeline(j, l)
+                             ? others
+                             : others * bubble_left(l.schedule) / (static_cast<double>(rounds) * l.virtual_pipeline);
+    const std::int64_t length = ceil_quotient(sequence_of(j).in(tokens), l.context_parallel);
+    // Forward and back, each micro-batch waits for its own.
+    const byte_count message = size_of(activations_of(j), j.micro_batch * length, j.model.hidden);
+    const double sends = 2.0 * l.virtual_pipeline * static_cast<double>(rounds);
+    return busy * share + send_time(div_up(message, l.sequence_parallel ? l.tensor : 1), l, with) * sends;
+}
+
+/// Adds what offloading moves and what the host computes.
+template <class Shown>
+constexpr void add_host(job_speed& speed, const job& j, const layout& l, const pricing& with,
+                        const memory_breakdown& held, const Shown& shown) {
+    if (j.offload == offload{}) return;
+    const host_traffic t = training_host_traffic(j, l, held.stage);
+    const std::int64_t sharing = with.on.node_size() < l.gpus() ? with.on.node_size() : l.gpus();  // GPUs of a node
+    speed.step[time_term::host_transfer] +=
+        shown(over_host_link(t.link, with) + time_at(t.disk * sharing, disk_bandwidth));
+    speed.step[time_term::host_optimizer] += time_at(t.memory * sharing, host_bandwidth(with.on.host));
+}
+
+constexpr job_speed training_speed(const job& j, const layout& l, const memory_breakdown& held, const pricing& with) {
+    const std::int64_t rounds = micro_batches(j, l);
+    const stage_work work = work_of_stages(j, l, with);
+    job_speed speed;
+    speed.step = work.busiest.terms(with.reach, j.runtime.launches) * static_cast<double>(rounds);
+    const interval<duration> busy = speed.step.total();
+    speed.step[time_term::pipeline_bubble] += waiting_time(j, l, with, work, busy, rounds);
+    // What is hidden behind computing is hidden once: the transfers to the host have what the exchange leaves.
+    interval<duration> free = busy;
+    const auto shown = [&](const interval<duration>& all) -> interval<duration> {
+        const auto exposed = [&](duration whole, duration& behind, double overlap) {
+            const duration hidden = whole * overlap < behind ? whole * overlap : behind;
+            behind = behind - hidden;
+            return whole - hidden;
+        };
+        const duration expected = exposed(all.expected, free.expected, with.reach.overlap.expected);
+        const duration least = exposed(all.low, free.low, with.reach.overlap.low);
+        const duration most = exposed(all.high, free.high, with.reach.overlap.high);
+        // A faster step overlaps less with the transfer, so that the bounds can cross.
+        return {least < expected ? least : expected, expected, most > expected ? most : expected};
+    };
+    speed.step[time_term::data_communication] += shown(at(data_exchange(held, l, with.on, rounds), with.reach.link));
+    add_host(speed, j, l, with, held, shown);
+    speed.step[time_term::memory] += at(optimizer_time(j, l, held, with.on), with.reach.bandwidth);
+
+    const std::int64_t data_ranks = std::int64_t{l.data} * l.replicas;
+    const std::int64_t trained = product(product(j.micro_batch * data_ranks, rounds), sequence_of(j).in(tokens));
+    const duration step = speed.step.total().expected;
+    speed.tokens_per_second = approx(tokens(trained)) / step;
+    speed.flops = work.flops * (static_cast<double>(rounds) * static_cast<double>(data_ranks * l.context_parallel));
+    speed.mfu = work.at_peak * static_cast<double>(rounds) / step / static_cast<double>(l.pipeline);
+    return speed;
+}
+
+}  // namespace llmres::inline v0::detail

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+#include <llmres/hardware/gpus/nvidia.hpp>
+#include <llmres/time/kernels.hpp>
+
+using namespace llmres;
+
+TEST_CASE("the board's power and the energy of a FLOP bound the rate of long runs") {
+    CHECK(sustained_rate(gpus::b200_sxm_180gb).in(tflops) == doctest::Approx(1080).epsilon(0.01));
+    // Minutes of products reached 0.75 of an A100's peak at 300 W: no less than a burst does.
+    CHECK(sustained_rate(gpus::a100_pcie_80gb).in(tflops) > 312 * 0.748);
+    CHECK(sustained_rate(gpus::h100_sxm5_80gb).in(tflops) == doctest::Approx(700 / 1.15));
+}
+
+TEST_CASE("a product of half as many bits takes half the energy") {
+    CHECK(sustained_rate(gpus::h100_sxm5_80gb, 1.0).in(tflops) ==
+          doctest::Approx(2 * sustained_rate(gpus::h100_sxm5_80gb, 2.0).in(tflops)));
+}
+
+TEST_CASE("a board of unknown power has no known rate of long runs") {
+    gpu unknown = gpus::h100_sxm5_80gb;
+    unknown.board_power = {};
+    CHECK(sustained_rate(unknown) == flop_rate{});
+}
+
+TEST_CASE("two times overlap to the root of their squares") {
+    CHECK(detail::overlapped(3, 4) == doctest::Approx(5));
+    static_assert(detail::overlapped(0, 2) == 2);
+}
