@@ -148,10 +148,14 @@ TEST_CASE("the rates assumed for hosts and disks are those of the table of links
     const auto rate = [](const llmres::link& one, int many) {
         return doctest::Approx(one.bandwidth().in(gb_per_s)*many).epsilon(0.005);
     };
-    const interval<byte_rate> memory = host_bandwidth({});
+    const interval<byte_rate> memory = host_bandwidth(host{});
     CHECK(memory.low.in(gb_per_s) == rate(links::ddr4_2666_channel, 2));
     CHECK(memory.expected.in(gb_per_s) == rate(links::ddr4_3200_channel, 8));
     CHECK(memory.high.in(gb_per_s) == rate(links::ddr5_4800_channel, 12));
+    const interval<byte_rate> desktop = host_bandwidth(cluster{.gpu = gpus::rtx_4090});
+    CHECK(desktop.low.in(gb_per_s) == rate(links::ddr4_2666_channel, 2));
+    CHECK(desktop.expected.in(gb_per_s) == rate(links::ddr5_4800_channel, 2));
+    CHECK(desktop.high.in(gb_per_s) == rate(links::ddr5_6400_channel, 2));
     CHECK(disk_bandwidth.low.in(gb_per_s) == rate(links::nvme_gen3_x4, 1));
     CHECK(disk_bandwidth.expected.in(gb_per_s) == rate(links::nvme_gen4_x4, 1));
     CHECK(disk_bandwidth.high.in(gb_per_s) == rate(links::nvme_gen4_x4, 4));

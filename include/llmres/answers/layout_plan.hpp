@@ -42,11 +42,12 @@ enum class reason_code : std::uint8_t {
     flash_attention_unsupported,  ///< asked for, and needs compute capability 8.0
     host_memory_exceeded,         ///< what is offloaded needs more than a node's main memory
     format_emulated,              ///< the GPU has no arithmetic for a format of the job and converts it first
+    host_memory_unknown,          ///< `needed` bytes of main memory, and nobody said how much a node has
 };
 /// The names of the codes, in their order.
-inline constexpr std::array<std::string_view, 6> reason_code_names{
-    "memory_exceeded",      "weights_exceed", "memory_tight", "flash_attention_unsupported",
-    "host_memory_exceeded", "format_emulated"};
+inline constexpr std::array<std::string_view, 7> reason_code_names{
+    "memory_exceeded",      "weights_exceed",  "memory_tight",       "flash_attention_unsupported",
+    "host_memory_exceeded", "format_emulated", "host_memory_unknown"};
 /// The name of a code: "memory_exceeded".
 constexpr std::string_view name_of(reason_code code) { return reason_code_names[static_cast<std::size_t>(code)]; }
 
@@ -66,6 +67,7 @@ struct job_plan {
     byte_count usable{};                              ///< what the job may take of the busiest GPU
     memory_breakdown memory{};                        ///< of the busiest GPU
     std::int32_t gpu = 0;                             ///< the busiest GPU's rank within the replica
+    interval<byte_count> host_memory{};               ///< main memory that a node needs; zero: nothing is there
     job_speed speed{};                                ///< how fast the job runs
     bool prompts_elsewhere = false;   ///< plan_disaggregated()'s decode side: other GPUs compute the prompts
     std::array<reason, 4> reasons{};  ///< storage; the first `reason_count` are in use
@@ -123,15 +125,30 @@ constexpr void judge_gpu_memory(job_plan& p, const interval<byte_count>& need, c
         p.because({reason_code::memory_tight, p.gpu, p.memory.largest(), need.high, p.usable});
 }
 
-/// Whether a node's main memory has room for what a training job offloads to it.
+/// Whether the job keeps in main memory what else would lie on GPUs.
+constexpr bool offloads(const job& j) {
+    if (trains(j)) return j.offload.to_host();
+    const placement host = placement_on_host(j);
+    return host.layers.size() > 0 || host.expert_layers.size() > 0;
+}
+
+/// Whether a node's main memory has room for what training offloads to it, or a serving runtime leaves there. A host of
+/// which nothing is known makes a job that offloads tight at best.
 constexpr void judge_host_memory(job_plan& p, const job& j, const cluster& c) {
-    if (!trains(j) || !j.offload.to_host() || c.host.memory == byte_count{}) return;
-    const interval<byte_count> held = host_memory_of_node(j, p.layout, c.node_size());
-    if (held.high <= c.host.memory) return;
-    const verdict of_host = held.low > c.host.memory ? verdict::does_not_fit : verdict::tight;
-    if (of_host > p.verdict) p.verdict = of_host;
-    p.because(
-        {.code = reason_code::host_memory_exceeded, .gpu = p.gpu, .needed = held.high, .available = c.host.memory});
+    p.host_memory = host_memory_of(j, p.layout, c);
+    const interval<byte_count>& held = p.host_memory;
+    const auto at_best = [&](verdict most) {
+        if (most > p.verdict) p.verdict = most;
+    };
+    if (c.host.memory == byte_count{}) {
+        if (held.high == byte_count{} || !offloads(j)) return;
+        at_best(verdict::tight);
+        p.because({.code = reason_code::host_memory_unknown, .gpu = p.gpu, .needed = held.high});
+    } else if (held.high > c.host.memory) {
+        at_best(held.low > c.host.memory ? verdict::does_not_fit : verdict::tight);
+        p.because(
+            {.code = reason_code::host_memory_exceeded, .gpu = p.gpu, .needed = held.high, .available = c.host.memory});
+    }
 }
 
 /// The verdict on a plan whose memory is known, `need` in all, with its reasons.

@@ -152,6 +152,13 @@ struct gpu {
     gpu_listing listing{};                ///< what lists of products say, and how well the row is attested
 };
 
+/// Whether a card is sold for desktop PCs, whose hosts have two channels of memory: GeForce, Radeon RX and Arc.
+constexpr bool is_consumer(const gpu& card) {
+    const std::string_view name = card.name;
+    return name.find("GeForce") != name.npos || name.starts_with("Radeon RX") ||
+           (name.starts_with("Arc") && !name.starts_with("Arc Pro"));
+}
+
 /// Whether GPU and host share one memory. Processes on the host then use some of it too.
 constexpr bool shares_host_memory(const gpu& card) {
     return card.memory.type.view().find("unified") != std::string_view::npos;

@@ -113,7 +113,7 @@ inline constexpr std::array all{
     job_field{"cluster", "Cluster", "scale_out", text, 0, 0, "link between nodes, for each GPU; default: ib-ndr-400"},
     job_field{"cluster", "Cluster", "in_use", integer, 0, most_bytes, "bytes of each GPU that other processes hold; default: 0"},
     job_field{"host", "Cluster", "memory", integer, 0, most_bytes, "bytes of a host's main memory; default: unknown"},
-    job_field{"host", "Cluster", "bandwidth", real, 0, 1e18, "bytes per second of a host's main memory, for offloading; default: 34 to 369 GB/s, 164 GB/s expected"},
+    job_field{"host", "Cluster", "bandwidth", real, 0, 1e18, "bytes per second of a host's main memory, for offloading; default: 34 to 369 GB/s, 164 GB/s expected; beside a consumer card 34 to 82 GB/s, 61 GB/s expected"},
     job_field{"host", "Cluster", "cores", integer, 0, most_gpus, "CPU cores of a host; default: unknown"},
     job_field{"host", "Cluster", "link", text, 0, 0, "link between a GPU and its host; default: the GPU's PCIe link, not shared"},
     job_field{"runtime", "Runtime", "runtime", text, 0, 0, "software that runs the job: a name of `llmres runtimes`, with or without a version (vllm, vllm@0.9.2); default: none"},

@@ -331,6 +331,11 @@ inline json_value to_json(const job_plan& p, const job& j, const cluster& c, boo
     }
     memory["usable"] = p.usable.in(bytes);
     memory["gpu"] = p.gpu;
+    if (p.host_memory.high > byte_count{}) {
+        const interval<byte_count>& host = p.host_memory;
+        memory["host"] = {
+            {"low", host.low.in(bytes)}, {"expected", host.expected.in(bytes)}, {"high", host.high.in(bytes)}};
+    }
 
     json_value time{{"terms", to_json(p.speed.step)}};
     if (trains(j)) {

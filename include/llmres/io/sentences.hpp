@@ -35,6 +35,9 @@ inline std::string to_text(const reason& r, const job_plan& p) {
         case reason_code::host_memory_exceeded:
             return fmt::format("offloading takes up to {} of a node's main memory, which has {}", to_string(r.needed),
                                to_string(r.available));
+        case reason_code::host_memory_unknown:
+            return fmt::format("offloading takes up to {} of a node's main memory; say how much it has (host memory)",
+                               to_string(r.needed));
         case reason_code::format_emulated:
             return "the GPU has no arithmetic for one of the job's formats and converts it first";
     }

@@ -339,15 +339,16 @@ namespace detail {
 /// Refuses tensor ranks with which the runtime does not start: those that do not split the parts of its layers evenly,
 /// key-value heads copied where it copies them, and its experts' features.
 constexpr status validate_ranks(const layout& l, const model& m, const runtime_identity& name, const layout_rules& r) {
-    if (!r.refuses_uneven || l.tensor == 1) return done{};
+    if (!r.split.refuses_uneven || l.tensor == 1) return done{};
     text<191> expected{"what "};
     expected.append(name.name);
-    if (r.power_of_two && (l.tensor & (l.tensor - 1)) != 0) {
+    if (r.split.power_of_two && (l.tensor & (l.tensor - 1)) != 0) {
         expected.append(" runs: a power of two");
         return refused(error_code::inconsistent, "layout.tensor", l.tensor, expected);
     }
     uneven_part uneven = uneven_under(m, r, l.tensor);
-    for (std::int32_t k = 0; k < m.layers.kind_count && uneven.what.empty() && !r.pads_width && l.expert == 1; ++k) {
+    for (std::int32_t k = 0; k < m.layers.kind_count && uneven.what.empty() && !r.split.pads_width && l.expert == 1;
+         ++k) {
         const experts& moe = m.layers.kinds[static_cast<std::size_t>(k)].feed_forward.experts;
         if (moe.count > 0 && moe.width % l.tensor != 0) uneven = {"features of an expert", moe.width};
     }
@@ -356,7 +357,7 @@ constexpr status validate_ranks(const layout& l, const model& m, const runtime_i
     expected.append(uneven.what);
     expected.append(", ");
     expected.append(digits(uneven.size));
-    if (uneven.what == "key-value heads") expected.append(r.copies_kv_heads ? ", or a multiple" : "");
+    if (uneven.what == "key-value heads") expected.append(r.split.copies_kv_heads ? ", or a multiple" : "");
     return refused(error_code::inconsistent, "layout.tensor", l.tensor, expected);
 }
 

@@ -92,6 +92,13 @@ constexpr void set(runtime& r, serving_options& asked, knob_setting setting, dou
         case knob_setting::latent_use:
             if (whole < 2) r.serving_kernels.latent.expanded = {};
             return;
+        case knob_setting::no_mapped_weights:
+            r.loading.maps_weights = value == 0;
+            return;
+        case knob_setting::repacks_on_host:
+            r.loading.host_experts.copied = value == 0;
+            if (value != 0) r.loading.maps_weights = false;
+            return;
         case knob_setting::host_computes:
             r.loading.host_experts.copied = value == 0;
             return;

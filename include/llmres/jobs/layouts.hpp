@@ -73,17 +73,17 @@ constexpr uneven_part uneven_under(const model& m, const layout_rules& rules, st
         const attention& a = kind.attention;
         if (a.kind != attention_kind::none) {
             if (a.heads % tensor != 0) return {"attention heads", a.heads};
-            const bool copied = rules.copies_kv_heads && a.kv_heads > 0 && tensor % a.kv_heads == 0;
+            const bool copied = rules.split.copies_kv_heads && a.kv_heads > 0 && tensor % a.kv_heads == 0;
             if (a.kv_heads > 0 && a.kv_heads % tensor != 0 && !copied) return {"key-value heads", a.kv_heads};
         }
         const feed_forward& f = kind.feed_forward;
-        if (!rules.pads_width && !f.routed() && f.width % tensor != 0) return {"feed-forward features", f.width};
-        if (!rules.pads_width && f.experts.shared_width % tensor != 0)
+        if (!rules.split.pads_width && !f.routed() && f.width % tensor != 0) return {"feed-forward features", f.width};
+        if (!rules.split.pads_width && f.experts.shared_width % tensor != 0)
             return {"shared experts' features", f.experts.shared_width};
     }
-    if (rules.vocabulary_multiple > 0) {
-        const std::int64_t padded = ceil_quotient(m.vocabulary, std::int64_t{rules.vocabulary_multiple}) *
-                                    std::int64_t{rules.vocabulary_multiple};
+    if (rules.split.vocabulary_multiple > 0) {
+        const std::int64_t padded = ceil_quotient(m.vocabulary, std::int64_t{rules.split.vocabulary_multiple}) *
+                                    std::int64_t{rules.split.vocabulary_multiple};
         if (padded % tensor != 0) return {"rows of the padded vocabulary", padded};
     }
     return {};
@@ -92,7 +92,7 @@ constexpr uneven_part uneven_under(const model& m, const layout_rules& rules, st
 /// Whether a tensor degree splits each layer's heads and widths evenly under the runtime's rules.
 constexpr bool splits_evenly(const model& m, const layout_rules& rules, std::int32_t tensor) {
     if (tensor == 1) return true;
-    if (!rules.tensor || (rules.power_of_two && (tensor & (tensor - 1)) != 0)) return false;
+    if (!rules.tensor || (rules.split.power_of_two && (tensor & (tensor - 1)) != 0)) return false;
     return uneven_under(m, rules, tensor).what.empty();
 }
 

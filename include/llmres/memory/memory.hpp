@@ -58,6 +58,13 @@ constexpr memory_breakdown memory_of(const job& j, const layout& l, const cluste
     return m;
 }
 
+/// Main memory that the job takes on the fullest node: what training offloads to it, or what a serving runtime leaves
+/// there. Zero where neither does.
+constexpr interval<byte_count> host_memory_of(const job& j, const layout& l, const cluster& c) {
+    if (!trains(j)) return serving_host_memory(j, l, c.node_size());
+    return j.offload.to_host() ? host_memory_of_node(j, l, c.node_size()) : interval<byte_count>{};
+}
+
 /// What an engine lets itself use of a GPU: all that is free, or a fraction of the whole and what it does not count
 /// into that fraction (its context, and in some versions its CUDA graphs). Zero where the engine does not start,
 /// because others hold a part of its fraction.

@@ -10,6 +10,7 @@
 #include <llmres/memory/breakdown.hpp>
 #include <llmres/memory/serving/cache.hpp>
 #include <llmres/memory/serving/ggml/stage.hpp>
+#include <llmres/memory/serving/host.hpp>
 #include <llmres/memory/serving/step.hpp>
 #include <llmres/memory/serving/weights.hpp>
 #include <llmres/models/layer.hpp>
@@ -29,6 +30,11 @@ constexpr memory_breakdown serving_memory(const job& j, const layout& l);
 
 /// One pipeline stage, the busiest or not, from 0 to l.pipeline - 1.
 constexpr memory_breakdown serving_memory_of_stage(const job& j, const layout& l, const runtime& r, std::int32_t stage);
+
+/// Main memory that a runtime's processes take on a node with so many GPUs: what it leaves on the host, once a replica.
+/// Low: without weights that are pages of a mapped file, which the kernel may drop (runtime_loading::maps_weights).
+/// Processes share such pages. Zero where nothing is left there.
+constexpr interval<byte_count> serving_host_memory(const job& j, const layout& l, std::int32_t gpus);
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
 
@@ -318,5 +324,23 @@ constexpr memory_breakdown serving_memory(const job& j, const layout& l, const r
 }
 
 constexpr memory_breakdown serving_memory(const job& j, const layout& l) { return serving_memory(j, l, j.runtime); }
+
+constexpr interval<byte_count> serving_host_memory(const job& j, const layout& l, std::int32_t gpus) {
+    const placement host = placement_on_host(j);
+    if (host.embeddings == 0 && !host.output && host.layers.size() == 0 && host.expert_layers.size() == 0) return {};
+    const auto of_node = [&](const detail::host_share& share) {
+        const std::int64_t replicas = std::int64_t{l.data} * l.replicas;
+        const std::int64_t held = gpus / (std::int64_t{l.tensor} * l.pipeline);
+        const std::int64_t processes = held < 1 ? 1 : held < replicas ? held : replicas;
+        const bool mapped = j.runtime.loading.maps_weights;
+        const byte_count weights = share.weights * (mapped ? 1 : processes);
+        const interval<byte_count>& beside = share.beside_them;
+        return interval<byte_count>{beside.low * processes + (mapped ? byte_count{} : weights),
+                                    beside.expected * processes + weights, beside.high * processes + weights};
+    };
+    if (!j.gguf) return of_node(detail::host_share_of(j, l, nullptr));
+    const detail::file_layers file{j, j.runtime};
+    return of_node(detail::host_share_of(j, l, &file));
+}
 
 }  // namespace llmres::inline v0

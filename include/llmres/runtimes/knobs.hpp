@@ -25,6 +25,8 @@ enum class knob_setting : std::uint8_t {
     host_expert_layers,  ///< routed experts of that many first layers are computed by the CPU
     latent_part,         ///< MiB of latent attention's keys and values that are expanded at once
     latent_use,          ///< below 2: keys and values of latent attention are not expanded (ik_llama.cpp: -mla)
+    no_mapped_weights,   ///< other than zero: what stays on the host is copied into memory of the process
+    repacks_on_host,     ///< other than zero: what stays on the host is repacked for the CPU, which computes it
     host_computes,       ///< other than zero: experts on the host are computed there, whatever the step's tokens
 };
 

@@ -7,6 +7,21 @@
 /// tensor ranks that the runtime refuses.
 namespace llmres::inline v0 {
 
+/// How a runtime splits heads, widths and the vocabulary over tensor ranks.
+struct tensor_split {
+    /// More tensor ranks than key-value heads, which are then copied.
+    bool copies_kv_heads = true;
+    /// It pads the width of feed-forwards to a multiple of the tensor ranks.
+    bool pads_width = false;
+    /// Its tensor ranks are a power of two.
+    bool power_of_two = false;
+    /// The vocabulary is padded to a multiple of this before it is split evenly over the tensor ranks; 0: to a multiple
+    /// of theirs.
+    std::int32_t vocabulary_multiple = 0;
+    /// It does not start with tensor ranks over which heads, widths or the vocabulary are not split evenly.
+    bool refuses_uneven = false;
+};
+
 /// The ways in which a runtime distributes a job over GPUs.
 struct layout_rules {
     bool tensor = true;             ///< it splits matrix products
@@ -19,17 +34,7 @@ struct layout_rules {
     /// Training: stages with unequal numbers of layers, where the embedding or the loss counts as a layer or the last
     /// stage has fewer.
     bool uneven_stages = false;
-    /// More tensor ranks than key-value heads, which are then copied.
-    bool copies_kv_heads = true;
-    /// It pads the width of feed-forwards to a multiple of the tensor ranks.
-    bool pads_width = false;
-    /// Its tensor ranks are a power of two.
-    bool power_of_two = false;
-    /// The vocabulary is padded to a multiple of this before it is split evenly over the tensor ranks; 0: to a multiple
-    /// of theirs.
-    std::int32_t vocabulary_multiple = 0;
-    /// It does not start with tensor ranks over which heads, widths or the vocabulary are not split evenly.
-    bool refuses_uneven = false;
+    tensor_split split{};                      ///< how it splits matrix products over tensor ranks
     std::int32_t most_zero = 3;                ///< the highest ZeRO stage
     std::int32_t most_zero_with_pipeline = 1;  ///< the highest ZeRO stage beside pipeline stages
 };

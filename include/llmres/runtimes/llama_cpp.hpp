@@ -22,11 +22,12 @@ inline constexpr std::array llama_cpp_knobs{
     knob{"n_gpu_layers", knob_setting::gpu_layers},      knob{"flash_attn", knob_setting::flash_attention},
     knob{"swa_full", knob_setting::whole_windows},       knob{"cpu_moe", knob_setting::experts_on_host},
     knob{"n_cpu_moe", knob_setting::host_expert_layers}, knob{"no_op_offload", knob_setting::host_computes},
+    knob{"no_mmap", knob_setting::no_mapped_weights},
 };
 
 inline constexpr auto ik_llama_cpp_knobs =
     with_knobs(llama_cpp_knobs, knob{"attn_max_batch", knob_setting::latent_part},
-               knob{"mla_use", knob_setting::latent_use}, knob{"run_time_repack", knob_setting::host_computes});
+               knob{"mla_use", knob_setting::latent_use}, knob{"run_time_repack", knob_setting::repacks_on_host});
 
 inline constexpr runtime llama_cpp_base{
     .identity{.name = "llama.cpp", .work = runtime_work::serving, .knobs = llama_cpp_knobs},
@@ -42,6 +43,7 @@ inline constexpr runtime llama_cpp_base{
     .loading{
         .formats = {format_family::gguf},
         .embedding_on_host = true,
+        .maps_weights = true,
         .host_experts{
             .copied = true,  // ggml_backend_cuda_device_offload_op: from 32 tokens on
         },

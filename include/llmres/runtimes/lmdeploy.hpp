@@ -47,7 +47,7 @@ inline constexpr runtime lmdeploy{
     .serving_kernels{.flash_attention = true},
     // TurbomindEngineConfig asserts a power of two; its converter pads widths and vocabulary and repeats key-value
     // heads
-    .layouts{.pipeline = false, .pads_width = true, .power_of_two = true, .refuses_uneven = true},
+    .layouts{.pipeline = false, .split{.pads_width = true, .power_of_two = true, .refuses_uneven = true}},
 };
 
 }  // namespace llmres::inline v0::runtimes

@@ -49,6 +49,9 @@ struct runtime_loading {
     rope_tables rope = rope_tables::computed;  ///< tables of rotary positions
     /// The token embedding is read from main memory.
     bool embedding_on_host = false;
+    /// What stays on the host are pages of the file itself (llama.cpp: mmap). Where main memory is short, the kernel
+    /// drops them and reads them again at each token.
+    bool maps_weights = false;
     llmres::host_experts host_experts{};  ///< routed experts on the host
     /// Quantised checkpoints of models with tied embeddings may hold the head beside the embedding; FP8 ones do.
     bool head_again = false;

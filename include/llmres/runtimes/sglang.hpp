@@ -89,7 +89,7 @@ inline constexpr runtime sglang_base{
     .serving_kernels{.flash_attention = true, .more_hidden = 1},
     // layers/vocab_parallel_embedding.py, DEFAULT_VOCAB_PADDING_SIZE
     // models/llama.py, layers/linear.py and layers/vocab_parallel_embedding.py assert what vLLM's do
-    .layouts{.vocabulary_multiple = 64, .refuses_uneven = true},
+    .layouts{.split{.vocabulary_multiple = 64, .refuses_uneven = true}},
 };
 
 constexpr runtime sglang_sizes() {

@@ -56,7 +56,7 @@ inline constexpr runtime tensorrt_llm_base{
     },
     .serving_kernels{.flash_attention = true, .more_hidden = 1},
     // layers/attention.py and linear.py assert divisors; the vocabulary is padded to the ranks (pad_vocab_size)
-    .layouts{.refuses_uneven = true},
+    .layouts{.split{.refuses_uneven = true}},
 };
 /// From 1.0 on models run in PyTorch: 0.3 to 4.5 GiB more were held beside the cache.
 constexpr runtime tensorrt_llm_on_pytorch() {

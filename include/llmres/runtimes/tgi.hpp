@@ -35,7 +35,7 @@ inline constexpr runtime tgi{
     .step{.max_batched_tokens = tokens(4096), .profiles = true, .logits{.bytes = {6.0, 12.0, 40.0}}},
     .serving_kernels{.flash_attention = true, .more_hidden = 1},
     // custom_modeling/flash_llama_modeling.py: num_heads must be divisible by num_shards; utils/weights.py: get_sharded
-    .layouts{.pipeline = false, .copies_kv_heads = false, .refuses_uneven = true},
+    .layouts{.pipeline = false, .split{.copies_kv_heads = false, .refuses_uneven = true}},
 };
 
 }  // namespace llmres::inline v0::runtimes

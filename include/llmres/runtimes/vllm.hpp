@@ -95,7 +95,7 @@ inline constexpr runtime vllm_base{
     // vocab_parallel_embedding.py, DEFAULT_VOCAB_PADDING_SIZE
     // config/model.py: verify_with_parallel_config (attention heads); models/llama.py: LlamaAttention (key-value heads,
     // copied where ranks are more); layers/linear.py (widths) and layers/vocab_parallel_embedding.py: divide()
-    .layouts{.vocabulary_multiple = 64, .refuses_uneven = true},
+    .layouts{.split{.vocabulary_multiple = 64, .refuses_uneven = true}},
 };
 
 // ---- the first engine (V0) ------------------------------------------------------------------------------------------

@@ -46,12 +46,16 @@ constexpr host_traffic prefill_host_traffic(const job& j, const layout& l);
 
 /// Memory bandwidth that all CPUs of a host reach together: 0.3 to 1 of the host's figure, where the low end is an
 /// optimizer whose threads are not bound to cores and the high end one whose threads are (DeepSpeed's
-/// --bind_cores_to_rank). Where no figure is given: two channels of DDR4-2666 at the slow end, eight of DDR4-3200
-/// expected, twelve of DDR5-4800 at the fast end, each at 0.8 of its rate (hardware/interconnects/memory.hpp).
-constexpr interval<byte_rate> host_bandwidth(const host& h) {
+/// --bind_cores_to_rank). Where no figure is given, channels of hardware/interconnects/memory.hpp, each at 0.8 of its
+/// rate: two of DDR4-2666 at the slow end; eight of DDR4-3200 expected and twelve of DDR5-4800 at the fast end, but
+/// beside a consumer's card two of DDR5-4800 and two of DDR5-6400.
+constexpr interval<byte_rate> host_bandwidth(const host& h, bool consumer = false) {
     if (h.bandwidth > byte_rate{}) return {h.bandwidth * 0.3, h.bandwidth * 0.8, h.bandwidth};
+    if (consumer) return {gb_per_s(34), gb_per_s(61.4), gb_per_s(82)};
     return {gb_per_s(34), gb_per_s(164), gb_per_s(369)};
 }
+/// The same, by what the cluster's GPUs are.
+constexpr interval<byte_rate> host_bandwidth(const cluster& c) { return host_bandwidth(c.host, is_consumer(c.gpu)); }
 /// Bandwidth of a host's NVMe disks: one on PCIe 3, one on PCIe 4, four of the latter in parallel
 /// (hardware/interconnects/memory.hpp).
 inline constexpr interval<byte_rate> disk_bandwidth{gb_per_s(3.5), gb_per_s(7), gb_per_s(28)};
