@@ -77,6 +77,8 @@ TEST_CASE("the same answer at compile time") {
     static_assert(constant.verdict == verdict::fits);
     static_assert(fits(work, {.tensor = 4}, machine));
     static_assert(must_fit<constant>());
+    static constexpr result<job_plan> answer = plan(work, {.tensor = 4}, machine);
+    static_assert(must_fit<answer>());
     static_assert(!fits(work, {.tensor = 1}, machine));
     const job_plan running = plan(work, {.tensor = 4}, machine).value();
     CHECK(running.memory.total() == constant.memory.total());

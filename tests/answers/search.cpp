@@ -169,8 +169,8 @@ TEST_CASE("each objective is best by its own measure") {
         CHECK(best(objective::time_per_token).speed.step.total().expected.in(seconds) <=
               p.speed.step.total().expected.in(seconds) * (1 + 1e-6));
         const auto a_gpu = [](const job_plan& q) { return rate(q) / static_cast<double>(q.layout.gpus()); };
-        CHECK(a_gpu(best(objective::cost)) >= a_gpu(p) * (1 - 1e-6));
-        CHECK(a_gpu(best(objective::energy)) >= a_gpu(p) * (1 - 1e-6));
+        CHECK(a_gpu(best(objective::cost_per_token)) >= a_gpu(p) * (1 - 1e-6));
+        CHECK(a_gpu(best(objective::energy_per_token)) >= a_gpu(p) * (1 - 1e-6));
     }
 }
 
@@ -195,12 +195,12 @@ TEST_CASE("limits that nothing keeps are an error that names the nearest time") 
 
 TEST_CASE("an objective without what it needs is an error") {
     const job j = serving(models::llama_3_1_8b, 1);
-    CHECK(search(j, h100(1), {.objective = objective::cost}).error().field == "gpu_hour");
+    CHECK(search(j, h100(1), {.objective = objective::cost_per_token}).error().field == "gpu_hour");
     CHECK(search(training(models::llama_3_1_8b, 8), h100(8), {.objective = objective::time_per_token}).error().field ==
           "objective");
     cluster dark = h100(1);
     dark.gpu.board_power = {};
-    CHECK(search(j, dark, {.objective = objective::energy}).error().field == "cluster.gpu.board_power");
+    CHECK(search(j, dark, {.objective = objective::energy_per_token}).error().field == "cluster.gpu.board_power");
 }
 
 TEST_CASE("an empty space says what emptied it") {

@@ -35,12 +35,12 @@ enum class objective : std::uint8_t {
     time_to_first_token,  ///< serving: least time for one prompt
     time_per_token,       ///< serving: least time for one token of every sequence
     fewest_gpus,          ///< fewest GPUs, then most tokens per second
-    cost,                 ///< least money for a token, at gpu_price
-    energy,               ///< least energy for a token, at the GPUs' board power
+    cost_per_token,       ///< least money for a token, at gpu_price
+    energy_per_token,     ///< least energy for a token, at the GPUs' board power
 };
 /// The names of the objectives, in their order.
 inline constexpr std::array<std::string_view, 6> objective_names{
-    "throughput", "time_to_first_token", "time_per_token", "fewest_gpus", "cost", "energy"};
+    "throughput", "time_to_first_token", "time_per_token", "fewest_gpus", "cost_per_token", "energy_per_token"};
 /// The name of an objective: "throughput".
 constexpr std::string_view name_of(objective o) { return objective_names[static_cast<std::size_t>(o)]; }
 
@@ -74,7 +74,7 @@ struct search_request {
     llmres::objective objective = objective::throughput;  ///< what is best
     search_limits limits{};                               ///< what is left out
     search_space space{};                                 ///< what is tried
-    /// For objective::cost: what an hour of one GPU costs, in the caller's currency.
+    /// For objective::cost_per_token: what an hour of one GPU costs, in the caller's currency.
     money gpu_hour{};
 };
 
@@ -178,9 +178,9 @@ constexpr double score_of(objective o, const job_plan& p, const cluster& c, mone
             return p.speed.step.total().expected.in(seconds);
         case objective::fewest_gpus:
             return gpus;
-        case objective::cost:
+        case objective::cost_per_token:
             return each * gpus * gpu_hour.in(currency) / 3600;
-        case objective::energy:
+        case objective::energy_per_token:
             return each * gpus * c.gpu.board_power.value.in(watts);
     }
     return each;
@@ -190,9 +190,9 @@ constexpr double score_of(objective o, const job_plan& p, const cluster& c, mone
 constexpr status validate_objective(objective o, const job& j, const cluster& c, money gpu_hour) {
     if (trains(j) && (o == objective::time_to_first_token || o == objective::time_per_token))
         return refused(error_code::inconsistent, "objective", name_of(o), "a serving job, or throughput");
-    if (o == objective::cost && !(gpu_hour > money{}))
+    if (o == objective::cost_per_token && !(gpu_hour > money{}))
         return refused(error_code::missing, "gpu_hour", "no price", "what an hour of one GPU costs, above 0");
-    if (o == objective::energy && !c.gpu.board_power)
+    if (o == objective::energy_per_token && !c.gpu.board_power)
         return refused(error_code::missing, "cluster.gpu.board_power", "unknown", "a GPU whose board power is known");
     return done{};
 }
@@ -256,6 +256,7 @@ struct running_search {
         if (counts.tried % 1024 == 0 && !watch(counts)) return counts.cancelled = true;
         ++counts.tried;
         status s = validate(l, j.model);
+        if (s) s = validate_ranks(l, j.model, j.runtime.identity, j.runtime.layouts);
         if (s) s = validate_training(j, l, c.gpu);
         if (!s) return refuse(s.error());
         const result<job_plan> made = judged(j, l, c);

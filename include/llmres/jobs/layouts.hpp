@@ -145,15 +145,15 @@ constexpr bool split_stages(const job& j, layout& l) {
 template <class Try>
 class layout_walk {
 public:
-    constexpr layout_walk(const job& j, const layout_space& s, const cluster& c, Try& try_layout)
-        : job_{j},
-          space_{s},
-          rules_{j.runtime.layouts},
+    constexpr layout_walk(const job& asked, const layout_space& among, const cluster& on, Try& try_layout)
+        : job_{asked},
+          space_{among},
+          rules_{asked.runtime.layouts},
           try_{try_layout},
-          most_{s.most_gpus > 0 && s.most_gpus < c.gpus ? s.most_gpus : c.gpus},
-          node_{c.node_size()},
-          experts_{most_experts(j.model)},
-          l_{s.given} {}
+          most_{among.most_gpus > 0 && among.most_gpus < on.gpus ? among.most_gpus : on.gpus},
+          node_{on.node_size()},
+          experts_{most_experts(asked.model)},
+          l_{among.given} {}
 
     constexpr bool tensor() {
         if (!space_.tensor) return pipeline();
