@@ -36,6 +36,7 @@ job mixed(const optimizer& o = adamw_fused) {
 }
 
 constexpr weight matrix{.role = weight_role::up_proj, .rows = 75'000, .columns = 100'000, .quantised = true};
+constexpr layout layout_of_one{};
 constexpr std::int64_t values = 7'500'000'000;
 
 }  // namespace
@@ -126,6 +127,50 @@ TEST_CASE("a frozen matrix trains r (rows + columns) values of LoRA, and nothing
     const training_state other =
         state_of(j, {}, {.role = weight_role::q_proj, .rows = 100, .columns = 100, .quantised = true});
     CHECK(other.adapter + other.gradients.kept + other.optimizer.states == byte_count{});
+}
+
+TEST_CASE("a factored state is of each adapter's own matrix, whatever was trained before it") {
+    job j = mixed(adafactor);
+    j.task = task::finetuning;
+    j.adapter = {.kind = adapter_kind::lora, .rank = 8};
+    j.runtime.kernels.experts = expert_code::grouped;
+    const weight up{.role = weight_role::up_proj, .rows = 1000, .columns = 500, .copies = 4, .routed = true};
+    weight gate = up;
+    gate.role = weight_role::gate_proj;
+    const weight query{.role = weight_role::q_proj, .rows = 700, .columns = 500};
+    const byte_count factors = bytes(4) * (4 * ((8 + 500) + (1000 + 8)));  // a row and a column of A and of B
+    const byte_count of_query = bytes(4) * ((8 + 500) + (700 + 8));
+    const auto states = [&](const role_set& targets, auto&&... weights) {
+        j.adapter.targets = targets;
+        const training_context context{j, {}};
+        const weight_training how{j, layout_of_one, context};
+        weight_fold fold{how, weight_place::layer};
+        (fold(weights), ...);
+        return fold.state().optimizer.states;
+    };
+    CHECK(states({weight_role::up_proj}, query, gate, up) == factors);
+    CHECK(states({weight_role::q_proj, weight_role::up_proj}, query, gate, up) == of_query + factors);
+    CHECK(states({weight_role::gate_proj, weight_role::up_proj}, query, gate, up) == factors * 2);
+}
+
+TEST_CASE("experts stacked without a gate continue no tensor, and with one gate and up are one tensor") {
+    job j = mixed(adafactor);
+    j.runtime.kernels.experts = expert_code::grouped;
+    const weight router{.role = weight_role::router, .rows = 4, .columns = 500};
+    const weight up{.role = weight_role::up_proj, .rows = 1000, .columns = 500, .copies = 4, .routed = true};
+    weight gate = up;
+    gate.role = weight_role::gate_proj;
+    const auto states = [&](auto&&... weights) {
+        const training_context context{j, {}};
+        const weight_training how{j, layout_of_one, context};
+        weight_fold fold{how, weight_place::layer};
+        (fold(weights), ...);
+        return fold.state().optimizer.states;
+    };
+    const byte_count masters = bytes(4) * (4 * 1000 * 500);
+    const byte_count of_router = bytes(4) * (4 * 500 + 4 + 500);
+    CHECK(states(router, up) == of_router + masters + bytes(4) * (4 * (1000 + 500)));
+    CHECK(states(router, gate, up) == of_router + masters * 2 + bytes(4) * (4 * (2000 + 500)));
 }
 
 TEST_CASE("a fold of a layer is the sum of its weights, and no fold knows of another") {

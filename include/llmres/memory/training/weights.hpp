@@ -134,14 +134,18 @@ private:
     constexpr void step_needs(byte_count size) {
         if (size > state_.optimizer.largest_step) state_.optimizer.largest_step = size;
     }
-    /// Whether a role's weight is one tensor with that of the role before it.
+    /// Whether a role's weight is one tensor with that of the role trained before it: q, k and v, or gate and up. The
+    /// factors of an adapter beside stacked experts are tensors of their own.
     constexpr bool joins(const trained_tensor& t) const {
-        return shares_input_matrix(t.role, how_.context.code) || (t.stacked && t.role == weight_role::up_proj);
+        const bool shares = shares_input_matrix(t.role, how_.context.code) ||
+                            (t.stacked && !how_.context.frozen && t.role == weight_role::up_proj);
+        return shares && static_cast<int>(t.role) == static_cast<int>(joined_role_) + 1;
     }
 
     const weight_training& how_;
     weight_place place_;
     training_state state_;
+    weight_role joined_role_{};        ///< the last role of the tensor that several roles share
     std::int64_t joined_rows_ = 0;     ///< of the tensor that several roles share, as far as its roles were seen
     std::int64_t magnitude_rows_ = 0;  ///< of the layer that DoRA scales, as far as its roles were seen
 };
@@ -269,7 +273,7 @@ constexpr void weight_fold::train(const trained_tensor& t) {
     const bool by_shape = o.factored || o.rank > 0 || o.kronecker;
     const std::int64_t rows_before = by_shape && joins(t) ? joined_rows_ : 0;
     const std::int64_t rows = rows_before + t.shape.rows;
-    if (by_shape && t.is_matrix()) joined_rows_ = rows;
+    if (by_shape && t.is_matrix()) joined_rows_ = rows, joined_role_ = t.role;
     state_size size = states_of(t, rows_before);
     if (t.master) size.each += size_of(*t.master, t.shape.rows, t.shape.columns);
     const byte_count states = size.each * t.shape.copies + size.shared;
@@ -324,11 +328,12 @@ constexpr void weight_fold::step_alone(const trained_tensor& t, std::int64_t row
     }
     byte_count one = size_of(o.widens ? fp32 : t.states, rows, columns) * o.tensor_temporaries;
     if (o.widens && !(t.states == fp32)) one += size_of(fp32, rows, columns) * 2;
-    if (t.stacked) one = one * (t.shape.copies * (t.role == weight_role::down_proj ? 1 : 2));
+    const bool gated = t.stacked && !how_.context.frozen && t.role != weight_role::down_proj;
+    if (t.stacked) one = one * (t.shape.copies * (gated ? 2 : 1));
     one = how_.sharded(one + scratch, t.ranks, 1);
     // The loop frees one tensor's temporaries after the next one's are made: two sets overlap.
     byte_count& last = state_.optimizer.last_step;
-    const bool same_tensor = t.stacked && t.role == weight_role::up_proj;
+    const bool same_tensor = gated && t.role == weight_role::up_proj;
     if (!o.carries || same_tensor)
         step_needs(one);
     else if (o.tensor_temporaries == 1)
