@@ -79,6 +79,13 @@ constexpr bool computes_together(expert_code c) {
     return c != expert_code::modules && c != expert_code::loop && c != expert_code::sequential;
 }
 
+/// What attention reads of the product that makes the values of latent attention together with a part of the keys.
+enum class latent_value_code : std::uint8_t {
+    view,  ///< a view of the product's output, so that all of that output is saved (transformers; torchtitan,
+           ///< models/deepseek_v3/model/model.py, torch.split)
+    copy,  ///< a copy (Megatron-Core, core/transformer/multi_latent_attention.py, value.contiguous())
+};
+
 /// How Mamba 2's mixer is computed between its two projections.
 enum class scan_code : std::uint8_t {
     plain,  ///< in PyTorch's own operations: transformers without the packages mamba-ssm and causal-conv1d
@@ -208,12 +215,13 @@ struct fp8_training {
 
 /// How training computes a model's modules. The defaults are those of Hugging Face's modules under PyTorch.
 struct training_kernels {
-    norm_code norm = norm_code::eager;           ///< norms
-    gate_code gate = gate_code::eager;           ///< gated feed-forwards
-    training_loss loss{};                        ///< the loss
-    linear_code linear = linear_code::plain;     ///< linear layers
-    expert_code experts = expert_code::modules;  ///< routed experts
-    scan_code scan = scan_code::plain;           ///< Mamba 2's scan
+    norm_code norm = norm_code::eager;                          ///< norms
+    gate_code gate = gate_code::eager;                          ///< gated feed-forwards
+    training_loss loss{};                                       ///< the loss
+    linear_code linear = linear_code::plain;                    ///< linear layers
+    expert_code experts = expert_code::modules;                 ///< routed experts
+    scan_code scan = scan_code::plain;                          ///< Mamba 2's scan
+    latent_value_code latent_values = latent_value_code::view;  ///< values of latent attention
     /// Routed experts without a gate multiply their activation by the router's weight in one kernel (Megatron-Core,
     /// core/fusions/fused_weighted_squared_relu.py).
     bool use_fused_weighted_squared_relu = false;

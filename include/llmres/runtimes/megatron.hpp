@@ -41,6 +41,7 @@ inline constexpr runtime megatron{
         .linear = linear_code::accumulates_beside,
         .experts = expert_code::permuted,
         .scan = scan_code::fused_to_gate,  // core/ssm/mamba_mixer.py, use_mamba_mem_eff_path
+        .latent_values = latent_value_code::copy,
         .casts_weights = false,
         .fp32_adapters = false,
     },

@@ -129,7 +129,7 @@ constexpr void save_heads(const attention& a, const attended_tokens& seen, const
             save.put_input(role::key, m * key_heads * a.query_width(), format, split, attention);
     }
     const bool views =
-        a.kind == attention_kind::latent && context.runtime.kernels.norm == norm_code::eager;  // of one product
+        a.kind == attention_kind::latent && context.runtime.kernels.latent_values == latent_value_code::view;
     const std::int64_t values = joined  ? query + m * a.kv_heads * (a.query_width() + a.value_width())
                                 : views ? m * a.heads * (a.head_dim + a.value_width())
                                         : m * value_heads * a.value_width();
