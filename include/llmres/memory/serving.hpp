@@ -254,7 +254,8 @@ struct serving_stages {
             if (here.counts[k] > 0 && kinds[k].live > s.live) s.live = kinds[k].live;
         }
         if (weights.file) s.weights += weights.of_file(here);
-        if (runtime.serving_kernels.laid_out || (job.options.experts_on_host && runtime.loading.host_experts.copied)) {
+        const bool experts_on_host = here.expert_layers.size() < here.layers.size();
+        if (runtime.serving_kernels.laid_out || (experts_on_host && runtime.loading.host_experts.copied)) {
             const stage_graph graph{job,         layout,  runtime,       step,       weights,
                                     here.layers, s.index, is_last(here), here.output};
             if (graph.possible()) s.graph = graph.peak();

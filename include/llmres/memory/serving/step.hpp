@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <llmres/inventory/activation.hpp>
 #include <llmres/inventory/activations.hpp>
+#include <llmres/inventory/placement.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/jobs/ranks.hpp>
@@ -148,8 +149,8 @@ struct serving_step {
 
     /// Then GPUs do not take turns, and what comes from the host is copied (llama_context: pipeline_parallel).
     constexpr bool parts_on_host() const {
-        return job.options.experts_on_host ||
-               (job.options.gpu_layers && *job.options.gpu_layers <= job.model.layers.size);
+        const host_part host = host_part_of(job);
+        return host.expert_layers > 0 || host.head;
     }
     /// Whether prompts make keys and values of the whole latent cache again (ik_llama.cpp: from 128 tokens on).
     constexpr bool expands(const attention& a) const {

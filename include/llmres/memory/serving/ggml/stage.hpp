@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <llmres/inventory/placement.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/memory/serving/ggml/graph.hpp>
@@ -43,7 +44,7 @@ struct stage_graph {
     /// one of the hidden width less, or stacks more where whole layers are there. Files repacked for the CPU (-rtr)
     /// stay whatever the rule.
     constexpr step_peak peak() const {
-        const expert_stacks stacks = of.options.experts_on_host ? weights.largest_experts(range) : expert_stacks{};
+        const expert_stacks stacks = on_host(range.first) ? weights.largest_experts(range) : expert_stacks{};
         const step_peak without = laid_out({});
         if (stacks.gate == byte_count{}) return without;
         const step_peak with = copies() ? laid_out(stacks) : without;
@@ -72,10 +73,7 @@ private:
             if (kind(k).feed_forward.routed() && copied(kind(k).feed_forward.experts)) return true;
         return false;
     }
-    constexpr bool on_host(std::int32_t layer) const {
-        return of.options.experts_on_host &&
-               (of.options.host_expert_layers == 0 || layer < of.options.host_expert_layers);
-    }
+    constexpr bool on_host(std::int32_t layer) const { return layer < host_part_of(of).expert_layers; }
 
     constexpr expert_place place_of(std::int32_t layer, const expert_stacks& stacks) const {
         if (!on_host(layer)) return expert_place::here;
