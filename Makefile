@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Short names for the CMake presets; `cmake --list-presets` shows them all. Each installs what it needs first (.ci/setup).
-.PHONY: demo test bench probe fuzz validate-pytorch score docs format tidy clean
+.PHONY: demo test test-integration bench probe fuzz validate-pytorch score docs format tidy clean
 
 demo:  ## one question, answered: the program is all that is built
 	@.ci/setup base
@@ -11,6 +11,10 @@ demo:  ## one question, answered: the program is all that is built
 test:
 	@.ci/setup base
 	cmake --workflow --preset gcc
+
+test-integration:  ## packages from PyPI, older CMakes, a real scheduler; PARTS: some of packages, conan, slurm
+	@.ci/setup base integration
+	tests/integration/run $(PARTS)
 
 bench:
 	@.ci/setup base bench

@@ -15,6 +15,7 @@ class Llmres(ConanFile):
     name = "llmres"
     description = "Does an LLM job fit on these GPUs, in which layout, how fast, and what limits it"
     license = "MIT"
+    url = homepage = "https://llmres.example"  # no public address yet: RELEASE.md
     topics = ("llm", "gpu", "memory", "capacity-planning", "scheduling", "header-only")
     package_type = "header-library"
     implements = ["auto_header_only"]

@@ -3,8 +3,9 @@
 set(VCPKG_BUILD_TYPE release)  # headers have no debug build
 cmake_path(SET SOURCE_PATH NORMALIZE "${CMAKE_CURRENT_LIST_DIR}/../../../..")
 
+vcpkg_check_features(OUT_FEATURE_OPTIONS feature_options FEATURES io LLMRES_IO)
 vcpkg_cmake_configure(SOURCE_PATH "${SOURCE_PATH}"
-  OPTIONS -DLLMRES_BUILD_TESTS=OFF -DLLMRES_BUILD_EXAMPLES=OFF -DLLMRES_BUILD_BENCH=OFF)
+  OPTIONS -DLLMRES_BUILD_TESTS=OFF -DLLMRES_BUILD_EXAMPLES=OFF -DLLMRES_BUILD_BENCH=OFF ${feature_options})
 vcpkg_cmake_install()
 vcpkg_cmake_config_fixup(CONFIG_PATH share/cmake/llmres)
 vcpkg_fixup_pkgconfig()
