@@ -100,3 +100,19 @@ TEST_CASE("no family gets worse, and the mean of all rows is within 0.3 %") {
     CHECK(scores["all"].saved.mean() <= 0.00012);
     CHECK(scores["all"].peak.mean() <= 0.0003);
 }
+
+TEST_CASE(
+    "each pass of the second iteration: steps and losses within 1.5 %, backward and forward but for those named") {
+    family_scores scores;
+    for_each_request([&](const row& r, const plan_request& asked) { scores.add(pass_errors_of(r, asked)); });
+    CHECK(scores.step.off == 0);
+    CHECK(scores.loss.off <= 2);  // Whisper's adapters
+    CHECK(scores.loss.worst <= 0.015);
+    // T5 recomputed, ViT, chunked losses, Liger with adapters: each less than the same row's step or loss.
+    CHECK(scores.backward.off <= 30);
+    CHECK(scores.backward.worst <= 0.06);
+    CHECK(scores.backward.mean() <= 0.0012);
+    CHECK(scores.forward.off <= 125);
+    CHECK(scores.forward.worst <= 0.085);
+    CHECK(scores.forward.mean() <= 0.0052);
+}

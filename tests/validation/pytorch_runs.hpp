@@ -82,8 +82,10 @@ struct errors {
     double sum = 0;
     double bias = 0;
     double worst = 0;
+    int off = 0;  ///< by more than 1 %
 
     void add(double error) {
+        off += std::fabs(error) > 0.01;
         ++rows, sum += std::fabs(error), bias += error;
         if (std::fabs(error) > worst) worst = std::fabs(error);
     }
@@ -119,11 +121,31 @@ inline outcome outcome_of(const row& r, const plan_request& asked) {
             error_of(training_memory(j, l, asked.cluster.gpu).ideal, r.number("peak_bytes") - r.number("input_bytes"))};
 }
 
+/// The passes of the second iteration, predicted over tracked, less one: forward, loss, backward, step. Zero where a
+/// row does not tell a pass apart: Liger's head is no module of its own, so that its forward pass is both.
+struct pass_errors {
+    double forward, loss, backward, step;
+};
+inline pass_errors pass_errors_of(const row& r, const plan_request& asked) {
+    const training_passes passes = training_memory(asked.job, *asked.layout, asked.cluster.gpu).passes;
+    const bool head = !r.text("loss_peak_2_bytes").empty();
+    const auto error = [&](const char* name, byte_count predicted) {
+        return r.text(name).empty() ? 0.0 : error_of(predicted, r.number(name) - r.number("input_bytes"));
+    };
+    const byte_count forward = !head && passes.loss > passes.forward ? passes.loss : passes.forward;
+    return {error("forward_peak_2_bytes", forward), error("loss_peak_2_bytes", passes.loss),
+            error("backward_peak_2_bytes", passes.backward), error("step_peak_2_bytes", passes.step)};
+}
+
 struct family_scores {
     errors weights{}, gradients{}, states{}, saved{}, peak{};
+    errors forward{}, loss{}, backward{}, step{};
 
     void add(const outcome& o) {
         weights.add(o.weights), gradients.add(o.gradients), states.add(o.states), saved.add(o.saved), peak.add(o.peak);
+    }
+    void add(const pass_errors& e) {
+        forward.add(e.forward), loss.add(e.loss), backward.add(e.backward), step.add(e.step);
     }
 };
 

@@ -76,15 +76,21 @@ inline json_value to_json(const memory_breakdown& m) {
     json_value terms = json_value::object();
     for (std::size_t i = 0; i < m.terms.size(); ++i) terms[memory_term_names[i]] = m.terms[i].expected.in(bytes);
     const interval<byte_count> total = m.total();
-    return {{"low", total.low.in(bytes)},
-            {"expected", total.expected.in(bytes)},
-            {"high", total.high.in(bytes)},
-            {"allocated", m.allocated.expected.in(bytes)},
-            {"reserved", m.reserved.expected.in(bytes)},
-            {"ideal", m.ideal.in(bytes)},
-            {"stage", m.stage},
-            {"phase", name_of(m.phase)},
-            {"terms", terms}};
+    json_value shown = {{"low", total.low.in(bytes)},
+                        {"expected", total.expected.in(bytes)},
+                        {"high", total.high.in(bytes)},
+                        {"allocated", m.allocated.expected.in(bytes)},
+                        {"reserved", m.reserved.expected.in(bytes)},
+                        {"ideal", m.ideal.in(bytes)},
+                        {"stage", m.stage},
+                        {"phase", name_of(m.phase)},
+                        {"terms", terms}};
+    if (m.passes.step > byte_count{})
+        shown["passes"] = {{"forward", m.passes.forward.in(bytes)},
+                           {"loss", m.passes.loss.in(bytes)},
+                           {"backward", m.passes.backward.in(bytes)},
+                           {"step", m.passes.step.in(bytes)}};
+    return shown;
 }
 
 /// Times by term.

@@ -50,10 +50,20 @@ constexpr std::string_view name_of(phase p) {
     return names[static_cast<std::size_t>(p)];
 }
 
+/// A training step by its passes: the most bytes of tensors that are alive in each.
+struct training_passes {
+    byte_count forward{};   ///< from the first layer to the head
+    byte_count loss{};      ///< the head and the loss
+    byte_count backward{};  ///< from the gradient of the logits to that of the embedding
+    byte_count step{};      ///< the optimizer's step
+    friend constexpr bool operator==(const training_passes&, const training_passes&) = default;
+};
+
 /// The memory of one GPU at the peak of a step.
 struct memory_breakdown {
     std::array<interval<byte_count>, memory_term_names.size()> terms{};  ///< by memory_term
     byte_count ideal{};                                                  ///< tensors alone
+    training_passes passes{};                                            ///< training: tensors alone, by pass
     interval<byte_count> allocated{};                                    ///< as the runtime's allocator hands them out
     interval<byte_count> reserved{};                                     ///< what that allocator or pool holds
     byte_count reduced{};   ///< training: gradients that data-parallel ranks sum, before ZeRO shards them

@@ -77,6 +77,7 @@ constexpr memory_breakdown memory_of_stages(const folded_job& f, std::int32_t fi
     memory_breakdown m = with_runtime(peak.tensors, j, l, idle_blocks_of(f, peak));
     m.stage = peak.stage;
     m.phase = phase_of(peak.point);
+    m.passes = peak.passes;
     if (f.context.runtime.sharding.code == sharding_code::deepspeed && l.zero >= 3 && l.dense_shard_ranks() > 1) {
         const byte_count more = live_weights(peak.tensors);
         m[memory_term::communication].high += more;

@@ -60,6 +60,7 @@ struct loss_modeling {
     bool caps_logits = false;  ///< a tanh over the logits
     bool fp32_logits = true;   ///< logits are copied to fp32 (loss_utils.py, ForCausalLMLoss); else the loss reads them
                                ///< as they are, and autocast widens the log-softmax's output
+    bool returns_fp32 = false;  ///< the model returns fp32 logits, and lets those go that its head computed
 };
 
 /// Where dropout is, if the job has any.
@@ -136,7 +137,7 @@ inline constexpr std::array all_modeling{
              .attention = {.heads_first = true, .fp32_softmax = false, .rotary = false},
              .loss = {.fp32_logits = false},
              .fixed_positions = true},
-    modeling{.architecture = "mamba2", .fp32_residual = true},
+    modeling{.architecture = "mamba2", .loss = {.returns_fp32 = true}, .fp32_residual = true},
     modeling{.architecture = "bamba", .attention = {.heads_first = true, .rotary_part = 2}},
 };
 

@@ -58,9 +58,19 @@ void show_pytorch() {
     for (const csv::row& cells : pytorch_runs::rows()) {
         const pytorch_runs::row r{cells};
         const pytorch_runs::outcome o = pytorch_runs::outcome_of(r, pytorch_runs::request_of(r));
-        scores[r.text("family")].add(o);
-        scores["~"].add(o);
+        const pytorch_runs::pass_errors p = pytorch_runs::pass_errors_of(r, pytorch_runs::request_of(r));
+        for (const std::string& group : {r.text("family"), std::string{"~"}})
+            scores[group].add(o), scores[group].add(p);
     }
+    std::printf(
+        "\n| family | rows | forward: mean | worst | loss: mean | worst | backward: mean | worst | step: mean | worst "
+        "|\n"
+        "|---|---|---|---|---|---|---|---|---|---|\n");
+    for (const auto& [name, s] : scores)
+        std::printf("| %s | %d | %.3f %% | %.2f %% | %.3f %% | %.2f %% | %.3f %% | %.2f %% | %.3f %% | %.2f %% |\n",
+                    name == "~" ? "all" : name.c_str(), s.forward.rows, s.forward.mean() * 100, s.forward.worst * 100,
+                    s.loss.mean() * 100, s.loss.worst * 100, s.backward.mean() * 100, s.backward.worst * 100,
+                    s.step.mean() * 100, s.step.worst * 100);
     std::printf(
         "\n| family | rows | parameters, worst | gradients, worst | optimizer states, worst | saved activations: mean "
         "| bias | worst | peak: mean | bias | "

@@ -270,6 +270,11 @@ constexpr loss_variant loss_variant_of(const training_context& context) {
     return loss_variant::mean;
 }
 
+/// Whether the logits as computed stay beside their fp32 copy; else the model's code casts them and returns the cast.
+constexpr bool returns_logits(const training_context& context) {
+    return context.runtime.kernels.loss.returns_logits && !context.code.loss.returns_fp32;
+}
+
 constexpr bool exists(loss_condition when, const training_context& context) {
     const llmres::runtime& runtime = context.runtime;
     switch (when) {
@@ -280,9 +285,9 @@ constexpr bool exists(loss_condition when, const training_context& context) {
         case loss_condition::without_autocast:
             return !context.autocast;
         case loss_condition::returns_logits:
-            return runtime.kernels.loss.returns_logits;
+            return returns_logits(context);
         case loss_condition::returns_16_bits:
-            return runtime.kernels.loss.returns_logits && !context.formats.fp32_compute;
+            return returns_logits(context) && !context.formats.fp32_compute;
         case loss_condition::logits_in_16_bits:
             return !context.formats.fp32_compute;
         case loss_condition::stream_in_16_bits:
@@ -310,7 +315,7 @@ constexpr const precision& format_of(loss_format format, const training_context&
         case loss_format::stream:
             return context.formats.stream;
         case loss_format::returned:
-            return context.runtime.kernels.loss.returns_logits ? context.formats.compute : fp32;
+            return returns_logits(context) ? context.formats.compute : fp32;
         case loss_format::autocast:
             return context.autocast ? fp32 : context.formats.compute;
         case loss_format::fp32:

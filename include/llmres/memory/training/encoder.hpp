@@ -27,6 +27,8 @@ struct encoder_memory {
     byte_count kept{};             ///< saved by its layers, its stem and its last norm
     byte_count behind{};           ///< of `kept`, by all layers but the first, and by what follows them
     byte_count above{};            ///< what a layer's backward pass holds beyond what the layer keeps
+    byte_count forward{};          ///< what a layer's forward pass holds beyond what the layer keeps
+    byte_count casts{};            ///< autocast's casts of its layers' weights
     byte_count output{};           ///< the gradient of its output
     byte_count gradients{};        ///< of its weights
     byte_count first_gradients{};  ///< of its first layer and its stem
@@ -87,6 +89,11 @@ constexpr encoder_memory encoder_memory_of(const job& j, const layout& l, const 
                       saved_beside_encoder_layers(m, e, context, l);
         found.behind += layer.kept * (e.layers - 1);
         if (layer.fresh_peak - layer.kept > found.above) found.above = layer.fresh_peak - layer.kept;
+        found.casts += block.casts.all * e.layers;
+        const byte_count mixer =
+            layer.forwards.at_mixer > layer.kept ? layer.forwards.at_mixer - layer.kept : byte_count{};
+        const byte_count more = context.recomputes ? layer.forwards.recomputed : mixer;
+        if (more > found.forward) found.forward = more;
         found.output += local_bytes({activation_role::gradient, context.tokens.all() * e.hidden, context.formats.stream,
                                      activation_split::sequence},
                                     l);

@@ -28,17 +28,25 @@
 /// passes.
 namespace llmres::inline v0::detail {
 
+/// What a layer holds in its forward pass, beside its input.
+struct layer_forward {
+    byte_count at_mixer{};     ///< attention by pairs, or a scan: what is saved before it, and what it makes
+    byte_count after_saved{};  ///< what the feed-forward makes beside all that the layer saves
+    byte_count recomputed{};   ///< the fullest moment of a layer of which nothing is saved
+};
+
 /// The layers of one kind on one GPU: folded once, then counted per stage.
 struct training_layer {
     training_state state{};
-    byte_count saved{};       ///< by one micro-batch until its backward pass, if nothing is recomputed or offloaded
-    byte_count routed{};      ///< by routed experts of the tokens that come to them
-    byte_count checkpoint{};  ///< the layer's input
-    byte_count kept{};        ///< what the job's recomputation and offloading leave of both on the GPU
-    byte_count away{};        ///< what is offloaded to main memory of what the layer saves
-    byte_count peak{};        ///< of the layer's backward pass, with all that it saved
-    byte_count fresh_peak{};  ///< the peak with the gradients of the layer's weights as they are made
-    byte_count forward{};     ///< what adapters make in the layer's forward pass, beyond all that it saves
+    byte_count saved{};        ///< by one micro-batch until its backward pass, if nothing is recomputed or offloaded
+    byte_count routed{};       ///< by routed experts of the tokens that come to them
+    byte_count checkpoint{};   ///< the layer's input
+    byte_count kept{};         ///< what the job's recomputation and offloading leave of both on the GPU
+    byte_count away{};         ///< what is offloaded to main memory of what the layer saves
+    byte_count peak{};         ///< of the layer's backward pass, with all that it saved
+    byte_count fresh_peak{};   ///< the peak with the gradients of the layer's weights as they are made
+    byte_count forward{};      ///< what adapters make in the layer's forward pass, beyond all that it saves
+    layer_forward forwards{};  ///< the layer's forward pass
 };
 
 /// Sizes at each point of a layer's backward pass.
@@ -216,6 +224,81 @@ constexpr void add_weights(sizes_at_points& held, const training_context& contex
                                                                        : state.casts.all;
 }
 
+/// The inner tensors of a feed-forward that are alive at once: gate or its activation, `up`, and their product. PEFT's
+/// adapters beside `up` make their output, the same scaled, and the sum (tuners/lora/layer.py); stacked experts copy
+/// their tokens and weigh what they output.
+constexpr byte_count inner_forward(const feed_forward& f, std::int64_t hidden, const training_context& context,
+                                   const layout& l) {
+    const std::int64_t n = context.tokens.all();
+    const auto size = [&](std::int64_t width, const precision& format) {
+        return local_bytes({activation_role::up, n * width, format, activation_split::tensor}, l);
+    };
+    const precision& format = context.formats.outputs;
+    const bool gated = f.kind == feed_forward_kind::gated;
+    if (f.routed()) {
+        const std::int64_t k = f.experts.per_token;
+        const byte_count inside = size(k * (f.experts.width * (gated ? 4 : 2) + hidden), routed_format(context));
+        const byte_count weighed = size(k * (f.experts.width + hidden * 3), routed_format(context));
+        return inside > weighed ? inside : weighed;
+    }
+    byte_count inner = size((gated ? 3 : 2) * f.width, format);
+    if (!context.adapter.adapts(weight_role::up_proj)) return inner;
+    const precision& scaled = context.autocast ? context.formats.compute : context.formats.adapters;
+    const bool joined = gated && context.code.feed_forward.joined;
+    const byte_count adapted = (size(f.width, format) + size(f.width, scaled) * 2) * (joined ? 2 : 1) +
+                               (gated && !joined ? size(f.width, format) : byte_count{});
+    return adapted > inner ? adapted : inner;
+}
+
+/// Attention's scores by pairs as it is computed: before and after they are scaled or masked, or widened to fp32 for
+/// the softmax; `softmax`: with its output, which is counted as saved otherwise.
+constexpr byte_count scores_forward(const attention& a, const training_context& context, const layout& l,
+                                    bool softmax) {
+    if (a.kind == attention_kind::none || score_code_of(a, context) != score_code::by_pair) return {};
+    const std::int64_t pairs = product(context.tokens.all(), product(a.heads, context.tokens.keys));
+    const auto size = [&](const precision& format) {
+        return local_bytes({activation_role::probabilities, pairs, format, activation_split::tensor}, l);
+    };
+    const bool widens = widens_scores(context) && !context.formats.fp32_compute;
+    const byte_count output = size(widens ? fp32 : context.formats.compute);
+    return size(context.formats.compute) + (widens ? size(fp32) : byte_count{}) + (softmax ? output : byte_count{});
+}
+
+/// The forward pass of a layer. `saved`: what the layer saves, by the last point of its backward pass that needs it.
+constexpr layer_forward layer_forward_of(const layer& kind, std::int64_t hidden, const training_context& context,
+                                         const layout& l, const sizes_at_points& saved) {
+    layer_forward forward;
+    const byte_count before = saved[static_cast<std::size_t>(backward_point::attention_norm)];
+    const auto size = [&](std::int64_t width, const precision& format, activation_split split) {
+        return local_bytes({activation_role::up, context.tokens.all() * width, format, split}, l);
+    };
+    const byte_count streams = size(hidden, context.formats.stream, activation_split::sequence) * 2;
+    if (const attention& a = kind.attention; a.kind != attention_kind::none) {
+        const precision& format = context.formats.compute;
+        const byte_count scores = scores_forward(a, context, l, false);
+        if (scores > byte_count{})
+            forward.at_mixer = before + saved[static_cast<std::size_t>(backward_point::attention)] + scores;
+        forward.recomputed = streams + scores_forward(a, context, l, true) +
+                             size(a.heads * a.query_width() * 3, format, activation_split::tensor);
+    }
+    if (kind.recurrent.kind == recurrent_kind::mamba2) {
+        byte_count scan;
+        const auto add = [&](const activation& a) { scan += local_bytes(a, l); };
+        pass_forward_scan(kind.recurrent, layer_writer<const decltype(add)>{context, add});
+        forward.at_mixer = before + scan;
+        forward.recomputed = streams + scan;
+    }
+    const feed_forward& f = kind.feed_forward;
+    if (f.kind == feed_forward_kind::none) return forward;
+    const byte_count inner = streams + inner_forward(f, hidden, context, l);
+    if (inner > forward.recomputed) forward.recomputed = inner;
+    if (f.routed() && transformers_experts(context))  // experts' outputs, weighed and put in the order of the tokens
+        forward.after_saved = size(hidden * f.experts.per_token * 2, routed_format(context), activation_split::tensor);
+    else if (context.frozen)  // the product that the last linear layer reads
+        forward.after_saved = size(f.width, context.formats.outputs, activation_split::tensor);
+    return forward;
+}
+
 /// What of a layer a job keeps for the backward pass, of all that it saves.
 constexpr byte_count kept_of(const training_layer& t, const named_parts& parts, const layer& kind, const job& j,
                              const layout& l, const training_context& context) {
@@ -246,6 +329,11 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
         t.forward = made.before > later ? made.before - later : byte_count{};
         if (made.last > t.forward) t.forward = made.last;
     }
+    t.forwards = layer_forward_of(kind, j.model.hidden, context, l, sums.saved);
+    if (context.frozen && context.quantised.expanded) t.forwards.recomputed += state.largest;
+    if (context.frozen && context.quantised.expanded) t.forwards.after_saved += state.largest;
+    if (context.autocast && t.forwards.at_mixer > byte_count{})
+        t.forwards.at_mixer += state.casts.all - state.casts.feed_forward;
     add_weights(held, context, state);
     set_peaks(t, held);
     if (kind.feed_forward.routed() && context.runtime.kernels.experts == expert_code::loop && !context.frozen) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -41,6 +42,7 @@ enum class peak_point : std::uint8_t {
     embedding_gradient,     ///< the last gradient of a backward pass
     adapter_recomputation,  ///< forward pass of a layer with adapters, while it is recomputed
     adapter_forward,        ///< forward pass of the last layer with adapters
+    layers_forward,         ///< the last layer has been computed, and the head not yet
     loss_forward,           ///< the loss is computed from the logits
     loss_gradient,          ///< the gradient of the logits is computed
     head_backward,          ///< the head's product is differentiated
@@ -54,6 +56,7 @@ constexpr phase phase_of(peak_point point) {
         case peak_point::optimizer_step:
             return phase::optimizer;
         case peak_point::adapter_forward:
+        case peak_point::layers_forward:
             return phase::forward;
         case peak_point::loss_forward:
         case peak_point::loss_gradient:
@@ -63,6 +66,15 @@ constexpr phase phase_of(peak_point point) {
         default:
             return phase::backward;
     }
+}
+
+/// Adds a point of a step to its fullest moments by pass. The gradient of the logits is the first of the backward pass.
+constexpr void take(training_passes& passes, peak_point point, byte_count size) {
+    byte_count& most = point == peak_point::optimizer_step                                         ? passes.step
+                       : phase_of(point) == phase::forward                                         ? passes.forward
+                       : point == peak_point::loss_forward || point == peak_point::logits_returned ? passes.loss
+                                                                                                   : passes.backward;
+    if (size > most) most = size;
 }
 
 /// The tensors of a stage at one point of the step.
@@ -324,6 +336,75 @@ constexpr peak_candidate at_adapter_forward(const stage_step& in, std::size_t ki
             static_cast<std::int32_t>(kind), t, in.backward_streams};
 }
 
+/// Casts of weights that autocast keeps from the forward pass to the end of the loss, though what is recomputed does
+/// not save them: it caches the cast of every leaf until its context is left (aten/src/ATen/autocast_mode.cpp).
+constexpr byte_count cached_casts(const stage_step& in) {
+    const folded_job& f = in.folded;
+    const job& j = f.job;
+    byte_count casts;
+    // torchao's float8 layers cast inside an operation of their own.
+    if (linear_arithmetic_of(j) == arithmetic_kind::fp8) return casts;
+    const bool whole = j.recompute == recompute::full;
+    if (!f.context.autocast || !(whole || keeps_by_product(j))) return casts;
+    const stage_range here = in.stage.holds.layers;
+    for (std::int32_t i = here.first; i < here.last; ++i)
+        if (!whole || (i + 1) % j.recompute_every == 0)
+            casts += f.layers[f.by_stage.order[static_cast<std::size_t>(i)]].state.casts.all;
+    return whole ? casts + in.stage.encoder.casts : casts;
+}
+
+/// What the final norm holds beside what it and the head save: the streams before and after the layers, which the
+/// model's code still refers to, and an RMS norm's product in fp32.
+constexpr byte_count at_final_norm(const stage_step& in) {
+    const training_context& context = in.folded.context;
+    const bool rms = in.folded.job.model.final_norm == norm_kind::rms;
+    const bool eager = rms && !context.runtime.kernels.fuses_norms();
+    if (eager && context.formats.fp32_stream) return {};
+    return in.residual * 2 + (eager ? size_of(fp32, context.tokens.all(), in.folded.job.model.hidden) : byte_count{});
+}
+
+/// The forward pass when its last layer has been computed: what its layers and the final norm save.
+constexpr peak_candidate at_layers_forward(const stage_step& in, const loss_memory& loss,
+                                           byte_count output_activations) {
+    const training_stage& s = in.stage;
+    const training_context& context = in.folded.context;
+    tensor_memory t = in.held;
+    t.gradients = in.accumulates ? s.weights.all.gradients.kept : byte_count{};
+    t.activations = s.saved.all + cached_casts(in) + output_activations + loss.saved + at_final_norm(in);
+    if (casts_head(context) && in.folded.job.model.vocabulary > 0)  // the head's own cast is made by the head
+        t.activations -=
+            size_of(context.formats.compute, ceil_quotient(in.folded.job.model.vocabulary, in.folded.layout.tensor),
+                    embedding_width_of(in.folded.job.model));
+    t.communication = in.gathered_in_loss;
+    return {peak_point::layers_forward, 0, t};
+}
+
+/// The forward pass of the last layer of an encoder.
+constexpr peak_candidate at_encoder_forward(const stage_step& in) {
+    tensor_memory t = in.held;
+    t.gradients = in.accumulates ? in.stage.weights.all.gradients.kept : byte_count{};
+    t.activations = in.stage.encoder.kept + in.stage.encoder.forward;
+    t.communication = in.gathered_in_loss;
+    return {peak_point::layers_forward, 0, t};
+}
+
+/// The forward pass of the last layer of a kind: attention's scores, or all that a recomputed layer holds.
+constexpr peak_candidate at_layer_forward(const stage_step& in, std::size_t kind) {
+    const training_stage& s = in.stage;
+    const training_layer& layer = in.folded.layers[kind];
+    tensor_memory t = in.held;
+    t.gradients = in.accumulates ? s.weights.all.gradients.kept : byte_count{};
+    t.activations = s.saved.all + cached_casts(in);
+    if (in.folded.context.recomputes)
+        t.activations += layer.forwards.recomputed;
+    else
+        t.activations +=
+            std::max(layer.forwards.after_saved,
+                     layer.forwards.at_mixer > layer.kept ? layer.forwards.at_mixer - layer.kept : byte_count{});
+    t.communication = in.gathered_in_loss;
+    return {peak_point::layers_forward, static_cast<std::int32_t>(kind), t};
+}
+
 /// The loss, forward or its gradient: all activations are saved, and the logits exist.
 constexpr peak_candidate at_loss(const stage_step& in, peak_point point, const loss_memory& loss,
                                  byte_count output_activations) {
@@ -331,6 +412,7 @@ constexpr peak_candidate at_loss(const stage_step& in, peak_point point, const l
     tensor_memory t = in.held;
     t.gradients = in.accumulates ? s.weights.all.gradients.kept : byte_count{};
     t.activations = s.saved.all + output_activations + loss.saved;
+    if (point == peak_point::loss_forward) t.activations += cached_casts(in);
     t.logits =
         loss.kept + (point == peak_point::loss_forward ? loss.forward : loss.gradient) + s.weights.prediction.logits;
     t.communication = in.gathered_in_loss;
@@ -422,6 +504,25 @@ constexpr void for_each_peak_candidate(const stage_step& in, const loss_memory& 
     if (s.first && !s.last && s.naive_pipeline) visit(at_logits_returned(in));
 }
 
+/// The most that the forward pass holds before the head. The loss, or the recomputation of a layer, holds more.
+constexpr byte_count forward_peak(const stage_step& in, const loss_memory& loss) {
+    const folded_job& f = in.folded;
+    const training_stage& s = in.stage;
+    byte_count most;
+    const auto consider_size = [&](const peak_candidate& c) {
+        if (const byte_count size = c.tensors.all(); size > most) most = size;
+    };
+    for (std::size_t k = 0; k < f.kinds(); ++k)
+        if (s.holds.counts[k] > 0) consider_size(at_layer_forward(in, k));
+    if (s.encoder.kept > byte_count{}) consider_size(at_encoder_forward(in));
+    if (!s.last) return most;
+    byte_count after_layers;
+    for_each_output_activation(f.job.model, f.context,
+                               [&](const activation& a) { after_layers += local_bytes(a, f.layout); });
+    consider_size(at_layers_forward(in, loss, after_layers));
+    return most;
+}
+
 // ---- the largest of them --------------------------------------------------------------------------------------------
 
 /// The largest candidate of one stage or of several, and what the allocator's blocks are counted from.
@@ -436,6 +537,7 @@ struct stage_peak {
     byte_count logits{};       ///< most of the logits, and of what the loss makes of them
     byte_count activations{};  ///< most of the activations
     byte_count wrapping{};     ///< blocks that FSDP1's wrapping of the model leaves, beside its shards
+    training_passes passes{};  ///< most of each pass
 };
 
 /// Whether a candidate takes more than the largest so far, or as much and comes before it in the list of points.
@@ -460,6 +562,8 @@ constexpr stage_peak busier(const stage_peak& first, const stage_peak& other) {
     peak.logits = most(first.logits, other.logits);
     peak.activations = most(first.activations, other.activations);
     peak.wrapping = most(first.wrapping, other.wrapping);
+    peak.passes = {most(first.passes.forward, other.passes.forward), most(first.passes.loss, other.passes.loss),
+                   most(first.passes.backward, other.passes.backward), most(first.passes.step, other.passes.step)};
     return peak;
 }
 
@@ -495,11 +599,18 @@ constexpr stage_peak peak_of(const folded_job& f, const training_stage& s) {
     const stage_step in = stage_step_of(f, s);
     const loss_memory loss = s.last ? loss_memory_of(f.job.model, f.context, f.layout) : loss_memory{};
     stage_peak peak{.stage = s.holds.stage};
+    peak.passes.forward = forward_peak(in, loss);
     byte_count beside_gradients;  // most that the computation's own stream allocates but for gradients
     byte_count loss_forward;
     for_each_peak_candidate(in, loss, [&](const peak_candidate& c) {
         const byte_count size = c.tensors.all();
         consider(peak, c, size);
+        if (f.job.optimizer.in_backward && c.point == peak_point::optimizer_step) {  // there is none of its own
+            take(peak.passes, peak_point::embedding_gradient, size);
+            take(peak.passes, c.point, in.held.all());
+        } else {
+            take(peak.passes, c.point, size);
+        }
         if (c.point == peak_point::optimizer_step) return;
         const byte_count own = size - c.tensors.gradients - c.other_streams;
         if (own > beside_gradients) beside_gradients = own;
