@@ -7,8 +7,10 @@
 #include <llmres/jobs/serving_options.hpp>
 #include <llmres/models/all.hpp>
 #include <llmres/models/gguf/mix.hpp>
+#include <llmres/runtimes/huggingface.hpp>
 #include <llmres/runtimes/llama_cpp.hpp>
 #include <llmres/runtimes/pytorch.hpp>
+#include <llmres/runtimes/torchtune.hpp>
 #include <llmres/runtimes/vllm.hpp>
 #include <vector>
 
@@ -248,4 +250,25 @@ TEST_CASE("where nobody says how much main memory there is, a job that offloads 
     CHECK(unknown.host_memory.expected > gib(80));
     c.host.memory = gib(1024);
     CHECK(plan(j, {.data = 8, .zero = 2}, c)->verdict == verdict::fits);
+}
+
+TEST_CASE("an architecture whose modules are not described is computed as Llama, says so, and has wide bounds") {
+    const cluster c = standard_cluster(gpus::h100_sxm5_80gb, 1).value();
+    job j{.model = models::llama_3_1_8b, .task = task::finetuning, .sequence = tokens(2048)};
+    j.adapter = {.kind = adapter_kind::lora, .rank = 16};
+    j.runtime = runtimes::huggingface;
+    const job_plan known = plan(j, {}, c).value();
+    CHECK_FALSE(says(known, reason_code::not_described));
+    j.model.architecture = "phi3small";
+    const job_plan unknown = plan(j, {}, c).value();
+    CHECK(says(unknown, reason_code::not_described));
+    const auto activations = [](const job_plan& p) { return p.memory[memory_term::activations]; };
+    CHECK(activations(unknown).expected == activations(known).expected);
+    CHECK(activations(unknown).low < activations(known).low);
+    CHECK(activations(unknown).high * 2 > activations(known).high * 3);
+    j.runtime = runtimes::torchtune;  // has modules of its own
+    CHECK_FALSE(says(plan(j, {}, c).value(), reason_code::not_described));
+    j.runtime = runtimes::huggingface;
+    j.model.architecture = {};  // described by its layers
+    CHECK_FALSE(says(plan(j, {}, c).value(), reason_code::not_described));
 }

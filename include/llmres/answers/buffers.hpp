@@ -291,6 +291,7 @@ constexpr gradients_held gradients_at(const stage_step& in, peak_point point, st
         case peak_point::head_step:
             return gradients_of_head(in);
         case peak_point::adapter_forward:
+        case peak_point::layers_forward:
         case peak_point::loss_forward:
         case peak_point::loss_gradient:
         case peak_point::logits_returned:

@@ -12,6 +12,7 @@
 #include <llmres/memory/breakdown.hpp>
 #include <llmres/memory/memory.hpp>
 #include <llmres/memory/training.hpp>
+#include <llmres/models/modeling.hpp>
 #include <llmres/time/roofline.hpp>
 #include <llmres/time/throughput.hpp>
 #include <llmres/values/error.hpp>
@@ -43,11 +44,12 @@ enum class reason_code : std::uint8_t {
     host_memory_exceeded,         ///< what is offloaded needs more than a node's main memory
     format_emulated,              ///< the GPU has no arithmetic for a format of the job and converts it first
     host_memory_unknown,          ///< `needed` bytes of main memory, and nobody said how much a node has
+    not_described,  ///< how the runtime writes this architecture's modules is not known: computed as Llama's
 };
 /// The names of the codes, in their order.
-inline constexpr std::array<std::string_view, 7> reason_code_names{
-    "memory_exceeded",      "weights_exceed",  "memory_tight",       "flash_attention_unsupported",
-    "host_memory_exceeded", "format_emulated", "host_memory_unknown"};
+inline constexpr std::array<std::string_view, 8> reason_code_names{
+    "memory_exceeded",      "weights_exceed",  "memory_tight",        "flash_attention_unsupported",
+    "host_memory_exceeded", "format_emulated", "host_memory_unknown", "not_described"};
 /// The name of a code: "memory_exceeded".
 constexpr std::string_view name_of(reason_code code) { return reason_code_names[static_cast<std::size_t>(code)]; }
 
@@ -162,6 +164,8 @@ constexpr void judge(job_plan& p, const interval<byte_count>& need, const job& j
     if (!has_arithmetic(c.gpu, j.compute.arithmetic) ||
         !has_arithmetic(c.gpu, arithmetic_of(weights_of(j), linear_arithmetic_of(j))))
         p.because({.code = reason_code::format_emulated, .gpu = p.gpu});
+    if (trains(j) && j.runtime.accuracy.undescribed.high > 1 && !is_described(j.model))
+        p.because({.code = reason_code::not_described, .gpu = p.gpu, .term = memory_term::activations});
 }
 
 /// Memory and verdict of a job, layout and cluster that were validated; without times.

@@ -40,6 +40,8 @@ inline std::string to_text(const reason& r, const job_plan& p) {
                                to_string(r.needed));
         case reason_code::format_emulated:
             return "the GPU has no arithmetic for one of the job's formats and converts it first";
+        case reason_code::not_described:
+            return "not described: computed as Llama, with bounds as wide as other architectures differ from it";
     }
     return std::string{name_of(r.code)};
 }

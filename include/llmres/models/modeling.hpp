@@ -88,6 +88,10 @@ struct modeling {
 /// How the modules of a model's architecture are written.
 constexpr const modeling& modeling_of(const model& m);
 
+/// Whether that is known: the architecture is in the table, or was found to be written as Llama is. A model without an
+/// architecture is what its layers say.
+constexpr bool is_described(const model& m);
+
 // ---- detail ---------------------------------------------------------------------------------------------------------
 
 namespace detail {
@@ -141,7 +145,25 @@ inline constexpr std::array all_modeling{
     modeling{.architecture = "bamba", .attention = {.heads_first = true, .rotary_part = 2}},
 };
 
+/// Architectures whose modules keep what Llama's do: tracked, or with the same modeling code but for their names.
+inline constexpr std::array<std::string_view, 16> written_as_llama{"llama",         "Yi",
+                                                                   "aquila",        "mistral",
+                                                                   "ministral",     "qwen2",
+                                                                   "qwen3",         "mixtral",
+                                                                   "qwen3_moe",     "granite",
+                                                                   "smollm3",       "seed_oss",
+                                                                   "qwen2_vl_text", "qwen2_5_vl_text",
+                                                                   "qwen3_vl_text", "qwen3_vl_moe_text"};
+
 }  // namespace detail
+
+constexpr bool is_described(const model& m) {
+    const std::string_view name = m.architecture.view();
+    if (name.empty() || &modeling_of(m) != &detail::llama_modeling) return true;
+    for (const std::string_view alike : detail::written_as_llama)
+        if (alike == name) return true;
+    return false;
+}
 
 constexpr const modeling& modeling_of(const model& m) {
     const std::string_view name = m.architecture.view();

@@ -23,6 +23,9 @@ namespace llmres::inline v0 {
 /// What was measured under a runtime, over what the inventory counts (docs/accuracy.md).
 struct runtime_accuracy {
     interval<double> activations{1.0, 1.0, 1.0};  ///< measured activations over counted ones
+    /// Training: activations of an architecture that models/modeling.hpp does not describe, over those of Llama's
+    /// modules with its layers. 1: the runtime has modules of its own.
+    interval<double> undescribed{1.0, 1.0, 1.0};
     interval<double> logits{};  ///< training: of logits alone, where that is known better; zero: as activations
 };
 

@@ -6,6 +6,7 @@
 #include <llmres/jobs/layout.hpp>
 #include <llmres/memory/breakdown.hpp>
 #include <llmres/models/model.hpp>
+#include <llmres/models/modeling.hpp>
 #include <llmres/runtimes/kernels.hpp>
 #include <llmres/runtimes/runtime.hpp>
 #include <llmres/values/interval.hpp>
@@ -68,7 +69,11 @@ constexpr memory_breakdown terms_of(const tensor_memory& t, const job& j) {
             const byte_count about = m[term].expected;
             m[term] = {scaled_up(about - exact, error.low), about, scaled_up(about, error.high)};
         };
-        estimate(memory_term::activations, {}, r.accuracy.activations);
+        const interval<double>& known = r.accuracy.activations;
+        const interval<double>& more = r.accuracy.undescribed;
+        const bool described = is_described(j.model);
+        estimate(memory_term::activations, {},
+                 described ? known : interval<double>{known.low * more.low, known.expected, known.high * more.high});
         estimate(memory_term::logits, {}, r.accuracy.logits.high > 0 ? r.accuracy.logits : r.accuracy.activations);
         estimate(memory_term::communication, t.buckets < t.communication ? t.buckets : t.communication,
                  r.accuracy.activations);
