@@ -177,6 +177,7 @@ const std::map<std::string, turn>& turns() {
         {"cluster.gpus_per_node", {training(layout({{"tensor", 8}})), 2}},
         {"cluster.scale_up", {training(layout({{"tensor", 8}})), "pcie-gen3-x16"}},
         {"cluster.scale_out", {training(layout({{"data", 16}})), "ib-hdr-200"}},
+        {"cluster.power_limit", {training(), 100}},
         {"cluster.in_use", {training(), std::int64_t{70} << 30}},
         {"host.memory", {training(offloaded), 1 << 20}},
         {"host.bandwidth", {training(offloaded), 1e9}},

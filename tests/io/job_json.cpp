@@ -160,6 +160,7 @@ const std::map<std::string, example>& examples() {
         {"cluster.gpus_per_node", {2, [](r q) { return q.cluster.gpus_per_node == 2; }}},
         {"cluster.scale_up", {"pcie-gen3-x16", [](r q) { return q.cluster.scale_up.id == "pcie-gen3-x16"; }}},
         {"cluster.scale_out", {"ib-hdr-200", [](r q) { return q.cluster.scale_out.id == "ib-hdr-200"; }}},
+        {"cluster.power_limit", {400, [](r q) { return q.cluster.power_limit == maybe<power>{watts(400)}; }}},
         {"cluster.in_use", {1000, [](r q) { return q.cluster.in_use == bytes(1000); }}},
         {"host.memory", {1000, [](r q) { return q.cluster.host.memory == bytes(1000); }}},
         {"host.bandwidth", {2.5e11, [](r q) { return q.cluster.host.bandwidth == bytes_per_s(2.5e11); }}},

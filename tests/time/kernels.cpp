@@ -6,7 +6,7 @@
 using namespace llmres;
 
 TEST_CASE("the board's power and the energy of a FLOP bound the rate of long runs") {
-    CHECK(sustained_rate(gpus::b200_sxm_180gb).in(tflops) == doctest::Approx(1080).epsilon(0.01));
+    CHECK(sustained_rate(gpus::b200_sxm_180gb).in(tflops) == doctest::Approx(0.46 * 2250).epsilon(0.01));
     // Minutes of products reached 0.75 of an A100's peak at 300 W: no less than a burst does.
     CHECK(sustained_rate(gpus::a100_pcie_80gb).in(tflops) > 312 * 0.748);
     CHECK(sustained_rate(gpus::h100_sxm5_80gb).in(tflops) == doctest::Approx(700 / 1.15));
@@ -21,6 +21,14 @@ TEST_CASE("a board of unknown power has no known rate of long runs") {
     gpu unknown = gpus::h100_sxm5_80gb;
     unknown.board_power = {};
     CHECK(sustained_rate(unknown) == flop_rate{});
+}
+
+TEST_CASE("a limit below the board's power lowers the rate of long runs, a limit above it does not raise it") {
+    const auto rate = [](double limit) {
+        return sustained_rate(gpus::h100_sxm5_80gb, 2.0, maybe<power>{watts(limit)}).in(tflops);
+    };
+    CHECK(rate(350) == doctest::Approx(sustained_rate(gpus::h100_sxm5_80gb).in(tflops) / 2));
+    CHECK(rate(1400) == sustained_rate(gpus::h100_sxm5_80gb).in(tflops));
 }
 
 TEST_CASE("two times overlap to the root of their squares") {

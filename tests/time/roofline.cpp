@@ -122,7 +122,7 @@ TEST_CASE("attention with few heads leaves multiprocessors idle") {
 TEST_CASE("what lies between products is traffic") {
     const priced p;
     const detail::priced_pass t = p.of({.kind = operation_kind::elementwise, .read = gb(1), .written = gb(1)});
-    CHECK(t.memory.in(seconds) == doctest::Approx(2e9 / (3350e9 * 0.797)).epsilon(1e-9));
+    CHECK(t.memory.in(seconds) == doctest::Approx(2e9 / (3350e9 * 0.70)).epsilon(1e-9));
     CHECK(t.floors == duration{});
 }
 

@@ -5,6 +5,7 @@
 #include <llmres/hardware/gpu.hpp>
 #include <llmres/hardware/interconnect.hpp>
 #include <llmres/values/error.hpp>
+#include <llmres/values/maybe.hpp>
 
 /// What is a cluster? GPUs of one kind, the links between them, and the hosts that they are in.
 namespace llmres::inline v0 {
@@ -27,6 +28,7 @@ struct cluster {
     link scale_out{};                ///< each GPU's link to other nodes
     llmres::host host{};             ///< the machine that each node is
     byte_count in_use{};             ///< memory that other processes already hold on each GPU
+    maybe<power> power_limit{};      ///< of each GPU, where it is set below its board's (nvidia-smi -pl)
 
     /// GPUs in one node.
     constexpr std::int32_t node_size() const { return gpus_per_node > 0 ? gpus_per_node : gpus; }

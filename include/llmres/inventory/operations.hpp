@@ -44,7 +44,7 @@ enum class product_pass : std::uint8_t {
 struct operation {
     operation_kind kind = operation_kind::projection;    ///< what it computes
     weight_role role = weight_role::q_proj;              ///< of a product
-    product_pass pass = product_pass::forward;           ///< of a product
+    product_pass pass = product_pass::forward;           ///< of a product or of attention
     arithmetic_kind arithmetic = arithmetic_kind::bf16;  ///< the arithmetic it is computed in
     flop_count flops{};                                  ///< a multiplication and an addition are two
     byte_count read{};                                   ///< weights or cache, and inputs
@@ -245,7 +245,7 @@ constexpr void visit_attention_core(const attention& a, const operation_formats&
                 .tokens = n,
                 // Decoding splits the keys over the GPU (flash-decoding).
                 .blocks = pass.decode ? 1e9 : static_cast<double>(heads) * static_cast<double>(n) / 128.0};
-    if (pass.backward) o.counted = 2.0 / products;
+    if (pass.backward) o.counted = 2.0 / products, o.pass = product_pass::input_gradients;
     if (pass.backward) o.read += o.read, o.written += o.written;
     if (pass.writes_scores)
         o.read += scaled_up(size_of(formats.compute, n, heads * kept.in(tokens)), score_traffic(pass));

@@ -111,6 +111,7 @@ inline constexpr std::array all{
     job_field{"cluster", "Cluster", "gpus_per_node", integer, 0, most_gpus, "GPUs in one host; default: 8, or as many as one scale-up fabric connects"},
     job_field{"cluster", "Cluster", "scale_up", text, 0, 0, "link between the GPUs of a node; default: the GPU's own"},
     job_field{"cluster", "Cluster", "scale_out", text, 0, 0, "link between nodes, for each GPU; default: ib-ndr-400"},
+    job_field{"cluster", "Cluster", "power_limit", real, 1, 100000, "watts that each GPU may take, where it is set below the board's own limit (nvidia-smi -pl); default: the board's"},
     job_field{"cluster", "Cluster", "in_use", integer, 0, most_bytes, "bytes of each GPU that other processes hold; default: 0"},
     job_field{"host", "Cluster", "memory", integer, 0, most_bytes, "bytes of a host's main memory; default: unknown"},
     job_field{"host", "Cluster", "bandwidth", real, 0, 1e18, "bytes per second of a host's main memory, for offloading; default: 34 to 369 GB/s, 164 GB/s expected; beside a consumer card 34 to 82 GB/s, 61 GB/s expected"},

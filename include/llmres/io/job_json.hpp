@@ -237,6 +237,7 @@ inline result<cluster> read_cluster(const nlohmann::json& object, const device_f
     read.named("scale_up", c.scale_up, [](std::string_view id) { return find_link(id, "cluster.scale_up"); });
     read.named("scale_out", c.scale_out, [](std::string_view id) { return find_link(id, "cluster.scale_out"); });
     read.size("in_use", c.in_use);
+    if (read.fields().has("power_limit")) c.power_limit = watts(read.real("power_limit", 0));
     if (const nlohmann::json* given = read.fields().object("host"); given != nullptr)
         if (const status s = read_host(*given, c.host); !s) return s.error();
     if (const status s = read.checked(); !s) return s.error();

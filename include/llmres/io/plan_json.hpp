@@ -296,6 +296,7 @@ inline json_value to_json(const cluster& c) {
                    {"scale_up", c.scale_up.id.view()},
                    {"scale_out", c.scale_out.id.view()}};
     if (c.in_use > byte_count{}) out["in_use"] = c.in_use.in(bytes);
+    if (c.power_limit) out["power_limit"] = c.power_limit->in(watts);
     json_value host = json_value::object();
     if (c.host.memory > byte_count{}) host["memory"] = c.host.memory.in(bytes);
     if (c.host.bandwidth > byte_rate{}) host["bandwidth"] = c.host.bandwidth.in(bytes_per_s);

@@ -9,7 +9,15 @@ namespace llmres::inline v0::runtimes {
 
 inline constexpr runtime deepspeed{
     .identity{.name = "deepspeed", .work = runtime_work::training, .versions = "DeepSpeed 0.12 to 0.19"},
-    .launches{.layer = {microseconds(300), microseconds(450), microseconds(800)}, .small_kernels = 15},
+    .launches{
+        // Megatron-DeepSpeed of 2022 takes 1.1 to 1.3 ms for each pass through a layer, forward, recomputed or back,
+        // whatever its size, on up to four tensor ranks and 1.4 to 1.7 on eight (470 runs of
+        // megatron_deepspeed_a100_single.csv in which the GPU is done sooner).
+        .layer = {microseconds(600), microseconds(1200), microseconds(1700)},
+        .small_kernels = 15,
+        .joined = true,
+        .overlaps_gradients = false,
+    },
     .process{
         // 0.3 to 0.55 GiB with lazily loaded kernels, 0.92 with all of them (pytorch/pytorch issues 107667 and 109888;
         // ml-engineering, training/performance).

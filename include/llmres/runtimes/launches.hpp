@@ -23,6 +23,9 @@ struct runtime_launches {
     double small_kernels = 6;
     /// Projections that share their input are one product: q, k and v; gate and up.
     bool joined = false;
+    /// Gradients are exchanged while the backward pass goes on (DDP, FSDP; Megatron-Core's --overlap-grad-reduce, which
+    /// is off by default).
+    bool overlaps_gradients = true;
     /// All-reduces of one node are the runtime's own kernels, not NCCL's.
     bool own_all_reduce = false;
 };

@@ -8,7 +8,10 @@ namespace llmres::inline v0::runtimes {
 
 inline constexpr runtime megatron{
     .identity{.name = "megatron", .work = runtime_work::training, .versions = "Megatron-Core 0.11 to 0.16"},
-    .launches{.layer = {microseconds(200), microseconds(300), microseconds(600)}, .small_kernels = 6, .joined = true},
+    .launches{.layer = {microseconds(200), microseconds(300), microseconds(600)},
+              .small_kernels = 6,
+              .joined = true,
+              .overlaps_gradients = false},
     .process{
         // 0.3 to 0.55 GiB with lazily loaded kernels, 0.92 with all of them (pytorch/pytorch issues 107667 and 109888;
         // ml-engineering, training/performance).

@@ -61,7 +61,7 @@ constexpr runtime for_versions(runtime r, std::string_view versions, runtime_ver
     return r;
 }
 
-/// Ideal bytes: tensors and nothing else.
+/// Ideal bytes: tensors and nothing else; kernels as a compiler joins them.
 inline constexpr runtime no_runtime{
     .identity = {.name = "none"},
     .layouts = {.virtual_pipeline = true, .sequence_parallel = true, .context_parallel = true, .uneven_stages = true}};

@@ -102,6 +102,7 @@ constexpr runtime sglang_ranks() {
     runtime r = sglang_base;
     r.cache.default_fraction = sglang_by_ranks;
     r.step.larger_devices = device_classes({mib(25'000), tokens(8192)});
+    r.launches.step = {microseconds(500), microseconds(1500), milliseconds(3)};
     return r;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <llmres/hardware/gpu.hpp>
+#include <llmres/values/maybe.hpp>
 #include <llmres/values/square_root.hpp>
 #include <llmres/values/units.hpp>
 #include <string_view>
@@ -26,23 +27,26 @@ struct kernel_constants {
     double experts = 0.49;                          ///< of the peak for routed experts with many tokens each
     double experts_tokens = 130;                    ///< tokens of an expert at which half of that is reached
     duration experts_floor = microseconds(8);       ///< floor of one of an expert layer's three products
+    double elementwise = 0.70;                      ///< of the bandwidth (SIMUMAX: 0.67 of 8 TB/s on B200)
     duration small = microseconds(2);               ///< floor of an elementwise kernel
 };
 inline constexpr kernel_constants default_kernels{};  ///< the constants of this header
 
 /// The energy of one FLOP of a 16-bit matrix product in long runs, by architecture: board power over the rate that
-/// minutes of products reached (B200: 1000 W at 1,080 TFLOP/s; training_matmul.csv). A product of half as many bits
-/// takes half as much. Picojoules; unknown architectures: as Hopper.
+/// minutes of large products reached (B200: 1000 W at 0.46 of 2,250 TFLOP/s; training_matmul.csv). A product of half as
+/// many bits takes half as much. Picojoules; unknown architectures: as Hopper.
 constexpr double picojoules_per_flop(const gpu& card) {
-    if (card.architecture.view().starts_with("Blackwell")) return 0.926;
+    if (card.architecture.view().starts_with("Blackwell")) return 0.966;
     if (card.architecture.view() == "Ampere") return 1.25;
     return 1.15;
 }
 
-/// The rate that the board's power allows in long runs; zero where its power is not known.
-constexpr flop_rate sustained_rate(const gpu& card, double bytes_per_element = 2.0) {
-    if (!card.board_power) return {};
-    return tflops(card.board_power.value.in(watts) / (picojoules_per_flop(card) * bytes_per_element / 2.0));
+/// The rate that the board's power, or a lower limit that is set for it, allows in long runs; zero where its power is
+/// not known.
+constexpr flop_rate sustained_rate(const gpu& card, double bytes_per_element = 2.0, const maybe<power>& limit = {}) {
+    if (!card.board_power && !limit) return {};
+    const power allowed = limit && (!card.board_power || *limit < *card.board_power) ? *limit : *card.board_power;
+    return tflops(allowed.in(watts) / (picojoules_per_flop(card) * bytes_per_element / 2.0));
 }
 
 namespace detail {

@@ -186,7 +186,7 @@ struct pricer {
     /// Seconds of a FLOP and of a byte, and the arithmetic that the former are for.
     struct rates {
         arithmetic_kind kind = arithmetic_kind::fp64;
-        double product = 0, attention = 0, experts = 0, peak = 0;
+        double product = 0, attention = 0, attention_back = 0, experts = 0, peak = 0;
     };
 
     const layout& degrees;
@@ -197,6 +197,7 @@ struct pricer {
     bool sustained = false;  ///< the GPU is busy for long: its board's power limits products
     double a_byte = 0;
     double cache_traffic = 1;  ///< the part of the bandwidth that attention reaches
+    double elementwise = default_kernels.elementwise / efficiency{}.bandwidth.expected;  ///< relative to products
     double sms = 100;
     rates now{};
     std::array<priced_pass, N> sum{};
@@ -237,12 +238,13 @@ struct pricer {
                 const double busy = o.blocks < sms ? o.blocks / sms : 1.0;
                 const double before = (to.compute + to.memory).in(seconds);
                 to.floors += default_kernels.attention_floor;
-                add(to, work * now.attention / busy, moved / cache_traffic);
+                const bool back = o.pass != product_pass::forward;
+                add(to, work * (back ? now.attention_back : now.attention) / busy, moved / cache_traffic);
                 to.attention += to.compute + to.memory - seconds(before);
                 return;
             }
             case operation_kind::elementwise:
-                to.memory += seconds(moved / reach.bandwidth.expected);
+                to.memory += seconds(moved / (reach.bandwidth.expected * elementwise));
         }
     }
     constexpr void operator()(const exchange& x, std::size_t pass) {
@@ -285,12 +287,23 @@ private:
                                  : four                       ? default_kernels.fp4_arithmetic
                                                               : default_kernels.narrow_arithmetic);
         double experts = best * default_kernels.experts, attention = best * default_kernels.attention;
+        double attention_back = best * default_kernels.attention_backward;
         if (sustained && !measured) {
-            const double limit = sustained_rate(hardware.gpu, four ? 0.5 : eight ? 1.0 : 2.0).in(flops_per_s);
-            for (double* rate : {&product, &experts, &attention})
+            const double limit = sustained_rate(hardware.gpu,
+                                                four    ? 0.5
+                                                : eight ? 1.0
+                                                        : 2.0,
+                                                hardware.power_limit)
+                                     .in(flops_per_s);
+            for (double* rate : {&product, &experts, &attention, &attention_back})
                 if (limit > 0 && limit < *rate) *rate = limit;
         }
-        return {kind, 1.0 / product, 1.0 / attention, 1.0 / experts, of_sheet > 0 ? 1.0 / of_sheet : 0.0};
+        return {kind,
+                1.0 / product,
+                1.0 / attention,
+                1.0 / attention_back,
+                1.0 / experts,
+                of_sheet > 0 ? 1.0 / of_sheet : 0.0};
     }
 };
 
@@ -304,6 +317,9 @@ constexpr void price_layer(pricer<N>& price, const layer& kind, std::int64_t hid
             price(x, p);
             // Keys and values pass on the way back, and their gradients with them.
             if (passes[p].backward && x.among == exchange::group::context) price(x, p);
+            // Sequence parallelism keeps a part of each input and gathers it for the gradients of weights.
+            if (passes[p].backward && x.among == exchange::group::tensor && price.degrees.sequence_parallel)
+                price(exchange{collective_kind::all_gather, x.among, x.message}, p);
         });
         price.sum[p].floors += default_kernels.small * price.launches.small_kernels;
         price.sum[p].layers = 1;

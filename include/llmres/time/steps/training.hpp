@@ -201,7 +201,8 @@ constexpr job_speed training_speed(const job& j, const layout& l, const memory_b
         // A faster step overlaps less with the transfer, so that the bounds can cross.
         return {least < expected ? least : expected, expected, most > expected ? most : expected};
     };
-    speed.step[time_term::data_communication] += shown(at(data_exchange(held, l, with.on, rounds), with.reach.link));
+    const interval<duration> exchanged = at(data_exchange(held, l, with.on, rounds), with.reach.link);
+    speed.step[time_term::data_communication] += j.runtime.launches.overlaps_gradients ? shown(exchanged) : exchanged;
     add_host(speed, j, l, with, held, shown);
     speed.step[time_term::memory] += at(optimizer_time(j, l, held, with.on), with.reach.bandwidth);
 
