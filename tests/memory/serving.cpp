@@ -254,3 +254,45 @@ TEST_CASE("the answers of compile time are those of run time") {
     static_assert(std::is_trivially_copyable_v<runtime> && std::is_standard_layout_v<runtime>);
     static_assert(std::is_trivially_copyable_v<job> && std::is_trivially_copyable_v<memory_breakdown>);
 }
+
+TEST_CASE("MXFP4 holds the matrices of a dense model, too: narrower weights never take more") {
+    for (const char* runs : {"transformers", "vllm", "sglang"}) {
+        CAPTURE(runs);
+        job j = chat("llama-3.1-8b");
+        j.runtime = find_runtime(runs).value();
+        const auto held = [&](const precision& format) {
+            j.weights = format;
+            return memory_of(j, layout{})[memory_term::weights].expected;
+        };
+        CHECK(held(mxfp4) < held(nvfp4));  // 4.25 bits and 4.5
+        CHECK(held(nvfp4) < held(fp8_e4m3));
+        CHECK(held(fp8_e4m3) < held(bf16));
+    }
+    job published = chat("gpt-oss-20b");  // its own checkpoint: the routed experts alone
+    const byte_count own = memory_of(published, layout{})[memory_term::weights].expected;
+    published.weights = mxfp4;
+    CHECK(memory_of(published, layout{})[memory_term::weights].expected == own);
+}
+
+TEST_CASE("a prompt in chunks attends to the prompt, not to the context that the output may reach") {
+    job j = chat("phi-4-mini");
+    j.runtime = find_runtime("transformers").value();
+    j.attention = attention_kernel::eager;
+    j.prompt = tokens(4096);
+    j.output = tokens(1024);
+    j.context = tokens(131072);
+    const byte_count whole = memory_of(j, layout{}).total().expected;
+    j.max_batched_tokens = tokens(2048);
+    CHECK(memory_of(j, layout{}).total().expected <= whole);  // with keys of the whole context it was 2.5 times as much
+    j.max_batched_tokens = tokens(4096);
+    CHECK(memory_of(j, layout{}).total().expected == whole);
+}
+
+TEST_CASE("vLLM's first engine takes less for contexts beyond 32768 tokens, which it computes in chunks") {
+    job j = chat("llama-3.1-8b");
+    j.runtime = find_runtime("vllm@0.6.4").value();
+    j.context = tokens(32768);
+    const byte_count whole = memory_of(j, layout{})[memory_term::activations].expected;
+    j.context = tokens(32784);  // arg_utils.py: chunked prefill above 32K
+    CHECK(memory_of(j, layout{})[memory_term::activations].expected < whole);
+}

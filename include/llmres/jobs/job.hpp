@@ -124,13 +124,12 @@ constexpr const precision& weights_of(const job& j) {
     return trains(j) && !j.adapter.trains() && !is_wide(j.model.weights) ? activations_of(j) : j.model.weights;
 }
 /// The format of each weight; those that are not quantised are in `wide`. A checkpoint may mix formats; a job that
-/// names a format has that one alone. MXFP4 means the routed experts only (gpt-oss's modules_to_not_convert).
+/// names a format has that one alone, but for MXFP4 of models that are published in it: there it means the routed
+/// experts only (gpt-oss's modules_to_not_convert).
 constexpr weight_formats formats_of(const job& j, const precision& wide) {
     const precision& weights = weights_of(j);
-    if (!j.weights && weights == j.model.weights) return formats_of(j.model, weights, wide);
-    weight_formats formats = formats_for(weights, wide);
-    if (formats.matrices == mxfp4) formats.attention = formats.feed_forward = formats.rest;
-    return formats;
+    if (weights == j.model.weights && (!j.weights || weights == mxfp4)) return formats_of(j.model, weights, wide);
+    return formats_for(weights, wide);
 }
 /// Format of the cache.
 constexpr const precision& kv_cache_of(const job& j) { return j.kv_cache ? *j.kv_cache : j.compute; }

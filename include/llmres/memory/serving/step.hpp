@@ -101,7 +101,7 @@ constexpr token_shape step_shape(const job& j, const runtime& r, const layout& l
     if (r.step.profiles && limit > 0) return {1, limit, context};
     // An engine that chunks mixes sequences in one run of tokens.
     const std::int64_t chunk = limit > 0 ? ceil_quotient(limit, ranks) : whole.all();
-    return chunk < whole.all() ? token_shape{1, chunk, context} : whole;
+    return chunk < whole.all() ? token_shape{1, chunk, prompt} : whole;
 }
 
 /// Rows of logits that a step computes.

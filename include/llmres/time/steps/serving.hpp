@@ -127,7 +127,7 @@ constexpr job_speed serving_speed(const job& j, const layout& l, const pricing& 
         const token_count reached = tokens(p.decode.tokens.keys);
         const interval<duration> copied = over_host_link(prefill_host_traffic(j, l).link, with);
         speed.step[time_term::host_transfer] +=
-            time_at(decode_host_traffic(j, l, reached).memory, host_bandwidth(with.on.host));
+            time_at(decode_host_traffic(j, l, reached).memory, host_bandwidth(with.on));
         speed.prefill[time_term::host_transfer] += copied;
         together += copied.expected;
     }

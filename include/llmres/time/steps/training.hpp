@@ -177,7 +177,7 @@ constexpr void add_host(job_speed& speed, const job& j, const layout& l, const p
     const std::int64_t sharing = with.on.node_size() < l.gpus() ? with.on.node_size() : l.gpus();  // GPUs of a node
     speed.step[time_term::host_transfer] +=
         shown(over_host_link(t.link, with) + time_at(t.disk * sharing, disk_bandwidth));
-    speed.step[time_term::host_optimizer] += time_at(t.memory * sharing, host_bandwidth(with.on.host));
+    speed.step[time_term::host_optimizer] += time_at(t.memory * sharing, host_bandwidth(with.on));
 }
 
 constexpr job_speed training_speed(const job& j, const layout& l, const memory_breakdown& held, const pricing& with) {
