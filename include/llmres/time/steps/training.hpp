@@ -140,9 +140,9 @@ constexpr duration data_exchange(const memory_breakdown& held, const layout& l, 
 /// The time of the optimizer step: it reads gradients and states, and writes weights and states.
 constexpr duration optimizer_time(const job& j, const layout& l, const memory_breakdown& held, const cluster& c) {
     const training_state kept = training_state_of(j, l, held.stage);
-    const byte_count written = j.adapter.trains() ? kept.adapter : kept.weights;
+    const byte_count updated = j.adapter.trains() ? kept.adapter : kept.weights;
     const byte_count gradients = div_up(kept.gradients.whole, l.zero > 0 ? l.dense_shard_ranks() : 1);
-    return (kept.optimizer.states * 2 + gradients + written) / c.gpu.memory.bandwidth;
+    return (kept.optimizer.states * 2 + gradients + updated) / c.gpu.memory.bandwidth;
 }
 
 /// The part of 1F1B's bubble that remains where gradients of weights, a third of the time, are computed in it (arXiv
