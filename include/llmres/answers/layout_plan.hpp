@@ -44,12 +44,15 @@ enum class reason_code : std::uint8_t {
     host_memory_exceeded,         ///< what is offloaded needs more than a node's main memory
     format_emulated,              ///< the GPU has no arithmetic for a format of the job and converts it first
     host_memory_unknown,          ///< `needed` bytes of main memory, and nobody said how much a node has
-    not_described,  ///< how the runtime writes this architecture's modules is not known: computed as Llama's
+    not_described,        ///< how the runtime writes this architecture's modules is not known: computed as Llama's
+    sequence_assumed,     ///< a finetuning job gives no sequence: usual_finetuning_sequence is assumed
+    weights_dequantised,  ///< weights are published in a format that is not trained, and widened when loaded
 };
 /// The names of the codes, in their order.
-inline constexpr std::array<std::string_view, 8> reason_code_names{
-    "memory_exceeded",      "weights_exceed",  "memory_tight",        "flash_attention_unsupported",
-    "host_memory_exceeded", "format_emulated", "host_memory_unknown", "not_described"};
+inline constexpr std::array<std::string_view, 10> reason_code_names{
+    "memory_exceeded",      "weights_exceed",     "memory_tight",        "flash_attention_unsupported",
+    "host_memory_exceeded", "format_emulated",    "host_memory_unknown", "not_described",
+    "sequence_assumed",     "weights_dequantised"};
 /// The name of a code: "memory_exceeded".
 constexpr std::string_view name_of(reason_code code) { return reason_code_names[static_cast<std::size_t>(code)]; }
 
@@ -72,7 +75,7 @@ struct job_plan {
     interval<byte_count> host_memory{};               ///< main memory that a node needs; zero: nothing is there
     job_speed speed{};                                ///< how fast the job runs
     bool prompts_elsewhere = false;   ///< plan_disaggregated()'s decode side: other GPUs compute the prompts
-    std::array<reason, 4> reasons{};  ///< storage; the first `reason_count` are in use
+    std::array<reason, 8> reasons{};  ///< storage; the first `reason_count` are in use
     std::int32_t reason_count = 0;    ///< reasons in use
 
     /// What takes the most time: of a training step, or of making one token.
@@ -166,6 +169,9 @@ constexpr void judge(job_plan& p, const interval<byte_count>& need, const job& j
         p.because({.code = reason_code::format_emulated, .gpu = p.gpu});
     if (trains(j) && j.runtime.accuracy.undescribed.high > 1 && !is_described(j.model))
         p.because({.code = reason_code::not_described, .gpu = p.gpu, .term = memory_term::activations});
+    if (j.task == task::finetuning && j.sequence == token_count{})
+        p.because({.code = reason_code::sequence_assumed, .gpu = p.gpu});
+    if (dequantises(j)) p.because({.code = reason_code::weights_dequantised, .gpu = p.gpu});
 }
 
 /// Memory and verdict of a job, layout and cluster that were validated; without times.

@@ -112,7 +112,7 @@ private:
     }
     constexpr bool touches_any(const layer_operation& o) const {
         for (std::size_t i = 0; i < o.products(); ++i)
-            if (context.adapter.touches(o.weights[i])) return true;
+            if (context.adapter.touches(o.weights[i], o.routed)) return true;
         return false;
     }
     constexpr void save(const layer_operation& o) {

@@ -46,7 +46,7 @@ constexpr void for_each_adapter_weight(const adapter& a, const modeling& code, c
         return;
     }
     if (w.columns <= 1 || w.rows <= 1) return;
-    if (a.adapts(w.role)) {
+    if (a.adapts(w.role, w.routed)) {
         if (!detail::shares_input_matrix(w.role, code)) {
             weight down = w;
             down.rows = a.rank;

@@ -23,6 +23,13 @@ constexpr bool autocasts(const job& j) {
     return j.autocast.value_or(j.runtime.kernels.casts_weights && weights_of(j) == fp32 && !(j.compute == fp32));
 }
 
+/// The job's adapter, which touches routed experts unless the runtime stacks their weights in bare parameters.
+constexpr adapter adapter_of(const job& j) {
+    adapter a = j.adapter;
+    if (!a.experts) a.experts = !stacks_weights(j.runtime.kernels.experts);
+    return a;
+}
+
 /// The kernel that PyTorch's scaled_dot_product_attention tries first.
 enum class sdpa_backend : std::uint8_t {
     flash,  ///< FlashAttention, then the memory-efficient kernel
@@ -91,7 +98,7 @@ struct quantised_context {
 struct training_context {
     const modeling& code;            ///< how the model's modules are written
     const llmres::runtime& runtime;  ///< the runtime
-    const llmres::adapter& adapter;  ///< the adapter
+    llmres::adapter adapter;         ///< the adapter, with its default for routed experts
     token_shape tokens;              ///< tokens of a micro-batch
     std::int64_t encoder_tokens;     ///< of each sequence that cross-attention reads
     quantised_context quantised;     ///< products with quantised weights
@@ -110,7 +117,7 @@ struct training_context {
     constexpr training_context(const job& j, const layout& l, sdpa_backend sdpa = sdpa_backend::flash)
         : code{modeling_of(j.model)},
           runtime{j.runtime},
-          adapter{j.adapter},
+          adapter{adapter_of(j)},
           tokens{j.micro_batch, detail::ceil_quotient(computed_tokens(j).in(llmres::tokens), l.context_parallel),
                  computed_tokens(j).in(llmres::tokens)},
           encoder_tokens{j.model.encoders[0].output > token_count{} ? j.model.encoders[0].output.in(llmres::tokens)

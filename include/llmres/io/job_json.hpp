@@ -89,6 +89,7 @@ inline result<adapter> read_adapter(const nlohmann::json& object) {
     read.choice("kind", adapter_kind_names, a.kind);
     read.integer("rank", a.rank);
     read.names("targets", a.targets, [](std::string_view names) { return find_roles(names); });
+    read.flag("experts", a.experts);
     a.dropout = read.real("dropout", a.dropout);
     if (const status s = read.checked(); !s) return s.error();
     return a;
@@ -472,7 +473,7 @@ inline status read_own_fields(job_reader& read, job& j) {
     read.format("kv_cache_values", j.kv_cache_values);
     read.format("compute", j.compute);
     read.format("gradients", j.gradients);
-    read.format("master_weights", j.master_weights);
+    if (read.fields().text_or("master_weights", "") != "none") read.format("master_weights", j.master_weights);
     read.format("optimizer_states", j.optimizer_states);
     read.integer("batch", j.batch);
     read.count("prompt", j.prompt);
@@ -552,6 +553,12 @@ result<plan_request> read_job(const Json& document, const job_sources& sources) 
     if (read.fields().has("adapter"))
         if (const status s = validate(j.adapter, j.model); !s) return s.error();
     if (const status s = detail::read_part(read, "offload", j.offload, detail::read_offload); !s) return s.error();
+    if (trains(j) && read.fields().text_or("master_weights", "") == "none") {
+        if (j.runtime.optimizer.copies_master_weights)
+            return refused(error_code::unsupported, "master_weights", "none",
+                           "a precision: the runtime keeps a copy of its own");
+        j.master_weights = weights_of(j);  // the optimizer steps the weights themselves
+    }
     if (!read.fields().has("cluster"))
         return refused(error_code::missing, "cluster", "absent", "an object with a gpu and the number of gpus");
     const auto read_gpus = [&](const nlohmann::json& object) -> result<cluster> {

@@ -257,7 +257,7 @@ inline json_value to_json(const job& j) {
         const maybe<precision> master = master_weights_of(j);
         out["gradients"] = gradients_of(j).name.view();
         out["master_weights"] = master ? json_value(master->name.view()) : json_value(nullptr);
-        out["optimizer_states"] = j.optimizer_states.name.view();
+        out["optimizer_states"] = optimizer_states_of(j).name.view();
         out["optimizer"] = j.optimizer.name.view();
         if (j.optimizer.in_backward) out["optimizer_in_bwd"] = true;
         out["sequence"] = sequence_of(j).in(tokens);
@@ -278,6 +278,7 @@ inline json_value to_json(const job& j) {
         out["autocast"] = j.autocast ? json_value(*j.autocast) : json_value(nullptr);
         out["adapter"] = {{"kind", name_of(j.adapter.kind)}, {"rank", j.adapter.rank}, {"dropout", j.adapter.dropout}};
         if (j.adapter.low_rank()) out["adapter"]["targets"] = target_names(j.adapter.targets);
+        if (j.adapter.experts) out["adapter"]["experts"] = *j.adapter.experts;
         out["offload"] = {{"optimizer", name_of(j.offload.optimizer)},
                           {"parameters", name_of(j.offload.parameters)},
                           {"activations", name_of(j.offload.activations)},
@@ -331,11 +332,6 @@ inline json_value buffers_to_json(const job_plan& p, const job& j, const cluster
 inline json_value to_json(const job_plan& p, const job& j, const cluster& c, bool chosen,
                           const maybe<length_distribution>& lengths = {}) {
     json_value memory = to_json(p.memory);
-    if (trains(j) && j.offload.to_host()) {
-        const interval<byte_count> held = host_memory_of_node(j, p.layout, c.node_size());
-        memory["host"] = {
-            {"low", held.low.in(bytes)}, {"expected", held.expected.in(bytes)}, {"high", held.high.in(bytes)}};
-    }
     memory["usable"] = p.usable.in(bytes);
     memory["gpu"] = p.gpu;
     if (p.host_memory.high > byte_count{}) {

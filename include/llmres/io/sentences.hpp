@@ -42,6 +42,11 @@ inline std::string to_text(const reason& r, const job_plan& p) {
             return "the GPU has no arithmetic for one of the job's formats and converts it first";
         case reason_code::not_described:
             return "not described: computed as Llama, with bounds as wide as other architectures differ from it";
+        case reason_code::sequence_assumed:
+            return fmt::format("no sequence is given: at most {} tokens are assumed",
+                               usual_finetuning_sequence.in(tokens));
+        case reason_code::weights_dequantised:
+            return "the weights are published in a format that is not trained, and are widened when they are loaded";
     }
     return std::string{name_of(r.code)};
 }

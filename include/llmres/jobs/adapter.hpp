@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <llmres/models/model.hpp>
 #include <llmres/values/error.hpp>
+#include <llmres/values/maybe.hpp>
 #include <string_view>
 
 /// What is an adapter? Small trained weights beside a frozen model.
@@ -66,7 +67,10 @@ struct adapter {
     adapter_kind kind = adapter_kind::none;  ///< which weights are trained
     std::int64_t rank = 0;                   ///< rank of the factors; of prompts: trained tokens
     role_set targets = all_linears;          ///< linear layers that get an adapter
-    double dropout = 0;                      ///< dropout of the adapter's input; above zero it costs a mask and a copy
+    /// Whether the targets' layers of routed experts get one; default: where each is a module of its own (peft's
+    /// target_parameters adapts those that transformers 5 stacks in bare parameters, and all-linear does not).
+    maybe<bool> experts{};
+    double dropout = 0;  ///< dropout of the adapter's input; above zero it costs a mask and a copy
 
     /// Whether it consists of factors A and B.
     constexpr bool low_rank() const {
@@ -78,13 +82,15 @@ struct adapter {
     constexpr bool prompts_layers() const {
         return kind == adapter_kind::llama_adapter || kind == adapter_kind::llama_adapter_v2;
     }
-    /// Whether this role's linear layers have an A and a B.
-    constexpr bool adapts(weight_role role) const { return low_rank() && targets.contains(role); }
-    /// Whether this role's linear layers have trained weights beside them.
-    constexpr bool touches(weight_role role) const {
+    /// Whether this role's linear layers have an A and a B; `routed`: those of routed experts.
+    constexpr bool adapts(weight_role role, bool routed = false) const {
+        return low_rank() && targets.contains(role) && (!routed || experts.value_or(true));
+    }
+    /// Whether this role's linear layers have trained weights beside them; `routed`: those of routed experts.
+    constexpr bool touches(weight_role role, bool routed = false) const {
         const bool scaled =
             role == weight_role::k_proj || role == weight_role::v_proj || role == weight_role::down_proj;
-        return adapts(role) || (kind == adapter_kind::ia3 && scaled);
+        return adapts(role, routed) || (kind == adapter_kind::ia3 && scaled && (!routed || experts.value_or(true)));
     }
     friend constexpr bool operator==(const adapter&, const adapter&) = default;
 };

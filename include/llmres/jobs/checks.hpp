@@ -105,8 +105,9 @@ constexpr bool adds_weights(const adapter& a, const model& m) {
     if (a.kind == adapter_kind::prompt || a.prompts_layers()) return true;
     bool any = false;
     for (std::int32_t k = 0; k < m.layers.kind_count; ++k)
-        for_each_weight(m.layers.kinds[static_cast<std::size_t>(k)], m.hidden,
-                        [&](const weight& w) { any = any || (w.rows > 1 && w.columns > 1 && a.touches(w.role)); });
+        for_each_weight(m.layers.kinds[static_cast<std::size_t>(k)], m.hidden, [&](const weight& w) {
+            any = any || (w.rows > 1 && w.columns > 1 && a.touches(w.role, w.routed));
+        });
     return any;
 }
 
@@ -239,6 +240,8 @@ constexpr status validate(const job& j) {
         expected.append(", or plain weights");
         return refused(error_code::unsupported, "optimizer", j.optimizer.name.view(), expected);
     }
+    if (j.adapter.trains() && j.weights)
+        if (const status s = detail::validate_format(j.runtime, held, false); !s) return s;
     if (const status s = in_range("recompute_every", j.recompute_every, 1, 256); !s) return s;
     if (j.recompute_every > 1 && j.recompute != recompute::full)
         return refused(error_code::inconsistent, "recompute_every", j.recompute_every, "recompute to be full");

@@ -13,7 +13,9 @@
 #include <llmres/models/layer.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/models/weight_formats.hpp>
+#include <llmres/runtimes/formats.hpp>
 #include <llmres/runtimes/kernels.hpp>
+#include <llmres/runtimes/loading.hpp>
 #include <llmres/runtimes/runtime.hpp>
 #include <llmres/values/maybe.hpp>
 #include <llmres/values/precision.hpp>
@@ -53,6 +55,10 @@ inline constexpr std::array<std::string_view, 3> recompute_names{"none", "select
 /// The name of a kind: "full".
 constexpr std::string_view name_of(recompute r) { return recompute_names[static_cast<std::size_t>(r)]; }
 
+/// Tokens of a finetuning sequence where none are given: samples are far shorter than the longest context
+/// (LLaMA-Factory's cutoff_len; trl's max_length is 1,024, torchtune's packs 4,096).
+inline constexpr token_count usual_finetuning_sequence = tokens(2048);
+
 /// A job reads like its JSON; a field left out takes the default named here.
 struct job {
     llmres::model model{};              ///< the model
@@ -64,9 +70,11 @@ struct job {
     maybe<precision> kv_cache_values{};  ///< format of cached values, where it is not that of keys; default: `kv_cache`
     precision compute = bf16;            ///< format of activations
     maybe<precision> gradients{};        ///< default: the runtime's, or as the weights
-    maybe<precision>
-        master_weights{};  ///< copy that the optimizer updates; default: fp32 where the weights are narrower
-    precision optimizer_states = fp32;  ///< format of the optimizer's states
+    /// Copy that the optimizer updates; as the weights: none. Default: fp32 where the weights are narrower, none under
+    /// runtimes that step the weights as they are (torchtune, huggingface, litgpt).
+    maybe<precision> master_weights{};
+    /// Format of the optimizer's states; default: fp32, under such runtimes that of the weights.
+    maybe<precision> optimizer_states{};
 
     // Serving. `context` is what a sequence may reach: the default is prompt + output, or else what the model was
     // trained for.
@@ -77,7 +85,8 @@ struct job {
     token_count max_batched_tokens{};  ///< prompt tokens computed in one step; default: the runtime's, or one prompt
 
     // Training.
-    token_count sequence{};               ///< default: what the model was trained for
+    /// Default: what the model was trained for; in finetuning at most `usual_finetuning_sequence`.
+    token_count sequence{};
     std::int64_t micro_batch = 1;         ///< sequences a data rank computes at once
     std::int64_t global_batch = 0;        ///< sequences in one optimizer step; default: one micro-batch a data rank
     llmres::optimizer optimizer = adamw;  ///< the optimizer
@@ -117,11 +126,17 @@ constexpr const precision& activations_of(const job& j) { return is_wide(j.compu
 constexpr arithmetic_kind linear_arithmetic_of(const job& j) {
     return trains(j) && j.runtime.kernels.fp8.recipe != fp8_recipe::none ? arithmetic_kind::fp8 : j.compute.arithmetic;
 }
-/// Format of the weights. Weights that are trained themselves are never quantised: a model published in a narrower
-/// format is trained in the format of activations.
+/// Whether a training job widens the weights when it loads them. Weights that are trained themselves are never
+/// quantised: a model published in a narrower format is trained in the format of activations, and so is one beside an
+/// adapter in a format that the runtime cannot differentiate through.
+constexpr bool dequantises(const job& j) {
+    if (j.weights || !trains(j) || is_wide(j.model.weights)) return false;
+    return !j.adapter.trains() || !loads(j.runtime.loading, family_of(j.model.weights));
+}
+/// Format of the weights.
 constexpr const precision& weights_of(const job& j) {
     if (j.weights) return *j.weights;
-    return trains(j) && !j.adapter.trains() && !is_wide(j.model.weights) ? activations_of(j) : j.model.weights;
+    return dequantises(j) ? activations_of(j) : j.model.weights;
 }
 /// The format of each weight; those that are not quantised are in `wide`. A checkpoint may mix formats; a job that
 /// names a format has that one alone, but for MXFP4 of models that are published in it: there it means the routed
@@ -151,8 +166,15 @@ const precision& gradients_of(const job&&) = delete;
 constexpr maybe<precision> master_weights_of(const job& j) {
     if (j.optimizer.in_backward && j.optimizer.widens) return {};
     if (j.master_weights) return *j.master_weights == weights_of(j) ? maybe<precision>{} : j.master_weights;
+    if (j.runtime.optimizer.steps_weights) return {};
     return weights_of(j) == fp32 || weights_of(j) == tf32 ? maybe<precision>{} : maybe<precision>{fp32};
 }
+/// Format of the optimizer's states. (Those of an adapter have the adapter's format.)
+constexpr const precision& optimizer_states_of(const job& j) {
+    if (j.optimizer_states) return *j.optimizer_states;
+    return j.runtime.optimizer.steps_weights && is_wide(weights_of(j)) ? weights_of(j) : fp32;
+}
+const precision& optimizer_states_of(const job&&) = delete;
 /// Tokens that a sequence may reach.
 constexpr token_count context_of(const job& j) {
     if (j.context > token_count{}) return j.context;
@@ -163,7 +185,11 @@ constexpr token_count context_of(const job& j) {
 constexpr token_count prompt_of(const job& j) { return j.prompt > token_count{} ? j.prompt : context_of(j) - j.output; }
 /// Tokens of a sequence that is trained on.
 constexpr token_count sequence_of(const job& j) {
-    return j.sequence > token_count{} ? j.sequence : j.model.max_context;
+    if (j.sequence > token_count{}) return j.sequence;
+    const token_count longest = j.model.max_context;
+    const bool shortened =
+        j.task == task::finetuning && (longest == token_count{} || longest > usual_finetuning_sequence);
+    return shortened ? usual_finetuning_sequence : longest;
 }
 /// Tokens of a sequence as it is computed: with the trained tokens of prompt tuning before it.
 constexpr token_count computed_tokens(const job& j) {

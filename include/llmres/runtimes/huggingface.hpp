@@ -44,11 +44,17 @@ inline constexpr runtime huggingface{
         // where they are the peak, the same runs lie within 1.5 %, MoE within 3
         .logits = {0.97, 1.0, 1.035},
     },
+    // quantizers/quantizer_mxfp4.py and quantizer_finegrained_fp8.py: is_trainable is false, so that such checkpoints
+    // are dequantised to train beside them. GGUF's are always (modeling_gguf_pytorch_utils.py); EXL's are not read.
+    .loading{.formats =
+                 all_formats.without({format_family::eight_bit_float, format_family::microscaling, format_family::gguf,
+                                      format_family::gguf_ik, format_family::exllama2, format_family::exllama3})},
     .kernels{
         .experts = expert_code::grouped,  // integrations/moe.py: experts_implementation "grouped_mm" by default
         .shared_heads = true,             // integrations/sdpa_attention.py, use_gqa_in_sdpa
         .fp32_stream = true,
     },
+    .optimizer{.steps_weights = true},
     .sharding{.code = sharding_code::fsdp1},
     .pipeline{.naive = true},
     // Trainer: DDP, FSDP or DeepSpeed over data ranks, or one process over several GPUs (device_map).

@@ -33,6 +33,7 @@ inline constexpr runtime litgpt{
         .fp32_adapters = false,
         .four_bit_keeps_inputs = true,
     },
+    .optimizer{.steps_weights = true},
     .sharding{.code = sharding_code::fsdp1, .keeps_frozen_gathered = true},
     // finetune/full.py and pretrain.py: Fabric's FSDPStrategy alone.
     .layouts{.tensor = false, .pipeline = false, .expert = false},

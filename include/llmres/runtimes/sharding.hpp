@@ -44,6 +44,11 @@ struct optimizer_step {
     bool foreach_tensors = true;
     /// The format of gradients; default: that of the weights.
     maybe<precision> gradients{};
+    /// Weights are stepped as they are loaded: unless the job asks for one there is no wider copy of them, and the
+    /// optimizer's states have their format, as torch.optim makes them (torchtune:
+    /// recipes/full_finetune_distributed.py, `dtype: bf16`; transformers: trainer.py, create_optimizer; litgpt:
+    /// finetune/full.py, precision bf16-true).
+    bool steps_weights = false;
     /// bf16 gradients have fp32 accumulators beside them (DeepSpeed, runtime/bf16_optimizer.py).
     bool fp32_beside_bf16 = false;
     /// 16-bit gradients are copied to fp32 before the step, a rank's own part of them under ZeRO 1 and 2

@@ -33,6 +33,7 @@ inline constexpr runtime torchtune{
         .fp32_adapters = false,
         .compilation{.loss_with_layers = loss_compiling::chunked},
     },
+    .optimizer{.steps_weights = true},
     // recipes/full_finetune_distributed.py: FSDP2, and no stages.
     .layouts{.tensor = false, .pipeline = false, .expert = false},
 };

@@ -38,7 +38,7 @@ public:
         if (reaches_all()) return;
         const bool input = reaches_any(o.reads);
         for (std::size_t i = 0; i < o.writes.size() && o.writes[i].width > 0; ++i) {
-            const bool trained = o.products() > 0 && beside.touches(o.weights[i]);
+            const bool trained = o.products() > 0 && beside.touches(o.weights[i], o.routed);
             // The shared experts' output is added to the routed ones'.
             const bool before = o.shared && reaches(operand_name::fed) && o.writes[i].name == operand_name::fed;
             set(o.writes[i].name, input || trained || before);
@@ -139,7 +139,8 @@ struct layer_writer {
             saved = joined_adapters(o, in, split) || saved;
         else if (context.frozen)
             for (std::size_t i = 0; i < count; ++i)
-                if (context.adapter.adapts(o.weights[i])) saved = adapts(in, o.writes[i].width, split, o.at) || saved;
+                if (context.adapter.adapts(o.weights[i], o.routed))
+                    saved = adapts(in, o.writes[i].width, split, o.at) || saved;
         if (saved && !in.kept)
             put_input(activation_role::linear_input, in.elements, context.formats.inputs, split, o.at);
         // What its scale multiplies.
@@ -155,9 +156,9 @@ private:
         std::int64_t width = 0, adapted = 0;
         for (std::size_t i = 0; i < o.products(); ++i) {
             width += o.writes[i].width;
-            adapted += context.adapter.adapts(o.weights[i]) ? o.writes[i].width : 0;
+            adapted += context.adapter.adapts(o.weights[i], o.routed) ? o.writes[i].width : 0;
         }
-        const bool saved = context.adapter.adapts(o.weights[0]) && adapts(in, width, split, o.at);
+        const bool saved = context.adapter.adapts(o.weights[0], o.routed) && adapts(in, width, split, o.at);
         if (context.runtime.kernels.joined_heads)
             put(activation_role::adapter, in.n * adapted, context.formats.compute, split, o.at);
         return saved;

@@ -173,9 +173,10 @@ constexpr void weight_fold::add(const weight& whole, weight_place place) {
     };
     if (!c.frozen)
         return train(
-            tensor(whole, shape, how_.gradients, how_.job.optimizer_states, how_.master ? &*how_.master : nullptr));
+            tensor(whole, shape, how_.gradients, optimizer_states_of(how_.job), how_.master ? &*how_.master : nullptr));
     if (!in_layer && !c.adapter.adapts(whole.role)) return;
-    if (c.adapter.kind == adapter_kind::dora && c.adapter.adapts(whole.role)) normalise(shape, whole.role);
+    if (c.adapter.kind == adapter_kind::dora && c.adapter.adapts(whole.role, whole.routed))
+        normalise(shape, whole.role);
     for_each_adapter_weight(c.adapter, c.code, whole, [&](const weight& added) {
         const weight_shape local = local_shape(added, how_.layout);
         const byte_count size = size_of(c.formats.adapters, local.rows, local.columns) * local.copies;
