@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+#include <llmres/hardware/gpus/nvidia.hpp>
+#include <llmres/hardware/standard_cluster.hpp>
+#include <llmres/io/launch.hpp>
+#include <llmres/models/deepseek.hpp>
+#include <llmres/models/llama.hpp>
+#include <llmres/runtimes/all.hpp>
+
+using namespace llmres;
+
+namespace {
+
+const cluster sixteen = standard_cluster(gpus::h100_sxm5_80gb, 16).value();
+job chat(const runtime& r, const model& m = models::llama_3_1_70b) {
+    return {.model = m, .batch = 32, .context = tokens(8192), .runtime = r};
+}
+
+}  // namespace
+
+TEST_CASE("serving runtimes are started with their own names") {
+    CHECK(launch_command(chat(runtimes::vllm), {.tensor = 4, .data = 2}, sixteen) ==
+          "vllm serve MODEL --tensor-parallel-size 4 --data-parallel-size 2 --max-model-len 8192 --max-num-seqs 16");
+    const layout experts{.tensor = 2, .data = 4, .expert = 8, .expert_tensor = 1};
+    CHECK(launch_command(chat(runtimes::sglang, models::deepseek_v3), experts, sixteen) ==
+          "python -m sglang.launch_server --model-path MODEL --tp-size 8 --dp-size 4 --enable-dp-attention --ep-size 8 "
+          "--context-length 8192 --max-running-requests 32");
+    CHECK(launch_command(chat(runtimes::llama_cpp), {.pipeline = 2}, sixteen) ==
+          "llama-server --model MODEL --n-gpu-layers 81 --split-mode layer --ctx-size 262144 --parallel 32");
+    CHECK(launch_command(chat(runtimes::tensorrt_llm), {.tensor = 8}, sixteen) ==
+          "trtllm-serve MODEL --tp_size 8 --max_batch_size 32 --max_seq_len 8192");
+}
+
+TEST_CASE("training runtimes are started over nodes") {
+    const job j{.model = models::llama_3_1_405b,
+                .task = task::pretraining,
+                .sequence = tokens(8192),
+                .global_batch = 64,
+                .recompute = recompute::full,
+                .runtime = runtimes::megatron};
+    const layout l{.tensor = 8,
+                   .sequence_parallel = true,
+                   .pipeline = 2,
+                   .zero = 1,
+                   .embedding_as_layer = true,
+                   .loss_as_layer = true};
+    CHECK(launch_command(j, l, sixteen) ==
+          "torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 8 --sequence-parallel "
+          "--pipeline-model-parallel-size 2 --account-for-embedding-in-pipeline-split "
+          "--account-for-loss-in-pipeline-split --use-distributed-optimizer --micro-batch-size 1 --global-batch-size "
+          "64 --seq-length 8192 --recompute-granularity full --recompute-method uniform --recompute-num-layers 1");
+}
+
+TEST_CASE("a runtime without a known launcher has no command") {
+    CHECK(launch_command(chat(no_runtime), {}, sixteen).empty());
+}
