@@ -2,10 +2,12 @@
 #pragma once
 
 #include <fmt/format.h>
+#include <cstdint>
 #include <llmres/values/error.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 /// The commands of the program; main.cpp reads their arguments.
 namespace program {
@@ -52,6 +54,25 @@ struct plan_options {
     bool json = false;
 };
 int run_plan(const plan_options& o);
+/// The job document with the values of flags, which take precedence over the file's.
+nlohmann::json merged(const plan_options& o);
+
+struct search_options {
+    plan_options job;
+    std::string objective;               ///< one of llmres::objective_names; empty: throughput
+    std::string against;                 ///< the other objective of the front; empty: no front
+    double max_time_to_first_token = 0;  ///< seconds; 0: no limit
+    double max_time_per_token = 0;       ///< seconds; 0: no limit
+    double memory_margin = 0;            ///< bytes of each GPU to be left free
+    double gpu_hour = 0;                 ///< price of an hour of one GPU; 0: unknown
+    std::int64_t max_batch = 0;          ///< serving: the batch may be up to so many; 0: the job's own
+    std::vector<std::string> weights;    ///< formats of weights to choose among
+    std::vector<std::string> kv_cache;   ///< formats of the cache to choose among
+    std::vector<std::string> vary;       ///< micro_batch, recompute, offload
+    std::int64_t top = 10;               ///< layouts that are shown
+    bool one_node = false;
+};
+int run_search(const search_options& o);
 
 struct table_options {
     std::string id;  ///< the name of a row; for models, words of their names; empty: all rows

@@ -57,6 +57,24 @@ void add_model(CLI::App& app, int& exit) {
     });
 }
 
+/// The flags of a job document, by name.
+using job_options = std::vector<std::pair<std::string, CLI::Option*>>;
+
+/// Adds a flag for each field of a job document; `typed` holds their texts.
+job_options add_job_options(CLI::App& command, std::map<std::string, std::string>& typed) {
+    job_options options;
+    for (const llmres::job_field& f : llmres::job_fields) {
+        constexpr std::array type_names{"N", "X", "", "NAME"};  // by field_type
+        const std::string flag = llmres::flag_of(f);
+        CLI::Option* option = f.type == llmres::field_type::flag
+                                  ? command.add_flag("--" + flag, typed[flag], std::string{f.help})
+                                  : command.add_option("--" + flag, typed[flag], std::string{f.help});
+        option->group(std::string{f.group})->type_name(type_names[static_cast<std::size_t>(f.type)]);
+        options.emplace_back(flag, option);
+    }
+    return options;
+}
+
 void add_plan(CLI::App& app, int& exit) {
     static plan_options o;
     static std::map<std::string, std::string> typed;
@@ -69,16 +87,7 @@ void add_plan(CLI::App& app, int& exit) {
     command->add_option("JOB", o.source, std::string{"a job (JSON), or a model: "} + model_help)
         ->required()
         ->type_name("");
-    std::vector<std::pair<std::string, CLI::Option*>> options;
-    for (const llmres::job_field& f : llmres::job_fields) {
-        constexpr std::array type_names{"N", "X", "", "NAME"};  // by field_type
-        const std::string flag = llmres::flag_of(f);
-        CLI::Option* option = f.type == llmres::field_type::flag
-                                  ? command->add_flag("--" + flag, typed[flag], std::string{f.help})
-                                  : command->add_option("--" + flag, typed[flag], std::string{f.help});
-        option->group(std::string{f.group})->type_name(type_names[static_cast<std::size_t>(f.type)]);
-        options.emplace_back(flag, option);
-    }
+    const job_options options = add_job_options(*command, typed);
     command->add_flag("--json", o.json, "one JSON document on stdout");
     command->add_option("--svg", o.svg, "write the memory of the busiest GPU as a picture")->type_name("FILE");
     command->callback([command, options, &exit] {
@@ -86,6 +95,47 @@ void add_plan(CLI::App& app, int& exit) {
         for (const auto& [flag, option] : options)
             if (option->count() > 0) o.fields[flag] = typed[flag];
         exit = run_plan(o);
+    });
+}
+
+void add_search(CLI::App& app, int& exit) {
+    static search_options o;
+    static std::map<std::string, std::string> typed;
+    auto* command = app.add_subcommand("search", "The best layouts of a job on all the GPUs that are given");
+    command->allow_extras();
+    command->footer(
+        "What Layout gives is fixed, all else of it is searched. Exit codes: 0 a layout fits, 1 none does, 2 bad "
+        "input.");
+    command->add_option("JOB", o.job.source, std::string{"a job (JSON), or a model: "} + model_help)
+        ->required()
+        ->type_name("");
+    const auto option = [&](const char* flag, auto& value, const char* help, const char* type) {
+        command->add_option(flag, value, help)->type_name(type)->group("Search");
+    };
+    option("--objective", o.objective,
+           "throughput, time_to_first_token, time_per_token, fewest_gpus, cost_per_token or energy_per_token; default: "
+           "throughput",
+           "NAME");
+    option("--against", o.against, "also list the layouts that none beats both in throughput and in this objective",
+           "NAME");
+    option("--max_time_to_first_token", o.max_time_to_first_token, "seconds of one prompt at most", "X");
+    option("--max_time_per_token", o.max_time_per_token, "seconds of one token of every sequence at most", "X");
+    option("--memory_margin", o.memory_margin, "bytes of each GPU to be left free beyond every upper bound", "N");
+    option("--gpu_hour", o.gpu_hour, "what an hour of one GPU costs, for cost_per_token", "X");
+    option("--max_batch", o.max_batch, "the batch is chosen as well, up to so many sequences", "N");
+    option("--try_weights", o.weights, "formats of the weights to choose among: bf16,fp8_e4m3", "NAMES");
+    option("--try_kv_cache", o.kv_cache, "formats of the KV cache to choose among", "NAMES");
+    option("--vary", o.vary, "training: choose these as well: micro_batch, recompute, offload", "NAMES");
+    option("--top", o.top, "layouts that are listed; default: 10", "N");
+    for (const char* list : {"--try_weights", "--try_kv_cache", "--vary"}) command->get_option(list)->delimiter(',');
+    command->add_flag("--one_node", o.one_node, "all GPUs of a layout are in one node")->group("Search");
+    const job_options options = add_job_options(*command, typed);
+    command->add_flag("--json", o.job.json, "one JSON document on stdout");
+    command->callback([command, options, &exit] {
+        refuse_rest(*command);
+        for (const auto& [flag, given] : options)
+            if (given->count() > 0) o.job.fields[flag] = typed[flag];
+        exit = run_search(o);
     });
 }
 
@@ -132,6 +182,7 @@ int main(int argc, char** argv) {
         app.set_version_flag("--version", fmt::format("{}.{}.{}", major, minor, patch));
         add_model(app, exit);
         add_plan(app, exit);
+        add_search(app, exit);
         add_table(app, exit, "gpus", "The GPUs, with memory, bandwidth and dense bf16 rate", "one of them", run_gpus);
         add_table(app, exit, "models", "The models that come with the library", "one of them, or words of their names",
                   run_models);

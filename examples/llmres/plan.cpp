@@ -54,7 +54,8 @@ nlohmann::json* object_in(nlohmann::json& outer, const std::string& name) {
     return inner.is_object() ? &inner : nullptr;
 }
 
-/// The job document with the values of flags, which take precedence over the file's.
+}  // namespace
+
 nlohmann::json merged(const plan_options& o) {
     nlohmann::json document = document_of(o.source);
     for (const llmres::job_field& f : llmres::job_fields) {
@@ -83,8 +84,6 @@ nlohmann::json merged(const plan_options& o) {
     }
     return document;
 }
-
-}  // namespace
 
 int run_plan(const plan_options& o) {
     const std::filesystem::path here = o.source.ends_with(".json") ? std::filesystem::path{o.source}.parent_path() : "";

@@ -41,21 +41,6 @@ std::string bar(const llmres::job_plan& p) {
     return drawn;
 }
 
-std::string layout_text(const llmres::layout& l) {
-    std::string text = fmt::format("{} GPU{}", l.gpus(), l.gpus() == 1 ? "" : "s");
-    const auto part = [&](std::string_view name, int degree) {
-        if (degree > 1) text += fmt::format(", {} {}", name, degree);
-    };
-    part("tensor", l.tensor);
-    part("pipeline", l.pipeline);
-    part("data", l.data);
-    part("context_parallel", l.context_parallel);
-    part("expert", l.expert);
-    part("replicas", l.replicas);
-    if (l.zero > 0) text += fmt::format(", zero {}", l.zero);
-    return text;
-}
-
 std::string bounds(const llmres::interval<llmres::duration>& t) {
     return fmt::format("{} ({} to {})", to_string(t.expected), to_string(t.low), to_string(t.high));
 }
@@ -105,6 +90,23 @@ void print_cache_pool(const llmres::layout& l, const llmres::plan_request& reque
 }
 
 }  // namespace
+
+std::string layout_text(const llmres::layout& l) {
+    std::string text = fmt::format("{} GPU{}", l.gpus(), l.gpus() == 1 ? "" : "s");
+    const auto part = [&](std::string_view name, int degree) {
+        if (degree > 1) text += fmt::format(", {} {}", name, degree);
+    };
+    part("tensor", l.tensor);
+    if (l.sequence_parallel) text += " with sequence";
+    part("pipeline", l.pipeline);
+    part("virtual_pipeline", l.virtual_pipeline);
+    part("data", l.data);
+    part("context_parallel", l.context_parallel);
+    part("expert", l.expert);
+    part("replicas", l.replicas);
+    if (l.zero > 0) text += fmt::format(", zero {}", l.zero);
+    return text;
+}
 
 void print_plan(const llmres::job_plan& p, const llmres::plan_request& request) {
     const llmres::job& j = request.job;

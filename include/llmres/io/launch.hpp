@@ -46,6 +46,7 @@ inline std::string vllm_command(const job& j, const layout& l) {
     if (l.expert > 1) line.flag("--enable-expert-parallel");
     line.flag("--max-model-len", context_of(j).in(tokens));
     line.flag("--max-num-seqs", sequences_per_rank(j, l));
+    if (j.weights && *j.weights == fp8_e4m3 && !(j.model.weights == fp8_e4m3)) line.flag("--quantization fp8");
     if (j.kv_cache && *j.kv_cache == fp8_e4m3) line.flag("--kv-cache-dtype fp8");
     return line.text;
 }

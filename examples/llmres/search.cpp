@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: MIT
+// llmres search: the best layouts of a job, by an objective and within limits.
+#include "commands.hpp"
+#include "report.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <llmres/answers/search.hpp>
+#include <llmres/io/files.hpp>
+#include <llmres/io/job_json.hpp>
+#include <llmres/io/launch.hpp>
+#include <llmres/io/search_json.hpp>
+#include <llmres/values/find_precision.hpp>
+#include <llmres/values/nearest.hpp>
+#include <llmres/values/to_string.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace program {
+namespace {
+
+constexpr std::int64_t most_shown = 1000;
+
+/// The value among `names` that a flag names.
+template <class Value, class Names>
+Value named(const std::string& flag, const std::string& text, const Names& names) {
+    for (std::size_t i = 0; i < names.size(); ++i)
+        if (names[i] == text) return static_cast<Value>(i);
+    throw refusal{
+        llmres::refused(llmres::error_code::unknown, flag, text, fmt::format("one of {}", fmt::join(names, ", ")))};
+}
+
+llmres::format_list formats(const std::string& flag, const std::vector<std::string>& names) {
+    llmres::format_list found;
+    if (names.size() > found.list.size())
+        throw refusal{llmres::refused(llmres::error_code::out_of_range, flag, static_cast<std::int64_t>(names.size()),
+                                      "at most four formats")};
+    for (const std::string& name : names)
+        found.list[static_cast<std::size_t>(found.count++)] = accept(llmres::find_precision(flag, name));
+    return found;
+}
+
+void refuse_negative(const char* flag, double value) {
+    if (!(value >= 0))
+        throw refusal{llmres::refused(llmres::error_code::out_of_range, flag, fmt::format("{}", value), "0 or more")};
+}
+
+/// The limits that flags set.
+llmres::search_limits limits_of(const search_options& o) {
+    refuse_negative("max_time_to_first_token", o.max_time_to_first_token);
+    refuse_negative("max_time_per_token", o.max_time_per_token);
+    refuse_negative("memory_margin", o.memory_margin);
+    refuse_negative("gpu_hour", o.gpu_hour);
+    llmres::search_limits limits{.memory_margin = llmres::bytes(static_cast<std::int64_t>(o.memory_margin)),
+                                 .one_node = o.one_node};
+    const auto at_most = [](double s) { return llmres::approx(llmres::seconds(1)) * s; };
+    if (o.max_time_to_first_token > 0) limits.time_to_first_token = at_most(o.max_time_to_first_token);
+    if (o.max_time_per_token > 0) limits.time_per_token = at_most(o.max_time_per_token);
+    return limits;
+}
+
+/// The layouts that remain where a document fixes some degrees.
+llmres::layout_space layouts_of(const nlohmann::json& document, const llmres::plan_request& request) {
+    llmres::layout_space space;
+    if (!request.layout) return space;
+    const nlohmann::json& fixed = document["layout"];
+    space.given = *request.layout;
+    if (!fixed.contains("data")) space.given.data = 1;
+    space.tensor = !fixed.contains("tensor");
+    space.pipeline = !fixed.contains("pipeline") && space.given.deals_evenly();
+    space.virtual_pipeline = !fixed.contains("virtual_pipeline");
+    space.data = !fixed.contains("data");
+    space.context_parallel = !fixed.contains("context_parallel");
+    space.expert = !fixed.contains("expert") && !fixed.contains("expert_tensor");
+    space.zero = !fixed.contains("zero");
+    space.sequence_parallel = !fixed.contains("sequence_parallel");
+    return space;
+}
+
+llmres::search_request request_of(const search_options& o, const nlohmann::json& document,
+                                  const llmres::plan_request& request) {
+    llmres::search_request r{.limits = limits_of(o), .gpu_hour = llmres::currency(o.gpu_hour)};
+    if (!o.objective.empty()) r.objective = named<llmres::objective>("objective", o.objective, llmres::objective_names);
+    r.space.layouts = layouts_of(document, request);
+    r.space.max_batch = o.max_batch;
+    r.space.weights = formats("try_weights", o.weights);
+    r.space.kv_cache = formats("try_kv_cache", o.kv_cache);
+    for (const std::string& what : o.vary) {
+        constexpr std::array<std::string_view, 3> parts{"micro_batch", "recompute", "offload"};
+        const auto part = named<int>("vary", what, parts);
+        (part == 0 ? r.space.micro_batch : part == 1 ? r.space.recompute : r.space.offload) = true;
+    }
+    return r;
+}
+
+/// Tells on stderr how far a search is that takes longer than half a second.
+class progress {
+public:
+    bool operator()(const llmres::search_counts& counts) {
+        const auto now = std::chrono::steady_clock::now();
+        if (now - last_ < std::chrono::milliseconds(500)) return true;
+        last_ = now;
+        shown_ = true;
+        fmt::print(stderr, "\rllmres: {} layouts planned, {} fit ", counts.tried, counts.kept);
+        std::fflush(stderr);
+        return true;
+    }
+    void end() const {
+        if (shown_) fmt::print(stderr, "\n");
+    }
+
+private:
+    std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+    bool shown_ = false;
+};
+
+/// What was chosen beside the layout, where it may be.
+std::string choice_text(const llmres::found_layout& f, const llmres::job& j, const llmres::search_space& space) {
+    const llmres::job chosen = llmres::with_choice(j, f.choice);
+    std::string text;
+    if (space.max_batch > 0) text += fmt::format(", batch {}", chosen.batch);
+    if (space.weights.count > 0) text += fmt::format(", weights {}", weights_of(chosen).name.view());
+    if (space.kv_cache.count > 0) text += fmt::format(", kv_cache {}", kv_cache_of(chosen).name.view());
+    if (space.micro_batch) text += fmt::format(", micro_batch {}", chosen.micro_batch);
+    if (space.recompute) text += fmt::format(", recompute {}", name_of(chosen.recompute));
+    if (space.offload && chosen.offload.to_host())
+        text += chosen.offload.activations == llmres::offload_place::host ? ", optimizer and activations on the host"
+                                                                          : ", optimizer on the host";
+    return text;
+}
+
+void print_table(std::span<const llmres::found_layout> list, const llmres::job& j, const llmres::search_space& space) {
+    const bool serves = !trains(j);
+    fmt::print("{:>4}  {:>11}  {:>14}  {:>9}  layout\n", "", "tokens/s", serves ? "first / a token" : "a step",
+               "memory");
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        const llmres::job_plan& p = list[i].plan;
+        const std::string step = to_string(p.speed.step.total().expected);
+        const std::string time =
+            serves ? fmt::format("{} / {}", to_string(p.speed.prefill.total().expected), step) : step;
+        fmt::print("{:>4}  {:>11.0f}  {:>14}  {:>9}  {}{}\n", i + 1, p.speed.tokens_per_second.in(llmres::tokens_per_s),
+                   time, to_string(p.memory.total().expected), layout_text(p.layout), choice_text(list[i], j, space));
+    }
+}
+
+}  // namespace
+
+int run_search(const search_options& o) {
+    const std::string& source = o.job.source;
+    const std::filesystem::path here = source.ends_with(".json") ? std::filesystem::path{source}.parent_path() : "";
+    const nlohmann::json document = merged(o.job);
+    const bool from_file = document["model"] != source;
+    const llmres::plan_request request = accept(llmres::read_job(document, from_file ? here : ""));
+    const llmres::job& j = request.job;
+    const llmres::cluster& c = request.cluster;
+    const llmres::search_request r = request_of(o, document, request);
+    if (o.top < 1 || o.top > most_shown)
+        throw refusal{llmres::refused(llmres::error_code::out_of_range, "top", o.top, "1 to 1000")};
+    const auto against = o.against.empty() ? llmres::objective::throughput
+                                           : named<llmres::objective>("against", o.against, llmres::objective_names);
+
+    std::vector<llmres::found_layout> best(static_cast<std::size_t>(o.top));
+    std::vector<llmres::found_layout> front(o.against.empty() ? 0 : best.size());
+    progress watch;
+    const llmres::search_counts counts = accept(llmres::search(j, c, r, best, front, against, watch));
+    watch.end();
+    best.resize(counts.best);
+    front.resize(counts.front);
+    // Where none is left, the single best is the error or the nearest to fitting.
+    if (best.empty()) best.push_back(accept(llmres::search(j, c, r)));
+    const bool fits_somewhere = best[0].plan.verdict == llmres::verdict::fits;
+    if (o.job.json) {
+        llmres::json_value answer{{"objective", name_of(r.objective)},
+                                  {"job", llmres::to_json(j)},
+                                  {"cluster", llmres::to_json(c)},
+                                  {"searched", llmres::to_json(counts)},
+                                  {"best", llmres::to_json(std::span<const llmres::found_layout>{best}, j, c)}};
+        if (!o.against.empty()) answer["front"] = llmres::to_json(std::span<const llmres::found_layout>{front}, j, c);
+        print_json(answer);
+        return fits_somewhere ? fits : does_not_fit;
+    }
+    fmt::print("{}, {} on {} x {}, runtime {}: {} of {} layouts fit{}, best by {}\n\n", j.model.name.view(),
+               name_of(j.task), c.gpus, c.gpu.name.view(), j.runtime.identity.name.view(),
+               counts.kept + counts.too_slow, counts.tried,
+               counts.too_slow > 0 ? fmt::format(", {} of them too slow", counts.too_slow) : "", name_of(r.objective));
+    if (!fits_somewhere) fmt::print("None fits. The nearest:\n");
+    print_table(best, j, r.space);
+    if (!o.against.empty()) {
+        fmt::print("\nNo layout beats these both in throughput and in {}:\n", o.against);
+        print_table(front, j, r.space);
+    }
+    const std::string launch = launch_command(llmres::with_choice(j, best[0].choice), best[0].plan.layout, c);
+    if (fits_somewhere && !launch.empty()) fmt::print("\nlaunch   {}\n", launch);
+    return fits_somewhere ? fits : does_not_fit;
+}
+
+}  // namespace program
