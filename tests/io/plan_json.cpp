@@ -101,3 +101,26 @@ TEST_CASE("a mix goes by the name that people type") {
     CHECK(m["weights"] == "q8_0");
     CHECK(m["weights_bytes"].get<std::int64_t>() > 8'030'261'248);
 }
+
+TEST_CASE("of a runtime that reserves a pool, what the device loses holds the whole pool, and terms add up to it") {
+    for (const char* name : {"tensorrt-llm", "vllm", "sglang", "lmdeploy", "tgi"}) {
+        CAPTURE(name);
+        job j{.model = models::llama_3_1_8b, .weights = fp8_e4m3, .context = tokens(4096)};
+        j.runtime = find_runtime(name).value();
+        const auto p = plan(j, layout{}, one);
+        REQUIRE(p);
+        const auto document = to_json(*p, j, one, false);
+        const auto& memory = document["memory"];
+        const double pool = document["cache_pool"]["expected"].get<double>();
+        const double weights = memory["terms"]["weights"].get<double>();
+        CHECK(memory["reserved"].get<double>() >= weights + pool);
+        CHECK(memory["expected"].get<double>() > 60.0 * 1073741824);  // most of 79 GiB
+        CHECK(memory["expected"].get<double>() <= memory["usable"].get<double>());
+        CHECK(memory["low"] <= memory["expected"]);
+        CHECK(memory["expected"] <= memory["high"]);
+        CHECK(memory["needed"]["expected"].get<std::int64_t>() == p->memory.total().expected.in(bytes));
+        std::int64_t sum = 0;
+        for (const auto& [term, size] : memory["terms"].items()) sum += size.get<std::int64_t>();
+        CHECK(sum == memory["expected"].get<std::int64_t>());
+    }
+}

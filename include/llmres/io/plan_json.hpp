@@ -140,6 +140,22 @@ inline json_value cache_pool_to_json(const job& j, const layout& l, const cluste
     return out;
 }
 
+/// Sets what the device loses to a runtime that reserves a pool, whole: the part that the job leaves unused is of
+/// `fragmentation`. `needed` is what the job itself takes, which is held against `usable`.
+inline void set_reserved(json_value& memory, const job_plan& p, const job& j, const cluster& c) {
+    if (trains(j) || !takes_fraction(j.runtime.cache) || p.verdict == verdict::does_not_fit) return;
+    const result<pool_size> pool = cache_pool_of(j, p.layout, c);
+    if (!pool) return;
+    const reserved_memory held = reserved_by(p.memory, *pool);
+    const byte_count slack = p.memory.reserved.expected - p.memory.allocated.expected;
+    memory["needed"] = {{"low", memory["low"]}, {"expected", memory["expected"]}, {"high", memory["high"]}};
+    memory["low"] = held.device.low.in(bytes);
+    memory["expected"] = held.device.expected.in(bytes);
+    memory["high"] = held.device.high.in(bytes);
+    memory["reserved"] = held.engine.in(bytes);
+    memory["terms"][std::string{name_of(memory_term::fragmentation)}] = (slack + held.unused).in(bytes);
+}
+
 /// Limits; null where nothing fits.
 inline json_value to_json(const job_limits& l) {
     const auto known = [](const auto& m, auto read) { return m ? json_value(read(*m)) : json_value(nullptr); };
@@ -334,6 +350,7 @@ inline json_value to_json(const job_plan& p, const job& j, const cluster& c, boo
     json_value memory = to_json(p.memory);
     memory["usable"] = p.usable.in(bytes);
     memory["gpu"] = p.gpu;
+    set_reserved(memory, p, j, c);
     if (p.host_memory.high > byte_count{}) {
         const interval<byte_count>& host = p.host_memory;
         memory["host"] = {
