@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -143,4 +144,26 @@ TEST_CASE("a random sample of 200 documents has the same figures by `llmres plan
         CHECK(answer["memory"]["expected"] == m.total().expected.in(llmres::bytes));
         CHECK(answer["memory"]["high"] == m.total().high.in(llmres::bytes));
     }
+}
+
+TEST_CASE("the converter makes these documents of the published tables, and refuses publishers that it does not know") {
+    const std::string converter = LLMRES_SOURCE_DIR "/tests/validation/training/make_documents.py";
+    const run_program::scratch folder;
+    const auto converted = [&](const std::string& tables) {
+        const std::string made = (folder.path() / "made.jsonl").string();
+        const std::string line =
+            "python3 -B '" + converter + "' --program '" LLMRES_PROGRAM "' " + tables + " >'" + made + "' 2>/dev/null";
+        return std::system(line.c_str()) == 0 ? run_program::content_of(made) : std::string{};
+    };
+    const std::string unknown = "id,series,framework,complete,measured_peak_allocated_gib,hidden,heads,gpu,oom\n";
+    CHECK(converted(folder.file("one.csv", unknown + "1,litgpt,,Y,1,64,4,H100,no\n")).find("litgpt") !=
+          std::string::npos);
+    CHECK(converted(folder.file("one.csv", unknown + "1,elsewhere,some software,Y,1,64,4,H100,no\n")).empty());
+    CHECK(converted(folder.file("one.csv", unknown + "1,litgpt,,Y,1,64,4,a card,no\n")).empty());
+    CHECK(converted(folder.file("one.csv", "a,b\n1,2\n")).empty());
+    const std::string shared = LLMRES_SHARED_DATA;
+    if (shared.empty()) return;
+    const std::string train = "'" + shared + "/train/";
+    CHECK(converted(train + "memory.csv' " + train + "megatron_b200.csv' " + train + "ultrascale.csv'") ==
+          run_program::content_of(LLMRES_SOURCE_DIR "/tests/validation/data/training.jsonl"));
 }

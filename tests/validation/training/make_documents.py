@@ -140,7 +140,12 @@ def main():
     presets = Presets(asked.program)
     for source in asked.source:
         for row in rows_of(source, asked.whole):
-            print(json.dumps(entry_of(row, presets), separators=(",", ":")))
+            try:
+                print(json.dumps(entry_of(row, presets), separators=(",", ":")))
+            except SystemExit as refusal:  # rows that are not complete may say too little
+                if not asked.whole:
+                    raise
+                print(refusal, file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -54,9 +54,7 @@ def read(path):
 def of_memory(table, golden, whole):
     """Rows with every field, unless they are wanted `whole`; Megatron-Core's with the arguments of their runs."""
     found = {(f"megatron:{r['test_case']}", r["mem_max_alloc_bytes"]): r for r in golden}
-    laid_out = collections.defaultdict(set)  # layouts whose tests published the same figures, to the byte: of one of them at most
-    for r in found.values():
-        laid_out[figures_of(r)].add(layout_of(json.loads(r["args"])))
+    laid_out = laid_out_by_figures(found.values())
     for r in table:
         if r.text("complete") != "Y" and not whole:
             continue
@@ -76,6 +74,14 @@ def of_memory(table, golden, whole):
 
 def figures_of(golden):
     return golden["mem_alloc_bytes_last"], golden["mem_max_alloc_bytes"], golden["mem_max_first"]
+
+
+def laid_out_by_figures(table):
+    """Layouts whose tests published the same figures, to the byte: they are those of one of them at most."""
+    laid_out = collections.defaultdict(set)
+    for r in table:
+        laid_out[figures_of(r)].add(layout_of(json.loads(r["args"])))
+    return laid_out
 
 
 def layout_of(args):
@@ -106,16 +112,21 @@ def is_described(args):
 def padded_vocabulary(args, tp):
     """Rows of the embedding: those of the tokenizer, rounded up for the tensor ranks (megatron/training/tokenizer)."""
     kind = str(args.get("tokenizer-type", ""))
-    rows = int(args.get("vocab-size") or (131072 if "TikToken" in kind else 32000 if "Llama2" in kind else 50257))
+    of_nemotron = "nemotron" in str(args.get("tokenizer-model", ""))
+    rows = int(args.get("vocab-size") or
+               (256000 if of_nemotron else 131072 if "TikToken" in kind else 32000 if "Llama2" in kind else 50257))
     multiple = int(args.get("make-vocab-size-divisible-by", 128)) * tp
     return int(args.get("padded-vocab-size") or -(-rows // multiple) * multiple)
 
 
 def of_golden(table):
-    """The runs themselves, where no other table names them: those whose number of GPUs the recipe says."""
+    """The runs themselves, where no other table names them: decoders whose number of GPUs the recipe says. (A run that resumes may
+    publish the peak of its second part.)"""
+    laid_out = laid_out_by_figures(table)
     for r in table:
         args = json.loads(r["args"])
-        if r.text("test_type") not in ("", "regular") or not is_described(args) or not r.number("nodes") * r.number("gpus_per_node"):
+        if r.text("test_type") not in ("", "regular", "release") or r.text("model_dir") not in ("gpt", "moe", "mixtral", "nemotron", "hybrid") or not is_described(args) or \
+                not r.number("nodes") * r.number("gpus_per_node") or len(laid_out[figures_of(r)]) > 1:
             continue
         full = args.get("recompute-granularity") == "full"
         yield Row(id=f"{r['test_case']}:{r['golden']}", series="megatron_golden", model=f"megatron:{r['test_case']}",

@@ -79,6 +79,24 @@ MLA_NOTE = re.compile(r"MLA kv_lora (\d+) nope(\d+) rope(\d+) v(\d+); (\d+) dens
                       r"(\d+) shared")
 
 
+ROUTED_NOTE = re.compile(r"(\d+) routed \((\d+)\) top-?(\d+)(?: \+ (\d+) shared)?(?:; (\d+) dense)?")
+MOE_WIDTHS_NOTE = re.compile(r"MoE (\d+) experts top-?(\d+)")
+
+
+def add_noted_experts(arch, shape):
+    """Experts as the notes name them: "64 routed (1408) top6 + 2 shared; 1 dense layer" and "MoE 128 experts top8", whose inner features
+    are then the row's."""
+    feed_forward = shape["feed_forward"]
+    if found := ROUTED_NOTE.search(arch):
+        experts, width, chosen, shared, first = (int(each or 0) for each in found.groups())
+        feed_forward["experts"] = {"count": experts, "per_token": chosen, "width": width, "shared_width": shared * width}
+        shape["dense_layers"] = first
+    elif found := MOE_WIDTHS_NOTE.search(arch):
+        feed_forward["experts"] = {"count": int(found.group(1)), "per_token": int(found.group(2)), "width": feed_forward.pop("width")}
+    if "DeepSeek-V3 style MLA" in arch:  # arXiv 2412.19437, section 4.2; Moonlight's queries are not compressed
+        shape["attention"] = {"heads": shape["attention"]["heads"], "head_dim": 128, "kv_rank": 512, "rope_dim": 64, "value_dim": 128}
+
+
 def noted_shape(row):
     """What the notes say of an architecture: "arch: GPT-NeoX parallel residual; LayerNorm; GELU; untied"."""
     shape = by_columns(row)
@@ -108,6 +126,11 @@ def noted_shape(row):
         shape["attention"] = {"heads": attention["heads"], "head_dim": key, "kv_rank": rank, "rope_dim": rope, "value_dim": value}
         feed_forward["experts"] = {"count": experts, "per_token": chosen, "width": width, "shared_width": shared * width}
         shape["dense_layers"] = first
+    elif "experts" not in feed_forward:
+        add_noted_experts(arch, shape)
+    names_more = ("MoE", "Mamba", "enc-dec") if "arch: " in notes else ()
+    if any(word in arch for word in names_more) and "experts" not in feed_forward or not attention["heads"]:
+        raise SystemExit(f"{row.text('id')}: notes are {notes}; expected an architecture that tests/validation/training/shapes.py reads")
     return shape
 
 
