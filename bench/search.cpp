@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+// How many layouts a second a search plans on one thread, and that no layout of its space beats what it finds.
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <llmres/answers/search.hpp>
+#include <llmres/hardware/gpus/nvidia.hpp>
+#include <llmres/hardware/standard_cluster.hpp>
+#include <llmres/models/all.hpp>
+#include <llmres/plan.hpp>
+#include <llmres/runtimes/megatron.hpp>
+#include <llmres/runtimes/vllm.hpp>
+
+using namespace llmres;
+
+namespace {
+
+/// Each layout of the space through plan(), one by one: the most tokens per second of those that fit.
+double brute_force(const job& j, const cluster& c, const search_request& r) {
+    double most = 0;
+    job tried = j;
+    const auto all = [&] {
+        return for_each_layout(tried, r.space.layouts, c, [&](const layout& l) {
+            const result<job_plan> p = plan(tried, l, c);
+            if (p && p->verdict == verdict::fits) {
+                const double rate = p->speed.tokens_per_second.in(tokens_per_s);
+                if (rate > most) most = rate;
+            }
+            return false;
+        });
+    };
+    if (trains(j))
+        detail::for_each_training_choice(r.space, j, tried, all);
+    else
+        detail::for_each_serving_choice(r.space, j, tried, all);
+    return most;
+}
+
+void measure(const char* name, const job& j, const cluster& c, const search_request& r) {
+    std::array<found_layout, 10> best;
+    const auto start = std::chrono::steady_clock::now();
+    const result<search_counts> counts = search(j, c, r, best);
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+    if (!counts || counts->best == 0) std::exit(1);
+    const double found = best[0].plan.speed.tokens_per_second.in(tokens_per_s);
+    const bool proved = brute_force(j, c, r) <= found * (1 + 1e-6);
+    std::printf("%-40s %9lld %9lld %8.3f s %10.0f %12.0f  %s\n", name, static_cast<long long>(counts->tried),
+                static_cast<long long>(counts->kept), spent.count(), static_cast<double>(counts->tried) / spent.count(),
+                found, proved ? "proved" : "BEATEN");
+    if (!proved) std::exit(1);
+}
+
+}  // namespace
+
+int main() {
+    std::printf("%-40s %9s %9s %10s %10s %12s\n", "search(job, cluster)", "layouts", "fit", "time", "a second",
+                "tokens/s");
+    job served{
+        .model = models::llama_3_1_70b, .prompt = tokens(1024), .output = tokens(256), .runtime = runtimes::vllm};
+    search_request formats{.space = {.max_batch = 512}};
+    formats.space.weights = formats.space.kv_cache = {.list = {bf16, fp8_e4m3}, .count = 2};
+    measure("serving 70B, 8 x H100, batch and formats", served, standard_cluster(gpus::h100_sxm5_80gb, 8).value(),
+            formats);
+    served.model = models::deepseek_v3;
+    measure("serving 671B, 16 x H200, batch", served, standard_cluster(gpus::h200_sxm5_141gb, 16).value(),
+            {.space = {.max_batch = 512}});
+
+    job trained{.model = models::gpt3_175b,
+                .task = task::pretraining,
+                .sequence = tokens(2048),
+                .global_batch = 1024,
+                .runtime = runtimes::megatron};
+    const cluster many = standard_cluster(gpus::a100_sxm4_80gb, 1024).value();
+    const search_request on_gpus{.space = {.micro_batch = true, .recompute = true}};
+    measure("training GPT-3, 1,024 x A100", trained, many, on_gpus);
+    measure("the same, offloaded or not", trained, many,
+            {.space = {.micro_batch = true, .recompute = true, .offload = true}});
+    trained.global_batch = 48;
+    measure("training GPT-3, 48 x A100", trained, standard_cluster(gpus::a100_sxm4_80gb, 48).value(), on_gpus);
+    trained.model = models::mixtral_8x7b;
+    trained.global_batch = 256;
+    measure("training 8x7B, 64 x A100", trained, standard_cluster(gpus::a100_sxm4_80gb, 64).value(), on_gpus);
+}
