@@ -68,6 +68,22 @@ std::string name_in(const json& document, const char* key, error& wrong) {
     return fields{document, "", wrong}.string(key, false);
 }
 
+/// What of a runtime's pool its job leaves unused is in no buffer: such a plan is compared by what the job itself
+/// takes.
+void leave_out_unused_pool(plan_file& plan, const json& memory, error& wrong) {
+    const auto needed = memory.find("needed");
+    if (needed == memory.end() || !needed->is_object()) return;
+    const auto job = fields{*needed, "memory.needed", wrong}.integer("expected", true, 0);
+    if (!job) return;
+    const byte_count before = plan.expected;
+    plan.expected = bytes(*job);
+    for (auto& [name, size] : plan.terms)
+        if (name == "fragmentation") {
+            const byte_count others = before - size;
+            size = plan.expected > others ? plan.expected - others : byte_count{};
+        }
+}
+
 bool is_term(std::string_view name) {
     return std::find(plan_terms.begin(), plan_terms.end(), name) != plan_terms.end();
 }
@@ -187,6 +203,7 @@ result<plan_file> parse_plan(std::string_view written, std::optional<std::int64_
     if (apart > plan.expected.base() / 1000 || apart < -(plan.expected.base() / 1000))
         return refused(error_code::inconsistent, "memory.terms", sum.base(), "terms that add up to memory.expected");
 
+    leave_out_unused_pool(plan, *memory, wrong);
     plan.runtime = name_in(document, "runtime", wrong);
     plan.allocator = name_in(document, "allocator", wrong);
     plan.gpus = gpus_of(document, wrong);

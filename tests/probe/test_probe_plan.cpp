@@ -47,6 +47,15 @@ TEST_CASE("a plan is read in the order of allocation") {
     CHECK(plan->hash != parse_plan(object({memory, buffers}))->hash);
 }
 
+TEST_CASE("what a job leaves unused of a runtime's pool is in no buffer, and not compared") {
+    const auto plan = parse_plan(object({R"("memory":{"usable":1000,"expected":900,"needed":{"expected":310},)"
+                                         R"("terms":{"weights":200,"kv_cache":100,"fragmentation":600}})",
+                                         buffers}));
+    REQUIRE(plan.has_value());
+    CHECK(plan->expected == bytes(310));
+    CHECK(plan->predicted("fragmentation") == bytes(10));
+}
+
 TEST_CASE("what is not a plan is refused by name") {
     CHECK(refusal_of("").code == error_code::malformed);
     CHECK(refusal_of("hello").field == "plan");
