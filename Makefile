@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Short names for the CMake presets; `cmake --list-presets` shows them all. Each installs what it needs first (.ci/setup).
-.PHONY: demo test test-integration bench probe fuzz validate-pytorch score docs format tidy clean
+.PHONY: demo test test-integration bench probe fuzz validate-pytorch score score-training score-serving docs format tidy clean
 
 demo:  ## one question, answered: the program is all that is built
 	@.ci/setup base
@@ -33,13 +33,21 @@ fuzz:
 validate-pytorch:  ## regenerates the tracked PyTorch runs (under an hour); ARGS: of python -m memory_reference
 	tests/validation/pytorch/run.sh $(ARGS)
 
-score:  ## errors and widths on published training measurements: ROWS=FILE.csv, a table with the columns of those that the project has
+score:  ## errors and widths on published measurements of memory, training or serving: ROWS=FILE.csv, a table with the columns of those that the project has
 	@[ -f "$(ROWS)" ] || { echo "ROWS is $(ROWS); expected a table of measurements: make score ROWS=FILE.csv" >&2; exit 2; }
 	@.ci/setup base
 	@cmake --preset gcc >/dev/null
+	@if head -n 1 "$(ROWS)" | grep -q kv_cache_gib_per_gpu; then $(MAKE) --no-print-directory score-serving; else $(MAKE) --no-print-directory score-training; fi
+
+score-training:
 	@cmake --build --preset gcc --target llmres_program table_training_memory -- --quiet
 	@tests/validation/training/make_documents.py --program build/gcc/llmres $(ROWS) > build/scored.jsonl
 	@build/gcc/tests/table_training_memory $(SHOW) build/scored.jsonl
+
+score-serving:
+	@cmake --build --preset gcc --target table_serving_memory -- --quiet
+	@tests/validation/serving_jobs $(ROWS) > build/scored.jsonl
+	@build/gcc/tests/table_serving_memory build/scored.jsonl
 
 docs:  ## the reference of all public names, in build/docs/html; a name without a doc comment is an error
 	@.ci/setup docs
