@@ -9,7 +9,7 @@
 #include <string_view>
 
 /// What does a kernel take? Its arithmetic and its traffic overlap in part: sqrt(arithmetic^2 + traffic^2), and none is
-/// shorter than a floor. docs/decisions/0021 has the points that each constant was fitted on, and what each explains.
+/// shorter than a floor. docs/decisions/0008 has the points that each constant was fitted on, and what each explains.
 namespace llmres::inline v0 {
 
 /// Constants of kernels, the same for every GPU: parts of the peaks that the sheet names. Fitted by least squares of

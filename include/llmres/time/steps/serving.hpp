@@ -20,7 +20,7 @@
 /// How fast are prompts computed and tokens generated, for one sequence alone and under load?
 namespace llmres::inline v0::detail {
 
-/// What load adds, fitted on 1,583 steady runs of three runtimes on five GPUs (docs/decisions/0021).
+/// What load adds, fitted on 1,583 steady runs of three runtimes on five GPUs (docs/decisions/0008).
 struct load_constants {
     /// Of the time of the prompts that are computed while a sequence is generated, what its tokens wait for: all of it
     /// where prompts stand alone in their steps, little where sequences of one length start together.
@@ -138,8 +138,11 @@ constexpr job_speed serving_speed(const job& j, const layout& l, const pricing& 
     const auto made = static_cast<double>(j.output > token_count{} ? j.output.in(tokens) : 1);
     const duration round = j.output > token_count{} ? together + step.expected * made : step.expected;
     speed.tokens_per_second = approx(tokens(1)) * (static_cast<double>(j.batch) * made) / round;
-    speed.flops = one.flops * (l.data * l.replicas);
-    speed.mfu = one.at_peak / step.expected / static_cast<double>(l.pipeline);
+    // Ranks without a sequence compute nothing.
+    const double used = static_cast<double>(j.batch) / static_cast<double>(p.sequences);
+    const double ranks = static_cast<double>(std::int64_t{l.data} * l.replicas);
+    speed.flops = one.flops * used;
+    speed.mfu = one.at_peak / step.expected * (used / ranks) / static_cast<double>(l.pipeline);
     return speed;
 }
 
