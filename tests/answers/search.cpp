@@ -233,6 +233,16 @@ TEST_CASE("what may vary beside the layout is chosen too") {
     CHECK(rate(served.plan) > rate(plan(s, h100(8)).value()));
 }
 
+TEST_CASE("a search is the same in a constant expression") {
+    static constexpr cluster four = standard_cluster(gpus::h100_sxm5_80gb, 4).value();
+    static constexpr job work{.model = models::llama_3_1_8b, .context = tokens(4096), .runtime = runtimes::vllm};
+    static constexpr search_request latency{.objective = objective::time_per_token};
+    static constexpr result<found_layout> best = search(work, four, latency);
+    static_assert(best && best->plan.verdict == verdict::fits);
+    static_assert(must_fit<best->plan>());
+    CHECK(search(work, four, latency)->plan.layout == best->plan.layout);
+}
+
 TEST_CASE("a watcher stops a search") {
     int calls = 0;
     std::array<found_layout, 1> best;
