@@ -288,3 +288,15 @@ TEST_CASE("ik_llama.cpp alone loads its own types; experts on the host may come 
     j.runtime = runtimes::llama_cpp;
     CHECK(plan(j, layout{}, c).error().field == "weights");
 }
+
+TEST_CASE("until January 2026 latent attention had values of its own in the cache, which ik_llama.cpp never kept") {
+    job j = chat("deepseek-v2-lite");
+    const auto cache = [&](const char* build) {
+        j.runtime = find_runtime(build).value();
+        return memory_of(j, layout{})[memory_term::kv_cache].expected;
+    };
+    const std::int64_t cells = j.context.in(tokens) * 27;
+    CHECK(cache("llama.cpp@b6900") == bytes(2) * (cells * (576 + 512)));  // 68 MiB for 36, as b6900 prints
+    CHECK(cache("llama.cpp@b9538") == bytes(2) * (cells * 576));
+    CHECK(cache("ik_llama.cpp@b4200") == bytes(2) * (cells * 576));
+}

@@ -47,6 +47,9 @@ struct runtime_cache {
     window_cells windows = window_cells::window;  ///< tokens that layers with a window keep
     /// Latent attention caches keys and values of every head, not the latent (llama.cpp before its pull request 12801).
     bool expands_latent = false;
+    /// Latent attention caches the values' part of the latent once more, as values (llama.cpp before its pull request
+    /// 19067).
+    bool latent_values = false;
     /// All of a recurrent layer's state is fp32; else the convolution's part of it is in the activations' format.
     bool fp32_states = false;
     /// All prompts are computed before the first token is generated: until then the cache holds no more than prompts.

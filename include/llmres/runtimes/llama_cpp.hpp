@@ -80,11 +80,14 @@ constexpr runtime llama_cpp_turns() {
     r.step.copies = 4;
     return r;
 }
-/// Since April 2025 latent attention reads its cache as it is (12801).
+/// Since April 2025 latent attention reads its cache as it is (12801). Until January 2026 (19067) values had a cache of
+/// their own beside it: 68 MiB where the latent takes 36, as b6900 prints. Which build was the first without is not
+/// known here, so profiles up to b9479 count them.
 constexpr runtime llama_cpp_latent() {
     runtime r = llama_cpp_turns();
     r.serving_kernels.latent.absorbed = true;
     r.cache.expands_latent = false;
+    r.cache.latent_values = true;
     return r;
 }
 /// Since May 2025 windowed layers keep window and micro-batch only (13194).
@@ -113,6 +116,7 @@ constexpr runtime llama_cpp_slots() {
 constexpr runtime llama_cpp_last_scores() {
     runtime r = llama_cpp_slots();
     r.step.logits.rows = scored_tokens::last;
+    r.cache.latent_values = false;
     r.accuracy.activations = {0.85, 1.0, 1.2};
     return r;
 }
@@ -126,6 +130,7 @@ constexpr runtime ik_llama_cpp_as(std::string_view versions, std::int32_t since,
     r.identity.knobs = ik_llama_cpp_knobs;
     r.loading.formats = {format_family::gguf, format_family::gguf_ik};
     r.cache.windows = window_cells::whole;
+    r.cache.latent_values = false;
     r.serving_kernels.laid_out = true;
     r.serving_kernels.latent.expanded = mib(before == 0 ? 256 : 512);
     r.serving_kernels.latent.expands_all = since < 4156;  // commit b85a2a5

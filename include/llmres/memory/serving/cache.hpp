@@ -66,10 +66,12 @@ constexpr allotment layer_cache(const attention& a, const job& j, const runtime&
     };
     // llama.cpp kept keys and values of all heads until it read the latent itself (pull request 12801, April 2025).
     const bool expanded = r.cache.expands_latent && a.kind == attention_kind::latent;
+    const bool twice = r.cache.latent_values && a.kind == attention_kind::latent;
     const bytes_per_token each =
         expanded
             ? of({.heads = a.heads, .kv_heads = a.heads, .head_dim = a.query_width(), .value_dim = a.value_width()})
-            : of(a);
+        : twice ? of({.heads = 1, .kv_heads = 1, .head_dim = a.kv_rank + a.rope_dim, .value_dim = a.kv_rank})
+                : of(a);
     const bytes_per_token index = indexer_bytes_per_token(a);
     const byte_count asked = each * ideal * sequences, allotted = each * allotted_tokens(a, j, r, l, sequences);
     const byte_count indexed = index * context_of(j) * sequences;
