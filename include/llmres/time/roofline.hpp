@@ -52,9 +52,9 @@ constexpr std::string_view name_of(time_term term) { return time_term_names[stat
 struct efficiency {
     /// Matrix products in 16 bits: 3,135 points on A100, H100, B200, B300 and GB200, met within 10.7 % with a floor
     /// (AIC-GEMM). Long runs reach less where the board's power limits them (sustained_rate()).
-    interval<double> arithmetic{0.56, 0.748, 0.92};
+    interval<double> arithmetic{0.50, 0.748, 0.92};
     /// Memory traffic of products and elementwise kernels (the same fit).
-    interval<double> bandwidth{0.56, 0.797, 0.95};
+    interval<double> bandwidth{0.50, 0.797, 0.95};
     /// Links, relative to what time_of() says.
     interval<double> link{0.60, 1.0, 1.25};
     /// Floors of kernels and the CPU's part of launching them, relative to what time/kernels.hpp and the runtime say.
