@@ -164,7 +164,7 @@ const precision& gradients_of(const job&&) = delete;
 /// Mixed precision keeps an fp32 copy of 16-bit weights (arXiv 1710.03740); fp32 weights are their own, and LOMO widens
 /// each tensor as it steps it.
 constexpr maybe<precision> master_weights_of(const job& j) {
-    if (j.optimizer.in_backward && j.optimizer.widens) return {};
+    if (steps_in_backward(j.optimizer)) return {};
     if (j.master_weights) return *j.master_weights == weights_of(j) ? maybe<precision>{} : j.master_weights;
     if (j.runtime.optimizer.steps_weights) return {};
     return weights_of(j) == fp32 || weights_of(j) == tf32 ? maybe<precision>{} : maybe<precision>{fp32};

@@ -145,6 +145,9 @@ constexpr result<optimizer> find_optimizer(std::string_view name, std::string_vi
     return refused(error_code::unknown, field, name, such_as("an optimizer", nearest(name, names)));
 }
 
+/// Whether tensors are stepped in fp32 as soon as their gradients exist, so that no fp32 copy of them is kept (LOMO).
+constexpr bool steps_in_backward(const optimizer& o) { return o.in_backward && o.widens; }
+
 /// Whether an optimizer keeps as many states for each value of any tensor.
 constexpr bool is_element_wise(const optimizer& o) {
     return o.matrix_moments < 0 && !o.factored && !o.row_moment && !o.kronecker && o.rank == 0 && o.block == 0;

@@ -28,6 +28,9 @@ struct optimizer_memory {
 struct cast_memory {
     byte_count all{};           ///< of all matrices
     byte_count feed_forward{};  ///< of `all`, the feed-forward's
+    /// Of `all`, those of what is trained: autocast keeps them until the forward pass and the loss are computed, be
+    /// they saved or not (ATen, autocast_mode.cpp, cached_cast).
+    byte_count cached{};
 };
 
 /// Tensors that DoRA makes to compute the norm of an adapted weight.
@@ -64,6 +67,7 @@ struct training_state {
         optimizer.states += other.optimizer.states * copies;
         optimizer.temporaries += other.optimizer.temporaries * copies;
         casts.all += other.casts.all * copies;
+        casts.cached += other.casts.cached * copies;
         if (other.dummies > dummies) dummies = other.dummies;
         if (other.largest > largest) largest = other.largest;
         if (other.optimizer.largest_step > optimizer.largest_step)

@@ -4,8 +4,11 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/models/deepseek.hpp>
 #include <llmres/models/encoders.hpp>
+#include <llmres/models/gemma.hpp>
+#include <llmres/models/phi.hpp>
 #include <llmres/runtimes/deepspeed.hpp>
 #include <llmres/runtimes/huggingface.hpp>
 #include <llmres/runtimes/torchtitan.hpp>
@@ -259,4 +262,41 @@ TEST_CASE("nothing is taken off twice: no term of the fullest moment is below ze
     in_backward.micro_batch = 4;
     in_backward.sequence = tokens(1468);
     terms_of(in_backward, {.tensor = 4, .sequence_parallel = true, .data = 2, .zero = 1});
+}
+
+TEST_CASE("autocast's casts of trained weights exist while the loss is computed, though every layer is recomputed") {
+    job j{.model = models::phi_3_mini_4k,
+          .task = task::finetuning,
+          .weights = fp32,
+          .sequence = tokens(512),
+          .global_batch = 8,
+          .optimizer = adafactor,
+          .recompute = recompute::full,
+          .runtime = runtimes::huggingface};
+    const training_state s = training_state_of(j, {});
+    CHECK(s.casts.cached.in(gib) == doctest::Approx(6.9).epsilon(0.02));  // two bytes of each value of the layers
+    CHECK(peak(j) > s.weights + s.gradients.kept + s.casts.cached);
+    // 35.8 GiB of tensors were tracked.
+    CHECK(plan(j, {}, *standard_cluster(gpus::rtx_5090, 1))->verdict == verdict::does_not_fit);
+    // With every second layer recomputed the others save theirs.
+    const byte_count all = peak(j);
+    j.recompute_every = 2;
+    CHECK(peak(j) > all);
+    // Frozen weights are cast again whenever they are read; adapters' are kept.
+    j.recompute_every = 1;
+    j.adapter = {.kind = adapter_kind::lora, .rank = 8};
+    const training_state adapted = training_state_of(j, {});
+    CHECK(adapted.casts.cached < mib(64));
+    CHECK(adapted.casts.cached > byte_count{});
+}
+
+TEST_CASE("the second gradient of a tied embedding is of a tensor rank's part") {
+    const job j{.model = models::gemma_2_9b, .task = task::pretraining, .sequence = tokens(4096)};
+    const auto second = [&](const layout& l) {
+        const folded_job folded{j, l};
+        const training_stage stage = training_stage_of(folded, placement_of(j, l, 0));
+        return second_gradient(stage_step_of(folded, stage));
+    };
+    CHECK(second({}) == bytes(2) * (256'000 * 3584));
+    CHECK(second({.tensor = 8}) * 8 == second({}));
 }

@@ -129,6 +129,16 @@ TEST_CASE("a frozen matrix trains r (rows + columns) values of LoRA, and nothing
     CHECK(other.adapter + other.gradients.kept + other.optimizer.states == byte_count{});
 }
 
+TEST_CASE("LOMO keeps no master copy under ZeRO either: each tensor is widened as it is stepped") {
+    job j = mixed(lomo);
+    j.runtime = runtimes::deepspeed;
+    for (const std::int32_t zero : {0, 1}) {
+        const training_state s = state_of(j, {.data = 2, .zero = zero}, matrix);
+        CHECK(s.optimizer.states == byte_count{});
+        CHECK(s.weights == bytes(2) * values);
+    }
+}
+
 TEST_CASE("a factored state is of each adapter's own matrix, whatever was trained before it") {
     job j = mixed(adafactor);
     j.task = task::finetuning;

@@ -28,7 +28,7 @@ struct encoder_memory {
     byte_count behind{};           ///< of `kept`, by all layers but the first, and by what follows them
     byte_count above{};            ///< what a layer's backward pass holds beyond what the layer keeps
     byte_count forward{};          ///< what a layer's forward pass holds beyond what the layer keeps
-    byte_count casts{};            ///< autocast's casts of its layers' weights
+    byte_count casts{};            ///< casts of its weights that autocast keeps
     byte_count output{};           ///< the gradient of its output
     byte_count gradients{};        ///< of its weights
     byte_count first_gradients{};  ///< of its first layer and its stem
@@ -89,7 +89,7 @@ constexpr encoder_memory encoder_memory_of(const job& j, const layout& l, const 
                       saved_beside_encoder_layers(m, e, context, l);
         found.behind += layer.kept * (e.layers - 1);
         if (layer.fresh_peak - layer.kept > found.above) found.above = layer.fresh_peak - layer.kept;
-        found.casts += block.casts.all * e.layers;
+        found.casts += block.casts.cached * e.layers;
         const byte_count mixer =
             layer.forwards.at_mixer > layer.kept ? layer.forwards.at_mixer - layer.kept : byte_count{};
         const byte_count more = context.recomputes ? layer.forwards.recomputed : mixer;

@@ -142,7 +142,7 @@ constexpr stage_step stage_step_of(const folded_job& f, const training_stage& s)
         .shards_weights = shards,
         .shards_by_parameter = by_parameter,
         .accumulates = runtime.sharding.keeps_gradients || f.micro_batches > 1,
-        .steps_in_backward = j.optimizer.in_backward && j.optimizer.widens && !f.context.frozen,
+        .steps_in_backward = llmres::steps_in_backward(j.optimizer) && !f.context.frozen,
         .residual = size_of(f.context.formats.stream, f.context.tokens.all(), j.model.hidden),
         .head_gradients = j.model.tied_head && s.last ? s.weights.ends.gradients.kept - s.encoder.gradients
                                                       : s.weights.output.gradients.kept,
@@ -276,7 +276,8 @@ constexpr byte_count second_gradient(const stage_step& in) {
     if (context.frozen || context.runtime.kernels.linear != linear_code::plain || in.folded.layout.pipeline > 1 ||
         !m.tied_head)
         return {};
-    return size_of(gradients_of(in.folded.job), m.vocabulary, embedding_width_of(m));
+    return size_of(gradients_of(in.folded.job), ceil_quotient(m.vocabulary, in.folded.layout.tensor),
+                   embedding_width_of(m));
 }
 
 /// With tied weights the head's gradient comes first, then the embedding's. Autograd adds the two out of place
@@ -337,7 +338,8 @@ constexpr peak_candidate at_adapter_forward(const stage_step& in, std::size_t ki
 }
 
 /// Casts of weights that autocast keeps from the forward pass to the end of the loss, though what is recomputed does
-/// not save them: it caches the cast of every leaf until its context is left (aten/src/ATen/autocast_mode.cpp).
+/// not save them: it caches the cast of every leaf that requires a gradient until its context is left
+/// (aten/src/ATen/autocast_mode.cpp, cached_cast).
 constexpr byte_count cached_casts(const stage_step& in) {
     const folded_job& f = in.folded;
     const job& j = f.job;
@@ -349,7 +351,7 @@ constexpr byte_count cached_casts(const stage_step& in) {
     const stage_range here = in.stage.holds.layers;
     for (std::int32_t i = here.first; i < here.last; ++i)
         if (!whole || (i + 1) % j.recompute_every == 0)
-            casts += f.layers[f.by_stage.order[static_cast<std::size_t>(i)]].state.casts.all;
+            casts += f.layers[f.by_stage.order[static_cast<std::size_t>(i)]].state.casts.cached;
     return whole ? casts + in.stage.encoder.casts : casts;
 }
 

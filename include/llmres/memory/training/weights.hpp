@@ -44,7 +44,7 @@ struct weight_training {
           context{c},
           formats{formats_of(j, c.formats.stream)},
           gradients{gradients_of(j)},
-          master{l.zero > 0 && c.runtime.optimizer.copies_master_weights
+          master{l.zero > 0 && c.runtime.optimizer.copies_master_weights && !steps_in_backward(j.optimizer)
                      ? maybe<precision>{j.master_weights.value_or(fp32)}
                      : master_weights_of(j)},
           casts_matrices{!(formats.matrices == c.formats.compute) && !is_packed(formats.matrices)},
@@ -127,8 +127,9 @@ private:
     constexpr void normalise(const weight_shape& shape, weight_role role);
 
     constexpr byte_count& offloaded(offload_place to) { return to == offload_place::nvme ? state_.nvme : state_.host; }
-    constexpr void cast(byte_count size, weight_role role) {
+    constexpr void cast(byte_count size, weight_role role, bool trained) {
         state_.casts.all += size;
+        if (trained) state_.casts.cached += size;
         if (is_feed_forward(role)) state_.casts.feed_forward += size;
     }
     constexpr void step_needs(byte_count size) {
@@ -183,7 +184,7 @@ constexpr void weight_fold::add(const weight& whole, weight_place place) {
         state_.adapter += how_.sharded(size, ranks, 3);
         state_.gathered += size;
         if (c.autocast && local.columns > 1 && !(c.formats.adapters == c.formats.compute))
-            cast(size_of(c.formats.compute, local.rows, local.columns) * local.copies, whole.role);
+            cast(size_of(c.formats.compute, local.rows, local.columns) * local.copies, whole.role, true);
         train(tensor(added, local, c.formats.adapters, c.formats.adapters, nullptr));
     });
 }
@@ -230,7 +231,7 @@ constexpr void weight_fold::hold(const weight& whole, const weight_shape& shape,
     if (in_layer && !whole.routed) state_.dummies += computed;  // grouped products write gradients in place
     if (c.autocast && casts && in_layer && !(c.quantised.four_bit && whole.quantised) &&
         !(whole.routed && computes_together(c.runtime.kernels.experts)))
-        cast(computed, whole.role);
+        cast(computed, whole.role, !c.frozen);
 }
 
 constexpr void weight_fold::keep_gradient(const trained_tensor& t) {
@@ -298,7 +299,7 @@ constexpr void weight_fold::step(const trained_tensor& t, std::int64_t rows) {
         const int copies = runtime.sharding.code != sharding_code::deepspeed ? 2 : how_.layout.zero > 0 ? 3 : 4;
         state_.optimizer.temporaries += how_.sharded(t.whole_gradient * copies, t.ranks, 1);
     }
-    if (o.in_backward && o.widens) {
+    if (steps_in_backward(o)) {
         const byte_count one =
             t.stacked ? t.whole_gradient * (t.role == weight_role::down_proj ? 1 : 2) : values(t.gradient);
         step_needs(one * (t.gradient == fp32 ? 1 : 2 * fp32.element_bytes / t.gradient.element_bytes));
