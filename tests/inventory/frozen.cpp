@@ -26,7 +26,7 @@ byte_count saved(const layer& l, const job& j) {
     return all;
 }
 detail::unsaved unsaved_by(const layer& l, const job& j) {
-    return detail::unsaved_by(l, j.model.hidden, training_context{j, {}}, {});
+    return detail::unsaved_by(l, j, j.model.hidden, training_context{j, {}}, {});
 }
 
 /// The layer's token mixer without its feed-forward.
@@ -111,6 +111,20 @@ TEST_CASE("an input that asks for no gradient has no mask of its dropout") {
     job j = adapted({weight_role::q_proj, weight_role::v_proj});
     j.adapter.dropout = 0.1;
     CHECK(unsaved_by(block(), j).size == norm + bytes(2) * (n * h));  // a byte a value, for each of the two
+}
+
+TEST_CASE("what recomputation has dropped already is not taken off once more") {
+    job j = adapted({weight_role::o_proj});  // none of what attention saves
+    j.attention = attention_kernel::eager;
+    const byte_count all = unsaved_by(block(), j).size;
+    j.recompute = recompute::selective;
+    const training_context context{j, {}};
+    const byte_count core = detail::named_parts_of(block(), j, {}, context).recomputed;
+    CHECK(core > byte_count{});
+    CHECK(unsaved_by(block(), j).size == all - core);
+    // By product, what is stored is stored without gradients, too.
+    j.runtime.kernels.checkpointing.selective = selective_code::all_but_products;
+    CHECK(unsaved_by(block(), j).size == byte_count{});
 }
 
 TEST_CASE("no layer leaves out more than it would save, whatever its adapters") {

@@ -9,6 +9,8 @@
 #include <llmres/inventory/context.hpp>
 #include <llmres/inventory/layers/operations.hpp>
 #include <llmres/inventory/layers/saved.hpp>
+#include <llmres/inventory/named_parts.hpp>
+#include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/models/layer.hpp>
 #include <llmres/values/precision.hpp>
@@ -40,15 +42,22 @@ constexpr byte_count unsaved_copies(const layer& first, std::int64_t hidden, con
     return size;
 }
 
-constexpr unsaved unsaved_by(const layer& first, std::int64_t hidden, const training_context& context,
+/// Of what a job keeps: parts that are recomputed or offloaded are not saved either way. (Recomputation by product
+/// stores products whether gradients reach them or not: torch/utils/checkpoint.py, _CachingTorchDispatchMode.)
+constexpr unsaved unsaved_by(const layer& first, const job& j, std::int64_t hidden, const training_context& context,
                              const layout& l) {
     byte_count all, some;
-    const auto count_all = [&](const activation& a) { all += local_bytes(a, l); };
-    const auto count_some = [&](const activation& a) { some += local_bytes(a, l); };
+    const auto count = [&](const activation& a, byte_count& sum) {
+        if (named_parts::keeps(a, j)) sum += local_bytes(a, l);
+    };
+    const auto count_all = [&](const activation& a) { count(a, all); };
+    const auto count_some = [&](const activation& a) { count(a, some); };
     show_saved(first, hidden, context, gradient_flow{true}, activation_visitor_of{count_all});
     const gradient_flow after =
         show_saved(first, hidden, context, gradient_flow{false}, activation_visitor_of{count_some});
-    return {all - some + unsaved_copies(first, hidden, context), !after.reaches(operand_name::stream)};
+    const bool goes_on = !after.reaches(operand_name::stream);
+    if (keeps_by_product(j)) return {{}, goes_on};
+    return {all - some + unsaved_copies(first, hidden, context), goes_on};
 }
 
 }  // namespace llmres::inline v0::detail

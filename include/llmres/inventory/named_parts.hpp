@@ -20,10 +20,19 @@ struct named_parts {
     byte_count offloaded{};
 
     constexpr void add(const activation& a, byte_count size, const job& j) {
-        if (j.recompute == recompute::selective && a.made_by.meets(j.recompute_modules))
+        if (is_recomputed(a, j))
             recomputed += size;
         else if (a.input_of.meets(j.offload.modules))
             offloaded += size;
+    }
+    /// Whether neither takes it away.
+    static constexpr bool keeps(const activation& a, const job& j) {
+        return !is_recomputed(a, j) && !a.input_of.meets(j.offload.modules);
+    }
+
+private:
+    static constexpr bool is_recomputed(const activation& a, const job& j) {
+        return j.recompute == recompute::selective && a.made_by.meets(j.recompute_modules);
     }
 };
 

@@ -377,7 +377,7 @@ constexpr byte_count cut_off(const job& j, const layout& l, const training_conte
     }
     unsaved cut{.goes_on = true};
     for (std::int32_t i = 0; i < j.model.layers.size && cut.goes_on; ++i) {
-        cut = unsaved_by(j.model.layers[i], j.model.hidden, context, l);
+        cut = unsaved_by(j.model.layers[i], j, j.model.hidden, context, l);
         size += cut.size;
     }
     return size;

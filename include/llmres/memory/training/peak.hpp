@@ -347,10 +347,11 @@ constexpr byte_count cached_casts(const stage_step& in) {
     // torchao's float8 layers cast inside an operation of their own.
     if (linear_arithmetic_of(j) == arithmetic_kind::fp8) return casts;
     const bool whole = j.recompute == recompute::full;
-    if (!f.context.autocast || !(whole || keeps_by_product(j))) return casts;
     const stage_range here = in.stage.holds.layers;
+    const bool offloads = j.offload.activations != offload_place::none && here.size() > 2;  // casts among the saved
+    if (!f.context.autocast || !(whole || keeps_by_product(j) || offloads)) return casts;
     for (std::int32_t i = here.first; i < here.last; ++i)
-        if (!whole || (i + 1) % j.recompute_every == 0)
+        if (!whole || offloads || (i + 1) % j.recompute_every == 0)
             casts += f.layers[f.by_stage.order[static_cast<std::size_t>(i)]].state.casts.cached;
     return whole ? casts + in.stage.encoder.casts : casts;
 }

@@ -120,7 +120,8 @@ constexpr saved_layers saved_by_layers(const folded_job& f, const placement& her
 
 /// What stands before the layers and is saved until the end of the backward pass: embeddings, masks, an encoder.
 constexpr byte_count saved_before_layers(const folded_job& f, const placement& here, const encoder_memory& encoder) {
-    byte_count saved = encoder.kept + mask_bytes(f.job.model, f.context);
+    byte_count saved = encoder.kept;
+    if (here.layers.size() > 0) saved += mask_bytes(f.job.model, f.context);
     if (here.stage == 0)
         for_each_input_activation(f.job.model, f.context,
                                   [&](const activation& a) { saved += local_bytes(a, f.layout); });
@@ -195,7 +196,7 @@ constexpr saved_layers left_on_gpu(const folded_job& f, const placement& here) {
     if (f.job.offload.activations == offload_place::none) return saved;
     if (f.context.runtime.kernels.checkpointing.offloads_at_once) return {};
     if (here.layers.size() <= 2) return saved;
-    saved.all = {};  // one is copied while the next is computed
+    saved = {};  // one is copied while the next is computed: the last ones, which save all that others do
     for (std::size_t k = 0; k < f.kinds(); ++k)
         if (here.counts[k] > 0 && f.layers[k].kept * 2 > saved.all) saved.all = f.layers[k].kept * 2;
     return saved;
