@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: MIT
+// What must hold of every plan, whatever the job: held against random job documents. 10,000 are tried (five plans or
+// more each); LLMRES_RANDOM_JOBS=1000000 tries as many as it says, LLMRES_RANDOM_SEED=n others. A document that breaks
+// a rule is printed as a caller would write it: `llmres plan FILE.json` shows it again.
+#include <llmres/io/job_json.hpp>
+#include <llmres/plan.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <functional>
+#include <initializer_list>
+#include <llmres/hardware/gpus/all.hpp>
+#include <llmres/jobs/optimizer.hpp>
+#include <llmres/memory/training.hpp>
+#include <llmres/memory/training/stage.hpp>
+#include <llmres/models/all.hpp>
+#include <llmres/runtimes/all.hpp>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "properties.hpp"
+
+using namespace llmres;
+
+namespace {
+
+using document = nlohmann::json;
+
+std::int64_t from_environment(const char* name, std::int64_t otherwise) {
+    const char* said = std::getenv(name);
+    return said != nullptr ? std::atoll(said) : otherwise;
+}
+
+/// Random choices.
+class dice {
+public:
+    dice() { random_.state += static_cast<std::uint64_t>(from_environment("LLMRES_RANDOM_SEED", 0)); }
+
+    std::int64_t below(std::int64_t n) {
+        return static_cast<std::int64_t>(random_.bits() % static_cast<std::uint64_t>(n));
+    }
+    bool chance(int percent) { return below(100) < percent; }
+    template <class T>
+    T pick(std::initializer_list<T> from) {
+        return from.begin()[below(static_cast<std::int64_t>(from.size()))];
+    }
+    template <class List>
+    const auto& one_of(const List& list) {
+        return list[static_cast<std::size_t>(below(static_cast<std::int64_t>(list.size())))];
+    }
+    /// A power of two up to `most`.
+    std::int64_t power(std::int64_t most) {
+        std::int64_t n = 1;
+        while (n * 2 <= most && chance(55)) n *= 2;
+        return n;
+    }
+
+private:
+    properties::generator random_;
+};
+
+struct planned {
+    plan_request asked;
+    job_plan plan;
+};
+
+/// The plan of a document in its own layout; nothing where it is refused.
+std::optional<planned> planned_of(const document& d) {
+    const result<plan_request> read = read_job(d);
+    if (!read || !read->layout) return {};
+    const result<job_plan> made = plan(read->job, *read->layout, read->cluster);
+    if (!made) return {};
+    return planned{*read, *made};
+}
+
+/// The rules that were broken: how often, and first by which document.
+class findings {
+public:
+    void found(const std::string& rule, const document& d, const std::string& how) {
+        if (++count_[rule] > (verbose() ? 1000 : 1)) return;
+        first_[rule] += how + "\n    " + d.dump() + "\n";
+    }
+    void report() const {
+        for (const auto& [rule, count] : count_) {
+            const std::string message = rule + ": " + std::to_string(count) + " times, first\n    " + first_.at(rule);
+            FAIL_CHECK(message);
+        }
+    }
+
+private:
+    static bool verbose() { return std::getenv("LLMRES_RANDOM_ALL") != nullptr; }
+
+    std::map<std::string, int> count_;
+    std::map<std::string, std::string> first_;
+};
+
+std::string in_gib(byte_count size) { return std::to_string(size.in(gib)) + " GiB"; }
+std::string more_than(byte_count a, byte_count b) { return in_gib(a) + ", not at most " + in_gib(b); }
+
+// ---- documents
+// ------------------------------------------------------------------------------------------------------
+
+std::string runtime_name(const runtime& r) { return std::string{r.identity.name.view()}; }
+
+document random_adapter(dice& d) {
+    document a{{"kind", adapter_kind_names[static_cast<std::size_t>(1 + d.below(7))]}};
+    a["rank"] = d.pick({1, 8, 16, 64});
+    if (d.chance(60)) a["targets"] = d.pick({"all-linear", "attention", "q_proj,v_proj", "up_proj,down_proj"});
+    if (d.chance(30)) a["dropout"] = 0.1;
+    return a;
+}
+
+document random_training_layout(dice& d, std::string_view runtime) {
+    document l = document::object();
+    if (runtime == "megatron" || runtime == "none" || d.chance(10)) l["tensor"] = d.power(8);
+    if (l.value("tensor", 1) > 1 && d.chance(50)) l["sequence_parallel"] = true;
+    if (d.chance(30)) l["pipeline"] = d.power(8);
+    if (l.value("pipeline", 1) > 1 && d.chance(30)) l["virtual_pipeline"] = 2;
+    if (d.chance(60)) l["data"] = d.power(16);
+    if (d.chance(10)) l["context_parallel"] = 2;
+    if (d.chance(25)) l["expert"] = d.power(8);
+    if (d.chance(60)) l["zero"] = d.below(4);
+    return l;
+}
+
+document random_training_job(dice& d) {
+    document j{{"model", d.one_of(models::all)->name.view()}, {"task", d.chance(60) ? "pretraining" : "finetuning"}};
+    const std::string runtime = runtime_name(*d.one_of(runtimes::all));
+    j["runtime"] = {{"name", runtime}};
+    j["sequence"] = d.pick({128, 512, 2048, 4096, 8192, 32768});
+    j["micro_batch"] = d.power(8);
+    if (d.chance(50)) j["optimizer"] = d.one_of(optimizers).name.view();
+    if (d.chance(40)) j["attention"] = d.pick({"eager", "sdpa", "flash"});
+    if (d.chance(25)) j["weights"] = d.pick({"fp32", "bf16", "fp16"});
+    if (d.chance(15)) j["dropout"] = true;
+    if (d.chance(40)) j["recompute"] = d.pick({"selective", "full"});
+    if (d.chance(15)) j["gradients"] = d.pick({"fp32", "bf16"});
+    if (d.chance(45)) {
+        j["task"] = "finetuning";
+        j["adapter"] = random_adapter(d);
+        if (d.chance(40)) j["weights"] = d.pick({"nf4", "bnb_int8", "bf16"});
+    }
+    if (d.chance(12)) j["offload"]["optimizer"] = d.pick({"host", "nvme"});
+    if (d.chance(12)) j["offload"]["activations"] = d.pick({"host", "nvme"});
+    if (d.chance(10)) j["varied_lengths"] = true;
+    if (d.chance(8)) j["mtp_layers"] = 1 + d.below(2);
+    const document l = random_training_layout(d, runtime);
+    std::int64_t gpus = 1;
+    for (const char* degree : {"tensor", "pipeline", "data", "context_parallel"})
+        gpus *= l.value(degree, std::int64_t{1});
+    j["global_batch"] = j["micro_batch"].get<std::int64_t>() * l.value("data", std::int64_t{1}) * d.power(16);
+    j["layout"] = l;
+    j["cluster"] = {{"gpu", d.one_of(gpus::all)->id.view()}, {"gpus", gpus}};
+    if (d.chance(30)) j["cluster"]["host"]["memory"] = std::int64_t{1} << (35 + d.below(7));
+    return j;
+}
+
+document random_serving_job(dice& d) {
+    document j{{"model", d.one_of(models::all)->name.view()}, {"task", "serving"}};
+    j["runtime"] = {{"name", runtime_name(*d.one_of(runtimes::all))}};
+    j["context"] = d.pick({256, 1024, 2048, 4096, 8192, 16384});
+    j["batch"] = d.power(64);
+    if (d.chance(30)) j["attention"] = d.pick({"eager", "sdpa", "flash"});
+    if (d.chance(20)) j["kv_cache"] = d.pick({"bf16", "fp8_e4m3", "fp16"});
+    if (d.chance(15)) j["max_batched_tokens"] = d.pick({512, 2048, 8192});
+    j["weights"] = d.pick({"fp32", "bf16", "fp16"});
+    document l = document::object();
+    if (d.chance(50)) l["tensor"] = d.power(8);
+    if (d.chance(20)) l["pipeline"] = d.power(4);
+    j["layout"] = l;
+    j["cluster"] = {{"gpu", d.one_of(gpus::all)->id.view()},
+                    {"gpus", l.value("tensor", std::int64_t{1}) * l.value("pipeline", std::int64_t{1})}};
+    return j;
+}
+
+/// Calls check(document, plan) for so many documents that are planned.
+void for_random_jobs(document (*make)(dice&), const std::function<void(const document&, const planned&)>& check) {
+    const std::int64_t wanted = from_environment("LLMRES_RANDOM_JOBS", 10'000) / 2;
+    dice d;
+    std::int64_t tried = 0;
+    for (std::int64_t done = 0; done < wanted; ++tried) {
+        REQUIRE(tried < 40 * (wanted + 100));
+        const document j = make(d);
+        const std::optional<planned> p = planned_of(j);
+        if (!p) continue;
+        ++done;
+        check(j, *p);
+    }
+}
+
+// ---- rules of every plan
+// --------------------------------------------------------------------------------------------
+
+void check_memory(const document& d, const planned& p, findings& broken) {
+    for (std::size_t t = 0; t < memory_term_names.size(); ++t) {
+        const interval<byte_count>& size = p.plan.memory.terms[t];
+        if (size.low < byte_count{} || size.expected < size.low || size.high < size.expected)
+            broken.found("a term of memory is not negative, and its bounds are in order", d,
+                         std::string{memory_term_names[t]} + " " + in_gib(size.low) + " " + in_gib(size.expected) +
+                             " " + in_gib(size.high));
+    }
+    if (!trains(p.asked.job)) return;
+    for (std::int32_t stage = 0; stage < p.plan.layout.pipeline; ++stage)
+        if (const byte_count saved = saved_activations(p.asked.job, p.plan.layout, stage); saved < byte_count{})
+            broken.found("no saved activations are negative", d, in_gib(saved));
+}
+
+void check_times(const document& d, const planned& p, findings& broken) {
+    const auto check = [&](const time_breakdown& t) {
+        for (std::size_t i = 0; i < time_term_names.size(); ++i)
+            for (const duration each : {t.terms[i].low, t.terms[i].expected, t.terms[i].high})
+                if (!(each.in(seconds) >= 0) || std::isinf(each.in(seconds)))
+                    broken.found("a time is a number and not negative", d,
+                                 std::string{time_term_names[i]} + " " + std::to_string(each.in(seconds)));
+    };
+    check(p.plan.speed.step);
+    check(p.plan.speed.prefill);
+    if (!(p.plan.speed.mfu <= 1)) broken.found("mfu is at most 1", d, std::to_string(p.plan.speed.mfu));
+}
+
+/// Checks a rule of two plans: what a document changed in one field takes.
+template <class Rule>
+void with_change(document d, const char* field, const document& value, const Rule& rule) {
+    d[field] = value;
+    if (const std::optional<planned> p = planned_of(d)) rule(d, *p);
+}
+
+void takes_no_less(const std::string& rule, const document& less, const planned& of_less, const planned& of_more,
+                   findings& broken) {
+    const byte_count before = of_less.plan.memory.total().expected, after = of_more.plan.memory.total().expected;
+    if (after < before) broken.found(rule + " takes no less", less, in_gib(before) + ", then " + in_gib(after));
+}
+
+/// Longer sequences, larger batches and more layers take no less.
+void check_growth(const document& d, const planned& p, findings& broken, const char* length, const char* batch) {
+    const auto grown = [&](const std::string& rule) {
+        return [&, rule](const document&, const planned& more) { takes_no_less(rule, d, p, more, broken); };
+    };
+    with_change(d, length, d[length].get<std::int64_t>() * 2, grown("a longer context"));
+    document larger = d;  // as many micro-batches
+    // A class token's gradient is a view of its image's, unless there are several images.
+    const bool one_image = modeling_of(p.asked.job.model).class_token && p.asked.job.micro_batch == 1;
+    if (d.contains("global_batch")) larger["global_batch"] = d["global_batch"].get<std::int64_t>() * 2;
+    if (!one_image) with_change(larger, batch, d[batch].get<std::int64_t>() * 2, grown("a larger batch"));
+    const std::int32_t layers = p.asked.job.model.layers.size;
+    const std::int32_t stages = p.plan.layout.chunks();
+    // Of layers of several kinds, a shorter model may have more of the largest kind on one stage.
+    if (layers < 2 * stages || (stages > 1 && p.asked.job.model.layers.kind_count > 1)) return;
+    const document cut{{"from", d["model"]}, {"layers", (layers / 2 + stages - 1) / stages * stages}};
+    with_change(d, "model", cut, [&](const document& fewer, const planned& less) {
+        takes_no_less("more layers", fewer, less, p, broken);
+    });
+}
+
+// ---- rules of training
+// ----------------------------------------------------------------------------------------------
+
+byte_count saved(const planned& p, std::int32_t stage) { return saved_activations(p.asked.job, p.plan.layout, stage); }
+
+/// What recomputation may keep beyond what it recomputes: what layers read beside the residual stream (masks, biases of
+/// attention scores, an encoder's output); and of a frozen model the layers before the first adapter, which save
+/// nothing unless they are recomputed, when the embedding's output has to require a gradient (PEFT,
+/// enable_input_require_grads).
+byte_count kept_to_recompute(const planned& less, const planned& more, std::int32_t stage) {
+    const auto before_layers = [&](const planned& p) {
+        const detail::folded_job f{p.asked.job, p.plan.layout};
+        const detail::training_stage s = detail::training_stage_of(f, placement_of(p.asked.job, p.plan.layout, stage));
+        return detail::saved_before_layers(f, s.holds, s.encoder);
+    };
+    const detail::folded_job f{more.asked.job, more.plan.layout};
+    const byte_count cut = detail::saved_by_layers(f, placement_of(more.asked.job, more.plan.layout, stage)).cut;
+    const byte_count a = before_layers(less), b = before_layers(more);
+    return (a > b ? a - b : byte_count{}) + cut;
+}
+
+/// What the recomputation of a layer has beside all that the layer saves: the layer's input; and what low-rank adapters
+/// make in a forward pass, which then stands beside the gradients of later layers.
+byte_count beside_recomputed_layer(const planned& p) {
+    const detail::folded_job f{p.asked.job, p.plan.layout};
+    byte_count most;
+    for (std::size_t k = 0; k < f.kinds(); ++k)
+        if (f.layers[k].checkpoint + f.layers[k].forward > most) most = f.layers[k].checkpoint + f.layers[k].forward;
+    return p.asked.job.adapter.low_rank() ? most + p.plan.memory.reduced : most;
+}
+
+void check_recomputation(const document& d, findings& broken) {
+    const auto with = [&](const char* what) {
+        document changed = d;
+        changed["recompute"] = what;
+        return planned_of(changed);
+    };
+    const std::optional<planned> none = with("none"), selective = with("selective"), full = with("full");
+    const auto compare = [&](const std::string& rule, const std::optional<planned>& more,
+                             const std::optional<planned>& less) {
+        if (!more || !less) return;
+        byte_count extra;
+        for (std::int32_t s = 0; s < more->plan.layout.pipeline; ++s) {
+            const byte_count kept = kept_to_recompute(*less, *more, s);
+            if (kept > extra) extra = kept;
+            if (saved(*less, s) > saved(*more, s) + kept)
+                broken.found(rule + " saves no more", d, more_than(saved(*less, s), saved(*more, s) + kept));
+        }
+        const byte_count a = less->plan.memory.ideal,
+                         b = more->plan.memory.ideal + extra + beside_recomputed_layer(*less);
+        if (a > b) broken.found(rule + " takes no more", d, more_than(a, b));
+    };
+    compare("selective recomputation than none", none, selective);
+    compare("full recomputation than selective", selective, full);
+    compare("full recomputation than none", none, full);
+}
+
+byte_count state(const planned& p) {
+    byte_count most;
+    for (std::int32_t s = 0; s < p.plan.layout.pipeline; ++s) {
+        const training_state t = training_state_of(p.asked.job, p.plan.layout, s);
+        const byte_count all = t.weights + t.adapter + t.gradients.kept + t.optimizer.states;
+        if (all > most) most = all;
+    }
+    return most;
+}
+
+void check_sharding(const document& d, findings& broken) {
+    std::optional<planned> before;
+    for (int zero = 0; zero <= 3; ++zero) {
+        document changed = d;
+        changed["layout"]["zero"] = zero;
+        const std::optional<planned> p = planned_of(changed);
+        // DeepSpeed's ZeRO copies fp32 weights to step them, which are their own master copy without it.
+        const bool copies =
+            p && zero == 1 && p->asked.job.runtime.optimizer.copies_master_weights && !master_weights_of(p->asked.job);
+        if (p && before && !copies && state(*p) > state(*before))
+            broken.found("ZeRO " + std::to_string(zero) + " keeps no more of a rank's state", changed,
+                         more_than(state(*p), state(*before)));
+        if (p) before = p;
+    }
+}
+
+void check_offload(const document& d, const planned& p, findings& broken) {
+    if (!p.asked.job.offload.to_host() || p.asked.cluster.host.memory > byte_count{}) return;
+    if (p.plan.verdict == verdict::fits) broken.found("nothing is offloaded to an unknown host and `fits`", d, "fits");
+}
+
+}  // namespace
+
+TEST_CASE("no random training job breaks a rule of memory") {
+    findings broken;
+    for_random_jobs(random_training_job, [&](const document& d, const planned& p) {
+        check_memory(d, p, broken);
+        check_recomputation(d, broken);
+        check_sharding(d, broken);
+        check_offload(d, p, broken);
+        check_growth(d, p, broken, "sequence", "micro_batch");
+    });
+    broken.report();
+}
+
+TEST_CASE("no random serving job breaks a rule of memory") {
+    findings broken;
+    for_random_jobs(random_serving_job, [&](const document& d, const planned& p) {
+        check_memory(d, p, broken);
+        check_growth(d, p, broken, "context", "batch");
+    });
+    broken.report();
+}
+
+TEST_CASE("no random job breaks a rule of time") {
+    findings broken;
+    const auto check = [&](const document& d, const planned& p) { check_times(d, p, broken); };
+    for_random_jobs(random_training_job, check);
+    for_random_jobs(random_serving_job, check);
+    broken.report();
+}
