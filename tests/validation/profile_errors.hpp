@@ -34,10 +34,9 @@ struct entry {
 /// In the order of runtimes::all.
 inline std::vector<entry> all() {
     std::map<std::string, std::map<std::string, entry>> found;
-    for (const csv::row& row : serving::rows_to_score(""))
-        if (const auto c = serving::case_of(row))
-            for (const serving::figure& f : serving::figures_of(*c))
-                if (f.measured > 0) found[f.label][f.what].add(f.error(), f.covered(serving::rounding_of(f)));
+    for (const serving::row& r : serving::rows_to_score())
+        for (const serving::figure& f : serving::figures_of(r))
+            if (f.measured > 0) found[f.label][f.what].add(f.error(), f.covered(serving::rounding_of(f)));
     training_runs::for_each_run([&](const training_runs::run& r) {
         const auto predicted =
             r.out_of_memory || r.unstated > 0 ? llmres::maybe<llmres::memory_breakdown>{} : training_runs::predicted(r);
