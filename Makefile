@@ -12,7 +12,7 @@ test:
 	@.ci/setup base
 	cmake --workflow --preset gcc
 
-test-integration:  ## packages from PyPI, older CMakes, a real scheduler; PARTS: some of packages, conan, slurm
+test-integration:  ## packages from PyPI, older CMakes, a real scheduler; PARTS: some of packages, conan, slurm, kubernetes
 	@.ci/setup base integration
 	tests/integration/run $(PARTS)
 
