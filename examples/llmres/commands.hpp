@@ -50,6 +50,7 @@ int run_model(const model_options& o);
 struct plan_options {
     std::string source;                         ///< a job document or a model
     std::map<std::string, std::string> fields;  ///< values of flags, by the flags' names without dashes
+    std::vector<std::string> knobs;             ///< the runtime's own options: "mem_fraction_static=0.8"
     std::string svg;
     bool json = false;
 };

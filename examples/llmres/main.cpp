@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // llmres: does this LLM job fit on these GPUs, in which layout, how fast, and what limits it?
 #include "commands.hpp"
+#include "spelling.hpp"
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <exception>
 #include <llmres/io/job_fields.hpp>
@@ -12,6 +14,7 @@
 #include <llmres/values/version.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -88,6 +91,7 @@ void add_plan(CLI::App& app, int& exit) {
         ->required()
         ->type_name("");
     const job_options options = add_job_options(*command, typed);
+    command->add_option("--knob", o.knobs)->group("");  // written by own_spelling()
     command->add_flag("--json", o.json, "one JSON document on stdout");
     command->add_option("--svg", o.svg, "write the memory of the busiest GPU as a picture")->type_name("FILE");
     command->callback([command, options, &exit] {
@@ -152,9 +156,19 @@ void add_table(CLI::App& app, int& exit, const std::string& name, const std::str
     });
 }
 
-int parse(CLI::App& app, int argc, char** argv) {
+/// What was typed behind the program's name; for `plan` in the program's own spelling.
+std::vector<std::string> arguments_of(int argc, char** argv, std::vector<std::string>& notes) {
+    const std::vector<std::string> typed{argv + 1, argv + argc};
+    if (typed.empty() || typed.front() != "plan") return typed;
+    std::vector<std::string> own = own_spelling({typed.begin() + 1, typed.end()}, notes);
+    own.insert(own.begin(), "plan");
+    return own;
+}
+
+int parse(CLI::App& app, std::vector<std::string> arguments) {
     try {
-        app.parse(argc, argv);
+        std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the last to the first
+        app.parse(std::move(arguments));
     } catch (const CLI::ParseError& e) {
         if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
         fmt::print(stderr, "llmres: {}\n", e.what());
@@ -188,7 +202,9 @@ int main(int argc, char** argv) {
                   run_models);
         add_table(app, exit, "runtimes", "The engines, and the versions their constants were taken from", "one of them",
                   run_runtimes);
-        if (const int failed = parse(app, argc, argv); failed != fits) return failed;
+        std::vector<std::string> notes;
+        if (const int failed = parse(app, arguments_of(argc, argv, notes)); failed != fits) return failed;
+        for (const std::string& note : notes) fmt::print(stderr, "llmres: {}\n", note);
         return exit;
     } catch (const refusal& r) {
         fmt::print(stderr, "llmres: {}\n", llmres::to_text(r.what));

@@ -2,13 +2,13 @@
 // llmres plan: verdict, layout, memory of the busiest GPU, time, what limits it, what would help.
 #include "commands.hpp"
 #include "report.hpp"
+#include "spelling.hpp"
 
 #include <fmt/format.h>
-#include <charconv>
-#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <llmres/hardware/gpus/all.hpp>
 #include <llmres/io/files.hpp>
 #include <llmres/io/job_fields.hpp>
 #include <llmres/io/job_json.hpp>
@@ -20,17 +20,10 @@ namespace program {
 namespace {
 
 /// The text of a flag as a JSON value of its field's type. Text that is no number stays text, which the reader refuses.
-nlohmann::json value_of(const std::string& text, llmres::field_type type) {
-    if (type == llmres::field_type::flag && (text == "true" || text == "false")) return text == "true";
-    if (type == llmres::field_type::integer || type == llmres::field_type::real) {
-        std::int64_t whole = 0;
-        double real = 0;
-        const char* end = text.data() + text.size();
-        if (const auto r = std::from_chars(text.data(), end, whole); r.ec == std::errc{} && r.ptr == end) return whole;
-        if (const auto r = std::from_chars(text.data(), end, real);
-            r.ec == std::errc{} && r.ptr == end && std::isfinite(real))
-            return real;
-    }
+nlohmann::json value_of(const std::string& text, const llmres::job_field& f) {
+    if (f.type == llmres::field_type::flag && (text == "true" || text == "false")) return text == "true";
+    if (f.type == llmres::field_type::integer || f.type == llmres::field_type::real)
+        return value_in_own_unit(llmres::flag_of(f), text);
     return text;
 }
 
@@ -54,6 +47,25 @@ nlohmann::json* object_in(nlohmann::json& outer, const std::string& name) {
     return inner.is_object() ? &inner : nullptr;
 }
 
+/// Adds what is set under the runtime's own names, each as `name=value`; the reader refuses those that it does not
+/// have.
+void add_knobs(nlohmann::json& document, const std::vector<std::string>& knobs) {
+    for (const std::string& knob : knobs) {
+        const std::size_t equals = knob.find('=');
+        const std::string name = knob.substr(0, equals);
+        const std::string value = knob.substr(equals + 1);
+        nlohmann::json& engine = document["runtime"];
+        if (engine.is_null())
+            throw refusal{llmres::refused(llmres::error_code::missing, "runtime", "absent",
+                                          "--runtime, whose own option " + name + " is")};
+        if (engine.is_string()) engine = {{"name", engine}};
+        if (engine.is_object())
+            engine[name] = value == "true"    ? nlohmann::json(true)
+                           : value == "false" ? nlohmann::json(false)
+                                              : value_in_own_unit("gpu_memory_utilization", value);
+    }
+}
+
 }  // namespace
 
 nlohmann::json merged(const plan_options& o) {
@@ -61,7 +73,7 @@ nlohmann::json merged(const plan_options& o) {
     for (const llmres::job_field& f : llmres::job_fields) {
         const auto given = o.fields.find(llmres::flag_of(f));
         if (given == o.fields.end()) continue;
-        const nlohmann::json value = value_of(given->second, f.type);
+        const nlohmann::json value = value_of(given->second, f);
         const std::string name{f.name};
         nlohmann::json* into = &document;
         if (f.object == "host") {
@@ -82,6 +94,7 @@ nlohmann::json merged(const plan_options& o) {
         if (name == "device" && !given->second.empty())
             (*into)[name] = std::filesystem::absolute(given->second).string();
     }
+    add_knobs(document, o.knobs);
     return document;
 }
 
@@ -101,6 +114,10 @@ int run_plan(const plan_options& o) {
         p = split->decode;
     }
     const bool chosen = !request.layout;
+    if (const auto typed = o.fields.find("gpu"); typed != o.fields.end())
+        if (const auto others = llmres::other_gpus_of_that_name(typed->second); !others.empty())
+            fmt::print(stderr, "llmres: {} is taken for {}; say so for one of {}\n", typed->second,
+                       request.cluster.gpu.id.view(), others.view());
     if (!o.svg.empty()) {
         std::ofstream picture{o.svg};
         picture << llmres::to_svg(p, request.job.model.name.view());

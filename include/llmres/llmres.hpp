@@ -14,6 +14,7 @@
 #include <llmres/answers/search.hpp>
 #include <llmres/hardware/cluster.hpp>
 #include <llmres/hardware/collectives.hpp>
+#include <llmres/hardware/cpu.hpp>
 #include <llmres/hardware/device.hpp>
 #include <llmres/hardware/gpu.hpp>
 #include <llmres/hardware/gpus/all.hpp>
@@ -70,6 +71,7 @@
 #include <llmres/models/gguf/types.hpp>
 #include <llmres/models/glm.hpp>
 #include <llmres/models/gpt.hpp>
+#include <llmres/models/hub_names.hpp>
 #include <llmres/models/kv_cache.hpp>
 #include <llmres/models/layer.hpp>
 #include <llmres/models/llama.hpp>

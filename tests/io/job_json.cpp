@@ -644,3 +644,24 @@ TEST_CASE("a layout without data ranks is completed from the GPUs, and says so")
     CHECK_FALSE(given(R"({"zero": 3, "data": 1})").data_ranks_chosen);
     CHECK_FALSE(given(R"({"tensor": 8})").data_ranks_chosen);
 }
+
+TEST_CASE("a processor alone is a device with the host's memory") {
+    json document = minimal();
+    document["cluster"] = {{"gpu", "cpu"}};
+    CHECK(read_job(document).error().field == "cluster.host.memory");
+    document["cluster"]["host"] = {{"memory", std::int64_t{32} << 30}};
+    const gpu cpu = read(document).cluster.gpu;
+    CHECK(cpu.id == "cpu");
+    CHECK(usable_memory(cpu) == gib(32));
+    CHECK(cpu.memory.bandwidth == gb_per_s(60));
+}
+
+TEST_CASE("a checkpoint published in MXFP4 is a GGUF file of that mix where the runtime loads nothing else") {
+    json document = minimal();
+    document["model"] = "gpt-oss-20b";
+    document["runtime"] = "llama.cpp";
+    REQUIRE(read(document).job.gguf);
+    CHECK(read(document).job.gguf->quantisation == gguf_quantisation::MXFP4_MOE);
+    document["runtime"] = "vllm";
+    CHECK_FALSE(read(document).job.gguf);
+}

@@ -43,9 +43,9 @@ TEST_CASE("every format is found by its name, and only by it") {
     CHECK(find_precision("weights", "gptq_int4_g128")->name == "gptq_int4_g128");
     CHECK(find_precision("weights", "exl2_4.25bpw")->name == "exl2_4.25bpw");
     for (const char* wrong :
-         {"", "q4", "q4_k_m", "gptq", "gptq_int4", "gptq_int5_g128", "gptq_int4_g0", "gptq_int04_g128",
-          "gptq_int4_g128x", "gptq_int4_g128_zp", "awq_int8_g128", "hqq_int4_channel", "exl2_4.250bpw", "exl2_0bpw",
-          "exl2_4.bpw", "exl3_9bpw", "packed_int4_g99999999999999999999", "_int4_g128"}) {
+         {"", "q4", "q4_k_m", "gptq_int5_g128", "gptq_int4_g0", "gptq_int04_g128", "gptq_int4_g128x",
+          "gptq_int4_g128_zp", "awq_int8_g128", "hqq_int4_channel", "exl2_4.250bpw", "exl2_0bpw", "exl2_4.bpw",
+          "exl3_9bpw", "packed_int4_g99999999999999999999", "_int4_g128"}) {
         CAPTURE(wrong);
         const auto found = find_precision("weights", wrong);
         CHECK(found.error().code == error_code::unknown);
@@ -58,4 +58,21 @@ TEST_CASE("names are read in constant expressions, and repacked ik_llama.cpp typ
     static_assert(*find_precision("weights", "q4_0_r8") == q4_0);
     static_assert(*find_precision("weights", "iq4_kss") == iq4_kss);
     CHECK(find_precision("kv_cache", "fp9").error().field == "kv_cache");
+}
+
+TEST_CASE("formats are found by the names that other tools have for them") {
+    for (const precision_alias& alias : precision_aliases) {
+        CAPTURE(alias.name);
+        const auto found = find_precision("weights", alias.name);
+        if (alias.format.starts_with('?')) {
+            CHECK(found.error().expected == alias.format.substr(1));  // every reading is named
+        } else {
+            REQUIRE(found);
+            CHECK(found->name == find_precision("weights", alias.format)->name);
+        }
+    }
+    static_assert(*find_precision("weights", "BFloat16") == bf16);
+    CHECK(*find_precision("weights", "FP8-E4M3") == fp8_e4m3);
+    CHECK(*find_precision("weights", "exl2_4.0bpw") == exl2(4000));
+    CHECK(*find_precision("weights", "mxfp4") == mxfp4);
 }

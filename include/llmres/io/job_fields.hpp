@@ -103,7 +103,7 @@ inline constexpr std::array all{
     job_field{"layout", "Layout", "loss_as_layer", flag, 0, 0, "the loss counts as a layer of the last stage when layers are split over stages"},
     job_field{"layout", "Layout", "cp_comm_type", text, 0, 0, "how context-parallel ranks exchange keys and values: p2p, all_gather or a2a; default: p2p"},
     job_field{"layout", "Layout", "replicas", integer, 1, most_gpus, "independent copies of the whole model; default: 1"},
-    job_field{"cluster", "Cluster", "gpu", text, 0, 0, "a GPU of `llmres gpus`, or a MIG slice of one: h100/1g.10gb"},
+    job_field{"cluster", "Cluster", "gpu", text, 0, 0, "a GPU of `llmres gpus`, a MIG slice of one (h100/1g.10gb), or cpu: the host's processor alone"},
     job_field{"cluster", "Cluster", "device", text, 0, 0, "in place of gpu: a file of `llmres-probe calibrate`, with the free memory and measured speed of one GPU"},
     job_field{"cluster", "Cluster", "gpu_memory", integer, 1, most_bytes, "bytes that processes can allocate on each GPU (CUDA's total), or that an Apple GPU shares with its host; default: the GPU's own"},
     job_field{"cluster", "Cluster", "gpu_bandwidth", real, 1, 1e18, "bytes per second of each GPU's memory; default: the GPU's own"},
@@ -176,8 +176,8 @@ constexpr const job_field* find_job_field(std::string_view object, std::string_v
 /// The name of a field's flag without the dashes: host_memory, for the object and the key, where the key alone would
 /// not say enough.
 inline std::string flag_of(const job_field& f) {
-    const bool says_whose =
-        f.object == "host" || f.object == "adapter" || f.object == "offload" || f.object == "lengths";
+    const bool says_whose = f.object == "host" || f.object == "adapter" || f.object == "offload" ||
+                            f.object == "lengths" || f.object == "gpu";
     return (says_whose ? std::string{f.object} + "_" : "") + std::string{f.name};
 }
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <llmres/answers/capacity.hpp>
 #include <llmres/hardware/cluster.hpp>
+#include <llmres/hardware/cpu.hpp>
 #include <llmres/hardware/gpus/all.hpp>
 #include <llmres/hardware/interconnects/all.hpp>
 #include <llmres/hardware/live_cluster.hpp>
@@ -180,6 +181,16 @@ inline result<std::string> device_path(const nlohmann::json& cluster_object) {
     return named;
 }
 
+inline status read_host(const nlohmann::json& object, host& h) {
+    if (const status s = known_keys(object, "host", {}); !s) return s.error();
+    job_reader read{object, "host"};
+    read.size("memory", h.memory);
+    h.bandwidth = bytes_per_s(read.real("bandwidth", h.bandwidth.in(bytes_per_s)));
+    read.integer("cores", h.cores);
+    read.named("link", h.link, [](std::string_view id) { return find_link(id, "cluster.host.link"); });
+    return read.checked();
+}
+
 /// What a document says of a card, in place of the table's figures.
 inline void read_card(job_reader& read, gpu& card) {
     if (read.fields().has("gpu_memory")) {
@@ -198,7 +209,8 @@ inline void read_card(job_reader& read, gpu& card) {
 }
 
 /// The GPUs of a cluster, from a table, from a device file, or as the document describes them.
-inline result<cluster> read_gpus(job_reader& read, const std::string& device, const device_finder& find) {
+inline result<cluster> read_gpus(job_reader& read, const std::string& device, const device_finder& find,
+                                 const host& machine) {
     const bool named = read.fields().has("gpu");
     if (named && !device.empty())
         return refused(error_code::inconsistent, "cluster.device", device, "either a device or a gpu, not both");
@@ -209,21 +221,12 @@ inline result<cluster> read_gpus(job_reader& read, const std::string& device, co
                        "gpu_flops of another GPU");
     gpu card{.id = "other", .name = "GPU described in the job"};
     std::int32_t gpus = 1;
-    read.named("gpu", card, [](std::string_view id) { return find_gpu(id, "cluster.gpu"); });
+    read.named("gpu", card,
+               [&](std::string_view id) { return id == "cpu" ? cpu_of(machine) : find_gpu(id, "cluster.gpu"); });
     read.integer("gpus", gpus);
     read_card(read, card);
     if (const status s = read.checked(); !s) return s.error();
     return named || device.empty() ? standard_cluster(card, gpus) : read_device(device, find, gpus);
-}
-
-inline status read_host(const nlohmann::json& object, host& h) {
-    if (const status s = known_keys(object, "host", {}); !s) return s.error();
-    job_reader read{object, "host"};
-    read.size("memory", h.memory);
-    h.bandwidth = bytes_per_s(read.real("bandwidth", h.bandwidth.in(bytes_per_s)));
-    read.integer("cores", h.cores);
-    read.named("link", h.link, [](std::string_view id) { return find_link(id, "cluster.host.link"); });
-    return read.checked();
 }
 
 inline result<cluster> read_cluster(const nlohmann::json& object, const device_finder& find) {
@@ -231,7 +234,11 @@ inline result<cluster> read_cluster(const nlohmann::json& object, const device_f
     const result<std::string> device = device_path(object);
     if (!device) return device.error();
     job_reader read{object, "cluster"};
-    const result<cluster> standard = read_gpus(read, *device, find);
+    host machine{};
+    const nlohmann::json* given_host = read.fields().object("host");
+    if (given_host != nullptr)
+        if (const status s = read_host(*given_host, machine); !s) return s.error();
+    const result<cluster> standard = read_gpus(read, *device, find, machine);
     if (!standard) return standard.error();
     cluster c = *standard;
     read.integer("gpus_per_node", c.gpus_per_node);
@@ -239,8 +246,8 @@ inline result<cluster> read_cluster(const nlohmann::json& object, const device_f
     read.named("scale_out", c.scale_out, [](std::string_view id) { return find_link(id, "cluster.scale_out"); });
     read.size("in_use", c.in_use);
     if (read.fields().has("power_limit")) c.power_limit = watts(read.real("power_limit", 0));
-    if (const nlohmann::json* given = read.fields().object("host"); given != nullptr)
-        if (const status s = read_host(*given, c.host); !s) return s.error();
+    if (given_host != nullptr)
+        if (const status s = read_host(*given_host, c.host); !s) return s.error();
     if (const status s = read.checked(); !s) return s.error();
     if (c.in_use > usable_memory(c.gpu)) {
         text<191> expected{"at most the GPU's memory, "};
@@ -547,6 +554,10 @@ result<plan_request> read_job(const Json& document, const job_sources& sources) 
         j.runtime = r->runtime;
         j.options = r->options;
     }
+    // Files for llama.cpp store a checkpoint published in MXFP4 as it is.
+    if (!trains(j) && !j.gguf && !read.fields().has("weights") && j.model.weights == mxfp4 &&
+        !loads(j.runtime.loading, family_of(mxfp4)) && loads(j.runtime.loading, format_family::gguf))
+        j.gguf = gguf_mix{.quantisation = gguf_quantisation::MXFP4_MOE};
     if (const status s = detail::read_part(read, "lengths", request.lengths, detail::read_lengths); !s)
         return s.error();
     if (const status s = detail::read_part(read, "adapter", j.adapter, detail::read_adapter); !s) return s.error();

@@ -21,6 +21,7 @@
 #include <llmres/values/precision.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -108,8 +109,57 @@ inline status validate_source(std::string_view source) {
                    "a name or a path");
 }
 
+/// Models of Ollama's library whose tag says another model than its words.
+inline constexpr std::array<std::array<std::string_view, 2>, 9> ollama_names{
+    {{"deepseek-r1:1.5b", "deepseek-r1-distill-qwen-1.5b"},
+     {"deepseek-r1:7b", "deepseek-r1-distill-qwen-7b"},
+     {"deepseek-r1:8b", "qwen3-8b"},  // DeepSeek-R1-0528-Qwen3-8B
+     {"deepseek-r1:14b", "deepseek-r1-distill-qwen-14b"},
+     {"deepseek-r1:32b", "deepseek-r1-distill-qwen-32b"},
+     {"deepseek-r1:70b", "deepseek-r1-distill-llama-70b"},
+     {"deepseek-r1:671b", "deepseek-r1"},
+     {"mistral:7b", "mistral-7b-v0.3"},
+     {"phi3:mini", "phi-3-mini-4k"}}};
+
+/// The mix that a repository of GGUF files, or Ollama's library, gives of a model where none is named: MXFP4 as
+/// published for gpt-oss, else Q4_K_M (llama.cpp's common/arg.cpp, `-hf`; Ollama's library).
+inline gguf_mix usual_mix(const model& m) {
+    return {.quantisation = m.weights == mxfp4 ? gguf_quantisation::MXFP4_MOE : gguf_quantisation::Q4_K_M};
+}
+
+/// What a repository of GGUF files ("Qwen/Qwen3-8B-GGUF:Q4_K_M", as llama.cpp's `-hf` takes it) or a tag of Ollama's
+/// library ("llama3.1:8b", "qwen3:8b-q8_0") means; nothing for a name of another form.
+inline std::optional<result<model_source>> find_gguf_repository(std::string_view name) {
+    const std::size_t colon = name.find(':');
+    std::string_view base = name.substr(0, colon);
+    std::string_view tag = colon == std::string_view::npos ? std::string_view{} : name.substr(colon + 1);
+    constexpr std::string_view ending = "-GGUF";
+    const bool repository =
+        base.size() > ending.size() && models::detail::same_letters(base.substr(base.size() - ending.size()), ending);
+    if (!repository && (colon == std::string_view::npos || base.find('/') != std::string_view::npos)) return {};
+    std::string wanted{repository ? base.substr(0, base.size() - ending.size()) : name};
+    maybe<gguf_mix> mix = find_file_mix(tag);
+    if (!repository) {
+        const std::size_t dash = tag.find_last_of('-');
+        if (dash != std::string_view::npos)
+            if (const maybe<gguf_mix> named = find_file_mix(tag.substr(dash + 1))) {
+                mix = named;
+                wanted = std::string{base} + ":" + std::string{tag.substr(0, dash)};
+            }
+        for (const auto& [typed, id] : ollama_names)
+            if (models::detail::same_letters(typed, wanted)) wanted = id;
+    } else if (!tag.empty() && !mix) {
+        return result<model_source>{refused(error_code::unknown, "model", name,
+                                            "a GGUF quantisation behind the colon, such as Q4_K_M, Q8_0 or IQ3_XXS")};
+    }
+    const result<model> found = find_model(wanted);
+    if (!found) return result<model_source>{refused(found.error().code, "model", name, found.error().expected)};
+    return result<model_source>{model_source{.model = *found, .gguf = mix ? *mix : usual_mix(*found)}};
+}
+
 /// A preset by its name; `expected` says what else could have been given where the name resembles none.
 inline result<model_source> preset_or(std::string_view name, std::string_view expected) {
+    if (const std::optional<result<model_source>> file = find_gguf_repository(name)) return *file;
     const result<model> preset = find_model(name);
     if (preset) return model_source{.model = *preset};
     error refusal = preset.error();
@@ -195,7 +245,7 @@ inline result<model_source> model_source_of(const gguf_file& file) {
 
 inline maybe<gguf_mix> find_file_mix(std::string_view name) {
     for (const precision& format : {bf16, fp16, fp32, mxfp4})
-        if (name == format.name.view()) return {};
+        if (name.empty() || name == format.name.view()) return {};
     const result<gguf_mix> mix = find_gguf_mix("weights", name);
     return mix ? maybe<gguf_mix>{*mix} : maybe<gguf_mix>{};
 }

@@ -8,6 +8,7 @@
 #include <llmres/models/gemma.hpp>
 #include <llmres/models/glm.hpp>
 #include <llmres/models/gpt.hpp>
+#include <llmres/models/hub_names.hpp>
 #include <llmres/models/llama.hpp>
 #include <llmres/models/mistral.hpp>
 #include <llmres/models/model.hpp>
@@ -16,6 +17,7 @@
 #include <llmres/models/phi.hpp>
 #include <llmres/models/qwen.hpp>
 #include <llmres/values/error.hpp>
+#include <llmres/values/find_precision.hpp>
 #include <llmres/values/joined.hpp>
 #include <llmres/values/nearest.hpp>
 #include <string_view>
@@ -90,11 +92,12 @@ private:
 
 }  // namespace models
 
-/// The model that a name means: its id ("llama-3.1-8b"), the id in other spelling ("Llama 3.1 8B", with an organisation
-/// before it or "Instruct" behind it), or some of its words if no other model has them all ("falcon 180b"). A model
-/// without one of the words is not meant: "llama 3.1 9b" is unknown. A distilled model is meant only if the name says
-/// so: "qwen 14b" is no "deepseek-r1-distill-qwen-14b". A name that means no model, or more than one, is an `unknown`
-/// error on `field`, which lists up to three that it might mean.
+/// The model that a name means: its id ("llama-3.1-8b"); a repository of models::hub_names, with or without its
+/// organisation ("Qwen/Qwen3-8B-FP8", which is that model with other weights); the id in other spelling ("Llama 3.1
+/// 8B", with an organisation before it or "Instruct" behind it); or some of its words if no other model has them all
+/// ("falcon 180b"). A model without one of the words is not meant: "llama 3.1 9b" is unknown. A distilled model is
+/// meant only if the name says so: "qwen 14b" is no "deepseek-r1-distill-qwen-14b". A name that means no model, or more
+/// than one, is an `unknown` error on `field`, which lists up to three that it might mean.
 constexpr result<model> find_model(std::string_view name, std::string_view field = "model");
 
 /// Up to three ids that a name might mean: those with all of its words, the shortest first; without any, the ids of
@@ -135,27 +138,79 @@ constexpr nearest_names search_models(std::string_view name) {
         distances[place] = beyond;
         if (found.count < found.names.size()) ++found.count;
     }
-    return found.empty() ? nearest(name, ids) : found;
+    if (found.empty()) found = nearest(name, ids);
+    if (!found.empty()) return found;
+    // "Llama-3.1-405B-Instruct-FP8" has no near spelling, but an id that has all of its words but one.
+    std::size_t most = 1;
+    for (const std::string_view id : ids) {
+        const models::detail::words own{id};
+        std::size_t shared = 0;
+        for (std::size_t i = 0; i < asked.count; ++i) shared += own.has(asked.list[i]) ? 1 : 0;
+        if (shared < most || 2 * shared < asked.count) continue;
+        if (shared > most) found = {};
+        most = shared;
+        if (found.count < found.names.size()) found.names[found.count++] = id;
+    }
+    return found;
 }
+
+namespace models::detail {
+
+constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+constexpr bool same_letters(std::string_view a, std::string_view b) {
+    if (a.size() != b.size()) return false;
+    for (std::size_t i = 0; i < a.size(); ++i)
+        if (lower(a[i]) != lower(b[i])) return false;
+    return true;
+}
+
+/// The model in a repository, in the repository's format and with its context.
+constexpr model held_by(const hub_name& row) {
+    model held{};
+    for (const model* m : all)
+        if (m->name == row.id) held = *m;
+    if (row.context > 0) held.max_context = tokens(row.context);
+    if (!row.weights.empty()) {
+        held.weights = *find_precision("weights", row.weights);
+        held.mixed = {};
+    }
+    if (row.context > 0 || !row.weights.empty()) {
+        text<63> name{row.repository.substr(row.repository.find('/') + 1)};
+        for (char& c : name.characters) c = lower(c);
+        held.name = name;
+    }
+    return held;
+}
+
+/// The row of a repository that is named whole, or without its organisation; null if there is none.
+constexpr const hub_name* find_hub_name(std::string_view name) {
+    for (const hub_name& row : hub_names)
+        if (same_letters(row.repository, name)) return &row;
+    for (const hub_name& row : hub_names)
+        if (same_letters(row.repository.substr(row.repository.find('/') + 1), name)) return &row;
+    return nullptr;
+}
+
+}  // namespace models::detail
 
 constexpr result<model> find_model(std::string_view name, std::string_view field) {
     for (const model* m : models::all)
         if (m->name == name) return *m;
+    if (const models::hub_name* row = models::detail::find_hub_name(name)) return models::detail::held_by(*row);
     const models::detail::words asked{name};
     const model* only = nullptr;
-    int fewest = -1;
-    bool ambiguous = false;
+    int found = 0;
     for (const model* m : models::all) {
         if (asked.count == 0) break;
         if (models::detail::words{m->name}.joined_up() == asked.joined_up()) return *m;
-        const int beyond = models::detail::words_beyond(asked, m->name);
         if (m->name.view().find("distill") != std::string_view::npos && !asked.has("distill")) continue;
-        if (beyond < 0 || (only != nullptr && beyond > fewest)) continue;
-        ambiguous = only != nullptr && beyond == fewest;
+        const int beyond = models::detail::words_beyond(asked, m->name);
+        if (beyond == 0) return *m;
+        if (beyond < 0) continue;
         only = m;
-        fewest = beyond;
+        ++found;
     }
-    if (only != nullptr && !ambiguous) return *only;
+    if (found == 1) return *only;
     return refused(error_code::unknown, field, name, such_as("a model", search_models(name)));
 }
 

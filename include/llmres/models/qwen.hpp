@@ -187,6 +187,14 @@ inline constexpr model qwen3_235b_a22b{
                     .feed_forward = {.width = 12288, .experts = {.count = 128, .per_token = 8, .width = 1536}}}},
     .max_context = tokens(40960), .weights = bf16};
 
+inline constexpr model qwen3_coder_480b_a35b{
+    .name = "qwen3-coder-480b-a35b", .architecture = "qwen3_moe",
+    .vocabulary = 151936, .hidden = 6144,
+    .layers = {62, {.attention = {.heads = 96, .kv_heads = 8, .head_dim = 128, .qk_norm = query_key_norm::shared},
+                    .feed_forward = {.width = 8192, .experts = {.count = 160, .per_token = 8, .width = 2560}}}},
+    .max_context = tokens(262144), .weights = bf16,
+    .published = parameters(480'154'875'392)};
+
 /// Embeds texts: there is no head.
 inline constexpr model qwen3_embedding_0_6b{
     .name = "qwen3-embedding-0.6b", .architecture = "qwen3",
@@ -332,7 +340,7 @@ inline constexpr model qwen2_vl_7b{
 inline constexpr std::array all_qwen{
     &qwen_1_8b, &qwen_7b, &qwen1_5_1_8b, &qwen1_5_moe_a2_7b, &qwen2_7b, &qwen2_5_0_5b, &qwen2_5_1_5b, &qwen2_5_3b,
     &qwen2_5_7b, &qwen2_5_14b, &qwen2_5_32b, &qwen2_5_72b, &qwen2_5_coder_32b, &qwq_32b, &qwen2_5_vl_7b,
-    &qwen3_0_6b, &qwen3_1_7b, &qwen3_4b, &qwen3_8b, &qwen3_14b, &qwen3_32b, &qwen3_30b_a3b, &qwen3_235b_a22b,
+    &qwen3_0_6b, &qwen3_1_7b, &qwen3_4b, &qwen3_8b, &qwen3_14b, &qwen3_32b, &qwen3_30b_a3b, &qwen3_235b_a22b, &qwen3_coder_480b_a35b,
     &qwen3_embedding_0_6b, &qwen3_next_80b_a3b, &qwen3_vl_8b, &qwen3_5_27b, &qwen3_5_122b_a10b, &qwen2_vl_7b};
 
 }  // namespace llmres::inline v0::models

@@ -63,11 +63,27 @@ constexpr bool same_name(std::string_view a, std::string_view b) {
 
 }  // namespace detail
 
+/// Other names of software, without letter case and marks, and the name of its profiles here. The libraries that drive
+/// PyTorch through transformers' Trainer share its profile.
+inline constexpr std::array<std::array<std::string_view, 2>, 11> runtime_aliases{{{"trtllm", "tensorrt-llm"},
+                                                                                  {"tensorrt", "tensorrt-llm"},
+                                                                                  {"llamaserver", "llama.cpp"},
+                                                                                  {"peft", "huggingface"},
+                                                                                  {"trl", "huggingface"},
+                                                                                  {"hf", "huggingface"},
+                                                                                  {"accelerate", "huggingface"},
+                                                                                  {"megatronlm", "megatron"},
+                                                                                  {"megatroncore", "megatron"},
+                                                                                  {"mcore", "megatron"},
+                                                                                  {"textgenerationinference", "tgi"}}};
+
 /// The profile of that name for that version; the newest for an empty version. vLLM could run its first engine (V0) up
 /// to 0.10 where asked to: "0.8.5 V0". Runtimes whose builds are told apart by their date (torchtitan) take a date as
 /// well: "2025-03". An `unknown` error names the nearest names, or the versions there are; `malformed` is what begins
 /// with no number, and a date of a runtime without dated builds.
 constexpr result<runtime> find_runtime(std::string_view name, std::string_view asked, std::string_view field) {
+    for (const auto& [other, meant] : runtime_aliases)
+        if (detail::same_name(other, name)) return find_runtime(meant, asked, field);
     const maybe<runtime_version> version = read_version(asked);
     const maybe<runtime_version> date = read_date(asked);
     const bool first_engine =

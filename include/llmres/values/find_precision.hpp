@@ -7,6 +7,7 @@
 #include <llmres/values/error.hpp>
 #include <llmres/values/maybe.hpp>
 #include <llmres/values/precision.hpp>
+#include <llmres/values/text.hpp>
 #include <string_view>
 
 /// Which number formats are there, and which one has this name? Apart from values/precision.hpp, because who plans
@@ -74,7 +75,60 @@ inline constexpr std::array precisions{fp64,
 inline constexpr std::array ik_precisions{q6_0,    iq2_k,  iq3_k,  iq4_k,  iq5_k,  iq6_k,  iq2_kl,   iq2_ks,  iq3_ks,
                                           iq4_kss, iq4_ks, iq5_ks, iq2_kt, iq3_kt, iq4_kt, iq1_s_r4, iq1_m_r4};
 
-/// The format of that name, or an error. Names of formats with parameters are what their makers give: gptq_int4_g128,
+/// A name that other tools have for a format.
+struct precision_alias {
+    std::string_view name;    ///< in lower case, with underscores in place of dashes
+    std::string_view format;  ///< the format, or after a question mark the formats that the name could mean
+};
+
+/// Names that other tools have for formats: PyTorch's and vLLM's dtypes, methods of quantisation in their usual shape
+/// (AutoAWQ's and GPTQ's group of 128), bitsandbytes' two. vLLM's "fp8" casts weights to e4m3 with one scale for each
+/// tensor, which is two bytes more than e4m3 alone.
+inline constexpr std::array precision_aliases{precision_alias{"bfloat16", "bf16"},
+                                              precision_alias{"float16", "fp16"},
+                                              precision_alias{"f16", "fp16"},
+                                              precision_alias{"half", "fp16"},
+                                              precision_alias{"float32", "fp32"},
+                                              precision_alias{"f32", "fp32"},
+                                              precision_alias{"float", "fp32"},
+                                              precision_alias{"float64", "fp64"},
+                                              precision_alias{"double", "fp64"},
+                                              precision_alias{"fp8", "fp8_e4m3"},
+                                              precision_alias{"e4m3", "fp8_e4m3"},
+                                              precision_alias{"float8", "fp8_e4m3"},
+                                              precision_alias{"fp8_e4m3fn", "fp8_e4m3"},
+                                              precision_alias{"float8_e4m3fn", "fp8_e4m3"},
+                                              precision_alias{"f8_e4m3", "fp8_e4m3"},
+                                              precision_alias{"e5m2", "fp8_e5m2"},
+                                              precision_alias{"float8_e5m2", "fp8_e5m2"},
+                                              precision_alias{"fp8_block", "fp8_block128"},
+                                              precision_alias{"fp8_dynamic", "fp8_channel"},
+                                              precision_alias{"awq", "awq_int4_g128"},
+                                              precision_alias{"awq_marlin", "awq_int4_g128"},
+                                              precision_alias{"gptq", "gptq_int4_g128"},
+                                              precision_alias{"gptq_marlin", "gptq_int4_g128"},
+                                              precision_alias{"gptq_int4", "gptq_int4_g128"},
+                                              precision_alias{"gptq_int8", "gptq_int8_g128"},
+                                              precision_alias{"w4a16", "packed_int4_g128"},
+                                              precision_alias{"w8a8", "int8_channel"},
+                                              precision_alias{"4bit", "nf4"},
+                                              precision_alias{"4_bit", "nf4"},
+                                              precision_alias{"bnb_4bit", "nf4"},
+                                              precision_alias{"bnb_nf4", "nf4"},
+                                              precision_alias{"qlora", "nf4_double"},
+                                              precision_alias{"8bit", "bnb_int8"},
+                                              precision_alias{"8_bit", "bnb_int8"},
+                                              precision_alias{"bnb_8bit", "bnb_int8"},
+                                              precision_alias{"llm.int8", "bnb_int8"},
+                                              precision_alias{"fp4_nvidia", "nvfp4"},
+                                              precision_alias{"q8", "?q8_0 (GGUF), int8 or bnb_int8"},
+                                              precision_alias{"q4", "?q4_0 or q4_k_m (GGUF), int4, nf4 or awq"},
+                                              precision_alias{"q5", "?q5_0, q5_k_s or q5_k_m (GGUF)"},
+                                              precision_alias{"q6", "?q6_k (GGUF)"},
+                                              precision_alias{"int4_awq", "awq_int4_g128"}};
+
+/// The format of that name, or an error. Letter case does not matter, nor do dashes for underscores; names of other
+/// tools are known (precision_aliases). Names of formats with parameters are what their makers give: gptq_int4_g128,
 /// gptq_int4_channel, gptq_int4_g128_no_gidx, awq_int4_g64, packed_int4_g32, packed_int4_g32_zp_gidx, hqq_int4_g64,
 /// mlx_int4_g64, exl2_4.25bpw, exl3_3bpw.
 constexpr result<precision> find_precision(std::string_view field, std::string_view name);
@@ -139,7 +193,32 @@ constexpr maybe<precision> made_by_name(std::string_view name) {
 
 }  // namespace detail
 
-constexpr result<precision> find_precision(std::string_view field, std::string_view name) {
+namespace detail {
+
+/// A name in lower case with underscores in place of dashes, as formats are named; "4.0bpw" is "4bpw".
+constexpr text<47> format_name(std::string_view typed) {
+    text<47> name{};
+    std::size_t length = 0;
+    for (const char c : typed.substr(0, 47))
+        name.characters[length++] = c == '-' ? '_' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    if (name.view().ends_with(".0bpw")) {
+        text<47> whole{name.view().substr(0, length - 5)};
+        whole.append("bpw");
+        return whole;
+    }
+    return name;
+}
+
+}  // namespace detail
+
+constexpr result<precision> find_precision(std::string_view field, std::string_view typed) {
+    const text<47> spelled = detail::format_name(typed);
+    const std::string_view name = spelled.view();
+    for (const precision_alias& alias : precision_aliases) {
+        if (alias.name != name) continue;
+        if (alias.format.starts_with('?')) return refused(error_code::unknown, field, typed, alias.format.substr(1));
+        return find_precision(field, alias.format);
+    }
     for (const precision& p : precisions)
         if (p.name == name) return p;
     if (const maybe<precision> made = detail::made_by_name(name)) return *made;
@@ -148,7 +227,7 @@ constexpr result<precision> find_precision(std::string_view field, std::string_v
     if ((name.starts_with("q") || name.starts_with("iq")) && (name.ends_with("_r4") || name.ends_with("_r8")))
         return find_precision(field, name.substr(0, name.size() - 3));
     return refused(
-        error_code::unknown, field, name,
+        error_code::unknown, field, typed,
         "a precision, such as bf16, fp16, fp32, fp8_e4m3, int8, nf4, q4_k, mxfp4, gptq_int4_g128 or exl2_4.25bpw");
 }
 

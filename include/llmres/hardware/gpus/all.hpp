@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <llmres/hardware/gpu.hpp>
 #include <llmres/hardware/gpus/amd.hpp>
 #include <llmres/hardware/gpus/aws.hpp>
@@ -14,8 +15,10 @@
 #include <llmres/hardware/mig.hpp>
 #include <llmres/values/error.hpp>
 #include <llmres/values/joined.hpp>
+#include <llmres/values/maybe.hpp>
 #include <llmres/values/nearest.hpp>
 #include <llmres/values/text.hpp>
+#include <llmres/values/units.hpp>
 #include <string_view>
 
 /// Which GPU is meant by a name? All rows of all vendors, found by the names that people type. A caller who needs one
@@ -65,6 +68,15 @@ inline constexpr std::array aliases{
     alias{"l40s", "l40s-48gb"},                 alias{"l40", "l40-48gb"},                 alias{"l4", "l4-24gb"},
     alias{"a10", "a10-24gb"},                   alias{"a10g", "a10g-24gb"},               alias{"a40", "a40-48gb"},
     alias{"mi300x", "mi300x-192gb"},            alias{"mi325x", "mi325x-256gb"},          alias{"mi355x", "mi355x-288gb"},
+    alias{"rtx-4060-8gb", "rtx-4060"},          alias{"7900-xt", "rx-7900-xt-20gb"},      alias{"7900-xtx", "rx-7900-xtx-24gb"},
+    alias{"9070-xt", "rx-9070-xt-16gb"},        alias{"6900-xt", "rx-6900-xt-16gb"},      alias{"6800-xt", "rx-6800-xt-16gb"},
+    alias{"7800-xt", "rx-7800-xt-16gb"},        alias{"7700-xt", "rx-7700-xt-12gb"},      alias{"arc-b570", "arc-b570-10gb"},
+    alias{"strix-halo", "ryzen-ai-max-395"},    alias{"ryzen-ai-max+-395", "ryzen-ai-max-395"},
+    alias{"radeon-8060s", "ryzen-ai-max-395"},  alias{"max-395", "ryzen-ai-max-395"},     alias{"mi50", "mi50-16gb"},
+    alias{"mi100", "mi100-32gb"},               alias{"mi210", "mi210-64gb"},             alias{"p40", "p40-24gb"},
+    alias{"3080-laptop", "rtx-3080-laptop-8gb"},
+    alias{"h200-sxm5", "h200-sxm5-141gb"},      alias{"b200-sxm", "b200-sxm-180gb"},      alias{"gb200", "gb200-186gb"},
+    alias{"gb300", "gb300-288gb"},
     alias{"gaudi3", "gaudi3-128gb-oam"},        alias{"gaudi2", "gaudi2-96gb"},           alias{"max-1550", "intel-max-1550-128gb"},
     alias{"trillium", "tpu-v6e"},               alias{"ironwood", "tpu-v7"},              alias{"tpu7x", "tpu-v7"},
     alias{"trainium1", "trainium1-32gb"},       alias{"trn1", "trainium1-32gb"},          alias{"trn2", "trainium2-96gb"},
@@ -86,9 +98,9 @@ constexpr text<63> key(std::string_view name) {
         else if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'))
             squeezed.characters[length++] = c;
     }
-    constexpr std::array<std::string_view, 16> dropped{
-        "nvidia",       "amd",     "intel", "google",   "aws",    "huawei", "apple", "cambricon",
-        "moorethreads", "geforce", "tesla", "instinct", "radeon", "ascend", "rtx",   "rx"};
+    constexpr std::array<std::string_view, 17> dropped{
+        "nvidia",  "amd",   "intel",    "google", "aws",    "huawei", "apple", "cambricon", "moorethreads",
+        "geforce", "tesla", "instinct", "radeon", "ascend", "rtx",    "gtx",   "rx"};
     std::string_view rest = squeezed.view();
     for (const std::string_view word : dropped)  // in the order in which they stand in names
         if (rest.size() > word.size() && rest.substr(0, word.size()) == word) rest.remove_prefix(word.size());
@@ -124,23 +136,150 @@ constexpr card_and_slice parted(std::string_view name) {
 /// matter. With a MIG profile behind it, "h100/1g.10gb" or as drivers report it, a name means that slice. A name that
 /// is not in the tables is an `unknown` error on `field`, which lists the ids nearest to it, or the profiles of the
 /// card.
-constexpr result<gpu> find_gpu(std::string_view name, std::string_view field = "gpu") {
+constexpr result<gpu> find_gpu(std::string_view name, std::string_view field = "gpu");
+
+/// Other GPUs that a short name could mean: for "h100", which find_gpu() takes for "h100-sxm5-80gb", the PCIe and NVL
+/// cards; for "apple-m3-max" the smaller sizes of its memory. Empty for a name that means one GPU.
+constexpr text<191> other_gpus_of_that_name(std::string_view name);
+
+// ---- detail ---------------------------------------------------------------------------------------------------------
+
+namespace gpus::detail {
+
+/// A name with a size of memory at its end, parted: "RTX 4000 Ada 20GB" is "RTX 4000 Ada" with 20.
+struct name_and_size {
+    std::string_view name;
+    std::int64_t gigabytes = 0;  ///< 0: no size stands there
+};
+constexpr name_and_size without_size(std::string_view name) {
+    std::string_view rest = name;
+    const auto last = [&] { return rest.empty() ? '\0' : rest.back(); };
+    if (last() == 'b' || last() == 'B') rest.remove_suffix(1);
+    if (last() != 'g' && last() != 'G') return {name};
+    rest.remove_suffix(1);
+    while (last() == ' ') rest.remove_suffix(1);
+    std::int64_t size = 0;
+    for (std::int64_t place = 1; last() >= '0' && last() <= '9' && place < 10000; place *= 10) {
+        size += place * (last() - '0');
+        rest.remove_suffix(1);
+    }
+    while (last() == ' ' || last() == '-' || last() == '_') rest.remove_suffix(1);
+    return size > 0 && !rest.empty() ? name_and_size{rest, size} : name_and_size{name};
+}
+
+/// Sizes of memory, in GiB, with which a chip that shares its memory with the host is sold (Apple's technical
+/// specifications; AMD's product page). The table has each with its largest.
+struct unified_sizes {
+    std::string_view id;
+    std::array<std::int32_t, 6> sizes{};
+};
+inline constexpr std::array unified{
+    unified_sizes{"apple-m1", {8, 16}},
+    unified_sizes{"apple-m1-pro", {16, 32}},
+    unified_sizes{"apple-m1-max", {32, 64}},
+    unified_sizes{"apple-m1-ultra", {64, 128}},
+    unified_sizes{"apple-m2", {8, 16, 24}},
+    unified_sizes{"apple-m2-pro", {16, 32}},
+    unified_sizes{"apple-m2-max", {32, 64, 96}},
+    unified_sizes{"apple-m2-ultra", {64, 128, 192}},
+    unified_sizes{"apple-m3", {8, 16, 24}},
+    unified_sizes{"apple-m3-pro", {18, 36}},
+    unified_sizes{"apple-m3-max", {36, 48, 64, 96, 128}},
+    unified_sizes{"apple-m3-ultra", {96, 256, 512}},
+    unified_sizes{"apple-m4", {16, 24, 32}},
+    unified_sizes{"apple-m4-pro", {24, 48, 64}},
+    unified_sizes{"apple-m4-max", {36, 48, 64, 128}},
+    unified_sizes{"apple-m5", {16, 24, 32}},
+    unified_sizes{"apple-m5-pro", {24, 48, 64}},
+    unified_sizes{"apple-m5-max", {36, 48, 64, 128}},
+    unified_sizes{"ryzen-ai-max-395", {32, 64, 96, 128}},
+};
+
+/// The card with so many gigabytes: itself if it has them, or the chip with that much of the host's memory; nothing
+/// where it is not sold so.
+constexpr maybe<gpu> sized(const gpu& card, std::int64_t gigabytes) {
+    if (card.memory.fitted == gib(gigabytes) || card.memory.marketing == gb(gigabytes)) return card;
+    for (const unified_sizes& chip : unified) {
+        if (card.id != chip.id) continue;
+        for (const std::int32_t size : chip.sizes) {
+            if (size == 0 || size != gigabytes) continue;
+            gpu smaller = with_memory(card, gib(gigabytes));
+            smaller.id.append("-");
+            smaller.id.append(llmres::detail::digits(gigabytes));
+            smaller.id.append("gb");
+            return smaller;
+        }
+    }
+    return {};
+}
+
+/// The card whose id, marketed name or short name is this one, letter case and separators aside.
+constexpr const gpu* named(std::string_view name) {
+    for (const gpu* card : gpus::all)
+        if (card->id == name || card->name == name) return card;
+    const text<63> wanted = key(name);
+    if (wanted.empty()) return nullptr;
+    for (const gpus::alias& other : gpus::aliases) {
+        if (key(other.name) != wanted) continue;
+        for (const gpu* card : gpus::all)
+            if (card->id == other.id) return card;
+    }
+    for (const gpu* card : gpus::all)
+        if (key(card->id) == wanted || key(card->name) == wanted) return card;
+    return nullptr;
+}
+
+/// Up to three ids that go on where a name ends: both sizes for "rtx 4060 ti".
+constexpr nearest_names beginning_with(std::string_view name) {
+    nearest_names found;
+    const text<63> wanted = key(name);
+    for (const gpu* card : gpus::all) {
+        const text<63> own = key(card->id);
+        if (wanted.view().size() < 3 || !own.view().starts_with(wanted.view())) continue;
+        if (found.count < found.names.size()) found.names[found.count++] = card->id.view();
+    }
+    return found;
+}
+
+}  // namespace gpus::detail
+
+constexpr text<191> other_gpus_of_that_name(std::string_view name) {
+    text<191> others{};
+    const gpu* taken = gpus::detail::named(name);
+    if (taken == nullptr || taken->id == name || taken->name == name) return others;
+    const auto add = [&](std::string_view id) {
+        if (!others.empty()) others.append(", ");
+        others.append(id);
+    };
+    for (const gpus::detail::unified_sizes& chip : gpus::detail::unified)
+        for (const std::int32_t size : chip.sizes)
+            if (taken->id == chip.id && size > 0 && gib(size) != taken->memory.fitted)
+                add(gpus::detail::sized(*taken, size)->id.view());
+    // The words of the name stand before a size or a form factor in other ids as well.
+    const std::string_view id = taken->id.view();
+    const std::string_view first = id.substr(0, id.find('-'));
+    if (gpus::detail::key(first) != gpus::detail::key(name)) return others;
+    for (const gpu* card : gpus::all)
+        if (card != taken && card->id.view().size() > first.size() && card->id.view().starts_with(first) &&
+            card->id.view()[first.size()] == '-')
+            add(card->id.view());
+    return others;
+}
+
+constexpr result<gpu> find_gpu(std::string_view name, std::string_view field) {
     if (const gpus::detail::card_and_slice parts = gpus::detail::parted(name); !parts.profile.empty()) {
         const result<gpu> card = find_gpu(parts.card, field);
         return card ? mig_slice(*card, parts.profile, field) : card;
     }
-    for (const gpu* card : gpus::all)
-        if (card->id == name || card->name == name) return *card;
-    const text<63> wanted = gpus::detail::key(name);
-    if (!wanted.empty()) {
-        for (const gpus::alias& other : gpus::aliases)
-            if (gpus::detail::key(other.name) == wanted) return find_gpu(other.id, field);
-        for (const gpu* card : gpus::all)
-            if (gpus::detail::key(card->id) == wanted || gpus::detail::key(card->name) == wanted) return *card;
-    }
+    if (const gpu* card = gpus::detail::named(name)) return *card;
+    const gpus::detail::name_and_size parts_of_name = gpus::detail::without_size(name);
+    if (parts_of_name.gigabytes > 0)
+        if (const gpu* card = gpus::detail::named(parts_of_name.name))
+            if (const maybe<gpu> found = gpus::detail::sized(*card, parts_of_name.gigabytes)) return *found;
     std::array<std::string_view, gpus::all.size()> ids{};
     for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = gpus::all[i]->id.view();
-    return refused(error_code::unknown, field, name, such_as("a GPU", nearest(name, ids)));
+    const nearest_names longer = gpus::detail::beginning_with(name);
+    return refused(error_code::unknown, field, name, such_as("a GPU", longer.count > 1 ? longer : nearest(name, ids)));
 }
 
 }  // namespace llmres::inline v0

@@ -266,10 +266,216 @@ inline constexpr gpu radeon_ai_pro_r9700_32gb{
     .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "workstation PCIe", .launch_price = currency(1299),
     .confidence = "medium", .sources = "TPU;WIKI;CALC;RECALL"}};
 
+inline constexpr gpu rx_6700_xt_12gb{
+    .id = "rx-6700-xt-12gb", .name = "Radeon RX 6700 XT", .vendor = gpu_vendor::amd,
+    .architecture = "RDNA2", .target = "gfx1031", .launch_year = 2021,
+    .sm_count = 40, .cuda_cores = 2560, .tensor_cores = 0, .boost_clock = mhz(2581),
+    .memory = {.marketing = gb(12), .fitted = gib(12), .type = "GDDR6", .bus_bits = 192,
+               .bandwidth = gb_per_s(384)},
+    .l2_cache = mib(3),
+    .rates = {.fp64 = tflops(0.83), .fp64_tensor = tflops(0), .fp32 = tflops(13.21), .fp16_vector = tflops(26.43),
+              .tf32 = tflops(0), .fp16_accumulate16 = tflops(0), .fp16 = tflops(0), .bf16 = tflops(0),
+              .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0), .sparsity = "no"},
+    .board_power = watts(230),
+    .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe",
+    .confidence = "medium", .sources = "TPU;CALC"}};
+
+inline constexpr gpu rx_6800_16gb{
+    .id = "rx-6800-16gb", .name = "Radeon RX 6800", .vendor = gpu_vendor::amd,
+    .architecture = "RDNA2", .target = "gfx1030", .launch_year = 2020,
+    .sm_count = 60, .cuda_cores = 3840, .tensor_cores = 0, .boost_clock = mhz(2105),
+    .memory = {.marketing = gb(16), .fitted = gib(16), .type = "GDDR6", .bus_bits = 256,
+               .bandwidth = gb_per_s(512)},
+    .l2_cache = mib(4),
+    .rates = {.fp64 = tflops(1.01), .fp64_tensor = tflops(0), .fp32 = tflops(16.17), .fp16_vector = tflops(32.33),
+              .tf32 = tflops(0), .fp16_accumulate16 = tflops(0), .fp16 = tflops(0), .bf16 = tflops(0),
+              .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0), .sparsity = "no"},
+    .board_power = watts(250),
+    .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe",
+    .confidence = "medium", .sources = "TPU;CALC"}};
+
+inline constexpr gpu rx_6800_xt_16gb{
+    .id = "rx-6800-xt-16gb", .name = "Radeon RX 6800 XT", .vendor = gpu_vendor::amd,
+    .architecture = "RDNA2", .target = "gfx1030", .launch_year = 2020,
+    .sm_count = 72, .cuda_cores = 4608, .tensor_cores = 0, .boost_clock = mhz(2250),
+    .memory = {.marketing = gb(16), .fitted = gib(16), .type = "GDDR6", .bus_bits = 256,
+               .bandwidth = gb_per_s(512)},
+    .l2_cache = mib(4),
+    .rates = {.fp64 = tflops(1.3), .fp64_tensor = tflops(0), .fp32 = tflops(20.74), .fp16_vector = tflops(41.47),
+              .tf32 = tflops(0), .fp16_accumulate16 = tflops(0), .fp16 = tflops(0), .bf16 = tflops(0),
+              .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0), .sparsity = "no"},
+    .board_power = watts(300),
+    .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe",
+    .confidence = "medium", .sources = "TPU;CALC"}};
+
+inline constexpr gpu rx_6900_xt_16gb{
+    .id = "rx-6900-xt-16gb", .name = "Radeon RX 6900 XT", .vendor = gpu_vendor::amd,
+    .architecture = "RDNA2", .target = "gfx1030", .launch_year = 2020,
+    .sm_count = 80, .cuda_cores = 5120, .tensor_cores = 0, .boost_clock = mhz(2250),
+    .memory = {.marketing = gb(16), .fitted = gib(16), .type = "GDDR6", .bus_bits = 256,
+               .bandwidth = gb_per_s(512)},
+    .l2_cache = mib(4),
+    .rates = {.fp64 = tflops(1.44), .fp64_tensor = tflops(0), .fp32 = tflops(23.04), .fp16_vector = tflops(46.08),
+              .tf32 = tflops(0), .fp16_accumulate16 = tflops(0), .fp16 = tflops(0), .bf16 = tflops(0),
+              .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0), .sparsity = "no"},
+    .board_power = watts(300),
+    .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe",
+    .confidence = "medium", .sources = "TPU;CALC"}};
+
+inline constexpr gpu rx_7600_xt_16gb{
+    .id = "rx-7600-xt-16gb", .name = "Radeon RX 7600 XT", .vendor = gpu_vendor::amd,
+    .architecture = "RDNA3", .target = "gfx1102", .launch_year = 2024,
+    .sm_count = 32, .cuda_cores = 2048, .tensor_cores = 64, .boost_clock = mhz(2755),
+    .memory = {.marketing = gb(16), .fitted = gib(16), .type = "GDDR6", .bus_bits = 128,
+               .bandwidth = gb_per_s(288)},
+    .l2_cache = mib(2),
+    .rates = {.fp64 = tflops(0.71), .fp64_tensor = tflops(0), .fp32 = tflops(22.57), .fp16_vector = tflops(45.14),
+              .tf32 = tflops(0), .fp16_accumulate16 = tflops(45.14), .fp16 = tflops(45.14), .bf16 = tflops(45.14),
+              .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0),
+              .int8 = tflops(45.14), .int4 = tflops(90.28), .sparsity = "no"},
+    .board_power = watts(190),
+    .links = {.pcie_generation = 4, .pcie_lanes = 8, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe",
+    .confidence = "medium", .sources = "TPU;CALC"}};
+
+inline constexpr gpu rx_7700_xt_12gb{
+    .id = "rx-7700-xt-12gb", .name = "Radeon RX 7700 XT", .vendor = gpu_vendor::amd,
+    .architecture = "RDNA3", .target = "gfx1101", .launch_year = 2023,
+    .sm_count = 54, .cuda_cores = 3456, .tensor_cores = 108, .boost_clock = mhz(2544),
+    .memory = {.marketing = gb(12), .fitted = gib(12), .type = "GDDR6", .bus_bits = 192,
+               .bandwidth = gb_per_s(432)},
+    .l2_cache = mib(2),
+    .rates = {.fp64 = tflops(1.1), .fp64_tensor = tflops(0), .fp32 = tflops(35.17), .fp16_vector = tflops(70.34),
+              .tf32 = tflops(0), .fp16_accumulate16 = tflops(70.34), .fp16 = tflops(70.34), .bf16 = tflops(70.34),
+              .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0),
+              .int8 = tflops(70.34), .int4 = tflops(140.7), .sparsity = "no"},
+    .board_power = watts(245),
+    .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe",
+    .confidence = "medium", .sources = "TPU;CALC"}};
+
+inline constexpr gpu rx_7800_xt_16gb{
+    .id = "rx-7800-xt-16gb", .name = "Radeon RX 7800 XT", .vendor = gpu_vendor::amd,
+    .architecture = "RDNA3", .target = "gfx1101", .launch_year = 2023,
+    .sm_count = 60, .cuda_cores = 3840, .tensor_cores = 120, .boost_clock = mhz(2430),
+    .memory = {.marketing = gb(16), .fitted = gib(16), .type = "GDDR6", .bus_bits = 256,
+               .bandwidth = gb_per_s(624.1)},
+    .l2_cache = mib(4),
+    .rates = {.fp64 = tflops(1.17), .fp64_tensor = tflops(0), .fp32 = tflops(37.32), .fp16_vector = tflops(74.65),
+              .tf32 = tflops(0), .fp16_accumulate16 = tflops(74.65), .fp16 = tflops(74.65), .bf16 = tflops(74.65),
+              .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0),
+              .int8 = tflops(74.65), .int4 = tflops(149.3), .sparsity = "no"},
+    .board_power = watts(263),
+    .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe",
+    .confidence = "medium", .sources = "TPU;CALC"}};
+
+inline constexpr gpu rx_7900_gre_16gb{
+    .id = "rx-7900-gre-16gb", .name = "Radeon RX 7900 GRE", .vendor = gpu_vendor::amd,
+    .architecture = "RDNA3", .target = "gfx1100", .launch_year = 2023,
+    .sm_count = 80, .cuda_cores = 5120, .tensor_cores = 160, .boost_clock = mhz(2245),
+    .memory = {.marketing = gb(16), .fitted = gib(16), .type = "GDDR6", .bus_bits = 256,
+               .bandwidth = gb_per_s(576)},
+    .l2_cache = mib(6),
+    .rates = {.fp64 = tflops(1.44), .fp64_tensor = tflops(0), .fp32 = tflops(45.98), .fp16_vector = tflops(91.96),
+              .tf32 = tflops(0), .fp16_accumulate16 = tflops(91.96), .fp16 = tflops(91.96), .bf16 = tflops(91.96),
+              .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0),
+              .int8 = tflops(91.96), .int4 = tflops(183.9), .sparsity = "no"},
+    .board_power = watts(260),
+    .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe",
+    .confidence = "medium", .sources = "TPU;CALC"}};
+
+inline constexpr gpu rx_7900_xt_20gb{
+    .id = "rx-7900-xt-20gb", .name = "Radeon RX 7900 XT", .vendor = gpu_vendor::amd,
+    .architecture = "RDNA3", .target = "gfx1100", .launch_year = 2022,
+    .sm_count = 84, .cuda_cores = 5376, .tensor_cores = 168, .boost_clock = mhz(2394),
+    .memory = {.marketing = gb(20), .fitted = gib(20), .type = "GDDR6", .bus_bits = 320,
+               .bandwidth = gb_per_s(800)},
+    .l2_cache = mib(6),
+    .rates = {.fp64 = tflops(1.61), .fp64_tensor = tflops(0), .fp32 = tflops(51.48), .fp16_vector = tflops(103),
+              .tf32 = tflops(0), .fp16_accumulate16 = tflops(103), .fp16 = tflops(103), .bf16 = tflops(103),
+              .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0),
+              .int8 = tflops(103), .int4 = tflops(205.9), .sparsity = "no"},
+    .board_power = watts(300),
+    .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe",
+    .confidence = "medium", .sources = "TPU;CALC"}};
+
+inline constexpr gpu rx_9060_xt_16gb{
+    .id = "rx-9060-xt-16gb", .name = "Radeon RX 9060 XT 16GB", .vendor = gpu_vendor::amd,
+    .architecture = "RDNA4", .target = "gfx1200", .launch_year = 2025,
+    .sm_count = 32, .cuda_cores = 2048, .tensor_cores = 64, .boost_clock = mhz(3130),
+    .memory = {.marketing = gb(16), .fitted = gib(16), .type = "GDDR6", .bus_bits = 128,
+               .bandwidth = gb_per_s(322.3)},
+    .l2_cache = mib(4),
+    .rates = {.fp64 = tflops(0.8), .fp64_tensor = tflops(0), .fp32 = tflops(25.64), .fp16_vector = tflops(51.28),
+              .tf32 = tflops(0), .fp16_accumulate16 = tflops(102.6), .fp16 = tflops(102.6), .bf16 = tflops(102.6),
+              .fp8_accumulate16 = tflops(205.1), .fp8 = tflops(205.1), .fp6 = tflops(0), .fp4 = tflops(0),
+              .int8 = tflops(205.1), .int4 = tflops(410.3), .sparsity = "yes"},
+    .board_power = watts(160),
+    .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe",
+    .confidence = "medium", .sources = "TPU;CALC"}};
+
+inline constexpr gpu rx_9070_16gb{
+    .id = "rx-9070-16gb", .name = "Radeon RX 9070", .vendor = gpu_vendor::amd,
+    .architecture = "RDNA4", .target = "gfx1201", .launch_year = 2025,
+    .sm_count = 56, .cuda_cores = 3584, .tensor_cores = 112, .boost_clock = mhz(2520),
+    .memory = {.marketing = gb(16), .fitted = gib(16), .type = "GDDR6", .bus_bits = 256,
+               .bandwidth = gb_per_s(644.6)},
+    .l2_cache = mib(8),
+    .rates = {.fp64 = tflops(1.13), .fp64_tensor = tflops(0), .fp32 = tflops(36.13), .fp16_vector = tflops(72.25),
+              .tf32 = tflops(0), .fp16_accumulate16 = tflops(144.5), .fp16 = tflops(144.5), .bf16 = tflops(144.5),
+              .fp8_accumulate16 = tflops(289), .fp8 = tflops(289), .fp6 = tflops(0), .fp4 = tflops(0),
+              .int8 = tflops(289), .int4 = tflops(578), .sparsity = "yes"},
+    .board_power = watts(220),
+    .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe",
+    .confidence = "medium", .sources = "TPU;CALC"}};
+
+inline constexpr gpu mi50_32gb{
+    .id = "mi50-32gb", .name = "Radeon Instinct MI50 32GB", .vendor = gpu_vendor::amd,
+    .architecture = "GCN5.1 (Vega 20)", .target = "gfx906", .launch_year = 2018,
+    .sm_count = 60, .cuda_cores = 3840, .tensor_cores = 0, .boost_clock = mhz(1725),
+    .memory = {.marketing = gb(32), .fitted = gib(32), .reported = mib(32752), .type = "HBM2", .bus_bits = 4096,
+               .bandwidth = gb_per_s(1024)},
+    .l2_cache = mib(4),
+    .rates = {.fp64 = tflops(6.6), .fp64_tensor = tflops(0), .fp32 = tflops(13.3), .fp16_vector = tflops(26.5),
+              .tf32 = tflops(0), .fp16_accumulate16 = tflops(0), .fp16 = tflops(0), .bf16 = tflops(0),
+              .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0),
+              .int8 = tflops(53), .int4 = tflops(106), .sparsity = "no"},
+    .board_power = watts(300),
+    .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 2, .scale_up = gb_per_s(184), .scale_up_domain = 4},
+    .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "PCIe",
+    .confidence = "medium", .sources = "TPU;ROCM;CALC"}};
+
+inline constexpr gpu ryzen_ai_max_395{
+    .id = "ryzen-ai-max-395", .name = "Ryzen AI Max+ 395 (Radeon 8060S)", .vendor = gpu_vendor::amd,
+    .architecture = "RDNA3.5 (Strix Halo)", .target = "gfx1151", .launch_year = 2025,
+    .sm_count = 40, .cuda_cores = 2560, .tensor_cores = 80, .boost_clock = mhz(2900),
+    .memory = {.marketing = gb(128), .fitted = gib(128), .type = "LPDDR5X unified", .bus_bits = 256,
+               .bandwidth = gb_per_s(256)},
+    .l2_cache = mib(2),
+    .rates = {.fp64 = tflops(0.46), .fp64_tensor = tflops(0), .fp32 = tflops(29.7), .fp16_vector = tflops(59.4),
+              .tf32 = tflops(0), .fp16_accumulate16 = tflops(59.4), .fp16 = tflops(59.4), .bf16 = tflops(59.4),
+              .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0),
+              .int8 = tflops(59.4), .int4 = tflops(118.8), .sparsity = "no"},
+    .board_power = watts(120),
+    .links = {.scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "SoC",
+    .confidence = "medium", .sources = "TPU;LLMTRACKER(59.4 peak, 212 GB/s measured)"}};
+
 /// Every row above.
 inline constexpr std::array all_amd{
     &mi50_16gb, &mi100_32gb, &mi210_64gb, &mi250_128gb, &mi250x_128gb, &mi300x_192gb, &mi300a_128gb, &mi308x_192gb,
     &mi325x_256gb, &mi350x_288gb, &mi355x_288gb, &rx_7900_xtx_24gb, &rx_9070_xt_16gb, &radeon_pro_w7900_48gb,
-    &radeon_ai_pro_r9700_32gb};
+    &radeon_ai_pro_r9700_32gb, &rx_6700_xt_12gb, &rx_6800_16gb, &rx_6800_xt_16gb, &rx_6900_xt_16gb, &rx_7600_xt_16gb,
+    &rx_7700_xt_12gb, &rx_7800_xt_16gb, &rx_7900_gre_16gb, &rx_7900_xt_20gb, &rx_9060_xt_16gb, &rx_9070_16gb,
+    &mi50_32gb, &ryzen_ai_max_395};
 
 }  // namespace llmres::inline v0::gpus

@@ -96,8 +96,23 @@ inline constexpr gpu arc_pro_b60_24gb{
     .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "workstation PCIe",
     .confidence = "high", .sources = "AIC;TPU"}};
 
+inline constexpr gpu arc_b570_10gb{
+    .id = "arc-b570-10gb", .name = "Arc B570", .vendor = gpu_vendor::intel,
+    .architecture = "Xe2 (Battlemage)", .launch_year = 2025,
+    .sm_count = 18, .cuda_cores = 2304, .tensor_cores = 144, .boost_clock = mhz(2500),
+    .memory = {.marketing = gb(10), .fitted = gib(10), .type = "GDDR6", .bus_bits = 160,
+               .bandwidth = gb_per_s(380)},
+    .l2_cache = kib(13824),
+    .rates = {.fp64 = tflops(1.44), .fp64_tensor = tflops(0), .fp32 = tflops(11.52), .fp16_vector = tflops(23.04),
+              .tf32 = tflops(49.13), .fp16 = tflops(98.17), .bf16 = tflops(98.17), .fp8 = tflops(0),
+              .fp6 = tflops(0), .fp4 = tflops(0), .int8 = tflops(196.3), .sparsity = "no"},
+    .board_power = watts(150),
+    .links = {.pcie_generation = 4, .pcie_lanes = 8, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe",
+    .confidence = "medium", .sources = "TPU;CALC(B580 scaling)"}};
+
 /// Every row above.
 inline constexpr std::array all_intel{
-    &gaudi2_96gb, &gaudi3_128gb_oam, &intel_max_1550_128gb, &arc_b580_12gb, &arc_pro_b60_24gb};
+    &gaudi2_96gb, &gaudi3_128gb_oam, &intel_max_1550_128gb, &arc_b580_12gb, &arc_pro_b60_24gb, &arc_b570_10gb};
 
 }  // namespace llmres::inline v0::gpus

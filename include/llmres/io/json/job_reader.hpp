@@ -31,6 +31,9 @@ std::string listed(const std::array<std::string_view, N>& names) {
     return all;
 }
 
+/// Where an object stands in the document.
+constexpr std::string_view object_path(std::string_view object) { return object == "host" ? "cluster.host" : object; }
+
 /// Refuses the keys of an object that no job_field names.
 inline status known_keys(const nlohmann::json& object, std::string_view where,
                          std::initializer_list<std::string_view> others) {
@@ -39,7 +42,7 @@ inline status known_keys(const nlohmann::json& object, std::string_view where,
         if (f.object == where) known.push_back(f.name);
     for (const auto& [key, value] : object.items()) {
         if (std::find(known.begin(), known.end(), key) != known.end()) continue;
-        text<63> field{where == "host" ? "cluster.host" : where};
+        text<63> field{object_path(where)};
         if (!field.empty()) field.append(".");
         field.append(key);
         return refused(error_code::unknown, field, shown(value), such_as("a field", nearest(key, known)));
@@ -51,7 +54,7 @@ inline status known_keys(const nlohmann::json& object, std::string_view where,
 class job_reader {
 public:
     job_reader(const nlohmann::json& object, std::string_view where)
-        : fields_{object, where == "host" ? "cluster.host" : where}, where_{where} {}
+        : fields_{object, object_path(where)}, where_{where} {}
 
     template <class Integer>
     void integer(const char* name, Integer& into) {

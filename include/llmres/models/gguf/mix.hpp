@@ -75,11 +75,18 @@ constexpr result<gguf_mix> find_gguf_mix(std::string_view field, std::string_vie
             mix.embedding = mix.output = gguf_type::Q8_0;
             break;
         }
+    // People write Q4KM and Q4-K-M for Q4_K_M.
+    const auto letters = [](std::string_view of_name) {
+        text<31> squeezed{};
+        std::size_t length = 0;
+        for (const char c : of_name)
+            if (c != '_' && c != '-') squeezed.characters[length++] = c;
+        return squeezed;
+    };
     if (wanted == "FP16") wanted = "F16";
     if (wanted == "FP32") wanted = "F32";
-    if (wanted == "MXFP4") wanted = "MXFP4_MOE";
     for (const auto& known : detail::gguf::quantisations)
-        if (known.name == wanted) {
+        if (known.name == wanted || (wanted.starts_with("Q") && letters(known.name) == letters(wanted))) {
             mix.quantisation = known.quantisation;
             return mix;
         }

@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: MIT
+// How other tools spell the options, words and units of `llmres plan`.
+#include "spelling.hpp"
+
+#include "commands.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <llmres/io/job_fields.hpp>
+#include <llmres/io/json_document.hpp>
+#include <llmres/runtimes/all.hpp>
+#include <llmres/values/nearest.hpp>
+#include <optional>
+#include <set>
+#include <utility>
+
+namespace program {
+namespace {
+
+/// An option of another tool. Names are compared with underscores in place of dashes; a name with a leading dash is
+/// only known with one dash. `means` and `in_training` (where training differs) hold flags of this program, with spaces
+/// between them: a flag alone takes the value that follows, `flag=value` needs none. A star stands for MODEL. Without
+/// any flag the option has no bearing on a plan.
+struct option_alias {
+    std::string_view typed;
+    std::string_view means;
+    std::string_view in_training = "";
+};
+
+// clang-format off
+constexpr std::array option_aliases{
+    // vLLM, SGLang, TensorRT-LLM, TGI, LMDeploy
+    option_alias{"model", "*"}, option_alias{"-m", "*"}, option_alias{"model_path", "*"}, option_alias{"hf_repo", "*"},
+    option_alias{"model_name_or_path", "*"},
+    option_alias{"tp", "tensor"}, option_alias{"-tp", "tensor"}, option_alias{"tp_size", "tensor"},
+    option_alias{"tensor_parallel", "tensor"}, option_alias{"tensor_parallel_size", "tensor"},
+    option_alias{"tensor_model_parallel_size", "tensor"},
+    option_alias{"pp", "pipeline"}, option_alias{"-pp", "pipeline"}, option_alias{"pp_size", "pipeline"},
+    option_alias{"pipeline_parallel", "pipeline"}, option_alias{"pipeline_parallel_size", "pipeline"},
+    option_alias{"pipeline_model_parallel_size", "pipeline"},
+    option_alias{"dp", "data"}, option_alias{"-dp", "data"}, option_alias{"dp_size", "data"},
+    option_alias{"data_parallel", "data"}, option_alias{"data_parallel_size", "data"},
+    option_alias{"ep", "expert"}, option_alias{"ep_size", "expert"}, option_alias{"expert_parallel", "expert"},
+    option_alias{"expert_parallel_size", "expert"}, option_alias{"expert_model_parallel_size", "expert"},
+    option_alias{"expert_tensor_parallel_size", "expert_tensor"},
+    option_alias{"cp", "context_parallel"}, option_alias{"context_parallel_size", "context_parallel"},
+    option_alias{"vpp", "virtual_pipeline"},
+    option_alias{"-c", "context"}, option_alias{"ctx", "context"}, option_alias{"ctx_size", "context"},
+    option_alias{"ctx_len", "context"}, option_alias{"context_len", "context"}, option_alias{"context_length", "context"},
+    option_alias{"max_model_len", "context"}, option_alias{"max_total_tokens", "context"}, option_alias{"num_ctx", "context"},
+    option_alias{"n_ctx", "context"}, option_alias{"max_length", "context", "sequence"}, option_alias{"session_len", "context"},
+    option_alias{"input_len", "prompt"}, option_alias{"isl", "prompt"}, option_alias{"prompt_len", "prompt"},
+    option_alias{"input_tokens", "prompt"}, option_alias{"max_input_tokens", "prompt"},
+    option_alias{"output_len", "output"}, option_alias{"osl", "output"}, option_alias{"output_tokens", "output"},
+    option_alias{"max_new_tokens", "output"}, option_alias{"max_tokens", "output"},
+    option_alias{"concurrency", "batch"}, option_alias{"batch_size", "batch", "micro_batch"},
+    option_alias{"bs", "batch", "micro_batch"}, option_alias{"batch", "batch", "micro_batch"},
+    option_alias{"max_num_batched_tokens", "max_batched_tokens"},
+    option_alias{"max_running_requests", "max_num_seqs"},
+    option_alias{"kv_cache_dtype", "kv_cache"}, option_alias{"kv_dtype", "kv_cache"}, option_alias{"kv_cache_type", "kv_cache"},
+    option_alias{"cache_type_k", "kv_cache"}, option_alias{"-ctk", "kv_cache"},
+    option_alias{"cache_type_v", "kv_cache_values"}, option_alias{"-ctv", "kv_cache_values"},
+    option_alias{"quantization", "weights"}, option_alias{"quantize", "weights"}, option_alias{"quant", "weights"},
+    option_alias{"-q", "weights"}, option_alias{"load_format", ""}, option_alias{"trust_remote_code", ""},
+    option_alias{"speculative_model", "draft"}, option_alias{"draft_model", "draft"}, option_alias{"model_draft", "draft"},
+    option_alias{"gpu_memory_fraction", "gpu_memory_utilization"},
+    option_alias{"engine", "runtime"}, option_alias{"backend", "runtime"}, option_alias{"framework", "runtime"},
+    option_alias{"dtype", "compute"}, option_alias{"torch_dtype", "compute"}, option_alias{"precision", "compute"},
+    option_alias{"mixed_precision", "compute"},
+    option_alias{"bf16", "compute=bf16"}, option_alias{"fp16", "compute=fp16"}, option_alias{"half", "compute=fp16"},
+    option_alias{"attn", "attention"}, option_alias{"attn_implementation", "attention"}, option_alias{"attn_impl", "attention"},
+    // llama.cpp and Ollama
+    option_alias{"ngl", "gpu_layers"}, option_alias{"-ngl", "gpu_layers"}, option_alias{"n_gpu_layers", "gpu_layers"},
+    option_alias{"num_gpu_layers", "gpu_layers"}, option_alias{"num_gpu", "gpu_layers"},
+    option_alias{"-fa", "flash_attention=true"}, option_alias{"flash_attn", "flash_attention=true"},
+    option_alias{"-ub", "max_batched_tokens"}, option_alias{"ubatch_size", "max_batched_tokens"},
+    option_alias{"-np", "max_num_seqs"}, option_alias{"parallel", "max_num_seqs"}, option_alias{"num_parallel", "max_num_seqs"},
+    option_alias{"cpu_moe", "experts_on_host=true"}, option_alias{"-cmoe", "experts_on_host=true"},
+    option_alias{"-ncmoe", "n_cpu_moe"}, option_alias{"-b", "n_batch"}, option_alias{"n_batch", "n_batch"},
+    option_alias{"-t", ""}, option_alias{"threads", ""}, option_alias{"mlock", ""}, option_alias{"no_mmap", ""},
+    // GPUs and hosts
+    option_alias{"world_size", "gpus"}, option_alias{"device_name", "gpu"}, option_alias{"gpu_type", "gpu"}, option_alias{"accelerator", "gpu"},
+    option_alias{"num_gpus", "gpus"}, option_alias{"n_gpus", "gpus"}, option_alias{"gpu_count", "gpus"}, option_alias{"ngpus", "gpus"},
+    option_alias{"nproc_per_node", "gpus_per_node"}, option_alias{"num_gpus_per_node", "gpus_per_node"},
+    option_alias{"ram", "host_memory"}, option_alias{"host_ram", "host_memory"}, option_alias{"cpu_memory", "host_memory"},
+    // Training: transformers, TRL, axolotl, LLaMA-Factory, DeepSpeed, torchtitan, Megatron-LM
+    option_alias{"method", "method"},
+    option_alias{"seq", "context", "sequence"}, option_alias{"seq_len", "context", "sequence"},
+    option_alias{"seq_length", "context", "sequence"}, option_alias{"sequence_length", "context", "sequence"},
+    option_alias{"sequence_len", "context", "sequence"}, option_alias{"max_seq_length", "context", "sequence"},
+    option_alias{"max_seq_len", "context", "sequence"}, option_alias{"model_max_length", "context", "sequence"},
+    option_alias{"cutoff_len", "context", "sequence"}, option_alias{"block_size", "kv_block", "sequence"},
+    option_alias{"mbs", "micro_batch"}, option_alias{"micro_batch_size", "micro_batch"}, option_alias{"local_batch_size", "micro_batch"},
+    option_alias{"per_device_train_batch_size", "micro_batch"}, option_alias{"per_device_batch_size", "micro_batch"},
+    option_alias{"gbs", "global_batch"}, option_alias{"global_batch_size", "global_batch"}, option_alias{"train_batch_size", "global_batch"},
+    option_alias{"optim", "optimizer"},
+    option_alias{"gradient_checkpointing", "recompute=full"}, option_alias{"activation_checkpointing", "recompute=full"},
+    option_alias{"recompute_activations", "recompute=selective"}, option_alias{"recompute_granularity", "recompute"},
+    option_alias{"lora", "adapter_kind=lora"}, option_alias{"use_dora", "adapter_kind=dora"}, option_alias{"use_peft", "adapter_kind=lora"},
+    option_alias{"qlora", "adapter_kind=lora weights=nf4_double"}, option_alias{"adapter", "adapter_kind"},
+    option_alias{"peft_type", "adapter_kind"}, option_alias{"finetuning_type", "method"},
+    option_alias{"rank", "adapter_rank"}, option_alias{"lora_rank", "adapter_rank adapter_kind=lora"}, option_alias{"lora_r", "adapter_rank adapter_kind=lora"},
+    option_alias{"lora_alpha", ""}, option_alias{"learning_rate", ""}, option_alias{"lora_dropout", "adapter_dropout adapter_kind=lora"},
+    option_alias{"lora_target_modules", "adapter_targets adapter_kind=lora"}, option_alias{"lora_target", "adapter_targets adapter_kind=lora"},
+    option_alias{"target_modules", "adapter_targets"},
+    option_alias{"load_in_4bit", "weights=nf4"}, option_alias{"load_in_8bit", "weights=bnb_int8"},
+    option_alias{"zero_stage", "zero"}, option_alias{"fsdp", "zero=3"}, option_alias{"use_distributed_optimizer", "zero=1"},
+    option_alias{"deepspeed", "deepspeed"}, option_alias{"offload_param", "offload_parameters"},
+};
+
+/// A word for a value of a flag. `means` holds `flag=value` as above, or, after a question mark, the flags that it could
+/// mean.
+struct word_alias {
+    std::string_view flag;
+    std::string_view typed;
+    std::string_view means;
+};
+constexpr std::array word_aliases{
+    word_alias{"task", "serve", "task=serving"}, word_alias{"task", "inference", "task=serving"},
+    word_alias{"task", "sft", "task=finetuning"}, word_alias{"task", "finetune", "task=finetuning"},
+    word_alias{"task", "fine_tuning", "task=finetuning"}, word_alias{"task", "fine_tune", "task=finetuning"},
+    word_alias{"task", "full", "task=finetuning"}, word_alias{"task", "lora", "task=finetuning adapter_kind=lora"},
+    word_alias{"task", "qlora", "task=finetuning adapter_kind=lora weights=nf4_double"},
+    word_alias{"task", "pretrain", "task=pretraining"}, word_alias{"task", "pre_training", "task=pretraining"},
+    word_alias{"task", "train", "?task pretraining or task finetuning"},
+    word_alias{"task", "training", "?task pretraining or task finetuning"},
+    word_alias{"task", "dpo", "?task finetuning (one model; a reference model beside it is not planned)"},
+    word_alias{"method", "full", "task=finetuning"}, word_alias{"method", "lora", "task=finetuning adapter_kind=lora"},
+    word_alias{"method", "qlora", "task=finetuning adapter_kind=lora weights=nf4_double"},
+    word_alias{"adapter_kind", "qlora", "adapter_kind=lora weights=nf4_double"},
+    word_alias{"deepspeed", "zero1", "zero=1 runtime=deepspeed"}, word_alias{"deepspeed", "zero2", "zero=2 runtime=deepspeed"},
+    word_alias{"deepspeed", "zero3", "zero=3 runtime=deepspeed"},
+    word_alias{"optimizer", "adamw_torch", "optimizer=adamw"}, word_alias{"optimizer", "adamw_hf", "optimizer=adamw"},
+    word_alias{"optimizer", "adamw_torch_fused", "optimizer=adamw_fused"},
+    word_alias{"optimizer", "adamw_bnb_8bit", "optimizer=adamw_8bit"}, word_alias{"optimizer", "adamw8bit", "optimizer=adamw_8bit"},
+    word_alias{"optimizer", "paged_adamw_32bit", "optimizer=paged_adamw"}, word_alias{"optimizer", "lion_32bit", "optimizer=lion"},
+    word_alias{"attention", "flash_attention_2", "attention=flash"}, word_alias{"attention", "flash_attention_3", "attention=flash"},
+    word_alias{"attention", "flash_attn", "attention=flash"}, word_alias{"attention", "fa2", "attention=flash"},
+    word_alias{"compute", "auto", ""}, word_alias{"compute", "no", "compute=fp32"},
+    word_alias{"compute", "float32", "compute=fp32 weights=fp32"}, word_alias{"kv_cache", "auto", ""},
+    word_alias{"recompute", "true", "recompute=full"}, word_alias{"recompute", "false", "recompute=none"},
+    word_alias{"offload_optimizer", "cpu", "offload_optimizer=host"}, word_alias{"offload_parameters", "cpu", "offload_parameters=host"},
+    word_alias{"offload_activations", "cpu", "offload_activations=host"},
+    word_alias{"adapter_targets", "all", "adapter_targets=all-linear"},
+    word_alias{"weights", "bitsandbytes", "?weights nf4 or weights bnb_int8"},
+};
+// clang-format on
+
+/// A name with underscores in place of dashes, in lower case.
+std::string normal(std::string_view typed) {
+    std::string name{typed};
+    for (char& c : name) c = c == '-' ? '_' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    return name;
+}
+
+bool is_flag(std::string_view name) {
+    return name == "json" || name == "svg" || name == "help" ||
+           std::any_of(llmres::job_fields.begin(), llmres::job_fields.end(),
+                       [&](const llmres::job_field& f) { return llmres::flag_of(f) == name; });
+}
+bool is_switch(std::string_view name) {
+    return std::any_of(llmres::job_fields.begin(), llmres::job_fields.end(), [&](const llmres::job_field& f) {
+        return f.type == llmres::field_type::flag && llmres::flag_of(f) == name;
+    });
+}
+/// Whether some runtime has a knob of that name.
+bool is_knob(std::string_view name) {
+    for (const llmres::runtime* r : llmres::runtimes::all)
+        if (llmres::find_knob(r->identity.knobs, name) != nullptr || r->cache.fraction_name == name) return true;
+    return false;
+}
+
+/// Whether a text says yes or no in one of the ways of llama.cpp and of Python.
+std::optional<std::string> truth(const std::string& typed) {
+    const std::string word = normal(typed);
+    if (word == "on" || word == "true" || word == "1" || word == "yes") return "true";
+    if (word == "off" || word == "false" || word == "0" || word == "no") return "false";
+    return {};
+}
+
+/// Whether the arguments ask for training, by the task they name or that of the job document they name.
+bool asks_for_training(const std::vector<std::string>& typed) {
+    for (std::size_t i = 0; i < typed.size(); ++i) {
+        const bool joined = typed[i].starts_with("--task=");
+        if (joined || (typed[i] == "--task" && i + 1 < typed.size())) {
+            const std::string task = normal(joined ? typed[i].substr(7) : typed[i + 1]);
+            return !task.starts_with("serv") && !task.starts_with("infer");
+        }
+        if (typed[i] == "--method" || typed[i] == "--finetuning-type") return true;
+    }
+    for (const std::string& argument : typed) {
+        if (!argument.ends_with(".json") || argument.starts_with('-')) continue;
+        std::ifstream file{argument, std::ios::binary};
+        std::string head(64u << 10, '\0');
+        file.read(head.data(), static_cast<std::streamsize>(head.size()));
+        head.resize(static_cast<std::size_t>(file.gcount()));
+        const auto document = llmres::parse_json_object(head);
+        if (document && document->root.contains("task")) return document->root["task"] != "serving";
+    }
+    return false;
+}
+
+std::vector<std::string_view> words_of(std::string_view text) {
+    std::vector<std::string_view> words;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find(' '), text.size());
+        if (end > 0) words.push_back(text.substr(0, end));
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return words;
+}
+
+/// Reads arguments one by one and writes them in the program's own words.
+class speller {
+public:
+    speller(const std::vector<std::string>& typed, std::vector<std::string>& notes)
+        : typed_{typed}, notes_{notes}, training_{asks_for_training(typed)} {}
+
+    std::vector<std::string> spelled() {
+        for (at_ = 0; at_ < typed_.size(); ++at_) {
+            const std::string& argument = typed_[at_];
+            if (argument.size() > 1 && argument[0] == '-' && !(argument[1] >= '0' && argument[1] <= '9'))
+                option(argument);
+            else
+                own_.push_back(argument);
+        }
+        // PEFT's LoraConfig has rank 8 unless told otherwise.
+        const bool with_lora = std::any_of(implied_.begin(), implied_.end(), [](const auto& set) {
+            return set.first == "adapter_kind" && set.second.find("lora") != std::string::npos;
+        });
+        if ((with_lora || lora_) && !said_.contains("adapter_rank")) {
+            implied_.emplace_back("adapter_rank", "8");
+            notes_.push_back("adapter_rank is 8, PEFT's default, since none is given");
+        }
+        // What an alias only implies gives way to what is said.
+        for (const auto& [flag, value] : implied_)
+            if (!said_.contains(flag) && said_.insert(flag).second) own_.push_back("--" + flag + "=" + value);
+        return own_;
+    }
+
+private:
+    void option(const std::string& argument) {
+        const std::size_t equals = argument.find('=');
+        value_ = equals == std::string::npos ? std::nullopt : std::optional{argument.substr(equals + 1)};
+        const std::string written = argument.substr(0, equals);
+        const std::string name = normal(written.substr(written.starts_with("--") ? 2 : 0));
+        const std::string one_dash = written.starts_with("--") ? "" : "-" + normal(written.substr(1));
+        for (const option_alias& alias : option_aliases) {
+            if (alias.typed != (alias.typed.starts_with('-') ? std::string_view{one_dash} : std::string_view{name}))
+                continue;
+            if (is_flag(name) && alias.in_training.empty()) break;  // the program's own word
+            return meaning(written, training_ && !alias.in_training.empty() ? alias.in_training : alias.means);
+        }
+        if (is_flag(name)) return flag(name);
+        if (is_knob(name)) return knob(name);
+        own_.push_back(argument);
+    }
+    /// Writes what an option or a word stands for.
+    void meaning(const std::string& written, std::string_view means) {
+        if (means.empty()) {
+            if (!value_ && next_is_value()) ++at_;
+            notes_.push_back(written + " has no bearing on a plan");
+            return;
+        }
+        for (const std::string_view word : words_of(means)) {
+            const std::size_t equals = word.find('=');
+            const std::string name{word.substr(0, equals)};
+            if (word == "*")
+                own_.push_back(taken_value(written));
+            else if (word == "n_batch")
+                prompt_batch(written);
+            else if (equals == std::string_view::npos)
+                is_flag(name) || name == "method" || name == "deepspeed" ? flag(name, written) : knob(name);
+            else
+                implied(name, std::string{word.substr(equals + 1)});
+        }
+    }
+    /// A switch that an alias sets, unless a word behind it says otherwise.
+    void implied(const std::string& name, const std::string& value) {
+        std::string set = value;
+        if (value == "true") {
+            std::string said = value_.value_or(next_is_value() ? typed_[at_ + 1] : "");
+            const bool is_auto = normal(said) == "auto";
+            const std::optional<std::string> known = truth(said);
+            if (!value_ && (known || is_auto)) ++at_;
+            if (is_auto) return;
+            set = known.value_or(value);
+        }
+        implied_.emplace_back(name, set);
+    }
+    /// llama.cpp computes a prompt in pieces of the smaller of `--batch-size` and `--ubatch-size` (default 512).
+    void prompt_batch(const std::string& written) {
+        const std::string size = taken_value(written);
+        std::int64_t number = 0;
+        const auto read = std::from_chars(size.data(), size.data() + size.size(), number);
+        if (read.ec == std::errc{} && number < 512)
+            implied_.emplace_back("max_batched_tokens", size);
+        else
+            notes_.push_back(written + " " + size +
+                             " does not change what a step computes at once (--ubatch-size does)");
+    }
+    void flag(const std::string& name, const std::string& written = {}) {
+        if (is_switch(name)) {
+            if (!value_ && next_is_value() && truth(typed_[at_ + 1])) value_ = typed_[++at_];
+            const std::string said = value_ ? truth(*value_).value_or(*value_) : "true";
+            said_.insert(name);
+            own_.push_back("--" + name + "=" + said);
+            return;
+        }
+        if (name == "json" || name == "help") return own_.push_back("--" + name);
+        const std::string value = taken_value(written.empty() ? "--" + name : written);
+        const std::string word = normal(value);
+        for (const word_alias& alias : word_aliases) {
+            if (alias.flag != name || alias.typed != word) continue;
+            if (alias.means.starts_with('?'))
+                throw refusal{llmres::refused(llmres::error_code::unknown, name, value, alias.means.substr(1))};
+            for (const std::string_view meant : words_of(alias.means)) {
+                const std::size_t equals = meant.find('=');
+                implied_.emplace_back(std::string{meant.substr(0, equals)}, std::string{meant.substr(equals + 1)});
+            }
+            return;
+        }
+        if (name == "deepspeed" || name == "method")
+            throw refusal{llmres::refused(llmres::error_code::unknown, name, value,
+                                          name == "method" ? "full, lora or qlora" : "zero1, zero2 or zero3")};
+        said_.insert(name);
+        lora_ = lora_ || (name == "adapter_kind" && !written.empty() && written != "--adapter_kind" &&
+                          (word == "lora" || word == "rslora" || word == "dora"));
+        put(name, name == "optimizer" || name == "adapter_kind" ? word : value);
+    }
+    /// A knob under the runtime's own name; one without a value is switched on.
+    void knob(const std::string& name) {
+        const std::string value = value_ ? *value_ : next_is_value() ? typed_[++at_] : "true";
+        own_.push_back("--knob=" + name + "=" + truth(value).value_or(value));
+    }
+    void put(const std::string& name, const std::string& value) {
+        if (!value.empty()) return own_.push_back("--" + name + "=" + value);
+        own_.push_back("--" + name);
+        own_.emplace_back();
+    }
+    std::string taken_value(const std::string& written) {
+        if (value_) return *value_;
+        if (at_ + 1 >= typed_.size())
+            throw refusal{llmres::refused(llmres::error_code::missing, written, "absent", "a value behind it")};
+        return typed_[++at_];
+    }
+    bool next_is_value() const { return at_ + 1 < typed_.size() && !typed_[at_ + 1].starts_with('-'); }
+
+    const std::vector<std::string>& typed_;
+    std::vector<std::string>& notes_;
+    bool training_;
+    std::size_t at_ = 0;
+    std::optional<std::string> value_{};  ///< what stands behind the equals sign of the current option
+    std::vector<std::string> own_{};
+    std::vector<std::pair<std::string, std::string>> implied_{};
+    std::set<std::string> said_{};
+    bool lora_ = false;
+};
+
+/// What a suffix multiplies by; of two readings, both are named.
+struct unit {
+    std::string_view suffix;
+    double factor;
+    std::string_view instead = "";  ///< the readings, where the suffix has two
+};
+constexpr double ki = 1024, mi = ki * ki, gi = mi * ki, ti = gi * ki;
+constexpr std::array token_units{unit{"k", ki}, unit{"m", mi}};
+constexpr std::array size_units{unit{"b", 1},
+                                unit{"kb", 1e3},
+                                unit{"mb", 1e6},
+                                unit{"gb", 1e9},
+                                unit{"tb", 1e12},
+                                unit{"kib", ki},
+                                unit{"mib", mi},
+                                unit{"gib", gi},
+                                unit{"tib", ti},
+                                unit{"k", 0, "kB (1000) or KiB (1024)"},
+                                unit{"m", 0, "MB (10^6) or MiB (2^20)"},
+                                unit{"g", 0, "GB (10^9) or GiB (2^30)"},
+                                unit{"t", 0, "TB (10^12) or TiB (2^40)"}};
+constexpr std::array rate_units{unit{"m", 1e6},       unit{"g", 1e9},       unit{"t", 1e12},      unit{"p", 1e15},
+                                unit{"mb/s", 1e6},    unit{"gb/s", 1e9},    unit{"tb/s", 1e12},   unit{"gib/s", gi},
+                                unit{"tib/s", ti},    unit{"gflops", 1e9},  unit{"tflops", 1e12}, unit{"pflops", 1e15},
+                                unit{"gflop/s", 1e9}, unit{"tflop/s", 1e12}};
+constexpr std::array part_units{unit{"%", 0.01}};
+
+template <std::size_t N>
+double factor_in(const std::array<unit, N>& units, std::string_view flag, const std::string& typed,
+                 std::string_view suffix) {
+    for (const unit& u : units) {
+        if (u.suffix != suffix) continue;
+        if (!u.instead.empty()) throw refusal{llmres::refused(llmres::error_code::malformed, flag, typed, u.instead)};
+        return u.factor;
+    }
+    return 0;
+}
+
+bool is_one_of(std::string_view flag, std::initializer_list<std::string_view> flags) {
+    return std::find(flags.begin(), flags.end(), flag) != flags.end();
+}
+
+/// What the suffix of a flag's value multiplies by; 0 where the flag knows no such unit.
+double factor_of(std::string_view flag, const std::string& typed, std::string_view suffix) {
+    if (is_one_of(flag, {"prompt", "output", "context", "max_batched_tokens", "lengths_mean", "lengths_longest",
+                         "sequence", "mean_length", "encoder_tokens"}))
+        return factor_in(token_units, flag, typed, suffix);
+    if (is_one_of(flag, {"in_use", "host_memory", "gpu_memory"})) return factor_in(size_units, flag, typed, suffix);
+    if (is_one_of(flag, {"host_bandwidth", "gpu_bandwidth", "gpu_flops"}))
+        return factor_in(rate_units, flag, typed, suffix);
+    if (is_one_of(flag, {"gpu_memory_utilization", "adapter_dropout"}))
+        return factor_in(part_units, flag, typed, suffix);
+    return 0;
+}
+
+}  // namespace
+
+std::vector<std::string> own_spelling(const std::vector<std::string>& typed, std::vector<std::string>& notes) {
+    return speller{typed, notes}.spelled();
+}
+
+nlohmann::json value_in_own_unit(std::string_view flag, const std::string& typed) {
+    std::int64_t whole = 0;
+    double real = 0;
+    const char* end = typed.data() + typed.size();
+    if (const auto r = std::from_chars(typed.data(), end, whole); r.ec == std::errc{} && r.ptr == end) return whole;
+    const auto read = std::from_chars(typed.data(), end, real);
+    if (read.ec != std::errc{} || !std::isfinite(real)) return typed;
+    std::string suffix;
+    for (const char* c = read.ptr; c != end; ++c)
+        if (*c != ' ') suffix += *c >= 'A' && *c <= 'Z' ? static_cast<char>(*c - 'A' + 'a') : *c;
+    if (suffix.empty()) return real;
+    const double factor = factor_of(flag, typed, suffix);
+    if (factor == 0) return typed;
+    const double value = real * factor;
+    if (factor >= 1 && value < 9e18 && value == std::floor(value)) return static_cast<std::int64_t>(value);
+    return factor < 1 ? nlohmann::json(std::round(value * 1e9) / 1e9) : nlohmann::json(value);
+}
+
+std::vector<std::pair<std::string, std::string>> all_option_aliases() {
+    std::vector<std::pair<std::string, std::string>> all;
+    for (const option_alias& alias : option_aliases)
+        all.emplace_back(alias.typed.starts_with('-') ? std::string{alias.typed} : "--" + std::string{alias.typed},
+                         std::string{alias.means});
+    return all;
+}
+
+}  // namespace program

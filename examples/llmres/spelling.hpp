@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// How other tools spell what this program takes: their options, their words and their units.
+namespace program {
+
+/// What was typed behind `llmres plan`, with the program's own flags and words. An option of another tool stands for
+/// one of the program's (`--max-model-len 4k` is `--context 4k`) or for several (`--qlora`). `notes` gets a sentence
+/// for each option that has no bearing on a plan. An option that nobody knows stays as it is.
+std::vector<std::string> own_spelling(const std::vector<std::string>& typed, std::vector<std::string>& notes);
+
+/// The value of a flag: a number with its unit (`4k` tokens, `10GB`, `90%`) in the flag's own unit, or the text as it
+/// is. A unit that could mean two things is refused with both.
+nlohmann::json value_in_own_unit(std::string_view flag, const std::string& typed);
+
+/// Every option of other tools with what it stands for, for the documentation: "--tp  --tensor".
+std::vector<std::pair<std::string, std::string>> all_option_aliases();
+
+}  // namespace program
