@@ -194,21 +194,21 @@ struct pricer {
     const gpu& sheet;  ///< whose peaks mfu refers to
     const efficiency& reach;
     const runtime_launches& launches;
-    bool sustained = false;  ///< the GPU is busy for long: its board's power limits products
+    std::array<bool, N> sustained{};  ///< of each pass: the GPU is busy for long, and the board's power limits products
     double a_byte = 0;
     double cache_traffic = 1;  ///< the part of the bandwidth that attention reaches
     double elementwise = default_kernels.elementwise / efficiency{}.bandwidth.expected;  ///< relative to products
     double sms = 100;
-    rates now{};
+    std::array<rates, 2> now{};  ///< of bursts and of long runs
     std::array<priced_pass, N> sum{};
 
     constexpr pricer(const layout& l, const cluster& c, const gpu& of_peaks, const efficiency& e,
-                     const runtime_launches& by, bool runs_long)
+                     const runtime_launches& by, const std::array<bool, N>& runs_long)
         : degrees{l}, hardware{c}, sheet{of_peaks}, reach{e}, launches{by}, sustained{runs_long} {
         a_byte = 1.0 / c.gpu.memory.bandwidth.in(bytes_per_s);
         cache_traffic = default_kernels.attention_traffic * e.bandwidth.expected / efficiency{}.bandwidth.expected;
         if (c.gpu.sm_count) sms = static_cast<double>(*c.gpu.sm_count);
-        now = rates_of(now.kind);
+        turn_to(now[0].kind);
         start_over();
     }
 
@@ -218,28 +218,29 @@ struct pricer {
     }
 
     [[gnu::always_inline]] constexpr void operator()(const operation& o, std::size_t pass) {
-        if (o.arithmetic != now.kind) now = rates_of(o.arithmetic);
+        if (o.arithmetic != now[0].kind) turn_to(o.arithmetic);
+        const rates& at = now[sustained[pass] ? 1 : 0];
         const double work = o.flops.in(flops);
         const double moved = static_cast<double>((o.read + o.written).in(bytes)) * a_byte;
         priced_pass& to = sum[pass];
         to.flops += o.flops * (degrees.tensor * o.counted);
-        to.at_peak += seconds(work * now.peak * o.counted);
+        to.at_peak += seconds(work * at.peak * o.counted);
         switch (o.kind) {
             case operation_kind::projection:
-                return add_product(to, o, work * now.product, moved / reach.bandwidth.expected);
+                return add_product(to, o, work * at.product, moved / reach.bandwidth.expected);
             case operation_kind::experts: {
                 // Each expert's product has few tokens: its tiles are filled in part.
                 const double each = static_cast<double>(o.tokens) / o.groups;
                 const double filled = each / (each + default_kernels.experts_tokens);
                 to.floors += default_kernels.experts_floor;
-                return add(to, work * now.experts / filled, moved / reach.bandwidth.expected);
+                return add(to, work * at.experts / filled, moved / reach.bandwidth.expected);
             }
             case operation_kind::attention: {
                 const double busy = o.blocks < sms ? o.blocks / sms : 1.0;
                 const double before = (to.compute + to.memory).in(seconds);
                 to.floors += default_kernels.attention_floor;
                 const bool back = o.pass != product_pass::forward;
-                add(to, work * (back ? now.attention_back : now.attention) / busy, moved / cache_traffic);
+                add(to, work * (back ? at.attention_back : at.attention) / busy, moved / cache_traffic);
                 to.attention += to.compute + to.memory - seconds(before);
                 return;
             }
@@ -273,7 +274,11 @@ private:
         if (!o.joined) to.floors += default_kernels.product;
         add(to, computing, moving);
     }
-    constexpr rates rates_of(arithmetic_kind kind) const {
+    constexpr void turn_to(arithmetic_kind kind) {
+        now[0] = rates_of(kind, false);
+        now[1] = rates_of(kind, true);
+    }
+    constexpr rates rates_of(arithmetic_kind kind, bool runs_long) const {
         const double peak = matrix_rate(hardware.gpu, kind).in(flops_per_s);
         const double of_sheet = matrix_rate(sheet, kind).in(flops_per_s);
         if (peak <= 0) return {.kind = kind};  // of no known rate: reported among the reasons
@@ -288,7 +293,7 @@ private:
                                                               : default_kernels.narrow_arithmetic);
         double experts = best * default_kernels.experts, attention = best * default_kernels.attention;
         double attention_back = best * default_kernels.attention_backward;
-        if (sustained && !measured) {
+        if (runs_long && !measured) {
             const double limit = sustained_rate(hardware.gpu,
                                                 four    ? 0.5
                                                 : eight ? 1.0

@@ -35,9 +35,10 @@ struct priced_model {
 
 template <std::size_t N>
 constexpr priced_model<N> price_model(const job& j, const layout& l, const pricing& with,
-                                      const operation_formats& formats, const std::array<token_pass, N>& passes,
-                                      bool runs_long) {
+                                      const operation_formats& formats, const std::array<token_pass, N>& passes) {
     const model& m = j.model;
+    std::array<bool, N> runs_long{};  // decoding leaves the arithmetic idle, and the board cool
+    for (std::size_t p = 0; p < N; ++p) runs_long[p] = !passes[p].decode;
     pricer<N> price{l, with.on, with.sheet, with.reach, j.runtime.launches, runs_long};
     priced_model<N> made;
     for_each_head_operation(m, formats, passes, l, price);

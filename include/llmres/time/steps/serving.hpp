@@ -105,9 +105,8 @@ constexpr serving_passes serving_passes_of(const job& j, const layout& l) {
 constexpr job_speed serving_speed(const job& j, const layout& l, const pricing& with) {
     const serving_passes p = serving_passes_of(j, l);
     const operation_formats formats = serving_formats(j);
-    const auto [one] = through_all_layers(j, price_model(j, l, with, formats, std::array{p.decode}, false));
-    const auto [first, all] =
-        through_all_layers(j, price_model(j, l, with, formats, std::array{p.prompt, p.prompts}, true));
+    const auto [one, first, all] =
+        through_all_layers(j, price_model(j, l, with, formats, std::array{p.decode, p.prompt, p.prompts}));
     const runtime_launches& launches = j.runtime.launches;
     job_speed speed;
     speed.step = one.terms(with.reach, launches);

@@ -90,7 +90,7 @@ struct stage_work {
 constexpr stage_work work_of_stages(const job& j, const layout& l, const pricing& with) {
     const auto passes = training_passes(j, l);
     const operation_formats formats = training_formats(j);
-    const priced_model<2> priced = price_model(j, l, with, formats, passes, true);
+    const priced_model<2> priced = price_model(j, l, with, formats, passes);
     std::array<priced_pass, layer_stack::max_kinds> layers{};
     for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k)
         layers[k] = layer_work(j, priced.kinds[k]);
@@ -98,7 +98,7 @@ constexpr stage_work work_of_stages(const job& j, const layout& l, const pricing
     head.add(priced.head[1], 1.0);
     priced_pass depth;
     if (j.mtp_layers > 0) {
-        pricer<2> price{l, with.on, with.sheet, with.reach, j.runtime.launches, true};
+        pricer<2> price{l, with.on, with.sheet, with.reach, j.runtime.launches, {true, true}};
         visit_projection(depth_projection(j.model), formats, passes, l, false, price);
         depth = price.sum[0];
         depth.add(price.sum[1], 1.0);
