@@ -8,11 +8,11 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <llmres/answers/launch.hpp>
 #include <llmres/answers/search.hpp>
 #include <llmres/io/files.hpp>
 #include <llmres/io/job_json.hpp>
-#include <llmres/io/launch.hpp>
-#include <llmres/io/search_json.hpp>
+#include <llmres/io/plan_json.hpp>
 #include <llmres/values/find_precision.hpp>
 #include <llmres/values/nearest.hpp>
 #include <llmres/values/to_string.hpp>

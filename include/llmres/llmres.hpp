@@ -6,6 +6,7 @@
 #include <llmres/answers/buffers.hpp>
 #include <llmres/answers/capacity.hpp>
 #include <llmres/answers/disaggregated.hpp>
+#include <llmres/answers/launch.hpp>
 #include <llmres/answers/layout_plan.hpp>
 #include <llmres/answers/limits.hpp>
 #include <llmres/answers/mixed_gpus.hpp>

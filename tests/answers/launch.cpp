@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
+#include <llmres/answers/launch.hpp>
 #include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/hardware/standard_cluster.hpp>
-#include <llmres/io/launch.hpp>
 #include <llmres/models/deepseek.hpp>
 #include <llmres/models/llama.hpp>
 #include <llmres/runtimes/all.hpp>
