@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -398,12 +397,10 @@ constexpr peak_candidate at_layer_forward(const stage_step& in, std::size_t kind
     tensor_memory t = in.held;
     t.gradients = in.accumulates ? s.weights.all.gradients.kept : byte_count{};
     t.activations = s.saved.all + cached_casts(in);
-    if (in.folded.context.recomputes)
-        t.activations += layer.forwards.recomputed;
-    else
-        t.activations +=
-            std::max(layer.forwards.after_saved,
-                     layer.forwards.at_mixer > layer.kept ? layer.forwards.at_mixer - layer.kept : byte_count{});
+    const byte_count at_mixer =
+        layer.forwards.at_mixer > layer.kept ? layer.forwards.at_mixer - layer.kept : byte_count{};
+    const byte_count alive = layer.forwards.after_saved > at_mixer ? layer.forwards.after_saved : at_mixer;
+    t.activations += in.folded.context.recomputes ? layer.forwards.recomputed : alive;
     t.communication = in.gathered_in_loss;
     return {peak_point::layers_forward, static_cast<std::int32_t>(kind), t};
 }
