@@ -214,8 +214,8 @@ private:
     /// but for what adapters or casts make of it; keys' and values' compression reads what queries do.
     constexpr bool saves_again(const layer_operation& o) const {
         if (o.half == layer_half::attention) return true;
-        return o.shared &&
-               (context.frozen || (transformers_experts(context) && (widens_router(context) || context.autocast)));
+        if (!o.shared) return context.frozen || context.casts(of_layer.norm);  // one norm before both halves
+        return context.frozen || (transformers_experts(context) && (widens_router(context) || context.autocast));
     }
 
     constexpr void save_inner(const layer_operation& o, const writer& out) const {

@@ -23,6 +23,9 @@ enum class norm_form : std::uint8_t {
     narrow_weight,  ///< the result returns to the stream's format before the weight multiplies it
     wide_weight,    ///< one plus the weight multiplies in fp32 (Gemma)
     narrow_scale,   ///< the stream itself is scaled, an fp32 copy is squared (T5)
+    wide_product,   ///< the weight as it is multiplies in fp32, and the product returns to the stream's format (OLMo 2)
+    wide_mean,      ///< a mean is taken off in fp32, then as `wide_weight`; no bias (Cohere)
+    wide_kernel,    ///< one kernel over an fp32 copy (OLMo)
 };
 
 /// Norms.
@@ -39,11 +42,13 @@ struct attention_modeling {
                                 ///< projection reads a copy
     bool causal = true;         ///< tokens see those before them: attention that is no causal kernel needs a mask
     bool fp32_softmax = true;   ///< of eager attention's scores
+    bool fp32_heads = false;    ///< eager attention multiplies fp32 queries by fp32 keys
     bool caps_scores = false;   ///< a tanh over eager attention's scores
     /// A bias of every head and pair of tokens, made once a stack: no flash kernel takes it.
     bool biased_scores = false;
-    bool rotary = true;              ///< rotated queries and keys are tensors of their own
-    std::int32_t rotary_part = 1;    ///< one such part of a head's features is rotated
+    bool rotary = true;            ///< rotated queries and keys are tensors of their own
+    bool mask_table = false;       ///< a buffer says of every pair of positions whether one sees the other, a byte each
+    std::int32_t rotary_part = 1;  ///< one such part of a head's features is rotated
     std::int32_t rotary_tables = 1;  ///< 2: layers with a window rotate by another base
 };
 
@@ -52,7 +57,8 @@ struct feed_forward_modeling {
     activation_form activation = activation_form::from_input;        ///< of a gated feed-forward
     activation_form plain_activation = activation_form::from_input;  ///< of a feed-forward without a gate
     bool joined = false;                                             ///< one product makes gate and up
-    bool fp32_router = false;  ///< the router reads an fp32 copy of the tokens, through an fp32 copy of its weight
+    bool clamped_experts = false;  ///< routed experts clamp gate and up, and spell silu out as a sigmoid and products
+    bool fp32_router = false;      ///< the router reads an fp32 copy of the tokens, through an fp32 copy of its weight
 };
 
 /// The loss.
@@ -60,7 +66,8 @@ struct loss_modeling {
     bool caps_logits = false;  ///< a tanh over the logits
     bool fp32_logits = true;   ///< logits are copied to fp32 (loss_utils.py, ForCausalLMLoss); else the loss reads them
                                ///< as they are, and autocast widens the log-softmax's output
-    bool returns_fp32 = false;  ///< the model returns fp32 logits, and lets those go that its head computed
+    bool scales_logits = false;  ///< a factor over the logits
+    bool returns_fp32 = false;   ///< the model returns fp32 logits, and lets those go that its head computed
 };
 
 /// Where dropout is, if the job has any.
@@ -141,6 +148,37 @@ inline constexpr std::array all_modeling{
              .attention = {.heads_first = true, .fp32_softmax = false, .rotary = false},
              .loss = {.fp32_logits = false},
              .fixed_positions = true},
+    modeling{.architecture = "roberta",
+             .norms = {.after_sum = true},
+             .attention = {.causal = false, .fp32_softmax = false, .rotary = false},
+             .loss = {.fp32_logits = false},
+             .dropout = {.embedding = true}},
+    modeling{
+        .architecture = "glm", .attention = {.heads_first = true, .rotary_part = 2}, .feed_forward = {.joined = true}},
+    modeling{
+        .architecture = "glm4", .attention = {.heads_first = true, .rotary_part = 2}, .feed_forward = {.joined = true}},
+    modeling{.architecture = "stablelm", .attention = {.heads_first = true, .rotary_part = 4}},
+    modeling{.architecture = "phi",
+             .norms = {.one_input = true},
+             .attention = {.heads_first = true, .rotary_part = 2},
+             .feed_forward = {.plain_activation = activation_form::composed}},
+    modeling{.architecture = "gptj",
+             .norms = {.one_input = true},
+             .attention = {.fp32_heads = true},
+             .feed_forward = {.plain_activation = activation_form::composed}},
+    modeling{.architecture = "olmo", .norms = {.form = norm_form::wide_kernel}},
+    modeling{.architecture = "olmo2", .norms = {.form = norm_form::wide_product}},
+    modeling{.architecture = "cohere",
+             .norms = {.form = norm_form::wide_mean, .one_input = true},
+             .loss = {.scales_logits = true}},
+    modeling{.architecture = "granite", .loss = {.scales_logits = true}},
+    modeling{.architecture = "gpt_oss",
+             .norms = {.form = norm_form::wide_product},
+             .attention = {.fp32_softmax = false},
+             .feed_forward = {.clamped_experts = true}},
+    modeling{.architecture = "gpt_bigcode",
+             .attention = {.joined_heads = true, .rotary = false, .mask_table = true},
+             .dropout = {.embedding = true}},
     modeling{.architecture = "mamba2", .loss = {.returns_fp32 = true}, .fp32_residual = true},
     modeling{.architecture = "bamba", .attention = {.heads_first = true, .rotary_part = 2}},
 };
@@ -150,8 +188,8 @@ inline constexpr std::array<std::string_view, 16> written_as_llama{"llama",     
                                                                    "aquila",        "mistral",
                                                                    "ministral",     "qwen2",
                                                                    "qwen3",         "mixtral",
-                                                                   "qwen3_moe",     "granite",
-                                                                   "smollm3",       "seed_oss",
+                                                                   "qwen3_moe",     "smollm3",
+                                                                   "seed_oss",      "starcoder2",
                                                                    "qwen2_vl_text", "qwen2_5_vl_text",
                                                                    "qwen3_vl_text", "qwen3_vl_moe_text"};
 

@@ -37,10 +37,9 @@ inline constexpr runtime huggingface{
     .accuracy{
         // The inventory against 125 of the same runs (docs/accuracy.md, training): 0.955 to 1.03.
         .activations = {0.955, 1.0, 1.06},
-        // Falcon, Phi, GPT-J, Cohere, OLMo and RoBERTa, counted as Llama: tracked activations were 0.69 to 1.62 times
-        // as
-        // many (tests/validation/pytorch); 1.9 times of Qwen3-Next's, whose scan is spelt out.
-        .undescribed = {0.65, 1.0, 2.0},
+        // Architectures counted as Llama: tracked activations were 0.69 times (Falcon, eager) to 3.16 times as many
+        // (Qwen3-Next, whose scan is spelt out; 1.62 times, Falcon's, without it): tests/validation/pytorch.
+        .undescribed = {0.65, 1.0, 3.2},
         // where they are the peak, the same runs lie within 1.5 %, MoE within 3
         .logits = {0.97, 1.0, 1.035},
     },

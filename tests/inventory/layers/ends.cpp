@@ -52,7 +52,8 @@ TEST_CASE(
     for (const csv::row& cells : pytorch_runs::rows()) {
         const pytorch_runs::row r{cells};
         if (r.text("family") != "t5" && r.text("method") == "full" && r.text("recompute") == "none" &&
-            r.text("autocast_dtype").empty() && r.text("offload").empty() && r.text("kernels") != "liger")
+            r.text("autocast_dtype").empty() && r.text("offload").empty() && r.text("kernels") != "liger" &&
+            is_described(pytorch_runs::job_of(r).model))
             runs[r.text("run_id")] = cells;
     }
     std::map<std::string, std::int64_t> saved;

@@ -25,7 +25,8 @@ MODULES = {
     "query": "q_proj", "key": "k_proj", "value": "v_proj", "q": "q_proj", "k": "k_proj", "v": "v_proj", "o": "o_proj",
     "out_proj": "o_proj", "c_proj": "o_proj,down_proj", "dense": "o_proj", "c_fc": "up_proj", "fc1": "up_proj", "fc2": "down_proj",
     "dense_h_to_4h": "up_proj", "dense_4h_to_h": "down_proj", "gate_up_proj": "gate_proj,up_proj", "wi_0": "gate_proj",
-    "wi_1": "up_proj", "wo": "down_proj", "kv_a_proj_with_mqa": "kv_a_proj", "fc_in": "up_proj", "fc_out": "down_proj",
+    "wi_1": "up_proj", "wo": "down_proj", "kv_a_proj_with_mqa": "kv_a_proj", "lin1": "up_proj", "lin2": "down_proj", "q_lin": "q_proj", "k_lin": "k_proj", "v_lin": "v_proj", "out_lin": "o_proj",
+    "fc_in": "up_proj", "fc_out": "down_proj",
 }
 """The modules of each architecture by the names that llmres has for their roles."""
 
@@ -38,7 +39,7 @@ def targets(row: dict[str, str]) -> str:
     """The linear layers with an adapter."""
     names: list[str] = []
     for module in row["target_modules"].split():
-        if module == "dense" and row["family"] == "bert":
+        if module == "dense" and row["family"] in ("bert", "roberta"):
             names += ["o_proj", "up_proj", "down_proj", "classifier"]  # it calls all of these so
         else:
             names += MODULES.get(module, module).split(",")

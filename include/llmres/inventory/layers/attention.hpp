@@ -124,9 +124,10 @@ constexpr void save_heads(const attention& a, const attended_tokens& seen, const
     const std::int64_t query = n * a.heads * a.query_width();
     const precision& format = context.formats.compute;
     if (context.code.attention.rotary || !joined) {
-        if (!eager || flow.reaches(operand_name::key)) save.put_input(role::query, query, format, split, attention);
+        const precision& scored = eager && context.code.attention.fp32_heads && !context.autocast ? fp32 : format;
+        if (!eager || flow.reaches(operand_name::key)) save.put_input(role::query, query, scored, split, attention);
         if (!eager || flow.reaches(operand_name::query))
-            save.put_input(role::key, m * key_heads * a.query_width(), format, split, attention);
+            save.put_input(role::key, m * key_heads * a.query_width(), scored, split, attention);
     }
     const bool views =
         a.kind == attention_kind::latent && context.runtime.kernels.latent_values == latent_value_code::view;

@@ -96,7 +96,9 @@ constexpr void save_stacked_activation(const feed_forward& f, std::int64_t route
     save.put_input(gated ? role::gate : role::up, (gated ? 2 : 1) * values, format, by_tensor, inner);
     layer_writer<Visit> inside = save;
     inside.parts.input_of = {};
-    if (gated) inside.put(role::gate_activation, values, format, by_tensor, inner);
+    // gpt-oss: the clamped gate, its sigmoid, their product, and up plus one.
+    const std::int64_t activated = context.code.feed_forward.clamped_experts ? 4 : 1;
+    if (gated) inside.put(role::gate_activation, activated * values, format, by_tensor, inner);
     if (!context.frozen) inside.put(role::product, values, format, by_tensor, output);
 }
 

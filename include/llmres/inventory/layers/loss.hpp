@@ -74,8 +74,9 @@ enum class loss_condition : std::uint8_t {
     returns_16_bits,    ///< the same, unless the model is computed in fp32
     logits_in_16_bits,  ///< the model is not computed in fp32
     stream_in_16_bits,
-    caps_logits,   ///< Gemma 2: a tanh of the logits
-    holds_logits,  ///< the 16-bit logits stay while the loss is differentiated
+    scales_logits,  ///< a factor over the logits
+    caps_logits,    ///< Gemma 2: a tanh of the logits
+    holds_logits,   ///< the 16-bit logits stay while the loss is differentiated
     whole_vocabulary,
     splits_vocabulary,  ///< tensor ranks share the logits
     trains_head,
@@ -140,6 +141,7 @@ inline constexpr std::array tensors{
     loss_tensor{eager, kept, r::logits, 1, f::compute, caps_logits},
     loss_tensor{eager, kept, r::log_probabilities, 1, f::fp32},
     loss_tensor{eager, forward, r::logits, 1, f::compute, returns_16_bits},
+    loss_tensor{eager, head, r::logits, 1, f::compute, scales_logits},  // the gradient of the scaled logits
     loss_tensor{eager, forward, r::logits_fp32, 1, f::fp32},
     loss_tensor{eager, gradient, r::logits, 1, f::compute, holds_logits},
     loss_tensor{eager, gradient, r::logits_gradient, 2, f::fp32, whole_vocabulary},
@@ -292,6 +294,8 @@ constexpr bool exists(loss_condition when, const training_context& context) {
             return !context.formats.fp32_compute;
         case loss_condition::stream_in_16_bits:
             return !context.formats.fp32_stream;
+        case loss_condition::scales_logits:
+            return context.code.loss.scales_logits;
         case loss_condition::caps_logits:
             return context.code.loss.caps_logits;
         case loss_condition::holds_logits:

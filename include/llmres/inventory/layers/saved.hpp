@@ -60,6 +60,11 @@ constexpr bool is_joined(const layer_operation& o, const training_context& conte
     return o.weights[0] == weight_role::gate_proj && context.code.feed_forward.joined;
 }
 
+/// Whether what a norm's weight multiplies is fp32.
+constexpr bool multiplies_in_fp32(norm_form form) {
+    return form == norm_form::wide_weight || form == norm_form::wide_product || form == norm_form::wide_mean;
+}
+
 /// Writes the entries of one operation.
 template <class Visit>
 struct layer_writer {
@@ -86,21 +91,25 @@ struct layer_writer {
     /// nothing else has saved what it reads.
     constexpr void norm(std::int64_t n, std::int64_t width, norm_kind kind, activation_split split,
                         backward_point until, backward_point weight_until, bool saves_input = true) const {
-        if (kind == norm_kind::none) return;
+        if (kind == norm_kind::none && context.code.norms.form != norm_form::wide_kernel) return;
         const bool rms = kind == norm_kind::rms;
-        const bool one_kernel = context.runtime.kernels.fuses_norms() || !rms;
-        if (saves_input)
-            put(activation_role::norm_input, n * width, one_kernel ? context.normed(kind) : fp32, split, until);
+        const norm_form form = context.code.norms.form;
+        const bool means = form == norm_form::wide_mean && !context.runtime.kernels.fuses_norms();
+        const bool one_kernel = context.runtime.kernels.fuses_norms() || (!rms && !means);
+        const bool copies = !one_kernel || form == norm_form::wide_kernel;
+        if (saves_input || copies)
+            put(activation_role::norm_input, n * width * (means ? 2 : 1), copies ? fp32 : context.normed(kind), split,
+                until);
         put(activation_role::norm_statistics, rms ? n : 2 * n, fp32, split, until);
         if (context.widens_stream(kind)) put(activation_role::weight, 2 * width, fp32, activation_split::whole, until);
         if (one_kernel) return;
-        const norm_form form = context.code.norms.form;
-        if (form == norm_form::wide_weight) put(activation_role::weight, width, fp32, activation_split::whole, until);
+        if (form == norm_form::wide_weight || means)
+            put(activation_role::weight, width, fp32, activation_split::whole, until);
         if (form == norm_form::narrow_scale && !context.formats.fp32_stream)
             put(activation_role::norm_input, n * width, context.formats.stream, split, until);
         if (!context.frozen || context.adapter.kind == adapter_kind::llama_adapter_v2)
-            put(activation_role::normalised, n * width, form == norm_form::wide_weight ? fp32 : context.formats.stream,
-                split, weight_until);
+            put(activation_role::normalised, n * width, multiplies_in_fp32(form) ? fp32 : context.formats.stream, split,
+                weight_until);
     }
 
     /// An RMS norm of a linear layer's output, over heads of `group` features (0: over all of them).
@@ -110,7 +119,7 @@ struct layer_writer {
         const bool one_kernel = context.runtime.kernels.fuses_norms();
         put(activation_role::norm_input, values, one_kernel ? context.formats.outputs : fp32, split, o.at);
         put(activation_role::norm_statistics, o.group > 0 ? values / o.group : n, fp32, split, o.at);
-        const bool wide = context.code.norms.form == norm_form::wide_weight;
+        const bool wide = multiplies_in_fp32(context.code.norms.form);
         if (!one_kernel && !context.frozen)
             put(activation_role::normalised, values, wide ? fp32 : context.formats.outputs, split, o.at);
     }

@@ -281,6 +281,13 @@ constexpr byte_count stepping_of(const folded_job& f, const training_stage& s) {
     return first_matrix > stepping ? first_matrix : stepping;
 }
 
+/// The table that says of every pair of positions whether one sees the other, where the model's code has it as a
+/// buffer.
+constexpr byte_count mask_table(const folded_job& f) {
+    const std::int64_t positions = f.job.model.max_context.in(tokens);
+    return f.context.code.attention.mask_table ? size_of(int8, positions, positions) : byte_count{};
+}
+
 constexpr training_stage training_stage_of(const folded_job& f, const placement& here) {
     const job& j = f.job;
     const layout& l = f.layout;
@@ -295,6 +302,7 @@ constexpr training_stage training_stage_of(const folded_job& f, const placement&
     training_state& all = s.weights.all;
     for (std::size_t k = 0; k < f.kinds(); ++k)
         all.weights += rotary_table(f, j.model.layers.kinds[k]) * here.counts[k];
+    all.weights += mask_table(f);
     if (f.context.runtime.sharding.code == sharding_code::deepspeed) {
         // It hands gradients to the host by the bucket, of which there are two (contiguous_gradients, overlap_comm).
         const byte_count buckets = size_of(gradients_of(j), f.context.runtime.sharding.reduce_bucket_size, 2);

@@ -33,6 +33,68 @@ def _case(family: Family, **values) -> Case:
     return Case(family.name, shape, **values)
 
 
+WIDER = tuple(name for number, name in enumerate(FAMILIES) if number >= list(FAMILIES).index("gemma"))
+"""Families with fewer cases than the first ones."""
+
+
+def _wider(family: Family) -> Iterator[Case]:
+    """Each precision, attention and recomputation, adapters, and a large batch."""
+    for attention in family.attentions:
+        for recompute in ("none", "full"):
+            for precision in ("bf16", "autocast"):
+                yield _case(family, attention=attention, recompute=recompute, precision=precision)
+    for shape in family.shapes[1:]:
+        for precision in ("bf16", "autocast"):
+            yield _case(family, shape=shape, precision=precision)
+    yield _case(family, method="lora", lora_rank=16, lora_targets="linear")
+    yield _case(family, method="lora", lora_rank=8, lora_targets="attention", precision="bf16_autocast", recompute="full")
+    yield _case(family, batch=4, sequence=1024)
+    yield _case(family, batch=2, sequence=1024, precision="fp32", optimizer="sgd", recompute="full")
+
+
+DEEP = {
+    "llama": Shape(1024, 28, 16, 8, 64, 3072, 32000), "mistral": Shape(1024, 32, 16, 4, 64, 3584, 32768),
+    "qwen2": Shape(896, 24, 14, 2, 64, 4864, 32000), "qwen3": Shape(1024, 28, 16, 8, 64, 3072, 32000),
+    "gemma2": Shape(1152, 26, 8, 4, 128, 4608, 32000, window=4096), "gemma3": Shape(1152, 26, 4, 1, 256, 6912, 32000, window=512),
+    "phi3": Shape(1024, 32, 16, 16, 64, 2816, 32064), "gpt2": Shape(1024, 24, 16, 16, 64, 4096, 50257),
+    "gpt_neox": Shape(1024, 24, 16, 16, 64, 4096, 50304), "opt": Shape(1024, 24, 16, 16, 64, 4096, 50272),
+    "mixtral": Shape(1024, 24, 8, 4, 128, 1792, 32000, 8, 2, 1792),
+    "qwen3_moe": Shape(1024, 24, 16, 4, 64, 3072, 32000, 16, 4, 384),
+    "deepseek_v3": Shape(1024, 24, 8, 8, 64, 3072, 32000, 16, 4, 512, 512, 1, 384, 256, 64, 32, 64),
+    "t5": Shape(1024, 24, 16, 16, 64, 2816, 32128, decoder_layers=24), "bert": Shape(1024, 24, 16, 16, 64, 4096, 30522),
+    "vit": Shape(1024, 24, 16, 16, 64, 4096, 0, image=224, patch=16),
+    "whisper": Shape(1024, 24, 16, 16, 64, 4096, 51865, decoder_layers=24),
+    "mamba2": Shape(1024, 24, 0, 0, 0, 0, 32768, state=128, conv_kernel=4, ssm_heads=32, ssm_head_dim=64, ssm_groups=1,
+                    chunk=256),
+    "bamba": Shape(1024, 24, 8, 4, 128, 2816, 32768, state=128, conv_kernel=4, ssm_heads=32, ssm_head_dim=64,
+                   ssm_groups=1, chunk=256),
+    "gemma": Shape(1024, 24, 8, 1, 128, 4096, 65536), "granite": Shape(1024, 28, 16, 4, 64, 4096, 49152),
+    "olmo": Shape(1024, 24, 16, 16, 64, 4096, 50304), "olmo2": Shape(1024, 24, 16, 16, 64, 4096, 50304),
+    "glm": Shape(1024, 28, 16, 2, 64, 3424, 65024), "glm4": Shape(1024, 28, 16, 2, 64, 3424, 65024),
+    "smollm3": Shape(1024, 28, 16, 4, 64, 4096, 49152), "starcoder2": Shape(1024, 24, 16, 2, 64, 4096, 49152),
+    "stablelm": Shape(1024, 24, 16, 16, 64, 2816, 50304), "arcee": Shape(1024, 24, 16, 4, 64, 4096, 64000),
+    "cohere": Shape(1024, 24, 16, 4, 64, 3072, 64000), "phi": Shape(1024, 24, 16, 16, 64, 4096, 51200),
+    "falcon": Shape(1024, 24, 16, 1, 64, 4096, 65024), "gptj": Shape(1024, 24, 8, 8, 128, 4096, 50400),
+    "gpt_bigcode": Shape(1024, 24, 16, 1, 64, 4096, 49152),
+    "gpt_neo": Shape(1024, 24, 16, 16, 64, 4096, 50257, window=256), "bloom": Shape(1024, 24, 16, 16, 64, 4096, 65536),
+    "roberta": Shape(1024, 24, 16, 16, 64, 4096, 50265),
+    "qwen2_moe": Shape(1024, 24, 16, 16, 64, 2816, 32000, 16, 4, 704, 2816),
+    "olmoe": Shape(1024, 24, 16, 16, 64, 512, 50304, 16, 4, 512),
+    "gpt_oss": Shape(1024, 24, 16, 4, 64, 1024, 65536, 8, 2, 1024, window=128),
+    "qwen3_next": Shape(1024, 24, 8, 2, 128, 2560, 32000, 16, 4, 256, 256, state=64, conv_kernel=4, ssm_heads=16,
+                        ssm_head_dim=64, ssm_groups=8),
+}
+"""As many layers as real models have, and narrow."""
+
+
+def _deep() -> Iterator[Case]:
+    for name, shape in DEEP.items():
+        for values in ({"precision": "autocast", "recompute": "full", "optimizer": "adamw_fused", "accumulate": 2},
+                       {"precision": "autocast", "recompute": "full", "optimizer": "sgd"},
+                       {"precision": "autocast", "optimizer": "lion"}, {"recompute": "full"}):
+            yield _case(FAMILIES[name], shape=shape, sequence=256, **values)
+
+
 def _methods(family: Family) -> Iterator[Case]:
     """Full fine-tuning in each precision, and adapters, with each attention, with and without recomputation."""
     for attention in family.attentions:
@@ -159,10 +221,10 @@ def all_cases() -> list[Case]:
     """Every case once, in a stable order. Liger replaces functions of transformers' modules for good: its cases come last."""
     found: dict[str, Case] = {}
     for family in FAMILIES.values():
-        for case in (*_methods(family), *_sizes(family)):
+        for case in _wider(family) if family.name in WIDER else (*_methods(family), *_sizes(family)):
             found.setdefault(case.run_id, case)
     for case in (*_optimizers(), *_gpus(), *_experts(), *_quantised(), *_later_optimizers(), *_adapters(), *_recomputation(),
-                 *_kernels(), *_steps()):
+                 *_kernels(), *_steps(), *_deep()):
         found.setdefault(case.run_id, case)
     return sorted(found.values(), key=lambda case: case.kernels == "liger")
 

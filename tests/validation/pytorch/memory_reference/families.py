@@ -94,7 +94,7 @@ def _decoder(config_class: str, **extra: Any) -> Callable[[Shape], Any]:
             "num_key_value_heads": s.kv_heads, "head_dim": s.head_dim, "intermediate_size": s.intermediate,
             "vocab_size": s.vocab, "max_position_embeddings": 32768, "tie_word_embeddings": False,
         }
-        return getattr(hf, config_class)(**arguments, **{k: v(s) if callable(v) else v for k, v in extra.items()})
+        return getattr(hf, config_class)(**arguments | {k: v(s) if callable(v) else v for k, v in extra.items()})
 
     return make
 
@@ -151,6 +151,49 @@ def _bamba(s: Shape) -> Any:
                           mamba_d_head=s.ssm_head_dim, mamba_n_groups=s.ssm_groups, mamba_d_state=s.state,
                           mamba_d_conv=s.conv_kernel, mamba_chunk_size=s.chunk, mamba_expand=2,
                           tie_word_embeddings=False)
+
+
+def _falcon(s: Shape) -> Any:
+    """Of 7 B: one head of keys and values, both halves of a layer side by side. Of 40 B: several, and two norms."""
+    return hf.FalconConfig(hidden_size=s.hidden, num_hidden_layers=s.layers, num_attention_heads=s.heads,
+                           num_kv_heads=s.kv_heads if s.kv_heads > 1 else None, new_decoder_architecture=s.kv_heads > 1,
+                           ffn_hidden_size=s.intermediate, vocab_size=s.vocab, bias=False, alibi=False)
+
+
+def _gptj(s: Shape) -> Any:
+    return hf.GPTJConfig(n_embd=s.hidden, n_layer=s.layers, n_head=s.heads, n_inner=s.intermediate, rotary_dim=64,
+                         vocab_size=s.vocab, n_positions=2048)
+
+
+def _gpt_bigcode(s: Shape) -> Any:
+    return hf.GPTBigCodeConfig(n_embd=s.hidden, n_layer=s.layers, n_head=s.heads, n_inner=s.intermediate,
+                               vocab_size=s.vocab, n_positions=8192, multi_query=s.kv_heads == 1)
+
+
+def _bloom(s: Shape) -> Any:
+    return hf.BloomConfig(hidden_size=s.hidden, n_layer=s.layers, n_head=s.heads, vocab_size=s.vocab)
+
+
+def _gpt_neo(s: Shape) -> Any:
+    return hf.GPTNeoConfig(hidden_size=s.hidden, num_layers=s.layers, num_heads=s.heads, vocab_size=s.vocab,
+                           intermediate_size=s.intermediate, attention_types=[[["global", "local"], s.layers // 2]],
+                           window_size=s.window, max_position_embeddings=2048)
+
+
+def _roberta(s: Shape) -> Any:
+    return hf.RobertaConfig(hidden_size=s.hidden, num_hidden_layers=s.layers, num_attention_heads=s.heads,
+                            intermediate_size=s.intermediate, vocab_size=s.vocab, max_position_embeddings=4098,
+                            type_vocab_size=1)
+
+
+def _qwen3_next(s: Shape) -> Any:
+    return hf.Qwen3NextConfig(
+        hidden_size=s.hidden, num_hidden_layers=s.layers, num_attention_heads=s.heads, num_key_value_heads=s.kv_heads,
+        head_dim=s.head_dim, intermediate_size=s.intermediate, vocab_size=s.vocab, num_experts=s.experts,
+        num_experts_per_tok=s.experts_per_token, moe_intermediate_size=s.expert_intermediate,
+        shared_expert_intermediate_size=s.shared_expert_intermediate, linear_num_value_heads=s.ssm_heads,
+        linear_num_key_heads=s.ssm_groups, linear_key_head_dim=s.state, linear_value_head_dim=s.ssm_head_dim,
+        linear_conv_kernel_dim=s.conv_kernel, tie_word_embeddings=False)
 
 
 _LLAMA_SHAPES = (
@@ -223,6 +266,65 @@ FAMILIES: dict[str, Family] = {f.name: f for f in (
     Family("bamba", "BambaForCausalLM", _bamba,
            (Shape(2048, 4, 16, 4, 128, 5632, 32768, state=128, conv_kernel=4, ssm_heads=64, ssm_head_dim=64,
                   ssm_groups=1, chunk=256),), _causal, attention_targets=("q_proj", "v_proj")),
+    # ---- those that follow have fewer cases: WIDER in cases.py
+    Family("gemma", "GemmaForCausalLM", _decoder("GemmaConfig", tie_word_embeddings=True),
+           (Shape(2048, 2, 8, 1, 256, 16384, 65536),), _causal),
+    Family("granite", "GraniteForCausalLM", _decoder("GraniteConfig"), (Shape(2048, 3, 32, 8, 64, 8192, 49152),), _causal),
+    Family("olmo", "OlmoForCausalLM", _decoder("OlmoConfig"), (Shape(2048, 3, 16, 16, 128, 8192, 50304),), _causal),
+    Family("olmo2", "Olmo2ForCausalLM", _decoder("Olmo2Config"), (Shape(2048, 3, 16, 16, 128, 8192, 50304),), _causal),
+    Family("glm", "GlmForCausalLM", _decoder("GlmConfig", pad_token_id=0, eos_token_id=1, attention_bias=True),
+           (Shape(2048, 3, 16, 2, 128, 6848, 65024),), _causal,
+           linear_targets=("q_proj", "k_proj", "v_proj", "o_proj", "gate_up_proj", "down_proj")),
+    Family("glm4", "Glm4ForCausalLM", _decoder("Glm4Config", pad_token_id=0, eos_token_id=1, attention_bias=True),
+           (Shape(2048, 3, 16, 2, 128, 6848, 65024),), _causal,
+           linear_targets=("q_proj", "k_proj", "v_proj", "o_proj", "gate_up_proj", "down_proj")),
+    Family("smollm3", "SmolLM3ForCausalLM", _decoder("SmolLM3Config", pad_token_id=0),
+           (Shape(2048, 4, 16, 4, 128, 11008, 49152),), _causal),
+    Family("starcoder2", "Starcoder2ForCausalLM",
+           _decoder("Starcoder2Config", use_bias=True, residual_dropout=0.0, embedding_dropout=0.0, tie_word_embeddings=True),
+           (Shape(3072, 2, 24, 2, 128, 12288, 49152),), _causal,
+           linear_targets=("q_proj", "k_proj", "v_proj", "o_proj", "c_fc", "c_proj")),
+    Family("stablelm", "StableLmForCausalLM", _decoder("StableLmConfig"),
+           (Shape(2048, 3, 32, 32, 64, 5632, 50304),), _causal),
+    Family("arcee", "ArceeForCausalLM", _decoder("ArceeConfig"), (Shape(2560, 3, 20, 4, 128, 10240, 64000),), _causal,
+           linear_targets=("q_proj", "k_proj", "v_proj", "o_proj", "up_proj", "down_proj")),
+    Family("cohere", "CohereForCausalLM", _decoder("CohereConfig", tie_word_embeddings=True, pad_token_id=0),
+           (Shape(4096, 2, 32, 8, 128, 11264, 64000),), _causal),
+    Family("phi", "PhiForCausalLM", _decoder("PhiConfig", pad_token_id=0), (Shape(2560, 3, 32, 32, 80, 10240, 51200),),
+           _causal, linear_targets=("q_proj", "k_proj", "v_proj", "dense", "fc1", "fc2")),
+    Family("falcon", "FalconForCausalLM", _falcon,
+           (Shape(4544, 2, 71, 1, 64, 18176, 65024), Shape(4096, 2, 64, 8, 64, 16384, 65024)), _causal,
+           linear_targets=("query_key_value", "dense", "dense_h_to_4h", "dense_4h_to_h"),
+           attention_targets=("query_key_value",)),
+    Family("gptj", "GPTJForCausalLM", _gptj, (Shape(2048, 3, 8, 8, 256, 8192, 50400),), _causal,
+           linear_targets=("q_proj", "k_proj", "v_proj", "out_proj", "fc_in", "fc_out"), attentions=("eager",)),
+    Family("gpt_bigcode", "GPTBigCodeForCausalLM", _gpt_bigcode, (Shape(2048, 3, 16, 1, 128, 8192, 49152),), _causal,
+           linear_targets=("c_attn", "c_proj", "c_fc"), attention_targets=("c_attn",)),
+    Family("gpt_neo", "GPTNeoForCausalLM", _gpt_neo, (Shape(2048, 4, 16, 16, 128, 8192, 50257, window=256),), _causal,
+           linear_targets=("q_proj", "k_proj", "v_proj", "out_proj", "c_fc", "c_proj"), attentions=("eager",)),
+    Family("bloom", "BloomForCausalLM", _bloom, (Shape(2048, 3, 16, 16, 128, 8192, 65536),), _causal,
+           linear_targets=("query_key_value", "dense", "dense_h_to_4h", "dense_4h_to_h"),
+           attention_targets=("query_key_value",), attentions=("eager",)),
+    Family("roberta", "RobertaForMaskedLM", _roberta, (Shape(1024, 3, 16, 16, 64, 4096, 50265),), _bert_inputs,
+           linear_targets=("query", "key", "value", "dense"), attention_targets=("query", "value")),
+    Family("qwen2_moe", "Qwen2MoeForCausalLM",
+           _decoder("Qwen2MoeConfig", num_experts=lambda s: s.experts, num_experts_per_tok=lambda s: s.experts_per_token,
+                    moe_intermediate_size=lambda s: s.expert_intermediate,
+                    shared_expert_intermediate_size=lambda s: s.shared_expert_intermediate),
+           (Shape(2048, 2, 16, 16, 128, 5632, 32000, 32, 4, 1408, 5632),), _causal,
+           linear_targets=("q_proj", "k_proj", "v_proj", "o_proj")),
+    Family("olmoe", "OlmoeForCausalLM",
+           _decoder("OlmoeConfig", num_experts=lambda s: s.experts, num_experts_per_tok=lambda s: s.experts_per_token),
+           (Shape(2048, 2, 16, 16, 128, 1024, 50304, 64, 8, 1024),), _causal,
+           linear_targets=("q_proj", "k_proj", "v_proj", "o_proj")),
+    Family("gpt_oss", "GptOssForCausalLM",
+           _decoder("GptOssConfig", num_local_experts=lambda s: s.experts,
+                    num_experts_per_tok=lambda s: s.experts_per_token, sliding_window=lambda s: s.window),
+           (Shape(2880, 2, 64, 8, 64, 2880, 65536, 32, 4, 2880, window=128),), _causal,
+           linear_targets=("q_proj", "k_proj", "v_proj", "o_proj"), attentions=("eager",)),
+    Family("qwen3_next", "Qwen3NextForCausalLM", _qwen3_next,
+           (Shape(2048, 4, 16, 2, 256, 5120, 32000, 32, 4, 512, 512, state=128, conv_kernel=4, ssm_heads=32,
+                  ssm_head_dim=128, ssm_groups=16),), _causal, linear_targets=("q_proj", "k_proj", "v_proj", "o_proj")),
 )}
 
 
