@@ -285,7 +285,7 @@ constexpr byte_count stepping_of(const folded_job& f, const training_stage& s) {
 /// buffer.
 constexpr byte_count mask_table(const folded_job& f) {
     const std::int64_t positions = f.job.model.max_context.in(tokens);
-    return f.context.code.attention.mask_table ? size_of(int8, positions, positions) : byte_count{};
+    return f.context.code.mask_table ? size_of(int8, positions, positions) : byte_count{};
 }
 
 constexpr training_stage training_stage_of(const folded_job& f, const placement& here) {
