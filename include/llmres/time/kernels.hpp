@@ -28,7 +28,7 @@ struct kernel_constants {
     double experts_tokens = 130;                    ///< tokens of an expert at which half of that is reached
     duration experts_floor = microseconds(8);       ///< floor of one of an expert layer's three products
     double elementwise = 0.70;                      ///< of the bandwidth (SIMUMAX: 0.67 of 8 TB/s on B200)
-    duration small = microseconds(2);               ///< floor of an elementwise kernel
+    duration elementwise_floor = microseconds(2);   ///< floor of an elementwise kernel
 };
 inline constexpr kernel_constants default_kernels{};  ///< the constants of this header
 
