@@ -157,27 +157,40 @@ constexpr void visit_product(const weight_product& p, const token_pass& pass, st
     visit(o, index);
 }
 
+/// One copy of a weight, which all passes share.
+struct weight_bytes {
+    byte_count stored{};
+    byte_count multiplied{};  ///< as training multiplies it: unpacked to 16 bits
+    byte_count gradients{};   ///< as they are kept
+};
+
+constexpr weight_bytes bytes_of(const weight_shape& part, const precision& stored, const operation_formats& formats) {
+    weight_bytes one{.stored = size_of(stored, part.rows, part.columns),
+                     .gradients = size_of(formats.gradients, part.rows, part.columns)};
+    one.multiplied = is_wide(stored) ? one.stored : size_of(formats.compute, part.rows, part.columns);
+    return one;
+}
+
 /// The product of n tokens with a weight.
-constexpr weight_product product_of(const weight& whole, const weight_shape& part, const operation_formats& formats,
-                                    arithmetic_kind arithmetic, std::int64_t n, double copies) {
-    const precision& format = formats.weights.of(whole);
-    const auto times = [&](byte_count one) { return whole.routed ? scaled_up(one, copies) : one * part.copies; };
+constexpr weight_product product_of(const weight& whole, const weight_shape& part, const weight_bytes& one,
+                                    const operation_formats& formats, arithmetic_kind arithmetic, std::int64_t n,
+                                    double copies) {
+    const auto times = [&](byte_count size) { return whole.routed ? scaled_up(size, copies) : size * part.copies; };
     const double a_token = 2.0 * static_cast<double>(part.rows) * static_cast<double>(part.columns);
-    weight_product p{.what{.kind = whole.routed ? operation_kind::experts : operation_kind::projection,
-                           .role = whole.role,
-                           .arithmetic = arithmetic,
-                           .flops = flops(a_token * static_cast<double>(n)),
-                           .tokens = n,
-                           .rows = part.rows,
-                           .columns = part.columns,
-                           .groups = copies,
-                           .joined = formats.joined && follows_its_twin(whole.role)},
-                     .weights = times(size_of(format, part.rows, part.columns)),
-                     .gradients = times(size_of(formats.gradients, part.rows, part.columns)),
-                     .inputs = size_of(formats.compute, n, part.columns),
-                     .outputs = size_of(formats.compute, n, part.rows)};
-    p.multiplied = is_wide(format) ? p.weights : times(size_of(formats.compute, part.rows, part.columns));
-    return p;
+    return {.what{.kind = whole.routed ? operation_kind::experts : operation_kind::projection,
+                  .role = whole.role,
+                  .arithmetic = arithmetic,
+                  .flops = flops(a_token * static_cast<double>(n)),
+                  .tokens = n,
+                  .rows = part.rows,
+                  .columns = part.columns,
+                  .groups = copies,
+                  .joined = formats.joined && follows_its_twin(whole.role)},
+            .weights = times(one.stored),
+            .multiplied = times(one.multiplied),
+            .gradients = times(one.gradients),
+            .inputs = size_of(formats.compute, n, part.columns),
+            .outputs = size_of(formats.compute, n, part.rows)};
 }
 
 /// `head`: the scored positions pass, not all.
@@ -187,7 +200,9 @@ constexpr void visit_projection(const weight& whole, const operation_formats& fo
     if (whole.rows == 1) return;  // vectors: norms and biases
     const weight_shape part = local_shape(whole, l);
     const arithmetic_kind linear = head ? formats.compute.arithmetic : formats.linear_arithmetic();
-    const arithmetic_kind stored = arithmetic_of(formats.weights.of(whole), linear);
+    const precision& format = formats.weights.of(whole);
+    const arithmetic_kind stored = arithmetic_of(format, linear);
+    const weight_bytes one = bytes_of(part, format, formats);
     for (std::size_t i = 0; i < N; ++i) {
         const token_pass& pass = passes[i];
         const std::int64_t here = head ? pass.scored : pass.tokens.all();
@@ -196,14 +211,15 @@ constexpr void visit_projection(const weight& whole, const operation_formats& fo
             whole.routed ? ceil_quotient(here * whole.active * l.expert_tensor_ranks(), l.tensor) : here;
         const std::int64_t met = ceil_quotient(here * l.expert * l.expert_tensor_ranks(), l.tensor);
         const double touched = whole.routed ? experts_touched(whole, part.copies, met > here ? met : here) : 1.0;
-        weight_product p = product_of(whole, part, formats, pass.training ? linear : stored, n, touched);
+        weight_product p = product_of(whole, part, one, formats, pass.training ? linear : stored, n, touched);
         p.trained = !pass.adapter.trains();
         visit_product(p, pass, i, visit);
         if (!pass.adapter.adapts(whole.role) || head) continue;
         for (const bool first : {true, false}) {  // the adapter's two factors
             weight_shape factor = part;
             (first ? factor.rows : factor.columns) = pass.adapter.rank;
-            weight_product added = product_of(whole, factor, formats, formats.compute.arithmetic, n, touched);
+            weight_product added = product_of(whole, factor, bytes_of(factor, format, formats), formats,
+                                              formats.compute.arithmetic, n, touched);
             added.weights = added.multiplied;
             added.trained = true;
             visit_product(added, pass, i, visit);
