@@ -396,3 +396,45 @@ TEST_CASE("linear scaling of positions stretches the tables that engines keep") 
         "sliding_window": 1024, "rope_scaling": {"factor": 8.0, "rope_type": "linear"}}})")
               ->rope.contexts == 9);
 }
+
+TEST_CASE("a field that repeats what its model_type means is no unknown structure") {
+    nlohmann::json config{{"model_type", "qwen3_moe"},      {"hidden_size", 256},          {"num_hidden_layers", 4},
+                          {"num_attention_heads", 8},       {"num_key_value_heads", 2},    {"head_dim", 32},
+                          {"intermediate_size", 512},       {"moe_intermediate_size", 64}, {"num_experts", 8},
+                          {"num_experts_per_tok", 2},       {"vocab_size", 1000},          {"norm_topk_prob", true},
+                          {"max_position_embeddings", 2048}};
+    const auto plain = read_hf_config(config.dump());
+    REQUIRE(plain);
+    config["use_qk_norm"] = true;  // Qwen3-Coder-480B
+    const auto said = read_hf_config(config.dump());
+    REQUIRE(said);
+    CHECK(count_parameters(*said) == count_parameters(*plain));
+    config["model_type"] = "qwen2_moe";
+    config["shared_expert_intermediate_size"] = 128;
+    CHECK(read_hf_config(config.dump()).error().field == "use_qk_norm");
+}
+
+TEST_CASE("MiniMax-M2.5 and M2.7 say of every layer what M2 means") {
+    nlohmann::json config{{"model_type", "minimax_m2"},
+                          {"hidden_size", 256},
+                          {"num_hidden_layers", 3},
+                          {"num_attention_heads", 8},
+                          {"num_key_value_heads", 2},
+                          {"head_dim", 32},
+                          {"intermediate_size", 64},
+                          {"num_local_experts", 8},
+                          {"num_experts_per_tok", 2},
+                          {"vocab_size", 1000},
+                          {"use_qk_norm", true},
+                          {"attn_type_list", {1, 1, 1}},
+                          {"quantization_config",
+                           {{"quant_method", "fp8"},
+                            {"weight_block_size", {128, 128}},
+                            {"modules_to_not_convert", {"gate", "e_score_correction_bias", "lm_head"}}}}};
+    const auto read = read_hf_config(config.dump());
+    CAPTURE(read.error().field.view());
+    REQUIRE(read);
+    CHECK(read->weights == fp8_block);
+    config["attn_type_list"] = {1, 0, 1};
+    CHECK(read_hf_config(config.dump()).error().field == "attn_type_list");
+}

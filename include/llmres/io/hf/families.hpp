@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <llmres/io/hf/defaults.hpp>
@@ -170,9 +171,32 @@ inline constexpr std::array structural_fields{"kv_lora_rank",
                                               "num_mem_blocks",
                                               "layer_types"};
 
-inline void refuse_unread_structure(config_fields& c) {
+/// A structural field with which files of a type repeat what the type has anyway: true, or 1 for every layer.
+struct meant_field {
+    std::string_view model_type;
+    std::string_view field;
+};
+inline constexpr std::array meant_fields{
+    meant_field{"qwen3", "use_qk_norm"},       meant_field{"qwen3_moe", "use_qk_norm"},
+    meant_field{"qwen3_next", "use_qk_norm"},  meant_field{"minimax_m2", "attn_type_list"},
+    meant_field{"olmo2", "use_qk_norm"},       meant_field{"olmoe", "use_qk_norm"},
+    meant_field{"gemma3_text", "use_qk_norm"}, meant_field{"exaone4", "use_qk_norm"},
+};
+
+/// Whether a field says no more than what the type means.
+inline bool is_meant(const nlohmann::json& value, std::string_view model_type, std::string_view field) {
+    const auto says_yes = [](const nlohmann::json& v) {
+        return (v.is_boolean() && v.get<bool>()) || (v.is_number_integer() && v == 1);
+    };
+    for (const meant_field& meant : meant_fields)
+        if (meant.model_type == model_type && meant.field == field)
+            return value.is_array() ? std::all_of(value.begin(), value.end(), says_yes) : says_yes(value);
+    return false;
+}
+
+inline void refuse_unread_structure(config_fields& c, const nlohmann::json& object, std::string_view model_type) {
     for (const char* name : structural_fields) {
-        if (c.was_read(name) || !c.says_something(name)) continue;
+        if (c.was_read(name) || !c.says_something(name) || is_meant(object.at(name), model_type, name)) continue;
         if (std::string_view{name} == "layer_types") {
             // Accepted where all layers are of the only kind that the family has.
             const nlohmann::json* types = c.list("layer_types");
@@ -269,7 +293,7 @@ inline result<model> read_config(const nlohmann::json& document) {
         if (nested == nullptr) (void)inner.has(vision_field);
         whole->add(outer, m);
     }
-    if (inner.ok()) refuse_unread_structure(inner);
+    if (inner.ok()) refuse_unread_structure(inner, nested != nullptr ? *nested : document, type);
     if (nested != nullptr && inner.ok()) {
         for (const char* other : {"audio_config", "vision_config"})
             if (!outer.was_read(other) && outer.says_something(other))
