@@ -37,6 +37,12 @@ inline result<model> describe_gguf(const gguf_file& file);
 /// tensors show.
 inline result<gguf_mix> gguf_mix_of(const gguf_file& file);
 
+/// The types in which the file stores its matrices. Of more than sixteen different layers, those beyond take the
+/// pattern that agrees with most of their matrices.
+inline gguf_stored_types gguf_stored_types_of(const gguf_file& file);
+/// The format that most values in the matrices of the layers are stored in.
+inline precision gguf_main_format(const gguf_file& file);
+
 // ---- detail ---------------------------------------------------------------------------------------------------------
 
 namespace detail::gguf {
@@ -270,6 +276,72 @@ inline result<gguf_mix> gguf_mix_of(const gguf_file& file) {
         if (tensor.name.ends_with("attn_kv_b.weight")) mix.latent_expansion_whole = true;
     }
     return mix;
+}
+
+namespace detail::gguf {
+
+/// Whether a tensor is a matrix of a layer that a quantiser may store in any type.
+inline bool is_layer_matrix(const gguf_tensor_info& tensor, weight_role role) {
+    return gguf_layer(tensor.name) >= 0 && gguf_layer(tensor.name) < layer_stack::max_layers && tensor.dimensions > 1 &&
+           role != weight_role::norm && role != weight_role::bias && role != weight_role::router;
+}
+
+/// The pattern of those there are that agrees with most matrices of a layer.
+inline std::size_t nearest_pattern(const gguf_stored_types& stored, const gguf_stored_types::pattern& wanted) {
+    std::size_t best = 0;
+    std::ptrdiff_t most = -1;
+    for (std::size_t i = 0; i < stored.count; ++i) {
+        std::ptrdiff_t same = 0;
+        for (std::size_t k = 0; k < wanted.size(); ++k) same += stored.patterns[i][k] == wanted[k] ? 1 : 0;
+        if (same > most) {
+            best = i;
+            most = same;
+        }
+    }
+    return best;
+}
+
+}  // namespace detail::gguf
+
+inline gguf_stored_types gguf_stored_types_of(const gguf_file& file) {
+    gguf_stored_types stored;
+    std::map<std::int32_t, gguf_stored_types::pattern> layers;
+    for (const gguf_tensor_info& tensor : file.tensors) {
+        const maybe<weight_role> role = gguf_role(tensor.name);
+        if (!role) continue;
+        if (*role == weight_role::embed_tokens) stored.embedding = tensor.type;
+        if (*role == weight_role::lm_head) stored.output = tensor.type;
+        if (!detail::gguf::is_layer_matrix(tensor, *role)) continue;
+        const bool stacked = tensor.dimensions > 2;
+        layers[gguf_layer(tensor.name)][gguf_stored_types::place(*role, stacked)] =
+            static_cast<std::uint8_t>(static_cast<unsigned>(tensor.type) + 1);
+    }
+    for (const auto& [layer, pattern] : layers) {
+        const auto known = std::find(stored.patterns.begin(), stored.patterns.begin() + stored.count, pattern);
+        std::size_t number = static_cast<std::size_t>(known - stored.patterns.begin());
+        if (number == stored.count) {
+            if (stored.count < gguf_stored_types::most_patterns)
+                stored.patterns[stored.count++] = pattern;
+            else
+                number = detail::gguf::nearest_pattern(stored, pattern);
+        }
+        stored.of_layer[static_cast<std::size_t>(layer)] = static_cast<std::uint8_t>(number);
+    }
+    return stored;
+}
+
+inline precision gguf_main_format(const gguf_file& file) {
+    std::map<gguf_type, double> values;
+    for (const gguf_tensor_info& tensor : file.tensors) {
+        const maybe<weight_role> role = gguf_role(tensor.name);
+        if (!role || !detail::gguf::is_layer_matrix(tensor, *role)) continue;
+        double count = 1;
+        for (const std::uint64_t side : tensor.shape) count *= static_cast<double>(side);
+        values[tensor.type] += count;
+    }
+    const auto most = std::max_element(values.begin(), values.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    return most == values.end() ? bf16 : find_gguf_type(static_cast<std::uint32_t>(most->first)).value.format;
 }
 
 }  // namespace llmres::inline v0

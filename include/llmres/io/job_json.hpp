@@ -52,7 +52,8 @@ struct plan_request {
     /// The GPUs that compute prompts; then layout and cluster above are of those that generate the output
     /// (answers/disaggregated.hpp).
     maybe<pool_request> prefill{};
-    std::string device{};  ///< the device file that the cluster's GPU was read from; empty if it is from a table
+    std::string warning{};  ///< what a person should know of how the model was read; empty: nothing
+    std::string device{};   ///< the device file that the cluster's GPU was read from; empty if it is from a table
     /// The document gives a layout without its data ranks: they are with_data_ranks()'s.
     bool data_ranks_chosen = false;
 };
@@ -536,6 +537,7 @@ result<plan_request> read_job(const Json& document, const job_sources& sources) 
         return refused(error_code::missing, "model", "absent", "a model of `llmres models`, or a config.json");
     const result<model_source> described = read_model_source(*model_field, sources.model);
     if (!described) return described.error();
+    request.warning = described->warning;
     j.model = described->model;
 
     detail::job_reader read{document, ""};
@@ -543,6 +545,7 @@ result<plan_request> read_job(const Json& document, const job_sources& sources) 
     if (const status s = read.checked(); !s) return s.error();
     if (const status s = detail::of_its_task(document, j); !s) return s.error();
     if (!trains(j) && !read.fields().has("weights")) j.gguf = described->gguf;
+    if (trains(j) && described->gguf) j.model.weights = bf16;  // a GGUF file's weights are converted to be trained
     if (const status s = detail::read_own_fields(read, j); !s) return s.error();
     if (const status s = detail::read_part(read, "layout", request.layout, detail::read_layout); !s) return s.error();
     if (const auto named = document.find("runtime"); named != document.end()) {

@@ -35,6 +35,8 @@ namespace llmres::inline v0 {
 struct model_source {
     llmres::model model{};   ///< the model
     maybe<gguf_mix> gguf{};  ///< only of a GGUF file
+    /// What a person should know of how it was read; empty: nothing.
+    std::string warning{};
 };
 
 /// How a MODEL, as a document or a command line names it, becomes a model.
@@ -240,7 +242,10 @@ inline result<model_source> model_source_of(const gguf_file& file) {
     if (!described) return described.error();
     const result<gguf_mix> mix = gguf_mix_of(file);
     if (!mix) return mix.error();
-    return model_source{.model = *described, .gguf = *mix};
+    model_source read{.model = *described, .gguf = *mix};
+    read.gguf.value.stored = gguf_stored_types_of(file);
+    read.model.weights = gguf_main_format(file);
+    return read;
 }
 
 inline maybe<gguf_mix> find_file_mix(std::string_view name) {
@@ -336,7 +341,11 @@ inline std::vector<stored_difference> compare_safetensors(const safetensors_chec
 inline stored_weights weights_in(const gguf_file& file, const model_source& said) {
     stored_weights found{.files = file.size, .by_role = detail::with_own_names(gguf_bytes_by_role(file))};
     for (const gguf_tensor_info& tensor : file.tensors) found.tensors += tensor.size;
-    if (said.gguf) found.differences = compare_gguf(file, said.model, *said.gguf);
+    if (said.gguf) {
+        gguf_mix predicted = *said.gguf;
+        predicted.stored = {};
+        found.differences = compare_gguf(file, said.model, predicted);
+    }
     return found;
 }
 

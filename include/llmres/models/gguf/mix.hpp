@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <llmres/models/gguf/types.hpp>
 #include <llmres/models/model.hpp>
@@ -16,6 +17,33 @@
 /// depends on its role, its layer and the model. models/gguf/rules.hpp has the rules, models/gguf/tensors.hpp the
 /// tensors that follow for a model.
 namespace llmres::inline v0 {
+
+/// The types in which a file stores the matrices of its layers, embedding and output: with them a plan is of that very
+/// file, whatever its quantiser's name for the mix. Layers whose matrices have the same types share a pattern.
+struct gguf_stored_types {
+    static constexpr std::size_t most_patterns = 16;  ///< different layers at most
+    /// Types of one layer's matrices, as the type's number plus one; 0: the file has no such matrix. The second half is
+    /// for matrices that are stacked (routed experts).
+    using pattern = std::array<std::uint8_t, 2 * weight_role_names.size()>;
+
+    std::array<pattern, most_patterns> patterns{};                 ///< the first `count` are in use
+    std::array<std::uint8_t, layer_stack::max_layers> of_layer{};  ///< the pattern of each layer
+    std::uint8_t count = 0;                                        ///< patterns in use; 0: nothing is known
+    maybe<gguf_type> embedding{};                                  ///< the type of token_embd
+    maybe<gguf_type> output{};                                     ///< the type of output
+
+    /// Where a pattern holds the type of a matrix.
+    static constexpr std::size_t place(weight_role role, bool stacked) {
+        return static_cast<std::size_t>(role) + (stacked ? weight_role_names.size() : 0);
+    }
+    /// The stored type of a matrix of layer `i`, where it is known.
+    constexpr maybe<gguf_type> type_of(std::int32_t i, weight_role role, bool stacked) const {
+        if (count == 0) return {};
+        const pattern& own = patterns[of_layer[static_cast<std::size_t>(i)]];
+        const std::uint8_t stored = own[place(role, stacked)];
+        return stored == 0 ? maybe<gguf_type>{} : static_cast<gguf_type>(stored - 1);
+    }
+};
 
 /// A quantisation, and the options and versions that change the type of a tensor.
 struct gguf_mix {
@@ -32,6 +60,7 @@ struct gguf_mix {
     /// Until April 2025: latent attention had attn_kv_b, not attn_k_b and attn_v_b.
     bool latent_expansion_whole = false;
     bool fused_as_values = false;  ///< since early 2026: attn_qkv and attn_kv_b get the type of attn_v
+    gguf_stored_types stored{};    ///< of a file that was read; takes the place of the rules
 };
 
 /// The mix of that name in upper or lower case: Q4_K_M, IQ3_XXS, MXFP4_MOE, and the `_L` and `_XL` that keep embedding

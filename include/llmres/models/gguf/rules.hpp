@@ -319,6 +319,7 @@ constexpr gguf_type fitting(gguf_type type, std::int64_t columns) {
 /// The type of a matrix in layer `i`.
 constexpr gguf_type matrix_type(const gguf_mix& mix, const traits& of, const gguf_tensor& tensor, std::int32_t i,
                                 const counters& at) {
+    if (const maybe<gguf_type> stored = mix.stored.type_of(i, tensor.role, tensor.stacked)) return *stored;
     const gguf_type base = base_of(mix.quantisation);
     if (is_any(mix.quantisation, q::F32, q::F16, q::BF16)) return base;
     if (mix.quantisation == q::MXFP4_MOE) return fitting(tensor.stacked ? t::MXFP4 : t::Q8_0, tensor.columns);
@@ -369,6 +370,7 @@ constexpr bool stays_wide(const weight& w) {
 /// What the rules ask about the position of a layer, one bit for each question that the quantisation asks. Layers of
 /// one kind and class hold the same tensors.
 constexpr unsigned class_of(const gguf_mix& mix, const traits& of, std::int32_t i, const counters& at) {
+    if (mix.stored.count > 0) return mix.stored.of_layer[static_cast<std::size_t>(i)];
     const std::int32_t down = of.experts > 1 ? i : at.down_tensors;
     const std::int32_t eighth = of.layers / 8;
     switch (mix.quantisation) {
@@ -403,7 +405,7 @@ constexpr unsigned class_of(const gguf_mix& mix, const traits& of, std::int32_t 
             return 0;
     }
 }
-constexpr std::size_t layer_classes = 8;
+constexpr std::size_t layer_classes = gguf_stored_types::most_patterns;  // of the rules, eight
 
 }  // namespace detail::gguf
 

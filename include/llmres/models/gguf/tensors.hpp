@@ -133,6 +133,10 @@ private:
 constexpr gguf_tensor embedding(const model& m, const gguf_mix& mix) {
     gguf_tensor tensor{
         .role = weight_role::embed_tokens, .rows = m.tokenizer > 0 ? m.tokenizer : m.vocabulary, .columns = m.hidden};
+    if (mix.stored.embedding) {
+        tensor.type = *mix.stored.embedding;
+        return tensor;
+    }
     const gguf_type base = base_of(mix.quantisation);
     const bool plain = is_any(mix.quantisation, q::F32, q::F16, q::BF16);
     const bool serves_as_output = m.tied_head && !mix.tied_head_stored;
@@ -147,6 +151,10 @@ constexpr gguf_tensor embedding(const model& m, const gguf_mix& mix) {
 constexpr gguf_tensor output(const model& m, const gguf_mix& mix) {
     gguf_tensor tensor{.role = weight_role::lm_head, .rows = m.vocabulary, .columns = m.hidden};
     const gguf_type base = base_of(mix.quantisation);
+    if (mix.stored.output) {
+        tensor.type = *mix.stored.output;
+        return tensor;
+    }
     const bool plain = is_any(mix.quantisation, q::F32, q::F16, q::BF16);
     tensor.type = plain && !mix.output
                       ? base
