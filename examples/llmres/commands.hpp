@@ -32,6 +32,13 @@ T accept(const llmres::result<T>& r) {
     return *r;
 }
 
+/// A text without control characters, so that names from files cannot steer a terminal.
+inline std::string plain(std::string text) {
+    for (char& c : text)
+        if ((static_cast<unsigned char>(c) < ' ' && c != '\n') || c == '\x7f') c = '?';
+    return text;
+}
+
 /// Prints the one JSON document on stdout. (Names from a file system need not be UTF-8, but JSON must be.)
 inline void print_json(const nlohmann::ordered_json& document) {
     fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));

@@ -171,7 +171,7 @@ int parse(CLI::App& app, std::vector<std::string> arguments) {
         app.parse(std::move(arguments));
     } catch (const CLI::ParseError& e) {
         if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
-        fmt::print(stderr, "llmres: {}\n", e.what());
+        fmt::print(stderr, "llmres: {}\n", plain(e.what()));
         return bad_input;
     }
     if (!app.get_subcommands().empty()) return fits;
@@ -204,10 +204,10 @@ int main(int argc, char** argv) {
                   run_runtimes);
         std::vector<std::string> notes;
         if (const int failed = parse(app, arguments_of(argc, argv, notes)); failed != fits) return failed;
-        for (const std::string& note : notes) fmt::print(stderr, "llmres: {}\n", note);
+        for (const std::string& note : notes) fmt::print(stderr, "llmres: {}\n", plain(note));
         return exit;
     } catch (const refusal& r) {
-        fmt::print(stderr, "llmres: {}\n", llmres::to_text(r.what));
+        fmt::print(stderr, "llmres: {}\n", plain(llmres::to_text(r.what)));
         return bad_input;
     } catch (const std::exception& e) {
         fmt::print(stderr, "llmres: internal error: {}\n", e.what());

@@ -32,7 +32,7 @@ void print_stored(const llmres::json_value& stored) {
 }
 
 void print(const llmres::json_value& m) {
-    fmt::print("{} ({})\n\n", m["name"].get<std::string>(), m["architecture"].get<std::string>());
+    fmt::print("{} ({})\n\n", plain(m["name"].get<std::string>()), plain(m["architecture"].get<std::string>()));
     fmt::print("{:<20} {:>20}\n", "parameters", m["parameters"]["total"].get<std::int64_t>());
     for (const auto& [role, count] : m["parameters"]["by_role"].items())
         fmt::print("  {:<18} {:>20}\n", role, count.get<std::int64_t>());
@@ -85,6 +85,7 @@ int run_model(const model_options& o) {
     }
     const llmres::model_source source = accept(llmres::find_model_source(o.source));
     const llmres::model& m = source.model;
+    if (!source.warning.empty()) fmt::print(stderr, "llmres: {}\n", plain(source.warning));
     const llmres::precision kv_cache =
         o.kv_cache.empty() ? llmres::bf16 : accept(llmres::find_precision("kv_cache", o.kv_cache));
     const llmres::maybe<llmres::gguf_mix> mix = mix_of(o, source);

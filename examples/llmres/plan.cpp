@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <llmres/hardware/gpus/all.hpp>
 #include <llmres/io/files.hpp>
 #include <llmres/io/job_fields.hpp>
@@ -30,9 +29,7 @@ nlohmann::json value_of(const std::string& text, const llmres::job_field& f) {
 /// The job document in a file, or a document that has the source as its model.
 nlohmann::json document_of(const std::string& source) {
     if (source.ends_with(".json")) {
-        std::ifstream file{source, std::ios::binary};
-        if (!file) throw refusal{llmres::refused(llmres::error_code::io, "JOB", source, "a file that can be read")};
-        const std::string content{std::istreambuf_iterator<char>{file}, {}};
+        const std::string content = accept(llmres::read_job_text(source));
         llmres::json_document read = accept(llmres::parse_json_object(content, llmres::no_numbers::refused));
         if (read.root.contains("model")) return read.root;
     }
@@ -114,6 +111,7 @@ int run_plan(const plan_options& o) {
         p = split->decode;
     }
     const bool chosen = !request.layout;
+    if (!request.warning.empty()) fmt::print(stderr, "llmres: {}\n", plain(request.warning));
     if (const auto typed = o.fields.find("gpu"); typed != o.fields.end())
         if (const auto others = llmres::other_gpus_of_that_name(typed->second); !others.empty())
             fmt::print(stderr, "llmres: {} is taken for {}; say so for one of {}\n", typed->second,

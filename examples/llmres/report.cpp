@@ -2,6 +2,8 @@
 // A plan as a page of text.
 #include "report.hpp"
 
+#include "commands.hpp"
+
 #include <fmt/format.h>
 #include <array>
 #include <llmres/answers/capacity.hpp>
@@ -112,8 +114,8 @@ void print_plan(const llmres::job_plan& p, const llmres::plan_request& request) 
     const llmres::job& j = request.job;
     const llmres::cluster& c = request.cluster;
     const auto total = p.memory.total();
-    fmt::print("{}, {} on {} x {}, runtime {}: {}\n\n", j.model.name.view(), name_of(j.task), c.gpus, c.gpu.name.view(),
-               j.runtime.identity.name.view(), name_of(p.verdict));
+    fmt::print("{}, {} on {} x {}, runtime {}: {}\n\n", plain(std::string{j.model.name.view()}), name_of(j.task),
+               c.gpus, c.gpu.name.view(), j.runtime.identity.name.view(), name_of(p.verdict));
     print_measured(c.gpu);
     const std::string_view chosen = !request.layout             ? " (chosen: highest throughput)"
                                     : request.data_ranks_chosen ? " (data ranks chosen)"

@@ -8,8 +8,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <fstream>
-#include <iterator>
+#include <llmres/io/files.hpp>
 #include <llmres/io/job_fields.hpp>
 #include <llmres/io/json_document.hpp>
 #include <llmres/runtimes/all.hpp>
@@ -194,11 +193,9 @@ bool asks_for_training(const std::vector<std::string>& typed) {
     }
     for (const std::string& argument : typed) {
         if (!argument.ends_with(".json") || argument.starts_with('-')) continue;
-        std::ifstream file{argument, std::ios::binary};
-        std::string head(64u << 10, '\0');
-        file.read(head.data(), static_cast<std::streamsize>(head.size()));
-        head.resize(static_cast<std::size_t>(file.gcount()));
-        const auto document = llmres::parse_json_object(head);
+        const auto content = llmres::read_job_text(argument);
+        if (!content) continue;  // whatever reads it says why not
+        const auto document = llmres::parse_json_object(*content);
         if (document && document->root.contains("task")) return document->root["task"] != "serving";
     }
     return false;

@@ -209,6 +209,9 @@ struct field_reader {
         return path.empty() ? std::string{key} : path + "." + std::string{key};
     }
 
+    /// No size of a device is larger, and sums of sizes up to it do not overflow.
+    static constexpr std::int64_t largest_size = std::int64_t{1} << 53;
+
     void read(const std::string& field, const json& found, bool& into) {
         if (!found.is_boolean()) return refuse(field, found, "true or false");
         into = found.get<bool>();
@@ -236,6 +239,8 @@ struct field_reader {
         std::int64_t number = 0;
         read(field, found, number);
         if (ok() && number < 0) return refuse(field, found, "no negative size", error_code::out_of_range);
+        if (ok() && number > largest_size)
+            return refuse(field, found, "a size of at most 2^53", error_code::out_of_range);
         into = quantity<Unit, std::int64_t>::from_base(number);
     }
     template <class Unit>

@@ -3,11 +3,10 @@
 
 #include <concepts>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <llmres/io/device_json.hpp>
 #include <llmres/io/files/gguf_parts.hpp>
 #include <llmres/io/files/open.hpp>
+#include <llmres/io/files/quantization_beside.hpp>
 #include <llmres/io/files/safetensors_index.hpp>
 #include <llmres/io/gguf.hpp>
 #include <llmres/io/hf_config.hpp>
@@ -43,6 +42,9 @@ inline job_sources sources_in(const std::filesystem::path& folder);
 /// index, described by the config.json beside it. What names a file is read as one: it exists, or has a known ending. A
 /// name that nobody knows is refused with the nearest three.
 inline result<model_source> find_model_source(std::string_view source, const std::filesystem::path& folder = {});
+
+/// The text of a job document: a regular file of at most 16 MiB. Pipes, folders and devices are refused.
+inline result<std::string> read_job_text(const std::filesystem::path& path);
 
 /// The model of a config.json, or of the one in a folder, named after its folder (after the file, if that is called
 /// otherwise).
@@ -123,16 +125,25 @@ inline result<model_source> find_model_source(std::string_view source, const std
     if (holds_weights(path) && !exists)
         return refused(error_code::io, "model", path.string(), "a file that can be read");
     const result<model> described = load_hf_config(holds_weights(path) ? path.parent_path() / "config.json" : path);
-    return described ? result<model_source>{{.model = *described}} : result<model_source>{described.error()};
+    if (!described) return described.error();
+    return model_source{.model = *described, .warning = detail::warning_of_name(*described)};
+}
+
+inline result<std::string> read_job_text(const std::filesystem::path& path) {
+    return detail::read_text("JOB", path, 16u << 20, "a file that can be read, of at most 16 MiB");
 }
 
 inline result<model> load_hf_config(const std::filesystem::path& path) {
     const std::filesystem::path file = detail::config_file(path);
     const result<std::string> content = detail::read_config_text(file);
     if (!content) return content.error();
-    result<model> read = read_hf_config(*content);
+    result<json_document> document = parse_json_object(*content);
+    if (!document) return document.error();
+    nlohmann::json root = document->root;
+    if (const status s = detail::add_quantization_beside(file, root); !s) return s.error();
+    result<model> read = detail::hf::read_config(root);
     const std::string name = detail::config_name(file);
-    if (read && !name.empty()) read->name = std::string_view{name};
+    if (read && !name.empty()) read->name = std::string_view{detail::printable(name)};
     return read;
 }
 
@@ -190,12 +201,9 @@ inline bool holds_weights(const std::filesystem::path& path) {
 }
 
 inline result<device_file> read_device_file(const std::filesystem::path& path) {
-    std::error_code none;
-    std::ifstream in{path, std::ios::binary};  // of any kind that can be read, such as a pipe
-    if (!in || std::filesystem::is_directory(path, none))
-        return refused(error_code::io, "device file", path.string(), "a file that can be read");
-    const std::string written{std::istreambuf_iterator<char>{in}, {}};
-    return parse_device_file(written);
+    const result<std::string> written =
+        detail::read_text("device file", path, 16u << 20, "a file that can be read, of at most 16 MiB");
+    return written ? parse_device_file(*written) : result<device_file>{written.error()};
 }
 
 }  // namespace llmres::inline v0

@@ -26,14 +26,15 @@ namespace llmres::inline v0 {
 
 /// The most that a header may hold; published files stay below a tenth of each.
 struct gguf_limits {
-    static constexpr std::uint64_t tensors = 1u << 20;   ///< tensors at most
-    static constexpr std::uint64_t metadata = 1u << 16;  ///< entries of metadata at most
-    static constexpr std::uint64_t name = 1u << 12;      ///< bytes of a key or a tensor's name
-    static constexpr std::uint64_t text = 16u << 20;     ///< bytes of a text value, such as a chat template
-    static constexpr std::uint64_t array = 16u << 20;    ///< elements of an array, such as a vocabulary
-    static constexpr int nesting = 4;                    ///< depth of arrays in arrays
-    static constexpr std::uint64_t kept_array = 4096;    ///< elements of an array of integers whose values are kept
-    static constexpr std::uint64_t files = 1000;         ///< parts of a split model
+    static constexpr std::uint64_t tensors = 1u << 20;    ///< tensors at most
+    static constexpr std::uint64_t metadata = 1u << 16;   ///< entries of metadata at most
+    static constexpr std::uint64_t name = 1u << 12;       ///< bytes of a key or a tensor's name
+    static constexpr std::uint64_t text = 16u << 20;      ///< bytes of a text value, such as a chat template
+    static constexpr std::uint64_t array = 4u << 20;      ///< elements of all arrays together, such as vocabularies
+    static constexpr std::uint64_t all_text = 32u << 20;  ///< bytes of all keys, names and text values together
+    static constexpr int nesting = 4;                     ///< depth of arrays in arrays
+    static constexpr std::uint64_t kept_array = 4096;     ///< elements of an array of integers whose values are kept
+    static constexpr std::uint64_t files = 1000;          ///< parts of a split model
 };
 
 /// A value of the metadata. Of arrays of texts, and of long arrays, only the number of elements is kept.
@@ -137,6 +138,9 @@ private:
         std::uint64_t length = 0;
         if (!number(field, length)) return false;
         if (length > most) return fail(error_code::out_of_range, field, length, "a text of a plausible length");
+        texts_ += length;
+        if (texts_ > gguf_limits::all_text)
+            return fail(error_code::out_of_range, field, texts_, "keys, names and texts of at most 32 MiB in all");
         return source_.read_text(length, to) || truncated(field);
     }
 
@@ -250,6 +254,9 @@ private:
         const std::size_t width = width_of(type);
         if (count > gguf_limits::array || count > source_.remaining() / (width > 0 ? width : type == array ? 12 : 8))
             return fail(error_code::out_of_range, key, count, "as many elements as the file can hold");
+        elements_ += count;
+        if (elements_ > gguf_limits::array)
+            return fail(error_code::out_of_range, key, elements_, "at most 4194304 elements in all arrays");
         if (width > 0) {
             if (type == f32 || type == f64 || depth > 1 || count > gguf_limits::kept_array)
                 return source_.skip(count * width) || truncated(key);
@@ -378,6 +385,8 @@ private:
     error error_{};
     std::uint64_t tensor_count_ = 0;
     std::uint64_t pair_count_ = 0;
+    std::uint64_t texts_ = 0;     ///< bytes of the texts read so far
+    std::uint64_t elements_ = 0;  ///< elements of the arrays met so far
 };
 
 }  // namespace detail::gguf

@@ -26,10 +26,10 @@ namespace llmres::inline v0 {
 
 /// The most that a header, and an index of files, may hold.
 struct safetensors_limits {
-    static constexpr std::uint64_t header = 100'000'000;  ///< bytes of a header, as in the reference reader
-    static constexpr std::size_t dimensions = 16;         ///< dimensions at most
-    static constexpr std::uintmax_t index = 64u << 20;    ///< bytes of an index
-    static constexpr std::size_t files = 10'000;          ///< files of one checkpoint
+    static constexpr std::uint64_t header = 16u << 20;  ///< bytes of a header; the largest published have 12 MB
+    static constexpr std::size_t dimensions = 16;       ///< dimensions at most
+    static constexpr std::uintmax_t index = 32u << 20;  ///< bytes of an index
+    static constexpr std::size_t files = 10'000;        ///< files of one checkpoint
 };
 
 /// A tensor as the header lists it.
@@ -232,7 +232,7 @@ inline result<safetensors_checkpoint> read(byte_source source) {
                        "the header's length in eight bytes");
     if (length > safetensors_limits::header || length > source.remaining())
         return refused(error_code::out_of_range, "safetensors.header", std::to_string(length),
-                       "a header of at most 100 MB that is all there");
+                       "a header of at most 16 MiB that is all there");
     std::string json;
     if (!source.read_text(length, json))
         return refused(error_code::io, "safetensors.header", "unreadable", "a file that can be read");

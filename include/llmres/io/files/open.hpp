@@ -33,11 +33,14 @@ inline result<byte_source> open_bytes(std::string_view field, const std::filesys
                        }};
 }
 
-/// The text of a file of at most `largest` bytes. An error names `field` and says that `expected` was.
+/// The text of a regular file of at most `largest` bytes: a pipe or a device may never end. An error names `field` and
+/// says that `expected` was.
 inline result<std::string> read_text(std::string_view field, const std::filesystem::path& path, std::uintmax_t largest,
                                      std::string_view expected) {
     const auto refuse = [&] { return refused(error_code::io, field, path.generic_string(), expected); };
     std::error_code failed;
+    const bool regular = std::filesystem::is_regular_file(path, failed);
+    if (failed || !regular) return refuse();
     const std::uintmax_t size = std::filesystem::file_size(path, failed);
     if (failed || size > largest) return refuse();
     std::ifstream stream{path, std::ios::binary};

@@ -73,7 +73,7 @@ inline status append_file(safetensors_checkpoint& whole, std::set<std::string>& 
 /// All files that an index names.
 inline result<safetensors_checkpoint> load_index(const std::filesystem::path& path) {
     const result<std::string> content =
-        read_text("safetensors.index", path, safetensors_limits::index, "an index of at most 64 MiB that can be read");
+        read_text("safetensors.index", path, safetensors_limits::index, "an index of at most 32 MiB that can be read");
     if (!content) return content.error();
     const result<json_document> document = parse_json_object(*content);
     if (!document) return document.error();
