@@ -137,6 +137,7 @@ TEST_CASE("modules are written as those of transformers were seen to be, family 
         INFO(family);
         model m{};
         m.architecture = family == "gemma3" ? "gemma3_text" : family.c_str();
+        if (!is_described(m)) continue;  // planned as Llama's, within wide bounds
         const modeling& code = modeling_of(m);
         const auto has = [&](std::string_view word) {
             for (const std::string& name : seen)

@@ -250,7 +250,7 @@ TEST_CASE("a layout, a cluster or a runtime that cannot be is refused by field, 
     };
     document("bach", 3, {"bach", "3", "batch"});
     document("model", 3, {"model", "3"});
-    document("model", {{"from", "llama-3.1-8b"}, {"layer", 2}}, {"model.layer", "from or layers"});
+    document("model", {{"from", "llama-3.1-8b"}, {"layer", 2}}, {"model.layer", "from, layers, head"});
     document("model", {{"layers", 2}}, {"model.from", "absent"});
     document("layout", 3, {"layout", "3", "object"});
     document("layout", {{"tensr", 2}}, {"layout.tensr", "tensor"});

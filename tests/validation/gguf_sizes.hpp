@@ -75,7 +75,8 @@ inline void predict(comparison& c, const std::string& folder) {
         text.assign(std::istreambuf_iterator<char>{in}, {});
     }
     const auto m = folder.empty() ? find_model(c.preset) : read_hf_config(text);
-    const auto mix = find_gguf_mix("quantisation", c.quantisation);
+    // Publishers name a file after its format; the mix that stores it is MXFP4_MOE.
+    const auto mix = find_gguf_mix("quantisation", c.quantisation == "MXFP4" ? "MXFP4_MOE" : c.quantisation);
     if (!m || !mix) {
         const error& why = m ? mix.error() : m.error();
         c.refusal = std::string{why.field.view()} + " " + std::string{why.value.view()};

@@ -40,7 +40,7 @@ TEST_CASE("prompts pass whole, or as many of their tokens as a step takes, with 
     CHECK(whole.keys == 1000);
     const token_shape chunk = shape_of(serving(chunking(512)));
     CHECK(chunk.all() == 512);
-    CHECK(chunk.keys == 1024);                               // the whole context
+    CHECK(chunk.keys == 1000);                               // the whole prompt
     CHECK(shape_of(serving(chunking(8192))).all() == 4000);  // no more than there are
     // Context-parallel ranks share each sequence.
     CHECK(shape_of(serving(whole_prompts()), {.context_parallel = 4}).all() == 1000);

@@ -143,6 +143,7 @@ TEST_CASE("a factored state is of each adapter's own matrix, whatever was traine
     job j = mixed(adafactor);
     j.task = task::finetuning;
     j.adapter = {.kind = adapter_kind::lora, .rank = 8};
+    j.adapter.experts = true;
     j.runtime.kernels.experts = expert_code::grouped;
     const weight up{.role = weight_role::up_proj, .rows = 1000, .columns = 500, .copies = 4, .routed = true};
     weight gate = up;
