@@ -18,7 +18,7 @@
 #include <llmres/runtimes/vllm.hpp>
 #include <vector>
 
-#include "properties.hpp"
+#include "../properties.hpp"
 
 using namespace llmres;
 

@@ -3,8 +3,8 @@
 // that would have been right.
 #include <doctest/doctest.h>
 
-#include "model_files.hpp"
-#include "run_program.hpp"
+#include "../model_files.hpp"
+#include "../run_program.hpp"
 
 #include <fstream>
 #include <llmres/models/gguf/mix.hpp>

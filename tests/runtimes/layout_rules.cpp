@@ -6,8 +6,8 @@
 using namespace llmres;
 
 TEST_CASE("a runtime says which layouts it runs") {
-    CHECK(runtimes::vllm.layouts.vocabulary_multiple == 64);
-    CHECK(runtimes::sglang.layouts.vocabulary_multiple == 64);
+    CHECK(runtimes::vllm.layouts.split.vocabulary_multiple == 64);
+    CHECK(runtimes::sglang.layouts.split.vocabulary_multiple == 64);
     CHECK_FALSE(runtimes::llama_cpp.layouts.tensor);
     CHECK_FALSE(runtimes::ollama.layouts.tensor);
     CHECK(runtimes::megatron.layouts.sequence_parallel);
@@ -21,7 +21,7 @@ TEST_CASE("ZeRO beside stages goes no further than without them, in every profil
         CAPTURE(r->identity.name.view());
         CHECK(r->layouts.most_zero_with_pipeline <= r->layouts.most_zero);
         CHECK(r->layouts.most_zero <= 3);
-        CHECK(r->layouts.vocabulary_multiple >= 0);
+        CHECK(r->layouts.split.vocabulary_multiple >= 0);
     }
 }
 

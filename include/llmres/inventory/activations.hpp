@@ -272,8 +272,9 @@ struct backward_fold {
     const activation_visitor& visit;
 
     constexpr void operator()(const layer_operation& o) const {
-        const bool small = o.code == operation_code::products && !o.routed && o.weights[0] != weight_role::down_proj;
-        if (!small && !o.crosses && !o.shared && o.code != operation_code::residual_sum) pass_back(o);
+        const bool lower_gradient =
+            o.code == operation_code::products && !o.routed && o.weights[0] != weight_role::down_proj;
+        if (!lower_gradient && !o.crosses && !o.shared && o.code != operation_code::residual_sum) pass_back(o);
     }
 
 private:

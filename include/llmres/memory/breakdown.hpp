@@ -68,6 +68,7 @@ struct memory_breakdown {
     interval<byte_count> reserved{};                                     ///< what that allocator or pool holds
     byte_count reduced{};   ///< training: gradients that data-parallel ranks sum, before ZeRO shards them
     byte_count gathered{};  ///< training: weights that ZeRO gathers
+    byte_count updated{};   ///< training: what the optimizer's step reads and writes on the GPU
     /// Of `reserved`, cached whole segments that the allocator frees before it runs out of memory.
     interval<byte_count> releasable{};
     /// What release_beyond() took off `releasable.high`: no part of total().

@@ -46,9 +46,8 @@ struct attention_modeling {
     bool caps_scores = false;   ///< a tanh over eager attention's scores
     /// A bias of every head and pair of tokens, made once a stack: no flash kernel takes it.
     bool biased_scores = false;
-    bool rotary = true;            ///< rotated queries and keys are tensors of their own
-    bool mask_table = false;       ///< a buffer says of every pair of positions whether one sees the other, a byte each
-    std::int32_t rotary_part = 1;  ///< one such part of a head's features is rotated
+    bool rotary = true;              ///< rotated queries and keys are tensors of their own
+    std::int32_t rotary_part = 1;    ///< one such part of a head's features is rotated
     std::int32_t rotary_tables = 1;  ///< 2: layers with a window rotate by another base
 };
 
@@ -87,9 +86,11 @@ struct modeling {
     loss_modeling loss{};                  ///< the loss
     dropout_modeling dropout{};            ///< dropout
     bool fp32_residual = false;            ///< the stream between layers is fp32, whatever the layers compute in
-    bool fixed_positions = false;          ///< of the encoder: sinusoids, never trained
-    bool class_token = false;  ///< a trained token before all others: the gradient of one sequence's is a view, and
-                               ///< keeps that of all tokens
+    /// A buffer says of every pair of positions whether one sees the other, a byte each.
+    bool mask_table = false;
+    bool fixed_positions = false;  ///< of the encoder: sinusoids, never trained
+    bool class_token = false;      ///< a trained token before all others: the gradient of one sequence's is a view, and
+                                   ///< keeps that of all tokens
 };
 
 /// How the modules of a model's architecture are written.
@@ -177,8 +178,9 @@ inline constexpr std::array all_modeling{
              .attention = {.fp32_softmax = false},
              .feed_forward = {.clamped_experts = true}},
     modeling{.architecture = "gpt_bigcode",
-             .attention = {.joined_heads = true, .rotary = false, .mask_table = true},
-             .dropout = {.embedding = true}},
+             .attention = {.joined_heads = true, .rotary = false},
+             .dropout = {.embedding = true},
+             .mask_table = true},
     modeling{.architecture = "mamba2", .loss = {.returns_fp32 = true}, .fp32_residual = true},
     modeling{.architecture = "bamba", .attention = {.heads_first = true, .rotary_part = 2}},
 };

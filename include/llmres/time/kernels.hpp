@@ -9,17 +9,17 @@
 #include <string_view>
 
 /// What does a kernel take? Its arithmetic and its traffic overlap in part: sqrt(arithmetic^2 + traffic^2), and none is
-/// shorter than a floor. docs/decisions/0008 has the points that each constant was fitted on, and what each explains.
+/// shorter than a floor. docs/decisions/0008 says of each constant whether kernels, whole steps or nothing told it.
 namespace llmres::inline v0 {
 
 /// Constants of kernels, the same for every GPU: parts of the peaks that the sheet names. Fitted by least squares of
 /// logarithms on kernels timed alone (AIC: products 3,135 points in bf16 on A100, H100, B200, B300 and GB200; attention
-/// 11,880; routed experts 12,258), never on whole steps.
+/// 11,880; routed experts 12,258), but for `cast`, `elementwise` and `small`, which are assumed.
 struct kernel_constants {
     double narrow_arithmetic = 0.655;      ///< of the peak in fp8 and int8; in 16 bits: efficiency::arithmetic
     double fp4_arithmetic = 0.465;         ///< of the peak in fp4 and fp6
     duration product = microseconds(3.8);  ///< floor of a matrix product
-    duration cast = microseconds(6);       ///< floor of casting a product's inputs to 8 or 4 bits
+    duration cast = microseconds(6);       ///< floor of casting a product's inputs; not priced yet
     double attention = 0.51;               ///< of the peak: scores and probabilities
     double attention_backward = 0.41;      ///< the same in the backward pass (training_attention: A100 and B200)
     double attention_traffic = 0.857;      ///< of the bandwidth: the cache
@@ -28,13 +28,14 @@ struct kernel_constants {
     double experts_tokens = 130;                    ///< tokens of an expert at which half of that is reached
     duration experts_floor = microseconds(8);       ///< floor of one of an expert layer's three products
     double elementwise = 0.70;                      ///< of the bandwidth (SIMUMAX: 0.67 of 8 TB/s on B200)
-    duration small = microseconds(2);               ///< floor of an elementwise kernel
+    duration elementwise_floor = microseconds(2);   ///< floor of an elementwise kernel
 };
 inline constexpr kernel_constants default_kernels{};  ///< the constants of this header
 
-/// The energy of one FLOP of a 16-bit matrix product in long runs, by architecture: board power over the rate that
-/// minutes of large products reached (B200: 1000 W at 0.46 of 2,250 TFLOP/s; training_matmul.csv). A product of half as
-/// many bits takes half as much. Picojoules; unknown architectures: as Hopper.
+/// The energy of one FLOP of a 16-bit matrix product in long runs, by architecture, in picojoules. Blackwell: 1000 W at
+/// 0.46 of 2,250 TFLOP/s, the lower end of what minutes of large products reached on B200 (training_matmul.csv), which
+/// was chosen after the bias of B200's whole steps was seen. Ampere and Hopper are assumed, without a fit. A product of
+/// half as many bits takes half as much (assumed); unknown architectures: as Hopper.
 constexpr double picojoules_per_flop(const gpu& card) {
     if (card.architecture.view().starts_with("Blackwell")) return 0.966;
     if (card.architecture.view() == "Ampere") return 1.25;

@@ -326,7 +326,7 @@ constexpr void price_layer(pricer<N>& price, const layer& kind, std::int64_t hid
             if (passes[p].backward && x.among == exchange::group::tensor && price.degrees.sequence_parallel)
                 price(exchange{collective_kind::all_gather, x.among, x.message}, p);
         });
-        price.sum[p].floors += default_kernels.small * price.launches.small_kernels;
+        price.sum[p].floors += default_kernels.elementwise_floor * price.launches.small_kernels;
         price.sum[p].layers = 1;
     }
 }

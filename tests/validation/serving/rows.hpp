@@ -20,9 +20,10 @@ struct row {
     std::string id, label;  ///< label: the runtime and the versions that its profile is for
     plan_request asked{};
     nlohmann::json measured{};
-    std::optional<bool> ran{};    ///< none where the row does not say all that a verdict rests on
-    bool flags = false;           ///< the row gives the length and the fraction that the engine was started with
-    std::optional<job> before{};  ///< what the same process ran before, whose freed memory torch's allocator holds
+    std::optional<bool> ran{};  ///< none where the row does not say all that a verdict rests on
+    bool flags = false;         ///< the row gives the length and the fraction that the engine was started with
+    std::optional<llmres::job>
+        before{};  ///< what the same process ran before, whose freed memory torch's allocator holds
 
     const llmres::job& job() const { return asked.job; }
     const llmres::layout& layout() const { return *asked.layout; }

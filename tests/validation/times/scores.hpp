@@ -66,11 +66,11 @@ public:
             const std::string id = line.at("id"), series = line.at("series");
             const result<job_plan> made = plan_of(line.at("document"));
             if (!made) return refused(id, series, text_of(made.error()));
-            for (const auto& [name, value] : line.at("measured").items())
-                visit(figure{id, series, name,
-                             name == "tokens_per_second" ? 1 / value.get<double>() : value.get<double>(),
-                             planned(*made, name)},
+            for (const auto& [name, value] : line.at("measured").items()) {
+                const double given = value;
+                visit(figure{id, series, name, name == "tokens_per_second" ? 1 / given : given, planned(*made, name)},
                       *made);
+            }
         });
     }
 

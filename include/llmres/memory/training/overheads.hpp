@@ -28,6 +28,7 @@ struct tensor_memory {
     byte_count maybe_more{};  ///< activations beyond these: of busier experts, or not yet copied to main memory
     byte_count reduced{};     ///< no memory: gradients that data-parallel ranks exchange
     byte_count gathered{};    ///< no memory: weights that ZeRO gathers
+    byte_count updated{};     ///< no memory: what the optimizer's step reads and writes
     byte_count buckets{};     ///< of `communication`, at most: buffers whose sizes are settings
 
     constexpr byte_count all() const {
@@ -52,6 +53,7 @@ constexpr memory_breakdown terms_of(const tensor_memory& t, const job& j) {
     memory_breakdown m;
     m.reduced = t.reduced;
     m.gathered = t.gathered;
+    m.updated = t.updated;
     m[memory_term::weights] = t.weights;
     m[memory_term::adapter] = t.adapter;
     m[memory_term::gradients] = t.gradients;

@@ -153,6 +153,7 @@ struct training_stage {
     encoder_memory encoder{};
     saved_memory saved{};
     byte_count stepping{};  ///< what the optimizer makes while it steps
+    byte_count updated{};   ///< what the optimizer's step reads and writes
     zero_buffers zero{};    ///< DeepSpeed's buffers
 };
 
@@ -285,7 +286,13 @@ constexpr byte_count stepping_of(const folded_job& f, const training_stage& s) {
 /// buffer.
 constexpr byte_count mask_table(const folded_job& f) {
     const std::int64_t positions = f.job.model.max_context.in(tokens);
-    return f.context.code.attention.mask_table ? size_of(int8, positions, positions) : byte_count{};
+    return f.context.code.mask_table ? size_of(int8, positions, positions) : byte_count{};
+}
+
+/// What the optimizer's step reads and writes: it reads gradients and states, and writes weights and states.
+constexpr byte_count updated_by_step(const job& j, const layout& l, const training_state& kept) {
+    const byte_count gradients = div_up(kept.gradients.whole, l.zero > 0 ? l.dense_shard_ranks() : 1);
+    return kept.optimizer.states * 2 + gradients + (j.adapter.trains() ? kept.adapter : kept.weights);
 }
 
 constexpr training_stage training_stage_of(const folded_job& f, const placement& here) {
@@ -300,6 +307,7 @@ constexpr training_stage training_stage_of(const folded_job& f, const placement&
         s.encoder = encoder_memory_of(j, l, f.context, f.weights, s.weights.output.optimizer.last_step);
     s.saved = saved_memory_of(f, here, s.encoder, s.weights.prediction);
     training_state& all = s.weights.all;
+    s.updated = updated_by_step(j, l, all);  // tables of positions are no weights
     for (std::size_t k = 0; k < f.kinds(); ++k)
         all.weights += rotary_table(f, j.model.layers.kinds[k]) * here.counts[k];
     all.weights += mask_table(f);

@@ -20,7 +20,8 @@
 /// How fast are prompts computed and tokens generated, for one sequence alone and under load?
 namespace llmres::inline v0::detail {
 
-/// What load adds, fitted on 1,583 steady runs of three runtimes on five GPUs (docs/decisions/0008).
+/// What load adds. Trial values, not fitted: they were kept after looking at the 1,583 steady runs of three runtimes on
+/// five GPUs that they are scored on (docs/decisions/0008).
 struct load_constants {
     /// Of the time of the prompts that are computed while a sequence is generated, what its tokens wait for: all of it
     /// where prompts stand alone in their steps, little where sequences of one length start together.

@@ -13,8 +13,6 @@
 #include <llmres/jobs/pipeline.hpp>
 #include <llmres/jobs/ranks.hpp>
 #include <llmres/memory/breakdown.hpp>
-#include <llmres/memory/training.hpp>
-#include <llmres/memory/training_state.hpp>
 #include <llmres/time/host.hpp>
 #include <llmres/time/job_speed.hpp>
 #include <llmres/time/roofline.hpp>
@@ -137,14 +135,6 @@ constexpr duration data_exchange(const memory_breakdown& held, const layout& l, 
     return scatter + (l.zero == 3 ? gather * (2 * micro_batches) : gather);
 }
 
-/// The time of the optimizer step: it reads gradients and states, and writes weights and states.
-constexpr duration optimizer_time(const job& j, const layout& l, const memory_breakdown& held, const cluster& c) {
-    const training_state kept = training_state_of(j, l, held.stage);
-    const byte_count updated = j.adapter.trains() ? kept.adapter : kept.weights;
-    const byte_count gradients = div_up(kept.gradients.whole, l.zero > 0 ? l.dense_shard_ranks() : 1);
-    return (kept.optimizer.states * 2 + gradients + updated) / c.gpu.memory.bandwidth;
-}
-
 /// The part of 1F1B's bubble that remains where gradients of weights, a third of the time, are computed in it (arXiv
 /// 2401.10241 tables 1 and 2).
 constexpr double bubble_left(pipeline_schedule s) {
@@ -204,7 +194,7 @@ constexpr job_speed training_speed(const job& j, const layout& l, const memory_b
     const interval<duration> exchanged = at(data_exchange(held, l, with.on, rounds), with.reach.link);
     speed.step[time_term::data_communication] += j.runtime.launches.overlaps_gradients ? shown(exchanged) : exchanged;
     add_host(speed, j, l, with, held, shown);
-    speed.step[time_term::memory] += at(optimizer_time(j, l, held, with.on), with.reach.bandwidth);
+    speed.step[time_term::memory] += at(held.updated / with.on.gpu.memory.bandwidth, with.reach.bandwidth);
 
     const std::int64_t data_ranks = std::int64_t{l.data} * l.replicas;
     const std::int64_t trained = product(product(j.micro_batch * data_ranks, rounds), sequence_of(j).in(tokens));
