@@ -269,14 +269,14 @@ TEST_CASE("what a serving job adds to the model shows in its terms") {
         CAPTURE(term);
         CHECK(less[term].get<std::int64_t>() < more[term].get<std::int64_t>());
     };
-    const json one = terms("llama-3.1-8b", "{}", "");
-    const json adapted = terms("llama-3.1-8b", "{}", R"(, "max_loras": 4, "max_lora_rank": 64)");
+    const json one = terms("llama-3.1-8b", R"({"data": 1})", "");
+    const json adapted = terms("llama-3.1-8b", R"({"data": 1})", R"(, "max_loras": 4, "max_lora_rank": 64)");
     CHECK(one["adapter"] == 0);
     grows(one, adapted, "adapter");
-    const json drafted = terms("llama-3.1-8b", "{}", R"(, "draft": "llama-3.2-1b")");
+    const json drafted = terms("llama-3.1-8b", R"({"data": 1})", R"(, "draft": "llama-3.2-1b")");
     grows(one, drafted, "weights");
     grows(one, drafted, "kv_cache");
-    const json split = terms("llama-3.1-8b", R"({"tensor": 2})", "");
+    const json split = terms("llama-3.1-8b", R"({"tensor": 2, "data": 1})", "");
     CHECK(one["communication"] == 0);
     grows(one, split, "communication");
     const json eight = terms("deepseek-v3", R"({"tensor": 8})", "");
