@@ -54,23 +54,6 @@ constexpr reserved_memory reserved_by(const memory_breakdown& m, const pool_size
 /// The part of that pool that the job's own sequences leave free at their full context. A runtime keeps the caches of
 /// prefixes in it that other prompts may share (vLLM's enable_prefix_caching, SGLang's radix tree), and frees them for
 /// new sequences. All zero where nothing is left. Errors: a field of job, layout or cluster out of its bounds.
-constexpr reserved_memory reserved_by(const memory_breakdown& m, const pool_size& pool) {
-    const interval<byte_count> own = m[memory_term::kv_cache] + m[memory_term::recurrent_state];
-    const interval<byte_count> beside =
-        m[memory_term::runtime] + m[memory_term::workspace] + m[memory_term::communication];
-    const auto beyond = [](byte_count all, byte_count used) { return all > used ? all - used : byte_count{}; };
-    reserved_memory held{.unused = beyond(pool.memory.expected, own.expected)};
-    held.engine = m.reserved.expected + held.unused;
-    const byte_count expected = held.engine + beside.expected;
-    // Where all else takes least the pool is largest.
-    const byte_count most_pool = m.reserved.low + beside.low + beyond(pool.memory.high, own.low);
-    const byte_count least_pool = m.reserved.high + beside.high + beyond(pool.memory.low, own.high);
-    const byte_count low = most_pool < least_pool ? most_pool : least_pool;
-    const byte_count high = most_pool < least_pool ? least_pool : most_pool;
-    held.device = {low < expected ? low : expected, expected, high > expected ? high : expected};
-    return held;
-}
-
 constexpr result<pool_size> prefix_cache_room(const job& j, const layout& l, const cluster& c);
 
 /// How long the sequences of a batch are. (The job's `context` is the length that a sequence may reach.)
@@ -168,6 +151,23 @@ constexpr result<pool_size> cache_pool_of(const job& j, const layout& l, const c
     pool.blocks = static_cast<std::int64_t>(held / static_cast<double>(block));
     pool.token_room = tokens(pool.blocks * block);
     return pool;
+}
+
+constexpr reserved_memory reserved_by(const memory_breakdown& m, const pool_size& pool) {
+    const interval<byte_count> own = m[memory_term::kv_cache] + m[memory_term::recurrent_state];
+    const interval<byte_count> beside =
+        m[memory_term::runtime] + m[memory_term::workspace] + m[memory_term::communication];
+    const auto beyond = [](byte_count all, byte_count used) { return all > used ? all - used : byte_count{}; };
+    reserved_memory held{.unused = beyond(pool.memory.expected, own.expected)};
+    held.engine = m.reserved.expected + held.unused;
+    const byte_count expected = held.engine + beside.expected;
+    // Where all else takes least the pool is largest.
+    const byte_count most_pool = m.reserved.low + beside.low + beyond(pool.memory.high, own.low);
+    const byte_count least_pool = m.reserved.high + beside.high + beyond(pool.memory.low, own.high);
+    const byte_count low = most_pool < least_pool ? most_pool : least_pool;
+    const byte_count high = most_pool < least_pool ? least_pool : most_pool;
+    held.device = {low < expected ? low : expected, expected, high > expected ? high : expected};
+    return held;
 }
 
 constexpr result<pool_size> prefix_cache_room(const job& j, const layout& l, const cluster& c) {
