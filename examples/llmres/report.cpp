@@ -66,16 +66,16 @@ void print_time(const llmres::job_plan& p, bool trains) {
     } else {
         fmt::print("time     {} to the first token\n", bounds(p.speed.prefill.total()));
         fmt::print("         {} for each token of every sequence\n", bounds(p.speed.step.total()));
-        const llmres::steady_speed& steady = p.speed.steady;
-        if (steady.in_flight > 1) {
-            fmt::print("load     {} in flight all the time: {} to the first token,\n", steady.in_flight,
-                       bounds(steady.time_to_first_token));
-            fmt::print("         {} for each token, {} in all\n", bounds(steady.time_per_output_token),
-                       to_string(steady.tokens_per_second));
-        }
     }
     fmt::print("         {} in all, {:.1f} % of the GPUs' arithmetic; most of it is {}\n",
                to_string(p.speed.tokens_per_second), 100 * p.speed.mfu, name_of(p.bottleneck()));
+    const llmres::steady_speed& steady = p.speed.steady;
+    if (steady.in_flight > 1) {
+        fmt::print("load     {} in flight all the time: {} to the first token,\n", steady.in_flight,
+                   bounds(steady.time_to_first_token));
+        fmt::print("         {} for each token, {} in all\n", bounds(steady.time_per_output_token),
+                   to_string(steady.tokens_per_second));
+    }
 }
 
 void print_cache_pool(const llmres::layout& l, const llmres::plan_request& request) {

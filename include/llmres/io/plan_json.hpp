@@ -370,12 +370,13 @@ inline json_value to_json(const job_plan& p, const job& j, const cluster& c, boo
         time["time_per_output_token"] = p.speed.step.total().expected.in(seconds);
         time["time_per_output_token_bounds"] = to_json(p.speed.step.total());
         const steady_speed& steady = p.speed.steady;
-        time["steady"] = {{"time_to_first_token", steady.time_to_first_token.expected.in(seconds)},
-                          {"time_to_first_token_bounds", to_json(steady.time_to_first_token)},
-                          {"time_per_output_token", steady.time_per_output_token.expected.in(seconds)},
-                          {"time_per_output_token_bounds", to_json(steady.time_per_output_token)},
-                          {"tokens_per_second", steady.tokens_per_second.in(tokens_per_s)},
-                          {"in_flight", steady.in_flight}};
+        if (steady.in_flight > 0)
+            time["steady"] = {{"time_to_first_token", steady.time_to_first_token.expected.in(seconds)},
+                              {"time_to_first_token_bounds", to_json(steady.time_to_first_token)},
+                              {"time_per_output_token", steady.time_per_output_token.expected.in(seconds)},
+                              {"time_per_output_token_bounds", to_json(steady.time_per_output_token)},
+                              {"tokens_per_second", steady.tokens_per_second.in(tokens_per_s)},
+                              {"in_flight", steady.in_flight}};
     }
     time["tokens_per_second"] = p.speed.tokens_per_second.in(tokens_per_s);
     time["mfu"] = p.speed.mfu;

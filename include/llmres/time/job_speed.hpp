@@ -9,7 +9,8 @@
 /// How fast is a job? The answer of time/throughput.hpp.
 namespace llmres::inline v0 {
 
-/// Serving with `batch` sequences in flight all the time, each that ends followed by a new one.
+/// Serving with `batch` sequences in flight all the time, each that ends followed by a new one. All zero where the job
+/// gives no `output`.
 struct steady_speed {
     interval<duration> time_to_first_token{};    ///< from the request, waiting for other prompts
     interval<duration> time_per_output_token{};  ///< with the prompts of others in between

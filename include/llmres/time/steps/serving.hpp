@@ -56,13 +56,15 @@ constexpr std::int64_t sequences_in_flight(const job& j, const layout& l) {
     return limit > 0 && limit < j.batch ? limit : j.batch;
 }
 
-/// The speed under load: prompts of new sequences stand between the tokens of those in flight.
+/// The speed under load: prompts of new sequences stand between the tokens of those in flight. None where the job does
+/// not say how many tokens a sequence makes, since these decide how often a new prompt comes.
 constexpr steady_speed steady_of(const job& j, const layout& l, const interval<duration>& step,
                                  const interval<duration>& prefill) {
+    if (j.output <= token_count{}) return {};
     steady_speed s{.in_flight = sequences_in_flight(j, l)};
     const double ranks = static_cast<double>(std::int64_t{l.data} * l.replicas);
     const double others = static_cast<double>(s.in_flight) / ranks - 1.0;
-    const double made = static_cast<double>(j.output > token_count{} ? j.output.in(tokens) : 1);
+    const double made = static_cast<double>(j.output.in(tokens));
     const double between = others > 0 ? others : 0.0;
     const auto token = [&](duration one, duration prompt, double share) {
         return one + prompt * (share * between / made);
