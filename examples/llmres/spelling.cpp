@@ -4,6 +4,7 @@
 
 #include "commands.hpp"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -235,7 +236,7 @@ public:
         }
         // What an alias only implies gives way to what is said.
         for (const auto& [flag, value] : implied_)
-            if (!said_.contains(flag) && said_.insert(flag).second) own_.push_back("--" + flag + "=" + value);
+            if (!said_.contains(flag) && said_.insert(flag).second) own_.push_back(fmt::format("--{}={}", flag, value));
         return own_;
     }
 
@@ -439,6 +440,7 @@ nlohmann::json value_in_own_unit(std::string_view flag, const std::string& typed
 
 std::vector<std::pair<std::string, std::string>> all_option_aliases() {
     std::vector<std::pair<std::string, std::string>> all;
+    all.reserve(std::size(option_aliases));
     for (const option_alias& alias : option_aliases)
         all.emplace_back(alias.typed.starts_with('-') ? std::string{alias.typed} : "--" + std::string{alias.typed},
                          std::string{alias.means});

@@ -516,6 +516,34 @@ inline status read_own_fields(job_reader& read, job& j) {
     return read.checked();
 }
 
+/// The document's runtime with what the job asks of it, and the format that its files store a checkpoint in.
+inline status take_runtime(job_reader& read, const nlohmann::json& document, const model_finder& find, job& j) {
+    if (const auto named = document.find("runtime"); named != document.end()) {
+        const result<runtime_request> r = read_runtime(*named, kv_cache_of(j), find);
+        if (!r) return r.error();
+        if (trains(j) && r->options.draft_weights > byte_count{})
+            return refused(error_code::inconsistent, "runtime.draft", shown((*named)["draft"]),
+                           "no draft where task is not serving");
+        j.runtime = r->runtime;
+        j.options = r->options;
+    }
+    // Files for llama.cpp store a checkpoint published in MXFP4 as it is.
+    if (!trains(j) && !j.gguf && !read.fields().has("weights") && j.model.weights == mxfp4 &&
+        !loads(j.runtime.loading, family_of(mxfp4)) && loads(j.runtime.loading, format_family::gguf))
+        j.gguf = gguf_mix{.quantisation = gguf_quantisation::MXFP4_MOE};
+    return done{};
+}
+
+/// "none" as master weights: the optimizer steps the weights themselves.
+inline status take_no_master_weights(job_reader& read, job& j) {
+    if (!trains(j) || read.fields().text_or("master_weights", "") != "none") return done{};
+    if (j.runtime.optimizer.copies_master_weights)
+        return refused(error_code::unsupported, "master_weights", "none",
+                       "a precision: the runtime keeps a copy of its own");
+    j.master_weights = weights_of(j);
+    return done{};
+}
+
 }  // namespace detail
 
 inline result<device_file> find_no_device(std::string_view path) {
@@ -548,31 +576,14 @@ result<plan_request> read_job(const Json& document, const job_sources& sources) 
     if (trains(j) && described->gguf) j.model.weights = bf16;  // a GGUF file's weights are converted to be trained
     if (const status s = detail::read_own_fields(read, j); !s) return s.error();
     if (const status s = detail::read_part(read, "layout", request.layout, detail::read_layout); !s) return s.error();
-    if (const auto named = document.find("runtime"); named != document.end()) {
-        const result<detail::runtime_request> r = detail::read_runtime(*named, kv_cache_of(j), sources.model);
-        if (!r) return r.error();
-        if (trains(j) && r->options.draft_weights > byte_count{})
-            return refused(error_code::inconsistent, "runtime.draft", detail::shown((*named)["draft"]),
-                           "no draft where task is not serving");
-        j.runtime = r->runtime;
-        j.options = r->options;
-    }
-    // Files for llama.cpp store a checkpoint published in MXFP4 as it is.
-    if (!trains(j) && !j.gguf && !read.fields().has("weights") && j.model.weights == mxfp4 &&
-        !loads(j.runtime.loading, family_of(mxfp4)) && loads(j.runtime.loading, format_family::gguf))
-        j.gguf = gguf_mix{.quantisation = gguf_quantisation::MXFP4_MOE};
+    if (const status s = detail::take_runtime(read, document, sources.model, j); !s) return s.error();
     if (const status s = detail::read_part(read, "lengths", request.lengths, detail::read_lengths); !s)
         return s.error();
     if (const status s = detail::read_part(read, "adapter", j.adapter, detail::read_adapter); !s) return s.error();
     if (read.fields().has("adapter"))
         if (const status s = validate(j.adapter, j.model); !s) return s.error();
     if (const status s = detail::read_part(read, "offload", j.offload, detail::read_offload); !s) return s.error();
-    if (trains(j) && read.fields().text_or("master_weights", "") == "none") {
-        if (j.runtime.optimizer.copies_master_weights)
-            return refused(error_code::unsupported, "master_weights", "none",
-                           "a precision: the runtime keeps a copy of its own");
-        j.master_weights = weights_of(j);  // the optimizer steps the weights themselves
-    }
+    if (const status s = detail::take_no_master_weights(read, j); !s) return s.error();
     if (!read.fields().has("cluster"))
         return refused(error_code::missing, "cluster", "absent", "an object with a gpu and the number of gpus");
     const auto read_gpus = [&](const nlohmann::json& object) -> result<cluster> {
