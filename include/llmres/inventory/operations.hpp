@@ -158,21 +158,22 @@ constexpr void visit_product(const weight_product& p, const token_pass& pass, st
 }
 
 /// One copy of a weight, which all passes share.
-struct weight_bytes {
+struct bytes_of_weight {
     byte_count stored{};
     byte_count multiplied{};  ///< as training multiplies it: unpacked to 16 bits
     byte_count gradients{};   ///< as they are kept
 };
 
-constexpr weight_bytes bytes_of(const weight_shape& part, const precision& stored, const operation_formats& formats) {
-    weight_bytes one{.stored = size_of(stored, part.rows, part.columns),
-                     .gradients = size_of(formats.gradients, part.rows, part.columns)};
+constexpr bytes_of_weight bytes_of(const weight_shape& part, const precision& stored,
+                                   const operation_formats& formats) {
+    bytes_of_weight one{.stored = size_of(stored, part.rows, part.columns),
+                        .gradients = size_of(formats.gradients, part.rows, part.columns)};
     one.multiplied = is_wide(stored) ? one.stored : size_of(formats.compute, part.rows, part.columns);
     return one;
 }
 
 /// The product of n tokens with a weight.
-constexpr weight_product product_of(const weight& whole, const weight_shape& part, const weight_bytes& one,
+constexpr weight_product product_of(const weight& whole, const weight_shape& part, const bytes_of_weight& one,
                                     const operation_formats& formats, arithmetic_kind arithmetic, std::int64_t n,
                                     double copies) {
     const auto times = [&](byte_count size) { return whole.routed ? scaled_up(size, copies) : size * part.copies; };
@@ -202,7 +203,7 @@ constexpr void visit_projection(const weight& whole, const operation_formats& fo
     const arithmetic_kind linear = head ? formats.compute.arithmetic : formats.linear_arithmetic();
     const precision& format = formats.weights.of(whole);
     const arithmetic_kind stored = arithmetic_of(format, linear);
-    const weight_bytes one = bytes_of(part, format, formats);
+    const bytes_of_weight one = bytes_of(part, format, formats);
     for (std::size_t i = 0; i < N; ++i) {
         const token_pass& pass = passes[i];
         const std::int64_t here = head ? pass.scored : pass.tokens.all();
