@@ -167,7 +167,7 @@ std::string refused_field(const json& changes) {
 TEST_CASE("a model given by its shape is the preset of that shape") {
     const result<model_source> read = read_model_source(shaped);
     REQUIRE(read);
-    const model& preset = find_model("llama-2-7b").value();
+    const model preset = find_model("llama-2-7b").value();
     CHECK(count_parameters(read->model) == count_parameters(preset));
     CHECK(read->model.layers[0] == preset.layers[0]);
     CHECK(read->model.max_context == tokens(4096));

@@ -89,9 +89,9 @@ public:
         const job_field& f = described(name);
         if (read >= f.low && read <= f.high) return read;
         text<191> expected{"a number from "};
-        expected.append(detail::digits(static_cast<std::int64_t>(f.low)));
+        append_bound(expected, f.low);
         expected.append(" to ");
-        expected.append(detail::digits(static_cast<std::int64_t>(f.high)));
+        append_bound(expected, f.high);
         fields_.fail(error_code::out_of_range, name, expected);
         return fallback;
     }
@@ -154,6 +154,14 @@ private:
             into = *found;
         else
             fields_.fail(found.error());
+    }
+    /// A field's bound as a person writes it: 4096, or 1e+21 where an integer has no room for it.
+    template <std::size_t N>
+    static void append_bound(llmres::text<N>& expected, double bound) {
+        if (bound > -9e18 && bound < 9e18)
+            expected.append(digits(static_cast<std::int64_t>(bound)));
+        else
+            expected.append(nlohmann::json(bound).dump());
     }
     /// The row of job_fields. A field without one is a mistake in this library, not in the document.
     const job_field& described(const char* name) {
