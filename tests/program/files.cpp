@@ -4,6 +4,7 @@
 
 #include "../model_files.hpp"
 #include "../program_checks.hpp"
+#include "../sanitized.hpp"
 
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -18,28 +19,17 @@ using nlohmann::json;
 
 namespace {
 
-// AddressSanitizer's program is slower and holds what was freed.
-#if defined(__SANITIZE_ADDRESS__)
-constexpr int sanitized = 4;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-constexpr int sanitized = 4;
-#else
-constexpr int sanitized = 1;
-#endif
-#else
-constexpr int sanitized = 1;
-#endif
+constexpr int room = sanitized ? 4 : 1;
 
 /// The program refuses a file with these words, within the time and memory that any bad input may take.
 void refused_quickly(const arguments& typed, const std::vector<std::string>& words) {
     const auto start = std::chrono::steady_clock::now();
     refused(typed, words);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-    CHECK(took.count() < 2.5 * sanitized);  // 0.5 s in a release build
+    CHECK(took.count() < 2.5 * room);  // 0.5 s in a release build
     rusage used{};
     getrusage(RUSAGE_CHILDREN, &used);
-    CHECK(used.ru_maxrss < 200 * 1024 * sanitized);  // the largest child so far, in KiB
+    CHECK(used.ru_maxrss < 200 * 1024 * room);  // the largest child so far, in KiB
 }
 
 std::string repeated(std::string_view text, std::size_t times) {
