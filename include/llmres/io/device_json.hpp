@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cmath>
+#include <functional>
 #include <llmres/hardware/device.hpp>
 #include <llmres/hardware/gpu.hpp>
 #include <llmres/values/error.hpp>
@@ -25,6 +26,9 @@ struct device_file {
     text<31> captured_at{};                            ///< UTC, as in 2025-01-31T12:00:00Z
     std::vector<device> devices{};                     ///< the devices of one machine
 };
+
+/// How the file of `cluster.device`, as a job document names it, becomes devices.
+using device_finder = std::function<result<device_file>(std::string_view path)>;
 
 namespace detail {
 

@@ -3,24 +3,18 @@
 
 #include <concepts>
 #include <cstdint>
-#include <functional>
 #include <llmres/answers/capacity.hpp>
 #include <llmres/hardware/cluster.hpp>
-#include <llmres/hardware/cpu.hpp>
-#include <llmres/hardware/gpus/all.hpp>
-#include <llmres/hardware/interconnects/all.hpp>
-#include <llmres/hardware/live_cluster.hpp>
-#include <llmres/hardware/standard_cluster.hpp>
 #include <llmres/io/device_json.hpp>
 #include <llmres/io/job_fields.hpp>
+#include <llmres/io/json/cluster_reader.hpp>
 #include <llmres/io/json/fields.hpp>
 #include <llmres/io/json/job_reader.hpp>
+#include <llmres/io/json/runtime_reader.hpp>
 #include <llmres/io/model_source.hpp>
 #include <llmres/jobs/adapter.hpp>
 #include <llmres/jobs/checks.hpp>
-#include <llmres/jobs/draft.hpp>
 #include <llmres/jobs/job.hpp>
-#include <llmres/jobs/knobs.hpp>
 #include <llmres/jobs/layer_parts.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/jobs/layouts.hpp>
@@ -57,9 +51,6 @@ struct plan_request {
     /// The document gives a layout without its data ranks: they are with_data_ranks()'s.
     bool data_ranks_chosen = false;
 };
-
-/// How the file of `cluster.device`, as a document names it, becomes devices.
-using device_finder = std::function<result<device_file>(std::string_view path)>;
 
 /// The device_finder that opens no file: it refuses every path.
 inline result<device_file> find_no_device(std::string_view path);
@@ -152,249 +143,6 @@ inline result<layout> read_layout(const nlohmann::json& object) {
     read.integer("replicas", l.replicas);
     if (const status s = read.checked(); !s) return s.error();
     return l;
-}
-
-/// A cluster of so many GPUs like the one that a file of the probe describes.
-inline result<cluster> read_device(const std::string& path, const device_finder& find, std::int32_t gpus) {
-    const auto within = [&](const error& e) {
-        const bool whole = e.field == "device file";
-        return refused(e.code, whole ? "cluster.device" : "cluster.device: " + std::string{e.field.view()}, e.value,
-                       e.expected);
-    };
-    const result<device_file> file = find(path);
-    if (!file) return within(file.error());
-    if (file->devices.size() != 1)
-        return refused(error_code::inconsistent, "cluster.device: devices",
-                       static_cast<std::int64_t>(file->devices.size()),
-                       "one device, as `llmres-probe calibrate` writes; for several alike, gpus says how many");
-    const result<gpu> sheet = sheet_for(file->devices.front());
-    if (!sheet) return within(sheet.error());
-    return cluster_of(file->devices.front(), gpus);
-}
-
-/// The device file that the cluster's GPU is in, as the document names it; empty where the GPU is in a table.
-inline result<std::string> device_path(const nlohmann::json& cluster_object) {
-    job_reader read{cluster_object, "cluster"};
-    if (!read.fields().has("device")) return std::string{};
-    const std::string named{read.fields().text_or("device", "")};
-    if (const status s = read.checked(); !s) return s.error();
-    if (named.empty()) return refused(error_code::malformed, "cluster.device", "", "a device file");
-    return named;
-}
-
-inline status read_host(const nlohmann::json& object, host& h) {
-    if (const status s = known_keys(object, "host", {}); !s) return s.error();
-    job_reader read{object, "host"};
-    read.size("memory", h.memory);
-    h.bandwidth = bytes_per_s(read.real("bandwidth", h.bandwidth.in(bytes_per_s)));
-    read.integer("cores", h.cores);
-    read.named("link", h.link, [](std::string_view id) { return find_link(id, "cluster.host.link"); });
-    return read.checked();
-}
-
-/// What a document says of a card, in place of the table's figures.
-inline void read_card(job_reader& read, gpu& card) {
-    if (read.fields().has("gpu_memory")) {
-        byte_count size;
-        read.size("gpu_memory", size);
-        if (card.vendor == gpu_vendor::apple) {
-            card = with_memory(card, size);
-        } else {
-            // A size up to the reported total may repeat that total: usable_memory() judges it.
-            if (card.memory.reported && size > *card.memory.reported) card.memory.reported = {};
-            card.memory.cuda_visible = size;
-        }
-    }
-    if (read.fields().has("gpu_bandwidth")) card.memory.bandwidth = bytes_per_s(read.real("gpu_bandwidth", 0));
-    if (read.fields().has("gpu_flops")) card.rates.fp16 = card.rates.bf16 = flops_per_s(read.real("gpu_flops", 0));
-}
-
-/// The GPUs of a cluster, from a table, from a device file, or as the document describes them.
-inline result<cluster> read_gpus(job_reader& read, const std::string& device, const device_finder& find,
-                                 const host& machine) {
-    const bool named = read.fields().has("gpu");
-    if (named && !device.empty())
-        return refused(error_code::inconsistent, "cluster.device", device, "either a device or a gpu, not both");
-    const bool described = read.fields().has("gpu_memory");
-    if (!named && device.empty() && !described)
-        return refused(error_code::missing, "cluster.gpu", "absent",
-                       "a GPU of `llmres gpus`, a device file as cluster.device, or gpu_memory, gpu_bandwidth and "
-                       "gpu_flops of another GPU");
-    gpu card{.id = "other", .name = "GPU described in the job"};
-    std::int32_t gpus = 1;
-    read.named("gpu", card,
-               [&](std::string_view id) { return id == "cpu" ? cpu_of(machine) : find_gpu(id, "cluster.gpu"); });
-    read.integer("gpus", gpus);
-    read_card(read, card);
-    if (const status s = read.checked(); !s) return s.error();
-    return named || device.empty() ? standard_cluster(card, gpus) : read_device(device, find, gpus);
-}
-
-inline result<cluster> read_cluster(const nlohmann::json& object, const device_finder& find) {
-    if (const status s = known_keys(object, "cluster", {"host"}); !s) return s.error();
-    const result<std::string> device = device_path(object);
-    if (!device) return device.error();
-    job_reader read{object, "cluster"};
-    host machine{};
-    const nlohmann::json* given_host = read.fields().object("host");
-    if (given_host != nullptr)
-        if (const status s = read_host(*given_host, machine); !s) return s.error();
-    const result<cluster> standard = read_gpus(read, *device, find, machine);
-    if (!standard) return standard.error();
-    cluster c = *standard;
-    read.integer("gpus_per_node", c.gpus_per_node);
-    read.named("scale_up", c.scale_up, [](std::string_view id) { return find_link(id, "cluster.scale_up"); });
-    read.named("scale_out", c.scale_out, [](std::string_view id) { return find_link(id, "cluster.scale_out"); });
-    read.size("in_use", c.in_use);
-    if (read.fields().has("power_limit")) c.power_limit = watts(read.real("power_limit", 0));
-    if (given_host != nullptr)
-        if (const status s = read_host(*given_host, c.host); !s) return s.error();
-    if (const status s = read.checked(); !s) return s.error();
-    if (c.in_use > usable_memory(c.gpu)) {
-        text<191> expected{"at most the GPU's memory, "};
-        expected.append(digits(usable_memory(c.gpu).in(bytes)));
-        return refused(error_code::out_of_range, "cluster.in_use", c.in_use.in(bytes), expected);
-    }
-    return c;
-}
-
-/// The runtime of a job document, and what the document asks of it.
-struct runtime_request {
-    llmres::runtime runtime{};
-    serving_options options{};
-};
-
-/// Reads knobs under the runtime's own names: mem_fraction_static, n_gpu_layers.
-inline status read_own_knobs(const nlohmann::json& object, runtime_request& r) {
-    for (const auto& [key, knob] : object.items()) {
-        if (key == "name" || find_job_field("runtime", key) != nullptr) continue;
-        const double number = knob.is_boolean()  ? (knob.get<bool>() ? 1.0 : 0.0)
-                              : knob.is_number() ? knob.get<double>()
-                                                 : -1.0;
-        runtime_request with_knob = r;
-        if (!set_knob(with_knob.runtime, with_knob.options, key, number))
-            return known_keys(object, "runtime", {"name"}).error();
-        if (!(number >= 0 && number < 1e15))
-            return refused(error_code::malformed, "runtime." + key, shown(knob), "true, false or a number from 0");
-        r = with_knob;
-    }
-    return done{};
-}
-
-inline void read_serving_knobs(job_reader& read, runtime_request& r) {
-    read.count("kv_block", r.runtime.cache.block);
-    read.integer("max_num_seqs", r.options.max_num_seqs);
-    read.flag("flash_attention", r.runtime.serving_kernels.flash_attention);
-    read.integer("gpu_layers", r.options.gpu_layers);
-    read.flag("embedding_on_host", r.runtime.loading.embedding_on_host);
-    read.flag("experts_on_host", r.options.experts_on_host);
-    read.integer("max_loras", r.options.max_loras);
-    read.integer("max_lora_rank", r.options.max_lora_rank);
-    read.count("encoder_tokens", r.options.encoder_tokens);
-    read.flag("speculates_ahead", r.options.speculates_ahead);
-}
-
-/// The draft model of speculative decoding; a model without layers where none is named.
-inline model_source read_draft(job_reader& read, const model_finder& find) {
-    model_source draft;
-    read.named("draft", draft, [&](std::string_view source) -> result<model_source> {
-        const result<model_source> found = find(source);
-        if (found) return found;
-        const error& e = found.error();
-        return refused(e.code, e.field == "model" ? "runtime.draft" : "runtime.draft: " + std::string{e.field.view()},
-                       e.value.view(), e.expected);
-    });
-    return draft;
-}
-
-/// Refuses a knob of other runtimes.
-inline status has_knobs(const nlohmann::json& object, const llmres::runtime& r) {
-    for (const job_field& f : job_fields) {
-        if (f.runtimes.empty() || !object.contains(f.name) || object[f.name].is_null()) continue;
-        const std::string all = "," + std::string{f.runtimes} + ",";
-        if (all.find("," + std::string{r.identity.name.view()} + ",") != std::string::npos) continue;
-        return refused(error_code::unsupported, "runtime." + std::string{f.name}, shown(object[f.name]),
-                       "a runtime that has it: " + std::string{f.runtimes});
-    }
-    return done{};
-}
-
-/// A flag for one of two values of an enumeration.
-template <class Enum>
-void read_either(job_reader& read, const char* name, Enum& into, Enum if_true, Enum if_false) {
-    if (!read.fields().has(name)) return;
-    into = read.fields().flag_or(name, false) ? if_true : if_false;
-}
-
-/// Knobs of what transformers, PEFT and bitsandbytes compute.
-inline void read_huggingface_knobs(job_reader& read, training_kernels& kernels) {
-    read.flag("narrow_loss", kernels.loss.narrow);
-    read.flag("fp32_stream", kernels.fp32_stream);
-    read.flag("fp32_adapters", kernels.fp32_adapters);
-    read.flag("four_bit_keeps_inputs", kernels.four_bit_keeps_inputs);
-    read.flag("use_reentrant", kernels.checkpointing.reentrant);
-    read.flag("checkpoints_inside_units", kernels.checkpointing.inside_units);
-}
-
-inline void read_training_knobs(job_reader& read, llmres::runtime& e) {
-    read.choice("loss", loss_code_names, e.kernels.loss.code);
-    read.choice("scan", scan_code_names, e.kernels.scan);
-    read.flag("use_fused_weighted_squared_relu", e.kernels.use_fused_weighted_squared_relu);
-    read.flag("compiled", e.kernels.compilation.layers);
-    read.flag("compiled_loss", e.kernels.compilation.loss);
-    read_either(read, "fused_norms", e.kernels.norm, norm_code::fused, norm_code::eager);
-    read_either(read, "fused_gates", e.kernels.gate, gate_code::fused, gate_code::eager);
-    read.choice("experts", expert_code_names, e.kernels.experts);
-    read.choice("selective", selective_code_names, e.kernels.checkpointing.selective);
-    read.flag("save_on_cpu", e.kernels.checkpointing.offloads_at_once);
-    read_huggingface_knobs(read, e.kernels);
-    read_either(read, "gradient_accumulation_fusion", e.kernels.linear, linear_code::accumulates_beside,
-                linear_code::plain);
-    std::int32_t cuda = 12;
-    read.integer("cuda", cuda);
-    if (cuda < 12) e.process.context = context_of_cuda_11;
-    read.flag("reshard_after_forward", e.sharding.reshards_after_forward);
-    read.choice("fp8_recipe", fp8_recipe_names, e.kernels.fp8.recipe);
-    read.flag("fp8_param_gather", e.kernels.fp8.param_gather);
-    read.flag("layer_wise_param_layout", e.optimizer.layer_wise_param_layout);
-    read.flag("defer_embedding_wgrad_compute", e.pipeline.defer_embedding_wgrad_compute);
-    read.integer("wgrad_deferral_limit", e.pipeline.wgrad_deferral_limit);
-    read.integer("reduce_bucket_size", e.sharding.reduce_bucket_size);
-    read.integer("sub_group_size", e.sharding.sub_group_size);
-}
-
-/// A runtime by its name, or an object with the name and knobs of its own.
-inline result<runtime_request> read_runtime(const nlohmann::json& value, const precision& kv_cache,
-                                            const model_finder& find) {
-    if (value.is_string()) {
-        const result<runtime> named = find_runtime(value.get_ref<const std::string&>());
-        if (!named) return named.error();
-        return runtime_request{*named, {}};
-    }
-    if (!value.is_object())
-        return refused(error_code::malformed, "runtime", shown(value), "a name, or an object with a name");
-    job_reader read{value, "runtime"};
-    runtime_request r;
-    if (!read.fields().has("name"))
-        return refused(error_code::missing, "runtime.name", "absent", "the name of a runtime");
-    read.named("name", r.runtime, [](std::string_view name) { return find_runtime(name, "runtime.name"); });
-    if (const status s = read.checked(); !s) return s.error();
-    if (const status s = has_knobs(value, r.runtime); !s) return s.error();
-    if (const status s = read_own_knobs(value, r); !s) return s.error();
-    if (read.fields().has("gpu_memory_utilization")) {
-        if (!takes_fraction(r.runtime.cache))
-            return refused(error_code::unsupported, "runtime.gpu_memory_utilization",
-                           shown(value["gpu_memory_utilization"]),
-                           "a runtime that takes a part of the GPU at start, such as vllm");
-        r.runtime.cache.fraction = read.real("gpu_memory_utilization", 0);
-    }
-    read_serving_knobs(read, r);
-    const model_source draft = read_draft(read, find);
-    if (draft.model.hidden > 0) r.options = with_draft(r.options, draft.model, kv_cache, draft.gguf);
-    read.flag("expandable_segments", r.runtime.allocator.expandable_segments);
-    read_training_knobs(read, r.runtime);
-    if (const status s = read.checked(); !s) return s.error();
-    return r;
 }
 
 /// Reads the precision of the experts' way down: then the checkpoint mixes two precisions.

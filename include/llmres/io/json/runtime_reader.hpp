@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <llmres/hardware/cluster.hpp>
+#include <llmres/io/job_fields.hpp>
+#include <llmres/io/json/job_reader.hpp>
+#include <llmres/io/model_source.hpp>
+#include <llmres/jobs/draft.hpp>
+#include <llmres/jobs/job.hpp>
+#include <llmres/jobs/knobs.hpp>
+#include <llmres/runtimes/all.hpp>
+#include <llmres/values/error.hpp>
+#include <llmres/values/units.hpp>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+/// Reads the `runtime` of a job document: a profile by its name, and the knobs that the document turns.
+namespace llmres::inline v0::detail {
+
+/// The runtime of a job document, and what the document asks of it.
+struct runtime_request {
+    llmres::runtime runtime{};
+    serving_options options{};
+};
+
+/// Reads knobs under the runtime's own names: mem_fraction_static, n_gpu_layers.
+inline status read_own_knobs(const nlohmann::json& object, runtime_request& r) {
+    for (const auto& [key, knob] : object.items()) {
+        if (key == "name" || find_job_field("runtime", key) != nullptr) continue;
+        const double number = knob.is_boolean()  ? (knob.get<bool>() ? 1.0 : 0.0)
+                              : knob.is_number() ? knob.get<double>()
+                                                 : -1.0;
+        runtime_request with_knob = r;
+        if (!set_knob(with_knob.runtime, with_knob.options, key, number))
+            return known_keys(object, "runtime", {"name"}).error();
+        if (!(number >= 0 && number < 1e15))
+            return refused(error_code::malformed, "runtime." + key, shown(knob), "true, false or a number from 0");
+        r = with_knob;
+    }
+    return done{};
+}
+
+inline void read_serving_knobs(job_reader& read, runtime_request& r) {
+    read.count("kv_block", r.runtime.cache.block);
+    read.integer("max_num_seqs", r.options.max_num_seqs);
+    read.flag("flash_attention", r.runtime.serving_kernels.flash_attention);
+    read.integer("gpu_layers", r.options.gpu_layers);
+    read.flag("embedding_on_host", r.runtime.loading.embedding_on_host);
+    read.flag("experts_on_host", r.options.experts_on_host);
+    read.integer("max_loras", r.options.max_loras);
+    read.integer("max_lora_rank", r.options.max_lora_rank);
+    read.count("encoder_tokens", r.options.encoder_tokens);
+    read.flag("speculates_ahead", r.options.speculates_ahead);
+}
+
+/// The draft model of speculative decoding; a model without layers where none is named.
+inline model_source read_draft(job_reader& read, const model_finder& find) {
+    model_source draft;
+    read.named("draft", draft, [&](std::string_view source) -> result<model_source> {
+        const result<model_source> found = find(source);
+        if (found) return found;
+        const error& e = found.error();
+        return refused(e.code, e.field == "model" ? "runtime.draft" : "runtime.draft: " + std::string{e.field.view()},
+                       e.value.view(), e.expected);
+    });
+    return draft;
+}
+
+/// Refuses a knob of other runtimes.
+inline status has_knobs(const nlohmann::json& object, const llmres::runtime& r) {
+    for (const job_field& f : job_fields) {
+        if (f.runtimes.empty() || !object.contains(f.name) || object[f.name].is_null()) continue;
+        const std::string all = "," + std::string{f.runtimes} + ",";
+        if (all.find("," + std::string{r.identity.name.view()} + ",") != std::string::npos) continue;
+        return refused(error_code::unsupported, "runtime." + std::string{f.name}, shown(object[f.name]),
+                       "a runtime that has it: " + std::string{f.runtimes});
+    }
+    return done{};
+}
+
+/// A flag for one of two values of an enumeration.
+template <class Enum>
+void read_either(job_reader& read, const char* name, Enum& into, Enum if_true, Enum if_false) {
+    if (!read.fields().has(name)) return;
+    into = read.fields().flag_or(name, false) ? if_true : if_false;
+}
+
+/// Knobs of what transformers, PEFT and bitsandbytes compute.
+inline void read_huggingface_knobs(job_reader& read, training_kernels& kernels) {
+    read.flag("narrow_loss", kernels.loss.narrow);
+    read.flag("fp32_stream", kernels.fp32_stream);
+    read.flag("fp32_adapters", kernels.fp32_adapters);
+    read.flag("four_bit_keeps_inputs", kernels.four_bit_keeps_inputs);
+    read.flag("use_reentrant", kernels.checkpointing.reentrant);
+    read.flag("checkpoints_inside_units", kernels.checkpointing.inside_units);
+}
+
+inline void read_training_knobs(job_reader& read, llmres::runtime& e) {
+    read.choice("loss", loss_code_names, e.kernels.loss.code);
+    read.choice("scan", scan_code_names, e.kernels.scan);
+    read.flag("use_fused_weighted_squared_relu", e.kernels.use_fused_weighted_squared_relu);
+    read.flag("compiled", e.kernels.compilation.layers);
+    read.flag("compiled_loss", e.kernels.compilation.loss);
+    read_either(read, "fused_norms", e.kernels.norm, norm_code::fused, norm_code::eager);
+    read_either(read, "fused_gates", e.kernels.gate, gate_code::fused, gate_code::eager);
+    read.choice("experts", expert_code_names, e.kernels.experts);
+    read.choice("selective", selective_code_names, e.kernels.checkpointing.selective);
+    read.flag("save_on_cpu", e.kernels.checkpointing.offloads_at_once);
+    read_huggingface_knobs(read, e.kernels);
+    read_either(read, "gradient_accumulation_fusion", e.kernels.linear, linear_code::accumulates_beside,
+                linear_code::plain);
+    std::int32_t cuda = 12;
+    read.integer("cuda", cuda);
+    if (cuda < 12) e.process.context = context_of_cuda_11;
+    read.flag("reshard_after_forward", e.sharding.reshards_after_forward);
+    read.choice("fp8_recipe", fp8_recipe_names, e.kernels.fp8.recipe);
+    read.flag("fp8_param_gather", e.kernels.fp8.param_gather);
+    read.flag("layer_wise_param_layout", e.optimizer.layer_wise_param_layout);
+    read.flag("defer_embedding_wgrad_compute", e.pipeline.defer_embedding_wgrad_compute);
+    read.integer("wgrad_deferral_limit", e.pipeline.wgrad_deferral_limit);
+    read.integer("reduce_bucket_size", e.sharding.reduce_bucket_size);
+    read.integer("sub_group_size", e.sharding.sub_group_size);
+}
+
+/// A runtime by its name, or an object with the name and knobs of its own.
+inline result<runtime_request> read_runtime(const nlohmann::json& value, const precision& kv_cache,
+                                            const model_finder& find) {
+    if (value.is_string()) {
+        const result<runtime> named = find_runtime(value.get_ref<const std::string&>());
+        if (!named) return named.error();
+        return runtime_request{*named, {}};
+    }
+    if (!value.is_object())
+        return refused(error_code::malformed, "runtime", shown(value), "a name, or an object with a name");
+    job_reader read{value, "runtime"};
+    runtime_request r;
+    if (!read.fields().has("name"))
+        return refused(error_code::missing, "runtime.name", "absent", "the name of a runtime");
+    read.named("name", r.runtime, [](std::string_view name) { return find_runtime(name, "runtime.name"); });
+    if (const status s = read.checked(); !s) return s.error();
+    if (const status s = has_knobs(value, r.runtime); !s) return s.error();
+    if (const status s = read_own_knobs(value, r); !s) return s.error();
+    if (read.fields().has("gpu_memory_utilization")) {
+        if (!takes_fraction(r.runtime.cache))
+            return refused(error_code::unsupported, "runtime.gpu_memory_utilization",
+                           shown(value["gpu_memory_utilization"]),
+                           "a runtime that takes a part of the GPU at start, such as vllm");
+        r.runtime.cache.fraction = read.real("gpu_memory_utilization", 0);
+    }
+    read_serving_knobs(read, r);
+    const model_source draft = read_draft(read, find);
+    if (draft.model.hidden > 0) r.options = with_draft(r.options, draft.model, kv_cache, draft.gguf);
+    read.flag("expandable_segments", r.runtime.allocator.expandable_segments);
+    read_training_knobs(read, r.runtime);
+    if (const status s = read.checked(); !s) return s.error();
+    return r;
+}
+
+}  // namespace llmres::inline v0::detail
