@@ -3,7 +3,7 @@
 
 #include <llmres/answers/remedies.hpp>
 #include <llmres/io/job_json.hpp>
-#include <llmres/io/json_document.hpp>
+#include <llmres/io/json/document.hpp>
 #include <llmres/io/sentences.hpp>
 #include <llmres/plan.hpp>
 

@@ -11,7 +11,7 @@
 #include <cmath>
 #include <llmres/io/files.hpp>
 #include <llmres/io/job_fields.hpp>
-#include <llmres/io/json_document.hpp>
+#include <llmres/io/json/document.hpp>
 #include <llmres/runtimes/all.hpp>
 #include <llmres/values/nearest.hpp>
 #include <optional>

@@ -2,7 +2,7 @@
 // A config.json that may hold anything: read, or refused by name; what is read can be counted and sized.
 #include <cstddef>
 #include <cstdint>
-#include <llmres/io/gguf_model.hpp>
+#include <llmres/io/files/gguf_model.hpp>
 #include <llmres/io/hf_config.hpp>
 #include <llmres/models/gguf/tensors.hpp>
 #include <llmres/models/kv_cache.hpp>

@@ -2,8 +2,8 @@
 // A GGUF header that may hold anything: read, or refused by name; no length in it is trusted.
 #include <cstddef>
 #include <cstdint>
+#include <llmres/io/files/gguf_model.hpp>
 #include <llmres/io/gguf.hpp>
-#include <llmres/io/gguf_model.hpp>
 #include <llmres/io/model_source.hpp>
 #include <span>
 

@@ -76,7 +76,7 @@
 
 #include <llmres/io/device_json.hpp>
 #include <llmres/io/files.hpp>
-#include <llmres/io/gguf_model.hpp>
+#include <llmres/io/files/gguf_model.hpp>
 #include <llmres/io/hf_config.hpp>
 #include <llmres/io/job_json.hpp>
 #include <llmres/io/model_source.hpp>

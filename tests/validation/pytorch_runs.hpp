@@ -8,7 +8,7 @@
 #include <functional>
 #include <llmres/io/files.hpp>
 #include <llmres/io/job_json.hpp>
-#include <llmres/io/json_document.hpp>
+#include <llmres/io/json/document.hpp>
 #include <llmres/memory/training.hpp>
 #include <map>
 #include <stdexcept>

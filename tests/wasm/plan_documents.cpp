@@ -3,12 +3,12 @@
 // .ci/check-wasm, where there is neither a file system nor an exception, and run there if node is installed.
 #include <cstdio>
 #include <llmres/io/device_json.hpp>
+#include <llmres/io/files/gguf_model.hpp>
 #include <llmres/io/gguf.hpp>
-#include <llmres/io/gguf_model.hpp>
 #include <llmres/io/hf_config.hpp>
 #include <llmres/io/job_fields.hpp>
 #include <llmres/io/job_json.hpp>
-#include <llmres/io/json_document.hpp>
+#include <llmres/io/json/document.hpp>
 #include <llmres/io/model_source.hpp>
 #include <llmres/io/plan_json.hpp>
 #include <llmres/io/safetensors.hpp>

@@ -11,7 +11,7 @@
 #include <llmres/io/gguf.hpp>
 #include <llmres/io/hf_config.hpp>
 #include <llmres/io/job_json.hpp>
-#include <llmres/io/json_document.hpp>
+#include <llmres/io/json/document.hpp>
 #include <llmres/io/model_source.hpp>
 #include <llmres/io/safetensors.hpp>
 #include <llmres/models/model.hpp>

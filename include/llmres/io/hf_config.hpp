@@ -3,8 +3,8 @@
 
 #include <llmres/io/hf/diffusion.hpp>
 #include <llmres/io/hf/families.hpp>
+#include <llmres/io/json/document.hpp>
 #include <llmres/io/json/fields.hpp>
-#include <llmres/io/json_document.hpp>
 #include <llmres/models/diffusion.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/values/error.hpp>

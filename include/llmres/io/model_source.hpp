@@ -4,8 +4,8 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <llmres/io/files/gguf_model.hpp>
 #include <llmres/io/gguf.hpp>
-#include <llmres/io/gguf_model.hpp>
 #include <llmres/io/hf_config.hpp>
 #include <llmres/io/json/fields.hpp>
 #include <llmres/io/json/shape.hpp>

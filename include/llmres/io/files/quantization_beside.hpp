@@ -4,7 +4,7 @@
 #include <array>
 #include <filesystem>
 #include <llmres/io/files/open.hpp>
-#include <llmres/io/json_document.hpp>
+#include <llmres/io/json/document.hpp>
 #include <llmres/models/all.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/models/weight_formats.hpp>

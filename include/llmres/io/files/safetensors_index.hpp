@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <llmres/io/files/open.hpp>
+#include <llmres/io/json/document.hpp>
 #include <llmres/io/json/fields.hpp>
-#include <llmres/io/json_document.hpp>
 #include <llmres/io/safetensors.hpp>
 #include <llmres/values/error.hpp>
 #include <map>

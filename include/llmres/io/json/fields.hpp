@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <llmres/io/json_document.hpp>
+#include <llmres/io/json/document.hpp>
 #include <llmres/values/error.hpp>
 #include <nlohmann/json.hpp>
 #include <set>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <llmres/io/json_document.hpp>
+#include <llmres/io/json/document.hpp>
 
 #include <doctest/doctest.h>
 

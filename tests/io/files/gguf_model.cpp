@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
-#include <llmres/io/gguf_model.hpp>
+#include <llmres/io/files/gguf_model.hpp>
 #include <llmres/io/model_source.hpp>
 #include <string>
 
