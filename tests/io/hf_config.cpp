@@ -119,7 +119,8 @@ TEST_CASE("more experts a token than there are is refused") {
 TEST_CASE("a count beyond 63 bits is an overflow that names the largest field") {
     const error over =
         error_of(R"({"model_type": "mixtral", "vocab_size": 10, "hidden_size": 16777216, "num_hidden_layers": 256,
-        "num_attention_heads": 4096, "intermediate_size": 16777215, "num_local_experts": 65536, "num_experts_per_tok": 1})");
+        "num_attention_heads": 4096, "intermediate_size": 16777215, "num_local_experts": 65536,
+        "num_experts_per_tok": 1})");
     CHECK(over.code == error_code::overflow);
     CHECK(over.field == "hidden_size");
 }

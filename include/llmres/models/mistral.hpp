@@ -111,7 +111,8 @@ inline constexpr model codestral_mamba_7b{
 
 /// All of them.
 inline constexpr std::array all_mistral{
-    &mistral_7b_v0_1, &mistral_7b_v0_3, &mistral_nemo_12b, &mistral_nemo_minitron_8b, &mistral_small_22b, &mistral_small_24b,
+    &mistral_7b_v0_1, &mistral_7b_v0_3, &mistral_nemo_12b, &mistral_nemo_minitron_8b, &mistral_small_22b,
+    &mistral_small_24b,
     &mistral_small_3_1_24b, &mistral_large_123b, &mixtral_8x7b, &mixtral_8x22b, &codestral_mamba_7b};
 
 }  // namespace llmres::inline v0::models

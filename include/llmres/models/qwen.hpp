@@ -340,7 +340,8 @@ inline constexpr model qwen2_vl_7b{
 inline constexpr std::array all_qwen{
     &qwen_1_8b, &qwen_7b, &qwen1_5_1_8b, &qwen1_5_moe_a2_7b, &qwen2_7b, &qwen2_5_0_5b, &qwen2_5_1_5b, &qwen2_5_3b,
     &qwen2_5_7b, &qwen2_5_14b, &qwen2_5_32b, &qwen2_5_72b, &qwen2_5_coder_32b, &qwq_32b, &qwen2_5_vl_7b,
-    &qwen3_0_6b, &qwen3_1_7b, &qwen3_4b, &qwen3_8b, &qwen3_14b, &qwen3_32b, &qwen3_30b_a3b, &qwen3_235b_a22b, &qwen3_coder_480b_a35b,
+    &qwen3_0_6b, &qwen3_1_7b, &qwen3_4b, &qwen3_8b, &qwen3_14b, &qwen3_32b, &qwen3_30b_a3b, &qwen3_235b_a22b,
+    &qwen3_coder_480b_a35b,
     &qwen3_embedding_0_6b, &qwen3_next_80b_a3b, &qwen3_vl_8b, &qwen3_5_27b, &qwen3_5_122b_a10b, &qwen2_vl_7b};
 
 }  // namespace llmres::inline v0::models

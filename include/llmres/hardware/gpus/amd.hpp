@@ -105,7 +105,8 @@ inline constexpr gpu mi300x_192gb{
                .type = "HBM3", .bus_bits = 8192, .bandwidth = gb_per_s(5300)},
     .l2_cache = mib(32),
     .rates = {.fp64 = tflops(81.7), .fp64_tensor = tflops(163.4), .fp32 = tflops(163.4),
-              .tf32 = tflops(653.7), .fp16_accumulate16 = tflops(1307.4), .fp16 = tflops(1307.4), .bf16 = tflops(1307.4),
+              .tf32 = tflops(653.7), .fp16_accumulate16 = tflops(1307.4), .fp16 = tflops(1307.4),
+              .bf16 = tflops(1307.4),
               .fp8_accumulate16 = tflops(2614.9), .fp8 = tflops(2614.9), .fp6 = tflops(0), .fp4 = tflops(0),
               .int8 = tflops(2614.9), .int4 = tflops(0), .sparsity = "yes"},
     .board_power = watts(750),
@@ -155,7 +156,8 @@ inline constexpr gpu mi325x_256gb{
                .bandwidth = gb_per_s(6000)},
     .l2_cache = mib(32),
     .rates = {.fp64 = tflops(81.7), .fp64_tensor = tflops(163.4), .fp32 = tflops(163.4),
-              .tf32 = tflops(653.7), .fp16_accumulate16 = tflops(1307.4), .fp16 = tflops(1307.4), .bf16 = tflops(1307.4),
+              .tf32 = tflops(653.7), .fp16_accumulate16 = tflops(1307.4), .fp16 = tflops(1307.4),
+              .bf16 = tflops(1307.4),
               .fp8_accumulate16 = tflops(2614.9), .fp8 = tflops(2614.9), .fp6 = tflops(0), .fp4 = tflops(0),
               .int8 = tflops(2614.9), .int4 = tflops(0), .sparsity = "yes"},
     .board_power = watts(1000),
@@ -277,7 +279,8 @@ inline constexpr gpu rx_6700_xt_12gb{
               .tf32 = tflops(0), .fp16_accumulate16 = tflops(0), .fp16 = tflops(0), .bf16 = tflops(0),
               .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0), .sparsity = "no"},
     .board_power = watts(230),
-    .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
+    .scale_up_domain = 1},
     .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe",
     .confidence = "medium", .sources = "TPU;CALC"}};
 
@@ -292,7 +295,8 @@ inline constexpr gpu rx_6800_16gb{
               .tf32 = tflops(0), .fp16_accumulate16 = tflops(0), .fp16 = tflops(0), .bf16 = tflops(0),
               .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0), .sparsity = "no"},
     .board_power = watts(250),
-    .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
+    .scale_up_domain = 1},
     .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe",
     .confidence = "medium", .sources = "TPU;CALC"}};
 
@@ -307,7 +311,8 @@ inline constexpr gpu rx_6800_xt_16gb{
               .tf32 = tflops(0), .fp16_accumulate16 = tflops(0), .fp16 = tflops(0), .bf16 = tflops(0),
               .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0), .sparsity = "no"},
     .board_power = watts(300),
-    .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
+    .scale_up_domain = 1},
     .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe",
     .confidence = "medium", .sources = "TPU;CALC"}};
 
@@ -322,7 +327,8 @@ inline constexpr gpu rx_6900_xt_16gb{
               .tf32 = tflops(0), .fp16_accumulate16 = tflops(0), .fp16 = tflops(0), .bf16 = tflops(0),
               .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0), .sparsity = "no"},
     .board_power = watts(300),
-    .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
+    .scale_up_domain = 1},
     .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe",
     .confidence = "medium", .sources = "TPU;CALC"}};
 
@@ -338,7 +344,8 @@ inline constexpr gpu rx_7600_xt_16gb{
               .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0),
               .int8 = tflops(45.14), .int4 = tflops(90.28), .sparsity = "no"},
     .board_power = watts(190),
-    .links = {.pcie_generation = 4, .pcie_lanes = 8, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .links = {.pcie_generation = 4, .pcie_lanes = 8, .scale_up_links = 0, .scale_up = gb_per_s(0),
+    .scale_up_domain = 1},
     .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe",
     .confidence = "medium", .sources = "TPU;CALC"}};
 
@@ -354,7 +361,8 @@ inline constexpr gpu rx_7700_xt_12gb{
               .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0),
               .int8 = tflops(70.34), .int4 = tflops(140.7), .sparsity = "no"},
     .board_power = watts(245),
-    .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
+    .scale_up_domain = 1},
     .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe",
     .confidence = "medium", .sources = "TPU;CALC"}};
 
@@ -370,7 +378,8 @@ inline constexpr gpu rx_7800_xt_16gb{
               .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0),
               .int8 = tflops(74.65), .int4 = tflops(149.3), .sparsity = "no"},
     .board_power = watts(263),
-    .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
+    .scale_up_domain = 1},
     .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe",
     .confidence = "medium", .sources = "TPU;CALC"}};
 
@@ -386,7 +395,8 @@ inline constexpr gpu rx_7900_gre_16gb{
               .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0),
               .int8 = tflops(91.96), .int4 = tflops(183.9), .sparsity = "no"},
     .board_power = watts(260),
-    .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
+    .scale_up_domain = 1},
     .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe",
     .confidence = "medium", .sources = "TPU;CALC"}};
 
@@ -402,7 +412,8 @@ inline constexpr gpu rx_7900_xt_20gb{
               .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0),
               .int8 = tflops(103), .int4 = tflops(205.9), .sparsity = "no"},
     .board_power = watts(300),
-    .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
+    .scale_up_domain = 1},
     .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe",
     .confidence = "medium", .sources = "TPU;CALC"}};
 
@@ -418,7 +429,8 @@ inline constexpr gpu rx_9060_xt_16gb{
               .fp8_accumulate16 = tflops(205.1), .fp8 = tflops(205.1), .fp6 = tflops(0), .fp4 = tflops(0),
               .int8 = tflops(205.1), .int4 = tflops(410.3), .sparsity = "yes"},
     .board_power = watts(160),
-    .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
+    .scale_up_domain = 1},
     .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe",
     .confidence = "medium", .sources = "TPU;CALC"}};
 
@@ -434,7 +446,8 @@ inline constexpr gpu rx_9070_16gb{
               .fp8_accumulate16 = tflops(289), .fp8 = tflops(289), .fp6 = tflops(0), .fp4 = tflops(0),
               .int8 = tflops(289), .int4 = tflops(578), .sparsity = "yes"},
     .board_power = watts(220),
-    .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
+    .scale_up_domain = 1},
     .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe",
     .confidence = "medium", .sources = "TPU;CALC"}};
 
@@ -450,7 +463,8 @@ inline constexpr gpu mi50_32gb{
               .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0),
               .int8 = tflops(53), .int4 = tflops(106), .sparsity = "no"},
     .board_power = watts(300),
-    .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 2, .scale_up = gb_per_s(184), .scale_up_domain = 4},
+    .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 2, .scale_up = gb_per_s(184),
+    .scale_up_domain = 4},
     .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "PCIe",
     .confidence = "medium", .sources = "TPU;ROCM;CALC"}};
 

@@ -107,7 +107,8 @@ inline constexpr gpu arc_b570_10gb{
               .tf32 = tflops(49.13), .fp16 = tflops(98.17), .bf16 = tflops(98.17), .fp8 = tflops(0),
               .fp6 = tflops(0), .fp4 = tflops(0), .int8 = tflops(196.3), .sparsity = "no"},
     .board_power = watts(150),
-    .links = {.pcie_generation = 4, .pcie_lanes = 8, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .links = {.pcie_generation = 4, .pcie_lanes = 8, .scale_up_links = 0, .scale_up = gb_per_s(0),
+    .scale_up_domain = 1},
     .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe",
     .confidence = "medium", .sources = "TPU;CALC(B580 scaling)"}};
 

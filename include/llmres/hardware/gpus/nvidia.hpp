@@ -162,7 +162,8 @@ inline constexpr gpu rtx_3090_ti{
     .board_power = watts(450),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_generation = 3, .scale_up_links = 4,
               .scale_up = gb_per_s(112.5), .scale_up_domain = 2},
-    .mig_instances = 0, .listing = {.ecc = "optional", .form_factor = "PCIe triple-slot", .launch_price = currency(1999),
+    .mig_instances = 0,
+    .listing = {.ecc = "optional", .form_factor = "PCIe triple-slot", .launch_price = currency(1999),
     .confidence = "high", .sources = "TPU;LIT;CALC;RECALL(mib)"}};
 
 inline constexpr gpu rtx_4060_ti_16gb{
@@ -282,7 +283,8 @@ inline constexpr gpu rtx_4090{
     .board_power = watts(450),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 0, .listing = {.ecc = "optional", .form_factor = "PCIe triple-slot", .launch_price = currency(1599),
+    .mig_instances = 0,
+    .listing = {.ecc = "optional", .form_factor = "PCIe triple-slot", .launch_price = currency(1599),
     .confidence = "high", .sources = "TPU;GMASSE;MMAPEAK;SMI;CALC"}};
 
 inline constexpr gpu rtx_4090_d{
@@ -401,7 +403,8 @@ inline constexpr gpu rtx_a4500{
     .board_power = watts(200),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_generation = 3, .scale_up_links = 4,
               .scale_up = gb_per_s(112.5), .scale_up_domain = 2},
-    .mig_instances = 0, .listing = {.ecc = "optional", .form_factor = "workstation PCIe", .launch_price = currency(1250),
+    .mig_instances = 0,
+    .listing = {.ecc = "optional", .form_factor = "workstation PCIe", .launch_price = currency(1250),
     .confidence = "high", .sources = "TPU;SMI;CALC"}};
 
 inline constexpr gpu rtx_a5000{
@@ -418,7 +421,8 @@ inline constexpr gpu rtx_a5000{
     .board_power = watts(230),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_generation = 3, .scale_up_links = 4,
               .scale_up = gb_per_s(112.5), .scale_up_domain = 2},
-    .mig_instances = 0, .listing = {.ecc = "optional", .form_factor = "workstation PCIe", .launch_price = currency(2250),
+    .mig_instances = 0,
+    .listing = {.ecc = "optional", .form_factor = "workstation PCIe", .launch_price = currency(2250),
     .confidence = "high", .sources = "TPU;HF;SMI;CALC"}};
 
 inline constexpr gpu rtx_a5500{
@@ -435,7 +439,8 @@ inline constexpr gpu rtx_a5500{
     .board_power = watts(230),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_generation = 3, .scale_up_links = 4,
               .scale_up = gb_per_s(112.5), .scale_up_domain = 2},
-    .mig_instances = 0, .listing = {.ecc = "optional", .form_factor = "workstation PCIe", .launch_price = currency(3600),
+    .mig_instances = 0,
+    .listing = {.ecc = "optional", .form_factor = "workstation PCIe", .launch_price = currency(3600),
     .confidence = "medium", .sources = "TPU;CALC;RECALL(mib,nvlink)"}};
 
 inline constexpr gpu rtx_a6000{
@@ -452,7 +457,8 @@ inline constexpr gpu rtx_a6000{
     .board_power = watts(300),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_generation = 3, .scale_up_links = 4,
               .scale_up = gb_per_s(112.5), .scale_up_domain = 2},
-    .mig_instances = 0, .listing = {.ecc = "optional", .form_factor = "workstation PCIe", .launch_price = currency(4650),
+    .mig_instances = 0,
+    .listing = {.ecc = "optional", .form_factor = "workstation PCIe", .launch_price = currency(4650),
     .confidence = "high", .sources = "TPU;TT;LLMV;LLMA;SMI;HFDOC;CALC"}};
 
 inline constexpr gpu rtx_2000_ada{
@@ -505,7 +511,8 @@ inline constexpr gpu rtx_4500_ada{
     .board_power = watts(210),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 0, .listing = {.ecc = "optional", .form_factor = "workstation PCIe", .launch_price = currency(2250),
+    .mig_instances = 0,
+    .listing = {.ecc = "optional", .form_factor = "workstation PCIe", .launch_price = currency(2250),
     .confidence = "high", .sources = "TPU;SMI;CALC"}};
 
 inline constexpr gpu rtx_5000_ada{
@@ -522,7 +529,8 @@ inline constexpr gpu rtx_5000_ada{
     .board_power = watts(250),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 0, .listing = {.ecc = "optional", .form_factor = "workstation PCIe", .launch_price = currency(4000),
+    .mig_instances = 0,
+    .listing = {.ecc = "optional", .form_factor = "workstation PCIe", .launch_price = currency(4000),
     .confidence = "medium", .sources = "TPU;CALC;TORCH(31.4GiB);RECALL(mib)"}};
 
 inline constexpr gpu rtx_6000_ada{
@@ -539,7 +547,8 @@ inline constexpr gpu rtx_6000_ada{
     .board_power = watts(300),
     .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
               .scale_up_domain = 1},
-    .mig_instances = 0, .listing = {.ecc = "optional", .form_factor = "workstation PCIe", .launch_price = currency(6800),
+    .mig_instances = 0,
+    .listing = {.ecc = "optional", .form_factor = "workstation PCIe", .launch_price = currency(6800),
     .confidence = "high", .sources = "TPU;HF;SMI;CALC"}};
 
 inline constexpr gpu rtx_pro_6000_blackwell_workstation{
@@ -610,7 +619,8 @@ inline constexpr gpu quadro_rtx_6000{
     .board_power = watts(260),
     .links = {.pcie_generation = 3, .pcie_lanes = 16, .scale_up_generation = 2, .scale_up_links = 2,
               .scale_up = gb_per_s(100), .scale_up_domain = 2},
-    .mig_instances = 0, .listing = {.ecc = "optional", .form_factor = "workstation PCIe", .launch_price = currency(6300),
+    .mig_instances = 0,
+    .listing = {.ecc = "optional", .form_factor = "workstation PCIe", .launch_price = currency(6300),
     .confidence = "high", .sources = "TPU;CALC;RECALL(mib)"}};
 
 inline constexpr gpu quadro_rtx_8000{
@@ -627,7 +637,8 @@ inline constexpr gpu quadro_rtx_8000{
     .board_power = watts(260),
     .links = {.pcie_generation = 3, .pcie_lanes = 16, .scale_up_generation = 2, .scale_up_links = 2,
               .scale_up = gb_per_s(100), .scale_up_domain = 2},
-    .mig_instances = 0, .listing = {.ecc = "optional", .form_factor = "workstation PCIe", .launch_price = currency(10000),
+    .mig_instances = 0,
+    .listing = {.ecc = "optional", .form_factor = "workstation PCIe", .launch_price = currency(10000),
     .confidence = "high", .sources = "TPU;SMI;CALC"}};
 
 inline constexpr gpu t4_16gb{
@@ -1420,7 +1431,8 @@ inline constexpr gpu gtx_1070{
               .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0),
               .int8 = tflops(25.84), .int4 = tflops(0), .sparsity = "no"},
     .board_power = watts(150),
-    .links = {.pcie_generation = 3, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .links = {.pcie_generation = 3, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
+    .scale_up_domain = 1},
     .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe",
     .confidence = "medium", .sources = "TPU;CALC"}};
 
@@ -1436,7 +1448,8 @@ inline constexpr gpu gtx_1080{
               .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0),
               .int8 = tflops(35.48), .int4 = tflops(0), .sparsity = "no"},
     .board_power = watts(180),
-    .links = {.pcie_generation = 3, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .links = {.pcie_generation = 3, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
+    .scale_up_domain = 1},
     .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe",
     .confidence = "medium", .sources = "TPU;CALC"}};
 
@@ -1452,7 +1465,8 @@ inline constexpr gpu gtx_1080_ti{
               .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0),
               .int8 = tflops(45.36), .int4 = tflops(0), .sparsity = "no"},
     .board_power = watts(250),
-    .links = {.pcie_generation = 3, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .links = {.pcie_generation = 3, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
+    .scale_up_domain = 1},
     .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe",
     .confidence = "medium", .sources = "TPU;CALC"}};
 
@@ -1468,7 +1482,8 @@ inline constexpr gpu rtx_2070{
               .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0),
               .int8 = tflops(119.4), .int4 = tflops(238.9), .sparsity = "no"},
     .board_power = watts(175),
-    .links = {.pcie_generation = 3, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .links = {.pcie_generation = 3, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
+    .scale_up_domain = 1},
     .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe",
     .confidence = "medium", .sources = "TPU;CALC"}};
 
@@ -1484,7 +1499,8 @@ inline constexpr gpu rtx_2070_super{
               .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0),
               .int8 = tflops(145), .int4 = tflops(290), .sparsity = "no"},
     .board_power = watts(215),
-    .links = {.pcie_generation = 3, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .links = {.pcie_generation = 3, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
+    .scale_up_domain = 1},
     .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe",
     .confidence = "medium", .sources = "TPU;CALC"}};
 
@@ -1500,7 +1516,8 @@ inline constexpr gpu rtx_2080{
               .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0),
               .int8 = tflops(161.1), .int4 = tflops(322.2), .sparsity = "no"},
     .board_power = watts(215),
-    .links = {.pcie_generation = 3, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .links = {.pcie_generation = 3, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
+    .scale_up_domain = 1},
     .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe",
     .confidence = "medium", .sources = "TPU;CALC"}};
 
@@ -1516,7 +1533,8 @@ inline constexpr gpu rtx_2080_super{
               .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0),
               .int8 = tflops(178.4), .int4 = tflops(356.8), .sparsity = "no"},
     .board_power = watts(250),
-    .links = {.pcie_generation = 3, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .links = {.pcie_generation = 3, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
+    .scale_up_domain = 1},
     .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe",
     .confidence = "medium", .sources = "TPU;CALC"}};
 
@@ -1532,7 +1550,8 @@ inline constexpr gpu rtx_3050_8gb{
               .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0),
               .int8 = tflops(72.79), .int4 = tflops(145.6), .sparsity = "yes"},
     .board_power = watts(130),
-    .links = {.pcie_generation = 4, .pcie_lanes = 8, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .links = {.pcie_generation = 4, .pcie_lanes = 8, .scale_up_links = 0, .scale_up = gb_per_s(0),
+    .scale_up_domain = 1},
     .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe",
     .confidence = "medium", .sources = "TPU;CALC"}};
 
@@ -1548,7 +1567,8 @@ inline constexpr gpu rtx_3070_ti{
               .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0),
               .int8 = tflops(174), .int4 = tflops(348), .sparsity = "yes"},
     .board_power = watts(290),
-    .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
+    .scale_up_domain = 1},
     .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe",
     .confidence = "medium", .sources = "TPU;CALC"}};
 
@@ -1564,7 +1584,8 @@ inline constexpr gpu rtx_3080_ti{
               .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0),
               .int8 = tflops(272.8), .int4 = tflops(545.6), .sparsity = "yes"},
     .board_power = watts(350),
-    .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
+    .scale_up_domain = 1},
     .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe",
     .confidence = "medium", .sources = "TPU;CALC"}};
 
@@ -1580,7 +1601,8 @@ inline constexpr gpu rtx_4060{
               .bf16 = tflops(30.23), .fp8_accumulate16 = tflops(120.9), .fp8 = tflops(60.46), .fp6 = tflops(0),
               .fp4 = tflops(0), .int8 = tflops(120.9), .int4 = tflops(241.8), .sparsity = "yes"},
     .board_power = watts(115),
-    .links = {.pcie_generation = 4, .pcie_lanes = 8, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .links = {.pcie_generation = 4, .pcie_lanes = 8, .scale_up_links = 0, .scale_up = gb_per_s(0),
+    .scale_up_domain = 1},
     .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe",
     .confidence = "medium", .sources = "TPU;CALC"}};
 
@@ -1596,7 +1618,8 @@ inline constexpr gpu rtx_4060_ti_8gb{
               .bf16 = tflops(44.13), .fp8_accumulate16 = tflops(176.5), .fp8 = tflops(88.26), .fp6 = tflops(0),
               .fp4 = tflops(0), .int8 = tflops(176.5), .int4 = tflops(353), .sparsity = "yes"},
     .board_power = watts(160),
-    .links = {.pcie_generation = 4, .pcie_lanes = 8, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .links = {.pcie_generation = 4, .pcie_lanes = 8, .scale_up_links = 0, .scale_up = gb_per_s(0),
+    .scale_up_domain = 1},
     .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe",
     .confidence = "medium", .sources = "TPU;CALC"}};
 
@@ -1612,7 +1635,8 @@ inline constexpr gpu rtx_4070_super{
               .bf16 = tflops(70.96), .fp8_accumulate16 = tflops(283.9), .fp8 = tflops(141.9), .fp6 = tflops(0),
               .fp4 = tflops(0), .int8 = tflops(283.9), .int4 = tflops(567.7), .sparsity = "yes"},
     .board_power = watts(220),
-    .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
+    .scale_up_domain = 1},
     .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe",
     .confidence = "medium", .sources = "TPU;CALC"}};
 
@@ -1628,7 +1652,8 @@ inline constexpr gpu rtx_5050{
               .bf16 = tflops(26.34), .fp8_accumulate16 = tflops(105.3), .fp8 = tflops(52.67), .fp6 = tflops(105.3),
               .fp4 = tflops(210.7), .int8 = tflops(105.3), .int4 = tflops(0), .sparsity = "yes"},
     .board_power = watts(130),
-    .links = {.pcie_generation = 5, .pcie_lanes = 8, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .links = {.pcie_generation = 5, .pcie_lanes = 8, .scale_up_links = 0, .scale_up = gb_per_s(0),
+    .scale_up_domain = 1},
     .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe",
     .confidence = "medium", .sources = "TPU;CALC"}};
 
@@ -1644,7 +1669,8 @@ inline constexpr gpu rtx_5060{
               .bf16 = tflops(38.35), .fp8_accumulate16 = tflops(153.4), .fp8 = tflops(76.71), .fp6 = tflops(153.4),
               .fp4 = tflops(306.8), .int8 = tflops(153.4), .int4 = tflops(0), .sparsity = "yes"},
     .board_power = watts(145),
-    .links = {.pcie_generation = 5, .pcie_lanes = 8, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .links = {.pcie_generation = 5, .pcie_lanes = 8, .scale_up_links = 0, .scale_up = gb_per_s(0),
+    .scale_up_domain = 1},
     .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe",
     .confidence = "medium", .sources = "TPU;CALC"}};
 
@@ -1660,7 +1686,8 @@ inline constexpr gpu rtx_5060_ti_8gb{
               .fp8_accumulate16 = tflops(189.6), .fp8 = tflops(94.81), .fp6 = tflops(189.6), .fp4 = tflops(379.3),
               .int8 = tflops(189.6), .int4 = tflops(0), .sparsity = "yes"},
     .board_power = watts(180),
-    .links = {.pcie_generation = 5, .pcie_lanes = 8, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .links = {.pcie_generation = 5, .pcie_lanes = 8, .scale_up_links = 0, .scale_up = gb_per_s(0),
+    .scale_up_domain = 1},
     .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe",
     .confidence = "medium", .sources = "TPU;CALC"}};
 
@@ -1676,7 +1703,8 @@ inline constexpr gpu rtx_5060_ti_16gb{
               .fp8_accumulate16 = tflops(189.6), .fp8 = tflops(94.81), .fp6 = tflops(189.6), .fp4 = tflops(379.3),
               .int8 = tflops(189.6), .int4 = tflops(0), .sparsity = "yes"},
     .board_power = watts(180),
-    .links = {.pcie_generation = 5, .pcie_lanes = 8, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .links = {.pcie_generation = 5, .pcie_lanes = 8, .scale_up_links = 0, .scale_up = gb_per_s(0),
+    .scale_up_domain = 1},
     .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe",
     .confidence = "medium", .sources = "TPU;CALC"}};
 
@@ -1692,7 +1720,8 @@ inline constexpr gpu rtx_5070{
               .bf16 = tflops(61.73), .fp8_accumulate16 = tflops(246.9), .fp8 = tflops(123.5), .fp6 = tflops(246.9),
               .fp4 = tflops(493.9), .int8 = tflops(246.9), .int4 = tflops(0), .sparsity = "yes"},
     .board_power = watts(250),
-    .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
+    .scale_up_domain = 1},
     .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe",
     .confidence = "medium", .sources = "TPU;CALC"}};
 
@@ -1708,7 +1737,8 @@ inline constexpr gpu titan_rtx{
               .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0),
               .int8 = tflops(261), .int4 = tflops(522), .sparsity = "no"},
     .board_power = watts(280),
-    .links = {.pcie_generation = 3, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .links = {.pcie_generation = 3, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
+    .scale_up_domain = 1},
     .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe",
     .confidence = "medium", .sources = "TPU;CALC"}};
 
@@ -1724,7 +1754,8 @@ inline constexpr gpu titan_xp{
               .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0),
               .int8 = tflops(48.6), .int4 = tflops(0), .sparsity = "no"},
     .board_power = watts(250),
-    .links = {.pcie_generation = 3, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .links = {.pcie_generation = 3, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
+    .scale_up_domain = 1},
     .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "PCIe",
     .confidence = "medium", .sources = "TPU;CALC"}};
 
@@ -1740,7 +1771,8 @@ inline constexpr gpu rtx_a2000_12gb{
               .bf16 = tflops(31.95), .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0),
               .fp4 = tflops(0), .int8 = tflops(63.9), .int4 = tflops(127.8), .sparsity = "yes"},
     .board_power = watts(70),
-    .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
+    .scale_up_domain = 1},
     .mig_instances = 0, .listing = {.ecc = "optional", .form_factor = "PCIe",
     .confidence = "medium", .sources = "TPU;CALC"}};
 
@@ -1756,7 +1788,8 @@ inline constexpr gpu rtx_pro_4000_blackwell{
               .bf16 = tflops(147.3), .fp8_accumulate16 = tflops(294.6), .fp8 = tflops(294.6), .fp6 = tflops(294.6),
               .fp4 = tflops(589.2), .int8 = tflops(294.6), .int4 = tflops(0), .sparsity = "yes"},
     .board_power = watts(140),
-    .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
+    .scale_up_domain = 1},
     .mig_instances = 0, .listing = {.ecc = "optional", .form_factor = "PCIe",
     .confidence = "medium", .sources = "TPU;CALC"}};
 
@@ -1772,7 +1805,8 @@ inline constexpr gpu rtx_pro_4500_blackwell{
               .bf16 = tflops(202.1), .fp8_accumulate16 = tflops(404.2), .fp8 = tflops(404.2), .fp6 = tflops(404.2),
               .fp4 = tflops(808.4), .int8 = tflops(404.2), .int4 = tflops(0), .sparsity = "yes"},
     .board_power = watts(200),
-    .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
+    .scale_up_domain = 1},
     .mig_instances = 0, .listing = {.ecc = "optional", .form_factor = "PCIe",
     .confidence = "medium", .sources = "TPU;CALC"}};
 
@@ -1788,7 +1822,8 @@ inline constexpr gpu rtx_pro_5000_blackwell{
               .bf16 = tflops(267.7), .fp8_accumulate16 = tflops(535.5), .fp8 = tflops(535.5), .fp6 = tflops(535.5),
               .fp4 = tflops(1071), .int8 = tflops(535.5), .int4 = tflops(0), .sparsity = "yes"},
     .board_power = watts(300),
-    .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
+    .scale_up_domain = 1},
     .mig_instances = 0, .listing = {.ecc = "optional", .form_factor = "PCIe",
     .confidence = "medium", .sources = "TPU;CALC"}};
 
@@ -1804,7 +1839,8 @@ inline constexpr gpu rtx_2080_laptop{
               .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0),
               .int8 = tflops(149.8), .int4 = tflops(299.6), .sparsity = "no"},
     .board_power = watts(150),
-    .links = {.pcie_generation = 3, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .links = {.pcie_generation = 3, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
+    .scale_up_domain = 1},
     .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "laptop",
     .confidence = "medium", .sources = "TPU;CALC"}};
 
@@ -1820,7 +1856,8 @@ inline constexpr gpu rtx_3070_laptop{
               .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0),
               .int8 = tflops(127.8), .int4 = tflops(255.6), .sparsity = "yes"},
     .board_power = watts(115),
-    .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
+    .scale_up_domain = 1},
     .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "laptop",
     .confidence = "medium", .sources = "TPU;CALC"}};
 
@@ -1836,7 +1873,8 @@ inline constexpr gpu rtx_3080_laptop_8gb{
               .bf16 = tflops(37.97), .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0),
               .fp4 = tflops(0), .int8 = tflops(151.9), .int4 = tflops(303.8), .sparsity = "yes"},
     .board_power = watts(115),
-    .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
+    .scale_up_domain = 1},
     .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "laptop",
     .confidence = "medium", .sources = "TPU;CALC"}};
 
@@ -1852,7 +1890,8 @@ inline constexpr gpu rtx_3080_ti_laptop{
               .bf16 = tflops(37.42), .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0),
               .fp4 = tflops(0), .int8 = tflops(149.7), .int4 = tflops(299.3), .sparsity = "yes"},
     .board_power = watts(115),
-    .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
+    .scale_up_domain = 1},
     .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "laptop",
     .confidence = "medium", .sources = "TPU;CALC"}};
 
@@ -1868,7 +1907,8 @@ inline constexpr gpu rtx_4060_laptop{
               .bf16 = tflops(23.22), .fp8_accumulate16 = tflops(92.9), .fp8 = tflops(46.45), .fp6 = tflops(0),
               .fp4 = tflops(0), .int8 = tflops(92.9), .int4 = tflops(185.8), .sparsity = "yes"},
     .board_power = watts(115),
-    .links = {.pcie_generation = 4, .pcie_lanes = 8, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .links = {.pcie_generation = 4, .pcie_lanes = 8, .scale_up_links = 0, .scale_up = gb_per_s(0),
+    .scale_up_domain = 1},
     .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "laptop",
     .confidence = "medium", .sources = "TPU;CALC"}};
 
@@ -1884,7 +1924,8 @@ inline constexpr gpu rtx_4070_laptop{
               .bf16 = tflops(31.24), .fp8_accumulate16 = tflops(125), .fp8 = tflops(62.48), .fp6 = tflops(0),
               .fp4 = tflops(0), .int8 = tflops(125), .int4 = tflops(249.9), .sparsity = "yes"},
     .board_power = watts(115),
-    .links = {.pcie_generation = 4, .pcie_lanes = 8, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .links = {.pcie_generation = 4, .pcie_lanes = 8, .scale_up_links = 0, .scale_up = gb_per_s(0),
+    .scale_up_domain = 1},
     .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "laptop",
     .confidence = "medium", .sources = "TPU;CALC"}};
 
@@ -1900,7 +1941,8 @@ inline constexpr gpu rtx_4080_laptop{
               .bf16 = tflops(49.44), .fp8_accumulate16 = tflops(197.8), .fp8 = tflops(98.89), .fp6 = tflops(0),
               .fp4 = tflops(0), .int8 = tflops(197.8), .int4 = tflops(395.6), .sparsity = "yes"},
     .board_power = watts(110),
-    .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
+    .scale_up_domain = 1},
     .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "laptop",
     .confidence = "medium", .sources = "TPU;CALC"}};
 
@@ -1916,7 +1958,8 @@ inline constexpr gpu rtx_4090_laptop{
               .bf16 = tflops(65.96), .fp8_accumulate16 = tflops(263.8), .fp8 = tflops(131.9), .fp6 = tflops(0),
               .fp4 = tflops(0), .int8 = tflops(263.8), .int4 = tflops(527.6), .sparsity = "yes"},
     .board_power = watts(120),
-    .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
+    .scale_up_domain = 1},
     .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "laptop",
     .confidence = "medium", .sources = "TPU;CALC"}};
 
@@ -1932,7 +1975,8 @@ inline constexpr gpu rtx_5060_laptop{
               .bf16 = tflops(19.37), .fp8_accumulate16 = tflops(77.48), .fp8 = tflops(38.74), .fp6 = tflops(77.48),
               .fp4 = tflops(155), .int8 = tflops(77.48), .int4 = tflops(0), .sparsity = "yes"},
     .board_power = watts(45),
-    .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
+    .scale_up_domain = 1},
     .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "laptop",
     .confidence = "medium", .sources = "TPU;CALC"}};
 
@@ -1948,7 +1992,8 @@ inline constexpr gpu rtx_5070_laptop{
               .bf16 = tflops(26.27), .fp8_accumulate16 = tflops(105.1), .fp8 = tflops(52.53), .fp6 = tflops(105.1),
               .fp4 = tflops(210.1), .int8 = tflops(105.1), .int4 = tflops(0), .sparsity = "yes"},
     .board_power = watts(50),
-    .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
+    .scale_up_domain = 1},
     .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "laptop",
     .confidence = "medium", .sources = "TPU;CALC"}};
 
@@ -1964,7 +2009,8 @@ inline constexpr gpu rtx_5070_ti_laptop{
               .bf16 = tflops(34.08), .fp8_accumulate16 = tflops(136.3), .fp8 = tflops(68.16), .fp6 = tflops(136.3),
               .fp4 = tflops(272.6), .int8 = tflops(136.3), .int4 = tflops(0), .sparsity = "yes"},
     .board_power = watts(60),
-    .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
+    .scale_up_domain = 1},
     .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "laptop",
     .confidence = "medium", .sources = "TPU;CALC"}};
 
@@ -1980,7 +2026,8 @@ inline constexpr gpu rtx_5080_laptop{
               .bf16 = tflops(46.08), .fp8_accumulate16 = tflops(184.3), .fp8 = tflops(92.16), .fp6 = tflops(184.3),
               .fp4 = tflops(368.6), .int8 = tflops(184.3), .int4 = tflops(0), .sparsity = "yes"},
     .board_power = watts(80),
-    .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
+    .scale_up_domain = 1},
     .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "laptop",
     .confidence = "medium", .sources = "TPU;CALC"}};
 
@@ -1996,7 +2043,8 @@ inline constexpr gpu rtx_5090_laptop{
               .fp8_accumulate16 = tflops(254.4), .fp8 = tflops(127.2), .fp6 = tflops(254.4), .fp4 = tflops(508.8),
               .int8 = tflops(254.4), .int4 = tflops(0), .sparsity = "yes"},
     .board_power = watts(95),
-    .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1},
+    .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_links = 0, .scale_up = gb_per_s(0),
+    .scale_up_domain = 1},
     .mig_instances = 0, .listing = {.ecc = "no", .form_factor = "laptop",
     .confidence = "medium", .sources = "TPU;CALC"}};
 

@@ -34,7 +34,8 @@ struct family {
 // clang-format off
 inline constexpr std::array families{
     // dense
-    family{"llama", read_llama}, family{"Yi", read_llama}, family{"aquila", read_llama}, family{"internlm", read_plain_llama},
+    family{"llama", read_llama}, family{"Yi", read_llama}, family{"aquila", read_llama}, family{"internlm",
+    read_plain_llama},
     family{"internlm2", read_plain_llama}, family{"internlm3", read_internlm3}, family{"baichuan", read_plain_llama},
     family{"mistral", read_mistral}, family{"ministral", read_mistral}, family{"ministral3", read_mistral},
     // Phi-3: fused projections have as many values as llama's, and every layer may have a window as in mistral.
@@ -44,7 +45,8 @@ inline constexpr std::array families{
     family{"qwen2_5_vl_text", read_qwen2}, family{"qwen3", read_qwen3}, family{"qwen3_vl_text", read_qwen3},
     family{"gemma", read_gemma}, family{"gemma2", read_gemma2}, family{"gemma3_text", read_gemma3_text},
     family{"glm", read_glm}, family{"glm4", read_glm4}, family{"chatglm", read_chatglm}, family{"mimo", read_mimo},
-    family{"seed_oss", read_seed_oss}, family{"olmo", read_olmo}, family{"olmo2", read_olmo2}, family{"olmo3", read_olmo2},
+    family{"seed_oss", read_seed_oss}, family{"olmo", read_olmo}, family{"olmo2", read_olmo2}, family{"olmo3",
+    read_olmo2},
     family{"exaone4", read_exaone4}, family{"cohere", read_cohere}, family{"cohere2", read_cohere},
     family{"stablelm", read_stablelm}, family{"stablelm_epoch", read_stablelm}, family{"starcoder2", read_starcoder2},
     family{"nemotron", read_nemotron}, family{"nemotron-nas", read_nemotron_nas}, family{"arcee", read_arcee},
@@ -54,32 +56,40 @@ inline constexpr std::array families{
     // descended from GPT-2
     family{"gpt2", read_gpt2}, family{"gpt_bigcode", read_gpt_bigcode}, family{"openai-gpt", read_openai_gpt},
     family{"gpt_neo", read_gpt_neo}, family{"gptj", read_gptj}, family{"codegen", read_gptj},
-    family{"gpt_neox", read_gpt_neox}, family{"bloom", read_bloom}, family{"opt", read_opt}, family{"falcon", read_falcon},
+    family{"gpt_neox", read_gpt_neox}, family{"bloom", read_bloom}, family{"opt", read_opt}, family{"falcon",
+    read_falcon},
     family{"RefinedWeb", read_falcon}, family{"RefinedWebModel", read_falcon}, family{"mpt", read_mpt},
     // routed experts, latent attention
     family{"mixtral", read_mixtral}, family{"phimoe", read_phimoe}, family{"granitemoe", read_granitemoe},
     family{"granitemoeshared", read_granitemoe}, family{"minicpm", read_minicpm}, family{"minimax_m2", read_minimax_m2},
-    family{"olmoe", read_olmoe}, family{"gpt_oss", read_gpt_oss}, family{"grok-1", read_grok}, family{"dbrx", read_dbrx},
-    family{"qwen2_moe", read_qwen2_moe}, family{"qwen3_moe", read_qwen3_moe}, family{"qwen3_vl_moe_text", read_qwen3_moe},
+    family{"olmoe", read_olmoe}, family{"gpt_oss", read_gpt_oss}, family{"grok-1", read_grok}, family{"dbrx",
+    read_dbrx},
+    family{"qwen2_moe", read_qwen2_moe}, family{"qwen3_moe", read_qwen3_moe}, family{"qwen3_vl_moe_text",
+    read_qwen3_moe},
     family{"deepseek", read_deepseek}, family{"glm4_moe", read_glm4_moe}, family{"dots1", read_dots1},
     family{"ernie4_5_moe", read_ernie4_5_moe}, family{"llama4_text", read_llama4}, family{"arctic", read_arctic},
-    family{"deepseek_v2", read_deepseek_v2}, family{"deepseek_v3", read_deepseek_v3}, family{"deepseek_v32", read_deepseek_v3},
+    family{"deepseek_v2", read_deepseek_v2}, family{"deepseek_v3", read_deepseek_v3}, family{"deepseek_v32",
+    read_deepseek_v3},
     family{"kimi_k2", read_deepseek_v3}, family{"glm_moe_dsa", read_glm_moe_dsa}, family{"longcat_flash", read_longcat},
     family{"mimo_v2_flash", read_mimo_v2}, family{"step3p5", read_step3p5},
     family{"bailing_moe", read_bailing_moe}, family{"bailing_moe_v2", read_bailing_moe_v2},
     // recurrences and hybrids
     family{"mamba", read_mamba}, family{"falcon_mamba", read_mamba}, family{"mamba2", read_mamba2},
-    family{"jamba", read_jamba}, family{"bamba", read_bamba}, family{"nemotron_h", read_nemotron_h}, family{"granitemoehybrid", read_granite_hybrid},
-    family{"qwen3_next", read_qwen3_next}, family{"qwen3_5_text", read_qwen3_5}, family{"qwen3_5_moe_text", read_qwen3_5},
+    family{"jamba", read_jamba}, family{"bamba", read_bamba}, family{"nemotron_h", read_nemotron_h},
+    family{"granitemoehybrid", read_granite_hybrid},
+    family{"qwen3_next", read_qwen3_next}, family{"qwen3_5_text", read_qwen3_5}, family{"qwen3_5_moe_text",
+    read_qwen3_5},
     family{"minimax_text_01", read_minimax_01}, family{"minimax", read_minimax_01}, family{"lfm2", read_lfm2},
     family{"lfm2_moe", read_lfm2}, family{"rwkv5", read_rwkv5},
     // encoders, and encoders with decoders
     family{"bert", read_bert}, family{"roberta", read_roberta}, family{"xlm-roberta", read_roberta},
-    family{"camembert", read_roberta}, family{"distilbert", read_distilbert}, family{"t5", read_t5}, family{"mt5", read_mt5},
+    family{"camembert", read_roberta}, family{"distilbert", read_distilbert}, family{"t5", read_t5}, family{"mt5",
+    read_mt5},
     family{"umt5", read_umt5}, family{"bart", read_bart}, family{"mbart", read_mbart}, family{"whisper", read_whisper},
     family{"vit", read_vit},
     // models with vision towers of their own, and text models that exist only inside multimodal ones
-    family{"phi3_v", read_phi3_vision}, family{"mllama_text_model", read_mllama_text}, family{"clip_text_model", read_clip_text},
+    family{"phi3_v", read_phi3_vision}, family{"mllama_text_model", read_mllama_text}, family{"clip_text_model",
+    read_clip_text},
     family{"clip_vision_model", read_clip_vision}, family{"siglip_text_model", read_siglip_text},
     family{"siglip_vision_model", read_siglip_vision},
 };
