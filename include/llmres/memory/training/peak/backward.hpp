@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <llmres/inventory/context.hpp>
+#include <llmres/inventory/layers/loss.hpp>
+#include <llmres/inventory/placement.hpp>
+#include <llmres/jobs/job.hpp>
+#include <llmres/jobs/layout.hpp>
+#include <llmres/memory/training/encoder.hpp>
+#include <llmres/memory/training/layer.hpp>
+#include <llmres/memory/training/overheads.hpp>
+#include <llmres/memory/training/peak/step.hpp>
+#include <llmres/memory/training/stage.hpp>
+#include <llmres/memory/training_state.hpp>
+#include <llmres/models/layer.hpp>
+#include <llmres/models/model.hpp>
+#include <llmres/runtimes/kernels.hpp>
+#include <llmres/runtimes/runtime.hpp>
+#include <llmres/runtimes/sharding.hpp>
+#include <llmres/values/precision.hpp>
+#include <llmres/values/units.hpp>
+
+/// The most that a stage holds in the backward pass and in the optimizer's step: a candidate for each point.
+namespace llmres::inline v0::detail {
+
+/// The optimizer's step: all gradients and states, and what the optimizer makes for the tensors that it updates.
+constexpr peak_candidate at_optimizer_step(const stage_step& in) {
+    const training_stage& s = in.stage;
+    tensor_memory t = in.held;
+    t.gradients = s.weights.all.gradients.kept;
+    t.optimizer = s.weights.all.optimizer.states;
+    t.communication = in.resident + s.stepping;
+    return {peak_point::optimizer_step, 0, t};
+}
+
+/// Gradients of weights, and activations saved, when the backward pass of a layer begins.
+struct backward_state {
+    byte_count gradients{};
+    byte_count saved{};
+};
+
+/// When the last layer of a kind begins its backward pass: all later layers have their gradients, and no activations.
+constexpr backward_state before_last_layer(const stage_step& in, std::size_t kind) {
+    const folded_job& f = in.folded;
+    const training_stage& s = in.stage;
+    backward_state b{in.head_gradients, s.saved.all};
+    if (f.kinds() == 1) return b;
+    const layer_stack& layers = f.by_stage;
+    const stage_range span = span_of(layers, static_cast<std::int32_t>(kind), s.holds.layers);
+    const kind_counts later = layers.counts(span.last, s.holds.layers.last);
+    for (std::size_t k = 0; k < f.kinds(); ++k) {
+        b.gradients += f.layers[k].state.gradients.kept * later[k];
+        b.saved -= f.layers[k].kept * later[k];
+    }
+    return b;
+}
+
+/// FSDP1 keeps the gradient of every layer's input but the last's until the step ends, where a frozen unit is one of
+/// the reentrant checkpoints: each reads a detached leaf, which register_multi_grad_hook refers to
+/// (torch/distributed/fsdp/_runtime_utils.py).
+constexpr bool keeps_input_gradients(const stage_step& in) {
+    const llmres::runtime& runtime = in.folded.context.runtime;
+    return in.shards_weights && in.folded.context.frozen && runtime.sharding.code == sharding_code::fsdp1 &&
+           runtime.kernels.checkpointing.reentrant && !runtime.kernels.checkpointing.inside_units &&
+           in.folded.job.recompute == recompute::full && in.stage.holds.layers.size() > 2;
+}
+
+/// When the first layer of a kind begins its backward pass: the activations of this layer and of those before it are
+/// left, and all later gradients exist.
+constexpr backward_state before_first_layer(const stage_step& in, std::size_t kind) {
+    const folded_job& f = in.folded;
+    const training_stage& s = in.stage;
+    const training_layer& layer = f.layers[kind];
+    backward_state b;
+    if (f.kinds() == 1) {
+        b = {in.head_gradients + layer.state.gradients.kept * (s.holds.counts[kind] - 1),
+             layer.kept + s.saved.before - (s.saved.cut < layer.kept ? s.saved.cut : layer.kept)};
+    } else {
+        const layer_stack& layers = f.by_stage;
+        const stage_range span = span_of(layers, static_cast<std::int32_t>(kind), s.holds.layers);
+        const kind_counts earlier = layers.counts(s.holds.layers.first, span.first);
+        b = {in.head_gradients - layer.state.gradients.kept, layer.kept + s.saved.before};
+        for (std::size_t k = 0; k < f.kinds(); ++k) {
+            b.gradients += f.layers[k].state.gradients.kept * (s.holds.counts[k] - earlier[k]);
+            b.saved += f.layers[k].kept * earlier[k];
+        }
+    }
+    // The last layer's input gradient is no leaf's, and the first layer's is being made.
+    if (keeps_input_gradients(in)) b.saved = s.saved.all + f.layers[0].checkpoint * (s.holds.layers.size() - 2);
+    return b;
+}
+
+/// The backward pass of a kind's last or first layer.
+constexpr peak_candidate at_layer_backward(const stage_step& in, peak_point point, std::size_t kind) {
+    const training_stage& s = in.stage;
+    const training_layer& layer = in.folded.layers[kind];
+    const backward_state b =
+        point == peak_point::last_layer_backward ? before_last_layer(in, kind) : before_first_layer(in, kind);
+    tensor_memory t = in.held;
+    // Gradients that are offloaded as they are made do not add up.
+    t.gradients =
+        in.accumulates || b.gradients > s.weights.all.gradients.kept ? s.weights.all.gradients.kept : b.gradients;
+    t.activations = b.saved + ((in.accumulates ? layer.peak : layer.fresh_peak) - layer.kept);
+    t.communication =
+        in.steps_in_backward ? in.gathered_in_backward + layer.state.optimizer.largest_step : in.backward_communication;
+    return {point, static_cast<std::int32_t>(kind), t, in.backward_streams};
+}
+
+/// A second gradient of a weight that is read twice: the embedding's, where the head is tied to it.
+constexpr byte_count second_gradient(const stage_step& in) {
+    const training_context& context = in.folded.context;
+    const model& m = in.folded.job.model;
+    if (context.frozen || context.runtime.kernels.linear != linear_code::plain || in.folded.layout.pipeline > 1 ||
+        !m.tied_head)
+        return {};
+    return size_of(gradients_of(in.folded.job), ceil_quotient(m.vocabulary, in.folded.layout.tensor),
+                   embedding_width_of(m));
+}
+
+/// With tied weights the head's gradient comes first, then the embedding's. Autograd adds the two out of place
+/// (torch/csrc/autograd/input_buffer.cpp), so that a third is made for the sum, unless the first comes from a cast or
+/// is itself a sum: of a chunked loss's parts.
+constexpr byte_count summed_gradients(const stage_step& in) {
+    const training_context& context = in.folded.context;
+    return second_gradient(in) *
+           (casts_head(context) || context.runtime.kernels.loss.code == loss_code::chunked ? 1 : 2);
+}
+
+/// The last gradient: the embedding's, beside the gradient of the embedding's output.
+constexpr peak_candidate at_embedding_gradient(const stage_step& in) {
+    const encoder_memory& encoder = in.stage.encoder;
+    tensor_memory t = in.held;
+    t.gradients = in.stage.weights.all.gradients.kept + (encoder.kept == byte_count{} ? summed_gradients(in)
+                                                         : encoder.reads_tokens       ? second_gradient(in)
+                                                                                      : byte_count{});
+    t.activations = in.residual;
+    t.communication = communication_after_layers(in) + in.gathered.last;
+    return {peak_point::embedding_gradient, 0, t, in.backward_streams};
+}
+
+/// The backward pass of an encoder-decoder, from the decoder's embedding to the encoder's first layer. The encoder's
+/// output is freed with the decoder's activations.
+constexpr peak_candidate at_encoder_backward(const stage_step& in, peak_point point) {
+    const encoder_memory& encoder = in.stage.encoder;
+    const byte_count all = in.stage.weights.all.gradients.kept;
+    const auto without = [&](byte_count part) { return all > part ? all - part : byte_count{}; };
+    tensor_memory t = in.held;
+    t.communication = communication_after_layers(in);
+    if (point == peak_point::decoder_embedding_gradient) {
+        t.gradients = without(encoder.gradients) + summed_gradients(in);
+        t.activations = encoder.kept + encoder.output;
+    } else if (point == peak_point::encoder_last_layer_backward) {
+        t.gradients = without(encoder.gradients);
+        t.activations = encoder.kept + encoder.above;
+    } else {
+        t.gradients = without(encoder.first_gradients);
+        t.activations = encoder.kept - encoder.behind + encoder.above;
+    }
+    return {point, 0, t, in.backward_streams};
+}
+
+}  // namespace llmres::inline v0::detail

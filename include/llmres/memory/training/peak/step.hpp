@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <llmres/inventory/activation.hpp>
+#include <llmres/inventory/context.hpp>
+#include <llmres/jobs/job.hpp>
+#include <llmres/jobs/layout.hpp>
+#include <llmres/jobs/offload.hpp>
+#include <llmres/jobs/optimizer.hpp>
+#include <llmres/memory/breakdown.hpp>
+#include <llmres/memory/training/encoder.hpp>
+#include <llmres/memory/training/fsdp.hpp>
+#include <llmres/memory/training/layer_wise_optimizer.hpp>
+#include <llmres/memory/training/overheads.hpp>
+#include <llmres/memory/training/stage.hpp>
+#include <llmres/memory/training_state.hpp>
+#include <llmres/models/model.hpp>
+#include <llmres/runtimes/kernels.hpp>
+#include <llmres/runtimes/runtime.hpp>
+#include <llmres/runtimes/sharding.hpp>
+#include <llmres/values/precision.hpp>
+#include <llmres/values/units.hpp>
+
+/// The points of a training step at which memory may peak, and what the candidates of one stage share.
+namespace llmres::inline v0::detail {
+
+/// The points of a training step at which the memory of a GPU may peak. Where two take as much, the first here is
+/// named.
+enum class peak_point : std::uint8_t {
+    optimizer_step,              ///< gradients, optimizer states and the optimizer's temporaries; no activations
+    last_layer_backward,         ///< backward pass of a kind's last layer: all activations are saved
+    first_layer_backward,        ///< backward pass of a kind's first layer: gradients of all later layers exist
+    decoder_embedding_gradient,  ///< encoder-decoder: the decoder's embedding, before the encoder's backward pass
+    encoder_last_layer_backward,
+    encoder_first_layer_backward,
+    embedding_gradient,     ///< the last gradient of a backward pass
+    adapter_recomputation,  ///< forward pass of a layer with adapters, while it is recomputed
+    adapter_forward,        ///< forward pass of the last layer with adapters
+    layers_forward,         ///< the last layer has been computed, and the head not yet
+    loss_forward,           ///< the loss is computed from the logits
+    loss_gradient,          ///< the gradient of the logits is computed
+    head_backward,          ///< the head's product is differentiated
+    head_step,              ///< an optimizer that steps in the backward pass updates the head
+    logits_returned,        ///< naive pipeline: the last GPU hands the logits to the first
+};
+
+/// The part of a step that a plan names for a point.
+constexpr phase phase_of(peak_point point) {
+    switch (point) {
+        case peak_point::optimizer_step:
+            return phase::optimizer;
+        case peak_point::adapter_forward:
+        case peak_point::layers_forward:
+            return phase::forward;
+        case peak_point::loss_forward:
+        case peak_point::loss_gradient:
+        case peak_point::head_backward:
+        case peak_point::logits_returned:
+            return phase::loss;
+        default:
+            return phase::backward;
+    }
+}
+
+/// Adds a point of a step to its fullest moments by pass. The gradient of the logits is the first of the backward pass.
+constexpr void take(training_passes& passes, peak_point point, byte_count size) {
+    byte_count& most = point == peak_point::optimizer_step                                         ? passes.step
+                       : phase_of(point) == phase::forward                                         ? passes.forward
+                       : point == peak_point::loss_forward || point == peak_point::logits_returned ? passes.loss
+                                                                                                   : passes.backward;
+    if (size > most) most = size;
+}
+
+/// The tensors of a stage at one point of the step.
+struct peak_candidate {
+    peak_point point{};
+    std::int32_t kind = 0;  ///< of the layer, where the point is one of each kind of layer
+    tensor_memory tensors{};
+    byte_count other_streams{};  ///< of `tensors.communication`, what streams beside the computation's allocate
+};
+
+/// What the candidates of one stage are computed from: which rules apply, and what several candidates hold alike.
+struct stage_step {
+    const folded_job& folded;
+    const training_stage& stage;
+    bool shards_weights;        ///< ZeRO 3: weights are gathered for each unit
+    bool shards_by_parameter;   ///< as FSDP2 does
+    bool accumulates;           ///< gradients exist before the backward pass: of earlier micro-batches, or in a buffer
+    bool steps_in_backward;     ///< each tensor is updated, in fp32, as soon as its gradient exists
+    byte_count residual;        ///< the tensor that layers hand on
+    byte_count head_gradients;  ///< of the weights after the layers, when the layers' backward pass begins
+    gathering gathered;         ///< FSDP2's buffers
+    byte_count resident;        ///< communication buffers that exist throughout the step
+    byte_count gathered_in_loss;      ///< weights that are gathered while the loss is computed, and `resident`
+    byte_count gathered_in_backward;  ///< weights of the unit that is differentiated and of the prefetched one, and
+                                      ///< `resident`
+    byte_count backward_communication;
+    byte_count backward_streams;  ///< of it, what other streams allocate
+    tensor_memory held{};         ///< weights and optimizer states, from the forward pass to the last gradient
+};
+
+/// Weights that are gathered during the loss, and during the backward pass. The root unit's stay from the forward pass
+/// to the last gradient.
+struct gathered_units {
+    byte_count in_loss{};
+    byte_count in_backward{};
+};
+constexpr gathered_units gathered_units_of(const folded_job& f, const training_stage& s, const gathering& by_parameter,
+                                           bool shards_by_parameter) {
+    const llmres::runtime& runtime = f.context.runtime;
+    const byte_count two_units = f.widest.gathered * 2;
+    gathered_units units;
+    if (!runtime.sharding.reshards_after_forward)
+        units = {s.weights.all.gathered, s.weights.all.gathered};
+    else if (shards_by_parameter)
+        units = {by_parameter.after_forward, two_units + by_parameter.throughout};
+    else if (runtime.sharding.keeps_frozen_gathered && f.context.frozen)
+        units = {s.weights.ends.gathered, s.weights.all.gathered + two_units};
+    else
+        units = {s.weights.ends.gathered, two_units + s.weights.ends.gathered};
+    if (runtime.sharding.code == sharding_code::deepspeed) units.in_loss = units.in_backward;
+    return units;
+}
+
+constexpr stage_step stage_step_of(const folded_job& f, const training_stage& s) {
+    const job& j = f.job;
+    const layout& l = f.layout;
+    const llmres::runtime& runtime = f.context.runtime;
+    const bool shards = l.zero >= 3 && (l.dense_shard_ranks() > 1 || j.offload.parameters != offload_place::none);
+    const bool by_parameter = shards && runtime.sharding.code == sharding_code::fsdp2;
+    const byte_count dummies =
+        runtime.kernels.linear == linear_code::accumulates_beside ? s.weights.all.dummies : byte_count{};
+    stage_step in{
+        .folded = f,
+        .stage = s,
+        .shards_weights = shards,
+        .shards_by_parameter = by_parameter,
+        .accumulates = runtime.sharding.keeps_gradients || f.micro_batches > 1,
+        .steps_in_backward = llmres::steps_in_backward(j.optimizer) && !f.context.frozen,
+        .residual = size_of(f.context.formats.stream, f.context.tokens.all(), j.model.hidden),
+        .head_gradients = j.model.tied_head && s.last ? s.weights.ends.gradients.kept - s.encoder.gradients
+                                                      : s.weights.output.gradients.kept,
+        .gathered = {},
+        .resident = dummies + s.zero.throughout,
+        .gathered_in_loss = {},
+        .gathered_in_backward = {},
+        .backward_communication = {},
+        .backward_streams = s.zero.joined,
+        .held = {.weights = s.weights.all.weights,
+                 .adapter = s.weights.all.adapter,
+                 .optimizer = j.steps == 1 && j.offload.optimizer == offload_place::none
+                                  ? states_before_first_step(j, l, s.holds)
+                                  : s.weights.all.optimizer.states,
+                 .maybe_more = s.saved.maybe_more,
+                 .reduced = s.weights.all.gradients.whole,
+                 .gathered = f.context.frozen && l.zero < 3 ? s.weights.all.gradients.whole : s.weights.all.gathered,
+                 .updated = s.updated,
+                 .buckets = s.zero.throughout + s.zero.backward + s.zero.joined}};
+    if (by_parameter)
+        in.gathered =
+            gathering_of(f.context, s.weights.input, s.weights.output, s.weights.ends, f.widest, j.model.tied_head);
+    const gathered_units units = shards ? gathered_units_of(f, s, in.gathered, by_parameter) : gathered_units{};
+    in.gathered_in_loss = in.resident + units.in_loss;
+    in.gathered_in_backward = in.resident + units.in_backward;
+    in.backward_communication = in.gathered_in_backward + (shards ? f.widest.gradients.whole : byte_count{}) +
+                                in.gathered.reduced + s.zero.backward + s.zero.joined;
+    if (by_parameter && runtime.sharding.separate_streams && runtime.sharding.reshards_after_forward)
+        in.backward_streams = f.widest.gathered;
+    return in;
+}
+
+/// Communication buffers when the backward pass has left the layers. An optimizer that steps in the backward pass still
+/// has the temporaries of a layer.
+constexpr byte_count communication_after_layers(const stage_step& in) {
+    byte_count held = in.backward_communication;
+    for (std::size_t k = 0; in.steps_in_backward && k < in.folded.kinds(); ++k)
+        if (in.stage.holds.counts[k] > 0)
+            held = in.gathered_in_backward + in.folded.layers[k].state.optimizer.largest_step;
+    return held;
+}
+
+}  // namespace llmres::inline v0::detail
