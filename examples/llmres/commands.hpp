@@ -85,6 +85,7 @@ int run_search(const search_options& o);
 struct table_options {
     std::string id;  ///< the name of a row; for models, words of their names; empty: all rows
     bool json = false;
+    bool profile = false;  ///< runtimes: the constants of one, as a file for --runtime
 };
 int run_gpus(const table_options& o);
 int run_models(const table_options& o);

@@ -150,6 +150,8 @@ void add_table(CLI::App& app, int& exit, const std::string& name, const std::str
     command->allow_extras();
     command->add_option("ID", o.id, id_help)->type_name("");
     command->add_flag("--json", o.json, "one JSON document on stdout");
+    if (run == run_runtimes)
+        command->add_flag("--profile", o.profile, "every constant of it as JSON: a file that --runtime reads");
     command->callback([command, run, &exit] {
         refuse_rest(*command);
         exit = run(o);

@@ -88,7 +88,8 @@ nlohmann::json merged(const plan_options& o) {
         // device and gpu exclude each other: the one that a flag gives replaces the other in the file.
         if (name == "device" && !o.fields.contains("gpu")) into->erase("gpu");
         if (name == "gpu" && !o.fields.contains("device")) into->erase("device");
-        if (name == "device" && !given->second.empty())
+        // A path that a flag gives starts from here, one in the file from the file's folder.
+        if ((name == "device" && !given->second.empty()) || (name == "runtime" && given->second.ends_with(".json")))
             (*into)[name] = std::filesystem::absolute(given->second).string();
     }
     add_knobs(document, o.knobs);
@@ -126,6 +127,8 @@ int run_plan(const plan_options& o) {
         auto answer = llmres::to_json(p, request.job, request.cluster, chosen, request.lengths);
         if (split)
             answer["disaggregated"] = llmres::to_json(*split, request.prefill->cluster, !request.prefill->layout);
+        answer["runtime"] = llmres::to_json(request.job.runtime, request.job.options, &request.profile.runtime);
+        answer["runtime"]["origin"] = llmres::to_json(request.profile.origin);
         if (!request.device.empty()) answer["cluster"]["device"] = std::filesystem::absolute(request.device).string();
         print_json(answer);
     } else {

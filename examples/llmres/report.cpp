@@ -110,6 +110,17 @@ std::string layout_text(const llmres::layout& l) {
     return text;
 }
 
+/// Says where a profile's constants come from, where they are not the compiled ones.
+void print_origin(const llmres::runtime_profile& profile) {
+    const llmres::profile_origin& origin = profile.origin;
+    if (profile.from.empty() && origin.gpus.empty() && origin.sources.empty()) return;
+    const auto listed = [](const std::vector<std::string>& names) {
+        return names.empty() ? std::string{"unknown"} : plain(fmt::format("{}", fmt::join(names, ", ")));
+    };
+    fmt::print("profile  of versions {}, on {}, {} measurements, {} of its constants learnt\n", listed(origin.versions),
+               listed(origin.gpus), origin.measurements, origin.sources.size());
+}
+
 void print_plan(const llmres::job_plan& p, const llmres::plan_request& request) {
     const llmres::job& j = request.job;
     const llmres::cluster& c = request.cluster;
@@ -117,6 +128,7 @@ void print_plan(const llmres::job_plan& p, const llmres::plan_request& request) 
     fmt::print("{}, {} on {} x {}, runtime {}: {}\n\n", plain(std::string{j.model.name.view()}), name_of(j.task),
                c.gpus, c.gpu.name.view(), j.runtime.identity.name.view(), name_of(p.verdict));
     print_measured(c.gpu);
+    print_origin(request.profile);
     const std::string_view chosen = !request.layout             ? " (chosen: highest throughput)"
                                     : request.data_ranks_chosen ? " (data ranks chosen)"
                                                                 : "";

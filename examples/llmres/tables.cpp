@@ -6,7 +6,9 @@
 #include <cctype>
 #include <llmres/hardware/gpus/all.hpp>
 #include <llmres/io/device_json.hpp>
+#include <llmres/io/files.hpp>
 #include <llmres/io/plan_json.hpp>
+#include <llmres/io/runtime_json.hpp>
 #include <llmres/models/all.hpp>
 #include <llmres/runtimes/all.hpp>
 #include <llmres/runtimes/errors.hpp>
@@ -77,6 +79,10 @@ int run_models(const table_options& o) {
 
 int run_runtimes(const table_options& o) {
     llmres::json_value rows = llmres::json_value::array();
+    if (o.profile) {
+        print_json(llmres::to_json(accept(llmres::find_profile(o.id.empty() ? "none" : o.id))));
+        return fits;
+    }
     const bool versioned = o.id.find('@') != std::string::npos;
     const llmres::runtime asked = o.id.empty() ? llmres::no_runtime : accept(llmres::find_runtime(o.id));
     for (const llmres::runtime* r : llmres::runtimes::all) {

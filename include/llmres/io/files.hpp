@@ -13,6 +13,7 @@
 #include <llmres/io/job_json.hpp>
 #include <llmres/io/json/document.hpp>
 #include <llmres/io/model_source.hpp>
+#include <llmres/io/runtime_json.hpp>
 #include <llmres/io/safetensors.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/values/error.hpp>
@@ -70,6 +71,9 @@ inline bool holds_weights(const std::filesystem::path& path);
 /// The devices in a file that `llmres-probe describe` or `calibrate` wrote; one that cannot be read is `io`.
 inline result<device_file> read_device_file(const std::filesystem::path& path);
 
+/// A runtime profile by its name, or in a file that ends in .json; relative paths start from `folder`.
+inline result<runtime_profile> find_profile(std::string_view name, const std::filesystem::path& folder = {});
+
 // ---- detail ---------------------------------------------------------------------------------------------------------
 
 namespace detail {
@@ -98,7 +102,8 @@ inline job_sources sources_in(const std::filesystem::path& folder) {
                     error refusal = read.error();  // of the file as a whole: its path says more than its first bytes
                     refusal.value = std::string_view{file.string()};
                     return result<device_file>{refusal};
-                }};
+                },
+            .runtime = [folder](std::string_view name) { return find_profile(name, folder); }};
 }
 
 template <std::same_as<nlohmann::json> Json>
@@ -109,6 +114,16 @@ result<plan_request> read_job(const Json& document, const std::filesystem::path&
 /// Reads a document as text; relative paths in it start from `folder`.
 inline result<plan_request> read_job(std::string_view document, const std::filesystem::path& folder) {
     return detail::with_device_path(read_job(document, sources_in(folder)), folder);
+}
+
+inline result<runtime_profile> find_profile(std::string_view name, const std::filesystem::path& folder) {
+    if (!name.ends_with(".json")) return find_compiled_profile(name);
+    const std::filesystem::path file = detail::from_folder(folder, name);
+    const result<std::string> content =
+        detail::read_text("runtime", file, 1u << 20, "a profile that can be read, of at most 1 MiB");
+    if (!content) return content.error();
+    // A file's base is a compiled profile: files that name each other would have no end.
+    return read_runtime_profile(*content, find_compiled_profile);
 }
 
 inline result<model_source> find_model_source(std::string_view source, const std::filesystem::path& folder) {

@@ -118,7 +118,7 @@ inline constexpr std::array all{
     job_field{"host", "Cluster", "bandwidth", real, 0, 1e18, "bytes per second of a host's main memory, for offloading; default: 34 to 369 GB/s, 164 GB/s expected; beside a consumer card 34 to 82 GB/s, 61 GB/s expected"},
     job_field{"host", "Cluster", "cores", integer, 0, most_gpus, "CPU cores of a host; default: unknown"},
     job_field{"host", "Cluster", "link", text, 0, 0, "link between a GPU and its host; default: the GPU's PCIe link, not shared"},
-    job_field{"runtime", "Runtime", "runtime", text, 0, 0, "software that runs the job: a name of `llmres runtimes`, with or without a version (vllm, vllm@0.9.2); default: none"},
+    job_field{"runtime", "Runtime", "runtime", text, 0, 0, "software that runs the job: a name of `llmres runtimes`, with or without a version (vllm, vllm@0.9.2), or the FILE.json of a profile; default: none"},
     job_field{"runtime", "Runtime", "gpu_memory_utilization", real, 0, 1, "fraction of the GPU that the runtime may use"},
     job_field{"runtime", "Runtime", "kv_block", integer, 0, most_sequences, "tokens in a block of the KV cache"},
     job_field{"runtime", "Runtime", "max_num_seqs", integer, 0, most_sequences, "sequences that the runtime computes in one step at most"},

@@ -12,6 +12,7 @@
 #include <llmres/io/json/job_reader.hpp>
 #include <llmres/io/json/runtime_reader.hpp>
 #include <llmres/io/model_source.hpp>
+#include <llmres/io/runtime_json.hpp>
 #include <llmres/jobs/adapter.hpp>
 #include <llmres/jobs/checks.hpp>
 #include <llmres/jobs/job.hpp>
@@ -48,6 +49,8 @@ struct plan_request {
     maybe<pool_request> prefill{};
     std::string warning{};  ///< what a person should know of how the model was read; empty: nothing
     std::string device{};   ///< the device file that the cluster's GPU was read from; empty if it is from a table
+    /// The runtime's profile, without the knobs that the job turns, and where its constants come from.
+    runtime_profile profile{};
     /// The document gives a layout without its data ranks: they are with_data_ranks()'s.
     bool data_ranks_chosen = false;
 };
@@ -58,8 +61,9 @@ inline result<device_file> find_no_device(std::string_view path);
 /// Turns what a job document names into values. By itself it opens no file and knows presets alone; sources_in() of
 /// io/files.hpp opens what is named by a path, and a caller's own functions may look names up wherever they like.
 struct job_sources {
-    model_finder model = find_preset;       ///< reads "model", {"from": ...} and "draft"
-    device_finder device = find_no_device;  ///< reads "cluster": {"device": ...}
+    model_finder model = find_preset;                ///< reads "model", {"from": ...} and "draft"
+    device_finder device = find_no_device;           ///< reads "cluster": {"device": ...}
+    runtime_finder runtime = find_compiled_profile;  ///< reads "runtime"
 };
 
 /// Reads a document, parsed (programs set what flags say first) or as text. (io/files.hpp has read_job(document,
@@ -265,13 +269,16 @@ inline status read_own_fields(job_reader& read, job& j) {
 }
 
 /// The document's runtime with what the job asks of it, and the format that its files store a checkpoint in.
-inline status take_runtime(job_reader& read, const nlohmann::json& document, const model_finder& find, job& j) {
+inline status take_runtime(job_reader& read, const nlohmann::json& document, const job_sources& sources,
+                           plan_request& request) {
+    job& j = request.job;
     if (const auto named = document.find("runtime"); named != document.end()) {
-        const result<runtime_request> r = read_runtime(*named, kv_cache_of(j), find);
+        const result<runtime_request> r = read_runtime(*named, kv_cache_of(j), sources.model, sources.runtime);
         if (!r) return r.error();
         if (trains(j) && r->options.draft_weights > byte_count{})
             return refused(error_code::inconsistent, "runtime.draft", shown((*named)["draft"]),
                            "no draft where task is not serving");
+        request.profile = r->profile;
         j.runtime = r->runtime;
         j.options = r->options;
     }
@@ -324,7 +331,7 @@ result<plan_request> read_job(const Json& document, const job_sources& sources) 
     if (trains(j) && described->gguf) j.model.weights = bf16;  // a GGUF file's weights are converted to be trained
     if (const status s = detail::read_own_fields(read, j); !s) return s.error();
     if (const status s = detail::read_part(read, "layout", request.layout, detail::read_layout); !s) return s.error();
-    if (const status s = detail::take_runtime(read, document, sources.model, j); !s) return s.error();
+    if (const status s = detail::take_runtime(read, document, sources, request); !s) return s.error();
     if (const status s = detail::read_part(read, "lengths", request.lengths, detail::read_lengths); !s)
         return s.error();
     if (const status s = detail::read_part(read, "adapter", j.adapter, detail::read_adapter); !s) return s.error();

@@ -218,12 +218,12 @@ inline void training_knobs_to_json(const runtime& r, const runtime& p, json_valu
 }
 
 /// A runtime and what the job asks of it: its name, the versions that its profile is for, and the knobs that differ
-/// from the profile, under the keys by which a job document sets them.
-inline json_value to_json(const runtime& r, const serving_options& asked) {
+/// from the profile, under the keys by which a job document sets them. `profile`: the one that the job read, where it
+/// is not compiled.
+inline json_value to_json(const runtime& r, const serving_options& asked, const runtime* profile = nullptr) {
     json_value out{{"name", r.identity.name.view()}, {"versions", r.identity.versions.view()}};
-    const runtime* profile = nullptr;
     for (const runtime* known : runtimes::all)
-        if (*known == r) profile = known;
+        if (profile == nullptr && *known == r) profile = known;
     if (profile == nullptr) return out;
     const runtime& p = *profile;
     const serving_options usual;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <llmres/hardware/cluster.hpp>
 #include <llmres/io/job_fields.hpp>
 #include <llmres/io/json/job_reader.hpp>
 #include <llmres/io/model_source.hpp>
+#include <llmres/io/runtime_json.hpp>
 #include <llmres/jobs/draft.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/knobs.hpp>
@@ -21,7 +23,8 @@ namespace llmres::inline v0::detail {
 
 /// The runtime of a job document, and what the document asks of it.
 struct runtime_request {
-    llmres::runtime runtime{};
+    runtime_profile profile{};
+    llmres::runtime runtime{};  ///< the profile's, with the knobs that the document turns
     serving_options options{};
 };
 
@@ -124,22 +127,53 @@ inline void read_training_knobs(job_reader& read, llmres::runtime& e) {
     read.integer("sub_group_size", e.sharding.sub_group_size);
 }
 
-/// A runtime by its name, or an object with the name and knobs of its own.
-inline result<runtime_request> read_runtime(const nlohmann::json& value, const precision& kv_cache,
-                                            const model_finder& find) {
-    if (value.is_string()) {
-        const result<runtime> named = find_runtime(value.get_ref<const std::string&>());
-        if (!named) return named.error();
-        return runtime_request{*named, {}};
+/// Whether a key beside `from` is a constant of the profile; else it is a knob.
+inline bool is_constant(const std::string& key) {
+    if (key == "from" || key == "origin") return true;
+    if (find_job_field("runtime", key) != nullptr || find_knob({}, key) != nullptr) return false;
+    const auto& parts = fields_of<runtime>;
+    return std::find(parts.begin(), parts.end(), std::string_view{key}) != parts.end() || !part_with(key).empty();
+}
+
+/// The profile that an object names, or changes some constants of: {"from": NAME, "process": {...}}. `knobs` gets what
+/// else the object says.
+inline result<runtime_profile> read_profile_of(const nlohmann::json& object, const runtime_finder& find,
+                                               nlohmann::json& knobs) {
+    if (!object.contains("from")) {
+        if (!object.contains("name"))
+            return refused(error_code::missing, "runtime.name", "absent", "the name of a runtime");
+        if (!object["name"].is_string())
+            return refused(error_code::malformed, "runtime.name", shown(object["name"]), "a string");
+        result<runtime_profile> named = find(object["name"].get_ref<const std::string&>());
+        if (named || named.error().field != "runtime") return named;
+        error e = named.error();
+        e.field = "runtime.name";
+        return e;
     }
-    if (!value.is_object())
-        return refused(error_code::malformed, "runtime", shown(value), "a name, or an object with a name");
+    if (object.contains("name"))
+        return refused(error_code::inconsistent, "runtime.name", shown(object["name"]), "either a name or from");
+    nlohmann::json constants = nlohmann::json::object();
+    knobs = nlohmann::json::object();
+    for (const auto& [key, value] : object.items()) (is_constant(key) ? constants : knobs)[key] = value;
+    return read_runtime_profile(constants, find);
+}
+
+/// A runtime by its name; an object with the name and knobs of its own; or {"from": NAME}, with constants that are
+/// other than in that profile.
+inline result<runtime_request> read_runtime(const nlohmann::json& asked, const precision& kv_cache,
+                                            const model_finder& find, const runtime_finder& find_profile) {
+    if (asked.is_string()) {
+        const result<runtime_profile> named = find_profile(asked.get_ref<const std::string&>());
+        if (!named) return named.error();
+        return runtime_request{*named, named->runtime, {}};
+    }
+    if (!asked.is_object())
+        return refused(error_code::malformed, "runtime", shown(asked), "a name, or an object with a name");
+    nlohmann::json value = asked;
+    const result<runtime_profile> profile = read_profile_of(asked, find_profile, value);
+    if (!profile) return profile.error();
     job_reader read{value, "runtime"};
-    runtime_request r;
-    if (!read.fields().has("name"))
-        return refused(error_code::missing, "runtime.name", "absent", "the name of a runtime");
-    read.named("name", r.runtime, [](std::string_view name) { return find_runtime(name, "runtime.name"); });
-    if (const status s = read.checked(); !s) return s.error();
+    runtime_request r{*profile, profile->runtime, {}};
     if (const status s = has_knobs(value, r.runtime); !s) return s.error();
     if (const status s = read_own_knobs(value, r); !s) return s.error();
     if (read.fields().has("gpu_memory_utilization")) {

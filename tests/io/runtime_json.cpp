@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+// Runtime profiles as data: what is compiled and what is read are the same. LLMRES_RANDOM_JOBS=10000 plans as many
+// random jobs under both.
+#include <llmres/io/job_json.hpp>
+#include <llmres/io/runtime_json.hpp>
+
+#include <doctest/doctest.h>
+
+#include <bit>
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <llmres/hardware/gpus/all.hpp>
+#include <llmres/io/plan_json.hpp>
+#include <llmres/models/all.hpp>
+#include <llmres/plan.hpp>
+#include <regex>
+#include <set>
+#include <string>
+
+#include "properties.hpp"
+
+using namespace llmres;
+
+namespace {
+
+runtime_profile again(const llmres::runtime& compiled) {
+    runtime_profile profile;
+    profile.runtime = compiled;
+    return read_runtime_profile(to_json(profile).dump()).value();
+}
+
+std::string refusal_of(const std::string& document) {
+    const result<runtime_profile> read = read_runtime_profile(document);
+    if (read) return "read";
+    return std::string{read.error().field.view()} + " is " + std::string{read.error().value.view()};
+}
+
+/// A random job that some runtime and some GPU may run.
+job random_job(properties::generator& random, const llmres::runtime& r) {
+    const auto below = [&](std::size_t n) { return random.bits() % n; };
+    job j;
+    j.model = *models::all[below(models::all.size())];
+    const bool serving =
+        r.identity.work == runtime_work::serving || (r.identity.work == runtime_work::any && below(2) == 0);
+    j.task = serving ? task::serving : below(2) == 0 ? task::pretraining : task::finetuning;
+    j.batch = static_cast<std::int64_t>(1 + below(64));
+    j.context = tokens(static_cast<std::int64_t>(256 + below(16384)));
+    j.sequence = tokens(static_cast<std::int64_t>(128 + below(4096)));
+    j.recompute = static_cast<recompute>(below(3));
+    j.runtime = r;
+    return j;
+}
+
+template <class Numbers>
+bool same_bits(const Numbers& a, const Numbers& b) {
+    return std::bit_cast<std::array<std::byte, sizeof(Numbers)>>(a) ==
+           std::bit_cast<std::array<std::byte, sizeof(Numbers)>>(b);
+}
+
+/// The names of the members of a struct in a header.
+std::set<std::string> members_of(const std::string& header, const std::string& name) {
+    std::ifstream in{LLMRES_SOURCE_DIR "/include/llmres/runtimes/" + header};
+    const std::string text{std::istreambuf_iterator<char>{in}, {}};
+    const auto begin = text.find("struct " + name + " {");
+    REQUIRE(begin != std::string::npos);
+    const std::string body = text.substr(begin, text.find("\n};", begin) - begin);
+    static const std::regex member{R"(\n    [a-z][a-z_:0-9<>, ]* ([a-z0-9_]+)(\{[^\n]*\}| = [^\n;]+)?;)"};
+    std::set<std::string> found;
+    for (std::sregex_iterator m{body.begin(), body.end(), member}, end; m != end; ++m) found.insert((*m)[1]);
+    return found;
+}
+
+}  // namespace
+
+TEST_CASE("every compiled profile is read back as it was written, constant by constant") {
+    for (const llmres::runtime* compiled : runtimes::all) {
+        CAPTURE(compiled->identity.name.view());
+        CAPTURE(compiled->identity.versions.view());
+        runtime_profile profile;
+        profile.runtime = *compiled;
+        const std::string written = to_json(profile).dump();
+        CHECK(to_json(again(*compiled)).dump() == written);
+        CHECK(again(*compiled).runtime == *compiled);
+    }
+}
+
+TEST_CASE("a profile from data plans every job as the compiled one does, bit for bit") {
+    const char* asked = std::getenv("LLMRES_RANDOM_JOBS");
+    const int jobs = asked != nullptr ? std::atoi(asked) : 200;
+    std::vector<runtime_profile> from_data;
+    for (const llmres::runtime* compiled : runtimes::all) from_data.push_back(again(*compiled));
+    properties::generator random;
+    int planned = 0;
+    for (int i = 0; i < jobs; ++i) {
+        const std::size_t which = random.bits() % runtimes::all.size();
+        job j = random_job(random, *runtimes::all[which]);
+        const auto& cards = gpus::all;
+        const cluster c = cluster{.gpu = *cards[random.bits() % cards.size()]};
+        const result<job_plan> compiled = plan(j, layout{}, c);
+        j.runtime = from_data[which].runtime;
+        const result<job_plan> read = plan(j, layout{}, c);
+        CAPTURE(i);
+        REQUIRE(bool{compiled} == bool{read});
+        if (!compiled) continue;
+        ++planned;
+        CHECK(compiled->verdict == read->verdict);
+        CHECK(same_bits(compiled->memory.terms, read->memory.terms));
+        CHECK(same_bits(compiled->memory.allocated, read->memory.allocated));
+        CHECK(same_bits(compiled->memory.reserved, read->memory.reserved));
+        CHECK(same_bits(compiled->speed.step.terms, read->speed.step.terms));
+    }
+    CHECK(planned > jobs / 4);
+}
+
+TEST_CASE("a profile as data has the members of the parts, in name and number") {
+    const auto same = [](const std::string& header, const std::string& name, const auto& keys) {
+        CAPTURE(name);
+        std::set<std::string> listed;
+        for (const std::string_view key : keys) listed.emplace(key);
+        std::set<std::string> written = members_of(header, name);
+        if (name == "runtime_cache") written.insert("default_fraction");  // a pointer to a function
+        CHECK(listed == written);
+    };
+    using namespace llmres::detail;
+    same("process.hpp", "runtime_process", fields_of<runtime_process>);
+    same("cache.hpp", "runtime_cache", fields_of<runtime_cache>);
+    same("launches.hpp", "runtime_launches", fields_of<runtime_launches>);
+    same("allocator.hpp", "runtime_allocator", fields_of<runtime_allocator>);
+    same("loading.hpp", "runtime_loading", fields_of<runtime_loading>);
+    same("serving_kernels.hpp", "serving_kernels", fields_of<llmres::serving_kernels>);
+    same("serving_step.hpp", "serving_step", fields_of<llmres::serving_step>);
+    same("serving_step.hpp", "serving_logits", fields_of<serving_logits>);
+    same("kernels.hpp", "training_kernels", fields_of<training_kernels>);
+    same("kernels.hpp", "training_loss", fields_of<training_loss>);
+    same("kernels.hpp", "checkpointing", fields_of<llmres::checkpointing>);
+    same("sharding.hpp", "training_sharding", fields_of<training_sharding>);
+    same("sharding.hpp", "optimizer_step", fields_of<optimizer_step>);
+    same("sharding.hpp", "training_pipeline", fields_of<training_pipeline>);
+    same("layout_rules.hpp", "layout_rules", fields_of<layout_rules>);
+    same("layout_rules.hpp", "tensor_split", fields_of<tensor_split>);
+    same("runtime.hpp", "runtime", fields_of<llmres::runtime>);
+}
+
+TEST_CASE("a document changes some constants of another profile") {
+    const runtime_profile p =
+        read_runtime_profile(
+            R"({"from": "vllm@0.19", "process": {"cuda_graphs": {"low": 1, "expected": 2, "high": 3}},
+                "fused_all_reduce": 0, "origin": {"versions": ["0.19.1"], "gpus": ["h100-sxm"], "measurements": 4}})")
+            .value();
+    CHECK(p.runtime == runtimes::vllm_v1_18);
+    CHECK(p.runtime.process.cuda_graphs == interval<byte_count>{bytes(1), bytes(2), bytes(3)});
+    CHECK(p.runtime.process.fused_all_reduce == interval<byte_count>{});
+    CHECK(p.runtime.process.workspace == runtimes::vllm_v1_18.process.workspace);
+    CHECK(p.origin.measurements == 4);
+    CHECK(p.from == "vllm@0.19");
+}
+
+TEST_CASE("a job takes a profile's constants beside the knobs of its software") {
+    const char* job = R"({"model": "llama-3.1-8b", "task": "serving", "cluster": {"gpu": "h100-sxm"},
+        "runtime": {"from": "vllm@0.19", "cuda_graphs": 1024, "gpu_memory_utilization": 0.8, "enforce_eager": false}})";
+    const plan_request asked = read_job(job).value();
+    CHECK(asked.job.runtime.process.cuda_graphs == interval<byte_count>{bytes(1024)});
+    CHECK(asked.job.runtime.cache.fraction == maybe<double>{0.8});
+    CHECK(asked.profile.from == "vllm@0.19");
+    CHECK(asked.profile.runtime.cache.fraction == maybe<double>{0.9});
+    const nlohmann::ordered_json shown = to_json(asked.job.runtime, asked.job.options, &asked.profile.runtime);
+    CHECK(shown.dump() == R"({"name":"vllm","versions":"0.18 and 0.19","gpu_memory_utilization":0.8})");
+}
+
+TEST_CASE("what is wrong in a profile is refused by its name") {
+    CHECK(refusal_of(R"({"from": "vllm@0.19", "process": {"contxt": 1}})") == "runtime.process.contxt is 1");
+    CHECK(refusal_of(R"({"from": "vllm@0.19", "proces": {}})") == "runtime.proces is {}");
+    CHECK(refusal_of(R"({"from": "vllm@0.19", "cuda_graphs": -1})") == "runtime.process.cuda_graphs is -1");
+    CHECK(refusal_of(R"({"from": "vllm@0.19", "cuda_graphs": 1e30})") == "runtime.process.cuda_graphs is 1e+30");
+    CHECK(refusal_of(R"({"from": "vllm@0.19", "cuda_graphs": {"low": 2, "expected": 1, "high": 3}})") ==
+          R"(runtime.process.cuda_graphs is {"expected":1,"high":3,"low":2})");
+    CHECK(refusal_of(R"({"from": "vllm@0.19", "cuda_graphs": {"low": 2}})") ==
+          R"(runtime.process.cuda_graphs is {"low":2})");
+    CHECK(refusal_of(R"({"from": "vllm@0.19", "cache": {"pool": "share"}})") == R"(runtime.cache.pool is "share")");
+    CHECK(refusal_of(R"({"from": "vlm"})") == "runtime is vlm");
+    CHECK(refusal_of(R"({"process": {}})") == "runtime.identity.name is absent");
+    CHECK(refusal_of(R"({"from": "vllm", "identity": {"name": "a name of more than 23 characters"}})")
+              .starts_with("runtime.identity.name is"));
+    CHECK(refusal_of(R"({"from": "vllm", "origin": {"gpu": 1}})") == "origin.gpu is 1");
+    CHECK(refusal_of("[]") != "read");
+}
