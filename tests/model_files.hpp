@@ -4,8 +4,12 @@
 #include "fuzz/gguf_writer.hpp"
 
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <llmres/io/hf_config.hpp>
+#include <llmres/models/gguf/mix.hpp>
+#include <llmres/models/qwen.hpp>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -76,6 +80,30 @@ inline gguf_writer llama_gguf(const llmres::gguf_mix& mix) {
         w.integer(std::string{"llama."} + key, value);
     w.tensors_of(*llmres::read_hf_config(llama_config().dump()), mix);
     return w;
+}
+
+/// The header of Qwen3-8B's GGUF file in a mix, which says the file type that is given.
+inline std::string qwen3_8b_gguf_header(const llmres::gguf_mix& mix, std::uint32_t file_type) {
+    gguf_writer w;
+    w.text("general.architecture", "qwen3");
+    w.integer("general.file_type", file_type);
+    for (const auto& [key, value] : {std::pair{"embedding_length", 4096u},
+                                     {"block_count", 36u},
+                                     {"feed_forward_length", 12288u},
+                                     {"context_length", 40960u},
+                                     {"attention.head_count", 32u},
+                                     {"attention.head_count_kv", 8u},
+                                     {"attention.key_length", 128u}})
+        w.integer(std::string{"qwen3."} + key, value);
+    w.tensors_of(llmres::models::qwen3_8b, mix);
+    w.with_data = false;
+    return w.bytes();
+}
+
+/// Writes a header, and behind it 10 GiB that take no room on the disk.
+inline void write_with_room(const std::string& path, const std::string& header) {
+    std::ofstream{path, std::ios::binary} << header;
+    std::filesystem::resize_file(path, header.size() + (std::uintmax_t{10} << 30));
 }
 
 }  // namespace model_files

@@ -14,6 +14,8 @@
 #include <llmres/runtimes/vllm.hpp>
 #include <vector>
 
+#include "../mixed_jobs.hpp"
+
 using namespace llmres;
 
 namespace {
@@ -25,26 +27,6 @@ error refusal_of(const job& j, const layout& l, const cluster& c) {
     const result<job_plan> p = plan(j, l, c);
     CHECK_FALSE(p.has_value());
     return p.error();
-}
-
-/// Jobs of all kinds, as a scheduler meets them.
-std::vector<std::pair<job, layout>> mixed_jobs() {
-    std::vector<std::pair<job, layout>> queue;
-    for (const model* m : {&models::llama_3_1_8b, &models::llama_3_1_70b, &models::mixtral_8x7b, &models::deepseek_v3,
-                           &models::gemma_2_27b}) {
-        for (const std::int32_t tensor : {1, 2, 4, 8}) {
-            queue.push_back(
-                {{.model = *m, .batch = 8, .context = tokens(4096), .runtime = runtimes::vllm}, {.tensor = tensor}});
-            queue.push_back({{.model = *m, .batch = 1, .context = tokens(4096)}, {.tensor = tensor, .pipeline = 2}});
-            queue.push_back(
-                {{.model = *m, .task = task::pretraining, .sequence = tokens(4096), .runtime = runtimes::pytorch},
-                 {.tensor = tensor, .data = 2, .zero = 1}});
-            queue.push_back(
-                {{.model = *m, .task = task::pretraining, .sequence = tokens(4096), .recompute = recompute::full},
-                 {.tensor = tensor, .pipeline = 4}});
-        }
-    }
-    return queue;
 }
 
 }  // namespace

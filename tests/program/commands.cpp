@@ -51,24 +51,11 @@ std::vector<command> commands_in(const std::string& path) {
     return all;
 }
 
-/// The header of Qwen3-8B's file in that mix; what follows it takes no room on the disk.
+/// Qwen3-8B's file in that mix.
 void write_qwen3_8b(const run_program::scratch& files, const std::string& mix) {
-    gguf_writer w;
-    w.text("general.architecture", "qwen3");
-    w.integer("general.file_type", mix == "Q8_0" ? 7 : 15);
-    for (const auto& [key, value] : {std::pair{"embedding_length", 4096u},
-                                     {"block_count", 36u},
-                                     {"feed_forward_length", 12288u},
-                                     {"context_length", 40960u},
-                                     {"attention.head_count", 32u},
-                                     {"attention.head_count_kv", 8u},
-                                     {"attention.key_length", 128u}})
-        w.integer(std::string{"qwen3."} + key, value);
-    w.tensors_of(llmres::models::qwen3_8b, *llmres::find_gguf_mix("weights", mix));
-    w.with_data = false;
-    const std::string header = w.bytes();
-    const std::string path = files.file("Qwen3-8B-" + mix + ".gguf", header);
-    run_program::fs::resize_file(path, header.size() + (std::uintmax_t{10} << 30));
+    const std::string path = files.file("Qwen3-8B-" + mix + ".gguf", "");
+    model_files::write_with_room(
+        path, model_files::qwen3_8b_gguf_header(*llmres::find_gguf_mix("weights", mix), mix == "Q8_0" ? 7 : 15));
 }
 
 }  // namespace
