@@ -20,6 +20,7 @@
 #include <llmres/values/units.hpp>
 #include <span>
 #include <string_view>
+#include <type_traits>
 
 /// Which layout is best? Every layout of a space is planned, those that break a limit are left out, and the best by one
 /// objective remain. Nothing here allocates.
@@ -244,6 +245,7 @@ struct running_search {
     std::span<found_layout> front;
     objective against;
     Watch& watch;
+    layout_folds* known = nullptr;  ///< what layouts have in common; null: nothing is remembered
     search_counts counts{};
     maybe<error> first_refusal{};
     found_layout nearest{};           ///< the nearest to fitting, of those that do not
@@ -259,7 +261,7 @@ struct running_search {
         if (s) s = validate_ranks(l, j.model, j.runtime.identity, j.runtime.layouts);
         if (s) s = validate_training(j, l, c.gpu);
         if (!s) return refuse(s.error());
-        const result<job_plan> made = judged(j, l, c);
+        const result<job_plan> made = judged(j, l, c, known);
         if (!made) return refuse(made.error());
         if (!roomy(*made)) return too_large(j, *made);
         keep(j, *made);
@@ -298,7 +300,7 @@ private:
     }
     constexpr void keep(const job& j, const job_plan& p) {
         found_layout made = found(j, p);
-        made.plan.speed = speed_of(j, p.layout, c, p.memory);
+        made.plan.speed = speed_of(j, p.layout, c, p.memory, default_efficiency, known);
         made.score = score_of(r.objective, made.plan, c, r.gpu_hour);
         made.next_score = score_of(objective::throughput, made.plan, c, r.gpu_hour);
         if (!in_time(made.plan)) {
@@ -345,6 +347,31 @@ private:
     }
 };
 
+/// Plans every layout of a search's space.
+template <class Watch>
+constexpr void walk(running_search<Watch>& running, const layout_space& space, const job& j, const cluster& c) {
+    job tried = j;
+    const auto all = [&] {
+        if (running.known) running.known->clear();
+        return for_each_layout(tried, space, c, [&](const layout& l) { return running.visit(tried, l); });
+    };
+    if (trains(j))
+        for_each_training_choice(running.r.space, j, tried, all);
+    else
+        for_each_serving_choice(running.r.space, j, tried, all);
+}
+
+/// The same, remembering what layouts have in common: beyond constant expressions, in which making room for it would
+/// take more steps than a few layouts.
+template <class Watch>
+constexpr void walk_remembering(running_search<Watch>& running, const layout_space& space, const job& j,
+                                const cluster& c) {
+    layout_folds known;
+    running.known = &known;
+    walk(running, space, j, c);
+    running.known = nullptr;
+}
+
 /// Runs a search over its whole space.
 template <class Watch>
 constexpr status run(running_search<Watch>& running, const job& j, const cluster& c) {
@@ -355,14 +382,10 @@ constexpr status run(running_search<Watch>& running, const job& j, const cluster
     layout_space space = r.space.layouts;
     if (const status s = validate_degrees(space.given); !s) return s;
     if (r.limits.one_node && (space.most_gpus == 0 || space.most_gpus > c.node_size())) space.most_gpus = c.node_size();
-    job tried = j;
-    const auto all = [&] {
-        return for_each_layout(tried, space, c, [&](const layout& l) { return running.visit(tried, l); });
-    };
-    if (trains(j))
-        for_each_training_choice(r.space, j, tried, all);
+    if (std::is_constant_evaluated())
+        walk(running, space, j, c);
     else
-        for_each_serving_choice(r.space, j, tried, all);
+        walk_remembering(running, space, j, c);
     return done{};
 }
 

@@ -8,6 +8,7 @@
 #include <llmres/memory/breakdown.hpp>
 #include <llmres/memory/serving.hpp>
 #include <llmres/memory/training.hpp>
+#include <llmres/memory/training/remembered.hpp>
 #include <llmres/runtimes/runtime.hpp>
 #include <llmres/values/interval.hpp>
 #include <llmres/values/units.hpp>
@@ -48,14 +49,23 @@ constexpr runtime on_device(runtime r, const gpu& card, const layout& l) {
     return r;
 }
 
-/// Memory of a GPU of the busiest pipeline stage, with the runtime's defaults for the cluster's GPU and what its
-/// allocator would give back there.
-constexpr memory_breakdown memory_of(const job& j, const layout& l, const cluster& c) {
+namespace detail {
+
+/// memory_of(), with what earlier layouts of the same job and cluster had in common with this one.
+constexpr memory_breakdown memory_of(const job& j, const layout& l, const cluster& c, training_folds* known) {
     if (!trains(j)) return serving_memory(j, l, on_device(j.runtime, c.gpu, l));
-    memory_breakdown m = training_memory(j, l, c.gpu);
+    memory_breakdown m = training_memory(j, l, 0, l.pipeline, sdpa_backend_of(c.gpu), known);
     if (c.gpu.measured.context) m[memory_term::runtime] = context_on(j.runtime, c.gpu) + j.runtime.process.cuda_graphs;
     if (m.releasable.high > byte_count{}) m.release_beyond(available_memory(c));
     return m;
+}
+
+}  // namespace detail
+
+/// Memory of a GPU of the busiest pipeline stage, with the runtime's defaults for the cluster's GPU and what its
+/// allocator would give back there.
+constexpr memory_breakdown memory_of(const job& j, const layout& l, const cluster& c) {
+    return detail::memory_of(j, l, c, nullptr);
 }
 
 /// Main memory that the job takes on the fullest node: what training offloads to it, or what a serving runtime leaves

@@ -88,10 +88,12 @@ constexpr memory_breakdown memory_of_stages(const folded_job& f, std::int32_t fi
 }
 
 constexpr memory_breakdown training_memory(const job& j, const layout& l, std::int32_t first_stage,
-                                           std::int32_t end_stage, sdpa_backend sdpa = sdpa_backend::flash) {
-    if (l.deals_evenly()) return memory_of_stages(folded_job{j, l, sdpa}, first_stage, end_stage);
+                                           std::int32_t end_stage, sdpa_backend sdpa = sdpa_backend::flash,
+                                           training_folds* known = nullptr) {
+    if (l.deals_evenly())
+        return memory_of_stages(folded_job{j, l, j.model.layers, sdpa, known}, first_stage, end_stage);
     const layer_stack by_stage = ordered_by_stage(j.model.layers, l);
-    return memory_of_stages(folded_job{j, l, by_stage, sdpa}, first_stage, end_stage);
+    return memory_of_stages(folded_job{j, l, by_stage, sdpa, known}, first_stage, end_stage);
 }
 
 constexpr byte_count host_memory(const folded_job& f, const placement& here) {

@@ -6,6 +6,7 @@
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/memory/breakdown.hpp>
+#include <llmres/memory/training/remembered.hpp>
 #include <llmres/time/job_speed.hpp>
 #include <llmres/time/roofline.hpp>
 #include <llmres/time/steps/passes.hpp>
@@ -45,27 +46,48 @@ constexpr gpu as_achieved(gpu card, const efficiency& e) {
     return card;
 }
 
-constexpr job_speed speed_with(const job& j, const layout& l, const memory_breakdown& held, const pricing& with) {
-    return trains(j) ? training_speed(j, l, held, with) : serving_speed(j, l, with);
+/// What layouts of one job on one cluster have in common, kept from one evaluation to the next.
+struct layout_folds {
+    training_folds memory;
+    remembered_passes<2> trained;
+    remembered_passes<3> served;
+
+    constexpr void clear() {
+        memory.clear();
+        trained.clear();
+        served.clear();
+    }
+};
+
+constexpr job_speed speed_with(const job& j, const layout& l, const memory_breakdown& held, const pricing& with,
+                               layout_folds* known) {
+    return trains(j) ? training_speed(j, l, held, with, known ? &known->trained : nullptr)
+                     : serving_speed(j, l, with, known ? &known->served : nullptr);
 }
 
 constexpr job_speed measured_speed(const job& j, const layout& l, const cluster& c, const memory_breakdown& held,
-                                   const efficiency& e) {
+                                   const efficiency& e, layout_folds* known) {
     cluster here = c;
     here.gpu = as_achieved(c.gpu, e);
     const gpu_measured& m = c.gpu.measured;
     const bool arithmetic =
         m.rate(j.compute.arithmetic) && m.rate(arithmetic_of(weights_of(j), linear_arithmetic_of(j)));
     const efficiency relative = efficiency_of_measured(arithmetic, m.bandwidth.known, e, m.reach);
-    return speed_with(j, l, held, {here, c.gpu, relative});
+    return speed_with(j, l, held, {here, c.gpu, relative}, known);
+}
+
+/// speed_of(), with what earlier layouts of the same job and cluster had in common with this one.
+constexpr job_speed speed_of(const job& j, const layout& l, const cluster& c, const memory_breakdown& held,
+                             const efficiency& e, layout_folds* known) {
+    if (c.gpu.measured.bandwidth || c.gpu.measured.any_rate()) return measured_speed(j, l, c, held, e, known);
+    return speed_with(j, l, held, {c, c.gpu, e}, known);
 }
 
 }  // namespace detail
 
 constexpr job_speed speed_of(const job& j, const layout& l, const cluster& c, const memory_breakdown& held,
                              const efficiency& e) {
-    if (c.gpu.measured.bandwidth || c.gpu.measured.any_rate()) return detail::measured_speed(j, l, c, held, e);
-    return detail::speed_with(j, l, held, {c, c.gpu, e});
+    return detail::speed_of(j, l, c, held, e, nullptr);
 }
 
 }  // namespace llmres::inline v0

@@ -299,37 +299,54 @@ constexpr layer_forward layer_forward_of(const layer& kind, std::int64_t hidden,
     return forward;
 }
 
-/// What of a layer a job keeps for the backward pass, of all that it saves.
-constexpr byte_count kept_of(const training_layer& t, const named_parts& parts, const layer& kind, const job& j,
-                             const layout& l, const training_context& context) {
+/// What a layer's activations take, whatever is kept of its weights and wherever that lies.
+struct layer_activations {
+    layer_sums sums{};
+    byte_count output_gradient{};  ///< the gradient of the layer's output
+    byte_count checkpoint{};       ///< the layer's input
+    layer_forward forwards{};      ///< without what is made of weights
+    byte_count products{};    ///< where `by_product`: what recomputation by operation keeps, or 4-bit products hold
+    bool by_product = false;  ///< `products` is what is kept beside the checkpoint, or instead of all that is saved
+};
+
+constexpr layer_activations layer_activations_of(const layer& kind, const job& j, const layout& l,
+                                                 const training_context& context) {
+    const std::int64_t stream = context.tokens.all() * j.model.hidden;
+    layer_activations a{.sums = layer_sums_of(kind, j, l, context)};
+    a.output_gradient =
+        local_bytes({activation_role::gradient, stream, context.formats.stream, activation_split::sequence}, l);
+    a.forwards = layer_forward_of(kind, j.model.hidden, context, l, a.sums.saved);
+    a.checkpoint = local_bytes({activation_role::residual, stream,
+                                context.code.fp32_residual ? fp32 : context.formats.stream, activation_split::sequence},
+                               l);
     if (context.recomputes) {
         // bitsandbytes' MatMul4Bit holds its input itself, where hooks on saved tensors do not see it
         // (autograd/_functions.py, ctx.tensors).
-        const bool keeps_inputs = context.quantised.keeps_inputs && !context.runtime.kernels.checkpointing.reentrant;
-        return t.checkpoint + (keeps_inputs ? product_inputs(kind, j.model.hidden, l, context) : byte_count{});
+        a.by_product = context.quantised.keeps_inputs && !context.runtime.kernels.checkpointing.reentrant;
+        if (a.by_product) a.products = product_inputs(kind, j.model.hidden, l, context);
+    } else if (a.by_product = keeps_by_product(j); a.by_product) {
+        a.products = products_kept(kind, j.model.hidden, l, context);
     }
-    return keeps_by_product(j) ? products_kept(kind, j.model.hidden, l, context)
-                               : t.saved - parts.recomputed - parts.offloaded;
+    return a;
 }
 
+/// What a layer takes that has these activations, and of whose weights that is kept.
 constexpr training_layer training_layer_of(const layer& kind, const job& j, const layout& l,
-                                           const training_context& context, const training_state& state) {
+                                           const training_context& context, const layer_activations& a,
+                                           const training_state& state) {
     training_layer t{.state = state};
-    const layer_sums sums = layer_sums_of(kind, j, l, context);
-    const std::int64_t stream = context.tokens.all() * j.model.hidden;
-    sizes_at_points held = held_at_points(
-        sums, local_bytes({activation_role::gradient, stream, context.formats.stream, activation_split::sequence}, l));
-    t.saved = sum_of(sums.saved);
-    t.routed = sum_of(sums.routed);
+    sizes_at_points held = held_at_points(a.sums, a.output_gradient);
+    t.saved = sum_of(a.sums.saved);
+    t.routed = sum_of(a.sums.routed);
     if (context.adapter.low_rank()) {  // the feed-forward saves its own later, but for what its last product reads
         using enum backward_point;
         const byte_count later =
-            sums.saved[static_cast<std::size_t>(output)] + sums.saved[static_cast<std::size_t>(inner)];
+            a.sums.saved[static_cast<std::size_t>(output)] + a.sums.saved[static_cast<std::size_t>(inner)];
         const adapter_scratch made = adapter_scratch_of(kind, j.model.hidden, context, state, l);
         t.forward = made.before > later ? made.before - later : byte_count{};
         if (made.last > t.forward) t.forward = made.last;
     }
-    t.forwards = layer_forward_of(kind, j.model.hidden, context, l, sums.saved);
+    t.forwards = a.forwards;
     if (context.frozen && context.quantised.expanded) t.forwards.recomputed += state.largest;
     if (context.frozen && context.quantised.expanded) t.forwards.after_saved += state.largest;
     if (context.autocast && t.forwards.at_mixer > byte_count{})
@@ -338,17 +355,24 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
     set_peaks(t, held);
     if (kind.feed_forward.routed() && context.runtime.kernels.experts == expert_code::loop && !context.frozen) {
         const byte_count looped = held[static_cast<std::size_t>(backward_point::inner)] +
-                                  beside_next_to_last_expert(kind, l, context, state, sums.routed);
+                                  beside_next_to_last_expert(kind, l, context, state, a.sums.routed);
         if (looped > t.peak) t.peak = looped;
         if (looped > t.fresh_peak) t.fresh_peak = looped;
     }
     t.saved += state.casts.all;
-    t.checkpoint = local_bytes({activation_role::residual, stream,
-                                context.code.fp32_residual ? fp32 : context.formats.stream, activation_split::sequence},
-                               l);
-    t.kept = kept_of(t, sums.parts, kind, j, l, context);
-    if (!context.recomputes) t.away = sums.parts.offloaded;
+    t.checkpoint = a.checkpoint;
+    if (context.recomputes) {
+        t.kept = a.checkpoint + a.products;
+        return t;
+    }
+    t.kept = a.by_product ? a.products : t.saved - a.sums.parts.recomputed - a.sums.parts.offloaded;
+    t.away = a.sums.parts.offloaded;
     return t;
+}
+
+constexpr training_layer training_layer_of(const layer& kind, const job& j, const layout& l,
+                                           const training_context& context, const training_state& state) {
+    return training_layer_of(kind, j, l, context, layer_activations_of(kind, j, l, context), state);
 }
 
 /// What those layers of a range keep beyond their input that `recompute_every` passes over.

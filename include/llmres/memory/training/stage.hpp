@@ -20,6 +20,7 @@
 #include <llmres/memory/training/layer_wise_optimizer.hpp>
 #include <llmres/memory/training/micro_batches.hpp>
 #include <llmres/memory/training/prediction.hpp>
+#include <llmres/memory/training/remembered.hpp>
 #include <llmres/memory/training/weights.hpp>
 #include <llmres/memory/training_state.hpp>
 #include <llmres/models/layer.hpp>
@@ -44,19 +45,26 @@ struct folded_job {
     training_state widest{};     ///< of the kind of layer that ZeRO 3 gathers most of
     byte_count last_step{};      ///< of the layers' weights: optimizer_memory::last_step
     std::int64_t micro_batches;  ///< of each rank in a step
+    training_folds* known;       ///< what layouts of the same job had in common with this one; null: nothing
 
     constexpr folded_job(const llmres::job& j, const llmres::layout& l, const layer_stack& in_stage_order,
-                         sdpa_backend sdpa = sdpa_backend::flash)
+                         sdpa_backend sdpa = sdpa_backend::flash, training_folds* remembers = nullptr)
         : job{j},
           layout{l},
           by_stage{in_stage_order},
           context{j, l, sdpa},
           weights{j, l, context},
-          micro_batches{llmres::micro_batches(j, l)} {
+          micro_batches{llmres::micro_batches(j, l)},
+          known{remembers} {
         for (std::size_t k = 0; k < kinds(); ++k) {
             const layer& kind = j.model.layers.kinds[k];
-            const training_state state = training_state_of(kind, j.model.hidden, weights, last_step);
-            layers[k] = training_layer_of(kind, j, l, context, state);
+            const auto what = static_cast<std::int32_t>(k);
+            const training_state state =
+                state_of(what, [&] { return training_state_of(kind, j.model.hidden, weights, last_step); });
+            const auto activations = [&] { return layer_activations_of(kind, j, l, context); };
+            layers[k] = training_layer_of(
+                kind, j, l, context,
+                known ? known->activations.get(without_shards(l, what), activations) : activations(), state);
             if (state.gathered > widest.gathered) widest = state;
             last_step = state.optimizer.last_step;
         }
@@ -66,6 +74,12 @@ struct folded_job {
     folded_job(const folded_job&) = delete;  // `weights` refers to `context`
 
     constexpr std::size_t kinds() const { return static_cast<std::size_t>(job.model.layers.kind_count); }
+
+    /// The state of a kind of layer's weights, or of those of a place beside the layers, that make() returns.
+    template <class Make>
+    constexpr training_state state_of(std::int32_t what, const Make& make) const {
+        return known ? known->states.get(with_shards(layout, what), make) : make();
+    }
 };
 
 /// What training keeps of the weights of a stage.
@@ -82,9 +96,15 @@ constexpr stage_weights stage_weights_of(const folded_job& f, const placement& h
     const layout& l = f.layout;
     stage_weights w;
     if (here.predictions > 0) w.prediction = prediction_memory_of(j, l, f.context, f.weights, f.last_step);
-    w.input = state_before_layers(f.weights, here,
-                                  here.predictions > 0 ? w.prediction.state.optimizer.last_step : f.last_step);
-    w.output = state_after_layers(f.weights, here, w.input.optimizer.last_step);
+    const bool predicts = here.predictions > 0;
+    // What stands here beside the layers, as a number behind those of the kinds of layers.
+    const std::int32_t place =
+        layer_stack::max_kinds + ((here.embeddings * 2 + here.beside_embedding) * 2 + predicts) * 4;
+    w.input = f.state_of(place, [&] {
+        return state_before_layers(f.weights, here, predicts ? w.prediction.state.optimizer.last_step : f.last_step);
+    });
+    w.output = f.state_of(place + 1 + here.output,
+                          [&] { return state_after_layers(f.weights, here, w.input.optimizer.last_step); });
     if (here.predictions > 0) w.output.add(w.prediction.state, 1);
     w.ends = w.input;
     w.ends.add(w.output, 1);

@@ -11,6 +11,7 @@
 #include <llmres/inventory/placement.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
+#include <llmres/memory/training/remembered.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/time/roofline.hpp>
 #include <llmres/values/interval.hpp>
@@ -33,22 +34,68 @@ struct priced_model {
     std::array<priced_pass, N> head{};
 };
 
+/// Passes that were priced for other layouts of the same job on the same GPUs.
+template <std::size_t N>
+using remembered_passes = remembered<std::array<priced_pass, N>>;
+
+/// Prices the passes through the parts of a model in one layout.
+template <std::size_t N>
+struct model_pricer {
+    const job& j;
+    const layout& l;
+    const pricing& with;
+    const operation_formats& formats;
+    const std::array<token_pass, N>& passes;
+
+    constexpr pricer<N> make() const {
+        std::array<bool, N> runs_long{};  // decoding leaves the arithmetic idle, and the board cool
+        for (std::size_t p = 0; p < N; ++p) runs_long[p] = !passes[p].decode;
+        return {l, with.on, with.sheet, with.reach, j.runtime.launches, runs_long};
+    }
+    constexpr const std::array<priced_pass, N>& head(pricer<N>& price) const {
+        for_each_head_operation(j.model, formats, passes, l, price);
+        return price.sum;
+    }
+    constexpr const std::array<priced_pass, N>& layer(pricer<N>& price, std::size_t kind) const {
+        price_layer(price, j.model.layers.kinds[kind], j.model.hidden, formats, passes);
+        return price.sum;
+    }
+    constexpr priced_model<N> all() const {
+        pricer<N> price = make();
+        priced_model<N> made;
+        made.head = head(price);
+        for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k) {
+            price.start_over();
+            made.kinds[k] = layer(price, k);
+        }
+        return made;
+    }
+    /// The same, of which other layouts may have had parts.
+    constexpr priced_model<N> all(remembered_passes<N>& known) const {
+        fold_key key = without_shards(l, layer_stack::max_kinds);
+        key.dense_ranks = passes[0].tokens.sequences;
+        priced_model<N> made;
+        made.head = known.get(key, [&] {
+            pricer<N> price = make();
+            return head(price);
+        });
+        for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k) {
+            key.what = static_cast<std::int32_t>(k);
+            made.kinds[k] = known.get(key, [&] {
+                pricer<N> price = make();
+                return layer(price, k);
+            });
+        }
+        return made;
+    }
+};
+
 template <std::size_t N>
 constexpr priced_model<N> price_model(const job& j, const layout& l, const pricing& with,
-                                      const operation_formats& formats, const std::array<token_pass, N>& passes) {
-    const model& m = j.model;
-    std::array<bool, N> runs_long{};  // decoding leaves the arithmetic idle, and the board cool
-    for (std::size_t p = 0; p < N; ++p) runs_long[p] = !passes[p].decode;
-    pricer<N> price{l, with.on, with.sheet, with.reach, j.runtime.launches, runs_long};
-    priced_model<N> made;
-    for_each_head_operation(m, formats, passes, l, price);
-    made.head = price.sum;
-    for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k) {
-        price.start_over();
-        price_layer(price, m.layers.kinds[k], m.hidden, formats, passes);
-        made.kinds[k] = price.sum;
-    }
-    return made;
+                                      const operation_formats& formats, const std::array<token_pass, N>& passes,
+                                      remembered_passes<N>* known) {
+    const model_pricer<N> prices{j, l, with, formats, passes};
+    return known ? prices.all(*known) : prices.all();
 }
 
 /// The time of a message to the next pipeline stage.

@@ -105,11 +105,11 @@ constexpr serving_passes serving_passes_of(const job& j, const layout& l) {
     return p;
 }
 
-constexpr job_speed serving_speed(const job& j, const layout& l, const pricing& with) {
+constexpr job_speed serving_speed(const job& j, const layout& l, const pricing& with, remembered_passes<3>* known) {
     const serving_passes p = serving_passes_of(j, l);
     const operation_formats formats = serving_formats(j);
     const auto [one, first, all] =
-        through_all_layers(j, price_model(j, l, with, formats, std::array{p.decode, p.prompt, p.prompts}));
+        through_all_layers(j, price_model(j, l, with, formats, std::array{p.decode, p.prompt, p.prompts}, known));
     const runtime_launches& launches = j.runtime.launches;
     job_speed speed;
     speed.step = one.terms(with.reach, launches);

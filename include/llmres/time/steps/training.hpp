@@ -73,8 +73,8 @@ struct stage_work {
     duration at_peak{};
     flop_count flops{};
 
-    constexpr void add(const priced_pass& stage, const pricing& with, const runtime_launches& by) {
-        const duration time = stage.terms(with.reach, by).total().expected;
+    /// Adds a stage that takes so much time.
+    constexpr void add(const priced_pass& stage, duration time) {
         sum += time;
         at_peak += stage.at_peak;
         flops += stage.flops;
@@ -84,11 +84,21 @@ struct stage_work {
     }
 };
 
+/// Whether a stage has as many layers of each kind as the one before it, and nothing beside them.
+constexpr bool repeats_work_before(const job& j, const layout& l, std::int32_t stage) {
+    if (stage == 0 || stage == l.last_stage() || !l.deals_evenly() || j.mtp_layers > 0 || is_naive_pipeline(j, l))
+        return false;
+    const layer_stack& layers = j.model.layers;
+    const stage_range before = stage_layers(layers.size, l.pipeline, stage - 1);
+    const stage_range here = stage_layers(layers.size, l.pipeline, stage);
+    return before.size() == here.size() && layers.alike(before.first, here.first, here.size());
+}
+
 /// The work of all stages. Depths of multi-token prediction (a projection, a layer and the head) are on their stage.
-constexpr stage_work work_of_stages(const job& j, const layout& l, const pricing& with) {
+constexpr stage_work work_of_stages(const job& j, const layout& l, const pricing& with, remembered_passes<2>* known) {
     const auto passes = training_passes(j, l);
     const operation_formats formats = training_formats(j);
-    const priced_model<2> priced = price_model(j, l, with, formats, passes);
+    const priced_model<2> priced = price_model(j, l, with, formats, passes, known);
     std::array<priced_pass, layer_stack::max_kinds> layers{};
     for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k)
         layers[k] = layer_work(j, priced.kinds[k]);
@@ -106,14 +116,19 @@ constexpr stage_work work_of_stages(const job& j, const layout& l, const pricing
         depth.add(head, 1.0);
     }
     stage_work all;
+    priced_pass work;
+    duration time;
     for (std::int32_t stage = 0; stage < l.pipeline; ++stage) {
-        const placement holds = placement_of(j, l, stage);
-        priced_pass work;
-        for (std::size_t k = 0; k < layers.size(); ++k)
-            if (holds.counts[k] > 0) work.add(layers[k], holds.counts[k]);
-        if (holds.output) work.add(head, 1.0);
-        if (j.mtp_layers > 0 && stage == prediction_stage(l)) work.add(depth, j.mtp_layers);
-        all.add(work, with, j.runtime.launches);
+        if (!repeats_work_before(j, l, stage)) {
+            const placement holds = placement_of(j, l, stage);
+            work = {};
+            for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k)
+                if (holds.counts[k] > 0) work.add(layers[k], holds.counts[k]);
+            if (holds.output) work.add(head, 1.0);
+            if (j.mtp_layers > 0 && stage == prediction_stage(l)) work.add(depth, j.mtp_layers);
+            time = work.terms(with.reach, j.runtime.launches).total().expected;
+        }
+        all.add(work, time);
     }
     return all;
 }
@@ -170,9 +185,10 @@ constexpr void add_host(job_speed& speed, const job& j, const layout& l, const p
     speed.step[time_term::host_optimizer] += time_at(t.memory * sharing, host_bandwidth(with.on));
 }
 
-constexpr job_speed training_speed(const job& j, const layout& l, const memory_breakdown& held, const pricing& with) {
+constexpr job_speed training_speed(const job& j, const layout& l, const memory_breakdown& held, const pricing& with,
+                                   remembered_passes<2>* known) {
     const std::int64_t rounds = micro_batches(j, l);
-    const stage_work work = work_of_stages(j, l, with);
+    const stage_work work = work_of_stages(j, l, with, known);
     job_speed speed;
     speed.step = work.busiest.terms(with.reach, j.runtime.launches) * static_cast<double>(rounds);
     const interval<duration> busy = speed.step.total();

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <llmres/jobs/layout.hpp>
+#include <llmres/memory/training/layer.hpp>
+#include <llmres/memory/training_state.hpp>
+
+/// What the evaluations of one job in many layouts have in common: results of folds over layers and weights, each kept
+/// by the part of the layout that it depends on.
+namespace llmres::inline v0::detail {
+
+/// The part of a layout that a fold depends on, and what is folded.
+struct fold_key {
+    std::int32_t what = 0;  ///< a kind of layer, or a place beside the layers
+    std::int32_t tensor = 1;
+    std::int32_t context_parallel = 1;
+    std::int32_t expert = 1;
+    std::int32_t expert_tensor = 1;
+    std::int32_t zero = 0;
+    std::int64_t dense_ranks = 1;   ///< that ZeRO shards dense weights over
+    std::int64_t expert_ranks = 1;  ///< that ZeRO shards routed experts' weights over
+    bool sequence_parallel = false;
+    cp_communication exchange{};
+
+    friend constexpr bool operator==(const fold_key&, const fold_key&) = default;
+
+    constexpr std::uint64_t hash() const {
+        std::uint64_t mixed = 0;
+        for (const std::int64_t part :
+             {std::int64_t{what}, std::int64_t{tensor}, std::int64_t{context_parallel}, std::int64_t{expert},
+              std::int64_t{expert_tensor}, std::int64_t{zero}, dense_ranks, std::int64_t{sequence_parallel}})
+            mixed = (mixed ^ static_cast<std::uint64_t>(part)) * 0x9e3779b97f4a7c15U;
+        return mixed;
+    }
+};
+
+/// The part of a layout that activations and operations of a layer depend on.
+constexpr fold_key without_shards(const layout& l, std::int32_t what) {
+    return {.what = what,
+            .tensor = l.tensor,
+            .context_parallel = l.context_parallel,
+            .expert = l.expert,
+            .expert_tensor = l.expert_tensor_ranks(),
+            .zero = l.zero < 3 ? 0 : 3,  // gathered weights have formats of their own
+            .sequence_parallel = l.sequence_parallel,
+            .exchange = l.cp_comm_type};
+}
+/// The part that the state of weights depends on.
+constexpr fold_key with_shards(const layout& l, std::int32_t what) {
+    fold_key key = without_shards(l, what);
+    key.zero = l.zero;
+    if (l.zero > 0) key.dense_ranks = l.dense_shard_ranks(), key.expert_ranks = l.expert_shard_ranks();
+    return key;
+}
+
+/// A few results by key: a new one takes the place of the one that has its slot.
+template <class Value, std::size_t Slots = 64>
+class remembered {
+public:
+    /// The value of a key: what make() returned for it last.
+    template <class Make>
+    constexpr const Value& get(const fold_key& key, const Make& make) {
+        entry& at = entries_[static_cast<std::size_t>(key.hash() >> 40) % Slots];
+        if (at.known && at.key == key) return at.value;
+        at.value = make();
+        at.key = key;
+        at.known = true;
+        return at.value;
+    }
+    /// Forgets all, since the job is another.
+    constexpr void clear() {
+        for (entry& each : entries_) each.known = false;
+    }
+
+private:
+    struct entry {
+        bool known = false;
+        fold_key key{};
+        Value value{};
+    };
+    std::array<entry, Slots> entries_{};
+};
+
+/// What is remembered of a job that trains, on GPUs of one kind.
+struct training_folds {
+    remembered<training_state> states;          ///< of a kind of layer, or of the weights before or after the layers
+    remembered<layer_activations> activations;  ///< of a kind of layer
+
+    constexpr void clear() {
+        states.clear();
+        activations.clear();
+    }
+};
+
+}  // namespace llmres::inline v0::detail
