@@ -12,6 +12,7 @@
 #include <llmres/io/hf_config.hpp>
 #include <llmres/io/job_json.hpp>
 #include <llmres/io/json/document.hpp>
+#include <llmres/io/logs/reader.hpp>
 #include <llmres/io/model_source.hpp>
 #include <llmres/io/runtime_json.hpp>
 #include <llmres/io/safetensors.hpp>
@@ -74,6 +75,10 @@ inline result<device_file> read_device_file(const std::filesystem::path& path);
 /// A runtime profile by its name, or in a file that ends in .json; relative paths start from `folder`.
 inline result<runtime_profile> find_profile(std::string_view name, const std::filesystem::path& folder = {});
 
+/// What an engine printed, from its log: read in pieces, so that a log of any length takes no more memory. `io` is one
+/// that cannot be read; else as logs::reader says.
+inline result<logs::engine_log> load_engine_log(const std::filesystem::path& path);
+
 // ---- detail ---------------------------------------------------------------------------------------------------------
 
 namespace detail {
@@ -124,6 +129,20 @@ inline result<runtime_profile> find_profile(std::string_view name, const std::fi
     if (!content) return content.error();
     // A file's base is a compiled profile: files that name each other would have no end.
     return read_runtime_profile(*content, find_compiled_profile);
+}
+
+inline result<logs::engine_log> load_engine_log(const std::filesystem::path& path) {
+    std::error_code failed;
+    const bool regular = std::filesystem::is_regular_file(path, failed);
+    std::ifstream stream{path, std::ios::binary};
+    if (failed || !regular || !stream)
+        return refused(error_code::io, "log", path.generic_string(), "a file that can be read");
+    logs::reader reader;
+    std::vector<char> piece(std::size_t{1} << 16);
+    while (stream.read(piece.data(), static_cast<std::streamsize>(piece.size())), stream.gcount() > 0)
+        reader.feed({piece.data(), static_cast<std::size_t>(stream.gcount())});
+    if (stream.bad()) return refused(error_code::io, "log", path.generic_string(), "a file that can be read");
+    return reader.finish();
 }
 
 inline result<model_source> find_model_source(std::string_view source, const std::filesystem::path& folder) {

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <llmres/io/logs/rows.hpp>
+
+/// What llama.cpp, its forks and what is built on it print at start: the loader, the context and the scheduler
+/// (src/llama-model.cpp, src/llama-context.cpp, src/llama-kv-cache.cpp; llama.cpp until 2024).
+namespace llmres::inline v0::logs {
+
+inline constexpr row llama_cpp_rows[] = {
+    {"build: ", quantity::version},
+    {"build = ", quantity::version},
+    {"general.name = ", quantity::model},
+    {"general.name     = ", quantity::model},
+    {"file type   = ", quantity::weight_format},
+    {"model ftype      = ", quantity::weight_format},
+    {" n_ctx         = ", quantity::context},
+    {" n_ctx      = ", quantity::context},
+    {" n_seq_max     = ", quantity::sequences},
+    {" n_ubatch      = ", quantity::step_tokens},
+    {" n_ubatch   = ", quantity::step_tokens},
+    {" flash_attn    = ", quantity::flash_attention},
+    {" flash_attn = ", quantity::flash_attention},
+    {"offloaded ", quantity::gpu_layers, unit::one, 0, repeated::same, "layers to GPU"},
+    {"Device 0: ", quantity::gpu, unit::one, 0, repeated::same, "compute capability"},
+    {" model buffer size =", quantity::weights, unit::as_written, 0, repeated::same, "load_tensors:", true},
+    {" buffer size =", quantity::weights, unit::as_written, 0, repeated::same, "llm_load_tensors:", true},
+    {" KV buffer size =", quantity::kv_cache, unit::as_written, 0, repeated::same, {}, true},
+    {" RS buffer size =", quantity::recurrent_state, unit::as_written, 0, repeated::same, {}, true},
+    {" compute buffer size =", quantity::compute_buffer, unit::as_written, 0, repeated::last, {}, true},
+    {"compute buffer total size = ", quantity::compute_buffer, unit::as_written, 0, repeated::last},
+    {"kv self size  = ", quantity::kv_cache, unit::as_written},
+    {"VRAM used: ", quantity::weights, unit::as_written, 0, repeated::same, "llm_load_tensors:"},
+    {"ms per token, ", quantity::tokens_per_second, unit::one, 0, repeated::last, " eval time ="},
+};
+
+/// llama.cpp's table.
+inline constexpr engine_table llama_cpp_log = table_of(
+    "llama.cpp", llama_cpp_rows,
+    {"llama_model_loader:", "load_tensors:", "llama_context:", "llama_new_context_with_model:", "llama_kv_cache",
+     "ggml_cuda_init:"},
+    {"llama_model_loader: loaded meta data"});
+
+}  // namespace llmres::inline v0::logs

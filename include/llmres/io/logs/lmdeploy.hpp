@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <llmres/io/logs/rows.hpp>
+
+/// What LMDeploy's TurboMind prints at start (turbomind/models/llama/BlockManager.cc, SequenceManager.cc;
+/// lmdeploy/turbomind/turbomind.py).
+namespace llmres::inline v0::logs {
+
+inline constexpr row lmdeploy_rows[] = {
+    {"lmdeploy version: ", quantity::version},
+    {"cache_max_entry_count=", quantity::fraction},
+    {"session_len=", quantity::context},
+    {"max_batch_size=", quantity::sequences},
+    {"max_prefill_token_num=", quantity::step_tokens},
+    {"cache_block_seq_len=", quantity::block},
+    {"tp=", quantity::tensor, unit::one, 0, repeated::same, "EngineConfig("},
+    {"quant_policy=", quantity::cache_format, unit::one, 0, repeated::same, "EngineConfig("},
+    {"model_path='", quantity::model},
+    {"max_block_count = ", quantity::pool_blocks, unit::one, 0, repeated::same, "[BlockManager]"},
+    {"[BlockManager] free memory = ", quantity::device_free, unit::mib},
+    {"num_gpu_blocks=", quantity::pool_blocks, unit::one, 0, repeated::same, "CacheConfig("},
+};
+
+/// LMDeploy's table.
+inline constexpr engine_table lmdeploy_log =
+    table_of("lmdeploy", lmdeploy_rows, {"[BlockManager]", "lmdeploy - ", "TurbomindEngineConfig(", "[TM]["},
+             {"TurbomindEngineConfig("});
+
+}  // namespace llmres::inline v0::logs

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <llmres/io/logs/rows.hpp>
+
+/// What Ollama's server prints of its own engine (ml/device.go, llm/server.go, server/routes.go). Where it starts
+/// llama.cpp's server, that prints what llama.cpp prints.
+namespace llmres::inline v0::logs {
+
+inline constexpr row ollama_rows[] = {
+    {"(version ", quantity::version, unit::one, 0, repeated::same, "Listening on "},
+    {"size=\"", quantity::weights, unit::as_written, 0, repeated::last, "msg=\"model weights\" device=CUDA"},
+    {"size=\"", quantity::kv_cache, unit::as_written, 0, repeated::last, "msg=\"kv cache\" device=CUDA"},
+    {"size=\"", quantity::compute_buffer, unit::as_written, 0, repeated::last, "msg=\"compute graph\" device=CUDA"},
+    {"KvSize:", quantity::context, unit::one, 0, repeated::last},
+    {"Parallel:", quantity::sequences, unit::one, 0, repeated::last},
+    {"BatchSize:", quantity::step_tokens, unit::one, 0, repeated::last},
+    {"memory.weights.total=\"", quantity::weights, unit::as_written, 0, repeated::last},
+    {"memory.required.kv=\"", quantity::kv_cache, unit::as_written, 0, repeated::last},
+    {"memory.graph.full=\"", quantity::compute_buffer, unit::as_written, 0, repeated::last},
+    {" model buffer size =", quantity::weights, unit::as_written, 0, repeated::last, "load_tensors:", true},
+    {" KV buffer size =", quantity::kv_cache, unit::as_written, 0, repeated::last, {}, true},
+    {" compute buffer size =", quantity::compute_buffer, unit::as_written, 0, repeated::last, {}, true},
+    {" n_ctx         = ", quantity::context, unit::one, 0, repeated::last},
+    {"general.name = ", quantity::model, unit::one, 0, repeated::last},
+    {"file type   = ", quantity::weight_format, unit::one, 0, repeated::last},
+    {"Device 0: ", quantity::gpu, unit::one, 0, repeated::last, "compute capability"},
+};
+
+/// Ollama's table.
+inline constexpr engine_table ollama_log = table_of("ollama", ollama_rows,
+                                                    {"source=routes.go", "source=sched.go", "source=server.go",
+                                                     "source=device.go", "source=ggml.go", "source=runner.go"},
+                                                    {"Listening on "});
+
+}  // namespace llmres::inline v0::logs

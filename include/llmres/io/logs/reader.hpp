@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <llmres/io/logs/llama_cpp.hpp>
+#include <llmres/io/logs/lmdeploy.hpp>
+#include <llmres/io/logs/numbers.hpp>
+#include <llmres/io/logs/nvidia_smi.hpp>
+#include <llmres/io/logs/ollama.hpp>
+#include <llmres/io/logs/pytorch.hpp>
+#include <llmres/io/logs/rows.hpp>
+#include <llmres/io/logs/sglang.hpp>
+#include <llmres/io/logs/tensorrt_llm.hpp>
+#include <llmres/io/logs/tgi.hpp>
+#include <llmres/io/logs/training.hpp>
+#include <llmres/io/logs/vllm.hpp>
+#include <llmres/values/error.hpp>
+#include <llmres/values/maybe.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// Reads the log of an engine, piece by piece, and says what it printed and in which line. Only figures and names of
+/// models, versions, formats and devices are kept: never a line itself, so that no prompt is repeated.
+namespace llmres::inline v0::logs {
+
+/// A figure of a log.
+struct figure {
+    quantity what{};                ///< what it is
+    double value = 0;               ///< in bytes, seconds or as a number
+    double printed_to = 0;          ///< half of the last digit that was printed
+    std::int64_t line = 0;          ///< the line that says so, from 1
+    std::int64_t rank = -1;         ///< of the rank or process; -1: none is named
+    std::string device{};           ///< as ggml names it: "CUDA0"
+    std::int64_t contradicted = 0;  ///< a line of the same start that says another value; 0: none does
+};
+
+/// A name in a log.
+struct name {
+    quantity what{};        ///< what it is
+    std::string text{};     ///< the name
+    std::int64_t line = 0;  ///< the line that says so, from 1
+};
+
+/// What an engine's last start printed.
+struct engine_log {
+    std::string engine{};           ///< its name; "nvidia-smi" and "pytorch" for logs of no engine
+    std::vector<figure> figures{};  ///< in the order of their lines
+    std::vector<name> names{};      ///< in the order of their lines
+    std::int64_t lines = 0;         ///< lines of the whole log
+
+    /// The name of a thing, or an empty text.
+    std::string text_of(quantity what) const {
+        for (const name& n : names)
+            if (n.what == what) return n.text;
+        return {};
+    }
+    /// The first figure of a quantity; null where nothing says it.
+    const figure* find(quantity what) const {
+        for (const figure& f : figures)
+            if (f.what == what) return &f;
+        return nullptr;
+    }
+    /// The largest or smallest over ranks and devices; null where nothing says it.
+    const figure* largest(quantity what) const {
+        return chosen(what, [](double a, double b) { return a > b; });
+    }
+    const figure* smallest(quantity what) const {
+        return chosen(what, [](double a, double b) { return a < b; });
+    }
+
+private:
+    template <class Better>
+    const figure* chosen(quantity what, Better better) const {
+        const figure* best = nullptr;
+        for (const figure& f : figures)
+            if (f.what == what && (best == nullptr || better(f.value, best->value))) best = &f;
+        return best;
+    }
+};
+
+/// The tables of all engines. Where a log has signs of several, the later one in this list wrote it: Ollama's log holds
+/// llama.cpp's.
+inline constexpr std::array all_tables{&nvidia_smi_log, &pytorch_log,      &deepspeed_log, &megatron_log,
+                                       &torchtitan_log, &llama_cpp_log,    &lmdeploy_log,  &tgi_log,
+                                       &sglang_log,     &tensorrt_llm_log, &vllm_log,      &ollama_log};
+
+/// Reads a log in pieces of any size. Lines beyond 64 KiB are cut there.
+class reader {
+public:
+    reader();
+    /// Takes the next piece.
+    void feed(std::string_view piece);
+    /// What was read. Refused: a log of no engine, and what is no text.
+    result<engine_log> finish();
+
+private:
+    static constexpr std::size_t longest_line = std::size_t{1} << 16;
+    static constexpr std::size_t most_figures = 4096;
+
+    /// What an engine's table found.
+    struct found {
+        engine_log log{};
+        std::int64_t signs = 0;
+        bool begun = false;  ///< the last line with words that begin a start was just read
+    };
+    /// Words that mean something in a table.
+    struct anchor {
+        std::string_view words;
+        std::size_t table;
+        const row* means;  ///< null: a sign of the engine, or the beginning of a start
+        bool begins;
+    };
+
+    void take_line();
+    void take(const anchor& a, std::size_t at);
+    void take_row(const row& r, engine_log& log, std::size_t at);
+    void take_columns();
+    void put(engine_log& log, const row& r, figure f);
+    void begin(found& engine);
+
+    std::vector<anchor> anchors_{};
+    std::vector<std::vector<std::uint16_t>> by_letters_;  ///< anchors by their first two characters
+    std::array<found, all_tables.size()> found_{};
+    std::string line_{};
+    std::int64_t number_ = 0;  ///< whole lines before this one
+    bool binary_ = false;
+    std::vector<std::string> columns_{};  ///< of nvidia-smi's CSV
+};
+
+// ---- detail ---------------------------------------------------------------------------------------------------------
+
+namespace detail {
+
+constexpr std::size_t letters_of(std::string_view words, std::size_t at = 0) {
+    return static_cast<std::size_t>(static_cast<unsigned char>(words[at])) * 256 +
+           static_cast<unsigned char>(words[at + 1]);
+}
+
+/// Lines in which servers repeat what people typed.
+inline bool repeats_a_prompt(std::string_view line) {
+    for (const std::string_view words : {"Received request", "prompt: '", "prompt: \"", "\"prompt\"",
+                                         "prompt=", "\"messages\"", "inputs: \"", "input_text", "text='"})
+        if (line.find(words) != std::string_view::npos) return true;
+    return false;
+}
+
+/// Whether a quantity's name is one word.
+constexpr bool is_one_word(quantity q) {
+    return q == quantity::version || q == quantity::eager || q == quantity::cache_format;
+}
+
+}  // namespace detail
+
+inline reader::reader() : by_letters_(std::size_t{1} << 16) {
+    const auto add = [&](std::string_view words, std::size_t table, const row* means, bool begins) {
+        if (words.size() < 2) return;
+        by_letters_[detail::letters_of(words)].push_back(static_cast<std::uint16_t>(anchors_.size()));
+        anchors_.push_back({words, table, means, begins});
+    };
+    for (std::size_t t = 0; t < all_tables.size(); ++t) {
+        for (const std::string_view words : all_tables[t]->begins) add(words, t, nullptr, true);
+        for (const std::string_view words : all_tables[t]->signs) add(words, t, nullptr, false);
+        for (std::size_t i = 0; i < all_tables[t]->size; ++i)
+            add(all_tables[t]->first[i].before, t, all_tables[t]->first + i, false);
+        found_[t].log.engine = all_tables[t]->name;
+    }
+}
+
+inline void reader::feed(std::string_view piece) {
+    // No text has a byte of zero in its first lines.
+    if (number_ == 0) binary_ = binary_ || piece.substr(0, 4096).find('\0') != std::string_view::npos;
+    if (binary_) return;
+    while (!piece.empty()) {
+        // A progress bar ends its lines with a carriage return.
+        const std::size_t end = piece.find_first_of("\n\r");
+        const std::string_view part = piece.substr(0, end);
+        if (line_.size() < longest_line) line_.append(part.substr(0, longest_line - line_.size()));
+        if (end == std::string_view::npos) return;
+        take_line();
+        if (piece[end] == '\n') ++number_;
+        line_.clear();
+        piece.remove_prefix(end + 1);
+    }
+}
+
+inline void reader::take_line() {
+    detail::strip_colours(line_);
+    const std::string_view line = line_;
+    if (line.size() < 2 || detail::repeats_a_prompt(line)) return;
+    for (found& engine : found_) engine.begun = false;
+    for (std::size_t at = 0; at + 1 < line.size(); ++at)
+        for (const std::uint16_t i : by_letters_[detail::letters_of(line, at)])
+            if (line.substr(at).starts_with(anchors_[i].words)) take(anchors_[i], at);
+    take_columns();
+}
+
+inline void reader::take(const anchor& a, std::size_t at) {
+    found& engine = found_[a.table];
+    if (a.means != nullptr) return take_row(*a.means, engine.log, at + a.words.size());
+    if (a.begins)
+        begin(engine);
+    else
+        ++engine.signs;
+}
+
+/// A start begins: figures of an earlier one are of no use. (Several lines may begin one: what they say stays.)
+inline void reader::begin(found& engine) {
+    if (engine.begun) return;
+    engine.begun = true;
+    const auto measured = [](const figure& f) { return is_size(f.what); };
+    if (std::none_of(engine.log.figures.begin(), engine.log.figures.end(), measured)) return;
+    engine.log.figures.clear();
+    // A process names its version and its devices once, and may load several models.
+    std::erase_if(engine.log.names,
+                  [](const name& n) { return n.what != quantity::version && n.what != quantity::gpu; });
+}
+
+inline void reader::take_row(const row& r, engine_log& log, std::size_t at) {
+    const std::string_view line = line_;
+    if (!r.needs.empty() && line.find(r.needs) == std::string_view::npos) return;
+    const std::int64_t here = number_ + 1;
+    if (is_text(r.what)) {
+        const char last = r.before.back();
+        const std::string text =
+            detail::read_name(line.substr(at), last == '\'' || last == '"' ? last : '\0', detail::is_one_word(r.what));
+        if (text.empty() || log.names.size() >= most_figures) return;
+        for (name& n : log.names)
+            if (n.what == r.what) {
+                if (r.again != repeated::same) n = {r.what, text, here};
+                return;
+            }
+        log.names.push_back({r.what, text, here});
+        return;
+    }
+    maybe<detail::written_number> number = detail::read_number(line.substr(at));
+    for (std::uint8_t skipped = 0; number && skipped < r.nth; ++skipped) {
+        std::size_t next = number->rest.find_first_of("0123456789");
+        if (next != std::string_view::npos && next > 0 && number->rest[next - 1] == '-') --next;
+        number = next == std::string_view::npos ? maybe<detail::written_number>{}
+                                                : detail::read_number(number->rest.substr(next));
+    }
+    if (!number) return;
+    const double times = detail::worth(r.unit, number->rest);
+    if (times == 0) return;
+    figure f{r.what, number->value * times, number->printed_to * times, here, detail::rank_of(line), {}, 0};
+    if (r.after_device) f.device = detail::word_before(line, at - r.before.size());
+    put(log, r, std::move(f));
+}
+
+inline void reader::put(engine_log& log, const row& r, figure f) {
+    for (figure& known : log.figures) {
+        if (known.what != f.what || known.rank != f.rank || known.device != f.device) continue;
+        if (r.again == repeated::sum && known.line == f.line) {
+            known.value += f.value;
+            known.printed_to += f.printed_to;
+        } else if (r.again == repeated::last || (r.again == repeated::most && f.value > known.value)) {
+            known = std::move(f);
+        } else if (r.again == repeated::same) {
+            // The same figure to other digits is no contradiction: the finer one stays.
+            const double apart = f.value > known.value ? f.value - known.value : known.value - f.value;
+            const double rounding = f.printed_to + known.printed_to;
+            if (apart > rounding * 1.001 + 1e-9 * known.value)
+                known.contradicted = f.line;
+            else if (f.printed_to < known.printed_to)
+                known = std::move(f);
+        }
+        return;
+    }
+    if (log.figures.size() < most_figures) log.figures.push_back(std::move(f));
+}
+
+/// nvidia-smi in columns: its table ("12345MiB / 81920MiB"), and CSV under a header that names memory.used.
+inline void reader::take_columns() {
+    const std::string_view line = line_;
+    engine_log& log = found_[0].log;
+    const auto memory = [&](quantity what, double value, std::int64_t device) {
+        put(log, {"", what, unit::mib, 0, repeated::last},
+            {what, value * 1048576.0, 524288.0, number_ + 1, device, {}, 0});
+    };
+    if (const std::size_t slash = line.find("MiB / "); slash != std::string_view::npos && slash > 0 && line[0] == '|') {
+        std::size_t begin = slash;
+        while (begin > 0 && detail::is_digit(line[begin - 1])) --begin;
+        const auto used = detail::read_number(line.substr(begin)), total = detail::read_number(line.substr(slash + 6));
+        std::int64_t device = 0;
+        for (const figure& f : log.figures) device += f.what == quantity::device_used;
+        if (used && total)
+            memory(quantity::device_used, used->value, device), memory(quantity::device_total, total->value, device);
+        return;
+    }
+    if (line.find("memory.used") == std::string_view::npos && columns_.empty()) return;
+    std::vector<std::string> cells;
+    std::size_t begin = 0;
+    while (begin <= line.size() && cells.size() < 64) {
+        const std::size_t comma = std::min(line.find(',', begin), line.size());
+        std::string_view cell = line.substr(begin, comma - begin);
+        while (!cell.empty() && cell.front() == ' ') cell.remove_prefix(1);
+        cells.emplace_back(cell);
+        begin = comma + 1;
+    }
+    if (line.find("memory.used") != std::string_view::npos) {
+        columns_ = std::move(cells);
+        return;
+    }
+    if (cells.size() != columns_.size()) return columns_.clear();
+    std::int64_t device = 0;
+    for (std::size_t i = 0; i < cells.size(); ++i)
+        if (columns_[i] == "index")
+            if (const auto n = detail::read_number(cells[i])) device = static_cast<std::int64_t>(n->value);
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+        const auto n = detail::read_number(cells[i]);
+        if (columns_[i].starts_with("memory.used") && n) memory(quantity::device_used, n->value, device);
+        if (columns_[i].starts_with("memory.total") && n) memory(quantity::device_total, n->value, device);
+        if (columns_[i] == "name" && log.text_of(quantity::gpu).empty())
+            if (std::string text = detail::read_name(cells[i], '\0', false); !text.empty())
+                log.names.push_back({quantity::gpu, std::move(text), number_ + 1});
+    }
+}
+
+inline result<engine_log> reader::finish() {
+    if (!line_.empty() && !binary_) {
+        take_line();
+        ++number_;
+        line_.clear();
+    }
+    if (binary_) return refused(error_code::malformed, "log", "binary data", "what an engine prints, as text");
+    found* best = nullptr;
+    for (found& engine : found_)
+        if (engine.signs > 0 && !(engine.log.figures.empty() && engine.log.names.empty())) best = &engine;
+    if (best == nullptr)
+        return refused(error_code::unknown, "log", "no line of an engine",
+                       "a log of vllm, sglang, tensorrt-llm, llama.cpp, ollama, lmdeploy, tgi, pytorch, deepspeed, "
+                       "megatron, torchtitan or nvidia-smi, from its start");
+    best->log.lines = number_;
+    return best->log;
+}
+
+/// Reads a log that is at hand as a whole.
+inline result<engine_log> read_log(std::string_view text) {
+    reader r;
+    r.feed(text);
+    return r.finish();
+}
+
+}  // namespace llmres::inline v0::logs

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+/// What engines print, as tables: the words that stand before a figure, what the figure is, and its unit.
+namespace llmres::inline v0::logs {
+
+/// What a line of a log says.
+enum class quantity : std::uint8_t {
+    weights,            ///< bytes of weights on a GPU
+    kv_cache,           ///< bytes of a KV cache that is allotted for the job
+    pool,               ///< bytes of the pool of cache blocks
+    pool_tokens,        ///< tokens that the pool has room for
+    pool_blocks,        ///< blocks of the pool
+    recurrent_state,    ///< bytes of recurrent layers' states
+    activation_peak,    ///< bytes that the largest step takes beyond weights and cache
+    beside_tensors,     ///< bytes that the process takes beside tensors, context excluded
+    cuda_graphs,        ///< bytes of captured CUDA graphs
+    compute_buffer,     ///< bytes of ggml's compute buffer
+    allocated,          ///< bytes that PyTorch's allocator handed out, at most
+    reserved,           ///< bytes that PyTorch's allocator reserved, at most
+    device_used,        ///< bytes that the device has lost
+    device_total,       ///< bytes that the device has
+    device_free,        ///< bytes that were free
+    requested,          ///< bytes that the engine lets itself use
+    step_time,          ///< seconds of a step
+    tokens_per_second,  ///< tokens a second
+    context,            ///< tokens that a sequence may reach
+    tensor,             ///< tensor-parallel ranks
+    pipeline,           ///< pipeline stages
+    sequences,          ///< sequences in one step
+    step_tokens,        ///< tokens in one step
+    fraction,           ///< of the device that the engine may take
+    block,              ///< tokens of a cache block
+    gpu_layers,         ///< layers on GPUs, the head as one more
+    flash_attention,    ///< other than zero: attention by flash attention
+    version,            ///< text: of the engine
+    model,              ///< text: its name or path
+    weight_format,      ///< text: quantisation, or file type
+    cache_format,       ///< text: precision of the KV cache
+    eager,              ///< text: True where no CUDA graphs are captured
+    gpu,                ///< text: the device's name
+};
+/// The names of the quantities, in their order: keys of JSON.
+inline constexpr std::array<std::string_view, 33> quantity_names{
+    "weights",         "kv_cache",       "pool",
+    "pool_tokens",     "pool_blocks",    "recurrent_state",
+    "activation_peak", "beside_tensors", "cuda_graphs",
+    "compute_buffer",  "allocated",      "reserved",
+    "device_used",     "device_total",   "device_free",
+    "requested",       "step_time",      "tokens_per_second",
+    "context",         "tensor",         "pipeline",
+    "sequences",       "step_tokens",    "fraction",
+    "block",           "gpu_layers",     "flash_attention",
+    "version",         "model",          "weight_format",
+    "cache_format",    "eager",          "gpu"};
+/// The name of a quantity: "pool_tokens".
+constexpr std::string_view name_of(quantity q) { return quantity_names[static_cast<std::size_t>(q)]; }
+/// Whether a quantity is a text.
+constexpr bool is_text(quantity q) { return q >= quantity::version; }
+/// Whether a quantity is in bytes.
+constexpr bool is_size(quantity q) {
+    return q <= quantity::requested && q != quantity::pool_tokens && q != quantity::pool_blocks;
+}
+
+/// The unit of a figure.
+enum class unit : std::uint8_t {
+    one,         ///< a number
+    gib,         ///< 2^30 bytes, whatever the engine calls them
+    mib,         ///< 2^20 bytes, whatever the engine calls them
+    byte,        ///< bytes
+    as_written,  ///< the unit behind the number: KiB and KB are 1024 bytes, as ggml, PyTorch and Go's formats print
+                 ///< them
+    second,      ///< seconds
+    ms,          ///< milliseconds
+};
+
+/// What a figure means that is printed more than once for one rank.
+enum class repeated : std::uint8_t {
+    same,  ///< the same thing again: another value contradicts it
+    last,  ///< the newest holds
+    most,  ///< the largest holds
+    sum,   ///< those of one line add up
+};
+
+/// A figure that an engine prints.
+struct row {
+    std::string_view before;              ///< the words before it
+    quantity what;                        ///< what it is
+    llmres::logs::unit unit = unit::one;  ///< its unit
+    std::uint8_t nth = 0;                 ///< how many numbers stand between the words and it
+    repeated again = repeated::same;      ///< what a second one means
+    std::string_view needs{};             ///< other words that the line must have
+    bool after_device = false;            ///< the word before `before` names the device: CUDA0
+};
+
+/// How an engine's log is read.
+struct engine_table {
+    std::string_view name;         ///< as runtimes::all names it; "nvidia-smi" and "pytorch" beside them
+    const row* first;              ///< its rows
+    std::size_t size;              ///< how many they are
+    std::string_view signs[6]{};   ///< words that this engine alone prints
+    std::string_view begins[3]{};  ///< words with which a start begins: what was read before them is of another start
+};
+
+/// An engine's table.
+template <std::size_t Size, std::size_t Signs, std::size_t Begins>
+constexpr engine_table table_of(std::string_view name, const row (&rows)[Size], const std::string_view (&signs)[Signs],
+                                const std::string_view (&begins)[Begins]) {
+    engine_table t{name, rows, Size};
+    for (std::size_t i = 0; i < Signs; ++i) t.signs[i] = signs[i];
+    for (std::size_t i = 0; i < Begins; ++i) t.begins[i] = begins[i];
+    return t;
+}
+
+}  // namespace llmres::inline v0::logs

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <llmres/io/logs/rows.hpp>
+
+/// What SGLang prints at start (srt/server_args.py, srt/model_executor/model_runner.py, srt/mem_cache/memory_pool.py).
+/// Its GB are 2^30 bytes.
+namespace llmres::inline v0::logs {
+
+inline constexpr row sglang_rows[] = {
+    {"ServerArgs(model_path=", quantity::model},
+    {"sglang version: ", quantity::version},
+    {"SGLang version ", quantity::version},
+    {"tp_size=", quantity::tensor, unit::one, 0, repeated::same, "ServerArgs("},
+    {"pp_size=", quantity::pipeline, unit::one, 0, repeated::same, "ServerArgs("},
+    {"mem_fraction_static=", quantity::fraction, unit::one, 0, repeated::same, "ServerArgs("},
+    {"quantization=", quantity::weight_format, unit::one, 0, repeated::same, "ServerArgs("},
+    {"kv_cache_dtype=", quantity::cache_format, unit::one, 0, repeated::same, "ServerArgs("},
+    {"disable_cuda_graph=", quantity::eager, unit::one, 0, repeated::same, "ServerArgs("},
+    {"chunked_prefill_size=", quantity::step_tokens, unit::one, 0, repeated::same, "max_total_num_tokens="},
+    {"context_len=", quantity::context, unit::one, 0, repeated::same, "max_total_num_tokens="},
+    {"max_running_requests=", quantity::sequences, unit::one, 0, repeated::same, "max_total_num_tokens="},
+    {"max_total_num_tokens=", quantity::pool_tokens},
+    {"avail mem=", quantity::device_free, unit::gib, 0, repeated::same, "Load weight begin"},
+    {"mem usage=", quantity::weights, unit::gib, 0, repeated::same, "Load weight end"},
+    {"#tokens: ", quantity::pool_tokens, unit::one, 0, repeated::same, "KV Cache is allocated."},
+    {"K size: ", quantity::pool, unit::gib, 0, repeated::sum, "KV Cache is allocated."},
+    {"V size: ", quantity::pool, unit::gib, 0, repeated::sum, "KV Cache is allocated."},
+    {"KV size: ", quantity::pool, unit::gib, 0, repeated::same, "KV Cache is allocated."},
+    {"mem usage=", quantity::cuda_graphs, unit::gib, 0, repeated::same, "apture cuda graph end"},
+};
+
+/// SGLang's table.
+inline constexpr engine_table sglang_log =
+    table_of("sglang", sglang_rows,
+             {"ServerArgs(model_path=", "Load weight end.", "KV Cache is allocated.",
+              "max_total_num_tokens=", "The server is fired up"},
+             {"ServerArgs(model_path="});
+
+}  // namespace llmres::inline v0::logs

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <llmres/io/logs/rows.hpp>
+
+/// What vLLM prints at start, in both engines (worker/worker.py, v1/worker/gpu_worker.py, gpu_model_runner.py,
+/// v1/core/kv_cache_utils.py).
+namespace llmres::inline v0::logs {
+
+inline constexpr row vllm_rows[] = {
+    {"LLM engine (v", quantity::version},
+    {"vLLM API server version ", quantity::version},
+    {"with config: model='", quantity::model},
+    {"max_seq_len=", quantity::context, unit::one, 0, repeated::same, "LLM engine (v"},
+    {"'max_model_len': ", quantity::context},
+    {"tensor_parallel_size=", quantity::tensor, unit::one, 0, repeated::same, "LLM engine (v"},
+    {"pipeline_parallel_size=", quantity::pipeline, unit::one, 0, repeated::same, "LLM engine (v"},
+    {"quantization=", quantity::weight_format, unit::one, 0, repeated::same, "LLM engine (v"},
+    {"kv_cache_dtype=", quantity::cache_format, unit::one, 0, repeated::same, "LLM engine (v"},
+    {"enforce_eager=", quantity::eager, unit::one, 0, repeated::same, "LLM engine (v"},
+    {"'gpu_memory_utilization': ", quantity::fraction},
+    {"'max_num_seqs': ", quantity::sequences},
+    {"'max_num_batched_tokens': ", quantity::step_tokens},
+    {"max_num_batched_tokens=", quantity::step_tokens, unit::one, 0, repeated::same, "Chunked prefill is enabled"},
+    {"gpu_memory_utilization=", quantity::fraction, unit::one, 0, repeated::same, "Namespace("},
+    {"max_num_seqs=", quantity::sequences, unit::one, 0, repeated::same, "Namespace("},
+    {"gpu_memory_utilization (", quantity::fraction},
+    {"gpu_memory_utilization=", quantity::fraction, unit::one, 0, repeated::same, "Memory profiling results"},
+    {"total_gpu_memory (", quantity::device_total, unit::gib},
+    {"total_gpu_memory=", quantity::device_total, unit::gib, 0, repeated::same, "Memory profiling results"},
+    {"Loading model weights took ", quantity::weights, unit::gib},
+    {"Model loading took ", quantity::weights, unit::gib},
+    {"model weights take ", quantity::weights, unit::gib},
+    {"weights memory: ", quantity::weights, unit::gib},
+    {"non_torch_memory takes ", quantity::beside_tensors, unit::gib},
+    {"non_torch_memory=", quantity::beside_tensors, unit::gib, 0, repeated::same, "Memory profiling results"},
+    {"non-torch forward increase memory: ", quantity::beside_tensors, unit::gib},
+    {"activation peak memory takes ", quantity::activation_peak, unit::gib},
+    {"torch peak memory increase: ", quantity::activation_peak, unit::gib},
+    {"reserved for KV Cache is ", quantity::pool, unit::gib},
+    {"kv_cache_size=", quantity::pool, unit::gib, 0, repeated::same, "Memory profiling results"},
+    {"Available KV cache memory: ", quantity::pool, unit::gib},
+    {"GPU KV cache size: ", quantity::pool_tokens},
+    {"# GPU blocks: ", quantity::pool_blocks},
+    {"# cuda blocks: ", quantity::pool_blocks},
+    {"Graph capturing finished in ", quantity::cuda_graphs, unit::gib, 1},
+    {"requested GPU memory: ", quantity::requested, unit::gib},
+};
+
+/// vLLM's table.
+inline constexpr engine_table vllm_log =
+    table_of("vllm", vllm_rows,
+             {"LLM engine (v", "vLLM API server version",
+              "Available KV cache memory: ", "# GPU blocks: ", "# cuda blocks: ", "GPU KV cache size: "},
+             {"vLLM API server version ", "LLM engine (v"});
+
+}  // namespace llmres::inline v0::logs

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT
+// Logs of engines: tests/data/logs/rows.log holds one for each of many measured rows, in the engines' formats
+// (make_logs.py), and expected.jsonl what a reader must find in them.
+#include <llmres/io/logs/reader.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+using namespace llmres;
+using logs::quantity;
+
+namespace {
+
+constexpr double one_gib = 1073741824.0;
+constexpr double one_mib = 1048576.0;
+
+/// The logs of tests/data/logs/rows.log by their names.
+std::map<std::string, std::string> written_logs() {
+    std::ifstream in{LLMRES_SOURCE_DIR "/tests/data/logs/rows.log"};
+    REQUIRE(in);
+    std::map<std::string, std::string> all;
+    std::string id;
+    for (std::string line; std::getline(in, line);)
+        if (line.starts_with("==== "))
+            id = line.substr(5);
+        else
+            all[id] += line + "\n";
+    return all;
+}
+
+/// A figure by its name, "weights", or with the device it is on: "weights@CUDA0".
+const logs::figure* figure_of(const logs::engine_log& log, const std::string& key) {
+    const std::size_t at = key.find('@');
+    for (const logs::figure& f : log.figures)
+        if (name_of(f.what) == key.substr(0, at) && (at == key.npos || f.device == key.substr(at + 1))) return &f;
+    return nullptr;
+}
+
+quantity quantity_of(const std::string& written) {
+    for (std::size_t i = 0; i < logs::quantity_names.size(); ++i)
+        if (logs::quantity_names[i] == written) return static_cast<quantity>(i);
+    FAIL(written);
+    return {};
+}
+
+std::string refusal_of(std::string_view text) {
+    const result<logs::engine_log> read = logs::read_log(text);
+    return read ? "read" : std::string{read.error().value.view()};
+}
+
+double value_of(const logs::engine_log& log, quantity what) {
+    const logs::figure* f = log.find(what);
+    return f != nullptr ? f->value : -1;
+}
+
+}  // namespace
+
+TEST_CASE("the log of every row gives the row's figures, whatever engine printed it") {
+    const auto texts = written_logs();
+    std::ifstream in{LLMRES_SOURCE_DIR "/tests/data/logs/expected.jsonl"};
+    REQUIRE(in);
+    std::set<std::string> engines;
+    int read_logs = 0;
+    for (std::string line; std::getline(in, line); ++read_logs) {
+        const nlohmann::json expected = nlohmann::json::parse(line);
+        CAPTURE(expected.at("id").get<std::string>());
+        const logs::engine_log log = logs::read_log(texts.at(expected.at("id"))).value();
+        CHECK(log.engine == expected.at("engine").get<std::string>());
+        engines.insert(log.engine);
+        for (const auto& [key, value] : expected.at("figures").items()) {
+            CAPTURE(key);
+            const logs::figure* f = figure_of(log, key);
+            REQUIRE(f != nullptr);
+            CHECK(std::fabs(f->value - value[0].get<double>()) <= value[1].get<double>());  // one of the last place
+            CHECK(f->contradicted == 0);
+        }
+        for (const auto& [key, text] : expected.at("names").items())
+            CHECK(log.text_of(quantity_of(key)) == text.get<std::string>());
+    }
+    CHECK(read_logs >= 60);
+    CHECK(engines.size() >= 8);
+}
+
+TEST_CASE("a log is the same whatever the pieces in which it arrives") {
+    const std::string text = written_logs().begin()->second;
+    const logs::engine_log whole = logs::read_log(text).value();
+    for (const std::size_t piece : {1u, 7u, 100u}) {
+        logs::reader r;
+        for (std::size_t at = 0; at < text.size(); at += piece) r.feed(std::string_view{text}.substr(at, piece));
+        const logs::engine_log read = r.finish().value();
+        REQUIRE(read.figures.size() == whole.figures.size());
+        CHECK(read.lines == whole.lines);
+        for (std::size_t i = 0; i < read.figures.size(); ++i) {
+            CHECK(read.figures[i].value == whole.figures[i].value);
+            CHECK(read.figures[i].line == whole.figures[i].line);
+        }
+    }
+}
+
+TEST_CASE("a figure says in which line it stands") {
+    const logs::engine_log log =
+        logs::read_log("noise\n\nINFO [gpu_worker.py:227] Available KV cache memory: 54.61 GiB\r\n").value();
+    CHECK(log.find(quantity::pool)->line == 3);
+    CHECK(log.find(quantity::pool)->printed_to == doctest::Approx(0.005 * one_gib));
+}
+
+TEST_CASE("what people type is no figure") {
+    const std::string words = "Available KV cache memory: 9999.00 GiB";
+    const logs::engine_log log = logs::read_log(
+                                     "INFO Available KV cache memory: 5.00 GiB\n"
+                                     "INFO Received request a: prompt: '" +
+                                     words +
+                                     "', params\n"
+                                     "{\"messages\": [{\"content\": \"" +
+                                     words + "\"}]}\n")
+                                     .value();
+    CHECK(value_of(log, quantity::pool) == 5 * one_gib);
+    CHECK(log.find(quantity::pool)->contradicted == 0);
+    // A name is letters, digits and a few marks: a sentence is none.
+    CHECK(logs::read_log("INFO LLM engine (v0.9.2) with config: model='tell me; a secret?', x\n"
+                         "Available KV cache memory: 5.00 GiB\n")
+              .value()
+              .text_of(quantity::model)
+              .empty());
+}
+
+TEST_CASE("ranks that print at once are told apart, and a second value of one rank is named") {
+    const logs::engine_log log = logs::read_log(
+                                     "(Worker_TP0 pid=1) INFO Available KV cache memory: 5.00 GiB\n"
+                                     "(Worker_TP1 pid=2) INFO Available KV cache memory: 4.00 GiB\n"
+                                     "(Worker_TP1 pid=2) INFO Available KV cache memory: 6.00 GiB\n")
+                                     .value();
+    CHECK(log.smallest(quantity::pool)->value == 4 * one_gib);
+    CHECK(log.largest(quantity::pool)->value == 5 * one_gib);
+    CHECK(log.largest(quantity::pool)->contradicted == 0);
+    CHECK(log.smallest(quantity::pool)->contradicted == 3);
+}
+
+TEST_CASE("the last start of a log counts, and a log that ends early gives what it has") {
+    const logs::engine_log log = logs::read_log(
+                                     "vLLM API server version 0.9.1\n"
+                                     "Model loading took 14.9889 GiB and 2.0 seconds\n"
+                                     "Available KV cache memory: 5.00 GiB\n"
+                                     "vLLM API server version 0.9.1\n"
+                                     "Model loading took 7.5000 GiB and 2.0 sec")
+                                     .value();
+    CHECK(value_of(log, quantity::weights) == 7.5 * one_gib);
+    CHECK(log.find(quantity::pool) == nullptr);
+}
+
+TEST_CASE("Ollama's log holds llama.cpp's, and is Ollama's") {
+    // The figures of this log are made up; its lines are those of llm/server.go and ml/device.go.
+    const logs::engine_log log =
+        logs::read_log(
+            "time=2025-10-01T10:00:00Z level=INFO source=routes.go:1534 msg=\"Listening on 127.0.0.1:11434 "
+            "(version 0.12.3)\"\n"
+            "time=2025-10-01T10:00:01Z level=INFO source=device.go:212 msg=\"model weights\" device=CUDA0 "
+            "size=\"4.5 GiB\"\n"
+            "time=2025-10-01T10:00:01Z level=INFO source=device.go:223 msg=\"kv cache\" device=CUDA0 "
+            "size=\"512.0 MiB\"\n"
+            "time=2025-10-01T10:00:01Z level=INFO source=device.go:234 msg=\"compute graph\" device=CUDA0 "
+            "size=\"256.5 MiB\"\n"
+            "llama_context:      CUDA0 compute buffer size =   258.50 MiB\n")
+            .value();
+    CHECK(log.engine == "ollama");
+    CHECK(log.text_of(quantity::version) == "0.12.3");
+    CHECK(value_of(log, quantity::weights) == 4.5 * one_gib);
+    CHECK(value_of(log, quantity::kv_cache) == 512 * one_mib);
+    CHECK(figure_of(log, "compute_buffer@CUDA0")->value == 258.5 * one_mib);
+}
+
+TEST_CASE("text-generation-inference and LMDeploy print blocks") {
+    // Made-up figures in the lines of launcher/src/main.rs, flash_causal_lm.py and BlockManager.cc.
+    const logs::engine_log tgi =
+        logs::read_log(
+            "2025-01-01T10:00:00.000000Z  INFO text_generation_launcher: Args {\n"
+            "    model_id: \"mistralai/Mistral-7B-v0.1\",\n    num_shard: Some(\n        2,\n    ),\n"
+            "2025-01-01T10:00:09.000000Z  INFO text_generation_launcher: KV-cache blocks: 26535, size: 1\n")
+            .value();
+    CHECK(tgi.engine == "tgi");
+    CHECK(tgi.text_of(quantity::model) == "mistralai/Mistral-7B-v0.1");
+    CHECK(value_of(tgi, quantity::pool_blocks) == 26535);
+    CHECK(value_of(tgi, quantity::block) == 1);
+    const logs::engine_log lmdeploy =
+        logs::read_log(
+            "2025-01-01 10:00:00,000 - lmdeploy - INFO - TurbomindEngineConfig(dtype='auto', tp=1, "
+            "session_len=8192, max_batch_size=128, cache_max_entry_count=0.8, cache_block_seq_len=64)\n"
+            "[TM][INFO] [BlockManager] block_size = 8 MB\n[TM][INFO] [BlockManager] max_block_count = 4207\n")
+            .value();
+    CHECK(lmdeploy.engine == "lmdeploy");
+    CHECK(value_of(lmdeploy, quantity::pool_blocks) == 4207);
+    CHECK(value_of(lmdeploy, quantity::fraction) == 0.8);
+    CHECK(value_of(lmdeploy, quantity::context) == 8192);
+}
+
+TEST_CASE("what is no log is refused by name") {
+    CHECK(refusal_of("") == "no line of an engine");
+    CHECK(refusal_of("hello\nworld\n") == "no line of an engine");
+    CHECK(refusal_of(std::string_view{"GGUF\3\0\0\0", 8}) == "binary data");
+    CHECK(refusal_of(std::string(1 << 20, 'x')) == "no line of an engine");
+}
