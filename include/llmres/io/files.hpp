@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <filesystem>
+#include <fstream>
 #include <llmres/io/device_json.hpp>
 #include <llmres/io/files/gguf_parts.hpp>
 #include <llmres/io/files/open.hpp>
@@ -25,6 +26,7 @@
 #include <system_error>
 #include <utility>
 #include <variant>
+#include <vector>
 
 /// Everything that opens a file, and the only public header that does: jobs, models, checkpoints and devices by their
 /// path. Each function reads the bytes and leaves what they mean to the header that parses them without a file system.
