@@ -101,17 +101,8 @@ int run_plan(const plan_options& o) {
     const nlohmann::json document = merged(o);
     const bool from_file = document["model"] != o.source;
     const llmres::plan_request request = accept(llmres::read_job(document, from_file ? here : ""));
-    llmres::job_plan p = accept(request.layout ? llmres::plan(request.job, *request.layout, request.cluster)
-                                               : llmres::plan(request.job, request.cluster));
-    llmres::maybe<llmres::disaggregated_plan> split;
-    if (request.prefill) {
-        const llmres::pool_request& prompts = *request.prefill;
-        const llmres::layout l =
-            prompts.layout ? *prompts.layout : accept(llmres::prefill_layout(request.job, prompts.cluster));
-        split = accept(llmres::plan_disaggregated(request.job, {l, prompts.cluster}, {p.layout, request.cluster}));
-        p = split->decode;
-    }
-    const bool chosen = !request.layout;
+    const llmres::requested_plan answered = accept(llmres::plan(request));
+    const llmres::job_plan& p = answered.plan;
     if (!request.warning.empty()) fmt::print(stderr, "llmres: {}\n", plain(request.warning));
     if (const auto typed = o.fields.find("gpu"); typed != o.fields.end())
         if (const auto others = llmres::other_gpus_of_that_name(typed->second); !others.empty())
@@ -124,21 +115,16 @@ int run_plan(const plan_options& o) {
             throw refusal{llmres::refused(llmres::error_code::io, "svg", o.svg, "a file that can be written")};
     }
     if (o.json) {
-        auto answer = llmres::to_json(p, request.job, request.cluster, chosen, request.lengths);
-        if (split)
-            answer["disaggregated"] = llmres::to_json(*split, request.prefill->cluster, !request.prefill->layout);
-        answer["runtime"] = llmres::to_json(request.job.runtime, request.job.options, &request.profile.runtime);
-        answer["runtime"]["origin"] = llmres::to_json(request.profile.origin);
+        auto answer = llmres::to_json(answered, request);
         if (!request.device.empty()) answer["cluster"]["device"] = std::filesystem::absolute(request.device).string();
         print_json(answer);
     } else {
         print_plan(p, request);
-        if (split) print_prefill(*split, request.prefill->cluster);
+        if (answered.split) print_prefill(*answered.split, request.prefill->cluster);
     }
-    if (split && split->prefill.verdict > p.verdict) p.verdict = split->prefill.verdict;
-    if (p.verdict == llmres::verdict::tight)
+    if (answered.verdict() == llmres::verdict::tight)
         fmt::print(stderr, "llmres: tight: it fits only if the estimates turn out below their upper bounds\n");
-    return p.verdict == llmres::verdict::does_not_fit ? does_not_fit : fits;
+    return answered.verdict() == llmres::verdict::does_not_fit ? does_not_fit : fits;
 }
 
 }  // namespace program

@@ -10,6 +10,7 @@
 #include <llmres/answers/limits.hpp>
 #include <llmres/answers/remedies.hpp>
 #include <llmres/answers/search.hpp>
+#include <llmres/io/job_json.hpp>
 #include <llmres/io/model_source.hpp>
 #include <llmres/io/sentences.hpp>
 #include <llmres/jobs/job.hpp>
@@ -422,6 +423,41 @@ inline json_value to_json(const disaggregated_plan& p, const cluster& prompts, b
             {"prompts_per_second", p.prompts_per_second},
             {"sequences_per_second", p.sequences_per_second},
             {"prefill_per_decode", p.prefill_per_decode()}};
+}
+
+/// The plan that a job document asks for.
+struct requested_plan {
+    job_plan plan{};                    ///< of the GPUs that generate the output
+    maybe<disaggregated_plan> split{};  ///< both sides, where other GPUs compute the prompts
+    /// The verdict on all GPUs.
+    constexpr llmres::verdict verdict() const {
+        return split && split->prefill.verdict > plan.verdict ? split->prefill.verdict : plan.verdict;
+    }
+};
+
+/// Plans what a document asks for, in its layout or in the one that search() chooses. Errors: those of plan() and
+/// plan_disaggregated().
+inline result<requested_plan> plan(const plan_request& r) {
+    const result<job_plan> alone = r.layout ? plan(r.job, *r.layout, r.cluster) : plan(r.job, r.cluster);
+    if (!alone) return alone.error();
+    if (!r.prefill) return requested_plan{.plan = *alone};
+    const pool_request& prompts = *r.prefill;
+    const result<layout> l = prompts.layout ? *prompts.layout : prefill_layout(r.job, prompts.cluster);
+    if (!l) return l.error();
+    const result<disaggregated_plan> both =
+        plan_disaggregated(r.job, {*l, prompts.cluster}, {alone->layout, r.cluster});
+    if (!both) return both.error();
+    return requested_plan{.plan = both->decode, .split = *both};
+}
+
+/// The answer to a job document, as `llmres plan --json` prints it.
+inline json_value to_json(const requested_plan& p, const plan_request& r) {
+    json_value answer = to_json(p.plan, r.job, r.cluster, !r.layout, r.lengths);
+    if (p.split) answer["disaggregated"] = to_json(*p.split, r.prefill->cluster, !r.prefill->layout);
+    answer["runtime"] = to_json(r.job.runtime, r.job.options, &r.profile.runtime);
+    answer["runtime"]["origin"] = to_json(r.profile.origin);
+    if (!r.device.empty()) answer["cluster"]["device"] = r.device;
+    return answer;
 }
 
 /// The layouts of a space by what became of them.
