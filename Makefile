@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Short names for the CMake presets; `cmake --list-presets` shows them all. Each installs what it needs first (.ci/setup).
-.PHONY: demo test test-integration bench probe fuzz validate-pytorch score score-training score-serving docs format tidy clean
+.PHONY: demo web test test-web test-integration bench probe fuzz validate-pytorch score score-training score-serving docs format tidy clean
 
 demo:  ## one question, answered: the program is all that is built
 	@.ci/setup base
@@ -8,9 +8,18 @@ demo:  ## one question, answered: the program is all that is built
 	@cmake --build --preset gcc --target llmres_program -- --quiet
 	build/gcc/llmres plan llama-3.1-8b --gpu rtx-4090 --context 8192 --batch 4 --runtime vllm --svg build/demo.svg || [ $$? -eq 1 ]
 
+web:  ## the planner as one page that needs no server: build/web/index.html
+	@.ci/setup base web
+	examples/web/build build/web
+
 test:
 	@.ci/setup base
 	cmake --workflow --preset gcc
+
+test-web: web  ## the page in a headless Chromium
+	@cmake --preset gcc >/dev/null
+	@cmake --build --preset gcc --target llmres_program -- --quiet
+	/usr/bin/python3 examples/web/test/test_page.py build/web build/gcc/llmres
 
 test-integration:  ## packages from PyPI, older CMakes, a real scheduler; PARTS: some of packages, conan, slurm, kubernetes
 	@.ci/setup base integration
