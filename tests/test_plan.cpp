@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 #include <array>
 #include <cstdlib>
+#include <llmres/answers/capacity.hpp>
 #include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/hardware/standard_cluster.hpp>
 #include <llmres/models/all.hpp>
@@ -98,4 +99,18 @@ TEST_CASE("training takes all GPUs and is no slower than data ranks alone") {
     const job_plan q = plan(large, eight).value();
     CHECK(q.verdict == verdict::fits);
     CHECK(q.layout.gpus() == 8);
+}
+
+TEST_CASE("a context beyond the model's own is planned where the runtime scales its rotary embedding, and said") {
+    const cluster machine = standard_cluster(gpus::h100_sxm5_80gb, 1).value();
+    job j{.model = models::qwen3_8b, .context = tokens(65536), .runtime = runtimes::vllm};
+    CHECK(plan(j, {}, machine).error().field == "context");
+    j.options.rope_scaling = 4;
+    const job_plan extended = plan(j, {}, machine).value();
+    CHECK(extended.verdict == verdict::fits);
+    REQUIRE(extended.reason_count == 1);
+    CHECK(extended.reasons[0].code == reason_code::context_extended);
+    CHECK(max_context(j, {}, machine).value() > j.model.max_context);
+    j.context = tokens(32768);
+    CHECK(plan(j, {}, machine)->reason_count == 0);
 }

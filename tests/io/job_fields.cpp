@@ -196,6 +196,7 @@ const std::map<std::string, turn>& turns() {
         {"runtime.encoder_tokens", {serving(object({{"model", "qwen2.5-vl-7b"}})), 16384}},
         {"runtime.speculates_ahead",
          {serving(object({{"model", "deepseek-v3"}, {"layout", object({{"tensor", 16}})}})), true}},
+        {"runtime.rope_scaling", {serving(), 4}},
         {"runtime.draft", {serving(draft), "llama-3.2-1b"}},
         {"runtime.loss", {training(), "fused_linear"}},
         {"runtime.scan", {training(object({{"model", "mamba2-2.7b"}})), "fused"}},

@@ -180,6 +180,7 @@ const std::map<std::string, example>& examples() {
         {"runtime.max_loras", {7, [](r q) { return q.job.options.max_loras == 7; }}},
         {"runtime.max_lora_rank", {7, [](r q) { return q.job.options.max_lora_rank == 7; }}},
         {"runtime.encoder_tokens", {7, [](r q) { return q.job.options.encoder_tokens == tokens(7); }}},
+        {"runtime.rope_scaling", {4, [](r q) { return q.job.options.rope_scaling == 4; }}},
         {"runtime.loss",
          {"fused_linear", [](r q) { return q.job.runtime.kernels.loss.code == loss_code::fused_linear; }}},
         {"runtime.use_fused_weighted_squared_relu",

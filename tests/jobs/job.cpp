@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
+#include <limits>
 #include <llmres/jobs/checks.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/models/encoders.hpp>
@@ -53,7 +54,16 @@ TEST_CASE("numbers out of their bounds are refused by name and value") {
     CHECK(validate(j).error().value == "-5");
     j.batch = 1;
     j.context = tokens(200'000);
-    CHECK(validate(j).error().expected == "at most the model's own context, 131072");
+    CHECK(validate(j).error().expected ==
+          "at most the model's own context, 131072, unless the runtime extends it (runtime.rope_scaling)");
+    j.options.rope_scaling = 2;
+    CHECK(validate(j));
+    j.context = tokens(2 * 131'072 + 1);
+    CHECK(validate(j).error().expected == "at most the model's own context, 131072, times runtime.rope_scaling");
+    for (const double factor : {0.5, 2000.0, std::numeric_limits<double>::quiet_NaN()}) {
+        j.options.rope_scaling = factor;
+        CHECK(validate(j).error().field == "runtime.rope_scaling");
+    }
     j = {.model = models::llama_3_1_8b, .task = task::finetuning, .global_batch = -1};
     CHECK(validate(j).error().field == "global_batch");
     j = {.model = models::mixtral_8x7b, .task = task::finetuning, .expert_load = 2000};

@@ -217,7 +217,7 @@ constexpr result<std::int64_t> max_batch(const job& j, const layout& l, const cl
 
 constexpr result<token_count> max_context(const job& j, const layout& l, const cluster& c) {
     job tried = j;
-    const token_count own = j.model.max_context;
+    const token_count own = trains(j) ? j.model.max_context : scaled_context(j);
     const std::int64_t most = own > token_count{} ? own.in(tokens) : detail::most_context;
     const auto set = [&](token_count context) {
         tried.context = tried.sequence = context;

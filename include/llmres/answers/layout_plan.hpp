@@ -46,13 +46,14 @@ enum class reason_code : std::uint8_t {
     host_memory_unknown,          ///< `needed` bytes of main memory, and nobody said how much a node has
     not_described,        ///< how the runtime writes this architecture's modules is not known: computed as Llama's
     sequence_assumed,     ///< a finetuning job gives no sequence: usual_finetuning_sequence is assumed
+    context_extended,     ///< sequences are longer than the model was trained for: its rotary embedding is stretched
     weights_dequantised,  ///< weights are published in a format that is not trained, and widened when loaded
 };
 /// The names of the codes, in their order.
-inline constexpr std::array<std::string_view, 10> reason_code_names{
-    "memory_exceeded",      "weights_exceed",     "memory_tight",        "flash_attention_unsupported",
-    "host_memory_exceeded", "format_emulated",    "host_memory_unknown", "not_described",
-    "sequence_assumed",     "weights_dequantised"};
+inline constexpr std::array<std::string_view, 11> reason_code_names{
+    "memory_exceeded",      "weights_exceed",   "memory_tight",        "flash_attention_unsupported",
+    "host_memory_exceeded", "format_emulated",  "host_memory_unknown", "not_described",
+    "sequence_assumed",     "context_extended", "weights_dequantised"};
 /// The name of a code: "memory_exceeded".
 constexpr std::string_view name_of(reason_code code) { return reason_code_names[static_cast<std::size_t>(code)]; }
 
@@ -171,6 +172,7 @@ constexpr void judge(job_plan& p, const interval<byte_count>& need, const job& j
         p.because({.code = reason_code::not_described, .gpu = p.gpu, .term = memory_term::activations});
     if (j.task == task::finetuning && j.sequence == token_count{})
         p.because({.code = reason_code::sequence_assumed, .gpu = p.gpu});
+    if (!trains(j) && exceeds_own_context(j)) p.because({.code = reason_code::context_extended, .gpu = p.gpu});
     if (dequantises(j)) p.because({.code = reason_code::weights_dequantised, .gpu = p.gpu});
 }
 

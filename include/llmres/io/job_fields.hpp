@@ -130,6 +130,7 @@ inline constexpr std::array all{
     job_field{"runtime", "Runtime", "max_lora_rank", integer, 1, 65536, "largest rank of the resident LoRA adapters"},
     job_field{"runtime", "Runtime", "encoder_tokens", integer, 0, most_tokens, "image patches that the vision tower computes at once; default: none"},
     job_field{"runtime", "Runtime", "speculates_ahead", flag, 0, 0, "the model's own multi-token prediction layers are loaded, to speculate"},
+    job_field{"runtime", "Runtime", "rope_scaling", real, 1, 1024, "factor by which the runtime extends the model's own context (YaRN), so that a longer `context` is planned; default: 1"},
     job_field{"runtime", "Runtime", "draft", text, 0, 0, "a draft model for speculative decoding: its weights and KV cache are on the GPUs as well"},
     job_field{"runtime", "Runtime", "loss", text, 0, 0, "training: how the loss is computed: eager, eager_shifted, triton, chunked, fused_linear, vocabulary_parallel and others"},
     job_field{"runtime", "Runtime", "scan", text, 0, 0, "training: how Mamba 2 is computed: plain, fused (mamba-ssm, as in transformers) or fused_to_gate (as in Megatron-Core)"},

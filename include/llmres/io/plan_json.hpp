@@ -245,6 +245,7 @@ inline json_value to_json(const runtime& r, const serving_options& asked, const 
     if (asked.max_lora_rank != usual.max_lora_rank) out["max_lora_rank"] = asked.max_lora_rank;
     if (asked.encoder_tokens != usual.encoder_tokens) out["encoder_tokens"] = asked.encoder_tokens.in(tokens);
     if (asked.speculates_ahead != usual.speculates_ahead) out["speculates_ahead"] = asked.speculates_ahead;
+    if (asked.rope_scaling > usual.rope_scaling) out["rope_scaling"] = asked.rope_scaling;
     if (asked.draft_weights != usual.draft_weights)
         out["draft"] = {{"weights_bytes", asked.draft_weights.in(bytes)},
                         {"kv_bytes_per_token", asked.draft_kv.in(bytes_a_token)}};

@@ -45,6 +45,10 @@ inline std::string to_text(const reason& r, const job_plan& p) {
         case reason_code::sequence_assumed:
             return fmt::format("no sequence is given: at most {} tokens are assumed",
                                usual_finetuning_sequence.in(tokens));
+        case reason_code::context_extended:
+            return "the context is longer than the model was trained for: its answers may be worse, at any length "
+                   "where "
+                   "the runtime scales every sequence alike";
         case reason_code::weights_dequantised:
             return "the weights are published in a format that is not trained, and are widened when they are loaded";
     }

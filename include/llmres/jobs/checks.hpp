@@ -225,9 +225,11 @@ constexpr status validate(const job& j) {
         if (j.prompt + j.output > context_of(j))
             return refused(error_code::inconsistent, "context", context_of(j).in(tokens),
                            "at least prompt + output tokens");
-        if (j.model.max_context > token_count{} && context_of(j) > j.model.max_context) {
+        if (exceeds_own_context(j) && context_of(j) > scaled_context(j)) {
             text<191> expected{"at most the model's own context, "};
             expected.append(detail::digits(j.model.max_context.in(tokens)));
+            expected.append(j.options.rope_scaling > 1 ? ", times runtime.rope_scaling"
+                                                       : ", unless the runtime extends it (runtime.rope_scaling)");
             return refused(error_code::out_of_range, "context", context_of(j).in(tokens), expected);
         }
         return detail::sizes_fit(j);

@@ -181,6 +181,15 @@ constexpr token_count context_of(const job& j) {
     const token_count both = j.prompt + j.output;
     return both > token_count{} ? both : j.model.max_context;
 }
+/// Whether sequences may be longer than those that the model was trained for.
+constexpr bool exceeds_own_context(const job& j) {
+    return j.model.max_context > token_count{} && context_of(j) > j.model.max_context;
+}
+/// Tokens of the longest sequence for which the runtime has the model's rotary embedding; 0: unknown.
+constexpr token_count scaled_context(const job& j) {
+    const double scaled = static_cast<double>(j.model.max_context.in(tokens)) * j.options.rope_scaling;
+    return scaled < 1e15 ? tokens(static_cast<std::int64_t>(scaled)) : j.model.max_context;
+}
 /// The prompt: what the context leaves beside the output, unless given.
 constexpr token_count prompt_of(const job& j) { return j.prompt > token_count{} ? j.prompt : context_of(j) - j.output; }
 /// Tokens of a sequence that is trained on.

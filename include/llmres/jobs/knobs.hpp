@@ -112,6 +112,9 @@ constexpr void set(runtime& r, serving_options& asked, knob_setting setting, dou
 constexpr status validate(const runtime& r, const serving_options& asked, const precision& weights, bool gguf_file) {
     if (const status s = detail::validate_format(r, weights, gguf_file); !s) return s;
     if (const status s = detail::validate_fraction(r.cache); !s) return s;
+    if (!(asked.rope_scaling >= 1 && asked.rope_scaling <= 1024))
+        return refused(error_code::out_of_range, "runtime.rope_scaling",
+                       asked.rope_scaling > 1024 ? "above 1024" : "below 1, or no number", "a factor from 1 to 1024");
     using detail::bounded_field;
     constexpr std::int64_t most_tokens = std::int64_t{1} << 40;
     return detail::all_in_range(

@@ -31,6 +31,9 @@ struct serving_options {
     bytes_per_token draft_kv{};
     /// Patches that pass the vision tower at once; 0: those of the job's images.
     token_count encoder_tokens{};
+    /// The factor by which the runtime stretches the rotary embedding beyond the model's own context (YaRN,
+    /// arXiv:2309.00071; vLLM: rope_scaling.factor, llama.cpp: --rope-scaling yarn); 1: it does not.
+    double rope_scaling = 1.0;
 };
 
 }  // namespace llmres::inline v0

@@ -56,6 +56,7 @@ inline void read_serving_knobs(job_reader& read, runtime_request& r) {
     read.integer("max_lora_rank", r.options.max_lora_rank);
     read.count("encoder_tokens", r.options.encoder_tokens);
     read.flag("speculates_ahead", r.options.speculates_ahead);
+    r.options.rope_scaling = read.real("rope_scaling", r.options.rope_scaling);
 }
 
 /// The draft model of speculative decoding; a model without layers where none is named.

@@ -220,13 +220,13 @@ struct serving_weights {
             if (rotated > width) width = rotated;
         }
         return bytes(job.model.encoders[0].position_axes > 1 ? 8 : 2) * job.model.rope.contexts *
-               detail::product(width, job.model.max_context.in(tokens));
+               detail::product(width, scaled_context(job).in(tokens));
     }
     /// Cosines and sines of rotary positions, where each layer has its own.
     constexpr byte_count rope_table_of(const layer& kind) const {
         const std::int64_t width = kind.attention.rotated_width();
         if (runtime.loading.rope == rope_tables::own)
-            return bytes(4) * detail::product(width, job.model.max_context.in(tokens));
+            return bytes(4) * detail::product(width, scaled_context(job).in(tokens));
         if (runtime.loading.rope == rope_tables::cached)
             return bytes(8) *
                    detail::product(width, allotted_tokens(kind.attention, job, runtime, layout, 1).in(tokens));
