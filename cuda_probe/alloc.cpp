@@ -38,77 +38,144 @@ private:
 };
 
 struct request {
-    const plan_buffer* buffer = nullptr;
+    plan_buffer buffer;
     std::int64_t part = 0;
 };
 
+/// What a process has before its tensors first, what its allocator leaves unused last.
 std::vector<request> requests_of(const plan_file& plan, const alloc_options& options) {
     std::vector<request> all;
-    for (const plan_buffer& b : plan.buffers)
-        for (std::int64_t i = 0; i < b.count; ++i) all.push_back({&b, i});
+    const auto add = [&](const plan_buffer& b) {
+        for (std::int64_t i = 0; i < b.count; ++i) all.push_back({b, i});
+    };
+    const std::vector<plan_buffer> beside = stand_ins(plan, options.own, options.caching);
+    for (const plan_buffer& b : beside)
+        if (b.term == "runtime") add(b);
+    for (const plan_buffer& b : plan.buffers) add(b);
+    for (const plan_buffer& b : beside)
+        if (b.term != "runtime") add(b);
     if (options.shuffled) std::shuffle(all.begin(), all.end(), std::mt19937_64{options.seed});
     return all;
 }
 
 std::string name_of(const request& r) {
-    return r.buffer->count == 1 ? r.buffer->name : r.buffer->name + "[" + std::to_string(r.part) + "]";
+    return r.buffer.count == 1 ? r.buffer.name : r.buffer.name + "[" + std::to_string(r.part) + "]";
 }
 
 std::uint64_t seed_of(const alloc_options& options, std::size_t block) { return options.seed * 1'000'003 + block + 1; }
 
-/// Allocates one after the other; true if all are held.
-bool hold_all(const alloc_environment& around, const std::vector<request>& requests, const alloc_options& options,
-              holdings& held, alloc_run& run) {
-    caching_layout caching;
-    byte_count free = run.free_before;
-    const auto fail = [&run](run_outcome outcome, std::string reason) {
-        run.outcome = outcome;
-        run.reason = std::move(reason);
-        return false;
-    };
-    for (std::size_t i = 0; i < requests.size(); ++i) {
-        const request& r = requests[i];
-        if (const std::string why = around.stop.why(); !why.empty()) return fail(run_outcome::stopped, why);
-        const byte_count wanted = r.buffer->size;
-        const byte_count from_device = options.caching ? caching.segment_for(wanted) : wanted;
-        if (from_device > byte_count{}) {
-            const auto mark = [&] {
-                run.failed_at = static_cast<std::int64_t>(i);
-                run.failed_name = name_of(r);
-                run.failed_size = from_device;
-            };
-            // What cannot fit at all may be tried: the device refuses, and nobody is harmed.
-            if (from_device <= free && free - from_device < options.guard) {
-                mark();
-                byte_count left{};
-                for (std::size_t later = i; later < requests.size(); ++later) left += requests[later].buffer->size;
-                return left > free && !options.caching
-                           ? fail(run_outcome::no_room, "the buffers that are left exceed what is free")
-                           : fail(run_outcome::guarded, "less than the guard band would stay free");
-            }
-            const allocation got = around.memory.allocate(options.allocator, from_device);
-            if (!got.made) {
-                mark();
-                return fail(got.out_of_memory ? run_outcome::no_room : run_outcome::failed,
-                            std::string{got.made.why.view()});
-            }
-            held.add(*got.made);
-            if (const problem wrong = around.memory.touch(*got.made, seed_of(options, held.blocks().size()));
-                !wrong.empty()) {
-                mark();
-                return fail(run_outcome::failed, std::string{wrong.view()});
-            }
-        }
-        const auto now = around.memory.memory();
-        if (!now) return fail(run_outcome::failed, std::string{now.why.view()});
-        const byte_count granted = free > now->free ? free - now->free : byte_count{};
-        free = now->free;
-        run.requested += wanted;
-        run.granted += granted;
-        run.buffers.push_back({name_of(r), r.buffer->term, wanted, granted, run.granted, free});
-    }
-    return true;
+bool apart(byte_count a, byte_count b, byte_count tolerance) { return (a > b ? a - b : b - a) > tolerance; }
+
+/// Notes that someone else's memory moved, the first time that it shows.
+void note_moved(alloc_run& run, std::string how) {
+    if (run.moved.empty()) run.moved = std::move(how);
 }
+
+/// One run's allocations, one after the other.
+class filling {
+public:
+    filling(const alloc_environment& around, const plan_file& plan, const alloc_options& options, holdings& held,
+            alloc_run& run)
+        : around_{around},
+          options_{options},
+          held_{held},
+          run_{run},
+          free_{run.free_before},
+          room_{plan.usable > options.own ? plan.usable - options.own : byte_count{}},
+          requests_{requests_of(plan, options)} {}
+
+    /// True if all are held.
+    bool hold_all() {
+        for (std::size_t i = 0; i < requests_.size(); ++i) {
+            if (const std::string why = around_.stop.why(); !why.empty()) return fail(run_outcome::stopped, why);
+            const byte_count wanted = requests_[i].buffer.size;
+            const byte_count from_device = options_.caching ? caching_.segment_for(wanted) : wanted;
+            if (from_device > byte_count{} && !hold(i, from_device)) return false;
+            if (!note(requests_[i], from_device)) return false;
+        }
+        return true;
+    }
+
+private:
+    bool fail(run_outcome outcome, std::string reason) {
+        run_.outcome = outcome;
+        run_.reason = std::move(reason);
+        return false;
+    }
+    bool fail_at(std::size_t i, byte_count size, run_outcome outcome, std::string reason) {
+        run_.failed_at = static_cast<std::int64_t>(i);
+        run_.failed_name = name_of(requests_[i]);
+        run_.failed_size = size;
+        return fail(outcome, std::move(reason));
+    }
+
+    bool hold(std::size_t i, byte_count size) {
+        if (run_.granted + size > room_)
+            return fail_at(i, size, run_outcome::no_room,
+                           "with it the process would take more than the plan's usable " +
+                               std::to_string((room_ + options_.own).in(bytes)) + " bytes");
+        if (options_.host_room && run_.granted + size > *options_.host_room)
+            return fail_at(i, size, run_outcome::guarded, "the host, whose memory this is, would be short of it");
+        // What cannot fit at all may be tried: the device refuses, and nobody is harmed.
+        if (size <= free_ && free_ - size < options_.guard) {
+            byte_count left{};
+            for (std::size_t later = i; later < requests_.size(); ++later) left += requests_[later].buffer.size;
+            return left > free_ && !options_.caching
+                       ? fail_at(i, size, run_outcome::no_room, "the buffers that are left exceed what is free")
+                       : fail_at(i, size, run_outcome::guarded, "less than the guard band would stay free");
+        }
+        const allocation got = around_.memory.allocate(options_.allocator, size);
+        if (!got.made) {
+            if (got.out_of_memory) ask_neighbours(size);
+            return fail_at(i, size, got.out_of_memory ? run_outcome::no_room : run_outcome::failed,
+                           std::string{got.made.why.view()});
+        }
+        held_.add(*got.made);
+        if (const problem wrong = around_.memory.touch(*got.made, seed_of(options_, held_.blocks().size()));
+            !wrong.empty())
+            return fail_at(i, size, run_outcome::failed, std::string{wrong.view()});
+        return true;
+    }
+
+    /// At the moment of a refusal: whether there was room by what was free before, and who took it.
+    void ask_neighbours(byte_count size) {
+        const auto now = around_.memory.memory();
+        const auto others = around_.used_by_others();
+        if (now && apart(now->free, free_, options_.tolerance))
+            note_moved(run_, "free memory was another than before when the device refused");
+        else if (now && now->free >= size + far())
+            note_moved(run_, "the device refused what it says is free");
+        else if (others && run_.others_before && apart(*others, *run_.others_before, options_.tolerance))
+            note_moved(run_, "other processes held another amount when the device refused");
+    }
+
+    /// By how much what a device takes for a request may differ from it: allocators' granules.
+    byte_count far() const { return std::max(options_.tolerance, mib(64)); }
+
+    bool note(const request& r, byte_count from_device) {
+        const auto now = around_.memory.memory();
+        if (!now) return fail(run_outcome::failed, std::string{now.why.view()});
+        const byte_count fell = free_ - now->free;  // below zero where someone left
+        // A pool takes more than a request, and then nothing for those that follow.
+        if (fell + far() < byte_count{} || fell > from_device + far())
+            note_moved(run_, "free memory changed by another amount than was allocated");
+        free_ = now->free;
+        const byte_count granted = fell > byte_count{} ? fell : byte_count{};
+        run_.requested += r.buffer.size;
+        run_.granted += granted;
+        run_.buffers.push_back({name_of(r), r.buffer.term, r.buffer.size, granted, run_.granted, free_});
+        return true;
+    }
+
+    const alloc_environment& around_;
+    const alloc_options& options_;
+    holdings& held_;
+    alloc_run& run_;
+    caching_layout caching_;
+    byte_count free_;
+    byte_count room_;
+    std::vector<request> requests_;
+};
 
 bool verify_all(const alloc_environment& around, const alloc_options& options, const holdings& held, alloc_run& run) {
     for (std::size_t i = 0; i < held.blocks().size(); ++i) {
@@ -128,7 +195,15 @@ bool verify_all(const alloc_environment& around, const alloc_options& options, c
     return true;
 }
 
-bool apart(byte_count a, byte_count b, byte_count tolerance) { return (a > b ? a - b : b - a) > tolerance; }
+/// Two witnesses: what NVML says others hold, and whether what we released came back. A driver may keep a little of
+/// what it needed to map a lot.
+void look_around(alloc_run& run, bool know_after, byte_count tolerance) {
+    const byte_count kept = std::max(tolerance, div_down(run.granted, 1000));
+    if (run.others_before && run.others_after && apart(*run.others_before, *run.others_after, tolerance))
+        note_moved(run, "other processes held another amount before and after");
+    if (know_after && apart(run.free_before, run.free_after, kept))
+        note_moved(run, "free memory was another before and after");
+}
 
 }  // namespace
 
@@ -144,7 +219,7 @@ alloc_run run_allocation(const alloc_environment& around, const plan_file& plan,
     run.others_before = around.used_by_others();
 
     holdings held{around.memory};
-    if (hold_all(around, requests_of(plan, options), options, held, run) && verify_all(around, options, held, run)) {
+    if (filling{around, plan, options, held, run}.hold_all() && verify_all(around, options, held, run)) {
         // Where memory can be handed out twice (managed, WSL), free memory falls by less than was asked for.
         const byte_count slack = run.requested - scaled_down(run.requested, 0.99);
         if (run.granted + slack + options.tolerance < run.requested) {
@@ -163,12 +238,7 @@ alloc_run run_allocation(const alloc_environment& around, const plan_file& plan,
         run.outcome = run_outcome::failed;
         run.reason = wrong.empty() ? after.why.view() : wrong.view();
     }
-    // Two witnesses: what NVML says others hold, and whether what we released came back. A driver may keep a little of
-    // what it needed to map a lot.
-    const byte_count kept = std::max(options.tolerance, div_down(run.granted, 1000));
-    run.others_moved =
-        (run.others_before && run.others_after && apart(*run.others_before, *run.others_after, options.tolerance)) ||
-        (after && apart(run.free_before, run.free_after, kept));
+    look_around(run, after.known, options.tolerance);
     return run;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,10 +22,12 @@ struct alloc_environment {
 
 struct alloc_options {
     allocator_kind allocator = allocator_kind::cuda_malloc;
-    bool caching = false;           ///< requests go through caching_layout first
-    byte_count guard{};             ///< never leave the device with less free than this
-    byte_count tolerance = mib(2);  ///< how far others' memory may move before nothing can be said
-    bool shuffled = false;          ///< in another order than the plan's
+    bool caching = false;                   ///< requests go through caching_layout first
+    byte_count own{};                       ///< what this process took before: its context and libraries
+    byte_count guard{};                     ///< never leave the device with less free than this
+    std::optional<byte_count> host_room{};  ///< take no more in all: the device's memory is the host's
+    byte_count tolerance = mib(2);          ///< how far others' memory may move before nothing can be said
+    bool shuffled = false;                  ///< in another order than the plan's
     std::uint64_t seed = 1;
 };
 
@@ -40,7 +43,7 @@ struct buffer_result {
 
 enum class run_outcome : std::uint8_t {
     held,           ///< all buffers at once, every word of them as written
-    no_room,        ///< the device refused buffer `failed_at`
+    no_room,        ///< the device refused buffer `failed_at`, or it is beyond what the plan may use
     guarded,        ///< buffer `failed_at` would have left less than the guard band
     stopped,        ///< interrupted or timed out
     wrong_content,  ///< memory did not keep what was written
@@ -61,11 +64,12 @@ struct alloc_run {
     byte_count free_after{};  ///< after all was released: what is missing moved to someone else, or leaked
     reading<byte_count> others_before{};
     reading<byte_count> others_after{};
-    bool others_moved = false;
+    std::string moved;  ///< how others' memory moved meanwhile; empty if it did not
     bool shuffled = false;
 };
 
-/// Allocates, touches and verifies every buffer of the plan, then releases all; whatever happens, nothing stays held.
+/// Allocates, touches and verifies every buffer of the plan and what stands in for the rest of it, within what the plan
+/// says is usable, then releases all; whatever happens, nothing stays held.
 alloc_run run_allocation(const alloc_environment& around, const plan_file& plan, const alloc_options& options);
 
 /// max(256 MiB, 1 % of the device): what is left alone on a device that is shared, and always while searching.

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT
 // alloc: a plan put to the test on a device.
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <llmres/hardware/live_cluster.hpp>
 #include <llmres/models/all.hpp>
 
 #include "commands.hpp"
 #include "describe.hpp"
+#include "host_room.hpp"
 #include "report.hpp"
 
 namespace llmres::probe {
@@ -51,6 +55,15 @@ result<plan_file> plan_of(const alloc_command_options& options, const device& li
     return parse_plan(written, options.gpus);
 }
 
+/// A plan for another GPU says nothing of this one.
+status made_for(const plan_file& plan, const device& live) {
+    const auto sheet = sheet_for(live);
+    if (plan.gpu.empty() || (sheet && sheet->id == std::string_view{plan.gpu})) return done{};
+    return refused(error_code::inconsistent, "cluster.gpu", plan.gpu,
+                   fmt::format("a plan for {} ({}), or --any-gpu", sheet ? sheet->id.view() : "a GPU of the tables",
+                               live.identity.name.value.view()));
+}
+
 reading<byte_count> growth(const reading<byte_count>& before, const reading<byte_count>& after) {
     if (!before || !after) return reading<byte_count>::unavailable(before ? after.why : before.why);
     if (*after < *before) return reading<byte_count>::unavailable("memory in use fell meanwhile: others moved");
@@ -67,8 +80,6 @@ void set_guard(alloc_report& report, const alloc_command_options& options, const
     const bool weighed = held && report.around.context;
     if (options.guard_mib) {
         report.guard_reason = "flag";
-    } else if (!options.search.empty()) {
-        report.guard_reason = "searching";
     } else if (others && *others > byte_count{}) {
         report.guard_reason = "other processes use this device";
     } else if (weighed && *held * 2 > *report.around.context) {
@@ -87,6 +98,8 @@ problem open_watched(cuda_api& cuda, std::int32_t index, bool libraries,
     if (const problem wrong = cuda.open_context(index); !wrong.empty()) return wrong;
     report.used_with_context = used();
     report.around.context = growth(report.used_before, report.used_with_context);
+    if (report.around.context && *report.around.context == byte_count{})
+        report.around.context = reading<byte_count>::unavailable("NVML shows no bytes for the context that was opened");
     const problem missing = libraries ? cuda.open_libraries() : problem{"not asked for"};
     report.used_with_libraries = missing.empty() ? used() : reading<byte_count>::unavailable(missing);
     report.around.libraries = missing.empty() ? growth(report.used_with_context, report.used_with_libraries)
@@ -99,12 +112,13 @@ problem open_watched(cuda_api& cuda, std::int32_t index, bool libraries,
 void search_into(alloc_report& report, const alloc_environment& around, const alloc_options& options,
                  const std::string& axis_name) {
     const plan_axis axis = axis_name == "batch" ? plan_axis::batch : plan_axis::context;
-    const bool again = replanned(report.plan, axis, 1).has_value();
+    const plan_file& plan = report.plan;
+    const auto again = replanner::from(plan);
     report.search_axis = axis_name;
     report.search_plans = again ? "replanned" : "scaled";
-    const plan_file& plan = report.plan;
     report.search = search_largest(
-        around, [&](std::int64_t n) { return again ? replanned(plan, axis, n) : scaled(plan, axis, n); }, options);
+        around, [&](std::int64_t n) { return again ? again->at(axis, n) : scaled(plan, axis, n); }, options,
+        axis == plan_axis::batch ? plan.max_batch : plan.max_context);
     report.judged = {report.search->says, report.search->reason};
     if (report.judged.reason.empty())
         report.judged.reason = "the largest " + axis_name + " held is " + std::to_string(report.search->largest);
@@ -135,7 +149,7 @@ int run_alloc(const common_options& common, const alloc_command_options& options
     }
     const nvml driver;
     const auto cuda = make_cuda();
-    auto [devices, exit] = find_devices(common, *cuda, driver, false);
+    auto [devices, exit] = find_devices(common, *cuda, driver);
     if (devices.empty()) return exit;
     const auto which = select(devices, common.device);
     if (!which) return refuse(which.error());
@@ -148,6 +162,7 @@ int run_alloc(const common_options& common, const alloc_command_options& options
         return refuse(refused(error_code::inconsistent, "gpus", plan->gpus,
                               "a plan for the " + std::to_string(devices.size()) + " devices here, or --gpus " +
                                   std::to_string(plan->gpus) + " to test one GPU's part of it"));
+    if (const status ok = made_for(*plan, report.live); !ok && !options.any_gpu) return refuse(ok.error());
     report.plan = *plan;
     report.plan_source = options.job.model;
     if (options.at) (options.search == "context" ? report.plan.context : report.plan.batch) = options.at;
@@ -186,7 +201,11 @@ int run_alloc(const common_options& common, const alloc_command_options& options
     set_guard(report, options, others_before);
 
     const alloc_environment around{*cuda, others, stop};
-    alloc_options how{.allocator = chosen->kind, .caching = chosen->caching, .guard = report.guard};
+    alloc_options how{.allocator = chosen->kind,
+                      .caching = chosen->caching,
+                      .own = taken_before(report.plan, report.around),
+                      .guard = report.guard};
+    how.host_room = host_room(report.live);
     if (report.live.memory.allocation.granularity_minimum)
         how.tolerance = std::max(how.tolerance, *report.live.memory.allocation.granularity_minimum);
     if (!options.search.empty()) {

@@ -42,13 +42,12 @@ struct alloc_command_options {
     std::optional<std::int64_t> guard_mib;
     std::int32_t repeats = 3;
     bool libraries = true;
+    bool any_gpu = false;  ///< also a plan for another GPU than the device
 };
 
-struct campaign_options {
-    std::string out;
-    std::string runtime = "pytorch";
-    std::string only;  ///< steps to run, by the beginnings of their names, comma between; empty: all
-    bool quick = false;
+struct plan_command_options {
+    job_request job;  ///< job.model: a job document or a preset's name
+    double fill = 0;  ///< of what is usable, in percent: the largest batch that takes no more; 0: the job's own
 };
 
 int run_list(const common_options& common);
@@ -56,7 +55,7 @@ int run_describe(const common_options& common, const describe_options& options);
 int run_measure(const common_options& common, const measure_command_options& options);
 int run_alloc(const common_options& common, const alloc_command_options& options);
 int run_calibrate(const common_options& common, const measure_command_options& options, const std::string& out);
-int run_campaign(const common_options& common, const campaign_options& options);
+int run_plan(const common_options& common, const plan_command_options& options);
 
 // ---- shared by the commands -----------------------------------------------------------------------------------------
 
@@ -66,6 +65,8 @@ int refuse(const error& wrong);
 int end(exit_code code, const std::string& why);
 /// No device: {"devices":[]} on stdout, the reason on stderr.
 int end_without_device(const std::string& why);
+/// The same, or exit_internal where that is a fault.
+int end_without_device(const device_total& none);
 
 /// The document to where --json says. False, after a word on stderr, if that file cannot be written.
 bool write_json(const nlohmann::ordered_json& document, const std::string& path);
@@ -80,6 +81,6 @@ struct found_devices {
     std::vector<device> devices;
     int exit = exit_done;
 };
-found_devices find_devices(const common_options& common, cuda_api& cuda, const nvml& driver, bool with_context);
+found_devices find_devices(const common_options& common, cuda_api& cuda, const nvml& driver);
 
 }  // namespace llmres::probe

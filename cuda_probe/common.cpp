@@ -60,17 +60,21 @@ device_file file_of(std::vector<device> devices) {
     return {number, timestamp(), std::move(devices)};
 }
 
-found_devices find_devices(const common_options& common, cuda_api& cuda, const nvml& driver, bool with_context) {
+int end_without_device(const device_total& none) {
+    return none.fault ? end(exit_internal, std::string{none.why.view()})
+                      : end_without_device(std::string{none.why.view()});
+}
+
+found_devices find_devices(const common_options& common, cuda_api& cuda, const nvml& driver) {
     if (!common.simulate.empty()) {
         const auto file = read_device_file(common.simulate);
         if (!file) return {{}, refuse(file.error())};
         if (file->devices.empty()) return {{}, end_without_device(common.simulate + " holds none")};
         return {file->devices, exit_done};
     }
-    const auto count = cuda.device_count();
-    if (!count) return {{}, end_without_device(std::string{count.why.view()})};
-    if (*count == 0) return {{}, end_without_device("CUDA shows none to this process")};
-    return {describe_all(cuda, driver, with_context), exit_done};
+    const device_total total = cuda.device_count();
+    if (total.count == 0) return {{}, end_without_device(total)};
+    return {describe_all(cuda, driver), exit_done};
 }
 
 }  // namespace llmres::probe

@@ -82,11 +82,17 @@ struct checked_samples {
     reading<bool> verified{};
 };
 
+/// How many devices this process may use.
+struct device_total {
+    std::int32_t count = 0;
+    text<127> why{};     ///< there is none, or that cannot be told
+    bool fault = false;  ///< there may be devices: driver and CUDA do not go together, or the driver is broken
+};
+
 /// A CUDA installation. Nothing is opened before open_context(), so that NVML can see the device without us first.
 class cuda_api : public memory_api {
 public:
-    /// Devices this process may use; unavailable, with the reason, where there is no driver or it is too old.
-    virtual reading<std::int32_t> device_count() = 0;
+    virtual device_total device_count() = 0;
     /// Identity and attributes; needs no context.
     virtual void describe(std::int32_t index, device& into) = 0;
     virtual void describe_peer(std::int32_t from, std::int32_t to, device_peer& into) = 0;

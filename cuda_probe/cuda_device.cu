@@ -16,6 +16,10 @@ namespace llmres::probe {
 namespace {
 
 void* address_of(const block& held) { return reinterpret_cast<void*>(held.address); }
+/// 13000 is 13.0.
+std::string version_text(std::int32_t number) {
+    return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
+}
 std::uint64_t size_of(byte_count size) { return static_cast<std::uint64_t>(size.base()); }
 
 class real_cuda final : public cuda_api {
@@ -30,12 +34,22 @@ public:
             if (cudaSetDevice(device) == cudaSuccess) cudaDeviceReset();
     }
 
-    reading<std::int32_t> device_count() override {
-        return reading_of([] {
-            int count = 0;
-            must("cudaGetDeviceCount", cudaGetDeviceCount(&count));
-            return std::int32_t{count};
-        });
+    device_total device_count() override {
+        int count = 0;
+        const cudaError_t code = cudaGetDeviceCount(&count);
+        if (code == cudaSuccess) return {.count = count, .why = count > 0 ? "" : "CUDA shows none to this process"};
+        cudaGetLastError();
+        device_total none{.why = "cudaGetDeviceCount: "};
+        none.why.append(cudaGetErrorName(code));
+        // Without any driver CUDA says that the driver is insufficient, and that its version is 0.
+        const auto driver = version(&cudaDriverGetVersion);
+        none.fault = code != cudaErrorNoDevice && driver.value_or(0) != 0;
+        if (!none.fault) return none;
+        none.why.append("; the driver knows CUDA ");
+        none.why.append(version_text(driver.value));
+        none.why.append(", this program was built with ");
+        none.why.append(version_text(version(&cudaRuntimeGetVersion).value_or(CUDART_VERSION)));
+        return none;
     }
 
     void describe(std::int32_t index, device& into) override {

@@ -37,10 +37,10 @@ void without_nvml(device& live, const text<95>& why) {
 
 }  // namespace
 
-std::vector<device> describe_all(cuda_api& cuda, const nvml& driver, bool with_context) {
+std::vector<device> describe_all(cuda_api& cuda, const nvml& driver) {
     std::vector<device> all;
-    const auto count = cuda.device_count();
-    for (std::int32_t i = 0; count && i < *count; ++i) {
+    const std::int32_t count = cuda.device_count().count;
+    for (std::int32_t i = 0; i < count; ++i) {
         device live;
         cuda.describe(i, live);
         if (const auto handle = join(driver, live); handle) {
@@ -63,12 +63,13 @@ std::vector<device> describe_all(cuda_api& cuda, const nvml& driver, bool with_c
             all[i].peers.push(other);
         }
     }
-    for (std::size_t i = 0; with_context && i < all.size(); ++i) {
-        const problem wrong = cuda.open_context(static_cast<std::int32_t>(i));
-        const auto now = wrong.empty() ? cuda.memory() : reading<memory_state>::unavailable(wrong);
-        all[i].memory.cuda_free = now ? reading<byte_count>{now->free} : reading<byte_count>::unavailable(now.why);
-    }
     return all;
+}
+
+void read_free(cuda_api& cuda, std::int32_t index, device& live) {
+    const problem wrong = cuda.open_context(index);
+    const auto now = wrong.empty() ? cuda.memory() : reading<memory_state>::unavailable(wrong);
+    live.memory.cuda_free = now ? reading<byte_count>{now->free} : reading<byte_count>::unavailable(now.why);
 }
 
 std::vector<device> describe_hidden(const nvml& driver, const std::vector<device>& seen) {

@@ -14,9 +14,11 @@ namespace llmres::probe {
 /// replaces the guess in the descriptor), else by PCI address.
 reading<nvml::handle> join(const nvml& driver, device& live);
 
-/// Every device CUDA lets this process use, NVML's figures taken before any context is opened. `with_context` then
-/// opens each, to read free memory as a process has it.
-std::vector<device> describe_all(cuda_api& cuda, const nvml& driver, bool with_context);
+/// Every device CUDA lets this process use, as it is before any context is opened.
+std::vector<device> describe_all(cuda_api& cuda, const nvml& driver);
+
+/// Opens that device, to read free memory as a process has it.
+void read_free(cuda_api& cuda, std::int32_t index, device& live);
 
 /// Devices that NVML sees and CUDA does not, such as those hidden by CUDA_VISIBLE_DEVICES.
 std::vector<device> describe_hidden(const nvml& driver, const std::vector<device>& seen);

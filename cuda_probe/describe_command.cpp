@@ -69,10 +69,12 @@ void measure_device(cuda_api& cuda, const nvml& driver, const measure_command_op
             stop, live);
 }
 
-/// Not even reading could be timed: someone else has the device, or something is broken.
-int end_unmeasured(const device& live) {
-    const std::string why{live.measured.read_bandwidth.why.view()};
-    return taken_by_others(why) ? end(exit_skipped, "skipped: " + why) : end(exit_internal, why);
+/// What of a measurement went wrong: someone else has the device, a library is missing, or something is broken.
+int end_of(const device& live) {
+    const measured_fault found = fault_in(live);
+    if (found.what.empty()) return exit_done;
+    return end(found.missing || taken_by_others(found.why) ? exit_skipped : exit_internal,
+               found.what + ": " + found.why);
 }
 
 }  // namespace
@@ -87,40 +89,47 @@ int run_list(const common_options& common) {
     }
     const nvml driver;
     const auto cuda = make_cuda();
-    const auto count = cuda->device_count();
-    const auto seen = count ? describe_all(*cuda, driver, false) : std::vector<device>{};
+    const device_total total = cuda->device_count();
+    const auto seen = describe_all(*cuda, driver);
     const auto hidden = describe_hidden(driver, seen);
-    const std::string why = count ? "CUDA shows none to this process" : std::string{count.why.view()};
     if (common.json) {
         std::vector<device> all = seen;
         all.insert(all.end(), hidden.begin(), hidden.end());
         if (!write_json(to_json(file_of(all)), *common.json)) return exit_usage;
     } else if (seen.empty() && hidden.empty()) {
-        return end_without_device(why);
+        return end_without_device(total);
     } else {
         for (const device& live : seen) print_line(live);
         for (const device& live : hidden) print_line(live);
     }
-    return seen.empty() ? end(exit_no_device, "no device that CUDA can use: " + why) : exit_done;
+    if (!seen.empty()) return exit_done;
+    return end(total.fault ? exit_internal : exit_no_device,
+               "no device that CUDA can use: " + std::string{total.why.view()});
 }
 
 int run_describe(const common_options& common, const describe_options& options) {
     const nvml driver;
     const auto cuda = make_cuda();
-    const auto count = cuda->device_count();
-    if (common.simulate.empty() && options.hidden && count.value_or(0) == 0) {
-        const auto hidden = describe_hidden(driver, {});
+    if (common.simulate.empty() && options.hidden) {
+        const device_total total = cuda->device_count();
+        const auto hidden = total.count == 0 && !total.fault ? describe_hidden(driver, {}) : std::vector<device>{};
         if (!hidden.empty() && !write_json(to_json(file_of(hidden)), common.json.value_or(""))) return exit_usage;
         if (!hidden.empty()) return end(exit_no_device, "no device that CUDA can use");
     }
-    auto [devices, exit] = find_devices(common, *cuda, driver, options.context);
+    auto [devices, exit] = find_devices(common, *cuda, driver);
     if (devices.empty()) return exit;
+    const auto read = [&](std::size_t i) {
+        if (options.context && common.simulate.empty()) read_free(*cuda, static_cast<std::int32_t>(i), devices[i]);
+    };
     if (!common.device.empty()) {
         const auto which = select(devices, common.device);
         if (!which) return refuse(which.error());
+        read(*which);  // no other device is opened
         devices = {devices[*which]};
-    } else if (options.hidden && common.simulate.empty()) {
-        const auto hidden = describe_hidden(driver, devices);
+    } else {
+        for (std::size_t i = 0; i < devices.size(); ++i) read(i);
+        const auto hidden =
+            options.hidden && common.simulate.empty() ? describe_hidden(driver, devices) : std::vector<device>{};
         devices.insert(devices.end(), hidden.begin(), hidden.end());
     }
     // A recorded file keeps its own time and version.
@@ -136,7 +145,7 @@ int run_measure(const common_options& common, const measure_command_options& opt
     const stop_signal stop{common.timeout_s};
     const nvml driver;
     const auto cuda = make_cuda();
-    auto [devices, exit] = find_devices(common, *cuda, driver, false);
+    auto [devices, exit] = find_devices(common, *cuda, driver);
     if (devices.empty()) return exit;
     const auto which = select(devices, common.device);
     if (!which) return refuse(which.error());
@@ -146,14 +155,14 @@ int run_measure(const common_options& common, const measure_command_options& opt
     if (common.json && !write_json(to_json(file_of({live})), *common.json)) return exit_usage;
     if (!common.json) print_measured(live);
     if (const std::string why = stop.why(); !why.empty()) return end(exit_skipped, "stopped early: " + why);
-    return live.measured.read_bandwidth ? exit_done : end_unmeasured(live);
+    return end_of(live);
 }
 
 int run_calibrate(const common_options& common, const measure_command_options& options, const std::string& out) {
     const stop_signal stop{common.timeout_s};
     const nvml driver;
     const auto cuda = make_cuda();
-    auto [devices, exit] = find_devices(common, *cuda, driver, false);
+    auto [devices, exit] = find_devices(common, *cuda, driver);
     if (devices.empty()) return exit;
     const auto which = select(devices, common.device);
     if (!which) return refuse(which.error());
@@ -161,10 +170,12 @@ int run_calibrate(const common_options& common, const measure_command_options& o
     // What a recorded device was measured to do is all that can be said of it again.
     if (common.simulate.empty()) measure_device(*cuda, driver, options, stop, *which, devices.size(), live);
     if (const std::string why = stop.why(); !why.empty()) return end(exit_skipped, "nothing written: " + why);
-    if (common.simulate.empty() && !live.measured.read_bandwidth) return end_unmeasured(live);
+    // A library that is missing leaves its figures out of the file; after a fault there is none.
+    const int measured = common.simulate.empty() ? end_of(live) : int{exit_done};
+    if (measured != exit_done && (measured != exit_skipped || !live.measured.read_bandwidth)) return measured;
     if (!write_json(to_json(file_of({live})), out)) return exit_usage;
     if (common.json && !write_json(to_json(file_of({live})), *common.json)) return exit_usage;
-    return end(exit_done, out.empty() ? "" : "wrote " + out);
+    return end(static_cast<exit_code>(measured), "wrote " + out);
 }
 
 }  // namespace llmres::probe

@@ -12,7 +12,6 @@ set(llmres_probe_dir "${CMAKE_CURRENT_LIST_DIR}")
 add_library(llmres_probe_host STATIC
   "${llmres_probe_dir}/agreement.cpp"
   "${llmres_probe_dir}/alloc.cpp"
-  "${llmres_probe_dir}/child.cpp"
   "${llmres_probe_dir}/cublas.cpp"
   "${llmres_probe_dir}/describe.cpp"
   "${llmres_probe_dir}/measure.cpp"
@@ -28,10 +27,10 @@ target_link_libraries(llmres_probe_host PUBLIC llmres::llmres llmres::io fmt::fm
 # The program but for its device: whoever links this brings a make_cuda().
 add_library(llmres_probe_program STATIC
   "${llmres_probe_dir}/alloc_command.cpp"
-  "${llmres_probe_dir}/campaign.cpp"
   "${llmres_probe_dir}/common.cpp"
   "${llmres_probe_dir}/describe_command.cpp"
   "${llmres_probe_dir}/main.cpp"
+  "${llmres_probe_dir}/plan_command.cpp"
   "${llmres_probe_dir}/report.cpp")
 target_link_libraries(llmres_probe_program PUBLIC llmres_probe_host PRIVATE CLI11::CLI11)
 # Six files that read the same headers: as one they build in a third of the time.

@@ -35,6 +35,14 @@ void add_measure_options(CLI::App* command, measure_command_options& options) {
     command->add_flag("--quick", options.quick, "fewer shapes, smaller transfers");
 }
 
+void add_job_options(CLI::App* command, job_request& job) {
+    command->add_option("--task", job.task, "of a preset: serving, pretraining or finetuning");
+    command->add_option("--runtime", job.runtime, "of a preset: an engine of `llmres runtimes`");
+    command->add_option("--batch", job.batch, "of a preset: sequences, or the micro-batch")
+        ->check(CLI::Range(1, 1 << 24));
+    command->add_option("--context", job.context, "of a preset: tokens of a sequence")->check(CLI::Range(1, 1 << 30));
+}
+
 /// When a command that heeds its timeout between steps has had time enough to let go of what it held.
 double latest(const common_options& common) { return common.timeout_s > 0 ? common.timeout_s + 20 : 0; }
 
@@ -80,17 +88,12 @@ int run(int count, char** arguments) {
     alloc->add_option("PLAN", allocating.job.model, "a plan (`llmres plan --json`), a job document, or a preset's name")
         ->required()
         ->type_name("");
-    alloc->add_option("--task", allocating.job.task, "of a preset: serving, pretraining or finetuning");
-    alloc->add_option("--runtime", allocating.job.runtime, "of a preset: an engine of `llmres runtimes`");
-    alloc->add_option("--batch", allocating.job.batch, "of a preset: sequences, or the micro-batch")
-        ->check(CLI::Range(1, 1 << 24));
-    alloc->add_option("--context", allocating.job.context, "of a preset: tokens of a sequence")
-        ->check(CLI::Range(1, 1 << 30));
+    add_job_options(alloc, allocating.job);
     alloc->add_option("--allocator", allocating.allocator,
                       "cuda_malloc, stream_ordered, virtual_memory or pytorch_caching; default: the plan's");
     alloc
         ->add_option("--search", allocating.search,
-                     "find the largest batch or context by bisection, within a guard band")
+                     "find the largest batch or context that the device holds, by bisection")
         ->check(CLI::IsMember({"batch", "context"}));
     alloc->add_option("--at", allocating.at, "the batch or context the plan was made for, where it does not say")
         ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
@@ -100,11 +103,12 @@ int run(int count, char** arguments) {
         ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20));
     alloc
         ->add_option("--guard-mib", allocating.guard_mib,
-                     "always leave so much free; default: max(256 MiB, 1 %) when searching or sharing")
+                     "always leave so much free; default: max(256 MiB, 1 %) where others use the device")
         ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 24));
     alloc->add_option("--repeats", allocating.repeats, "runs; the last of several is in another order")
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
+    alloc->add_flag("--any-gpu", allocating.any_gpu, "also a plan that was made for another GPU than this");
     bool no_libraries = false;
     alloc->add_flag("--no-libraries", no_libraries, "do not open cuBLAS before allocating");
     alloc->callback([&] {
@@ -123,18 +127,16 @@ int run(int count, char** arguments) {
         exit = run_calibrate(common, calibrating, out);
     });
 
-    campaign_options campaigning;
-    CLI::App* campaign =
-        add_command(app, "campaign", "all of it, each step in a fresh process, results as files", common);
-    campaign->add_option("--out", campaigning.out, "folder for the results")->required()->type_name("DIR");
-    campaign->add_option("--runtime", campaigning.runtime, "the engine whose plans are tested")->capture_default_str();
-    campaign
-        ->add_option(
-            "--only", campaigning.only,
-            "steps by the beginnings of their names, such as measure,alloc-serving; a folder's other results stay")
-        ->type_name("STEP,...");
-    campaign->add_flag("--quick", campaigning.quick, "fewer and shorter measurements");
-    campaign->callback([&] { exit = run_campaign(common, campaigning); });
+    plan_command_options planning;
+    CLI::App* plan = add_command(app, "plan", "plans a job for this device, as `llmres plan --json` writes it", common);
+    plan->add_option("JOB", planning.job.model, "a job document, or a preset's name")->required()->type_name("");
+    add_job_options(plan, planning.job);
+    plan->add_option("--fill", planning.fill, "the largest batch that takes so many percent of what is usable")
+        ->check(CLI::Range(0.0, 1000.0));
+    plan->callback([&] {
+        stop_signal::end_after(latest(common), exit_internal);
+        exit = run_plan(common, planning);
+    });
 
     // --json takes a file only behind "=", so that it never swallows the argument after it.
     std::vector<std::string> given(arguments + 1, arguments + count);

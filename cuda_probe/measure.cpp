@@ -73,6 +73,33 @@ std::vector<product_shape> product_shapes(std::int32_t major, std::int32_t minor
     return all;
 }
 
+measured_fault fault_in(const device& live) {
+    const device_measurements& m = live.measured;
+    measured_fault first;
+    const auto look = [&first](const std::string& what, bool known, std::string_view why) {
+        const bool missing = why.find("could not be loaded") != std::string_view::npos;
+        // A fault counts before a library that is missing.
+        if (!known && (first.what.empty() || (first.missing && !missing))) first = {what, std::string{why}, missing};
+    };
+    const auto timed = [&](const char* what, const auto& figure) { look(what, figure.known, figure.why.view()); };
+    timed("read", m.read_bandwidth), timed("copy", m.copy_bandwidth);
+    timed("host to device, pinned", m.host_to_device_pinned), timed("device to host, pinned", m.device_to_host_pinned);
+    timed("host to device, pageable", m.host_to_device_pageable);
+    timed("device to host, pageable", m.device_to_host_pageable);
+    timed("launch and wait", m.launch_latency), timed("launch, back to back", m.launch_interval);
+    const auto checked = [&](const std::string& what, const auto& rate, const reading<bool>& verified) {
+        look(what, rate.known, rate.why.view());
+        if (rate) look(what, verified.value_or(false), verified ? "its result was wrong" : verified.why.view());
+    };
+    for (const device_product& p : m.products)
+        checked(std::string{p.precision.view()} + " " + std::to_string(p.rows) + " x " + std::to_string(p.columns) +
+                    " x " + std::to_string(p.inner),
+                p.rate, p.verified);
+    for (const device_peer& peer : live.peers) timed("copy to a peer", peer.bandwidth);
+    for (const device_all_reduce& one : m.all_reduces) checked("all-reduce", one.bandwidth, one.verified);
+    return first;
+}
+
 void measure(cuda_api& cuda, std::int32_t index, std::int32_t device_count,
              const std::function<reading<byte_count>()>& used, const measure_options& options, const stop_signal& stop,
              device& into) {

@@ -26,6 +26,14 @@ reading<measured<duration>> summary_of(const samples& seconds);
 /// decoding. fp8 needs 8.9, bf16 and tf32 need 8.0.
 std::vector<product_shape> product_shapes(std::int32_t major, std::int32_t minor, bool quick);
 
+/// The first figure that is not there, or whose result was wrong.
+struct measured_fault {
+    std::string what;  ///< empty if there is none
+    std::string why;
+    bool missing = false;  ///< for want of a library alone
+};
+measured_fault fault_in(const device& live);
+
 /// Opens the device's context and libraries, watching what they take, then measures. `used` is NVML's used bytes.
 /// Stops between measurements when asked; what is then missing says so.
 void measure(cuda_api& cuda, std::int32_t index, std::int32_t device_count,

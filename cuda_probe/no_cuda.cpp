@@ -10,7 +10,7 @@ constexpr const char* why = "built without CUDA";
 
 class no_cuda final : public cuda_api {
 public:
-    reading<std::int32_t> device_count() override { return reading<std::int32_t>::unavailable(why); }
+    device_total device_count() override { return {.why = why}; }
     void describe(std::int32_t, device&) override {}
     void describe_peer(std::int32_t, std::int32_t, device_peer&) override {}
     problem open_context(std::int32_t) override { return why; }

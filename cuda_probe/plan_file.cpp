@@ -77,6 +77,8 @@ void leave_out_unused_pool(plan_file& plan, const json& memory, error& wrong) {
     if (!job) return;
     const byte_count before = plan.expected;
     plan.expected = bytes(*job);
+    plan.low = bytes(fields{*needed, "memory.needed", wrong}.integer("low", false, 0).value_or(*job));
+    plan.high = bytes(fields{*needed, "memory.needed", wrong}.integer("high", false, 0).value_or(*job));
     for (auto& [name, size] : plan.terms)
         if (name == "fragmentation") {
             const byte_count others = before - size;
@@ -186,6 +188,14 @@ result<plan_file> parse_plan(std::string_view written, std::optional<std::int64_
     const fields m{*memory, "memory", wrong};
     plan.usable = bytes(m.integer("usable", true, 0).value_or(0));
     plan.expected = bytes(m.integer("expected", true, 0).value_or(0));
+    plan.available = bytes(m.integer("available", false, 0).value_or(plan.usable.in(bytes)));
+    plan.low = bytes(m.integer("low", false, 0).value_or(plan.expected.in(bytes)));
+    plan.high = bytes(m.integer("high", false, 0).value_or(plan.expected.in(bytes)));
+    if (const json* line = m.find("context", false, ""); line != nullptr && line->is_object()) {
+        const fields c{*line, "memory.context", wrong};
+        const auto end = [&](const char* key) { return bytes(c.integer(key, true, 0).value_or(0)); };
+        plan.process_context = interval<byte_count>{end("low"), end("expected"), end("high")};
+    }
     const json* terms = m.find("terms", true, "bytes by term");
     if (!m.ok()) return wrong;
     if (!terms->is_object()) return refused(error_code::malformed, "memory.terms", shown(*terms), "an object");
@@ -206,6 +216,11 @@ result<plan_file> parse_plan(std::string_view written, std::optional<std::int64_
     leave_out_unused_pool(plan, *memory, wrong);
     plan.runtime = name_in(document, "runtime", wrong);
     plan.allocator = name_in(document, "allocator", wrong);
+    if (const json* by = top.find("allocator", false, ""); by != nullptr && by->is_object())
+        plan.expandable_segments = by->value("expandable_segments", json(false)) == true;
+    plan.verdict = top.string("verdict", false);
+    if (const json* on = top.find("cluster", false, ""); on != nullptr && on->is_object() && on->contains("gpu"))
+        plan.gpu = fields{*on, "cluster", wrong}.string("gpu", false);
     plan.gpus = gpus_of(document, wrong);
     if (!m.ok()) return wrong;
     if (gpus_asked && *gpus_asked != plan.gpus)
@@ -223,12 +238,12 @@ result<plan_file> parse_plan(std::string_view written, std::optional<std::int64_
         plan.max_batch = l.integer("max_batch", false, 0);
         plan.max_context = l.integer("max_context", false, 0);
     }
-    const bool training = plan.predicted("gradients").value_or(byte_count{}) > byte_count{};
+    plan.trains = plan.predicted("gradients").value_or(byte_count{}) > byte_count{} || a.from.contains("micro_batch");
 
     std::int64_t pieces = 0;
     for (std::size_t i = 0; i < buffers->size(); ++i) {
         const std::string path = "buffers[" + std::to_string(i) + "]";
-        plan.buffers.push_back(read_buffer((*buffers)[i], path, training, wrong));
+        plan.buffers.push_back(read_buffer((*buffers)[i], path, plan.trains, wrong));
         if (!top.ok()) return wrong;
         pieces = llmres::detail::sum(pieces, plan.buffers.back().count);
         if (pieces > 1'000'000)
@@ -238,7 +253,19 @@ result<plan_file> parse_plan(std::string_view written, std::optional<std::int64_
                            "buffers that add up below 2^63");
     }
     if (plan.buffers.empty()) return refused(error_code::missing, "buffers", "", "at least one buffer");
+    plan.reserved = plan.buffer_total() + plan.predicted("fragmentation").value_or(byte_count{});
     return plan;
+}
+
+std::vector<plan_buffer> stand_ins(const plan_file& plan, byte_count own, bool fragments) {
+    std::vector<plan_buffer> all;
+    for (const auto& [term, predicted] : plan.terms) {
+        if (fragments && term == "fragmentation") continue;
+        const byte_count without_buffer =
+            predicted - plan.buffer_total(term) - (term == "runtime" ? own : byte_count{});
+        if (without_buffer > byte_count{}) all.push_back({"rest_of_" + term, term, without_buffer});
+    }
+    return all;
 }
 
 result<plan_file> read_plan(const std::string& path, std::optional<std::int64_t> gpus_asked) {
@@ -267,7 +294,9 @@ result<plan_file> scaled(const plan_file& plan, plan_axis axis, std::int64_t to)
         const byte_count more = b.size * b.count - before;
         for (auto& [name, size] : made.terms)
             if (name == b.term) size += more;
+        made.low += more;
         made.expected += more;
+        made.high += more;
     }
     return made;
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <llmres/hardware/device.hpp>
 #include <llmres/values/error.hpp>
+#include <llmres/values/interval.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,9 +34,19 @@ struct plan_file {
     std::string hash;       ///< FNV-1a of the text, so that a report says which plan it tested
     std::string runtime;    ///< engine name; empty if not said
     std::string allocator;  ///< empty if not said
+    bool expandable_segments = false;
+    std::string gpu;      ///< the row of the tables that it was made for; empty if not said
+    std::string verdict;  ///< fits, tight or does_not_fit; empty if not said
     std::int64_t gpus = 1;
-    byte_count usable{};
+    byte_count usable{};     ///< by the runtime
+    byte_count available{};  ///< on the device; as much as `usable` if not said
+    byte_count low{};
     byte_count expected{};
+    byte_count high{};
+    byte_count reserved{};  ///< tensors, and what the allocator holds beside them
+    reading<interval<byte_count>>
+        process_context{};  ///< the line of the profile; of `runtime`, the rest is held as blocks
+    bool trains = false;
     std::vector<std::pair<std::string, byte_count>> terms;
     std::vector<plan_buffer> buffers;   ///< in the order of allocation
     std::optional<std::int64_t> batch;  ///< sequences in flight, or the micro-batch of training
@@ -47,6 +58,11 @@ struct plan_file {
     byte_count buffer_total(std::string_view term) const;
     std::optional<byte_count> predicted(std::string_view term) const;
 };
+
+/// What the plan counts beside its buffers, as a block for each term that stands in for it: of `runtime` what the
+/// process that tests has not taken itself (`own`: its context and libraries); no `fragmentation` where an allocator
+/// makes that as it goes. With them, a plan that is held is held whole.
+std::vector<plan_buffer> stand_ins(const plan_file& plan, byte_count own, bool fragments);
 
 /// Refuses by name what is missing, malformed, unknown or contradictory; `gpus_asked` of another number than the plan's
 /// is inconsistent.

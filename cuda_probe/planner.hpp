@@ -3,6 +3,7 @@
 
 #include <llmres/hardware/gpu.hpp>
 #include <string>
+#include <utility>
 
 #include "plan_file.hpp"
 
@@ -18,11 +19,11 @@ struct job_request {
     std::int64_t context = 0;  ///< of training the sequence
 };
 
+/// The job document of that request.
+std::string document_of(const job_request& request);
+
 /// The plan of a preset on one such device.
 result<plan_file> plan_job(const job_request& request, const device& live);
-
-/// What that plan's buffers add up to, at a fraction of the cost of the plan as a document.
-result<byte_count> buffers_of_job(const job_request& request, const device& live);
 
 /// The plan of a job document (what `llmres plan` reads), on the cluster it names.
 result<plan_file> plan_document(const std::string& document);
@@ -30,8 +31,21 @@ result<plan_file> plan_document(const std::string& document);
 /// The same on one such device, whatever cluster the document names. `document` is one JSON object.
 result<plan_file> plan_document(const std::string& document, const device& live);
 
-/// A plan made again for another batch or context, from the job it carries. Where it carries none, or where planning it
-/// again for its own numbers does not give its own buffers, `missing` or `inconsistent`: scaled() then has to do.
-result<plan_file> replanned(const plan_file& plan, plan_axis axis, std::int64_t to);
+/// The same for the largest batch of which the plan expects no more than so many percent of what is usable.
+result<plan_file> plan_filling(const std::string& document, const device& live, double percent);
+
+/// Makes a plan again for another batch or context, from the job that it carries.
+class replanner {
+public:
+    /// Where a plan carries no job, or where planning that again does not give the plan's own buffers, `missing` or
+    /// `inconsistent`: scaled() then has to do.
+    static result<replanner> from(const plan_file& plan);
+    /// Its memory and buffers, without text and limits.
+    result<plan_file> at(plan_axis axis, std::int64_t to) const;
+
+private:
+    explicit replanner(std::string document) : document_{std::move(document)} {}
+    std::string document_;
+};
 
 }  // namespace llmres::probe

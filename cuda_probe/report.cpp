@@ -52,7 +52,8 @@ json run_json(const alloc_run& run, bool every_buffer) {
              {"granted_bytes", run.granted.in(bytes)},
              {"free_before_bytes", run.free_before.in(bytes)},
              {"free_after_release_bytes", run.free_after.in(bytes)},
-             {"others_moved", run.others_moved}};
+             {"others_moved", !run.moved.empty()}};
+    if (!run.moved.empty()) out["moved"] = run.moved;
     put(out, "others_before_bytes", run.others_before);
     put(out, "others_after_bytes", run.others_after);
     if (!run.reason.empty()) out["reason"] = run.reason;
@@ -75,8 +76,13 @@ json comparison_json(const term_comparison& line) {
     json out{{"term", line.term}, {"predicted_bytes", line.predicted.in(bytes)}};
     put(out, "requested_bytes", line.requested);
     put(out, "measured_bytes", line.measured);
+    if (line.stood_in > byte_count{}) out["stood_in_bytes"] = line.stood_in.in(bytes);
     put(out, "error_percent", line.error_percent);
     return out;
+}
+
+json try_json(const search_try& one) {
+    return {{"n", one.n}, {"fits", one.fits}, {"requested_bytes", one.requested.in(bytes)}, {"reason", one.reason}};
 }
 
 json search_json(const alloc_report& report) {
@@ -85,14 +91,29 @@ json search_json(const alloc_report& report) {
              {"plans", report.search_plans},
              {"verdict", name_of(found.says)},
              {"largest", found.largest},
-             {"predicted_in_guard", found.predicted_in_guard}};
+             {"predicted_in_guard", found.predicted_in_guard},
+             {"possible", found.possible}};
     const auto& limit = report.search_axis == "batch" ? report.plan.max_batch : report.plan.max_context;
     out["predicted_by_plan"] = limit ? json(*limit) : json(nullptr);
+    out["beyond_plan"] = limit && found.largest > *limit ? json(found.largest - *limit) : json(0);
+    out["at_plan"] = found.planned ? try_json(*found.planned) : json(nullptr);
+    out["at_one_more"] = found.beyond ? try_json(*found.beyond) : json(nullptr);
     if (!found.reason.empty()) out["reason"] = found.reason;
     out["tries"] = json::array();
-    for (const search_try& one : found.tries)
-        out["tries"].push_back(
-            {{"n", one.n}, {"fits", one.fits}, {"requested_bytes", one.requested.in(bytes)}, {"reason", one.reason}});
+    for (const search_try& one : found.tries) out["tries"].push_back(try_json(one));
+    return out;
+}
+
+json agreement_json(const alloc_report& report) {
+    json out{{"agrees", nullptr}, {"lines", json::array()}};
+    for (const agreement_line& line : agreement_of(report)) {
+        json& shown = out["lines"].emplace_back();
+        shown = {{"what", line.what}, {"predicted", line.predicted}, {"measured", line.measured}};
+        shown["agrees"] = line.measured.is_null() ? json(nullptr) : json(line.agrees);
+        if (!line.why.empty()) shown["why"] = line.why;
+        if (line.measured.is_null()) continue;
+        out["agrees"] = out["agrees"].is_null() ? line.agrees : out["agrees"] == true && line.agrees;
+    }
     return out;
 }
 
@@ -137,6 +158,7 @@ json to_json(const alloc_report& report) {
         out["total"] = comparison_json(compare_total(report.plan, report.runs.front(), report.around));
     }
     if (report.search) out["search"] = search_json(report);
+    if (!report.runs.empty() || report.search) out["agreement"] = agreement_json(report);
     return out;
 }
 
@@ -161,6 +183,10 @@ std::string to_text(const alloc_report& report) {
     if (report.search)
         out += "largest " + report.search_axis + ": " + std::to_string(report.search->largest) + " held; " +
                std::to_string(report.search->predicted_in_guard) + " by arithmetic within the guard band\n";
+    for (const agreement_line& c : agreement_of(report))
+        if (!c.agrees)
+            out += "differs: " + c.what + ": predicted " + c.predicted.dump() + ", measured " + c.measured.dump() +
+                   ": " + c.why + "\n";
     return out;
 }
 

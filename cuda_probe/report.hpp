@@ -33,6 +33,23 @@ struct alloc_report {
     judgement judged;
 };
 
+/// One line of how prediction and device agree.
+struct agreement_line {
+    std::string what;
+    nlohmann::ordered_json predicted;
+    nlohmann::ordered_json measured;  ///< null where nothing was
+    bool agrees = true;               ///< of what was not measured, true
+    std::string why;                  ///< which side is wrong, or why nothing was measured
+};
+
+/// Verdict, usable, context, each term, total, reserved and the largest batch or context, predicted against the device.
+/// Usable: within 64 MiB or 1 %; context: at most 64 MiB above its bounds; terms: 4 MiB or 1 %; total, reserved: 2 %;
+/// the largest: held at what the planner says, and not beyond what its lower bound allows.
+std::vector<agreement_line> agreement_of(const alloc_report& report);
+
+/// Of a run, what stood in for the process beyond context and libraries.
+byte_count stood_in_for_runtime(const alloc_run& run);
+
 nlohmann::ordered_json to_json(const alloc_report& report);
 /// The same in a few lines.
 std::string to_text(const alloc_report& report);

@@ -22,18 +22,18 @@ reading<double> error_of(byte_count predicted, const reading<byte_count>& measur
 }  // namespace
 
 judgement judge(const alloc_run& run) {
-    const std::string moved = "memory of other processes moved by more than the tolerance";
     switch (run.outcome) {
         case run_outcome::held:
-            return run.others_moved ? judgement{verdict::inconclusive, "all buffers were held, but " + moved}
-                                    : judgement{verdict::fits, "all buffers were held at once and kept their content"};
+            return run.moved.empty() ? judgement{verdict::fits, "the whole plan was held at once and kept its content"}
+                                     : judgement{verdict::inconclusive, "the whole plan was held, but " + run.moved};
         case run_outcome::no_room:
-            return run.others_moved ? judgement{verdict::inconclusive, "no room " + at_buffer(run) + ", but " + moved}
-                                    : judgement{verdict::does_not_fit, "no room " + at_buffer(run) + ": " + run.reason};
+            return run.moved.empty()
+                       ? judgement{verdict::does_not_fit, "no room " + at_buffer(run) + ": " + run.reason}
+                       : judgement{verdict::inconclusive, "no room " + at_buffer(run) + ", but " + run.moved};
         case run_outcome::guarded:
-            return run.others_moved
-                       ? judgement{verdict::inconclusive, run.reason + " " + at_buffer(run) + ", and " + moved}
-                       : judgement{verdict::skipped, run.reason + " " + at_buffer(run)};
+            return run.moved.empty()
+                       ? judgement{verdict::skipped, run.reason + " " + at_buffer(run)}
+                       : judgement{verdict::inconclusive, run.reason + " " + at_buffer(run) + ", and " + run.moved};
         case run_outcome::stopped:
             return {verdict::skipped, run.reason};
         case run_outcome::overcommitted:
@@ -61,36 +61,39 @@ judgement judge(std::span<const alloc_run> runs) {
     return all;
 }
 
+byte_count taken_before(const plan_file& plan, const baselines& around) {
+    if (around.context) return *around.context + around.libraries.value_or({});
+    return plan.process_context ? plan.process_context->expected : byte_count{};
+}
+
 std::vector<term_comparison> compare(const plan_file& plan, const alloc_run& run, const baselines& around) {
     const bool complete = run.outcome == run_outcome::held;
     std::vector<term_comparison> all;
     for (const std::string_view term : plan_terms) {
         const byte_count buffers = plan.buffer_total(term);
-        const auto predicted = plan.predicted(term);
+        const byte_count predicted = plan.predicted(term).value_or(byte_count{});
         // A plan names every term; those that are nothing say nothing. The context is always worth a line.
-        if (predicted.value_or(byte_count{}) == byte_count{} && buffers == byte_count{} && term != "runtime") continue;
-        term_comparison line{std::string{term}, predicted.value_or(byte_count{})};
-        if (buffers > byte_count{}) {
-            line.requested = buffers;
-            byte_count granted{};
-            for (const buffer_result& b : run.buffers)
-                if (b.term == term) granted += b.granted;
+        if (predicted == byte_count{} && buffers == byte_count{} && term != "runtime") continue;
+        term_comparison line{std::string{term}, predicted};
+        byte_count granted{};
+        for (const buffer_result& b : run.buffers)
+            if (b.term == term) granted += b.granted;
+        line.requested = buffers > byte_count{}
+                             ? reading<byte_count>{buffers}
+                             : reading<byte_count>::unavailable("the plan has no buffer of this term");
+        if (!complete) {
+            line.measured = reading<byte_count>::unavailable("not all buffers were held");
+        } else if (buffers > byte_count{}) {
             // A shared segment is charged to the buffer that caused it, so that terms still add up to the total.
-            line.measured =
-                complete ? reading<byte_count>{granted} : reading<byte_count>::unavailable("not all buffers were held");
+            line.measured = granted;
+        } else if (term == "runtime") {
+            line.stood_in = granted;
+            line.measured = around.context ? reading<byte_count>{taken_before(plan, around) + granted} : around.context;
         } else {
-            line.requested = reading<byte_count>::unavailable("the plan has no buffer of this term");
-            if (term == "runtime")
-                line.measured = around.context;
-            else if (term == "workspace")
-                line.measured = around.libraries;
-            else if (term == "fragmentation")
-                // Rounding is within the buffers' granted bytes; it is told apart here and counted there.
-                line.measured = complete && run.granted >= run.requested
-                                    ? reading<byte_count>{run.granted - run.requested}
-                                    : reading<byte_count>::unavailable("not all buffers were held");
-            else
-                line.measured = reading<byte_count>::unavailable("not measured: no buffer of this term");
+            line.stood_in = granted;
+            line.measured = granted > byte_count{}
+                                ? reading<byte_count>::unavailable("not measured: a block stood in for it")
+                                : reading<byte_count>::unavailable("not measured: no buffer of this term");
         }
         line.error_percent = error_of(line.predicted, line.measured);
         all.push_back(std::move(line));
@@ -106,9 +109,9 @@ term_comparison compare_total(const plan_file& plan, const alloc_run& run, const
     else if (!around.context)
         total.measured = reading<byte_count>::unavailable(around.context.why);
     else
-        // Libraries count only where the plan leaves the workspace to them.
-        total.measured = run.granted + *around.context +
-                         (plan.buffer_total("workspace") > byte_count{} ? byte_count{} : around.libraries.value_or({}));
+        total.measured = run.granted + taken_before(plan, around);
+    for (const buffer_result& b : run.buffers)
+        if (plan.buffer_total(b.term) == byte_count{}) total.stood_in += b.granted;
     total.error_percent = error_of(total.predicted, total.measured);
     return total;
 }

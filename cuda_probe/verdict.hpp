@@ -61,19 +61,24 @@ struct baselines {
     reading<byte_count> libraries{};
 };
 
+/// What this process takes of the plan's `runtime` before any buffer: context and libraries as measured, or the plan's
+/// own line where nobody could measure them.
+byte_count taken_before(const plan_file& plan, const baselines& around);
+
 struct term_comparison {
     std::string term;
     byte_count predicted{};
     reading<byte_count> requested{};  ///< the plan's own buffers of this term
     reading<byte_count> measured{};
+    byte_count stood_in{};            ///< held for what the plan says of it, which is no measurement
     reading<double> error_percent{};  ///< (predicted - measured) / measured
 };
 
-/// Term by term: terms with buffers against what those were granted, `runtime` against the context, `workspace` (where
-/// the plan gives no buffer for it) against what cuBLAS took, `fragmentation` against granted less requested.
+/// Term by term: terms with buffers against what those were granted, `runtime` against the context, the libraries and
+/// what stood in for the rest; of `fragmentation` nothing is measured unless an allocator makes it.
 std::vector<term_comparison> compare(const plan_file& plan, const alloc_run& run, const baselines& around);
 
-/// Predicted expected bytes against all that was measured; unavailable where a part is.
+/// Predicted expected bytes against all that was taken; unavailable where a part is.
 term_comparison compare_total(const plan_file& plan, const alloc_run& run, const baselines& around);
 
 }  // namespace llmres::probe

@@ -27,7 +27,12 @@ struct simulation {
     std::int64_t leak_at = -1;     ///< this allocation is not given back
     bool overcommits = false;      ///< hands out memory without having it
     bool libraries_missing = false;
-    std::string count_problem;  ///< device_count() has no value, for this reason
+    bool right = true;          ///< results of products
+    std::string count_problem;  ///< device_count() fails, for this reason
+    std::string name = "NVIDIA GeForce RTX 4090";
+    std::int32_t capability = 89;
+    std::int32_t sm_count = 128;
+    bool integrated = false;
     std::string context_problem;
     std::function<void(std::int64_t)> on_allocate = [](std::int64_t) {};
     std::function<void()> on_count = [] {};  ///< when devices are counted
@@ -77,22 +82,23 @@ public:
     }
     problem trim() override { return {}; }
 
-    reading<std::int32_t> device_count() override {
+    device_total device_count() override {
         s_.on_count();
-        if (!s_.count_problem.empty()) return reading<std::int32_t>::unavailable(s_.count_problem);
-        return s_.devices;
+        if (!s_.count_problem.empty()) return {.why = text<127>{s_.count_problem}, .fault = true};
+        return {.count = s_.devices, .why = s_.devices > 0 ? "" : "CUDA shows none to this process"};
     }
     void describe(std::int32_t index, device& into) override {
         text<63> uuid{"GPU-51515151-0000-4000-8000-00000000000"};
         uuid.append(std::to_string(index));
         into.identity.uuid = uuid;
-        into.identity.name = text<63>{"Simulated device"};
+        into.identity.name = text<63>{s_.name};
         into.identity.index_cuda = index;
         into.identity.pci_bus_id = text<31>{"00000000:01:00.0"};
         into.memory.cuda_total = s_.total;
-        into.compute.capability_major = 9;
-        into.compute.capability_minor = 0;
-        into.compute.sm_count = 100;
+        into.memory.allocation.integrated = s_.integrated;
+        into.compute.capability_major = s_.capability / 10;
+        into.compute.capability_minor = s_.capability % 10;
+        into.compute.sm_count = s_.sm_count;
     }
     void describe_peer(std::int32_t, std::int32_t, device_peer& into) override { into.access = true; }
     problem open_context(std::int32_t index) override {
@@ -102,14 +108,15 @@ public:
         return {};
     }
     problem open_libraries() override {
-        if (s_.libraries_missing) return "libcublas.so.13 could not be loaded";
+        if (s_.libraries_missing) return no_library;
         libraries_open_ = true;
         return {};
     }
     samples time_transfer(transfer, byte_count, std::int32_t repeats) override { return made_up(repeats); }
     samples time_launch(std::int32_t, std::int32_t repeats) override { return made_up(repeats); }
     checked_samples time_product(const product_shape&, std::int32_t repeats) override {
-        return {made_up(repeats), true};
+        if (s_.libraries_missing) return {samples::unavailable(no_library), {}};
+        return {made_up(repeats), s_.right};
     }
     samples time_peer(std::int32_t, std::int32_t, byte_count, std::int32_t repeats) override {
         return made_up(repeats);
@@ -119,6 +126,7 @@ public:
     }
 
 private:
+    static constexpr const char* no_library = "libcublas.so.13 could not be loaded";
     byte_count own() const {
         return held_ + (context_open_ ? s_.context : byte_count{}) + (libraries_open_ ? s_.libraries : byte_count{});
     }

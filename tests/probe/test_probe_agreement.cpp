@@ -1,38 +1,95 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
-#include "agreement.hpp"
+#include "report.hpp"
 
-using llmres::probe::agreement_of;
+using namespace llmres;
+using namespace llmres::probe;
 
-TEST_CASE("agreement is told of the worst term, of context and workspace, and of the largest that was held") {
-    using json = nlohmann::ordered_json;
-    const auto term = [](const char* name, json requested, double predicted, double measured) {
-        return json{{"term", name},
-                    {"predicted_bytes", static_cast<std::int64_t>(predicted)},
-                    {"requested_bytes", requested},
-                    {"measured_bytes", static_cast<std::int64_t>(measured)},
-                    {"error_percent", 100 * (predicted / measured - 1)}};
-    };
-    json report{
-        {"verdict", "fits"},
-        {"terms", json::array({term("weights", 1000, 1000, 1005), term("kv_cache", 1000, 1000, 1008),
-                               term("runtime", nullptr, 500 << 20, 450 << 20), term("fragmentation", nullptr, 1, 2)})}};
-    const json good = agreement_of(report);
-    CHECK(good["term"] == "kv_cache");
-    CHECK(good["term_error_percent"].get<double>() == doctest::Approx(-0.79365));
-    CHECK(good["context_apart_bytes"] == 50 << 20);
-    CHECK(good["agrees"] == true);
-    report["terms"].push_back(term("workspace", nullptr, 100 << 20, 30 << 20));  // 70 MiB apart
-    CHECK(agreement_of(report)["workspace_apart_bytes"] == 70 << 20);
-    CHECK(agreement_of(report)["agrees"] == false);
-    report["terms"].back() = term("logits", 1000, 1000, 1020);
-    CHECK(agreement_of(report)["term"] == "logits");
-    CHECK(agreement_of(report)["agrees"] == false);
-    report["verdict"] = "inconclusive";
-    CHECK(agreement_of(report).is_null());
-    const json searched{{"verdict", "fits"}, {"search", {{"largest", 200}, {"predicted_in_guard", 201}}}};
-    CHECK(agreement_of(searched)["largest_error_percent"].get<double>() == doctest::Approx(0.5));
-    CHECK(agreement_of(searched)["agrees"] == true);
-    CHECK(agreement_of({{"search", {{"largest", 0}, {"predicted_in_guard", 0}}}}).is_null());
+namespace {
+
+/// A plan of 20 GiB on a device of 24 that held it as it says.
+alloc_report report_of() {
+    alloc_report made;
+    made.plan.verdict = "fits";
+    made.plan.usable = made.plan.available = gib(24);
+    made.plan.buffers = {{"w", "weights", gib(19), 1}};
+    made.plan.terms = {{"weights", gib(19)}, {"runtime", gib(1)}};
+    made.plan.expected = gib(20);
+    made.plan.process_context = interval<byte_count>{mib(300), mib(500), mib(800)};
+    made.around = {mib(400), mib(100)};
+    made.cuda_free = gib(24) - mib(500);
+    alloc_run run;
+    run.outcome = run_outcome::held;
+    run.granted = gib(20) - mib(500);
+    run.buffers = {{"rest_of_runtime", "runtime", mib(524), mib(524), {}, {}},
+                   {"w", "weights", gib(19), gib(19), {}, {}}};
+    made.runs = {run};
+    made.judged = {verdict::fits, ""};
+    return made;
+}
+
+/// What differs.
+std::string differs(const alloc_report& report) {
+    std::string all;
+    for (const agreement_line& line : agreement_of(report))
+        if (!line.agrees) all += (all.empty() ? "" : ", ") + line.what;
+    return all;
+}
+
+}  // namespace
+
+TEST_CASE("a plan that the device holds as it says agrees in every line") {
+    CHECK(differs(report_of()) == "");
+    CHECK(agreement_of(report_of()).size() >= 6);
+}
+
+TEST_CASE("a total that is 6 % off does not agree") {
+    alloc_report report = report_of();
+    report.runs[0].granted += gib(1) + mib(205);
+    CHECK(differs(report) == "total");
+    report.runs[0].granted -= gib(2) + mib(410);
+    CHECK(differs(report) == "total");
+}
+
+TEST_CASE("verdict, usable, context and terms are held against the device, each by itself") {
+    alloc_report report = report_of();
+    report.judged.says = verdict::does_not_fit;
+    CHECK(differs(report) == "verdict");
+    CHECK(agreement_of(report)[0].why == "the plan promises what the device does not hold");
+    report.plan.verdict = "does_not_fit";
+    CHECK(differs(report) == "");
+    report.judged.says = verdict::fits;
+    CHECK(agreement_of(report)[0].why == "the plan refuses what the device holds");
+    report.plan.verdict = "tight";
+    CHECK(differs(report) == "");
+
+    report = report_of();
+    report.cuda_free = gib(23);
+    CHECK(differs(report) == "usable");
+    report = report_of();
+    report.around = {mib(900), mib(100)};
+    report.cuda_free = gib(23);
+    CHECK(differs(report) == "context, total");
+    report = report_of();
+    report.runs[0].buffers[1].granted += mib(250);
+    CHECK(differs(report) == "weights");
+    report.around.context = reading<byte_count>::unavailable("NVML: no permission");
+    CHECK(differs(report) == "weights");  // what nobody knows does not differ
+}
+
+TEST_CASE("the largest batch is held against the planner's, and its lower bound") {
+    alloc_report report = report_of();
+    report.plan.max_batch = 8;
+    report.search_axis = "batch";
+    report.search = search_result{};
+    report.search->says = verdict::fits;
+    report.search->largest = 17;
+    report.search->possible = 9;
+    CHECK(differs(report) == "largest");
+    report.search->largest = 9;
+    CHECK(differs(report) == "");
+    CHECK(agreement_of(report).back().why == "1 beyond the planner's, within its bounds");
+    report.search->largest = 7;
+    CHECK(differs(report) == "largest");
 }

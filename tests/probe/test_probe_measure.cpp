@@ -104,7 +104,7 @@ TEST_CASE("a preset is planned on a device") {
     REQUIRE(plan.has_value());
     CHECK(plan->usable <= bytes(84'943'110'144));
     CHECK(plan->buffers.size() > 200);
-    CHECK(replanned(*plan, plan_axis::batch, 8)->buffer_total() > plan->buffer_total());
+    CHECK(replanner::from(*plan)->at(plan_axis::batch, 8)->buffer_total() > plan->buffer_total());
     live.compute.capability_major = 99;
     CHECK(plan_job({"llama-3.1-8b", "serving", "pytorch", 4, 2048}, live).error().code == error_code::unknown);
 }

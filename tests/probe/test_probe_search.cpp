@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
+#include "planner.hpp"
 #include "search.hpp"
 #include "simulated_cuda.hpp"
 
@@ -16,6 +17,7 @@ plan_file serving(byte_count cache_a_layer) {
     plan.context = 1024;
     plan.buffers.push_back({"weights", "weights", gib(1), 8});
     plan.buffers.push_back({"kv", "kv_cache", cache_a_layer, 32, true, true});
+    plan.usable = plan.available = gib(24);
     return plan;
 }
 
@@ -100,13 +102,55 @@ TEST_CASE("a plan that nothing can be searched in is refused") {
     plan_file plan = serving(mib(1));
     plan.batch.reset();
     CHECK(search({}, plan).reason.find("job.batch") == 0);
-    plan = serving(mib(1));
-    plan.buffers.pop_back();
-    CHECK(search({}, plan).reason.find("grows") != std::string::npos);
+}
+
+TEST_CASE("the planner's own largest is tried, and one more") {
     simulated_cuda cuda;
     const stop_signal stop;
-    const alloc_environment around{cuda, [] { return reading<byte_count>{}; }, stop};
-    CHECK(
-        search_largest(around, [](std::int64_t n) { return scaled(serving(mib(1)), plan_axis::batch, n); }, {}).says ==
-        verdict::failed);
+    const alloc_environment around{cuda, [&] { return reading<byte_count>{cuda.others()}; }, stop};
+    const auto found = [&](std::int64_t planned) {
+        return search_largest(
+            around, [&](std::int64_t n) { return scaled(serving(mib(32)), plan_axis::batch, n); }, {}, planned);
+    };
+    const auto modest = found(8);  // 16 GiB of cache, at 1 GiB a sequence
+    CHECK(modest.largest == 16);
+    CHECK(modest.planned->fits);
+    CHECK(modest.beyond->n == 9);
+    CHECK(modest.beyond->fits);
+    const auto right = found(16);
+    CHECK(right.planned->fits);
+    CHECK_FALSE(right.beyond->fits);
+    CHECK_FALSE(found(17).planned->fits);
+}
+
+TEST_CASE("every search of a training plan answers, by batch and by context") {
+    int answers = 0;
+    for (const std::string model : {"llama-3.2-1b", "tinyllama-1.1b", "smollm2-135m", "smollm2-1.7b", "qwen2.5-0.5b",
+                                    "qwen2.5-1.5b", "qwen3-0.6b", "qwen3-1.7b", "gemma-3-1b", "gpt2", "gpt2-xl",
+                                    "pythia-410m", "bloom-560m", "opt-125m", "stablelm-2-1.6b", "qwen-1.8b"}) {
+        CAPTURE(model);
+        const auto plan = plan_document(R"({"model":")" + model +
+                                        R"(","task":"pretraining","micro_batch":1,"sequence":512,)"
+                                        R"("runtime":"pytorch","cluster":{"gpu":"h100-sxm5-80gb"}})");
+        REQUIRE(plan.has_value());
+        const auto again = replanner::from(*plan);
+        REQUIRE(again.has_value());
+        for (const plan_axis axis : {plan_axis::batch, plan_axis::context}) {
+            simulation s;
+            s.total = gib(79);
+            simulated_cuda cuda{s};
+            const stop_signal stop;
+            const alloc_environment around{cuda, [&] { return reading<byte_count>{cuda.others()}; }, stop};
+            const auto found = search_largest(
+                around, [&](std::int64_t n) { return again->at(axis, n); }, {},
+                axis == plan_axis::batch ? plan->max_batch : plan->max_context);
+            CHECK(found.reason == "");
+            CHECK(found.says == verdict::fits);
+            CHECK(found.largest >= 1);
+            CHECK(found.planned.has_value());
+            CHECK(found.planned->fits);  // a promise is kept
+            ++answers;
+        }
+    }
+    CHECK(answers == 32);
 }

@@ -337,14 +337,37 @@ inline json_value to_json(const cluster& c) {
     return out;
 }
 
+/// What a buffer of a term grows in proportion to.
+inline json_value scales_of(const job& j, memory_term term) {
+    switch (term) {
+        case memory_term::kv_cache:
+            return {"batch", "context"};
+        case memory_term::recurrent_state:
+            return {"batch"};
+        case memory_term::activations:
+        case memory_term::logits:
+            return trains(j) ? json_value{"batch", "context"} : json_value::array();
+        default:
+            return json_value::array();
+    }
+}
+
 /// The tensors of the busiest GPU, in the order in which they are allocated.
 inline json_value buffers_to_json(const job_plan& p, const job& j, const cluster& c) {
     json_value list = json_value::array();
     for_each_buffer(j, c, p, [&](const buffer& b) {
         list.push_back(
             {{"name", b.name.view()}, {"term", name_of(b.term)}, {"bytes", b.size.in(bytes)}, {"count", b.count}});
+        if (json_value scales = scales_of(j, b.term); !scales.empty()) list.back()["scales_with"] = std::move(scales);
     });
     return list;
+}
+
+/// Where the runtime gets the memory of these tensors from.
+inline json_value to_json(const runtime_allocator& a) {
+    json_value out{{"name", name_of(a.code)}};
+    if (a.code == allocator_code::pytorch) out["expandable_segments"] = a.expandable_segments;
+    return out;
 }
 
 /// The whole answer. `chosen`: the layout was the planner's choice, which then names its `objective`; `lengths` of
@@ -353,7 +376,11 @@ inline json_value to_json(const job_plan& p, const job& j, const cluster& c, boo
                           const maybe<length_distribution>& lengths = {}) {
     json_value memory = to_json(p.memory);
     memory["usable"] = p.usable.in(bytes);
+    memory["available"] = available_memory(c).in(bytes);
     memory["gpu"] = p.gpu;
+    const interval<byte_count> context = context_on(on_device(j.runtime, c.gpu, p.layout), c.gpu);
+    memory["context"] = {
+        {"low", context.low.in(bytes)}, {"expected", context.expected.in(bytes)}, {"high", context.high.in(bytes)}};
     set_reserved(memory, p, j, c);
     if (p.host_memory.high > byte_count{}) {
         const interval<byte_count>& host = p.host_memory;
@@ -405,6 +432,7 @@ inline json_value to_json(const job_plan& p, const job& j, const cluster& c, boo
             {"would_help", help},
             {"limits", to_json(limits_of(j, p.layout, c))},
             {"cache_pool", cache_pool_to_json(j, p.layout, c, lengths)},
+            {"allocator", to_json(j.runtime.allocator)},
             {"buffers", buffers_to_json(p, j, c)}};
 }
 

@@ -1,13 +1,37 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
 #include <llmres/values/interval.hpp>
+#include <string_view>
 
 /// How a runtime's allocator hands out memory and holds on to it: what it reserves beyond what is allocated.
 namespace llmres::inline v0 {
 
+/// Where a runtime gets its tensors' memory from.
+enum class allocator_code : std::uint8_t {
+    device,          ///< cudaMalloc for each tensor (ggml-cuda.cu, ggml_cuda_device_malloc)
+    pytorch,         ///< PyTorch's caching allocator (c10/cuda/CUDACachingAllocator.cpp)
+    stream_ordered,  ///< cudaMallocAsync's pool (TensorRT-LLM's CudaAllocatorAsync, CTranslate2's cuda/allocator.cc)
+};
+
+/// Its name in a plan.
+constexpr std::string_view name_of(allocator_code code) {
+    switch (code) {
+        case allocator_code::device:
+            return "cuda_malloc";
+        case allocator_code::pytorch:
+            return "pytorch_caching";
+        case allocator_code::stream_ordered:
+            return "stream_ordered";
+    }
+    return "";
+}
+
 /// How an allocator reserves memory.
 struct runtime_allocator {
+    /// Who hands out the memory. (Of runtimes on other hardware than NVIDIA's it says nothing.)
+    allocator_code code = allocator_code::pytorch;
     /// Reserved but not allocated, as a part of what is allocated.
     interval<double> fragmentation{};
     /// The same with expandable segments.

@@ -17,7 +17,7 @@ inline constexpr runtime ctranslate2{
         .since = {4, 0, 0},
     },
     .process{.context = {mib(300), mib(600), mib(1000)}, .workspace = {mib(0), mib(1100), mib(2500)}},
-    .allocator{.fragmentation = {0.0, 0.01, 0.05}},
+    .allocator{.code = allocator_code::stream_ordered, .fragmentation = {0.0, 0.01, 0.05}},
     .accuracy{.activations = {0.5, 1.0, 1.5}},
     .loading{.formats = {format_family::eight_bit}},
     .cache{.windows = window_cells::whole},

@@ -39,6 +39,7 @@ inline constexpr runtime llama_cpp_base{
         .workspace = {mib(0), mib(100), mib(400)},  // cuBLAS, and pools for dequantised tiles
         .communicator = {},
     },
+    .allocator{.code = allocator_code::device},
     .accuracy{.activations = {0.98, 1.0, 1.04}},
     .loading{
         .formats = {format_family::gguf},

@@ -26,6 +26,7 @@ inline constexpr runtime lmdeploy{
         .workspace = {mib(50), mib(300), mib(900)},
         .communicator = {mib(300), mib(600), mib(1500)},
     },
+    .allocator{.code = allocator_code::stream_ordered},  // TurboMind's CudaMemPoolAllocator (core/allocator.cc)
     .accuracy{.activations = {0.7, 1.0, 1.4}},
     .loading{.formats = {format_family::eight_bit_float, format_family::eight_bit, format_family::microscaling,
                          format_family::gptq_words, format_family::awq_words}},

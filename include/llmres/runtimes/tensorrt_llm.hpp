@@ -38,7 +38,7 @@ inline constexpr runtime tensorrt_llm_base{
         .workspace = {mib(40), mib(220), mib(1200)},
         .communicator = {mib(300), mib(600), mib(1500)},
     },
-    .allocator{.fragmentation = {0.0, 0.0, 0.02}},
+    .allocator{.code = allocator_code::stream_ordered, .fragmentation = {0.0, 0.0, 0.02}},
     .accuracy{.activations = {0.6, 1.0, 1.5}},
     .loading{.formats = {format_family::eight_bit_float, format_family::eight_bit, format_family::microscaling,
                          format_family::gptq_words, format_family::awq_words}},

@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Does on this machine's GPU all that there is to do, and leaves the results as files in DIR:
+
+    cuda_probe/on_gpu.py PROBE DIR [--device N] [--only STEP,...] [--quick] [--seconds 460]
+
+Each step is a process of its own, and one that fails ends no other. DIR/steps.json says how each ended; DIR/agreement.md
+holds predicted against measured of every configuration that was allocated. Exit codes are the probe's: 0 done, 1 a step
+failed, 2 usage, 4 no device, 5 something was skipped, 6 inconclusive."""
+
+import argparse
+import json
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+STEPS = ("measure", "alloc", "search", "calibrate", "sanitize", "interrupt", "torch")
+MODELS = ("llama-3.1-8b", "llama-3.2-3b", "llama-3.2-1b", "qwen2.5-1.5b", "qwen2.5-0.5b")
+SERVING = ("vllm", "sglang", "pytorch", "llama.cpp")
+TRAINING = ("pytorch", "huggingface", "torchtitan", "megatron")
+TORCH = {
+    "serving-small": dict(model="llama-3.2-1b", task="serving", batch=8, prompt=1024, output=16),
+    "serving-large": dict(model="llama-3.1-8b", task="serving", batch=8, prompt=1024, output=16),
+    "training-small": dict(model="llama-3.2-1b", task="pretraining", weights="fp32", autocast=True, micro_batch=4, sequence=1024),
+    "training-large": dict(model="llama-3.1-8b", task="pretraining", weights="bf16", master_weights="bf16", optimizer_states="bf16",
+                           micro_batch=1, sequence=1024),
+}
+ADEQUATE = (0, 3)  # that a plan does not fit is an answer
+
+
+def weight(code):
+    """A fault, then doubt, then silence."""
+    return 0 if code in ADEQUATE else {5: 1, 6: 2}.get(code, 3)
+
+
+class Run:
+    def __init__(self, options):
+        self.probe, self.out, self.device = options.probe, options.dir, options.device
+        self.quick, self.end = options.quick, time.monotonic() + options.seconds
+        self.steps, self.worst = [], 0
+        (self.out / "plans").mkdir(parents=True, exist_ok=True)
+
+    def ended(self, name, code, why="", seconds=0.0):
+        self.steps.append({"step": name, "exit_code": code, "seconds": round(seconds, 1), **({"why": why} if why else {})})
+        print(f"{name}: exit {code}{': ' + why if why else ''}", file=sys.stderr, flush=True)
+        if weight(code) > weight(self.worst):
+            self.worst = 1 if weight(code) == 3 else code
+        (self.out / "steps.json").write_text(json.dumps({"schema_version": 1, "exit_code": self.worst, "steps": self.steps}, indent=1) + "\n")
+        return code
+
+    def command(self, name, command, limit):
+        """The step's exit code. The probe heeds SIGTERM; what does not is killed 20 seconds later."""
+        left = min(limit, self.end - time.monotonic())
+        if left < 5:
+            return self.ended(name, 5, "the time was up")
+        begin, why = time.monotonic(), ""
+        with open(self.out / f"{name}.stdout", "w") as out, open(self.out / f"{name}.stderr", "w") as err:
+            child = subprocess.Popen(command, stdout=out, stderr=err)
+            try:
+                code = child.wait(left)
+            except subprocess.TimeoutExpired:
+                child.terminate()
+                try:
+                    code = child.wait(20)
+                except subprocess.TimeoutExpired:
+                    child.kill()
+                    code = child.wait()
+                why = f"did not end within {left:.0f} s"
+        if code < 0:
+            code, why = 1, why or f"ended by signal {-code}"
+        if code and not why:
+            why = ((self.out / f"{name}.stderr").read_text().strip().splitlines() or [""])[-1]
+        return self.ended(name, code, why, time.monotonic() - begin)
+
+    def asked(self, *arguments):
+        return [str(self.probe), *map(str, arguments), *(["--device", self.device] if self.device else [])]
+
+    def step(self, name, *arguments, limit=120):
+        return self.command(name, self.asked(*arguments), limit)
+
+    def plan(self, name, job, fill):
+        """A plan of the job, as a file, at that share of the device; None where there is none."""
+        path = self.out / "plans" / f"{name}.json"
+        done = subprocess.run(self.asked("plan", job, *(["--fill", fill] if fill else []), f"--json={path}"), capture_output=True, text=True)
+        return path if done.returncode == 0 else None
+
+    def document(self, name, **fields):
+        path = self.out / "plans" / f"{name}.job.json"
+        path.write_text(json.dumps(fields, indent=1) + "\n")
+        return path
+
+    # ---- the steps
+
+    def measure(self):
+        self.step("measure", "measure", f"--json={self.out / 'measured.json'}", *(["--quick", "--repeats", 5] if self.quick else []))
+
+    def calibrate(self):
+        self.step("calibrate", "calibrate", "--out", self.out / "calibrated-device.json", *(["--quick", "--repeats", 5] if self.quick else []))
+
+    def alloc(self):
+        """Twenty configurations of each task, one that is too large, and every allocator."""
+        jobs = [("serving", runtime, model, dict(context=2048)) for runtime in SERVING for model in MODELS]
+        jobs += [("pretraining", runtime, model, dict(sequence=1024)) for runtime in TRAINING for model in MODELS]
+        fills = (50, 70, 90, 97)
+        for i, (task, runtime, model, more) in enumerate(jobs[:: 10 if self.quick else 1]):
+            name = f"{task}-{runtime}-{model}"
+            plan = self.plan(name, self.document(name, model=model, task=task, runtime=runtime, **more), fills[i % len(fills)])
+            if plan is None:  # too large a model for this device
+                self.steps.append({"step": f"alloc-{name}", "exit_code": 0, "why": "no plan fits"})
+            else:
+                self.step(f"alloc-{name}", "alloc", plan, "--repeats", 1, f"--json={self.out / f'alloc-{name}.json'}", limit=60)
+        job = self.document("allocators", model="llama-3.2-1b", task="serving", runtime="pytorch", context=2048)
+        if large := self.plan("too-large", job, 120):
+            self.step("alloc-too-large", "alloc", large, f"--json={self.out / 'alloc-too-large.json'}")
+        if most := self.plan("allocators", job, 90):
+            for allocator in ("cuda_malloc", "stream_ordered", "virtual_memory", "pytorch_caching"):
+                self.step(f"alloc-{allocator}", "alloc", most, "--allocator", allocator, f"--json={self.out / f'alloc-{allocator}.json'}")
+
+    def search(self):
+        for task, runtime in (("serving", "vllm"), ("pretraining", "pytorch")):
+            plan = self.plan(f"search-{task}", self.document(f"search-{task}", model="llama-3.2-1b", task=task, runtime=runtime), 50)
+            for axis in ("batch", "context"):
+                name = f"search-{task}-{axis}"
+                if plan:
+                    self.step(name, "alloc", plan, "--search", axis, f"--json={self.out / f'{name}.json'}")
+                else:
+                    self.ended(name, 5, "no plan fits")
+
+    def sanitize(self):
+        tool = shutil.which("compute-sanitizer") or next((str(p) for p in pathlib.Path("/usr/local").glob("cuda*/bin/compute-sanitizer")), None)
+        if tool is None:
+            return self.ended("sanitize", 5, "there is no compute-sanitizer")
+        plan = self.plan("sanitize", self.document("sanitize", model="smollm2-135m", task="serving", runtime="pytorch", batch=1, context=512), 0)
+        for allocator in ("cuda_malloc", "stream_ordered", "virtual_memory"):
+            checked = [tool, "--error-exitcode", "99", "--leak-check", "full"]
+            self.command(f"sanitize-{allocator}", checked + self.asked("alloc", plan, "--allocator", allocator, "--repeats", 1), 120)
+
+    def free_bytes(self):
+        said = subprocess.run(self.asked("describe"), capture_output=True, text=True).stdout
+        return json.loads(said)["devices"][0]["memory"]["cuda_free_bytes"]
+
+    def interrupt(self):
+        """Ctrl-C in the middle of an allocation: free memory before and after."""
+        plan = self.plan("interrupt", self.document("interrupt", model="llama-3.2-1b", task="serving", runtime="pytorch", context=2048), 90)
+        if plan is None:
+            return self.ended("interrupt", 5, "no plan fits")
+        before = self.free_bytes()
+        child = subprocess.Popen(self.asked("alloc", plan, "--repeats", 1000, f"--json={self.out / 'interrupt.json'}"),
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(3)
+        child.send_signal(signal.SIGINT)
+        code, after = child.wait(60), self.free_bytes()
+        kept = None if before is None or after is None else before - after
+        ok = code == 5 and kept is not None and kept <= 16 << 20
+        return self.ended("interrupt", 0 if ok else 1, "" if ok else f"exit {code}, {kept} bytes stayed held")
+
+    def torch(self):
+        for name, fields in TORCH.items():
+            for layers in (32, 24, 16, 8, 4) if fields["model"] == "llama-3.1-8b" else (None,):
+                model = {"from": fields["model"], "layers": layers} if layers else fields["model"]
+                job = self.document(f"torch-{name}", **{**fields, "model": model, "runtime": "pytorch", "attention": "sdpa"})
+                plan = self.plan(f"torch-{name}", job, 0)
+                memory = plan and json.loads(plan.read_text())["memory"]
+                if memory and memory["expected"] <= 0.9 * memory["usable"]:
+                    break
+                job.unlink()
+        compare = pathlib.Path(__file__).with_name("compare_torch.py")
+        self.command("torch", [sys.executable, str(compare), str(self.out)], 300)
+
+    def tell(self):
+        """The lines of every allocation and search, as a table."""
+        rows = []
+        for path in sorted(self.out.glob("alloc-*.json")) + sorted(self.out.glob("search-*.json")):
+            report = json.loads(path.read_text())
+            for line in report.get("agreement", {}).get("lines", []):
+                rows.append(f"| {path.stem} | {line['what']} | {line['predicted']} | {line['measured']} | {line['agrees']} | {line.get('why', '')} |")
+        head = "| configuration | what | predicted | measured | agrees | |\n|---|---|---|---|---|---|\n"
+        (self.out / "agreement.md").write_text(head + "\n".join(rows) + "\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("probe", type=lambda p: pathlib.Path(p).resolve())
+    parser.add_argument("dir", type=lambda p: pathlib.Path(p).resolve())
+    parser.add_argument("--device", default="")
+    parser.add_argument("--only", default=",".join(STEPS), help="of " + ", ".join(STEPS))
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--seconds", type=float, default=460)
+    options = parser.parse_args()
+    wanted = options.only.split(",")
+    for name in wanted:
+        if name not in STEPS:
+            parser.error(f"--only: no step is called '{name}'; there are {', '.join(STEPS)}")
+    run = Run(options)
+    described = run.step("describe", "describe", f"--json={run.out / 'devices.json'}")
+    if described:
+        return described
+    for name in STEPS:
+        if name in wanted:
+            getattr(run, name)()
+    run.tell()
+    return run.worst
+
+
+if __name__ == "__main__":
+    sys.exit(main())
