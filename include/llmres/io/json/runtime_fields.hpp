@@ -23,6 +23,7 @@ constexpr std::array<std::string_view, sizeof...(Names)> named_fields(Names... n
 using names_3 = std::array<std::string_view, 3>;
 
 constexpr auto names_of(runtime_work) { return names_3{"any", "serving", "training"}; }
+constexpr auto names_of(allocator_code) { return names_3{"cuda_malloc", "pytorch_caching", "stream_ordered"}; }
 constexpr auto names_of(cache_pool) {
     return std::array<std::string_view, 5>{"grows", "allotted", "share_of_total", "share_with_weights",
                                            "share_of_free"};
@@ -89,7 +90,7 @@ inline constexpr auto fields_of<llmres::runtime_process> =
                  "pipeline_groups", "fused_all_reduce", "cuda_graphs", "layer_graphs");
 template <>
 inline constexpr auto fields_of<llmres::runtime_allocator> =
-    named_fields("fragmentation", "expandable_fragmentation", "expandable_segments", "activation_fragmentation",
+    named_fields("code", "fragmentation", "expandable_fragmentation", "expandable_segments", "activation_fragmentation",
                  "rounds_to_segments", "caches_freed_blocks");
 template <>
 inline constexpr auto fields_of<llmres::host_experts> = named_fields("copied", "copied_by_expert", "fused_gates");
