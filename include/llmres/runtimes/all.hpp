@@ -84,7 +84,7 @@ inline constexpr std::array<std::array<std::string_view, 2>, 11> runtime_aliases
 constexpr result<runtime> find_runtime(std::string_view name, std::string_view asked, std::string_view field) {
     for (const auto& [other, meant] : runtime_aliases)
         if (detail::same_name(other, name)) return find_runtime(meant, asked, field);
-    const maybe<runtime_version> version = read_version(asked);
+    const maybe<runtime_version> numbered = read_version(asked);
     const maybe<runtime_version> date = read_date(asked);
     const bool first_engine =
         asked.size() > 2 && (asked.find("V0", 1) != asked.npos || asked.find("v0", 1) != asked.npos);
@@ -100,13 +100,13 @@ constexpr result<runtime> find_runtime(std::string_view name, std::string_view a
             known = true;
             continue;
         }
-        if (!version)
+        if (!numbered)
             return refused(error_code::malformed, field, asked,
                            r->identity.built == runtime_version{}
                                ? "a version in numbers, such as 0.9.2 or b2824"
                                : "a version in numbers, such as 0.2, or the date of a build, such as 2025-03");
         const bool of_first = r->identity.versions.view().ends_with("(V0)");
-        if (first_engine && of_first ? r->identity.since <= *version : !first_engine && covers(r->identity, *version))
+        if (first_engine && of_first ? r->identity.since <= *numbered : !first_engine && covers(r->identity, *numbered))
             return *r;
         if (known) versions.append("; ");
         versions.append(r->identity.versions);

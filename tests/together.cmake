@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: MIT
+# cmake -DROOT=tests -DOUTPUT=FILE -P together.cmake -- SOURCE...: one translation unit of many test files. All headers
+# that the files include come first; then each file is included in a namespace of its own, where its includes find nothing
+# left to do, so that helpers of one name in two files do not meet. What must stand outside of namespaces (a replaced
+# operator new, a specialisation of another library's template) does not compile so: such a file is a program of its own.
+cmake_minimum_required(VERSION 3.24)
+set(includes "")
+set(files "")
+set(is_source FALSE)
+math(EXPR last "${CMAKE_ARGC} - 1")
+foreach(index RANGE ${last})
+  set(source "${CMAKE_ARGV${index}}")
+  if(source STREQUAL "--")
+    set(is_source TRUE)
+  elseif(is_source)
+    cmake_path(GET source PARENT_PATH folder)
+    file(STRINGS "${source}" lines REGEX "^#include ")
+    foreach(line IN LISTS lines)
+      if(line MATCHES "\"(.+)\"" AND EXISTS "${folder}/${CMAKE_MATCH_1}")
+        set(line "#include \"${folder}/${CMAKE_MATCH_1}\"")
+      endif()
+      list(APPEND includes "${line}")
+    endforeach()
+    file(RELATIVE_PATH name "${ROOT}" "${source}")
+    string(MAKE_C_IDENTIFIER "${name}" name)
+    string(APPEND files "namespace ${name} {\n#include \"${source}\"\n}\n")
+  endif()
+endforeach()
+list(REMOVE_DUPLICATES includes)
+list(JOIN includes "\n" includes)
+file(WRITE "${OUTPUT}" "${includes}\n${files}")
