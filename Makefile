@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Short names for the CMake presets; `cmake --list-presets` shows them all. Each installs what it needs first (.ci/setup).
-.PHONY: demo web test test-web test-integration bench probe fuzz validate-pytorch score score-training score-serving docs format tidy clean
+.PHONY: demo web test test-web test-integration bench probe fuzz validate-pytorch score score-training score-serving validate-llama-cpp docs format tidy clean
 
 demo:  ## one question, answered: the program is all that is built
 	@.ci/setup base
@@ -41,6 +41,13 @@ fuzz:
 
 validate-pytorch:  ## regenerates the tracked PyTorch runs (under an hour); ARGS: of python -m memory_reference
 	tests/validation/pytorch/run.sh $(ARGS)
+
+validate-llama-cpp:  ## starts four builds of llama.cpp on tiny models, and plans what they print; ARGS: a folder for logs
+	@.ci/setup base
+	tests/validation/llama_cpp/run.sh $(ARGS)
+	@cmake --preset gcc >/dev/null
+	@cmake --build --preset gcc --target validation_llama_cpp -- --quiet
+	@build/gcc/tests/validation_llama_cpp
 
 score:  ## errors and widths on published measurements of memory, training or serving: ROWS=FILE.csv, a table with the columns of those that the project has
 	@[ -f "$(ROWS)" ] || { echo "ROWS is $(ROWS); expected a table of measurements: make score ROWS=FILE.csv" >&2; exit 2; }

@@ -33,7 +33,7 @@ TEST_CASE("profiles are found by engine and version, and a release between two b
                                                             {"sglang@0.5.2", "0.4.9 to 0.5.2"},
                                                             {"SGLang", "0.5.3 and later"},
                                                             {"llama.cpp@b2824", "b2400 to b5139"},
-                                                            {"llama.cpp", "b9480 and later"},
+                                                            {"llama.cpp", "b11064 and later"},
                                                             {"transformers@4.38.2", "4.36 to 4.41"},
                                                             {"vLLM@0.8.5 V0", "0.7 to 0.10 (V0)"},
                                                             {"vllm@0.9.2-v0", "0.7 to 0.10 (V0)"},

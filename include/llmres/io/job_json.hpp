@@ -348,6 +348,8 @@ result<plan_request> read_job(const Json& document, const job_sources& sources) 
         return detail::read_cluster(object, sources.device);
     };
     if (const status s = detail::read_part(read, "cluster", request.cluster, read_gpus); !s) return s.error();
+    // A CPU alone has nothing to leave to the host.
+    if (request.cluster.gpu.id == "cpu") j.runtime.loading.embedding_on_host = false;
     if (request.layout && !document["layout"].contains("data")) {
         const layout given = *request.layout;
         request.layout = with_data_ranks(given, j, request.cluster);

@@ -255,7 +255,7 @@ struct serving_stages {
         }
         if (weights.file) s.weights += weights.of_file(here);
         const bool experts_on_host = here.expert_layers.size() < here.layers.size();
-        if (runtime.serving_kernels.laid_out || (experts_on_host && runtime.loading.host_experts.copied)) {
+        if (runtime.serving_kernels.graph.laid_out || (experts_on_host && runtime.loading.host_experts.copied)) {
             const stage_graph graph{job,         layout,  runtime,       step,       weights,
                                     here.layers, s.index, is_last(here), here.output};
             if (graph.possible()) s.graph = graph.peak();

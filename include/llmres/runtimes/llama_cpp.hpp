@@ -7,7 +7,8 @@
 #include <string_view>
 
 /// llama.cpp: one graph, laid out at start for n_ubatch tokens against all cells, in fp32; keys and values go straight
-/// to the cache. Its compute buffer on a GPU is the fullest of (build 1671 to 2843 logs, to 0.01 MiB, six models)
+/// to the cache. Its tensors are laid out one by one (memory/serving/ggml; tests/validation/llama_cpp.cpp holds it
+/// against b5353 to b11549). Until 2024 its compute buffer on a GPU was the fullest of (logs of b1671 on, to 0.01 MiB)
 ///     attention   4 ubatch (4 n_embd + n_ctx (n_head + 1))      without flash attention; 3 n_embd until 2024
 ///     feed-forward  4 ubatch (2 n_embd + 2 n_ff + n_ctx)
 ///     head        4 ubatch (n_embd + n_vocab)
@@ -61,6 +62,7 @@ inline constexpr runtime llama_cpp_base{
     .serving_kernels{
         .fp32_activations = true,
         .written_in_place = true,
+        .graph{.laid_out = true, .all_states = true, .copies_states = true},
         .attention_mask = true,
         .flash_attention = false,
         .feed_forward_under_logits = true,
@@ -73,6 +75,7 @@ inline constexpr runtime llama_cpp_base{
 constexpr runtime llama_cpp_first() {
     runtime r = llama_cpp_base;
     r.serving_kernels.output_over_query = true;
+    r.serving_kernels.graph.laid_out = false;
     return r;
 }
 /// Since March 2024 GPUs take turns at micro-batches (pull request 6017).
@@ -102,6 +105,14 @@ constexpr runtime llama_cpp_windows() {
 constexpr runtime llama_cpp_flash() {
     runtime r = llama_cpp_windows();
     r.serving_kernels.flash_attention = true;
+    r.serving_kernels.graph = {.laid_out = true, .gated_apart = true, .value_rows = true};
+    return r;
+}
+/// For a week of October and November 2025 caches were not padded (16812, until 17046), as b6900 prints. The build of
+/// either is not known here; later profiles pad.
+constexpr runtime llama_cpp_unpadded() {
+    runtime r = llama_cpp_flash();
+    r.cache.block = tokens(1);
     return r;
 }
 /// Since November 2025 the server has four slots where `--parallel` names no other number, which share all cells
@@ -110,15 +121,32 @@ constexpr runtime llama_cpp_flash() {
 constexpr runtime llama_cpp_slots() {
     runtime r = llama_cpp_flash();
     r.step.max_num_seqs = 4;
+    r.serving_kernels.graph.values_first = true;
+    r.serving_kernels.graph.inputs_of_embedding = 1;
+    return r;
+}
+/// Without the values' cache of latent attention: b8672 and later (llama_cpp_latent). Quantised keys and values are
+/// rotated since April 2026 (21038), and states of all slots pass the graph.
+constexpr runtime llama_cpp_keys_alone() {
+    runtime r = llama_cpp_slots();
+    r.cache.latent_values = false;
+    r.serving_kernels.graph.rotates_quantised = true;
+    r.serving_kernels.graph.all_states = true;
     return r;
 }
 /// Since June 2026 the server makes room for the scores of one token a slot, not of a whole micro-batch (23861; between
 /// b9452 and b9479). Layers are the fullest then, and no log of them was found.
 constexpr runtime llama_cpp_last_scores() {
-    runtime r = llama_cpp_slots();
+    runtime r = llama_cpp_keys_alone();
     r.step.logits.rows = scored_tokens::last;
-    r.cache.latent_values = false;
-    r.accuracy.activations = {0.85, 1.0, 1.2};
+    r.serving_kernels.graph.narrow_masks = true;
+    r.accuracy.activations = {0.98, 1.0, 1.04};
+    return r;
+}
+/// Between b11063 and b11549 embeddings and tokens were given in one batch.
+constexpr runtime llama_cpp_mixed_inputs() {
+    runtime r = llama_cpp_last_scores();
+    r.serving_kernels.graph.inputs_of_embedding = 2;
     return r;
 }
 
@@ -132,7 +160,7 @@ constexpr runtime ik_llama_cpp_as(std::string_view versions, std::int32_t since,
     r.loading.formats = {format_family::gguf, format_family::gguf_ik};
     r.cache.windows = window_cells::whole;
     r.cache.latent_values = false;
-    r.serving_kernels.laid_out = true;
+    r.serving_kernels.graph = {.laid_out = true};
     r.serving_kernels.latent.expanded = mib(before == 0 ? 256 : 512);
     r.serving_kernels.latent.expands_all = since < 4156;  // commit b85a2a5
     r.loading.host_experts.fused_gates = true;
@@ -150,17 +178,23 @@ inline constexpr runtime llama_cpp_2023 = for_versions(detail::llama_cpp_first()
 inline constexpr runtime llama_cpp_2024 = for_versions(detail::llama_cpp_turns(), "b2400 to b5139", {2400}, {5140});
 inline constexpr runtime llama_cpp_5426 = for_versions(detail::llama_cpp_latent(), "b5140 to b5426", {5140}, {5427});
 inline constexpr runtime llama_cpp_2025 = for_versions(detail::llama_cpp_windows(), "b5427 to b6324", {5427}, {6325});
-inline constexpr runtime llama_cpp_6929 = for_versions(detail::llama_cpp_flash(), "b6325 to b6929", {6325}, {6930});
-inline constexpr runtime llama_cpp_9479 = for_versions(detail::llama_cpp_slots(), "b6930 to b9479", {6930}, {9480});
-inline constexpr runtime llama_cpp = for_versions(detail::llama_cpp_last_scores(), "b9480 and later", {9480});
+inline constexpr runtime llama_cpp_6888 = for_versions(detail::llama_cpp_flash(), "b6325 to b6888", {6325}, {6889});
+inline constexpr runtime llama_cpp_6929 = for_versions(detail::llama_cpp_unpadded(), "b6889 to b6929", {6889}, {6930});
+inline constexpr runtime llama_cpp_8671 = for_versions(detail::llama_cpp_slots(), "b6930 to b8671", {6930}, {8672});
+inline constexpr runtime llama_cpp_9479 =
+    for_versions(detail::llama_cpp_keys_alone(), "b8672 to b9479", {8672}, {9480});
+inline constexpr runtime llama_cpp_11063 =
+    for_versions(detail::llama_cpp_last_scores(), "b9480 to b11063", {9480}, {11064});
+inline constexpr runtime llama_cpp = for_versions(detail::llama_cpp_mixed_inputs(), "b11064 and later", {11064});
 
 inline constexpr runtime ik_llama_cpp = detail::ik_llama_cpp_as("b4156 and later", 4156, 0);
 inline constexpr runtime ik_llama_cpp_4155 = detail::ik_llama_cpp_as("b3745 to b4155", 3745, 4156);
 inline constexpr runtime ik_llama_cpp_3744 = detail::ik_llama_cpp_as("b3683 to b3744", 3683, 3745);
 inline constexpr runtime ik_llama_cpp_3682 = detail::ik_llama_cpp_as("b3500 to b3682", 3500, 3683);
 
-inline constexpr std::array all_llama_cpp{&llama_cpp,         &llama_cpp_9479,    &llama_cpp_6929,   &llama_cpp_2025,
-                                          &llama_cpp_5426,    &llama_cpp_2024,    &llama_cpp_2023,   &ik_llama_cpp,
-                                          &ik_llama_cpp_4155, &ik_llama_cpp_3744, &ik_llama_cpp_3682};
+inline constexpr std::array all_llama_cpp{&llama_cpp,         &llama_cpp_11063,  &llama_cpp_9479, &llama_cpp_8671,
+                                          &llama_cpp_6929,    &llama_cpp_6888,   &llama_cpp_2025, &llama_cpp_5426,
+                                          &llama_cpp_2024,    &llama_cpp_2023,   &ik_llama_cpp,   &ik_llama_cpp_4155,
+                                          &ik_llama_cpp_3744, &ik_llama_cpp_3682};
 
 }  // namespace llmres::inline v0::runtimes

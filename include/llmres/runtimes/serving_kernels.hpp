@@ -20,15 +20,34 @@ struct latent_kernels {
     bool expands_all = false;
 };
 
+/// How a version of llama.cpp writes the graph of a step, whose tensors ggml lays out in a buffer at start.
+struct ggml_graphs {
+    /// The buffer is laid out tensor by tensor, each in the hole that fits it (ggml-alloc.c); else the fuller half of a
+    /// layer is its peak.
+    bool laid_out = false;
+    /// A feed-forward's gate times its product is a tensor beside both (GGML_OP_GLU, pull request 14158).
+    bool gated_apart = false;
+    /// Without flash attention, values are written cell by cell: an index of 8 bytes for each (pull request 14959).
+    bool value_rows = false;
+    /// With flash attention, masks are 16-bit inputs (pull request 23764); else fp32 ones that a layer casts.
+    bool narrow_masks = false;
+    /// Queries, keys, values and attention's output are multiplied by a rotation each where the cache is quantised.
+    bool rotates_quantised = false;
+    bool all_states = false;     ///< recurrent states of all slots pass the graph, else one's
+    bool copies_states = false;  ///< recurrent states are copied before they are read (until pull request 13979)
+    bool values_first = false;   ///< values are made before keys, and queries in the latent's width before rotary ones
+    /// Inputs of the hidden width that are there beside the stream where the embedding is looked up on this device:
+    /// none, embeddings given instead of tokens, or those and their mixture with tokens.
+    std::int32_t inputs_of_embedding = 0;
+};
+
 /// What serving keeps alive in a layer.
 struct serving_kernels {
     /// Activations are fp32 whatever the format of weights (ggml).
     bool fp32_activations = false;
     /// Keys and values are written straight to the cache, and products over their factors (ggml).
     bool written_in_place = false;
-    /// The step's tensors lie in the graph's order, each in the hole that fits it (ggml-alloc.c); else the fuller half
-    /// of a layer is the peak.
-    bool laid_out = false;
+    ggml_graphs graph{};
     /// Attention's output takes the place of its queries.
     bool output_over_query = false;
     /// A mask of tokens x context: fp32, or 16 bits with flash attention (ggml).

@@ -17,7 +17,7 @@ constexpr attention grouped_attention{.heads = 32, .kv_heads = 8, .head_dim = 12
 constexpr std::int64_t hidden = 4096, width = 14336;
 
 ggml_graph graph_of(std::int64_t tokens_at_once, std::int64_t cells, const graph_options& options) {
-    ggml_graph graph{tokens_at_once, cells, hidden, options};
+    ggml_graph graph{{.tokens = tokens_at_once, .cells = cells, .scored = tokens_at_once, .hidden = hidden}, options};
     graph.begin();
     return graph;
 }
@@ -29,7 +29,7 @@ byte_count peak_of(std::int32_t layers, std::int64_t tokens_at_once, std::int64_
     const layer kind{.attention = grouped_attention, .feed_forward = {.width = width}};
     for (std::int32_t i = 0; i < layers; ++i) {
         const bool last = i + 1 == layers;
-        graph.add_layer({.kind = kind, .last = last, .computes_logits = last});
+        graph.add_layer({.kind = kind, .last = last, .last_of_mask = last, .computes_logits = last});
     }
     if (vocabulary > 0) graph.add_logits(vocabulary);
     return graph.buffer.peak();

@@ -6,9 +6,12 @@
 #include <llmres/inventory/placement.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
+#include <llmres/jobs/ranks.hpp>
+#include <llmres/memory/serving/cache.hpp>
 #include <llmres/memory/serving/ggml/graph.hpp>
 #include <llmres/memory/serving/step.hpp>
 #include <llmres/memory/serving/weights.hpp>
+#include <llmres/models/gguf/rules.hpp>
 #include <llmres/models/layer.hpp>
 #include <llmres/runtimes/runtime.hpp>
 #include <llmres/values/precision.hpp>
@@ -29,14 +32,10 @@ struct stage_graph {
     bool end = false;              ///< the last stage
     bool computes_logits = false;  ///< the last stage, with the head on a GPU
 
-    /// Graphs of attention and gated feed-forwards, routed or not.
+    /// Graphs of attention, Mamba 2 and gated feed-forwards, routed or not.
     constexpr bool possible() const {
-        for (std::int32_t k = 0; k < of.model.layers.kind_count; ++k) {
-            const layer& l = kind(k);
-            if (l.recurrent.kind != recurrent_kind::none || l.attention.cross != cross_attention::none) return false;
-            if (l.attention.kind != attention_kind::grouped && !of_step.expands(l.attention)) return false;
-            if (l.feed_forward.kind != feed_forward_kind::gated) return false;
-        }
+        for (std::int32_t k = 0; k < of.model.layers.kind_count; ++k)
+            if (!described(kind(k))) return false;
         return range.last > range.first;
     }
 
@@ -45,7 +44,7 @@ struct stage_graph {
     /// stay whatever the rule.
     constexpr step_peak peak() const {
         const expert_stacks stacks = on_host(range.first) ? weights.largest_experts(range) : expert_stacks{};
-        const step_peak without = laid_out({});
+        const step_peak without = with_hole_under_logits(with_given_input(laid_out({})));
         if (stacks.gate == byte_count{}) return without;
         const step_peak with = copies() ? laid_out(stacks) : without;
         step_peak either = runtime.loading.host_experts.copied ? with : without;
@@ -75,6 +74,76 @@ private:
     }
     constexpr bool on_host(std::int32_t layer) const { return layer < host_part_of(of).expert_layers; }
 
+    constexpr bool described(const layer& l) const {
+        const attention& a = l.attention;
+        const bool mixes = a.kind == attention_kind::grouped  ? a.gate == output_gate::none
+                           : a.kind == attention_kind::latent ? of_step.expands(a) || absorbs(a)
+                                                              : l.recurrent.kind == recurrent_kind::mamba ||
+                                                                    l.recurrent.kind == recurrent_kind::mamba2;
+        if (l.recurrent.kind != recurrent_kind::none && a.kind != attention_kind::none) return false;
+        return mixes && a.cross == cross_attention::none && a.indexer == indexer{} &&
+               l.feed_forward.kind != feed_forward_kind::plain;
+    }
+    constexpr bool absorbs(const attention& a) const {
+        return runtime.serving_kernels.latent.absorbed && !of_step.expands(a);
+    }
+
+    /// Without turns, the first layer's input may come from the host, and is then there twice.
+    constexpr step_peak with_given_input(step_peak peak) const {
+        if (runtime.loading.host_experts.fused_gates || over.pipeline > 1 || !runtime.loading.embedding_on_host)
+            return peak;
+        peak.activations += {{}, host_part_of(of).head ? of_step.hidden() : byte_count{}, of_step.hidden()};
+        return peak;
+    }
+
+    /// While logits of all tokens are computed, the last residual may lie above a hole that they do not fit: an inner
+    /// tensor of a feed-forward (GLM-4, to 0.01 MiB), or the mask before its cast (Mixtral in b6900, to 0.03 MiB).
+    constexpr step_peak with_hole_under_logits(step_peak peak) const {
+        if (!computes_logits || !runtime.serving_kernels.feed_forward_under_logits ||
+            of_step.kernel != attention_kernel::flash || runtime.step.logits.rows != scored_tokens::chunk)
+            return peak;
+        const byte_count tensor = of_step.feed_forward_tensor();
+        const byte_count mask = runtime.serving_kernels.graph.narrow_masks ? byte_count{} : of_step.mask() * 2;
+        const byte_count high = size_of(fp32, of_step.shape.all(), of.model.vocabulary) + of_step.hidden() +
+                                (tensor < mask ? mask : tensor);
+        const byte_count said = peak.all().high;
+        if (high > said) peak.activations.high += high - said;
+        return peak;
+    }
+
+    constexpr graph_shape shape() const {
+        graph_shape s{.tokens = of_step.shape.all(),
+                      .scored = logit_rows(of, runtime, over, of_step.shape),
+                      .sequences = runtime.serving_kernels.graph.all_states
+                                       ? slots_of(of, runtime, sequences_per_rank(of, over))
+                                       : 1,
+                      .hidden = of.model.hidden};
+        if (s.scored > s.tokens) s.scored = s.tokens;
+        for (std::int32_t k = 0; k < of.model.layers.kind_count; ++k) {
+            const attention& a = kind(k).attention;
+            if (a.kind == attention_kind::none) continue;
+            const token_count block = runtime.cache.block > token_count{} ? runtime.cache.block : tokens(256);
+            if (a.window > token_count{})
+                s.window_cells =
+                    aligned_up(allotted_tokens(a, of, runtime, over, sequences_per_rank(of, over)), block).in(tokens);
+            else
+                s.cells = aligned_up(tokens(of_step.shape.keys), block).in(tokens);
+            const std::int64_t values = a.kind == attention_kind::latent
+                                            ? (runtime.cache.latent_values ? a.kv_rank : 0)
+                                            : ceil_quotient(a.kv_heads, std::int64_t{over.tensor}) * a.value_width();
+            if (values > s.value_rows) s.value_rows = values;
+        }
+        return s;
+    }
+    /// True if no later layer of the GPU reads the same mask as layer `i`.
+    constexpr bool last_of_mask(std::int32_t i) const {
+        const auto windowed = [&](std::int32_t l) { return of.model.layers[l].attention.window > token_count{}; };
+        for (std::int32_t later = i + 1; later < range.last; ++later)
+            if (of.model.layers[later].attention.kind != attention_kind::none && windowed(later) == windowed(i))
+                return false;
+        return true;
+    }
+
     constexpr expert_place place_of(std::int32_t layer, const expert_stacks& stacks) const {
         if (!on_host(layer)) return expert_place::here;
         if (stacks.gate == byte_count{} || !copied(of.model.layers[layer].feed_forward.experts))
@@ -85,21 +154,25 @@ private:
     /// Where stacks of experts are copied or, with none, stay where they are. Two layers of a kind before the last are
     /// as many as it takes to repeat itself.
     constexpr step_peak laid_out(const expert_stacks& stacks) const {
-        ggml_graph graph{of_step.shape.all(),
-                         aligned_up(tokens(of_step.shape.keys), runtime.cache.block).in(tokens),
-                         of.model.hidden,
-                         {.flash = of_step.kernel == attention_kernel::flash,
-                          .fused = runtime.loading.host_experts.fused_gates,
-                          .part_limit = runtime.serving_kernels.latent.expanded,
-                          .all_parts = runtime.serving_kernels.latent.expands_all,
-                          .unpacked = is_packed(kv_cache_of(of)),
-                          .first = index == 0,
-                          .input_copies = over.pipeline > 1 && !of_step.parts_on_host() ? runtime.step.copies : 1}};
+        ggml_graph graph{
+            shape(),
+            {.flash = of_step.kernel == attention_kernel::flash,
+             .fused = runtime.loading.host_experts.fused_gates,
+             .writes = runtime.serving_kernels.graph,
+             .inputs_here = runtime.loading.embedding_on_host ? 0 : runtime.serving_kernels.graph.inputs_of_embedding,
+             .joined_heads = gguf::is_fused(of.model.architecture.view()),
+             .joined_gate = gguf::is_any(of.model.architecture.view(), "phi3", "glm", "glm4", "chatglm"),
+             .part_limit = runtime.serving_kernels.latent.expanded,
+             .all_parts = runtime.serving_kernels.latent.expands_all,
+             .unpacked = is_packed(kv_cache_of(of)),
+             .first = index == 0,
+             .input_copies = over.pipeline > 1 && !of_step.parts_on_host() ? runtime.step.copies : 1}};
         graph.begin();
         std::array<std::array<std::int32_t, layer_stack::max_kinds>, 2> seen{};
         for (std::int32_t i = range.first; i < range.last; ++i) {
             const bool last = i + 1 == range.last;
-            if (++seen[on_host(i)][of.model.layers.order[static_cast<std::size_t>(i)]] > 2 && !last) continue;
+            if (++seen[on_host(i)][of.model.layers.order[static_cast<std::size_t>(i)]] > 2 && !last && !last_of_mask(i))
+                continue;
             layer local = of.model.layers[i];
             local.attention.heads = ceil_quotient(local.attention.heads, over.tensor);
             local.attention.kv_heads = ceil_quotient(local.attention.kv_heads, over.tensor);
@@ -108,6 +181,7 @@ private:
             graph.add_layer({.kind = local,
                              .expands = of_step.expands(local.attention),
                              .last = last,
+                             .last_of_mask = end && last_of_mask(i),
                              .computes_logits = last && end,
                              .place = place,
                              .gate_stack = copied_here ? stacks.gate : byte_count{},
