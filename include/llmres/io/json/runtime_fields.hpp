@@ -116,9 +116,13 @@ inline constexpr auto fields_of<llmres::serving_step> =
 template <>
 inline constexpr auto fields_of<llmres::latent_kernels> = named_fields("absorbed", "expanded", "expands_all");
 template <>
+inline constexpr auto fields_of<llmres::ggml_graphs> =
+    named_fields("laid_out", "gated_apart", "value_rows", "narrow_masks", "rotates_quantised", "all_states",
+                 "copies_states", "values_first", "inputs_of_embedding");
+template <>
 inline constexpr auto fields_of<llmres::serving_kernels> = named_fields(
-    "fp32_activations", "written_in_place", "laid_out", "output_over_query", "attention_mask", "flash_attention",
-    "latent", "more_hidden", "dequantised_from", "score_bytes", "feed_forward_under_logits", "keeps_expert_scratch");
+    "fp32_activations", "written_in_place", "graph", "output_over_query", "attention_mask", "flash_attention", "latent",
+    "more_hidden", "dequantised_from", "score_bytes", "feed_forward_under_logits", "keeps_expert_scratch");
 template <>
 inline constexpr auto fields_of<llmres::training_loss> =
     named_fields("code", "chunks", "returns_logits", "narrow", "holds_logits", "widens_head_gradient");
