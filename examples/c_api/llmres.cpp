@@ -43,11 +43,9 @@ llmres::status only_keys(const json& object, const std::array<std::string_view, 
 }
 
 result<json_value> plan(const json& document) {
-    const auto request = llmres::read_job(document);
-    if (!request) return request.error();
-    const auto planned = llmres::plan(*request);
-    if (!planned) return planned.error();
-    return to_json(*planned, *request);
+    const auto answer = llmres::answer_job(document);
+    if (!answer) return answer.error();
+    return to_json(*answer, llmres::remedies_of(document, {}, *answer));
 }
 
 result<json_value> pictures(const json& document) {

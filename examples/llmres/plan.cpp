@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // llmres plan: verdict, layout, memory of the busiest GPU, time, what limits it, what would help.
+#include "command_line.hpp"
 #include "commands.hpp"
 #include "report.hpp"
 #include "spelling.hpp"
@@ -14,6 +15,7 @@
 #include <llmres/io/plan_json.hpp>
 #include <llmres/io/svg.hpp>
 #include <string>
+#include <vector>
 
 namespace program {
 namespace {
@@ -96,35 +98,54 @@ nlohmann::json merged(const plan_options& o) {
     return document;
 }
 
+namespace {
+
+/// Tells what a person should know beside the answer: of the model's name, and where a GPU's name has several parts.
+void print_warnings(const plan_options& o, const llmres::plan_request& request) {
+    if (!request.warning.empty()) fmt::print(stderr, "llmres: {}\n", plain(request.warning));
+    const auto typed = o.fields.find("gpu");
+    if (typed == o.fields.end()) return;
+    if (const auto others = llmres::other_gpus_of_that_name(typed->second); !others.empty())
+        fmt::print(stderr, "llmres: {} is taken for {}; say so for one of {}\n", typed->second,
+                   request.cluster.gpu.id.view(), others.view());
+}
+
+void write_picture(const std::string& file, const llmres::job_answer& answer) {
+    std::ofstream picture{file};
+    picture << llmres::to_svg(answer.planned.plan, answer.request.job.model.name.view());
+    if (!picture.flush())
+        throw refusal{llmres::refused(llmres::error_code::io, "svg", file, "a file that can be written")};
+}
+
+}  // namespace
+
 int run_plan(const plan_options& o) {
-    const std::filesystem::path here = o.source.ends_with(".json") ? std::filesystem::path{o.source}.parent_path() : "";
     const nlohmann::json document = merged(o);
     const bool from_file = document["model"] != o.source;
-    const llmres::plan_request request = accept(llmres::read_job(document, from_file ? here : ""));
-    const llmres::requested_plan answered = accept(llmres::plan(request));
-    const llmres::job_plan& p = answered.plan;
-    if (!request.warning.empty()) fmt::print(stderr, "llmres: {}\n", plain(request.warning));
-    if (const auto typed = o.fields.find("gpu"); typed != o.fields.end())
-        if (const auto others = llmres::other_gpus_of_that_name(typed->second); !others.empty())
-            fmt::print(stderr, "llmres: {} is taken for {}; say so for one of {}\n", typed->second,
-                       request.cluster.gpu.id.view(), others.view());
-    if (!o.svg.empty()) {
-        std::ofstream picture{o.svg};
-        picture << llmres::to_svg(p, request.job.model.name.view());
-        if (!picture.flush())
-            throw refusal{llmres::refused(llmres::error_code::io, "svg", o.svg, "a file that can be written")};
-    }
+    const std::filesystem::path here =
+        from_file && o.source.ends_with(".json") ? std::filesystem::path{o.source}.parent_path() : "";
+    const llmres::job_sources sources = llmres::remembered(llmres::sources_in(here));
+    llmres::job_answer answer = accept(llmres::answer_job(document, sources));
+    llmres::plan_request& request = answer.request;
+    if (!request.device.empty()) request.device = std::filesystem::absolute(here / request.device).string();
+    print_warnings(o, request);
+    if (!o.svg.empty()) write_picture(o.svg, answer);
+
+    const std::vector<llmres::document_remedy> help = llmres::remedies_of(document, sources, answer);
     if (o.json) {
-        auto answer = llmres::to_json(answered, request);
-        if (!request.device.empty()) answer["cluster"]["device"] = std::filesystem::absolute(request.device).string();
-        print_json(answer);
+        print_json(llmres::to_json(answer, help));
     } else {
-        print_plan(p, request);
-        if (answered.split) print_prefill(*answered.split, request.prefill->cluster);
+        const llmres::requested_plan& planned = answer.planned;
+        print_plan(planned.plan, request);
+        print_assumed(answer.assumed);
+        print_help(o, help);
+        print_limits(planned.plan, request);
+        if (planned.split) print_prefill(*planned.split, request.prefill->cluster);
     }
-    if (answered.verdict() == llmres::verdict::tight)
+    const llmres::verdict verdict = answer.planned.verdict();
+    if (verdict == llmres::verdict::tight)
         fmt::print(stderr, "llmres: tight: it fits only if the estimates turn out below their upper bounds\n");
-    return answered.verdict() == llmres::verdict::does_not_fit ? does_not_fit : fits;
+    return verdict == llmres::verdict::does_not_fit ? does_not_fit : fits;
 }
 
 }  // namespace program

@@ -2,6 +2,7 @@
 // A plan as a page of text.
 #include "report.hpp"
 
+#include "command_line.hpp"
 #include "commands.hpp"
 
 #include <fmt/format.h>
@@ -148,14 +149,31 @@ void print_plan(const llmres::job_plan& p, const llmres::plan_request& request) 
     for (std::int32_t i = 0; i < p.reason_count; ++i)
         fmt::print("{}{}\n", i == 0 ? "why      " : "         ",
                    llmres::to_text(p.reasons[static_cast<std::size_t>(i)], p));
-    if (p.verdict != llmres::verdict::fits) {
-        std::string_view head = "helps    ";
-        for (const llmres::remedy& r : llmres::what_would_help(j, p.layout, c)) {
-            fmt::print("{}{}\n", head, llmres::to_text(r));
-            head = "         ";
-        }
+}
+
+void print_assumed(const llmres::json_value& assumed) {
+    std::string text;
+    for (const auto& [key, value] : assumed.items()) {
+        const std::string shown = value.is_null()     ? "unknown"
+                                  : value.is_string() ? value.get<std::string>()
+                                                      : value.dump();
+        text += fmt::format("{}{} {}", text.empty() ? "" : ", ", key, shown);
     }
-    const llmres::job_limits limits = llmres::limits_of(j, p.layout, c);
+    if (!text.empty()) fmt::print("assumed  {}\n", text);
+}
+
+void print_help(const plan_options& o, const std::vector<llmres::document_remedy>& help) {
+    std::string_view head = "helps    ";
+    for (const llmres::document_remedy& r : help) {
+        fmt::print("{}{}: {}, {}\n           {}\n", head, llmres::to_text(r.what), name_of(r.plan.verdict),
+                   to_string(r.plan.speed.tokens_per_second), command_of(o, r.patch));
+        head = "         ";
+    }
+}
+
+void print_limits(const llmres::job_plan& p, const llmres::plan_request& request) {
+    const llmres::job& j = request.job;
+    const llmres::job_limits limits = llmres::limits_of(j, p.layout, request.cluster);
     const auto number = [](const auto& m, std::string_view unit) {
         return m ? fmt::format("{}{}", *m, unit) : std::string{"none"};
     };

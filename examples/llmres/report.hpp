@@ -1,15 +1,28 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "commands.hpp"
+
 #include <llmres/answers/disaggregated.hpp>
 #include <llmres/io/job_json.hpp>
+#include <llmres/io/plan_json.hpp>
 #include <llmres/plan.hpp>
 #include <string>
+#include <vector>
 
 namespace program {
 
-/// Prints a plan as a page of text on stdout.
+/// Prints a plan as a page of text on stdout: verdict, layout, memory, time and reasons.
 void print_plan(const llmres::job_plan& p, const llmres::plan_request& request);
+
+/// Prints in one line what was not said and was assumed.
+void print_assumed(const llmres::json_value& assumed);
+
+/// Prints what would help: each remedy with its verdict and speed, and the command line that asks for it.
+void print_help(const plan_options& o, const std::vector<llmres::document_remedy>& help);
+
+/// Prints the largest sizes and the fewest GPUs that fit, and the room for caches.
+void print_limits(const llmres::job_plan& p, const llmres::plan_request& request);
 
 /// A layout in words: "8 GPUs, tensor 4, data 2".
 std::string layout_text(const llmres::layout& l);

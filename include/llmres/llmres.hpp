@@ -5,6 +5,7 @@
 /// callers want plan.hpp and the tables they use. tests/test_llmres.cpp checks that this list is complete.
 #include <llmres/answers/buffers.hpp>
 #include <llmres/answers/capacity.hpp>
+#include <llmres/answers/changes.hpp>
 #include <llmres/answers/disaggregated.hpp>
 #include <llmres/answers/launch.hpp>
 #include <llmres/answers/layout_plan.hpp>

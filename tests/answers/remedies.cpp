@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
+#include <cstddef>
 #include <llmres/answers/remedies.hpp>
 #include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/hardware/standard_cluster.hpp>
 #include <llmres/models/deepseek.hpp>
+#include <llmres/models/gguf/mix.hpp>
 #include <llmres/models/llama.hpp>
+#include <llmres/runtimes/all.hpp>
 #include <llmres/runtimes/megatron.hpp>
 
 using namespace llmres;
@@ -14,48 +17,30 @@ namespace {
 const cluster one_4090 = standard_cluster(gpus::rtx_4090, 1).value();
 const job chat{.model = models::llama_3_1_8b, .batch = 8, .context = tokens(8192), .max_batched_tokens = tokens(2048)};
 
-/// How many remedies there are for what does not fit; each must do.
+/// How many remedies there are for what does not fit; each must do, and be as fast as it says.
 int each_remedy_helps(const job& j, const layout& given, const cluster& on) {
     REQUIRE(plan(j, given, on)->verdict != verdict::fits);
     const remedies found = what_would_help(j, given, on);
     for (const remedy& r : found) {
-        job tried = j;
-        layout l = given;
-        cluster c = on;
-        switch (r.what) {
-            case remedy::kind::more_gpus:
-                l = r.layout;
-                c = standard_cluster(on.gpu, static_cast<std::int32_t>(r.amount)).value();
-                break;
-            case remedy::kind::other_layout:
-                l = r.layout;
-                break;
-            case remedy::kind::narrower_weights:
-                tried.weights = r.format;
-                break;
-            case remedy::kind::smaller_batch:
-                tried.batch = r.amount;
-                break;
-            case remedy::kind::smaller_micro_batch:
-                tried.micro_batch = r.amount;
-                break;
-            case remedy::kind::shorter_context:
-                tried.context = tried.sequence = tokens(r.amount);
-                break;
-            case remedy::kind::full_recompute:
-                tried.recompute = recompute::full;
-                break;
-            case remedy::kind::sdpa_attention:
-                tried.attention = attention_kernel::sdpa;
-                break;
+        placed_job p{j, given, on};
+        for (const change& made : r) {
+            CAPTURE(static_cast<int>(made.what));
+            CAPTURE(made.amount);
+            p = with_change(p, made);
         }
-        CAPTURE(static_cast<int>(r.what));
-        CAPTURE(r.amount);
-        const result<job_plan> helped = plan(tried, l, c);
+        const result<job_plan> helped = plan(p.job, p.layout, p.cluster);
         REQUIRE(helped);
         CHECK(helped->verdict == verdict::fits);
+        CHECK(helped->speed.tokens_per_second == r.tokens_per_second);
     }
     return found.count;
+}
+
+bool offers(const remedies& found, change::kind what) {
+    for (const remedy& r : found)
+        for (const change& made : r)
+            if (made.what == what) return true;
+    return false;
 }
 
 }  // namespace
@@ -89,8 +74,7 @@ TEST_CASE("a layout that does not fit is told apart from too few GPUs") {
     REQUIRE(plan(j, plain, eight)->verdict == verdict::does_not_fit);  // 16 bytes a parameter on each GPU
     const remedies found = what_would_help(j, plain, eight);
     REQUIRE(found.count >= 1);
-    CHECK(found.list[0].what == remedy::kind::other_layout);
-    CHECK(found.list[0].amount <= 8);
+    CHECK(offers(found, change::kind::other_layout));
     each_remedy_helps(j, plain, eight);
 }
 
@@ -114,9 +98,46 @@ TEST_CASE("training that does not fit is helped by recomputation") {
     const cluster eight = standard_cluster(gpus::h100_sxm5_80gb, 8).value();
     const layout l{.data = 8, .zero = 3};
     REQUIRE(plan(j, l, eight)->verdict == verdict::does_not_fit);
-    bool named = false;
-    for (const remedy& r : what_would_help(j, l, eight)) named = named || r.what == remedy::kind::full_recompute;
-    CHECK(named);
+    CHECK(offers(what_would_help(j, l, eight), change::kind::full_recompute));
+}
+
+TEST_CASE("layers go to main memory under llama.cpp, as many as must") {
+    const job j{.model = models::llama_3_1_70b,
+                .weights = q4_k,
+                .gguf = *find_gguf_mix("weights", "q4_k_m"),
+                .context = tokens(4096),
+                .runtime = *find_runtime("llama.cpp")};
+    const cluster one_3090 = standard_cluster(gpus::rtx_3090, 1).value();
+    const remedies found = what_would_help(j, {}, one_3090);
+    REQUIRE(offers(found, change::kind::fewer_gpu_layers));
+    CHECK_FALSE(offers(found, change::kind::narrower_weights));  // q2_k is too large as well
+    const change layers = found.list[0].changes[0];
+    CHECK(layers.host_memory > byte_count{});  // nobody said how much there is
+    placed_job more = with_change({j, {}, one_3090}, layers);
+    ++more.job.options.gpu_layers.value;
+    CHECK_FALSE(fits(more.job, more.layout, more.cluster));
+    each_remedy_helps(j, {}, one_3090);
+}
+
+TEST_CASE("a format that a runtime does not load is no remedy") {
+    const job j{.model = models::llama_3_1_8b, .context = tokens(65536), .runtime = *find_runtime("llama.cpp")};
+    for (const remedy& r : what_would_help(j, {}, standard_cluster(gpus::rtx_3060_12gb, 1).value()))
+        for (const change& made : r) CHECK((made.what != change::kind::narrower_weights || made.mix));
+}
+
+TEST_CASE("fine-tuning of all weights is helped by an adapter, and by a pair where no change does alone") {
+    const job j{.model = models::llama_3_1_8b, .task = task::finetuning, .sequence = tokens(4096)};
+    const remedies found = what_would_help(j, {}, one_4090);
+    REQUIRE(found.count >= 1);
+    const remedy& last = found.list[static_cast<std::size_t>(found.count - 1)];
+    CHECK(last.count == 2);
+    bool adapted = false;
+    for (const change& made : last) {
+        adapted = adapted || made.what == change::kind::adapter;
+        CHECK(made.what != change::kind::shorter_context);  // a pair that keeps the sequence comes first
+    }
+    CHECK(adapted);
+    each_remedy_helps(j, {}, one_4090);
 }
 
 TEST_CASE("limits and remedies are there at compile time") {

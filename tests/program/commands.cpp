@@ -5,6 +5,7 @@
 
 #include "../model_files.hpp"
 #include "../run_program.hpp"
+#include "shell_words.hpp"
 
 #include <fstream>
 #include <llmres/models/gguf/mix.hpp>
@@ -14,27 +15,6 @@
 #include <vector>
 
 namespace {
-
-/// The words of a line, with those in quotes whole.
-std::vector<std::string> shell_words(const std::string& line) {
-    std::vector<std::string> words;
-    std::string word;
-    char quote = '\0';
-    bool open = false;
-    for (const char c : line + " ") {
-        if (quote != '\0' ? c == quote : c == '"' || c == '\'') {
-            quote = quote != '\0' ? '\0' : c;
-            open = true;
-        } else if (c == ' ' && quote == '\0') {
-            if (open || !word.empty()) words.push_back(word);
-            word.clear();
-            open = false;
-        } else {
-            word += c;
-        }
-    }
-    return words;
-}
 
 struct command {
     std::string line;

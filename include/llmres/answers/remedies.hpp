@@ -2,109 +2,160 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
-#include <llmres/answers/capacity.hpp>
+#include <llmres/answers/changes.hpp>
 #include <llmres/answers/layout_plan.hpp>
 #include <llmres/answers/limits.hpp>
 #include <llmres/answers/search.hpp>
 #include <llmres/hardware/cluster.hpp>
-#include <llmres/jobs/checks.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
-#include <llmres/jobs/layouts.hpp>
-#include <llmres/memory/memory.hpp>
 #include <llmres/values/error.hpp>
 #include <llmres/values/maybe.hpp>
-#include <llmres/values/precision.hpp>
 #include <llmres/values/units.hpp>
 
 /// What would help where a job does not fit?
 namespace llmres::inline v0 {
 
-/// A change to a job that makes it fit.
+/// One change, or two together, with which a job fits. Each was planned: `layout` and `tokens_per_second` are of that
+/// plan, whose verdict is `fits`.
 struct remedy {
-    /// Which change it is.
-    enum class kind : std::uint8_t {
-        more_gpus,
-        other_layout,
-        narrower_weights,
-        smaller_batch,
-        smaller_micro_batch,
-        shorter_context,
-        full_recompute,
-        sdpa_attention
-    };
-    kind what = kind::more_gpus;  ///< which change it is
-    std::int64_t amount = 0;      ///< GPUs, sequences or tokens
-    precision format{};           ///< format of narrower weights
-    llmres::layout layout{};      ///< layout of more GPUs, or another layout
+    std::array<change, 2> changes{};  ///< storage; the first `count` are in use
+    std::int32_t count = 0;           ///< changes in use
+    llmres::layout layout{};          ///< the layout that then fits
+    token_rate tokens_per_second{};   ///< how fast the job then is
+
+    /// The first change.
+    constexpr auto begin() const { return changes.begin(); }
+    /// Behind the last change.
+    constexpr auto end() const { return changes.begin() + count; }
 };
 
-/// Changes of which each alone makes a job fit.
+/// Remedies, single changes first.
 struct remedies {
-    std::array<remedy, 5> list{};  ///< storage; the first `count` are in use
-    std::int32_t count = 0;        ///< remedies in use
+    std::array<remedy, 16> list{};  ///< storage; the first `count` are in use
+    std::int32_t count = 0;         ///< remedies in use
 
-    /// Appends a remedy.
-    constexpr void add(const remedy& r) { list[static_cast<std::size_t>(count++)] = r; }
+    /// Appends a remedy; one too many is left out.
+    constexpr void add(const remedy& r) {
+        if (static_cast<std::size_t>(count) < list.size()) list[static_cast<std::size_t>(count++)] = r;
+    }
     /// The first remedy.
     constexpr auto begin() const { return list.begin(); }
     /// Behind the last remedy.
     constexpr auto end() const { return list.begin() + count; }
 };
 
-/// Changes of which each alone makes the job fit; none where it fits.
-constexpr remedies what_would_help(const job& j, const layout& l, const cluster& c);
+/// Who says in which layout a job runs.
+enum class layout_choice : std::uint8_t {
+    given,    ///< the layout stays as it is, unless a remedy names another one
+    searched  ///< with each change the planner chooses anew
+};
+
+/// Single changes with which a job fits, each planned, and after them the best pair of changes, where no single one
+/// on the cluster's GPUs is as fast. None where the job fits.
+constexpr remedies what_would_help(const job& j, const layout& l, const cluster& c,
+                                   layout_choice choice = layout_choice::given);
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
 
 namespace detail {
 
-/// The most sequences, up to `most`, that divide a rank's share of the global batch.
-constexpr std::int64_t micro_batch_below(const job& j, const layout& l, std::int64_t most) {
-    if (!trains(j) || j.global_batch == 0) return most;
-    const std::int64_t share = j.global_batch / (std::int64_t{l.data} * l.replicas);
-    std::int64_t sequences = most < share ? most : share;
-    while (sequences > 1 && share % sequences != 0) --sequences;
-    return sequences;
-}
+/// Tries changes on a job, and keeps those with which it fits.
+struct remedy_finder {
+    const placed_job& asked;
+    layout_choice choice;
+    remedies found{};
+
+    /// The plan of a changed job, if it fits.
+    constexpr maybe<job_plan> fitting(const placed_job& p) const {
+        if (fits(p)) {
+            const result<job_plan> made = plan(p.job, p.layout, p.cluster);
+            if (choice == layout_choice::given && made) return *made;
+        }
+        if (choice == layout_choice::given) return {};
+        const result<found_layout> best = search(p.job, p.cluster);
+        if (!best || best->plan.verdict != verdict::fits) return {};
+        return best->plan;
+    }
+    /// Adds a change with which the job fits.
+    constexpr void try_alone(const change& made) {
+        const maybe<job_plan> p = fitting(with_change(asked, made));
+        if (!p) return;
+        change shown = made;
+        shown.layout = p->layout;
+        found.add({{shown}, 1, p->layout, p->speed.tokens_per_second});
+    }
+    constexpr bool has(change::kind what) const {
+        for (const remedy& r : found)
+            if (r.count == 1 && r.changes[0].what == what) return true;
+        return false;
+    }
+    /// Adds other layouts of the cluster's GPUs, or the fewest GPUs on which the job fits.
+    constexpr void try_layouts() {
+        const job& j = asked.job;
+        const maybe<layout> smallest = smallest_layout(j, asked.cluster, 1024);
+        if (!smallest) return;
+        if (smallest->gpus() > asked.cluster.gpus)
+            return try_alone({.what = change::kind::more_gpus, .amount = smallest->gpus(), .layout = *smallest});
+        if (choice == layout_choice::searched) return;  // the planner has tried them all
+        const result<found_layout> best = search(j, asked.cluster);
+        if (best && best->plan.verdict == verdict::fits)
+            try_alone(
+                {.what = change::kind::other_layout, .amount = best->plan.layout.gpus(), .layout = best->plan.layout});
+    }
+    /// The best pair, of a change that keeps every size and does not suffice alone, and any other change: the fastest
+    /// of those that keep every size, or else the fastest.
+    constexpr maybe<remedy> best_pair() const {
+        maybe<remedy> best;
+        for_each_change(asked, [&](const change& first) {
+            if (is_smaller(first.what) || has(first.what)) return false;
+            const placed_job changed = with_change(asked, first);
+            for_each_change(changed, [&](const change& second) {
+                if (second.what == first.what || has(second.what)) return false;
+                const maybe<job_plan> p = fitting(with_change(changed, second));
+                if (!p) return false;
+                const remedy pair{{first, second}, 2, p->layout, p->speed.tokens_per_second};
+                if (!best || better(pair, *best)) best = pair;
+                return false;
+            });
+            return false;
+        });
+        return best;
+    }
+
+private:
+    static constexpr bool is_smaller(change::kind what) {
+        return what == change::kind::smaller_batch || what == change::kind::smaller_micro_batch ||
+               what == change::kind::shorter_context;
+    }
+    static constexpr bool better(const remedy& a, const remedy& b) {
+        const bool smaller = is_smaller(a.changes[1].what);
+        if (smaller != is_smaller(b.changes[1].what)) return !smaller;
+        return a.tokens_per_second > b.tokens_per_second;
+    }
+};
 
 }  // namespace detail
 
-constexpr remedies what_would_help(const job& j, const layout& l, const cluster& c) {
-    remedies found;
-    job tried = j;
-    if (detail::lacks_flash_attention(j, c.gpu)) {  // nothing else helps alone
-        tried.attention = attention_kernel::sdpa;
-        if (memory_fits(tried, l, c)) found.add({.what = remedy::kind::sdpa_attention});
-        return found;
-    }
-    if (memory_fits(j, l, c)) return found;  // the host has too little memory
-    if (const maybe<layout> smallest = detail::smallest_layout(j, c, 1024); smallest && smallest->gpus() > c.gpus) {
-        found.add({.what = remedy::kind::more_gpus, .amount = smallest->gpus(), .layout = *smallest});
-    } else if (smallest) {
-        const result<found_layout> chosen = search(j, c);
-        const layout& other = chosen && chosen->plan.verdict == verdict::fits ? chosen->plan.layout : *smallest;
-        if (other != l) found.add({.what = remedy::kind::other_layout, .amount = other.gpus(), .layout = other});
-    }
-    for (const precision& format : {fp8_e4m3, int4}) {
-        if (trains(j) || bits_per_element(format) >= bits_per_element(weights_of(j))) continue;
-        tried.weights = format;
-        if (!memory_fits(tried, l, c)) continue;
-        found.add({.what = remedy::kind::narrower_weights, .format = format});
-        break;
-    }
-    if (const auto batch = max_batch(j, l, c); batch && *batch > 0)
-        found.add({.what = trains(j) ? remedy::kind::smaller_micro_batch : remedy::kind::smaller_batch,
-                   .amount = detail::micro_batch_below(j, l, *batch)});
-    if (const auto context = max_context(j, l, c); context && *context > token_count{})
-        found.add({.what = remedy::kind::shorter_context, .amount = context->in(tokens)});
-    if (trains(j) && j.recompute != recompute::full) {
-        tried = j;
-        tried.recompute = recompute::full;
-        if (memory_fits(tried, l, c)) found.add({.what = remedy::kind::full_recompute});
-    }
-    return found;
+constexpr remedies what_would_help(const job& j, const layout& l, const cluster& c, layout_choice choice) {
+    const placed_job asked{j, l, c};
+    detail::remedy_finder finder{asked, choice};
+    if (fits(j, l, c)) return {};
+    for_each_change(asked, [&](const change& made) {
+        // Of several formats the widest that does is enough.
+        if (!finder.has(made.what)) finder.try_alone(made);
+        return false;
+    });
+    finder.try_layouts();
+    token_rate fastest{};
+    for (const remedy& r : finder.found)
+        if (r.tokens_per_second > fastest && r.changes[0].what != change::kind::more_gpus)
+            fastest = r.tokens_per_second;
+    if (const maybe<remedy> pair = finder.best_pair(); pair && pair->tokens_per_second > fastest)
+        finder.found.add(*pair);
+    return finder.found;
 }
 
 }  // namespace llmres::inline v0

@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <functional>
 #include <llmres/answers/buffers.hpp>
 #include <llmres/answers/capacity.hpp>
 #include <llmres/answers/disaggregated.hpp>
@@ -11,6 +12,9 @@
 #include <llmres/answers/remedies.hpp>
 #include <llmres/answers/search.hpp>
 #include <llmres/io/job_json.hpp>
+#include <llmres/io/json/assumptions.hpp>
+#include <llmres/io/json/layout_json.hpp>
+#include <llmres/io/json/remedy_patch.hpp>
 #include <llmres/io/model_source.hpp>
 #include <llmres/io/sentences.hpp>
 #include <llmres/jobs/job.hpp>
@@ -22,24 +26,18 @@
 #include <llmres/models/weight_formats.hpp>
 #include <llmres/plan.hpp>
 #include <llmres/runtimes/all.hpp>
+#include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 /// Answers as JSON: sizes in bytes (integers), times in seconds, rates per second. Keys are the names of the C++
 /// fields.
 namespace llmres::inline v0 {
-
-/// A JSON value whose keys keep the order in which they were added.
-using json_value = nlohmann::ordered_json;
-
-/// The layers of each pipeline stage or chunk, as read_stages() reads them: 20|22|22|16.
-inline std::string to_text(const stage_list& stages) {
-    std::string shown;
-    for (std::size_t c = 0; c < stages.chunks; ++c)
-        shown += (c > 0 ? "|" : "") + std::to_string(stages.layers[c]) + (stages.prediction == c + 1 ? "m" : "");
-    return shown;
-}
 
 /// The names of modules with commas between them, as find_modules() reads them.
 inline std::string to_text(layer_part_set modules) {
@@ -48,30 +46,6 @@ inline std::string to_text(layer_part_set modules) {
         if (modules.has(static_cast<layer_part>(i)))
             names += (names.empty() ? "" : ",") + std::string{layer_part_names[i]};
     return names;
-}
-
-/// A layout. Keys of an uneven split of layers over stages are there only where the split is uneven.
-inline json_value to_json(const layout& l) {
-    json_value shown = {{"tensor", l.tensor},
-                        {"sequence_parallel", l.sequence_parallel},
-                        {"pipeline", l.pipeline},
-                        {"virtual_pipeline", l.virtual_pipeline},
-                        {"data", l.data},
-                        {"context_parallel", l.context_parallel},
-                        {"expert", l.expert},
-                        {"expert_tensor", l.expert_tensor_ranks()},
-                        {"zero", l.zero},
-                        {"shard_replicas", l.shard_replicas},
-                        {"micro_batch_group", l.micro_batch_group},
-                        {"schedule", name_of(l.schedule)},
-                        {"cp_comm_type", name_of(l.cp_comm_type)},
-                        {"replicas", l.replicas}};
-    if (l.stages.chunks > 0) shown["stages"] = to_text(l.stages);
-    if (l.first_stage_layers > 0) shown["first_stage_layers"] = l.first_stage_layers;
-    if (l.last_stage_layers > 0) shown["last_stage_layers"] = l.last_stage_layers;
-    if (l.embedding_as_layer) shown["embedding_as_layer"] = true;
-    if (l.loss_as_layer) shown["loss_as_layer"] = true;
-    return shown;
 }
 
 /// Memory by term.
@@ -166,15 +140,6 @@ inline json_value to_json(const job_limits& l) {
     return {{"max_batch", known(l.max_batch, same)},
             {"max_context", known(l.max_context, [](token_count t) { return t.in(tokens); })},
             {"min_gpus", known(l.min_gpus, same)}};
-}
-
-/// The name of a mix in lower case: q4_k_m.
-inline std::string mix_name(const gguf_mix& mix) {
-    std::string name;
-    for (const auto& known : detail::gguf::quantisations)
-        if (known.quantisation == mix.quantisation) name = known.name;
-    for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    return name;
 }
 
 /// The roles of the weights that an adapter is attached to, with commas between them, as find_roles() reads them.
@@ -415,7 +380,10 @@ inline json_value to_json(const job_plan& p, const job& j, const cluster& c, boo
         reasons.push_back(to_json(p.reasons[static_cast<std::size_t>(i)], p));
     json_value help = json_value::array();
     if (p.verdict != verdict::fits)
-        for (const remedy& r : what_would_help(j, p.layout, c)) help.push_back(to_text(r));
+        for (const remedy& r : what_would_help(j, p.layout, c, chosen ? layout_choice::searched : layout_choice::given))
+            help.push_back({{"text", to_text(r)},
+                            {"layout", to_json(r.layout)},
+                            {"tokens_per_second", r.tokens_per_second.in(tokens_per_s)}});
 
     return {{"verdict", name_of(p.verdict)},
             {"job", to_json(j)},
@@ -479,7 +447,7 @@ inline result<requested_plan> plan(const plan_request& r) {
     return requested_plan{.plan = both->decode, .split = *both};
 }
 
-/// The answer to a job document, as `llmres plan --json` prints it.
+/// The answer to a job document. (to_json() of a job_answer adds what was assumed, and remedies as patches.)
 inline json_value to_json(const requested_plan& p, const plan_request& r) {
     json_value answer = to_json(p.plan, r.job, r.cluster, !r.layout, r.lengths);
     if (p.split) answer["disaggregated"] = to_json(*p.split, r.prefill->cluster, !r.prefill->layout);
@@ -488,6 +456,99 @@ inline json_value to_json(const requested_plan& p, const plan_request& r) {
     if (!r.device.empty()) answer["cluster"]["device"] = r.device;
     return answer;
 }
+
+// ---- from a job document to its answer ------------------------------------------------------------------------------
+
+/// A job document as read, and its plan.
+struct job_answer {
+    plan_request request{};                     ///< what the document asks for
+    requested_plan planned{};                   ///< its plan
+    json_value assumed = json_value::object();  ///< what the document leaves unsaid and changes the answer, by key
+};
+
+/// Reads a job document and plans it.
+inline result<job_answer> answer_job(const nlohmann::json& document, const job_sources& sources = {});
+
+/// A remedy as a change of a job document.
+struct document_remedy {
+    remedy what{};           ///< the changes
+    nlohmann::json patch{};  ///< what to merge into the document (RFC 7396); every value in it has a flag
+    job_plan plan{};         ///< the plan of the changed document, which fits
+};
+
+/// What would help a document whose answer does not fit: each remedy was merged into the document, read and planned,
+/// and is left out where that does not fit.
+inline std::vector<document_remedy> remedies_of(const nlohmann::json& document, const job_sources& sources,
+                                                const job_answer& given);
+
+/// The name and version of what to_json() writes; schema/plan.json describes it. A key that is added keeps the version,
+/// one that goes or changes its meaning raises it.
+inline constexpr std::string_view plan_schema = "llmres/plan/1";
+
+/// The answer of `plan --json` to a document.
+inline json_value to_json(const job_answer& given, const std::vector<document_remedy>& help);
+
+/// The sources, each asked once for each name: a pipe is read once, and a file is not opened for every remedy.
+inline job_sources remembered(const job_sources& sources);
+
+inline result<job_answer> answer_job(const nlohmann::json& document, const job_sources& sources) {
+    const result<plan_request> request = read_job(document, sources);
+    if (!request) return request.error();
+    const result<requested_plan> planned = plan(*request);
+    if (!planned) return planned.error();
+    const bool uses_host = planned->plan.host_memory.high > byte_count{};
+    return job_answer{*request, *planned, detail::assumptions_of(document, *request, uses_host)};
+}
+
+inline job_sources remembered(const job_sources& sources) {
+    const auto models = std::make_shared<std::map<std::string, result<model_source>, std::less<>>>();
+    const auto devices = std::make_shared<std::map<std::string, result<device_file>, std::less<>>>();
+    const auto asked_once = [](const auto& find, const auto& known) {
+        return [find, known](std::string_view name) {
+            const auto found = known->find(name);
+            return found != known->end() ? found->second : known->emplace(name, find(name)).first->second;
+        };
+    };
+    job_sources once = sources;
+    once.model = asked_once(sources.model, models);
+    once.device = asked_once(sources.device, devices);
+    return once;
+}
+
+inline std::vector<document_remedy> remedies_of(const nlohmann::json& document, const job_sources& sources,
+                                                const job_answer& given) {
+    std::vector<document_remedy> helpful;
+    if (given.planned.verdict() == verdict::fits) return helpful;
+    const plan_request& request = given.request;
+    const layout_choice choice = request.layout ? layout_choice::given : layout_choice::searched;
+    for (const remedy& r : what_would_help(request.job, given.planned.plan.layout, request.cluster, choice)) {
+        nlohmann::json patch = nlohmann::json::object();
+        for (const change& made : r) patch.merge_patch(detail::patch_of(made, document, request));
+        nlohmann::json changed = document;
+        changed.merge_patch(patch);
+        const result<job_answer> then = answer_job(changed, sources);
+        if (then && then->planned.verdict() == verdict::fits)
+            helpful.push_back({r, std::move(patch), then->planned.plan});
+    }
+    return helpful;
+}
+
+inline json_value to_json(const job_answer& given, const std::vector<document_remedy>& help) {
+    json_value answer{{"schema", plan_schema}};
+    answer.update(to_json(given.planned, given.request));
+    answer["assumed"] = given.assumed;
+    json_value list = json_value::array();
+    for (const document_remedy& r : help)
+        list.push_back({{"text", to_text(r.what)},
+                        {"patch", json_value(r.patch)},
+                        {"verdict", name_of(r.plan.verdict)},
+                        {"layout", to_json(r.plan.layout)},
+                        {"tokens_per_second", r.plan.speed.tokens_per_second.in(tokens_per_s)}});
+    answer["would_help"] = std::move(list);
+    return answer;
+}
+
+// ---- searches and models --------------------------------------------------------------------------------------------
 
 /// The layouts of a space by what became of them.
 inline json_value to_json(const search_counts& counts) {

@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 #include <llmres/answers/limits.hpp>
 #include <llmres/answers/remedies.hpp>
+#include <llmres/models/gguf/mix.hpp>
 #include <llmres/plan.hpp>
 #include <llmres/values/error.hpp>
 #include <llmres/values/to_string.hpp>
 #include <string>
+#include <string_view>
 
 /// Reasons, remedies and errors as sentences: the only header in which answers become prose.
 namespace llmres::inline v0 {
@@ -55,31 +57,66 @@ inline std::string to_text(const reason& r, const job_plan& p) {
     return std::string{name_of(r.code)};
 }
 
-/// A sentence for a remedy.
-inline std::string to_text(const remedy& r) {
+/// The name of a mix in lower case: q4_k_m.
+inline std::string mix_name(const gguf_mix& mix) {
+    std::string name;
+    for (const auto& known : detail::gguf::quantisations)
+        if (known.quantisation == mix.quantisation) name = known.name;
+    for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    return name;
+}
+
+/// A change in words: "weights in fp8_e4m3".
+inline std::string to_text(const change& made) {
     const auto layout_text = [&] {
-        return fmt::format("(tensor {}, pipeline {}, data {}, ZeRO {})", r.layout.tensor, r.layout.pipeline,
-                           r.layout.data, r.layout.zero);
+        return fmt::format("(tensor {}, pipeline {}, data {}, ZeRO {})", made.layout.tensor, made.layout.pipeline,
+                           made.layout.data, made.layout.zero);
     };
-    switch (r.what) {
-        case remedy::kind::more_gpus:
-            return fmt::format("{} GPUs {}", r.amount, layout_text());
-        case remedy::kind::other_layout:
-            return fmt::format("another layout of {} GPU{} {}", r.amount, r.amount == 1 ? "" : "s", layout_text());
-        case remedy::kind::narrower_weights:
-            return fmt::format("weights in {}", r.format.name.view());
-        case remedy::kind::smaller_batch:
-            return fmt::format("a batch of {}", r.amount);
-        case remedy::kind::smaller_micro_batch:
-            return fmt::format("a micro-batch of {}", r.amount);
-        case remedy::kind::shorter_context:
-            return fmt::format("{} tokens a sequence", r.amount);
-        case remedy::kind::full_recompute:
+    const auto host = [&](std::string_view text) {
+        return made.host_memory > byte_count{} ? fmt::format("{} (of {} or more)", text, to_string(made.host_memory))
+                                               : std::string{text};
+    };
+    switch (made.what) {
+        case change::kind::more_gpus:
+            return fmt::format("{} GPUs {}", made.amount, layout_text());
+        case change::kind::other_layout:
+            return fmt::format("another layout of {} GPU{} {}", made.amount, made.amount == 1 ? "" : "s",
+                               layout_text());
+        case change::kind::narrower_weights:
+            return fmt::format("weights in {}", made.mix ? mix_name(*made.mix) : std::string{made.format.name.view()});
+        case change::kind::narrower_cache:
+            return fmt::format("a KV cache in {}", made.format.name.view());
+        case change::kind::smaller_batch:
+            return fmt::format("a batch of {}", made.amount);
+        case change::kind::smaller_micro_batch:
+            return fmt::format("a micro-batch of {}", made.amount);
+        case change::kind::shorter_context:
+            return fmt::format("{} tokens a sequence", made.amount);
+        case change::kind::full_recompute:
             return "full recomputation of activations";
-        case remedy::kind::sdpa_attention:
+        case change::kind::sdpa_attention:
             return "attention sdpa";
+        case change::kind::eight_bit_optimizer:
+            return "AdamW with 8-bit states";
+        case change::kind::adapter:
+            return fmt::format("LoRA of rank {} in place of full fine-tuning", made.amount);
+        case change::kind::offloaded_optimizer:
+            return host("optimizer states in main memory");
+        case change::kind::offloaded_activations:
+            return host("saved activations in main memory");
+        case change::kind::fewer_gpu_layers:
+            return host(fmt::format("{} layers on GPUs, the others in main memory", made.amount));
+        case change::kind::experts_on_host:
+            return host(fmt::format("routed experts of the first {} layers in main memory", made.amount));
     }
     return {};
+}
+
+/// A remedy in words: its changes with "and" between them.
+inline std::string to_text(const remedy& r) {
+    std::string text;
+    for (const change& made : r) text += (text.empty() ? "" : ", and ") + to_text(made);
+    return text;
 }
 
 }  // namespace llmres::inline v0

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <llmres/io/job_json.hpp>
+#include <llmres/io/json/layout_json.hpp>
+#include <llmres/io/sentences.hpp>
+#include <llmres/jobs/job.hpp>
+#include <llmres/values/units.hpp>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+
+/// What a job document leaves unsaid, and its plan had to assume.
+namespace llmres::inline v0::detail {
+
+/// Adds the keys that a document leaves unsaid, with the values that were taken.
+class assumption_list {
+public:
+    explicit assumption_list(const nlohmann::json& document) : document_{document} {}
+
+    /// Adds a value under a key, unless the document has the key.
+    template <class Value>
+    void add(const char* key, const Value& value) {
+        if (!says(key)) assumed_[key] = value;
+    }
+    bool says(const char* key) const { return document_.contains(key) && !document_[key].is_null(); }
+    bool says(const char* object, const char* key) const {
+        return says(object) && document_[object].is_object() && document_[object].contains(key);
+    }
+    json_value& list() { return assumed_; }
+
+private:
+    const nlohmann::json& document_;
+    json_value assumed_ = json_value::object();
+};
+
+inline void assume_serving(assumption_list& a, const job& j) {
+    if (!a.says("prompt") && !a.says("output")) a.add("context", context_of(j).in(tokens));
+    a.add("batch", j.batch);
+    a.add("kv_cache", kv_cache_of(j).name.view());
+}
+
+inline void assume_training(assumption_list& a, const job& j) {
+    a.add("sequence", sequence_of(j).in(tokens));
+    a.add("micro_batch", j.micro_batch);
+    a.add("optimizer", j.optimizer.name.view());
+    const maybe<precision> master = j.adapter.trains() ? maybe<precision>{} : master_weights_of(j);
+    a.add("master_weights", master ? std::string{(*master).name.view()} : std::string{"none"});
+    a.add("optimizer_states", optimizer_states_of(j).name.view());
+    a.add("recompute", name_of(j.recompute));
+}
+
+/// What a document leaves unsaid of all that changes its plan: the task, formats, lengths, batches, the optimizer with
+/// its copy of the weights, the runtime's version, the number of GPUs, and a host's main memory where something lies
+/// there (null: unknown).
+inline json_value assumptions_of(const nlohmann::json& document, const plan_request& request, bool uses_host) {
+    const job& j = request.job;
+    assumption_list a{document};
+    a.add("task", name_of(j.task));
+    a.add("weights", j.gguf ? mix_name(*j.gguf) : std::string{weights_of(j).name.view()});
+    a.add("compute", j.compute.name.view());
+    trains(j) ? assume_training(a, j) : assume_serving(a, j);
+    const nlohmann::json named = document.value("runtime", nlohmann::json{});
+    const std::string runtime = named.is_string()   ? named.get<std::string>()
+                                : named.is_object() ? named.value("name", std::string{})
+                                                    : std::string{};
+    if (runtime.empty())
+        a.list()["runtime"] = "none";
+    else if (runtime.find('@') == std::string::npos)
+        a.list()["runtime_versions"] = j.runtime.identity.versions.view();
+    if (!a.says("cluster", "gpus") && !a.says("cluster", "device")) a.list()["gpus"] = request.cluster.gpus;
+    if (uses_host && request.cluster.host.memory == byte_count{}) a.list()["host_memory"] = nullptr;
+    return std::move(a.list());
+}
+
+}  // namespace llmres::inline v0::detail

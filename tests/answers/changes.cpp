@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+#include <llmres/answers/changes.hpp>
+#include <llmres/hardware/gpus/nvidia.hpp>
+#include <llmres/hardware/standard_cluster.hpp>
+#include <llmres/models/llama.hpp>
+#include <llmres/models/qwen.hpp>
+#include <llmres/runtimes/llama_cpp.hpp>
+#include <llmres/runtimes/vllm.hpp>
+#include <set>
+
+using namespace llmres;
+
+namespace {
+
+const cluster one_3090 = standard_cluster(gpus::rtx_3090, 1).value();
+
+std::set<change::kind> kinds_of(const placed_job& p) {
+    std::set<change::kind> kinds;
+    for_each_change(p, [&](const change& made) {
+        kinds.insert(made.what);
+        return false;
+    });
+    return kinds;
+}
+
+}  // namespace
+
+TEST_CASE("each change takes memory from the term it is about, or leaves it as it is") {
+    for (const job& j :
+         {job{.model = models::llama_3_1_8b, .batch = 64, .context = tokens(8192), .runtime = runtimes::vllm},
+          job{.model = models::llama_3_1_8b, .task = task::finetuning, .sequence = tokens(4096), .micro_batch = 4},
+          job{.model = models::qwen3_30b_a3b, .context = tokens(32768), .runtime = runtimes::llama_cpp}}) {
+        const placed_job asked{j, {}, one_3090};
+        const byte_count before = memory_of(j, {}, one_3090).total().expected;
+        int changes = 0;
+        for_each_change(asked, [&](const change& made) {
+            CAPTURE(static_cast<int>(made.what));
+            const placed_job then = with_change(asked, made);
+            CHECK(memory_of(then.job, then.layout, then.cluster).total().expected <= before);
+            ++changes;
+            return false;
+        });
+        CHECK(changes >= 2);
+    }
+}
+
+TEST_CASE("changes are those that the task and the runtime know") {
+    using kind = change::kind;
+    const job serves{.model = models::llama_3_1_8b, .batch = 64, .context = tokens(8192), .runtime = runtimes::vllm};
+    const auto of_vllm = kinds_of({serves, {}, one_3090});
+    CHECK(of_vllm.contains(kind::narrower_cache));
+    CHECK_FALSE(of_vllm.contains(kind::fewer_gpu_layers));
+    CHECK_FALSE(of_vllm.contains(kind::full_recompute));
+
+    job trains{.model = models::llama_3_1_8b, .task = task::pretraining, .sequence = tokens(4096)};
+    const auto of_training = kinds_of({trains, {}, one_3090});
+    CHECK(of_training.contains(kind::full_recompute));
+    CHECK_FALSE(of_training.contains(kind::adapter));  // pretraining has none
+    trains.recompute = recompute::full;
+    CHECK_FALSE(kinds_of({trains, {}, one_3090}).contains(kind::full_recompute));
+}
+
+TEST_CASE("main memory is named where nobody said how much there is") {
+    const job j{.model = models::llama_3_1_8b, .task = task::finetuning, .sequence = tokens(4096)};
+    cluster known = one_3090;
+    known.host.memory = gib(256);
+    for (const cluster& c : {one_3090, known})
+        for_each_change({j, {}, c}, [&](const change& made) {
+            if (made.what == change::kind::offloaded_optimizer)
+                CHECK((made.host_memory > byte_count{}) == (c.host.memory == byte_count{}));
+            return false;
+        });
+}
