@@ -20,6 +20,8 @@ configure_package_config_file(cmake/llmres-config.cmake.in llmres-config.cmake
 write_basic_package_version_file(llmres-config-version.cmake COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
 install(FILES
   cmake/llmres-boost.cmake
+  cmake/llmres-compiled.cmake
+  cmake/llmres-compiled.cpp
   "${CMAKE_CURRENT_BINARY_DIR}/llmres-config.cmake"
   "${CMAKE_CURRENT_BINARY_DIR}/llmres-config-version.cmake"
   DESTINATION "${llmres_package_dir}")

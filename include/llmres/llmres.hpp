@@ -7,13 +7,16 @@
 #include <llmres/answers/capacity.hpp>
 #include <llmres/answers/changes.hpp>
 #include <llmres/answers/disaggregated.hpp>
+#include <llmres/answers/job_plan.hpp>
 #include <llmres/answers/launch.hpp>
 #include <llmres/answers/layout_plan.hpp>
 #include <llmres/answers/limits.hpp>
 #include <llmres/answers/mixed_gpus.hpp>
+#include <llmres/answers/plan_call.hpp>
 #include <llmres/answers/remedies.hpp>
 #include <llmres/answers/rules_of_thumb.hpp>
 #include <llmres/answers/search.hpp>
+#include <llmres/answers/search_request.hpp>
 #include <llmres/hardware/cluster.hpp>
 #include <llmres/hardware/collectives.hpp>
 #include <llmres/hardware/cpu.hpp>
@@ -122,6 +125,7 @@
 #include <llmres/runtimes/torchtitan.hpp>
 #include <llmres/runtimes/torchtune.hpp>
 #include <llmres/runtimes/vllm.hpp>
+#include <llmres/time/breakdown.hpp>
 #include <llmres/time/host.hpp>
 #include <llmres/time/job_speed.hpp>
 #include <llmres/time/kernels.hpp>

@@ -20,10 +20,6 @@
 ///     static_assert(llmres::fits(job, layout, cluster));           // the same, before the program runs
 namespace llmres::inline v0 {
 
-/// The plan in the layout with the most tokens per second, of those that fit on the cluster's GPUs: search() with
-/// objective::throughput. If none fits, that of the layout that comes nearest.
-constexpr result<job_plan> plan(const job& j, const cluster& c);
-
 /// Shows both sizes and the largest term in the compiler's message when an assertion on it fails.
 template <std::int64_t NeededMiB, std::int64_t AvailableMiB, memory_term LargestTerm>
 struct memory_in_mib {
@@ -100,11 +96,6 @@ constexpr bool must_fit() {
         static_assert(detail::shown_error<Answer>::type::accepted, "there is no such plan");
         return false;
     }
-}
-
-constexpr result<job_plan> plan(const job& j, const cluster& c) {
-    const result<found_layout> best = search(j, c);
-    return best ? result<job_plan>{best->plan} : best.error();
 }
 
 }  // namespace llmres::inline v0

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <llmres/answers/job_plan.hpp>
 #include <llmres/hardware/cluster.hpp>
 #include <llmres/hardware/gpu.hpp>
 #include <llmres/inventory/operations.hpp>
@@ -19,74 +19,9 @@
 #include <llmres/values/interval.hpp>
 #include <llmres/values/precision.hpp>
 #include <llmres/values/units.hpp>
-#include <string_view>
 
 /// Does a job fit in one layout, how fast, and what limits it?
 namespace llmres::inline v0 {
-
-/// Whether a job fits.
-enum class verdict : std::uint8_t {
-    fits,          ///< even if every estimate is at its upper bound
-    tight,         ///< only if estimates turn out below their upper bounds
-    does_not_fit,  ///< not even at the lower bounds, or it cannot run there at all
-};
-/// The names of the verdicts, in their order.
-inline constexpr std::array<std::string_view, 3> verdict_names{"fits", "tight", "does_not_fit"};
-/// The name of a verdict: "tight".
-constexpr std::string_view name_of(verdict v) { return verdict_names[static_cast<std::size_t>(v)]; }
-
-/// Why a job does not fit, or may not.
-enum class reason_code : std::uint8_t {
-    memory_exceeded,              ///< `needed` bytes on `gpu`, `available` are there; `term` is the largest part
-    weights_exceed,               ///< the weights alone are too many
-    memory_tight,                 ///< the upper bound exceeds what is there
-    flash_attention_unsupported,  ///< asked for, and needs compute capability 8.0
-    host_memory_exceeded,         ///< what is offloaded needs more than a node's main memory
-    format_emulated,              ///< the GPU has no arithmetic for a format of the job and converts it first
-    host_memory_unknown,          ///< `needed` bytes of main memory, and nobody said how much a node has
-    not_described,        ///< how the runtime writes this architecture's modules is not known: computed as Llama's
-    sequence_assumed,     ///< a finetuning job gives no sequence: usual_finetuning_sequence is assumed
-    context_extended,     ///< sequences are longer than the model was trained for: its rotary embedding is stretched
-    weights_dequantised,  ///< weights are published in a format that is not trained, and widened when loaded
-};
-/// The names of the codes, in their order.
-inline constexpr std::array<std::string_view, 11> reason_code_names{
-    "memory_exceeded",      "weights_exceed",   "memory_tight",        "flash_attention_unsupported",
-    "host_memory_exceeded", "format_emulated",  "host_memory_unknown", "not_described",
-    "sequence_assumed",     "context_extended", "weights_dequantised"};
-/// The name of a code: "memory_exceeded".
-constexpr std::string_view name_of(reason_code code) { return reason_code_names[static_cast<std::size_t>(code)]; }
-
-/// Why a job does not fit, or may not.
-struct reason {
-    reason_code code = reason_code::memory_exceeded;  ///< which reason
-    std::int32_t gpu = 0;                             ///< rank within the replica
-    memory_term term = memory_term::weights;          ///< the largest term
-    byte_count needed{};                              ///< bytes needed
-    byte_count available{};                           ///< bytes that are there
-};
-
-/// The answer for one layout.
-struct job_plan {
-    llmres::verdict verdict = verdict::does_not_fit;  ///< whether the job fits
-    llmres::layout layout{};                          ///< the layout
-    byte_count usable{};                              ///< what the job may take of the busiest GPU
-    memory_breakdown memory{};                        ///< of the busiest GPU
-    std::int32_t gpu = 0;                             ///< the busiest GPU's rank within the replica
-    interval<byte_count> host_memory{};               ///< main memory that a node needs; zero: nothing is there
-    job_speed speed{};                                ///< how fast the job runs
-    bool prompts_elsewhere = false;   ///< plan_disaggregated()'s decode side: other GPUs compute the prompts
-    std::array<reason, 8> reasons{};  ///< storage; the first `reason_count` are in use
-    std::int32_t reason_count = 0;    ///< reasons in use
-
-    /// What takes the most time: of a training step, or of making one token.
-    constexpr time_term bottleneck() const { return speed.step.largest(); }
-    /// Appends a reason.
-    constexpr void because(const reason& r) {
-        if (static_cast<std::size_t>(reason_count) < reasons.size())
-            reasons[static_cast<std::size_t>(reason_count++)] = r;
-    }
-};
 
 /// The plan of a job in a given layout. Allocates nothing.
 /// Errors: a field of job, layout or cluster out of its bounds; more GPUs in the layout than in the cluster; sizes

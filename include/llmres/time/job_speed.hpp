@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <llmres/time/roofline.hpp>
+#include <llmres/time/breakdown.hpp>
 #include <llmres/values/interval.hpp>
 #include <llmres/values/units.hpp>
 

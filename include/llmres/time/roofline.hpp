@@ -10,42 +10,15 @@
 #include <llmres/jobs/layout.hpp>
 #include <llmres/models/layer.hpp>
 #include <llmres/runtimes/launches.hpp>
+#include <llmres/time/breakdown.hpp>
 #include <llmres/time/kernels.hpp>
 #include <llmres/values/interval.hpp>
 #include <llmres/values/precision.hpp>
 #include <llmres/values/units.hpp>
-#include <string_view>
 
 /// How long does a kernel or an exchange take? A kernel as long as its arithmetic or its memory traffic, whichever is
 /// longer (the roofline model, doi 10.1145/1498765.1498785), each at a stated part of the peaks.
 namespace llmres::inline v0 {
-
-/// What the time of a step is spent on.
-enum class time_term : std::uint8_t {
-    compute,               ///< operations bound by arithmetic
-    memory,                ///< operations bound by memory traffic
-    tensor_communication,  ///< exchanges between tensor ranks
-    pipeline_bubble,       ///< waiting for other stages, and sending activations to them
-    /// Exchanging gradients, and ZeRO's gathers, where they do not overlap with computing.
-    data_communication,
-    expert_communication,  ///< exchanging tokens of routed experts
-    /// Copying offloaded tensors, where that does not overlap, and layers that the CPU computes.
-    host_transfer,
-    host_optimizer,  ///< optimizer steps of the CPU
-    launch,          ///< starting kernels
-};
-/// The names of the terms, in their order.
-inline constexpr std::array<std::string_view, 9> time_term_names{"compute",
-                                                                 "memory",
-                                                                 "tensor_communication",
-                                                                 "pipeline_bubble",
-                                                                 "data_communication",
-                                                                 "expert_communication",
-                                                                 "host_transfer",
-                                                                 "host_optimizer",
-                                                                 "launch"};
-/// The name of a term: "tensor_communication".
-constexpr std::string_view name_of(time_term term) { return time_term_names[static_cast<std::size_t>(term)]; }
 
 /// The part of the peaks that kernels reach. `low` is the slow end. The expected values are those of time/kernels.hpp;
 /// the bounds hold what whole steps reached beside it (docs/accuracy.md, "Times").
@@ -80,29 +53,6 @@ constexpr efficiency efficiency_of_measured(bool arithmetic, bool bandwidth, eff
     e.bandwidth = relative(e.bandwidth, bandwidth, 1.0);
     return e;
 }
-
-/// The time of a step or of a prompt, term by term.
-struct time_breakdown {
-    std::array<interval<duration>, time_term_names.size()> terms{};  ///< the time of each term
-
-    /// The time of a term.
-    constexpr interval<duration>& operator[](time_term t) { return terms[static_cast<std::size_t>(t)]; }
-    /// The time of a term.
-    constexpr const interval<duration>& operator[](time_term t) const { return terms[static_cast<std::size_t>(t)]; }
-    /// The sum of all terms.
-    constexpr interval<duration> total() const {
-        interval<duration> sum;
-        for (const auto& term : terms) sum += term;
-        return sum;
-    }
-    /// The term with the largest expected time.
-    constexpr time_term largest() const {
-        std::size_t best = 0;
-        for (std::size_t i = 1; i < terms.size(); ++i)
-            if (terms[i].expected > terms[best].expected) best = i;
-        return static_cast<time_term>(best);
-    }
-};
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
 
