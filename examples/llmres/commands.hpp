@@ -82,6 +82,19 @@ struct search_options {
 };
 int run_search(const search_options& o);
 
+struct check_options {
+    std::string log;
+    plan_options job;  ///< what the log does not name
+};
+int run_check(const check_options& o);
+
+struct calibrate_options {
+    std::vector<std::string> logs;
+    plan_options job;  ///< what no log names
+    std::string output;
+};
+int run_calibrate(const calibrate_options& o);
+
 struct table_options {
     std::string id;  ///< the name of a row; for models, words of their names; empty: all rows
     bool json = false;

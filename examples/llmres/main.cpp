@@ -143,6 +143,50 @@ void add_search(CLI::App& app, int& exit) {
     });
 }
 
+void add_check(CLI::App& app, int& exit) {
+    static check_options o;
+    static std::map<std::string, std::string> typed;
+    auto* command = app.add_subcommand("check", "What an engine printed, beside what is planned");
+    command->allow_extras();
+    command->footer(
+        "What the log names (model, version, flags, GPU) need not be said again; what is said goes over it.\n"
+        "Exit codes: 0 every figure lies inside its bounds, 1 one does not, 2 bad input.");
+    command->add_option("LOG", o.log, "what the engine printed, from its start")->required()->type_name("");
+    command->add_option("JOB", o.job.source, std::string{"a job (JSON), or a model: "} + model_help)->type_name("");
+    const job_options options = add_job_options(*command, typed);
+    command->add_flag("--json", o.job.json, "one JSON document on stdout");
+    command->callback([command, options, &exit] {
+        refuse_rest(*command);
+        for (const auto& [flag, given] : options)
+            if (given->count() > 0) o.job.fields[flag] = typed[flag];
+        exit = run_check(o);
+    });
+}
+
+void add_calibrate(CLI::App& app, int& exit) {
+    static calibrate_options o;
+    static std::map<std::string, std::string> typed;
+    auto* command = app.add_subcommand("calibrate", "A runtime profile from what an engine printed");
+    command->allow_extras();
+    command->footer(
+        "A log's own job may stand beside it: run.log.json for run.log. Constants that the logs do not determine are\n"
+        "inherited from the profile that --runtime names, or the log's version. Exit codes: 0 done, 2 bad input.");
+    command->add_option("LOG", o.logs, "what the engine printed, from its start: one log or more")
+        ->required()
+        ->type_name("");
+    command->add_option("-o,--profile", o.output, "the file that the profile is written to, for --runtime")
+        ->type_name("FILE");
+    command->add_option("--job", o.job.source, "a job (JSON) with what no log names")->type_name("FILE");
+    const job_options options = add_job_options(*command, typed);
+    command->add_flag("--json", o.job.json, "one JSON document on stdout");
+    command->callback([command, options, &exit] {
+        refuse_rest(*command);
+        for (const auto& [flag, given] : options)
+            if (given->count() > 0) o.job.fields[flag] = typed[flag];
+        exit = run_calibrate(o);
+    });
+}
+
 void add_table(CLI::App& app, int& exit, const std::string& name, const std::string& help, const std::string& id_help,
                int (*run)(const table_options&)) {
     static table_options o;  // one command runs at a time
@@ -199,6 +243,8 @@ int main(int argc, char** argv) {
         add_model(app, exit);
         add_plan(app, exit);
         add_search(app, exit);
+        add_check(app, exit);
+        add_calibrate(app, exit);
         add_table(app, exit, "gpus", "The GPUs, with memory, bandwidth and dense bf16 rate", "one of them", run_gpus);
         add_table(app, exit, "models", "The models that come with the library", "one of them, or words of their names",
                   run_models);

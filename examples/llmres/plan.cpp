@@ -30,10 +30,11 @@ nlohmann::json value_of(const std::string& text, const llmres::job_field& f) {
 
 /// The job document in a file, or a document that has the source as its model.
 nlohmann::json document_of(const std::string& source) {
+    if (source.empty()) return nlohmann::json::object();
     if (source.ends_with(".json")) {
         const std::string content = accept(llmres::read_job_text(source));
         llmres::json_document read = accept(llmres::parse_json_object(content, llmres::no_numbers::refused));
-        if (read.root.contains("model")) return read.root;
+        if (read.root.contains("model") || read.root.contains("cluster")) return read.root;
     }
     return {{"model", source}};
 }

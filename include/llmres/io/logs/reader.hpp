@@ -151,7 +151,7 @@ inline bool repeats_a_prompt(std::string_view line) {
 
 /// Whether a quantity's name is one word.
 constexpr bool is_one_word(quantity q) {
-    return q == quantity::version || q == quantity::eager || q == quantity::cache_format;
+    return q == quantity::version || q == quantity::eager || q == quantity::generation || q == quantity::cache_format;
 }
 
 }  // namespace detail

@@ -42,22 +42,45 @@ enum class quantity : std::uint8_t {
     model,              ///< text: its name or path
     weight_format,      ///< text: quantisation, or file type
     cache_format,       ///< text: precision of the KV cache
+    generation,         ///< text: V0 or V1, where vLLM has two engines
     eager,              ///< text: True where no CUDA graphs are captured
     gpu,                ///< text: the device's name
 };
 /// The names of the quantities, in their order: keys of JSON.
-inline constexpr std::array<std::string_view, 33> quantity_names{
-    "weights",         "kv_cache",       "pool",
-    "pool_tokens",     "pool_blocks",    "recurrent_state",
-    "activation_peak", "beside_tensors", "cuda_graphs",
-    "compute_buffer",  "allocated",      "reserved",
-    "device_used",     "device_total",   "device_free",
-    "requested",       "step_time",      "tokens_per_second",
-    "context",         "tensor",         "pipeline",
-    "sequences",       "step_tokens",    "fraction",
-    "block",           "gpu_layers",     "flash_attention",
-    "version",         "model",          "weight_format",
-    "cache_format",    "eager",          "gpu"};
+inline constexpr std::array<std::string_view, 34> quantity_names{"weights",
+                                                                 "kv_cache",
+                                                                 "pool",
+                                                                 "pool_tokens",
+                                                                 "pool_blocks",
+                                                                 "recurrent_state",
+                                                                 "activation_peak",
+                                                                 "beside_tensors",
+                                                                 "cuda_graphs",
+                                                                 "compute_buffer",
+                                                                 "allocated",
+                                                                 "reserved",
+                                                                 "device_used",
+                                                                 "device_total",
+                                                                 "device_free",
+                                                                 "requested",
+                                                                 "step_time",
+                                                                 "tokens_per_second",
+                                                                 "context",
+                                                                 "tensor",
+                                                                 "pipeline",
+                                                                 "sequences",
+                                                                 "step_tokens",
+                                                                 "fraction",
+                                                                 "block",
+                                                                 "gpu_layers",
+                                                                 "flash_attention",
+                                                                 "version",
+                                                                 "model",
+                                                                 "weight_format",
+                                                                 "cache_format",
+                                                                 "generation",
+                                                                 "eager",
+                                                                 "gpu"};
 /// The name of a quantity: "pool_tokens".
 constexpr std::string_view name_of(quantity q) { return quantity_names[static_cast<std::size_t>(q)]; }
 /// Whether a quantity is a text.

@@ -10,6 +10,7 @@ namespace llmres::inline v0::logs {
 inline constexpr row vllm_rows[] = {
     {"LLM engine (v", quantity::version},
     {"vLLM API server version ", quantity::version},
+    {"Initializing a ", quantity::generation, unit::one, 0, repeated::same, "LLM engine (v"},
     {"with config: model='", quantity::model},
     {"max_seq_len=", quantity::context, unit::one, 0, repeated::same, "LLM engine (v"},
     {"'max_model_len': ", quantity::context},

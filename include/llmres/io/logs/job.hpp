@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cctype>
+#include <cstdint>
+#include <llmres/answers/observe.hpp>
+#include <llmres/hardware/gpus/all.hpp>
+#include <llmres/io/logs/reader.hpp>
+#include <llmres/runtimes/all.hpp>
+#include <llmres/values/error.hpp>
+#include <llmres/values/units.hpp>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// From what an engine printed to the job that it ran, and to what was observed of it.
+namespace llmres::inline v0::logs {
+
+/// What a log says of its job, as a job document: model, runtime with version and knobs, layout, GPUs. What the log
+/// does not say is left out.
+inline nlohmann::json job_document(const engine_log& log);
+
+/// A document over another: objects are joined, and what `said` has goes first.
+inline nlohmann::json joined_document(nlohmann::json from_log, const nlohmann::json& said);
+
+/// An observation with the line that says it.
+struct line_observation {
+    observation seen{};             ///< what was printed
+    std::int64_t line = 0;          ///< in which line
+    std::int64_t contradicted = 0;  ///< a line that says another value; 0: none does
+};
+
+/// What a log says of the memory of a job under a runtime: the fullest rank's figures, the smallest pool; of ggml, sums
+/// over GPUs (or over the host's memory where no GPU is used), and the largest compute buffer.
+inline std::vector<line_observation> observations_of(const engine_log& log, const runtime& r);
+
+/// Refuses a log of another engine than the job's runtime: by the log's engine. Logs of PyTorch, DeepSpeed and
+/// nvidia-smi say what any runtime took, and llama.cpp's are those of its forks and of Ollama as well.
+inline status is_log_of(const engine_log& log, const runtime& r);
+
+// ---- detail ---------------------------------------------------------------------------------------------------------
+
+namespace detail {
+
+/// The name of a GGUF mix by what llama.cpp prints of it: "Q4_K - Medium", "mostly Q4_0", "all F32".
+inline std::string mix_of(std::string printed) {
+    for (char& c : printed) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    for (const std::string_view head : {"mostly ", "all "})
+        if (printed.starts_with(head)) printed.erase(0, head.size());
+    for (const auto& [words, letter] : {std::pair{" - medium", "_m"}, std::pair{" - small", "_s"},
+                                        std::pair{" - large", "_l"}, std::pair{" moe", "_moe"}})
+        if (const std::size_t at = printed.find(words); at != std::string::npos)
+            printed.replace(at, std::string_view{words}.size(), letter);
+    printed = printed.substr(0, printed.find(" ("));
+    if (printed == "f16" || printed == "f32") printed.insert(0, 1, 'f').replace(0, 2, "fp");
+    for (char& c : printed) c = c == ' ' ? '_' : c;
+    return printed;
+}
+
+inline bool is_host(std::string_view device) {
+    return device.starts_with("CPU") || device.ends_with("Host") || device.starts_with("BLAS");
+}
+
+inline bool is_ggml(std::string_view engine) { return engine == "llama.cpp" || engine == "ollama"; }
+
+/// Devices other than the host that hold weights.
+inline std::int64_t gpus_of(const engine_log& log) {
+    std::int64_t count = 0;
+    for (const figure& f : log.figures) count += f.what == quantity::weights && !f.device.empty() && !is_host(f.device);
+    return count;
+}
+
+/// The knobs that a log names, under the runtime's own names.
+inline void take_knobs(const engine_log& log, nlohmann::json& runtime_object) {
+    const auto whole = [&](quantity what, const char* key) {
+        if (const figure* f = log.find(what); f != nullptr && f->value >= 0)
+            runtime_object[key] = static_cast<std::int64_t>(f->value);
+    };
+    const std::string eager = log.text_of(quantity::eager);
+    if (const figure* f = log.find(quantity::fraction)) runtime_object["gpu_memory_utilization"] = f->value;
+    if (log.engine == "vllm") {
+        whole(quantity::sequences, "max_num_seqs");
+        whole(quantity::step_tokens, "max_num_batched_tokens");
+        if (eager == "True") runtime_object["enforce_eager"] = true;
+    } else if (log.engine == "sglang") {
+        whole(quantity::step_tokens, "chunked_prefill_size");
+        if (eager == "True") runtime_object["disable_cuda_graph"] = true;
+    } else if (is_ggml(log.engine)) {
+        whole(quantity::step_tokens, "ubatch_size");
+        whole(quantity::sequences, "parallel");
+        whole(quantity::gpu_layers, "n_gpu_layers");
+        if (const figure* f = log.find(quantity::flash_attention)) runtime_object["flash_attn"] = f->value != 0;
+    }
+}
+
+/// The GPUs that a log names, by name or by their memory.
+inline nlohmann::json cluster_of(const engine_log& log, std::int64_t gpus) {
+    nlohmann::json cluster = nlohmann::json::object();
+    const std::string device = log.text_of(quantity::gpu);
+    if (is_ggml(log.engine) && gpus_of(log) == 0 && log.find(quantity::weights) != nullptr)
+        cluster["gpu"] = "cpu";
+    else if (!device.empty() && find_gpu(device))
+        cluster["gpu"] = device;
+    else if (const figure* total = log.find(quantity::device_total))
+        cluster["gpu_memory"] = static_cast<std::int64_t>(total->value);
+    if (gpus > 1) cluster["gpus"] = gpus;
+    return cluster;
+}
+
+}  // namespace detail
+
+inline nlohmann::json job_document(const engine_log& log) {
+    nlohmann::json document = nlohmann::json::object();
+    const auto count = [&](quantity what, std::int64_t otherwise) {
+        const figure* f = log.find(what);
+        return f != nullptr && f->value >= 1 && f->value < 1e9 ? static_cast<std::int64_t>(f->value) : otherwise;
+    };
+    if (std::string model = log.text_of(quantity::model); !model.empty()) {
+        for (char& c : model) c = c == ' ' ? '-' : c;
+        document["model"] = model;
+    }
+    if (log.engine == "pytorch" || log.engine == "nvidia-smi") return document;
+    const bool trains = log.engine == "deepspeed" || log.engine == "megatron" || log.engine == "torchtitan";
+    if (!trains) document["task"] = "serving";
+    std::string named = log.engine;
+    if (const std::string version = log.text_of(quantity::version); read_version(version) && !trains) {
+        named += "@" + version;
+        if (log.text_of(quantity::generation) == "V0") named += " V0";
+    }
+    nlohmann::json& engine = document["runtime"] = {{"name", named}};
+    detail::take_knobs(log, engine);
+    if (!trains && log.find(quantity::context) != nullptr) document["context"] = count(quantity::context, 0);
+    if (const std::string mix = log.text_of(quantity::weight_format); detail::is_ggml(log.engine) && !mix.empty())
+        document["weights"] = detail::mix_of(mix);
+    if (const std::string cache = log.text_of(quantity::cache_format); cache.starts_with("fp8"))
+        document["kv_cache"] = cache == "fp8" ? "fp8_e4m3" : cache;
+    const std::int64_t tensor = count(quantity::tensor, 1);
+    const std::int64_t pipeline =
+        detail::is_ggml(log.engine) && detail::gpus_of(log) > 1 ? detail::gpus_of(log) : count(quantity::pipeline, 1);
+    if (!trains) document["layout"] = {{"tensor", tensor}, {"pipeline", pipeline}};
+    if (nlohmann::json cluster = detail::cluster_of(log, tensor * pipeline); !cluster.empty())
+        document["cluster"] = std::move(cluster);
+    return document;
+}
+
+inline nlohmann::json joined_document(nlohmann::json from_log, const nlohmann::json& said) {
+    nlohmann::json& engine = from_log["runtime"];
+    // A runtime that is said by its name keeps the knobs that the log names.
+    nlohmann::json over = said;
+    if (const auto named = over.find("runtime"); named != over.end() && named->is_string()) *named = {{"name", *named}};
+    const bool has_base = over.contains("runtime") && over["runtime"].is_object() && over["runtime"].contains("from");
+    if (has_base && engine.is_object()) engine.erase("name");
+    const bool names_gpu = over.contains("cluster") && over["cluster"].is_object() &&
+                           (over["cluster"].contains("gpu") || over["cluster"].contains("device"));
+    if (names_gpu && from_log.contains("cluster")) {
+        from_log["cluster"].erase("gpu");
+        if (over["cluster"].contains("device")) from_log["cluster"].erase("gpu_memory");
+    }
+    from_log.merge_patch(over);
+    if (from_log["runtime"].is_null()) from_log.erase("runtime");
+    return from_log;
+}
+
+inline std::vector<line_observation> observations_of(const engine_log& log, const runtime& r) {
+    const bool ggml = llmres::detail::adds_up_over_gpus(r);
+    const bool on_host = ggml && detail::gpus_of(log) == 0;
+    std::vector<line_observation> all;
+    const auto take = [&](quantity what, observed_figure as, bool sum, bool smallest) {
+        line_observation o{{as, {}, {}}, 0, 0};
+        double size = 0, printed_to = 0;
+        for (const figure& f : log.figures) {
+            if (f.what != what || f.value < 0 || f.value > 1e15) continue;
+            if (ggml && !f.device.empty() && detail::is_host(f.device) != on_host) continue;
+            const bool taken = o.line == 0 || sum || (smallest ? f.value < size : f.value > size);
+            if (!taken) continue;
+            size = sum ? size + f.value : f.value;
+            printed_to = sum ? printed_to + f.printed_to : f.printed_to;
+            o.line = f.line;
+            if (f.contradicted != 0) o.contradicted = f.contradicted;
+        }
+        if (o.line == 0) return;
+        o.seen.size = bytes(static_cast<std::int64_t>(size + 0.5));
+        o.seen.printed_to = bytes(static_cast<std::int64_t>(printed_to + 0.5));
+        all.push_back(o);
+    };
+    take(quantity::weights, observed_figure::weights, ggml, false);
+    take(quantity::kv_cache, observed_figure::kv_cache, ggml, false);
+    take(quantity::pool, observed_figure::pool, false, true);
+    take(quantity::activation_peak, observed_figure::activation_peak, false, false);
+    take(quantity::beside_tensors, observed_figure::beside_tensors, false, false);
+    take(quantity::cuda_graphs, observed_figure::cuda_graphs, false, false);
+    take(quantity::compute_buffer, observed_figure::compute_buffer, false, false);
+    take(quantity::allocated, observed_figure::allocated, false, false);
+    take(quantity::reserved, observed_figure::reserved, false, false);
+    take(quantity::device_used, observed_figure::device_used, false, false);
+    return all;
+}
+
+inline status is_log_of(const engine_log& log, const runtime& r) {
+    const std::string_view name = r.identity.name.view();
+    const bool of_any = log.engine == "pytorch" || log.engine == "deepspeed" || log.engine == "nvidia-smi";
+    const bool of_ggml = detail::is_ggml(log.engine) && llmres::detail::adds_up_over_gpus(r);
+    if (of_any || of_ggml || name == log.engine || (log.engine == "megatron" && name == "megatron_deepspeed"))
+        return done{};
+    return refused(error_code::inconsistent, "log", "a log of " + log.engine,
+                   "one of " + std::string{name} + ", which the job's runtime is");
+}
+
+}  // namespace llmres::inline v0::logs
