@@ -126,7 +126,9 @@ inline nlohmann::json job_document(const engine_log& log) {
     const bool trains = log.engine == "deepspeed" || log.engine == "megatron" || log.engine == "torchtitan";
     if (!trains) document["task"] = "serving";
     std::string named = log.engine;
-    if (const std::string version = log.text_of(quantity::version); read_version(version) && !trains) {
+    if (const std::string version = log.text_of(quantity::version);
+        to_version(version) != runtime_version{} && !trains) {
+        // Builds that do not know their number print zero.
         named += "@" + version;
         if (log.text_of(quantity::generation) == "V0") named += " V0";
     }

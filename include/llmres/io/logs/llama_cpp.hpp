@@ -10,8 +10,8 @@ namespace llmres::inline v0::logs {
 inline constexpr row llama_cpp_rows[] = {
     {"build: ", quantity::version},
     {"build = ", quantity::version},
-    {"general.name = ", quantity::model},
-    {"general.name     = ", quantity::model},
+    {"general.name", quantity::model, unit::one, 0, repeated::same, "print_info:"},
+    {"general.name", quantity::model, unit::one, 0, repeated::same, "print_meta:"},
     {"file type   = ", quantity::weight_format},
     {"model ftype      = ", quantity::weight_format},
     {" n_ctx         = ", quantity::context},

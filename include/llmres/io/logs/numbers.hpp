@@ -59,6 +59,15 @@ inline maybe<written_number> read_number(std::string_view text) {
     return n;
 }
 
+/// A switch that is printed in words: one or zero. Empty where it is neither (llama.cpp's "auto").
+inline maybe<written_number> read_switch(std::string_view text) {
+    while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+    written_number n;
+    n.rest = text;
+    n.value = text.starts_with("enabled") ? 1 : 0;
+    return n.value == 1 || text.starts_with("disabled") ? maybe<written_number>{n} : maybe<written_number>{};
+}
+
 /// Bytes of a unit as engines write it. KB and KiB are the same to them. Zero for any other word.
 inline double bytes_of_unit(std::string_view text) {
     while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
@@ -92,7 +101,7 @@ inline double worth(unit u, std::string_view rest) {
 /// a bracket or the end, and where `one_word` is set, a blank. Empty where it is longer than a name is, or holds
 /// anything but letters, digits and the marks of names: what people type does not pass.
 inline std::string read_name(std::string_view text, char opened, bool one_word) {
-    while (opened == 0 && !text.empty() && text.front() == ' ') text.remove_prefix(1);
+    while (opened == 0 && !text.empty() && (text.front() == ' ' || text.front() == '=')) text.remove_prefix(1);
     if (opened == 0 && !text.empty() && (text.front() == '\'' || text.front() == '"')) {
         opened = text.front();
         text.remove_prefix(1);
@@ -107,7 +116,7 @@ inline std::string read_name(std::string_view text, char opened, bool one_word) 
         const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c);
         if (!letter && std::string_view{" -_./:+(@~"}.find(c) == std::string_view::npos) return {};
     }
-    return std::string{text};
+    return text == "n/a" || text == "None" ? std::string{} : std::string{text};
 }
 
 /// The rank that a line is printed by, or the number of its process where it names no rank; -1 where it names neither:

@@ -244,6 +244,7 @@ inline void reader::take_row(const row& r, engine_log& log, std::size_t at) {
         number = next == std::string_view::npos ? maybe<detail::written_number>{}
                                                 : detail::read_number(number->rest.substr(next));
     }
+    if (!number) number = detail::read_switch(line.substr(at));
     if (!number) return;
     const double times = detail::worth(r.unit, number->rest);
     if (times == 0) return;
