@@ -12,8 +12,8 @@
 #include <llmres/answers/layout_plan.hpp>
 #include <llmres/answers/limits.hpp>
 #include <llmres/answers/mixed_gpus.hpp>
-#include <llmres/answers/plan_call.hpp>
 #include <llmres/answers/observe.hpp>
+#include <llmres/answers/plan_call.hpp>
 #include <llmres/answers/remedies.hpp>
 #include <llmres/answers/rules_of_thumb.hpp>
 #include <llmres/answers/search.hpp>

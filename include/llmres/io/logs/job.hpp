@@ -76,7 +76,7 @@ inline std::int64_t gpus_of(const engine_log& log) {
 /// The knobs that a log names, under the runtime's own names.
 inline void take_knobs(const engine_log& log, nlohmann::json& runtime_object) {
     const auto whole = [&](quantity what, const char* key) {
-        if (const figure* f = log.find(what); f != nullptr && f->value >= 0)
+        if (const figure* f = log.find(what); f != nullptr && f->value >= 0 && f->value < 1e9)
             runtime_object[key] = static_cast<std::int64_t>(f->value);
     };
     const std::string eager = log.text_of(quantity::eager);
@@ -104,7 +104,7 @@ inline nlohmann::json cluster_of(const engine_log& log, std::int64_t gpus) {
         cluster["gpu"] = "cpu";
     else if (!device.empty() && find_gpu(device))
         cluster["gpu"] = device;
-    else if (const figure* total = log.find(quantity::device_total))
+    else if (const figure* total = log.find(quantity::device_total); total != nullptr && total->value < 1e15)
         cluster["gpu_memory"] = static_cast<std::int64_t>(total->value);
     if (gpus > 1) cluster["gpus"] = gpus;
     return cluster;

@@ -137,8 +137,7 @@ private:
 namespace detail {
 
 constexpr std::size_t letters_of(std::string_view words, std::size_t at = 0) {
-    return static_cast<std::size_t>(static_cast<unsigned char>(words[at])) * 256 +
-           static_cast<unsigned char>(words[at + 1]);
+    return (static_cast<unsigned char>(words[at]) * std::size_t{29} + static_cast<unsigned char>(words[at + 1])) % 1024;
 }
 
 /// Lines in which servers repeat what people typed.
@@ -156,7 +155,7 @@ constexpr bool is_one_word(quantity q) {
 
 }  // namespace detail
 
-inline reader::reader() : by_letters_(std::size_t{1} << 16) {
+inline reader::reader() : by_letters_(1024) {
     const auto add = [&](std::string_view words, std::size_t table, const row* means, bool begins) {
         if (words.size() < 2) return;
         by_letters_[detail::letters_of(words)].push_back(static_cast<std::uint16_t>(anchors_.size()));
