@@ -10,6 +10,8 @@
 #include <set>
 #include <string>
 
+#include "registry.hpp"
+
 using namespace llmres;
 
 TEST_CASE("a configuration counts as the model that transformers builds of it") {
@@ -28,4 +30,19 @@ TEST_CASE("a configuration counts as the model that transformers builds of it") 
     }
     CHECK(rows >= 490);
     CHECK(families.size() >= 98);
+}
+
+TEST_CASE(
+    "no type of transformers' registries that was read is read no longer, and the others are refused by a field") {
+    const auto all = registry::coverage_of_transformers();
+    REQUIRE(all.size() == 2);
+    CHECK(all.at("causal_lm").read >= 88);
+    CHECK(all.at("causal_lm").equal >= 79);
+    CHECK(all.at("image_text_to_text").read >= 14);
+    CHECK(all.at("image_text_to_text").equal >= 10);
+    for (const auto& [name, c] : all)
+        for (const std::string& refused : c.refused) {
+            CAPTURE(refused);
+            CHECK_FALSE(refused.ends_with(": "));
+        }
 }

@@ -34,7 +34,7 @@ struct ggml_graphs {
     /// Queries, keys, values and attention's output are multiplied by a rotation each where the cache is quantised.
     bool rotates_quantised = false;
     bool all_states = false;     ///< recurrent states of all slots pass the graph, else one's
-    bool copies_states = false;  ///< recurrent states are copied before they are read (until pull request 13979)
+    bool copies_states = false;  ///< recurrent states are copied before they are read (b5353; no longer by b6900)
     bool values_first = false;   ///< values are made before keys, and queries in the latent's width before rotary ones
     /// Inputs of the hidden width that are there beside the stream where the embedding is looked up on this device:
     /// none, embeddings given instead of tokens, or those and their mixture with tokens.

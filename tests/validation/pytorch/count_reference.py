@@ -3,6 +3,7 @@
 model class of each has. Models are built on the meta device: no memory, no weights, half a minute.
 
     python count_reference.py       # in the environment that run.sh makes
+    python count_reference.py --registry    # every type that transformers registers, with its own default configuration
 
 A line holds a config.json, with fields left out as files leave them out, and `parameters`: unique parameters, with the
 corrections of routing scores, which are buffers to transformers and parameters to those who publish totals. Where a class
@@ -16,6 +17,8 @@ from __future__ import annotations
 import json
 import os
 import random
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -248,9 +251,7 @@ def count(config: dict[str, Any]) -> int:
     with torch.device("meta"):
         model = class_of(config["model_type"])(configuration)
     model.tie_weights()
-    unique = {id(parameter): parameter for parameter in model.parameters()}
-    corrections = [b for name, b in model.named_buffers() if name.endswith(("e_score_correction_bias", "expert_bias"))]
-    return sum(p.numel() for p in unique.values()) + sum(b.numel() for b in corrections)
+    return parameters_of(model)
 
 
 def pick(fields: Fields, draw: random.Random) -> dict[str, Any]:
@@ -271,8 +272,43 @@ def configurations() -> list[dict[str, Any]]:
     return made
 
 
+def parameters_of(model: Any) -> int:
+    unique = {id(parameter): parameter for parameter in model.parameters()}
+    corrections = [b for name, b in model.named_buffers() if name.endswith(("e_score_correction_bias", "expert_bias"))]
+    return sum(p.numel() for p in unique.values()) + sum(b.numel() for b in corrections)
+
+
+def defaults_of(registry: str) -> Iterator[dict[str, Any]]:
+    """Each type of a registry with its own default configuration; types that transformers cannot build of it are left out."""
+    for model_type, name in getattr(modeling_auto, f"MODEL_FOR_{registry}_MAPPING_NAMES").items():
+        try:
+            configuration = CONFIG_MAPPING[model_type]()
+            with torch.device("meta"):
+                model = getattr(transformers, name if isinstance(name, str) else name[0])(configuration)
+        except Exception as why:
+            print(f"{model_type}: {type(why).__name__}", file=sys.stderr)
+            continue
+        given = {key: value for key, value in configuration.to_dict().items() if key not in ("id2label", "label2id")}
+        # An infinity is no JSON.
+        config = json.loads(json.dumps(given, default=str), parse_constant=lambda _: None)
+        yield {"registry": registry.lower(), "model_type": model_type, "parameters": parameters_of(model),
+               "config": {"model_type": model_type, **config}}  # fmt: skip
+
+
+def walk_registries() -> None:
+    """Writes ../data/transformers_registry.jsonl."""
+    output = Path(__file__).resolve().parent.parent / "data" / "transformers_registry.jsonl"
+    with output.open("w") as lines:
+        for registry in ("CAUSAL_LM", "IMAGE_TEXT_TO_TEXT"):
+            for row in defaults_of(registry):
+                lines.write(json.dumps(row, separators=(",", ":")) + "\n")
+                lines.flush()
+
+
 def main() -> None:
     transformers.logging.set_verbosity_error()
+    if sys.argv[1:] == ["--registry"]:
+        return walk_registries()
     output = Path(__file__).resolve().parent.parent / "data" / "transformers_counts.jsonl"
     with output.open("w") as lines:
         for config in configurations():

@@ -2,6 +2,7 @@
 // Prints, as markdown, published totals against our counts: the section between the `counts` markers of
 // docs/accuracy.md.
 #include "../counts.hpp"
+#include "../registry.hpp"
 
 #include <cstdio>
 #include <string>
@@ -16,4 +17,8 @@ int main() {
         std::printf("| %s | %lld | %lld | %s | %s | %s |\n", row.model.c_str(), static_cast<long long>(row.published),
                     static_cast<long long>(row.counted), difference.c_str(), row.count.c_str(), row.remark.c_str());
     }
+    std::puts(
+        "\n| registry of transformers | types | read | of these, equal to transformers' count |\n|---|--:|--:|--:|");
+    for (const auto& [name, c] : registry::coverage_of_transformers())
+        std::printf("| %s | %d | %d | %d |\n", name.c_str(), c.types, c.read, c.equal);
 }

@@ -383,6 +383,28 @@ inline model read_gemma2(config_fields& c) {
     return windowed_stack_of(c, m, l, 2);
 }
 
+/// VaultGemma: Gemma 2 without norms after attention and feed-forward.
+inline model read_vaultgemma(config_fields& c) {
+    model m = read_frame(c);
+    return windowed_stack_of(c, m, read_llama_layer(c, m.hidden), 2);
+}
+
+/// Granite with an attention window in the layers that `layer_types` names, and a learned sink for each head.
+inline model read_granite_swa(config_fields& c) {
+    model m = read_frame(c);
+    layer l = read_llama_layer(c, m.hidden, bias_fields::attention_and_mlp);
+    l.attention.sinks = true;
+    return windowed_stack_of(c, m, l, 4);
+}
+
+/// HyperCLOVA X: llama, with norms after attention and feed-forward as well unless `use_post_norm` is false.
+inline model read_hyperclovax(config_fields& c) {
+    model m = read_frame(c);
+    layer l = read_llama_layer(c, m.hidden, bias_fields::attention_and_mlp);
+    l.norm_after_attention = l.norm_after_feed_forward = c.flag_or("use_post_norm", true);
+    return stack_of(c, m, l);
+}
+
 /// Gemma 3's text model: norms of queries and keys; one layer in six sees the whole context, the others have a window.
 inline model read_gemma3_text(config_fields& c) {
     model m = read_frame(c);

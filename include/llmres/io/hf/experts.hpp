@@ -223,6 +223,58 @@ inline model read_dots1(config_fields& c) {
     return m;
 }
 
+/// K-EXAONE: as Dots, with an attention window in the layers that `layer_types` names.
+inline model read_exaone_moe(config_fields& c) {
+    const token_count window = read_window(c);
+    model m = read_dots1(c);
+    const layer_stack without = m.layers;
+    m.layers = {};
+    read_layers(c, m, without.size, [&](std::int64_t i) {
+        layer l = without[static_cast<std::int32_t>(i)];
+        if (layer_is(c, "sliding_attention", i, false)) l.attention.window = window;
+        return l;
+    });
+    return m;
+}
+
+/// FlexOlmo: OLMo 2's norms after attention and feed-forward, and routed experts.
+inline model read_flex_olmo(config_fields& c) {
+    model m = read_frame(c);
+    layer l = read_llama_layer(c, m.hidden);
+    l.attention.qk_norm = query_key_norm::full;
+    l.norm_before_attention = l.norm_before_feed_forward = false;
+    l.norm_after_attention = l.norm_after_feed_forward = true;
+    l.feed_forward.experts = read_experts(c, "intermediate_size");
+    return stack_of(c, m, l);
+}
+
+/// Granite's routed experts with attention windows and sinks (read_granite_swa).
+inline model read_granitemoe_swa(config_fields& c) {
+    model m = read_frame(c);
+    layer l = read_llama_layer(c, m.hidden);
+    l.attention.sinks = true;
+    l.feed_forward.experts = read_experts(c, "intermediate_size");
+    l.feed_forward.experts.shared_width = c.number_or("shared_intermediate_size", 0, 0, most_features);
+    return windowed_stack_of(c, m, l, 4);
+}
+
+/// Mellum: Qwen 3's layers, dense or routed as `mlp_layer_types` says, with windows where `layer_types` does.
+inline model read_mellum(config_fields& c) {
+    model m = read_frame(c);
+    const token_count window = read_window(c);
+    const layer dense = read_qwen3_layer(c, m.hidden);
+    layer routed = dense;
+    routed.feed_forward.experts = read_experts(c, "moe_intermediate_size");
+    read_layers(c, m, layer_count(c), [&](std::int64_t i) {
+        const bool sparse =
+            !c.has("mlp_layer_types") || c.text_at("mlp_layer_types", static_cast<std::size_t>(i)) == "sparse";
+        layer l = sparse ? routed : dense;
+        if (layer_is(c, "sliding_attention", i, false)) l.attention.window = window;
+        return l;
+    });
+    return m;
+}
+
 inline model read_ernie4_5_moe(config_fields& c) {
     model m = read_frame(c);
     const layer dense = read_ernie_layer(c, m.hidden);

@@ -53,6 +53,8 @@ inline constexpr std::array families{
     family{"apertus", read_apertus}, family{"orion", read_orion}, family{"phi", read_phi}, family{"phi-msft", read_phi},
     family{"mixformer-sequential", read_phi}, family{"phi3small", read_phi3small},
     family{"hunyuan", read_hunyuan}, family{"hunyuan_v1_dense", read_hunyuan}, family{"hunyuan_v1_moe", read_hunyuan},
+    family{"helium", read_llama}, family{"cwm", read_mistral}, family{"vaultgemma", read_vaultgemma},
+    family{"granite_swa", read_granite_swa}, family{"hyperclovax", read_hyperclovax}, family{"jais2", read_nemotron},
     // descended from GPT-2
     family{"gpt2", read_gpt2}, family{"gpt_bigcode", read_gpt_bigcode}, family{"openai-gpt", read_openai_gpt},
     family{"gpt_neo", read_gpt_neo}, family{"gptj", read_gptj}, family{"codegen", read_gptj},
@@ -73,6 +75,10 @@ inline constexpr std::array families{
     family{"kimi_k2", read_deepseek_v3}, family{"glm_moe_dsa", read_glm_moe_dsa}, family{"longcat_flash", read_longcat},
     family{"mimo_v2_flash", read_mimo_v2}, family{"step3p5", read_step3p5},
     family{"bailing_moe", read_bailing_moe}, family{"bailing_moe_v2", read_bailing_moe_v2},
+    family{"exaone_moe", read_exaone_moe}, family{"flex_olmo", read_flex_olmo},
+    family{"granitemoe_swa", read_granitemoe_swa}, family{"mellum", read_mellum}, family{"hy_v3", read_dots1},
+    family{"glm4_moe_lite", read_glm4_moe_lite}, family{"minicpm3", read_dense_latent},
+    family{"youtu", read_dense_latent},
     // recurrences and hybrids
     family{"mamba", read_mamba}, family{"falcon_mamba", read_mamba}, family{"mamba2", read_mamba2},
     family{"jamba", read_jamba}, family{"bamba", read_bamba}, family{"nemotron_h", read_nemotron_h},

@@ -64,6 +64,15 @@ inline model read_v3_like(config_fields& c, bool copies) {
 }
 inline model read_deepseek_v3(config_fields& c) { return read_v3_like(c, true); }
 
+/// GLM-4.7-Flash: DeepSeek-V3's layout, whose layers of multi-token prediction share embedding and head.
+inline model read_glm4_moe_lite(config_fields& c) { return read_v3_like(c, false); }
+
+/// Latent attention with dense feed-forwards (MiniCPM 3, Youtu).
+inline model read_dense_latent(config_fields& c) {
+    model m = read_frame(c);
+    return stack_of(c, m, read_latent_layer(c));
+}
+
 /// GLM-5: DeepSeek's sparse attention. From 5.2 on, only layers that `indexer_types` calls full have an indexer; the
 /// others use the tokens that the indexer before them selected.
 inline model read_glm_moe_dsa(config_fields& c) {
