@@ -48,12 +48,33 @@ result<json_value> plan(const json& document) {
     return to_json(*answer, llmres::remedies_of(document, {}, *answer));
 }
 
+/// The layouts that no other beats both in throughput and in the time of a token, with any batch up to 256.
+std::string tradeoff(const llmres::job& j, const llmres::cluster& c) {
+    std::vector<llmres::found_layout> best(1);
+    std::vector<llmres::found_layout> front(20);
+    llmres::search_request asked;
+    asked.space.max_batch = 256;
+    const auto counts = llmres::search(j, c, asked, best, front, llmres::objective::time_per_token,
+                                       [](const llmres::search_counts&) { return true; });
+    if (!counts || counts->front < 2) return {};
+    front.resize(counts->front);
+    return llmres::tradeoff_to_svg(front, j, j.model.name.view());
+}
+
 result<json_value> pictures(const json& document) {
     const auto request = llmres::read_job(document);
     if (!request) return request.error();
     const auto planned = llmres::plan(*request);
     if (!planned) return planned.error();
-    return json_value{{"memory", llmres::to_svg(planned->plan, request->job.model.name.view())}};
+    const llmres::job_plan& p = planned->plan;
+    const llmres::job& j = request->job;
+    const std::string_view title = j.model.name.view();
+    json_value drawn{{"memory", llmres::to_svg(p, title)}};
+    if (const std::string phases = llmres::phases_to_svg(p, title); !phases.empty()) drawn["phases"] = phases;
+    if (p.layout.gpus() > p.layout.replicas) drawn["layers"] = llmres::layers_to_svg(j, p.layout, title);
+    if (trains(j)) return drawn;
+    if (const std::string points = tradeoff(j, request->cluster); !points.empty()) drawn["tradeoff"] = points;
+    return drawn;
 }
 
 /// One of the names of objectives under a key.

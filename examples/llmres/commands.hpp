@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 #include <cstdint>
+#include <fstream>
 #include <llmres/values/error.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 /// The commands of the program; main.cpp reads their arguments.
@@ -42,6 +44,13 @@ inline std::string plain(std::string text) {
 /// Prints the one JSON document on stdout. (Names from a file system need not be UTF-8, but JSON must be.)
 inline void print_json(const nlohmann::ordered_json& document) {
     fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+}
+
+/// Writes a picture to a file.
+inline void write_picture(const std::string& file, std::string_view picture) {
+    std::ofstream out{file};
+    out << picture;
+    if (!out.flush()) throw refusal{llmres::refused(llmres::error_code::io, "svg", file, "a file that can be written")};
 }
 
 struct model_options {

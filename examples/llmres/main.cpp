@@ -93,7 +93,8 @@ void add_plan(CLI::App& app, int& exit) {
     const job_options options = add_job_options(*command, typed);
     command->add_option("--knob", o.knobs)->group("");  // written by own_spelling()
     command->add_flag("--json", o.json, "one JSON document on stdout");
-    command->add_option("--svg", o.svg, "write the memory of the busiest GPU as a picture")->type_name("FILE");
+    command->add_option("--svg", o.svg, "write the plan as a picture: memory, passes of a step, layers over GPUs")
+        ->type_name("FILE");
     command->callback([command, options, &exit] {
         refuse_rest(*command);
         for (const auto& [flag, option] : options)
@@ -122,6 +123,7 @@ void add_search(CLI::App& app, int& exit) {
            "NAME");
     option("--against", o.against, "also list the layouts that none beats both in throughput and in this objective",
            "NAME");
+    option("--svg", o.job.svg, "with --against: write those layouts as a picture", "FILE");
     option("--max_time_to_first_token", o.max_time_to_first_token, "seconds of one prompt at most", "X");
     option("--max_time_per_token", o.max_time_per_token, "seconds of one token of every sequence at most", "X");
     option("--memory_margin", o.memory_margin, "bytes of each GPU to be left free beyond every upper bound", "N");

@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 #include <filesystem>
-#include <fstream>
 #include <llmres/hardware/gpus/all.hpp>
 #include <llmres/io/files.hpp>
 #include <llmres/io/job_fields.hpp>
@@ -111,13 +110,6 @@ void print_warnings(const plan_options& o, const llmres::plan_request& request) 
                    request.cluster.gpu.id.view(), others.view());
 }
 
-void write_picture(const std::string& file, const llmres::job_answer& answer) {
-    std::ofstream picture{file};
-    picture << llmres::to_svg(answer.planned.plan, answer.request.job.model.name.view());
-    if (!picture.flush())
-        throw refusal{llmres::refused(llmres::error_code::io, "svg", file, "a file that can be written")};
-}
-
 }  // namespace
 
 int run_plan(const plan_options& o) {
@@ -130,7 +122,7 @@ int run_plan(const plan_options& o) {
     llmres::plan_request& request = answer.request;
     if (!request.device.empty()) request.device = std::filesystem::absolute(here / request.device).string();
     print_warnings(o, request);
-    if (!o.svg.empty()) write_picture(o.svg, answer);
+    if (!o.svg.empty()) write_picture(o.svg, llmres::to_svg(answer.planned.plan, request.job));
 
     const std::vector<llmres::document_remedy> help = llmres::remedies_of(document, sources, answer);
     if (o.json) {

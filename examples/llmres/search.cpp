@@ -13,6 +13,7 @@
 #include <llmres/io/files.hpp>
 #include <llmres/io/job_json.hpp>
 #include <llmres/io/plan_json.hpp>
+#include <llmres/io/svg.hpp>
 #include <llmres/values/find_precision.hpp>
 #include <llmres/values/nearest.hpp>
 #include <llmres/values/to_string.hpp>
@@ -149,6 +150,14 @@ void print_table(std::span<const llmres::found_layout> list, const llmres::job& 
 
 }  // namespace
 
+namespace {
+
+std::string title_of(const llmres::job& j, const llmres::cluster& c) {
+    return fmt::format("{} on {} x {}", j.model.name.view(), c.gpus, c.gpu.name.view());
+}
+
+}  // namespace
+
 int run_search(const search_options& o) {
     const std::string& source = o.job.source;
     const std::filesystem::path here = source.ends_with(".json") ? std::filesystem::path{source}.parent_path() : "";
@@ -160,6 +169,9 @@ int run_search(const search_options& o) {
     const llmres::search_request r = request_of(o, document, request);
     if (o.top < 1 || o.top > most_shown)
         throw refusal{llmres::refused(llmres::error_code::out_of_range, "top", o.top, "1 to 1000")};
+    if (!o.job.svg.empty() && o.against.empty())
+        throw refusal{llmres::refused(llmres::error_code::missing, "against", "absent",
+                                      "an objective, where --svg asks for a picture")};
     const auto against = o.against.empty() ? llmres::objective::throughput
                                            : named<llmres::objective>("against", o.against, llmres::objective_names);
 
@@ -170,6 +182,7 @@ int run_search(const search_options& o) {
     watch.end();
     best.resize(counts.best);
     front.resize(counts.front);
+    if (!o.job.svg.empty()) write_picture(o.job.svg, llmres::tradeoff_to_svg(front, j, title_of(j, c)));
     // Where none is left, the single best is the error or the nearest to fitting.
     if (best.empty()) best.push_back(accept(llmres::search(j, c, r)));
     const bool fits_somewhere = best[0].plan.verdict == llmres::verdict::fits;

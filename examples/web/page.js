@@ -374,8 +374,11 @@ function show_layouts(found, chosen) {
 }
 
 function show_pictures(pictures) {
-  $('pictures').replaceChildren(...Object.entries(pictures).map(([name, svg]) =>
-    element('img', { alt: `${name}, drawn`, src: `data:image/svg+xml,${encodeURIComponent(svg)}` })));
+  const meaning = { memory: 'Memory of the busiest GPU by term', phases: 'Memory over the passes of a step', layers: 'Layers over GPUs',
+    tradeoff: 'Throughput against the time of a token' };
+  $('pictures').replaceChildren(...Object.entries(pictures).filter(([name]) => name !== 'memory').map(([name, svg]) =>
+    element('img', { alt: meaning[name] ?? name, src: `data:image/svg+xml,${encodeURIComponent(svg)}` })));
+  $('pictures').parentElement.hidden = !$('pictures').childElementCount;
 }
 
 // ---- A question is asked -------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 #include <llmres/hardware/gpus/nvidia.hpp>
+#include <llmres/hardware/standard_cluster.hpp>
 #include <llmres/models/llama.hpp>
 #include <llmres/runtimes/all.hpp>
 
@@ -82,4 +83,60 @@ TEST_CASE("what does not fit, and a GPU with nothing left, are drawn too") {
     CHECK(well_formed(picture));
     CHECK(picture.find("=\"-") == std::string::npos);  // nothing left of the picture's edge
     CHECK(picture.find("nan") == std::string::npos);
+}
+
+TEST_CASE("a training step is drawn by its passes, a serving one is not") {
+    const job training{.model = models::llama_3_1_8b, .task = task::pretraining, .sequence = tokens(4096)};
+    const result<job_plan> p = plan(training, layout{}, one);
+    REQUIRE(p);
+    const std::string picture = phases_to_svg(*p, "a & b");
+    CHECK(well_formed(picture));
+    for (const std::string& word : {std::string{"forward"}, std::string{"loss"}, std::string{"backward"},
+                                    std::string{"optimizer step"}, to_string(p->memory.passes.backward)})
+        CHECK(picture.find(word) != std::string::npos);
+    const result<job_plan> served = plan({.model = models::llama_3_1_8b, .context = tokens(64)}, layout{}, one);
+    REQUIRE(served);
+    CHECK(phases_to_svg(*served, "x").empty());
+}
+
+TEST_CASE("stages are drawn with their layers and GPUs, the middle of long pipelines in words") {
+    const job j{.model = models::llama_3_1_70b, .task = task::pretraining, .sequence = tokens(4096)};
+    const std::string picture = layers_to_svg(j, {.tensor = 2, .pipeline = 4, .data = 2}, "llama");
+    CHECK(well_formed(picture));
+    for (const char* word : {"16 GPUs", "stage 0: GPUs 0 to 3", "stage 3: GPUs 12 to 15", "20 layers"})
+        CHECK(picture.find(word) != std::string::npos);
+    const std::string long_one = layers_to_svg(j, {.pipeline = 40}, "llama");
+    CHECK(long_one.find("24 more stages alike") != std::string::npos);
+    CHECK(long_one.find("stage 39: GPU 39") != std::string::npos);
+    CHECK(long_one.find("stage 20:") == std::string::npos);
+}
+
+TEST_CASE("throughput against latency shows each layout, and says where none fits") {
+    const job j{.model = models::llama_3_1_8b, .context = tokens(4096), .runtime = runtimes::vllm};
+    std::vector<found_layout> best(1);
+    std::vector<found_layout> front(10);
+    search_request asked;
+    asked.space.max_batch = 16;
+    const auto counts =
+        search(j, one, asked, best, front, objective::time_per_token, [](const search_counts&) { return true; });
+    REQUIRE(counts);
+    REQUIRE(counts->front > 1);
+    front.resize(counts->front);
+    const std::string picture = tradeoff_to_svg(front, j, "llama");
+    CHECK(well_formed(picture));
+    CHECK(picture.find("batch 16") != std::string::npos);
+    CHECK(picture.find("ms a token") != std::string::npos);
+    CHECK(tradeoff_to_svg({}, j, "llama").find("No layout fits") != std::string::npos);
+}
+
+TEST_CASE("pictures stand above one another, and bytes that are no text are question marks") {
+    const job j{.model = models::llama_3_1_70b, .task = task::pretraining, .sequence = tokens(4096)};
+    const cluster four = standard_cluster(gpus::h100_sxm5_80gb, 4).value();
+    const result<job_plan> p = plan(j, layout{.pipeline = 4}, four);
+    REQUIRE(p);
+    const std::string all = to_svg(*p, j);
+    CHECK(well_formed(all));
+    for (const char* word : {"Memory of the busiest GPU", "Tensors alive", "Layers over 4 GPUs"})
+        CHECK(all.find(word) != std::string::npos);
+    CHECK(to_svg(*p, "\x1b[2J\xff").find("?[2J?") != std::string::npos);
 }

@@ -54,7 +54,7 @@ def put(browser, name: str, text: str):
 def loads_and_plans(browser):
     fresh(browser)
     wait_verdict(browser, "does_not_fit")
-    wait_for(browser, "layouts.rows.length > 1 && pictures.childElementCount", "layouts and pictures")
+    wait_for(browser, "layouts.rows.length > 1", "layouts")
     assert "KV cache" in browser.find_element(By.ID, "terms").text
     assert browser.find_elements(By.CSS_SELECTOR, "#help li"), "remedies"
     put(browser, "gpu", "h100-sxm5-80gb")
@@ -127,7 +127,8 @@ def link_holds_the_question(browser):
 def layouts_can_be_used(browser):
     question = {"model": "llama-3.1-70b", "context": 8192, "runtime": "vllm", "cluster": {"gpu": "h100-sxm5-80gb", "gpus": 8}}
     fresh(browser, "#" + json.dumps(question))
-    wait_for(browser, "layouts.rows.length > 2", "layouts")
+    wait_for(browser, "layouts.rows.length > 2 && pictures.childElementCount === 2", "layouts, and two pictures")
+    assert all(browser.execute_script("return [...pictures.children].map(p => p.decode().then(() => p.naturalWidth))")), "drawn"
     browser.find_elements(By.CSS_SELECTOR, "#layouts button")[-1].click()
     wait_for(browser, "!fixed.hidden && job.layout", "the layout is the user's")
     browser.find_element(By.CSS_SELECTOR, "#fixed button").click()
@@ -220,7 +221,7 @@ def fits_a_phone():
     browser = open_browser(375, 800, dark=True)
     try:
         fresh(browser)
-        wait_for(browser, "layouts.rows.length > 1 && pictures.childElementCount", "layouts and pictures")
+        wait_for(browser, "answer.dataset.whole", "the whole answer")
         width = browser.execute_script("return document.documentElement.scrollWidth")
         assert width <= 375, f"the page is {width} pixels wide on a phone of 375"
         dark = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
