@@ -176,6 +176,18 @@ TEST_CASE("Ollama's log holds llama.cpp's, and is Ollama's") {
     CHECK(figure_of(log, "compute_buffer@CUDA0")->value == 258.5 * one_mib);
 }
 
+TEST_CASE("llama.cpp prints a cache for windowed layers apart from the others") {
+    const logs::engine_log log = logs::read_log(
+                                     "llama_model_loader: loaded meta data with 18 key-value pairs\n"
+                                     "llama_context: flash_attn    = disabled\n"
+                                     "llama_kv_cache:        CPU KV buffer size =     2.00 MiB\n"
+                                     "llama_kv_cache:        CPU KV buffer size =    12.00 MiB\n")
+                                     .value();
+    CHECK(figure_of(log, "kv_cache@CPU")->value == 14 * one_mib);
+    CHECK(figure_of(log, "kv_cache@CPU")->contradicted == 0);
+    CHECK(value_of(log, quantity::flash_attention) == 0);
+}
+
 TEST_CASE("text-generation-inference and LMDeploy print blocks") {
     // Made-up figures in the lines of launcher/src/main.rs, flash_causal_lm.py and BlockManager.cc.
     const logs::engine_log tgi =

@@ -255,7 +255,7 @@ inline void reader::take_row(const row& r, engine_log& log, std::size_t at) {
 inline void reader::put(engine_log& log, const row& r, figure f) {
     for (figure& known : log.figures) {
         if (known.what != f.what || known.rank != f.rank || known.device != f.device) continue;
-        if (r.again == repeated::sum && known.line == f.line) {
+        if (r.again == repeated::each || (r.again == repeated::sum && known.line == f.line)) {
             known.value += f.value;
             known.printed_to += f.printed_to;
         } else if (r.again == repeated::last || (r.again == repeated::most && f.value > known.value)) {

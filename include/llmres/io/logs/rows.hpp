@@ -108,6 +108,7 @@ enum class repeated : std::uint8_t {
     last,  ///< the newest holds
     most,  ///< the largest holds
     sum,   ///< those of one line add up
+    each,  ///< those of all lines of a start add up: caches of windowed layers apart from the others
 };
 
 /// A figure that an engine prints.
