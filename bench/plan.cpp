@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How long one plan takes, for the jobs a scheduler meets: nanoseconds a call, median of batches, with their spread.
+// How long one plan takes, for the jobs a scheduler meets, alone and of a prepared job: nanoseconds a call, median of
+// batches, with their spread.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -47,6 +48,27 @@ timing time_plans(std::vector<work>& queue, const cluster& machine) {
     }
     std::sort(ns.begin(), ns.end());
     if (sink == 12345) std::puts("");  // the answers are used
+    return {ns[batches / 2], (ns[batches * 3 / 4] - ns[batches / 4]) / 2 / ns[batches / 2]};
+}
+
+/// Plans in one layout and in the same over one more node, in turn, of one prepared job: what a search pays for each.
+timing time_prepared(const work& w, const cluster& machine) {
+    constexpr int batches = 101;
+    constexpr int calls = 200;
+    prepared_job prepared = prepare(w.what, machine);
+    std::vector<double> ns;
+    std::size_t sink = 0;
+    layout other = w.how;
+    other.replicas = 2;
+    for (int b = 0; b < batches; ++b) {
+        const auto start = std::chrono::steady_clock::now();
+        for (int i = 0; i < calls; ++i)
+            sink += static_cast<std::size_t>(prepared.plan(i % 2 == 0 ? w.how : other)->verdict);
+        const std::chrono::duration<double, std::nano> spent = std::chrono::steady_clock::now() - start;
+        ns.push_back(spent.count() / calls);
+    }
+    std::sort(ns.begin(), ns.end());
+    if (sink == 12345) std::puts("");
     return {ns[batches / 2], (ns[batches * 3 / 4] - ns[batches / 4]) / 2 / ns[batches / 2]};
 }
 
@@ -102,11 +124,14 @@ int main() {
           .runtime = runtimes::pytorch},
          {.data = 8, .expert = 8, .zero = 1}},
     };
-    std::printf("%-36s %10s %8s\n", "plan(job, layout, cluster)", "ns a call", "spread");
+    std::printf("%-36s %10s %8s %12s %8s\n", "plan(job, layout, cluster)", "ns a call", "spread", "prepared, ns",
+                "spread");
     for (const work& w : all) {
         std::vector<work> alone{w};
         const timing t = time_plans(alone, machine);
-        std::printf("%-36s %10.0f %7.1f%%\n", w.name.data(), t.median, 100 * t.spread);
+        const timing p = time_prepared(w, machine);
+        std::printf("%-36s %10.0f %7.1f%% %12.0f %7.1f%%\n", w.name.data(), t.median, 100 * t.spread, p.median,
+                    100 * p.spread);
     }
     const timing t = time_plans(all, machine);
     std::printf("%-36s %10.0f %7.1f%%\n", "all of them in turn", t.median, 100 * t.spread);

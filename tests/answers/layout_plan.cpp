@@ -4,11 +4,13 @@
 #include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/hardware/gpus/other.hpp>
 #include <llmres/hardware/standard_cluster.hpp>
+#include <llmres/jobs/layouts.hpp>
 #include <llmres/jobs/serving_options.hpp>
 #include <llmres/models/all.hpp>
 #include <llmres/models/gguf/mix.hpp>
 #include <llmres/runtimes/huggingface.hpp>
 #include <llmres/runtimes/llama_cpp.hpp>
+#include <llmres/runtimes/megatron.hpp>
 #include <llmres/runtimes/pytorch.hpp>
 #include <llmres/runtimes/torchtune.hpp>
 #include <llmres/runtimes/vllm.hpp>
@@ -253,4 +255,78 @@ TEST_CASE("an architecture whose modules are not described is computed as Llama,
     j.runtime = runtimes::huggingface;
     j.model.architecture = {};  // described by its layers
     CHECK_FALSE(says(plan(j, {}, c).value(), reason_code::not_described));
+}
+
+namespace {
+
+/// Layouts of one job planned one after another, each from the same prepared job, and alone.
+void check_prepared(const job& j, const cluster& c) {
+    prepared_job prepared = prepare(j, c);
+    REQUIRE(prepared.checked());
+    int planned = 0;
+    for_each_layout(j, {}, c, [&](const layout& l) {
+        const result<job_plan> alone = plan(j, l, c), one_of_many = prepared.plan(l);
+        CAPTURE(l.tensor);
+        CAPTURE(l.pipeline);
+        CAPTURE(l.data);
+        CAPTURE(l.zero);
+        REQUIRE(alone.has_value() == one_of_many.has_value());
+        if (!alone) return false;
+        REQUIRE(one_of_many->verdict == alone->verdict);
+        REQUIRE(prepared.fits(l) == fits(j, l, c));
+        REQUIRE(one_of_many->gpu == alone->gpu);
+        REQUIRE(one_of_many->host_memory == alone->host_memory);
+        for (std::size_t i = 0; i < alone->memory.terms.size(); ++i)
+            REQUIRE(one_of_many->memory.terms[i] == alone->memory.terms[i]);
+        for (std::size_t i = 0; i < alone->speed.step.terms.size(); ++i)
+            REQUIRE(one_of_many->speed.step.terms[i] == alone->speed.step.terms[i]);
+        REQUIRE(one_of_many->speed.prefill.total() == alone->speed.prefill.total());
+        REQUIRE(one_of_many->speed.tokens_per_second == alone->speed.tokens_per_second);
+        REQUIRE(one_of_many->speed.mfu == alone->speed.mfu);
+        ++planned;
+        return false;
+    });
+    CHECK(planned >= 10);
+}
+
+}  // namespace
+
+TEST_CASE("a prepared job has the plans of plan(), in whatever order layouts come") {
+    const cluster sixteen = standard_cluster(gpus::h100_sxm5_80gb, 16).value();
+    const cluster eight = standard_cluster(gpus::h100_sxm5_80gb, 8).value();
+    job trained{.model = models::mixtral_8x7b,
+                .task = task::pretraining,
+                .sequence = tokens(4096),
+                .global_batch = 32,
+                .runtime = runtimes::megatron};
+    check_prepared(trained, sixteen);
+    trained.model = models::llama_3_1_8b;
+    trained.recompute = recompute::full;
+    trained.recompute_every = 2;
+    check_prepared(trained, sixteen);
+    trained.recompute_every = 1;
+    trained.offload = {.optimizer = offload_place::host, .activations = offload_place::host};
+    check_prepared(trained, eight);
+    job adapted{.model = models::gemma_2_9b,
+                .task = task::finetuning,
+                .sequence = tokens(2048),
+                .global_batch = 16,
+                .runtime = runtimes::pytorch};
+    check_prepared(adapted, eight);
+    adapted.adapter = {.kind = adapter_kind::dora, .rank = 16};
+    check_prepared(adapted, eight);
+    job served{.model = models::deepseek_v3, .batch = 64, .context = tokens(4096), .runtime = runtimes::vllm};
+    check_prepared(served, standard_cluster(gpus::h200_sxm5_141gb, 16).value());
+    served.model = models::llama_3_1_70b;
+    check_prepared(served, eight);
+}
+
+TEST_CASE("a prepared job keeps the error of a wrong job or cluster") {
+    job wrong = chat;
+    wrong.batch = 0;
+    CHECK(prepare(wrong, four_h100).checked().error().field == "batch");
+    CHECK(prepare(wrong, four_h100).plan({}).error().field == "batch");
+    CHECK(prepare(chat, four_h100).plan({.tensor = 3}).error().field == "layout.tensor");
+    CHECK(prepare(chat, four_h100).plan({.tensor = 8}).error().field == "layout");
+    CHECK_FALSE(prepare(chat, four_h100).fits({.tensor = 8}));
 }

@@ -128,3 +128,42 @@ TEST_CASE("interleaved chunks and the arms of a V hold every layer once") {
     static_assert(v.stage_of(0) == 0 && v.stage_of(3) == 3 && v.stage_of(4) == 3 && v.stage_of(7) == 0);
     static_assert(v.last_stage() == 0);
 }
+
+TEST_CASE("chunks of a stage follow each other as chunk_layers() counts them, whatever partitions the layers") {
+    std::vector<layout> uneven{
+        {.pipeline = 4, .stages = read_stages("5|7|8|4").value()},
+        {.pipeline = 2, .virtual_pipeline = 2, .stages = read_stages("5|7|8|4").value()},
+        {.pipeline = 4, .first_stage_layers = 3},
+        {.pipeline = 4, .last_stage_layers = 3},
+        {.pipeline = 4, .first_stage_layers = 5, .last_stage_layers = 5},
+        {.pipeline = 2, .first_stage_layers = 10, .last_stage_layers = 14},
+        {.pipeline = 13, .embedding_as_layer = true, .loss_as_layer = true},
+        {.pipeline = 5, .embedding_as_layer = true},
+        {.pipeline = 5, .virtual_pipeline = 5, .loss_as_layer = true},
+        {.pipeline = 4, .virtual_pipeline = 2, .schedule = pipeline_schedule::zb_v},
+    };
+    for (const layout& l : uneven) {
+        REQUIRE_FALSE(l.deals_evenly());
+        std::int32_t seen = 0;
+        std::int32_t before_stage = 0;
+        for (std::int32_t stage = 0; stage < l.pipeline; ++stage) {
+            std::int32_t here = 0, last_chunk = -1;
+            for_each_chunk(l, 24, stage, [&](stage_range range, std::int32_t chunk) {
+                CHECK(chunk > last_chunk);
+                CHECK(l.stage_of(chunk) == stage);
+                CHECK(range.size() == chunk_layers(l, 24, chunk));
+                std::int32_t first = 0;
+                for (std::int32_t c = 0; c < chunk; ++c) first += chunk_layers(l, 24, c);
+                CHECK(range.first == first);
+                last_chunk = chunk;
+                here += range.size();
+            });
+            CHECK(count_layers_of_stage(l, 24, stage) == here);
+            CHECK(layers_of_stage(l, 24, stage).first == before_stage);
+            CHECK(layers_of_stage(l, 24, stage).size() == here);
+            before_stage += here;
+            seen += here;
+        }
+        CHECK(seen == 24);
+    }
+}

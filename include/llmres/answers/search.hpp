@@ -173,8 +173,7 @@ struct running_search {
     constexpr bool visit(const job& j, const layout& l) {
         if (counts.tried % 1024 == 0 && !watch(counts)) return counts.cancelled = true;
         ++counts.tried;
-        status s = validate(l, j.model);
-        if (s) s = validate_ranks(l, j.model, j.runtime.identity, j.runtime.layouts);
+        status s = validate_split(j, l);
         if (s) s = validate_training(j, l, c.gpu);
         if (!s) return refuse(s.error());
         const result<job_plan> made = judged(j, l, c, known);
@@ -268,7 +267,7 @@ template <class Watch>
 constexpr void walk(running_search<Watch>& running, const layout_space& space, const job& j, const cluster& c) {
     job tried = j;
     const auto all = [&] {
-        if (running.known) running.known->clear();
+        if (running.known) running.known->forget_choice(j);
         return for_each_layout(tried, space, c, [&](const layout& l) { return running.visit(tried, l); });
     };
     if (trains(j))

@@ -137,10 +137,10 @@ struct weight_product {
 /// Calls visit for the kernels of one product in one pass.
 template <class Visit>
 constexpr void visit_product(const weight_product& p, const token_pass& pass, std::size_t index, Visit& visit) {
-    operation o = p.what;
     const byte_count weights = pass.training ? p.multiplied : p.weights;
     if (weights != p.weights)
         visit(operation{.kind = operation_kind::elementwise, .read = p.weights, .written = weights}, index);
+    operation o = p.what;
     if (!pass.backward) {
         o.read = weights + p.inputs;
         o.written = p.outputs;
@@ -204,15 +204,24 @@ constexpr void visit_projection(const weight& whole, const operation_formats& fo
     const precision& format = formats.weights.of(whole);
     const arithmetic_kind stored = arithmetic_of(format, linear);
     const bytes_of_weight one = bytes_of(part, format, formats);
+    std::int64_t last = -1;
+    std::int64_t n = 0;
+    double touched = 1.0;
+    weight_product p;
     for (std::size_t i = 0; i < N; ++i) {
         const token_pass& pass = passes[i];
         const std::int64_t here = head ? pass.scored : pass.tokens.all();
-        // Routed tokens of all ranks meet at their experts; ranks that hold copies of the same tokens share the work.
-        const std::int64_t n =
-            whole.routed ? ceil_quotient(here * whole.active * l.expert_tensor_ranks(), l.tensor) : here;
-        const std::int64_t met = ceil_quotient(here * l.expert * l.expert_tensor_ranks(), l.tensor);
-        const double touched = whole.routed ? experts_touched(whole, part.copies, met > here ? met : here) : 1.0;
-        weight_product p = product_of(whole, part, one, formats, pass.training ? linear : stored, n, touched);
+        if (here != last) {  // a forward and a backward pass have as many tokens
+            last = n = here;
+            // Routed tokens of all ranks meet at their experts; ranks that hold copies of the same tokens share the
+            // work.
+            if (whole.routed) {
+                n = ceil_quotient(here * whole.active * l.expert_tensor_ranks(), l.tensor);
+                const std::int64_t met = ceil_quotient(here * l.expert * l.expert_tensor_ranks(), l.tensor);
+                touched = experts_touched(whole, part.copies, met > here ? met : here);
+            }
+            p = product_of(whole, part, one, formats, pass.training ? linear : stored, n, touched);
+        }
         p.trained = !pass.adapter.trains();
         visit_product(p, pass, i, visit);
         if (!pass.adapter.adapts(whole.role) || head) continue;

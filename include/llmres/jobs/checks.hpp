@@ -366,22 +366,32 @@ constexpr status validate_ranks(const layout& l, const model& m, const runtime_i
     return refused(error_code::inconsistent, "layout.tensor", l.tensor, expected);
 }
 
+/// Refuses a layout that this model cannot be partitioned into, or whose tensor ranks the runtime refuses.
+constexpr status validate_split(const job& j, const layout& l) {
+    if (const status s = validate(l, j.model); !s) return s;
+    return validate_ranks(l, j.model, j.runtime.identity, j.runtime.layouts);
+}
+
 /// Refuses a job, layout or cluster that is wrong on its own, and tensor ranks that the runtime refuses.
 constexpr status validate_all(const job& j, const layout& l, const cluster& c) {
     if (const status s = validate(j); !s) return s;
-    if (const status s = validate(l, j.model); !s) return s;
-    if (const status s = validate_ranks(l, j.model, j.runtime.identity, j.runtime.layouts); !s) return s;
+    if (const status s = validate_split(j, l); !s) return s;
     return validate(c);
 }
 
-/// Refuses what validate_all() and validate_training() refuse, and a layout of more GPUs than the cluster has.
-constexpr status validate_placed(const job& j, const layout& l, const cluster& c) {
-    if (const status s = validate_all(j, l, c); !s) return s;
+/// Refuses what validate_training() refuses, and a layout of more GPUs than the cluster has.
+constexpr status validate_on(const job& j, const layout& l, const cluster& c) {
     if (const status s = validate_training(j, l, c.gpu); !s) return s;
     if (l.gpus() <= c.gpus) return done{};
     text<191> expected{"at most the cluster's GPUs, "};
     expected.append(digits(c.gpus));
     return refused(error_code::inconsistent, "layout", l.gpus(), expected);
+}
+
+/// Refuses what validate_all() and validate_on() refuse.
+constexpr status validate_placed(const job& j, const layout& l, const cluster& c) {
+    if (const status s = validate_all(j, l, c); !s) return s;
+    return validate_on(j, l, c);
 }
 
 }  // namespace detail

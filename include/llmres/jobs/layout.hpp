@@ -139,26 +139,58 @@ constexpr std::int32_t chunk_layers(const layout& l, std::int32_t layers, std::i
            (l.loss_as_layer && chunk == l.chunks() - 1);
 }
 
+/// The layers of one chunk of a pipeline that is not partitioned evenly, in the order of the model.
+constexpr stage_range chunk_range(const layout& l, std::int32_t layers, std::int32_t chunk) {
+    const std::int32_t given = l.first_stage_layers + l.last_stage_layers;
+    if (l.stages.chunks == 0 && given == 0) {
+        const stage_range counted = stage_layers(layers + l.embedding_as_layer + l.loss_as_layer, l.chunks(), chunk);
+        return {chunk == 0 ? 0 : counted.first - l.embedding_as_layer,
+                chunk == l.chunks() - 1 ? layers : counted.last - l.embedding_as_layer};
+    }
+    std::int32_t first = 0;
+    if (l.stages.chunks == 0 && l.virtual_pipeline == 1)  // all between the first and this one are alike
+        first = chunk == 0 ? 0 : chunk_layers(l, layers, 0) + (chunk - 1) * chunk_layers(l, layers, 1);
+    else
+        for (std::int32_t before = 0; before < chunk; ++before) first += chunk_layers(l, layers, before);
+    return {first, first + chunk_layers(l, layers, chunk)};
+}
+
 /// Calls visit(range, chunk) for each chunk of layers of one stage.
 template <class Visit>
 constexpr void for_each_chunk(const layout& l, std::int32_t layers, std::int32_t stage, Visit&& visit) {
     if (l.deals_evenly()) return visit(stage_layers(layers, l.pipeline, stage), stage);
-    stage_range range;
-    for (std::int32_t chunk = 0; chunk < l.chunks(); ++chunk) {
-        range = {range.last, range.last + chunk_layers(l, layers, chunk)};
-        if (l.stage_of(chunk) == stage) visit(range, chunk);
+    for (std::int32_t chunk = stage; chunk < l.chunks(); chunk += l.pipeline) {
+        const bool back = l.schedule == pipeline_schedule::zb_v && chunk / l.pipeline % 2 == 1;
+        const std::int32_t here = back ? chunk + l.pipeline - 1 - 2 * stage : chunk;
+        visit(chunk_range(l, layers, here), here);
     }
+}
+
+/// Layers of one stage.
+constexpr std::int32_t count_layers_of_stage(const layout& l, std::int32_t layers, std::int32_t stage) {
+    std::int32_t count = 0;
+    for_each_chunk(l, layers, stage, [&](stage_range range, std::int32_t) { count += range.size(); });
+    return count;
+}
+
+/// Whether a stage has as many layers of each kind as the one before it. False, too, where that takes a closer look: in
+/// models of several kinds of layers whose stages are not partitioned evenly.
+constexpr bool repeats_layers_before(const layer_stack& layers, const layout& l, std::int32_t stage) {
+    if (stage == 0) return false;
+    if (layers.kind_count == 1)
+        return count_layers_of_stage(l, layers.size, stage - 1) == count_layers_of_stage(l, layers.size, stage);
+    if (!l.deals_evenly()) return false;
+    const stage_range before = stage_layers(layers.size, l.pipeline, stage - 1);
+    const stage_range here = stage_layers(layers.size, l.pipeline, stage);
+    return before.size() == here.size() && layers.alike(before.first, here.first, here.size());
 }
 
 /// Layers of the stage with the most.
 constexpr std::int32_t most_layers(const layout& l, std::int32_t layers) {
     if (l.deals_evenly()) return stage_layers(layers, l.pipeline, 0).size();
     std::int32_t most = 0;
-    for (std::int32_t stage = 0; stage < l.pipeline; ++stage) {
-        std::int32_t here = 0;
-        for_each_chunk(l, layers, stage, [&](stage_range range, std::int32_t) { here += range.size(); });
-        if (here > most) most = here;
-    }
+    for (std::int32_t stage = 0; stage < l.pipeline; ++stage)
+        if (const std::int32_t here = count_layers_of_stage(l, layers, stage); here > most) most = here;
     return most;
 }
 
@@ -177,10 +209,14 @@ constexpr layer_stack ordered_by_stage(const layer_stack& layers, const layout& 
 /// The layers of a stage in the order of ordered_by_stage().
 constexpr stage_range layers_of_stage(const layout& l, std::int32_t layers, std::int32_t stage) {
     if (l.deals_evenly()) return stage_layers(layers, l.pipeline, stage);
+    if (l.virtual_pipeline == 1) return chunk_range(l, layers, stage);
     stage_range range;
-    for (std::int32_t s = 0; s <= stage; ++s) {
-        range.first = range.last;
-        for_each_chunk(l, layers, s, [&](stage_range chunk, std::int32_t) { range.last += chunk.size(); });
+    for (std::int32_t chunk = 0; chunk < l.chunks(); ++chunk) {
+        const std::int32_t on = l.stage_of(chunk);
+        if (on > stage) continue;
+        const std::int32_t here = chunk_layers(l, layers, chunk);
+        range.last += here;
+        if (on < stage) range.first += here;
     }
     return range;
 }

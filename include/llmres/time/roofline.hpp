@@ -150,6 +150,7 @@ struct pricer {
     double elementwise = default_kernels.elementwise / efficiency{}.bandwidth.expected;  ///< relative to products
     double sms = 100;
     std::array<rates, 2> now{};  ///< of bursts and of long runs
+    bool known = false;          ///< whether `now` has the rates of an arithmetic yet
     std::array<priced_pass, N> sum{};
 
     constexpr pricer(const layout& l, const cluster& c, const gpu& of_peaks, const efficiency& e,
@@ -158,7 +159,6 @@ struct pricer {
         a_byte = 1.0 / c.gpu.memory.bandwidth.in(bytes_per_s);
         cache_traffic = default_kernels.attention_traffic * e.bandwidth.expected / efficiency{}.bandwidth.expected;
         if (c.gpu.sm_count) sms = static_cast<double>(*c.gpu.sm_count);
-        turn_to(now[0].kind);
         start_over();
     }
 
@@ -168,7 +168,8 @@ struct pricer {
     }
 
     [[gnu::always_inline]] constexpr void operator()(const operation& o, std::size_t pass) {
-        if (o.arithmetic != now[0].kind) turn_to(o.arithmetic);
+        const bool multiplies = o.kind != operation_kind::elementwise;
+        if (multiplies && (!known || o.arithmetic != now[0].kind)) turn_to(o.arithmetic);
         const rates& at = now[sustained[pass] ? 1 : 0];
         const double work = o.flops.in(flops);
         const double moved = static_cast<double>((o.read + o.written).in(bytes)) * a_byte;
@@ -225,8 +226,16 @@ private:
         add(to, computing, moving);
     }
     constexpr void turn_to(arithmetic_kind kind) {
-        now[0] = rates_of(kind, false);
-        now[1] = rates_of(kind, true);
+        for (const bool runs_long : {false, true}) {
+            rates& of_runs = now[runs_long ? 1 : 0];
+            of_runs.kind = kind;
+            for (const bool asked : sustained)
+                if (asked == runs_long) {
+                    of_runs = rates_of(kind, runs_long);
+                    break;
+                }
+        }
+        known = true;
     }
     constexpr rates rates_of(arithmetic_kind kind, bool runs_long) const {
         const double peak = matrix_rate(hardware.gpu, kind).in(flops_per_s);

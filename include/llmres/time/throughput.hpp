@@ -52,10 +52,13 @@ struct layout_folds {
     remembered_passes<2> trained;
     remembered_passes<3> served;
 
-    constexpr void clear() {
-        memory.clear();
-        trained.clear();
-        served.clear();
+    /// Forgets what depends on the fields of a job that a search may choose (micro-batch, recomputation, offloading,
+    /// formats): the times of a training job's layers do not, but for the micro-batch, by which they are kept.
+    constexpr void forget_choice(const job& j) {
+        if (trains(j))
+            memory.clear();
+        else
+            served.clear();
     }
 };
 

@@ -56,15 +56,21 @@ constexpr fold_key with_shards(const layout& l, std::int32_t what) {
     return key;
 }
 
-/// A few results by key: a new one takes the place of the one that has its slot.
+/// A few results by key. Each key has four slots; where all are taken, a new result takes the place of one of them.
 template <class Value, std::size_t Slots = 64>
 class remembered {
 public:
     /// The value of a key: what make() returned for it last.
     template <class Make>
     constexpr const Value& get(const fold_key& key, const Make& make) {
-        entry& at = entries_[static_cast<std::size_t>(key.hash() >> 40) % Slots];
-        if (at.known && at.key == key) return at.value;
+        const auto first = static_cast<std::size_t>(key.hash() >> 40);
+        entry* free = nullptr;
+        for (std::size_t i = 0; i < 4; ++i) {
+            entry& at = entries_[(first + i) % Slots];
+            if (at.known && at.key == key) return at.value;
+            if (!at.known && free == nullptr) free = &at;
+        }
+        entry& at = free != nullptr ? *free : entries_[(first + replaced_++ % 4) % Slots];
         at.value = make();
         at.key = key;
         at.known = true;
@@ -82,6 +88,7 @@ private:
         Value value{};
     };
     std::array<entry, Slots> entries_{};
+    std::size_t replaced_ = 0;
 };
 
 /// What is remembered of a job that trains, on GPUs of one kind.

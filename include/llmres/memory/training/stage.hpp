@@ -78,7 +78,12 @@ struct folded_job {
     /// The state of a kind of layer's weights, or of those of a place beside the layers, that make() returns.
     template <class Make>
     constexpr training_state state_of(std::int32_t what, const Make& make) const {
-        return known ? known->states.get(with_shards(layout, what), make) : make();
+        if (!known) return make();
+        fold_key key = with_shards(layout, what);
+        // Tokens of a rank matter to adapters, and to the gradient of a class token.
+        if (!context.frozen && !context.code.class_token) key.context_parallel = 1;
+        key.sequence_parallel = false;
+        return known->states.get(key, make);
     }
 };
 
@@ -181,11 +186,11 @@ struct training_stage {
 /// memory as on its GPUs.
 constexpr bool repeats_stage_before(const folded_job& f, std::int32_t stage) {
     const layout& l = f.layout;
-    if (stage <= 1 || stage == l.last_stage() || !l.deals_evenly() || is_naive_pipeline(f.job, l)) return false;
-    const layer_stack& layers = f.job.model.layers;
-    const stage_range before = stage_layers(layers.size, l.pipeline, stage - 1);
-    const stage_range here = stage_layers(layers.size, l.pipeline, stage);
-    return before.size() == here.size() && layers.alike(before.first, here.first, here.size());
+    if (stage <= 1 || stage == l.last_stage() || is_naive_pipeline(f.job, l)) return false;
+    // Stages of several chunks hold micro-batches by the sizes of these, and a list may place prediction anywhere.
+    const bool simple = l.stages.chunks == 0 && l.virtual_pipeline == 1 && f.job.recompute_every == 1 &&
+                        l.schedule == pipeline_schedule::one_forward_one_backward;
+    return (l.deals_evenly() || simple) && repeats_layers_before(f.job.model.layers, l, stage);
 }
 
 /// Calls visit(placement) for the stages of a range that may be the busiest.

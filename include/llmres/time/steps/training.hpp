@@ -84,14 +84,10 @@ struct stage_work {
     }
 };
 
-/// Whether a stage has as many layers of each kind as the one before it, and nothing beside them.
+/// Whether a stage has the work of the one before it: as many layers of each kind, and nothing beside them.
 constexpr bool repeats_work_before(const job& j, const layout& l, std::int32_t stage) {
-    if (stage == 0 || stage == l.last_stage() || !l.deals_evenly() || j.mtp_layers > 0 || is_naive_pipeline(j, l))
-        return false;
-    const layer_stack& layers = j.model.layers;
-    const stage_range before = stage_layers(layers.size, l.pipeline, stage - 1);
-    const stage_range here = stage_layers(layers.size, l.pipeline, stage);
-    return before.size() == here.size() && layers.alike(before.first, here.first, here.size());
+    const bool at_end = stage <= 0 || stage == l.last_stage() || stage - 1 == l.last_stage();
+    return !at_end && j.mtp_layers == 0 && !is_naive_pipeline(j, l) && repeats_layers_before(j.model.layers, l, stage);
 }
 
 /// The work of all stages. Depths of multi-token prediction (a projection, a layer and the head) are on their stage.
