@@ -14,6 +14,7 @@
 #include <llmres/answers/mixed_gpus.hpp>
 #include <llmres/answers/observe.hpp>
 #include <llmres/answers/plan_call.hpp>
+#include <llmres/answers/purchase.hpp>
 #include <llmres/answers/remedies.hpp>
 #include <llmres/answers/rules_of_thumb.hpp>
 #include <llmres/answers/search.hpp>

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <llmres/answers/capacity.hpp>
+#include <llmres/answers/layout_plan.hpp>
+#include <llmres/answers/search.hpp>
+#include <llmres/hardware/cluster.hpp>
+#include <llmres/hardware/gpu.hpp>
+#include <llmres/hardware/standard_cluster.hpp>
+#include <llmres/jobs/checks.hpp>
+#include <llmres/jobs/job.hpp>
+#include <llmres/jobs/layout.hpp>
+#include <llmres/jobs/layouts.hpp>
+#include <llmres/values/error.hpp>
+#include <llmres/values/text.hpp>
+#include <llmres/values/units.hpp>
+#include <span>
+#include <string_view>
+
+/// What to buy for a job: the machines of one kind of GPU that a budget pays for, the best first. Prices are the
+/// caller's; the library has none.
+namespace llmres::inline v0 {
+
+/// A kind of GPU that may be bought.
+struct gpu_offer {
+    gpu card{};                        ///< the GPU
+    money price{};                     ///< of one, in the caller's currency
+    std::int32_t most_in_machine = 4;  ///< how many a machine has room for
+    llmres::host host{};               ///< the machine's main memory and links; default: nothing is known of them
+};
+
+/// What makes one purchase better than another.
+enum class purchase_objective : std::uint8_t {
+    largest_batch,         ///< most sequences at once, over all GPUs; nothing else of the layout counts
+    throughput,            ///< most tokens per second
+    throughput_per_price,  ///< most tokens per second for the money
+};
+/// The names of the objectives, in their order.
+inline constexpr std::array<std::string_view, 3> purchase_objective_names{"largest_batch", "throughput",
+                                                                          "throughput_per_price"};
+/// The name of an objective: "largest_batch".
+constexpr std::string_view name_of(purchase_objective o) {
+    return purchase_objective_names[static_cast<std::size_t>(o)];
+}
+
+/// What is to be bought.
+struct purchase_request {
+    money budget{};                                                 ///< for one machine with its GPUs
+    money machine{};                                                ///< of the machine without GPUs
+    purchase_objective objective = purchase_objective::throughput;  ///< what is best
+    layout_space layouts{};                                         ///< the layouts that may be taken
+};
+
+/// A machine that a budget pays for.
+struct purchase {
+    std::size_t offer = 0;   ///< which of the offers
+    std::int32_t gpus = 0;   ///< how many of its GPUs
+    money cost{};            ///< of all, the machine included
+    std::int64_t batch = 0;  ///< objective::largest_batch: sequences at once, over all GPUs
+    double score = 0;  ///< what the objective compares: sequences, tokens a second, or these for each unit of money
+    llmres::layout layout{};         ///< the layout that reaches it
+    token_rate tokens_per_second{};  ///< there; not asked for the largest batch
+};
+
+/// Writes the best purchases in their order, as many as there is room for, and returns how many: none where the job
+/// fits on nothing that the budget pays for. Each kind of GPU counts once, with the number of GPUs that is best; of
+/// equal ones the cheaper comes first, so that the second is the runner-up. Errors: a price or the machine's below
+/// zero, or a GPU without price; a budget below the cheapest machine with one GPU; a wrong job.
+constexpr result<std::size_t> what_to_buy(const job& j, std::span<const gpu_offer> offers, const purchase_request& r,
+                                          std::span<purchase> best);
+
+// ---- detail ---------------------------------------------------------------------------------------------------------
+
+namespace detail {
+
+/// A sum of money as digits, rounded down to whole units.
+constexpr text<95> whole_money(money m) {
+    text<95> shown;
+    shown.append(digits(rounded_down(m).base()));
+    return shown;
+}
+
+constexpr status validate_offers(std::span<const gpu_offer> offers, const purchase_request& r) {
+    if (offers.empty()) return refused(error_code::missing, "offers", "none", "a GPU and its price");
+    if (!(r.machine >= money{}))
+        return refused(error_code::out_of_range, "machine", whole_money(r.machine), "a price of 0 or more");
+    money least{};
+    for (const gpu_offer& o : offers) {
+        if (!(o.price > money{})) return refused(error_code::out_of_range, "price", o.card.id, "a price above 0");
+        if (o.most_in_machine < 1)
+            return refused(error_code::out_of_range, "most_in_machine", o.most_in_machine, "at least 1");
+        if (least == money{} || o.price < least) least = o.price;
+    }
+    if (r.budget >= r.machine + least) return done{};
+    text<191> expected{"at least the cheapest machine with one GPU, "};
+    expected.append(whole_money(r.machine + least));
+    return refused(error_code::out_of_range, "budget", whole_money(r.budget), expected);
+}
+
+/// The largest batch of all GPUs, and its layout.
+constexpr void find_largest_batch(purchase& p, const job& j, const layout_space& space, const cluster& c) {
+    for_each_layout(j, space, c, [&](const layout& l) {
+        if (!validate_split(j, l) || !validate_on(j, l, c)) return false;
+        const result<std::int64_t> each = max_batch(j, l, c);
+        if (!each) return false;
+        const std::int64_t all = trains(j) ? *each * l.data * l.replicas : *each;
+        if (all > p.batch) p.batch = all, p.layout = l;
+        return false;
+    });
+    p.score = static_cast<double>(p.batch);
+}
+
+/// The fastest layout that fits.
+constexpr void find_fastest(purchase& p, const job& j, const layout_space& space, const cluster& c) {
+    std::array<found_layout, 1> found{};
+    const result<search_counts> counts = search(j, c, {.space = {.layouts = space}}, found);
+    if (!counts || counts->best == 0) return;
+    p.layout = found[0].plan.layout;
+    p.tokens_per_second = found[0].plan.speed.tokens_per_second;
+    p.score = p.tokens_per_second.in(tokens_per_s);
+}
+
+constexpr bool better(const purchase& a, const purchase& b) {
+    if (less(a.score, b.score) || less(b.score, a.score)) return a.score > b.score;
+    if (a.cost != b.cost) return a.cost < b.cost;
+    return a.offer < b.offer;
+}
+
+/// The best number of GPUs of one offer; a score of 0 where the job fits on none.
+constexpr purchase best_of_offer(const job& j, const gpu_offer& o, std::size_t index, const purchase_request& r) {
+    purchase best{.offer = index};
+    for (std::int32_t n = 1; n <= o.most_in_machine; ++n) {
+        purchase tried{.offer = index, .gpus = n, .cost = r.machine + o.price * static_cast<double>(n)};
+        if (tried.cost > r.budget) break;
+        result<cluster> machine = standard_cluster(o.card, n);
+        if (!machine) break;
+        if (o.host.memory > byte_count{}) machine->host = o.host;
+        if (r.objective == purchase_objective::largest_batch)
+            find_largest_batch(tried, j, r.layouts, *machine);
+        else
+            find_fastest(tried, j, r.layouts, *machine);
+        if (r.objective == purchase_objective::throughput_per_price) tried.score /= tried.cost.in(currency);
+        if (tried.score > 0 && (best.score <= 0 || better(tried, best))) best = tried;
+    }
+    return best;
+}
+
+}  // namespace detail
+
+constexpr result<std::size_t> what_to_buy(const job& j, std::span<const gpu_offer> offers, const purchase_request& r,
+                                          std::span<purchase> best) {
+    if (const status s = validate(j); !s) return s.error();
+    if (const status s = detail::validate_offers(offers, r); !s) return s.error();
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < offers.size(); ++i) {
+        const purchase made = detail::best_of_offer(j, offers[i], i, r);
+        if (made.score <= 0) continue;
+        std::size_t at = count;
+        while (at > 0 && detail::better(made, best[at - 1])) --at;
+        if (at == best.size()) continue;
+        if (count < best.size()) ++count;
+        for (std::size_t k = count - 1; k > at; --k) best[k] = best[k - 1];
+        best[at] = made;
+    }
+    return count;
+}
+
+}  // namespace llmres::inline v0

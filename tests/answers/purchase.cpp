@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+
+#include <array>
+#include <limits>
+#include <llmres/answers/purchase.hpp>
+#include <llmres/hardware/gpus/nvidia.hpp>
+#include <llmres/models/llama.hpp>
+#include <llmres/runtimes/vllm.hpp>
+
+using namespace llmres;
+
+namespace {
+
+const job chat{
+    .model = models::llama_3_1_8b, .batch = 4, .prompt = tokens(512), .output = tokens(512), .runtime = runtimes::vllm};
+const std::array two_cards{gpu_offer{.card = gpus::rtx_4090, .price = currency(2'000)},
+                           gpu_offer{.card = gpus::h100_sxm5_80gb, .price = currency(30'000)}};
+
+error refusal_of(const purchase_request& r, std::span<const gpu_offer> offers) {
+    std::array<purchase, 2> best{};
+    const result<std::size_t> count = what_to_buy(chat, offers, r, best);
+    REQUIRE_FALSE(count.has_value());
+    return count.error();
+}
+
+}  // namespace
+
+TEST_CASE("what is bought is what no other number of the offered GPUs beats") {
+    std::array<purchase, 2> best{};
+    const purchase_request r{.budget = currency(70'000), .machine = currency(3'000)};
+    const result<std::size_t> count = what_to_buy(chat, two_cards, r, best);
+    REQUIRE(count);
+    REQUIRE(*count == 2);
+    CHECK(best[0].offer == 1);
+    CHECK(best[0].cost <= r.budget);
+    double most = 0;
+    for (std::int32_t n = 1; n <= 2; ++n) {  // three H100 cost too much
+        const result<found_layout> found = search(chat, *standard_cluster(gpus::h100_sxm5_80gb, n));
+        REQUIRE(found);
+        const double rate = found->plan.speed.tokens_per_second.in(tokens_per_s);
+        if (rate > most) most = rate;
+    }
+    CHECK(best[0].tokens_per_second.in(tokens_per_s) == doctest::Approx(most));
+    CHECK(best[0].score >= best[1].score);
+}
+
+TEST_CASE("a job that fits on nothing that the budget pays for buys nothing") {
+    job large = chat;
+    large.model = models::llama_3_1_405b;
+    std::array<purchase, 2> best{};
+    const result<std::size_t> count = what_to_buy(large, two_cards, {.budget = currency(12'000)}, best);
+    REQUIRE(count);
+    CHECK(*count == 0);
+}
+
+TEST_CASE("wrong prices and budgets are refused by name") {
+    CHECK(refusal_of({.budget = currency(1'999)}, two_cards).field == "budget");
+    CHECK(refusal_of({.budget = currency(4'999), .machine = currency(3'000)}, two_cards)
+              .expected.view()
+              .ends_with("5000"));
+    CHECK(refusal_of({.budget = currency(10'000), .machine = currency(-1)}, two_cards).field == "machine");
+    CHECK(refusal_of({.budget = currency(10'000)}, {}).field == "offers");
+    std::array wrong = two_cards;
+    wrong[1].price = currency(-5);
+    CHECK(refusal_of({.budget = currency(10'000)}, wrong).field == "price");
+    wrong[1].price = currency(std::numeric_limits<double>::quiet_NaN());
+    CHECK(refusal_of({.budget = currency(10'000)}, wrong).field == "price");
+    CHECK(refusal_of({.budget = currency(std::numeric_limits<double>::quiet_NaN())}, two_cards).field == "budget");
+    wrong = two_cards;
+    wrong[0].most_in_machine = 0;
+    CHECK(refusal_of({.budget = currency(10'000)}, wrong).field == "most_in_machine");
+    job none = chat;
+    none.batch = 0;
+    std::array<purchase, 1> best{};
+    CHECK(what_to_buy(none, two_cards, {.budget = currency(10'000)}, best).error().field == "batch");
+}
