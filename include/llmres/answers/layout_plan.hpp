@@ -80,8 +80,8 @@ constexpr bool offloads(const job& j) {
 
 /// Whether a node's main memory has room for what training offloads to it, or a serving runtime leaves there. A host of
 /// which nothing is known makes a job that offloads tight at best.
-constexpr void judge_host_memory(job_plan& p, const job& j, const cluster& c) {
-    p.host_memory = host_memory_of(j, p.layout, c);
+constexpr void judge_host_memory(job_plan& p, const job& j, const cluster& c, layout_folds* known) {
+    p.host_memory = host_memory_of(j, p.layout, c, known ? &known->memory : nullptr);
     const interval<byte_count>& held = p.host_memory;
     const auto at_best = [&](verdict most) {
         if (most > p.verdict) p.verdict = most;
@@ -98,13 +98,14 @@ constexpr void judge_host_memory(job_plan& p, const job& j, const cluster& c) {
 }
 
 /// The verdict on a plan whose memory is known, `need` in all, with its reasons.
-constexpr void judge(job_plan& p, const interval<byte_count>& need, const job& j, const cluster& c) {
+constexpr void judge(job_plan& p, const interval<byte_count>& need, const job& j, const cluster& c,
+                     layout_folds* known) {
     judge_gpu_memory(p, need, c);
     if (lacks_flash_attention(j, c.gpu)) {
         p.verdict = verdict::does_not_fit;
         p.because({.code = reason_code::flash_attention_unsupported, .gpu = p.gpu});
     }
-    judge_host_memory(p, j, c);
+    judge_host_memory(p, j, c, known);
     if (!has_arithmetic(c.gpu, j.compute.arithmetic) ||
         !has_arithmetic(c.gpu, arithmetic_of(weights_of(j), linear_arithmetic_of(j))))
         p.because({.code = reason_code::format_emulated, .gpu = p.gpu});
@@ -128,7 +129,7 @@ constexpr result<job_plan> judged(const job& j, const layout& l, const cluster& 
                        "a model, batch and context of a size that exists");
     } else {
         p.gpu = static_cast<std::int32_t>(p.memory.stage * std::int64_t{l.tensor} * l.data * l.context_parallel);
-        judge(p, need, j, c);
+        judge(p, need, j, c, known);
     }
     return made;
 }

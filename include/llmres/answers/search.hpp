@@ -267,7 +267,9 @@ template <class Watch>
 constexpr void walk(running_search<Watch>& running, const layout_space& space, const job& j, const cluster& c) {
     job tried = j;
     const auto all = [&] {
-        if (running.known) running.known->forget_choice(j);
+        // Passes of a serving job are remembered by how many sequences they have.
+        const bool only_batch = !trains(j) && running.r.space.max_batch > 0 && tried.batch > 1;
+        if (running.known && !only_batch) running.known->forget_choice(j);
         return for_each_layout(tried, space, c, [&](const layout& l) { return running.visit(tried, l); });
     };
     if (trains(j))

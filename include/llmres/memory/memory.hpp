@@ -68,11 +68,20 @@ constexpr memory_breakdown memory_of(const job& j, const layout& l, const cluste
     return detail::memory_of(j, l, c, nullptr);
 }
 
+namespace detail {
+
+/// host_memory_of(), with what earlier layouts of the same job and cluster had in common with this one.
+constexpr interval<byte_count> host_memory_of(const job& j, const layout& l, const cluster& c, training_folds* known) {
+    if (!trains(j)) return serving_host_memory(j, l, c.node_size());
+    return j.offload.to_host() ? host_memory_of_node(j, l, c.node_size(), known) : interval<byte_count>{};
+}
+
+}  // namespace detail
+
 /// Main memory that the job takes on the fullest node: what training offloads to it, or what a serving runtime leaves
 /// there. Zero where neither does.
 constexpr interval<byte_count> host_memory_of(const job& j, const layout& l, const cluster& c) {
-    if (!trains(j)) return serving_host_memory(j, l, c.node_size());
-    return j.offload.to_host() ? host_memory_of_node(j, l, c.node_size()) : interval<byte_count>{};
+    return detail::host_memory_of(j, l, c, nullptr);
 }
 
 /// What an engine lets itself use of a GPU: all that is free, or a fraction of the whole and what it does not count

@@ -109,6 +109,17 @@ constexpr byte_count host_memory(const folded_job& f, const placement& here) {
     return held;
 }
 
+constexpr interval<byte_count> host_memory_of_node(const job& j, const layout& l, std::int32_t gpus,
+                                                   training_folds* known) {
+    const folded_job folded{j, l, j.model.layers, sdpa_backend::flash, known};
+    byte_count most;
+    for_each_stage(folded, 0, l.pipeline, [&](const placement& here) {
+        const byte_count held = host_memory(folded, here) * (gpus < l.gpus() ? gpus : l.gpus());
+        if (held > most) most = held;
+    });
+    return {most, most, j.offload.pinned ? most * 2 : most};
+}
+
 }  // namespace detail
 
 constexpr memory_breakdown training_memory(const job& j, const layout& l) {
@@ -130,13 +141,7 @@ constexpr byte_count host_memory(const job& j, const layout& l, std::int32_t sta
 }
 
 constexpr interval<byte_count> host_memory_of_node(const job& j, const layout& l, std::int32_t gpus) {
-    const detail::folded_job folded{j, l};
-    byte_count most;
-    detail::for_each_stage(folded, 0, l.pipeline, [&](const placement& here) {
-        const byte_count held = detail::host_memory(folded, here) * (gpus < l.gpus() ? gpus : l.gpus());
-        if (held > most) most = held;
-    });
-    return {most, most, j.offload.pinned ? most * 2 : most};
+    return detail::host_memory_of_node(j, l, gpus, nullptr);
 }
 
 constexpr byte_count saved_by_layers(const job& j, const layout& l, std::int32_t stage, sdpa_backend sdpa) {

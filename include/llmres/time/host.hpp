@@ -11,6 +11,7 @@
 #include <llmres/jobs/ranks.hpp>
 #include <llmres/memory/serving.hpp>
 #include <llmres/memory/training.hpp>
+#include <llmres/memory/training/remembered.hpp>
 #include <llmres/memory/training/stage.hpp>
 #include <llmres/memory/training_state.hpp>
 #include <llmres/models/kv_cache.hpp>
@@ -68,7 +69,10 @@ constexpr interval<duration> time_at(byte_count size, const interval<byte_rate>&
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
 
-constexpr host_traffic training_host_traffic(const job& j, const layout& l, std::int32_t stage) {
+namespace detail {
+
+/// training_host_traffic(), with what earlier layouts of the same job had in common with this one.
+constexpr host_traffic training_host_traffic(const job& j, const layout& l, std::int32_t stage, training_folds* known) {
     host_traffic t;
     const auto pass = [&](offload_place to, byte_count size) {
         if (to == offload_place::none) return;
@@ -79,7 +83,8 @@ constexpr host_traffic training_host_traffic(const job& j, const layout& l, std:
     if (j.offload.parameters != offload_place::none || j.offload.optimizer != offload_place::none) {
         job on_gpu = j;
         on_gpu.offload = {};
-        const training_state kept = training_state_of(on_gpu, l, stage);
+        const folded_job folded{on_gpu, l, on_gpu.model.layers, sdpa_backend::flash, known};
+        const training_state kept = stage_weights_of(folded, placement_of(on_gpu, l, stage)).all;
         pass(j.offload.parameters, kept.weights * (2 * rounds));  // gathered for each forward and each backward pass
         if (j.offload.optimizer != offload_place::none) {
             // Gradients of each micro-batch go there, updated weights come back; the states are read and written.
@@ -90,15 +95,21 @@ constexpr host_traffic training_host_traffic(const job& j, const layout& l, std:
         }
     }
     if (j.offload.activations == offload_place::none && j.offload.modules.empty()) return t;
-    const detail::folded_job folded{j, l};
+    const folded_job folded{j, l, j.model.layers, sdpa_backend::flash, known};
     const placement holds = placement_of(j, l, stage);
     if (j.offload.activations != offload_place::none) {
-        const detail::saved_layers saved = detail::saved_by_layers(folded, holds);
+        const saved_layers saved = saved_by_layers(folded, holds);
         pass(j.offload.activations, (saved.all - saved.cut) * (2 * rounds));
     }
     for (std::size_t k = 0; k < folded.kinds(); ++k)  // parts of layers that are offloaded by name
         t.link += folded.layers[k].away * (std::int64_t{holds.counts[k]} * 2 * rounds);
     return t;
+}
+
+}  // namespace detail
+
+constexpr host_traffic training_host_traffic(const job& j, const layout& l, std::int32_t stage) {
+    return detail::training_host_traffic(j, l, stage, nullptr);
 }
 
 constexpr bool computes_on_host(const job& j) {

@@ -64,8 +64,9 @@ struct layout_folds {
 
 constexpr job_speed speed_with(const job& j, const layout& l, const memory_breakdown& held, const pricing& with,
                                layout_folds* known) {
-    return trains(j) ? training_speed(j, l, held, with, known ? &known->trained : nullptr)
-                     : serving_speed(j, l, with, known ? &known->served : nullptr);
+    return trains(j)
+               ? training_speed(j, l, held, with, known ? &known->trained : nullptr, known ? &known->memory : nullptr)
+               : serving_speed(j, l, with, known ? &known->served : nullptr);
 }
 
 constexpr job_speed measured_speed(const job& j, const layout& l, const cluster& c, const memory_breakdown& held,

@@ -59,12 +59,13 @@ struct folded_job {
         for (std::size_t k = 0; k < kinds(); ++k) {
             const layer& kind = j.model.layers.kinds[k];
             const auto what = static_cast<std::int32_t>(k);
+            const std::int32_t with_kernel = variant(what + (sdpa == sdpa_backend::cudnn ? layer_stack::max_kinds : 0));
             const training_state state =
                 state_of(what, [&] { return training_state_of(kind, j.model.hidden, weights, last_step); });
             const auto activations = [&] { return layer_activations_of(kind, j, l, context); };
             layers[k] = training_layer_of(
                 kind, j, l, context,
-                known ? known->activations.get(without_shards(l, what), activations) : activations(), state);
+                known ? known->activations.get(without_shards(l, with_kernel), activations) : activations(), state);
             if (state.gathered > widest.gathered) widest = state;
             last_step = state.optimizer.last_step;
         }
@@ -75,11 +76,14 @@ struct folded_job {
 
     constexpr std::size_t kinds() const { return static_cast<std::size_t>(job.model.layers.kind_count); }
 
+    /// What is folded: what is offloaded is asked for as it would lie on the GPU, too.
+    constexpr std::int32_t variant(std::int32_t what) const { return job.offload == offload{} ? what : -1 - what; }
+
     /// The state of a kind of layer's weights, or of those of a place beside the layers, that make() returns.
     template <class Make>
     constexpr training_state state_of(std::int32_t what, const Make& make) const {
         if (!known) return make();
-        fold_key key = with_shards(layout, what);
+        fold_key key = with_shards(layout, variant(what));
         // Tokens of a rank matter to adapters, and to the gradient of a class token.
         if (!context.frozen && !context.code.class_token) key.context_parallel = 1;
         key.sequence_parallel = false;

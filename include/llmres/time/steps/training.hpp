@@ -172,9 +172,9 @@ constexpr interval<duration> waiting_time(const job& j, const layout& l, const p
 /// Adds what offloading moves and what the host computes.
 template <class Shown>
 constexpr void add_host(job_speed& speed, const job& j, const layout& l, const pricing& with,
-                        const memory_breakdown& held, const Shown& shown) {
+                        const memory_breakdown& held, const Shown& shown, training_folds* known) {
     if (j.offload == offload{}) return;
-    const host_traffic t = training_host_traffic(j, l, held.stage);
+    const host_traffic t = training_host_traffic(j, l, held.stage, known);
     const std::int64_t sharing = with.on.node_size() < l.gpus() ? with.on.node_size() : l.gpus();  // GPUs of a node
     speed.step[time_term::host_transfer] +=
         shown(over_host_link(t.link, with) + time_at(t.disk * sharing, disk_bandwidth));
@@ -182,7 +182,7 @@ constexpr void add_host(job_speed& speed, const job& j, const layout& l, const p
 }
 
 constexpr job_speed training_speed(const job& j, const layout& l, const memory_breakdown& held, const pricing& with,
-                                   remembered_passes<2>* known) {
+                                   remembered_passes<2>* known, training_folds* folds) {
     const std::int64_t rounds = micro_batches(j, l);
     const stage_work work = work_of_stages(j, l, with, known);
     job_speed speed;
@@ -205,7 +205,7 @@ constexpr job_speed training_speed(const job& j, const layout& l, const memory_b
     };
     const interval<duration> exchanged = at(data_exchange(held, l, with.on, rounds), with.reach.link);
     speed.step[time_term::data_communication] += j.runtime.launches.overlaps_gradients ? shown(exchanged) : exchanged;
-    add_host(speed, j, l, with, held, shown);
+    add_host(speed, j, l, with, held, shown, folds);
     speed.step[time_term::memory] += at(held.updated / with.on.gpu.memory.bandwidth, with.reach.bandwidth);
 
     const std::int64_t data_ranks = std::int64_t{l.data} * l.replicas;
