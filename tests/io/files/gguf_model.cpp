@@ -5,7 +5,7 @@
 #include <llmres/io/model_source.hpp>
 #include <string>
 
-#include "../fuzz/gguf_writer.hpp"
+#include "../../fuzz/gguf_writer.hpp"
 
 using namespace llmres;
 
