@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Short names for the CMake presets; `cmake --list-presets` shows them all. Each installs what it needs first (.ci/setup).
-.PHONY: demo web test test-web test-integration bench probe fuzz validate-pytorch score score-training score-serving validate-llama-cpp docs format tidy clean
+.PHONY: demo web test test-web test-integration bench probe probe-calls fuzz validate-pytorch score score-training score-serving validate-llama-cpp docs format tidy clean
 
 demo:  ## one question, answered: the program is all that is built
 	@.ci/setup base
@@ -33,6 +33,9 @@ bench:
 probe:
 	@.ci/setup base probe
 	cmake --workflow --preset cuda-probe
+
+probe-calls: probe  ## lets every call into CUDA fail in turn (minutes)
+	tests/probe/fail_calls.py build/cuda-probe/cuda_probe/llmres_probe_fake_cuda --all
 
 fuzz:
 	@.ci/setup base clang

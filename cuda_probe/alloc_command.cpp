@@ -105,7 +105,8 @@ problem open_watched(cuda_api& cuda, std::int32_t index, bool libraries,
     report.around.libraries = missing.empty() ? growth(report.used_with_context, report.used_with_libraries)
                                               : reading<byte_count>::unavailable(missing);
     const auto now = cuda.memory();
-    report.cuda_free = now ? reading<byte_count>{now->free} : reading<byte_count>::unavailable(now.why);
+    if (!now) return now.why;
+    report.cuda_free = now->free;
     return {};
 }
 

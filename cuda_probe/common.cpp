@@ -74,7 +74,7 @@ found_devices find_devices(const common_options& common, cuda_api& cuda, const n
     }
     const device_total total = cuda.device_count();
     if (total.count == 0) return {{}, end_without_device(total)};
-    return {describe_all(cuda, driver), exit_done};
+    return {describe_all(cuda, driver, total.count), exit_done};
 }
 
 }  // namespace llmres::probe

@@ -37,9 +37,8 @@ void without_nvml(device& live, const text<95>& why) {
 
 }  // namespace
 
-std::vector<device> describe_all(cuda_api& cuda, const nvml& driver) {
+std::vector<device> describe_all(cuda_api& cuda, const nvml& driver, std::int32_t count) {
     std::vector<device> all;
-    const std::int32_t count = cuda.device_count().count;
     for (std::int32_t i = 0; i < count; ++i) {
         device live;
         cuda.describe(i, live);

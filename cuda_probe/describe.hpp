@@ -14,8 +14,8 @@ namespace llmres::probe {
 /// replaces the guess in the descriptor), else by PCI address.
 reading<nvml::handle> join(const nvml& driver, device& live);
 
-/// Every device CUDA lets this process use, as it is before any context is opened.
-std::vector<device> describe_all(cuda_api& cuda, const nvml& driver);
+/// The devices that CUDA lets this process use, so many as it said, as they are before any context is opened.
+std::vector<device> describe_all(cuda_api& cuda, const nvml& driver, std::int32_t count);
 
 /// Opens that device, to read free memory as a process has it.
 void read_free(cuda_api& cuda, std::int32_t index, device& live);

@@ -90,7 +90,7 @@ int run_list(const common_options& common) {
     const nvml driver;
     const auto cuda = make_cuda();
     const device_total total = cuda->device_count();
-    const auto seen = describe_all(*cuda, driver);
+    const auto seen = describe_all(*cuda, driver, total.count);
     const auto hidden = describe_hidden(driver, seen);
     if (common.json) {
         std::vector<device> all = seen;
