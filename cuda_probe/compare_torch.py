@@ -4,7 +4,7 @@
 
     cuda_probe/compare_torch.py DIR
 
-`llmres-probe campaign --out DIR` (or `--only torch`) wrote DIR/plans/torch-NAME.job.json and its plan, torch-NAME.json. Each
+`on_gpu.py PROBE DIR --only torch` wrote DIR/plans/torch-NAME.job.json and its plan, torch-NAME.json. Each
 job runs in a process of its own: random weights, random tokens, generating from prompts or training for three steps.
 DIR/torch.json gets, for each, what was predicted and measured (bytes and seconds) and by how much that differs. Exit codes:
 0 done, 1 a job failed, 5 skipped because PyTorch or a GPU is missing."""
@@ -216,7 +216,7 @@ def main(folder):
     except ImportError:
         missing = "PyTorch is not installed"
     if not missing and not jobs:
-        missing = f"no jobs in {folder}/plans: run `llmres-probe campaign --out {folder} --only torch`"
+        missing = f"no jobs in {folder}/plans: run `on_gpu.py PROBE {folder} --only torch`"
     if missing:
         result["skipped"] = missing
         print(f"compare_torch: {missing}", file=sys.stderr)
