@@ -47,6 +47,21 @@ struct folded_job {
     std::int64_t micro_batches;  ///< of each rank in a step
     training_folds* known;       ///< what layouts of the same job had in common with this one; null: nothing
 
+    // Before the constructor: Clang evaluates no template in a constant expression that is defined behind its use.
+    /// What is folded: what is offloaded is asked for as it would lie on the GPU, too.
+    constexpr std::int32_t variant(std::int32_t what) const { return job.offload == offload{} ? what : -1 - what; }
+
+    /// The state of a kind of layer's weights, or of those of a place beside the layers, that make() returns.
+    template <class Make>
+    constexpr training_state state_of(std::int32_t what, const Make& make) const {
+        if (!known) return make();
+        fold_key key = with_shards(layout, variant(what));
+        // Tokens of a rank matter to adapters, and to the gradient of a class token.
+        if (!context.frozen && !context.code.class_token) key.context_parallel = 1;
+        key.sequence_parallel = false;
+        return known->states.get(key, make);
+    }
+
     constexpr folded_job(const llmres::job& j, const llmres::layout& l, const layer_stack& in_stage_order,
                          sdpa_backend sdpa = sdpa_backend::flash, training_folds* remembers = nullptr)
         : job{j},
@@ -75,20 +90,6 @@ struct folded_job {
     folded_job(const folded_job&) = delete;  // `weights` refers to `context`
 
     constexpr std::size_t kinds() const { return static_cast<std::size_t>(job.model.layers.kind_count); }
-
-    /// What is folded: what is offloaded is asked for as it would lie on the GPU, too.
-    constexpr std::int32_t variant(std::int32_t what) const { return job.offload == offload{} ? what : -1 - what; }
-
-    /// The state of a kind of layer's weights, or of those of a place beside the layers, that make() returns.
-    template <class Make>
-    constexpr training_state state_of(std::int32_t what, const Make& make) const {
-        if (!known) return make();
-        fold_key key = with_shards(layout, variant(what));
-        // Tokens of a rank matter to adapters, and to the gradient of a class token.
-        if (!context.frozen && !context.code.class_token) key.context_parallel = 1;
-        key.sequence_parallel = false;
-        return known->states.get(key, make);
-    }
 };
 
 /// What training keeps of the weights of a stage.
