@@ -177,6 +177,8 @@ inline void score_half(calibration::halves& score, const observed_profile& none,
     }
 }
 
+inline std::string logs_text(std::int64_t count) { return std::to_string(count) + (count == 1 ? " log" : " logs"); }
+
 template <class Names>
 void add_once(Names& names, const std::string& added) {
     if (!added.empty() && std::find(names.begin(), names.end(), added) == names.end()) names.push_back(added);
@@ -222,7 +224,7 @@ inline result<calibration> calibrate(std::span<const logged_job> jobs) {
     p.origin = {};
     for (std::size_t i = 0; i < learnt_constant_names.size(); ++i) {
         const std::int32_t count = learnt_now.observed.evidence[i].count;
-        if (count > 0) p.origin.sources[std::string{learnt_constant_names[i]}] = std::to_string(count) + " logs";
+        if (count > 0) p.origin.sources[std::string{learnt_constant_names[i]}] = detail::logs_text(count);
     }
     if (p.origin.sources.empty())
         return refused(error_code::missing, "log", "nothing that a constant follows from",
@@ -234,7 +236,7 @@ inline result<calibration> calibrate(std::span<const logged_job> jobs) {
     p.origin.measurements = static_cast<std::int64_t>(jobs.size());
     const std::string versions =
         p.origin.versions.empty() ? std::string{before.runtime.identity.versions.view()} : p.origin.versions.front();
-    const std::string named = versions + ", from " + std::to_string(jobs.size()) + " logs";
+    const std::string named = versions + ", from " + detail::logs_text(p.origin.measurements);
     p.runtime.identity.versions = std::string_view{named};
     calibration::halves& score = learnt_now.other_half;
     if (jobs.size() > 1) detail::score_half(score, none, jobs, 0), detail::score_half(score, none, jobs, 1);
