@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: MIT
 // llmres: does this LLM job fit on these GPUs, in which layout, how fast, and what limits it?
 #include "commands.hpp"
+#include "shells.hpp"
 #include "spelling.hpp"
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstdio>
 #include <exception>
+#include <iostream>
 #include <llmres/io/job_fields.hpp>
 #include <llmres/io/sentences.hpp>
 #include <llmres/values/nearest.hpp>
 #include <llmres/values/version.hpp>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -136,6 +141,7 @@ void add_search(CLI::App& app, int& exit) {
     for (const char* list : {"--try_weights", "--try_kv_cache", "--vary"}) command->get_option(list)->delimiter(',');
     command->add_flag("--one_node", o.one_node, "all GPUs of a layout are in one node")->group("Search");
     const job_options options = add_job_options(*command, typed);
+    command->add_option("--knob", o.job.knobs)->group("");  // written by own_spelling()
     command->add_flag("--json", o.job.json, "one JSON document on stdout");
     command->callback([command, options, &exit] {
         refuse_rest(*command);
@@ -204,14 +210,38 @@ void add_table(CLI::App& app, int& exit, const std::string& name, const std::str
     });
 }
 
-/// What was typed behind the program's name; for `plan` in the program's own spelling.
-std::vector<std::string> arguments_of(int argc, char** argv, std::vector<std::string>& notes) {
-    const std::vector<std::string> typed{argv + 1, argv + argc};
-    if (typed.empty() || typed.front() != "plan") return typed;
-    std::vector<std::string> own = own_spelling({typed.begin() + 1, typed.end()}, notes);
-    own.insert(own.begin(), "plan");
+/// Commands that print what shells and manuals know of the program.
+void add_generated(CLI::App& app) {
+    static std::string shell;
+    auto* completion = app.add_subcommand("completion", "A script that completes commands and options in a shell");
+    completion->add_option("SHELL", shell, "bash, zsh or fish")->required()->type_name("");
+    completion->callback([&app] { fmt::print("{}", completion_for(app, shell)); });
+    app.add_subcommand("man", "The manual page: llmres man > llmres.1")->callback([&app] {
+        fmt::print("{}", manual_of(app));
+    });
+}
+
+/// What was typed behind the program's name, in the program's own spelling: `help plan` is `plan --help`, and commands
+/// that take a job or a model know the options of other tools.
+std::vector<std::string> arguments_of(const CLI::App& app, std::vector<std::string> typed,
+                                      std::vector<std::string>& notes) {
+    const bool asks_for_help = !typed.empty() && typed.front() == "help";
+    if (asks_for_help) typed.erase(typed.begin());
+    const CLI::App* command = nullptr;
+    for (const CLI::App* known : app.get_subcommands({}))
+        if (!typed.empty() && known->get_name() == typed.front()) command = known;
+    if (asks_for_help && (typed.empty() || command != nullptr)) typed.emplace_back("--help");
+    if (command == nullptr || command->get_option_no_throw("--weights") == nullptr) return typed;
+    std::vector<std::string> flags;
+    for (const CLI::Option* option : command->get_options())
+        for (const std::string& name : option->get_lnames()) flags.push_back(name);
+    std::vector<std::string> own = own_spelling({typed.begin() + 1, typed.end()}, flags, notes);
+    own.insert(own.begin(), typed.front());
     return own;
 }
+
+/// Whether all that was printed was written; a full disk shows only here.
+bool is_written() { return std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.flush().good(); }
 
 int parse(CLI::App& app, std::vector<std::string> arguments) {
     try {
@@ -241,7 +271,7 @@ int main(int argc, char** argv) {
         app.allow_extras();
         app.footer("llmres COMMAND --help says what each takes.");
         const auto [major, minor, patch] = llmres::version;
-        app.set_version_flag("--version", fmt::format("{}.{}.{}", major, minor, patch));
+        app.set_version_flag("-V,--version", fmt::format("{}.{}.{}", major, minor, patch));
         add_model(app, exit);
         add_plan(app, exit);
         add_search(app, exit);
@@ -252,15 +282,21 @@ int main(int argc, char** argv) {
                   run_models);
         add_table(app, exit, "runtimes", "The engines, and the versions their constants were taken from", "one of them",
                   run_runtimes);
+        add_generated(app);
         std::vector<std::string> notes;
-        if (const int failed = parse(app, arguments_of(argc, argv, notes)); failed != fits) return failed;
+        if (const int failed = parse(app, arguments_of(app, {argv + 1, argv + argc}, notes)); failed != fits)
+            return failed;
+        if (!is_written()) throw std::system_error{errno, std::generic_category()};
         for (const std::string& note : notes) fmt::print(stderr, "llmres: {}\n", plain(note));
         return exit;
     } catch (const refusal& r) {
         fmt::print(stderr, "llmres: {}\n", plain(llmres::to_text(r.what)));
         return bad_input;
+    } catch (const std::system_error& e) {  // {fmt} throws it, too
+        fmt::print(stderr, "llmres: the answer cannot be written: {}\n", plain(e.code().message()));
+        return internal_error;
     } catch (const std::exception& e) {
-        fmt::print(stderr, "llmres: internal error: {}\n", e.what());
+        fmt::print(stderr, "llmres: internal error: {}\n", plain(e.what()));
         return internal_error;
     }
 }

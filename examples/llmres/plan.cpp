@@ -6,6 +6,8 @@
 #include "spelling.hpp"
 
 #include <fmt/format.h>
+#include <cstddef>
+#include <cstdio>
 #include <filesystem>
 #include <llmres/hardware/gpus/all.hpp>
 #include <llmres/io/files.hpp>
@@ -27,9 +29,23 @@ nlohmann::json value_of(const std::string& text, const llmres::job_field& f) {
     return text;
 }
 
-/// The job document in a file, or a document that has the source as its model.
+/// The job document on standard input.
+nlohmann::json document_on_input() {
+    constexpr std::size_t most = std::size_t{16} << 20;
+    std::string content(most + 1, '\0');
+    content.resize(std::fread(content.data(), 1, content.size(), stdin));
+    if (content.size() > most)
+        throw refusal{llmres::refused(llmres::error_code::out_of_range, "job", "standard input", "at most 16 MiB")};
+    nlohmann::json document = accept(llmres::parse_json_object(content, llmres::no_numbers::refused)).root;
+    if (!document.contains("model"))
+        throw refusal{llmres::refused(llmres::error_code::missing, "model", "absent", "a model of `llmres models`")};
+    return document;
+}
+
+/// The job document in a file or, for "-", on standard input; or a document that has the source as its model.
 nlohmann::json document_of(const std::string& source) {
     if (source.empty()) return nlohmann::json::object();
+    if (source == "-") return document_on_input();
     if (source.ends_with(".json")) {
         const std::string content = accept(llmres::read_job_text(source));
         llmres::json_document read = accept(llmres::parse_json_object(content, llmres::no_numbers::refused));

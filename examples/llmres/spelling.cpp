@@ -215,8 +215,9 @@ std::vector<std::string_view> words_of(std::string_view text) {
 /// Reads arguments one by one and writes them in the program's own words.
 class speller {
 public:
-    speller(const std::vector<std::string>& typed, std::vector<std::string>& notes)
-        : typed_{typed}, notes_{notes}, training_{asks_for_training(typed)} {}
+    speller(const std::vector<std::string>& typed, const std::vector<std::string>& flags,
+            std::vector<std::string>& notes)
+        : typed_{typed}, flags_{flags}, notes_{notes}, training_{asks_for_training(typed)} {}
 
     std::vector<std::string> spelled() {
         for (at_ = 0; at_ < typed_.size(); ++at_) {
@@ -254,6 +255,9 @@ private:
             return meaning(written, training_ && !alias.in_training.empty() ? alias.in_training : alias.means);
         }
         if (is_flag(name)) return flag(name);
+        // The command's own, whose value follows as it is.
+        if (written.starts_with("--") && std::find(flags_.begin(), flags_.end(), name) != flags_.end())
+            return own_.push_back("--" + name + (value_ ? "=" + *value_ : ""));
         if (is_knob(name)) return knob(name);
         own_.push_back(argument);
     }
@@ -349,6 +353,7 @@ private:
     bool next_is_value() const { return at_ + 1 < typed_.size() && !typed_[at_ + 1].starts_with('-'); }
 
     const std::vector<std::string>& typed_;
+    const std::vector<std::string>& flags_;
     std::vector<std::string>& notes_;
     bool training_;
     std::size_t at_ = 0;
@@ -416,8 +421,9 @@ double factor_of(std::string_view flag, const std::string& typed, std::string_vi
 
 }  // namespace
 
-std::vector<std::string> own_spelling(const std::vector<std::string>& typed, std::vector<std::string>& notes) {
-    return speller{typed, notes}.spelled();
+std::vector<std::string> own_spelling(const std::vector<std::string>& typed, const std::vector<std::string>& flags,
+                                      std::vector<std::string>& notes) {
+    return speller{typed, flags, notes}.spelled();
 }
 
 nlohmann::json value_in_own_unit(std::string_view flag, const std::string& typed) {

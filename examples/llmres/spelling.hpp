@@ -9,10 +9,12 @@
 /// How other tools spell what this program takes: their options, their words and their units.
 namespace program {
 
-/// What was typed behind `llmres plan`, with the program's own flags and words. An option of another tool stands for
+/// What was typed behind a command that takes a job or a model, with the program's own flags and words; `flags` are
+/// those of the command, without dashes. An option of another tool stands for
 /// one of the program's (`--max-model-len 4k` is `--context 4k`) or for several (`--qlora`). `notes` gets a sentence
 /// for each option that has no bearing on a plan. An option that nobody knows stays as it is.
-std::vector<std::string> own_spelling(const std::vector<std::string>& typed, std::vector<std::string>& notes);
+std::vector<std::string> own_spelling(const std::vector<std::string>& typed, const std::vector<std::string>& flags,
+                                      std::vector<std::string>& notes);
 
 /// The value of a flag: a number with its unit (`4k` tokens, `10GB`, `90%`) in the flag's own unit, or the text as it
 /// is. A unit that could mean two things is refused with both.
