@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
@@ -41,25 +42,21 @@ struct limit {
 };
 constexpr std::array limits{
     limit{"llama", 1.5e-5, 1.3e-4}, limit{"mistral", 1.5e-4, 3.2e-4}, limit{"qwen2", 5e-5, 1.4e-4},
-    limit{"qwen3", 1e-5, 1e-5},     limit{"gemma2", 1e-5, 1e-5},      limit{"gemma3", 1.1e-4, 1e-5},
+    limit{"qwen3", 1e-5, 1e-5},     limit{"gemma2", 1e-5, 3e-5},      limit{"gemma3", 1.1e-4, 2e-5},
     limit{"phi3", 5e-5, 3e-4},      limit{"gpt2", 5e-5, 2.5e-4},      limit{"gpt_neox", 5e-5, 4e-4},
     limit{"opt", 1e-4, 2e-4},       limit{"bert", 1e-5, 2e-4},        limit{"t5", 1e-5, 1.6e-4},
-    limit{"whisper", 2e-5, 1.8e-4}, limit{"vit", 4e-4, 1.6e-3},       limit{"mixtral", 2e-4, 2.6e-4},
+    limit{"whisper", 2e-5, 2.3e-4}, limit{"vit", 4e-4, 1.6e-3},       limit{"mixtral", 2e-4, 2.6e-4},
     limit{"qwen3_moe", 5e-4, 6e-4}, limit{"mamba2", 5e-5, 1.6e-3},    limit{"deepseek_v3", 8e-4, 8e-4},
     limit{"bamba", 5e-5, 1.4e-3}};
 
 /// Whether how transformers writes the row's model is described; else only the widened bounds hold.
 bool described(const row& r) { return is_described(job_of(r).model); }
 
-/// Rows that are further off than 1 %: what GLM-4's norms after each half save under autocast, RoBERTa's adapters, and
-/// Granite's scaled embedding and its fp32 attention of grouped queries.
+/// The two rows that are further off than 1 %: adapters of RoBERTa, and of Granite behind its scaled embedding.
 bool is_known_to_be_off(const row& r) {
     const std::string id = r.text("run_id");
-    return id == "glm4-h2048l3-full-sdpa-autocast-adamw-b1s512" ||
-           id == "glm4-h2048l3-full-eager-autocast-adamw-b1s512" ||
-           id == "roberta-h1024l3-lora8att-sdpa-bf16_autocast-rc-adamw-b1s512" ||
-           id == "granite-h2048l3-lora8att-sdpa-bf16_autocast-rc-adamw-b1s512" ||
-           id == "granite-h2048l3-full-sdpa-fp32-rc-sgd-b2s1024";
+    return id == "roberta-h1024l3-lora8att-sdpa-bf16_autocast-rc-adamw-b1s512" ||
+           id == "granite-h2048l3-lora8att-sdpa-bf16_autocast-rc-adamw-b1s512";
 }
 
 }  // namespace
@@ -77,7 +74,7 @@ TEST_CASE("weights, gradients and optimizer states are those of PyTorch, to the 
         // Steps are counted in one fp32 beside each tensor; 8-bit states have tables of their own.
         CHECK(std::fabs(o.states) < 1.2e-3);
     });
-    CHECK(checked == 975);
+    CHECK(checked == 1075);
 }
 
 TEST_CASE("each row has one document, which names the profile as it ships and no other model than the row's") {
@@ -96,13 +93,13 @@ TEST_CASE("saved activations and peaks are within 1 % each") {
         if (is_known_to_be_off(r)) {
             ++off;
             CHECK(std::fabs(o.saved) <= 0.02);
-            CHECK(std::fabs(o.peak) <= 0.062);
+            CHECK(std::fabs(o.peak) <= 0.011);
             return;
         }
         CHECK(std::fabs(o.saved) <= 0.01);
         CHECK(std::fabs(o.peak) <= 0.01);
     });
-    CHECK(off <= 5);
+    CHECK(off == 2);
 }
 
 TEST_CASE("what is not described keeps what the widened bounds hold, between 0.65 and 3.2 times as much as counted") {
@@ -148,20 +145,61 @@ TEST_CASE("no family gets worse, and the mean of all rows is within 0.3 %") {
     CHECK(scores["all"].peak.mean() <= 0.00031);
 }
 
-TEST_CASE(
-    "each pass of the second iteration: steps and losses within 1.5 %, backward and forward but for those named") {
+// ---- pass by pass ---------------------------------------------------------------------------------------------------
+
+/// Rows of which a pass is off by more than 1 %, and why. A row is named by a part of its id; no other row may be off,
+/// and each of these is, so that one that is mended leaves the list.
+struct excuse {
+    std::string_view family;
+    std::string_view part;  ///< of the id
+    double most;            ///< of any pass
+};
+constexpr std::array excuses{
+    // bitsandbytes 0.50 expands a weight inside of its product's operator, where the tracker does not see it.
+    excuse{"mistral", "qlora", 0.055},
+    excuse{"phi3", "qlora", 0.037},
+    excuse{"gpt_neox", "qlora", 0.023},
+    excuse{"opt", "qlora", 0.024},
+    // What is read back from main memory is counted layer by layer; save_on_cpu reads it back tensor by tensor.
+    excuse{"mistral", "offload", 0.029},
+    // Scaled copies of a weight in the backward pass.
+    excuse{"mistral", "bf16-float8", 0.012},
+    // Casts of the first layer's feed-forward are freed before the gradients that are counted beside them.
+    excuse{"vit", "autocast", 0.017},
+    // Bytes of the encoder's tables of scores while the shared embedding's gradients are added.
+    excuse{"t5", "autocast-rc", 0.027},
+    // The tensors that DoRA takes a norm of.
+    excuse{"gpt2", "dora", 0.015},
+    // Adapters under autocast in front of norms that stand after the sums.
+    excuse{"bert", "lora8att", 0.011},
+    excuse{"roberta", "lora8att", 0.021},
+    // Tiny models, whose tokens are loose in number beside their experts.
+    excuse{"deepseek_v3", "fp32-adamw_loop", 0.013},
+};
+
+TEST_CASE("each pass of the second iteration is within 1 %, but for the rows of one list") {
     family_scores scores;
+    std::array<int, excuses.size()> used{};
     for_each_request([&](const row& r, const plan_request& asked) {
-        if (described(r)) scores.add(pass_errors_of(r, asked));
+        if (!described(r)) return;
+        const pass_errors e = pass_errors_of(r, asked);
+        scores.add(e);
+        double most = 0;
+        for (const double error : {e.forward, e.loss, e.backward, e.step}) most = std::max(most, std::fabs(error));
+        if (most <= 0.01) return;
+        bool excused = false;
+        for (std::size_t i = 0; i < excuses.size(); ++i)
+            if (r.text("family") == excuses[i].family && r.text("run_id").find(excuses[i].part) != std::string::npos &&
+                most <= excuses[i].most)
+                excused = true, ++used[i];
+        CHECK_MESSAGE(excused, "off by ", most);
     });
-    CHECK(scores.step.off == 0);
-    CHECK(scores.loss.off <= 3);  // Whisper's and RoBERTa's adapters
-    CHECK(scores.loss.worst <= 0.015);
-    // T5 recomputed, ViT, chunked losses, Liger with adapters: each less than the same row's step or loss.
-    CHECK(scores.backward.off <= 31);
-    CHECK(scores.backward.worst <= 0.062);
-    CHECK(scores.backward.mean() <= 0.0012);
-    CHECK(scores.forward.off <= 135);
-    CHECK(scores.forward.worst <= 0.085);
-    CHECK(scores.forward.mean() <= 0.0052);
+    for (std::size_t i = 0; i < excuses.size(); ++i) {
+        INFO(excuses[i].family, " ", excuses[i].part);
+        CHECK(used[i] > 0);
+    }
+    CHECK(scores.forward.mean() <= 0.0013);
+    CHECK(scores.loss.mean() <= 0.0004);
+    CHECK(scores.backward.mean() <= 0.0007);
+    CHECK(scores.step.mean() <= 0.0003);
 }

@@ -162,7 +162,7 @@ private:
                                          : o.at == norm && o.half == layer_half::feed_forward ? inner
                                                                                               : o.at;
         out.norm(context.tokens.all(), o.reads[0].width, of_layer.norm, o.reads[0].split, o.at, weight_at,
-                 !o.reads_again || context.widens_stream(of_layer.norm));
+                 !o.reads_again || context.widens_stream(of_layer.norm), o.reads[0].name != operand_name::stream);
     }
 
     constexpr void save_products(const layer_operation& o, const writer& out) {
@@ -309,10 +309,11 @@ constexpr void for_each_saved_activation(const layer& l, std::int64_t hidden, co
 
 /// Calls saved(activation) and made(activation) for what one layer saves and for what its backward pass makes, `until`
 /// of the latter being the one point where it lives: both at the price of one walk over the layer. The gradient of the
-/// layer's output, which lives throughout, is not among them.
-template <class Saved, class Made>
+/// layer's output, which lives throughout, is not among them. after(operation, kept) is called when an operation's are
+/// through; `kept`: the products that read the norm's output save it as it is.
+template <class Saved, class Made, class After>
 constexpr void for_each_training_activation(const layer& l, std::int64_t hidden, const training_context& context,
-                                            Saved&& saved, Made&& made) {
+                                            Saved&& saved, Made&& made, After&& after) {
     const detail::activation_visitor_of of_saved{saved};
     const detail::activation_visitor_of of_made{made};
     detail::saved_fold save{l, hidden, context, of_saved, detail::gradient_flow{true}};
@@ -320,6 +321,7 @@ constexpr void for_each_training_activation(const layer& l, std::int64_t hidden,
     detail::for_each_layer_operation(l, hidden, context.code.norms, [&](const detail::layer_operation& o) {
         save(o);
         pass_back(o);
+        after(o, save.input_saved);
     });
 }
 
@@ -331,7 +333,8 @@ constexpr void for_each_gradient_activation(const layer& l, std::int64_t hidden,
     for (std::size_t i = 0; i < backward_points; ++i)
         visit(activation{activation_role::gradient, context.tokens.all() * hidden, context.formats.stream,
                          activation_split::sequence, static_cast<backward_point>(i)});
-    for_each_training_activation(l, hidden, context, [](const activation&) {}, visit);
+    for_each_training_activation(
+        l, hidden, context, [](const activation&) {}, visit, [](const detail::layer_operation&, bool) {});
 }
 
 }  // namespace llmres::inline v0

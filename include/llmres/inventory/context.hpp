@@ -92,6 +92,7 @@ struct quantised_context {
     bool four_bit;      ///< bitsandbytes multiplies by four-bit weights
     bool expanded;      ///< a weight is expanded whole for each product (GPTQ's kernels unpack it inside)
     bool keeps_inputs;  ///< products save their inputs, though only the weight is needed
+    bool scaled;        ///< 16-bit weights are scaled in fp32 and cast to 8 bits for each product (torchao)
 };
 
 /// What decides how a layer is trained.
@@ -160,7 +161,9 @@ private:
         const std::string_view name = stored.name.view();
         const bool four_bit = name.starts_with("nf4") || name.starts_with("fp4");
         return {four_bit, is_packed(stored) && !name.starts_with("gptq"),
-                four_bit && j.runtime.kernels.four_bit_keeps_inputs};
+                four_bit && j.runtime.kernels.four_bit_keeps_inputs,
+                j.compute.arithmetic == arithmetic_kind::fp8 && j.runtime.kernels.fp8.recipe == fp8_recipe::none &&
+                    !j.runtime.kernels.compilation.layers};
     }
     /// The token embedding is no operation that autocast casts, so the stream has its format.
     constexpr bool has_fp32_stream(const job& j, const layout& l) const {

@@ -58,6 +58,15 @@ struct feed_forward_modeling {
     bool joined = false;                                             ///< one product makes gate and up
     bool clamped_experts = false;  ///< routed experts clamp gate and up, and spell silu out as a sigmoid and products
     bool fp32_router = false;      ///< the router reads an fp32 copy of the tokens, through an fp32 copy of its weight
+    bool fp32_scores = false;      ///< the router's scores are fp32, and so is what they weigh
+};
+
+/// What the code of a forward pass still refers to while layers are computed, though autograd does not keep it.
+struct frame_modeling {
+    std::int32_t embeddings = 0;       ///< embeddings of tokens and positions, before their sum or dropout
+    bool attention_output = false;     ///< while the feed-forward is computed
+    bool casts_probabilities = false;  ///< before their dropout, though the softmax is not fp32 as written
+    bool frees_normed = false;         ///< the feed-forward stands in the layer's own code, which rebinds its input
 };
 
 /// The loss.
@@ -85,6 +94,7 @@ struct modeling {
     feed_forward_modeling feed_forward{};  ///< feed-forwards
     loss_modeling loss{};                  ///< the loss
     dropout_modeling dropout{};            ///< dropout
+    frame_modeling frames{};               ///< what the code refers to
     bool fp32_residual = false;            ///< the stream between layers is fp32, whatever the layers compute in
     /// A buffer says of every pair of positions whether one sees the other, a byte each.
     bool mask_table = false;
@@ -119,16 +129,19 @@ inline constexpr std::array all_modeling{
     modeling{.architecture = "gpt2",
              .attention = {.joined_heads = true, .fp32_softmax = false, .rotary = false},
              .feed_forward = {.plain_activation = activation_form::composed},
-             .dropout = {.embedding = true}},
+             .dropout = {.embedding = true},
+             .frames = {.embeddings = 2, .attention_output = true, .casts_probabilities = true}},
     modeling{.architecture = "gpt_neox",
              .norms = {.one_input = true},
              .attention = {.joined_heads = true, .heads_first = true, .rotary_part = 4}},
     modeling{.architecture = "opt",
              .attention = {.rotary = false},
              .feed_forward = {.plain_activation = activation_form::from_output},
-             .dropout = {.probabilities = false}},
-    modeling{.architecture = "deepseek_v2", .feed_forward = {.fp32_router = true}},
-    modeling{.architecture = "deepseek_v3", .feed_forward = {.fp32_router = true}},
+             .dropout = {.probabilities = false},
+             .frames = {.embeddings = 2, .frees_normed = true}},
+    modeling{.architecture = "deepseek_v2", .feed_forward = {.fp32_router = true, .fp32_scores = true}},
+    modeling{.architecture = "deepseek_v3", .feed_forward = {.fp32_router = true, .fp32_scores = true}},
+    modeling{.architecture = "mixtral", .feed_forward = {.fp32_scores = true}},
     modeling{.architecture = "bert",
              .norms = {.after_sum = true},
              .attention = {.causal = false, .fp32_softmax = false, .rotary = false},
@@ -144,10 +157,12 @@ inline constexpr std::array all_modeling{
         .attention = {.fp32_softmax = false, .biased_scores = true, .rotary = false},
         .feed_forward = {.activation = activation_form::composed, .plain_activation = activation_form::from_output},
         .loss = {.fp32_logits = false},
-        .dropout = {.inner = true, .embedding = true, .final = true}},
+        .dropout = {.inner = true, .embedding = true, .final = true},
+        .frames = {.embeddings = 1}},
     modeling{.architecture = "whisper",
              .attention = {.heads_first = true, .fp32_softmax = false, .rotary = false},
              .loss = {.fp32_logits = false},
+             .frames = {.embeddings = 2, .frees_normed = true},
              .fixed_positions = true},
     modeling{.architecture = "roberta",
              .norms = {.after_sum = true},
@@ -180,20 +195,28 @@ inline constexpr std::array all_modeling{
     modeling{.architecture = "gpt_bigcode",
              .attention = {.joined_heads = true, .rotary = false},
              .dropout = {.embedding = true},
+             .frames = {.embeddings = 2, .attention_output = true},
              .mask_table = true},
     modeling{.architecture = "mamba2", .loss = {.returns_fp32 = true}, .fp32_residual = true},
     modeling{.architecture = "bamba", .attention = {.heads_first = true, .rotary_part = 2}},
 };
 
 /// Architectures whose modules keep what Llama's do: tracked, or with the same modeling code but for their names.
-inline constexpr std::array<std::string_view, 16> written_as_llama{"llama",         "Yi",
-                                                                   "aquila",        "mistral",
-                                                                   "ministral",     "qwen2",
-                                                                   "qwen3",         "mixtral",
-                                                                   "qwen3_moe",     "smollm3",
-                                                                   "seed_oss",      "starcoder2",
-                                                                   "qwen2_vl_text", "qwen2_5_vl_text",
-                                                                   "qwen3_vl_text", "qwen3_vl_moe_text"};
+inline constexpr std::array<std::string_view, 15> written_as_llama{"llama",
+                                                                   "Yi",
+                                                                   "aquila",
+                                                                   "mistral",
+                                                                   "ministral",
+                                                                   "qwen2",
+                                                                   "qwen3",
+                                                                   "qwen3_moe",
+                                                                   "smollm3",
+                                                                   "seed_oss",
+                                                                   "starcoder2",
+                                                                   "qwen2_vl_text",
+                                                                   "qwen2_5_vl_text",
+                                                                   "qwen3_vl_text",
+                                                                   "qwen3_vl_moe_text"};
 
 }  // namespace detail
 

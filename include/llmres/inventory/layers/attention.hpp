@@ -241,7 +241,7 @@ constexpr void pass_back_attention(const attention& a, const layer_writer<Visit>
     const auto put = [&](std::int64_t elements, const precision& format) {
         hold.put(activation_role::gradient, elements, format, split, attention);
     };
-    if (context.attention.kernel == attention_kernel::eager) {
+    if (score_code_of(a, context) == score_code::by_pair) {
         const std::int64_t pairs = product(product(t.sequences, a.heads), product(t.length, t.keys));
         put(product<std::int64_t>(2, pairs), widens_scores(context) ? fp32 : context.formats.compute);
         put(t.all() * a.heads * a.value_width(), context.formats.compute);

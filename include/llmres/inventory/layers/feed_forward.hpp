@@ -221,8 +221,19 @@ constexpr void pass_back_feed_forward(const feed_forward& f, const layer_operati
     };
     const std::int64_t width = o.reads[0].width;
     const bool last = o.code == operation_code::products && o.at == backward_point::output;
-    if (o.code == operation_code::activation) return put(inner_gradients(f) * rows * width, activation_split::tensor);
-    if (last) put(rows * width, activation_split::tensor);
+    const bool adapted = !o.routed && context.adapter.low_rank();
+    if (o.code == operation_code::activation) {
+        // DoRA's magnitude multiplies in fp32, and is differentiated by three such products (tuners/lora/dora.py).
+        if (adapted && context.adapter.kind == adapter_kind::dora && context.adapter.adapts(weight_role::up_proj))
+            return hold.put(activation_role::gradient, 4 * rows * width, fp32, activation_split::tensor, o.at);
+        return put(inner_gradients(f) * rows * width, activation_split::tensor);
+    }
+    if (last && adapted && context.adapter.adapts(weight_role::down_proj) && context.copies_adapter_inputs &&
+        (!context.autocast || context.adapter.dropout > 0))  // of the adapter's own copy, before and after dropout
+        hold.put(activation_role::gradient, (context.autocast ? 2 : 1) * rows * width, context.formats.adapters,
+                 activation_split::tensor, o.at);
+    else if (last)
+        put(rows * width, activation_split::tensor);
     if (!o.routed) return;
     if (!last) put(rows * width, activation_split::sequence);
     if (context.runtime.kernels.experts == expert_code::batched)

@@ -146,9 +146,9 @@ constexpr void pass_back_scan(const recurrent& r, const layer_writer<Visit>& hol
              activation_split::tensor, backward_point::attention);
 }
 
-/// What the plain scan holds in its forward pass when C times B is made for every pair of tokens and feature: that, the
-/// decays of the pairs, B and C for every head, the inputs and what D adds, and the first projection and the
-/// convolution's output.
+/// What the plain scan holds in its forward pass when C times B is made for every pair of tokens and feature: that, its
+/// sum over the features, the decays of the pairs, B and C for every head, the inputs and what D adds, and the first
+/// projection and the convolution's output.
 template <class Visit>
 constexpr void pass_forward_scan(const recurrent& r, const layer_writer<Visit>& hold) {
     if (hold.context.runtime.kernels.scan != scan_code::plain) return;
@@ -156,7 +156,7 @@ constexpr void pass_forward_scan(const recurrent& r, const layer_writer<Visit>& 
     const auto put = [&](std::int64_t elements, const precision& format) {
         hold.put(activation_role::recurrence, elements, format, activation_split::tensor, backward_point::attention);
     };
-    put(sum(product(s.pairs, r.state + 1), product(s.padded, 2 * s.keys + 2 * s.inner)), fp32);
+    put(sum(product(s.pairs, r.state + 2), product(s.padded, 2 * s.keys + 2 * s.inner)), fp32);
     put(product(s.tokens, projected(r) + r.conv_channels()), hold.context.formats.compute);
 }
 

@@ -88,9 +88,10 @@ struct layer_writer {
 
     /// A norm over `width` features of each of n positions. What its weight multiplies is needed for the weight's own
     /// gradient; the fp32 input serves the rest. torch.nn.LayerNorm is one kernel in every runtime. `saves_input`:
-    /// nothing else has saved what it reads.
+    /// nothing else has saved what it reads. `of_output`: it reads a linear layer's output, to whose format it returns.
     constexpr void norm(std::int64_t n, std::int64_t width, norm_kind kind, activation_split split,
-                        backward_point until, backward_point weight_until, bool saves_input = true) const {
+                        backward_point until, backward_point weight_until, bool saves_input = true,
+                        bool of_output = false) const {
         if (kind == norm_kind::none && context.code.norms.form != norm_form::wide_kernel) return;
         const bool rms = kind == norm_kind::rms;
         const norm_form form = context.code.norms.form;
@@ -108,8 +109,11 @@ struct layer_writer {
         if (form == norm_form::narrow_scale && !context.formats.fp32_stream)
             put(activation_role::norm_input, n * width, context.formats.stream, split, until);
         if (!context.frozen || context.adapter.kind == adapter_kind::llama_adapter_v2)
-            put(activation_role::normalised, n * width, multiplies_in_fp32(form) ? fp32 : context.formats.stream, split,
-                weight_until);
+            put(activation_role::normalised, n * width,
+                multiplies_in_fp32(form) ? fp32
+                : of_output              ? context.formats.outputs
+                                         : context.formats.stream,
+                split, weight_until);
     }
 
     /// An RMS norm of a linear layer's output, over heads of `group` features (0: over all of them).

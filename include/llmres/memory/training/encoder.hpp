@@ -90,10 +90,12 @@ constexpr encoder_memory encoder_memory_of(const job& j, const layout& l, const 
         found.behind += layer.kept * (e.layers - 1);
         if (layer.fresh_peak - layer.kept > found.above) found.above = layer.fresh_peak - layer.kept;
         found.casts += block.casts.cached * e.layers;
-        const byte_count mixer =
-            layer.forwards.at_mixer > layer.kept ? layer.forwards.at_mixer - layer.kept : byte_count{};
-        const byte_count more = context.recomputes ? layer.forwards.recomputed : mixer;
-        if (more > found.forward) found.forward = more;
+        // Beside it, the code refers to what its dropout or its positions were applied to.
+        const byte_count before = size_of(context.formats.stream, context.tokens.all(), e.hidden) *
+                                  (context.code.frames.embeddings > 0 ? 1 : 0);
+        const byte_count own_casts = context.recomputes ? block.casts.cached : byte_count{};  // among `casts`
+        if (layer.in_forward + before - own_casts > found.forward)
+            found.forward = layer.in_forward + before - own_casts;
         found.output += local_bytes({activation_role::gradient, context.tokens.all() * e.hidden, context.formats.stream,
                                      activation_split::sequence},
                                     l);

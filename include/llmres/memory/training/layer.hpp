@@ -15,6 +15,7 @@
 #include <llmres/jobs/adapter.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
+#include <llmres/memory/training/layer_forward.hpp>
 #include <llmres/memory/training_state.hpp>
 #include <llmres/models/layer.hpp>
 #include <llmres/models/model.hpp>
@@ -28,25 +29,18 @@
 /// passes.
 namespace llmres::inline v0::detail {
 
-/// What a layer holds in its forward pass, beside its input.
-struct layer_forward {
-    byte_count at_mixer{};     ///< attention by pairs, or a scan: what is saved before it, and what it makes
-    byte_count after_saved{};  ///< what the feed-forward makes beside all that the layer saves
-    byte_count recomputed{};   ///< the fullest moment of a layer of which nothing is saved
-};
-
 /// The layers of one kind on one GPU: folded once, then counted per stage.
 struct training_layer {
     training_state state{};
-    byte_count saved{};        ///< by one micro-batch until its backward pass, if nothing is recomputed or offloaded
-    byte_count routed{};       ///< by routed experts of the tokens that come to them
-    byte_count checkpoint{};   ///< the layer's input
-    byte_count kept{};         ///< what the job's recomputation and offloading leave of both on the GPU
-    byte_count away{};         ///< what is offloaded to main memory of what the layer saves
-    byte_count peak{};         ///< of the layer's backward pass, with all that it saved
-    byte_count fresh_peak{};   ///< the peak with the gradients of the layer's weights as they are made
-    byte_count forward{};      ///< what adapters make in the layer's forward pass, beyond all that it saves
-    layer_forward forwards{};  ///< the layer's forward pass
+    byte_count saved{};       ///< by one micro-batch until its backward pass, if nothing is recomputed or offloaded
+    byte_count routed{};      ///< by routed experts of the tokens that come to them
+    byte_count checkpoint{};  ///< the layer's input
+    byte_count kept{};        ///< what the job's recomputation and offloading leave of both on the GPU
+    byte_count away{};        ///< what is offloaded to main memory of what the layer saves
+    byte_count peak{};        ///< of the layer's backward pass, with all that it saved
+    byte_count fresh_peak{};  ///< the peak with the gradients of the layer's weights as they are made
+    byte_count forward{};     ///< what adapters make in the layer's forward pass, beyond all that it saves
+    byte_count in_forward{};  ///< the fullest moment of the forward pass, beyond what the layer keeps
 };
 
 /// Sizes at each point of a layer's backward pass.
@@ -155,6 +149,7 @@ struct layer_sums {
     sizes_at_points routed{};  ///< of `saved`, what routed experts save of the tokens that come to them
     sizes_at_points made{};
     named_parts parts{};
+    layer_forward forward{};
 };
 
 constexpr byte_count sum_of(const sizes_at_points& sizes) {
@@ -163,20 +158,54 @@ constexpr byte_count sum_of(const sizes_at_points& sizes) {
     return sum;
 }
 
+/// What becomes of the tensors that a job's layers save.
+constexpr saved_tensors saved_tensors_of(const job& j, const training_context& context) {
+    return context.recomputes || keeps_by_product(j)      ? saved_tensors::recomputed
+           : j.offload.activations != offload_place::none ? saved_tensors::moved
+                                                          : saved_tensors::stay;
+}
+
 constexpr layer_sums layer_sums_of(const layer& kind, const job& j, const layout& l, const training_context& context) {
     layer_sums s;
     const bool by_parts = recomputes_or_offloads_parts(j);
+    const saved_tensors becomes = saved_tensors_of(j, context);
+    forward_sweep sweep{kind, j.model.hidden, context, l, becomes};
+    const bool stays = becomes == saved_tensors::stay;
+    byte_count before, so_far, late;
     for_each_training_activation(
         kind, j.model.hidden, context,
         [&](const activation& a) {
             const byte_count size = local_bytes(a, l);
             const auto point = static_cast<std::size_t>(a.until);
             s.saved[point] += size;
+            so_far += size;
+            if (a.role == activation_role::probabilities && a.until == backward_point::norm) late += size;
             if (a.routed) s.routed[point] += size;
             if (by_parts) s.parts.add(a, size, j);
         },
-        [&](const activation& a) { s.made[static_cast<std::size_t>(a.until)] += local_bytes(a, l); });
+        [&](const activation& a) { s.made[static_cast<std::size_t>(a.until)] += local_bytes(a, l); },
+        [&](const layer_operation& o, bool input) {
+            sweep(o, stays ? saved_so_far{before, so_far, late, input} : saved_so_far{});
+            before = so_far, late = {};
+        });
+    s.forward = sweep.most();
     return s;
+}
+
+/// The fullest moment of a layer's forward pass, with what is made of its weights: autocast's copies, half by half, and
+/// the tensors that DoRA takes norms of. `stays`: what autograd saves, frozen weights' copies among it.
+constexpr byte_count forward_of(const layer_forward& f, const training_context& context, const training_state& state,
+                                bool stays) {
+    const bool casts = !context.quantised.scaled;  // made and freed inside of the product
+    const byte_count all = !casts ? byte_count{} : stays ? state.casts.all : state.casts.cached;
+    const byte_count later = casts && !context.frozen ? state.casts.feed_forward : byte_count{};
+    const byte_count halves =
+        f.mixer + all - later > f.feed_forward + all ? f.mixer + all - later : f.feed_forward + all;
+    if (context.adapter.kind != adapter_kind::dora) return halves;
+    const byte_count other = f.beside_magnitudes + state.magnitudes.other + all;
+    const byte_count down = f.beside_last_magnitudes + state.magnitudes.down + all;
+    const byte_count adapted = other > down ? other : down;
+    return adapted > halves ? adapted : halves;
 }
 
 /// What a layer holds at each point of its backward pass, but for the gradients of its weights: what that point or a
@@ -206,6 +235,24 @@ constexpr byte_count beside_next_to_last_expert(const layer& kind, const layout&
            div_up(tokens, f.experts.count) * 2 - counted;
 }
 
+/// When the first product of stacked experts is differentiated, gate and up being one weight: its gradient, and those
+/// of its output and its input, beside that input; autograd has freed what its output was saved for.
+constexpr byte_count at_stacked_gradient(const layer& kind, std::int64_t hidden, const layout& l,
+                                         const training_context& context, const sizes_at_points& saved,
+                                         byte_count output_gradient) {
+    using enum backward_point;
+    const feed_forward& f = kind.feed_forward;
+    const std::int64_t tokens = routed_tokens(f, context);
+    const std::int64_t products = f.kind == feed_forward_kind::gated ? 2 : 1;
+    const auto size = [&](std::int64_t width) {
+        return local_bytes(
+            {activation_role::gradient, tokens * width, routed_format(context), activation_split::tensor}, l);
+    };
+    byte_count needed = output_gradient + size(products * f.experts.width + 2 * hidden);
+    for (const backward_point p : {norm, attention, attention_norm}) needed += saved[static_cast<std::size_t>(p)];
+    return needed;
+}
+
 constexpr void set_peaks(training_layer& t, const sizes_at_points& held) {
     const sizes_at_points fresh = gradients_so_far(t.state);
     for (std::size_t p = 0; p < backward_points; ++p) {
@@ -224,87 +271,11 @@ constexpr void add_weights(sizes_at_points& held, const training_context& contex
                                                                        : state.casts.all;
 }
 
-/// The inner tensors of a feed-forward that are alive at once: gate or its activation, `up`, and their product. PEFT's
-/// adapters beside `up` make their output, the same scaled, and the sum (tuners/lora/layer.py); stacked experts copy
-/// their tokens and weigh what they output.
-constexpr byte_count inner_forward(const feed_forward& f, std::int64_t hidden, const training_context& context,
-                                   const layout& l) {
-    const std::int64_t n = context.tokens.all();
-    const auto size = [&](std::int64_t width, const precision& format) {
-        return local_bytes({activation_role::up, n * width, format, activation_split::tensor}, l);
-    };
-    const precision& format = context.formats.outputs;
-    const bool gated = f.kind == feed_forward_kind::gated;
-    if (f.routed()) {
-        const std::int64_t k = f.experts.per_token;
-        const byte_count inside = size(k * (f.experts.width * (gated ? 4 : 2) + hidden), routed_format(context));
-        const byte_count weighed = size(k * (f.experts.width + hidden * 3), routed_format(context));
-        return inside > weighed ? inside : weighed;
-    }
-    byte_count inner = size((gated ? 3 : 2) * f.width, format);
-    if (!context.adapter.adapts(weight_role::up_proj)) return inner;
-    const precision& scaled = context.autocast ? context.formats.compute : context.formats.adapters;
-    const bool joined = gated && context.code.feed_forward.joined;
-    const byte_count adapted = (size(f.width, format) + size(f.width, scaled) * 2) * (joined ? 2 : 1) +
-                               (gated && !joined ? size(f.width, format) : byte_count{});
-    return adapted > inner ? adapted : inner;
-}
-
-/// Attention's scores by pairs as it is computed: before and after they are scaled or masked, or widened to fp32 for
-/// the softmax; `softmax`: with its output, which is counted as saved otherwise.
-constexpr byte_count scores_forward(const attention& a, const training_context& context, const layout& l,
-                                    bool softmax) {
-    if (a.kind == attention_kind::none || score_code_of(a, context) != score_code::by_pair) return {};
-    const std::int64_t pairs = product(context.tokens.all(), product(a.heads, context.tokens.keys));
-    const auto size = [&](const precision& format) {
-        return local_bytes({activation_role::probabilities, pairs, format, activation_split::tensor}, l);
-    };
-    const bool widens = widens_scores(context) && !context.formats.fp32_compute;
-    const byte_count output = size(widens ? fp32 : context.formats.compute);
-    return size(context.formats.compute) + (widens ? size(fp32) : byte_count{}) + (softmax ? output : byte_count{});
-}
-
-/// The forward pass of a layer. `saved`: what the layer saves, by the last point of its backward pass that needs it.
-constexpr layer_forward layer_forward_of(const layer& kind, std::int64_t hidden, const training_context& context,
-                                         const layout& l, const sizes_at_points& saved) {
-    layer_forward forward;
-    const byte_count before = saved[static_cast<std::size_t>(backward_point::attention_norm)];
-    const auto size = [&](std::int64_t width, const precision& format, activation_split split) {
-        return local_bytes({activation_role::up, context.tokens.all() * width, format, split}, l);
-    };
-    const byte_count streams = size(hidden, context.formats.stream, activation_split::sequence) * 2;
-    if (const attention& a = kind.attention; a.kind != attention_kind::none) {
-        const precision& format = context.formats.compute;
-        const byte_count scores = scores_forward(a, context, l, false);
-        if (scores > byte_count{})
-            forward.at_mixer = before + saved[static_cast<std::size_t>(backward_point::attention)] + scores;
-        forward.recomputed = streams + scores_forward(a, context, l, true) +
-                             size(a.heads * a.query_width() * 3, format, activation_split::tensor);
-    }
-    if (kind.recurrent.kind == recurrent_kind::mamba2) {
-        byte_count scan;
-        const auto add = [&](const activation& a) { scan += local_bytes(a, l); };
-        pass_forward_scan(kind.recurrent, layer_writer<const decltype(add)>{context, add});
-        forward.at_mixer = before + scan;
-        forward.recomputed = streams + scan;
-    }
-    const feed_forward& f = kind.feed_forward;
-    if (f.kind == feed_forward_kind::none) return forward;
-    const byte_count inner = streams + inner_forward(f, hidden, context, l);
-    if (inner > forward.recomputed) forward.recomputed = inner;
-    if (f.routed() && transformers_experts(context))  // experts' outputs, weighed and put in the order of the tokens
-        forward.after_saved = size(hidden * f.experts.per_token * 2, routed_format(context), activation_split::tensor);
-    else if (context.frozen)  // the product that the last linear layer reads
-        forward.after_saved = size(f.width, context.formats.outputs, activation_split::tensor);
-    return forward;
-}
-
 /// What a layer's activations take, whatever is kept of its weights and wherever that lies.
 struct layer_activations {
     layer_sums sums{};
     byte_count output_gradient{};  ///< the gradient of the layer's output
     byte_count checkpoint{};       ///< the layer's input
-    layer_forward forwards{};      ///< without what is made of weights
     byte_count products{};    ///< where `by_product`: what recomputation by operation keeps, or 4-bit products hold
     bool by_product = false;  ///< `products` is what is kept beside the checkpoint, or instead of all that is saved
 };
@@ -315,7 +286,6 @@ constexpr layer_activations layer_activations_of(const layer& kind, const job& j
     layer_activations a{.sums = layer_sums_of(kind, j, l, context)};
     a.output_gradient =
         local_bytes({activation_role::gradient, stream, context.formats.stream, activation_split::sequence}, l);
-    a.forwards = layer_forward_of(kind, j.model.hidden, context, l, a.sums.saved);
     a.checkpoint = local_bytes({activation_role::residual, stream,
                                 context.code.fp32_residual ? fp32 : context.formats.stream, activation_split::sequence},
                                l);
@@ -346,11 +316,6 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
         t.forward = made.before > later ? made.before - later : byte_count{};
         if (made.last > t.forward) t.forward = made.last;
     }
-    t.forwards = a.forwards;
-    if (context.frozen && context.quantised.expanded) t.forwards.recomputed += state.largest;
-    if (context.frozen && context.quantised.expanded) t.forwards.after_saved += state.largest;
-    if (context.autocast && t.forwards.at_mixer > byte_count{})
-        t.forwards.at_mixer += state.casts.all - state.casts.feed_forward;
     add_weights(held, context, state);
     set_peaks(t, held);
     if (kind.feed_forward.routed() && context.runtime.kernels.experts == expert_code::loop && !context.frozen) {
@@ -359,14 +324,27 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
         if (looped > t.peak) t.peak = looped;
         if (looped > t.fresh_peak) t.fresh_peak = looped;
     }
+    if (kind.feed_forward.routed() && context.runtime.kernels.experts == expert_code::grouped && !context.frozen) {
+        const byte_count stacked =
+            at_stacked_gradient(kind, j.model.hidden, l, context, a.sums.saved, a.output_gradient) +
+            (context.autocast ? state.casts.all - state.casts.feed_forward : byte_count{});
+        const byte_count up = state.gradients.feed_forward - state.gradients.down;
+        if (stacked + up > t.peak) t.peak = stacked + up;
+        if (stacked + state.gradients.feed_forward > t.fresh_peak)
+            t.fresh_peak = stacked + state.gradients.feed_forward;
+    }
     t.saved += state.casts.all;
     t.checkpoint = a.checkpoint;
     if (context.recomputes) {
         t.kept = a.checkpoint + a.products;
-        return t;
+    } else {
+        t.kept = a.by_product ? a.products : t.saved - a.sums.parts.recomputed - a.sums.parts.offloaded;
+        t.away = a.sums.parts.offloaded;
     }
-    t.kept = a.by_product ? a.products : t.saved - a.sums.parts.recomputed - a.sums.parts.offloaded;
-    t.away = a.sums.parts.offloaded;
+    const bool stays = saved_tensors_of(j, context) == saved_tensors::stay;
+    const byte_count alive = forward_of(a.sums.forward, context, state, stays);
+    const byte_count counted = stays ? t.kept : byte_count{};
+    if (alive > counted) t.in_forward = alive - counted;
     return t;
 }
 
@@ -407,10 +385,10 @@ constexpr byte_count cut_off(const job& j, const layout& l, const training_conte
     return size;
 }
 
-/// The masks, where attention needs them as tensors: one for all layers with a window and one for those without. No
-/// operation keeps them, but recomputed layers do. Eager attention adds its mask, sdpa's is of bytes.
-constexpr byte_count mask_bytes(const model& m, const training_context& context) {
-    if (!context.recomputes || !context.code.attention.causal || context.runtime.kernels.fuses_norms() ||
+/// The masks, where attention needs them as tensors: one for all layers with a window and one for those without. Eager
+/// attention adds its mask, sdpa's is of bytes.
+constexpr byte_count masks_made(const model& m, const training_context& context) {
+    if (!context.code.attention.causal || context.runtime.kernels.fuses_norms() ||
         context.attention.kernel == attention_kernel::flash)
         return {};
     const bool eager = context.attention.kernel == attention_kernel::eager;
@@ -422,6 +400,11 @@ constexpr byte_count mask_bytes(const model& m, const training_context& context)
     return size_of(eager ? context.formats.stream : int8, context.tokens.sequences,
                    product(context.tokens.length, context.tokens.keys)) *
            (made[0] + made[1]);
+}
+
+/// The masks that are kept until the backward pass: no operation keeps them, but recomputed layers do.
+constexpr byte_count mask_bytes(const model& m, const training_context& context) {
+    return context.recomputes ? masks_made(m, context) : byte_count{};
 }
 
 }  // namespace llmres::inline v0::detail

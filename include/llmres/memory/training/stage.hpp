@@ -113,8 +113,7 @@ constexpr stage_weights stage_weights_of(const folded_job& f, const placement& h
     w.input = f.state_of(place, [&] {
         return state_before_layers(f.weights, here, predicts ? w.prediction.state.optimizer.last_step : f.last_step);
     });
-    w.output = f.state_of(place + 1 + here.output,
-                          [&] { return state_after_layers(f.weights, here, w.input.optimizer.last_step); });
+    w.output = f.state_of(place + 1 + here.output, [&] { return state_after_layers(f.weights, here, f.last_step); });
     if (here.predictions > 0) w.output.add(w.prediction.state, 1);
     w.ends = w.input;
     w.ends.add(w.output, 1);

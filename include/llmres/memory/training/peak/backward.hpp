@@ -121,11 +121,20 @@ constexpr byte_count second_gradient(const stage_step& in) {
 
 /// With tied weights the head's gradient comes first, then the embedding's. Autograd adds the two out of place
 /// (torch/csrc/autograd/input_buffer.cpp), so that a third is made for the sum, unless the first comes from a cast or
-/// is itself a sum: of a chunked loss's parts.
+/// is itself a sum: of a chunked loss's parts. A gradient of earlier micro-batches stands beside the sum.
 constexpr byte_count summed_gradients(const stage_step& in) {
     const training_context& context = in.folded.context;
-    return second_gradient(in) *
-           (casts_head(context) || context.runtime.kernels.loss.code == loss_code::chunked ? 1 : 2);
+    const bool in_place = casts_head(context) || context.runtime.kernels.loss.code == loss_code::chunked;
+    return second_gradient(in) * ((in_place ? 1 : 2) + (in.folded.micro_batches > 1 && in.folded.layout.zero < 2));
+}
+
+/// The bias of the cross-attention's scores and its gradient, which recomputed layers of a decoder share, and which
+/// autograd holds until all of them have been differentiated.
+constexpr byte_count shared_cross_bias(const stage_step& in) {
+    const training_context& context = in.folded.context;
+    if (!context.code.attention.biased_scores || !context.recomputes) return {};
+    const std::int64_t heads = in.folded.job.model.layers.kinds[0].attention.heads;
+    return size_of(context.formats.compute, 2 * context.tokens.length, product(heads, context.encoder_tokens));
 }
 
 /// The last gradient: the embedding's, beside the gradient of the embedding's output.
@@ -150,7 +159,7 @@ constexpr peak_candidate at_encoder_backward(const stage_step& in, peak_point po
     t.communication = communication_after_layers(in);
     if (point == peak_point::decoder_embedding_gradient) {
         t.gradients = without(encoder.gradients) + summed_gradients(in);
-        t.activations = encoder.kept + encoder.output;
+        t.activations = encoder.kept + encoder.output + shared_cross_bias(in);
     } else if (point == peak_point::encoder_last_layer_backward) {
         t.gradients = without(encoder.gradients);
         t.activations = encoder.kept + encoder.above;

@@ -43,7 +43,8 @@ constexpr peak_candidate at_adapter_forward(const stage_step& in, std::size_t ki
 /// Casts of weights that autocast keeps from the forward pass to the end of the loss, though what is recomputed does
 /// not save them: it caches the cast of every leaf that requires a gradient until its context is left
 /// (aten/src/ATen/autocast_mode.cpp, cached_cast).
-constexpr byte_count cached_casts(const stage_step& in) {
+/// `left_out`: layers at the stage's end that have not made theirs yet.
+constexpr byte_count cached_casts(const stage_step& in, std::int32_t left_out = 0) {
     const folded_job& f = in.folded;
     const job& j = f.job;
     byte_count casts;
@@ -53,20 +54,70 @@ constexpr byte_count cached_casts(const stage_step& in) {
     const stage_range here = in.stage.holds.layers;
     const bool offloads = j.offload.activations != offload_place::none && here.size() > 2;  // casts among the saved
     if (!f.context.autocast || !(whole || keeps_by_product(j) || offloads)) return casts;
-    for (std::int32_t i = here.first; i < here.last; ++i)
+    for (std::int32_t i = here.first; i < here.last - left_out; ++i)
         if (!whole || offloads || (i + 1) % j.recompute_every == 0)
             casts += f.layers[f.by_stage.order[static_cast<std::size_t>(i)]].state.casts.cached;
     return whole ? casts + in.stage.encoder.casts : casts;
 }
 
-/// What the final norm holds beside what it and the head save: the streams before and after the layers, which the
-/// model's code still refers to, and an RMS norm's product in fp32.
+/// The encoder's output, unless autograd keeps it for every layer's keys and values.
+constexpr byte_count encoder_output(const stage_step& in) {
+    const training_context& context = in.folded.context;
+    if (keeps_encoder_output(context)) return {};
+    return size_of(context.normed(in.folded.job.model.final_norm), context.tokens.sequences,
+                   product(context.encoder_tokens, in.folded.job.model.hidden));
+}
+
+/// What the model's code refers to throughout the forward pass, though autograd does not keep it: embeddings before
+/// their sum or dropout, or the first layer's input; masks; the bias that every layer adds to its scores; and what an
+/// encoder puts out.
+constexpr byte_count model_frames(const stage_step& in) {
+    const folded_job& f = in.folded;
+    const model& m = f.job.model;
+    const training_context& context = f.context;
+    const layer& block = m.layers.kinds[0];
+    const saved_tensors becomes = saved_tensors_of(f.job, context);
+    const bool kept =
+        becomes == saved_tensors::recomputed || (becomes == saved_tensors::stay && keeps_stream(block.norm, context));
+    const std::int32_t embeddings = context.code.frames.embeddings;
+    // PEFT has the embedding's output require a gradient, and autograd holds it (inventory/layers/ends.hpp).
+    const bool leaf = context.frozen && context.recomputes && embeddings > 0;
+    const bool normed = context.code.norms.after_sum && context.widens(block.norm);
+    const byte_count stream = in.residual * (normed && !context.formats.fp32_stream ? 2 : 1);  // fp32 beside 16 bits
+    byte_count held = stream * (embeddings > 0 ? embeddings - leaf : kept ? 0 : 1);
+    if (context.recomputes) return held;
+    held += masks_made(m, context);
+    if (m.encoders[0].layers > 0) held += encoder_output(in);
+    if (!context.code.attention.biased_scores) return held;
+    const std::int64_t pairs = product(block.attention.heads, product(context.tokens.length, context.tokens.keys));
+    held += size_of(context.formats.stream, 1, pairs);
+    if (context.attention.kernel == attention_kernel::eager)
+        held += size_of(context.formats.compute, context.tokens.length,
+                        product(block.attention.heads, context.encoder_tokens));
+    return held;
+}
+
+/// What the final norm holds beside what it and the head save: the stream before it, unless it keeps that, and an RMS
+/// norm's product in fp32.
 constexpr byte_count at_final_norm(const stage_step& in) {
     const training_context& context = in.folded.context;
-    const bool rms = in.folded.job.model.final_norm == norm_kind::rms;
-    const bool eager = rms && !context.runtime.kernels.fuses_norms();
-    if (eager && context.formats.fp32_stream) return {};
-    return in.residual * 2 + (eager ? size_of(fp32, context.tokens.all(), in.folded.job.model.hidden) : byte_count{});
+    const norm_kind kind = in.folded.job.model.final_norm;
+    if (context.code.norms.after_sum || keeps_stream(kind, context)) return {};
+    const bool rms = kind == norm_kind::rms && !context.runtime.kernels.fuses_norms();
+    return in.residual + (rms ? size_of(fp32, context.tokens.all(), in.folded.job.model.hidden) : byte_count{});
+}
+
+/// What the model's code refers to while the loss is computed: what its head reads, and its encoder's output, unless
+/// autograd keeps them.
+constexpr byte_count loss_frames(const stage_step& in) {
+    const training_context& context = in.folded.context;
+    const model& m = in.folded.job.model;
+    if (m.vocabulary == 0 || context.runtime.kernels.loss.code == loss_code::fused_linear) return {};
+    byte_count held;
+    if (context.frozen || context.casts(m.final_norm))
+        held += size_of(context.normed(m.final_norm), context.tokens.all(), m.hidden);
+    if (m.encoders[0].layers > 0 && !context.recomputes) held += encoder_output(in);
+    return held;
 }
 
 /// The forward pass when its last layer has been computed: what its layers and the final norm save.
@@ -76,7 +127,8 @@ constexpr peak_candidate at_layers_forward(const stage_step& in, const loss_memo
     const training_context& context = in.folded.context;
     tensor_memory t = in.held;
     t.gradients = in.accumulates ? s.weights.all.gradients.kept : byte_count{};
-    t.activations = s.saved.all + cached_casts(in) + output_activations + loss.saved + at_final_norm(in);
+    t.activations =
+        s.saved.all + cached_casts(in) + output_activations + loss.saved + at_final_norm(in) + model_frames(in);
     if (casts_head(context) && in.folded.job.model.vocabulary > 0)  // the head's own cast is made by the head
         t.activations -=
             size_of(context.formats.compute, ceil_quotient(in.folded.job.model.vocabulary, in.folded.layout.tensor),
@@ -90,21 +142,28 @@ constexpr peak_candidate at_encoder_forward(const stage_step& in) {
     tensor_memory t = in.held;
     t.gradients = in.accumulates ? in.stage.weights.all.gradients.kept : byte_count{};
     t.activations = in.stage.encoder.kept + in.stage.encoder.forward;
+    if (in.folded.context.recomputes) t.activations += in.stage.encoder.casts;
     t.communication = in.gathered_in_loss;
     return {peak_point::layers_forward, 0, t};
 }
 
-/// The forward pass of the last layer of a kind: attention's scores, or all that a recomputed layer holds.
+/// The forward pass of the last layer of a kind.
 constexpr peak_candidate at_layer_forward(const stage_step& in, std::size_t kind) {
+    const folded_job& f = in.folded;
     const training_stage& s = in.stage;
-    const training_layer& layer = in.folded.layers[kind];
+    const stage_range here = s.holds.layers;
+    const std::int32_t last =
+        f.kinds() == 1 ? here.last : span_of(f.by_stage, static_cast<std::int32_t>(kind), here).last;
     tensor_memory t = in.held;
     t.gradients = in.accumulates ? s.weights.all.gradients.kept : byte_count{};
-    t.activations = s.saved.all + cached_casts(in);
-    const byte_count at_mixer =
-        layer.forwards.at_mixer > layer.kept ? layer.forwards.at_mixer - layer.kept : byte_count{};
-    const byte_count alive = layer.forwards.after_saved > at_mixer ? layer.forwards.after_saved : at_mixer;
-    t.activations += in.folded.context.recomputes ? layer.forwards.recomputed : alive;
+    // The layer's own casts are part of its forward pass.
+    t.activations = s.saved.all + cached_casts(in, here.last - last + 1) + model_frames(in);
+    const bool kept_whole = f.context.recomputes && last % f.job.recompute_every != 0;
+    if (!kept_whole) t.activations += f.layers[kind].in_forward;
+    if (last < here.last) {
+        const kind_counts later = f.by_stage.counts(last, here.last);
+        for (std::size_t k = 0; k < f.kinds(); ++k) t.activations -= f.layers[k].kept * later[k];
+    }
     t.communication = in.gathered_in_loss;
     return {peak_point::layers_forward, static_cast<std::int32_t>(kind), t};
 }
@@ -116,7 +175,7 @@ constexpr peak_candidate at_loss(const stage_step& in, peak_point point, const l
     tensor_memory t = in.held;
     t.gradients = in.accumulates ? s.weights.all.gradients.kept : byte_count{};
     t.activations = s.saved.all + output_activations + loss.saved;
-    if (point == peak_point::loss_forward) t.activations += cached_casts(in);
+    if (point == peak_point::loss_forward) t.activations += cached_casts(in) + loss_frames(in);
     t.logits =
         loss.kept + (point == peak_point::loss_forward ? loss.forward : loss.gradient) + s.weights.prediction.logits;
     t.communication = in.gathered_in_loss;
@@ -137,11 +196,32 @@ constexpr peak_candidate at_head_backward(const stage_step& in, const loss_memor
     if (!context.frozen) {
         if (f.job.optimizer.in_backward)
             t.communication += m.tied_head ? s.weights.input.gradients.whole : s.weights.output.gradients.whole;
-        if (context.runtime.kernels.loss.code == loss_code::chunked)
-            t.communication += s.weights.ends.largest;  // one part's, to be added
+        if (context.runtime.kernels.loss.code == loss_code::chunked) {
+            // One part's gradient of the head, to be added. The first sum is a tensor of its own, when the logits'
+            // gradients of two parts are gone.
+            const std::int64_t parts = context.runtime.kernels.loss.chunks;
+            const byte_count others = parts > 2 ? div_up(loss.head * (parts - 2), parts) : byte_count{};
+            t.communication += s.weights.ends.largest;
+            if (others + s.weights.ends.largest > loss.head) {
+                t.logits = others + s.weights.prediction.logits;
+                t.communication += s.weights.ends.largest;
+                if (casts_head(context) && !in.accumulates && plain)  // 16 bits until the last sum
+                    t.gradients -= div_up(t.gradients, 2);
+                return {peak_point::head_backward, 0, t};
+            }
+        }
         if (in.shards_by_parameter)
             t.communication += s.weights.output.gathered;  // the gradient, before it is scattered
         if (!plain) t.communication += s.weights.ends.largest;
+    }
+    if (!context.frozen && f.micro_batches > 1 && plain && f.layout.zero < 2 && m.vocabulary > 0) {
+        // Beside the gradient of earlier micro-batches this one's is made: under autocast in 16 bits, and cast to fp32
+        // when the logits' gradient and the cast of the head are freed.
+        const std::int64_t rows = ceil_quotient(m.vocabulary, f.layout.tensor);
+        const byte_count made = size_of(context.formats.compute, rows, embedding_width_of(m));
+        const byte_count cast = size_of(gradients_of(f.job), rows, embedding_width_of(m));
+        t.logits += made;
+        if (casts_head(context) && cast > t.logits) t.logits = cast;
     }
     if (casts_head(context) && !context.frozen && !in.accumulates && plain && f.layout.zero < 2) {
         // The gradient is made in 16 bits beside that of the logits, and cast to fp32 when they are freed: the cast

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <llmres/inventory/activation.hpp>
+#include <llmres/inventory/context.hpp>
+#include <llmres/inventory/layers/attention.hpp>
+#include <llmres/inventory/layers/feed_forward.hpp>
+#include <llmres/inventory/layers/mamba2.hpp>
+#include <llmres/inventory/layers/operations.hpp>
+#include <llmres/inventory/layers/saved.hpp>
+#include <llmres/jobs/adapter.hpp>
+#include <llmres/jobs/layout.hpp>
+#include <llmres/memory/training_state.hpp>
+#include <llmres/models/layer.hpp>
+#include <llmres/models/model.hpp>
+#include <llmres/models/modeling.hpp>
+#include <llmres/runtimes/kernels.hpp>
+#include <llmres/values/precision.hpp>
+#include <llmres/values/units.hpp>
+
+/// The forward pass of one layer, operation by operation: what is alive at its fullest moment.
+namespace llmres::inline v0::detail {
+
+/// What autograd has saved of a layer so far. All of it is zero in a layer that is recomputed or offloaded.
+struct saved_so_far {
+    byte_count before{};  ///< by the operations before this one
+    byte_count all{};     ///< by this one, too
+    byte_count late{};    ///< of `all`, what attention makes after its softmax
+    bool input = false;   ///< the norm's output, as it is, by the products that read it
+};
+
+/// What becomes of what the layers of a job save.
+enum class saved_tensors : std::uint8_t {
+    stay,        ///< on the GPU until the backward pass
+    recomputed,  ///< but for the layer's input
+    moved,       ///< to main memory, the layer's input too
+};
+
+/// Whether autograd keeps the residual stream itself: what a norm in one kernel reads, or one without a cast.
+constexpr bool keeps_stream(norm_kind kind, const training_context& context) {
+    if (context.code.norms.after_sum) return !context.casts(kind);
+    const norm_form form = context.code.norms.form;
+    if (context.formats.fp32_stream || form == norm_form::narrow_scale) return true;
+    const bool copies = form == norm_form::wide_kernel || form == norm_form::wide_mean || kind == norm_kind::rms ||
+                        context.widens(kind);
+    return context.runtime.kernels.fuses_norms() || !copies;
+}
+
+/// The fullest moments of a layer's forward pass, without what is made of its weights.
+struct layer_forward {
+    byte_count mixer{};                   ///< before the feed-forward's products
+    byte_count feed_forward{};            ///< from these on
+    byte_count beside_magnitudes{};       ///< while DoRA takes the norm of a weight but the feed-forward's last
+    byte_count beside_last_magnitudes{};  ///< of that
+};
+
+/// Follows the operations of a layer in the order of the forward pass. At each of them there is what autograd saved so
+/// far; what the model's code still refers to, be it saved or not: the layer's input, the residual sum, the norm's
+/// output; and what the operation makes for itself. transformers 5.17, models/*/modeling_*.py, and the packages that
+/// stand beside the products, run under a tracker of allocations (tests/validation/pytorch).
+class forward_sweep {
+public:
+    constexpr forward_sweep(const layer& swept, std::int64_t hidden_width, const training_context& trained,
+                            const layout& split, saved_tensors becomes)
+        : kind_{swept},
+          hidden_{hidden_width},
+          context_{trained},
+          layout_{split},
+          records_{becomes == saved_tensors::stay},
+          stream_kept_{becomes != saved_tensors::moved && (!records_ || keeps_stream(swept.norm, trained))} {}
+
+    /// To be called with each operation in turn.
+    constexpr void operator()(const layer_operation& o, const saved_so_far& saved) {
+        switch (o.code) {
+            case operation_code::norm:
+                return after_sum(o, saved);
+            case operation_code::attention:
+                return at_attention(saved, o.crosses);
+            case operation_code::scan:
+                return at_scan(saved);
+            case operation_code::products:
+                return at_products(o, saved);
+            case operation_code::activation:
+                return o.routed ? at_routed_activation(o, saved) : at_activation(o, saved);
+            case operation_code::combine:
+                return at_combine(o, saved);
+            case operation_code::residual_sum:
+                return at_sum(o, saved);
+            default:
+                return;
+        }
+    }
+
+    /// The most that was alive, but for what stands outside of the layer.
+    constexpr const layer_forward& most() const { return most_; }
+
+private:
+    constexpr byte_count size(std::int64_t width, const precision& format, activation_split split) const {
+        return local_bytes({activation_role::up, context_.tokens.all() * width, format, split}, layout_);
+    }
+    constexpr byte_count size(const operand& t, const precision& format) const {
+        return size(t.width, format, t.split);
+    }
+    static constexpr byte_count larger(byte_count a, byte_count b) { return a > b ? a : b; }
+    constexpr void consider(byte_count alive) {
+        byte_count& most = in_feed_forward_ ? most_.feed_forward : most_.mixer;
+        most = larger(most, alive);
+    }
+    constexpr bool gated() const { return kind_.feed_forward.kind == feed_forward_kind::gated; }
+    constexpr bool joined() const { return gated() && context_.code.feed_forward.joined; }
+    constexpr bool one_input() const { return context_.code.norms.one_input; }
+
+    constexpr byte_count stream() const {
+        const precision& format = context_.code.fp32_residual     ? fp32
+                                  : context_.code.norms.after_sum ? context_.normed(kind_.norm)
+                                                                  : context_.formats.stream;
+        return size(hidden_, format, activation_split::sequence);
+    }
+    /// What the layer's code refers to, though autograd does not keep it.
+    constexpr byte_count frames() const {
+        byte_count held = scores_ + (context_.code.frames.attention_output || one_input() ? attended_ : byte_count{});
+        if (!stream_kept_) held += stream();
+        return records_ && stream_kept_ ? held : held + residual_;
+    }
+    /// The norm's output, which a layer's code hands on, unless the products keep it as it is.
+    constexpr byte_count normed(bool kept) const {
+        if (context_.code.norms.after_sum || (records_ && kept)) return {};
+        return size(hidden_, context_.normed(kind_.norm), activation_split::sequence);
+    }
+    constexpr byte_count normed_in_feed_forward(const saved_so_far& saved) const {
+        return context_.code.frames.frees_normed ? byte_count{} : normed(saved.input);
+    }
+
+    /// A norm of the residual sum: the feed-forward's inner tensor and its output are still referred to.
+    constexpr void after_sum(const layer_operation& o, const saved_so_far& saved) {
+        if (!context_.code.norms.after_sum || o.half != layer_half::feed_forward) return;
+        consider(saved.all + frames() + activated_ + stream() +
+                 size(hidden_, context_.formats.outputs, activation_split::sequence));
+    }
+
+    constexpr void at_sum(const layer_operation& o, const saved_so_far& saved) {
+        if (one_input()) {
+            if (o.half == layer_half::attention) return;
+            return consider(saved.all + frames() + stream() * 2);  // both halves' outputs, and their sum
+        }
+        residual_ = o.half == layer_half::attention ? stream() : byte_count{};
+    }
+
+    /// Queries, scaled by sdpa; keys and values, and those repeated for every query head.
+    constexpr byte_count heads(bool repeats) const {
+        const attention& a = kind_.attention;
+        const bool scales = repeats && context_.attention.kernel != attention_kernel::eager;
+        return size((a.heads * (1 + scales + 2 * repeats) + 2 * a.kv_heads) * a.query_width(), context_.formats.compute,
+                    activation_split::tensor);
+    }
+
+    constexpr void at_attention(const saved_so_far& saved, bool crosses) {
+        const attention& a = kind_.attention;
+        attended_ = size(hidden_, context_.formats.outputs, activation_split::sequence);
+        const byte_count held = frames() + normed(saved.input);
+        if (score_code_of(a, context_) == score_code::by_pair)
+            at_scores(saved, held, crosses);
+        else
+            consider(saved.all + held + (records_ ? byte_count{} : heads(false)));
+    }
+
+    /// Attention by pairs: scores as they are scaled, masked and widened, the softmax, and dropout of what it puts out.
+    constexpr void at_scores(const saved_so_far& saved, byte_count held, bool crosses) {
+        const attention& a = kind_.attention;
+        const precision& format = context_.formats.compute;
+        const bool eager = context_.attention.kernel == attention_kernel::eager;
+        const bool repeats = a.kind != attention_kind::latent && a.kv_heads != a.heads && (a.kv_heads > 1 || !eager);
+        const std::int64_t keys = crosses ? context_.encoder_tokens : context_.tokens.keys;
+        const std::int64_t pairs = product(context_.tokens.all(), product(a.heads, keys));
+        const auto scores = [&](const precision& f) {
+            return local_bytes({activation_role::probabilities, pairs, f, activation_split::tensor}, layout_);
+        };
+        const bool widens = widens_scores(context_) && !context_.formats.fp32_compute;
+        const bool drops = context_.dropout && context_.code.dropout.probabilities;
+        // Before the softmax, and widened for it; where it is not saved, its output, too.
+        const byte_count made = scores(format) + (widens ? scores(fp32) : byte_count{});
+        const byte_count softmax = scores(widens ? fp32 : format);
+        if (records_) {  // what autograd keeps are the repeated keys and values
+            const byte_count own = size(2 * a.kv_heads * a.query_width(), format, activation_split::tensor);
+            consider(saved.all - saved.late + made + held + (repeats ? own : byte_count{}));
+        } else {
+            const byte_count dropped = drops ? softmax * 2 + scores(int8) : byte_count{};
+            consider(saved.all + larger(made + softmax, dropped) + held + heads(repeats));
+        }
+        if (!eager) return;
+        // Eager attention returns what the softmax or the dropout put out, before a cast for the values.
+        const bool casts = context_.code.attention.fp32_softmax || context_.code.frames.casts_probabilities;
+        const precision& output = context_.autocast && !casts ? fp32 : format;
+        if (!records_ || (drops && !(output == format))) scores_ = scores(output);
+        consider(saved.all + held + scores_);
+    }
+
+    constexpr void at_scan(const saved_so_far& saved) {
+        if (kind_.recurrent.kind != recurrent_kind::mamba2) return;
+        byte_count scan;
+        const auto add = [&](const activation& a) { scan += local_bytes(a, layout_); };
+        pass_forward_scan(kind_.recurrent, layer_writer<const decltype(add)>{context_, add});
+        consider(saved.before + frames() + normed(saved.input) + scan);
+    }
+
+    /// What PEFT makes beside one product (tuners/lora/layer.py, bnb.py): the product's output, the adapter's, the same
+    /// scaled, and their sum; and its input in its own format, and dropped out. `input`: the format of what the product
+    /// reads.
+    constexpr byte_count beside_product(const operand& read, const operand& written, const precision& input) const {
+        const precision& adapter = context_.formats.adapters;
+        const bool temporary = !records_ || context_.autocast;  // what autograd keeps is a copy in 16 bits
+        const bool copies = context_.copies_adapter_inputs && !(context_.quantised.four_bit && context_.autocast) &&
+                            !(input == adapter);
+        const byte_count copied = copies && temporary ? size(read, adapter) : byte_count{};
+        const byte_count dropped = context_.adapter.dropout > 0 && temporary ? size(read, adapter) : byte_count{};
+        const byte_count output = size(written, context_.formats.outputs);
+        const byte_count scaled = size(written, context_.autocast ? context_.formats.compute : adapter);
+        return copied + larger(output + dropped, output + scaled + larger(output, scaled));
+    }
+
+    /// What a product makes of its weight: bitsandbytes expands it (backends/cuda/ops.py, gemm_4bit); torchao scales it
+    /// in fp32, clamps it, and casts it to 8 bits beside its input (float8/float8_scaling_utils.py).
+    constexpr byte_count for_weight(const operand& read, const operand& written) const {
+        const auto whole = [&](const precision& format) {
+            return local_bytes(
+                {activation_role::weight, product(read.width, written.width), format, activation_split::tensor},
+                layout_);
+        };
+        if (context_.frozen && context_.quantised.expanded)
+            return whole(context_.formats.compute) + size(written, context_.formats.compute) +
+                   (records_ || !context_.formats.fp32_outputs ? byte_count{} : size(read, context_.formats.compute));
+        if (!context_.quantised.scaled) return {};
+        return larger(whole(fp32) * 2 + whole(int8) + size(read, int8), size(read, fp32) * 2 + size(read, int8));
+    }
+
+    constexpr bool adapts(weight_role role) const {
+        return context_.adapter.low_rank() && context_.adapter.adapts(role, false);
+    }
+
+    /// DoRA takes the norm of the adapted weight before it saves anything of the product (tuners/lora/dora.py).
+    constexpr void at_magnitudes(const operand& written, byte_count held, byte_count& most) {
+        if (context_.adapter.kind == adapter_kind::dora)
+            most = larger(most, held + size(written, context_.formats.outputs));
+    }
+
+    constexpr void at_products(const layer_operation& o, const saved_so_far& saved) {
+        in_feed_forward_ = in_feed_forward_ || is_feed_forward(o.weights[0]);
+        if (o.routed || o.weights[0] == weight_role::router) return;
+        if (o.weights[0] == weight_role::down_proj) return at_last_product(o, saved);
+        const bool gate = o.weights[0] == weight_role::gate_proj;
+        byte_count made;
+        for (std::size_t i = 0; i < o.products(); ++i) {
+            operand written = o.writes[i];
+            if (gate && joined()) written.width *= 2;
+            byte_count here = for_weight(o.reads[0], written);
+            if (adapts(o.weights[i]))
+                here = larger(here, beside_product(o.reads[0], written, context_.normed(kind_.norm)));
+            if (gate && !joined() && i == 1) here += gate_before_up(written);
+            made = larger(made, here);
+        }
+        if (adapts(o.weights[0]))
+            at_magnitudes(o.writes[0], saved.before + frames() + normed(saved.input), most_.beside_magnitudes);
+        consider(saved.all + frames() + normed(saved.input) + made);
+    }
+
+    /// The gate is activated before `up` is computed; autograd, or a kernel of both, keeps the gate.
+    constexpr byte_count gate_before_up(const operand& written) const {
+        const bool fused = context_.runtime.kernels.fuses_gates();
+        return (records_ || fused ? size(written, context_.formats.outputs) : byte_count{}) +
+               (fused ? byte_count{} : size(written, activated_format(true, context_)));
+    }
+
+    constexpr void at_activation(const layer_operation& o, const saved_so_far& saved) {
+        const byte_count plain = size(o.writes[0], context_.formats.outputs);
+        const byte_count output = size(o.writes[0], activated_format(gated(), context_));
+        const bool from_output =
+            !gated() && context_.code.feed_forward.plain_activation == activation_form::from_output;
+        activated_ = records_ && from_output && context_.frozen ? byte_count{} : output;
+        byte_count made = activated_ + (records_ && !from_output ? byte_count{} : plain);
+        if (!records_ && joined())  // gate and up, and the activated gate
+            made += plain + output;
+        else if (!records_ && (gated() || composes_activation(false, context_)))
+            made += output + (gated() ? byte_count{} : plain);  // the activated gate; half of the input, and its cube
+        held_inner_ = !records_ && joined() ? plain * 2 : byte_count{};
+        consider(saved.all + frames() + normed_in_feed_forward(saved) + made);
+    }
+
+    /// Of stacked experts: their tokens, gate and up in one, the activated gate, and the product.
+    constexpr void at_routed_activation(const layer_operation& o, const saved_so_far& saved) {
+        if (!transformers_experts(context_)) return;
+        const std::int64_t each = kind_.feed_forward.experts.per_token;
+        const byte_count inner = size(o.writes[0].width * each, routed_format(context_), activation_split::tensor);
+        const byte_count tokens = size(hidden_ * each, routed_format(context_), activation_split::tensor);
+        consider(saved.all + frames() + normed(saved.input) + (records_ ? inner : tokens + inner * (gated() ? 4 : 2)));
+    }
+
+    /// The last product reads the activation's output, or a cast of it.
+    constexpr void at_last_product(const layer_operation& o, const saved_so_far& saved) {
+        const operand& read = o.reads[0];
+        const precision& compute = context_.formats.compute;
+        const bool composes = composes_activation(gated(), context_);
+        const bool casts = context_.autocast && (context_.formats.fp32_outputs || composes);
+        const bool adapted = adapts(weight_role::down_proj);
+        const bool reads_it = !context_.frozen || context_.quantised.keeps_inputs;
+        const bool kept = records_ && !casts && (reads_it || (adapted && !context_.copies_adapter_inputs));
+        byte_count made = size(o.writes[0], context_.formats.outputs);
+        if (casts && !(records_ && reads_it)) made += size(read, compute);
+        made = larger(made, for_weight(read, o.writes[0]));
+        if (adapted) {
+            const precision& input = composes ? activated_format(gated(), context_) : context_.formats.outputs;
+            made = larger(made, beside_product(read, o.writes[0], input));
+            at_magnitudes(o.writes[0], saved.before + frames() + normed_in_feed_forward(saved) + activated_,
+                          most_.beside_last_magnitudes);
+        }
+        if (context_.adapter.kind == adapter_kind::ia3)  // scaled in fp32, and cast back (tuners/ia3/layer.py)
+            made = larger(made, size(read, context_.formats.adapters) * (records_ ? 1 : 2) + size(read, compute));
+        if (kept) activated_ = {};
+        consider(saved.all + frames() + normed_in_feed_forward(saved) + held_inner_ + activated_ + made);
+    }
+
+    /// The experts' outputs are weighed, and put in the order of the tokens.
+    constexpr void at_combine(const layer_operation& o, const saved_so_far& saved) {
+        if (!transformers_experts(context_)) return;
+        const std::int64_t width = o.reads[0].width * kind_.feed_forward.experts.per_token;
+        const auto tokens = [&](const precision& format) { return size(width, format, activation_split::tensor); };
+        // Autocast computes a router's scores in 16 bits, even if its code widens what they are made of. Experts one by
+        // one add to a sum in the format of the tokens.
+        const bool wide = context_.code.feed_forward.fp32_scores &&
+                          !(context_.autocast && context_.code.feed_forward.fp32_router) &&
+                          context_.runtime.kernels.experts != expert_code::loop;
+        const byte_count plain = tokens(routed_format(context_));
+        const byte_count inputs = records_ ? (context_.frozen ? plain : byte_count{}) : plain * 2;
+        consider(saved.all + frames() + normed(saved.input) + inputs +
+                 tokens(wide ? fp32 : routed_format(context_)) * 2);
+    }
+
+    const layer& kind_;
+    std::int64_t hidden_;
+    const training_context& context_;
+    const layout& layout_;
+    bool records_;                  ///< what autograd saves stays
+    bool stream_kept_;              ///< the layer's input is kept
+    byte_count residual_{};         ///< the residual sum after the first half
+    byte_count scores_{};           ///< attention's probabilities
+    byte_count attended_{};         ///< attention's output
+    byte_count activated_{};        ///< what the feed-forward's last product reads
+    byte_count held_inner_{};       ///< one product's output that gate and up are views of
+    bool in_feed_forward_ = false;  ///< its products have begun
+    layer_forward most_{};
+};
+
+}  // namespace llmres::inline v0::detail
