@@ -128,7 +128,7 @@ def layouts_can_be_used(browser):
     question = {"model": "llama-3.1-70b", "context": 8192, "runtime": "vllm", "cluster": {"gpu": "h100-sxm5-80gb", "gpus": 8}}
     fresh(browser, "#" + json.dumps(question))
     wait_for(browser, "layouts.rows.length > 2 && pictures.childElementCount === 2", "layouts, and two pictures")
-    assert all(browser.execute_script("return [...pictures.children].map(p => p.decode().then(() => p.naturalWidth))")), "drawn"
+    wait_for(browser, "[...pictures.children].every(p => p.complete && p.naturalWidth > 0)", "pictures that are drawn")
     browser.find_elements(By.CSS_SELECTOR, "#layouts button")[-1].click()
     wait_for(browser, "!fixed.hidden && job.layout", "the layout is the user's")
     browser.find_element(By.CSS_SELECTOR, "#fixed button").click()
