@@ -335,10 +335,8 @@ inline json_value to_json(const runtime_allocator& a) {
     return out;
 }
 
-/// The whole answer. `chosen`: the layout was the planner's choice, which then names its `objective`; `lengths` of
-/// sequences, where the job has them.
-inline json_value to_json(const job_plan& p, const job& j, const cluster& c, bool chosen,
-                          const maybe<length_distribution>& lengths = {}) {
+/// The memory of the busiest GPU, and what of it the job may take.
+inline json_value memory_to_json(const job_plan& p, const job& j, const cluster& c) {
     json_value memory = to_json(p.memory);
     memory["usable"] = p.usable.in(bytes);
     memory["available"] = available_memory(c).in(bytes);
@@ -352,7 +350,11 @@ inline json_value to_json(const job_plan& p, const job& j, const cluster& c, boo
         memory["host"] = {
             {"low", host.low.in(bytes)}, {"expected", host.expected.in(bytes)}, {"high", host.high.in(bytes)}};
     }
+    return memory;
+}
 
+/// How long a step, or a prompt and a token, take.
+inline json_value time_to_json(const job_plan& p, const job& j) {
     json_value time{{"terms", to_json(p.speed.step)}};
     if (trains(j)) {
         time["step"] = p.speed.step.total().expected.in(seconds);
@@ -374,7 +376,13 @@ inline json_value to_json(const job_plan& p, const job& j, const cluster& c, boo
     }
     time["tokens_per_second"] = p.speed.tokens_per_second.in(tokens_per_s);
     time["mfu"] = p.speed.mfu;
+    return time;
+}
 
+/// The whole answer. `chosen`: the layout was the planner's choice, which then names its `objective`; `lengths` of
+/// sequences, where the job has them.
+inline json_value to_json(const job_plan& p, const job& j, const cluster& c, bool chosen,
+                          const maybe<length_distribution>& lengths = {}) {
     json_value reasons = json_value::array();
     for (std::int32_t i = 0; i < p.reason_count; ++i)
         reasons.push_back(to_json(p.reasons[static_cast<std::size_t>(i)], p));
@@ -393,8 +401,8 @@ inline json_value to_json(const job_plan& p, const job& j, const cluster& c, boo
             {"layout_chosen", chosen},
             {"objective", chosen ? json_value(name_of(objective::throughput)) : json_value(nullptr)},
             {"idle_gpus", c.gpus - p.layout.gpus()},
-            {"memory", memory},
-            {"time", time},
+            {"memory", memory_to_json(p, j, c)},
+            {"time", time_to_json(p, j)},
             {"bottleneck", name_of(p.bottleneck())},
             {"reasons", reasons},
             {"would_help", help},

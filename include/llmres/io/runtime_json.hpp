@@ -185,6 +185,8 @@ private:
             error_ = llmres::error{code, std::string_view{path}, std::string_view{shown(said)}, expected};
     }
 
+    static std::string below(std::string path, std::string_view key) { return path.append(".").append(key); }
+
     template <class Part>
     void part(const nlohmann::json& said, const std::string& path, Part& into) {
         if (!said.is_object()) return refuse(path, said, "an object");
@@ -195,10 +197,10 @@ private:
             each_field(into, [&](std::string_view name, auto& field) {
                 if (name != key) return;
                 known = true;
-                read(value, path + "." + key, field);
+                read(value, below(path, key), field);
             });
             if (!known)
-                return refuse(path + "." + key, value, such_as("a field", nearest(key, fields_of<Part>)),
+                return refuse(below(path, key), value, such_as("a field", nearest(key, fields_of<Part>)),
                               error_code::unknown);
         }
     }
@@ -219,7 +221,7 @@ private:
             else if (key == "high")
                 read(value, path + ".high", into.high);
             else
-                return refuse(path + "." + key, value, "low, expected and high", error_code::unknown);
+                return refuse(below(path, key), value, "low, expected and high", error_code::unknown);
         }
         if (said.size() != 3) return refuse(path, said, "low, expected and high", error_code::missing);
         if (!(into.low <= into.expected && into.expected <= into.high))
