@@ -296,7 +296,7 @@ inline void reader::take_columns() {
     std::vector<std::string> cells;
     std::size_t begin = 0;
     while (begin <= line.size() && cells.size() < 64) {
-        const std::size_t comma = std::min(line.find(',', begin), line.size());
+        const std::size_t comma = (std::min)(line.find(',', begin), line.size());
         std::string_view cell = line.substr(begin, comma - begin);
         while (!cell.empty() && cell.front() == ' ') cell.remove_prefix(1);
         cells.emplace_back(cell);
