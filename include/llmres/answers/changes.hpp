@@ -19,7 +19,6 @@
 #include <llmres/runtimes/knobs.hpp>
 #include <llmres/runtimes/loading.hpp>
 #include <llmres/values/error.hpp>
-#include <llmres/values/find_precision.hpp>
 #include <llmres/values/interval.hpp>
 #include <llmres/values/maybe.hpp>
 #include <llmres/values/precision.hpp>
@@ -141,7 +140,7 @@ constexpr bool for_each_narrower_format(const job& j, const Visit& visit) {
     if (trains(j))  // a frozen model beside an adapter (QLoRA, arXiv 2305.14314)
         return j.adapter.trains() && loads(j.runtime.loading, format_family::bitsandbytes) &&
                visit(change{.what = change::kind::narrower_weights, .format = nf4_double});
-    constexpr std::array formats{fp8_e4m3, *find_precision("weights", "awq_int4_g128")};
+    const std::array formats{fp8_e4m3, awq(4, 128)};
     for (const precision& format : formats) {
         const bool narrower = bits_per_element(format) < bits_per_element(weights_of(j));
         if (narrower && loads(j.runtime.loading, family_of(format)) &&
