@@ -373,6 +373,7 @@ inline result<runtime_profile> find_compiled_profile(std::string_view name) {
     return profile;
 }
 
+/// Where a profile comes from, as JSON.
 inline nlohmann::ordered_json to_json(const profile_origin& origin) {
     return {{"versions", origin.versions},
             {"gpus", origin.gpus},

@@ -47,6 +47,7 @@ struct serving_kernels {
     bool fp32_activations = false;
     /// Keys and values are written straight to the cache, and products over their factors (ggml).
     bool written_in_place = false;
+    /// How the buffers of ggml's graphs are laid out.
     ggml_graphs graph{};
     /// Attention's output takes the place of its queries.
     bool output_over_query = false;

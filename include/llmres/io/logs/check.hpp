@@ -60,10 +60,13 @@ struct calibration {
     /// The figures that constants were learnt from, in half of the logs, under a profile of the other half; and under
     /// the profile before. Mean size of the difference to what was printed, in bytes and as a part. Empty for one log.
     struct halves {
-        std::int64_t figures = 0;
-        double before_bytes = 0, after_bytes = 0;
-        double before_part = 0, after_part = 0;
-    } other_half{};
+        std::int64_t figures = 0;  ///< figures that were compared
+        double before_bytes = 0;   ///< mean difference under the profile before, in bytes
+        double after_bytes = 0;    ///< the same under the profile that the other half taught
+        double before_part = 0;    ///< as before_bytes, as a part of what was printed
+        double after_part = 0;     ///< as after_bytes, as a part of what was printed
+    };
+    halves other_half{};  ///< how well half of the logs predicts the other half
 };
 
 /// Learns a profile from logs, all of one runtime's profile: each constant that they determine (observe()), all else

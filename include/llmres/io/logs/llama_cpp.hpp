@@ -7,6 +7,7 @@
 /// (src/llama-model.cpp, src/llama-context.cpp, src/llama-kv-cache.cpp; llama.cpp until 2024).
 namespace llmres::inline v0::logs {
 
+/// The figures in the lines of llama.cpp.
 inline constexpr row llama_cpp_rows[] = {
     {"build: ", quantity::version},
     {"build = ", quantity::version},

@@ -7,6 +7,7 @@
 /// lmdeploy/turbomind/turbomind.py).
 namespace llmres::inline v0::logs {
 
+/// The figures in the lines of LMDeploy.
 inline constexpr row lmdeploy_rows[] = {
     {"lmdeploy version: ", quantity::version},
     {"cache_max_entry_count=", quantity::fraction},

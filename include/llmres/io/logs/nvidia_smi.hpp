@@ -7,6 +7,7 @@
 /// columns (io/logs/reader.hpp).
 namespace llmres::inline v0::logs {
 
+/// The figures in the lines of nvidia-smi.
 inline constexpr row nvidia_smi_rows[] = {
     {"Product Name                          : ", quantity::gpu, unit::one, 0, repeated::last},
     {"Driver Version: ", quantity::version, unit::one, 0, repeated::last, "NVIDIA-SMI"},

@@ -7,6 +7,7 @@
 /// llama.cpp's server, that prints what llama.cpp prints.
 namespace llmres::inline v0::logs {
 
+/// The figures in the lines of Ollama.
 inline constexpr row ollama_rows[] = {
     {"(version ", quantity::version, unit::one, 0, repeated::same, "Listening on "},
     {"size=\"", quantity::weights, unit::as_written, 0, repeated::last, "msg=\"model weights\" device=CUDA"},

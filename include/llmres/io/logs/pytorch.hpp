@@ -7,6 +7,7 @@
 /// memory snapshot written as text, and its message where memory ran out (torch/cuda/memory.py).
 namespace llmres::inline v0::logs {
 
+/// The figures in the lines of PyTorch.
 inline constexpr row pytorch_rows[] = {
     {"| Allocated memory", quantity::allocated, unit::as_written, 1, repeated::most},
     {"| GPU reserved memory", quantity::reserved, unit::as_written, 1, repeated::most},

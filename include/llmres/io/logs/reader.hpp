@@ -65,10 +65,11 @@ struct engine_log {
             if (f.what == what) return &f;
         return nullptr;
     }
-    /// The largest or smallest over ranks and devices; null where nothing says it.
+    /// The largest over ranks and devices; null where nothing says it.
     const figure* largest(quantity what) const {
         return chosen(what, [](double a, double b) { return a > b; });
     }
+    /// The smallest over ranks and devices; null where nothing says it.
     const figure* smallest(quantity what) const {
         return chosen(what, [](double a, double b) { return a < b; });
     }

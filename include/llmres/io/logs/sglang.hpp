@@ -7,6 +7,7 @@
 /// Its GB are 2^30 bytes.
 namespace llmres::inline v0::logs {
 
+/// The figures in the lines of SGLang.
 inline constexpr row sglang_rows[] = {
     {"ServerArgs(model_path=", quantity::model},
     {"sglang version: ", quantity::version},

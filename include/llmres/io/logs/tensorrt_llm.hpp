@@ -7,6 +7,7 @@
 /// its PyTorch backend (_torch/pyexecutor/_util.py).
 namespace llmres::inline v0::logs {
 
+/// The figures in the lines of TensorRT-LLM.
 inline constexpr row tensorrt_llm_rows[] = {
     {"TensorRT-LLM version: ", quantity::version},
     {"TensorRT LLM version: ", quantity::version},

@@ -7,6 +7,7 @@
 /// server/text_generation_server/models/flash_causal_lm.py (warm-up).
 namespace llmres::inline v0::logs {
 
+/// The figures in the lines of text-generation-inference.
 inline constexpr row tgi_rows[] = {
     {"model_id: \"", quantity::model},
     {"num_shard: Some(", quantity::tensor},

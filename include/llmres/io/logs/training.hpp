@@ -8,6 +8,7 @@
 /// DeepSpeed's GB are 2^30 bytes, Megatron's MB 2^20.
 namespace llmres::inline v0::logs {
 
+/// The figures in the lines of DeepSpeed.
 inline constexpr row deepspeed_rows[] = {
     {"DeepSpeed info: version=", quantity::version},
     {"Max_MA ", quantity::allocated, unit::gib, 0, repeated::most},
@@ -19,6 +20,7 @@ inline constexpr engine_table deepspeed_log =
     table_of("deepspeed", deepspeed_rows, {"DeepSpeed info: version=", "Max_MA ", "MaxMemAllocated=", "[deepspeed]"},
              {"DeepSpeed info: version="});
 
+/// The figures in the lines of Megatron-LM.
 inline constexpr row megatron_rows[] = {
     {"| max allocated: ", quantity::allocated, unit::mib, 0, repeated::most},
     {"| max reserved: ", quantity::reserved, unit::mib, 0, repeated::most},
@@ -32,6 +34,7 @@ inline constexpr engine_table megatron_log = table_of(
     "megatron", megatron_rows, {"elapsed time per iteration (ms)", "tensor-model-parallel size: ", "| max allocated: "},
     {"using world size: "});
 
+/// The figures in the lines of torchtitan.
 inline constexpr row torchtitan_rows[] = {
     {"memory: ", quantity::reserved, unit::gib, 0, repeated::most, "step:"},
     {"tps: ", quantity::tokens_per_second, unit::one, 0, repeated::last, "step:"},

@@ -7,6 +7,7 @@
 /// v1/core/kv_cache_utils.py).
 namespace llmres::inline v0::logs {
 
+/// The figures in the lines of vLLM.
 inline constexpr row vllm_rows[] = {
     {"LLM engine (v", quantity::version},
     {"vLLM API server version ", quantity::version},
