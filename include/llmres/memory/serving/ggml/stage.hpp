@@ -22,10 +22,10 @@
 namespace llmres::inline v0::detail {
 
 struct stage_graph {
-    const job& of;
-    const layout& over;
+    const llmres::job& job;
+    const llmres::layout& layout;
     const llmres::runtime& runtime;
-    const serving_step& of_step;
+    const serving_step& step;
     const serving_weights& weights;
     stage_range range{};
     std::int32_t index = 0;
@@ -34,7 +34,7 @@ struct stage_graph {
 
     /// Graphs of attention, Mamba 2 and gated feed-forwards, routed or not.
     constexpr bool possible() const {
-        for (std::int32_t k = 0; k < of.model.layers.kind_count; ++k)
+        for (std::int32_t k = 0; k < job.model.layers.kind_count; ++k)
             if (!described(kind(k))) return false;
         return range.last > range.first;
     }
@@ -49,35 +49,33 @@ struct stage_graph {
         const step_peak with = copies() ? laid_out(stacks) : without;
         step_peak either = runtime.loading.host_experts.copied ? with : without;
         const step_peak& less = runtime.loading.host_experts.fused_gates ? without : with;
-        either.set_low(
-            (less.activations.low > of_step.hidden() ? less.activations.low - of_step.hidden() : byte_count{}) +
-            less.logits.low);
-        const byte_count high =
-            with.activations.high +
-            (runtime.loading.host_experts.fused_gates ? stacks.gate + stacks.down : of_step.hidden());
+        either.set_low((less.activations.low > step.hidden() ? less.activations.low - step.hidden() : byte_count{}) +
+                       less.logits.low);
+        const byte_count high = with.activations.high +
+                                (runtime.loading.host_experts.fused_gates ? stacks.gate + stacks.down : step.hidden());
         if (high > either.activations.high) either.activations.high = high;
         return either;
     }
 
 private:
-    constexpr const layer& kind(std::int32_t k) const { return of.model.layers.kinds[static_cast<std::size_t>(k)]; }
+    constexpr const layer& kind(std::int32_t k) const { return job.model.layers.kinds[static_cast<std::size_t>(k)]; }
 
     /// Whether stacks of experts are copied to the GPU for a step: from 32 tokens on, or from 32 an expert.
     constexpr bool copied(const experts& e) const {
-        return of_step.shape.all() * (runtime.loading.host_experts.copied_by_expert ? e.per_token : e.count) >=
+        return step.shape.all() * (runtime.loading.host_experts.copied_by_expert ? e.per_token : e.count) >=
                32 * e.count;
     }
     constexpr bool copies() const {
-        for (std::int32_t k = 0; k < of.model.layers.kind_count; ++k)
+        for (std::int32_t k = 0; k < job.model.layers.kind_count; ++k)
             if (kind(k).feed_forward.routed() && copied(kind(k).feed_forward.experts)) return true;
         return false;
     }
-    constexpr bool on_host(std::int32_t layer) const { return layer < host_part_of(of).expert_layers; }
+    constexpr bool on_host(std::int32_t layer) const { return layer < host_part_of(job).expert_layers; }
 
     constexpr bool described(const layer& l) const {
         const attention& a = l.attention;
         const bool mixes = a.kind == attention_kind::grouped  ? a.gate == output_gate::none
-                           : a.kind == attention_kind::latent ? of_step.expands(a) || absorbs(a)
+                           : a.kind == attention_kind::latent ? step.expands(a) || absorbs(a)
                                                               : l.recurrent.kind == recurrent_kind::mamba ||
                                                                     l.recurrent.kind == recurrent_kind::mamba2;
         if (l.recurrent.kind != recurrent_kind::none && a.kind != attention_kind::none) return false;
@@ -85,14 +83,14 @@ private:
                l.feed_forward.kind != feed_forward_kind::plain;
     }
     constexpr bool absorbs(const attention& a) const {
-        return runtime.serving_kernels.latent.absorbed && !of_step.expands(a);
+        return runtime.serving_kernels.latent.absorbed && !step.expands(a);
     }
 
     /// Without turns, the first layer's input may come from the host, and is then there twice.
     constexpr step_peak with_given_input(step_peak peak) const {
-        if (runtime.loading.host_experts.fused_gates || over.pipeline > 1 || !runtime.loading.embedding_on_host)
+        if (runtime.loading.host_experts.fused_gates || layout.pipeline > 1 || !runtime.loading.embedding_on_host)
             return peak;
-        peak.activations += {{}, host_part_of(of).head ? of_step.hidden() : byte_count{}, of_step.hidden()};
+        peak.activations += {{}, host_part_of(job).head ? step.hidden() : byte_count{}, step.hidden()};
         return peak;
     }
 
@@ -100,53 +98,54 @@ private:
     /// tensor of a feed-forward (GLM-4, to 0.01 MiB), or the mask before its cast (Mixtral in b6900, to 0.03 MiB).
     constexpr step_peak with_hole_under_logits(step_peak peak) const {
         if (!computes_logits || !runtime.serving_kernels.feed_forward_under_logits ||
-            of_step.kernel != attention_kernel::flash || runtime.step.logits.rows != scored_tokens::chunk)
+            step.kernel != attention_kernel::flash || runtime.step.logits.rows != scored_tokens::chunk)
             return peak;
-        const byte_count tensor = of_step.feed_forward_tensor();
-        const byte_count mask = runtime.serving_kernels.graph.narrow_masks ? byte_count{} : of_step.mask() * 2;
-        const byte_count high = size_of(fp32, of_step.shape.all(), of.model.vocabulary) + of_step.hidden() +
-                                (tensor < mask ? mask : tensor);
+        const byte_count tensor = step.feed_forward_tensor();
+        const byte_count mask = runtime.serving_kernels.graph.narrow_masks ? byte_count{} : step.mask() * 2;
+        const byte_count high =
+            size_of(fp32, step.shape.all(), job.model.vocabulary) + step.hidden() + (tensor < mask ? mask : tensor);
         const byte_count said = peak.all().high;
         if (high > said) peak.activations.high += high - said;
         return peak;
     }
 
     constexpr graph_shape shape() const {
-        graph_shape s{.tokens = of_step.shape.all(),
-                      .scored = logit_rows(of, runtime, over, of_step.shape),
+        graph_shape s{.tokens = step.shape.all(),
+                      .scored = logit_rows(job, runtime, layout, step.shape),
                       .sequences = runtime.serving_kernels.graph.all_states
-                                       ? slots_of(of, runtime, sequences_per_rank(of, over))
+                                       ? slots_of(job, runtime, sequences_per_rank(job, layout))
                                        : 1,
-                      .hidden = of.model.hidden};
+                      .hidden = job.model.hidden};
         if (s.scored > s.tokens) s.scored = s.tokens;
-        for (std::int32_t k = 0; k < of.model.layers.kind_count; ++k) {
+        for (std::int32_t k = 0; k < job.model.layers.kind_count; ++k) {
             const attention& a = kind(k).attention;
             if (a.kind == attention_kind::none) continue;
             const token_count block = runtime.cache.block > token_count{} ? runtime.cache.block : tokens(256);
             if (a.window > token_count{})
                 s.window_cells =
-                    aligned_up(allotted_tokens(a, of, runtime, over, sequences_per_rank(of, over)), block).in(tokens);
+                    aligned_up(allotted_tokens(a, job, runtime, layout, sequences_per_rank(job, layout)), block)
+                        .in(tokens);
             else
-                s.cells = aligned_up(tokens(of_step.shape.keys), block).in(tokens);
+                s.cells = aligned_up(tokens(step.shape.keys), block).in(tokens);
             const std::int64_t values = a.kind == attention_kind::latent
                                             ? (runtime.cache.latent_values ? a.kv_rank : 0)
-                                            : ceil_quotient(a.kv_heads, std::int64_t{over.tensor}) * a.value_width();
+                                            : ceil_quotient(a.kv_heads, std::int64_t{layout.tensor}) * a.value_width();
             if (values > s.value_rows) s.value_rows = values;
         }
         return s;
     }
     /// True if no later layer of the GPU reads the same mask as layer `i`.
     constexpr bool last_of_mask(std::int32_t i) const {
-        const auto windowed = [&](std::int32_t l) { return of.model.layers[l].attention.window > token_count{}; };
+        const auto windowed = [&](std::int32_t l) { return job.model.layers[l].attention.window > token_count{}; };
         for (std::int32_t later = i + 1; later < range.last; ++later)
-            if (of.model.layers[later].attention.kind != attention_kind::none && windowed(later) == windowed(i))
+            if (job.model.layers[later].attention.kind != attention_kind::none && windowed(later) == windowed(i))
                 return false;
         return true;
     }
 
     constexpr expert_place place_of(std::int32_t layer, const expert_stacks& stacks) const {
         if (!on_host(layer)) return expert_place::here;
-        if (stacks.gate == byte_count{} || !copied(of.model.layers[layer].feed_forward.experts))
+        if (stacks.gate == byte_count{} || !copied(job.model.layers[layer].feed_forward.experts))
             return expert_place::host;
         return index == 0 ? expert_place::copied : expert_place::first_gpu;
     }
@@ -156,30 +155,31 @@ private:
     constexpr step_peak laid_out(const expert_stacks& stacks) const {
         ggml_graph graph{
             shape(),
-            {.flash = of_step.kernel == attention_kernel::flash,
+            {.flash = step.kernel == attention_kernel::flash,
              .fused = runtime.loading.host_experts.fused_gates,
              .writes = runtime.serving_kernels.graph,
              .inputs_here = runtime.loading.embedding_on_host ? 0 : runtime.serving_kernels.graph.inputs_of_embedding,
-             .joined_heads = gguf::is_fused(of.model.architecture.view()),
-             .joined_gate = gguf::is_any(of.model.architecture.view(), "phi3", "glm", "glm4", "chatglm"),
+             .joined_heads = gguf::is_fused(job.model.architecture.view()),
+             .joined_gate = gguf::is_any(job.model.architecture.view(), "phi3", "glm", "glm4", "chatglm"),
              .part_limit = runtime.serving_kernels.latent.expanded,
              .all_parts = runtime.serving_kernels.latent.expands_all,
-             .unpacked = is_packed(kv_cache_of(of)),
+             .unpacked = is_packed(kv_cache_of(job)),
              .first = index == 0,
-             .input_copies = over.pipeline > 1 && !of_step.parts_on_host() ? runtime.step.copies : 1}};
+             .input_copies = layout.pipeline > 1 && !step.parts_on_host() ? runtime.step.copies : 1}};
         graph.begin();
         std::array<std::array<std::int32_t, layer_stack::max_kinds>, 2> seen{};
         for (std::int32_t i = range.first; i < range.last; ++i) {
             const bool last = i + 1 == range.last;
-            if (++seen[on_host(i)][of.model.layers.order[static_cast<std::size_t>(i)]] > 2 && !last && !last_of_mask(i))
+            if (++seen[on_host(i)][job.model.layers.order[static_cast<std::size_t>(i)]] > 2 && !last &&
+                !last_of_mask(i))
                 continue;
-            layer local = of.model.layers[i];
-            local.attention.heads = ceil_quotient(local.attention.heads, over.tensor);
-            local.attention.kv_heads = ceil_quotient(local.attention.kv_heads, over.tensor);
+            layer local = job.model.layers[i];
+            local.attention.heads = ceil_quotient(local.attention.heads, layout.tensor);
+            local.attention.kv_heads = ceil_quotient(local.attention.kv_heads, layout.tensor);
             const expert_place place = place_of(i, stacks);
             const bool copied_here = place == expert_place::copied;
             graph.add_layer({.kind = local,
-                             .expands = of_step.expands(local.attention),
+                             .expands = step.expands(local.attention),
                              .last = last,
                              .last_of_mask = end && last_of_mask(i),
                              .computes_logits = last && end,
@@ -188,7 +188,7 @@ private:
                              .down_stack = copied_here ? stacks.down : byte_count{}});
         }
         const byte_count layers = graph.buffer.peak();
-        if (computes_logits) graph.add_logits(of.model.vocabulary);
+        if (computes_logits) graph.add_logits(job.model.vocabulary);
         return {scaled(layers, runtime.accuracy.activations), graph.buffer.peak() - layers};
     }
 };
