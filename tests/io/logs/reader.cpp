@@ -218,3 +218,11 @@ TEST_CASE("what is no log is refused by name") {
     CHECK(refusal_of(std::string_view{"GGUF\3\0\0\0", 8}) == "binary data");
     CHECK(refusal_of(std::string(1 << 20, 'x')) == "no line of an engine");
 }
+
+TEST_CASE("a log that ends with a carriage return has its last line") {
+    const logs::engine_log log =
+        logs::read_log("noise\nINFO [gpu_worker.py:227] Available KV cache memory: 54.61 GiB\r").value();
+    CHECK(log.lines == 2);
+    REQUIRE(log.figures.size() == 1);
+    CHECK(log.figures.front().line == 2);
+}

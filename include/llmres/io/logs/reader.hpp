@@ -129,6 +129,7 @@ private:
     std::array<found, all_tables.size()> found_{};
     std::string line_{};
     std::int64_t number_ = 0;  ///< whole lines before this one
+    bool open_ = false;        ///< this line has begun, though a carriage return may have emptied it
     bool binary_ = false;
     std::vector<std::string> columns_{};  ///< of nvidia-smi's CSV
 };
@@ -180,9 +181,10 @@ inline void reader::feed(std::string_view piece) {
         const std::size_t end = piece.find_first_of("\n\r");
         const std::string_view part = piece.substr(0, end);
         if (line_.size() < longest_line) line_.append(part.substr(0, longest_line - line_.size()));
+        open_ = end == std::string_view::npos || piece[end] == '\r';
         if (end == std::string_view::npos) return;
         take_line();
-        if (piece[end] == '\n') ++number_;
+        if (!open_) ++number_;
         line_.clear();
         piece.remove_prefix(end + 1);
     }
@@ -323,10 +325,11 @@ inline void reader::take_columns() {
 }
 
 inline result<engine_log> reader::finish() {
-    if (!line_.empty() && !binary_) {
+    if (open_ && !binary_) {
         take_line();
         ++number_;
         line_.clear();
+        open_ = false;
     }
     if (binary_) return refused(error_code::malformed, "log", "binary data", "what an engine prints, as text");
     found* best = nullptr;
