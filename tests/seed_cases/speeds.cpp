@@ -11,6 +11,7 @@
 #include <llmres/plan.hpp>
 #include <llmres/runtimes/huggingface.hpp>
 #include <llmres/runtimes/vllm.hpp>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -48,12 +49,12 @@ std::vector<gpu_offer> offers_of_all() {
     return offers;
 }
 
-std::vector<std::string_view> ranked(const job& j, const std::vector<gpu_offer>& offers, purchase_objective o) {
+std::vector<std::string> ranked(const job& j, const std::vector<gpu_offer>& offers, purchase_objective o) {
     std::vector<purchase> best(offers.size());
     const result<std::size_t> count = what_to_buy(j, offers, {.budget = currency(1'000'000), .objective = o}, best);
     REQUIRE(count);
-    std::vector<std::string_view> order;
-    for (std::size_t i = 0; i < *count; ++i) order.push_back(offers[best[i].offer].card.id.view());
+    std::vector<std::string> order;
+    for (std::size_t i = 0; i < *count; ++i) order.emplace_back(offers[best[i].offer].card.id.view());
     return order;
 }
 
