@@ -148,9 +148,20 @@ void print_table(std::span<const llmres::found_layout> list, const llmres::job& 
     }
 }
 
-}  // namespace
-
-namespace {
+/// What the document leaves unsaid, less what the search chooses.
+llmres::json_value assumed_in(const nlohmann::json& document, const llmres::plan_request& request,
+                              const llmres::search_space& space, const llmres::job_plan& best) {
+    llmres::json_value assumed = llmres::assumptions_of(document, request, best);
+    const auto chosen = [&](bool is_chosen, const char* key) {
+        if (is_chosen) assumed.erase(key);
+    };
+    chosen(space.max_batch > 0, "batch");
+    chosen(space.weights.count > 0, "weights");
+    chosen(space.kv_cache.count > 0, "kv_cache");
+    chosen(space.micro_batch, "micro_batch");
+    chosen(space.recompute, "recompute");
+    return assumed;
+}
 
 std::string title_of(const llmres::job& j, const llmres::cluster& c) {
     return fmt::format("{} on {} x {}", j.model.name.view(), c.gpus, c.gpu.name.view());
@@ -186,10 +197,12 @@ int run_search(const search_options& o) {
     // Where none is left, the single best is the error or the nearest to fitting.
     if (best.empty()) best.push_back(accept(llmres::search(j, c, r)));
     const bool fits_somewhere = best[0].plan.verdict == llmres::verdict::fits;
+    const llmres::json_value assumed = assumed_in(document, request, r.space, best[0].plan);
     if (o.job.json) {
         llmres::json_value answer{{"objective", name_of(r.objective)},
                                   {"job", llmres::to_json(j)},
                                   {"cluster", llmres::to_json(c)},
+                                  {"assumed", assumed},
                                   {"searched", llmres::to_json(counts)},
                                   {"best", llmres::to_json(std::span<const llmres::found_layout>{best}, j, c)}};
         if (!o.against.empty()) answer["front"] = llmres::to_json(std::span<const llmres::found_layout>{front}, j, c);
@@ -206,8 +219,10 @@ int run_search(const search_options& o) {
         fmt::print("\nNo layout beats these both in throughput and in {}:\n", o.against);
         print_table(front, j, r.space);
     }
+    fmt::print("\n");
+    print_assumed(assumed);
     const std::string launch = launch_command(llmres::with_choice(j, best[0].choice), best[0].plan.layout, c);
-    if (fits_somewhere && !launch.empty()) fmt::print("\nlaunch   {}\n", launch);
+    if (fits_somewhere && !launch.empty()) fmt::print("launch   {}\n", launch);
     return fits_somewhere ? fits : does_not_fit;
 }
 

@@ -93,6 +93,21 @@ TEST_CASE("a degree that is given stays, and the others are searched") {
     CHECK(best["layout"]["data"] == 2);
 }
 
+TEST_CASE("a search says what it assumed, less what it chooses") {
+    const arguments asked{"search", "llama-3.1-8b", "--gpu", "h100-sxm5-80gb", "--runtime", "vllm", "--json"};
+    const json assumed = run(asked).json()["assumed"];
+    CHECK(assumed["task"] == "serving");
+    CHECK(assumed["context"] == 131072);
+    CHECK(assumed["batch"] == 1);
+    CHECK(assumed["runtime_versions"].is_string());
+    CHECK(assumed == run(arguments{"plan"} + arguments(asked.begin() + 1, asked.end())).json()["assumed"]);
+    const json chosen = run(asked + arguments{"--max_batch", "8", "--try_kv_cache", "fp8_e4m3"}).json()["assumed"];
+    CHECK_FALSE(chosen.contains("batch"));
+    CHECK_FALSE(chosen.contains("kv_cache"));
+    const outcome text = run({"search", "llama-3.1-8b", "--gpu", "h100-sxm5-80gb"});
+    CHECK(text.out.find("assumed  task serving, weights bf16") != std::string::npos);
+}
+
 TEST_CASE("a search that nothing satisfies says why") {
     const arguments asked = arguments{"search", "llama-3.1-70b"} + eight_h100 + chats;
     const outcome slow = run(asked + arguments{"--max_time_per_token", "0.00001"});

@@ -474,6 +474,11 @@ struct job_answer {
     json_value assumed = json_value::object();  ///< what the document leaves unsaid and changes the answer, by key
 };
 
+/// What a document leaves unsaid of all that changes its plan, by key; null is unknown.
+inline json_value assumptions_of(const nlohmann::json& document, const plan_request& request, const job_plan& p) {
+    return detail::assumptions_of(document, request, p.host_memory.high > byte_count{});
+}
+
 /// Reads a job document and plans it.
 inline result<job_answer> answer_job(const nlohmann::json& document, const job_sources& sources = {});
 
@@ -504,8 +509,7 @@ inline result<job_answer> answer_job(const nlohmann::json& document, const job_s
     if (!request) return request.error();
     const result<requested_plan> planned = plan(*request);
     if (!planned) return planned.error();
-    const bool uses_host = planned->plan.host_memory.high > byte_count{};
-    return job_answer{*request, *planned, detail::assumptions_of(document, *request, uses_host)};
+    return job_answer{*request, *planned, assumptions_of(document, *request, planned->plan)};
 }
 
 inline job_sources remembered(const job_sources& sources) {
