@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <llmres/hardware/cluster.hpp>
+#include <llmres/io/json/layout_json.hpp>
+#include <llmres/io/sentences.hpp>
+#include <llmres/jobs/job.hpp>
+#include <llmres/runtimes/all.hpp>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+
+/// A job, its runtime and its cluster as JSON, under the keys by which a job document gives them.
+namespace llmres::inline v0 {
+
+/// The names of modules with commas between them, as find_modules() reads them.
+inline std::string to_text(layer_part_set modules) {
+    std::string names;
+    for (std::size_t i = 0; i < layer_part_names.size(); ++i)
+        if (modules.has(static_cast<layer_part>(i)))
+            names += (names.empty() ? "" : ",") + std::string{layer_part_names[i]};
+    return names;
+}
+
+/// The roles of the weights that an adapter is attached to, with commas between them, as find_roles() reads them.
+inline std::string target_names(const role_set& targets) {
+    std::string names;
+    for (std::size_t i = 0; i < weight_role_names.size(); ++i)
+        if (targets.contains(static_cast<weight_role>(i)))
+            names += (names.empty() ? "" : ",") + std::string{weight_role_names[i]};
+    return names;
+}
+
+/// Knobs of training that differ from the profile's.
+inline void training_knobs_to_json(const runtime& r, const runtime& p, json_value& out) {
+    const training_kernels& k = r.kernels;
+    const training_kernels& usual = p.kernels;
+    const auto flag = [&](const char* name, bool now, bool before) {
+        if (now != before) out[name] = now;
+    };
+    if (k.loss.code != usual.loss.code) out["loss"] = name_of(k.loss.code);
+    if (k.scan != usual.scan) out["scan"] = name_of(k.scan);
+    flag("expandable_segments", r.allocator.expandable_segments, p.allocator.expandable_segments);
+    flag("compiled", k.compilation.layers, usual.compilation.layers);
+    flag("compiled_loss", k.compilation.loss, usual.compilation.loss);
+    flag("fused_norms", k.norm == norm_code::fused, usual.norm == norm_code::fused);
+    flag("fused_gates", k.gate == gate_code::fused, usual.gate == gate_code::fused);
+    flag("use_fused_weighted_squared_relu", k.use_fused_weighted_squared_relu, usual.use_fused_weighted_squared_relu);
+    flag("narrow_loss", k.loss.narrow, usual.loss.narrow);
+    if (k.experts != usual.experts) out["experts"] = name_of(k.experts);
+    if (k.checkpointing.selective != usual.checkpointing.selective)
+        out["selective"] = name_of(k.checkpointing.selective);
+    flag("save_on_cpu", k.checkpointing.offloads_at_once, usual.checkpointing.offloads_at_once);
+    flag("gradient_accumulation_fusion", k.linear != linear_code::plain, usual.linear != linear_code::plain);
+    flag("fp32_stream", k.fp32_stream, usual.fp32_stream);
+    flag("fp32_adapters", k.fp32_adapters, usual.fp32_adapters);
+    flag("four_bit_keeps_inputs", k.four_bit_keeps_inputs, usual.four_bit_keeps_inputs);
+    flag("use_reentrant", k.checkpointing.reentrant, usual.checkpointing.reentrant);
+    flag("checkpoints_inside_units", k.checkpointing.inside_units, usual.checkpointing.inside_units);
+    flag("reshard_after_forward", r.sharding.reshards_after_forward, p.sharding.reshards_after_forward);
+    if (k.fp8.recipe != usual.fp8.recipe) out["fp8_recipe"] = name_of(k.fp8.recipe);
+    flag("fp8_param_gather", k.fp8.param_gather, usual.fp8.param_gather);
+    if (r.process.context != p.process.context && r.process.context == context_of_cuda_11) out["cuda"] = 11;
+}
+
+/// A runtime and what the job asks of it: its name, the versions that its profile is for, and the knobs that differ
+/// from the profile, under the keys by which a job document sets them. `profile`: the one that the job read, where it
+/// is not compiled.
+inline json_value to_json(const runtime& r, const serving_options& asked, const runtime* profile = nullptr) {
+    json_value out{{"name", r.identity.name.view()}, {"versions", r.identity.versions.view()}};
+    for (const runtime* known : runtimes::all)
+        if (profile == nullptr && *known == r) profile = known;
+    if (profile == nullptr) return out;
+    const runtime& p = *profile;
+    const serving_options usual;
+    if (r.cache.fraction && *r.cache.fraction != p.cache.fraction.value_or(0))
+        out["gpu_memory_utilization"] = *r.cache.fraction;
+    if (r.cache.block != p.cache.block) out["kv_block"] = r.cache.block.in(tokens);
+    if (r.step.max_batched_tokens != p.step.max_batched_tokens ||
+        r.step.larger_devices[0].max_batched_tokens != p.step.larger_devices[0].max_batched_tokens)
+        out["max_batched_tokens"] = r.step.max_batched_tokens.in(tokens);
+    if (asked.max_num_seqs != usual.max_num_seqs) out["max_num_seqs"] = asked.max_num_seqs;
+    if (r.serving_kernels.flash_attention && r.serving_kernels.flash_attention != p.serving_kernels.flash_attention)
+        out["flash_attention"] = *r.serving_kernels.flash_attention;
+    if (asked.gpu_layers && asked.gpu_layers != usual.gpu_layers) out["gpu_layers"] = *asked.gpu_layers;
+    if (r.loading.embedding_on_host != p.loading.embedding_on_host)
+        out["embedding_on_host"] = r.loading.embedding_on_host;
+    if (asked.experts_on_host != usual.experts_on_host) out["experts_on_host"] = asked.experts_on_host;
+    if (asked.max_loras != usual.max_loras) out["max_loras"] = asked.max_loras;
+    if (asked.max_lora_rank != usual.max_lora_rank) out["max_lora_rank"] = asked.max_lora_rank;
+    if (asked.encoder_tokens != usual.encoder_tokens) out["encoder_tokens"] = asked.encoder_tokens.in(tokens);
+    if (asked.speculates_ahead != usual.speculates_ahead) out["speculates_ahead"] = asked.speculates_ahead;
+    if (asked.rope_scaling > usual.rope_scaling) out["rope_scaling"] = asked.rope_scaling;
+    if (asked.draft_weights != usual.draft_weights)
+        out["draft"] = {{"weights_bytes", asked.draft_weights.in(bytes)},
+                        {"kv_bytes_per_token", asked.draft_kv.in(bytes_a_token)}};
+    training_knobs_to_json(r, p, out);
+    if (r.cache.windows != p.cache.windows) out["swa_full"] = r.cache.windows == window_cells::whole;
+    const std::string_view no_graphs = knob_name(r.identity.knobs, knob_setting::no_cuda_graphs);
+    if (r.process.cuda_graphs.high != p.process.cuda_graphs.high && !no_graphs.empty())
+        out[std::string{no_graphs}] = true;
+    return out;
+}
+
+/// The job with its defaults filled in; null where the runtime chooses as it runs.
+inline json_value to_json(const job& j) {
+    json_value out{{"model", j.model.name.view()},
+                   {"task", name_of(j.task)},
+                   {"weights", j.gguf ? mix_name(*j.gguf) : std::string{weights_of(j).name.view()}},
+                   {"compute", j.compute.name.view()},
+                   {"attention", name_of(j.attention)}};
+    if (!trains(j)) {
+        out["kv_cache"] = kv_cache_of(j).name.view();
+        if (j.kv_cache_values) out["kv_cache_values"] = j.kv_cache_values->name.view();
+        out["batch"] = j.batch;
+        out["prompt"] = prompt_of(j).in(tokens);
+        out["output"] = j.output.in(tokens);
+        out["context"] = context_of(j).in(tokens);
+        out["max_batched_tokens"] =
+            j.max_batched_tokens > token_count{} ? json_value(j.max_batched_tokens.in(tokens)) : json_value(nullptr);
+    } else {
+        const maybe<precision> master = master_weights_of(j);
+        out["gradients"] = gradients_of(j).name.view();
+        out["master_weights"] = master ? json_value(master->name.view()) : json_value(nullptr);
+        out["optimizer_states"] = optimizer_states_of(j).name.view();
+        out["optimizer"] = j.optimizer.name.view();
+        if (j.optimizer.in_backward) out["optimizer_in_bwd"] = true;
+        out["sequence"] = sequence_of(j).in(tokens);
+        out["micro_batch"] = j.micro_batch;
+        out["global_batch"] = j.global_batch;
+        out["recompute"] = name_of(j.recompute);
+        out["recompute_every"] = j.recompute_every;
+        if (!(j.recompute_modules == layer_part_set{layer_part::core_attn}))
+            out["recompute_modules"] = to_text(j.recompute_modules);
+        out["dropout"] = j.dropout;
+        out["varied_lengths"] = j.varied_lengths;
+        if (j.mean_length > token_count{}) out["mean_length"] = j.mean_length.in(tokens);
+        out["expert_load"] = j.expert_load;
+        out["ema"] = j.ema;
+        if (j.mtp_layers > 0) out["mtp_layers"] = j.mtp_layers;
+        if (j.mtp_use_repeated_layer) out["mtp_use_repeated_layer"] = true;
+        if (j.steps > 0) out["steps"] = j.steps;
+        out["autocast"] = j.autocast ? json_value(*j.autocast) : json_value(nullptr);
+        out["adapter"] = {{"kind", name_of(j.adapter.kind)}, {"rank", j.adapter.rank}, {"dropout", j.adapter.dropout}};
+        if (j.adapter.low_rank()) out["adapter"]["targets"] = target_names(j.adapter.targets);
+        if (j.adapter.experts) out["adapter"]["experts"] = *j.adapter.experts;
+        out["offload"] = {{"optimizer", name_of(j.offload.optimizer)},
+                          {"parameters", name_of(j.offload.parameters)},
+                          {"activations", name_of(j.offload.activations)},
+                          {"pinned", j.offload.pinned}};
+        if (!j.offload.modules.empty()) out["offload"]["modules"] = to_text(j.offload.modules);
+    }
+    return out;
+}
+
+/// A cluster under the keys by which a job document gives it; `measured` holds the measured figures that took the place
+/// of the datasheet's.
+inline json_value to_json(const cluster& c) {
+    json_value out{{"gpu", c.gpu.id.view()},
+                   {"gpus", c.gpus},
+                   {"gpus_per_node", c.node_size()},
+                   {"scale_up", c.scale_up.id.view()},
+                   {"scale_out", c.scale_out.id.view()}};
+    if (c.in_use > byte_count{}) out["in_use"] = c.in_use.in(bytes);
+    if (c.power_limit) out["power_limit"] = c.power_limit->in(watts);
+    json_value host = json_value::object();
+    if (c.host.memory > byte_count{}) host["memory"] = c.host.memory.in(bytes);
+    if (c.host.bandwidth > byte_rate{}) host["bandwidth"] = c.host.bandwidth.in(bytes_per_s);
+    if (c.host.cores > 0) host["cores"] = c.host.cores;
+    if (!c.host.link.id.empty()) host["link"] = c.host.link.id.view();
+    if (!host.empty()) out["host"] = std::move(host);
+    const gpu_measured& m = c.gpu.measured;
+    json_value measured = json_value::object();
+    if (m.bandwidth) measured["bandwidth"] = m.bandwidth->in(bytes_per_s);
+    const auto rate = [&](const char* name, const maybe<flop_rate>& r) {
+        if (r) measured[name] = r->in(flops_per_s);
+    };
+    rate("tf32", m.tf32), rate("fp16", m.fp16), rate("bf16", m.bf16), rate("fp8", m.fp8), rate("int8", m.int8);
+    if (m.any_rate()) measured["reach"] = m.reach.expected;
+    if (m.context) measured["context"] = m.context->in(bytes);
+    if (!measured.empty()) out["measured"] = std::move(measured);
+    return out;
+}
+
+}  // namespace llmres::inline v0
