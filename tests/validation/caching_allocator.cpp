@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "caching_allocator.hpp"
 
-#include "../sanitized.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -228,9 +226,7 @@ TEST_CASE("gaps between activations of one length are the part that Hugging Face
     CHECK(parts / runs == doctest::Approx(churn.expected).epsilon(0.1));
 }
 
-// A statistic over minutes of simulated steps; the sanitizers see the same code in the cases before and after it.
-TEST_CASE("samples of many lengths: blocks pile up within the rule's bounds; gaps are as it says on average" *
-          doctest::skip(sanitized)) {
+TEST_CASE("samples of many lengths: blocks pile up within the rule's bounds; gaps are as it says on average") {
     struct shape {
         std::int64_t hidden, layers, width, vocabulary;
     };
