@@ -117,7 +117,7 @@ void print_next(const std::string& older, const std::string& version) {
 
 }  // namespace
 
-int main() {
+int main(int, char**) {
     std::puts("| version | logs | profile of the version, GiB off | learnt from half of the logs, GiB off |");
     std::puts("|---|---:|---:|---:|");
     for (const auto& [version, all] : rows_of_vllm())
@@ -133,4 +133,5 @@ int main() {
     print_next("vllm@0.11.1", "vllm@0.19.0");
     print_next("vllm@0.17", "vllm@0.19.0");
     print_next("vllm@0.20", "vllm@0.19.0");
+    return 0;
 }

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <string>
 
-int main() {
+int main(int, char**) {
     std::puts("| model | published | counted | difference | count | remark |\n|---|---:|---:|---:|---|---|");
     const std::string shared = LLMRES_SHARED_DATA;
     for (const counts::comparison& row :
@@ -21,4 +21,5 @@ int main() {
         "\n| registry of transformers | types | read | of these, equal to transformers' count |\n|---|--:|--:|--:|");
     for (const auto& [name, c] : registry::coverage_of_transformers())
         std::printf("| %s | %d | %d | %d |\n", name.c_str(), c.types, c.read, c.equal);
+    return 0;
 }

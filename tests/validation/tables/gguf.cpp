@@ -38,7 +38,7 @@ void print_table(const char* heading, const std::map<std::string, tally>& rows) 
 
 }  // namespace
 
-int main() {
+int main(int, char**) {
     const std::string shared = LLMRES_SHARED_DATA;
     const auto rows = gguf_sizes::compare(shared.empty() ? shared : shared + "/models/");
     std::map<std::string, tally> by_model;
@@ -59,4 +59,5 @@ int main() {
                         static_cast<long long>(row.file), static_cast<long long>(row.tensors),
                         static_cast<long long>(row.header()),
                         row.is == verdict::alone ? "alone" : std::to_string(row.rest).c_str());
+    return 0;
 }

@@ -5,7 +5,7 @@
 
 #include <cstdio>
 
-int main() {
+int main(int, char**) {
     using namespace kv_facts;
     std::puts("| model | what was printed | printed | unit | computed | |\n|---|---|--:|---|--:|---|");
     for (const fact& f : facts)
@@ -18,4 +18,5 @@ int main() {
                     to_the_byte(f) ? "to the byte"
                     : agrees(f)    ? "to the printed digits"
                                    : "differs");
+    return 0;
 }

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <string>
 
-int main() {
+int main(int, char**) {
     std::puts("// SPDX-License-Identifier: MIT");
     std::puts("// Printed by table_profile_errors: engine, versions, figure, rows, mean, bias, worst, inside.");
     for (const profile_errors::entry& e : profile_errors::all()) {
@@ -13,4 +13,5 @@ int main() {
         std::printf("{\"%s\", \"%s\", \"%s\", %d, %.4f, %.4f, %.4f, %d},\n", engine.c_str(), versions.c_str(),
                     e.figure.c_str(), e.rows, e.mean(), e.bias(), e.worst, e.inside);
     }
+    return 0;
 }

@@ -116,4 +116,5 @@ int main(int argc, char** argv) {
         for (std::size_t i = 0; i < n.size(); ++i) all[i] += n[i];
     }
     std::printf("| all | %d | %d | %d | %d | %d | %d |\n", all[0], all[1], all[2], all[3], all[4], all[5]);
+    return 0;
 }

@@ -55,4 +55,5 @@ int main(int argc, char** argv) {
                         s.rows(), s.mean() * 100, times::score::median(s.errors) * 100, s.mean_bias() * 100,
                         s.worst * 100, s.share_inside() * 100, times::score::median(s.widths));
     }
+    return 0;
 }

@@ -135,4 +135,5 @@ int main(int argc, char** argv) {
     if (rows || named) return 0;
     show_kernels();
     show_pytorch();
+    return 0;
 }
