@@ -59,7 +59,8 @@ TEST_CASE("a profile learnt from one log predicts that log, whichever constant i
         again.runtime = with_learnt(again.runtime, p, prior_weight::none);
         const double off = std::fabs(static_cast<double>((of(what, again).expected - seen).in(bytes)));
         // A peak that is the larger of layers and logits follows a line only in part.
-        if (detail::constant_behind(what, alone) && p[*detail::constant_behind(what, alone)].count > 0)
+        if (detail::constant_behind(what, asked.runtime, alone) &&
+            p[*detail::constant_behind(what, asked.runtime, alone)].count > 0)
             CHECK(off < 0.005 * static_cast<double>(seen.in(bytes)));
     }
 }
@@ -75,6 +76,33 @@ TEST_CASE("what is arithmetic is not learnt") {
     for (const constant_evidence& e : q.evidence) CHECK(e.count == 0);
 }
 
+TEST_CASE("a profiled peak tells what logits take only where the job names the rows that were profiled") {
+    job j = chat();
+    j.runtime.step.max_num_seqs = 4096;  // so many that the logits are the peak
+    j.runtime.step.larger_devices = {};
+    const byte_count half = bytes(of(observed_figure::activation_peak, j).expected.in(bytes) / 2);
+    const observation seen{observed_figure::activation_peak, half, {}};
+    CHECK(observe({j.runtime, {}}, j, alone, one_h100, seen)[learnt_constant::logits].count == 0);
+    j.options.max_num_seqs = 4096;
+    const observed_profile named = observe({j.runtime, {}}, j, alone, one_h100, seen);
+    REQUIRE(named[learnt_constant::logits].count == 1);
+    CHECK(named[learnt_constant::logits].mean < 0.6 * j.runtime.step.logits.bytes.expected);
+}
+
+TEST_CASE("where host and GPU share their memory, what is lacking says nothing of the process") {
+    const job j = chat();
+    const cluster jetson{.gpu = gpus::jetson_agx_orin_64gb};
+    for (const observed_figure what :
+         {observed_figure::pool, observed_figure::beside_tensors, observed_figure::device_used}) {
+        const observed_profile p = observe({j.runtime, {}}, j, alone, jetson, {what, gib(9), {}});
+        for (const constant_evidence& e : p.evidence) CHECK(e.count == 0);
+    }
+    job peaks = chat();
+    peaks.runtime.step.logits.bytes = {};
+    const observation peak{observed_figure::activation_peak, gib(2), {}};
+    CHECK(observe({peaks.runtime, {}}, peaks, alone, jetson, peak)[learnt_constant::activations].count == 1);
+}
+
 TEST_CASE("without observations the profile is as it was, and bounds narrow with jobs that agree") {
     const interval<double> prior{100, 200, 400};
     CHECK(posterior(prior, {}) == prior);
@@ -88,6 +116,8 @@ TEST_CASE("without observations the profile is as it was, and bounds narrow with
     }
     CHECK(posterior(prior, {10000, 250, 0}).expected == doctest::Approx(250).epsilon(1e-3));
     CHECK(posterior(prior, {1, 250, 0}, prior_weight::none).expected == 250);
+    CHECK(posterior(prior, {1, 250, 0}, prior_weight::while_inside).expected == 225);
+    CHECK(posterior(prior, {1, 500, 0}, prior_weight::while_inside).expected == 500);
     CHECK(posterior(prior, {1, 250, 0}, prior_weight::one).expected == 225);
 }
 

@@ -47,6 +47,8 @@ struct observation {
     observed_figure what{};   ///< which figure
     byte_count size{};        ///< how large
     byte_count printed_to{};  ///< half of the last digit that was printed
+    /// Of a pool: what is beside tensors was observed as well. The pool then says only what else is deducted from it.
+    bool beside_known = false;
 };
 
 /// What a figure is predicted to be. Empty where the runtime has none, and where the job is refused.
@@ -57,15 +59,16 @@ enum class learnt_constant : std::uint8_t {
     workspace,      ///< process.workspace: libraries, and all that is not described
     communicator,   ///< process.communicator, where a layer is split over GPUs
     cuda_graphs,    ///< process.cuda_graphs
+    layer_graphs,   ///< process.layer_graphs: CUDA graphs of a layer, where the profile counts them by layers
     context,        ///< process.context
     activations,    ///< accuracy.activations: activations over those that the inventory counts
     fragmentation,  ///< allocator.fragmentation
     logits,         ///< step.logits.bytes: what is alive for each logit
 };
 /// The paths of the constants in a profile as data, in their order.
-inline constexpr std::array<std::string_view, 7> learnt_constant_names{
-    "process.workspace",    "process.communicator",    "process.cuda_graphs", "process.context",
-    "accuracy.activations", "allocator.fragmentation", "step.logits.bytes"};
+inline constexpr std::array<std::string_view, 8> learnt_constant_names{
+    "process.workspace", "process.communicator", "process.cuda_graphs",     "process.layer_graphs",
+    "process.context",   "accuracy.activations", "allocator.fragmentation", "step.logits.bytes"};
 /// The path of a constant in a profile as data: "process.workspace".
 constexpr std::string_view name_of(learnt_constant c) { return learnt_constant_names[static_cast<std::size_t>(c)]; }
 
@@ -89,7 +92,12 @@ struct observed_profile {
 /// The profile with one observation more; the same where the observation determines no constant. The evidence x is the
 /// value of the constant under which the figure F would have been predicted as it was observed, all else as in the job:
 /// x = c + (observed - F(c)) / F'(c), F being linear in each constant. No evidence is below zero: a pool that would
-/// need such a workspace says that logits, or else activations, take less.
+/// need such a workspace says that logits, or else activations, take less. Nothing is learnt
+/// - of logits where the job does not name max_num_seqs: a profiled peak has rows times bytes a logit, and cannot tell
+/// a
+///   default that was not taken from another kernel;
+/// - of a process from what the device lacks (pool, beside_tensors, device_used) where host and GPU share their memory:
+///   the host's processes and file cache take of it too.
 constexpr observed_profile observe(const observed_profile& before, const job& j, const layout& l, const cluster& c,
                                    const observation& seen);
 
@@ -97,6 +105,9 @@ constexpr observed_profile observe(const observed_profile& before, const job& j,
 enum class prior_weight : std::uint8_t {
     one,   ///< as much as one: a scheduler's jobs are of the version that the profile describes
     none,  ///< nothing: the logs are of another version
+    /// As much as one observation while the mean of those seen lies within the profile's bounds, as nothing shows that
+    /// the constant has moved; nothing beyond them, as then the version has another one.
+    while_inside,
 };
 
 /// The constant after the observations: their mean, with the profile's value as one more (or not), and the bounds in
@@ -149,6 +160,8 @@ constexpr interval<double> constant_of(const runtime& r, learnt_constant c) {
             return sizes(r.process.communicator);
         case learnt_constant::cuda_graphs:
             return sizes(r.process.cuda_graphs);
+        case learnt_constant::layer_graphs:
+            return sizes(r.process.layer_graphs);
         case learnt_constant::context:
             return sizes(r.process.context);
         case learnt_constant::activations:
@@ -175,6 +188,9 @@ constexpr void set_constant(runtime& r, learnt_constant c, const interval<double
         case learnt_constant::cuda_graphs:
             r.process.cuda_graphs = sizes;
             break;
+        case learnt_constant::layer_graphs:
+            r.process.layer_graphs = sizes;
+            break;
         case learnt_constant::context:
             r.process.context = sizes;
             break;
@@ -190,14 +206,19 @@ constexpr void set_constant(runtime& r, learnt_constant c, const interval<double
     }
 }
 
+/// Which constant the CUDA graphs of a profile follow.
+constexpr learnt_constant graphs_behind(const runtime& r) {
+    return r.process.layer_graphs.high > byte_count{} ? learnt_constant::layer_graphs : learnt_constant::cuda_graphs;
+}
+
 /// The constant that a figure determines; none for what is arithmetic.
-constexpr maybe<learnt_constant> constant_behind(observed_figure what, const layout& l) {
+constexpr maybe<learnt_constant> constant_behind(observed_figure what, const runtime& r, const layout& l) {
     switch (what) {
         case observed_figure::pool:
         case observed_figure::beside_tensors:
             return l.tensor * l.pipeline > 1 ? learnt_constant::communicator : learnt_constant::workspace;
         case observed_figure::cuda_graphs:
-            return learnt_constant::cuda_graphs;
+            return graphs_behind(r);
         case observed_figure::activation_peak:
         case observed_figure::compute_buffer:
         case observed_figure::allocated:
@@ -235,6 +256,17 @@ constexpr maybe<double> value_behind(learnt_constant constant, const job& j, con
     const double least = is_size ? 0.5 : constant == learnt_constant::logits ? 1048576.0 : 0.02 * *before;
     if (!(slope >= least || slope <= -least) || slope == 0) return {};
     return now.expected + (static_cast<double>(seen.size.in(bytes)) - *before) / slope;
+}
+
+/// Whether a figure is measured as what the device lacks, in which all of its users count.
+constexpr bool is_taken_from_device(observed_figure what) {
+    return what == observed_figure::pool || what == observed_figure::beside_tensors ||
+           what == observed_figure::device_used;
+}
+
+/// Whether a step's peak can tell what is alive for each logit: the job says how many rows a profiling run computes.
+constexpr bool tells_logits(const job& j) {
+    return j.runtime.step.logits.rows != scored_tokens::profiled || j.options.max_num_seqs > 0;
 }
 
 /// The 97.5th percentile of Student's distribution (Cornish and Fisher's expansion; Abramowitz and Stegun 26.7.5).
@@ -284,17 +316,25 @@ constexpr maybe<interval<byte_count>> predicted(observed_figure what, const job&
 
 constexpr observed_profile observe(const observed_profile& before, const job& j, const layout& l, const cluster& c,
                                    const observation& seen) {
-    maybe<learnt_constant> constant = detail::constant_behind(seen.what, l);
-    if (!constant) return before;
+    maybe<learnt_constant> constant = detail::constant_behind(seen.what, j.runtime, l);
+    if (seen.what == observed_figure::pool && seen.beside_known) constant = detail::graphs_behind(j.runtime);
+    if (!constant || (shares_host_memory(c.gpu) && detail::is_taken_from_device(seen.what))) return before;
     maybe<double> value = detail::value_behind(*constant, j, l, c, seen);
     // A pool so large that less than nothing would be beside tensors: the step's peak is smaller than the profile says.
     // And a peak that does not move with activations is that of the logits.
-    for (const learnt_constant peak : {learnt_constant::logits, learnt_constant::activations}) {
-        const bool too_large = seen.what == observed_figure::pool && value && *value < 0;
-        if (!too_large && (seen.what != observed_figure::activation_peak || value)) continue;
-        constant = peak;
-        value = detail::value_behind(peak, j, l, c, seen);
+    const bool of_peak = seen.what == observed_figure::pool ? value && *value < 0 && !seen.beside_known
+                                                            : seen.what == observed_figure::activation_peak && !value;
+    if (of_peak) {
+        value = {};
+        constant = learnt_constant::logits;
+        if (detail::tells_logits(j)) value = detail::value_behind(*constant, j, l, c, seen);
+        if (!value) {
+            constant = learnt_constant::activations;
+            value = detail::value_behind(*constant, j, l, c, seen);
+        }
     }
+    // No graphs are deducted from a pool that would need less than none.
+    if (seen.beside_known && value && *value < 0) value = 0.0;
     if (!value || *value < 0) return before;
     observed_profile after = before;
     constant_evidence& known = after.evidence[static_cast<std::size_t>(*constant)];
@@ -309,7 +349,9 @@ constexpr interval<double> posterior(const interval<double>& prior, const consta
                                      prior_weight weight) {
     if (seen.count == 0) return prior;
     const double n = seen.count;
-    const double w = weight == prior_weight::one ? 1.0 : 0.0;
+    const bool counts =
+        weight == prior_weight::one || (weight == prior_weight::while_inside && prior.contains(seen.mean));
+    const double w = counts ? 1.0 : 0.0;
     const double k = w + n;
     const double mean = (w * prior.expected + n * seen.mean) / k;
     const double half = (prior.high - prior.low) / 2;

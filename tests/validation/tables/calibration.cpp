@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Prints the section of docs/accuracy.md on profiles that are learnt from logs: vLLM's pools of the published rows,
-// learnt from the pool that a log prints and, where it prints it, the peak of activations.
+// learnt from the pool that a log prints and, where it prints them, the peak of activations and what is beside tensors.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -22,7 +22,8 @@ using namespace llmres;
 struct pool_row {
     plan_request asked;
     byte_count printed;
-    maybe<byte_count> peak{};  ///< of activations, where it is printed as well
+    maybe<byte_count> peak{};    ///< of activations, where it is printed as well
+    maybe<byte_count> beside{};  ///< what is beside tensors, likewise
 };
 using rows = std::vector<pool_row>;
 
@@ -41,12 +42,14 @@ std::map<std::string, rows> rows_of_vllm(const std::string& under = "") {
         };
         pool_row r{serving::read_document(row.at("id"), document), size("pool")};
         if (row.at("measured").contains("activation")) r.peak = size("activation");
+        if (row.at("measured").contains("beside")) r.beside = size("beside");
         all[name].push_back(r);
     }
     return all;
 }
 
-/// What `llmres calibrate` learns from the row's log: from the peak, and from the pool what else is lacking.
+/// What `llmres calibrate` learns from the row's log: from what it prints beside the pool, and from the pool what else
+/// is lacking.
 observed_profile learn(observed_profile known, const pool_row& r) {
     if (known.prior.identity.name.empty()) known.prior = r.asked.profile.runtime;
     logs::logged_job j;
@@ -59,6 +62,7 @@ observed_profile learn(observed_profile known, const pool_row& r) {
     };
     print(logs::quantity::pool, r.printed);
     if (r.peak) print(logs::quantity::activation_peak, *r.peak);
+    if (r.beside) print(logs::quantity::beside_tensors, *r.beside);
     for (const logs::line_observation& o : logs::detail::learnt_from(j))
         known = observe(known, j.asked.job, j.layout, j.asked.cluster, o.seen);
     return known;
@@ -70,7 +74,7 @@ struct score {
     int count = 0;
     void add(const pool_row& r, const observed_profile* known) {
         job j = r.asked.job;
-        if (known != nullptr) j.runtime = with_learnt(j.runtime, *known, prior_weight::none);
+        if (known != nullptr) j.runtime = with_learnt(j.runtime, *known, prior_weight::while_inside);
         const auto said = predicted(observed_figure::pool, j, *r.asked.layout, r.asked.cluster);
         if (!said) return;
         sum += std::fabs(static_cast<double>((said->expected - r.printed).in(bytes))) / 1073741824.0;

@@ -81,21 +81,22 @@ namespace detail {
 
 inline double size_of(const line_observation& o) { return static_cast<double>(o.seen.size.in(bytes)); }
 
-/// The observations that constants are learnt from. A pool says nothing more where its parts are printed; beside a
-/// printed peak it says what else is lacking: the peak that was not predicted is given back to it.
+/// The observations that constants are learnt from. Of what is not in a pool, some is printed beside it: the pool says
+/// what else is lacking, and so what was mispredicted of those figures is given back to it.
 inline std::vector<line_observation> learnt_from(const logged_job& j) {
     std::vector<line_observation> all = observations_of(j.log, j.asked.job.runtime);
     const auto find = [&](observed_figure what) {
         return std::find_if(all.begin(), all.end(), [&](const line_observation& o) { return o.seen.what == what; });
     };
-    const auto pool = find(observed_figure::pool), peak = find(observed_figure::activation_peak);
-    if (pool == all.end() || peak == all.end()) return all;
-    if (find(observed_figure::beside_tensors) != all.end()) {
-        all.erase(pool);
-        return all;
+    const auto pool = find(observed_figure::pool);
+    if (pool == all.end()) return all;
+    for (const observed_figure part : {observed_figure::activation_peak, observed_figure::beside_tensors}) {
+        const auto printed = find(part);
+        if (printed == all.end()) continue;
+        if (const auto said = predicted(part, j.asked.job, j.layout, j.asked.cluster))
+            pool->seen.size += printed->seen.size - said->expected;
     }
-    if (const auto said = predicted(observed_figure::activation_peak, j.asked.job, j.layout, j.asked.cluster))
-        pool->seen.size += peak->seen.size - said->expected;
+    pool->seen.beside_known = find(observed_figure::beside_tensors) != all.end();
     return all;
 }
 
@@ -163,9 +164,10 @@ inline void score_half(calibration::halves& score, const observed_profile& none,
     const observed_profile others = observed_of(none, jobs, 1 - first, 2);
     for (std::size_t i = first; i < jobs.size(); i += 2) {
         job after = jobs[i].asked.job;
-        after.runtime = with_learnt(after.runtime, others, prior_weight::none);
+        after.runtime = with_learnt(after.runtime, others, prior_weight::while_inside);
         for (const line_observation& o : observations_of(jobs[i].log, after.runtime)) {
-            if (!llmres::detail::constant_behind(o.seen.what, jobs[i].layout) || size_of(o) <= 0) continue;
+            if (!llmres::detail::constant_behind(o.seen.what, after.runtime, jobs[i].layout) || size_of(o) <= 0)
+                continue;
             const auto was = predicted(o.seen.what, jobs[i].asked.job, jobs[i].layout, jobs[i].asked.cluster);
             const auto is = predicted(o.seen.what, after, jobs[i].layout, jobs[i].asked.cluster);
             if (!was || !is) continue;
@@ -223,7 +225,7 @@ inline result<calibration> calibrate(std::span<const logged_job> jobs) {
     const observed_profile none{before.runtime, {}};
     learnt_now.observed = detail::observed_of(none, jobs, 0, 1);
     runtime_profile& p = learnt_now.profile;
-    p.runtime = learnt(learnt_now.observed, prior_weight::none);
+    p.runtime = learnt(learnt_now.observed, prior_weight::while_inside);
     p.origin = {};
     for (std::size_t i = 0; i < learnt_constant_names.size(); ++i) {
         const std::int32_t count = learnt_now.observed.evidence[i].count;

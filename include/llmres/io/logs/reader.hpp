@@ -86,13 +86,68 @@ private:
 
 /// The tables of all engines. Where a log has signs of several, the later one in this list wrote it: Ollama's log holds
 /// llama.cpp's.
-inline constexpr std::array all_tables{&nvidia_smi_log, &pytorch_log,      &deepspeed_log, &megatron_log,
-                                       &torchtitan_log, &llama_cpp_log,    &lmdeploy_log,  &tgi_log,
-                                       &sglang_log,     &tensorrt_llm_log, &vllm_log,      &ollama_log};
+inline constexpr std::array all_tables{nvidia_smi_log, pytorch_log,      deepspeed_log, megatron_log,
+                                       torchtitan_log, llama_cpp_log,    lmdeploy_log,  tgi_log,
+                                       sglang_log,     tensorrt_llm_log, vllm_log,      ollama_log};
+
+namespace detail {
+
+/// Words that mean something in a table.
+struct anchor {
+    std::string_view words{};
+    std::size_t table = 0;
+    const row* means = nullptr;  ///< null: a sign of the engine, or the beginning of a start
+    bool begins = false;
+};
+
+constexpr std::size_t letter_groups = 1024;
+
+/// The group of the two characters at a position.
+constexpr std::size_t letters_of(std::string_view words, std::size_t at = 0) {
+    return (static_cast<unsigned char>(words[at]) * std::size_t{29} + static_cast<unsigned char>(words[at + 1])) %
+           letter_groups;
+}
+
+/// Calls a function with the words of each table.
+template <class Function>
+constexpr void for_each_anchor(Function&& function) {
+    for (std::size_t t = 0; t < all_tables.size(); ++t) {
+        for (const std::string_view words : all_tables[t].begins)
+            if (!words.empty()) function(anchor{words, t, nullptr, true});
+        for (const std::string_view words : all_tables[t].signs)
+            if (!words.empty()) function(anchor{words, t, nullptr, false});
+        for (std::size_t i = 0; i < all_tables[t].size; ++i)
+            function(anchor{all_tables[t].first[i].before, t, all_tables[t].first + i, false});
+    }
+}
+
+constexpr std::size_t anchor_count() {
+    std::size_t count = 0;
+    for_each_anchor([&](const anchor&) { ++count; });
+    return count;
+}
+
+/// The words of all tables, in groups of the same first two characters.
+struct anchor_index {
+    std::array<anchor, anchor_count()> anchors{};
+    std::array<std::uint16_t, letter_groups + 1> first{};  ///< of a group, in `anchors`
+
+    constexpr anchor_index() {
+        for_each_anchor([&](const anchor& a) { ++first[letters_of(a.words) + 1]; });
+        for (std::size_t i = 0; i < letter_groups; ++i)
+            first[i + 1] = static_cast<std::uint16_t>(first[i + 1] + first[i]);
+        std::array<std::uint16_t, letter_groups + 1> next = first;
+        for_each_anchor([&](const anchor& a) { anchors[next[letters_of(a.words)]++] = a; });
+    }
+};
+inline constexpr anchor_index all_anchors{};
+
+}  // namespace detail
 
 /// Reads a log in pieces of any size. Lines beyond 64 KiB are cut there.
 class reader {
 public:
+    /// Before the first piece.
     reader();
     /// Takes the next piece.
     void feed(std::string_view piece);
@@ -109,23 +164,13 @@ private:
         std::int64_t signs = 0;
         bool begun = false;  ///< the last line with words that begin a start was just read
     };
-    /// Words that mean something in a table.
-    struct anchor {
-        std::string_view words;
-        std::size_t table;
-        const row* means;  ///< null: a sign of the engine, or the beginning of a start
-        bool begins;
-    };
-
     void take_line();
-    void take(const anchor& a, std::size_t at);
+    void take(const detail::anchor& a, std::size_t at);
     void take_row(const row& r, engine_log& log, std::size_t at);
     void take_columns();
     void put(engine_log& log, const row& r, figure f);
     void begin(found& engine);
 
-    std::vector<anchor> anchors_{};
-    std::vector<std::vector<std::uint16_t>> by_letters_;  ///< anchors by their first two characters
     std::array<found, all_tables.size()> found_{};
     std::string line_{};
     std::int64_t number_ = 0;  ///< whole lines before this one
@@ -137,10 +182,6 @@ private:
 // ---- detail ---------------------------------------------------------------------------------------------------------
 
 namespace detail {
-
-constexpr std::size_t letters_of(std::string_view words, std::size_t at = 0) {
-    return (static_cast<unsigned char>(words[at]) * std::size_t{29} + static_cast<unsigned char>(words[at + 1])) % 1024;
-}
 
 /// Lines in which servers repeat what people typed.
 inline bool repeats_a_prompt(std::string_view line) {
@@ -157,19 +198,8 @@ constexpr bool is_one_word(quantity q) {
 
 }  // namespace detail
 
-inline reader::reader() : by_letters_(1024) {
-    const auto add = [&](std::string_view words, std::size_t table, const row* means, bool begins) {
-        if (words.size() < 2) return;
-        by_letters_[detail::letters_of(words)].push_back(static_cast<std::uint16_t>(anchors_.size()));
-        anchors_.push_back({words, table, means, begins});
-    };
-    for (std::size_t t = 0; t < all_tables.size(); ++t) {
-        for (const std::string_view words : all_tables[t]->begins) add(words, t, nullptr, true);
-        for (const std::string_view words : all_tables[t]->signs) add(words, t, nullptr, false);
-        for (std::size_t i = 0; i < all_tables[t]->size; ++i)
-            add(all_tables[t]->first[i].before, t, all_tables[t]->first + i, false);
-        found_[t].log.engine = all_tables[t]->name;
-    }
+inline reader::reader() {
+    for (std::size_t t = 0; t < all_tables.size(); ++t) found_[t].log.engine = all_tables[t].name;
 }
 
 inline void reader::feed(std::string_view piece) {
@@ -195,13 +225,16 @@ inline void reader::take_line() {
     const std::string_view line = line_;
     if (line.size() < 2 || detail::repeats_a_prompt(line)) return;
     for (found& engine : found_) engine.begun = false;
-    for (std::size_t at = 0; at + 1 < line.size(); ++at)
-        for (const std::uint16_t i : by_letters_[detail::letters_of(line, at)])
-            if (line.substr(at).starts_with(anchors_[i].words)) take(anchors_[i], at);
+    for (std::size_t at = 0; at + 1 < line.size(); ++at) {
+        const std::size_t group = detail::letters_of(line, at);
+        for (std::size_t i = detail::all_anchors.first[group]; i < detail::all_anchors.first[group + 1]; ++i)
+            if (line.substr(at).starts_with(detail::all_anchors.anchors[i].words))
+                take(detail::all_anchors.anchors[i], at);
+    }
     take_columns();
 }
 
-inline void reader::take(const anchor& a, std::size_t at) {
+inline void reader::take(const detail::anchor& a, std::size_t at) {
     found& engine = found_[a.table];
     if (a.means != nullptr) return take_row(*a.means, engine.log, at + a.words.size());
     if (a.begins)

@@ -124,11 +124,12 @@ struct row {
 
 /// How an engine's log is read.
 struct engine_table {
-    std::string_view name;         ///< as runtimes::all names it; "nvidia-smi" and "pytorch" beside them
-    const row* first;              ///< its rows
-    std::size_t size;              ///< how many they are
-    std::string_view signs[6]{};   ///< words that this engine alone prints
-    std::string_view begins[3]{};  ///< words with which a start begins: what was read before them is of another start
+    std::string_view name;                    ///< as runtimes::all names it; "nvidia-smi" and "pytorch" beside them
+    const row* first;                         ///< its rows
+    std::size_t size;                         ///< how many they are
+    std::array<std::string_view, 6> signs{};  ///< words that this engine alone prints
+    std::array<std::string_view, 3>
+        begins{};  ///< words with which a start begins: what was read before them is of another start
 };
 
 /// An engine's table.
@@ -136,8 +137,8 @@ template <std::size_t Size, std::size_t Signs, std::size_t Begins>
 constexpr engine_table table_of(std::string_view name, const row (&rows)[Size], const std::string_view (&signs)[Signs],
                                 const std::string_view (&begins)[Begins]) {
     engine_table t{name, rows, Size};
-    for (std::size_t i = 0; i < Signs; ++i) t.signs[i] = signs[i];
-    for (std::size_t i = 0; i < Begins; ++i) t.begins[i] = begins[i];
+    for (std::size_t i = 0; i < t.signs.size(); ++i) t.signs[i] = i < Signs ? signs[i] : std::string_view{};
+    for (std::size_t i = 0; i < t.begins.size(); ++i) t.begins[i] = i < Begins ? begins[i] : std::string_view{};
     return t;
 }
 
