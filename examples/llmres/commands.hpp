@@ -2,7 +2,9 @@
 #pragma once
 
 #include <fmt/format.h>
+#include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <llmres/values/error.hpp>
 #include <map>
@@ -25,6 +27,7 @@ enum exit_code : int {  // NOLINT(performance-enum-size): what main() returns
 /// Thrown where input is refused; main() prints it.
 struct refusal {
     llmres::error what;
+    std::string names{};  ///< the end of its text: names, too many for an error's own
 };
 
 /// The value, or a refusal.
@@ -39,6 +42,15 @@ inline std::string plain(std::string text) {
     for (char& c : text)
         if ((static_cast<unsigned char>(c) < ' ' && c != '\n') || c == '\x7f') c = '?';
     return text;
+}
+
+/// The value among `names` that the text of a flag names.
+template <class Value, class Names>
+Value named(const std::string& flag, const std::string& text, const Names& names) {
+    for (std::size_t i = 0; i < names.size(); ++i)
+        if (names[i] == text) return static_cast<Value>(i);
+    throw refusal{
+        llmres::refused(llmres::error_code::unknown, flag, text, fmt::format("one of {}", fmt::join(names, ", ")))};
 }
 
 /// Prints the one JSON document on stdout. (Names from a file system need not be UTF-8, but JSON must be.)
@@ -73,6 +85,12 @@ struct plan_options {
 int run_plan(const plan_options& o);
 /// The job document with the values of flags, which take precedence over the file's.
 nlohmann::json merged(const plan_options& o);
+/// Whether such a document was read from a source, which otherwise names a model.
+inline bool is_job(const nlohmann::json& document, const std::string& source) {
+    return !document.contains("model") || document["model"] != source;
+}
+/// The folder from which paths in the document start; empty: from here.
+std::filesystem::path folder_of(const nlohmann::json& document, const std::string& source);
 
 struct search_options {
     plan_options job;
@@ -91,6 +109,21 @@ struct search_options {
 };
 int run_search(const search_options& o);
 
+struct compare_options {
+    plan_options job;                 ///< what all plans share; `source` is the first model or job
+    std::vector<std::string> models;  ///< the models, or one job document
+    std::string sort;                 ///< one of compare.cpp's orders; empty: throughput
+    std::int64_t top = 0;             ///< rows that are shown; 0: all
+    bool fits = false;                ///< only what fits is shown
+};
+int run_compare(const compare_options& o);
+
+struct explain_options {
+    std::string term;  ///< of memory or time; empty: all are listed
+    plan_options job;  ///< the job whose term it is; without a source: none
+};
+int run_explain(const explain_options& o);
+
 struct check_options {
     std::string log;
     plan_options job;  ///< what the log does not name
@@ -105,12 +138,15 @@ struct calibrate_options {
 int run_calibrate(const calibrate_options& o);
 
 struct table_options {
-    std::string id;  ///< the name of a row; for models, words of their names; empty: all rows
+    std::string id;  ///< the name of a row, or words of names; empty: all rows
     bool json = false;
     bool profile = false;  ///< runtimes: the constants of one, as a file for --runtime
+    std::string model;     ///< formats: the model whose GGUF files are meant
 };
 int run_gpus(const table_options& o);
 int run_models(const table_options& o);
 int run_runtimes(const table_options& o);
+int run_formats(const table_options& o);
+int run_links(const table_options& o);
 
 }  // namespace program

@@ -16,6 +16,8 @@
 #include <llmres/io/sentences.hpp>
 #include <llmres/values/nearest.hpp>
 #include <llmres/values/version.hpp>
+#include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -65,60 +67,56 @@ void add_model(CLI::App& app, int& exit) {
     });
 }
 
-/// The flags of a job document, by name.
-using job_options = std::vector<std::pair<std::string, CLI::Option*>>;
-
-/// Adds a flag for each field of a job document; `typed` holds their texts.
-job_options add_job_options(CLI::App& command, std::map<std::string, std::string>& typed) {
-    job_options options;
+/// Adds a flag for each field of a job document, and --json. Behind what was typed, `run` follows with the job.
+template <class Run>
+void add_job(CLI::App& command, plan_options& job, int& exit, Run run) {
+    const auto typed = std::make_shared<std::map<std::string, std::string>>();
+    std::vector<std::pair<std::string, CLI::Option*>> options;
     for (const llmres::job_field& f : llmres::job_fields) {
         constexpr std::array type_names{"N", "X", "", "NAME"};  // by field_type
         const std::string flag = llmres::flag_of(f);
         CLI::Option* option = f.type == llmres::field_type::flag
-                                  ? command.add_flag("--" + flag, typed[flag], std::string{f.help})
-                                  : command.add_option("--" + flag, typed[flag], std::string{f.help});
+                                  ? command.add_flag("--" + flag, (*typed)[flag], std::string{f.help})
+                                  : command.add_option("--" + flag, (*typed)[flag], std::string{f.help});
         option->group(std::string{f.group})->type_name(type_names[static_cast<std::size_t>(f.type)]);
         options.emplace_back(flag, option);
     }
-    return options;
+    command.allow_extras();
+    command.add_option("--knob", job.knobs)->group("");  // written by own_spelling()
+    command.add_flag("--json", job.json, "one JSON document on stdout");
+    command.callback([&command, &job, &exit, typed, options, run] {
+        refuse_rest(command);
+        for (const auto& [flag, option] : options)
+            if (option->count() > 0) job.fields[flag] = (*typed)[flag];
+        exit = run();
+    });
+}
+
+/// Adds the job or model that a command takes first.
+CLI::Option* add_source(CLI::App& command, plan_options& job) {
+    return command.add_option("JOB", job.source, std::string{"a job (JSON), or a model: "} + model_help)->type_name("");
 }
 
 void add_plan(CLI::App& app, int& exit) {
     static plan_options o;
-    static std::map<std::string, std::string> typed;
     auto* command = app.add_subcommand("plan", "Verdict, layout, memory and time of a job, and what would help");
-    command->allow_extras();
     command->footer(
         "A flag goes over what the job document says, under the same name: --tensor is {\"layout\": {\"tensor\"}}.\n"
         "Without any of Layout the planner chooses. Exit codes: 0 fits (tight: with a warning), 1 does not fit,\n"
         "2 bad input.");
-    command->add_option("JOB", o.source, std::string{"a job (JSON), or a model: "} + model_help)
-        ->required()
-        ->type_name("");
-    const job_options options = add_job_options(*command, typed);
-    command->add_option("--knob", o.knobs)->group("");  // written by own_spelling()
-    command->add_flag("--json", o.json, "one JSON document on stdout");
+    add_source(*command, o)->required();
+    add_job(*command, o, exit, [] { return run_plan(o); });
     command->add_option("--svg", o.svg, "write the plan as a picture: memory, passes of a step, layers over GPUs")
         ->type_name("FILE");
-    command->callback([command, options, &exit] {
-        refuse_rest(*command);
-        for (const auto& [flag, option] : options)
-            if (option->count() > 0) o.fields[flag] = typed[flag];
-        exit = run_plan(o);
-    });
 }
 
 void add_search(CLI::App& app, int& exit) {
     static search_options o;
-    static std::map<std::string, std::string> typed;
     auto* command = app.add_subcommand("search", "The best layouts of a job on all the GPUs that are given");
-    command->allow_extras();
     command->footer(
         "What Layout gives is fixed, all else of it is searched. Exit codes: 0 a layout fits, 1 none does, 2 bad "
         "input.");
-    command->add_option("JOB", o.job.source, std::string{"a job (JSON), or a model: "} + model_help)
-        ->required()
-        ->type_name("");
+    add_source(*command, o.job)->required();
     const auto option = [&](const char* flag, auto& value, const char* help, const char* type) {
         command->add_option(flag, value, help)->type_name(type)->group("Search");
     };
@@ -140,42 +138,56 @@ void add_search(CLI::App& app, int& exit) {
     option("--top", o.top, "layouts that are listed; default: 10", "N");
     for (const char* list : {"--try_weights", "--try_kv_cache", "--vary"}) command->get_option(list)->delimiter(',');
     command->add_flag("--one_node", o.one_node, "all GPUs of a layout are in one node")->group("Search");
-    const job_options options = add_job_options(*command, typed);
-    command->add_option("--knob", o.job.knobs)->group("");  // written by own_spelling()
-    command->add_flag("--json", o.job.json, "one JSON document on stdout");
-    command->callback([command, options, &exit] {
-        refuse_rest(*command);
-        for (const auto& [flag, given] : options)
-            if (given->count() > 0) o.job.fields[flag] = typed[flag];
-        exit = run_search(o);
-    });
+    add_job(*command, o.job, exit, [] { return run_search(o); });
+}
+
+void add_compare(CLI::App& app, int& exit) {
+    static compare_options o;
+    auto* command = app.add_subcommand("compare", "Many plans as a table: models, GPUs, engines, formats, lengths");
+    command->footer(
+        "Values with commas between them are planned each with each: --gpu l4,a10 --runtime vllm,sglang. So may be\n"
+        "gpu (`any`: all of them), gpus, runtime, weights, kv_cache, batch, context, sequence and micro_batch.\n"
+        "What fits comes first. Exit codes: 0 a plan fits, 1 none does, 2 bad input.");
+    command
+        ->add_option("MODEL", o.models,
+                     std::string{"models with blanks or commas between them, or a job (JSON): "} + model_help)
+        ->required()
+        ->type_name("");
+    command
+        ->add_option("--sort", o.sort,
+                     "throughput, throughput_per_gpu, time_to_first_token, time_per_token, time_per_step, memory, room "
+                     "(memory left) or given; default: throughput")
+        ->type_name("NAME")
+        ->group("Table");
+    command->add_option("--top", o.top, "rows that are listed; default: all")->type_name("N")->group("Table");
+    command->add_flag("--fits", o.fits, "leave out what does not fit, if anything does")->group("Table");
+    add_job(*command, o.job, exit, [] { return run_compare(o); });
+}
+
+void add_explain(CLI::App& app, int& exit) {
+    static explain_options o;
+    auto* command = app.add_subcommand("explain", "What a term of memory or time counts, and its value in a job");
+    command->footer(
+        "Without a job: its formula and source alone. Without a term: all of them. Exit codes: 0 done, 2 bad input.");
+    command->add_option("TERM", o.term, "a term of a plan: kv_cache, activations, compute, ...")->type_name("");
+    add_source(*command, o.job);
+    add_job(*command, o.job, exit, [] { return run_explain(o); });
 }
 
 void add_check(CLI::App& app, int& exit) {
     static check_options o;
-    static std::map<std::string, std::string> typed;
     auto* command = app.add_subcommand("check", "What an engine printed, beside what is planned");
-    command->allow_extras();
     command->footer(
         "What the log names (model, version, flags, GPU) need not be said again; what is said goes over it.\n"
         "Exit codes: 0 every figure lies inside its bounds, 1 one does not, 2 bad input.");
     command->add_option("LOG", o.log, "what the engine printed, from its start")->required()->type_name("");
-    command->add_option("JOB", o.job.source, std::string{"a job (JSON), or a model: "} + model_help)->type_name("");
-    const job_options options = add_job_options(*command, typed);
-    command->add_flag("--json", o.job.json, "one JSON document on stdout");
-    command->callback([command, options, &exit] {
-        refuse_rest(*command);
-        for (const auto& [flag, given] : options)
-            if (given->count() > 0) o.job.fields[flag] = typed[flag];
-        exit = run_check(o);
-    });
+    add_source(*command, o.job);
+    add_job(*command, o.job, exit, [] { return run_check(o); });
 }
 
 void add_calibrate(CLI::App& app, int& exit) {
     static calibrate_options o;
-    static std::map<std::string, std::string> typed;
     auto* command = app.add_subcommand("calibrate", "A runtime profile from what an engine printed");
-    command->allow_extras();
     command->footer(
         "A log's own job may stand beside it: run.log.json for run.log. Constants that the logs do not determine are\n"
         "inherited from the profile that --runtime names, or the log's version. Exit codes: 0 done, 2 bad input.");
@@ -185,14 +197,7 @@ void add_calibrate(CLI::App& app, int& exit) {
     command->add_option("-o,--profile", o.output, "the file that the profile is written to, for --runtime")
         ->type_name("FILE");
     command->add_option("--job", o.job.source, "a job (JSON) with what no log names")->type_name("FILE");
-    const job_options options = add_job_options(*command, typed);
-    command->add_flag("--json", o.job.json, "one JSON document on stdout");
-    command->callback([command, options, &exit] {
-        refuse_rest(*command);
-        for (const auto& [flag, given] : options)
-            if (given->count() > 0) o.job.fields[flag] = typed[flag];
-        exit = run_calibrate(o);
-    });
+    add_job(*command, o.job, exit, [] { return run_calibrate(o); });
 }
 
 void add_table(CLI::App& app, int& exit, const std::string& name, const std::string& help, const std::string& id_help,
@@ -200,12 +205,17 @@ void add_table(CLI::App& app, int& exit, const std::string& name, const std::str
     static table_options o;  // one command runs at a time
     auto* command = app.add_subcommand(name, help);
     command->allow_extras();
-    command->add_option("ID", o.id, id_help)->type_name("");
+    static std::vector<std::string> words;
+    command->add_option("ID", words, id_help)->type_name("");
     command->add_flag("--json", o.json, "one JSON document on stdout");
     if (run == run_runtimes)
         command->add_flag("--profile", o.profile, "every constant of it as JSON: a file that --runtime reads");
+    if (run == run_formats)
+        command->add_option("--model", o.model, "the model whose GGUF files are meant; default: llama-3.1-8b")
+            ->type_name("MODEL");
     command->callback([command, run, &exit] {
         refuse_rest(*command);
+        o.id = fmt::format("{}", fmt::join(words, " "));
         exit = run(o);
     });
 }
@@ -275,6 +285,8 @@ int main(int argc, char** argv) {
         add_model(app, exit);
         add_plan(app, exit);
         add_search(app, exit);
+        add_compare(app, exit);
+        add_explain(app, exit);
         add_check(app, exit);
         add_calibrate(app, exit);
         add_table(app, exit, "gpus", "The GPUs, with memory, bandwidth and dense bf16 rate", "one of them", run_gpus);
@@ -282,6 +294,11 @@ int main(int argc, char** argv) {
                   run_models);
         add_table(app, exit, "runtimes", "The engines, and the versions their constants were taken from", "one of them",
                   run_runtimes);
+        add_table(app, exit, "formats",
+                  "The number formats and GGUF mixes, with bits a weight and the engines that load them",
+                  "words of their names", run_formats);
+        add_table(app, exit, "links", "The interconnects, with bandwidth, latency and source", "words of their names",
+                  run_links);
         add_generated(app);
         std::vector<std::string> notes;
         if (const int failed = parse(app, arguments_of(app, {argv + 1, argv + argc}, notes)); failed != fits)
@@ -290,7 +307,7 @@ int main(int argc, char** argv) {
         for (const std::string& note : notes) fmt::print(stderr, "llmres: {}\n", plain(note));
         return exit;
     } catch (const refusal& r) {
-        fmt::print(stderr, "llmres: {}\n", plain(llmres::to_text(r.what)));
+        fmt::print(stderr, "llmres: {}\n", plain(llmres::to_text(r.what) + r.names));
         return bad_input;
     } catch (const std::system_error& e) {  // {fmt} throws it, too
         fmt::print(stderr, "llmres: the answer cannot be written: {}\n", plain(e.code().message()));

@@ -114,6 +114,10 @@ nlohmann::json merged(const plan_options& o) {
     return document;
 }
 
+std::filesystem::path folder_of(const nlohmann::json& document, const std::string& source) {
+    return is_job(document, source) && source.ends_with(".json") ? std::filesystem::path{source}.parent_path() : "";
+}
+
 namespace {
 
 /// Tells what a person should know beside the answer: of the model's name, and where a GPU's name has several parts.
@@ -128,11 +132,17 @@ void print_warnings(const plan_options& o, const llmres::plan_request& request) 
 
 }  // namespace
 
+llmres::job_answer answered(const plan_options& o) {
+    const nlohmann::json document = merged(o);
+    const llmres::job_answer answer =
+        accept(llmres::answer_job(document, llmres::sources_in(folder_of(document, o.source))));
+    print_warnings(o, answer.request);
+    return answer;
+}
+
 int run_plan(const plan_options& o) {
     const nlohmann::json document = merged(o);
-    const bool from_file = document["model"] != o.source;
-    const std::filesystem::path here =
-        from_file && o.source.ends_with(".json") ? std::filesystem::path{o.source}.parent_path() : "";
+    const std::filesystem::path here = folder_of(document, o.source);
     const llmres::job_sources sources = llmres::remembered(llmres::sources_in(here));
     llmres::job_answer answer = accept(llmres::answer_job(document, sources));
     llmres::plan_request& request = answer.request;

@@ -12,6 +12,9 @@
 
 namespace program {
 
+/// The answer to the job that a source and flags ask for.
+llmres::job_answer answered(const plan_options& o);
+
 /// Prints a plan as a page of text on stdout: verdict, layout, memory, time and reasons.
 void print_plan(const llmres::job_plan& p, const llmres::plan_request& request);
 

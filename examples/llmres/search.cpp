@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 // llmres search: the best layouts of a job, by an objective and within limits.
 #include "commands.hpp"
+#include "progress.hpp"
 #include "report.hpp"
+#include "table.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
-#include <chrono>
-#include <cstdio>
-#include <filesystem>
 #include <llmres/answers/launch.hpp>
 #include <llmres/answers/search.hpp>
 #include <llmres/io/files.hpp>
@@ -25,15 +24,6 @@ namespace program {
 namespace {
 
 constexpr std::int64_t most_shown = 1000;
-
-/// The value among `names` that a flag names.
-template <class Value, class Names>
-Value named(const std::string& flag, const std::string& text, const Names& names) {
-    for (std::size_t i = 0; i < names.size(); ++i)
-        if (names[i] == text) return static_cast<Value>(i);
-    throw refusal{
-        llmres::refused(llmres::error_code::unknown, flag, text, fmt::format("one of {}", fmt::join(names, ", ")))};
-}
 
 llmres::format_list formats(const std::string& flag, const std::vector<std::string>& names) {
     llmres::format_list found;
@@ -98,25 +88,13 @@ llmres::search_request request_of(const search_options& o, const nlohmann::json&
     return r;
 }
 
-/// Tells on stderr how far a search is that takes longer than half a second.
-class progress {
-public:
+/// Tells how far a search is.
+struct progress_of_search {
+    progress watch{};
     bool operator()(const llmres::search_counts& counts) {
-        const auto now = std::chrono::steady_clock::now();
-        if (now - last_ < std::chrono::milliseconds(500)) return true;
-        last_ = now;
-        shown_ = true;
-        fmt::print(stderr, "\rllmres: {} layouts planned, {} fit ", counts.tried, counts.kept);
-        std::fflush(stderr);
+        watch.tell([&] { return fmt::format("{} layouts planned, {} fit", counts.tried, counts.kept); });
         return true;
     }
-    void end() const {
-        if (shown_) fmt::print(stderr, "\n");
-    }
-
-private:
-    std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-    bool shown_ = false;
 };
 
 /// What was chosen beside the layout, where it may be.
@@ -134,18 +112,25 @@ std::string choice_text(const llmres::found_layout& f, const llmres::job& j, con
     return text;
 }
 
-void print_table(std::span<const llmres::found_layout> list, const llmres::job& j, const llmres::search_space& space) {
+void print_layouts(std::span<const llmres::found_layout> list, const llmres::job& j,
+                   const llmres::search_space& space) {
     const bool serves = !trains(j);
-    fmt::print("{:>4}  {:>11}  {:>14}  {:>9}  layout\n", "", "tokens/s", serves ? "first / a token" : "a step",
-               "memory");
-    for (std::size_t i = 0; i < list.size(); ++i) {
-        const llmres::job_plan& p = list[i].plan;
-        const std::string step = to_string(p.speed.step.total().expected);
-        const std::string time =
-            serves ? fmt::format("{} / {}", to_string(p.speed.prefill.total().expected), step) : step;
-        fmt::print("{:>4}  {:>11.0f}  {:>14}  {:>9}  {}{}\n", i + 1, p.speed.tokens_per_second.in(llmres::tokens_per_s),
-                   time, to_string(p.memory.total().expected), layout_text(p.layout), choice_text(list[i], j, space));
+    std::vector<table_row> rows;
+    for (const llmres::found_layout& found : list) {
+        const llmres::job_plan& p = found.plan;
+        rows.push_back({fmt::format("{}", rows.size() + 1),
+                        fmt::format("{:.0f}", p.speed.tokens_per_second.in(llmres::tokens_per_s)),
+                        serves ? to_string(p.speed.prefill.total().expected) : std::string{},
+                        to_string(p.speed.step.total().expected), to_string(p.memory.total().expected),
+                        layout_text(p.layout) + choice_text(found, j, space)});
     }
+    print_table({{"", true},
+                 {"tokens/s", true},
+                 {"first token", true},
+                 {serves ? "a token" : "a step", true},
+                 {"memory", true},
+                 {"layout"}},
+                rows);
 }
 
 /// What the document leaves unsaid, less what the search chooses.
@@ -170,11 +155,8 @@ std::string title_of(const llmres::job& j, const llmres::cluster& c) {
 }  // namespace
 
 int run_search(const search_options& o) {
-    const std::string& source = o.job.source;
-    const std::filesystem::path here = source.ends_with(".json") ? std::filesystem::path{source}.parent_path() : "";
     const nlohmann::json document = merged(o.job);
-    const bool from_file = document["model"] != source;
-    const llmres::plan_request request = accept(llmres::read_job(document, from_file ? here : ""));
+    const llmres::plan_request request = accept(llmres::read_job(document, folder_of(document, o.job.source)));
     const llmres::job& j = request.job;
     const llmres::cluster& c = request.cluster;
     const llmres::search_request r = request_of(o, document, request);
@@ -188,9 +170,10 @@ int run_search(const search_options& o) {
 
     std::vector<llmres::found_layout> best(static_cast<std::size_t>(o.top));
     std::vector<llmres::found_layout> front(o.against.empty() ? 0 : best.size());
-    progress watch;
-    const llmres::search_counts counts = accept(llmres::search(j, c, r, best, front, against, watch));
-    watch.end();
+    const llmres::search_counts counts = [&] {
+        progress_of_search watch;
+        return accept(llmres::search(j, c, r, best, front, against, watch));
+    }();
     best.resize(counts.best);
     front.resize(counts.front);
     if (!o.job.svg.empty()) write_picture(o.job.svg, llmres::tradeoff_to_svg(front, j, title_of(j, c)));
@@ -214,10 +197,10 @@ int run_search(const search_options& o) {
                counts.kept + counts.too_slow, counts.tried,
                counts.too_slow > 0 ? fmt::format(", {} of them too slow", counts.too_slow) : "", name_of(r.objective));
     if (!fits_somewhere) fmt::print("None fits. The nearest:\n");
-    print_table(best, j, r.space);
+    print_layouts(best, j, r.space);
     if (!o.against.empty()) {
         fmt::print("\nNo layout beats these both in throughput and in {}:\n", o.against);
-        print_table(front, j, r.space);
+        print_layouts(front, j, r.space);
     }
     fmt::print("\n");
     print_assumed(assumed);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // llmres gpus, models, runtimes: the tables of the library.
 #include "commands.hpp"
+#include "table.hpp"
 
 #include <fmt/format.h>
-#include <cctype>
 #include <llmres/hardware/gpus/all.hpp>
 #include <llmres/io/device_json.hpp>
 #include <llmres/io/files.hpp>
@@ -13,27 +13,10 @@
 #include <llmres/runtimes/all.hpp>
 #include <llmres/runtimes/errors.hpp>
 #include <llmres/values/to_string.hpp>
-#include <sstream>
 #include <string>
 #include <string_view>
 
 namespace program {
-namespace {
-
-/// Whether a name holds every word typed, whatever their case.
-bool holds_all(std::string_view name, const std::string& typed) {
-    const auto lower = [](std::string text) {
-        for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-        return text;
-    };
-    std::istringstream words{lower(typed)};
-    for (std::string word; words >> word;)
-        if (lower(std::string{name}).find(word) == std::string::npos) return false;
-    return true;
-}
-
-}  // namespace
-
 int run_gpus(const table_options& o) {
     llmres::json_value rows = llmres::json_value::array();
     if (!o.id.empty()) {

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+// Many plans at once, the tables of formats and links, and what a term counts.
+#include <doctest/doctest.h>
+
+#include "../program_checks.hpp"
+
+#include <cstdint>
+#include <llmres/memory/breakdown.hpp>
+#include <llmres/time/breakdown.hpp>
+#include <string>
+
+using namespace program_checks;
+using nlohmann::json;
+
+namespace {
+
+json rows_of(const arguments& asked, int code = fits) {
+    const outcome o = run(arguments{"compare"} + asked + arguments{"--json"});
+    CAPTURE(o.err);
+    CHECK(o.exit == code);
+    REQUIRE(o.json().contains("rows"));
+    return o.json()["rows"];
+}
+
+}  // namespace
+
+TEST_CASE("models, GPUs and engines are planned each with each, as plan does") {
+    const json rows = rows_of({"llama-3.1-8b,qwen3-8b", "--gpu", "l4, H100 SXM", "--runtime", "vllm,sglang",
+                               "--max-model-len", "8k", "--batch", "4"});
+    REQUIRE(rows.size() == 8);
+    for (std::size_t i = 1; i < rows.size(); ++i)
+        CHECK(rows[i - 1]["tokens_per_second"].get<double>() >= rows[i]["tokens_per_second"].get<double>());
+    const json& best = rows[0];
+    CHECK(best["gpu"] == "h100-sxm5-80gb");
+    const std::string command = best["command"].get<std::string>();
+    CHECK(command.starts_with("llmres plan "));
+    const json p = planned({"plan", best["model"], "--gpu", best["gpu"], "--runtime", best["runtime"], "--context",
+                            "8192", "--batch", "4"});
+    CHECK(p["time"]["tokens_per_second"] == best["tokens_per_second"]);
+    CHECK(p["memory"]["needed"]["expected"] == best["memory"]["expected"]);
+}
+
+TEST_CASE("what fits comes first, and the nearest to fitting after it") {
+    const arguments asked{"qwen3-32b", "--gpu", "rtx-4090", "--gpus", "1,2,4", "--context", "4096"};
+    const json rows = rows_of(asked + arguments{"--sort", "memory"});
+    REQUIRE(rows.size() == 3);
+    CHECK(rows[0]["gpus"] == 4);
+    CHECK(rows[2]["verdict"] == "does_not_fit");
+    CHECK(rows_of(asked + arguments{"--fits"}).size() < 3);
+    CHECK(rows_of(asked + arguments{"--top", "1"}).size() == 1);
+    CHECK(rows_of(asked + arguments{"--sort", "given"})[0]["gpus"] == 1);
+    CHECK(rows_of({"llama-3.1-405b", "--gpu", "l4,t4", "--context", "1024"}, does_not_fit).size() == 2);
+}
+
+TEST_CASE("a plan that is refused stands beside the others with its reason") {
+    const outcome o = run({"compare", "llama-3.1-8b", "--gpu", "l4", "--weights", "q4_k_m,awq", "--runtime",
+                           "llama.cpp,vllm", "--context", "2048", "--json"});
+    CHECK(o.exit == fits);
+    CHECK(o.json()["plans"] == 4);
+    REQUIRE(!o.json()["refused"].empty());
+    CHECK(o.json()["refused"][0]["error"].get<std::string>().find("weights") != std::string::npos);
+    const outcome table = run({"compare", "llama-3.1-8b", "--gpu", "l4", "--weights", "q4_k_m,awq", "--runtime",
+                               "llama.cpp", "--context", "2048"});
+    CHECK(table.out.find("refused:\n  awq: ") != std::string::npos);
+    CHECK(table.out.find("\nassumed ") != std::string::npos);
+}
+
+TEST_CASE("what compare cannot take is refused by name") {
+    refused({"compare", "llama-3.1-8b", "--gpu", "l4,,a10"}, {"gpu", "comma"});
+    refused({"compare", "llama-3.1-8b", "--gpu", "l4", "--gpus", "1,x"}, {"gpus", "x"});
+    refused({"compare", "llama-3.1-8b", "--gpu", "l4,h1000"}, {"gpu", "h1000"});
+    refused({"compare", "llama-3.1-8b", "--gpu", "l4", "--sort", "speed"}, {"sort", "speed", "throughput"});
+    refused({"compare", "llama-3.1-8b", "--gpu", "l4", "--top", "-1"}, {"top", "-1"});
+    refused({"compare", "llama-3.1-8b"}, {"gpu"});
+    refused({"compare", jobs + "megatron-405b.json", "qwen3-8b"}, {"model", "one job document"});
+    refused({"compare", "llama-3.1-8b", "--gpu", "any", "--batch", "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19"},
+            {"plans", "2,000"});
+}
+
+TEST_CASE("formats have their bits, other names and engines") {
+    const json all = run({"formats", "--json"}).json();
+    const auto row = [&](const std::string& name) {
+        for (const json& r : all)
+            if (r["name"] == name) return r;
+        return json{};
+    };
+    CHECK(row("q4_0")["bits_per_weight"] == 4.5);
+    CHECK(row("bf16")["bits_per_weight"] == 16);
+    CHECK(row("awq_int4_g128")["also"].dump().find("awq") != std::string::npos);
+    const auto takes = [&](const std::string& format, const std::string& engine) {
+        return row(format)["engines"].dump().find('"' + engine + '"') != std::string::npos;
+    };
+    CHECK(takes("q4_k_m", "llama.cpp"));
+    CHECK(!takes("awq_int4_g128", "llama.cpp"));
+    CHECK(takes("awq_int4_g128", "vllm"));
+    const json mixes = run({"formats", "gguf mix", "--model", "qwen3-8b", "--json"}).json();
+    CHECK(mixes.size() == 36);
+    CHECK(run({"formats", "qlora"}).out.find("nf4_double") != std::string::npos);
+    refused({"formats", "q9_z"}, {"format", "q9_z"});
+    refused({"formats", "--model", "lama-8"}, {"model", "lama-8"});
+}
+
+TEST_CASE("links have bandwidth, latency and source") {
+    const json all = run({"links", "--json"}).json();
+    CHECK(all.size() > 90);
+    const json nvlink = run({"links", "NVLink h100", "--json"}).json();
+    CHECK(nvlink.size() < all.size());
+    for (const json& l : nvlink) {
+        CHECK(l["bandwidth"].get<double>() <= l["raw"].get<double>());
+        CHECK(!l["sources"].get<std::string>().empty());
+    }
+    CHECK(run({"links", "ib-ndr"}).out.find("ib-ndr-400") != std::string::npos);
+    refused({"links", "nvlink44"}, {"link", "nvlink44"});
+}
+
+TEST_CASE("a memory term is explained by parts that add up to it") {
+    for (const arguments& job :
+         {arguments{"llama-3.1-8b", "--gpu", "h100-sxm5-80gb", "--context", "8192", "--runtime", "vllm"},
+          arguments{"llama-3.1-8b", "--gpu", "h100-sxm5-80gb", "--task", "finetuning", "--sequence", "2048",
+                    "--runtime", "huggingface", "--zero", "3", "--gpus", "8"}}) {
+        const json p = planned(arguments{"plan"} + job);
+        for (const char* term : {"weights", "optimizer", "kv_cache", "logits"}) {
+            CAPTURE(term);
+            const json e = planned(arguments{"explain", term} + job);
+            CHECK(e["value"]["expected"] == p["memory"]["terms"][term]);
+            std::int64_t sum = 0;
+            for (const json& part : e["parts"]) sum += part["bytes"].get<std::int64_t>();
+            CHECK(sum == e["value"]["expected"].get<std::int64_t>());
+        }
+    }
+}
+
+TEST_CASE("a time term is explained, and every term without a job") {
+    const arguments job{"llama-3.1-8b", "--gpu", "h100-sxm5-80gb", "--context", "8192"};
+    const json p = planned(arguments{"plan"} + job);
+    const json e = planned(arguments{"explain", "memory"} + job);
+    CHECK(e["of"] == "time");
+    CHECK(e["parts"].size() == 2);
+    CHECK(e["parts"][1]["value"]["expected"] == p["time"]["terms"]["memory"]);
+    const json all = run({"explain", "--json"}).json();
+    CHECK(all.size() == llmres::memory_term_names.size() + llmres::time_term_names.size());
+    CHECK(run({"explain", "kv-cache"}).out.find("formula") != std::string::npos);
+    refused({"explain", "kv"}, {"term", "kv", "kv_cache", "fragmentation", "launch"});
+    refused({"explain", "kv_cache", "llama-3.1-8b", "--gpu", "h1000"}, {"gpu"});
+}
