@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
+#include <algorithm>
 #include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/hardware/standard_cluster.hpp>
 #include <llmres/memory/memory.hpp>
@@ -46,6 +47,32 @@ TEST_CASE("bounds enclose the expected time of an exchange, however much of it o
                 CHECK(t.low <= t.expected);
                 CHECK(t.expected <= t.high);
             }
+}
+
+TEST_CASE("unknown power or multiprocessors widen the slow bound alone, and are named; a measured rate needs neither") {
+    const auto why = [](const job_plan& p, reason_code code) {
+        const auto* end = p.reasons.begin() + p.reason_count;
+        return std::any_of(p.reasons.begin(), end, [&](const reason& r) { return r.code == code; });
+    };
+    cluster nameless = eight_h100;
+    const layout l{.data = 8, .zero = 3};
+    const job_plan known = plan(pretraining, l, nameless).value();
+    nameless.gpu.board_power = {};
+    const job_plan powerless = plan(pretraining, l, nameless).value();
+    const auto busy = [](const job_plan& p) { return p.speed.step[time_term::compute]; };
+    CHECK_FALSE(why(known, reason_code::power_unknown));
+    CHECK(why(powerless, reason_code::power_unknown));
+    // A board whose limit is unknown is expected to have none, and may be slower than one of 700 W.
+    CHECK(busy(powerless).expected <= busy(known).expected);
+    CHECK(busy(powerless).high > busy(known).high);
+    nameless.power_limit = watts(700);
+    CHECK(busy(plan(pretraining, l, nameless).value()) == busy(known));
+    nameless.gpu.sm_count = {};
+    const job_plan unnumbered = plan(pretraining, l, nameless).value();
+    CHECK(why(unnumbered, reason_code::multiprocessors_unknown));
+    CHECK(busy(unnumbered).high > busy(known).high * 2);
+    nameless.gpu.measured.bf16 = tflops(700);
+    CHECK_FALSE(why(plan(pretraining, l, nameless).value(), reason_code::multiprocessors_unknown));
 }
 
 TEST_CASE("decoding one sequence takes at least as long as reading the weights, and is bound by memory") {
@@ -224,7 +251,7 @@ namespace {
 /// An H100 whose board's power limits nothing, so that both have the peaks of bursts.
 cluster unlimited_h100() {
     cluster c = h100;
-    c.gpu.board_power = {};
+    c.gpu.board_power = watts(1e5);
     return c;
 }
 

@@ -115,6 +115,9 @@ constexpr void judge(job_plan& p, const interval<byte_count>& need, const job& j
         p.because({.code = reason_code::sequence_assumed, .gpu = p.gpu});
     if (!trains(j) && exceeds_own_context(j)) p.because({.code = reason_code::context_extended, .gpu = p.gpu});
     if (dequantises(j)) p.because({.code = reason_code::weights_dequantised, .gpu = p.gpu});
+    if (c.gpu.measured.any_rate()) return;
+    if (!knows_power(c)) p.because({.code = reason_code::power_unknown, .gpu = p.gpu});
+    if (!c.gpu.sm_count) p.because({.code = reason_code::multiprocessors_unknown, .gpu = p.gpu});
 }
 
 /// Memory and verdict of a job, layout and cluster that were validated; without times. `known`: what layouts of the

@@ -37,6 +37,9 @@ struct cluster {
 /// Memory that a job may use on one GPU: what processes can allocate, less what others hold.
 constexpr byte_count available_memory(const cluster& c) { return usable_memory(c.gpu) - c.in_use; }
 
+/// Whether the power that each GPU may draw is known: of its board, or a limit that is set.
+constexpr bool knows_power(const cluster& c) { return c.gpu.board_power || c.power_limit; }
+
 /// Refuses a cluster without GPUs, a GPU without memory, bandwidth or a 16-bit or fp32 rate, and several GPUs without a
 /// link.
 constexpr status validate(const cluster& c) {

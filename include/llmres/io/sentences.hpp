@@ -49,10 +49,13 @@ inline std::string to_text(const reason& r, const job_plan& p) {
                                usual_finetuning_sequence.in(tokens));
         case reason_code::context_extended:
             return "the context is longer than the model was trained for: its answers may be worse, at any length "
-                   "where "
-                   "the runtime scales every sequence alike";
+                   "where the runtime scales every sequence alike";
         case reason_code::weights_dequantised:
             return "the weights are published in a format that is not trained, and are widened when they are loaded";
+        case reason_code::power_unknown:
+            return "the power of this GPU is not known, so that times of long runs have wider bounds";
+        case reason_code::multiprocessors_unknown:
+            return "the number of this GPU's multiprocessors is not known, so that times have wider bounds";
     }
     return std::string{name_of(r.code)};
 }

@@ -52,6 +52,9 @@ constexpr flop_rate sustained_rate(const gpu& card, double bytes_per_element = 2
 
 namespace detail {
 
+/// The multiprocessors of a GPU whose number is not published (widened_by_unknowns() widens the bounds).
+inline constexpr double assumed_multiprocessors = 100;
+
 /// Two times that overlap in part.
 constexpr double overlapped(double a, double b) { return square_root(a * a + b * b); }
 

@@ -148,7 +148,7 @@ struct pricer {
     double a_byte = 0;
     double cache_traffic = 1;  ///< the part of the bandwidth that attention reaches
     double elementwise = default_kernels.elementwise / efficiency{}.bandwidth.expected;  ///< relative to products
-    double sms = 100;
+    double sms = assumed_multiprocessors;
     std::array<rates, 2> now{};  ///< of bursts and of long runs
     bool known = false;          ///< whether `now` has the rates of an arithmetic yet
     std::array<priced_pass, N> sum{};
@@ -240,7 +240,7 @@ private:
     constexpr rates rates_of(arithmetic_kind kind, bool runs_long) const {
         const double peak = matrix_rate(hardware.gpu, kind).in(flops_per_s);
         const double of_sheet = matrix_rate(sheet, kind).in(flops_per_s);
-        if (peak <= 0) return {.kind = kind};  // of no known rate: reported among the reasons
+        if (peak <= 0) return {.kind = kind};  // validate() refuses a GPU of no known rate
         const bool four = kind == arithmetic_kind::fp4 || kind == arithmetic_kind::fp6;
         const bool eight = kind == arithmetic_kind::fp8 || kind == arithmetic_kind::int8;
         const bool measured = sheet.measured.rate(kind).known;

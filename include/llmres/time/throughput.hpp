@@ -46,6 +46,16 @@ constexpr gpu as_achieved(gpu card, const efficiency& e) {
     return card;
 }
 
+/// The efficiencies with slow ends that hold what is not published of the GPU: products of long runs reached 0.6 of the
+/// rate of bursts where the board's power limits them most (B200: training_matmul.csv beside gemm.csv), and few blocks
+/// of attention leave more of a GPU idle the more multiprocessors it has (assumed_multiprocessors, at most 304 in the
+/// tables).
+constexpr efficiency widened_by_unknowns(const cluster& c, efficiency e) {
+    if (!knows_power(c)) e.arithmetic.low *= 0.6;
+    if (!c.gpu.sm_count) e.arithmetic.low *= assumed_multiprocessors / 304.0;
+    return e;
+}
+
 /// What layouts of one job on one cluster have in common, kept from one evaluation to the next.
 struct layout_folds {
     training_folds memory;
@@ -83,8 +93,12 @@ constexpr job_speed measured_speed(const job& j, const layout& l, const cluster&
 /// speed_of(), with what earlier layouts of the same job and cluster had in common with this one.
 constexpr job_speed speed_of(const job& j, const layout& l, const cluster& c, const memory_breakdown& held,
                              const efficiency& e, layout_folds* known) {
-    if (c.gpu.measured.bandwidth || c.gpu.measured.any_rate()) return measured_speed(j, l, c, held, e, known);
-    return speed_with(j, l, held, {c, c.gpu, e}, known);
+    const gpu_measured& m = c.gpu.measured;
+    const auto with = [&](const efficiency& reached) {
+        return m.bandwidth || m.any_rate() ? measured_speed(j, l, c, held, reached, known)
+                                           : speed_with(j, l, held, {c, c.gpu, reached}, known);
+    };
+    return m.any_rate() || (knows_power(c) && c.gpu.sm_count) ? with(e) : with(widened_by_unknowns(c, e));
 }
 
 }  // namespace detail
