@@ -20,6 +20,8 @@ struct optimizer_memory {
     byte_count states{};        ///< moments, master weights and averages
     byte_count temporaries{};   ///< made during the step for all tensors at once
     byte_count largest_step{};  ///< tensors are updated one by one: temporaries of the one that needs most
+    byte_count first_step{};    ///< tensors are updated one by one: temporaries of the first, which overlap the last
+                                ///< one's before them
     byte_count last_step{};  ///< tensors are updated one by one: temporaries of the last, which the next one's overlap
     byte_count first_projection{};  ///< GaLore, APOLLO: temporaries of the first matrix whose gradient is projected
 };
@@ -28,6 +30,7 @@ struct optimizer_memory {
 struct cast_memory {
     byte_count all{};           ///< of all matrices
     byte_count feed_forward{};  ///< of `all`, the feed-forward's
+    byte_count down{};          ///< of `all`, those of the feed-forward's last matrix
     /// Of `all`, those of what is trained: autocast keeps them until the forward pass and the loss are computed, be
     /// they saved or not (ATen, autocast_mode.cpp, cached_cast).
     byte_count cached{};

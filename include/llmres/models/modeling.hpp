@@ -32,7 +32,8 @@ enum class norm_form : std::uint8_t {
 struct norm_modeling {
     norm_form form = norm_form::narrow_weight;  ///< how they are written
     bool after_sum = false;                     ///< norms read the residual sums (post-norm)
-    bool one_input = false;  ///< both norms read the same stream: attention and feed-forward stand side by side
+    bool one_input = false;         ///< both norms read the same stream: attention and feed-forward stand side by side
+    bool registered_first = false;  ///< before the layer's matrices: optimizers meet parameters in this order
 };
 
 /// Attention.
@@ -127,12 +128,13 @@ inline constexpr std::array all_modeling{
              .attention = {.joined_heads = true, .heads_first = true},
              .feed_forward = {.joined = true}},
     modeling{.architecture = "gpt2",
+             .norms = {.registered_first = true},
              .attention = {.joined_heads = true, .fp32_softmax = false, .rotary = false},
              .feed_forward = {.plain_activation = activation_form::composed},
              .dropout = {.embedding = true},
              .frames = {.embeddings = 2, .attention_output = true, .casts_probabilities = true}},
     modeling{.architecture = "gpt_neox",
-             .norms = {.one_input = true},
+             .norms = {.one_input = true, .registered_first = true},
              .attention = {.joined_heads = true, .heads_first = true, .rotary_part = 4}},
     modeling{.architecture = "opt",
              .attention = {.rotary = false},
@@ -179,7 +181,7 @@ inline constexpr std::array all_modeling{
              .attention = {.heads_first = true, .rotary_part = 2},
              .feed_forward = {.plain_activation = activation_form::composed}},
     modeling{.architecture = "gptj",
-             .norms = {.one_input = true},
+             .norms = {.one_input = true, .registered_first = true},
              .attention = {.fp32_heads = true},
              .feed_forward = {.plain_activation = activation_form::composed}},
     modeling{.architecture = "olmo", .norms = {.form = norm_form::wide_kernel}},
@@ -193,6 +195,7 @@ inline constexpr std::array all_modeling{
              .attention = {.fp32_softmax = false},
              .feed_forward = {.clamped_experts = true}},
     modeling{.architecture = "gpt_bigcode",
+             .norms = {.registered_first = true},
              .attention = {.joined_heads = true, .rotary = false},
              .dropout = {.embedding = true},
              .frames = {.embeddings = 2, .attention_output = true},

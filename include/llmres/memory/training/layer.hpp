@@ -253,8 +253,29 @@ constexpr byte_count at_stacked_gradient(const layer& kind, std::int64_t hidden,
     return needed;
 }
 
-constexpr void set_peaks(training_layer& t, const sizes_at_points& held) {
-    const sizes_at_points fresh = gradients_so_far(t.state);
+/// The products before the feed-forward's last one, if autocast has their weights' gradients cast.
+constexpr std::int64_t casts_gradients(const layer& kind, const training_context& context) {
+    const bool joined = context.code.feed_forward.joined;
+    if (!context.autocast || context.frozen || kind.feed_forward.routed()) return 0;
+    return kind.feed_forward.kind == feed_forward_kind::gated && !joined ? 2 : 1;
+}
+
+/// `products`: before the feed-forward's last one, whose weights' gradients autocast has made in the format of the
+/// products, and then cast; 0: no gradient is cast.
+constexpr void set_peaks(training_layer& t, const sizes_at_points& held, const sizes_at_points& saved,
+                         std::int64_t products) {
+    sizes_at_points fresh = gradients_so_far(t.state);
+    if (products > 0) {
+        using enum backward_point;
+        const cast_memory& casts = t.state.casts;
+        const auto at_output = static_cast<std::size_t>(output);
+        // The cast follows when what the product read is freed, and its weight in the narrow format.
+        const byte_count widened = held[at_output] - saved[at_output] + fresh[at_output];
+        if (widened > t.fresh_peak) t.fresh_peak = widened;
+        fresh[at_output] = casts.down;
+        // The gradient of the feed-forward's first product is still there in both formats.
+        fresh[static_cast<std::size_t>(norm)] += div_up(casts.feed_forward - casts.down, products);
+    }
     for (std::size_t p = 0; p < backward_points; ++p) {
         if (held[p] > t.peak) t.peak = held[p];
         if (held[p] + fresh[p] > t.fresh_peak) t.fresh_peak = held[p] + fresh[p];
@@ -266,9 +287,10 @@ constexpr void add_weights(sizes_at_points& held, const training_context& contex
     // A quantised weight is expanded for each product; the activation between them is not one.
     if (context.frozen && context.quantised.expanded)
         held[static_cast<std::size_t>(backward_point::output)] += state.largest;
-    for (std::size_t p = 0; context.autocast && p < backward_points; ++p)  // copies of weights go with their products
-        held[p] += p > static_cast<std::size_t>(backward_point::inner) ? state.casts.all - state.casts.feed_forward
-                                                                       : state.casts.all;
+    if (!context.autocast) return;
+    const byte_count mixer = state.casts.all - state.casts.feed_forward;  // copies of weights go with their products
+    const sizes_at_points casts{state.casts.all, state.casts.all - state.casts.down, mixer, mixer, byte_count{}};
+    for (std::size_t p = 0; p < backward_points; ++p) held[p] += casts[p];
 }
 
 /// What a layer's activations take, whatever is kept of its weights and wherever that lies.
@@ -317,7 +339,7 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
         if (made.last > t.forward) t.forward = made.last;
     }
     add_weights(held, context, state);
-    set_peaks(t, held);
+    set_peaks(t, held, a.sums.saved, casts_gradients(kind, context));
     if (kind.feed_forward.routed() && context.runtime.kernels.experts == expert_code::loop && !context.frozen) {
         const byte_count looped = held[static_cast<std::size_t>(backward_point::inner)] +
                                   beside_next_to_last_expert(kind, l, context, state, a.sums.routed);

@@ -110,9 +110,7 @@ constexpr stage_weights stage_weights_of(const folded_job& f, const placement& h
     // What stands here beside the layers, as a number behind those of the kinds of layers.
     const std::int32_t place =
         layer_stack::max_kinds + ((here.embeddings * 2 + here.beside_embedding) * 2 + predicts) * 4;
-    w.input = f.state_of(place, [&] {
-        return state_before_layers(f.weights, here, predicts ? w.prediction.state.optimizer.last_step : f.last_step);
-    });
+    w.input = f.state_of(place, [&] { return state_before_layers(f.weights, here); });
     w.output = f.state_of(place + 1 + here.output, [&] { return state_after_layers(f.weights, here, f.last_step); });
     if (here.predictions > 0) w.output.add(w.prediction.state, 1);
     w.ends = w.input;
@@ -303,7 +301,14 @@ constexpr bool in_buckets(const folded_job& f, const training_stage& s) {
 /// What the optimizer makes while it steps.
 constexpr byte_count stepping_of(const folded_job& f, const training_stage& s) {
     const optimizer_memory& o = s.weights.all.optimizer;
-    const byte_count stepping = o.temporaries + o.largest_step + s.zero.stepping;
+    // The first layer's first tensor is updated after the embedding; an encoder's layers stand between them.
+    const training_layer& first = f.layers[f.by_stage.order[static_cast<std::size_t>(s.holds.layers.first)]];
+    const byte_count after_embedding =
+        s.encoder.layers > 0
+            ? byte_count{}
+            : beside_last_step(f.job.optimizer, first.state.optimizer.first_step, s.weights.input.optimizer.last_step);
+    const byte_count largest = after_embedding > o.largest_step ? after_embedding : o.largest_step;
+    const byte_count stepping = o.temporaries + largest + s.zero.stepping;
     if (f.job.optimizer.rank == 0 || f.context.frozen) return stepping;
     // Matrices come last: the first one's projection stands beside the temporaries of the last tensor before them.
     const byte_count before = s.encoder.layers > 0 ? s.encoder.last_step : s.weights.output.optimizer.last_step;

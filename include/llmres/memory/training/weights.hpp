@@ -131,6 +131,7 @@ private:
         state_.casts.all += size;
         if (trained) state_.casts.cached += size;
         if (is_feed_forward(role)) state_.casts.feed_forward += size;
+        if (role == weight_role::down_proj) state_.casts.down += size;
     }
     constexpr void step_needs(byte_count size) {
         if (size > state_.optimizer.largest_step) state_.optimizer.largest_step = size;
@@ -148,6 +149,7 @@ private:
     training_state state_;
     weight_role joined_role_{};        ///< the last role of the tensor that several roles share
     std::int64_t joined_rows_ = 0;     ///< of the tensor that several roles share, as far as its roles were seen
+    bool stepped_ = false;             ///< the optimizer has updated a tensor alone
     std::int64_t magnitude_rows_ = 0;  ///< of the layer that DoRA scales, as far as its roles were seen
 };
 
@@ -314,6 +316,14 @@ constexpr void weight_fold::step(const trained_tensor& t, std::int64_t rows) {
         state_.optimizer.temporaries += how_.sharded(values(t.states) * t.shape.copies, t.ranks, 1) * o.temporaries;
 }
 
+/// What a loop over tensors makes at one of them: some optimizers free a tensor's temporaries after the next one's are
+/// made, so that two sets overlap.
+constexpr byte_count beside_last_step(const optimizer& o, byte_count one, byte_count last) {
+    if (!o.carries) return one;
+    if (o.tensor_temporaries == 1) return one + last;
+    return one > last ? one + div_up(last, 2) : div_up(one, 2) + last;
+}
+
 /// What updating one tensor makes, where a loop updates them one by one: of the tensor as far as its roles were seen.
 constexpr void weight_fold::step_alone(const trained_tensor& t, std::int64_t rows) {
     const optimizer& o = how_.job.optimizer;
@@ -333,16 +343,12 @@ constexpr void weight_fold::step_alone(const trained_tensor& t, std::int64_t row
     const bool gated = t.stacked && !how_.context.frozen && t.role != weight_role::down_proj;
     if (t.stacked) one = one * (t.shape.copies * (gated ? 2 : 1));
     one = how_.sharded(one + scratch, t.ranks, 1);
-    // The loop frees one tensor's temporaries after the next one's are made: two sets overlap.
-    byte_count& last = state_.optimizer.last_step;
     const bool same_tensor = gated && t.role == weight_role::up_proj;
-    if (!o.carries || same_tensor)
-        step_needs(one);
-    else if (o.tensor_temporaries == 1)
-        step_needs(one + last);
-    else
-        step_needs(one > last ? one + div_up(last, 2) : div_up(one, 2) + last);
-    last = one;
+    step_needs(same_tensor ? one : beside_last_step(o, one, state_.optimizer.last_step));
+    state_.optimizer.last_step = one;
+    const bool norms_first = t.in_layer && how_.context.code.norms.registered_first;
+    if (!stepped_ && !norms_first) state_.optimizer.first_step = one;
+    stepped_ = true;
 }
 
 /// DoRA's norm of an adapted weight (peft/tuners/lora/dora.py): B A is computed as B(A(identity)), an identity of the
@@ -406,13 +412,22 @@ constexpr byte_count class_token_gradient(const weight_training& how, const plac
 }
 
 /// What training keeps of the weights before the layers, as far as they lie here.
-constexpr training_state state_before_layers(const weight_training& how, const placement& here, byte_count last_step) {
-    weight_fold fold{how, weight_place::input, last_step};
+constexpr training_state state_before_layers(const weight_training& how, const placement& here) {
+    weight_fold fold{how, weight_place::input};
     for_each_placed_input_weight(how.job.model, here, fold);
     if (trains_prompt(how, here)) fold.add_prompt(how.job.model.hidden);
     training_state state = fold.state();
     state.gradients.kept += class_token_gradient(how, here);
     return state;
+}
+
+/// The gradient of the embedding's table alone, as far as it lies here.
+constexpr byte_count table_gradient(const weight_training& how, const placement& here) {
+    weight_fold fold{how, weight_place::input};
+    for_each_placed_input_weight(how.job.model, here, [&](const weight& w) {
+        if (w.role == weight_role::embed_tokens) fold(w);
+    });
+    return fold.state().gradients.kept;
 }
 
 /// What training keeps of the weights after the layers, as far as they lie here.

@@ -140,8 +140,8 @@ constexpr stage_step stage_step_of(const folded_job& f, const training_stage& s)
         .accumulates = runtime.sharding.keeps_gradients || f.micro_batches > 1,
         .steps_in_backward = llmres::steps_in_backward(j.optimizer) && !f.context.frozen,
         .residual = size_of(f.context.formats.stream, f.context.tokens.all(), j.model.hidden),
-        .head_gradients = j.model.tied_head && s.last ? s.weights.ends.gradients.kept - s.encoder.gradients
-                                                      : s.weights.output.gradients.kept,
+        .head_gradients = s.weights.output.gradients.kept +
+                          (j.model.tied_head && s.last ? table_gradient(f.weights, s.holds) : byte_count{}),
         .gathered = {},
         .resident = dummies + s.zero.throughout,
         .gathered_in_loss = {},
