@@ -40,9 +40,15 @@ inline void read_prediction(config_fields& c, model& m, bool copies, std::int64_
 
 // ---- every layer routed
 
-inline layer read_mixtral_layer(config_fields& c, std::int64_t hidden, bias_fields biases) {
+/// As Llama's layer, with routed experts as wide as `intermediate_size` in place of its feed-forward.
+inline layer read_routed_layer(config_fields& c, std::int64_t hidden, bias_fields biases = bias_fields::attention) {
     layer l = read_llama_layer(c, hidden, biases);
     l.feed_forward.experts = read_experts(c, "intermediate_size");
+    return l;
+}
+
+inline layer read_mixtral_layer(config_fields& c, std::int64_t hidden, bias_fields biases) {
+    layer l = read_routed_layer(c, hidden, biases);
     l.attention.window = read_window(c);
     return l;
 }
@@ -63,8 +69,7 @@ inline model read_phimoe(config_fields& c) {
 /// Granite's mixture of experts: as Mixtral, in some models with a shared expert.
 inline model read_granitemoe(config_fields& c) {
     model m = read_frame(c);
-    layer l = read_llama_layer(c, m.hidden);
-    l.feed_forward.experts = read_experts(c, "intermediate_size");
+    layer l = read_routed_layer(c, m.hidden);
     l.feed_forward.experts.shared_width = c.number_or("shared_intermediate_size", 0, 0, most_features);
     return stack_of(c, m, l);
 }
@@ -73,18 +78,15 @@ inline model read_granitemoe(config_fields& c) {
 inline model read_minicpm(config_fields& c) {
     if (!c.has("num_experts")) return read_llama(c);
     model m = read_frame(c);
-    layer l = read_llama_layer(c, m.hidden);
-    l.feed_forward.experts = read_experts(c, "intermediate_size");
-    return stack_of(c, m, l);
+    return stack_of(c, m, read_routed_layer(c, m.hidden));
 }
 
 /// MiniMax-M2: norms over all heads of queries and keys, routing corrected by a bias. The config.json names layers of
 /// multi-token prediction that no published checkpoint holds.
 inline model read_minimax_m2(config_fields& c) {
     model m = read_frame(c);
-    layer l = read_llama_layer(c, m.hidden, bias_fields::none);
+    layer l = read_routed_layer(c, m.hidden, bias_fields::none);
     l.attention.qk_norm = c.flag_or("use_qk_norm", true) ? query_key_norm::full : query_key_norm::none;
-    l.feed_forward.experts = read_experts(c, "intermediate_size");
     l.feed_forward.experts.score_bias = c.flag_or("use_routing_bias", true);
     l.feed_forward.experts.shared_width = c.number_or("shared_intermediate_size", 0, 0, most_features);
     (void)c.number_or("num_mtp_modules", 0, 0, 64);
@@ -94,19 +96,17 @@ inline model read_minimax_m2(config_fields& c) {
 /// OLMoE: norms over all heads of queries and keys together.
 inline model read_olmoe(config_fields& c) {
     model m = read_frame(c);
-    layer l = read_llama_layer(c, m.hidden);
+    layer l = read_routed_layer(c, m.hidden);
     l.attention.qk_norm = query_key_norm::full;
-    l.feed_forward.experts = read_experts(c, "intermediate_size");
     return stack_of(c, m, l);
 }
 
 /// gpt-oss: biases everywhere, an attention sink for each head, an attention window in every other layer.
 inline model read_gpt_oss(config_fields& c) {
     model m = read_frame(c);
-    layer l = read_llama_layer(c, m.hidden);
+    layer l = read_routed_layer(c, m.hidden);
     l.attention.sinks = true;
     l.feed_forward.bias = true;
-    l.feed_forward.experts = read_experts(c, "intermediate_size");
     l.feed_forward.experts.router_bias = true;
     return windowed_stack_of(c, m, l, 2);
 }
@@ -114,9 +114,8 @@ inline model read_gpt_oss(config_fields& c) {
 /// Grok 1: norms before and after attention and feed-forward.
 inline model read_grok(config_fields& c) {
     model m = read_frame(c);
-    layer l = read_llama_layer(c, m.hidden, bias_fields::none);
+    layer l = read_routed_layer(c, m.hidden, bias_fields::none);
     l.norm_after_attention = l.norm_after_feed_forward = true;
-    l.feed_forward.experts = read_experts(c, "intermediate_size");
     return stack_of(c, m, l);
 }
 
@@ -240,20 +239,18 @@ inline model read_exaone_moe(config_fields& c) {
 /// FlexOlmo: OLMo 2's norms after attention and feed-forward, and routed experts.
 inline model read_flex_olmo(config_fields& c) {
     model m = read_frame(c);
-    layer l = read_llama_layer(c, m.hidden);
+    layer l = read_routed_layer(c, m.hidden);
     l.attention.qk_norm = query_key_norm::full;
     l.norm_before_attention = l.norm_before_feed_forward = false;
     l.norm_after_attention = l.norm_after_feed_forward = true;
-    l.feed_forward.experts = read_experts(c, "intermediate_size");
     return stack_of(c, m, l);
 }
 
 /// Granite's routed experts with attention windows and sinks (read_granite_swa).
 inline model read_granitemoe_swa(config_fields& c) {
     model m = read_frame(c);
-    layer l = read_llama_layer(c, m.hidden);
+    layer l = read_routed_layer(c, m.hidden);
     l.attention.sinks = true;
-    l.feed_forward.experts = read_experts(c, "intermediate_size");
     l.feed_forward.experts.shared_width = c.number_or("shared_intermediate_size", 0, 0, most_features);
     return windowed_stack_of(c, m, l, 4);
 }
