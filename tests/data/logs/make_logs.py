@@ -146,8 +146,9 @@ def tensorrt_llm(r):
         log.add(f"[TensorRT-LLM][INFO] [MemUsageChange] Allocated {peak * 1024:.2f} MiB for execution context memory.")
         log.expect("activation_peak", peak * GIB, 0.01 * MIB)
     if blocks := number(r["kv_blocks"]):
-        log.add(f"[TensorRT-LLM][INFO] Number of blocks in KV cache primary pool: {int(blocks)}, onboard blocks to "
-                "primary memory before reuse: true")
+        log.add(f"[TensorRT-LLM][INFO] Number of blocks in KV cache primary pool: {int(blocks)}")
+        log.add("[TensorRT-LLM][INFO] Number of blocks in KV cache secondary pool: 0, onboard blocks to primary memory "
+                "before reuse: true")
         log.expect("pool_blocks", blocks)
     log.add("[TensorRT-LLM][INFO] Number of tokens per block: 64.")
     log.expect("block", 64)

@@ -167,11 +167,14 @@ TEST_CASE("Ollama's log holds llama.cpp's, and is Ollama's") {
             "size=\"512.0 MiB\"\n"
             "time=2025-10-01T10:00:01Z level=INFO source=device.go:234 msg=\"compute graph\" device=CUDA0 "
             "size=\"256.5 MiB\"\n"
+            "time=2025-10-01T10:00:01Z level=INFO source=device.go:218 msg=\"model weights\" device=CPU "
+            "size=\"300.0 MiB\"\n"
             "llama_context:      CUDA0 compute buffer size =   258.50 MiB\n")
             .value();
     CHECK(log.engine == "ollama");
     CHECK(log.text_of(quantity::version) == "0.12.3");
-    CHECK(value_of(log, quantity::weights) == 4.5 * one_gib);
+    CHECK(figure_of(log, "weights@CUDA0")->value == 4.5 * one_gib);
+    CHECK(figure_of(log, "weights@CPU")->value == 300 * one_mib);
     CHECK(value_of(log, quantity::kv_cache) == 512 * one_mib);
     CHECK(figure_of(log, "compute_buffer@CUDA0")->value == 258.5 * one_mib);
 }
@@ -200,16 +203,25 @@ TEST_CASE("text-generation-inference and LMDeploy print blocks") {
     CHECK(tgi.text_of(quantity::model) == "mistralai/Mistral-7B-v0.1");
     CHECK(value_of(tgi, quantity::pool_blocks) == 26535);
     CHECK(value_of(tgi, quantity::block) == 1);
+    CHECK(value_of(tgi, quantity::tensor) == 2);
+    CHECK(tgi.find(quantity::tensor)->line == 4);
     const logs::engine_log lmdeploy =
         logs::read_log(
             "2025-01-01 10:00:00,000 - lmdeploy - INFO - TurbomindEngineConfig(dtype='auto', tp=1, "
             "session_len=8192, max_batch_size=128, cache_max_entry_count=0.8, cache_block_seq_len=64)\n"
-            "[TM][INFO] [BlockManager] block_size = 8 MB\n[TM][INFO] [BlockManager] max_block_count = 4207\n")
+            "[TM][INFO] [BlockManager] block_size = 8.000 MB\n[TM][INFO] [BlockManager] max_block_count = 4207\n")
             .value();
     CHECK(lmdeploy.engine == "lmdeploy");
     CHECK(value_of(lmdeploy, quantity::pool_blocks) == 4207);
     CHECK(value_of(lmdeploy, quantity::fraction) == 0.8);
     CHECK(value_of(lmdeploy, quantity::context) == 8192);
+    // turbomind.cc of 2026 names the pool in place of blocks.
+    const logs::engine_log pool = logs::read_log(
+                                      "[TM][INFO] Object cache budget: 51200.00 MB from free 64000.00 MB and ratio "
+                                      "0.800\n")
+                                      .value();
+    CHECK(value_of(pool, quantity::pool) == 50 * one_gib);
+    CHECK(value_of(pool, quantity::device_free) == 62.5 * one_gib);
 }
 
 TEST_CASE("what is no log is refused by name") {

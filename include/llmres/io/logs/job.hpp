@@ -110,6 +110,16 @@ inline nlohmann::json cluster_of(const engine_log& log, std::int64_t gpus) {
     return cluster;
 }
 
+/// Whether the engine that a log names may be the runtime of that name, so far as the name is known.
+inline bool may_be_of(const nlohmann::json& engine, const nlohmann::json& name) {
+    if (!engine.is_object() || !engine.contains("name") || !name.is_string()) return true;
+    const std::string logged = engine["name"].get<std::string>();
+    const std::string printer = logged.substr(0, logged.find('@'));
+    const result<runtime> said = find_runtime(name.get_ref<const std::string&>());
+    return !said || said->identity.name.view() == printer ||
+           (is_ggml(printer) && llmres::detail::adds_up_over_gpus(*said));
+}
+
 }  // namespace detail
 
 inline nlohmann::json job_document(const engine_log& log) {
@@ -153,6 +163,9 @@ inline nlohmann::json joined_document(nlohmann::json from_log, const nlohmann::j
     // A runtime that is said by its name keeps the knobs that the log names.
     nlohmann::json over = said;
     if (const auto named = over.find("runtime"); named != over.end() && named->is_string()) *named = {{"name", *named}};
+    if (over.contains("runtime") && over["runtime"].is_object() && over["runtime"].contains("name") &&
+        !detail::may_be_of(engine, over["runtime"]["name"]))
+        engine = nlohmann::json::object();  // another engine's knobs
     const bool has_base = over.contains("runtime") && over["runtime"].is_object() && over["runtime"].contains("from");
     if (has_base && engine.is_object()) engine.erase("name");
     const bool names_gpu = over.contains("cluster") && over["cluster"].is_object() &&

@@ -3,13 +3,13 @@
 
 #include <llmres/io/logs/rows.hpp>
 
-/// What LMDeploy's TurboMind prints at start (turbomind/models/llama/BlockManager.cc, SequenceManager.cc;
-/// lmdeploy/turbomind/turbomind.py).
+/// What LMDeploy prints at start: TurboMind's blocks (turbomind/models/llama/BlockManager.cc, 0.4.2 to 0.9.2; their MB
+/// are 2^20 bytes) or, from 2026 on, its pool (turbomind/turbomind.cc), and the options of either engine
+/// (lmdeploy/serve/async_engine.py: "backend_config="; pytorch/engine/executor/base.py: CacheConfig).
 namespace llmres::inline v0::logs {
 
 /// The figures in the lines of LMDeploy.
 inline constexpr row lmdeploy_rows[] = {
-    {"lmdeploy version: ", quantity::version},
     {"cache_max_entry_count=", quantity::fraction},
     {"session_len=", quantity::context},
     {"max_batch_size=", quantity::sequences},
@@ -19,7 +19,8 @@ inline constexpr row lmdeploy_rows[] = {
     {"quant_policy=", quantity::cache_format, unit::one, 0, repeated::same, "EngineConfig("},
     {"model_path='", quantity::model},
     {"max_block_count = ", quantity::pool_blocks, unit::one, 0, repeated::same, "[BlockManager]"},
-    {"[BlockManager] free memory = ", quantity::device_free, unit::mib},
+    {"Object cache budget: ", quantity::pool, unit::mib},
+    {"Object cache budget: ", quantity::device_free, unit::mib, 1},
     {"num_gpu_blocks=", quantity::pool_blocks, unit::one, 0, repeated::same, "CacheConfig("},
 };
 

@@ -22,13 +22,13 @@ struct written_number {
 
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// The number at the beginning of a text, behind blanks, dots and marks; thousands may have commas. Empty where another
-/// word comes first.
+/// The number at the beginning of a text, behind blanks, dots, commas and marks; thousands may have commas. Empty where
+/// another word comes first.
 inline maybe<written_number> read_number(std::string_view text) {
     std::size_t at = 0;
     bool negative = false;
     while (at < text.size() && !is_digit(text[at])) {
-        constexpr std::string_view skipped = " =:|~'\"[(.";
+        constexpr std::string_view skipped = " =:|~'\"[(.,";
         negative = text[at] == '-' && at + 1 < text.size() && is_digit(text[at + 1]);
         if (at > 96 || (!negative && skipped.find(text[at]) == std::string_view::npos)) return {};
         ++at;
@@ -134,12 +134,13 @@ inline std::int64_t rank_of(std::string_view line) {
     return -1;
 }
 
-/// The word before a position: a device of ggml.
-inline std::string_view word_before(std::string_view line, std::size_t at) {
+/// The word before a position: a device of ggml, "CUDA0" or "device=CUDA0".
+inline std::string_view device_before(std::string_view line, std::size_t at) {
     while (at > 0 && line[at - 1] == ' ') --at;
     std::size_t begin = at;
     while (begin > 0 && line[begin - 1] != ' ' && at - begin < 32) --begin;
-    return line.substr(begin, at - begin);
+    const std::string_view word = line.substr(begin, at - begin);
+    return word.starts_with("device=") ? word.substr(7) : word;
 }
 
 /// Takes escape sequences of terminals out of a line, and other control characters.

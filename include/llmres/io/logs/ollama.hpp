@@ -3,16 +3,17 @@
 
 #include <llmres/io/logs/rows.hpp>
 
-/// What Ollama's server prints of its own engine (ml/device.go, llm/server.go, server/routes.go). Where it starts
+/// What Ollama's server prints of its own engine: what it took, by device (ml/device.go, from 0.11 on), before that
+/// what it estimates (llm/memory.go: LogValue, 0.5.7 to 0.12.3), and its version (server/routes.go). Where it starts
 /// llama.cpp's server, that prints what llama.cpp prints.
 namespace llmres::inline v0::logs {
 
 /// The figures in the lines of Ollama.
 inline constexpr row ollama_rows[] = {
     {"(version ", quantity::version, unit::one, 0, repeated::same, "Listening on "},
-    {"size=\"", quantity::weights, unit::as_written, 0, repeated::last, "msg=\"model weights\" device=CUDA"},
-    {"size=\"", quantity::kv_cache, unit::as_written, 0, repeated::last, "msg=\"kv cache\" device=CUDA"},
-    {"size=\"", quantity::compute_buffer, unit::as_written, 0, repeated::last, "msg=\"compute graph\" device=CUDA"},
+    {" size=\"", quantity::weights, unit::as_written, 0, repeated::last, "msg=\"model weights\" device=", true},
+    {" size=\"", quantity::kv_cache, unit::as_written, 0, repeated::last, "msg=\"kv cache\" device=", true},
+    {" size=\"", quantity::compute_buffer, unit::as_written, 0, repeated::last, "msg=\"compute graph\" device=", true},
     {"KvSize:", quantity::context, unit::one, 0, repeated::last},
     {"Parallel:", quantity::sequences, unit::one, 0, repeated::last},
     {"BatchSize:", quantity::step_tokens, unit::one, 0, repeated::last},

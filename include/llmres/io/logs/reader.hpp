@@ -173,9 +173,11 @@ private:
 
     std::array<found, all_tables.size()> found_{};
     std::string line_{};
+    std::string option_{};     ///< a line whose value follows in the next one
     std::int64_t number_ = 0;  ///< whole lines before this one
     bool open_ = false;        ///< this line has begun, though a carriage return may have emptied it
     bool binary_ = false;
+    bool pickle_ = false;
     std::vector<std::string> columns_{};  ///< of nvidia-smi's CSV
 };
 
@@ -203,7 +205,9 @@ inline reader::reader() {
 }
 
 inline void reader::feed(std::string_view piece) {
-    // No text has a byte of zero in its first lines.
+    // Pickles begin with the byte 0x80 and their protocol's number; no text has a byte of zero in its first lines.
+    if (number_ == 0 && !open_ && !piece.empty()) pickle_ = piece.front() == '\x80';
+    binary_ = binary_ || pickle_;
     if (number_ == 0) binary_ = binary_ || piece.substr(0, 4096).find('\0') != std::string_view::npos;
     if (binary_) return;
     while (!piece.empty()) {
@@ -222,6 +226,10 @@ inline void reader::feed(std::string_view piece) {
 
 inline void reader::take_line() {
     detail::strip_colours(line_);
+    // Rust prints an option over three lines: its value is the second.
+    const bool continues = line_.ends_with(": Some(") && line_.size() < 128;
+    if (!option_.empty()) line_.insert(0, std::exchange(option_, {}));
+    if (continues) option_ = line_;
     const std::string_view line = line_;
     if (line.size() < 2 || detail::repeats_a_prompt(line)) return;
     for (found& engine : found_) engine.begun = false;
@@ -284,7 +292,7 @@ inline void reader::take_row(const row& r, engine_log& log, std::size_t at) {
     const double times = detail::worth(r.unit, number->rest);
     if (times == 0) return;
     figure f{r.what, number->value * times, number->printed_to * times, here, detail::rank_of(line), {}, 0};
-    if (r.after_device) f.device = detail::word_before(line, at - r.before.size());
+    if (r.after_device) f.device = detail::device_before(line, at - r.before.size());
     put(log, r, std::move(f));
 }
 
@@ -364,6 +372,9 @@ inline result<engine_log> reader::finish() {
         line_.clear();
         open_ = false;
     }
+    if (pickle_)
+        return refused(error_code::malformed, "log", "a pickle",
+                       "text: a memory snapshot says no peak, json.dump(torch.cuda.memory_stats(), file) does");
     if (binary_) return refused(error_code::malformed, "log", "binary data", "what an engine prints, as text");
     found* best = nullptr;
     for (found& engine : found_)

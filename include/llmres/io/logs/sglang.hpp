@@ -4,7 +4,8 @@
 #include <llmres/io/logs/rows.hpp>
 
 /// What SGLang prints at start (srt/server_args.py, srt/model_executor/model_runner.py, srt/mem_cache/memory_pool.py).
-/// Its GB are 2^30 bytes.
+/// Its GB are 2^30 bytes. Held against model_runner.py and published logs of 0.2 to 2026: windowed layers' pool
+/// ("SWAKVPool") and "Capture target decode CUDA graph end." are of 2026.
 namespace llmres::inline v0::logs {
 
 /// The figures in the lines of SGLang.
@@ -28,7 +29,9 @@ inline constexpr row sglang_rows[] = {
     {"K size: ", quantity::pool, unit::gib, 0, repeated::sum, "KV Cache is allocated."},
     {"V size: ", quantity::pool, unit::gib, 0, repeated::sum, "KV Cache is allocated."},
     {"KV size: ", quantity::pool, unit::gib, 0, repeated::same, "KV Cache is allocated."},
+    {"SWAKVPool mem usage: ", quantity::pool, unit::gib},
     {"mem usage=", quantity::cuda_graphs, unit::gib, 0, repeated::same, "apture cuda graph end"},
+    {"mem usage=", quantity::cuda_graphs, unit::gib, 0, repeated::sum, "CUDA graph end."},
 };
 
 /// SGLang's table.

@@ -4,7 +4,8 @@
 #include <llmres/io/logs/rows.hpp>
 
 /// What TensorRT-LLM prints at start: its C++ runtime (runtime/tllmRuntime.cpp, batch_manager/kvCacheManager.cpp) and
-/// its PyTorch backend (_torch/pyexecutor/_util.py).
+/// its PyTorch backend (_torch/pyexecutor/_util.py). The C++ lines are held against kvCacheManager.cpp and published
+/// logs of 0.16 to 0.18.
 namespace llmres::inline v0::logs {
 
 /// The figures in the lines of TensorRT-LLM.

@@ -4,8 +4,8 @@
 #include <llmres/io/logs/rows.hpp>
 
 /// What DeepSpeed, Megatron-LM and torchtitan print of a step: deepspeed/runtime/utils.py (see_memory_usage) and
-/// utils/timer.py; megatron/training/utils.py (report_memory) and training.py (training_log); torchtitan/metrics.py.
-/// DeepSpeed's GB are 2^30 bytes, Megatron's MB 2^20.
+/// utils/timer.py (0.3 to 2026); megatron/training/utils (report_memory), training.py (training_log) and arguments.py
+/// (_print_args); torchtitan/components/metrics.py (to 0.2.2). DeepSpeed's GB are 2^30 bytes, Megatron's MB 2^20.
 namespace llmres::inline v0::logs {
 
 /// The figures in the lines of DeepSpeed.

@@ -4,7 +4,7 @@
 #include <llmres/io/logs/rows.hpp>
 
 /// What vLLM prints at start, in both engines (worker/worker.py, v1/worker/gpu_worker.py, gpu_model_runner.py,
-/// v1/core/kv_cache_utils.py).
+/// v1/core/kv_cache_utils.py). Held against published logs of 0.6 to 2026.
 namespace llmres::inline v0::logs {
 
 /// The figures in the lines of vLLM.
