@@ -29,6 +29,12 @@ TEST_CASE("a name cut short is nearer than another short name") {
     CHECK(spelling_distance("lama", "llama") < spelling_distance("lxama", "llama"));
 }
 
+TEST_CASE("a separator left out is little, a number that goes on another number") {
+    constexpr std::array<std::string_view, 2> models{"llama-30b", "llama-3-8b"};
+    CHECK(nearest("llama3", models).names[0] == "llama-3-8b");
+    CHECK(nearest("llama30", models).names[0] == "llama-30b");
+}
+
 TEST_CASE("the nearest names come first, and at most three") {
     static_assert(nearest("llama-3.1-8", names).names[0] == "llama-3.1-8b");
     const nearest_names found = nearest("lama-3-8b", names);

@@ -10,35 +10,41 @@
 namespace llmres::inline v0 {
 
 /// How unlike `typed` is to `name`; 0 for the same, letter case and separators aside. People cut names short, so a
-/// missing tail costs 1 a character; a character left out before it or one too many costs 4, a wrong one 5: "h100-sxm"
-/// is nearer to "h100-sxm5-80gb" than to "h200". Characters after the 64th are not looked at.
+/// missing tail costs 1 a character, and 3 more where it goes on with a number; a separator left out costs 1, another
+/// character left out or one too many 4, a wrong one 5: "h100-sxm" is nearer to "h100-sxm5-80gb" than to "h200", and
+/// "llama3" to "llama-3-8b" than to "llama-30b". Characters after the 64th are not looked at.
 constexpr std::size_t spelling_distance(std::string_view typed, std::string_view name) {
     constexpr std::size_t longest = 64;
     constexpr std::size_t tail = 1;
-    constexpr std::size_t left_out = 4;
+    constexpr std::size_t within_number = 3;
     constexpr std::size_t too_many = 4;
     constexpr std::size_t wrong = 5;
     const auto same = [](char c) {
         return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c == ' ' || c == '_' ? '-' : c;
     };
+    const auto left_out = [&](char c) { return std::size_t{same(c) == '-' ? 1U : 4U}; };
+    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
     typed = typed.substr(0, longest);
     name = name.substr(0, longest);
     std::array<std::size_t, longest + 1> row{};  // the distances of the first i characters typed to each prefix of name
-    for (std::size_t j = 0; j <= name.size(); ++j) row[j] = j * left_out;
+    for (std::size_t j = 0; j < name.size(); ++j) row[j + 1] = row[j] + left_out(name[j]);
     for (std::size_t i = 1; i <= typed.size(); ++i) {
         std::size_t diagonal = row[0];
         row[0] = i * too_many;
         for (std::size_t j = 1; j <= name.size(); ++j) {
             std::size_t best = diagonal + (same(typed[i - 1]) == same(name[j - 1]) ? 0 : wrong);
             if (row[j] + too_many < best) best = row[j] + too_many;
-            if (row[j - 1] + left_out < best) best = row[j - 1] + left_out;
+            if (row[j - 1] + left_out(name[j - 1]) < best) best = row[j - 1] + left_out(name[j - 1]);
             diagonal = row[j];
             row[j] = best;
         }
     }
     std::size_t least = row[name.size()];
-    for (std::size_t j = 0; j < name.size(); ++j)
-        if (row[j] + (name.size() - j) * tail < least) least = row[j] + (name.size() - j) * tail;
+    for (std::size_t j = 0; j < name.size(); ++j) {
+        const bool cut = j > 0 && is_digit(name[j - 1]) && is_digit(name[j]);
+        const std::size_t cost = row[j] + (name.size() - j) * tail + (cut ? within_number : 0);
+        if (cost < least) least = cost;
+    }
     return least;
 }
 
