@@ -140,6 +140,22 @@ TEST_CASE("fine-tuning of all weights is helped by an adapter, and by a pair whe
     each_remedy_helps(j, {}, one_4090);
 }
 
+TEST_CASE("a pair that keeps the sequence is offered beside a single change that shortens it") {
+    // 8 billion parameters in 4 bits and an adapter, on 12 GB: alone, only sequences of some 300 tokens would do.
+    const job j{.model = models::llama_3_1_8b,
+                .task = task::finetuning,
+                .weights = nf4_double,
+                .sequence = tokens(2048),
+                .micro_batch = 2,
+                .adapter = {.kind = adapter_kind::lora, .rank = 8}};
+    const remedies found = what_would_help(j, {}, standard_cluster(gpus::rtx_3060_12gb, 1).value());
+    CHECK(offers(found, change::kind::shorter_context));
+    REQUIRE(found.count > 0);
+    const remedy& last = found.list[static_cast<std::size_t>(found.count - 1)];
+    CHECK(last.count == 2);
+    CHECK(last.changes[1].what == change::kind::smaller_micro_batch);
+}
+
 TEST_CASE("limits and remedies are there at compile time") {
     static constexpr cluster machine = standard_cluster(gpus::rtx_4090, 1).value();
     static constexpr job work{

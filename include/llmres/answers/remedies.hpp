@@ -54,7 +54,7 @@ enum class layout_choice : std::uint8_t {
 };
 
 /// Single changes with which a job fits, each planned, and after them the best pair of changes, where no single one
-/// on the cluster's GPUs is as fast. None where the job fits.
+/// on the cluster's GPUs is as fast and gives up as little of the batch and the context. None where the job fits.
 constexpr remedies what_would_help(const job& j, const layout& l, const cluster& c,
                                    layout_choice choice = layout_choice::given);
 
@@ -106,11 +106,11 @@ struct remedy_finder {
                 {.what = change::kind::other_layout, .amount = best->plan.layout.gpus(), .layout = best->plan.layout});
     }
     /// The best pair, of a change that keeps every size and does not suffice alone, and any other change: the fastest
-    /// of those that keep every size, or else the fastest.
+    /// of those that give up least.
     constexpr maybe<remedy> best_pair() const {
         maybe<remedy> best;
         for_each_change(asked, [&](const change& first) {
-            if (is_smaller(first.what) || has(first.what)) return false;
+            if (given_up(first.what) > 0 || has(first.what)) return false;
             const placed_job changed = with_change(asked, first);
             for_each_change(changed, [&](const change& second) {
                 if (second.what == first.what || has(second.what)) return false;
@@ -125,14 +125,30 @@ struct remedy_finder {
         return best;
     }
 
+    /// Whether no single change on the cluster's GPUs that gives up as little is as fast.
+    constexpr bool excels(const remedy& pair) const {
+        for (const remedy& r : found)
+            if (r.changes[0].what != change::kind::more_gpus && given_up(r) <= given_up(pair) &&
+                r.tokens_per_second >= pair.tokens_per_second)
+                return false;
+        return true;
+    }
+
 private:
-    static constexpr bool is_smaller(change::kind what) {
-        return what == change::kind::smaller_batch || what == change::kind::smaller_micro_batch ||
-               what == change::kind::shorter_context;
+    /// What a change gives up of the job's sizes: nothing, the micro-batch, the batch, or the context.
+    static constexpr int given_up(change::kind what) {
+        return what == change::kind::shorter_context       ? 3
+               : what == change::kind::smaller_batch       ? 2
+               : what == change::kind::smaller_micro_batch ? 1
+                                                           : 0;
+    }
+    static constexpr int given_up(const remedy& r) {
+        int most = 0;
+        for (const change& made : r) most = given_up(made.what) > most ? given_up(made.what) : most;
+        return most;
     }
     static constexpr bool better(const remedy& a, const remedy& b) {
-        const bool smaller = is_smaller(a.changes[1].what);
-        if (smaller != is_smaller(b.changes[1].what)) return !smaller;
+        if (given_up(a) != given_up(b)) return given_up(a) < given_up(b);
         return a.tokens_per_second > b.tokens_per_second;
     }
 };
@@ -149,12 +165,7 @@ constexpr remedies what_would_help(const job& j, const layout& l, const cluster&
         return false;
     });
     finder.try_layouts();
-    token_rate fastest{};
-    for (const remedy& r : finder.found)
-        if (r.tokens_per_second > fastest && r.changes[0].what != change::kind::more_gpus)
-            fastest = r.tokens_per_second;
-    if (const maybe<remedy> pair = finder.best_pair(); pair && pair->tokens_per_second > fastest)
-        finder.found.add(*pair);
+    if (const maybe<remedy> pair = finder.best_pair(); pair && finder.excels(*pair)) finder.found.add(*pair);
     return finder.found;
 }
 
