@@ -216,7 +216,7 @@ void print_rows(const std::vector<row>& rows, const std::vector<axis>& axes) {
             {std::string{name_of(r.answer->planned.verdict())}, to_string(p.memory.total().expected),
              to_string(p.usable), if_it_runs(fmt::format("{:.0f}", p.speed.tokens_per_second.in(llmres::tokens_per_s))),
              r.trains() ? std::string{} : if_it_runs(to_string(p.speed.prefill.total().expected)),
-             if_it_runs(to_string(p.speed.step.total().expected)), layout_text(p.layout)});
+             if_it_runs(to_string(p.speed.step.total().expected)), to_text(p.layout)});
         table.push_back(std::move(cells));
     }
     print_table(columns, table);

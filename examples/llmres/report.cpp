@@ -94,23 +94,6 @@ void print_cache_pool(const llmres::layout& l, const llmres::plan_request& reque
 
 }  // namespace
 
-std::string layout_text(const llmres::layout& l) {
-    std::string text = fmt::format("{} GPU{}", l.gpus(), l.gpus() == 1 ? "" : "s");
-    const auto part = [&](std::string_view name, int degree) {
-        if (degree > 1) text += fmt::format(", {} {}", name, degree);
-    };
-    part("tensor", l.tensor);
-    if (l.sequence_parallel) text += " with sequence";
-    part("pipeline", l.pipeline);
-    part("virtual_pipeline", l.virtual_pipeline);
-    part("data", l.data);
-    part("context_parallel", l.context_parallel);
-    part("expert", l.expert);
-    part("replicas", l.replicas);
-    if (l.zero > 0) text += fmt::format(", zero {}", l.zero);
-    return text;
-}
-
 /// Says where a profile's constants come from, where they are not the compiled ones.
 void print_origin(const llmres::runtime_profile& profile) {
     const llmres::profile_origin& origin = profile.origin;
@@ -134,7 +117,7 @@ void print_plan(const llmres::job_plan& p, const llmres::plan_request& request) 
                                     : request.data_ranks_chosen ? " (data ranks chosen)"
                                                                 : "";
     const std::int64_t idle = c.gpus - p.layout.gpus();
-    fmt::print("layout   {}{}{}\n", layout_text(p.layout), chosen, idle > 0 ? fmt::format(", {} idle", idle) : "");
+    fmt::print("layout   {}{}{}\n", to_text(p.layout), chosen, idle > 0 ? fmt::format(", {} idle", idle) : "");
     fmt::print("memory   {} ({} to {}) of {} usable, at its fullest in {}{}\n", to_string(total.expected),
                to_string(total.low), to_string(total.high), to_string(p.usable), name_of(p.memory.phase),
                p.layout.pipeline > 1 ? fmt::format(" of stage {}", p.memory.stage) : "");
@@ -188,7 +171,7 @@ void print_limits(const llmres::job_plan& p, const llmres::plan_request& request
 
 void print_prefill(const llmres::disaggregated_plan& p, const llmres::cluster& prompts) {
     const auto total = p.prefill.memory.total();
-    fmt::print("prompts  on {} x {}, {}: {}\n", prompts.gpus, prompts.gpu.name.view(), layout_text(p.prefill.layout),
+    fmt::print("prompts  on {} x {}, {}: {}\n", prompts.gpus, prompts.gpu.name.view(), to_text(p.prefill.layout),
                name_of(p.prefill.verdict));
     fmt::print("         {} ({} to {}) of {} usable, {} to the first token\n", to_string(total.expected),
                to_string(total.low), to_string(total.high), to_string(p.prefill.usable),

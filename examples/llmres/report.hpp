@@ -27,9 +27,6 @@ void print_help(const plan_options& o, const std::vector<llmres::document_remedy
 /// Prints the largest sizes and the fewest GPUs that fit, and the room for caches.
 void print_limits(const llmres::job_plan& p, const llmres::plan_request& request);
 
-/// A layout in words: "8 GPUs, tensor 4, data 2".
-std::string layout_text(const llmres::layout& l);
-
 /// Prints the plan of the GPUs that compute prompts, where prompts have GPUs of their own.
 void print_prefill(const llmres::disaggregated_plan& p, const llmres::cluster& prompts);
 

@@ -122,7 +122,7 @@ void print_layouts(std::span<const llmres::found_layout> list, const llmres::job
                         fmt::format("{:.0f}", p.speed.tokens_per_second.in(llmres::tokens_per_s)),
                         serves ? to_string(p.speed.prefill.total().expected) : std::string{},
                         to_string(p.speed.step.total().expected), to_string(p.memory.total().expected),
-                        layout_text(p.layout) + choice_text(found, j, space)});
+                        to_text(p.layout) + choice_text(found, j, space)});
     }
     print_table({{"", true},
                  {"tokens/s", true},

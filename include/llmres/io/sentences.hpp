@@ -2,8 +2,10 @@
 #pragma once
 
 #include <fmt/format.h>
+#include <cstdint>
 #include <llmres/answers/limits.hpp>
 #include <llmres/answers/remedies.hpp>
+#include <llmres/jobs/layout.hpp>
 #include <llmres/models/gguf/mix.hpp>
 #include <llmres/plan.hpp>
 #include <llmres/values/error.hpp>
@@ -69,22 +71,35 @@ inline std::string mix_name(const gguf_mix& mix) {
     return name;
 }
 
+/// A layout in words: its GPUs, and the degrees that are more than one: "8 GPUs, tensor 4 with sequence, data 2".
+inline std::string to_text(const layout& l) {
+    std::string text = fmt::format("{} GPU{}", l.gpus(), l.gpus() == 1 ? "" : "s");
+    const auto part = [&](std::string_view name, std::int32_t degree) {
+        if (degree > 1) text += fmt::format(", {} {}", name, degree);
+    };
+    part("tensor", l.tensor);
+    if (l.sequence_parallel) text += " with sequence";
+    part("pipeline", l.pipeline);
+    part("virtual_pipeline", l.virtual_pipeline);
+    part("data", l.data);
+    part("context_parallel", l.context_parallel);
+    part("expert", l.expert);
+    part("replicas", l.replicas);
+    if (l.zero > 0) text += fmt::format(", zero {}", l.zero);
+    return text;
+}
+
 /// A change in words: "weights in fp8_e4m3".
 inline std::string to_text(const change& made) {
-    const auto layout_text = [&] {
-        return fmt::format("(tensor {}, pipeline {}, data {}, ZeRO {})", made.layout.tensor, made.layout.pipeline,
-                           made.layout.data, made.layout.zero);
-    };
     const auto host = [&](std::string_view text) {
         return made.host_memory > byte_count{} ? fmt::format("{} (of {} or more)", text, to_string(made.host_memory))
                                                : std::string{text};
     };
     switch (made.what) {
         case change::kind::more_gpus:
-            return fmt::format("{} GPUs {}", made.amount, layout_text());
+            return to_text(made.layout);
         case change::kind::other_layout:
-            return fmt::format("another layout of {} GPU{} {}", made.amount, made.amount == 1 ? "" : "s",
-                               layout_text());
+            return "another layout: " + to_text(made.layout);
         case change::kind::narrower_weights:
             return fmt::format("weights in {}", made.mix ? mix_name(*made.mix) : std::string{made.format.name.view()});
         case change::kind::narrower_cache:
