@@ -258,6 +258,9 @@ public:
             implied_.emplace_back("adapter_rank", "8");
             notes_.push_back("adapter_rank is 8, PEFT's default, since none is given");
         }
+        if (const auto said = value_of("gpus"); !count_.empty() && said && *said != count_)
+            throw refusal{llmres::refused(llmres::error_code::malformed, "gpus", *said,
+                                          count_ + ", as --gpu says, or one of both")};
         // What an alias only implies gives way to what is said.
         for (const auto& [flag, value] : implied_)
             if (!said_.contains(flag) && said_.insert(flag).second) own_.push_back(fmt::format("--{}={}", flag, value));
@@ -337,7 +340,8 @@ private:
             return;
         }
         if (name == "json" || name == "help") return own_.push_back("--" + name);
-        const std::string value = taken_value(written.empty() ? "--" + name : written);
+        std::string value = taken_value(written.empty() ? "--" + name : written);
+        if (name == "gpu") value = without_count(value);
         const std::string word = normal(value);
         for (const word_alias& alias : word_aliases) {
             if (alias.flag != name || alias.typed != word) continue;
@@ -356,6 +360,22 @@ private:
         lora_ = lora_ || (name == "adapter_kind" && !written.empty() && written != "--adapter_kind" &&
                           (word == "lora" || word == "rslora" || word == "dora"));
         put(name, name == "optimizer" || name == "adapter_kind" ? word : value);
+    }
+    /// "8xH100" and "8 x H100" are eight GPUs of the kind behind the x.
+    std::string without_count(const std::string& value) {
+        const std::size_t digits = std::min(value.find_first_not_of("0123456789"), value.size());
+        const std::size_t times = std::min(value.find_first_not_of(' ', digits), value.size());
+        if (digits == 0 || times + 1 >= value.size() || (value[times] != 'x' && value[times] != 'X')) return value;
+        count_ = value.substr(0, digits);
+        implied_.emplace_back("gpus", count_);
+        return value.substr(std::min(value.find_first_not_of(' ', times + 1), value.size()));
+    }
+    /// The value of a flag that was said.
+    std::optional<std::string> value_of(std::string_view name) const {
+        const std::string flag = fmt::format("--{}=", name);
+        for (const std::string& argument : own_)
+            if (argument.starts_with(flag)) return argument.substr(flag.size());
+        return std::nullopt;
     }
     /// A knob under the runtime's own name; one without a value is switched on.
     void knob(const std::string& name) {
@@ -385,6 +405,7 @@ private:
     std::vector<std::pair<std::string, std::string>> implied_{};
     std::set<std::string> said_{};
     bool lora_ = false;
+    std::string count_{};  ///< how many GPUs the kind of GPU is written with
 };
 
 /// What a suffix multiplies by; of two readings, both are named.

@@ -27,6 +27,7 @@ TEST_CASE("a command line that means nothing is refused with what comes near") {
     refused({"gpus", "rtx-4900"}, {"gpu", "rtx-4900", "rtx-4090"});
     refused({"models", "llama-9.1-8b"}, {"llama-9.1-8b", "llama-3.1-8b"});
     refused({"runtimes", "vlm"}, {"runtime", "vlm", "vllm"});
+    refused({"plan", "llama-3.1-8b", "--gpu", "8xRTX 4090", "--gpus", "4"}, {"gpus", "4", "8"});
 }
 
 TEST_CASE("a file that is no job and no model is refused") {

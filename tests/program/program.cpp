@@ -158,6 +158,14 @@ TEST_CASE("flags go over what the job document says") {
     CHECK(planned({"plan", jobs + "serving.json", "--runtime", "none"})["runtime"]["name"] == "none");
 }
 
+TEST_CASE("how many GPUs may stand before their kind") {
+    for (const char* written : {"2xH100 SXM", "2 x h100-sxm5-80gb"}) {
+        const json two = planned({"plan", jobs + "serving.json", "--gpu", written});
+        CHECK(two["cluster"]["gpus"] == 2);
+        CHECK(two["cluster"]["gpu"] == "h100-sxm5-80gb");
+    }
+}
+
 TEST_CASE("--device plans on the very GPU that the probe looked at") {
     const std::string file = LLMRES_SOURCE_DIR "/tests/data/devices/synthetic-h100-sxm5-80gb.json";
     json device = json::parse(run_program::content_of(file));
