@@ -2,11 +2,15 @@
 # Short names for the CMake presets; `cmake --list-presets` shows them all. Each installs what it needs first (.ci/setup).
 .PHONY: demo web test test-web test-integration bench probe probe-calls fuzz validate-pytorch score score-training score-serving validate-llama-cpp docs format tidy clean
 
-demo:  ## one question, answered: the program is all that is built
+# PROGRAM: one that is built already.
+demo:  ## one question, answered and drawn: the program is all that is built, optimised
+ifndef PROGRAM
 	@.ci/setup base
-	@cmake --preset gcc >/dev/null
-	@cmake --build --preset gcc --target llmres_program -- --quiet
-	build/gcc/llmres plan llama-3.1-8b --gpu rtx-4090 --context 8192 --batch 4 --runtime vllm --svg build/demo.svg || [ $$? -eq 1 ]
+	@cmake --preset demo >/dev/null
+	@cmake --build --preset demo --target llmres_program
+endif
+	$(or $(PROGRAM),build/demo/llmres) plan llama-3.1-8b --gpu rtx-4090 --context 8192 --batch 8 --runtime vllm --svg build/demo.svg || [ $$? -eq 1 ]
+	@echo 'drawn in build/demo.svg'
 
 web:  ## the planner as one page that needs no server: build/web/index.html
 	@.ci/setup base web

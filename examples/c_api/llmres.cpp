@@ -8,7 +8,8 @@
 #include <llmres/io/job_json.hpp>
 #include <llmres/io/plan_json.hpp>
 #include <llmres/io/sentences.hpp>
-#include <llmres/io/svg.hpp>
+#include <llmres/io/svg/plan.hpp>
+#include <llmres/io/svg/tradeoff.hpp>
 #include <llmres/models/all.hpp>
 #include <llmres/runtimes/all.hpp>
 #include <llmres/values/version.hpp>
@@ -58,7 +59,7 @@ std::string tradeoff(const llmres::job& j, const llmres::cluster& c) {
                                        [](const llmres::search_counts&) { return true; });
     if (!counts || counts->front < 2) return {};
     front.resize(counts->front);
-    return llmres::tradeoff_to_svg(front, j, j.model.name.view());
+    return llmres::tradeoff_to_svg(front, j, llmres::objective::time_per_token, j.model.name.view());
 }
 
 result<json_value> pictures(const json& document) {
@@ -66,12 +67,10 @@ result<json_value> pictures(const json& document) {
     if (!request) return request.error();
     const auto planned = llmres::plan(*request);
     if (!planned) return planned.error();
-    const llmres::job_plan& p = planned->plan;
     const llmres::job& j = request->job;
-    const std::string_view title = j.model.name.view();
-    json_value drawn{{"memory", llmres::to_svg(p, title)}};
-    if (const std::string phases = llmres::phases_to_svg(p, title); !phases.empty()) drawn["phases"] = phases;
-    if (p.layout.gpus() > p.layout.replicas) drawn["layers"] = llmres::layers_to_svg(j, p.layout, title);
+    json_value drawn = json_value::object();
+    for (const llmres::named_picture& picture : llmres::pictures_of(planned->plan, j, request->cluster))
+        drawn[std::string{picture.name}] = picture.svg;
     if (trains(j)) return drawn;
     if (const std::string points = tradeoff(j, request->cluster); !points.empty()) drawn["tradeoff"] = points;
     return drawn;

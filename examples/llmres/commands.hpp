@@ -79,7 +79,8 @@ struct plan_options {
     std::string source;                         ///< a job document or a model
     std::map<std::string, std::string> fields;  ///< values of flags, by the flags' names without dashes
     std::vector<std::string> knobs;             ///< the runtime's own options: "mem_fraction_static=0.8"
-    std::string svg;
+    std::string svg;                            ///< a file for the pictures
+    std::vector<std::string> pictures;          ///< which of them; empty: all
     bool json = false;
 };
 int run_plan(const plan_options& o);

@@ -106,8 +106,14 @@ void add_plan(CLI::App& app, int& exit) {
         "2 bad input.");
     add_source(*command, o)->required();
     add_job(*command, o, exit, [] { return run_plan(o); });
-    command->add_option("--svg", o.svg, "write the plan as a picture: memory, passes of a step, layers over GPUs")
+    command
+        ->add_option("--svg", o.svg,
+                     "write the plan as a picture: memory, phases of a step, layers over GPUs, roofline")
         ->type_name("FILE");
+    command
+        ->add_option("--pictures", o.pictures, "which of memory, phases, layers and roofline --svg draws; default: all")
+        ->type_name("NAMES")
+        ->delimiter(',');
 }
 
 void add_search(CLI::App& app, int& exit) {

@@ -6,6 +6,7 @@
 #include "spelling.hpp"
 
 #include <fmt/format.h>
+#include <algorithm>
 #include <cstddef>
 #include <cstdio>
 #include <filesystem>
@@ -14,7 +15,7 @@
 #include <llmres/io/job_fields.hpp>
 #include <llmres/io/job_json.hpp>
 #include <llmres/io/plan_json.hpp>
-#include <llmres/io/svg.hpp>
+#include <llmres/io/svg/plan.hpp>
 #include <string>
 #include <vector>
 
@@ -130,6 +131,19 @@ void print_warnings(const plan_options& o, const llmres::plan_request& request) 
                    request.cluster.gpu.id.view(), others.view());
 }
 
+/// The pictures that are asked for, as one. Layers of one GPU are no picture, and left out.
+std::string picture_of(const plan_options& o, const llmres::job_answer& answer) {
+    for (const std::string& name : o.pictures)
+        if (std::find(llmres::picture_names.begin(), llmres::picture_names.end(), name) == llmres::picture_names.end())
+            throw refusal{llmres::refused(llmres::error_code::unknown, "pictures", name,
+                                          fmt::format("of {}", fmt::join(llmres::picture_names, ", ")))};
+    auto pictures = llmres::pictures_of(answer.planned.plan, answer.request.job, answer.request.cluster);
+    std::erase_if(pictures, [&](const llmres::named_picture& p) {
+        return !o.pictures.empty() && std::find(o.pictures.begin(), o.pictures.end(), p.name) == o.pictures.end();
+    });
+    return llmres::stacked_svg(pictures);
+}
+
 }  // namespace
 
 llmres::job_answer answered(const plan_options& o) {
@@ -148,7 +162,7 @@ int run_plan(const plan_options& o) {
     llmres::plan_request& request = answer.request;
     if (!request.device.empty()) request.device = std::filesystem::absolute(here / request.device).string();
     print_warnings(o, request);
-    if (!o.svg.empty()) write_picture(o.svg, llmres::to_svg(answer.planned.plan, request.job));
+    if (!o.svg.empty()) write_picture(o.svg, picture_of(o, answer));
 
     const std::vector<llmres::document_remedy> help = llmres::remedies_of(document, sources, answer);
     if (o.json) {

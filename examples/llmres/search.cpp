@@ -12,7 +12,7 @@
 #include <llmres/io/files.hpp>
 #include <llmres/io/job_json.hpp>
 #include <llmres/io/plan_json.hpp>
-#include <llmres/io/svg.hpp>
+#include <llmres/io/svg/tradeoff.hpp>
 #include <llmres/values/find_precision.hpp>
 #include <llmres/values/nearest.hpp>
 #include <llmres/values/to_string.hpp>
@@ -176,7 +176,7 @@ int run_search(const search_options& o) {
     }();
     best.resize(counts.best);
     front.resize(counts.front);
-    if (!o.job.svg.empty()) write_picture(o.job.svg, llmres::tradeoff_to_svg(front, j, title_of(j, c)));
+    if (!o.job.svg.empty()) write_picture(o.job.svg, llmres::tradeoff_to_svg(front, j, against, title_of(j, c)));
     // Where none is left, the single best is the error or the nearest to fitting.
     if (best.empty()) best.push_back(accept(llmres::search(j, c, r)));
     const bool fits_somewhere = best[0].plan.verdict == llmres::verdict::fits;

@@ -181,7 +181,7 @@ std::string normal(std::string_view typed) {
 }
 
 bool is_flag(std::string_view name) {
-    return name == "json" || name == "svg" || name == "help" ||
+    return name == "json" || name == "svg" || name == "pictures" || name == "help" ||
            std::any_of(llmres::job_fields.begin(), llmres::job_fields.end(),
                        [&](const llmres::job_field& f) { return llmres::flag_of(f) == name; });
 }

@@ -377,7 +377,8 @@ function show_layouts(found, chosen) {
 }
 
 function show_pictures(pictures) {
-  const meaning = { memory: 'Memory of the busiest GPU by term', phases: 'Memory over the passes of a step', layers: 'Layers over GPUs',
+  const meaning = { memory: 'Memory of the busiest GPU by term', phases: 'Memory over the phases of a step', layers: 'Layers over GPUs',
+    roofline: 'Roofline of a step: kernels beside the peaks of the GPU',
     tradeoff: 'Throughput against the time of a token' };
   $('pictures').replaceChildren(...Object.entries(pictures).filter(([name]) => name !== 'memory').map(([name, svg]) =>
     element('img', { alt: meaning[name] ?? name, src: `data:image/svg+xml,${encodeURIComponent(svg)}` })));

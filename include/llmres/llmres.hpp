@@ -130,6 +130,7 @@
 #include <llmres/time/breakdown.hpp>
 #include <llmres/time/host.hpp>
 #include <llmres/time/job_speed.hpp>
+#include <llmres/time/kernel_times.hpp>
 #include <llmres/time/kernels.hpp>
 #include <llmres/time/roofline.hpp>
 #include <llmres/time/throughput.hpp>

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
-#include <llmres/io/svg.hpp>
+#include <llmres/io/svg/plan.hpp>
+#include <llmres/io/svg/tradeoff.hpp>
 
 #include <doctest/doctest.h>
+#include <llmres/answers/search.hpp>
 #include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/hardware/standard_cluster.hpp>
+#include <llmres/models/deepseek.hpp>
 #include <llmres/models/llama.hpp>
+#include <llmres/plan.hpp>
 #include <llmres/runtimes/all.hpp>
 
 #include <cctype>
@@ -85,18 +89,26 @@ TEST_CASE("what does not fit, and a GPU with nothing left, are drawn too") {
     CHECK(picture.find("nan") == std::string::npos);
 }
 
-TEST_CASE("a training step is drawn by its passes, a serving one is not") {
+TEST_CASE("a training step is drawn by its passes") {
     const job training{.model = models::llama_3_1_8b, .task = task::pretraining, .sequence = tokens(4096)};
     const result<job_plan> p = plan(training, layout{}, one);
     REQUIRE(p);
-    const std::string picture = phases_to_svg(*p, "a & b");
+    const std::string picture = phases_to_svg(*p, training, one, "a & b");
     CHECK(well_formed(picture));
     for (const std::string& word : {std::string{"forward"}, std::string{"loss"}, std::string{"backward"},
                                     std::string{"optimizer step"}, to_string(p->memory.passes.backward)})
         CHECK(picture.find(word) != std::string::npos);
-    const result<job_plan> served = plan({.model = models::llama_3_1_8b, .context = tokens(64)}, layout{}, one);
-    REQUIRE(served);
-    CHECK(phases_to_svg(*served, "x").empty());
+}
+
+TEST_CASE("serving is drawn by its phases") {
+    const job chat{.model = models::llama_3_1_8b, .batch = 8, .context = tokens(4096), .runtime = runtimes::vllm};
+    const result<job_plan> p = plan(chat, layout{}, one);
+    REQUIRE(p);
+    const std::string picture = phases_to_svg(*p, chat, one, "llama");
+    CHECK(well_formed(picture));
+    for (const std::string& word : {std::string{"weights loaded"}, std::string{"prompts computed"},
+                                    std::string{"last token"}, to_string(p->memory.allocated.expected)})
+        CHECK(picture.find(word) != std::string::npos);
 }
 
 TEST_CASE("stages are drawn with their layers and GPUs, the middle of long pipelines in words") {
@@ -106,9 +118,41 @@ TEST_CASE("stages are drawn with their layers and GPUs, the middle of long pipel
     for (const char* word : {"16 GPUs", "stage 0: GPUs 0 to 3", "stage 3: GPUs 12 to 15", "20 layers"})
         CHECK(picture.find(word) != std::string::npos);
     const std::string long_one = layers_to_svg(j, {.pipeline = 40}, "llama");
-    CHECK(long_one.find("24 more stages alike") != std::string::npos);
+    CHECK(long_one.find("24 more stages") != std::string::npos);
     CHECK(long_one.find("stage 39: GPU 39") != std::string::npos);
     CHECK(long_one.find("stage 20:") == std::string::npos);
+}
+
+TEST_CASE("routed experts are drawn on the ranks that share them") {
+    const job j{.model = models::deepseek_v3, .context = tokens(4096), .runtime = runtimes::sglang};
+    const std::string picture = layers_to_svg(j, {.tensor = 16, .expert = 8}, "deepseek");
+    CHECK(well_formed(picture));
+    for (const char* word :
+         {"256 in each of 58 layers: 32 on each of 8 ranks", "0-31", "224-255", "a layer with experts"})
+        CHECK(picture.find(word) != std::string::npos);
+    CHECK(layers_to_svg(j, {.tensor = 8}, "deepseek").find("Routed experts") == std::string::npos);
+    CHECK(well_formed(layers_to_svg(j, {.tensor = 64, .expert = 64}, "deepseek")));
+}
+
+TEST_CASE("the roofline names the peaks, and what each kind of kernel reaches") {
+    const job chat{.model = models::llama_3_1_8b,
+                   .batch = 8,
+                   .prompt = tokens(2000),
+                   .output = tokens(100),
+                   .runtime = runtimes::vllm};
+    const kernel_times kernels = kernel_times_of(chat, layout{}, one);
+    const std::string picture = roofline_to_svg(kernels, one.gpu, "a < b");
+    CHECK(well_formed(picture));
+    for (const std::string& word :
+         {std::string{"bf16 989 TFLOP/s"}, std::string{"memory 3.35 TB/s"}, std::string{"decode, matrix products"},
+          std::string{"prefill, attention"}, to_string(kernels.storage[0].time)})
+        CHECK(picture.find(word) != std::string::npos);
+    CHECK(picture.find("=\"-") == std::string::npos);
+    CHECK(picture.find("nan") == std::string::npos);
+    gpu unknown = one.gpu;
+    unknown.rates = {};
+    CHECK(roofline_to_svg(kernels, unknown, "x").find("not known") != std::string::npos);
+    CHECK(well_formed(roofline_to_svg({}, one.gpu, "x")));
 }
 
 TEST_CASE("throughput against latency shows each layout, and says where none fits") {
@@ -122,11 +166,13 @@ TEST_CASE("throughput against latency shows each layout, and says where none fit
     REQUIRE(counts);
     REQUIRE(counts->front > 1);
     front.resize(counts->front);
-    const std::string picture = tradeoff_to_svg(front, j, "llama");
+    const std::string picture = tradeoff_to_svg(front, j, objective::time_per_token, "llama");
     CHECK(well_formed(picture));
     CHECK(picture.find("batch 16") != std::string::npos);
     CHECK(picture.find("ms a token") != std::string::npos);
-    CHECK(tradeoff_to_svg({}, j, "llama").find("No layout fits") != std::string::npos);
+    CHECK(tradeoff_to_svg(front, j, objective::time_to_first_token, "llama").find("ms to the first token") !=
+          std::string::npos);
+    CHECK(tradeoff_to_svg({}, j, objective::throughput, "llama").find("No layout fits") != std::string::npos);
 }
 
 TEST_CASE("pictures stand above one another, and bytes that are no text are question marks") {
@@ -134,9 +180,9 @@ TEST_CASE("pictures stand above one another, and bytes that are no text are ques
     const cluster four = standard_cluster(gpus::h100_sxm5_80gb, 4).value();
     const result<job_plan> p = plan(j, layout{.pipeline = 4}, four);
     REQUIRE(p);
-    const std::string all = to_svg(*p, j);
+    const std::string all = to_svg(*p, j, four);
     CHECK(well_formed(all));
-    for (const char* word : {"Memory of the busiest GPU", "Tensors alive", "Layers over 4 GPUs"})
+    for (const char* word : {"Memory of the busiest GPU", "Tensors alive", "Layers over 4 GPUs", "Roofline"})
         CHECK(all.find(word) != std::string::npos);
     CHECK(to_svg(*p, "\x1b[2J\xff").find("?[2J?") != std::string::npos);
 }

@@ -5,6 +5,7 @@
 
 #include "../serving_jobs.hpp"
 
+#include <algorithm>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -295,4 +296,26 @@ TEST_CASE("vLLM's first engine takes less for contexts beyond 32768 tokens, whic
     const byte_count whole = memory_of(j, layout{})[memory_term::activations].expected;
     j.context = tokens(32784);  // arg_utils.py: chunked prefill above 32K
     CHECK(memory_of(j, layout{})[memory_term::activations].expected < whole);
+}
+
+TEST_CASE("the fullest phase is what the plan allocates, under every profile") {
+    for (const runtime* r : runtimes::all)
+        for (const std::int64_t output : {0, 500, 7000})
+            for (const layout& l : {layout{}, layout{.tensor = 2}, layout{.pipeline = 4}}) {
+                job j = chat();
+                j.batch = 32;
+                j.runtime = *r;
+                j.context = tokens(8000);
+                j.output = tokens(output);
+                if (output > 0) j.prompt = tokens(8000 - output);
+                CAPTURE(std::string{r->identity.name.view()});
+                CAPTURE(output);
+                const memory_breakdown m = serving_memory(j, l, *r);
+                const serving_phases p = serving_phases_of_stage(j, l, *r, m.stage);
+                const byte_count& of_phase = m.phase == phase::load     ? p.load
+                                             : m.phase == phase::decode ? p.decode
+                                                                        : p.prefill;
+                CHECK(of_phase == m.allocated.expected);
+                CHECK((std::max)({p.load, p.prefill, p.decode}) == of_phase);
+            }
 }

@@ -35,7 +35,7 @@ int check_pictures(const fs::path& document) {
 }  // namespace
 
 TEST_CASE("the pictures of the documents are the program's (.ci/refresh-docs PROGRAM draws them anew)") {
-    CHECK(check_pictures(LLMRES_SOURCE_DIR "/docs/program.md") == 2);
+    CHECK(check_pictures(LLMRES_SOURCE_DIR "/docs/program.md") == 3);
     CHECK(check_pictures(LLMRES_SOURCE_DIR "/README.md") == 1);
 }
 
@@ -46,4 +46,19 @@ TEST_CASE("a search draws throughput against the other objective, which it asks 
     CHECK(run(asked + arguments{"--against", "time_per_token", "--svg", file}).exit == fits);
     CHECK(run_program::content_of(file).find("ms a token") != std::string::npos);
     refused(asked + arguments{"--svg", file}, {"against", "--svg"});
+}
+
+TEST_CASE("a plan draws the pictures that are asked for") {
+    const run_program::scratch s;
+    const std::string file = (s.path() / "plan.svg").string();
+    const arguments asked{"plan", "llama-3.1-8b", "--gpu", "h100", "--context", "4096", "--svg", file};
+    CHECK(run(asked).exit == fits);
+    const std::string all = run_program::content_of(file);
+    for (const char* words : {"Memory of the busiest GPU", "Tensors alive in each phase", "Roofline"})
+        CHECK(all.find(words) != std::string::npos);
+    CHECK(run(asked + arguments{"--pictures", "phases,roofline"}).exit == fits);
+    const std::string some = run_program::content_of(file);
+    CHECK(some.find("Memory of the busiest GPU") == std::string::npos);
+    CHECK(some.find("Roofline") != std::string::npos);
+    refused(asked + arguments{"--pictures", "rooflines"}, {"pictures", "rooflines", "roofline"});
 }

@@ -83,7 +83,8 @@
 #include <llmres/io/plan_json.hpp>
 #include <llmres/io/safetensors.hpp>
 #include <llmres/io/sentences.hpp>
-#include <llmres/io/svg.hpp>
+#include <llmres/io/svg/plan.hpp>
+#include <llmres/io/svg/tradeoff.hpp>
 #include <llmres/values/boost_units.hpp>
 
 // Templates and macros' names are looked at where they are used.

@@ -13,7 +13,7 @@
 #include <llmres/io/plan_json.hpp>
 #include <llmres/io/safetensors.hpp>
 #include <llmres/io/sentences.hpp>
-#include <llmres/io/svg.hpp>
+#include <llmres/io/svg/plan.hpp>
 #include <string>
 #include <string_view>
 

@@ -59,6 +59,14 @@ struct training_passes {
     friend constexpr bool operator==(const training_passes&, const training_passes&) = default;
 };
 
+/// Serving by its phases: the most bytes of tensors that are alive in each.
+struct serving_phases {
+    byte_count load{};     ///< weights, and what they are converted from
+    byte_count prefill{};  ///< a chunk of prompt tokens is computed
+    byte_count decode{};   ///< the last token of every sequence: without the activations of one token each
+    friend constexpr bool operator==(const serving_phases&, const serving_phases&) = default;
+};
+
 /// The memory of one GPU at the peak of a step.
 struct memory_breakdown {
     std::array<interval<byte_count>, memory_term_names.size()> terms{};  ///< by memory_term

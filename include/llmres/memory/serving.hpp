@@ -31,6 +31,9 @@ constexpr memory_breakdown serving_memory(const job& j, const layout& l);
 /// One pipeline stage, the busiest or not, from 0 to l.pipeline - 1.
 constexpr memory_breakdown serving_memory_of_stage(const job& j, const layout& l, const runtime& r, std::int32_t stage);
 
+/// The phases of serving on a GPU of one pipeline stage: the largest is `allocated` of that stage's memory.
+constexpr serving_phases serving_phases_of_stage(const job& j, const layout& l, const runtime& r, std::int32_t stage);
+
 /// Main memory that a runtime's processes take on a node with so many GPUs: what it leaves on the host, once a replica.
 /// Low: without weights that are pages of a mapped file, which the kernel may drop (runtime_loading::maps_weights).
 /// Processes share such pages. Zero where nothing is left there.
@@ -102,24 +105,37 @@ struct serving_peak {
     bool joined = false;        ///< joined projections are there beside those they are made of
 };
 
+/// Where the cache grows: the prompts' own part of it while they pass, and all of it, with copies, at the last token.
+constexpr cache_part cache_of_prompts(const serving_step& step) {
+    return {.part = ratio(prompt_of(step.job), context_of(step.job))};
+}
+constexpr cache_part whole_cache(const serving_step& step) { return {.copies = step.runtime.cache.copies}; }
+
+constexpr bool cache_grows(const serving_step& step, const runtime& r) {
+    return r.cache.whole_batches && step.job.output > token_count{};
+}
+
+/// The fullest moment of a step.
+constexpr step_peak step_peak_of(const serving_stage& s, const serving_step& step) {
+    return s.graph.all().expected > byte_count{} ? s.graph : step.peak(s.live, s.last, s.index);
+}
+
 /// Where the cache grows, prompts pass beside their own part of it; when the last token is made it is whole, and may be
 /// there once more, handed on beside what was read, if the caller holds on to that. The fuller of the two moments
 /// counts.
 constexpr void choose_moment(serving_peak& p, const serving_stage& s, const serving_step& step, const step_peak& peak) {
     memory_breakdown& m = p.memory;
-    const cache_part prompt{.part = ratio(prompt_of(step.job), context_of(step.job))};
-    const cache_part copies{.copies = step.runtime.cache.copies};
-    const byte_count prompts = prompt.at(s.cache.allocated);
-    const byte_count whole = copies.at(s.cache.allocated);
+    const byte_count prompts = cache_of_prompts(step).at(s.cache.allocated);
+    const byte_count whole = whole_cache(step).at(s.cache.allocated);
     const interval<byte_count> scores = step.logits_of_sequences();
     if (whole + scores.expected > prompts + peak.all().expected) {
         m.phase = phase::decode;
-        p.cache = copies;
+        p.cache = whole_cache(step);
         m[memory_term::kv_cache] = {s.cache.allocated, whole, whole};
         m[memory_term::activations] = {};
         m[memory_term::logits] = scores;
     } else {
-        p.cache = prompt;
+        p.cache = cache_of_prompts(step);
         m[memory_term::kv_cache] = {prompts, prompts, s.cache.allocated};
     }
 }
@@ -171,7 +187,7 @@ constexpr serving_peak peak_of(const serving_stage& s, const serving_step& step,
     memory_breakdown& m = p.memory;
     m.stage = s.index;
     m.phase = phase::prefill;
-    const step_peak peak = s.graph.all().expected > byte_count{} ? s.graph : step.peak(s.live, s.last, s.index);
+    const step_peak peak = step_peak_of(s, step);
     const byte_count more = r.loading.projections == projection_tensors::joined ? byte_count{} : s.more_weights;
     m[memory_term::weights] = {s.weights, s.weights + more, s.weights + more + s.maybe_weights};
     m[memory_term::adapter] = s.adapters;
@@ -180,9 +196,21 @@ constexpr serving_peak peak_of(const serving_stage& s, const serving_step& step,
     m[memory_term::activations] = peak.activations;
     m[memory_term::logits] = peak.logits;
     if (step.prompts_unknown()) m[memory_term::activations].low = m[memory_term::logits].low = {};
-    if (r.cache.whole_batches && step.job.output > token_count{}) choose_moment(p, s, step, peak);
+    if (cache_grows(step, r)) choose_moment(p, s, step, peak);
     if (r.loading.projections == projection_tensors::joined) join_before(p, s.more_weights);
     return p;
+}
+
+constexpr serving_phases phases_of(const serving_stage& s, const serving_step& step, const runtime& r) {
+    const bool joins = r.loading.projections == projection_tensors::joined;  // modules that have their cache already
+    const bool grows = cache_grows(step, r);
+    const byte_count cache = s.cache.allocated;
+    const byte_count weights = s.weights + s.adapters;
+    const byte_count held = weights + s.state + (joins ? byte_count{} : s.more_weights);
+    const byte_count scores = grows || s.last ? step.logits_of_sequences().expected : byte_count{};
+    return {.load = weights + s.more_weights + (joins ? cache + s.state : byte_count{}),
+            .prefill = held + (grows ? cache_of_prompts(step).at(cache) : cache) + step_peak_of(s, step).all().expected,
+            .decode = held + (grows ? whole_cache(step).at(cache) : cache) + scores};
 }
 
 constexpr memory_breakdown with_engine(const serving_stage& s, const serving_step& step, const runtime& r,
@@ -316,6 +344,16 @@ constexpr memory_breakdown serving_memory_of_stage(const job& j, const layout& l
     if (!j.gguf) return detail::serving_stages{j, l, r, nullptr}.memory(stage);
     const detail::file_layers file{j, r, l.tensor};
     return detail::serving_stages{j, l, r, &file}.memory(stage);
+}
+
+constexpr serving_phases serving_phases_of_stage(const job& j, const layout& l, const runtime& r, std::int32_t stage) {
+    const auto of_stage = [&](const detail::file_layers* file) {
+        const detail::serving_stages stages{j, l, r, file};
+        return detail::phases_of(stages.stage(placement_of(j, l, stage)), stages.step, r);
+    };
+    if (!j.gguf) return of_stage(nullptr);
+    const detail::file_layers file{j, r, l.tensor};
+    return of_stage(&file);
 }
 
 constexpr memory_breakdown serving_memory(const job& j, const layout& l, const runtime& r) {

@@ -79,26 +79,28 @@ constexpr job_speed speed_with(const job& j, const layout& l, const memory_break
                : serving_speed(j, l, with, known ? &known->served : nullptr);
 }
 
-constexpr job_speed measured_speed(const job& j, const layout& l, const cluster& c, const memory_breakdown& held,
-                                   const efficiency& e, layout_folds* known) {
+/// What use() makes of the rates that a job's kernels are priced with: on a measured GPU, those that it reached.
+template <class Use>
+constexpr auto with_pricing(const job& j, const cluster& c, const efficiency& e, const Use& use) {
+    const gpu_measured& m = c.gpu.measured;
+    if (!m.bandwidth && !m.any_rate()) return use(pricing{c, c.gpu, e});
     cluster here = c;
     here.gpu = as_achieved(c.gpu, e);
-    const gpu_measured& m = c.gpu.measured;
     const bool arithmetic =
         m.rate(j.compute.arithmetic) && m.rate(arithmetic_of(weights_of(j), linear_arithmetic_of(j)));
     const efficiency relative = efficiency_of_measured(arithmetic, m.bandwidth.known, e, m.reach);
-    return speed_with(j, l, held, {here, c.gpu, relative}, known);
+    return use(pricing{here, c.gpu, relative});
 }
 
 /// speed_of(), with what earlier layouts of the same job and cluster had in common with this one.
 constexpr job_speed speed_of(const job& j, const layout& l, const cluster& c, const memory_breakdown& held,
                              const efficiency& e, layout_folds* known) {
-    const gpu_measured& m = c.gpu.measured;
     const auto with = [&](const efficiency& reached) {
-        return m.bandwidth || m.any_rate() ? measured_speed(j, l, c, held, reached, known)
-                                           : speed_with(j, l, held, {c, c.gpu, reached}, known);
+        return with_pricing(j, c, reached,
+                            [&](const pricing& priced) { return speed_with(j, l, held, priced, known); });
     };
-    return m.any_rate() || (knows_power(c) && c.gpu.sm_count) ? with(e) : with(widened_by_unknowns(c, e));
+    const bool known_card = c.gpu.measured.any_rate() || (knows_power(c) && c.gpu.sm_count);
+    return known_card ? with(e) : with(widened_by_unknowns(c, e));
 }
 
 }  // namespace detail
