@@ -57,7 +57,7 @@ llmres::search_limits limits_of(const search_options& o) {
 /// The layouts that remain where a document fixes some degrees.
 llmres::layout_space layouts_of(const nlohmann::json& document, const llmres::plan_request& request) {
     llmres::layout_space space;
-    if (!request.layout) return space;
+    if (!request.layout || !document.contains("layout")) return space;
     const nlohmann::json& fixed = document["layout"];
     space.given = *request.layout;
     if (!fixed.contains("data")) space.given.data = 1;

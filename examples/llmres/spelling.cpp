@@ -81,7 +81,7 @@ constexpr std::array option_aliases{
     option_alias{"attn_impl", "attention"},
     // llama.cpp and Ollama
     option_alias{"ngl", "gpu_layers"}, option_alias{"-ngl", "gpu_layers"}, option_alias{"n_gpu_layers", "gpu_layers"},
-    option_alias{"num_gpu_layers", "gpu_layers"}, option_alias{"num_gpu", "gpu_layers"},
+    option_alias{"-fit", "fit=true"}, option_alias{"num_gpu_layers", "gpu_layers"}, option_alias{"num_gpu", "gpu_layers"},
     option_alias{"-fa", "flash_attention=true"}, option_alias{"flash_attn", "flash_attention=true"},
     option_alias{"-ub", "max_batched_tokens"}, option_alias{"ubatch_size", "max_batched_tokens"},
     option_alias{"-np", "max_num_seqs"}, option_alias{"parallel", "max_num_seqs"},
@@ -168,6 +168,7 @@ constexpr std::array word_aliases{
     word_alias{"offload_optimizer", "cpu", "offload_optimizer=host"},
     word_alias{"offload_parameters", "cpu", "offload_parameters=host"},
     word_alias{"offload_activations", "cpu", "offload_activations=host"},
+    word_alias{"gpu_layers", "all", ""}, word_alias{"gpu_layers", "_1", "?gpu_layers auto or gpu_layers all"},
     word_alias{"adapter_targets", "all", "adapter_targets=all-linear"},
     word_alias{"weights", "bitsandbytes", "?weights nf4 or weights bnb_int8"},
 };

@@ -100,3 +100,45 @@ TEST_CASE("the longest context lies beyond the length up to which prompts are co
     at.context = tokens(32768);
     CHECK_FALSE(memory_fits(at, {}, card));
 }
+
+TEST_CASE("llama.cpp leaves 1 GiB free with the most layers, and shortens what nobody asked for first") {
+    job j{.model = models::llama_3_1_70b, .context = tokens(8192), .runtime = runtimes::llama_cpp};
+    j.gguf = find_gguf_mix("weights", "Q4_K_M").value();
+    const cluster card = one(gpus::rtx_4090);
+    // What it allocates, as its fitting counts it: not the CUDA context, nor what cuBLAS takes.
+    const auto left_free = [&](const job& with, std::int32_t gpu_layers) {
+        job tried = with;
+        tried.options.gpu_layers = gpu_layers;
+        const memory_breakdown m = memory_of(tried, {}, card);
+        return usable_memory(card.gpu) - m.total().expected + m[memory_term::workspace].expected;
+    };
+    const fitted_job told = fit_to_memory(j, {}, card, false).value();
+    REQUIRE(told.options.gpu_layers);
+    CHECK(told.context == tokens(8192));
+    CHECK(left_free(j, *told.options.gpu_layers) >= gib(1));
+    CHECK(left_free(j, *told.options.gpu_layers + 1) < gib(1));
+    const fitted_job shorter = fit_to_memory(j, {}, card, true).value();
+    CHECK(shorter.context == tokens(4096));
+    CHECK(*shorter.options.gpu_layers > *told.options.gpu_layers);
+    CHECK_FALSE(fit_to_memory(j, {}, one(gpus::h100_sxm5_80gb), true).value().options.gpu_layers);
+
+    j.model = models::llama_3_1_8b;
+    j.context = tokens(131072);
+    const fitted_job whole = fit_to_memory(j, {}, one(gpus::rtx_3060_12gb), true).value();
+    CHECK_FALSE(whole.options.gpu_layers);
+    CHECK(whole.context < tokens(131072));
+    CHECK(whole.context.in(tokens) % 256 == 0);
+    CHECK_FALSE(fit_to_memory({}, {}, card, true).has_value());
+}
+
+TEST_CASE("of a mixture of experts llama.cpp moves experts to the host before layers") {
+    job j{.model = models::qwen3_30b_a3b, .context = tokens(16384), .runtime = runtimes::llama_cpp};
+    j.gguf = find_gguf_mix("weights", "Q8_0").value();
+    const fitted_job some = fit_to_memory(j, {}, one(gpus::rtx_4090), false).value();
+    CHECK(*some.options.gpu_layers == j.model.layers.size + 1);
+    CHECK(some.options.experts_on_host);
+    CHECK(some.options.host_expert_layers > 0);
+    CHECK(some.options.host_expert_layers < j.model.layers.size);
+    j.options.gpu_layers = 10;  // what is given stays
+    CHECK(*fit_to_memory(j, {}, one(gpus::rtx_4090), false).value().options.gpu_layers == 10);
+}

@@ -189,6 +189,7 @@ const std::map<std::string, turn>& turns() {
         {"runtime.max_num_seqs", {serving(), 2048}},
         {"runtime.flash_attention", {serving(by("llama.cpp")), false}},
         {"runtime.gpu_layers", {serving(by("llama.cpp")), 8}},
+        {"runtime.fit", {serving(both(by("llama.cpp"), object({{"model", "llama-3.1-70b"}}))), true}},
         {"runtime.embedding_on_host", {serving(both(by("llama.cpp"), object({{"model", "llama-3.1-8b"}}))), false}},
         {"runtime.experts_on_host", {serving(both(by("llama.cpp"), moe)), true}},
         {"runtime.max_loras", {serving(), 8}},

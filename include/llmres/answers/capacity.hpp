@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <llmres/hardware/cluster.hpp>
 #include <llmres/hardware/gpu.hpp>
 #include <llmres/jobs/checks.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
+#include <llmres/jobs/serving_options.hpp>
 #include <llmres/memory/breakdown.hpp>
 #include <llmres/memory/memory.hpp>
 #include <llmres/memory/serving/step.hpp>
+#include <llmres/models/model.hpp>
 #include <llmres/runtimes/runtime.hpp>
 #include <llmres/values/error.hpp>
 #include <llmres/values/interval.hpp>
@@ -65,6 +68,22 @@ struct length_distribution {
 /// layout, cluster or lengths out of its bounds.
 constexpr result<std::int64_t> concurrent_sequences(const job& j, const layout& l, const cluster& c,
                                                     const length_distribution& lengths);
+
+/// What is changed of a job so that it leaves memory free.
+struct fitted_job {
+    serving_options options{};  ///< with the layers on GPUs and the experts on the host, where not all fit
+    token_count context{};      ///< tokens that a sequence may reach
+};
+
+/// What llama.cpp chooses where it is told neither layers nor experts (`--fit`, since December 2025; common/fit.cpp,
+/// common_params_fit_impl()). Nothing, where all that it allocates leaves `margin` free on every GPU. Else, with
+/// `shortens`, a context between 4,096 tokens a sequence and the job's, by the line between what both take, in steps of
+/// 256. Then the most last layers that fit; of a mixture of experts with all routed experts on the host, and where all
+/// layers fit so, the routed experts of the most layers. Layers that GPUs share are dealt evenly, not from the last GPU
+/// on, and a part of one more layer's experts stays on the host. Errors: a field of job, layout or cluster out of its
+/// bounds.
+constexpr result<fitted_job> fit_to_memory(const job& j, const layout& l, const cluster& c, bool shortens,
+                                           byte_count margin = gib(1));
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
 
@@ -237,6 +256,92 @@ constexpr result<token_count> max_context(const job& j, const layout& l, const c
                           return holds(whole + 1 + further);
                       }));
     return tokens(detail::largest_that_holds(whole > 0 && whole < most ? whole : most, holds));
+}
+
+namespace detail {
+
+/// Whether some layer routes its tokens to experts.
+constexpr bool routes_experts(const model& m) {
+    for (std::int32_t k = 0; k < m.layers.kind_count; ++k)
+        if (m.layers.kinds[static_cast<std::size_t>(k)].feed_forward.routed()) return true;
+    return false;
+}
+
+/// A search for what fits, as llama.cpp's: its own buffers against what is free behind the CUDA context.
+struct memory_fitting {
+    static constexpr std::int64_t least_context = 4096;  // --fit-ctx
+    static constexpr std::int64_t context_step = 256;
+
+    job tried;
+    const layout& l;
+    const cluster& c;
+    byte_count target;
+
+    constexpr byte_count used() const {
+        const memory_breakdown m = memory_of(tried, l, c);
+        byte_count all;
+        for (const memory_term t : {memory_term::weights, memory_term::adapter, memory_term::kv_cache,
+                                    memory_term::recurrent_state, memory_term::activations, memory_term::logits})
+            all += m[t].expected;
+        return all;
+    }
+    constexpr bool fits() const { return used() <= target; }
+    constexpr byte_count used_at(std::int64_t context) {
+        tried.context = tokens(context);
+        return used();
+    }
+    /// Shortens the context; leaves the least where that does not suffice.
+    constexpr void shorten() {
+        const std::int64_t most = context_of(tried).in(tokens);
+        if (most <= least_context) return;
+        const byte_count all = used_at(most);
+        const byte_count least = used_at(least_context);
+        // Whole layers alone are dealt to GPUs: of each, half a layer is expected to be left over.
+        byte_count room = target;
+        if (l.pipeline > 1) {
+            const std::int64_t layers = tried.model.layers.size;
+            const byte_count a_layer =
+                div_down(memory_of(tried, l, c)[memory_term::weights].expected * l.pipeline, layers);
+            room -= div_down(a_layer * (l.pipeline + 1), (routes_experts(tried.model) ? 6 : 2) * l.pipeline);
+        }
+        if (room <= least || all <= least) return;
+        const double part = ratio(room - least, all - least);
+        const std::int64_t more = static_cast<std::int64_t>(static_cast<double>(most - least_context) * part);
+        const std::int64_t context = least_context + more;
+        const std::int64_t whole = context - context % context_step;
+        tried.context = tokens(whole > most ? most : whole < least_context ? least_context : whole);
+    }
+    constexpr bool fits_with(std::int64_t gpu_layers) {
+        tried.options.gpu_layers = static_cast<std::int32_t>(gpu_layers);
+        return fits();
+    }
+    /// With the routed experts of so many last layers on GPUs.
+    constexpr bool fits_with_experts(std::int64_t of_layers) {
+        tried.options.experts_on_host = true;
+        tried.options.host_expert_layers = tried.model.layers.size - static_cast<std::int32_t>(of_layers);
+        return fits();
+    }
+    constexpr void choose_layers() {
+        const std::int64_t layers = tried.model.layers.size;
+        const bool routed = routes_experts(tried.model);
+        if (routed) tried.options.experts_on_host = true;
+        const std::int64_t most = largest_that_holds(layers + 1, [&](std::int64_t n) { return fits_with(n); });
+        tried.options.gpu_layers = static_cast<std::int32_t>(most);
+        if (!routed || most <= layers) return;
+        fits_with_experts(largest_that_holds(layers - 1, [&](std::int64_t n) { return fits_with_experts(n); }));
+    }
+};
+
+}  // namespace detail
+
+constexpr result<fitted_job> fit_to_memory(const job& j, const layout& l, const cluster& c, bool shortens,
+                                           byte_count margin) {
+    if (const status s = detail::validate_all(j, l, c); !s) return s.error();
+    const byte_count context = context_on(j.runtime, c.gpu).expected;
+    detail::memory_fitting fitting{j, l, c, available_memory(c) - context - margin};
+    if (!fitting.fits() && shortens) fitting.shorten();
+    if (!fitting.fits() && !j.options.gpu_layers && !j.options.experts_on_host) fitting.choose_layers();
+    return fitted_job{fitting.tried.options, context_of(fitting.tried)};
 }
 
 }  // namespace llmres::inline v0

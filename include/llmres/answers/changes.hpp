@@ -176,13 +176,6 @@ constexpr bool for_each_training_change(const placed_job& p, const Visit& visit)
            visit(with_host_memory(change{.what = kind::offloaded_activations}, p));
 }
 
-/// Whether some layer routes its tokens to experts.
-constexpr bool routes_experts(const model& m) {
-    for (std::int32_t k = 0; k < m.layers.kind_count; ++k)
-        if (m.layers.kinds[static_cast<std::size_t>(k)].feed_forward.routed()) return true;
-    return false;
-}
-
 /// Layers on GPUs, or experts on the host, that leave the most on the GPUs and fit.
 constexpr maybe<change> most_on_gpus(const placed_job& p, bool experts) {
     using kind = change::kind;

@@ -53,6 +53,8 @@ struct plan_request {
     runtime_profile profile{};
     /// The document gives a layout without its data ranks: they are with_data_ranks()'s.
     bool data_ranks_chosen = false;
+    /// Layers on GPUs, experts on the host and context that the document does not give are fit_to_memory()'s.
+    bool fitted = false;
 };
 
 /// The device_finder that opens no file: it refuses every path.
@@ -281,11 +283,33 @@ inline status take_runtime(job_reader& read, const nlohmann::json& document, con
         request.profile = r->profile;
         j.runtime = r->runtime;
         j.options = r->options;
+        request.fitted = r->fits;
     }
     // Files for llama.cpp store a checkpoint published in MXFP4 as it is.
     if (!trains(j) && !j.gguf && !read.fields().has("weights") && j.model.weights == mxfp4 &&
         !loads(j.runtime.loading, family_of(mxfp4)) && loads(j.runtime.loading, format_family::gguf))
         j.gguf = gguf_mix{.quantisation = gguf_quantisation::MXFP4_MOE};
+    return done{};
+}
+
+/// Chooses what fits where the document asks for that; all GPUs share the layers unless it gives a layout.
+inline status take_what_fits(job_reader& read, plan_request& request) {
+    if (!request.fitted) return done{};
+    job& j = request.job;
+    if (trains(j) || request.cluster.gpu.id == "cpu")
+        return refused(error_code::unsupported, "runtime.fit", "true", "task serving on a GPU");
+    if (!request.layout && request.cluster.gpus > 1) {
+        const std::int64_t layers = j.model.layers.size;
+        layout split;
+        split.pipeline = static_cast<std::int32_t>(request.cluster.gpus < layers ? request.cluster.gpus : layers);
+        request.layout = split;
+    }
+    const bool says_length = read.fields().has("context") || read.fields().has("prompt") || read.fields().has("output");
+    const result<fitted_job> chosen =
+        fit_to_memory(j, request.layout.value_or(layout{}), request.cluster, !says_length);
+    if (!chosen) return chosen.error();
+    j.options = chosen->options;
+    if (!says_length) j.context = chosen->context;
     return done{};
 }
 
@@ -355,6 +379,7 @@ result<plan_request> read_job(const Json& document, const job_sources& sources) 
         request.layout = with_data_ranks(given, j, request.cluster);
         request.data_ranks_chosen = request.layout->data != given.data;
     }
+    if (const status s = detail::take_what_fits(read, request); !s) return s.error();
     const auto read_prompts = [&](const nlohmann::json& object) { return detail::read_pool(object, sources.device); };
     if (const status s = detail::read_part(read, "prefill", request.prefill, read_prompts); !s) return s.error();
     return request;

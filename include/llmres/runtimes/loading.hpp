@@ -62,6 +62,8 @@ struct runtime_loading {
     double repacked = 0.0;
     /// Each stage of a pipeline has vision and audio towers, though the first stage alone computes them.
     bool towers_everywhere = false;
+    /// Layers and context that nobody set are chosen so that they fit free memory (llama.cpp: `--fit`).
+    bool fits_memory = false;
 };
 
 /// True if weights of that family's formats can be loaded.

@@ -20,7 +20,8 @@ constexpr runtime ollama_with(runtime r) {
     r.identity.knobs = ollama_knobs;
     // It spreads over GPUs only what one does not hold, and asks for a margin of its own (OLLAMA_GPU_OVERHEAD apart).
     r.process.workspace = {mib(0), mib(128), mib(512)};
-    r.step.max_num_seqs = 0;  // it names `--parallel`
+    r.step.max_num_seqs = 0;        // it names `--parallel`
+    r.loading.fits_memory = false;  // its own choice of layers is not modelled
     return r;
 }
 

@@ -60,6 +60,12 @@ inline json_value assumptions_of(const nlohmann::json& document, const plan_requ
     a.add("weights", j.gguf ? mix_name(*j.gguf) : std::string{weights_of(j).name.view()});
     a.add("compute", j.compute.name.view());
     trains(j) ? assume_training(a, j) : assume_serving(a, j);
+    if (request.fitted) {
+        a.list()["gpu_layers"] = j.options.gpu_layers.value_or(j.model.layers.size + 1);
+        if (j.options.experts_on_host)
+            a.list()["n_cpu_moe"] =
+                j.options.host_expert_layers > 0 ? j.options.host_expert_layers : j.model.layers.size;
+    }
     const nlohmann::json named = document.value("runtime", nlohmann::json{});
     const std::string runtime = named.is_string()   ? named.get<std::string>()
                                 : named.is_object() ? named.value("name", std::string{})

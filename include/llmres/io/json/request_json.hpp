@@ -89,6 +89,8 @@ inline json_value to_json(const runtime& r, const serving_options& asked, const 
     if (r.loading.embedding_on_host != p.loading.embedding_on_host)
         out["embedding_on_host"] = r.loading.embedding_on_host;
     if (asked.experts_on_host != usual.experts_on_host) out["experts_on_host"] = asked.experts_on_host;
+    const std::string_view layers = knob_name(r.identity.knobs, knob_setting::host_expert_layers);
+    if (asked.host_expert_layers > 0 && !layers.empty()) out[std::string{layers}] = asked.host_expert_layers;
     if (asked.max_loras != usual.max_loras) out["max_loras"] = asked.max_loras;
     if (asked.max_lora_rank != usual.max_lora_rank) out["max_lora_rank"] = asked.max_lora_rank;
     if (asked.encoder_tokens != usual.encoder_tokens) out["encoder_tokens"] = asked.encoder_tokens.in(tokens);

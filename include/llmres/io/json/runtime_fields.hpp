@@ -99,7 +99,7 @@ inline constexpr auto fields_of<llmres::mxfp4_experts> = named_fields("scales_ag
 template <>
 inline constexpr auto fields_of<llmres::runtime_loading> =
     named_fields("formats", "rope", "embedding_on_host", "maps_weights", "host_experts", "head_again", "mxfp4",
-                 "projections", "repacked", "towers_everywhere");
+                 "projections", "repacked", "towers_everywhere", "fits_memory");
 template <>
 inline constexpr auto fields_of<llmres::runtime_cache> =
     named_fields("pool", "fraction", "default_fraction", "fraction_name", "refuses_less", "graphs_deducted", "block",
@@ -199,6 +199,9 @@ constexpr void each_member(Part& part, Visit&& visit) {
     } else if constexpr (Count == 10) {
         auto& [a, b, c, d, e, f, g, h, i, j] = part;
         all(a, b, c, d, e, f, g, h, i, j);
+    } else if constexpr (Count == 11) {
+        auto& [a, b, c, d, e, f, g, h, i, j, k] = part;
+        all(a, b, c, d, e, f, g, h, i, j, k);
     } else if constexpr (Count == 12) {
         auto& [a, b, c, d, e, f, g, h, i, j, k, l] = part;
         all(a, b, c, d, e, f, g, h, i, j, k, l);

@@ -26,6 +26,7 @@ struct runtime_request {
     runtime_profile profile{};
     llmres::runtime runtime{};  ///< the profile's, with the knobs that the document turns
     serving_options options{};
+    bool fits = false;  ///< what is not given is chosen so that it fits (fit_to_memory())
 };
 
 /// Reads knobs under the runtime's own names: mem_fraction_static, n_gpu_layers.
@@ -50,6 +51,7 @@ inline void read_serving_knobs(job_reader& read, runtime_request& r) {
     read.integer("max_num_seqs", r.options.max_num_seqs);
     read.flag("flash_attention", r.runtime.serving_kernels.flash_attention);
     read.integer("gpu_layers", r.options.gpu_layers);
+    read.flag("fit", r.fits);
     read.flag("embedding_on_host", r.runtime.loading.embedding_on_host);
     read.flag("experts_on_host", r.options.experts_on_host);
     read.integer("max_loras", r.options.max_loras);
@@ -57,6 +59,27 @@ inline void read_serving_knobs(job_reader& read, runtime_request& r) {
     read.count("encoder_tokens", r.options.encoder_tokens);
     read.flag("speculates_ahead", r.options.speculates_ahead);
     r.options.rope_scaling = read.real("rope_scaling", r.options.rope_scaling);
+}
+
+/// Whether layers and context are to be chosen so that they fit: `fit`, or "auto" for the layers on GPUs under either
+/// name, which is taken out of the knobs.
+inline result<bool> take_fit(nlohmann::json& knobs, const llmres::runtime& r) {
+    std::string automatic;
+    for (const std::string& name :
+         {std::string{"gpu_layers"}, std::string{knob_name(r.identity.knobs, knob_setting::gpu_layers)}}) {
+        if (!knobs.contains(name) || knobs[name] != "auto") continue;
+        knobs.erase(name);
+        automatic = name;
+    }
+    const bool says = knobs.contains("fit") && knobs["fit"].is_boolean();
+    const bool fits = says ? knobs["fit"].get<bool>() : !automatic.empty();
+    if (fits && !r.loading.fits_memory)
+        return refused(error_code::unsupported, automatic.empty() ? "runtime.fit" : "runtime." + automatic,
+                       automatic.empty() ? "true" : "auto",
+                       "a runtime that chooses them itself: llama.cpp from b6930 on");
+    if (!fits && !automatic.empty())
+        return refused(error_code::inconsistent, "runtime.fit", "false", "true, where " + automatic + " is auto");
+    return fits;
 }
 
 /// The draft model of speculative decoding; a model without layers where none is named.
@@ -173,8 +196,10 @@ inline result<runtime_request> read_runtime(const nlohmann::json& asked, const p
     nlohmann::json value = asked;
     const result<runtime_profile> profile = read_profile_of(asked, find_profile, value);
     if (!profile) return profile.error();
+    const result<bool> fits = take_fit(value, profile->runtime);
+    if (!fits) return fits.error();
     job_reader read{value, "runtime"};
-    runtime_request r{*profile, profile->runtime, {}};
+    runtime_request r{*profile, profile->runtime, {}, *fits};
     if (const status s = has_knobs(value, r.runtime); !s) return s.error();
     if (const status s = read_own_knobs(value, r); !s) return s.error();
     if (read.fields().has("gpu_memory_utilization")) {
