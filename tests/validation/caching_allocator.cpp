@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "caching_allocator.hpp"
+#include "../../cuda_probe/caching_allocator.hpp"
 
 #include <doctest/doctest.h>
 
@@ -15,6 +15,8 @@
 #include <vector>
 
 using namespace llmres::detail;
+using llmres::probe::caching_allocator;
+using llmres::probe::simulated_tensor;
 
 // The rules for samples of many lengths (memory/training/allocator.hpp) and for what FSDP1's wrapping leaves
 // (memory/training/fsdp.hpp), against the allocator's own rules.

@@ -20,6 +20,7 @@
 #include <llmres/memory/training/layer_wise_optimizer.hpp>
 #include <llmres/memory/training/peak.hpp>
 #include <llmres/memory/training/stage.hpp>
+#include <llmres/memory/training/trained_weights.hpp>
 #include <llmres/memory/training/weights.hpp>
 #include <llmres/memory/training_state.hpp>
 #include <llmres/models/layer.hpp>
@@ -169,42 +170,10 @@ constexpr void write_serving(const job& j, const cluster& c, const job_plan& p, 
 
 // ---- training -------------------------------------------------------------------------------------------------------
 
-/// A weight of a stage, and what training keeps of it.
-struct trained_weight {
-    weight_role role;
-    weight_place place;
-    std::int32_t position;  ///< of its layer, in the order of the stages
-    std::int64_t copies;    ///< tensors of one shape
-    const training_state& kept;
-};
-
-/// Calls visit(trained_weight) for the weights of a stage, layer by layer, summed as the plan sums them. The writer's
-/// `layer` says which layer of the model it is.
-template <class Writer, class Visit>
-constexpr void for_each_trained_weight(const weight_training& how, const placement& here, Writer& to, Visit&& visit) {
-    const job& j = how.job;
-    const layout& l = how.layout;
-    weight_fold fold{how, weight_place::input};
-    std::int32_t position = here.layers.first - 1;
-    const auto keep = [&](weight_place place) {
-        return [&, place](const weight& w) {
-            visit(trained_weight{w.role, place, position, local_shape(w, l).copies, fold.next(w, place)});
-        };
-    };
-    for_each_placed_input_weight(j.model, here, keep(weight_place::input));
-    const auto layers = [&](stage_range range, std::int32_t) {
-        to.in_each_layer(range, [&](std::int32_t index) {
-            ++position;
-            fold.begin_layer();
-            for_each_weight(j.model.layers[index], j.model.hidden, keep(weight_place::layer));
-        });
-    };
-    if (l.deals_evenly())
-        layers(here.layers, here.stage);
-    else
-        for_each_chunk(l, j.model.layers.size, here.stage, layers);
-    for (std::int32_t i = 0; i < here.predictions; ++i) for_each_depth_weight(j.model, keep(weight_place::prediction));
-    if (here.output) for_each_output_weight(j.model, keep(weight_place::output));
+/// Calls each(index) for the layers of a range; what the writer adds is named after them.
+template <class Writer>
+constexpr auto named_by(Writer& to) {
+    return [&to](stage_range range, auto&& each) { to.in_each_layer(range, each); };
 }
 
 /// Which gradients are there when a step takes the most memory.
@@ -311,7 +280,7 @@ constexpr void write_gradients(const stage_step& in, const gradients_held& held,
     const weight_role head = j.model.tied_head ? weight_role::embed_tokens : weight_role::lm_head;
     byte_count narrower = held.narrower;
     byte_count towers;
-    for_each_trained_weight(how, here, to, [&](const trained_weight& w) {
+    for_each_trained_weight(how, here, named_by(to), [&](const trained_weight& w) {
         const bool in_layers =
             w.position >= held.layers.first && w.position < held.layers.last && w.position != held.but;
         const bool there = w.place == weight_place::layer   ? in_layers
@@ -373,7 +342,7 @@ template <class Writer>
 constexpr void write_kept(const weight_training& how, const placement& here, Writer& to,
                           byte_count (*term)(const training_state&)) {
     kept_writer<Writer> list{to};
-    for_each_trained_weight(how, here, to, [&](const trained_weight& w) { list.add(w, term(w.kept)); });
+    for_each_trained_weight(how, here, named_by(to), [&](const trained_weight& w) { list.add(w, term(w.kept)); });
     list.end();
     to.add("prompt", term(prompt_state(how, here)));
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <llmres/inventory/activation.hpp>
 #include <llmres/inventory/context.hpp>
 #include <llmres/inventory/layers/attention.hpp>
@@ -56,6 +58,15 @@ struct layer_forward {
     byte_count beside_last_magnitudes{};  ///< of that
 };
 
+/// Sees, at each operation, the tensors that are alive beside what autograd has saved: sizes, of which some are 0.
+struct live_tensor_visitor {
+    constexpr virtual void operator()(byte_count size) const = 0;
+    constexpr virtual void end() const = 0;  ///< of the operation's
+
+protected:
+    constexpr ~live_tensor_visitor() = default;
+};
+
 /// Follows the operations of a layer in the order of the forward pass. At each of them there is what autograd saved so
 /// far; what the model's code still refers to, be it saved or not: the layer's input, the residual sum, the norm's
 /// output; and what the operation makes for itself. transformers 5.17, models/*/modeling_*.py, and the packages that
@@ -63,11 +74,12 @@ struct layer_forward {
 class forward_sweep {
 public:
     constexpr forward_sweep(const layer& swept, std::int64_t hidden_width, const training_context& trained,
-                            const layout& split, saved_tensors becomes)
+                            const layout& split, saved_tensors becomes, const live_tensor_visitor* seen_by = nullptr)
         : kind_{swept},
           hidden_{hidden_width},
           context_{trained},
           layout_{split},
+          visit_{seen_by},
           records_{becomes == saved_tensors::stay},
           stream_kept_{becomes != saved_tensors::moved && (!records_ || keeps_stream(swept.norm, trained))} {}
 
@@ -104,9 +116,18 @@ private:
         return size(t.width, format, t.split);
     }
     static constexpr byte_count larger(byte_count a, byte_count b) { return a > b ? a : b; }
-    constexpr void consider(byte_count alive) {
+    /// `saved` by autograd, what the layer's code refers to, and these tensors are alive.
+    constexpr void consider(byte_count saved, std::initializer_list<byte_count> beside) {
+        byte_count alive = saved + frames();
+        for (const byte_count size : beside) alive += size;
         byte_count& most = in_feed_forward_ ? most_.feed_forward : most_.mixer;
         most = larger(most, alive);
+        if (visit_) show(beside);
+    }
+    constexpr void show(std::initializer_list<byte_count> beside) const {
+        for (const byte_count size : referred()) (*visit_)(size);
+        for (const byte_count size : beside) (*visit_)(size);
+        visit_->end();
     }
     constexpr bool gated() const { return kind_.feed_forward.kind == feed_forward_kind::gated; }
     constexpr bool joined() const { return gated() && context_.code.feed_forward.joined; }
@@ -118,11 +139,17 @@ private:
                                                                   : context_.formats.stream;
         return size(hidden_, format, activation_split::sequence);
     }
-    /// What the layer's code refers to, though autograd does not keep it.
+    /// What the layer's code refers to, though autograd does not keep it: attention's probabilities and output, the
+    /// layer's input, and the residual sum.
+    constexpr std::array<byte_count, 4> referred() const {
+        const bool holds_attended = context_.code.frames.attention_output || one_input();
+        return {scores_, holds_attended ? attended_ : byte_count{}, stream_kept_ ? byte_count{} : stream(),
+                records_ && stream_kept_ ? byte_count{} : residual_};
+    }
     constexpr byte_count frames() const {
-        byte_count held = scores_ + (context_.code.frames.attention_output || one_input() ? attended_ : byte_count{});
-        if (!stream_kept_) held += stream();
-        return records_ && stream_kept_ ? held : held + residual_;
+        byte_count held;
+        for (const byte_count size : referred()) held += size;
+        return held;
     }
     /// The norm's output, which a layer's code hands on, unless the products keep it as it is.
     constexpr byte_count normed(bool kept) const {
@@ -136,14 +163,14 @@ private:
     /// A norm of the residual sum: the feed-forward's inner tensor and its output are still referred to.
     constexpr void after_sum(const layer_operation& o, const saved_so_far& saved) {
         if (!context_.code.norms.after_sum || o.half != layer_half::feed_forward) return;
-        consider(saved.all + frames() + activated_ + stream() +
-                 size(hidden_, context_.formats.outputs, activation_split::sequence));
+        consider(saved.all,
+                 {activated_, stream(), size(hidden_, context_.formats.outputs, activation_split::sequence)});
     }
 
     constexpr void at_sum(const layer_operation& o, const saved_so_far& saved) {
         if (one_input()) {
             if (o.half == layer_half::attention) return;
-            return consider(saved.all + frames() + stream() * 2);  // both halves' outputs, and their sum
+            return consider(saved.all, {stream(), stream()});  // both halves' outputs, and their sum
         }
         residual_ = o.half == layer_half::attention ? stream() : byte_count{};
     }
@@ -159,11 +186,11 @@ private:
     constexpr void at_attention(const saved_so_far& saved, bool crosses) {
         const attention& a = kind_.attention;
         attended_ = size(hidden_, context_.formats.outputs, activation_split::sequence);
-        const byte_count held = frames() + normed(saved.input);
+        const byte_count held = normed(saved.input);
         if (score_code_of(a, context_) == score_code::by_pair)
             at_scores(saved, held, crosses);
         else
-            consider(saved.all + held + (records_ ? byte_count{} : heads(false)));
+            consider(saved.all, {held, records_ ? byte_count{} : heads(false)});
     }
 
     /// Attention by pairs: scores as they are scaled, masked and widened, the softmax, and dropout of what it puts out.
@@ -184,17 +211,18 @@ private:
         const byte_count softmax = scores(widens ? fp32 : format);
         if (records_) {  // what autograd keeps are the repeated keys and values
             const byte_count own = size(2 * a.kv_heads * a.query_width(), format, activation_split::tensor);
-            consider(saved.all - saved.late + made + held + (repeats ? own : byte_count{}));
+            consider(saved.all - saved.late, {made, held, repeats ? own : byte_count{}});
         } else {
             const byte_count dropped = drops ? softmax * 2 + scores(int8) : byte_count{};
-            consider(saved.all + larger(made + softmax, dropped) + held + heads(repeats));
+            consider(saved.all, {larger(made + softmax, dropped), held, heads(repeats)});
         }
         if (!eager) return;
         // Eager attention returns what the softmax or the dropout put out, before a cast for the values.
         const bool casts = context_.code.attention.fp32_softmax || context_.code.frames.casts_probabilities;
         const precision& output = context_.autocast && !casts ? fp32 : format;
+        const byte_count earlier = scores_;  // of self-attention, beside those of attention to an encoder
         if (!records_ || (drops && !(output == format))) scores_ = scores(output);
-        consider(saved.all + held + scores_);
+        consider(saved.all, {held, earlier});
     }
 
     constexpr void at_scan(const saved_so_far& saved) {
@@ -202,7 +230,7 @@ private:
         byte_count scan;
         const auto add = [&](const activation& a) { scan += local_bytes(a, layout_); };
         pass_forward_scan(kind_.recurrent, layer_writer<const decltype(add)>{context_, add});
-        consider(saved.before + frames() + normed(saved.input) + scan);
+        consider(saved.before, {normed(saved.input), scan});
     }
 
     /// What PEFT makes beside one product (tuners/lora/layer.py, bnb.py): the product's output, the adapter's, the same
@@ -262,7 +290,7 @@ private:
         }
         if (adapts(o.weights[0]))
             at_magnitudes(o.writes[0], saved.before + frames() + normed(saved.input), most_.beside_magnitudes);
-        consider(saved.all + frames() + normed(saved.input) + made);
+        consider(saved.all, {normed(saved.input), made});
     }
 
     /// The gate is activated before `up` is computed; autograd, or a kernel of both, keeps the gate.
@@ -284,7 +312,7 @@ private:
         else if (!records_ && (gated() || composes_activation(false, context_)))
             made += output + (gated() ? byte_count{} : plain);  // the activated gate; half of the input, and its cube
         held_inner_ = !records_ && joined() ? plain * 2 : byte_count{};
-        consider(saved.all + frames() + normed_in_feed_forward(saved) + made);
+        consider(saved.all, {normed_in_feed_forward(saved), made});
     }
 
     /// Of stacked experts: their tokens, gate and up in one, the activated gate, and the product.
@@ -293,7 +321,8 @@ private:
         const std::int64_t each = kind_.feed_forward.experts.per_token;
         const byte_count inner = size(o.writes[0].width * each, routed_format(context_), activation_split::tensor);
         const byte_count tokens = size(hidden_ * each, routed_format(context_), activation_split::tensor);
-        consider(saved.all + frames() + normed(saved.input) + (records_ ? inner : tokens + inner * (gated() ? 4 : 2)));
+        if (records_) return consider(saved.all, {normed(saved.input), inner});
+        consider(saved.all, {normed(saved.input), tokens, inner, inner, gated() ? inner * 2 : byte_count{}});
     }
 
     /// The last product reads the activation's output, or a cast of it.
@@ -317,7 +346,7 @@ private:
         if (context_.adapter.kind == adapter_kind::ia3)  // scaled in fp32, and cast back (tuners/ia3/layer.py)
             made = larger(made, size(read, context_.formats.adapters) * (records_ ? 1 : 2) + size(read, compute));
         if (kept) activated_ = {};
-        consider(saved.all + frames() + normed_in_feed_forward(saved) + held_inner_ + activated_ + made);
+        consider(saved.all, {normed_in_feed_forward(saved), held_inner_, activated_, made});
     }
 
     /// The experts' outputs are weighed, and put in the order of the tokens.
@@ -332,14 +361,15 @@ private:
                           context_.runtime.kernels.experts != expert_code::loop;
         const byte_count plain = tokens(routed_format(context_));
         const byte_count inputs = records_ ? (context_.frozen ? plain : byte_count{}) : plain * 2;
-        consider(saved.all + frames() + normed(saved.input) + inputs +
-                 tokens(wide ? fp32 : routed_format(context_)) * 2);
+        const byte_count weighed = tokens(wide ? fp32 : routed_format(context_));
+        consider(saved.all, {normed(saved.input), inputs, weighed, weighed});
     }
 
     const layer& kind_;
     std::int64_t hidden_;
     const training_context& context_;
     const layout& layout_;
+    const live_tensor_visitor* visit_;
     bool records_;                  ///< what autograd saves stays
     bool stream_kept_;              ///< the layer's input is kept
     byte_count residual_{};         ///< the residual sum after the first half
