@@ -95,16 +95,22 @@ public:
           stays_{saved_tensors_of(folded.job, folded.context) == saved_tensors::stay} {}
 
     constexpr void write(std::int32_t steps) {
-        for_each_weight_here([&](const trained_weight& w) {
-            allocate_copies(tensor_group::lasting, w.kept.weights, w.copies);
-            allocate_copies(tensor_group::lasting, w.kept.adapter, w.copies);
-        });
+        allocate(tensor_group::lasting, in_.resident);
+        if (flat_units())
+            wrap_units();
+        else if (keeps_gradients() && f_.layout.zero > 0)
+            move_to_buffers();
+        else
+            load_weights(tensor_group::lasting);
         for (std::size_t k = 0; k < f_.kinds(); ++k)
             for (std::int64_t i = 0; i < s_.holds.counts[k]; ++i)
                 allocate(tensor_group::lasting, rotary_table(f_, f_.job.model.layers.kinds[k]));
         allocate(tensor_group::lasting, mask_table(f_));
-        allocate(tensor_group::lasting, in_.resident);
-        if (keeps_gradients()) allocate(tensor_group::lasting, s_.weights.all.gradients.kept);  // one buffer of all
+        const runtime_process& process = f_.job.runtime.process;  // libraries take theirs from the same allocator
+        allocate(tensor_group::lasting, process.workspace.expected);
+        if (computes_together(f_.job.runtime.kernels.experts) && has_experts(f_.job.model))
+            allocate(tensor_group::lasting, process.expert_workspace.expected);
+        if (keeps_gradients() && f_.layout.zero == 0) allocate(tensor_group::lasting, s_.weights.all.gradients.kept);
         for (std::int32_t i = 0; i < steps; ++i) step(i == 0);
     }
 
@@ -132,7 +138,78 @@ private:
     constexpr void release(std::int64_t group) { visit_(tensor_event{.group = group}); }
     constexpr void release(tensor_group group) { release(static_cast<std::int64_t>(group)); }
 
+    // ---- before the first step ----
+    constexpr void load_weights(tensor_group group) {
+        for_each_weight_here([&](const trained_weight& w) {
+            allocate_copies(group, w.kept.weights, w.copies);
+            allocate_copies(group, w.kept.adapter, w.copies);
+        });
+    }
+    /// Megatron-Core's distributed optimizer: a buffer of all weights and one of all gradients are made beside the
+    /// weights, whose tensors are freed when they are copied (core/distributed/param_and_grad_buffer.py); then the
+    /// rank's part of each is copied, and the copy widened (core/optimizer/distrib_optimizer.py).
+    constexpr void move_to_buffers() {
+        load_weights(tensor_group::temporaries);
+        const training_state& all = s_.weights.all;
+        byte_count weights;
+        for_each_weight_here([&](const trained_weight& w) { weights += w.kept.weights + w.kept.adapter; });
+        allocate(tensor_group::lasting, weights);
+        allocate(tensor_group::lasting, all.gradients.kept);
+        release(tensor_group::temporaries);
+        if (f_.weights.master)
+            for_each_weight_here([&](const trained_weight& w) {
+                const byte_count master = master_of(w.kept);
+                allocate_copies(tensor_group::temporaries, div_up(master, 2), w.copies);
+                allocate_copies(tensor_group::lasting, master, w.copies);
+                release(tensor_group::temporaries);
+            });
+    }
+    /// FSDP1 wraps unit by unit (torch/distributed/fsdp/_init_utils.py): its tensors come to the GPU, are broadcast in
+    /// buckets of 250 MiB, two at a time, are joined, and the rank's part is copied.
+    constexpr void wrap_units() {
+        for (std::int32_t i = 0; i < layers(); ++i) {
+            for_each_layer_weight(i, [&](weight_role, std::int64_t copies, const training_state& kept) {
+                allocate_copies(tensor_group::temporaries, kept.gathered, copies);
+            });
+            wrap(f_.layers[kind_at(i)].state);
+        }
+        for_each_weight_here([&](const trained_weight& w) {
+            if (!is_in_layer(w.place)) allocate_copies(tensor_group::temporaries, w.kept.gathered, w.copies);
+        });
+        wrap(s_.weights.ends);
+    }
+    constexpr void wrap(const training_state& unit) {
+        constexpr byte_count bucket = mib(250);
+        for (byte_count left = unit.gathered; left > byte_count{}; left -= left < bucket ? left : bucket) {
+            allocate(left.base() / bucket.base() % 2 == 0 ? tensor_group::even_unit : tensor_group::odd_unit,
+                     left < bucket ? left : bucket);
+            release(left.base() / bucket.base() % 2 == 0 ? tensor_group::odd_unit : tensor_group::even_unit);
+        }
+        release(tensor_group::even_unit), release(tensor_group::odd_unit);
+        allocate(tensor_group::frames, unit.gathered);
+        release(tensor_group::temporaries);
+        allocate(tensor_group::lasting, unit.weights);
+        allocate(tensor_group::lasting, unit.adapter);
+        release(tensor_group::frames);
+    }
+
     // ---- what a stage has ----
+    /// FSDP1 has one tensor of all weights of a unit: of a layer, and of what stands outside of the layers.
+    constexpr bool flat_units() const {
+        return in_.shards_weights && f_.context.runtime.sharding.code == sharding_code::fsdp1;
+    }
+    /// Calls each(training_state, copies) for the tensors that the optimizer steps.
+    template <class Each>
+    constexpr void for_each_stepped(Each&& each) const {
+        if (!flat_units()) return for_each_weight_here([&](const trained_weight& w) { each(w.kept, w.copies); });
+        for (std::int32_t i = 0; i < layers(); ++i) each(f_.layers[kind_at(i)].state, 1);
+        each(s_.weights.ends, 1);
+    }
+    /// Of a weight's optimizer states, the copy that is updated.
+    constexpr byte_count master_of(const training_state& kept) const {
+        const std::int64_t parts = f_.job.optimizer.moments + 1;
+        return f_.weights.master ? div_down(kept.optimizer.states, parts) : byte_count{};
+    }
     constexpr bool keeps_gradients() const { return f_.context.runtime.sharding.keeps_gradients; }
     constexpr bool shares_gradients() const { return f_.layout.zero >= 2 && f_.layout.dense_shard_ranks() > 1; }
     constexpr std::int32_t layers() const { return s_.holds.layers.size(); }
@@ -159,11 +236,18 @@ private:
             each(w.role, local_shape(w, f_.layout).copies, fold.next(w, weight_place::layer));
         });
     }
-    constexpr std::int64_t saved_group(std::int64_t batch, std::int32_t position, backward_point until) const {
+    constexpr std::int64_t saved_group(std::int64_t batch, std::int32_t position, std::size_t point) const {
         const std::int64_t slot = batch % (whole_batches() + 2);
         return static_cast<std::int64_t>(tensor_group::saved) +
-               (slot * layers() + position) * static_cast<std::int64_t>(backward_points) +
-               static_cast<std::int64_t>(until);
+               (slot * layers() + position) * static_cast<std::int64_t>(backward_points + 1) +
+               static_cast<std::int64_t>(point);
+    }
+    constexpr std::int64_t saved_group(std::int64_t batch, std::int32_t position, backward_point until) const {
+        return saved_group(batch, position, static_cast<std::size_t>(until));
+    }
+    /// What a layer keeps where it does not keep all: the input of one that is recomputed.
+    constexpr std::int64_t checkpoint_group(std::int64_t batch, std::int32_t position) const {
+        return saved_group(batch, position, backward_points);
     }
 
     // ---- the order of a step ----
@@ -202,7 +286,7 @@ private:
             const training_layer& t = f_.layers[kind_at(i)];
             const bool whole = stays_ && t.kept == t.saved;
             forward_layer(batch, i, whole, whole);
-            if (!whole) allocate(saved_group(batch, i, backward_point::attention_norm), t.kept);
+            if (!whole) allocate(checkpoint_group(batch, i), t.kept);
         }
         if (!f_.context.runtime.sharding.reshards_after_forward) return release(tensor_group::frames);
         release(tensor_group::even_unit), release(tensor_group::odd_unit);
@@ -267,14 +351,17 @@ private:
     constexpr void logits_backward(bool first) {
         at_loss_point(loss_point::gradient);
         at_loss_point(loss_point::head);
+        if (f_.context.runtime.kernels.linear != linear_code::plain && !f_.context.frozen)
+            allocate(tensor_group::whole_gradient, s_.weights.ends.largest);  // what it adds to the kept gradient
+        release(tensor_group::whole_gradient);
         write_gradients(weight_place::output, first);
         at_loss_point(loss_point::saved, false);
         release(tensor_group::loss);
     }
-    /// Makes what a point has beside what is there, then frees what it has not. `stays`: what is saved and kept does.
+    /// Frees what a point has not, then makes what it has and is not there. `stays`: what is saved does.
     constexpr void at_loss_point(loss_point point, bool stays = true) {
         std::array<bool, live_logits::most> needed{};
-        const auto need = [&](activation_role role, byte_count size) {
+        const auto need = [&](activation_role role, byte_count size, bool makes) {
             std::size_t free = live_logits::most;
             for (std::size_t i = live_logits::most; i-- > 0;) {
                 if (live_.sizes[i] == byte_count{}) free = i;
@@ -282,21 +369,25 @@ private:
                 needed[i] = true;
                 return;
             }
-            if (free == live_logits::most) return;
+            if (!makes || free == live_logits::most) return;
             live_.roles[free] = role, live_.sizes[free] = size, needed[free] = true;
             allocate(loss_group(free), size);
         };
         const std::int64_t whole = product(f_.context.tokens.all(), f_.job.model.vocabulary);
-        for_each_loss_activation(f_.job.model, f_.context, [&](const activation& a, loss_point at) {
-            const bool kept = at == loss_point::saved ||
-                              (at == loss_point::kept && point != loss_point::saved && point != loss_point::head);
-            if (at != point && !(stays && kept)) return;
-            if (!stays) return;
-            const std::int64_t count = whole > 0 && a.elements % whole == 0 ? a.elements / whole : 1;
-            for (std::int64_t i = 0; i < count; ++i) need(a.role, div_up(local_bytes(a, f_.layout), count));
-        });
+        const auto need_all = [&](bool makes) {
+            needed = {};
+            for_each_loss_activation(f_.job.model, f_.context, [&](const activation& a, loss_point at) {
+                const bool kept =
+                    at == loss_point::kept && (point == loss_point::forward || point == loss_point::gradient);
+                if (!stays || (at != point && at != loss_point::saved && !kept)) return;
+                const std::int64_t count = whole > 0 && a.elements % whole == 0 ? a.elements / whole : 1;
+                for (std::int64_t i = 0; i < count; ++i) need(a.role, div_up(local_bytes(a, f_.layout), count), makes);
+            });
+        };
+        need_all(false);
         for (std::size_t i = 0; i < live_logits::most; ++i)
             if (live_.sizes[i] > byte_count{} && !needed[i]) release(loss_group(i)), live_.sizes[i] = {};
+        need_all(true);
     }
     static constexpr std::int64_t loss_group(std::size_t i) {
         return static_cast<std::int64_t>(tensor_group::logits) + static_cast<std::int64_t>(i);
@@ -318,7 +409,8 @@ private:
             write_gradients(weight_place::input, first);
             release(tensor_group::temporaries);
         }
-        release(output_gradient(0));
+        release(output_gradient(0)), release(output_gradient(1));
+        for (std::int32_t i = 0; keeps_input_gradients(in_) && i < layers(); ++i) release(checkpoint_group(batch, i));
         release(tensor_group::even_unit), release(tensor_group::odd_unit), release(tensor_group::ends);
     }
     static constexpr tensor_group output_gradient(std::int32_t position) {
@@ -330,19 +422,21 @@ private:
         for_each_weight_here([&](const trained_weight& w) {
             if (w.place == place) write_gradient(w.kept, w.copies, first);
         });
+        if (first && flat_units())
+            allocate(tensor_group::gradients,
+                     place == weight_place::input ? s_.weights.input.gradients.kept : s_.weights.output.gradients.kept);
         release(tensor_group::whole_gradient);
     }
     /// A weight's gradient: what the rank keeps of it, or one that is added to that of earlier micro-batches.
     constexpr void write_gradient(const training_state& kept, std::int64_t copies, bool first) {
         if (shares_gradients() || !first || f_.job.optimizer.in_backward)
             allocate_copies(tensor_group::whole_gradient, kept.gradients.whole, copies);
-        if (first) allocate_copies(tensor_group::gradients, kept.gradients.kept, copies);
+        if (first && !flat_units()) allocate_copies(tensor_group::gradients, kept.gradients.kept, copies);
         if (!shares_gradients()) release(tensor_group::whole_gradient);
     }
     constexpr void backward_layer(std::int64_t batch, std::int32_t position, bool first) {
         const training_layer& t = f_.layers[kind_at(position)];
         const bool whole = stays_ && t.kept == t.saved;
-        // What is recomputed is freed as that of any layer; a checkpoint goes with the last of it.
         if (!whole) forward_layer(batch, position, true, true);
         for (std::size_t p = 0; p < backward_points; ++p) {
             const auto point = static_cast<backward_point>(p);
@@ -360,8 +454,11 @@ private:
             release(saved_group(batch, position, point));
         }
         release(tensor_group::whole_gradient);
+        if (first && flat_units()) allocate(tensor_group::gradients, t.state.gradients.kept);
         allocate(output_gradient(position), in_.residual);
+        if (keeps_input_gradients(in_)) return;
         release(output_gradient(position + 1));
+        if (!whole) release(checkpoint_group(batch, position));
     }
     /// The point of the backward pass at which a weight's gradient is made: as gradients_so_far() has it.
     static constexpr backward_point gradient_point(weight_role role) {
@@ -375,15 +472,17 @@ private:
         const job& j = f_.job;
         if (first && shards_whole_tensors(j, f_.layout))
             allocate(tensor_group::lasting, s_.weights.all.optimizer.states);
-        const std::int64_t parts = j.optimizer.moments + (f_.weights.master ? 1 : 0);
         if (first && !shards_whole_tensors(j, f_.layout))
-            for_each_weight_here([&](const trained_weight& w) {
-                const byte_count states = w.kept.optimizer.states;
-                for (std::int64_t i = 0; i < (parts > 1 ? parts : 1); ++i)
-                    allocate_copies(tensor_group::lasting, parts > 1 ? div_down(states, parts) : states, w.copies);
+            for_each_stepped([&](const training_state& kept, std::int64_t copies) {
+                const byte_count master = keeps_gradients() && f_.layout.zero > 0 ? byte_count{} : master_of(kept);
+                const byte_count moments = kept.optimizer.states - master_of(kept);
+                const std::int64_t count = j.optimizer.moments > 1 ? j.optimizer.moments : 1;
+                allocate_copies(tensor_group::lasting, master, copies);
+                for (std::int64_t i = 0; i < count; ++i)
+                    allocate_copies(tensor_group::lasting, div_down(moments, count), copies);
             });
-        for_each_weight_here([&](const trained_weight& w) {
-            allocate_copies(tensor_group::temporaries, w.kept.optimizer.temporaries, w.copies);
+        for_each_stepped([&](const training_state& kept, std::int64_t copies) {
+            allocate_copies(tensor_group::temporaries, kept.optimizer.temporaries, copies);
         });
         allocate(tensor_group::temporaries, s_.weights.all.optimizer.largest_step);
         allocate(tensor_group::temporaries, s_.zero.stepping);
