@@ -20,7 +20,7 @@
 #include <llmres/memory/training/layer_wise_optimizer.hpp>
 #include <llmres/memory/training/peak.hpp>
 #include <llmres/memory/training/stage.hpp>
-#include <llmres/memory/training/trained_weights.hpp>
+#include <llmres/memory/events/trained_weights.hpp>
 #include <llmres/memory/training/weights.hpp>
 #include <llmres/memory/training_state.hpp>
 #include <llmres/models/layer.hpp>

@@ -9,7 +9,8 @@
 
 // table_fragmentation [--rows]: reserved over allocated memory of published training runs, beside what a replay of
 // their steps through PyTorch's caching allocator gives and what the runtime's profile says, as a table for
-// docs/accuracy.md; with --rows each run too.
+// docs/accuracy.md; with --rows [PART] each run too. Where only nvidia-smi's figure was published, what the plan counts
+// beside the allocator is taken off; where nothing was said of allocated memory, the plan's is taken.
 
 namespace {
 
@@ -35,13 +36,14 @@ int main(int count, char** arguments) {
     const char* part = count > 2 ? arguments[2] : "";
     std::map<std::string, series> all;
     training_runs::for_each_run([&](const training_runs::run& r) {
-        if (r.out_of_memory || r.defective || r.allocated <= 0 || r.id.find(part) == std::string::npos) return;
+        if (r.out_of_memory || r.defective || r.id.find(part) == std::string::npos) return;
         const auto m = training_runs::predicted(r);
         if (!m) return;
         const double beside = (m->total().expected - m->reserved.expected).in(llmres::gib);
-        const double reserved = r.reserved > 0 ? r.reserved : r.smi > 0 ? r.smi - beside : 0;
+        const double reserved = r.reserved > 0 ? r.reserved : r.smi > 0 && r.allocated > 0 ? r.smi - beside : 0;
         if (reserved <= 0) return;
-        const double measured = reserved / r.allocated;
+        const double allocated = r.allocated > 0 ? r.allocated : m->allocated.expected.in(llmres::gib);
+        const double measured = reserved / allocated;
         const training_runs::replayed said = training_runs::replay(r, m->stage);
         const double profile = m->reserved.expected.in(llmres::gib) / m->allocated.expected.in(llmres::gib);
         series& s = all[r.series];
@@ -54,7 +56,7 @@ int main(int count, char** arguments) {
             std::printf(
                 "%s allocated %.2f, planned %.2f, replayed %.2f; reserved %.2f, planned %.2f, replayed %.2f; ratio "
                 "%.4f %.4f %.4f\n",
-                r.id.c_str(), r.allocated, m->allocated.expected.in(llmres::gib), said.allocated, reserved,
+                r.id.c_str(), allocated, m->allocated.expected.in(llmres::gib), said.allocated, reserved,
                 m->reserved.expected.in(llmres::gib), said.reserved, measured, profile, said.ratio());
     });
     std::printf(

@@ -236,28 +236,28 @@ private:
     /// What PEFT makes beside one product (tuners/lora/layer.py, bnb.py): the product's output, the adapter's, the same
     /// scaled, and their sum; and its input in its own format, and dropped out. `input`: the format of what the product
     /// reads.
-    constexpr byte_count beside_product(const operand& read, const operand& written, const precision& input) const {
+    constexpr byte_count beside_product(const operand& read, const operand& target, const precision& input) const {
         const precision& adapter = context_.formats.adapters;
         const bool temporary = !records_ || context_.autocast;  // what autograd keeps is a copy in 16 bits
         const bool copies = context_.copies_adapter_inputs && !(context_.quantised.four_bit && context_.autocast) &&
                             !(input == adapter);
         const byte_count copied = copies && temporary ? size(read, adapter) : byte_count{};
         const byte_count dropped = context_.adapter.dropout > 0 && temporary ? size(read, adapter) : byte_count{};
-        const byte_count output = size(written, context_.formats.outputs);
-        const byte_count scaled = size(written, context_.autocast ? context_.formats.compute : adapter);
+        const byte_count output = size(target, context_.formats.outputs);
+        const byte_count scaled = size(target, context_.autocast ? context_.formats.compute : adapter);
         return copied + larger(output + dropped, output + scaled + larger(output, scaled));
     }
 
     /// What a product makes of its weight: bitsandbytes expands it (backends/cuda/ops.py, gemm_4bit); torchao scales it
     /// in fp32, clamps it, and casts it to 8 bits beside its input (float8/float8_scaling_utils.py).
-    constexpr byte_count for_weight(const operand& read, const operand& written) const {
+    constexpr byte_count for_weight(const operand& read, const operand& target) const {
         const auto whole = [&](const precision& format) {
             return local_bytes(
-                {activation_role::weight, product(read.width, written.width), format, activation_split::tensor},
+                {activation_role::weight, product(read.width, target.width), format, activation_split::tensor},
                 layout_);
         };
         if (context_.frozen && context_.quantised.expanded)
-            return whole(context_.formats.compute) + size(written, context_.formats.compute) +
+            return whole(context_.formats.compute) + size(target, context_.formats.compute) +
                    (records_ || !context_.formats.fp32_outputs ? byte_count{} : size(read, context_.formats.compute));
         if (!context_.quantised.scaled) return {};
         return larger(whole(fp32) * 2 + whole(int8) + size(read, int8), size(read, fp32) * 2 + size(read, int8));
@@ -268,9 +268,9 @@ private:
     }
 
     /// DoRA takes the norm of the adapted weight before it saves anything of the product (tuners/lora/dora.py).
-    constexpr void at_magnitudes(const operand& written, byte_count held, byte_count& most) {
+    constexpr void at_magnitudes(const operand& target, byte_count held, byte_count& most) {
         if (context_.adapter.kind == adapter_kind::dora)
-            most = larger(most, held + size(written, context_.formats.outputs));
+            most = larger(most, held + size(target, context_.formats.outputs));
     }
 
     constexpr void at_products(const layer_operation& o, const saved_so_far& saved) {
@@ -280,12 +280,12 @@ private:
         const bool gate = o.weights[0] == weight_role::gate_proj;
         byte_count made;
         for (std::size_t i = 0; i < o.products(); ++i) {
-            operand written = o.writes[i];
-            if (gate && joined()) written.width *= 2;
-            byte_count here = for_weight(o.reads[0], written);
+            operand target = o.writes[i];
+            if (gate && joined()) target.width *= 2;
+            byte_count here = for_weight(o.reads[0], target);
             if (adapts(o.weights[i]))
-                here = larger(here, beside_product(o.reads[0], written, context_.normed(kind_.norm)));
-            if (gate && !joined() && i == 1) here += gate_before_up(written);
+                here = larger(here, beside_product(o.reads[0], target, context_.normed(kind_.norm)));
+            if (gate && !joined() && i == 1) here += gate_before_up(target);
             made = larger(made, here);
         }
         if (adapts(o.weights[0]))
@@ -294,10 +294,10 @@ private:
     }
 
     /// The gate is activated before `up` is computed; autograd, or a kernel of both, keeps the gate.
-    constexpr byte_count gate_before_up(const operand& written) const {
+    constexpr byte_count gate_before_up(const operand& target) const {
         const bool fused = context_.runtime.kernels.fuses_gates();
-        return (records_ || fused ? size(written, context_.formats.outputs) : byte_count{}) +
-               (fused ? byte_count{} : size(written, activated_format(true, context_)));
+        return (records_ || fused ? size(target, context_.formats.outputs) : byte_count{}) +
+               (fused ? byte_count{} : size(target, activated_format(true, context_)));
     }
 
     constexpr void at_activation(const layer_operation& o, const saved_so_far& saved) {

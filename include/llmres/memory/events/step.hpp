@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <llmres/inventory/activation.hpp>
+#include <llmres/inventory/activations.hpp>
+#include <llmres/inventory/layers/operations.hpp>
+#include <llmres/jobs/job.hpp>
+#include <llmres/memory/events/loss.hpp>
+#include <llmres/memory/events/writer.hpp>
+#include <llmres/memory/training/layer.hpp>
+#include <llmres/memory/training/layer_forward.hpp>
+#include <llmres/memory/training/peak/backward.hpp>
+#include <llmres/memory/training/peak/forward.hpp>
+#include <llmres/memory/training/stage.hpp>
+#include <llmres/memory/training_state.hpp>
+#include <llmres/models/parameters.hpp>
+#include <llmres/runtimes/kernels.hpp>
+#include <llmres/values/units.hpp>
+
+/// What a training step allocates and frees, layer by layer, in the order of its passes.
+namespace llmres::inline v0::detail {
+
+class step_events {
+public:
+    constexpr explicit step_events(const event_writer& writer)
+        : to_{writer},
+          loss_{writer},
+          held_{micro_batches_held(writer.folded, writer.stage.holds)},
+          stays_{saved_tensors_of(writer.folded.job, writer.folded.context) == saved_tensors::stay} {}
+
+    /// `first`: the optimizer makes its states at the end.
+    constexpr void write(bool first) {
+        const std::int64_t whole = whole_batches();
+        const std::int64_t batches = to_.folded.micro_batches < whole + 2 ? to_.folded.micro_batches : whole + 2;
+        const auto part = static_cast<std::int32_t>((held_ - static_cast<double>(whole)) * to_.layers() + 0.5);
+        std::int32_t ahead = 0;  // layers of the next micro-batch that are done
+        to_.allocate(tensor_group::before_layers, to_.stage.saved.before);
+        for (std::int64_t i = 0; i < batches; ++i) {
+            forward(i, ahead, to_.layers());
+            ahead = 0;
+            if (to_.stage.last) loss_.forward();
+            if (i + 1 < whole) continue;
+            if (part > 0 && i + 1 < batches) forward(i + 1, 0, ahead = part);
+            backward(i + 1 - whole);
+        }
+        for (std::int64_t i = batches - whole + 1; i < batches; ++i)
+            if (i >= 0) backward(i);
+        to_.release(tensor_group::before_layers);
+        optimizer_step(first);
+    }
+
+private:
+    constexpr std::int64_t saved_group(std::int64_t batch, std::int32_t position, std::size_t point) const {
+        const std::int64_t slot = batch % (whole_batches() + 2);
+        return static_cast<std::int64_t>(tensor_group::saved) +
+               (slot * to_.layers() + position) * static_cast<std::int64_t>(backward_points + 1) +
+               static_cast<std::int64_t>(point);
+    }
+    constexpr std::int64_t saved_group(std::int64_t batch, std::int32_t position, backward_point until) const {
+        return saved_group(batch, position, static_cast<std::size_t>(until));
+    }
+    /// What a layer keeps where it does not keep all: the input of one that is recomputed.
+    constexpr std::int64_t checkpoint_group(std::int64_t batch, std::int32_t position) const {
+        return saved_group(batch, position, backward_points);
+    }
+
+    // ---- the order of a step ----
+    /// Of the micro-batches in flight, those of which all layers are.
+    constexpr std::int64_t whole_batches() const {
+        const auto whole = static_cast<std::int64_t>(held_);
+        return whole > 0 ? whole : 1;
+    }
+    // ---- forward ----
+    constexpr void forward(std::int64_t batch, std::int32_t from, std::int32_t to) {
+        if (to == to_.layers() && to_.at.shards_weights)
+            to_.allocate(tensor_group::ends, to_.stage.weights.ends.gathered, true);
+        to_.allocate(tensor_group::frames, model_frames(to_.at));
+        for (std::int32_t i = from; i < to; ++i) {
+            gather(i);
+            const training_layer& t = to_.folded.layers[to_.kind_at(i)];
+            const bool whole = stays_ && t.kept == t.saved;
+            forward_layer(batch, i, whole, whole);
+            if (!whole) to_.allocate(checkpoint_group(batch, i), t.kept);
+        }
+        if (!to_.folded.context.runtime.sharding.reshards_after_forward) return to_.release(tensor_group::frames);
+        to_.release(tensor_group::even_unit), to_.release(tensor_group::odd_unit);
+        to_.release(tensor_group::frames);
+    }
+    /// Weights of one layer that ZeRO 3 gathers, while the layer before it is computed.
+    constexpr void gather(std::int32_t position) {
+        if (!to_.at.shards_weights) return;
+        const tensor_group unit = position % 2 == 0 ? tensor_group::even_unit : tensor_group::odd_unit;
+        if (to_.folded.context.runtime.sharding.reshards_after_forward) to_.release(unit);
+        to_.allocate(unit, to_.folded.layers[to_.kind_at(position)].state.gathered, true);
+    }
+
+    struct shown_temporaries final : live_tensor_visitor {
+        const event_writer& to;
+        constexpr explicit shown_temporaries(const event_writer& writer) : to{writer} {}
+        constexpr void operator()(byte_count size) const override { to.allocate(tensor_group::temporaries, size); }
+        constexpr void end() const override { to.release(tensor_group::temporaries); }
+    };
+    /// The operations of a layer. `saves`: what autograd saves stays in the groups of its points; `records`: it does.
+    constexpr void forward_layer(std::int64_t batch, std::int32_t position, bool saves, bool records) {
+        const shown_temporaries shown{to_};
+        forward_sweep sweep{to_.layer_at(position),
+                            to_.folded.job.model.hidden,
+                            to_.folded.context,
+                            to_.folded.layout,
+                            records ? saved_tensors::stay : saved_tensors_of(to_.folded.job, to_.folded.context),
+                            &shown};
+        saved_so_far saved;
+        write_casts(batch, position, saves);
+        for_each_training_activation(
+            to_.layer_at(position), to_.folded.job.model.hidden, to_.folded.context,
+            [&](const activation& a) {
+                if (saves) to_.allocate(saved_group(batch, position, a.until), local_bytes(a, to_.folded.layout));
+            },
+            [](const activation&) {},
+            [&](const layer_operation& o, bool input) {
+                saved.input = records && input;
+                sweep(o, saved);
+            });
+        if (!saves) to_.release(tensor_group::whole_gradient);
+    }
+    /// Autocast's copies of weights.
+    constexpr void write_casts(std::int64_t batch, std::int32_t position, bool saves) {
+        const std::int64_t group = saves ? saved_group(batch, position, backward_point::attention_norm)
+                                         : static_cast<std::int64_t>(tensor_group::whole_gradient);
+        to_.for_each_layer_weight(position, [&](weight_role, std::int64_t, const training_state& kept) {
+            to_.allocate(group, kept.casts.all);
+        });
+    }
+
+    // ---- backward ----
+    constexpr void backward(std::int64_t batch) {
+        const bool first = batch == 0;
+        if (to_.stage.last) {
+            loss_.backward();
+            if (to_.folded.context.runtime.kernels.linear != linear_code::plain && !to_.folded.context.frozen)
+                to_.allocate(tensor_group::whole_gradient,
+                             to_.stage.weights.ends.largest);  // what it adds to the kept gradient
+            to_.release(tensor_group::whole_gradient);
+            write_gradients(weight_place::output, first);
+            loss_.end();
+        }
+        to_.allocate(output_gradient(to_.layers()), to_.at.residual);
+        for (std::int32_t i = to_.layers(); i-- > 0;) {
+            gather(i);
+            backward_layer(batch, i, first);
+        }
+        if (first || to_.folded.context.runtime.kernels.linear == linear_code::plain) {
+            const byte_count again = second_gradient(to_.at);
+            for (byte_count left = summed_gradients(to_.at); again > byte_count{} && left >= again; left -= again)
+                to_.allocate(tensor_group::temporaries, again);
+            write_gradients(weight_place::input, first);
+            to_.release(tensor_group::temporaries);
+        }
+        to_.release(output_gradient(0)), to_.release(output_gradient(1));
+        for (std::int32_t i = 0; keeps_input_gradients(to_.at) && i < to_.layers(); ++i)
+            to_.release(checkpoint_group(batch, i));
+        to_.release(tensor_group::even_unit), to_.release(tensor_group::odd_unit), to_.release(tensor_group::ends);
+    }
+    static constexpr tensor_group output_gradient(std::int32_t position) {
+        return position % 2 == 0 ? tensor_group::even_gradient : tensor_group::odd_gradient;
+    }
+    /// Gradients of the weights outside of the layers.
+    constexpr void write_gradients(weight_place place, bool first) {
+        if (to_.keeps_gradients()) return;
+        to_.for_each_weight_here([&](const trained_weight& w) {
+            if (w.place == place) write_gradient(w.kept, w.copies, first);
+        });
+        if (first && to_.flat_units())
+            to_.allocate(tensor_group::gradients, place == weight_place::input
+                                                      ? to_.stage.weights.input.gradients.kept
+                                                      : to_.stage.weights.output.gradients.kept);
+        to_.release(tensor_group::whole_gradient);
+    }
+    /// A weight's gradient: what the rank keeps of it, or one that is added to that of earlier micro-batches.
+    constexpr void write_gradient(const training_state& kept, std::int64_t copies, bool first) {
+        if (to_.shares_gradients() || !first || to_.folded.job.optimizer.in_backward)
+            to_.allocate_copies(tensor_group::whole_gradient, kept.gradients.whole, copies);
+        if (first && !to_.flat_units()) to_.allocate_copies(tensor_group::gradients, kept.gradients.kept, copies);
+        if (!to_.shares_gradients()) to_.release(tensor_group::whole_gradient);
+    }
+    constexpr void backward_layer(std::int64_t batch, std::int32_t position, bool first) {
+        const training_layer& t = to_.folded.layers[to_.kind_at(position)];
+        const bool whole = stays_ && t.kept == t.saved;
+        if (!whole) forward_layer(batch, position, true, true);
+        for (std::size_t p = 0; p < backward_points; ++p) {
+            const auto point = static_cast<backward_point>(p);
+            for_each_training_activation(
+                to_.layer_at(position), to_.folded.job.model.hidden, to_.folded.context, [](const activation&) {},
+                [&](const activation& a) {
+                    if (a.until == point)
+                        to_.allocate_activation(static_cast<std::int64_t>(tensor_group::temporaries), a);
+                },
+                [](const layer_operation&, bool) {});
+            if (!to_.keeps_gradients())
+                to_.for_each_layer_weight(position,
+                                          [&](weight_role role, std::int64_t copies, const training_state& kept) {
+                                              if (gradient_point(role) == point) write_gradient(kept, copies, first);
+                                          });
+            to_.release(tensor_group::temporaries);
+            to_.release(saved_group(batch, position, point));
+        }
+        to_.release(tensor_group::whole_gradient);
+        if (first && to_.flat_units()) to_.allocate(tensor_group::gradients, t.state.gradients.kept);
+        to_.allocate(output_gradient(position), to_.at.residual);
+        if (keeps_input_gradients(to_.at)) return;
+        to_.release(output_gradient(position + 1));
+        if (!whole) to_.release(checkpoint_group(batch, position));
+    }
+    /// The point of the backward pass at which a weight's gradient is made: as gradients_so_far() has it.
+    static constexpr backward_point gradient_point(weight_role role) {
+        return role == weight_role::down_proj ? backward_point::output
+               : is_feed_forward(role)        ? backward_point::norm
+                                              : backward_point::attention_norm;
+    }
+
+    // ---- the optimizer ----
+    constexpr void optimizer_step(bool first) {
+        const job& j = to_.folded.job;
+        if (first && shards_whole_tensors(j, to_.folded.layout))
+            to_.allocate(tensor_group::lasting, to_.stage.weights.all.optimizer.states);
+        if (first && !shards_whole_tensors(j, to_.folded.layout))
+            to_.for_each_stepped([&](const training_state& kept, std::int64_t copies) {
+                const byte_count master =
+                    to_.keeps_gradients() && to_.folded.layout.zero > 0 ? byte_count{} : to_.master_of(kept);
+                const byte_count moments = kept.optimizer.states - to_.master_of(kept);
+                const std::int64_t count = j.optimizer.moments > 1 ? j.optimizer.moments : 1;
+                to_.allocate_copies(tensor_group::lasting, master, copies);
+                for (std::int64_t i = 0; i < count; ++i)
+                    to_.allocate_copies(tensor_group::lasting, div_down(moments, count), copies);
+            });
+        to_.for_each_stepped([&](const training_state& kept, std::int64_t copies) {
+            to_.allocate_copies(tensor_group::temporaries, kept.optimizer.temporaries, copies);
+        });
+        to_.allocate(tensor_group::temporaries, to_.stage.weights.all.optimizer.largest_step);
+        to_.allocate(tensor_group::temporaries, to_.stage.zero.stepping);
+        to_.release(tensor_group::temporaries);
+        to_.release(tensor_group::gradients);
+    }
+
+    const event_writer& to_;
+    loss_events loss_;
+    double held_;  ///< micro-batches in flight
+    bool stays_;   ///< what layers save stays on the GPU
+};
+
+}  // namespace llmres::inline v0::detail

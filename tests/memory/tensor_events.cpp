@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <llmres/hardware/gpus/nvidia.hpp>
+#include <llmres/memory/memory.hpp>
+#include <llmres/memory/tensor_events.hpp>
+#include <llmres/memory/training.hpp>
+#include <llmres/runtimes/all.hpp>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "../training_jobs.hpp"
+
+using namespace training_jobs;
+
+namespace {
+
+/// What is alive after some steps, and was at most.
+struct followed {
+    std::map<std::int64_t, byte_count> groups;
+    byte_count alive{}, peak{};
+    std::vector<byte_count> peaks;  ///< by the end of each step
+
+    void operator()(const tensor_event& e) {
+        if (e.size > byte_count{})
+            groups[e.group] += e.size, alive += e.size;
+        else
+            alive -= groups[e.group], groups[e.group] = {};
+        peak = std::max(peak, alive);
+    }
+};
+
+followed follow(const job& j, const layout& l, std::int32_t steps = 2) {
+    followed f;
+    for_each_tensor_event(j, l, gpus::h100_sxm5_80gb, 0, steps, f);
+    return f;
+}
+
+/// Compile time sees the same events.
+constexpr byte_count allocated_at_first() {
+    byte_count sum;
+    for_each_tensor_event(full(), layout{}, gpus::h100_sxm5_80gb, 0, 0, [&](const tensor_event& e) { sum += e.size; });
+    return sum;
+}
+
+}  // namespace
+
+TEST_CASE("before the first step there are the weights and the libraries' workspace") {
+    const job j = full();
+    const training_state state = training_state_of(j, {});
+    CHECK(follow(j, {}, 0).alive == state.weights + j.runtime.process.workspace.expected);
+    CHECK(allocated_at_first() == follow(j, {}, 0).alive);
+}
+
+TEST_CASE("what is alive after a step are weights and optimizer states: all else is freed") {
+    for (const recompute what : {recompute::none, recompute::selective, recompute::full}) {
+        job j = full();
+        j.recompute = what;
+        const training_state state = training_state_of(j, {});
+        const byte_count lasting = state.weights + state.optimizer.states + j.runtime.process.workspace.expected;
+        CHECK(follow(j, {}, 1).alive == lasting);
+        CHECK(follow(j, {}, 3).alive == lasting);
+    }
+}
+
+// The plan counts an end of a pipeline's communication, and FSDP's units, that the events have as single tensors.
+TEST_CASE(
+    "the fullest moment of the events is within 5 % of what the plan counts, recomputing or not, sharded or not") {
+    for (const recompute what : {recompute::none, recompute::full})
+        for (const layout& l : {layout{}, layout{.tensor = 2}, layout{.pipeline = 4}, layout{.data = 4, .zero = 1},
+                                layout{.data = 8, .zero = 3}})
+            for (const runtime* r : {&runtimes::megatron, &runtimes::pytorch, &runtimes::huggingface}) {
+                job j = full();
+                j.recompute = what;
+                j.runtime = *r;
+                CAPTURE(std::string{r->identity.name});
+                CAPTURE(l.tensor);
+                CAPTURE(l.pipeline);
+                CAPTURE(l.zero);
+                const double planned = training_memory(j, l, 0).allocated.expected.in(gib);
+                CHECK(follow(j, l).peak.in(gib) == doctest::Approx(planned).epsilon(0.05));
+            }
+}
+
+TEST_CASE("a second step allocates no more than the first with its states, and later ones no more than the second") {
+    const byte_count two = follow(full(), {}, 2).peak;
+    CHECK(follow(full(), {}, 1).peak <= two);
+    CHECK(follow(full(), {}, 4).peak == two);
+}
+
+TEST_CASE("each event is of a group, frees nothing twice, and gathered weights are another stream's") {
+    job j = full();
+    j.runtime = runtimes::huggingface;
+    bool gathered = false, valid = true;
+    for_each_tensor_event(j, {.data = 8, .zero = 3}, gpus::h100_sxm5_80gb, 0, 1, [&](const tensor_event& e) {
+        valid = valid && e.group >= 0 && e.size >= byte_count{};
+        gathered = gathered || e.stream == tensor_stream::communication;
+    });
+    CHECK(gathered);
+    CHECK(valid);
+}
