@@ -13,6 +13,7 @@
 #include <llmres/jobs/layout.hpp>
 #include <llmres/jobs/offload.hpp>
 #include <llmres/memory/breakdown.hpp>
+#include <llmres/memory/events/trained_weights.hpp>
 #include <llmres/memory/memory.hpp>
 #include <llmres/memory/serving.hpp>
 #include <llmres/memory/serving/cache.hpp>
@@ -20,7 +21,6 @@
 #include <llmres/memory/training/layer_wise_optimizer.hpp>
 #include <llmres/memory/training/peak.hpp>
 #include <llmres/memory/training/stage.hpp>
-#include <llmres/memory/events/trained_weights.hpp>
 #include <llmres/memory/training/weights.hpp>
 #include <llmres/memory/training_state.hpp>
 #include <llmres/models/layer.hpp>
