@@ -346,7 +346,7 @@ function show_plan(answer, milliseconds) {
   $('help-card').hidden = answer.would_help.length === 0;
   $('fixed').hidden = !job.layout;
   if (job.layout) $('fixed').firstChild.textContent = `Chosen by you: ${layout_text(answer.layout)}`;
-  const assumed = Object.entries(answer.assumed ?? {}).map(([key, value]) => `${key} ${typeof value === 'object' ? JSON.stringify(value) : value}`);
+  const assumed = Object.entries(answer.assumed ?? {}).map(([key, value]) => `${key} ${value === null ? 'unknown' : typeof value === 'object' ? JSON.stringify(value) : value}`);
   $('assumed').hidden = assumed.length === 0;
   $('assumed').textContent = `Not said, and assumed: ${assumed.join(', ')}`;
   $('json').textContent = JSON.stringify(answer, null, 2);

@@ -127,7 +127,7 @@ def link_holds_the_question(browser):
 def layouts_can_be_used(browser):
     question = {"model": "llama-3.1-70b", "context": 8192, "runtime": "vllm", "cluster": {"gpu": "h100-sxm5-80gb", "gpus": 8}}
     fresh(browser, "#" + json.dumps(question))
-    wait_for(browser, "layouts.rows.length > 2 && pictures.childElementCount === 2", "layouts, and two pictures")
+    wait_for(browser, "layouts.rows.length > 2 && pictures.childElementCount === 4", "layouts, and four pictures")
     wait_for(browser, "[...pictures.children].every(p => p.complete && p.naturalWidth > 0)", "pictures that are drawn")
     browser.find_elements(By.CSS_SELECTOR, "#layouts button")[-1].click()
     wait_for(browser, "!fixed.hidden && job.layout", "the layout is the user's")
