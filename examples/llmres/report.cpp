@@ -97,7 +97,7 @@ void print_cache_pool(const llmres::layout& l, const llmres::plan_request& reque
 /// Says where a profile's constants come from, where they are not the compiled ones.
 void print_origin(const llmres::runtime_profile& profile) {
     const llmres::profile_origin& origin = profile.origin;
-    if (profile.from.empty() && origin.gpus.empty() && origin.sources.empty()) return;
+    if (profile.from.empty() && origin.sources.empty()) return;
     const auto listed = [](const std::vector<std::string>& names) {
         return names.empty() ? std::string{"unknown"} : plain(fmt::format("{}", fmt::join(names, ", ")));
     };

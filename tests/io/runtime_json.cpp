@@ -186,3 +186,14 @@ TEST_CASE("what is wrong in a profile is refused by its name") {
     CHECK(refusal_of(R"({"from": "vllm", "origin": {"gpu": 1}})") == "origin.gpu is 1");
     CHECK(refusal_of("[]") != "read");
 }
+
+TEST_CASE("a compiled profile says on which GPUs it was measured") {
+    const profile_origin origin = find_compiled_profile("vllm@0.19").value().origin;
+    CHECK(origin.gpus == std::vector<std::string>{"h100-sxm5-80gb", "rtx-4090"});
+    CHECK(origin.measurements > 100);
+    for (const runtime* r : runtimes::all) {
+        const std::string name = std::string{r->identity.name.view()} + "@" + std::string{r->identity.versions.view()};
+        if (const auto found = find_compiled_profile(name))
+            CHECK(found->origin.gpus.empty() == (found->origin.measurements == 0));
+    }
+}

@@ -21,6 +21,7 @@ TEST_CASE("the errors published with the profiles are those that the measurement
         CHECK(said.figure == shown[i].figure);
         CHECK(said.rows == shown[i].rows);
         CHECK(said.inside == shown[i].inside);
+        CHECK(said.gpus == shown[i].gpu_list());
         CHECK(std::fabs(said.mean - shown[i].mean()) < 1e-4);
         CHECK(std::fabs(said.bias - shown[i].bias()) < 1e-4);
         CHECK(std::fabs(said.worst - shown[i].worst) < 1e-4);

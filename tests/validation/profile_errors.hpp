@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <llmres/runtimes/all.hpp>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,14 +22,22 @@ struct entry {
     std::string figure;
     int rows = 0, inside = 0;
     double absolute = 0, signed_sum = 0, worst = 0;
+    std::set<std::string> gpus{};
 
-    void add(double error, bool within) {
+    void add(double error, bool within, const llmres::gpu& card) {
+        gpus.emplace(card.id.view());
         ++rows, inside += within;
         absolute += std::fabs(error), signed_sum += error;
         if (std::fabs(error) > std::fabs(worst)) worst = error;
     }
     double mean() const { return absolute / rows; }
     double bias() const { return signed_sum / rows; }
+    /// The ids of the GPUs in one text.
+    std::string gpu_list() const {
+        std::string list;
+        for (const std::string& id : gpus) list.append(list.empty() ? "" : ", ").append(id);
+        return list;
+    }
 };
 
 /// In the order of runtimes::all.
@@ -36,7 +45,8 @@ inline std::vector<entry> all() {
     std::map<std::string, std::map<std::string, entry>> found;
     for (const serving::row& r : serving::rows_to_score())
         for (const serving::figure& f : serving::figures_of(r))
-            if (f.measured > 0) found[f.label][f.what].add(f.error(), f.covered(serving::rounding_of(f)));
+            if (f.measured > 0)
+                found[f.label][f.what].add(f.error(), f.covered(serving::rounding_of(f)), r.cluster().gpu);
     training_runs::for_each_run([&](const training_runs::run& r) {
         const auto predicted =
             r.out_of_memory || r.unstated > 0 ? llmres::maybe<llmres::memory_breakdown>{} : training_runs::predicted(r);
@@ -45,7 +55,7 @@ inline std::vector<entry> all() {
         const auto add = [&](const char* figure, const llmres::interval<llmres::byte_count>& said, double measured) {
             training_runs::errors one;
             one.add(said, measured);
-            if (one.rows > 0) of_profile[figure].add(one.bias, one.inside > 0);
+            if (one.rows > 0) of_profile[figure].add(one.bias, one.inside > 0, r.on.gpu);
         };
         add("allocated", predicted->allocated, r.allocated);
         add("reserved", predicted->reserved, r.reserved);

@@ -15,6 +15,7 @@
 #include <llmres/values/nearest.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -369,7 +370,16 @@ inline result<runtime_profile> find_compiled_profile(std::string_view name) {
     if (!found) return found.error();
     runtime_profile profile{*found, {}, {}};
     profile.origin.versions.emplace_back(found->identity.versions.view());
-    for (const profile_error& e : errors_of(*found)) profile.origin.measurements += e.rows;
+    std::set<std::string_view> gpus;
+    for (const profile_error& e : errors_of(*found)) {
+        profile.origin.measurements += e.rows;
+        for (std::string_view rest = e.gpus; !rest.empty();) {
+            const std::size_t comma = rest.find(", ");
+            gpus.insert(rest.substr(0, comma));
+            rest = comma == rest.npos ? std::string_view{} : rest.substr(comma + 2);
+        }
+    }
+    profile.origin.gpus.assign(gpus.begin(), gpus.end());
     return profile;
 }
 

@@ -21,6 +21,7 @@ struct profile_error {
     double bias;                ///< of the errors
     double worst;               ///< the largest error, with its sign
     std::int32_t inside;        ///< measurements between low and high
+    std::string_view gpus;      ///< on which they were taken, by their ids: "a100-sxm4-80gb, l4-24gb"
 };
 
 namespace runtimes {

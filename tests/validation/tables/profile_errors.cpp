@@ -7,11 +7,11 @@
 
 int main(int, char**) {
     std::puts("// SPDX-License-Identifier: MIT");
-    std::puts("// Printed by table_profile_errors: engine, versions, figure, rows, mean, bias, worst, inside.");
+    std::puts("// Printed by table_profile_errors: engine, versions, figure, rows, mean, bias, worst, inside, GPUs.");
     for (const profile_errors::entry& e : profile_errors::all()) {
         const std::string engine{e.profile->identity.name.view()}, versions{e.profile->identity.versions.view()};
-        std::printf("{\"%s\", \"%s\", \"%s\", %d, %.4f, %.4f, %.4f, %d},\n", engine.c_str(), versions.c_str(),
-                    e.figure.c_str(), e.rows, e.mean(), e.bias(), e.worst, e.inside);
+        std::printf("{\"%s\", \"%s\", \"%s\", %d, %.4f, %.4f, %.4f, %d, \"%s\"},\n", engine.c_str(), versions.c_str(),
+                    e.figure.c_str(), e.rows, e.mean(), e.bias(), e.worst, e.inside, e.gpu_list().c_str());
     }
     return 0;
 }
