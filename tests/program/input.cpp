@@ -225,7 +225,7 @@ TEST_CASE("a layout, a cluster or a runtime that cannot be is refused by field, 
     refused(small_job + arguments{"--in_use", "99999999999999"}, {"cluster.in_use", "99999999999999", "GPU's memory"});
     refused(small_job + arguments{"--host_memory", "-3"}, {"cluster.host.memory", "-3"});
     refused(small_job + arguments{"--host_bandwidth", "-1"}, {"cluster.host.bandwidth", "-1", "from 0"});
-    refused({"plan", "llama-3.1-8b"}, {"cluster", "absent"});
+    refused({"plan", "llama-3.1-8b"}, {"cluster", "absent", "--gpu"});
     refused({"plan", "llama-3.1-8b", "--gpus", "2"}, {"cluster.gpu", "absent"});
     refused({"plan", "llama-3.1-8b", "--gpu", "rtx-4900"}, {"cluster.gpu", "rtx-4900", "rtx-4090"});
     refused(small_job + arguments{"--runtime", "vlm"}, {"runtime", "vlm", "vllm"});
@@ -233,7 +233,8 @@ TEST_CASE("a layout, a cluster or a runtime that cannot be is refused by field, 
             {"runtime.gpu_memory_utilization", "2", "from 0 to 1"});
     refused(small_job + arguments{"--runtime", "none", "--gpu_memory_utilization", "0.5"},
             {"runtime.gpu_memory_utilization", "0.5"});
-    refused(small_job + arguments{"--gpu_memory_utilization", "0.5"}, {"runtime.name", "absent"});
+    refused(small_job + arguments{"--gpu_memory_utilization", "0.5"},
+            {"runtime.name", "absent", "gpu_memory_utilization", "--runtime"});
     refused(small_job + arguments{"--runtime", "vllm@latest"}, {"runtime", "latest", "a version in numbers"});
     refused(small_job + arguments{"--gpus", "64", "--tensor", "64"}, {"layout.tensor", "64", "heads, 32"});
     refused(small_job + arguments{"--runtime", "llama.cpp", "--weights", "awq_int4_g128"},

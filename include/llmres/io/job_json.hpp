@@ -364,7 +364,8 @@ result<plan_request> read_job(const Json& document, const job_sources& sources) 
     if (const status s = detail::read_part(read, "offload", j.offload, detail::read_offload); !s) return s.error();
     if (const status s = detail::take_no_master_weights(read, j); !s) return s.error();
     if (!read.fields().has("cluster"))
-        return refused(error_code::missing, "cluster", "absent", "an object with a gpu and the number of gpus");
+        return refused(error_code::missing, "cluster", "absent",
+                       "an object with a gpu and the number of gpus (--gpu NAME --gpus N)");
     const auto read_gpus = [&](const nlohmann::json& object) -> result<cluster> {
         const result<std::string> device = detail::device_path(object);
         if (!device) return device.error();

@@ -164,8 +164,15 @@ inline bool is_constant(const std::string& key) {
 inline result<runtime_profile> read_profile_of(const nlohmann::json& object, const runtime_finder& find,
                                                nlohmann::json& knobs) {
     if (!object.contains("from")) {
-        if (!object.contains("name"))
-            return refused(error_code::missing, "runtime.name", "absent", "the name of a runtime");
+        if (!object.contains("name")) {
+            text<191> expected{"the name of a runtime"};
+            if (!object.empty()) {
+                expected.append(" that has ");
+                expected.append(printable(object.begin().key()).substr(0, 64));
+            }
+            expected.append(" (--runtime NAME)");
+            return refused(error_code::missing, "runtime.name", "absent", expected);
+        }
         if (!object["name"].is_string())
             return refused(error_code::malformed, "runtime.name", shown(object["name"]), "a string");
         result<runtime_profile> named = find(object["name"].get_ref<const std::string&>());
