@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Short names for the CMake presets; `cmake --list-presets` shows them all. Each installs what it needs first (.ci/setup).
-.PHONY: demo web test test-web test-integration bench probe probe-calls fuzz validate-pytorch score score-training score-serving validate-llama-cpp docs format tidy clean
+.PHONY: demo web test test-web test-integration bench probe probe-calls fuzz fuzz-long validate-pytorch score score-training score-serving validate-llama-cpp docs format tidy clean
 
 # PROGRAM: one that is built already.
 demo:  ## one question, answered and drawn: the program is all that is built, optimised
@@ -45,6 +45,12 @@ fuzz:
 	@.ci/setup base clang
 	@cmake --preset fuzz >/dev/null
 	cmake --build --preset fuzz --target run_fuzz
+
+fuzz-long:  ## 10^7 executions of each reader, of short inputs, or FUZZ_SECONDS (2 hours) where that ends first
+	@.ci/setup base clang
+	@cmake --preset fuzz-long >/dev/null
+	@cmake --build --preset fuzz-long -- --quiet
+	FUZZ_RUNS=10000000 FUZZ_LENGTH=256 tests/fuzz/run.sh $(or $(FUZZ_SECONDS),7200) build/fuzz-long/fuzz
 
 validate-pytorch:  ## regenerates the tracked PyTorch runs (under an hour); ARGS: of python -m memory_reference
 	tests/validation/pytorch/run.sh $(ARGS)
