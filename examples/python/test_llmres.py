@@ -30,6 +30,8 @@ class Llmres(unittest.TestCase):
         self.assertIsNone(plan.speed.step)
         self.assertIsNotNone(plan.speed.time_per_output_token)
         self.assertEqual(plan.document["verdict"], "fits")
+        self.assertEqual(plan.assumed["weights"], "bf16")
+        self.assertNotIn("context", plan.assumed)
 
     def test_training(self) -> None:
         """A training job has the time of a step, and reasons and remedies where it does not fit."""
@@ -63,7 +65,8 @@ class Llmres(unittest.TestCase):
         """A notebook shows pictures, which are XML."""
         plan = llmres.plan("qwen3-8b", "a100-sxm4-80gb", gpus=2, context=4096)
         shown = plan._repr_html_()
-        self.assertGreater(shown.count("<img "), 1)
+        self.assertEqual(list(plan.pictures()), ["memory", "phases", "layers", "roofline", "tradeoff"])
+        self.assertEqual(shown.count("<img "), 5)
         for picture in shown.split("base64,")[1:]:
             ElementTree.fromstring(base64.b64decode(picture.split('"')[0]))
 

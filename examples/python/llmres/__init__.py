@@ -115,6 +115,7 @@ class Plan:
     limits: Limits
     reasons: tuple[str, ...]
     would_help: tuple[str, ...]
+    assumed: Mapping[str, Any]
     job: Mapping[str, Any] = field(repr=False)
     document: Mapping[str, Any] = field(repr=False)
 
@@ -124,13 +125,13 @@ class Plan:
         return self.verdict == "fits"
 
     def pictures(self) -> dict[str, str]:
-        """Draw the plan: SVG by name ("memory", "phases", "layers", "tradeoff")."""
+        """Draw the plan: SVG by name ("memory", "phases", "layers", "roofline", "tradeoff")."""
         return cast("dict[str, str]", ask("pictures", self.job))
 
     def _repr_html_(self) -> str:
         """Show the pictures in a notebook; as images, so that their styles stay their own."""
-        drawn = (base64.b64encode(svg.encode()).decode() for svg in self.pictures().values())
-        return "".join(f'<img alt="" src="data:image/svg+xml;base64,{svg}"><br>' for svg in drawn)
+        drawn = ((name, base64.b64encode(svg.encode()).decode()) for name, svg in self.pictures().items())
+        return "".join(f'<img alt="{name}" src="data:image/svg+xml;base64,{svg}"><br>' for name, svg in drawn)
 
 
 def plan(
@@ -171,6 +172,7 @@ def plan(
         limits=Limits(**said["limits"]),
         reasons=tuple(reason["text"] for reason in said["reasons"]),
         would_help=tuple(help if isinstance(help, str) else help["text"] for help in said["would_help"]),
+        assumed=said["assumed"],
         job=job,
         document=said,
     )
