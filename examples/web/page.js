@@ -293,12 +293,9 @@ function show_limits(limits, pool) {
 }
 
 /** A remedy is a sentence; where it has a patch of the job document, a button applies it. */
-function remedy(help) {
-  const text = typeof help === 'string' ? help : help.text;
-  const row = element('li', {}, element('span', { textContent: text }));
-  const patch = help.patch ?? help.job;
-  if (patch) row.append(element('button', { type: 'button', textContent: 'Try it', onclick: () => { merge(job, patch); changed(); } }));
-  return row;
+function remedy({ text, patch, tokens_per_second }) {
+  return element('li', {}, element('span', { textContent: text }), element('small', { textContent: `fits, ${round(tokens_per_second)} tokens/s` }),
+    element('button', { type: 'button', textContent: 'Try it', onclick: () => { merge(job, patch); changed(); } }));
 }
 /** JSON merge patch (RFC 7396). */
 function merge(into, patch) {

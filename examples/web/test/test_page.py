@@ -56,7 +56,12 @@ def loads_and_plans(browser):
     wait_verdict(browser, "does_not_fit")
     wait_for(browser, "layouts.rows.length > 1", "layouts")
     assert "KV cache" in browser.find_element(By.ID, "terms").text
-    assert browser.find_elements(By.CSS_SELECTOR, "#help li"), "remedies"
+    remedies = browser.find_elements(By.CSS_SELECTOR, "#help li")
+    assert remedies and all("fits, " in r.text and "tokens/s" in r.text for r in remedies), "remedies with what they give"
+    assert "runtime_versions" in browser.find_element(By.ID, "assumed").text, "what was assumed"
+    remedies[0].find_element(By.TAG_NAME, "button").click()
+    wait_verdict(browser, "fits")
+    fresh(browser)
     put(browser, "gpu", "h100-sxm5-80gb")
     wait_verdict(browser, "fits")
     assert not browser.find_elements(By.CSS_SELECTOR, "#help li"), "no remedies where it fits"
