@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Short names for the CMake presets; `cmake --list-presets` shows them all. Each installs what it needs first (.ci/setup).
-.PHONY: demo web test test-web test-integration bench probe probe-calls fuzz fuzz-long validate-pytorch score score-training score-serving validate-llama-cpp docs format tidy clean
+.PHONY: demo web test test-web test-integration bench probe probe-calls fuzz fuzz-long validate-pytorch score score-training score-serving validate-llama-cpp check-schema docs format tidy clean
 
 # PROGRAM: one that is built already.
 demo:  ## one question, answered and drawn: the program is all that is built, optimised
@@ -77,6 +77,12 @@ score-serving:
 	@cmake --build --preset gcc --target table_serving_memory -- --quiet
 	@tests/validation/serving_jobs $(ROWS) > build/scored.jsonl
 	@build/gcc/tests/table_serving_memory build/scored.jsonl
+
+check-schema:  ## answers to so many random jobs, JOBS=100000, are valid by docs/schema (docs/program.md has the last output)
+	@.ci/setup base
+	@cmake --preset release >/dev/null
+	@cmake --build --preset release --target schema_answers -- --quiet
+	build/release/tests/schema_answers $(or $(JOBS),100000) | /usr/bin/python3 tests/schema/validate
 
 docs:  ## the reference of all public names, in build/docs/html; a name without a doc comment is an error
 	@.ci/setup docs

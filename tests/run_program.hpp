@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 
 #include <unistd.h>
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -11,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 /// Runs the llmres program as a user's shell would.
@@ -58,6 +60,18 @@ inline std::string content_of(const fs::path& file) {
     return {std::istreambuf_iterator<char>{in}, {}};
 }
 
+/// Keeps an answer of --json as a line of a file in the folder that LLMRES_ANSWERS names, where tests/schema/ holds it
+/// against its schema.
+inline void keep_answer(const std::vector<std::string>& arguments, const outcome& o) {
+    const char* folder = std::getenv("LLMRES_ANSWERS");
+    if (folder == nullptr || (o.exit != 0 && o.exit != 1)) return;
+    if (std::find(arguments.begin(), arguments.end(), "--json") == arguments.end()) return;
+    std::error_code ignored;
+    fs::create_directories(folder, ignored);
+    const fs::path file = fs::path{folder} / (std::to_string(getpid()) + ".jsonl");
+    std::ofstream{file, std::ios::app | std::ios::binary} << o.json().dump() << '\n';
+}
+
 /// The program with these arguments, in a folder.
 inline outcome run(const std::vector<std::string>& arguments, const fs::path& folder = LLMRES_SOURCE_DIR) {
     const auto quoted = [](const std::string& text) {
@@ -75,6 +89,7 @@ inline outcome run(const std::vector<std::string>& arguments, const fs::path& fo
     o.exit = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     o.out = content_of(streams.path() / "out");
     o.err = content_of(streams.path() / "err");
+    keep_answer(arguments, o);
     return o;
 }
 

@@ -24,46 +24,13 @@
 #include <string_view>
 
 #include "properties.hpp"
+#include "random_documents.hpp"
 #include "sanitized.hpp"
 
 using namespace llmres;
+using namespace random_documents;
 
 namespace {
-
-using document = nlohmann::json;
-
-std::int64_t from_environment(const char* name, std::int64_t otherwise) {
-    const char* said = std::getenv(name);
-    return said != nullptr ? std::atoll(said) : otherwise;
-}
-
-/// Random choices.
-class dice {
-public:
-    dice() { random_.state += static_cast<std::uint64_t>(from_environment("LLMRES_RANDOM_SEED", 0)); }
-
-    std::int64_t below(std::int64_t n) {
-        return static_cast<std::int64_t>(random_.bits() % static_cast<std::uint64_t>(n));
-    }
-    bool chance(int percent) { return below(100) < percent; }
-    template <class T>
-    T pick(std::initializer_list<T> from) {
-        return from.begin()[below(static_cast<std::int64_t>(from.size()))];
-    }
-    template <class List>
-    const auto& one_of(const List& list) {
-        return list[static_cast<std::size_t>(below(static_cast<std::int64_t>(list.size())))];
-    }
-    /// A power of two up to `most`.
-    std::int64_t power(std::int64_t most) {
-        std::int64_t n = 1;
-        while (n * 2 <= most && chance(55)) n *= 2;
-        return n;
-    }
-
-private:
-    properties::generator random_;
-};
 
 struct planned {
     plan_request asked;
@@ -102,82 +69,6 @@ private:
 
 std::string in_gib(byte_count size) { return std::to_string(size.in(gib)) + " GiB"; }
 std::string more_than(byte_count a, byte_count b) { return in_gib(a) + ", not at most " + in_gib(b); }
-
-// ---- documents
-// ------------------------------------------------------------------------------------------------------
-
-std::string runtime_name(const runtime& r) { return std::string{r.identity.name.view()}; }
-
-document random_adapter(dice& d) {
-    document a{{"kind", adapter_kind_names[static_cast<std::size_t>(1 + d.below(7))]}};
-    a["rank"] = d.pick({1, 8, 16, 64});
-    if (d.chance(60)) a["targets"] = d.pick({"all-linear", "attention", "q_proj,v_proj", "up_proj,down_proj"});
-    if (d.chance(30)) a["dropout"] = 0.1;
-    return a;
-}
-
-document random_training_layout(dice& d, std::string_view runtime) {
-    document l = document::object();
-    if (runtime == "megatron" || runtime == "none" || d.chance(10)) l["tensor"] = d.power(8);
-    if (l.value("tensor", 1) > 1 && d.chance(50)) l["sequence_parallel"] = true;
-    if (d.chance(30)) l["pipeline"] = d.power(8);
-    if (l.value("pipeline", 1) > 1 && d.chance(30)) l["virtual_pipeline"] = 2;
-    if (d.chance(60)) l["data"] = d.power(16);
-    if (d.chance(10)) l["context_parallel"] = 2;
-    if (d.chance(25)) l["expert"] = d.power(8);
-    if (d.chance(60)) l["zero"] = d.below(4);
-    return l;
-}
-
-document random_training_job(dice& d) {
-    document j{{"model", d.one_of(models::all)->name.view()}, {"task", d.chance(60) ? "pretraining" : "finetuning"}};
-    const std::string runtime = runtime_name(*d.one_of(runtimes::all));
-    j["runtime"] = {{"name", runtime}};
-    j["sequence"] = d.pick({128, 512, 2048, 4096, 8192, 32768});
-    j["micro_batch"] = d.power(8);
-    if (d.chance(50)) j["optimizer"] = d.one_of(optimizers).name.view();
-    if (d.chance(40)) j["attention"] = d.pick({"eager", "sdpa", "flash"});
-    if (d.chance(25)) j["weights"] = d.pick({"fp32", "bf16", "fp16"});
-    if (d.chance(15)) j["dropout"] = true;
-    if (d.chance(40)) j["recompute"] = d.pick({"selective", "full"});
-    if (d.chance(15)) j["gradients"] = d.pick({"fp32", "bf16"});
-    if (d.chance(45)) {
-        j["task"] = "finetuning";
-        j["adapter"] = random_adapter(d);
-        if (d.chance(40)) j["weights"] = d.pick({"nf4", "bnb_int8", "bf16"});
-    }
-    if (d.chance(12)) j["offload"]["optimizer"] = d.pick({"host", "nvme"});
-    if (d.chance(12)) j["offload"]["activations"] = d.pick({"host", "nvme"});
-    if (d.chance(10)) j["varied_lengths"] = true;
-    if (d.chance(8)) j["mtp_layers"] = 1 + d.below(2);
-    const document l = random_training_layout(d, runtime);
-    std::int64_t gpus = 1;
-    for (const char* degree : {"tensor", "pipeline", "data", "context_parallel"})
-        gpus *= l.value(degree, std::int64_t{1});
-    j["global_batch"] = j["micro_batch"].get<std::int64_t>() * l.value("data", std::int64_t{1}) * d.power(16);
-    j["layout"] = l;
-    j["cluster"] = {{"gpu", d.one_of(gpus::all)->id.view()}, {"gpus", gpus}};
-    if (d.chance(30)) j["cluster"]["host"]["memory"] = std::int64_t{1} << (35 + d.below(7));
-    return j;
-}
-
-document random_serving_job(dice& d) {
-    document j{{"model", d.one_of(models::all)->name.view()}, {"task", "serving"}};
-    j["runtime"] = {{"name", runtime_name(*d.one_of(runtimes::all))}};
-    j["context"] = d.pick({256, 1024, 2048, 4096, 8192, 16384});
-    j["batch"] = d.power(64);
-    if (d.chance(30)) j["attention"] = d.pick({"eager", "sdpa", "flash"});
-    if (d.chance(20)) j["kv_cache"] = d.pick({"bf16", "fp8_e4m3", "fp16"});
-    if (d.chance(15)) j["max_batched_tokens"] = d.pick({512, 2048, 8192});
-    j["weights"] = d.pick({"fp32", "bf16", "fp16"});
-    document l = document::object();
-    if (d.chance(50)) l["tensor"] = d.power(8);
-    if (d.chance(20)) l["pipeline"] = d.power(4);
-    j["layout"] = l;
-    j["cluster"] = {{"gpu", d.one_of(gpus::all)->id.view()},
-                    {"gpus", l.value("tensor", std::int64_t{1}) * l.value("pipeline", std::int64_t{1})}};
-    return j;
-}
 
 /// Calls check(document, plan) for so many documents that are planned.
 void for_random_jobs(document (*make)(dice&), const std::function<void(const document&, const planned&)>& check) {

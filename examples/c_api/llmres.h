@@ -48,7 +48,7 @@ LLMRES_EXPORT const char* llmres_version(void);
  *               "objective", "against", "top"}
  * "pictures"   a job document                              SVG by name, of its plan: {"memory": "<svg ...", ...}
  * "model"      {"model": NAME or a config.json}            as `llmres model --json` prints it
- * "gpus"       {}                                          as `llmres gpus --json` prints it
+ * "gpus"       {}                                          the list in `llmres gpus --json`
  * "models"     {}                                          [{"name", "architecture", "parameters"}]
  * "runtimes"   {}                                          [{"name", "versions", "work"}]
  * "fields"     {}                                          the keys of a job document: [{"object", "name", "type",

@@ -58,6 +58,14 @@ inline void print_json(const nlohmann::ordered_json& document) {
     fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
+/// Prints an answer that docs/schema/NAME.json describes, with its name and version first. A key that is added keeps
+/// the version; one that goes or changes its meaning raises it.
+inline void print_answer(std::string_view name, const nlohmann::ordered_json& answer) {
+    nlohmann::ordered_json document{{"schema", fmt::format("llmres/{}/1", name)}};
+    document.update(answer);
+    print_json(document);
+}
+
 /// Writes a picture to a file.
 inline void write_picture(const std::string& file, std::string_view picture) {
     std::ofstream out{file};
@@ -144,6 +152,8 @@ struct table_options {
     bool profile = false;  ///< runtimes: the constants of one, as a file for --runtime
     std::string model;     ///< formats: the model whose GGUF files are meant
 };
+/// Prints the JSON Schema of job documents.
+void print_job_schema();
 int run_gpus(const table_options& o);
 int run_models(const table_options& o);
 int run_runtimes(const table_options& o);

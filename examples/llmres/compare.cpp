@@ -315,7 +315,7 @@ int run_compare(const compare_options& o) {
             answer[name] = llmres::json_value::array();
             for (const row& r : *list) answer[name].push_back(to_json(r, axes));
         }
-        print_json(answer);
+        print_answer("compare", answer);
     } else {
         print_text(rows, refused_rows, axes, std::string{orders[order]}, of_all);
     }

@@ -264,7 +264,7 @@ void list_terms(bool json) {
         table.push_back({std::string{t.name()}, std::string{kind}, std::string{t.text().counts}});
     }
     if (json)
-        print_json(rows);
+        print_answer("terms", {{"terms", rows}});
     else
         print_table({{"term"}, {"of"}, {"counts"}}, table);
 }
@@ -295,7 +295,7 @@ int run_explain(const explain_options& o) {
             print_assumed(answer.assumed);
         }
     }
-    if (o.job.json) print_json(out);
+    if (o.job.json) print_answer("term", out);
     return fits;
 }
 

@@ -112,7 +112,7 @@ int run_formats(const table_options& o) {
     }
     if (rows.empty()) accept(llmres::find_precision("format", o.id));  // refuses with the nearest
     if (o.json) {
-        print_json(rows);
+        print_answer("formats", {{"formats", rows}});
         return fits;
     }
     print_table({{"name"}, {"kind"}, {"bits a weight", true}, {"also"}, {"engines"}}, table);
@@ -135,7 +135,7 @@ int run_links(const table_options& o) {
     }
     if (rows.empty()) accept(llmres::find_link(o.id));  // refuses with the nearest
     if (o.json) {
-        print_json(rows);
+        print_answer("links", {{"links", rows}});
         return fits;
     }
     print_table({{"link"},

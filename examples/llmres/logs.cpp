@@ -135,7 +135,7 @@ int run_check(const check_options& o) {
     const llmres::logs::check_result answer =
         accept(llmres::logs::check(j.log, j.asked.job, j.layout, j.asked.cluster));
     if (o.job.json)
-        print_json(to_json(answer, j));
+        print_answer("check", to_json(answer, j));
     else
         print_check(answer, j);
     return answer.inside() ? fits : does_not_fit;
@@ -159,7 +159,7 @@ int run_calibrate(const calibrate_options& o) {
             throw refusal{llmres::refused(llmres::error_code::io, "output", o.output, "a file that can be written")};
     }
     if (o.job.json)
-        print_json({{"profile", document}, {"other_half", to_json(found.other_half)}});
+        print_answer("calibration", {{"profile", document}, {"other_half", to_json(found.other_half)}});
     else
         print_calibration(found, o.output);
     return fits;

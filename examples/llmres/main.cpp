@@ -232,6 +232,9 @@ void add_generated(CLI::App& app) {
     auto* completion = app.add_subcommand("completion", "A script that completes commands and options in a shell");
     completion->add_option("SHELL", shell, "bash, zsh or fish")->required()->type_name("");
     completion->callback([&app] { fmt::print("{}", completion_for(app, shell)); });
+    app.add_subcommand("schema", "The JSON Schema of job documents: llmres schema > job.json")->callback([] {
+        print_job_schema();
+    });
     app.add_subcommand("man", "The manual page: llmres man > llmres.1")->callback([&app] {
         fmt::print("{}", manual_of(app));
     });

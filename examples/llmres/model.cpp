@@ -78,7 +78,7 @@ int run_model(const model_options& o) {
             },
             *network);
         if (o.json)
-            print_json(described);
+            print_answer("model", described);
         else
             print(described);
         return fits;
@@ -96,7 +96,7 @@ int run_model(const model_options& o) {
     if (llmres::holds_weights(o.source))
         described["stored"] = llmres::to_json(accept(llmres::read_stored_weights(o.source, source)));
     if (o.json)
-        print_json(described);
+        print_answer("model", described);
     else
         print(described);
     return fits;

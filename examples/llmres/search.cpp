@@ -189,7 +189,7 @@ int run_search(const search_options& o) {
                                   {"searched", llmres::to_json(counts)},
                                   {"best", llmres::to_json(std::span<const llmres::found_layout>{best}, j, c)}};
         if (!o.against.empty()) answer["front"] = llmres::to_json(std::span<const llmres::found_layout>{front}, j, c);
-        print_json(answer);
+        print_answer("search", answer);
         return fits_somewhere ? fits : does_not_fit;
     }
     fmt::print("{}, {} on {} x {}, runtime {}: {} of {} layouts fit{}, best by {}\n\n", j.model.name.view(),

@@ -23,7 +23,7 @@ int run_gpus(const table_options& o) {
         const llmres::gpu card = accept(llmres::find_gpu(o.id));
         const llmres::json_value sheet = llmres::to_json(card);
         if (o.json)
-            print_json(sheet);
+            print_answer("gpu", sheet);
         else
             for (const auto& [key, value] : sheet.items()) fmt::print("{:<20} {}\n", key, value.dump());
         return fits;
@@ -38,7 +38,7 @@ int run_gpus(const table_options& o) {
             to_string(card->memory.bandwidth),
             card->rates.bf16 && card->rates.bf16.value > llmres::flop_rate{} ? to_string(*card->rates.bf16) : "-");
     }
-    if (o.json) print_json(rows);
+    if (o.json) print_answer("gpus", {{"gpus", rows}});
     return fits;
 }
 
@@ -56,7 +56,10 @@ int run_models(const table_options& o) {
         if (one ? m->name == o.id : holds_all(m->name, o.id)) show(*m);
     if (rows.empty())
         show(accept(llmres::find_model(o.id)));  // if it is no preset either, the refusal names the nearest
-    if (o.json) print_json(one ? rows[0] : rows);
+    if (o.json && one)
+        print_answer("model", rows[0]);
+    else if (o.json)
+        print_answer("models", {{"models", rows}});
     return fits;
 }
 
@@ -93,7 +96,7 @@ int run_runtimes(const table_options& o) {
                         {"versions", r->identity.versions.view()},
                         {"checked", std::move(checked)}});
     }
-    if (o.json) print_json(rows);
+    if (o.json) print_answer("runtimes", {{"runtimes", rows}});
     return fits;
 }
 

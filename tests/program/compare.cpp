@@ -78,7 +78,7 @@ TEST_CASE("what compare cannot take is refused by name") {
 }
 
 TEST_CASE("formats have their bits, other names and engines") {
-    const json all = run({"formats", "--json"}).json();
+    const json all = run({"formats", "--json"}).json()["formats"];
     const auto row = [&](const std::string& name) {
         for (const json& r : all)
             if (r["name"] == name) return r;
@@ -93,7 +93,7 @@ TEST_CASE("formats have their bits, other names and engines") {
     CHECK(takes("q4_k_m", "llama.cpp"));
     CHECK(!takes("awq_int4_g128", "llama.cpp"));
     CHECK(takes("awq_int4_g128", "vllm"));
-    const json mixes = run({"formats", "gguf mix", "--model", "qwen3-8b", "--json"}).json();
+    const json mixes = run({"formats", "gguf mix", "--model", "qwen3-8b", "--json"}).json()["formats"];
     CHECK(mixes.size() == 36);
     CHECK(run({"formats", "qlora"}).out.find("nf4_double") != std::string::npos);
     refused({"formats", "q9_z"}, {"format", "q9_z"});
@@ -101,9 +101,9 @@ TEST_CASE("formats have their bits, other names and engines") {
 }
 
 TEST_CASE("links have bandwidth, latency and source") {
-    const json all = run({"links", "--json"}).json();
+    const json all = run({"links", "--json"}).json()["links"];
     CHECK(all.size() > 90);
-    const json nvlink = run({"links", "NVLink h100", "--json"}).json();
+    const json nvlink = run({"links", "NVLink h100", "--json"}).json()["links"];
     CHECK(nvlink.size() < all.size());
     for (const json& l : nvlink) {
         CHECK(l["bandwidth"].get<double>() <= l["raw"].get<double>());
@@ -137,7 +137,7 @@ TEST_CASE("a time term is explained, and every term without a job") {
     CHECK(e["of"] == "time");
     CHECK(e["parts"].size() == 2);
     CHECK(e["parts"][1]["value"]["expected"] == p["time"]["terms"]["memory"]);
-    const json all = run({"explain", "--json"}).json();
+    const json all = run({"explain", "--json"}).json()["terms"];
     CHECK(all.size() == llmres::memory_term_names.size() + llmres::time_term_names.size());
     CHECK(run({"explain", "kv-cache"}).out.find("formula") != std::string::npos);
     refused({"explain", "kv"}, {"term", "kv", "kv_cache", "fragmentation", "launch"});

@@ -36,7 +36,7 @@ TEST_CASE("a model is described with its published count, to the parameter") {
 TEST_CASE("names of presets are found however they are spelled") {
     CHECK(planned({"model", "Llama 3.1 8B"})["name"] == "llama-3.1-8b");
     CHECK(planned({"model", "LLAMA_3.1_8B"})["name"] == "llama-3.1-8b");
-    CHECK(run({"models", "70b llama 3.1", "--json"}).json()[0]["name"] == "llama-3.1-70b");
+    CHECK(run({"models", "70b llama 3.1", "--json"}).json()["models"][0]["name"] == "llama-3.1-70b");
 }
 
 TEST_CASE("a GGUF mix is a format of the weights") {

@@ -39,7 +39,7 @@ TEST_CASE("every command answers people in text and programs in one JSON documen
 }
 
 TEST_CASE("an engine's profiles say how far they were from what was measured") {
-    const json profiles = json::parse(run({"runtimes", "llama.cpp@b2824", "--json"}).out);
+    const json profiles = run({"runtimes", "llama.cpp@b2824", "--json"}).json()["runtimes"];
     REQUIRE(profiles.size() == 1);
     CHECK(profiles[0]["versions"] == "b2400 to b5139");
     bool weights = false;

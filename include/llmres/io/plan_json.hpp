@@ -49,20 +49,14 @@ inline json_value to_json(const job_limits& l) {
             {"min_gpus", known(l.min_gpus, same)}};
 }
 
-/// The whole answer. `chosen`: the layout was the planner's choice, which then names its `objective`; `lengths` of
-/// sequences, where the job has them.
-inline json_value to_json(const job_plan& p, const job& j, const cluster& c, bool chosen,
-                          const maybe<length_distribution>& lengths = {}) {
+namespace detail {
+
+/// The whole answer, less what would help.
+inline json_value plan_to_json(const job_plan& p, const job& j, const cluster& c, bool chosen,
+                               const maybe<length_distribution>& lengths) {
     json_value reasons = json_value::array();
     for (std::int32_t i = 0; i < p.reason_count; ++i)
         reasons.push_back(to_json(p.reasons[static_cast<std::size_t>(i)], p));
-    json_value help = json_value::array();
-    if (p.verdict != verdict::fits)
-        for (const remedy& r : what_would_help(j, p.layout, c, chosen ? layout_choice::searched : layout_choice::given))
-            help.push_back({{"text", to_text(r)},
-                            {"layout", to_json(r.layout)},
-                            {"tokens_per_second", r.tokens_per_second.in(tokens_per_s)}});
-
     return {{"verdict", name_of(p.verdict)},
             {"job", to_json(j)},
             {"runtime", to_json(j.runtime, j.options)},
@@ -75,11 +69,26 @@ inline json_value to_json(const job_plan& p, const job& j, const cluster& c, boo
             {"time", time_to_json(p, j)},
             {"bottleneck", name_of(p.bottleneck())},
             {"reasons", reasons},
-            {"would_help", help},
+            {"would_help", json_value::array()},
             {"limits", to_json(limits_of(j, p.layout, c))},
             {"cache_pool", cache_pool_to_json(j, p.layout, c, lengths)},
             {"allocator", to_json(j.runtime.allocator)},
             {"buffers", buffers_to_json(p, j, c)}};
+}
+
+}  // namespace detail
+
+/// The whole answer. `chosen`: the layout was the planner's choice, which then names its `objective`; `lengths` of
+/// sequences, where the job has them.
+inline json_value to_json(const job_plan& p, const job& j, const cluster& c, bool chosen,
+                          const maybe<length_distribution>& lengths = {}) {
+    json_value answer = detail::plan_to_json(p, j, c, chosen, lengths);
+    if (p.verdict == verdict::fits) return answer;
+    for (const remedy& r : what_would_help(j, p.layout, c, chosen ? layout_choice::searched : layout_choice::given))
+        answer["would_help"].push_back({{"text", to_text(r)},
+                                        {"layout", to_json(r.layout)},
+                                        {"tokens_per_second", r.tokens_per_second.in(tokens_per_s)}});
+    return answer;
 }
 
 /// The additional answer where prompts have GPUs of their own; `chosen`: their layout was the planner's choice.
@@ -125,15 +134,19 @@ inline result<requested_plan> plan(const plan_request& r) {
     return requested_plan{.plan = both->decode, .split = *both};
 }
 
-/// The answer to a job document. (to_json() of a job_answer adds what was assumed, and remedies as patches.)
-inline json_value to_json(const requested_plan& p, const plan_request& r) {
-    json_value answer = to_json(p.plan, r.job, r.cluster, !r.layout, r.lengths);
+namespace detail {
+
+/// The answer to a job document, less what was assumed and what would help.
+inline json_value requested_to_json(const requested_plan& p, const plan_request& r) {
+    json_value answer = plan_to_json(p.plan, r.job, r.cluster, !r.layout, r.lengths);
     if (p.split) answer["disaggregated"] = to_json(*p.split, r.prefill->cluster, !r.prefill->layout);
     answer["runtime"] = to_json(r.job.runtime, r.job.options, &r.profile.runtime);
     answer["runtime"]["origin"] = to_json(r.profile.origin);
     if (!r.device.empty()) answer["cluster"]["device"] = r.device;
     return answer;
 }
+
+}  // namespace detail
 
 // ---- from a job document to its answer ------------------------------------------------------------------------------
 
@@ -217,7 +230,7 @@ inline std::vector<document_remedy> remedies_of(const nlohmann::json& document, 
 
 inline json_value to_json(const job_answer& given, const std::vector<document_remedy>& help) {
     json_value answer{{"schema", plan_schema}};
-    answer.update(to_json(given.planned, given.request));
+    answer.update(detail::requested_to_json(given.planned, given.request));
     answer["assumed"] = given.assumed;
     json_value list = json_value::array();
     for (const document_remedy& r : help)
