@@ -122,6 +122,20 @@ TEST_CASE("every number is refused outside its bounds, by its path") {
     }
 }
 
+TEST_CASE("every flag and every text is refused when it is of another type, or no name there is, by its path") {
+    for (const job_field& f : job_fields) {
+        if (f.type != field_type::flag && f.type != field_type::text) continue;
+        CAPTURE(std::string{f.object} + "." + std::string{f.name});
+        for (const json& value : {json(1.5), json("no such name"), json::object({{"a", 1}}), json::array({1})}) {
+            CAPTURE(value.dump());
+            const result<plan_request> made = read_job(with(f, value));
+            REQUIRE_FALSE(made);
+            CHECK(std::string{made.error().field.view()}.find(std::string{f.name}) != std::string::npos);
+            CHECK_FALSE(made.error().expected.empty());
+        }
+    }
+}
+
 TEST_CASE("no two flags have one name, and each has help") {
     std::map<std::string, int> seen;
     for (const job_field& f : job_fields) {

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+// The job document that a command line asks for.
+#include "commands.hpp"
+#include "spelling.hpp"
+
+#include <cstddef>
+#include <cstdio>
+#include <filesystem>
+#include <llmres/io/files.hpp>
+#include <llmres/io/job_fields.hpp>
+#include <string>
+#include <vector>
+
+namespace program {
+namespace {
+
+/// The text of a flag as a JSON value of its field's type. Text that is no number stays text, which the reader refuses.
+nlohmann::json value_of(const std::string& text, const llmres::job_field& f) {
+    if (f.type == llmres::field_type::flag && (text == "true" || text == "false")) return text == "true";
+    if (f.type == llmres::field_type::integer || f.type == llmres::field_type::real)
+        return value_in_own_unit(llmres::flag_of(f), text);
+    return text;
+}
+
+/// The job document on standard input.
+nlohmann::json document_on_input() {
+    constexpr std::size_t most = std::size_t{16} << 20;
+    std::string content(most + 1, '\0');
+    content.resize(std::fread(content.data(), 1, content.size(), stdin));
+    if (content.size() > most)
+        throw refusal{llmres::refused(llmres::error_code::out_of_range, "job", "standard input", "at most 16 MiB")};
+    nlohmann::json document = accept(llmres::parse_json_object(content, llmres::no_numbers::refused)).root;
+    if (!document.contains("model"))
+        throw refusal{llmres::refused(llmres::error_code::missing, "model", "absent", "a model of `llmres models`")};
+    return document;
+}
+
+/// The job document in a file or, for "-", on standard input; or a document that has the source as its model.
+nlohmann::json document_of(const std::string& source) {
+    if (source.empty()) return nlohmann::json::object();
+    if (source == "-") return document_on_input();
+    if (source.ends_with(".json")) {
+        const std::string content = accept(llmres::read_job_text(source));
+        llmres::json_document read = accept(llmres::parse_json_object(content, llmres::no_numbers::refused));
+        if (read.root.contains("model") || read.root.contains("cluster")) return read.root;
+    }
+    return {{"model", source}};
+}
+
+/// The object of that name, added if absent; nullptr where the document has another type there, which its reader
+/// refuses.
+nlohmann::json* object_in(nlohmann::json& outer, const std::string& name) {
+    nlohmann::json& inner = outer[name];
+    if (inner.is_null()) inner = nlohmann::json::object();
+    return inner.is_object() ? &inner : nullptr;
+}
+
+/// Adds what is set under the runtime's own names, each as `name=value`; the reader refuses those that it does not
+/// have.
+void add_knobs(nlohmann::json& document, const std::vector<std::string>& knobs) {
+    for (const std::string& knob : knobs) {
+        const std::size_t equals = knob.find('=');
+        const std::string name = knob.substr(0, equals);
+        const std::string value = knob.substr(equals + 1);
+        nlohmann::json& engine = document["runtime"];
+        if (engine.is_null())
+            throw refusal{llmres::refused(llmres::error_code::missing, "runtime", "absent",
+                                          "--runtime, whose own option " + name + " is")};
+        if (engine.is_string()) engine = {{"name", engine}};
+        if (engine.is_object())
+            engine[name] = value == "true"    ? nlohmann::json(true)
+                           : value == "false" ? nlohmann::json(false)
+                                              : value_in_own_unit("gpu_memory_utilization", value);
+    }
+}
+
+}  // namespace
+
+nlohmann::json merged(const plan_options& o) {
+    nlohmann::json document = document_of(o.source);
+    for (const llmres::job_field& f : llmres::job_fields) {
+        const auto given = o.fields.find(llmres::flag_of(f));
+        if (given == o.fields.end()) continue;
+        const nlohmann::json value = value_of(given->second, f);
+        const std::string name{f.name};
+        nlohmann::json* into = &document;
+        if (f.object == "host") {
+            into = object_in(document, "cluster");
+            if (into != nullptr) into = object_in(*into, "host");
+        } else if (f.object == "runtime" && name != "runtime") {
+            nlohmann::json& engine = document["runtime"];
+            if (engine.is_string()) engine = {{"name", engine}};
+            into = object_in(document, "runtime");
+        } else if (!f.object.empty() && name != "runtime") {
+            into = object_in(document, std::string{f.object});
+        }
+        if (into == nullptr) continue;
+        (*into)[name] = value;
+        // device and gpu exclude each other: the one that a flag gives replaces the other in the file.
+        if (name == "device" && !o.fields.contains("gpu")) into->erase("gpu");
+        if (name == "gpu" && !o.fields.contains("device")) into->erase("device");
+        // A path that a flag gives starts from here, one in the file from the file's folder.
+        if ((name == "device" && !given->second.empty()) || (name == "runtime" && given->second.ends_with(".json")))
+            (*into)[name] = std::filesystem::absolute(given->second).string();
+    }
+    add_knobs(document, o.knobs);
+    return document;
+}
+
+std::filesystem::path folder_of(const nlohmann::json& document, const std::string& source) {
+    return is_job(document, source) && source.ends_with(".json") ? std::filesystem::path{source}.parent_path() : "";
+}
+
+}  // namespace program

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+// Every option, word and unit of other tools: what it stands for is read, and what is wrong behind it is refused by the
+// name of the field. In one process, for the tables of examples/llmres/spelling.cpp row by row.
+#include <doctest/doctest.h>
+
+#include "spelling_sources.hpp"
+
+#include <llmres/io/job_json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+using nlohmann::json;
+
+namespace {
+
+constexpr std::string_view nonsense = "xyzzy-9";
+
+std::string typed_name(std::string_view alias) { return (alias.starts_with('-') ? "" : "--") + std::string{alias}; }
+
+/// What a command line asks for, or why not.
+struct asked {
+    llmres::error refusal{};
+    json document{};
+    std::vector<std::string> notes{};
+
+    bool names(std::string_view field) const { return refusal.field.view().find(field) != std::string_view::npos; }
+};
+
+/// Reads what is typed behind `llmres plan` up to the job.
+asked read(const std::vector<std::string>& typed) {
+    asked made;
+    try {
+        program::plan_options o;
+        o.source = "llama-3.1-8b";
+        for (const std::string& own : program::own_spelling(typed, {}, made.notes)) {
+            const std::size_t equals = own.find('=');
+            if (own.starts_with("--knob="))
+                o.knobs.push_back(own.substr(7));
+            else if (own.starts_with("--") && equals != std::string::npos)
+                o.fields[own.substr(2, equals - 2)] = own.substr(equals + 1);
+            else
+                o.source = own;
+        }
+        o.fields.try_emplace("gpu", "h100-sxm5-80gb");
+        made.document = program::merged(o);
+        made.refusal = llmres::read_job(made.document).error();
+    } catch (const program::refusal& r) {
+        made.refusal = r.what;
+    }
+    return made;
+}
+
+std::vector<std::string> after(std::string_view task, std::vector<std::string> typed) {
+    typed.insert(typed.begin(), {"--task", std::string{task}});
+    return typed;
+}
+
+/// The key of a flag, as errors name it.
+std::string key_of(std::string_view flag) {
+    for (const llmres::job_field& f : llmres::job_fields)
+        if (llmres::flag_of(f) == flag) return std::string{f.name};
+    return std::string{flag};
+}
+
+/// A task that has the flag.
+std::string_view task_with(std::string_view flag) {
+    for (const llmres::job_field& f : llmres::job_fields)
+        if (llmres::flag_of(f) == flag)
+            return f.group == "Training" || f.group == "Adapter" || f.group == "Offload" ? "finetuning" : "serving";
+    return "serving";
+}
+
+/// A runtime that has the knob, or the flag of a knob; empty: of no runtime.
+std::string runtime_with(std::string_view name) {
+    for (const llmres::job_field& f : llmres::job_fields)
+        if (f.object == "runtime" && f.name == name && name != "runtime")
+            return f.runtimes.empty() ? "vllm" : std::string{f.runtimes.substr(0, f.runtimes.find(','))};
+    for (const llmres::runtime* each : llmres::runtimes::all)
+        if (llmres::find_knob(each->identity.knobs, name) != nullptr || each->cache.fraction_name == name)
+            return std::string{each->identity.name.view()};
+    return {};
+}
+
+/// What must be said beside a flag for it to be read.
+std::vector<std::string> beside(std::string_view flag) {
+    std::vector<std::string> needed;
+    if (const std::string runtime = runtime_with(key_of(flag)); !runtime.empty()) needed = {"--runtime", runtime};
+    if (flag.starts_with("adapter_") && flag != "adapter_kind") needed = {"--adapter_kind", "lora"};
+    if (flag == "adapter_targets") needed.insert(needed.end(), {"--adapter_rank", "8"});
+    if (flag == "lengths_longest") needed = {"--lengths_mean", "5"};
+    return needed;
+}
+
+std::vector<std::string> operator+(std::vector<std::string> a, const std::vector<std::string>& b) {
+    a.insert(a.end(), b.begin(), b.end());
+    return a;
+}
+
+/// Whether the document has a value under a flag's key.
+bool sets(const json& document, std::string_view flag) {
+    const std::string key = key_of(flag);
+    if (document.contains(key)) return true;
+    for (const auto& [name, part] : document.items())
+        if (part.is_object() && sets(part, flag)) return true;
+    return false;
+}
+
+/// Checks what a list of flags, with values or without, does with a value that is typed behind it.
+void check_meaning(std::string_view task, const std::string& written, std::string_view means) {
+    CAPTURE(written);
+    CAPTURE(std::string{means});
+    if (means.empty()) {
+        const asked made = read(after(task, {written, "3"}));
+        CHECK(made.notes.size() == 1);
+        CHECK(made.notes.front().find("no bearing") != std::string::npos);
+        return;
+    }
+    bool needs_value = false;
+    for (const std::string_view word : program::words_of(means)) {
+        if (const std::size_t equals = word.find('='); equals != std::string_view::npos) {
+            const std::string_view flag = word.substr(0, equals);
+            // A switch needs no value; it is of a runtime or an adapter that may be absent, and so may be refused.
+            const asked made = read(after(task, {written + (means.find(' ') != means.npos ? "=8" : "")}));
+            CHECK(sets(made.document, flag));
+            continue;
+        }
+        needs_value = needs_value || word == "*" || program::is_flag(word);
+        if (word == "*") {
+            CHECK(read(after(task, {written, std::string{nonsense}})).names("model"));
+            continue;
+        }
+        if (word == "n_batch") continue;  // sizes up to 512 are ubatch_size's, whose row is another
+        if (word == "method" || word == "deepspeed") {
+            const asked made = read(after(task, {written, std::string{nonsense}}));
+            CHECK(made.names(word));
+            CHECK(made.refusal.expected.view().find(word == "method" ? "qlora" : "zero3") != std::string_view::npos);
+            continue;
+        }
+        const std::string key = program::is_flag(word) ? key_of(word) : std::string{word};
+        const asked made = read(after(task, {written, std::string{nonsense}}) + beside(word));
+        CAPTURE(std::string{made.refusal.field.view()});
+        CHECK(made.names(key));
+        CHECK_FALSE(made.refusal.expected.empty());
+    }
+    if (!needs_value) return;  // a knob alone is switched on
+    const asked bare = read(after(task, {written}));
+    CAPTURE(std::string{bare.refusal.field.view()});
+    CHECK(bare.refusal.field == written);
+    CHECK(bare.refusal.expected == "a value behind it");
+}
+
+}  // namespace
+
+TEST_CASE("every option of other tools is refused by the field it stands for when its value is wrong") {
+    for (const program::option_alias& alias : program::option_aliases) {
+        const std::string_view first = alias.means.substr(0, alias.means.find_first_of(" ="));
+        check_meaning(task_with(first), typed_name(alias.typed), alias.means);
+        if (!alias.in_training.empty()) check_meaning("finetuning", typed_name(alias.typed), alias.in_training);
+    }
+}
+
+TEST_CASE("every word of other tools is read as what it stands for, or is refused with what it could mean") {
+    for (const program::word_alias& alias : program::word_aliases) {
+        const std::string flag = "--" + std::string{alias.flag};
+        CAPTURE(flag);
+        CAPTURE(std::string{alias.typed});
+        std::vector<std::string> typed{flag, std::string{alias.typed}};
+        if (alias.flag != "task") typed = after(task_with(alias.flag), typed);
+        const asked made = read(typed);
+        if (alias.means.starts_with('?')) {
+            CHECK(made.refusal.field == alias.flag);
+            CHECK(made.refusal.value == alias.typed);
+            CHECK(made.refusal.expected == alias.means.substr(1));
+        } else {
+            for (const std::string_view meant : program::words_of(alias.means))
+                CHECK(sets(made.document, meant.substr(0, meant.find('='))));
+            CHECK_FALSE(made.names(key_of(alias.flag)));
+        }
+        typed.back() = std::string{alias.typed} + "-" + std::string{nonsense};
+        CHECK(read(typed + beside(alias.flag)).names(key_of(alias.flag)));
+    }
+}
+
+TEST_CASE("every unit multiplies, a unit of two meanings is refused with both, and any other by the field") {
+    const auto number_of = [](std::string_view flag, const std::string& typed) {
+        return program::value_in_own_unit(flag, typed);
+    };
+    int flags = 0;
+    for (const llmres::job_field& f : llmres::job_fields) {
+        if (f.type != llmres::field_type::integer && f.type != llmres::field_type::real) continue;
+        const std::string flag = llmres::flag_of(f);
+        CAPTURE(flag);
+        const auto check_units = [&](const auto& units) {
+            ++flags;
+            for (const program::unit& u : units) {
+                const std::string typed = "2" + std::string{u.suffix};
+                CAPTURE(typed);
+                if (u.instead.empty()) {
+                    CHECK(number_of(flag, typed).template get<double>() == doctest::Approx(2 * u.factor));
+                    continue;
+                }
+                const asked made = read({"--" + flag, typed});
+                CHECK(made.refusal.field == flag);
+                CHECK(made.refusal.value == typed);
+                CHECK(made.refusal.expected == u.instead);
+            }
+        };
+        if (program::factor_of(flag, "", "kib") != 0)
+            check_units(program::size_units);
+        else if (program::factor_of(flag, "", "tflops") != 0)
+            check_units(program::rate_units);
+        else if (program::factor_of(flag, "", "%") != 0)
+            check_units(program::part_units);
+        else if (program::factor_of(flag, "", "k") != 0)
+            check_units(program::token_units);
+        for (const std::string typed : {"2parsecs", "2 k k", "k", "4kB/s", "2e", "0x10", "--"})
+            CHECK(number_of(flag, typed) == typed);  // stays text, which the reader refuses by the field
+        const asked made = read(after(task_with(flag), {"--" + flag, "2parsecs"}) + beside(flag));
+        CAPTURE(std::string{made.refusal.field.view()});
+        CHECK(made.names(f.name));
+    }
+    CHECK(flags >= 15);
+}

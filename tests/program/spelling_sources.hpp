@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+// The program's own sources from a command line to a job document, whose tables tests walk.
+#include "../../examples/llmres/document.cpp"
+#include "../../examples/llmres/spelling.cpp"
