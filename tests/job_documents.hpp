@@ -141,6 +141,7 @@ inline const std::map<std::string, example>& examples() {
         {"runtime.flash_attention",
          {false, [](r q) { return q.job.runtime.serving_kernels.flash_attention == maybe<bool>{false}; }}},
         {"runtime.gpu_layers", {7, [](r q) { return q.job.options.gpu_layers == maybe<std::int32_t>{7}; }}},
+        {"runtime.fit", {true, [](r q) { return q.fitted; }}},
         {"runtime.embedding_on_host", {true, [](r q) { return q.job.runtime.loading.embedding_on_host; }}},
         {"runtime.experts_on_host", {true, [](r q) { return q.job.options.experts_on_host; }}},
         {"runtime.max_loras", {7, [](r q) { return q.job.options.max_loras == 7; }}},
@@ -192,6 +193,7 @@ inline const std::map<std::string, example>& examples() {
 
 /// A runtime that has the knob.
 inline std::string runtime_with(const job_field& f) {
+    if (f.name == "fit") return "llama.cpp";
     return f.runtimes.empty() ? "vllm" : std::string{f.runtimes.substr(0, f.runtimes.find(','))};
 }
 

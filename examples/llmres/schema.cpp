@@ -32,6 +32,8 @@ json schema_of(const llmres::job_field& f) {
         schema["type"].push_back("array");
         schema["items"] = {{"type", "string"}};
     }
+    if (f.name == "gpu_layers")
+        schema = {{"description", f.help}, {"anyOf", json::array({schema, {{"const", "auto"}}})}};
     return schema;
 }
 
