@@ -141,8 +141,9 @@ int run_check(const check_options& o);
 
 struct calibrate_options {
     std::vector<std::string> logs;
-    plan_options job;  ///< what no log names
-    std::string output;
+    plan_options job;    ///< what no log names
+    std::string output;  ///< a file for the profile
+    std::string rows;    ///< a file for the logs' figures
 };
 int run_calibrate(const calibrate_options& o);
 

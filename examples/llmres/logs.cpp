@@ -19,12 +19,13 @@ namespace {
 
 using llmres::logs::logged_job;
 
-/// The log in a file with the job that it names, over which goes what the caller says.
-logged_job job_of(const std::string& path, const plan_options& said, const std::filesystem::path& folder) {
+/// The log in a file with the job that it names, over which goes what the caller says. `document`: that job.
+logged_job job_of(const std::string& path, const plan_options& said, const std::filesystem::path& folder,
+                  nlohmann::json& document) {
     logged_job j;
     j.source = path;
     j.log = accept(llmres::load_engine_log(path));
-    const nlohmann::json document = llmres::logs::joined_document(llmres::logs::job_document(j.log), merged(said));
+    document = llmres::logs::joined_document(llmres::logs::job_document(j.log), merged(said));
     if (!document.contains("model"))
         throw refusal{llmres::refused(llmres::error_code::missing, "model", "absent",
                                       "a model of `llmres models`, or a config.json: the log does not name it")};
@@ -103,6 +104,44 @@ nlohmann::ordered_json to_json(const llmres::logs::calibration::halves& h) {
             {"after", {{"bytes", h.after_bytes}, {"part", h.after_part}}}};
 }
 
+/// The figures of a log under the names of tests/validation/data, in bytes.
+nlohmann::ordered_json measured_in(const logged_job& j) {
+    using llmres::observed_figure;
+    const bool ggml = j.log.engine == "llama.cpp" || j.log.engine == "ollama";
+    nlohmann::ordered_json measured = nlohmann::ordered_json::object();
+    for (const auto& [what, name] : {std::pair{observed_figure::weights, ggml ? "weights_of_all" : "weights"},
+                                     {observed_figure::kv_cache, "kv"},
+                                     {observed_figure::pool, "pool"},
+                                     {observed_figure::activation_peak, "activation"},
+                                     {observed_figure::beside_tensors, "beside"},
+                                     {observed_figure::compute_buffer, "compute"}})
+        for (const auto& o : llmres::logs::observations_of(j.log, j.asked.job.runtime))
+            if (o.seen.what == what) measured[name] = o.seen.size.in(llmres::bytes);
+    if (const auto* tokens = j.log.smallest(llmres::logs::quantity::pool_tokens))
+        measured["pool_tokens"] = static_cast<std::int64_t>(tokens->value);
+    return measured;
+}
+
+/// A line of tests/validation/data for a log. The path of the log is not part of it.
+nlohmann::ordered_json row_of(const logged_job& j, const nlohmann::json& document, std::size_t number) {
+    const std::string version = j.log.text_of(llmres::logs::quantity::version);
+    const std::string id = fmt::format("{} {} {} {}", j.log.engine, version.empty() ? "unknown" : version,
+                                       j.asked.cluster.gpu.id.view(), number);
+    return {{"id", id},
+            {"series", "contributed"},
+            {"document", document},
+            {"measured", measured_in(j)},
+            {"outcome", "ran"}};
+}
+
+/// Writes a file, or refuses by the option's name.
+void write_file(const char* option, const std::string& path, const std::string& content) {
+    std::ofstream file{path};
+    file << content;
+    if (!file.flush())
+        throw refusal{llmres::refused(llmres::error_code::io, option, path, "a file that can be written")};
+}
+
 void print_calibration(const llmres::logs::calibration& found, const std::string& output) {
     const llmres::observed_profile& seen = found.observed;
     for (std::size_t i = 0; i < llmres::learnt_constant_names.size(); ++i) {
@@ -131,7 +170,8 @@ void print_calibration(const llmres::logs::calibration& found, const std::string
 }  // namespace
 
 int run_check(const check_options& o) {
-    const logged_job j = job_of(o.log, o.job, folder_of(o.job.source));
+    nlohmann::json document;
+    const logged_job j = job_of(o.log, o.job, folder_of(o.job.source), document);
     const llmres::logs::check_result answer =
         accept(llmres::logs::check(j.log, j.asked.job, j.layout, j.asked.cluster));
     if (o.job.json)
@@ -143,21 +183,20 @@ int run_check(const check_options& o) {
 
 int run_calibrate(const calibrate_options& o) {
     std::vector<logged_job> jobs;
+    std::string rows;
     for (const std::string& path : o.logs) {
         // What one log does not name may stand beside it.
         plan_options said = o.job;
         std::error_code ignored;
         if (std::filesystem::exists(path + ".json", ignored)) said.source = path + ".json";
-        jobs.push_back(job_of(path, said, folder_of(said.source)));
+        nlohmann::json asked;
+        jobs.push_back(job_of(path, said, folder_of(said.source), asked));
+        rows += row_of(jobs.back(), asked, jobs.size()).dump() + '\n';
     }
     const llmres::logs::calibration found = accept(llmres::logs::calibrate(jobs));
     const nlohmann::ordered_json document = llmres::to_json(found.profile);
-    if (!o.output.empty()) {
-        std::ofstream file{o.output};
-        file << document.dump(2) << '\n';
-        if (!file.flush())
-            throw refusal{llmres::refused(llmres::error_code::io, "output", o.output, "a file that can be written")};
-    }
+    if (!o.output.empty()) write_file("output", o.output, document.dump(2) + '\n');
+    if (!o.rows.empty()) write_file("rows", o.rows, rows);
     if (o.job.json)
         print_answer("calibration", {{"profile", document}, {"other_half", to_json(found.other_half)}});
     else

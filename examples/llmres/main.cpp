@@ -203,6 +203,10 @@ void add_calibrate(CLI::App& app, int& exit) {
     command->add_option("-o,--profile", o.output, "the file that the profile is written to, for --runtime")
         ->type_name("FILE");
     command->add_option("--job", o.job.source, "a job (JSON) with what no log names")->type_name("FILE");
+    command
+        ->add_option("--rows", o.rows,
+                     "a file for the logs' jobs and figures, a line each, as tests/validation/data has")
+        ->type_name("ROWS.jsonl");
     add_job(*command, o.job, exit, [] { return run_calibrate(o); });
 }
 

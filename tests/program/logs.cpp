@@ -70,6 +70,14 @@ TEST_CASE("calibrate writes a profile with which the log is as predicted") {
     CHECK(text.exit == fits);
     CHECK(text.out.find("inherited") != std::string::npos);
     CHECK(text.out.find("each half predicts") != std::string::npos);
+    const std::string rows = (s.path() / "rows.jsonl").string();
+    CHECK(run(arguments{"calibrate", log, "--rows", rows} + on_h100).exit == fits);
+    const json row = json::parse(run_program::content_of(rows));
+    CHECK(row["id"] == "vllm 0.19.0 h100-sxm5-80gb 1");
+    CHECK(row["measured"]["pool"] == std::int64_t{50} << 30);
+    CHECK(row["document"]["runtime"]["name"] == "vllm@0.19.0");
+    CHECK(run({"plan", s.file("job.json", row["document"].dump())}).exit == fits);
+    refused(arguments{"calibrate", log, "--rows", (s.path() / "no" / "r").string()} + on_h100, {"rows", "written"});
     refused(arguments{"calibrate", log, "-o", (s.path() / "no" / "p.json").string()} + on_h100, {"output", "written"});
 }
 

@@ -62,14 +62,22 @@ inline row read_row(const nlohmann::json& line) {
     return r;
 }
 
-/// The lines of tests/validation/data, or of another file: one named by LLMRES_SERVING_JOBS, or here.
+/// The lines of tests/validation/data, or of another file: one named by LLMRES_SERVING_JOBS, or here. Those of
+/// contributed_jobs.jsonl, which `llmres calibrate --rows` writes, are among the former.
 inline std::vector<row> rows_to_score(std::string file = "") {
     if (const char* named = std::getenv("LLMRES_SERVING_JOBS"); file.empty() && named != nullptr) file = named;
-    if (file.empty()) file = LLMRES_SOURCE_DIR "/tests/validation/data/serving_jobs.jsonl";
+    std::vector<row> rows;
+    const auto take = [&](std::istream& lines) {
+        for (std::string line; std::getline(lines, line);) rows.push_back(read_row(nlohmann::json::parse(line)));
+    };
+    if (file.empty()) {
+        file = LLMRES_SOURCE_DIR "/tests/validation/data/serving_jobs.jsonl";
+        std::ifstream contributed{LLMRES_SOURCE_DIR "/tests/validation/data/contributed_jobs.jsonl"};
+        take(contributed);  // there may be none yet
+    }
     std::ifstream lines{file};
     if (!lines) throw std::runtime_error{"cannot read " + file};
-    std::vector<row> rows;
-    for (std::string line; std::getline(lines, line);) rows.push_back(read_row(nlohmann::json::parse(line)));
+    take(lines);
     return rows;
 }
 
