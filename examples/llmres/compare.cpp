@@ -146,7 +146,7 @@ row asked_at(std::size_t place, const std::vector<axis>& axes, const plan_option
 /// Whether an error is one of writing, which no other combination would mend.
 bool is_misspelt(llmres::error_code code) {
     using enum llmres::error_code;
-    return code == unknown || code == malformed || code == missing || code == io;
+    return code == unknown || code == malformed || code == io;
 }
 
 /// All rows: those with a plan, and those that are refused (a format that the engine does not load).

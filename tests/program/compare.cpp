@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "../program_checks.hpp"
+#include "shell_words.hpp"
 
 #include <cstdint>
 #include <llmres/memory/breakdown.hpp>
@@ -75,6 +76,25 @@ TEST_CASE("what compare cannot take is refused by name") {
     refused({"compare", jobs + "megatron-405b.json", "qwen3-8b"}, {"model", "one job document"});
     refused({"compare", "llama-3.1-8b", "--gpu", "any", "--batch", "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19"},
             {"plans", "2,000"});
+}
+
+TEST_CASE("ten questions as people type them are answered") {
+    const run_program::scratch files;
+    for (const char* line :
+         {"compare llama-3.1-8b,qwen3-8b --gpu 4090,l4,'H100 SXM' --engine vllm --max-model-len 8k",
+          "compare llama-3.1-70b --gpu any --weights fp8 -c 8k --fits --top 10",
+          "compare llama-3.1-8b --gpu a100-80gb,h100-sxm --backend vllm,sglang,trtllm --batch 64 --isl 1k --osl 256",
+          "compare qwen3-8b mistral-7b-v0.3 --task finetuning --qlora --seq 2k --gpu 3090,4090,a6000 --sort memory",
+          "compare qwen3-32b --gpu 4090 --num-gpus 1,2,4,8 --ctx-size 4096 --sort room", "formats gguf mix q4",
+          "links infiniband", "explain kv_cache llama-3.1-8b --gpu h100-sxm --ctx 8k",
+          "explain activations llama-3.1-8b --task finetuning --gpu h100-sxm --gpus 8 --zero 3 --seq 4k",
+          "plan llama-3.1-70b --weights Q4_K_M --gpu 4090 --runtime llama.cpp -ngl auto --ctx-size 8192"}) {
+        CAPTURE(line);
+        const outcome o = run(shell_words(line), files.path());
+        CAPTURE(o.err);
+        CHECK(o.exit == fits);
+        CHECK(!o.out.empty());
+    }
 }
 
 TEST_CASE("formats have their bits, other names and engines") {
