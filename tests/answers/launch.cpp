@@ -31,6 +31,16 @@ TEST_CASE("serving runtimes are started with their own names") {
           "trtllm-serve MODEL --tp_size 8 --max_batch_size 32 --max_seq_len 8192");
 }
 
+TEST_CASE("llama.cpp is told which experts stay on the host") {
+    job j = chat(runtimes::llama_cpp, models::deepseek_v3);
+    j.options.experts_on_host = true;
+    CHECK(launch_command(j, {}, sixteen) ==
+          "llama-server --model MODEL --n-gpu-layers 62 --cpu-moe --ctx-size 262144 --parallel 32");
+    j.options.host_expert_layers = 17;
+    CHECK(launch_command(j, {}, sixteen) ==
+          "llama-server --model MODEL --n-gpu-layers 62 --n-cpu-moe 17 --ctx-size 262144 --parallel 32");
+}
+
 TEST_CASE("training runtimes are started over nodes") {
     const job j{.model = models::llama_3_1_405b,
                 .task = task::pretraining,

@@ -79,6 +79,10 @@ inline std::string tensorrt_llm_command(const job& j, const layout& l) {
 inline std::string llama_cpp_command(const job& j, const layout& l) {
     command_line line{"llama-server --model MODEL"};
     line.flag("--n-gpu-layers", j.options.gpu_layers.value_or(j.model.layers.size + 1));
+    if (j.options.host_expert_layers > 0)
+        line.flag("--n-cpu-moe", j.options.host_expert_layers);
+    else if (j.options.experts_on_host)
+        line.flag("--cpu-moe");
     if (l.pipeline > 1) line.flag("--split-mode layer");
     line.flag("--ctx-size", context_of(j).in(tokens)*sequences_per_rank(j, l));
     line.flag("--parallel", sequences_per_rank(j, l));
