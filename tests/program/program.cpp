@@ -158,6 +158,12 @@ TEST_CASE("flags go over what the job document says") {
     CHECK(planned({"plan", jobs + "serving.json", "--runtime", "none"})["runtime"]["name"] == "none");
 }
 
+TEST_CASE("where nothing says how many GPUs there are, there are as many as the layout has") {
+    const json four = planned(small_job + arguments{"--tp", "2", "--pp", "2"});
+    CHECK(four["cluster"]["gpus"] == 4);
+    CHECK(four["assumed"]["gpus"] == 4);
+}
+
 TEST_CASE("how many GPUs may stand before their kind") {
     for (const char* written : {"2xH100 SXM", "2 x h100-sxm5-80gb"}) {
         const json two = planned({"plan", jobs + "serving.json", "--gpu", written});

@@ -220,9 +220,10 @@ inline result<pool_request> read_pool(const nlohmann::json& value, const device_
                                    [&](const nlohmann::json& object) { return of_prefill(read_layout(object)); });
         !s)
         return s.error();
-    if (const status s =
-            read_part(read, "cluster", pool.cluster,
-                      [&](const nlohmann::json& object) { return of_prefill(read_cluster(object, find)); });
+    if (const status s = read_part(read, "cluster", pool.cluster,
+                                   [&](const nlohmann::json& object) {
+                                       return of_prefill(read_cluster(object, find, pool.layout.value_or(layout{})));
+                                   });
         !s)
         return s.error();
     return pool;
@@ -370,7 +371,7 @@ result<plan_request> read_job(const Json& document, const job_sources& sources) 
         const result<std::string> device = detail::device_path(object);
         if (!device) return device.error();
         request.device = *device;
-        return detail::read_cluster(object, sources.device);
+        return detail::read_cluster(object, sources.device, request.layout.value_or(layout{}));
     };
     if (const status s = detail::read_part(read, "cluster", request.cluster, read_gpus); !s) return s.error();
     // A CPU alone has nothing to leave to the host.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <llmres/hardware/cluster.hpp>
 #include <llmres/hardware/cpu.hpp>
@@ -10,6 +11,7 @@
 #include <llmres/hardware/standard_cluster.hpp>
 #include <llmres/io/device_json.hpp>
 #include <llmres/io/json/job_reader.hpp>
+#include <llmres/jobs/layout.hpp>
 #include <llmres/values/error.hpp>
 #include <llmres/values/text.hpp>
 #include <llmres/values/units.hpp>
@@ -75,9 +77,10 @@ inline void read_card(job_reader& read, gpu& card) {
     if (read.fields().has("gpu_flops")) card.rates.fp16 = card.rates.bf16 = flops_per_s(read.real("gpu_flops", 0));
 }
 
-/// The GPUs of a cluster, from a table, from a device file, or as the document describes them.
+/// The GPUs of a cluster, from a table, from a device file, or as the document describes them; where it does not say
+/// how many, as many as the layout that it gives has.
 inline result<cluster> read_gpus(job_reader& read, const std::string& device, const device_finder& find,
-                                 const host& machine) {
+                                 const host& machine, const layout& given) {
     const bool named = read.fields().has("gpu");
     if (named && !device.empty())
         return refused(error_code::inconsistent, "cluster.device", device, "either a device or a gpu, not both");
@@ -87,7 +90,8 @@ inline result<cluster> read_gpus(job_reader& read, const std::string& device, co
                        "a GPU of `llmres gpus`, a device file as cluster.device, or gpu_memory, gpu_bandwidth and "
                        "gpu_flops of another GPU");
     gpu card{.id = "other", .name = "GPU described in the job"};
-    std::int32_t gpus = 1;
+    constexpr std::int64_t most = std::int64_t{1} << 20;  // as validate(cluster) has it, which refuses more
+    auto gpus = static_cast<std::int32_t>(std::min(given.gpus(), most));
     read.named("gpu", card,
                [&](std::string_view id) { return id == "cpu" ? cpu_of(machine) : find_gpu(id, "cluster.gpu"); });
     read.integer("gpus", gpus);
@@ -96,7 +100,7 @@ inline result<cluster> read_gpus(job_reader& read, const std::string& device, co
     return named || device.empty() ? standard_cluster(card, gpus) : read_device(device, find, gpus);
 }
 
-inline result<cluster> read_cluster(const nlohmann::json& object, const device_finder& find) {
+inline result<cluster> read_cluster(const nlohmann::json& object, const device_finder& find, const layout& given) {
     if (const status s = known_keys(object, "cluster", {"host"}); !s) return s.error();
     const result<std::string> device = device_path(object);
     if (!device) return device.error();
@@ -105,7 +109,7 @@ inline result<cluster> read_cluster(const nlohmann::json& object, const device_f
     const nlohmann::json* given_host = read.fields().object("host");
     if (given_host != nullptr)
         if (const status s = read_host(*given_host, machine); !s) return s.error();
-    const result<cluster> standard = read_gpus(read, *device, find, machine);
+    const result<cluster> standard = read_gpus(read, *device, find, machine, given);
     if (!standard) return standard.error();
     cluster c = *standard;
     read.integer("gpus_per_node", c.gpus_per_node);
