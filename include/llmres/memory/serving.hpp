@@ -265,7 +265,8 @@ struct serving_stages {
 
     constexpr bool is_last(const placement& here) const { return here.stage == layout.pipeline - 1; }
 
-    constexpr serving_stage stage(const placement& here) const {
+    /// `before`: the graph of another stage of the layout, which takes the place of this one's where both are the same.
+    constexpr serving_stage stage(const placement& here, remembered_graph& before) const {
         const model& m = job.model;
         serving_stage s{.weights = weights.of_ends(here) + weights.rope_table() + draft_weights(here),
                         .cache = cache_beside_layers(here),
@@ -286,10 +287,16 @@ struct serving_stages {
         if (runtime.serving_kernels.graph.laid_out || (experts_on_host && runtime.loading.host_experts.copied)) {
             const stage_graph graph{job,         layout,  runtime,       step,       weights,
                                     here.layers, s.index, is_last(here), here.output};
-            if (graph.possible()) s.graph = graph.peak();
+            if (graph.possible()) s.graph = peak_of_graph(graph, before);
         }
         s.maybe_weights = weights.perhaps(s.weights, is_last(here)) + s.padded_weights;
         return s;
+    }
+
+    static constexpr const step_peak& peak_of_graph(const stage_graph& graph, remembered_graph& before) {
+        const stage_graph_key key = graph.key();
+        if (!before.known || before.key != key) before = {true, key, graph.peak(key)};
+        return before.peak;
     }
 
     /// What a layer of a kind holds beside its weights: joined copies; padding of experts, or their scales again.
@@ -322,16 +329,23 @@ struct serving_stages {
         return all;
     }
 
+    constexpr serving_stage stage(const placement& here) const {
+        remembered_graph none;
+        return stage(here, none);
+    }
     constexpr memory_breakdown memory(const placement& here) const {
         return with_engine(stage(here), step, runtime, layout);
     }
-    constexpr memory_breakdown memory(std::int32_t stage) const { return memory(placement_of(job, layout, stage)); }
+    constexpr memory_breakdown memory(std::int32_t index, remembered_graph& before) const {
+        return with_engine(stage(placement_of(job, layout, index), before), step, runtime, layout);
+    }
 };
 
 constexpr memory_breakdown busiest_stage(const serving_stages& stages) {
-    memory_breakdown busiest = stages.memory(0);
+    remembered_graph before;
+    memory_breakdown busiest = stages.memory(0, before);
     for (std::int32_t stage = 1; stage < stages.layout.pipeline; ++stage) {
-        const memory_breakdown m = stages.memory(stage);
+        const memory_breakdown m = stages.memory(stage, before);
         if (m.total().expected > busiest.total().expected) busiest = m;
     }
     return busiest;
@@ -341,9 +355,10 @@ constexpr memory_breakdown busiest_stage(const serving_stages& stages) {
 
 constexpr memory_breakdown serving_memory_of_stage(const job& j, const layout& l, const runtime& r,
                                                    std::int32_t stage) {
-    if (!j.gguf) return detail::serving_stages{j, l, r, nullptr}.memory(stage);
+    const placement here = placement_of(j, l, stage);
+    if (!j.gguf) return detail::serving_stages{j, l, r, nullptr}.memory(here);
     const detail::file_layers file{j, r, l.tensor};
-    return detail::serving_stages{j, l, r, &file}.memory(stage);
+    return detail::serving_stages{j, l, r, &file}.memory(here);
 }
 
 constexpr serving_phases serving_phases_of_stage(const job& j, const layout& l, const runtime& r, std::int32_t stage) {
@@ -366,7 +381,8 @@ constexpr memory_breakdown serving_memory(const job& j, const layout& l) { retur
 
 constexpr interval<byte_count> serving_host_memory(const job& j, const layout& l, std::int32_t gpus) {
     const placement host = placement_on_host(j);
-    if (host.embeddings == 0 && !host.output && host.layers.size() == 0 && host.expert_layers.size() == 0) return {};
+    const bool no_layers = host.layers.size() == 0 && host.expert_layers.size() == 0;
+    if (host.embeddings == 0 && !host.output && no_layers) return {};
     const auto of_node = [&](const detail::host_share& share) {
         const std::int64_t replicas = std::int64_t{l.data} * l.replicas;
         const std::int64_t held = gpus / (std::int64_t{l.tensor} * l.pipeline);
@@ -377,7 +393,7 @@ constexpr interval<byte_count> serving_host_memory(const job& j, const layout& l
         return interval<byte_count>{beside.low * processes + (mapped ? byte_count{} : weights),
                                     beside.expected * processes + weights, beside.high * processes + weights};
     };
-    if (!j.gguf) return of_node(detail::host_share_of(j, l, nullptr));
+    if (!j.gguf || no_layers) return of_node(detail::host_share_of(j, l, nullptr));
     const detail::file_layers file{j, j.runtime};
     return of_node(detail::host_share_of(j, l, &file));
 }

@@ -38,6 +38,7 @@ struct expert_stacks {
         reach(weight_role::gate_proj, other.gate);
         reach(weight_role::down_proj, other.down);
     }
+    friend constexpr bool operator==(const expert_stacks&, const expert_stacks&) = default;
 };
 
 /// Weights of layers, routed experts apart: these may lie elsewhere.
@@ -132,7 +133,7 @@ struct serving_weights {
     const llmres::job& job;
     const llmres::layout& layout;
     const llmres::runtime& runtime;
-    const file_layers* file;  ///< the job's GGUF file, if its weights are one's
+    const file_layers* file;  ///< the layers of the job's GGUF file, if its weights are one's and layers are asked for
     weight_formats formats;
 
     constexpr serving_weights(const llmres::job& j, const llmres::layout& l, const llmres::runtime& r,
@@ -188,7 +189,7 @@ struct serving_weights {
             const weight_shape part = local_shape(w, layout);
             visit(name_of(w.role), tensor_size(w, part), part.copies);
         };
-        if (file) {
+        if (job.gguf) {
             for_each_gguf_end_tensor(
                 job, here, [&](const gguf_tensor& t) { visit(name_of(t.role), div_up(t.size(), layout.tensor), 1); });
         } else {

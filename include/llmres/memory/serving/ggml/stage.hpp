@@ -21,6 +21,51 @@
 /// experts on the host, and where an engine's peak is no sum of a layer's tensors.
 namespace llmres::inline v0::detail {
 
+/// A layer that is laid out.
+struct laid_layer {
+    std::uint8_t kind = 0;
+    bool on_host = false;  ///< its experts
+    bool last = false;
+    bool last_of_mask = false;
+
+    friend constexpr bool operator==(const laid_layer&, const laid_layer&) = default;
+};
+
+/// The layers of a stage that are laid out: two of a kind with experts here and on the host, the last, and the last of
+/// each mask.
+struct laid_layers {
+    static constexpr std::size_t most = 4 * layer_stack::max_kinds + 3;
+    std::array<laid_layer, most> layers{};  ///< the first `count` are in use
+    std::size_t count = 0;
+
+    constexpr const laid_layer* begin() const { return layers.data(); }
+    constexpr const laid_layer* end() const { return layers.data() + count; }
+    friend constexpr bool operator==(const laid_layers& a, const laid_layers& b) {
+        if (a.count != b.count) return false;
+        for (std::size_t i = 0; i < a.count; ++i)
+            if (a.layers[i] != b.layers[i]) return false;
+        return true;
+    }
+};
+
+/// What the graph of a stage follows from, beside what all stages of a layout have in common.
+struct stage_graph_key {
+    laid_layers layers{};
+    expert_stacks stacks{};  ///< the largest of the stage, where its first layer's experts are on the host
+    bool first = false;
+    bool end = false;
+    bool computes_logits = false;
+
+    friend constexpr bool operator==(const stage_graph_key&, const stage_graph_key&) = default;
+};
+
+/// The graph of the stage before: most stages of a layout have the same.
+struct remembered_graph {
+    bool known = false;
+    stage_graph_key key{};
+    step_peak peak{};
+};
+
 struct stage_graph {
     const llmres::job& job;
     const llmres::layout& layout;
@@ -39,14 +84,23 @@ struct stage_graph {
         return range.last > range.first;
     }
 
+    /// What a graph follows from, where stages of one layout differ.
+    constexpr stage_graph_key key() const {
+        return {.layers = layers_to_lay_out(),
+                .stacks = on_host(range.first) ? weights.largest_experts(range) : expert_stacks{},
+                .first = index == 0,
+                .end = end,
+                .computes_logits = computes_logits};
+    }
+
     /// Where experts are on the host, which of them and when their rows are handed over moves tensors between holes:
     /// one of the hidden width less, or stacks more where whole layers are there. Files repacked for the CPU (-rtr)
     /// stay whatever the rule.
-    constexpr step_peak peak() const {
-        const expert_stacks stacks = on_host(range.first) ? weights.largest_experts(range) : expert_stacks{};
-        const step_peak without = with_hole_under_logits(with_given_input(laid_out({})));
+    constexpr step_peak peak(const stage_graph_key& k) const {
+        const step_peak without = with_hole_under_logits(with_given_input(laid_out(k.layers, {})));
+        const expert_stacks& stacks = k.stacks;
         if (stacks.gate == byte_count{}) return without;
-        const step_peak with = copies() ? laid_out(stacks) : without;
+        const step_peak with = copies() ? laid_out(k.layers, stacks) : without;
         step_peak either = runtime.loading.host_experts.copied ? with : without;
         const step_peak& less = runtime.loading.host_experts.fused_gates ? without : with;
         either.set_low((less.activations.low > step.hidden() ? less.activations.low - step.hidden() : byte_count{}) +
@@ -134,25 +188,36 @@ private:
         }
         return s;
     }
-    /// True if no later layer of the GPU reads the same mask as layer `i`.
-    constexpr bool last_of_mask(std::int32_t i) const {
-        const auto windowed = [&](std::int32_t l) { return job.model.layers[l].attention.window > token_count{}; };
-        for (std::int32_t later = i + 1; later < range.last; ++later)
-            if (job.model.layers[later].attention.kind != attention_kind::none && windowed(later) == windowed(i))
-                return false;
-        return true;
+    constexpr bool windowed(std::int32_t i) const { return job.model.layers[i].attention.window > token_count{}; }
+    /// The last layer of the GPU that reads the mask without a window, and the last that reads the one with a window.
+    constexpr std::array<std::int32_t, 2> last_readers() const {
+        std::array<std::int32_t, 2> last{-1, -1};
+        for (std::int32_t i = range.first; i < range.last; ++i)
+            if (job.model.layers[i].attention.kind != attention_kind::none) last[windowed(i)] = i;
+        return last;
+    }
+    /// Two layers of a kind before the last are as many as it takes until the layout repeats itself.
+    constexpr laid_layers layers_to_lay_out() const {
+        laid_layers laid;
+        const std::array<std::int32_t, 2> readers = last_readers();
+        std::array<std::array<std::int32_t, layer_stack::max_kinds>, 2> seen{};
+        for (std::int32_t i = range.first; i < range.last; ++i) {
+            const std::uint8_t own = job.model.layers.order[static_cast<std::size_t>(i)];
+            const bool host = on_host(i), last = i + 1 == range.last, last_of_mask = i == readers[windowed(i)];
+            if (++seen[host][own] <= 2 || last || last_of_mask)
+                laid.layers[laid.count++] = {own, host, last, end && last_of_mask};
+        }
+        return laid;
     }
 
-    constexpr expert_place place_of(std::int32_t layer, const expert_stacks& stacks) const {
-        if (!on_host(layer)) return expert_place::here;
-        if (stacks.gate == byte_count{} || !copied(job.model.layers[layer].feed_forward.experts))
-            return expert_place::host;
+    constexpr expert_place place_of(const laid_layer& l, const expert_stacks& stacks) const {
+        if (!l.on_host) return expert_place::here;
+        if (stacks.gate == byte_count{} || !copied(kind(l.kind).feed_forward.experts)) return expert_place::host;
         return index == 0 ? expert_place::copied : expert_place::first_gpu;
     }
 
-    /// Where stacks of experts are copied or, with none, stay where they are. Two layers of a kind before the last are
-    /// as many as it takes to repeat itself.
-    constexpr step_peak laid_out(const expert_stacks& stacks) const {
+    /// Where stacks of experts are copied or, with none, stay where they are.
+    constexpr step_peak laid_out(const laid_layers& laid, const expert_stacks& stacks) const {
         ggml_graph graph{
             shape(),
             {.flash = step.kernel == attention_kernel::flash,
@@ -167,22 +232,17 @@ private:
              .first = index == 0,
              .input_copies = layout.pipeline > 1 && !step.parts_on_host() ? runtime.step.copies : 1}};
         graph.begin();
-        std::array<std::array<std::int32_t, layer_stack::max_kinds>, 2> seen{};
-        for (std::int32_t i = range.first; i < range.last; ++i) {
-            const bool last = i + 1 == range.last;
-            if (++seen[on_host(i)][job.model.layers.order[static_cast<std::size_t>(i)]] > 2 && !last &&
-                !last_of_mask(i))
-                continue;
-            layer local = job.model.layers[i];
+        for (const laid_layer& one : laid) {
+            layer local = kind(one.kind);
             local.attention.heads = ceil_quotient(local.attention.heads, layout.tensor);
             local.attention.kv_heads = ceil_quotient(local.attention.kv_heads, layout.tensor);
-            const expert_place place = place_of(i, stacks);
+            const expert_place place = place_of(one, stacks);
             const bool copied_here = place == expert_place::copied;
             graph.add_layer({.kind = local,
                              .expands = step.expands(local.attention),
-                             .last = last,
-                             .last_of_mask = end && last_of_mask(i),
-                             .computes_logits = last && end,
+                             .last = one.last,
+                             .last_of_mask = one.last_of_mask,
+                             .computes_logits = one.last && end,
                              .place = place,
                              .gate_stack = copied_here ? stacks.gate : byte_count{},
                              .down_stack = copied_here ? stacks.down : byte_count{}});
