@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/hardware/standard_cluster.hpp>
 #include <llmres/memory/training.hpp>
+#include <llmres/models/deepseek.hpp>
 #include <llmres/plan.hpp>
 #include <llmres/runtimes/all.hpp>
 
@@ -250,4 +252,45 @@ TEST_CASE("a copy of the embedding on the last stage steps without the first sta
     const byte_count last = training_memory(j, two, 1)[memory_term::communication].expected;
     CHECK(training_state_of(j, two, 1).optimizer.largest_step <= first);
     CHECK(last <= first);
+}
+
+namespace {
+
+/// Compares the busiest stage of a layout, and the fullest node's main memory, with those of all stages one by one.
+void check_every_stage(const job& j, const layout& l) {
+    byte_count busiest, fullest;
+    for (std::int32_t stage = 0; stage < l.pipeline; ++stage) {
+        busiest = (std::max)(busiest, training_memory(j, l, stage).total().expected);
+        fullest = (std::max)(fullest, host_memory(j, l, stage) * 8);
+    }
+    CAPTURE(name_of(l.schedule));
+    CAPTURE(j.recompute_every);
+    CAPTURE(j.global_batch);
+    CHECK(training_memory(j, l).total().expected == busiest);
+    CHECK(host_memory_of_node(j, l, 8).expected == fullest);
+}
+
+}  // namespace
+
+TEST_CASE("no stage that is passed over holds more than the busiest") {
+    job j{.model = models::deepseek_v3,
+          .task = task::pretraining,
+          .sequence = tokens(4096),
+          .micro_batch = 1,
+          .runtime = runtimes::megatron};
+    layout l{.pipeline = 8};
+    for (const auto schedule :
+         {pipeline_schedule::one_forward_one_backward, pipeline_schedule::gpipe, pipeline_schedule::zb_h1})
+        for (const recompute how : {recompute::none, recompute::full})
+            for (const std::int32_t every : {1, 2, 3})
+                for (const std::int64_t rounds : {2, 64})
+                    for (const offload_place place : {offload_place::none, offload_place::host}) {
+                        if (how == recompute::none && every > 1) continue;
+                        l.schedule = schedule;
+                        j.recompute = how;
+                        j.recompute_every = every;
+                        j.global_batch = rounds;
+                        j.offload.activations = place;
+                        check_every_stage(j, l);
+                    }
 }

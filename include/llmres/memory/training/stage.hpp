@@ -184,15 +184,24 @@ struct training_stage {
     zero_buffers zero{};    ///< DeepSpeed's buffers
 };
 
+/// Whether as many layers of a stage keep their activations whole as of the one before it, which has as many layers:
+/// which ones `recompute_every` passes over follows from their numbers in the model.
+constexpr bool recomputes_alike(const folded_job& f, std::int32_t stage) {
+    const std::int32_t every = f.job.recompute == recompute::full ? f.job.recompute_every : 1;
+    return every == 1 || stage_layers(f.job.model.layers.size, f.layout.pipeline, stage - 1).size() % every == 0;
+}
+
 /// Whether a stage holds no more than the one before it, which has as many equal layers and more micro-batches: in main
-/// memory as on its GPUs.
+/// memory as on its GPUs. Where gradients of weights are deferred, later stages hold more of these.
 constexpr bool repeats_stage_before(const folded_job& f, std::int32_t stage) {
     const layout& l = f.layout;
-    if (stage <= 1 || stage == l.last_stage() || is_naive_pipeline(f.job, l)) return false;
+    if (stage <= 1 || stage == l.last_stage() || is_naive_pipeline(f.job, l) || defers_weight_gradients(l.schedule))
+        return false;
     // Stages of several chunks hold micro-batches by the sizes of these, and a list may place prediction anywhere.
     const bool simple = l.stages.chunks == 0 && l.virtual_pipeline == 1 && f.job.recompute_every == 1 &&
                         l.schedule == pipeline_schedule::one_forward_one_backward;
-    return (l.deals_evenly() || simple) && repeats_layers_before(f.job.model.layers, l, stage);
+    return ((l.deals_evenly() && recomputes_alike(f, stage)) || simple) &&
+           repeats_layers_before(f.job.model.layers, l, stage);
 }
 
 /// Calls visit(placement) for the stages of a range that may be the busiest.
