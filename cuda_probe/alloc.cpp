@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <random>
 
-#include "caching.hpp"
+#include "caching_allocator.hpp"
 
 namespace llmres::probe {
 
@@ -89,7 +89,7 @@ public:
         for (std::size_t i = 0; i < requests_.size(); ++i) {
             if (const std::string why = around_.stop.why(); !why.empty()) return fail(run_outcome::stopped, why);
             const byte_count wanted = requests_[i].buffer.size;
-            const byte_count from_device = options_.caching ? caching_.segment_for(wanted) : wanted;
+            const byte_count from_device = options_.caching ? segment_for(wanted) : wanted;
             if (from_device > byte_count{} && !hold(i, from_device)) return false;
             if (!note(requests_[i], from_device)) return false;
         }
@@ -107,6 +107,13 @@ private:
         run_.failed_name = name_of(requests_[i]);
         run_.failed_size = size;
         return fail(outcome, std::move(reason));
+    }
+
+    /// The new segment that the caching allocator takes from the device for this request; zero if one has room.
+    byte_count segment_for(byte_count request) {
+        const std::int64_t before = caching_.reserved;
+        caching_.take(request.in(bytes));
+        return bytes(caching_.reserved - before);
     }
 
     bool hold(std::size_t i, byte_count size) {
@@ -171,7 +178,7 @@ private:
     const alloc_options& options_;
     holdings& held_;
     alloc_run& run_;
-    caching_layout caching_;
+    caching_allocator caching_;
     byte_count free_;
     byte_count room_;
     std::vector<request> requests_;

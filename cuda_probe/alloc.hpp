@@ -22,7 +22,7 @@ struct alloc_environment {
 
 struct alloc_options {
     allocator_kind allocator = allocator_kind::cuda_malloc;
-    bool caching = false;                   ///< requests go through caching_layout first
+    bool caching = false;                   ///< requests go through caching_allocator first
     byte_count own{};                       ///< what this process took before: its context and libraries
     byte_count guard{};                     ///< never leave the device with less free than this
     std::optional<byte_count> host_room{};  ///< take no more in all: the device's memory is the host's

@@ -50,15 +50,24 @@ struct plan_command_options {
     double fill = 0;  ///< of what is usable, in percent: the largest batch that takes no more; 0: the job's own
 };
 
+struct replay_command_options {
+    job_request job;        ///< job.model: a job document or a preset's name
+    std::string allocator;  ///< empty: all
+    std::int32_t steps = 3;
+};
+
 int run_list(const common_options& common);
 int run_describe(const common_options& common, const describe_options& options);
 int run_measure(const common_options& common, const measure_command_options& options);
 int run_alloc(const common_options& common, const alloc_command_options& options);
 int run_calibrate(const common_options& common, const measure_command_options& options, const std::string& out);
 int run_plan(const common_options& common, const plan_command_options& options);
+int run_replay(const common_options& common, const replay_command_options& options);
 
 // ---- shared by the commands -----------------------------------------------------------------------------------------
 
+/// The job document that a request names, or that its flags make of a preset.
+result<std::string> job_text(const job_request& request);
 /// A refusal on stderr; always exit_usage.
 int refuse(const error& wrong);
 /// A reason on stderr, and the code.

@@ -3,8 +3,10 @@
 #include <array>
 #include <cstdio>
 #include <ctime>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <iterator>
 #include <llmres/io/files.hpp>
 #include <llmres/values/version.hpp>
 
@@ -12,6 +14,14 @@
 #include "describe.hpp"
 
 namespace llmres::probe {
+
+result<std::string> job_text(const job_request& request) {
+    if (!request.model.ends_with(".json")) return document_of(request);
+    std::ifstream in{request.model, std::ios::binary};
+    if (!in || std::filesystem::is_directory(request.model))
+        return refused(error_code::io, "JOB", request.model, "a job document that can be read");
+    return std::string{std::istreambuf_iterator<char>{in}, {}};
+}
 
 int refuse(const error& wrong) {
     std::cerr << "llmres-probe: " << wrong.field.view() << ": " << name_of(wrong.code);

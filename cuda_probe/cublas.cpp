@@ -1,27 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "cublas.hpp"
 
-#include <array>
 #include <string>
+
+#include "cublas_abi.hpp"
 
 namespace llmres::probe {
 
 namespace {
 
-// Enumerators of cudaDataType, cublasComputeType_t, cublasOperation_t and cublasLt's attributes.
-constexpr int r_32f = 0, r_16f = 2, r_8i = 3, r_32i = 10, r_16bf = 14, r_8f_e4m3 = 28;
-constexpr int compute_32f = 68, compute_32i = 72, compute_32f_fast_tf32 = 77;
-constexpr int transposed = 1, as_is = 0, default_algorithm = -1;
-constexpr int desc_transpose_a = 3, desc_fast_accumulation = 25, preference_workspace = 1;
-
-struct lt_heuristic {
-    std::array<std::uint64_t, 8> algorithm{};
-    std::size_t workspace = 0;
-    int state = 0;
-    float waves = 0;
-    std::array<int, 4> reserved{};
-};
-static_assert(sizeof(lt_heuristic) == 96);
+using namespace cublas_abi;
 
 text<95> failure(const char* call, int code) {
     if (code == 0) return {};
@@ -33,25 +21,7 @@ text<95> failure(const char* call, int code) {
 
 }  // namespace
 
-struct cublas::functions {
-    int (*create)(void**) = nullptr;
-    int (*destroy)(void*) = nullptr;
-    int (*gemm)(void*, int, int, int, int, int, const void*, const void*, int, int, const void*, int, int, const void*,
-                void*, int, int, int, int) = nullptr;
-    int (*lt_create)(void**) = nullptr;
-    int (*lt_destroy)(void*) = nullptr;
-    int (*desc_create)(void**, int, int) = nullptr;
-    int (*desc_set)(void*, int, const void*, std::size_t) = nullptr;
-    int (*desc_destroy)(void*) = nullptr;
-    int (*layout_create)(void**, int, std::uint64_t, std::uint64_t, std::int64_t) = nullptr;
-    int (*layout_destroy)(void*) = nullptr;
-    int (*preference_create)(void**) = nullptr;
-    int (*preference_set)(void*, int, const void*, std::size_t) = nullptr;
-    int (*preference_destroy)(void*) = nullptr;
-    int (*heuristic)(void*, void*, void*, void*, void*, void*, void*, int, lt_heuristic*, int*) = nullptr;
-    int (*matmul)(void*, void*, const void*, const void*, void*, const void*, void*, const void*, const void*, void*,
-                  void*, void*, const void*, void*, std::size_t, void*) = nullptr;
-};
+struct cublas::functions : cublas_abi::functions {};
 
 /// What cuBLASLt wants to be told of a product, and the algorithm it chose.
 struct cublas::lt_plan {

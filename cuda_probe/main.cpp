@@ -138,6 +138,19 @@ int run(int count, char** arguments) {
         exit = run_plan(common, planning);
     });
 
+    replay_command_options replaying;
+    CLI::App* replay = add_command(app, "replay", "a training step, tensor by tensor, through each allocator", common);
+    replay->add_option("JOB", replaying.job.model, "a job document, or a preset's name")->required()->type_name("");
+    add_job_options(replay, replaying.job);
+    replay->add_option("--allocator", replaying.allocator, "one of them alone")
+        ->check(CLI::IsMember(
+            {"cuda_malloc", "stream_ordered", "virtual_memory", "pytorch_caching", "pytorch_expandable"}));
+    replay->add_option("--steps", replaying.steps, "training steps")->check(CLI::Range(1, 100))->capture_default_str();
+    replay->callback([&] {
+        stop_signal::end_after(latest(common), exit_internal);
+        exit = run_replay(common, replaying);
+    });
+
     // --json takes a file only behind "=", so that it never swallows the argument after it.
     std::vector<std::string> given(arguments + 1, arguments + count);
     for (std::string& one : given)

@@ -11,6 +11,15 @@
 
 namespace llmres::probe {
 
+/// The part of NCCL's binary interface that the probe calls.
+namespace nccl_abi {
+inline constexpr int float32 = 7, sum = 0;
+using init_all = int(void**, int, const int*);
+using destroy = int(void*);
+using all_reduce = int(const void*, void*, std::size_t, int, int, void*, void*);
+using group = int();
+}  // namespace nccl_abi
+
 /// NCCL, loaded at run time: all devices of one process sum a vector. Facts of the interface: NCCL's documentation.
 class nccl {
 public:
@@ -46,10 +55,9 @@ public:
     /// Sums `floats` floats of every device's `send` into its `receive`, on its stream; returns before it is done.
     text<95> all_reduce(const std::vector<void*>& send, const std::vector<void*>& receive, std::size_t floats,
                         const std::vector<void*>& streams) {
-        constexpr int float32 = 7, sum = 0;
         int code = group_start_();
         for (std::size_t i = 0; i < members_.size() && code == 0; ++i)
-            code = all_reduce_(send[i], receive[i], floats, float32, sum, members_[i], streams[i]);
+            code = all_reduce_(send[i], receive[i], floats, nccl_abi::float32, nccl_abi::sum, members_[i], streams[i]);
         const int end = group_end_();
         return failure("ncclAllReduce", code != 0 ? code : end);
     }
@@ -63,11 +71,11 @@ private:
     }
     shared_library library_;
     std::vector<void*> members_;
-    int (*init_all_)(void**, int, const int*) = nullptr;
-    int (*destroy_)(void*) = nullptr;
-    int (*all_reduce_)(const void*, void*, std::size_t, int, int, void*, void*) = nullptr;
-    int (*group_start_)() = nullptr;
-    int (*group_end_)() = nullptr;
+    nccl_abi::init_all* init_all_ = nullptr;
+    nccl_abi::destroy* destroy_ = nullptr;
+    nccl_abi::all_reduce* all_reduce_ = nullptr;
+    nccl_abi::group* group_start_ = nullptr;
+    nccl_abi::group* group_end_ = nullptr;
 };
 
 }  // namespace llmres::probe

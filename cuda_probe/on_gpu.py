@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 
-STEPS = ("measure", "alloc", "search", "calibrate", "sanitize", "interrupt", "torch")
+STEPS = ("measure", "alloc", "replay", "search", "calibrate", "sanitize", "interrupt", "torch")
 MODELS = ("llama-3.1-8b", "llama-3.2-3b", "llama-3.2-1b", "qwen2.5-1.5b", "qwen2.5-0.5b")
 SERVING = ("vllm", "sglang", "pytorch", "llama.cpp")
 TRAINING = ("pytorch", "huggingface", "torchtitan", "megatron")
@@ -118,6 +118,12 @@ class Run:
         if most := self.plan("allocators", job, 90):
             for allocator in ("cuda_malloc", "stream_ordered", "virtual_memory", "pytorch_caching"):
                 self.step(f"alloc-{allocator}", "alloc", most, "--allocator", allocator, f"--json={self.out / f'alloc-{allocator}.json'}")
+
+    def replay(self):
+        """A training step, tensor by tensor, through each allocator."""
+        for runtime in TRAINING[:: 2 if self.quick else 1]:
+            job = self.document(f"replay-{runtime}", model="llama-3.2-1b", task="pretraining", runtime=runtime, sequence=1024, micro_batch=1)
+            self.step(f"replay-{runtime}", "replay", job, f"--json={self.out / f'replay-{runtime}.json'}", limit=60)
 
     def search(self):
         for task, runtime in (("serving", "vllm"), ("pretraining", "pytorch")):

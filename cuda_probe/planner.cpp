@@ -17,11 +17,6 @@ namespace llmres::probe {
 
 namespace {
 
-result<job_plan> made_for(const plan_request& request) {
-    return request.layout ? llmres::plan(request.job, *request.layout, request.cluster)
-                          : llmres::plan(request.job, request.cluster);
-}
-
 /// What `llmres plan --json` would write, read back as a plan.
 result<plan_file> planned(const plan_request& request) {
     const auto made = made_for(request);
@@ -124,6 +119,18 @@ result<plan_request> request_for(const std::string& document, const device& live
 }
 
 }  // namespace
+
+result<job_plan> made_for(const plan_request& request) {
+    return request.layout ? llmres::plan(request.job, *request.layout, request.cluster)
+                          : llmres::plan(request.job, request.cluster);
+}
+
+result<plan_request> request_of(const std::string& document, const device& live) {
+    const auto parsed = nlohmann::json::parse(document, nullptr, false);
+    return parsed.is_object() && parsed.contains("cluster")
+               ? read_job(std::string_view{document}, std::filesystem::path{})
+               : request_for(document, live);
+}
 
 std::string document_of(const job_request& request) {
     nlohmann::json document{{"model", request.model}};

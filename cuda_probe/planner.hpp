@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <llmres/answers/job_plan.hpp>
 #include <llmres/hardware/gpu.hpp>
+#include <llmres/io/job_json.hpp>
 #include <string>
 #include <utility>
 
@@ -21,6 +23,12 @@ struct job_request {
 
 /// The job document of that request.
 std::string document_of(const job_request& request);
+
+/// The job of a document, on the cluster that it names, or on one such device where it names none.
+result<plan_request> request_of(const std::string& document, const device& live);
+
+/// Its plan, in its layout or in the best.
+result<job_plan> made_for(const plan_request& request);
 
 /// The plan of a preset on one such device.
 result<plan_file> plan_job(const job_request& request, const device& live);

@@ -41,11 +41,11 @@ class Command:
     def wrong(self, fail, error, calls):
         code, _, leaked, failed = self.run(fail, error)
         optional, gives_back = failed in OPTIONAL, any(part in failed for part in GIVES_BACK)
-        allowed = {0, 1, 3, 5, 6} if self.name.startswith("alloc") else {0, 1, 5}
+        allowed = {0, 1, 3, 5, 6} if self.name.startswith("alloc") else {0, 1, 3, 5} if self.name.startswith("replay") else {0, 1, 5}
         what = ""
         if code not in allowed and not (optional and code == 2):  # a device that says nothing of itself is no row of the tables
             what = f"exit {code}"
-        elif code == 0 and self.name.startswith("alloc") and not (optional or gives_back or fail == calls):  # the last: the way out
+        elif code == 0 and self.name.startswith(("alloc", "replay")) and not (optional or gives_back or fail == calls):  # the last: the way out
             what = "exit 0"
         elif leaked and not gives_back:
             what = f"{leaked} blocks stayed held"
@@ -64,6 +64,11 @@ def commands(program, folder):
     yield made("plan", 24564, "plan", str(job))
     for allocator in ("cuda_malloc", "stream_ordered", "virtual_memory", "pytorch_caching"):
         yield made(f"alloc-{allocator}", 24564, "alloc", str(plan), "--repeats", "1", "--allocator", allocator, "--any-gpu")
+    step = folder / "step.json"
+    step.write_text(json.dumps({"model": {"from": "smollm2-135m", "layers": 1}, "task": "finetuning", "runtime": "pytorch",
+                                "micro_batch": 1, "sequence": 128, "layout": {}}))
+    for allocator in ("virtual_memory", "pytorch_caching", "pytorch_expandable"):
+        yield made(f"replay-{allocator}", 24564, "replay", str(step), "--steps", "1", "--allocator", allocator)
     yield made("alloc-search", 1200, "alloc", str(plan), "--search", "batch", "--any-gpu")
     yield made("measure", 160, "measure", "--quick", "--repeats", "1")
     yield made("calibrate", 160, "calibrate", "--quick", "--repeats", "1", "--out", str(folder / "calibrated.json"))
@@ -73,7 +78,7 @@ def main(program, every):
     wrong, tried = [], 0
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
         for command in commands(program, pathlib.Path(folder)):
-            slow = command.name in ("measure", "calibrate", "alloc-search")
+            slow = command.name in ("measure", "calibrate", "alloc-search") or command.name.startswith("replay")
             if slow and not every:
                 continue
             code, calls, leaked, _ = command.run()

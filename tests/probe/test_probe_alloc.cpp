@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
-#include "caching.hpp"
+#include "caching_allocator.hpp"
 #include "simulated_cuda.hpp"
 #include "verdict.hpp"
 
@@ -274,18 +274,23 @@ TEST_CASE("prediction and measurement are compared term by term") {
 }
 
 TEST_CASE("the caching allocator shares segments as PyTorch does") {
-    caching_layout caching;
-    CHECK(caching.segment_for(bytes(1)) == mib(2));  // small ones share 2 MiB
-    CHECK(caching.segment_for(kib(512)) == byte_count{});
-    CHECK(caching.segment_for(mib(1)) == byte_count{});
-    CHECK(caching.segment_for(mib(1)) == mib(2));
-    CHECK(caching.segment_for(mib(4)) == mib(20));  // middle ones share 20 MiB
-    CHECK(caching.segment_for(mib(9)) == byte_count{});
-    CHECK(caching.segment_for(mib(7)) == byte_count{});  // 7 of the 7 left
-    CHECK(caching.segment_for(mib(2)) == mib(20));
-    CHECK(caching.segment_for(mib(11)) == byte_count{});  // 18 were left
-    CHECK(caching.segment_for(mib(11)) == mib(12));       // large ones round to 2 MiB; 1 MiB of it is not kept
-    CHECK(caching.segment_for(mib(100)) == mib(100));
+    caching_allocator caching;
+    const auto segment_for = [&](byte_count request) {
+        const std::int64_t before = caching.reserved;
+        caching.take(request.in(bytes));
+        return bytes(caching.reserved - before);
+    };
+    CHECK(segment_for(bytes(1)) == mib(2));  // small ones share 2 MiB
+    CHECK(segment_for(kib(512)) == byte_count{});
+    CHECK(segment_for(mib(1)) == byte_count{});
+    CHECK(segment_for(mib(1)) == mib(2));
+    CHECK(segment_for(mib(4)) == mib(20));  // middle ones share 20 MiB
+    CHECK(segment_for(mib(9)) == byte_count{});
+    CHECK(segment_for(mib(7)) == byte_count{});  // 7 of the 7 left
+    CHECK(segment_for(mib(2)) == mib(20));
+    CHECK(segment_for(mib(11)) == byte_count{});  // 18 were left
+    CHECK(segment_for(mib(11)) == mib(12));       // large ones round to 2 MiB; 1 MiB of it is not kept
+    CHECK(segment_for(mib(100)) == mib(100));
 
     bench b;
     plan_file plan;

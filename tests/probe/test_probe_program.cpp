@@ -89,7 +89,8 @@ TEST_CASE("without a device every command that needs one says so and exits with 
 TEST_CASE("bad arguments exit with 2 and name what is wrong") {
     for (const char* arguments :
          {"", "fly", "describe --speed 3", "describe --timeout -1", "describe --timeout soon", "alloc",
-          "measure --repeats 0", "alloc x --search memory", "alloc x --gpus 0", "calibrate", "plan", "campaign"}) {
+          "measure --repeats 0", "alloc x --search memory", "replay", "replay x --allocator heap", "replay x --steps 0",
+          "alloc x --gpus 0", "calibrate", "plan", "campaign"}) {
         CAPTURE(arguments);
         CHECK(none(arguments).code == 2);
     }
@@ -382,4 +383,41 @@ TEST_CASE("one command does it all on a GPU, and what fails ends no other step")
     CHECK(run("", scratch_file("script-usage") + " --only fly").code == 2);
     CHECK(run("", "").code == 2);
     fs::remove_all(fs::temp_directory_path() / ("llmres-probe-test-" + std::to_string(getpid())));
+}
+
+TEST_CASE("a training step is replayed through each allocator, and its figures are written") {
+    const std::string job = scratch_file(
+        "replayed.json", R"({"model":{"from":"smollm2-135m","layers":3},"task":"finetuning","sequence":512,)"
+                         R"("micro_batch":4,"runtime":"pytorch","layout":{}})");
+    const std::string out = scratch_file("replay-out.json");
+    CHECK(simulated("replay " + job + " --json=" + out).code == 0);
+    const json said = json::parse(std::ifstream{out}, nullptr, false);
+    REQUIRE(said.is_object());
+    CHECK(said["steps"] == 3);
+    CHECK(said["gpu"] == "rtx-4090");
+    REQUIRE(said["replays"].size() == 5);
+    for (const json& one : said["replays"]) {
+        CAPTURE(one.dump());
+        CHECK(one["outcome"] == "done");
+        CHECK(one["requested"] == said["replays"][0]["requested"]);
+        CHECK(one["allocated"] >= one["requested"]);
+        CHECK(one["reserved"] >= one["allocated"]);
+        CHECK(one["fragmentation"] >= 0.0);
+    }
+    const double allocated = said["replays"][3]["allocated"], planned = said["planned"]["allocated"];
+    CHECK(allocated / planned == doctest::Approx(1.0).epsilon(0.05));
+    CHECK(simulated("replay " + job + " --steps 1 --allocator virtual_memory").code == 0);
+}
+
+TEST_CASE("a replay without room, without training, without a device or on a recorded one exits as documented") {
+    const std::string preset = "qwen2.5-0.5b --task pretraining --runtime pytorch --batch 64 --context 4096";
+    CHECK(simulated("replay " + preset).code == 3);
+    CHECK(simulated("replay qwen2.5-0.5b --runtime vllm").code == 2);
+    CHECK(simulated("replay no-such-model --task pretraining").code == 2);
+    CHECK(simulated("replay /no/such/job.json").code == 2);
+    CHECK(simulated("replay " + preset, "none").code == 4);
+    CHECK(simulated("replay " + preset, "busy").code == 5);
+    CHECK(simulated("replay " + preset, "broken").code == 1);
+    CHECK(none("replay " + preset).code == 4);
+    CHECK(none("replay " + preset + " --simulate " + devices + "synthetic-rtx-4090.json").code == 5);
 }
