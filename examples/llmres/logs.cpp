@@ -157,8 +157,8 @@ void print_calibration(const llmres::logs::calibration& found, const std::string
             const auto text = [](double size) { return size_text(llmres::bytes(static_cast<std::int64_t>(size))); };
             return fmt::format("{} ({} to {})", text(v.expected), text(v.low), text(v.high));
         };
-        fmt::print("{:<24} {}, was {}: {} figures\n", name, show(found.profile.runtime), show(seen.prior),
-                   seen[constant].count);
+        fmt::print("{:<24} {}, was {}: {} {}\n", name, show(found.profile.runtime), show(seen.prior),
+                   seen[constant].count, seen[constant].count == 1 ? "figure" : "figures");
     }
     if (const auto& h = found.other_half; h.figures > 0)
         fmt::print("each half predicts the other's {} figures to {} ({:.1f} %), the profile before to {} ({:.1f} %)\n",
