@@ -71,11 +71,11 @@ inline std::string mix_name(const gguf_mix& mix) {
     return name;
 }
 
-/// A layout in words: its GPUs, and the degrees that are more than one: "8 GPUs, tensor 4 with sequence, data 2".
-inline std::string to_text(const layout& l) {
-    std::string text = fmt::format("{} GPU{}", l.gpus(), l.gpus() == 1 ? "" : "s");
+/// The degrees of a layout that are more than one: "tensor 4 with sequence, data 2"; empty on one GPU.
+inline std::string degrees_of(const layout& l) {
+    std::string text;
     const auto part = [&](std::string_view name, std::int32_t degree) {
-        if (degree > 1) text += fmt::format(", {} {}", name, degree);
+        if (degree > 1) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, degree);
     };
     part("tensor", l.tensor);
     if (l.sequence_parallel) text += " with sequence";
@@ -85,8 +85,14 @@ inline std::string to_text(const layout& l) {
     part("context_parallel", l.context_parallel);
     part("expert", l.expert);
     part("replicas", l.replicas);
-    if (l.zero > 0) text += fmt::format(", zero {}", l.zero);
+    if (l.zero > 0) text += fmt::format("{}zero {}", text.empty() ? "" : ", ", l.zero);
     return text;
+}
+
+/// A layout in words: "8 GPUs, tensor 4 with sequence, data 2".
+inline std::string to_text(const layout& l) {
+    const std::string degrees = degrees_of(l);
+    return fmt::format("{} GPU{}{}{}", l.gpus(), l.gpus() == 1 ? "" : "s", degrees.empty() ? "" : ", ", degrees);
 }
 
 /// A change in words: "weights in fp8_e4m3".

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <llmres/inventory/placement.hpp>
+#include <llmres/io/sentences.hpp>
 #include <llmres/io/svg/drawing.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
@@ -18,9 +19,6 @@
 
 /// A layout as a picture: which GPUs hold which layers and which routed experts.
 namespace llmres::inline v0 {
-
-/// The degrees of a layout that are more than one: "tensor 2, pipeline 4".
-inline std::string degrees_of(const layout& l);
 
 /// The layers, embedding and head of each pipeline stage with the GPUs that share them, and the routed experts of each
 /// rank that shares them. Beyond 16 stages or ranks the first 15 and the last are drawn.
@@ -116,24 +114,9 @@ inline double draw_experts(drawing& into, double y, const routed_layers& routed,
 
 }  // namespace detail
 
-inline std::string degrees_of(const layout& l) {
-    std::string degrees;
-    const auto part = [&](std::string_view name, std::int32_t degree) {
-        if (degree > 1) degrees += fmt::format("{}{} {}", degrees.empty() ? "" : ", ", name, degree);
-    };
-    part("tensor", l.tensor);
-    part("pipeline", l.pipeline);
-    part("data", l.data);
-    part("context", l.context_parallel);
-    part("expert", l.expert);
-    part("replicas", l.replicas);
-    if (l.zero > 0) degrees += fmt::format("{}ZeRO {}", degrees.empty() ? "" : ", ", l.zero);
-    return degrees.empty() ? "one GPU" : degrees;
-}
-
 inline std::string layers_to_svg(const job& j, const layout& l, std::string_view title) {
     using detail::drawing;
-    drawing into{title, fmt::format("Layers over {} GPU{}: {}", l.gpus(), l.gpus() == 1 ? "" : "s", degrees_of(l))};
+    drawing into{title, "Layers over " + to_text(l)};
     std::int32_t longest = 1;
     for (std::int32_t s = 0; s < l.pipeline; ++s) longest = (std::max)(longest, placement_of(j, l, s).layers.size());
     const double layer_width = (std::min)(16.0, 310.0 / longest);

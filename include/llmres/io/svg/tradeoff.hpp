@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <llmres/answers/search_request.hpp>
+#include <llmres/io/sentences.hpp>
 #include <llmres/io/svg/drawing.hpp>
 #include <llmres/io/svg/layers.hpp>
 #include <llmres/jobs/job.hpp>
@@ -88,10 +89,9 @@ inline std::string tradeoff_to_svg(std::span<const found_layout> found, const jo
         if (place < last + 16) continue;
         last = place;
         const job chosen = with_choice(j, f.choice);
-        into.text(
-            x(f) + 10, place,
-            serves ? fmt::format("{}, batch {}", degrees_of(f.plan.layout), chosen.batch) : degrees_of(f.plan.layout),
-            "note");
+        std::string degrees = degrees_of(f.plan.layout);
+        if (degrees.empty()) degrees = "1 GPU";
+        into.text(x(f) + 10, place, serves ? fmt::format("{}, batch {}", degrees, chosen.batch) : degrees, "note");
     }
     return into.finished(axes::bottom + 34);
 }
