@@ -3,6 +3,7 @@
 #include "commands.hpp"
 #include "shells.hpp"
 #include "spelling.hpp"
+#include "topics.hpp"
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -292,7 +293,8 @@ int main(int argc, char** argv) {
         CLI::App app{"Does this LLM job fit on these GPUs, in which layout, how fast, and what limits it?", "llmres"};
         app.require_subcommand(0, 1);
         app.allow_extras();
-        app.footer("llmres COMMAND --help says what each takes.");
+        app.footer("llmres COMMAND --help says what each takes; llmres help TOPIC has examples:\n" + topic_names() +
+                   ".");
         const auto [major, minor, patch] = llmres::version;
         app.set_version_flag("-V,--version", fmt::format("{}.{}.{}", major, minor, patch));
         add_model(app, exit);
@@ -314,6 +316,9 @@ int main(int argc, char** argv) {
                   run_links);
         add_generated(app);
         std::vector<std::string> notes;
+        const bool is_topic = argc == 3 && std::string_view{argv[1]} == "help" && print_topic(argv[2]);
+        if (is_topic && !is_written()) throw std::system_error{errno, std::generic_category()};
+        if (is_topic) return fits;
         if (const int failed = parse(app, arguments_of(app, {argv + 1, argv + argc}, notes)); failed != fits)
             return failed;
         if (!is_written()) throw std::system_error{errno, std::generic_category()};

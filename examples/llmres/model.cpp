@@ -33,7 +33,8 @@ void print_stored(const llmres::json_value& stored) {
 
 void print(const llmres::json_value& m) {
     fmt::print("{} ({})\n\n", plain(m["name"].get<std::string>()), plain(m["architecture"].get<std::string>()));
-    fmt::print("{:<20} {:>20}\n", "parameters", m["parameters"]["total"].get<std::int64_t>());
+    const auto total = m["parameters"]["total"].get<std::int64_t>();
+    fmt::print("{:<20} {:>20}: {}\n", "parameters", total, to_string(llmres::parameters(total)));
     for (const auto& [role, count] : m["parameters"]["by_role"].items())
         fmt::print("  {:<18} {:>20}\n", role, count.get<std::int64_t>());
     if (m["parameters"]["stored"] != m["parameters"]["total"])

@@ -4,6 +4,7 @@
 
 #include "command_line.hpp"
 #include "commands.hpp"
+#include "terminal.hpp"
 
 #include <fmt/format.h>
 #include <array>
@@ -24,9 +25,9 @@ using llmres::to_string;
 constexpr std::array<std::string_view, llmres::memory_term_names.size()> marks{"W", "L", "G", "O", "A", "K",
                                                                                "S", "V", "C", "w", "r", "f"};
 
-/// The memory terms to scale, with a | where the usable memory ends.
+/// The memory terms to scale, as wide as a line has room, with a | where the usable memory ends.
 std::string bar(const llmres::job_plan& p) {
-    constexpr double width = 64;
+    const double width = line_width() - 12;  // what stands before it, the brackets and the |
     const llmres::byte_count expected = p.memory.total().expected;
     const llmres::byte_count usable = p.usable > llmres::byte_count{} ? p.usable : llmres::byte_count{};
     const llmres::byte_count most = expected < usable ? usable : expected;
@@ -110,7 +111,7 @@ void print_plan(const llmres::job_plan& p, const llmres::plan_request& request) 
     const llmres::cluster& c = request.cluster;
     const auto total = p.memory.total();
     fmt::print("{}, {} on {} x {}, runtime {}: {}\n\n", plain(std::string{j.model.name.view()}), name_of(j.task),
-               c.gpus, c.gpu.name.view(), j.runtime.identity.name.view(), name_of(p.verdict));
+               c.gpus, c.gpu.name.view(), j.runtime.identity.name.view(), shown(p.verdict));
     print_measured(c.gpu);
     print_origin(request.profile);
     const std::string_view chosen = !request.layout             ? " (chosen: highest throughput)"

@@ -3,8 +3,10 @@
 #include <doctest/doctest.h>
 
 #include "../program_checks.hpp"
+#include "shell_words.hpp"
 
 #include <cstdlib>
+#include <sstream>
 #include <string>
 
 using namespace program_checks;
@@ -23,9 +25,33 @@ int shell(const std::string& line) {
 TEST_CASE("an answer that cannot be written exits 3") {
     const scratch files;
     const std::string err = (files.path() / "err").string();
-    for (const char* command : {"gpus", "gpus --json", "plan llama-3.1-8b --gpu l4 --context 1024", "--help", "man"}) {
+    const std::string rows = run_program::content_of(LLMRES_SOURCE_DIR "/tests/data/logs/rows.log");
+    const std::string log = files.file("run.log", rows.substr(0, rows.find("==== ", 1)).substr(rows.find('\n') + 1));
+    const std::string job = " llama-3.1-8b --gpu l4 --context 1024";
+    for (const std::string& command : {std::string{"gpus"},
+                                       std::string{"gpus --json"},
+                                       std::string{"models"},
+                                       std::string{"model qwen3-8b"},
+                                       std::string{"runtimes vllm"},
+                                       std::string{"formats"},
+                                       std::string{"links"},
+                                       std::string{"explain"},
+                                       "explain weights" + job,
+                                       "plan" + job,
+                                       "plan" + job + " --json",
+                                       "search" + job,
+                                       "compare" + job,
+                                       "check '" + log + "' --gpu a100-sxm4-80gb",
+                                       "calibrate '" + log + "' --gpu a100-sxm4-80gb",
+                                       std::string{"completion bash"},
+                                       std::string{"man"},
+                                       std::string{"schema"},
+                                       std::string{"help"},
+                                       std::string{"help serving"},
+                                       std::string{"--help"},
+                                       std::string{"--version"}}) {
         CAPTURE(command);
-        CHECK(shell("\"$P\" " + std::string{command} + " >/dev/full 2>'" + err + "'") == 3);
+        CHECK(shell("\"$P\" " + command + " >/dev/full 2>'" + err + "'") == 3);
         CHECK(run_program::content_of(err).find("cannot be written") != std::string::npos);
     }
 }
@@ -48,6 +74,89 @@ TEST_CASE("help and the version go by their usual names") {
     CHECK(run({"help", "plan"}).out == run({"plan", "--help"}).out);
     CHECK(run({"-V"}).out == run({"--version"}).out);
     refused({"help", "paln"}, {"paln"});
+}
+
+TEST_CASE("help by topic has three examples each, which run as they stand") {
+    const std::string help = run({"help"}).out;
+    std::istringstream names{help.substr(help.rfind(":\n") + 2)};
+    int topics = 0;
+    for (std::string name; names >> name; ++topics) {
+        name.resize(name.find_first_of(",."));
+        CAPTURE(name);
+        const outcome told = run({"help", name});
+        CHECK(told.exit == fits);
+        std::istringstream lines{told.out};
+        int examples = 0;
+        for (std::string line; std::getline(lines, line);) {
+            if (!line.starts_with("  llmres ")) continue;
+            CAPTURE(line);
+            arguments words = shell_words(line.substr(2));
+            words.erase(words.begin());
+            const outcome o = run(words);
+            CAPTURE(o.err);
+            CHECK((o.exit == fits || o.exit == does_not_fit));
+            ++examples;
+        }
+        CHECK(examples == 3);
+    }
+    CHECK(topics >= 8);
+    CHECK(run({"help", "spelling"}).out.find("--tensor_parallel_size") != std::string::npos);
+    refused({"help", "cooking"}, {"cooking"});
+}
+
+TEST_CASE("a verdict has a colour on a terminal alone, and never where NO_COLOR asks for none") {
+    const scratch files;
+    const auto shown = [&](const std::string& before, bool on_terminal) {
+        const std::string out = (files.path() / "out").string();
+        const std::string command = before + " '" LLMRES_PROGRAM "' plan llama-3.1-8b --gpu l4 --context 1024";
+        const std::string line = on_terminal ? "TERM=xterm script -qec \"" + command + "\" /dev/null" : command;
+        CHECK(shell(line + " >'" + out + "' </dev/null") == fits);
+        return run_program::content_of(out);
+    };
+    CHECK(shown("", true).find("\x1b[1;32mfits\x1b[0m") != std::string::npos);
+    for (const std::string& none : {shown("NO_COLOR=1", true), shown("TERM=dumb", true), shown("", false)}) {
+        CHECK(none.find("fits") != std::string::npos);
+        CHECK(none.find('\x1b') == std::string::npos);
+    }
+}
+
+TEST_CASE("the bar is as wide as a line has room") {
+    const scratch files;
+    const auto bar = [&](const std::string& columns) {
+        const std::string out = (files.path() / "out").string();
+        CHECK(shell("COLUMNS=" + columns + " \"$P\" plan llama-3.1-8b --gpu l4 --context 1024 >'" + out + "'") == fits);
+        const std::string text = run_program::content_of(out);
+        const std::size_t from = text.find('[') + 1;
+        return text.find(']') - from;
+    };
+    CHECK(bar("40") + 11 == 40);
+    CHECK(bar("120") + 11 == 120);
+    CHECK(bar("9999") + 11 == 160);
+    CHECK(bar("nonsense") + 11 == 76);
+}
+
+TEST_CASE("tables have heads, and numbers as people read them") {
+    const std::string gpus = run({"gpus"}).out;
+    CHECK(gpus.starts_with("gpu "));
+    CHECK(gpus.find("989 TFLOP/s") != std::string::npos);
+    CHECK(run({"gpus", "h100-sxm5-80gb"}).out.find("memory_bandwidth     3.35 TB/s") != std::string::npos);
+    const std::string models = run({"models", "qwen3"}).out;
+    CHECK(models.starts_with("model "));
+    CHECK(models.find("8.19 B") != std::string::npos);
+    CHECK(run({"model", "qwen3-8b"}).out.find("8.19 B") != std::string::npos);
+}
+
+TEST_CASE("how far a profile was off stands beside the rows that say so, and why where it means little") {
+    const std::string vllm = run({"runtimes", "vllm"}).out;
+    std::istringstream lines{vllm};
+    for (std::string line; std::getline(lines, line);) {
+        CAPTURE(line);
+        if (line.find("not measured") != std::string::npos) CHECK(line.find("no row") != std::string::npos);
+        if (line.find("100.00 %") != std::string::npos) CHECK(line.find("a pool is what all else leaves") != line.npos);
+        if (line.find(" 1 of 1") != std::string::npos) CHECK(line.size() > line.find(" 1 of 1") + 12);
+    }
+    CHECK(vllm.find("figure ") != std::string::npos);
+    CHECK(vllm.find("100.00 %") != std::string::npos);
 }
 
 TEST_CASE("completions and the manual page hold every option of every command") {
