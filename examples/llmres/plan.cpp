@@ -29,7 +29,7 @@ void print_warnings(const plan_options& o, const llmres::plan_request& request) 
                    request.cluster.gpu.id.view(), others.view());
 }
 
-/// The pictures that are asked for, as one. Layers of one GPU are no picture, and left out.
+/// The pictures that are asked for, as one. Layers of one GPU are no picture.
 std::string picture_of(const plan_options& o, const llmres::job_answer& answer) {
     for (const std::string& name : o.pictures)
         if (std::find(llmres::picture_names.begin(), llmres::picture_names.end(), name) == llmres::picture_names.end())
@@ -39,6 +39,9 @@ std::string picture_of(const plan_options& o, const llmres::job_answer& answer) 
     std::erase_if(pictures, [&](const llmres::named_picture& p) {
         return !o.pictures.empty() && std::find(o.pictures.begin(), o.pictures.end(), p.name) == o.pictures.end();
     });
+    if (pictures.empty())
+        throw refusal{llmres::refused(llmres::error_code::inconsistent, "pictures", o.pictures[0],
+                                      "memory, phases or roofline, where no GPUs share layers")};
     return llmres::stacked_svg(pictures);
 }
 
@@ -60,6 +63,9 @@ int run_plan(const plan_options& o) {
     llmres::plan_request& request = answer.request;
     if (!request.device.empty()) request.device = std::filesystem::absolute(here / request.device).string();
     print_warnings(o, request);
+    if (!o.pictures.empty() && o.svg.empty())
+        throw refusal{
+            llmres::refused(llmres::error_code::missing, "svg", "absent", "a file, which --pictures asks for")};
     if (!o.svg.empty()) write_picture(o.svg, picture_of(o, answer));
 
     const std::vector<llmres::document_remedy> help = llmres::remedies_of(document, sources, answer);

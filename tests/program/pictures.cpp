@@ -61,4 +61,7 @@ TEST_CASE("a plan draws the pictures that are asked for") {
     CHECK(some.find("Memory of the busiest GPU") == std::string::npos);
     CHECK(some.find("Roofline") != std::string::npos);
     refused(asked + arguments{"--pictures", "rooflines"}, {"pictures", "rooflines", "roofline"});
+    refused(asked + arguments{"--pictures", "layers"}, {"pictures", "layers", "memory"});
+    refused({"plan", "llama-3.1-8b", "--gpu", "h100", "--context", "4096", "--pictures", "memory"},
+            {"svg", "--pictures"});
 }

@@ -65,7 +65,7 @@ struct routed_layers {
 inline void draw_stage(drawing& into, double y, const job& j, const layout& l, std::int32_t stage, double layer_width) {
     const placement lies = placement_of(j, l, stage);
     const std::int32_t layers = lies.layers.size();
-    const std::int32_t ranks = l.tensor * l.data * l.context_parallel;
+    const std::int64_t ranks = std::int64_t{l.tensor} * l.data * l.context_parallel;
     into.text(drawing::left, y + 19, fmt::format("stage {}: {}", stage, gpus_text(stage * ranks, ranks)));
     double x = drawing::left + 190;
     const auto part = [&](double wide, memory_term colour) {
@@ -83,6 +83,7 @@ inline void draw_stage(drawing& into, double y, const job& j, const layout& l, s
 /// The routed experts of a layer by the ranks that share them, eight in a row; returns where the next thing starts.
 inline double draw_experts(drawing& into, double y, const routed_layers& routed, const layout& l) {
     constexpr std::int32_t in_row = 8;
+    constexpr double row = 50;
     constexpr double wide = (drawing::right - drawing::left) / in_row;
     const std::int64_t each = ceil_quotient(routed.experts, std::int64_t{l.expert});
     into.text(drawing::left, y + 14,
@@ -90,8 +91,9 @@ inline double draw_experts(drawing& into, double y, const routed_layers& routed,
                           routed.layers, each, l.expert),
               "soft");
     std::int32_t drawn = 0;
+    const auto rows_of = [](std::int32_t boxes) { return static_cast<double>(ceil_quotient(boxes, in_row)); };
     const auto at = [&] {
-        return std::pair{drawing::left + wide * (drawn % in_row), y + 26 + 50.0 * (drawn / in_row)};
+        return std::pair{drawing::left + wide * (drawn % in_row), y - 24 + row * rows_of(drawn + 1)};
     };
     for_each_drawn(
         l.expert,
@@ -109,7 +111,7 @@ inline double draw_experts(drawing& into, double y, const routed_layers& routed,
             ++drawn;
         },
         [](std::int32_t) {});
-    return y + 30 + 50.0 * ((drawn + in_row - 1) / in_row);
+    return y + 30 + row * rows_of(drawn);
 }
 
 }  // namespace detail
