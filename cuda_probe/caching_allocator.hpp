@@ -104,10 +104,9 @@ private:
     };
 
     bool reserve(std::int64_t segment, std::int64_t size) {
-        if (device_ != nullptr && !device_->take(segment, size)) {
-            give_back_unused();
-            if (!device_->take(segment, size)) return false;
-        }
+        if (device_ != nullptr && !device_->take(segment, size) &&
+            (!give_back_unused() || !device_->take(segment, size)))
+            return false;
         reserved += size;
         peak_reserved = std::max(peak_reserved, reserved);
         return true;
@@ -140,8 +139,10 @@ private:
         if (end != nullptr) end->after = made;
         return end = made;
     }
-    void give_back_unused() {
-        if (expands_) return;
+    /// Whether there was one.
+    bool give_back_unused() {
+        if (expands_) return false;
+        const std::int64_t before = reserved;
         for (auto& free : free_)
             for (auto at = free.begin(); at != free.end();) {
                 block* b = *at;
@@ -154,6 +155,7 @@ private:
                 reserved -= b->size;
                 spare_.push_back(b);
             }
+        return reserved < before;
     }
     void split(block* b, std::int64_t size) {
         if (b->size == size) return;

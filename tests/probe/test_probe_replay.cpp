@@ -141,7 +141,9 @@ TEST_CASE("without room, segments that hold no tensor are given back first") {
     struct device final : caching_allocator::segment_source {
         std::int64_t left = 100 * one_mib;
         std::map<std::int64_t, std::int64_t> taken;
+        int asked = 0;
         bool take(std::int64_t name, std::int64_t size) override {
+            ++asked;
             if (size > left) return false;
             left -= size, taken[name] = size;
             return true;
@@ -152,5 +154,7 @@ TEST_CASE("without room, segments that hold no tensor are given back first") {
     a.give(a.take(60 * one_mib));
     CHECK(a.take(80 * one_mib) != nullptr);
     CHECK(a.reserved == 80 * one_mib);
+    CHECK(behind.asked == 3);
     CHECK(a.take(40 * one_mib) == nullptr);
+    CHECK(behind.asked == 4);  // there is nothing to give back, and so no second try
 }
