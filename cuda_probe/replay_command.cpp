@@ -92,7 +92,11 @@ int run_replay(const common_options& common, const replay_command_options& optio
     const replayed_step step{request->job, planned->layout, request->cluster.gpu, planned->memory.stage, options.steps};
     const auto room = host_room(live);
     byte_count guard = default_guard(live.memory.cuda_total.value_or(gib(16)));
-    if (const auto now = cuda->memory(); room && now && now->free > *room) guard = std::max(guard, now->free - *room);
+    if (room) {
+        const auto now = cuda->memory();
+        if (!now) return end(exit_internal, std::string{now.why.view()});
+        if (now->free > *room) guard = std::max(guard, now->free - *room);
+    }
     nlohmann::ordered_json all = nlohmann::ordered_json::array();
     int worst = exit_done;
     for (const named_replay& one : replays) {
