@@ -22,8 +22,8 @@ nlohmann::json value_of(const std::string& text, const llmres::job_field& f) {
     return text;
 }
 
-/// The job document on standard input.
-nlohmann::json document_on_input() {
+/// Reads the job document on standard input.
+nlohmann::json read_input() {
     constexpr std::size_t most = std::size_t{16} << 20;
     std::string content(most + 1, '\0');
     content.resize(std::fread(content.data(), 1, content.size(), stdin));
@@ -32,6 +32,12 @@ nlohmann::json document_on_input() {
     nlohmann::json document = accept(llmres::parse_json_object(content, llmres::no_numbers::refused)).root;
     if (!document.contains("model"))
         throw refusal{llmres::refused(llmres::error_code::missing, "model", "absent", "a model of `llmres models`")};
+    return document;
+}
+
+/// The job document on standard input, which is read once however many plans are made of it.
+const nlohmann::json& document_on_input() {
+    static const nlohmann::json document = read_input();
     return document;
 }
 

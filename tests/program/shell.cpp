@@ -63,6 +63,8 @@ TEST_CASE("a job document comes from standard input") {
     const std::string out = (files.path() / "out").string();
     CHECK(shell("\"$P\" plan - --batch 2 --json <'" + job + "' >'" + out + "'") == fits);
     CHECK(nlohmann::json::parse(run_program::content_of(out))["job"]["batch"] == 2);
+    CHECK(shell("\"$P\" compare - --batch 1,2 --json <'" + job + "' >'" + out + "'") == fits);
+    CHECK(nlohmann::json::parse(run_program::content_of(out))["rows"].size() == 2);
     CHECK(shell("echo '{\"model\": 1' | \"$P\" plan - 2>/dev/null") == bad_input);
     CHECK(shell("echo '{}' | \"$P\" plan - 2>/dev/null") == bad_input);
     CHECK(shell("\"$P\" plan - </dev/null 2>/dev/null") == bad_input);
