@@ -127,9 +127,11 @@ result<json_value> search(const json& document) {
         best.push_back(*nearest);
     }
     const std::span<const llmres::found_layout> found{best};
-    json_value made{{"objective", name_of(asked.objective)},
+    json_value made{{"schema", "llmres/search/1"},
+                    {"objective", name_of(asked.objective)},
                     {"job", llmres::to_json(j)},
                     {"cluster", llmres::to_json(request->cluster)},
+                    {"assumed", llmres::assumptions_of(document.at("job"), *request, best.front().plan)},
                     {"searched", llmres::to_json(*counts)},
                     {"best", llmres::to_json(found, j, request->cluster)}};
     const std::span<const llmres::found_layout> unbeaten{front};
@@ -143,8 +145,10 @@ result<json_value> model(const json& document) {
         return refused(error_code::missing, "model", "absent", "a model's name, or what a config.json holds");
     const auto read = llmres::read_model_source(document.at("model"));
     if (!read) return read.error();
-    return read->gguf ? llmres::to_json(read->model, *read->gguf, llmres::bf16)
-                      : llmres::to_json(read->model, llmres::formats_of(read->model), llmres::bf16);
+    json_value made{{"schema", "llmres/model/1"}};
+    made.update(read->gguf ? llmres::to_json(read->model, *read->gguf, llmres::bf16)
+                           : llmres::to_json(read->model, llmres::formats_of(read->model), llmres::bf16));
+    return made;
 }
 
 result<json_value> gpus(const json&) {
