@@ -67,7 +67,7 @@ inline void draw_stage(drawing& into, double y, const job& j, const layout& l, s
     const std::int32_t layers = lies.layers.size();
     const std::int64_t ranks = std::int64_t{l.tensor} * l.data * l.context_parallel;
     into.text(drawing::left, y + 19, fmt::format("stage {}: {}", stage, gpus_text(stage * ranks, ranks)));
-    double x = drawing::left + 190;
+    double x = drawing::left + 220;
     const auto part = [&](double wide, memory_term colour) {
         into.box(x, y, wide - 1, 26, colour_of(colour));
         x += wide;
@@ -91,6 +91,7 @@ inline double draw_experts(drawing& into, double y, const routed_layers& routed,
                           routed.layers, each, l.expert),
               "soft");
     std::int32_t drawn = 0;
+    double below = 0;
     const auto rows_of = [](std::int32_t boxes) { return static_cast<double>(ceil_quotient(boxes, in_row)); };
     const auto at = [&] {
         return std::pair{drawing::left + wide * (drawn % in_row), y - 24 + row * rows_of(drawn + 1)};
@@ -110,8 +111,11 @@ inline double draw_experts(drawing& into, double y, const routed_layers& routed,
                       "soft");
             ++drawn;
         },
-        [](std::int32_t) {});
-    return y + 30 + row * rows_of(drawn);
+        [&](std::int32_t ranks) {
+            into.text(drawing::left, y + 92 + row, fmt::format("{} more ranks before the last", ranks), "soft");
+            below = 20;
+        });
+    return y + 30 + row * rows_of(drawn) + below;
 }
 
 }  // namespace detail
@@ -121,7 +125,7 @@ inline std::string layers_to_svg(const job& j, const layout& l, std::string_view
     drawing into{title, "Layers over " + to_text(l)};
     std::int32_t longest = 1;
     for (std::int32_t s = 0; s < l.pipeline; ++s) longest = (std::max)(longest, placement_of(j, l, s).layers.size());
-    const double layer_width = (std::min)(16.0, 310.0 / longest);
+    const double layer_width = (std::min)(16.0, 280.0 / longest);
     double y = 68;
     detail::for_each_drawn(
         l.pipeline,
