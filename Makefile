@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Short names for the CMake presets; `cmake --list-presets` shows them all. Each installs what it needs first (.ci/setup).
-.PHONY: demo web test test-web test-integration bench probe probe-calls fuzz fuzz-long validate-pytorch score score-training score-serving validate-llama-cpp check-schema docs format tidy clean
+.PHONY: demo web test test-web test-integration bench instructions probe probe-calls fuzz fuzz-long validate-pytorch score score-training score-serving validate-llama-cpp check-schema docs format tidy clean
 
 # PROGRAM: one that is built already.
 demo:  ## one question, answered and drawn: the program is all that is built, optimised
@@ -33,6 +33,12 @@ bench:
 	@.ci/setup base bench
 	@cmake --preset release >/dev/null
 	cmake --build --preset release --target run_benchmarks
+
+instructions:  ## of one plan of each job of bench/plan.cpp, counted by callgrind (minutes)
+	@.ci/setup base bench
+	@cmake --preset release >/dev/null
+	cmake --build --preset release --target bench_plan
+	bench/instructions build/release/bench/bench_plan
 
 probe:
 	@.ci/setup base probe

@@ -5,11 +5,13 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/hardware/standard_cluster.hpp>
 #include <llmres/models/all.hpp>
 #include <llmres/plan.hpp>
 #include <llmres/runtimes/llama_cpp.hpp>
+#include <llmres/runtimes/megatron.hpp>
 #include <llmres/runtimes/pytorch.hpp>
 #include <llmres/runtimes/vllm.hpp>
 #include <string_view>
@@ -40,7 +42,7 @@ timing time_plans(std::vector<work>& queue, const cluster& machine) {
         const auto start = std::chrono::steady_clock::now();
         for (int i = 0; i < calls; ++i) {
             work& w = queue[static_cast<std::size_t>(i) % queue.size()];
-            w.what.batch = w.what.micro_batch = 1 + i % 7;
+            w.what.batch = w.what.micro_batch = 1 << i % 7;  // divides each global batch
             sink += static_cast<std::size_t>(plan(w.what, w.how, machine)->verdict);
         }
         const std::chrono::duration<double, std::nano> spent = std::chrono::steady_clock::now() - start;
@@ -72,11 +74,31 @@ timing time_prepared(const work& w, const cluster& machine) {
     return {ns[batches / 2], (ns[batches * 3 / 4] - ns[batches / 4]) / 2 / ns[batches / 2]};
 }
 
-}  // namespace
+/// So many calls of a part of a plan: `plan`, `judged` (memory and verdict), or `prepared`, one evaluation of a
+/// prepared job. The batch varies, so that nothing is computed ahead, but not that of a prepared job. False: no such
+/// part.
+bool call(work& w, std::string_view part, int calls, const cluster& machine) {
+    std::size_t sink = 0;
+    prepared_job prepared = prepare(w.what, machine);
+    layout other = w.how;
+    other.replicas = 2;
+    for (int i = 0; i < calls; ++i) {
+        if (part != "prepared") w.what.batch = w.what.micro_batch = 1 << i % 7;  // divides each global batch
+        if (part == "plan")
+            sink += static_cast<std::size_t>(plan(w.what, w.how, machine)->verdict);
+        else if (part == "judged")
+            sink += static_cast<std::size_t>(detail::judged(w.what, w.how, machine)->verdict);
+        else if (part == "prepared")
+            sink += static_cast<std::size_t>(prepared.plan(i % 2 == 0 ? w.how : other)->verdict);
+        else
+            return false;
+    }
+    if (sink == 12345) std::puts("");
+    return true;
+}
 
-int main() {
-    const cluster machine = standard_cluster(gpus::h100_sxm5_80gb, 64).value();
-    std::vector<work> all{
+std::vector<work> jobs() {
+    return {
         {"serving 8B", {.model = models::llama_3_1_8b, .context = tokens(8192), .runtime = runtimes::vllm}, {}},
         {"serving 70B, tensor 4",
          {.model = models::llama_3_1_70b, .context = tokens(4096), .runtime = runtimes::vllm},
@@ -123,7 +145,28 @@ int main() {
           .sequence = tokens(4096),
           .runtime = runtimes::pytorch},
          {.data = 8, .expert = 8, .zero = 1}},
+        {"training 671B, pipeline 8, expert 8",
+         {.model = models::deepseek_v3,
+          .task = task::pretraining,
+          .sequence = tokens(4096),
+          .runtime = runtimes::megatron},
+         {.pipeline = 8, .data = 8, .expert = 8}},
     };
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const cluster machine = standard_cluster(gpus::h100_sxm5_80gb, 64).value();
+    std::vector<work> all = jobs();
+    if (argc == 2) {
+        for (const work& w : all) std::puts(w.name.data());
+        return 0;
+    }
+    if (argc == 4) {
+        const auto item = static_cast<std::size_t>(std::atoi(argv[1]));
+        return item < all.size() && call(all[item], argv[2], std::atoi(argv[3]), machine) ? 0 : 2;
+    }
     std::printf("%-36s %10s %8s %12s %8s\n", "plan(job, layout, cluster)", "ns a call", "spread", "prepared, ns",
                 "spread");
     for (const work& w : all) {
