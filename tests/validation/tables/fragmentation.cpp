@@ -69,4 +69,5 @@ int main(int count, char** arguments) {
                     s.replay.worst * 100, percent(s.profile.error), percent(s.profile.bias), s.profile.worst * 100,
                     percent(s.allocated));
     }
+    return 0;
 }

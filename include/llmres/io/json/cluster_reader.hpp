@@ -91,7 +91,7 @@ inline result<cluster> read_gpus(job_reader& read, const std::string& device, co
                        "gpu_flops of another GPU");
     gpu card{.id = "other", .name = "GPU described in the job"};
     constexpr std::int64_t most = std::int64_t{1} << 20;  // as validate(cluster) has it, which refuses more
-    auto gpus = static_cast<std::int32_t>(std::min(given.gpus(), most));
+    auto gpus = static_cast<std::int32_t>((std::min)(given.gpus(), most));
     read.named("gpu", card,
                [&](std::string_view id) { return id == "cpu" ? cpu_of(machine) : find_gpu(id, "cluster.gpu"); });
     read.integer("gpus", gpus);
