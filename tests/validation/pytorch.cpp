@@ -52,13 +52,6 @@ constexpr std::array limits{
 /// Whether how transformers writes the row's model is described; else only the widened bounds hold.
 bool described(const row& r) { return is_described(job_of(r).model); }
 
-/// The two rows that are further off than 1 %: adapters of RoBERTa, and of Granite behind its scaled embedding.
-bool is_known_to_be_off(const row& r) {
-    const std::string id = r.text("run_id");
-    return id == "roberta-h1024l3-lora8att-sdpa-bf16_autocast-rc-adamw-b1s512" ||
-           id == "granite-h2048l3-lora8att-sdpa-bf16_autocast-rc-adamw-b1s512";
-}
-
 }  // namespace
 
 TEST_CASE("weights, gradients and optimizer states are those of PyTorch, to the byte") {
@@ -87,19 +80,11 @@ TEST_CASE("each row has one document, which names the profile as it ships and no
 }
 
 TEST_CASE("saved activations and peaks are within 1 % each") {
-    int off = 0;
     for_each_row([&](const row& r, const outcome& o) {
         if (!described(r)) return;
-        if (is_known_to_be_off(r)) {
-            ++off;
-            CHECK(std::fabs(o.saved) <= 0.02);
-            CHECK(std::fabs(o.peak) <= 0.011);
-            return;
-        }
         CHECK(std::fabs(o.saved) <= 0.01);
         CHECK(std::fabs(o.peak) <= 0.01);
     });
-    CHECK(off == 2);
 }
 
 TEST_CASE("what is not described keeps what the widened bounds hold, between 0.65 and 3.2 times as much as counted") {
@@ -155,24 +140,14 @@ struct excuse {
     double most;            ///< of any pass
 };
 constexpr std::array excuses{
-    // bitsandbytes 0.50 expands a weight inside of its product's operator, where the tracker does not see it.
-    excuse{"mistral", "qlora", 0.055},
-    excuse{"phi3", "qlora", 0.037},
-    excuse{"gpt_neox", "qlora", 0.023},
-    excuse{"opt", "qlora", 0.024},
-    // What is read back from main memory is counted layer by layer; save_on_cpu reads it back tensor by tensor.
-    excuse{"mistral", "offload", 0.029},
     // Scaled copies of a weight in the backward pass.
     excuse{"mistral", "bf16-float8", 0.012},
-    // Casts of the first layer's feed-forward are freed before the gradients that are counted beside them.
-    excuse{"vit", "autocast", 0.017},
-    // Bytes of the encoder's tables of scores while the shared embedding's gradients are added.
-    excuse{"t5", "autocast-rc", 0.027},
+    // An adapter's copy of its input is freed before the gradient of its dropout is made.
+    excuse{"vit", "lora64lind", 0.015},
+    // The gradient of the decoder's table of scores, and the table that its first layer makes once more.
+    excuse{"t5", "autocast-rc-adamw-x2", 0.019},
     // The tensors that DoRA takes a norm of.
     excuse{"gpt2", "dora", 0.015},
-    // Adapters under autocast in front of norms that stand after the sums.
-    excuse{"bert", "lora8att", 0.011},
-    excuse{"roberta", "lora8att", 0.021},
     // Tiny models, whose tokens are loose in number beside their experts.
     excuse{"deepseek_v3", "fp32-adamw_loop", 0.013},
 };

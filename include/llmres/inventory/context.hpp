@@ -141,6 +141,10 @@ struct training_context {
 
     /// The format of a norm's output: autocast computes torch's own layer norm in fp32.
     constexpr const precision& normed(norm_kind kind) const { return widens(kind) ? fp32 : formats.stream; }
+    /// The format of what layers hand on: sums, or after them the norm's output.
+    constexpr const precision& residual(norm_kind kind) const {
+        return code.fp32_residual ? fp32 : code.norms.after_sum ? normed(kind) : formats.stream;
+    }
     /// Whether each linear layer that reads a norm's output casts it for itself.
     constexpr bool casts(norm_kind kind) const { return autocast && (!formats.stream_is_compute || widens(kind)); }
 

@@ -97,6 +97,7 @@ struct modeling {
     dropout_modeling dropout{};            ///< dropout
     frame_modeling frames{};               ///< what the code refers to
     bool fp32_residual = false;            ///< the stream between layers is fp32, whatever the layers compute in
+    bool scales_embedding = false;         ///< the model multiplies its embedding's output
     /// A buffer says of every pair of positions whether one sees the other, a byte each.
     bool mask_table = false;
     bool fixed_positions = false;  ///< of the encoder: sinusoids, never trained
@@ -189,7 +190,7 @@ inline constexpr std::array all_modeling{
     modeling{.architecture = "cohere",
              .norms = {.form = norm_form::wide_mean, .one_input = true},
              .loss = {.scales_logits = true}},
-    modeling{.architecture = "granite", .loss = {.scales_logits = true}},
+    modeling{.architecture = "granite", .loss = {.scales_logits = true}, .scales_embedding = true},
     modeling{.architecture = "gpt_oss",
              .norms = {.form = norm_form::wide_product},
              .attention = {.fp32_softmax = false},

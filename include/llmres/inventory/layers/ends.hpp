@@ -28,16 +28,16 @@ constexpr void save_extra_norms(const model& m, model_part part, std::int64_t n,
 }
 
 /// What a stack saves between its embedding and its first layer. PEFT has the output of a frozen embedding require
-/// gradients (enable_input_require_grads), and autograd holds such a leaf; adding positions to it or dropout makes
-/// another tensor. `positions`: embeddings of positions are added.
+/// gradients (enable_input_require_grads), and autograd holds such a leaf; adding positions to it, a factor or
+/// dropout makes another tensor. `changes`: there are positions, or a factor.
 template <class Visit>
-constexpr void save_embedding(std::int64_t hidden, bool positions, const layer_writer<Visit>& save) {
+constexpr void save_embedding(std::int64_t hidden, bool changes, const layer_writer<Visit>& save) {
     const training_context& context = save.context;
     const std::int64_t values = context.tokens.all() * hidden;
     if (!context.input_requires_grad || (!context.dropout && !context.frozen)) return;
     const bool drops = context.dropout && context.code.dropout.embedding;
     if (drops) save.put(activation_role::mask, values, int8, activation_split::sequence, backward_point::output);
-    if (context.frozen && context.recomputes && (positions || drops))
+    if (context.frozen && context.recomputes && (changes || drops))
         save.put(activation_role::residual, values, context.formats.stream, activation_split::sequence,
                  backward_point::output);
 }
@@ -126,8 +126,10 @@ constexpr void for_each_input_activation(const model& m, const training_context&
            m.layers.kinds[first].attention.kind == attention_kind::none)
         ++first;
     const attention& a = m.layers.kinds[first].attention;
-    detail::save_embedding(
-        m.hidden, m.embedding_width > 0 || (context.frozen && detail::has_extra(m, weight_role::positions)), save);
+    detail::save_embedding(m.hidden,
+                           m.embedding_width > 0 || context.code.scales_embedding ||
+                               (context.frozen && detail::has_extra(m, weight_role::positions)),
+                           save);
     detail::save_score_bias(a, save);
     // Cosines and sines of the positions, for all layers.
     if (context.code.attention.rotary && a.kind != attention_kind::none)

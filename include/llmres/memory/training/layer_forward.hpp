@@ -134,10 +134,7 @@ private:
     constexpr bool one_input() const { return context_.code.norms.one_input; }
 
     constexpr byte_count stream() const {
-        const precision& format = context_.code.fp32_residual     ? fp32
-                                  : context_.code.norms.after_sum ? context_.normed(kind_.norm)
-                                                                  : context_.formats.stream;
-        return size(hidden_, format, activation_split::sequence);
+        return size(hidden_, context_.residual(kind_.norm), activation_split::sequence);
     }
     /// What the layer's code refers to, though autograd does not keep it: attention's probabilities and output, the
     /// layer's input, and the residual sum.
@@ -172,7 +169,9 @@ private:
             if (o.half == layer_half::attention) return;
             return consider(saved.all, {stream(), stream()});  // both halves' outputs, and their sum
         }
-        residual_ = o.half == layer_half::attention ? stream() : byte_count{};
+        // A norm of the sum stands in the code that adds: its other summand is still referred to.
+        if (o.half == layer_half::attention || !context_.code.norms.after_sum)
+            residual_ = o.half == layer_half::attention ? stream() : byte_count{};
     }
 
     /// Queries, scaled by sdpa; keys and values, and those repeated for every query head.

@@ -95,7 +95,8 @@ class StorageTracker(TorchDispatchMode):
             result = _grouped_mm(args, kwargs)
         else:
             result = func(*args, **kwargs)
-        for leaf in tree_leaves(result):
+        inside = _expanded_weight(func, args, kwargs)  # alive beside the result
+        for leaf in tree_leaves((result, inside)):
             if isinstance(leaf, torch.Tensor) and leaf.device.type == self.device_type:
                 self._add(leaf)
         self._note_peak()
@@ -111,6 +112,21 @@ def _scalar(tensor: torch.Tensor) -> bool | int | float:
     if tensor.dtype == torch.bool:
         return tensor.device.type != "cpu"
     return 0.5 if tensor.dtype.is_floating_point else 1
+
+
+def _expanded_weight(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
+    """What bitsandbytes makes inside of a product with a 4-bit weight of fake tensors, whose kernel does not run: the
+    weight in the format of the input, and its scales, which are quantised themselves (bitsandbytes 0.50,
+    backends/cuda/ops.py, _dequant_linear_fallback: the road of 256 tokens and more on an A100, and of 1,537 and more on
+    any GPU)."""
+    if func.name() != "bitsandbytes::gemm_4bit" or not isinstance(args[0], FakeTensor):
+        return []
+    names = ("A", "B", "shapeB", "absmax", "blocksize", "quant_type", "bias", "absmax_8bit")
+    given = dict(zip(names, args)) | kwargs
+    made = [args[0].new_empty(given["shapeB"])]
+    if given.get("absmax_8bit") is not None:
+        made += [torch.empty_like(given["absmax_8bit"], dtype=torch.float32) for _ in range(2)]
+    return made
 
 
 def _grouped_mm(args: tuple[Any, ...], kwargs: dict[str, Any]) -> torch.Tensor:

@@ -92,6 +92,23 @@ constexpr backward_state before_first_layer(const stage_step& in, std::size_t ki
     return b;
 }
 
+/// A second gradient of a weight that is read twice: the embedding's, where the head is tied to it.
+constexpr byte_count second_gradient(const stage_step& in) {
+    const training_context& context = in.folded.context;
+    const model& m = in.folded.job.model;
+    if (context.frozen || context.runtime.kernels.linear != linear_code::plain || in.folded.layout.pipeline > 1 ||
+        !m.tied_head)
+        return {};
+    return size_of(gradients_of(in.folded.job), ceil_quotient(m.vocabulary, in.folded.layout.tensor),
+                   embedding_width_of(m));
+}
+
+/// Of a tied head's, what waits for the embedding's gradient before both are added to those of earlier micro-batches.
+/// Without such the first one becomes the weight's gradient itself.
+constexpr byte_count waiting_gradient(const stage_step& in) {
+    return in.folded.micro_batches > 1 && in.folded.layout.zero < 2 ? second_gradient(in) : byte_count{};
+}
+
 /// The backward pass of a kind's last or first layer.
 constexpr peak_candidate at_layer_backward(const stage_step& in, peak_point point, std::size_t kind) {
     const training_stage& s = in.stage;
@@ -102,21 +119,11 @@ constexpr peak_candidate at_layer_backward(const stage_step& in, peak_point poin
     // Gradients that are offloaded as they are made do not add up.
     t.gradients =
         in.accumulates || b.gradients > s.weights.all.gradients.kept ? s.weights.all.gradients.kept : b.gradients;
+    t.gradients += waiting_gradient(in);
     t.activations = b.saved + ((in.accumulates ? layer.peak : layer.fresh_peak) - layer.kept);
     t.communication =
         in.steps_in_backward ? in.gathered_in_backward + layer.state.optimizer.largest_step : in.backward_communication;
     return {point, static_cast<std::int32_t>(kind), t, in.backward_streams};
-}
-
-/// A second gradient of a weight that is read twice: the embedding's, where the head is tied to it.
-constexpr byte_count second_gradient(const stage_step& in) {
-    const training_context& context = in.folded.context;
-    const model& m = in.folded.job.model;
-    if (context.frozen || context.runtime.kernels.linear != linear_code::plain || in.folded.layout.pipeline > 1 ||
-        !m.tied_head)
-        return {};
-    return size_of(gradients_of(in.folded.job), ceil_quotient(m.vocabulary, in.folded.layout.tensor),
-                   embedding_width_of(m));
 }
 
 /// With tied weights the head's gradient comes first, then the embedding's. Autograd adds the two out of place
@@ -141,10 +148,11 @@ constexpr byte_count shared_cross_bias(const stage_step& in) {
 constexpr peak_candidate at_embedding_gradient(const stage_step& in) {
     const encoder_memory& encoder = in.stage.encoder;
     tensor_memory t = in.held;
-    t.gradients = in.stage.weights.all.gradients.kept + (encoder.kept == byte_count{} ? summed_gradients(in)
-                                                         : encoder.reads_tokens       ? second_gradient(in)
-                                                                                      : byte_count{});
-    t.activations = in.residual;
+    t.gradients =
+        in.stage.weights.all.gradients.kept + (encoder.kept == byte_count{} ? summed_gradients(in)
+                                               : encoder.reads_tokens       ? second_gradient(in) + waiting_gradient(in)
+                                                                            : byte_count{});
+    t.activations = in.residual + (encoder.kept == byte_count{} ? byte_count{} : shared_cross_bias(in));
     t.communication = communication_after_layers(in) + in.gathered.last;
     return {peak_point::embedding_gradient, 0, t, in.backward_streams};
 }
@@ -154,11 +162,16 @@ constexpr peak_candidate at_embedding_gradient(const stage_step& in) {
 constexpr peak_candidate at_encoder_backward(const stage_step& in, peak_point point) {
     const encoder_memory& encoder = in.stage.encoder;
     const byte_count all = in.stage.weights.all.gradients.kept;
-    const auto without = [&](byte_count part) { return all > part ? all - part : byte_count{}; };
+    // All are there from earlier micro-batches, and the embedding's waits for the encoder's own.
+    const byte_count waiting = encoder.reads_tokens ? waiting_gradient(in) : byte_count{};
+    const auto without = [&](byte_count part) {
+        if (in.accumulates) return all + waiting;
+        return all > part ? all - part : byte_count{};
+    };
     tensor_memory t = in.held;
     t.communication = communication_after_layers(in);
     if (point == peak_point::decoder_embedding_gradient) {
-        t.gradients = without(encoder.gradients) + summed_gradients(in);
+        t.gradients = (in.accumulates ? all : without(encoder.gradients)) + summed_gradients(in);
         t.activations = encoder.kept + encoder.output + shared_cross_bias(in);
     } else if (point == peak_point::encoder_last_layer_backward) {
         t.gradients = without(encoder.gradients);
