@@ -146,8 +146,6 @@ constexpr std::array excuses{
     excuse{"vit", "lora64lind", 0.015},
     // The gradient of the decoder's table of scores, and the table that its first layer makes once more.
     excuse{"t5", "autocast-rc-adamw-x2", 0.019},
-    // The tensors that DoRA takes a norm of.
-    excuse{"gpt2", "dora", 0.015},
     // Tiny models, whose tokens are loose in number beside their experts.
     excuse{"deepseek_v3", "fp32-adamw_loop", 0.013},
 };

@@ -178,10 +178,11 @@ constexpr auto named_by(Writer& to) {
 
 /// Which gradients are there when a step takes the most memory.
 struct gradients_held {
-    bool layers_outside = false;   ///< of the weights outside the layers: those after them, and with a tied head all
+    bool layers_outside = false;   ///< of the weights after the layers
     stage_range layers{};          ///< of the layers at these positions
     std::int32_t but = -1;         ///< the layer among them that is recomputed, and so not counted
     bool input = false;            ///< of the weights before the layers
+    bool table = false;            ///< of the embedding's table, if not of all of these
     byte_count encoder_missing{};  ///< what of an encoder's is not there
     byte_count narrower{};         ///< what the head's gradient lacks: it is in 16 bits yet
     byte_count again{};            ///< a further gradient of a weight that is read twice
@@ -197,8 +198,7 @@ constexpr gradients_held gradients_after_layers(const stage_step& in) {
     const training_stage& s = in.stage;
     return {.layers_outside = true,
             .layers = {s.holds.layers.last, s.holds.layers.last},
-            .input = in.folded.job.model.tied_head && s.last,
-            .encoder_missing = s.encoder.gradients};
+            .table = in.folded.job.model.tied_head && s.last};
 }
 
 /// When the backward pass of a kind's last or first layer begins: gradients of all that follows it.
@@ -236,30 +236,33 @@ constexpr gradients_held gradients_at(const stage_step& in, peak_point point, st
             break;
         case peak_point::last_layer_backward:
         case peak_point::first_layer_backward:
-            return gradients_after_layer(in, point, kind);
+            held = gradients_after_layer(in, point, kind);
+            summed(waiting_gradient(in));
+            break;
         case peak_point::adapter_recomputation:
             if (!in.accumulates) held.but = span_of(in.folded.by_stage, kind, in.stage.holds.layers).first;
             break;
         case peak_point::decoder_embedding_gradient:
-            held.encoder_missing = encoder.gradients;
+            if (!in.accumulates) held.encoder_missing = encoder.gradients;
             summed(summed_gradients(in));
             break;
         case peak_point::encoder_last_layer_backward:
-            held.encoder_missing = encoder.gradients;
+            if (!in.accumulates) held.encoder_missing = encoder.gradients;
+            if (encoder.reads_tokens) summed(waiting_gradient(in));
             break;
         case peak_point::encoder_first_layer_backward:
-            held.encoder_missing = encoder.first_gradients;
+            if (!in.accumulates) held.encoder_missing = encoder.first_gradients;
+            if (encoder.reads_tokens) summed(waiting_gradient(in));
             break;
         case peak_point::embedding_gradient:
             if (encoder.kept == byte_count{})
                 summed(summed_gradients(in));
             else if (encoder.reads_tokens)
-                summed(second_gradient(in));
+                summed(second_gradient(in) + waiting_gradient(in));
             break;
         case peak_point::head_backward:
         case peak_point::head_step:
             return gradients_of_head(in);
-        case peak_point::adapter_forward:
         case peak_point::layers_forward:
         case peak_point::loss_forward:
         case peak_point::loss_gradient:
@@ -283,9 +286,10 @@ constexpr void write_gradients(const stage_step& in, const gradients_held& held,
     for_each_trained_weight(how, here, named_by(to), [&](const trained_weight& w) {
         const bool in_layers =
             w.position >= held.layers.first && w.position < held.layers.last && w.position != held.but;
-        const bool there = w.place == weight_place::layer   ? in_layers
-                           : w.place == weight_place::input ? held.input
-                                                            : held.layers_outside;
+        const bool there = w.place == weight_place::layer ? in_layers
+                           : w.place == weight_place::input
+                               ? held.input || (held.table && w.role == weight_role::embed_tokens)
+                               : held.layers_outside;
         if (!there) return;
         if (w.place == weight_place::input && w.role != weight_role::embed_tokens &&
             held.encoder_missing > byte_count{}) {

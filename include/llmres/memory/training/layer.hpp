@@ -39,7 +39,7 @@ struct training_layer {
     byte_count away{};        ///< what is offloaded to main memory of what the layer saves
     byte_count peak{};        ///< of the layer's backward pass, with all that it saved
     byte_count fresh_peak{};  ///< the peak with the gradients of the layer's weights as they are made
-    byte_count forward{};     ///< what adapters make in the layer's forward pass, beyond all that it saves
+    byte_count recomputed{};  ///< with adapters: the fullest moment when it is recomputed, beyond all that it saves
     byte_count in_forward{};  ///< the fullest moment of the forward pass, beyond what the layer keeps
 };
 
@@ -105,43 +105,6 @@ constexpr byte_count product_inputs(const layer& kind, std::int64_t hidden, cons
     return all;
 }
 
-/// What adapters make in a layer's forward pass for a moment: at the feed-forward's last product, and before it.
-struct adapter_scratch {
-    byte_count before{};
-    byte_count last{};
-};
-
-constexpr adapter_scratch adapter_scratch_of(const layer& kind, std::int64_t hidden, const training_context& context,
-                                             const training_state& state, const layout& l) {
-    if (context.adapter.kind == adapter_kind::dora) return {state.magnitudes.other, state.magnitudes.down};
-    adapter_scratch made;
-    if (kind.feed_forward.routed() || context.quantised.four_bit) return made;
-    const training_formats& formats = context.formats;
-    const precision& scaled = context.autocast ? formats.compute : formats.adapters;
-    const auto size = [&](const operand& t, const precision& format) {
-        return local_bytes({activation_role::adapter, context.tokens.all() * t.width, format, t.split}, l);
-    };
-    // The norm's output, which its caller still holds.
-    const byte_count held = size(whole_operand(operand_name::normed, hidden), context.normed(kind.norm));
-    for_each_layer_operation(kind, hidden, context.code.norms, [&](const layer_operation& o) {
-        if (o.half != layer_half::feed_forward || o.products() == 0) return;
-        const operand& output = o.writes[o.products() - 1];
-        if (!context.adapter.adapts(o.weights[o.products() - 1])) return;
-        // The outputs of the weight itself and of B, and the latter scaled.
-        byte_count added = held + size(output, formats.outputs);
-        if (o.weights[0] != weight_role::down_proj) {
-            made.before = added + size(output, scaled) * 2;
-            return;
-        }
-        added += size(o.reads[0], formats.outputs);
-        if (context.autocast)  // the input widened and dropped out, before autocast narrows it again
-            made.last = added + size(o.reads[0], formats.adapters) * (context.adapter.dropout > 0 ? 2 : 1);
-        else
-            made.last = added + size(output, scaled) * 2;
-    });
-    return made;
-}
-
 /// What a layer saves, by the last point that needs it, and what its backward pass makes, by the point where that
 /// lives.
 struct layer_sums {
@@ -150,6 +113,7 @@ struct layer_sums {
     sizes_at_points made{};
     named_parts parts{};
     layer_forward forward{};
+    layer_forward again{};  ///< with adapters: when the layer is recomputed
 };
 
 constexpr byte_count sum_of(const sizes_at_points& sizes) {
@@ -170,7 +134,9 @@ constexpr layer_sums layer_sums_of(const layer& kind, const job& j, const layout
     const bool by_parts = recomputes_or_offloads_parts(j);
     const saved_tensors becomes = saved_tensors_of(j, context);
     forward_sweep sweep{kind, j.model.hidden, context, l, becomes};
+    forward_sweep again{kind, j.model.hidden, context, l, saved_tensors::stay};
     const bool stays = becomes == saved_tensors::stay;
+    const bool follows_again = context.recomputes && context.adapter.low_rank();
     byte_count before, so_far, late;
     for_each_training_activation(
         kind, j.model.hidden, context,
@@ -185,10 +151,13 @@ constexpr layer_sums layer_sums_of(const layer& kind, const job& j, const layout
         },
         [&](const activation& a) { s.made[static_cast<std::size_t>(a.until)] += local_bytes(a, l); },
         [&](const layer_operation& o, bool input) {
-            sweep(o, stays ? saved_so_far{before, so_far, late, input} : saved_so_far{});
+            const saved_so_far saved{before, so_far, late, input};
+            sweep(o, stays ? saved : saved_so_far{});
+            if (follows_again) again(o, saved);
             before = so_far, late = {};
         });
     s.forward = sweep.most();
+    s.again = again.most();
     return s;
 }
 
@@ -334,14 +303,6 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
         held_at_points(a.sums, a.output_gradient, saved_tensors_of(j, context) == saved_tensors::moved);
     t.saved = sum_of(a.sums.saved);
     t.routed = sum_of(a.sums.routed);
-    if (context.adapter.low_rank()) {  // the feed-forward saves its own later, but for what its last product reads
-        using enum backward_point;
-        const byte_count later =
-            a.sums.saved[static_cast<std::size_t>(output)] + a.sums.saved[static_cast<std::size_t>(inner)];
-        const adapter_scratch made = adapter_scratch_of(kind, j.model.hidden, context, state, l);
-        t.forward = made.before > later ? made.before - later : byte_count{};
-        if (made.last > t.forward) t.forward = made.last;
-    }
     add_weights(held, context, state);
     set_peaks(t, held, a.sums.saved, casts_gradients(kind, context));
     if (kind.feed_forward.routed() && context.runtime.kernels.experts == expert_code::loop && !context.frozen) {
@@ -360,6 +321,8 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
             t.fresh_peak = stacked + state.gradients.feed_forward;
     }
     t.saved += state.casts.all;
+    if (const byte_count again = forward_of(a.sums.again, context, state, true); again > t.saved)
+        t.recomputed = again - t.saved;
     t.checkpoint = a.checkpoint;
     if (context.recomputes) {
         t.kept = a.checkpoint + a.products;

@@ -42,7 +42,8 @@ enum class saved_tensors : std::uint8_t {
 
 /// Whether autograd keeps the residual stream itself: what a norm in one kernel reads, or one without a cast.
 constexpr bool keeps_stream(norm_kind kind, const training_context& context) {
-    if (context.code.norms.after_sum) return !context.casts(kind);
+    if (context.code.norms.after_sum)  // the products that read it keep it, unless each makes a copy
+        return !context.casts(kind) && !(context.frozen && context.copies_adapter_inputs);
     const norm_form form = context.code.norms.form;
     if (context.formats.fp32_stream || form == norm_form::narrow_scale) return true;
     const bool copies = form == norm_form::wide_kernel || form == norm_form::wide_mean || kind == norm_kind::rms ||
@@ -267,9 +268,14 @@ private:
     }
 
     /// DoRA takes the norm of the adapted weight before it saves anything of the product (tuners/lora/dora.py).
-    constexpr void at_magnitudes(const operand& target, byte_count held, byte_count& most) {
-        if (context_.adapter.kind == adapter_kind::dora)
-            most = larger(most, held + size(target, context_.formats.outputs));
+    /// `input`: the format of what the product reads, of which the adapter has a copy in its own.
+    constexpr void at_magnitudes(const operand& read, const operand& target, const precision& input, byte_count held,
+                                 byte_count& most) {
+        if (context_.adapter.kind != adapter_kind::dora) return;
+        const precision& adapter = context_.formats.adapters;
+        const bool copies = context_.copies_adapter_inputs && !(input == adapter);
+        most =
+            larger(most, held + size(target, context_.formats.outputs) + (copies ? size(read, adapter) : byte_count{}));
     }
 
     constexpr void at_products(const layer_operation& o, const saved_so_far& saved) {
@@ -288,7 +294,8 @@ private:
             made = larger(made, here);
         }
         if (adapts(o.weights[0]))
-            at_magnitudes(o.writes[0], saved.before + frames() + normed(saved.input), most_.beside_magnitudes);
+            at_magnitudes(o.reads[0], o.writes[0], context_.normed(kind_.norm),
+                          saved.before + frames() + normed(saved.input), most_.beside_magnitudes);
         consider(saved.all, {normed(saved.input), made});
     }
 
@@ -339,7 +346,8 @@ private:
         if (adapted) {
             const precision& input = composes ? activated_format(gated(), context_) : context_.formats.outputs;
             made = larger(made, beside_product(read, o.writes[0], input));
-            at_magnitudes(o.writes[0], saved.before + frames() + normed_in_feed_forward(saved) + activated_,
+            at_magnitudes(read, o.writes[0], input,
+                          saved.before + frames() + normed_in_feed_forward(saved) + activated_,
                           most_.beside_last_magnitudes);
         }
         if (context_.adapter.kind == adapter_kind::ia3)  // scaled in fp32, and cast back (tuners/ia3/layer.py)

@@ -362,11 +362,10 @@ constexpr void weight_fold::normalise(const weight_shape& shape, weight_role rol
     const bool casts = c.autocast && !(adapter == compute);
     const byte_count identity = size_of(adapter, shape.columns, shape.columns);
     const byte_count cast = casts ? size_of(compute, shape.columns, shape.columns) : byte_count{};
-    const byte_count input = c.copies_adapter_inputs ? size_of(adapter, c.tokens.all(), shape.columns) : byte_count{};
     const byte_count applied = identity + cast + size_of(compute, magnitude_rows_, shape.columns);
     const byte_count summed = (casts ? cast : identity) +
                               size_of(adapter, magnitude_rows_, shape.columns) * (c.copies_adapter_inputs ? 4 : 3);
-    const byte_count both = input + (applied > summed ? applied : summed);
+    const byte_count both = applied > summed ? applied : summed;
     magnitude_memory& m = state_.magnitudes;
     if (role == weight_role::down_proj) {
         if (both > m.down) m.down = both;

@@ -25,19 +25,16 @@
 /// The most that a stage holds in the forward pass and at the loss: a candidate for each point.
 namespace llmres::inline v0::detail {
 
-/// What adapters make in a forward pass: of the last layer, or of a layer that is recomputed.
-constexpr peak_candidate at_adapter_forward(const stage_step& in, std::size_t kind) {
+/// What a layer with adapters makes when it is recomputed.
+constexpr peak_candidate at_adapter_recomputation(const stage_step& in, std::size_t kind) {
     const training_stage& s = in.stage;
     const training_layer& layer = in.folded.layers[kind];
-    const bool recomputes = in.folded.context.recomputes;
     tensor_memory t = in.held;
-    t.gradients = in.accumulates ? s.weights.all.gradients.kept
-                  : recomputes   ? s.weights.all.gradients.kept - layer.state.gradients.kept
-                                 : byte_count{};
-    t.activations = s.saved.all + (layer.saved - layer.kept) + layer.forward;
+    t.gradients =
+        in.accumulates ? s.weights.all.gradients.kept : s.weights.all.gradients.kept - layer.state.gradients.kept;
+    t.activations = s.saved.all + (layer.saved - layer.kept) + layer.recomputed;
     t.communication = communication_after_layers(in);
-    return {recomputes ? peak_point::adapter_recomputation : peak_point::adapter_forward,
-            static_cast<std::int32_t>(kind), t, in.backward_streams};
+    return {peak_point::adapter_recomputation, static_cast<std::int32_t>(kind), t, in.backward_streams};
 }
 
 /// Casts of weights that autocast keeps from the forward pass to the end of the loss, though what is recomputed does

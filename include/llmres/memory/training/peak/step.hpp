@@ -37,8 +37,7 @@ enum class peak_point : std::uint8_t {
     encoder_first_layer_backward,
     embedding_gradient,     ///< the last gradient of a backward pass
     adapter_recomputation,  ///< forward pass of a layer with adapters, while it is recomputed
-    adapter_forward,        ///< forward pass of the last layer with adapters
-    layers_forward,         ///< the last layer has been computed, and the head not yet
+    layers_forward,         ///< a layer is computed, or the last one has been, and the head not yet
     loss_forward,           ///< the loss is computed from the logits
     loss_gradient,          ///< the gradient of the logits is computed
     head_backward,          ///< the head's product is differentiated
@@ -51,7 +50,6 @@ constexpr phase phase_of(peak_point point) {
     switch (point) {
         case peak_point::optimizer_step:
             return phase::optimizer;
-        case peak_point::adapter_forward:
         case peak_point::layers_forward:
             return phase::forward;
         case peak_point::loss_forward:
