@@ -178,7 +178,8 @@ byte_count beside_recomputed_layer(const planned& p) {
     const detail::folded_job f{p.asked.job, p.plan.layout};
     byte_count most;
     for (std::size_t k = 0; k < f.kinds(); ++k)
-        if (f.layers[k].checkpoint + f.layers[k].forward > most) most = f.layers[k].checkpoint + f.layers[k].forward;
+        if (f.layers[k].checkpoint + f.layers[k].recomputed > most)
+            most = f.layers[k].checkpoint + f.layers[k].recomputed;
     return p.asked.job.adapter.low_rank() ? most + p.plan.memory.reduced : most;
 }
 
