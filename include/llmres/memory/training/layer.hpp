@@ -178,15 +178,11 @@ constexpr byte_count forward_of(const layer_forward& f, const training_context& 
 }
 
 /// What a layer holds at each point of its backward pass, but for the gradients of its weights: what that point or a
-/// later one needs, what the point makes, and the gradient of the layer's output, for the residual sum. `moved`: what
-/// was saved lies in main memory, and each operation reads back its own (torch.autograd.graph.save_on_cpu).
-constexpr sizes_at_points held_at_points(const layer_sums& s, byte_count output_gradient, bool moved) {
+/// later one needs, what the point makes, and the gradient of the layer's output, for the residual sum.
+constexpr sizes_at_points held_at_points(const layer_sums& s, byte_count output_gradient) {
     sizes_at_points held = s.made;
     byte_count needed = output_gradient;
-    for (std::size_t p = backward_points; p-- > 0;) {
-        held[p] += needed + s.saved[p];
-        if (!moved) needed += s.saved[p];
-    }
+    for (std::size_t p = backward_points; p-- > 0;) held[p] += needed += s.saved[p];
     return held;
 }
 
@@ -299,8 +295,7 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
                                            const training_context& context, const layer_activations& a,
                                            const training_state& state) {
     training_layer t{.state = state};
-    sizes_at_points held =
-        held_at_points(a.sums, a.output_gradient, saved_tensors_of(j, context) == saved_tensors::moved);
+    sizes_at_points held = held_at_points(a.sums, a.output_gradient);
     t.saved = sum_of(a.sums.saved);
     t.routed = sum_of(a.sums.routed);
     add_weights(held, context, state);
