@@ -9,6 +9,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <llmres/hardware/gpus/all.hpp>
 #include <llmres/io/files.hpp>
 #include <llmres/io/job_fields.hpp>
 #include <llmres/io/json/document.hpp>
@@ -362,8 +363,9 @@ private:
                           (word == "lora" || word == "rslora" || word == "dora"));
         put(name, name == "optimizer" || name == "adapter_kind" ? word : value);
     }
-    /// "8xH100" and "8 x H100" are eight GPUs of the kind behind the x.
+    /// "8xH100" and "8 x H100" are eight GPUs of the kind behind the x; "7900xtx" is a kind itself.
     std::string without_count(const std::string& value) {
+        if (llmres::find_gpu(value)) return value;
         const std::size_t digits = std::min(value.find_first_not_of("0123456789"), value.size());
         const std::size_t times = std::min(value.find_first_not_of(' ', digits), value.size());
         if (digits == 0 || times + 1 >= value.size() || (value[times] != 'x' && value[times] != 'X')) return value;

@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "training/replay.hpp"
+#include "replay.hpp"
 
 // Training steps of published runs, replayed tensor by tensor; `table_fragmentation` prints the table that
 // docs/accuracy.md shows.

@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "../training/replay.hpp"
+#include "../replay.hpp"
 
 // table_fragmentation [--rows]: reserved over allocated memory of published training runs, beside what a replay of
 // their steps through PyTorch's caching allocator gives and what the runtime's profile says, as a table for

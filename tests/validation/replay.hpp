@@ -7,8 +7,8 @@
 #include <map>
 #include <vector>
 
-#include "../../../cuda_probe/caching_allocator.hpp"
-#include "scores.hpp"
+#include "../../cuda_probe/caching_allocator.hpp"
+#include "training/scores.hpp"
 
 /// Training steps of published runs, replayed through PyTorch's caching allocator as the probe simulates it.
 namespace training_runs {
