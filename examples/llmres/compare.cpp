@@ -278,7 +278,7 @@ std::string shared_text(const row& r, const std::vector<axis>& axes) {
     std::string text{name_of(r.answer->request.job.task)};
     for (std::size_t i = axes.size(); i-- > 0;)
         if (axes[i].values.size() == 1)
-            text = axes[i].flag == "model" ? value_of_axis(r, axes[i], i) + ", " + text
+            text = axes[i].flag == "model" ? fmt::format("{}, {}", value_of_axis(r, axes[i], i), text)
                                            : fmt::format("{}, {} {}", text, axes[i].flag, value_of_axis(r, axes[i], i));
     return text;
 }

@@ -111,6 +111,7 @@ struct term {
 
 std::vector<term> all_terms() {
     std::vector<term> all;
+    all.reserve(memory_texts.size() + time_texts.size());
     for (std::size_t i = 0; i < memory_texts.size(); ++i) all.push_back({true, i});
     for (std::size_t i = 0; i < time_texts.size(); ++i) all.push_back({false, i});
     return all;

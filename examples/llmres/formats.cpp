@@ -103,7 +103,7 @@ int run_formats(const table_options& o) {
         const auto name = row["name"].get<std::string>();
         const auto kind = row["kind"].get<std::string>();
         const std::string also = joined(row["also"]);
-        if (!holds_all(name + " " + kind + " " + also, o.id)) continue;
+        if (!holds_all(fmt::format("{} {} {}", name, kind, also), o.id)) continue;
         table.push_back({name, kind, fmt::format("{:.4g}", row["bits_per_weight"].get<double>()), also,
                          row["engines"].size() == engines_with(llmres::format_family::plain).size()
                              ? std::string{"all"}

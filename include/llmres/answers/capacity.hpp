@@ -302,7 +302,8 @@ struct memory_fitting {
             const std::int64_t layers = tried.model.layers.size;
             const byte_count a_layer =
                 div_down(memory_of(tried, l, c)[memory_term::weights].expected * l.pipeline, layers);
-            room -= div_down(a_layer * (l.pipeline + 1), (routes_experts(tried.model) ? 6 : 2) * l.pipeline);
+            const std::int64_t stages = l.pipeline;
+            room -= div_down(a_layer * (stages + 1), (routes_experts(tried.model) ? 6 : 2) * stages);
         }
         if (room <= least || all <= least) return;
         const double part = ratio(room - least, all - least);

@@ -19,7 +19,7 @@ namespace llmres::inline v0::detail {
 
 /// Groups of tensors that are freed together. From `saved` on: what a layer of a micro-batch saves until a point of its
 /// backward pass.
-enum class tensor_group : std::int64_t {
+enum class tensor_group : std::uint8_t {
     lasting,         ///< weights, optimizer states, and what else is never freed
     gradients,       ///< of weights, from their backward pass to the end of the step
     whole_gradient,  ///< of a layer's weights, before ranks share it
@@ -99,7 +99,8 @@ public:
     constexpr bool shares_gradients() const { return folded.layout.zero >= 2 && folded.layout.dense_shard_ranks() > 1; }
     constexpr std::int32_t layers() const { return stage.holds.layers.size(); }
     constexpr std::size_t kind_at(std::int32_t position) const {
-        return folded.by_stage.order[static_cast<std::size_t>(stage.holds.layers.first + position)];
+        return folded.by_stage
+            .order[static_cast<std::size_t>(stage.holds.layers.first) + static_cast<std::size_t>(position)];
     }
     constexpr const layer& layer_at(std::int32_t position) const {
         return folded.job.model.layers.kinds[kind_at(position)];
