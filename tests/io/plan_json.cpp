@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 #include <array>
+#include <fstream>
 #include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/hardware/standard_cluster.hpp>
 #include <llmres/models/llama.hpp>
@@ -45,6 +46,19 @@ TEST_CASE("sizes are whole bytes, times seconds") {
     CHECK(p["time"]["time_per_output_token"].get<double>() > 1e-4);
     CHECK(p["time"]["time_per_output_token"].get<double>() < 1);
     CHECK(p["layout_chosen"] == false);
+}
+
+TEST_CASE("the schemas enumerate the names that C++ has") {
+    const auto schema = [](const std::string& name) {
+        std::ifstream file{LLMRES_SOURCE_DIR "/docs/schema/" + name};
+        return json_value::parse(file);
+    };
+    const json_value common = schema("common.json")["$defs"];
+    CHECK(common["verdict"]["enum"] == json_value(verdict_names));
+    CHECK(common["memory_term"]["enum"] == json_value(memory_term_names));
+    CHECK(common["time_term"]["enum"] == json_value(time_term_names));
+    const json_value reasons = schema("plan.json")["properties"]["reasons"];
+    CHECK(reasons["items"]["properties"]["code"]["enum"] == json_value(reason_code_names));
 }
 
 TEST_CASE("every memory term and every time term is there, under its C++ name") {

@@ -44,7 +44,7 @@ TEST_CASE("the search finds what arithmetic with the device's rounding gives, wi
     for (const byte_count cache : {mib(1), mib(2), mib(3), kib(100), kib(2049)}) {
         CAPTURE(cache.base());
         const auto found = search({}, serving(cache));
-        CHECK(found.says == verdict::fits);
+        CHECK(found.says == probe::verdict::fits);
         const byte_count room = gib(24) - default_guard(gib(24)) - gib(8);
         std::int64_t largest = 0;
         while (aligned_up(cache * (largest + 1), mib(2)) * 32 <= room) ++largest;
@@ -56,7 +56,7 @@ TEST_CASE("the search finds what arithmetic with the device's rounding gives, wi
 
 TEST_CASE("context is searched like batch, in tokens") {
     const auto found = search({}, serving(mib(4)), plan_axis::context);
-    CHECK(found.says == verdict::fits);
+    CHECK(found.says == probe::verdict::fits);
     CHECK(found.largest > 100'000);
     CHECK(found.largest <= found.predicted_in_guard);
     CHECK(static_cast<double>(found.predicted_in_guard - found.largest) <
@@ -67,7 +67,7 @@ TEST_CASE("where not even one fits, the answer is none") {
     plan_file plan = serving(mib(1));
     plan.buffers[0].size = gib(4);
     const auto found = search({}, plan);
-    CHECK(found.says == verdict::does_not_fit);
+    CHECK(found.says == probe::verdict::does_not_fit);
     CHECK(found.largest == 0);
     CHECK(found.tries.empty());
 }
@@ -76,7 +76,7 @@ TEST_CASE("a device that holds less than arithmetic says is still searched to th
     simulation s;
     s.granule = mib(64);  // half of each cache is lost to rounding
     const auto found = search(s, serving(mib(33)));
-    CHECK(found.says == verdict::fits);
+    CHECK(found.says == probe::verdict::fits);
     const byte_count room = gib(24) - default_guard(gib(24)) - gib(8);
     std::int64_t largest = 0;
     while (aligned_up(mib(33) * (largest + 1), mib(64)) * 32 <= room) ++largest;
@@ -86,15 +86,15 @@ TEST_CASE("a device that holds less than arithmetic says is still searched to th
 TEST_CASE("a tenant that moves, a fault and Ctrl-C end the search") {
     simulation moving;
     moving.tenants = [](std::int64_t n) { return n > 20 ? gib(2) : byte_count{}; };
-    CHECK(search(moving, serving(mib(1))).says == verdict::inconclusive);
+    CHECK(search(moving, serving(mib(1))).says == probe::verdict::inconclusive);
     simulation faulty;
     faulty.fail_at = 30;
-    CHECK(search(faulty, serving(mib(1))).says == verdict::failed);
+    CHECK(search(faulty, serving(mib(1))).says == probe::verdict::failed);
     simulation interrupted;
     interrupted.on_allocate = [](std::int64_t n) {
         if (n == 20) stop_signal::noted() = 2;
     };
-    CHECK(search(interrupted, serving(mib(1))).says == verdict::skipped);
+    CHECK(search(interrupted, serving(mib(1))).says == probe::verdict::skipped);
     stop_signal::noted() = 0;
 }
 
@@ -145,7 +145,7 @@ TEST_CASE("every search of a training plan answers, by batch and by context") {
                 around, [&](std::int64_t n) { return again->at(axis, n); }, {},
                 axis == plan_axis::batch ? plan->max_batch : plan->max_context);
             CHECK(found.reason == "");
-            CHECK(found.says == verdict::fits);
+            CHECK(found.says == probe::verdict::fits);
             CHECK(found.largest >= 1);
             CHECK(found.planned.has_value());
             CHECK(found.planned->fits);  // a promise is kept
