@@ -69,7 +69,8 @@ TEST_CASE("no kernel is above the roof, and decoding lies under its slope") {
     for (const model& m : {models::llama_3_1_8b, models::deepseek_v3}) {
         const job j{.model = m, .batch = 4, .prompt = tokens(2000), .output = tokens(100), .runtime = runtimes::vllm};
         const double moves = one.gpu.memory.bandwidth.in(bytes_per_s);
-        for (const kernel_time& k : kernel_times_of(j, layout{}, one).all()) {
+        const kernel_times kernels = kernel_times_of(j, layout{}, one);
+        for (const kernel_time& k : kernels.all()) {
             CAPTURE(name_of(k.pass));
             CAPTURE(static_cast<int>(k.kind));
             CHECK(k.rate().in(flops_per_s) <= matrix_rate(one.gpu, k.arithmetic).in(flops_per_s));

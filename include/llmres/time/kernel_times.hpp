@@ -61,7 +61,9 @@ struct kernel_times {
     std::size_t count = 0;                  ///< kernels in use
 
     /// Those in use.
-    constexpr std::span<const kernel_time> all() const { return {storage.data(), count}; }
+    constexpr std::span<const kernel_time> all() const& { return {storage.data(), count}; }
+    /// Not of a temporary, which the span would outlive.
+    constexpr std::span<const kernel_time> all() const&& = delete;
 };
 
 /// The kernels of a step: of a forward and a backward pass of a micro-batch, or of a decoding step and a prompt. What
