@@ -212,6 +212,8 @@ TEST_CASE("a job that cannot be is refused by field, value and expectation") {
 TEST_CASE("a layout, a cluster or a runtime that cannot be is refused by field, value and expectation") {
     refused(small_job + arguments{"--gpus", "8", "--tensor", "3"}, {"layout.tensor", "3", "32"});
     refused(small_job + arguments{"--gpus", "64", "--pipeline", "33"}, {"layout.pipeline", "33", "32"});
+    for (const char* option : {"--gpu_layers=5", "--experts_on_host=true", "--embedding_on_host=true"})
+        refused(small_job + arguments{"--runtime", "vllm", option}, {"runtime.", "a runtime that has it: llama.cpp"});
     refused(small_job + arguments{"--gpus", "1", "--tensor", "2"}, {"layout", "2", "at most the cluster's GPUs, 1"});
     refused(small_job + arguments{"--tensor", "0"}, {"layout.tensor", "0", "from 1"});
     refused(small_job + arguments{"--tensor", "2147483648"}, {"layout.tensor", "2147483648", "from 1"});

@@ -209,12 +209,14 @@ inline constexpr std::array all{
         "whether the runtime computes attention tile by tile, whatever `attention` says"},
     job_field{"runtime", "Runtime", "gpu_layers", integer, 0, 65536,
         "layers on GPUs, counted from the last; the others run on the host; auto: chosen as --fit does; "
-        "default: all"},
+        "default: all", "llama.cpp,ik_llama.cpp,ollama"},
     job_field{"runtime", "Runtime", "fit", flag, 0, 0,
         "layers, experts and context that are not given are chosen so that 1 GiB of each GPU stays free, as llama.cpp "
         "does"},
-    job_field{"runtime", "Runtime", "embedding_on_host", flag, 0, 0, "the token embedding is read from main memory"},
-    job_field{"runtime", "Runtime", "experts_on_host", flag, 0, 0, "routed experts are computed by the CPU"},
+    job_field{"runtime", "Runtime", "embedding_on_host", flag, 0, 0, "the token embedding is read from main memory",
+        "llama.cpp,ik_llama.cpp,ollama"},
+    job_field{"runtime", "Runtime", "experts_on_host", flag, 0, 0, "routed experts are computed by the CPU",
+        "llama.cpp,ik_llama.cpp,ollama"},
     job_field{"runtime", "Runtime", "max_loras", integer, 0, 65536, "LoRA adapters that are resident at once"},
     job_field{"runtime", "Runtime", "max_lora_rank", integer, 1, 65536, "largest rank of the resident LoRA adapters"},
     job_field{"runtime", "Runtime", "encoder_tokens", integer, 0, most_tokens,
