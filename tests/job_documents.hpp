@@ -142,7 +142,7 @@ inline const std::map<std::string, example>& examples() {
          {false, [](r q) { return q.job.runtime.serving_kernels.flash_attention == maybe<bool>{false}; }}},
         {"runtime.gpu_layers", {7, [](r q) { return q.job.options.gpu_layers == maybe<std::int32_t>{7}; }}},
         {"runtime.fit", {true, [](r q) { return q.fitted; }}},
-        {"runtime.embedding_on_host", {true, [](r q) { return q.job.runtime.loading.embedding_on_host; }}},
+        {"runtime.embedding_on_host", {false, [](r q) { return !q.job.runtime.loading.embedding_on_host; }}},
         {"runtime.experts_on_host", {true, [](r q) { return q.job.options.experts_on_host; }}},
         {"runtime.max_loras", {7, [](r q) { return q.job.options.max_loras == 7; }}},
         {"runtime.max_lora_rank", {7, [](r q) { return q.job.options.max_lora_rank == 7; }}},
