@@ -9,6 +9,7 @@
 #include <llmres/io/files.hpp>
 #include <llmres/io/job_fields.hpp>
 #include <llmres/io/job_json.hpp>
+#include <llmres/plan.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -29,12 +30,24 @@ inline std::string content_of(const std::filesystem::path& file) {
 
 inline json minimal() { return {{"model", "llama-3.1-8b"}, {"cluster", {{"gpu", "rtx-4090"}}}}; }
 
-inline plan_request read(const json& document) {
+/// What must have been answered; otherwise the error is shown.
+template <class T>
+T answered(const result<T>& given) {
+    const error& e = given.error();
+    INFO(std::string{e.field.view()} << " is " << std::string{e.value.view()} << ": "
+                                     << std::string{e.expected.view()});
+    REQUIRE(given);
+    return *given;
+}
+
+inline plan_request read(const json& document, const std::filesystem::path& folder = {}) {
     CAPTURE(document.dump());
-    const result<plan_request> made = read_job(document, std::filesystem::path{});
-    INFO(std::string{made.error().field.view()} << ": " << std::string{made.error().expected.view()});
-    REQUIRE(made);
-    return *made;
+    return answered(read_job(document, folder));
+}
+
+/// With the document's layout, or with one that the planner chooses.
+inline job_plan planned(const plan_request& asked) {
+    return answered(asked.layout ? plan(asked.job, *asked.layout, asked.cluster) : plan(asked.job, asked.cluster));
 }
 
 /// A value other than the default for a field, and what it must have set.

@@ -12,6 +12,8 @@
 #include <string>
 #include <utility>
 
+#include "../job_documents.hpp"
+
 using namespace llmres;
 
 TEST_CASE("a key is listed once in its object, with a heading and a line of help") {
@@ -249,16 +251,9 @@ const std::map<std::string, turn>& turns() {
 /// All that is said of a plan but what repeats the document.
 json figures(const json& document) {
     CAPTURE(document.dump());
-    const result<plan_request> made = read_job(document);
-    INFO(std::string{made.error().field.view()} << " is " << std::string{made.error().value.view()} << ": "
-                                                << std::string{made.error().expected.view()});
-    REQUIRE(made);
-    const result<job_plan> planned =
-        made->layout ? plan(made->job, *made->layout, made->cluster) : plan(made->job, made->cluster);
-    INFO(std::string{planned.error().field.view()} << " is " << std::string{planned.error().value.view()} << ": "
-                                                   << std::string{planned.error().expected.view()});
-    REQUIRE(planned);
-    json said = json::parse(to_json(*planned, made->job, made->cluster, !made->layout, made->lengths).dump());
+    const plan_request asked = job_documents::read(document);
+    json said = json::parse(
+        to_json(job_documents::planned(asked), asked.job, asked.cluster, !asked.layout, asked.lengths).dump());
     for (const char* repeated : {"job", "runtime", "cluster", "layout", "model", "buffers"}) said.erase(repeated);
     return said;
 }

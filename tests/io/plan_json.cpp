@@ -11,6 +11,8 @@
 
 #include <string>
 
+#include "../random_documents.hpp"
+
 using namespace llmres;
 
 namespace {
@@ -71,13 +73,44 @@ TEST_CASE("every memory term and every time term is there, under its C++ name") 
 TEST_CASE("the job is shown with its defaults, those of its task alone") {
     const json_value serving = plan_of({.model = models::llama_3_1_8b, .context = tokens(4096)})["job"];
     CHECK(serving["kv_cache"] == "bf16");
-    CHECK(serving["prompt"] == 4096);
+    CHECK(serving["prompt"].is_null());  // a context alone says nothing of prompts
+    CHECK(plan_of({.model = models::llama_3_1_8b, .output = tokens(96), .context = tokens(4096)})["job"]["prompt"] ==
+          4000);
     CHECK_FALSE(serving.contains("optimizer"));
     const json_value training =
         plan_of({.model = models::llama_3_2_1b, .task = task::pretraining, .sequence = tokens(1024)})["job"];
     CHECK(training["master_weights"] == "fp32");
     CHECK(training["optimizer"] == "adamw");
     CHECK_FALSE(training.contains("kv_cache"));
+}
+
+TEST_CASE("a plan's job, runtime, cluster and layout are a document that gives the same plan again") {
+    random_documents::dice d;
+    constexpr int draws = 240;
+    int planned = 0;
+    for (int i = 0; i < draws; ++i) {
+        const auto document =
+            i % 2 == 0 ? random_documents::random_serving_job(d) : random_documents::random_training_job(d);
+        CAPTURE(document.dump());
+        const auto answered = [](const nlohmann::json& asked) -> result<json_value> {
+            const result<plan_request> read = read_job(asked);
+            if (!read) return read.error();
+            const result<job_plan> p = plan(read->job, read->layout.value_or({}), read->cluster);
+            if (!p) return p.error();
+            return to_json(*p, read->job, read->cluster, false, read->lengths);
+        };
+        const result<json_value> first = answered(document);
+        if (!first) continue;  // a job that may not be
+        json_value again = (*first)["job"];
+        for (const char* part : {"runtime", "cluster", "layout"}) again[part] = (*first)[part];
+        CAPTURE(again.dump());
+        const result<json_value> second = answered(nlohmann::json::parse(again.dump()));
+        REQUIRE(second);
+        CHECK((*second)["memory"] == (*first)["memory"]);
+        CHECK((*second)["time"] == (*first)["time"]);
+        ++planned;
+    }
+    CHECK(planned > draws / 5);
 }
 
 TEST_CASE("the pool of caches in tokens, blocks and sequences") {

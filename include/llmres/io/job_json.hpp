@@ -235,7 +235,12 @@ inline status read_own_fields(job_reader& read, job& j) {
     read.format("kv_cache", j.kv_cache);
     read.format("kv_cache_values", j.kv_cache_values);
     read.format("compute", j.compute);
-    read.format("gradients", j.gradients);
+    read.named("gradients", j.gradients, [](std::string_view name) -> result<maybe<precision>> {
+        if (name == bf16_and_fp32.name) return maybe<precision>{bf16_and_fp32};  // of gradients alone
+        const result<precision> found = find_precision("gradients", name);
+        if (!found) return found.error();
+        return maybe<precision>{*found};
+    });
     if (read.fields().text_or("master_weights", "") != "none") read.format("master_weights", j.master_weights);
     read.format("optimizer_states", j.optimizer_states);
     read.integer("batch", j.batch);

@@ -77,10 +77,10 @@ inline constexpr std::array<std::array<std::string_view, 2>, 11> runtime_aliases
                                                                                   {"mcore", "megatron"},
                                                                                   {"textgenerationinference", "tgi"}}};
 
-/// The profile of that name for that version; the newest for an empty version. vLLM could run its first engine (V0) up
-/// to 0.10 where asked to: "0.8.5 V0". Runtimes whose builds are told apart by their date (torchtitan) take a date as
-/// well: "2025-03". An `unknown` error names the nearest names, or the versions there are; `malformed` is what begins
-/// with no number, and a date of a runtime without dated builds.
+/// The profile of that name for that version, or with that text of versions; the newest for an empty version. vLLM
+/// could run its first engine (V0) up to 0.10 where asked to: "0.8.5 V0". Runtimes whose builds are told apart by their
+/// date (torchtitan) take a date as well: "2025-03". An `unknown` error names the nearest names, or the versions there
+/// are; `malformed` is what begins with no number, and a date of a runtime without dated builds.
 constexpr result<runtime> find_runtime(std::string_view name, std::string_view asked, std::string_view field) {
     for (const auto& [other, meant] : runtime_aliases)
         if (detail::same_name(other, name)) return find_runtime(meant, asked, field);
@@ -92,7 +92,7 @@ constexpr result<runtime> find_runtime(std::string_view name, std::string_view a
     bool known = false;
     for (const runtime* r : runtimes::all) {
         if (!detail::same_name(r->identity.name, name)) continue;
-        if (asked.empty()) return *r;
+        if (asked.empty() || asked == r->identity.versions) return *r;
         if (date && r->identity.built != runtime_version{}) {
             if (r->identity.built <= *date) return *r;
             if (known) versions.append("; ");

@@ -162,15 +162,7 @@ TEST_CASE(
         CAPTURE(name);
         CHECK(documented.find("`" + name + "`") != std::string::npos);
         const json document = json::parse(content_of(entry.path()));
-        const result<plan_request> made = read_job(document, folder);
-        INFO(std::string{made.error().field.view()} << " is " << std::string{made.error().value.view()} << ": "
-                                                    << std::string{made.error().expected.view()});
-        REQUIRE(made);
-        const result<job_plan> planned =
-            made->layout ? plan(made->job, *made->layout, made->cluster) : plan(made->job, made->cluster);
-        INFO(std::string{planned.error().field.view()} << " is " << std::string{planned.error().value.view()} << ": "
-                                                       << std::string{planned.error().expected.view()});
-        REQUIRE(planned);
+        planned(read(document, folder));
         use("", document);
         for (const char* object : {"lengths", "adapter", "offload", "layout", "cluster", "runtime"})
             if (document.contains(object) && document[object].is_object()) use(object, document[object]);

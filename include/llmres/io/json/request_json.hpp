@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <llmres/hardware/cluster.hpp>
+#include <llmres/hardware/interconnects/all.hpp>
 #include <llmres/io/json/layout_json.hpp>
 #include <llmres/io/sentences.hpp>
 #include <llmres/jobs/job.hpp>
@@ -107,7 +108,8 @@ inline json_value to_json(const runtime& r, const serving_options& asked, const 
     return out;
 }
 
-/// The job with its defaults filled in; null where the runtime chooses as it runs.
+/// The job with its defaults filled in; null where nothing is said of prompts, and where the runtime chooses as it
+/// runs.
 inline json_value to_json(const job& j) {
     json_value out{{"model", j.model.name.view()},
                    {"task", name_of(j.task)},
@@ -118,7 +120,9 @@ inline json_value to_json(const job& j) {
         out["kv_cache"] = kv_cache_of(j).name.view();
         if (j.kv_cache_values) out["kv_cache_values"] = j.kv_cache_values->name.view();
         out["batch"] = j.batch;
-        out["prompt"] = prompt_of(j).in(tokens);
+        // A context alone says nothing of prompts: then a plan's lower bound takes them for short.
+        const bool says_prompt = j.prompt > token_count{} || j.output > token_count{};
+        out["prompt"] = says_prompt ? json_value(prompt_of(j).in(tokens)) : json_value(nullptr);
         out["output"] = j.output.in(tokens);
         out["context"] = context_of(j).in(tokens);
         out["max_batched_tokens"] =
@@ -158,14 +162,19 @@ inline json_value to_json(const job& j) {
     return out;
 }
 
+/// A link by its name in the table; null for the GPU's own, which has none there.
+inline json_value named_link(const link& l) {
+    return find_link(l.id.view()) ? json_value(l.id.view()) : json_value(nullptr);
+}
+
 /// A cluster under the keys by which a job document gives it; `measured` holds the measured figures that took the place
 /// of the datasheet's.
 inline json_value to_json(const cluster& c) {
     json_value out{{"gpu", c.gpu.id.view()},
                    {"gpus", c.gpus},
                    {"gpus_per_node", c.node_size()},
-                   {"scale_up", c.scale_up.id.view()},
-                   {"scale_out", c.scale_out.id.view()}};
+                   {"scale_up", named_link(c.scale_up)},
+                   {"scale_out", named_link(c.scale_out)}};
     if (c.in_use > byte_count{}) out["in_use"] = c.in_use.in(bytes);
     if (c.power_limit) out["power_limit"] = c.power_limit->in(watts);
     json_value host = json_value::object();

@@ -32,13 +32,13 @@ struct runtime_request {
 /// Reads knobs under the runtime's own names: mem_fraction_static, n_gpu_layers.
 inline status read_own_knobs(const nlohmann::json& object, runtime_request& r) {
     for (const auto& [key, knob] : object.items()) {
-        if (key == "name" || find_job_field("runtime", key) != nullptr) continue;
+        if (key == "name" || key == "versions" || find_job_field("runtime", key) != nullptr) continue;
         const double number = knob.is_boolean()  ? (knob.get<bool>() ? 1.0 : 0.0)
                               : knob.is_number() ? knob.get<double>()
                                                  : -1.0;
         runtime_request with_knob = r;
         if (!set_knob(with_knob.runtime, with_knob.options, key, number))
-            return known_keys(object, "runtime", {"name"}).error();
+            return known_keys(object, "runtime", {"name", "versions"}).error();
         if (!(number >= 0 && number < 1e15))
             return refused(error_code::malformed, "runtime." + key, shown(knob), "true, false or a number from 0");
         r = with_knob;
@@ -159,8 +159,8 @@ inline bool is_constant(const std::string& key) {
     return std::find(parts.begin(), parts.end(), std::string_view{key}) != parts.end() || !part_with(key).empty();
 }
 
-/// The profile that an object names, or changes some constants of: {"from": NAME, "process": {...}}. `knobs` gets what
-/// else the object says.
+/// The profile that an object names, or changes some constants of: {"from": NAME, "process": {...}}. Beside a name,
+/// `versions` tells which of its profiles, as a plan's answer does. `knobs` gets what else the object says.
 inline result<runtime_profile> read_profile_of(const nlohmann::json& object, const runtime_finder& find,
                                                nlohmann::json& knobs) {
     if (!object.contains("from")) {
@@ -175,7 +175,14 @@ inline result<runtime_profile> read_profile_of(const nlohmann::json& object, con
         }
         if (!object["name"].is_string())
             return refused(error_code::malformed, "runtime.name", shown(object["name"]), "a string");
-        result<runtime_profile> named = find(object["name"].get_ref<const std::string&>());
+        std::string name = object["name"].get<std::string>();
+        if (object.contains("versions")) {
+            if (!object["versions"].is_string())
+                return refused(error_code::malformed, "runtime.versions", shown(object["versions"]), "a string");
+            if (!object["versions"].get_ref<const std::string&>().empty())
+                name += "@" + object["versions"].get<std::string>();
+        }
+        result<runtime_profile> named = find(name);
         if (named || named.error().field != "runtime") return named;
         error e = named.error();
         e.field = "runtime.name";
