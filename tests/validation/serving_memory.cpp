@@ -5,10 +5,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <llmres/plan.hpp>
+#include <llmres/runtimes/all.hpp>
 #include <map>
+#include <random>
 #include <string>
 #include <vector>
 
+#include "as_the_program.hpp"
 #include "serving/figures.hpp"
 #include "serving/rows.hpp"
 #include "serving/verdicts.hpp"
@@ -142,4 +147,31 @@ TEST_CASE("19 of 20 measured figures lie inside their bounds") {
             inside += f.covered(rounding_of(f));
         }
     CHECK(inside >= 0.95 * all);
+}
+
+TEST_CASE("a random sample of 200 documents has the same figures by `llmres plan`") {
+    const std::vector<row> rows = rows_to_score();
+    std::mt19937 random{14};
+    for (int i = 0; i < 200; ++i) {
+        const row& r = rows[random() % rows.size()];
+        const llmres::result<llmres::job_plan> planned = llmres::plan(r.job(), r.layout(), r.cluster());
+        as_the_program::check(r.id, r.text, planned);
+        // What the table scores is that plan: weights, caches and peaks are its terms.
+        if (!planned) continue;
+        const llmres::memory_breakdown scored = answered{r}.one;
+        CHECK(scored.terms == planned->memory.terms);
+        CHECK(scored.allocated == planned->memory.allocated);
+    }
+}
+
+TEST_CASE("nothing but the documents says what a run was: no C++ sets a model, a format or a runtime, or names one") {
+    for (const auto& entry : std::filesystem::directory_iterator{LLMRES_SOURCE_DIR "/tests/validation/serving"}) {
+        CAPTURE(entry.path().string());
+        const std::string code = run_program::content_of(entry.path());
+        for (const char* setting :
+             {"runtimes::", "models::", "gpus::", ".weights =", ".kv_cache =", ".compute =", ".runtime =", ".model ="})
+            CHECK(code.find(setting) == std::string::npos);
+        for (const llmres::runtime* known : llmres::runtimes::all)
+            CHECK(code.find('"' + std::string{known->identity.name.view()} + '"') == std::string::npos);
+    }
 }

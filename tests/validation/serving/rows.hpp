@@ -18,6 +18,7 @@ using namespace llmres;
 
 struct row {
     std::string id, label;  ///< label: the runtime and the versions that its profile is for
+    std::string text;       ///< the job document
     plan_request asked{};
     nlohmann::json measured{};
     std::optional<bool> ran{};  ///< none where the row does not say all that a verdict rests on
@@ -53,6 +54,7 @@ inline plan_request read_document(const std::string& id, const nlohmann::json& d
 inline row read_row(const nlohmann::json& line) {
     row r;
     r.id = line.at("id");
+    r.text = line.at("document").dump();
     r.asked = read_document(r.id, line.at("document"));
     r.label = label_of(r.asked.job.runtime);
     r.measured = line.at("measured");

@@ -5,8 +5,9 @@
     make_documents.py --program build/gcc/llmres SOURCE.csv... > ../data/training.jsonl
 
 SOURCE is a table with the columns of memory.csv, megatron_golden.csv, megatron_b200.csv or ultrascale.csv; rows are complete ones, unless
---whole asks for all. What the columns say comes first, then what is known of who published it (publishers.py). The program is asked for the
-models that it knows by name; without it, every model is described by its shape."""
+--whole asks for all. What the columns say comes first, then what is known of who published it (publishers.py). A row of
+another table may leave out columns: a model that the program knows by name needs no shape, and a row that does not say whether it is complete
+is. The program is asked for the models and GPUs that it knows by name; without it, every model is described by its shape."""
 import argparse
 import json
 import re
@@ -15,7 +16,7 @@ import sys
 import megatron
 from publishers import is_lora, publisher_of
 from rows import rows_of
-from shapes import Presets, model_of
+from shapes import Program, model_of
 
 GPUS = (("A100-SXM4-40GB", "a100-sxm4-40gb"), ("A100 40GB", "a100-sxm4-40gb"), ("A100-SXM-64GB", "a100-sxm-64gb"), ("A100", "a100-sxm4-80gb"),
         ("H100", "h100-sxm5-80gb"), ("H200", "h200-sxm-141gb"),
@@ -23,17 +24,20 @@ GPUS = (("A100-SXM4-40GB", "a100-sxm4-40gb"), ("A100 40GB", "a100-sxm4-40gb"), (
         ("MI300X", "mi300x"), ("V100 32GB", "v100-sxm2-32gb"), ("2080Ti 22GB", "rtx-2080-ti-22gb"), ("T4", "t4"), ("16GB", "v100-sxm2-16gb"))
 
 
-def gpu_of(row):
+def gpu_of(row, program):
+    """A GPU that the program knows by that name, else one that the published tables call so."""
+    if known := program.gpu(row.text("gpu")):
+        return known
     for part, gpu in GPUS:
         if row.says("gpu", part):
             return gpu
-    raise SystemExit(f"{row.text('id')}: gpu is {row.text('gpu')}; expected one of tests/validation/training/make_documents.py")
+    raise SystemExit(f"{row.text('id')}: gpu is {row.text('gpu')}; expected a name that `llmres gpus` lists")
 
 
-def cluster_of(row, gpus):
+def cluster_of(row, gpus, program):
     """H100 of 96 GB, which the table does not have: torchtitan prints 95.04 GiB of them."""
     other = {"gpu_memory": int(95.04 * 2**30)} if row.says("gpu", "H100 96GB", "H100 80/96GB") else {}
-    return {"gpu": gpu_of(row)} | other | {"gpus": gpus}
+    return {"gpu": gpu_of(row, program)} | other | {"gpus": gpus}
 
 
 def layout_of(row):
@@ -46,6 +50,8 @@ def layout_of(row):
         layout["sequence_parallel"] = True
     if layout.get("expert", 1) > 1 or layout.get("tensor", 1) > 1:
         layout["expert_tensor"] = row.number("etp", 1)
+    if row.number("n_gpus") and not row.text("dp"):  # a table that does not say how GPUs are used: replicas of what it does say
+        layout["data"] = row.number("n_gpus") // gpus_in(layout)
     if row.number("zero"):
         layout["zero"] = row.number("zero")
     if row.number("group"):
@@ -79,7 +85,9 @@ def formats_of(row):
 
 def optimizer_of(row):
     tuned = row.text("optimizer")
-    said = {"optimizer": "sgd" if tuned == "none" else "adamw_8bit" if "8bit" in tuned else "paged_adamw" if "Paged" in tuned else "adamw"}
+    other = tuned and not re.search("adam|dist-opt|none", tuned, re.IGNORECASE)  # by its own name, which is refused where it is unknown
+    said = {"optimizer": tuned.lower() if other else "sgd" if tuned == "none" else
+            "adamw_8bit" if "8bit" in tuned else "paged_adamw" if "Paged" in tuned else "adamw"}
     if "in_bwd" in tuned:
         said["optimizer_in_bwd"] = True
     offload = {key: "host" for key, words in (("activations", "activations CPU"), ("optimizer", "optimizer CPU"), ("parameters", "CPU params"))
@@ -93,13 +101,13 @@ def adapter_of(row):
     return {"kind": "lora", "rank": int(found.group(1)) if found else 8, "targets": "attention"}
 
 
-def document_of(row, presets, measured):
+def document_of(row, program, measured):
     """The job document of a row. `measured` learns which GPU's counter it is."""
     if "args" in row:
         row |= megatron.columns_of(row)
     layout = layout_of(row)
     recompute = row.text("recompute")
-    document = {"model": model_of(row, presets), "task": "pretraining" if row.text("method") == "full pre-training" else "finetuning",
+    document = {"model": model_of(row, program), "task": "pretraining" if row.text("method") == "full pre-training" else "finetuning",
                 "sequence": row.number("seq"), "micro_batch": row.number("micro_batch", 1), "attention": attention_of(row.text("attention")),
                 "recompute": "full" if "full" in recompute else "selective" if "selective" in recompute else "none"}
     if "santacoder" in row.text("model"):
@@ -108,7 +116,7 @@ def document_of(row, presets, measured):
     document |= formats_of(row) | optimizer_of(row)
     if is_lora(row):
         document["adapter"] = adapter_of(row)
-    document |= {"layout": layout, "cluster": cluster_of(row, gpus_in(layout))}
+    document |= {"layout": layout, "cluster": cluster_of(row, gpus_in(layout), program)}
     if row.text("series") == "fsdp_qlora_profile" and isinstance(document["model"], str):
         document["model"] = {"from": document["model"]}
     publisher_of(row)(row, document, measured)
@@ -116,10 +124,10 @@ def document_of(row, presets, measured):
     return document
 
 
-def entry_of(row, presets):
+def entry_of(row, program):
     """A line: what was asked, and what came of it, in bytes."""
     measured = {}
-    document = document_of(row, presets, measured)
+    document = document_of(row, program, measured)
     entry = {"id": row.text("id"), "series": row.text("series"), "outcome": "out_of_memory" if row.text("oom") == "yes" else "ran"}
     if measured.pop("fault", False):
         entry["outcome"] = "fault"  # published to show a fault of the runtime, which no plan foresees
@@ -134,14 +142,14 @@ def entry_of(row, presets):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("source", nargs="+", help="a published table")
-    parser.add_argument("--program", help="llmres, for the models that it knows by name")
+    parser.add_argument("--program", help="llmres, for the models and GPUs that it knows by name")
     parser.add_argument("--whole", action="store_true", help="rows that are not complete, too")
     asked = parser.parse_args()
-    presets = Presets(asked.program)
+    program = Program(asked.program)
     for source in asked.source:
         for row in rows_of(source, asked.whole):
             try:
-                print(json.dumps(entry_of(row, presets), separators=(",", ":")))
+                print(json.dumps(entry_of(row, program), separators=(",", ":")))
             except SystemExit as refusal:  # rows that are not complete may say too little
                 if not asked.whole:
                     raise

@@ -10,7 +10,7 @@ COPIED = {"id": "id", "series": "series", "model": "model", "precision": "precis
           "recompute": "recompute", "attention": "attention", "parallel": "parallel", "offload": "offload", "gpu": "gpu",
           "framework": "framework", "notes": "notes", "hidden": "hidden", "layers": "layers", "heads": "heads", "kv_heads": "kv_heads",
           "ffn": "ffn", "vocab": "vocab", "seq": "seq_len", "micro_batch": "micro_batch", "tp": "n_tp", "sp": "n_sp", "pp": "n_pp",
-          "dp": "n_dp", "cp": "n_cp", "ep": "n_ep", "zero": "n_zero", "allocated_gib": "measured_peak_allocated_gib",
+          "dp": "n_dp", "cp": "n_cp", "ep": "n_ep", "zero": "n_zero", "n_gpus": "n_gpus", "allocated_gib": "measured_peak_allocated_gib",
           "active_gib": "measured_peak_active_gib", "reserved_gib": "measured_peak_reserved_gib",
           "nvidia_smi_mib": "measured_nvidia_smi_mib", "oom": "oom"}
 B200_SHAPES = {  # hidden, heads, heads of keys and values, inner features, vocabulary
@@ -56,7 +56,7 @@ def of_memory(table, golden, whole):
     found = {(f"megatron:{r['test_case']}", r["mem_max_alloc_bytes"]): r for r in golden}
     laid_out = laid_out_by_figures(found.values())
     for r in table:
-        if r.text("complete") != "Y" and not whole:
+        if r.get("complete", "Y") != "Y" and not whole:
             continue
         row = Row({name: r.text(column) for name, column in COPIED.items()})
         if r.text("grad_accum").startswith("GBS "):
@@ -184,7 +184,7 @@ def rows_of(path, whole=False):
     """The rows of a published table, told by its columns. Megatron-Core's rows of memory.csv need megatron_golden.csv beside them."""
     table = read(path)
     columns = set(table[0]) if table else set()
-    if {"measured_peak_allocated_gib", "series"} <= columns:
+    if {"measured_peak_allocated_gib", "measured_peak_reserved_gib", "measured_nvidia_smi_mib"} & columns and "model" in columns:
         golden = pathlib.Path(path).with_name("megatron_golden.csv")
         return of_memory(table, read(golden) if golden.exists() else [], whole)
     if {"test_case", "args"} <= columns:

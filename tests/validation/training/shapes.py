@@ -5,22 +5,34 @@ import re
 import subprocess
 
 
-class Presets:
-    """The models that the program knows by name; none without a program."""
+class Program:
+    """The models and GPUs that the program knows by name; none without a program."""
 
-    def __init__(self, program):
-        self.program, self.known = program, {}
+    def __init__(self, path):
+        self.path, self.answers = path, {}
 
-    def find(self, row):
-        """The preset of the row's name, if its columns agree."""
-        name = row.text("model")
-        if not self.program or not name:
+    def ask(self, command, name):
+        """What `llmres COMMAND NAME --json` says; None where it does not know the name."""
+        if not self.path or not name:
             return None
-        if name not in self.known:
-            ran = subprocess.run([self.program, "model", name, "--json"], capture_output=True, text=True)
-            self.known[name] = json.loads(ran.stdout) if ran.returncode == 0 else None
-        said = self.known[name]
-        if said and said["parameters"]["by_role"].get("embed_tokens") == row.number("hidden") * row.number("vocab") and \
+        if (command, name) not in self.answers:
+            ran = subprocess.run([self.path, command, name, "--json"], capture_output=True, text=True)
+            self.answers[command, name] = json.loads(ran.stdout) if ran.returncode == 0 else None
+        return self.answers[command, name]
+
+    def gpu(self, name):
+        """ "8x H100 80GB" is eight of one kind. """
+        said = self.ask("gpus", re.sub(r"^\d+\s*x\s*", "", name.strip()))
+        return said and said.get("id")
+
+    def model(self, row):
+        """The preset of the row's name, if its columns agree or give no shape."""
+        said = self.ask("model", row.text("model"))
+        if not said:
+            return None
+        if not row.number("hidden") and not row.number("layers"):
+            return said["name"]
+        if said["parameters"]["by_role"].get("embed_tokens") == row.number("hidden") * row.number("vocab") and \
                 sum(kind["count"] for kind in said["layers"]) == row.number("layers"):
             return said["name"]
         return None
@@ -134,9 +146,12 @@ def noted_shape(row):
     return shape
 
 
-def model_of(row, presets):
+def model_of(row, program):
     """A model of the program's, or a shape."""
-    known = presets.find(row)
+    known = program.model(row)
     if known:
         return known
+    if not row.number("hidden") and "args" not in row:
+        raise SystemExit(f"{row.text('id')}: model is {row.text('model')}; expected one that `llmres models` lists, or its shape in the columns "
+                         "hidden, layers, heads, kv_heads, ffn and vocab")
     return megatron_shape(row) if row.text("series").startswith("megatron") else noted_shape(row)
