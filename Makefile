@@ -72,7 +72,7 @@ score:  ## errors and widths on published measurements of memory, training or se
 	@[ -f "$(ROWS)" ] || { echo "ROWS is $(ROWS); expected a table of measurements: make score ROWS=FILE.csv" >&2; exit 2; }
 	@.ci/setup base
 	@cmake --preset gcc >/dev/null
-	@if head -n 1 "$(ROWS)" | grep -q kv_cache_gib_per_gpu; then $(MAKE) --no-print-directory score-serving; else $(MAKE) --no-print-directory score-training; fi
+	@if head -n 1 "$(ROWS)" | grep -qw engine; then $(MAKE) --no-print-directory score-serving; else $(MAKE) --no-print-directory score-training; fi
 
 score-training:
 	@cmake --build --preset gcc --target llmres_program table_training_memory -- --quiet

@@ -146,14 +146,18 @@ def main():
     parser.add_argument("--whole", action="store_true", help="rows that are not complete, too")
     asked = parser.parse_args()
     program = Program(asked.program)
+    made = 0
     for source in asked.source:
         for row in rows_of(source, asked.whole):
             try:
                 print(json.dumps(entry_of(row, program), separators=(",", ":")))
+                made += 1
             except SystemExit as refusal:  # rows that are not complete may say too little
                 if not asked.whole:
                     raise
                 print(refusal, file=sys.stderr)
+    if not made:
+        raise SystemExit(f"{', '.join(asked.source)}: no complete row")
 
 
 if __name__ == "__main__":
