@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <boost/units/base_dimension.hpp>
 #include <boost/units/base_unit.hpp>
 #include <boost/units/base_units/si/kilogram.hpp>
 #include <boost/units/base_units/si/meter.hpp>
 #include <boost/units/base_units/si/second.hpp>
 #include <boost/units/make_system.hpp>
+#include <boost/units/physical_dimensions/information.hpp>
+#include <boost/units/physical_dimensions/length.hpp>
+#include <boost/units/physical_dimensions/mass.hpp>
+#include <boost/units/physical_dimensions/time.hpp>
 #include <boost/units/quantity.hpp>
 #include <boost/units/systems/information/bit.hpp>
 #include <boost/units/systems/information/byte.hpp>
@@ -29,6 +34,34 @@
 namespace llmres::inline v0 {
 
 // ---- our system -----------------------------------------------------------------------------------------------------
+
+/// Floating-point operations.
+struct flop_dimension : boost::units::base_dimension<flop_dimension, detail::dimension_number<flop_dimension>> {};
+/// Tokens.
+struct token_dimension : boost::units::base_dimension<token_dimension, detail::dimension_number<token_dimension>> {};
+/// Parameters of a model.
+struct parameter_dimension
+    : boost::units::base_dimension<parameter_dimension, detail::dimension_number<parameter_dimension>> {};
+/// The caller's currency.
+struct currency_dimension
+    : boost::units::base_dimension<currency_dimension, detail::dimension_number<currency_dimension>> {};
+/// Bits, apart from bytes.
+struct bit_dimension : boost::units::base_dimension<bit_dimension, detail::dimension_number<bit_dimension>> {};
+
+namespace detail {
+
+/// Whether values/units.hpp gives a base dimension the type and the number that Boost gives it.
+template <class Base>
+inline constexpr bool declared_as_boost =
+    __is_same(dimension_of<Base>, typename Base::dimension_type) && dimension_number<Base> == Base::value;
+static_assert(declared_as_boost<boost::units::information_base_dimension> &&
+              declared_as_boost<boost::units::length_base_dimension> &&
+              declared_as_boost<boost::units::mass_base_dimension> &&
+              declared_as_boost<boost::units::time_base_dimension> && declared_as_boost<flop_dimension> &&
+              declared_as_boost<token_dimension> && declared_as_boost<parameter_dimension> &&
+              declared_as_boost<currency_dimension> && declared_as_boost<bit_dimension>);
+
+}  // namespace detail
 
 /// Our byte is a base unit on Boost's information dimension (Boost's own is 2^3 bits, scaled in double).
 struct byte_base_unit : boost::units::base_unit<byte_base_unit, boost::units::information_dimension, 7300> {};

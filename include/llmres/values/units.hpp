@@ -2,17 +2,30 @@
 #pragma once
 
 #include <bit>
-#include <boost/units/base_dimension.hpp>
-#include <boost/units/physical_dimensions/information.hpp>
-#include <boost/units/physical_dimensions/length.hpp>
-#include <boost/units/physical_dimensions/mass.hpp>
-#include <boost/units/physical_dimensions/time.hpp>
 #include <compare>
 #include <concepts>
 #include <cstdint>
 #include <limits>
 #include <llmres/values/error.hpp>
 #include <type_traits>
+
+/// Dimensions are types of Boost.Units, of which nothing here needs a member: they are declared, and Boost's headers
+/// are not included. They bring <string> and most of Boost.MPL, a sixth of what plan.hpp costs to include.
+/// values/boost_units.hpp includes them and checks that these declarations are theirs.
+namespace boost::units {
+
+// clang-format off
+template <class Item, class Next> struct list;                ///< powers of base dimensions, in the order of their numbers
+template <class Base, class Exponent> struct dim;             ///< a base dimension to a power
+template <long Numerator, long Denominator> class static_rational;  ///< an exponent
+struct dimensionless_type;                                    ///< the dimension of a plain number
+struct information_base_dimension;                            ///< bytes
+struct length_base_dimension;                                 ///< metres
+struct mass_base_dimension;                                   ///< kilograms
+struct time_base_dimension;                                   ///< seconds
+// clang-format on
+
+}  // namespace boost::units
 
 /// Quantities: bytes, tokens, parameters, FLOPs, seconds, watts and money, which never mix.
 ///
@@ -29,28 +42,54 @@ namespace llmres::inline v0 {
 
 // ---- dimensions and units -------------------------------------------------------------------------------------------
 
-struct flop_dimension : boost::units::base_dimension<flop_dimension, 7301> {};
-struct token_dimension : boost::units::base_dimension<token_dimension, 7302> {};
-struct parameter_dimension : boost::units::base_dimension<parameter_dimension, 7303> {};
+// Base dimensions of this library; values/boost_units.hpp defines them as Boost's.
+struct flop_dimension;
+struct token_dimension;
+struct parameter_dimension;
 /// Amounts of the caller's currency: prices are inputs, and this library never converts between currencies.
-struct currency_dimension : boost::units::base_dimension<currency_dimension, 7304> {};
+struct currency_dimension;
 /// Bits have a dimension of their own, so that they convert to bytes only by name: to_bytes_exact, to_bytes_up.
-struct bit_dimension : boost::units::base_dimension<bit_dimension, 7305> {};
+struct bit_dimension;
 
 namespace detail {
 
+/// The number of a base dimension, by which Boost sorts the powers in a list. Here for those that are only declared.
+template <class Base>
+inline constexpr long dimension_number = Base::value;
+template <>
+inline constexpr long dimension_number<boost::units::information_base_dimension> = -700;
+template <>
+inline constexpr long dimension_number<boost::units::length_base_dimension> = -9;
+template <>
+inline constexpr long dimension_number<boost::units::mass_base_dimension> = -8;
+template <>
+inline constexpr long dimension_number<boost::units::time_base_dimension> = -7;
+template <>
+inline constexpr long dimension_number<flop_dimension> = 7301;
+template <>
+inline constexpr long dimension_number<token_dimension> = 7302;
+template <>
+inline constexpr long dimension_number<parameter_dimension> = 7303;
+template <>
+inline constexpr long dimension_number<currency_dimension> = 7304;
+template <>
+inline constexpr long dimension_number<bit_dimension> = 7305;
+
+template <class Base, long Exponent>
+using base_power = boost::units::dim<Base, boost::units::static_rational<Exponent, 1>>;
+/// The dimension of one base dimension.
+template <class Base>
+using dimension_of = boost::units::list<base_power<Base, 1>, boost::units::dimensionless_type>;
+
 /// The dimension of a product (Sign 1) or quotient (Sign -1): the exponents of A plus Sign times those of B, in the
 /// order of the base dimensions' numbers. It is the list that Boost's mpl::times and mpl::divides make, which
-/// tests/values/boost_units.cpp checks; they reach most of Boost.MPL, a fifteenth of what plan.hpp costs to include.
+/// tests/values/boost_units.cpp checks.
 template <class A, class B, long Sign>
 struct combined_dimension {
     using type = A;  // B is empty
 };
 template <class A, class B, long Sign>
 using combined_dimension_t = typename combined_dimension<A, B, Sign>::type;
-
-template <class Base, long Exponent>
-using base_power = boost::units::dim<Base, boost::units::static_rational<Exponent>>;
 
 template <class T, long M, class B, long Sign>
 struct combined_dimension<boost::units::dimensionless_type, boost::units::list<base_power<T, M>, B>, Sign> {
@@ -62,9 +101,9 @@ struct combined_dimension<boost::units::list<base_power<S, N>, A>, boost::units:
     using all_of_a = boost::units::list<base_power<S, N>, A>;
     using all_of_b = boost::units::list<base_power<T, M>, B>;
     static constexpr auto merge() {
-        if constexpr (S::value < T::value) {
+        if constexpr (dimension_number<S> < dimension_number<T>) {
             return std::type_identity<boost::units::list<base_power<S, N>, combined_dimension_t<A, all_of_b, Sign>>>{};
-        } else if constexpr (T::value < S::value) {
+        } else if constexpr (dimension_number<T> < dimension_number<S>) {
             return std::type_identity<
                 boost::units::list<base_power<T, Sign * M>, combined_dimension_t<all_of_a, B, Sign>>>{};
         } else if constexpr (N + Sign * M != 0) {
@@ -82,11 +121,13 @@ using dimension_product = combined_dimension_t<A, B, 1>;
 template <class A, class B>
 using dimension_quotient = combined_dimension_t<A, B, -1>;
 
+using length_dimension = dimension_of<boost::units::length_base_dimension>;
+using time_dimension = dimension_of<boost::units::time_base_dimension>;
 /// Joules: kg m^2 / s^2.
 using energy_dimension = dimension_quotient<
-    dimension_product<dimension_product<boost::units::mass_dimension, boost::units::length_dimension>,
-                      boost::units::length_dimension>,
-    dimension_product<boost::units::time_dimension, boost::units::time_dimension>>;
+    dimension_product<dimension_product<dimension_of<boost::units::mass_base_dimension>, length_dimension>,
+                      length_dimension>,
+    dimension_product<time_dimension, time_dimension>>;
 
 }  // namespace detail
 
@@ -99,23 +140,23 @@ using energy_dimension = dimension_quotient<
 /// A plain number.
 struct no_unit { using dimension = boost::units::dimensionless_type; };
 /// Bytes.
-struct byte_unit { using dimension = boost::units::information_dimension; };
+struct byte_unit { using dimension = detail::dimension_of<boost::units::information_base_dimension>; };
 /// Bits.
-struct bit_unit { using dimension = bit_dimension::dimension_type; };
+struct bit_unit { using dimension = detail::dimension_of<bit_dimension>; };
 /// Floating-point operations.
-struct flop_unit { using dimension = flop_dimension::dimension_type; };
+struct flop_unit { using dimension = detail::dimension_of<flop_dimension>; };
 /// Tokens.
-struct token_unit { using dimension = token_dimension::dimension_type; };
+struct token_unit { using dimension = detail::dimension_of<token_dimension>; };
 /// Parameters of a model.
-struct parameter_unit { using dimension = parameter_dimension::dimension_type; };
+struct parameter_unit { using dimension = detail::dimension_of<parameter_dimension>; };
 /// The caller's currency.
-struct currency_unit { using dimension = currency_dimension::dimension_type; };
+struct currency_unit { using dimension = detail::dimension_of<currency_dimension>; };
 /// Seconds.
-struct second_unit { using dimension = boost::units::time_dimension; };
+struct second_unit { using dimension = detail::time_dimension; };
 /// Joules.
 struct joule_unit { using dimension = detail::energy_dimension; };
 /// Watts.
-struct watt_unit { using dimension = detail::dimension_quotient<detail::energy_dimension, boost::units::time_dimension>; };
+struct watt_unit { using dimension = detail::dimension_quotient<detail::energy_dimension, detail::time_dimension>; };
 
 /// Hertz.
 struct hertz_unit { using dimension = detail::dimension_quotient<no_unit::dimension, second_unit::dimension>; };

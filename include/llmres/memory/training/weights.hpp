@@ -17,7 +17,6 @@
 #include <llmres/runtimes/kernels.hpp>
 #include <llmres/values/maybe.hpp>
 #include <llmres/values/precision.hpp>
-#include <llmres/values/to_string.hpp>
 #include <llmres/values/units.hpp>
 
 /// What training keeps of the weights of one place in the model, on one GPU: a fold over the parameter inventory.
