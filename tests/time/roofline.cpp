@@ -97,13 +97,57 @@ TEST_CASE("long runs get what the board's power allows") {
     CHECK(unknown.of(product(1e15, {}), true).compute == unknown.of(product(1e15, {}), false).compute);
 }
 
-TEST_CASE("experts with few tokens each reach a part of the rate: half of it with 130") {
+TEST_CASE("experts with few tokens each reach a part of the rate: half of it with 20") {
     const priced p;
-    operation o{.kind = operation_kind::experts, .flops = flops(1e15), .tokens = 130 * 8, .groups = 8};
-    CHECK(p.of(o).compute.in(seconds) == doctest::Approx(2 * 1e15 / (989.4e12 * 0.49)).epsilon(1e-6));
+    operation o{.kind = operation_kind::experts, .flops = flops(1e15), .tokens = 20 * 8, .groups = 8};
+    CHECK(p.of(o).compute.in(seconds) == doctest::Approx(2 * 1e15 / (989.4e12 * 0.31)).epsilon(1e-6));
     o.tokens = 1'000'000'000;
-    CHECK(p.of(o).compute.in(seconds) == doctest::Approx(1e15 / (989.4e12 * 0.49)).epsilon(1e-3));
-    CHECK(p.of(o).floors.in(microseconds) == doctest::Approx(8));
+    CHECK(p.of(o).compute.in(seconds) == doctest::Approx(1e15 / (989.4e12 * 0.31)).epsilon(1e-3));
+    CHECK(p.of(o).floors.in(microseconds) == doctest::Approx(10.5));
+}
+
+TEST_CASE("products that make gradients of weights take a twentieth longer") {
+    const priced p;
+    operation o = product(1e15, {});
+    const double forward = p.of(o).compute.in(seconds);
+    o.pass = product_pass::input_gradients;
+    CHECK(p.of(o).compute.in(seconds) == doctest::Approx(forward).epsilon(1e-9));
+    o.pass = product_pass::weight_gradients;
+    CHECK(p.of(o).compute.in(seconds) == doctest::Approx(forward / 0.955).epsilon(1e-9));
+    o.kind = operation_kind::experts, o.tokens = 1'000'000'000;
+    CHECK(p.of(o).compute.in(seconds) == doctest::Approx(1e15 / (989.4e12 * 0.31 * 0.955)).epsilon(1e-3));
+}
+
+TEST_CASE("while decoding, kernels with few loads in flight read so many bytes a clock and multiprocessor") {
+    priced p;
+    const operation o = product(0, gb(1));
+    const double whole = p.of(o).memory.in(seconds);
+    CHECK(whole == doctest::Approx(1e9 / (3350e9 * 0.797)).epsilon(1e-6));
+    p.launches.bytes_a_clock = 6;
+    CHECK(p.of(o).memory.in(seconds) == doctest::Approx(1e9 / (132 * 1.98e9 * 6)).epsilon(1e-6));
+    CHECK(p.of(o, true).memory.in(seconds) == doctest::Approx(whole));
+    p.launches.bytes_a_clock = 600;  // more than the memory gives
+    CHECK(p.of(o).memory.in(seconds) == doctest::Approx(whole));
+}
+
+TEST_CASE("attention kernels that were not written for the GPU reach less") {
+    priced p;
+    operation o{.kind = operation_kind::attention, .flops = flops(1e15), .blocks = 1e9};
+    const auto took = [&](attention_code code, product_pass pass) {
+        p.launches.attention = code, o.pass = pass;
+        return p.of(o).compute.in(seconds);
+    };
+    const double forward = took(attention_code::tuned, product_pass::forward);
+    const double backward = took(attention_code::tuned, product_pass::input_gradients);
+    CHECK(backward == doctest::Approx(1e15 / (989.4e12 * 0.41)).epsilon(1e-4));
+    CHECK(took(attention_code::flash_2, product_pass::forward) ==
+          doctest::Approx(1e15 / (989.4e12 * 0.35)).epsilon(1e-4));
+    CHECK(took(attention_code::flash_2, product_pass::input_gradients) == doctest::Approx(backward * 0.51 / 0.35));
+    CHECK(took(attention_code::flash_1, product_pass::forward) == doctest::Approx(forward * 0.51 / 0.35 / 0.78));
+    p.c.gpu = gpus::a100_sxm4_80gb;
+    const double on_ampere = took(attention_code::tuned, product_pass::input_gradients);
+    CHECK(took(attention_code::flash_2, product_pass::input_gradients) == doctest::Approx(on_ampere));
+    CHECK(took(attention_code::flash_1, product_pass::input_gradients) == doctest::Approx(on_ampere / 0.73));
 }
 
 TEST_CASE("attention with few heads leaves multiprocessors idle") {
@@ -114,7 +158,9 @@ TEST_CASE("attention with few heads leaves multiprocessors idle") {
     CHECK(p.of(o).attention == p.of(o).compute);
     o.blocks = 66;
     CHECK(p.of(o).compute.in(seconds) == doctest::Approx(2 * whole).epsilon(1e-4));
-    o.flops = flops(1);
+    o.flops = flops(1);  // half of the multiprocessors read with half of the bandwidth
+    CHECK(p.of(o).memory.in(seconds) == doctest::Approx(2e9 / (3350e9 * 0.857)).epsilon(1e-6));
+    o.blocks = 1e9;
     CHECK(p.of(o).memory.in(seconds) == doctest::Approx(1e9 / (3350e9 * 0.857)).epsilon(1e-6));
     CHECK(p.of(o).floors.in(microseconds) == doctest::Approx(10.7));
 }

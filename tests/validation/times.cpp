@@ -24,7 +24,7 @@ const all_scores& scores() {
             published.for_each_figure(
                 file,
                 [&](const times::figure& f, const llmres::job_plan&) {
-                    all.series[f.series].add(f);
+                    all.series[f.series + " | " + f.name].add(f);
                     all.impossible += !(f.planned.low > 0 && f.planned.low <= f.planned.expected &&
                                         f.planned.expected <= f.planned.high && f.planned.high < 1e6);
                 },
@@ -39,6 +39,15 @@ const all_scores& scores() {
 TEST_CASE("every published time is a job document that the library takes, but for contexts beyond the model's own") {
     CHECK(scores().series.size() >= 25);
     CHECK(scores().refused <= 25);
+}
+
+TEST_CASE("series that were met stay within what is asked of them") {
+    for (const times::bar& b : times::bars) {
+        if (!b.met) continue;
+        CAPTURE(b.series);
+        CHECK(times::pooled(scores().series, b).rows() >= 10);
+        CHECK(times::pooled(scores().series, b).keeps(b));
+    }
 }
 
 TEST_CASE("a planned time is a positive number between its bounds") { CHECK(scores().impossible == 0); }

@@ -21,14 +21,15 @@ struct host {
 
 /// GPUs of one kind, the links between them, and their hosts.
 struct cluster {
-    llmres::gpu gpu{};               ///< the kind of all of them
-    std::int32_t gpus = 1;           ///< how many there are
-    std::int32_t gpus_per_node = 0;  ///< how many are in one host; 0: all
-    link scale_up{};                 ///< the link between the GPUs of a node
-    link scale_out{};                ///< each GPU's link to other nodes
-    llmres::host host{};             ///< the machine that each node is
-    byte_count in_use{};             ///< memory that other processes already hold on each GPU
-    maybe<power> power_limit{};      ///< of each GPU, where it is set below its board's (nvidia-smi -pl)
+    llmres::gpu gpu{};                  ///< the kind of all of them
+    std::int32_t gpus = 1;              ///< how many there are
+    std::int32_t gpus_per_node = 0;     ///< how many are in one host; 0: all
+    link scale_up{};                    ///< the link between the GPUs of a node
+    link scale_out{};                   ///< each GPU's link to other nodes, or an adapter's that several share
+    std::int32_t gpus_per_adapter = 1;  ///< GPUs that share one link to other nodes
+    llmres::host host{};                ///< the machine that each node is
+    byte_count in_use{};                ///< memory that other processes already hold on each GPU
+    maybe<power> power_limit{};         ///< of each GPU, where it is set below its board's (nvidia-smi -pl)
 
     /// GPUs in one node.
     constexpr std::int32_t node_size() const { return gpus_per_node > 0 ? gpus_per_node : gpus; }
@@ -45,6 +46,7 @@ constexpr bool knows_power(const cluster& c) { return c.gpu.board_power || c.pow
 constexpr status validate(const cluster& c) {
     if (const status s = in_range("cluster.gpus", c.gpus, 1, 1 << 20); !s) return s;
     if (const status s = in_range("cluster.gpus_per_node", c.gpus_per_node, 0, 1 << 20); !s) return s;
+    if (const status s = in_range("cluster.gpus_per_adapter", c.gpus_per_adapter, 1, 1 << 20); !s) return s;
     if (usable_memory(c.gpu) <= byte_count{})
         return refused(error_code::out_of_range, "cluster.gpu.memory", usable_memory(c.gpu).in(bytes),
                        "a GPU with memory");

@@ -71,6 +71,7 @@ struct rank_group {
     std::int64_t ranks = 1;    ///< that exchange with each other
     std::int64_t in_node = 1;  ///< of them in one node
     bool own_kernels = false;  ///< all-reduces inside a node are the runtime's own kernels
+    std::int64_t sharing = 1;  ///< GPUs that share a link between nodes: other groups send at the same time
 };
 
 /// Time of one collective of a group: latency, transfer, and what cutting the message into chunks costs, between the
@@ -88,7 +89,8 @@ constexpr duration time_of(collective_kind kind, byte_count message, const rank_
         rate = *inside.all_reduce;
     if (leaves) {
         const bool every_pair = kind == collective_kind::all_to_all || kind == collective_kind::send;
-        const byte_rate adapters = between.bandwidth() * (every_pair ? 1.0 : static_cast<double>(group.in_node));
+        const byte_rate adapters = between.bandwidth() / static_cast<double>(group.sharing) *
+                                   (every_pair ? 1.0 : static_cast<double>(group.in_node));
         if (rate == byte_rate{} || adapters < rate) rate = adapters;
     }
     if (rate <= byte_rate{}) return {};

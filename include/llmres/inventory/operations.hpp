@@ -69,14 +69,17 @@ struct exchange {
 
 /// Tokens on their way through the layers.
 struct token_pass {
-    token_shape tokens{};        ///< on this rank; `keys` is what they attend to
-    std::int64_t scored = 0;     ///< positions that pass the head
-    bool decode = false;         ///< one token a sequence, keys and values from the cache
-    bool training = false;       ///< the pass is one of training: narrow weights are unpacked, and there is a loss
-    bool backward = false;       ///< gradients pass from the last layer to the first
-    bool writes_scores = false;  ///< attention scores of all pairs of tokens are tensors (eager attention)
-    bool dropout = false;        ///< attention probabilities have dropout
-    llmres::adapter adapter{};   ///< is trained beside frozen weights, which then have no gradients
+    token_shape tokens{};         ///< on this rank; `keys` is what they attend to
+    std::int64_t scored = 0;      ///< positions that pass the head
+    bool decode = false;          ///< one token a sequence, keys and values from the cache
+    bool training = false;        ///< the pass is one of training: narrow weights are unpacked, and there is a loss
+    bool backward = false;        ///< gradients pass from the last layer to the first
+    bool writes_scores = false;   ///< attention scores of all pairs of tokens are tensors (eager attention)
+    bool dropout = false;         ///< attention probabilities have dropout
+    bool adds_gradients = false;  ///< gradients of weights are added to those of earlier micro-batches, by a kernel of
+                                  ///< its own (PyTorch's AccumulateGrad)
+    bool copies_cache = false;    ///< decoding: each step copies the cache, and again for every query head
+    llmres::adapter adapter{};    ///< is trained beside frozen weights, which then have no gradients
 };
 
 /// In which formats they pass.
@@ -152,7 +155,15 @@ constexpr void visit_product(const weight_product& p, const token_pass& pass, st
     visit(o, index);
     if (!p.trained) return;
     o.pass = product_pass::weight_gradients;
-    o.read = p.inputs + p.outputs + p.gradients;  // added to what earlier micro-batches left
+    o.read = p.inputs + p.outputs;
+    if (pass.adds_gradients) {
+        o.written = p.multiplied;  // in the format of the activations
+        visit(o, index);
+        return visit(
+            operation{.kind = operation_kind::elementwise, .read = p.multiplied + p.gradients, .written = p.gradients},
+            index);
+    }
+    o.read += p.gradients;  // the product adds to what earlier micro-batches left
     o.written = p.gradients;
     visit(o, index);
 }
@@ -273,6 +284,13 @@ constexpr void visit_attention_core(const attention& a, const operation_formats&
                 .blocks = pass.decode ? 1e9 : static_cast<double>(heads) * static_cast<double>(n) / 128.0};
     if (pass.backward) o.counted = 2.0 / products, o.pass = product_pass::input_gradients;
     if (pass.backward) o.read += o.read, o.written += o.written;
+    if (pass.copies_cache) {
+        const std::int64_t shared = a.kv_heads > 0 ? ceil_quotient(a.heads, a.kv_heads) : 1;
+        const byte_count all = cached * kept * pass.tokens.sequences;
+        visit(operation{.kind = operation_kind::elementwise, .read = all * 2, .written = all * (1 + shared)}, index);
+        o.read += all * (shared - 1);
+        o.blocks = static_cast<double>(heads) * static_cast<double>(pass.tokens.sequences);  // keys are not split
+    }
     if (pass.writes_scores)
         o.read += scaled_up(size_of(formats.compute, n, heads * kept.in(tokens)), score_traffic(pass));
     visit(o, index);

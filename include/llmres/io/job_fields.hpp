@@ -185,6 +185,8 @@ inline constexpr std::array all{
         "GPUs in one host; default: 8, or as many as one scale-up fabric connects"},
     job_field{"cluster", "Cluster", "scale_up", text, 0, 0, "link between the GPUs of a node; default: the GPU's own"},
     job_field{"cluster", "Cluster", "scale_out", text, 0, 0, "link between nodes, for each GPU; default: ib-ndr-400"},
+    job_field{"cluster", "Cluster", "gpus_per_adapter", integer, 1, most_gpus,
+        "GPUs of a node that share one link to other nodes; default: 1"},
     job_field{"cluster", "Cluster", "power_limit", real, 1, 100000,
         "watts that each GPU may take, where it is set below the board's own limit (nvidia-smi -pl); default: the "
         "board's"},
@@ -272,6 +274,9 @@ inline constexpr std::array all{
         "after wrapping)", "huggingface"},
     job_field{"runtime", "Runtime", "gradient_accumulation_fusion", flag, 0, 0,
         "megatron, training: products add weight gradients to their buffer; else each is a tensor first", "megatron"},
+    job_field{"runtime", "Runtime", "attention_kernels", text, 0, 0,
+        "training: tuned (cuDNN, Transformer Engine, FlashAttention 3), flash_2 or flash_1; default: what the runtime "
+        "uses"},
     job_field{"runtime", "Runtime", "cuda", integer, 11, 14,
         "training: major version of CUDA that PyTorch was built for: 11 loads all kernels into its context; default: "
         "12 and later"},

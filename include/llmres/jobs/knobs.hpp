@@ -67,7 +67,12 @@ constexpr void set(runtime& r, serving_options& asked, knob_setting setting, dou
             asked.max_lora_rank = whole;
             return;
         case knob_setting::no_cuda_graphs:
-            if (value != 0) r.process.cuda_graphs = r.process.layer_graphs = {};
+            if (value == 0) return;
+            r.process.cuda_graphs = r.process.layer_graphs = {};
+            r.launches.graph_context = tokens(1);
+            return;
+        case knob_setting::graph_context:
+            r.launches.graph_context = tokens(whole);
             return;
         case knob_setting::gpu_layers:
             asked.gpu_layers = narrow;

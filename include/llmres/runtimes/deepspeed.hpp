@@ -15,6 +15,7 @@ inline constexpr runtime deepspeed{
         // megatron_deepspeed_a100_single.csv in which the GPU is done sooner).
         .layer = {microseconds(600), microseconds(1200), microseconds(1700)},
         .small_kernels = 15,
+        .attention = attention_code::flash_2,
         .joined = true,
         .overlaps_gradients = false,
     },
@@ -47,7 +48,7 @@ inline constexpr runtime deepspeed{
         .reduce_bucket_size = 500'000'000,
         .sub_group_size = 1'000'000'000,
     },
-    .pipeline{.keeps_stage_outputs = true},
+    .pipeline{.keeps_stage_outputs = true, .partitions_sends = true},
     // runtime/pipe/module.py partitions layers by parameters; PipelineEngine asserts ZeRO 1 at most (pipe/engine.py);
     // sequence/layer.py splits sequences (Ulysses).
     .layouts{.context_parallel = true, .uneven_stages = true},

@@ -15,7 +15,9 @@ inline constexpr runtime huggingface{
         .versions = "transformers 5.0 and later",
         .since = {5},
     },
-    .launches{.layer = {microseconds(300), microseconds(450), microseconds(800)}, .small_kernels = 15},
+    .launches{.layer = {microseconds(300), microseconds(450), microseconds(800)},
+              .small_kernels = 15,
+              .attention = attention_code::flash_2},
     .process{
         // 0.3 to 0.55 GiB with lazily loaded kernels, 0.92 with all of them (pytorch/pytorch issues 107667 and 109888;
         // ml-engineering, training/performance).

@@ -18,6 +18,7 @@ enum class knob_setting : std::uint8_t {
     max_loras,           ///< adapters that are resident at once
     max_lora_rank,       ///< the largest rank of an adapter
     no_cuda_graphs,      ///< other than zero: no CUDA graphs are captured
+    graph_context,       ///< tokens of the longest sequence that CUDA graphs decode
     gpu_layers,          ///< the last layers, and the head as one more, that are on GPUs
     flash_attention,     ///< other than zero: attention by flash attention
     whole_windows,       ///< other than zero: windowed layers keep the whole context

@@ -1,17 +1,39 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <llmres/values/interval.hpp>
 #include <llmres/values/units.hpp>
+#include <string_view>
 
 /// What a runtime's CPU side takes while the GPU computes, and which kernels it joins.
 namespace llmres::inline v0 {
+
+/// Whose kernels compute fused attention.
+enum class attention_code : std::uint8_t {
+    tuned,    ///< written for each architecture (cuDNN, Transformer Engine, FlashAttention 3, FlashInfer)
+    flash_2,  ///< FlashAttention 2, which has no instructions of Hopper
+    flash_1,  ///< FlashAttention 1 and its Triton version
+};
+
+/// The names of attention kernels, in their order.
+inline constexpr std::array<std::string_view, 3> attention_code_names{"tuned", "flash_2", "flash_1"};
 
 /// How a runtime launches the kernels of a step.
 struct runtime_launches {
     /// Time in which the CPU issues the kernels of one layer's forward pass, one after another. The GPU waits where
     /// this takes longer than the kernels do. Zero: CUDA graphs, or a compiled program that issues them at once.
     interval<duration> layer{};
+    /// The same where CUDA graphs do not serve: prompts, and sequences beyond `graph_context`. Zero: as `layer`.
+    interval<duration> eager_layer{};
+    /// Longer sequences are decoded without CUDA graphs; 0: none are.
+    token_count graph_context{};
+    /// What each product with a weight of fewer than 16 bits takes longer to issue than one with a wide weight: kernels
+    /// that unpack it, quantise its input or sum its parts.
+    interval<duration> narrow_product{};
+    /// Time in which the CPU issues one routed expert, where the runtime loops over all of them.
+    interval<duration> looped_expert{};
     /// Time of the scheduler, the sampler and Python between two steps of serving.
     interval<duration> step{};
     /// Time from a request to its first prompt token: tokenizer, queue, scheduler (serving).
@@ -21,6 +43,7 @@ struct runtime_launches {
     double floors = 1.0;
     /// Elementwise kernels of a layer: norms, rotary embedding, activation, sums.
     double small_kernels = 6;
+    attention_code attention = attention_code::tuned;  ///< of training
     /// Projections that share their input are one product: q, k and v; gate and up.
     bool joined = false;
     /// Gradients are exchanged while the backward pass goes on (DDP, FSDP; Megatron-Core's --overlap-grad-reduce, which
@@ -28,6 +51,11 @@ struct runtime_launches {
     bool overlaps_gradients = true;
     /// All-reduces of one node are the runtime's own kernels, not NCCL's.
     bool own_all_reduce = false;
+    /// Each step of serving copies the cache (torch.cat), and keys and values once for every query head that shares
+    /// them (repeat_kv), and one block of attention reads all keys of a head.
+    bool copies_cache = false;
+    /// Bytes that matrix-vector products read a clock and multiprocessor at most; 0: what the memory gives.
+    double bytes_a_clock = 0;
 };
 
 }  // namespace llmres::inline v0

@@ -32,7 +32,12 @@ inline constexpr auto ik_llama_cpp_knobs =
 
 inline constexpr runtime llama_cpp_base{
     .identity{.name = "llama.cpp", .work = runtime_work::serving, .knobs = llama_cpp_knobs},
-    .launches{.small_kernels = 8},
+    .launches{
+        .small_kernels = 8,
+        // Of the matrix-vector kernels (ggml-cuda's mmv and mmvq, Metal's mul_mv): what 60 rows of generation show on
+        // A100, H100 and M1 Max, whose memory could give 1.5 to 2.2 times as much.
+        .bytes_a_clock = 6.2,
+    },
     .process{
         // nvidia-smi less the buffers: 0.75 GiB on an RTX 6000 Ada whatever the layers, 0.5 to 1.2 elsewhere. An
         // A100 1.1 to 1.3 GiB less what its driver keeps, an RTX 3090 with a desktop 1.4.

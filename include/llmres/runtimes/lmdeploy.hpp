@@ -20,7 +20,13 @@ inline constexpr runtime lmdeploy{
               .versions = "0.2 to 0.9",
               .since = {0, 2, 0},
               .knobs = lmdeploy_knobs},
-    .launches{.joined = true, .own_all_reduce = true},  // TurboMind: C++ without Python
+    .launches{
+        // TurboMind: C++ without Python; the sampler's kernels and the host that waits for them, as TensorRT-LLM's
+        // (assumed).
+        .step = {microseconds(50), microseconds(300), microseconds(900)},
+        .joined = true,
+        .own_all_reduce = true,
+    },
     .process{
         .context = {mib(300), mib(500), mib(900)},
         .workspace = {mib(50), mib(300), mib(900)},

@@ -8,7 +8,9 @@ namespace llmres::inline v0::runtimes {
 
 inline constexpr runtime pytorch{
     .identity{.name = "pytorch", .versions = "2.1 to 2.10, CUDA 12 and 13"},
-    .launches{.layer = {microseconds(150), microseconds(300), microseconds(600)}, .small_kernels = 12},
+    .launches{.layer = {microseconds(150), microseconds(300), microseconds(600)},
+              .small_kernels = 12,
+              .attention = attention_code::flash_2},
     .process{
         // 0.3 to 0.55 GiB with lazily loaded kernels, 0.92 with all of them: issues 107667 and 109888 of
         // pytorch/pytorch, and ml-engineering's training/performance (A100, H100).

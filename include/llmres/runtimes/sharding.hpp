@@ -75,6 +75,9 @@ struct training_pipeline {
     /// Stages keep their outputs until their backward pass, beside the next stage's copy (DeepSpeed,
     /// runtime/pipe/engine.py, pipe_buffers["outputs"]; Megatron-Core frees them).
     bool keeps_stage_outputs = false;
+    /// Tensor ranks send a part each of what passes to the next stage, which its ranks gather (DeepSpeed,
+    /// runtime/pipe/engine.py: pipe_partitioned and grad_partitioned, on by default).
+    bool partitions_sends = false;
     /// A naive pipeline: stages wait for each other, one micro-batch at a time; layers are partitioned by bytes, and
     /// the first GPU receives the logits (transformers with accelerate's device_map).
     bool naive = false;

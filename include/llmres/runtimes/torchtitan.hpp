@@ -17,7 +17,9 @@ inline constexpr runtime torchtitan{
         .since = {0, 2, 1},
         .built = {2025, 12, 1},
     },
-    .launches{.layer = {microseconds(150), microseconds(300), microseconds(600)}, .small_kernels = 15},
+    .launches{.layer = {microseconds(150), microseconds(300), microseconds(600)},
+              .small_kernels = 15,
+              .attention = attention_code::flash_2},
     .process{
         // 0.3 to 0.55 GiB with lazily loaded kernels, 0.92 with all of them (pytorch/pytorch issues 107667 and 109888;
         // ml-engineering, training/performance).

@@ -8,7 +8,9 @@ namespace llmres::inline v0::runtimes {
 
 inline constexpr runtime torchtune{
     .identity{.name = "torchtune", .work = runtime_work::training, .versions = "torchtune 0.4"},
-    .launches{.layer = {microseconds(150), microseconds(300), microseconds(600)}, .small_kernels = 15},
+    .launches{.layer = {microseconds(150), microseconds(300), microseconds(600)},
+              .small_kernels = 15,
+              .attention = attention_code::flash_2},
     .process{
         // 0.3 to 0.55 GiB with lazily loaded kernels, 0.92 with all of them (pytorch/pytorch issues 107667 and 109888;
         // ml-engineering, training/performance).

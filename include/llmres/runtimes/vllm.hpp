@@ -30,6 +30,7 @@ inline constexpr std::array vllm_knobs{
     knob{"max_loras", knob_setting::max_loras},
     knob{"max_lora_rank", knob_setting::max_lora_rank},
     knob{"enforce_eager", knob_setting::no_cuda_graphs},
+    knob{"max_seq_len_to_capture", knob_setting::graph_context},
 };
 
 inline constexpr runtime vllm_base{
@@ -116,6 +117,10 @@ constexpr runtime vllm_v0_base() {
     // The first engine prepares inputs and samples in Python between steps: 2.2 to 3.8 ms under 0.4.2 and 0.6.3 where
     // the GPU takes less (Qwen's tables, A100).
     r.launches.step = {milliseconds(1), microseconds(2300), milliseconds(6)};
+    // Prompts, and sequences beyond max_seq_len_to_capture (8192 by default), run without CUDA graphs: 0.3 to 0.4 ms a
+    // layer (Qwen's tables under 0.4.2, from 14,336 tokens on).
+    r.launches.eager_layer = {microseconds(200), microseconds(350), microseconds(600)};
+    r.launches.graph_context = tokens(8192);
     return r;
 }
 /// 0.3 to 0.6.3 took what the device had lost since vLLM's start, and so all that torch's allocator held at the

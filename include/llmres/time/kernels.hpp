@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <llmres/hardware/gpu.hpp>
+#include <llmres/runtimes/launches.hpp>
 #include <llmres/values/maybe.hpp>
 #include <llmres/values/square_root.hpp>
 #include <llmres/values/units.hpp>
@@ -24,13 +25,33 @@ struct kernel_constants {
     double attention_backward = 0.41;      ///< the same in the backward pass (training_attention: A100 and B200)
     double attention_traffic = 0.857;      ///< of the bandwidth: the cache
     duration attention_floor = microseconds(10.7);  ///< floor of attention
-    double experts = 0.49;                          ///< of the peak for routed experts with many tokens each
-    double experts_tokens = 130;                    ///< tokens of an expert at which half of that is reached
-    duration experts_floor = microseconds(8);       ///< floor of one of an expert layer's three products
-    double elementwise = 0.70;                      ///< of the bandwidth (SIMUMAX: 0.67 of 8 TB/s on B200)
-    duration elementwise_floor = microseconds(2);   ///< floor of an elementwise kernel
+    /// Of the peak, for routed experts with many tokens each: serving kernels 0.30, B200's training kernels 0.25 to
+    /// 0.34 (training_grouped_matmul.csv; A100's, 12 points, reach 0.57 to 0.67).
+    double experts = 0.31;
+    double experts_tokens = 20;                   ///< tokens of an expert at which half of that is reached
+    duration experts_floor = microseconds(10.5);  ///< floor of one of an expert layer's three products
+    /// Products that make gradients of weights, relative to others: 0.707 of the peak beside 0.741 on A100, 0.476
+    /// beside 0.494 on B200 (training_matmul.csv, medians of 556 products of 2,048 and more).
+    double weight_gradients = 0.955;
+    double elementwise = 0.70;                     ///< of the bandwidth (SIMUMAX: 0.67 of 8 TB/s on B200)
+    duration elementwise_floor = microseconds(2);  ///< floor of an elementwise kernel
 };
 inline constexpr kernel_constants default_kernels{};  ///< the constants of this header
+
+/// What attention kernels reach beside those that are written for each architecture, whose constants these are relative
+/// to. FlashAttention 2 reaches 35 % of the peak of Hopper (arXiv 2407.08608, abstract); version 1 reached 30 to 50 %
+/// forward and 25 to 35 % back on A100 (arXiv 2307.08691 section 1), 0.78 and 0.73 of the constants above.
+struct attention_reach {
+    double forward = 1;
+    double backward = 1;
+};
+constexpr attention_reach reach_of(attention_code kernels, const gpu& card) {
+    attention_reach reach;
+    if (kernels == attention_code::tuned) return reach;
+    if (card.architecture.view() == "Hopper") reach = {0.35 / 0.51, 0.35 / 0.51};
+    if (kernels == attention_code::flash_1) reach = {reach.forward * 0.78, reach.backward * 0.73};
+    return reach;
+}
 
 /// The energy of one FLOP of a 16-bit matrix product in long runs, by architecture, in picojoules. Blackwell: 1000 W at
 /// 0.46 of 2,250 TFLOP/s, the lower end of what minutes of large products reached on B200 (training_matmul.csv), which
@@ -48,6 +69,16 @@ constexpr flop_rate sustained_rate(const gpu& card, double bytes_per_element = 2
     if (!card.board_power && !limit) return {};
     const power allowed = limit && (!card.board_power || *limit < *card.board_power) ? *limit : *card.board_power;
     return tflops(allowed.in(watts) / (picojoules_per_flop(card) * bytes_per_element / 2.0));
+}
+
+/// Clocks of all multiprocessors a second: at the boost clock, or where that is not published, as often as the rate of
+/// fp32 needs (two FLOPs a core and clock). Zero if neither is known.
+constexpr double multiprocessor_clocks(const gpu& card) {
+    if (!card.sm_count) return 0;
+    const auto multiprocessors = static_cast<double>(*card.sm_count);
+    if (card.boost_clock) return multiprocessors * card.boost_clock.value.in(mhz) * 1e6;
+    if (!card.cuda_cores || *card.cuda_cores <= 0 || !card.rates.fp32) return 0;
+    return multiprocessors * card.rates.fp32.value.in(flops_per_s) / (2.0 * *card.cuda_cores);
 }
 
 namespace detail {

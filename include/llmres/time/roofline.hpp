@@ -72,7 +72,12 @@ constexpr time_breakdown operator*(time_breakdown t, double n) {
 /// The ranks of a group as nodes hold them: `stride` apart, so that a node of consecutive ranks holds some of them.
 constexpr rank_group group_of(const cluster& c, std::int64_t ranks, std::int64_t stride, bool own_kernels = false) {
     const std::int64_t there = c.node_size() / (stride > 0 ? stride : 1);
-    return {.ranks = ranks, .in_node = there < 1 ? 1 : there < ranks ? there : ranks, .own_kernels = own_kernels};
+    return {.ranks = ranks,
+            .in_node = there < 1       ? 1
+                       : there < ranks ? there
+                                       : ranks,
+            .own_kernels = own_kernels,
+            .sharing = c.gpus_per_adapter};
 }
 
 /// The time of a pass, by what takes it.
@@ -146,7 +151,8 @@ struct pricer {
     const runtime_launches& launches;
     std::array<bool, N> sustained{};  ///< of each pass: the GPU is busy for long, and the board's power limits products
     double a_byte = 0;
-    double cache_traffic = 1;  ///< the part of the bandwidth that attention reaches
+    std::array<double, 2> product_byte{};  ///< seconds of a product's byte while decoding, and in long runs
+    double cache_traffic = 1;              ///< the part of the bandwidth that attention reaches
     double elementwise = default_kernels.elementwise / efficiency{}.bandwidth.expected;  ///< relative to products
     double sms = assumed_multiprocessors;
     std::array<rates, 2> now{};  ///< of bursts and of long runs
@@ -159,6 +165,9 @@ struct pricer {
         a_byte = 1.0 / c.gpu.memory.bandwidth.in(bytes_per_s);
         cache_traffic = default_kernels.attention_traffic * e.bandwidth.expected / efficiency{}.bandwidth.expected;
         if (c.gpu.sm_count) sms = static_cast<double>(*c.gpu.sm_count);
+        product_byte[0] = product_byte[1] = a_byte / e.bandwidth.expected;
+        const double read = by.bytes_a_clock * multiprocessor_clocks(c.gpu);
+        if (read > 0 && 1.0 / read > product_byte[0]) product_byte[0] = 1.0 / read;
         start_over();
     }
 
@@ -172,31 +181,35 @@ struct pricer {
         if (multiplies && (!known || o.arithmetic != now[0].kind)) turn_to(o.arithmetic);
         const rates& at = now[sustained[pass] ? 1 : 0];
         const double work = o.flops.in(flops);
-        const double moved = static_cast<double>((o.read + o.written).in(bytes)) * a_byte;
+        const auto moved = static_cast<double>((o.read + o.written).in(bytes));
+        const double streamed = moved * product_byte[sustained[pass] ? 1 : 0];
+        const double slower = o.pass == product_pass::weight_gradients ? 1.0 / default_kernels.weight_gradients : 1.0;
         priced_pass& to = sum[pass];
         to.flops += o.flops * (degrees.tensor * o.counted);
         to.at_peak += seconds(work * at.peak * o.counted);
         switch (o.kind) {
             case operation_kind::projection:
-                return add_product(to, o, work * at.product, moved / reach.bandwidth.expected);
+                return add_product(to, o, work * at.product * slower, streamed);
             case operation_kind::experts: {
                 // Each expert's product has few tokens: its tiles are filled in part.
                 const double each = static_cast<double>(o.tokens) / o.groups;
                 const double filled = each / (each + default_kernels.experts_tokens);
                 to.floors += default_kernels.experts_floor;
-                return add(to, work * at.experts / filled, moved / reach.bandwidth.expected);
+                return add(to, work * at.experts * slower / filled, streamed);
             }
             case operation_kind::attention: {
                 const double busy = o.blocks < sms ? o.blocks / sms : 1.0;
                 const double before = (to.compute + to.memory).in(seconds);
                 to.floors += default_kernels.attention_floor;
                 const bool back = o.pass != product_pass::forward;
-                add(to, work * (back ? at.attention_back : at.attention) / busy, moved / cache_traffic);
+                // What one block reads is a share of the bandwidth: few blocks leave memory idle as well.
+                add(to, work * (back ? at.attention_back : at.attention) / busy,
+                    moved * a_byte / (cache_traffic * busy));
                 to.attention += to.compute + to.memory - seconds(before);
                 return;
             }
             case operation_kind::elementwise:
-                to.memory += seconds(moved / (reach.bandwidth.expected * elementwise));
+                to.memory += seconds(moved * a_byte / (reach.bandwidth.expected * elementwise));
         }
     }
     constexpr void operator()(const exchange& x, std::size_t pass) {
@@ -250,8 +263,10 @@ private:
         double product = best * (measured || !(four || eight) ? wide
                                  : four                       ? default_kernels.fp4_arithmetic
                                                               : default_kernels.narrow_arithmetic);
-        double experts = best * default_kernels.experts, attention = best * default_kernels.attention;
-        double attention_back = best * default_kernels.attention_backward;
+        const attention_reach fused = reach_of(launches.attention, hardware.gpu);
+        double experts = best * default_kernels.experts;
+        double attention = best * default_kernels.attention * fused.forward;
+        double attention_back = best * default_kernels.attention_backward * fused.backward;
         if (runs_long && !measured) {
             const double limit = sustained_rate(hardware.gpu,
                                                 four    ? 0.5

@@ -6,6 +6,7 @@
 
 #include "../times/scores.hpp"
 
+// table_times --bars [FOLDER]: each bar, what it asks and what is reached.
 // table_times [--rows [PART]] [FOLDER]: how far planned times are from published ones, by series and figure, as a table
 // for docs/accuracy.md; with --rows each figure too. FOLDER holds the files of make_time_documents.
 
@@ -23,10 +24,29 @@ void show(const times::figure& f, const llmres::job_plan& p) {
     std::printf("\n");
 }
 
+void show_bars(const std::map<std::string, times::score>& scores) {
+    std::printf("| series | rows | mean error | at most | median | at most | worst | at most | |\n");
+    std::printf("|---|---|---|---|---|---|---|---|---|\n");
+    const auto asked = [](double most) {
+        if (most > 1e6) return std::string{};
+        char text[32];
+        std::snprintf(text, sizeof text, "%.1f %%", most * 100);
+        return std::string{text};
+    };
+    for (const times::bar& b : times::bars) {
+        const times::score s = times::pooled(scores, b);
+        std::printf("| %s%s%s | %d | %.1f %% | %s | %.1f %% | %s | %.0f %% | %s | %s |\n", b.series,
+                    *b.figure != 0 ? ", " : "", b.figure, s.rows(), s.mean() * 100, asked(b.mean).c_str(),
+                    times::score::median(s.errors) * 100, asked(b.median).c_str(), s.worst * 100,
+                    asked(b.worst).c_str(), s.keeps(b) ? "met" : "missed");
+    }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     const bool rows = argc > 1 && std::strcmp(argv[1], "--rows") == 0;
+    const bool asks = argc > 1 && std::strcmp(argv[1], "--bars") == 0;
     const std::string last = argc > 1 ? argv[argc - 1] : "";
     const bool folder = last.find('/') != std::string::npos;
     const std::string part = rows && argc > (folder ? 3 : 2) ? argv[2] : "";
@@ -44,6 +64,7 @@ int main(int argc, char** argv) {
                 if (rows && (id + series).find(part) != std::string::npos)
                     std::printf("%s|%s|refused: %s\n", id.c_str(), series.c_str(), why.c_str());
             });
+    if (asks) return show_bars(scores), 0;
     std::printf(
         "| series | figure | rows | mean error | median | bias | worst | in the bounds | high / low, median |\n");
     std::printf("|---|---|---|---|---|---|---|---|---|\n");

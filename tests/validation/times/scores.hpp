@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fstream>
 #include <llmres/io/hf_config.hpp>
@@ -102,6 +103,37 @@ private:
     std::map<std::string, model> models_{};
 };
 
+/// What is asked of a group of series: those whose names begin so, and of their figures those whose names end so.
+struct bar {
+    const char* series;
+    const char* figure;
+    double mean;          ///< of the absolute errors, at most
+    double median = 1e9;  ///< at most
+    double worst = 1e9;   ///< at most
+    bool met = true;      ///< false: missed today, and so no test
+};
+inline constexpr std::array bars{
+    bar{"megatron_b200", "", 0.05, 1e9, 0.15},
+    bar{"Megatron-DeepSpeed A100, nodes", "", 0.12},
+    bar{"Megatron-DeepSpeed A100, one node", "", 0.17},
+    bar{"BLOOM sweep", "", 0.13},
+    bar{"llm-foundry", "", 0.08},
+    bar{.series = "InternEvo", .figure = "", .mean = 0.10, .met = false},
+    bar{"fms liger", "", 0.10},
+    bar{.series = "under load", .figure = "output_token", .mean = 0.21, .median = 0.12, .met = false},
+    bar{"under load", "first_token", 0.40, 0.33},
+    bar{.series = "Qwen tables, transformers", .figure = "", .mean = 0.17, .met = false},
+    bar{"Qwen tables, vllm", "", 0.17},
+    bar{.series = "Qwen tables, sglang", .figure = "", .mean = 0.14, .met = false},
+    bar{"llama.cpp, generation", "", 0.10},
+    bar{.series = "llama.cpp, prompts", .figure = "", .mean = 0.42, .met = false},
+    bar{"TensorRT-LLM, static", "", 0.20},
+    bar{"TensorRT-LLM, TTFT", "", 0.22},
+    bar{"gpt-fast", "", 0.135},
+    bar{.series = "lmdeploy, static", .figure = "", .mean = 0.06, .met = false},
+    bar{"lmdeploy, per token", "", 0.11},
+};
+
 /// How far the figures of one series are from what was measured.
 struct score {
     std::vector<double> errors{}, widths{};
@@ -115,6 +147,13 @@ struct score {
         sum += std::fabs(e), bias += e, worst = std::max(worst, std::fabs(e));
         inside += f.inside();
     }
+    void add(const score& other) {
+        errors.insert(errors.end(), other.errors.begin(), other.errors.end());
+        widths.insert(widths.end(), other.widths.begin(), other.widths.end());
+        sum += other.sum, bias += other.bias, worst = std::max(worst, other.worst);
+        inside += other.inside;
+    }
+    bool keeps(const bar& b) const { return mean() <= b.mean && median(errors) <= b.median && worst <= b.worst; }
     int rows() const { return static_cast<int>(errors.size()); }
     double mean() const { return rows() > 0 ? sum / rows() : 0; }
     double mean_bias() const { return rows() > 0 ? bias / rows() : 0; }
@@ -125,5 +164,13 @@ struct score {
         return of[of.size() / 2];
     }
 };
+
+/// The figures that a bar is about, of all scores by "series | figure".
+inline score pooled(const std::map<std::string, score>& scores, const bar& b) {
+    score all;
+    for (const auto& [name, s] : scores)
+        if (name.starts_with(b.series) && name.ends_with(b.figure)) all.add(s);
+    return all;
+}
 
 }  // namespace times

@@ -115,6 +115,7 @@ inline result<cluster> read_cluster(const nlohmann::json& object, const device_f
     read.integer("gpus_per_node", c.gpus_per_node);
     read.named("scale_up", c.scale_up, [](std::string_view id) { return find_link(id, "cluster.scale_up"); });
     read.named("scale_out", c.scale_out, [](std::string_view id) { return find_link(id, "cluster.scale_out"); });
+    read.integer("gpus_per_adapter", c.gpus_per_adapter);
     read.size("in_use", c.in_use);
     if (read.fields().has("power_limit")) c.power_limit = watts(read.real("power_limit", 0));
     if (given_host != nullptr)

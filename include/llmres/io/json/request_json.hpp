@@ -45,6 +45,8 @@ inline void training_knobs_to_json(const runtime& r, const runtime& p, json_valu
     if (k.loss.code != usual.loss.code) out["loss"] = name_of(k.loss.code);
     if (k.scan != usual.scan) out["scan"] = name_of(k.scan);
     flag("expandable_segments", r.allocator.expandable_segments, p.allocator.expandable_segments);
+    if (r.launches.attention != p.launches.attention)
+        out["attention_kernels"] = attention_code_names[static_cast<std::size_t>(r.launches.attention)];
     flag("compiled", k.compilation.layers, usual.compilation.layers);
     flag("compiled_loss", k.compilation.loss, usual.compilation.loss);
     flag("fused_norms", k.norm == norm_code::fused, usual.norm == norm_code::fused);
@@ -105,6 +107,10 @@ inline json_value to_json(const runtime& r, const serving_options& asked, const 
     const std::string_view no_graphs = knob_name(r.identity.knobs, knob_setting::no_cuda_graphs);
     if (r.process.cuda_graphs.high != p.process.cuda_graphs.high && !no_graphs.empty())
         out[std::string{no_graphs}] = true;
+    const std::string_view captured = knob_name(r.identity.knobs, knob_setting::graph_context);
+    if (r.launches.graph_context > tokens(1) && r.launches.graph_context != p.launches.graph_context &&
+        !captured.empty())
+        out[std::string{captured}] = r.launches.graph_context.in(tokens);
     return out;
 }
 
@@ -175,6 +181,7 @@ inline json_value to_json(const cluster& c) {
                    {"gpus_per_node", c.node_size()},
                    {"scale_up", named_link(c.scale_up)},
                    {"scale_out", named_link(c.scale_out)}};
+    if (c.gpus_per_adapter > 1) out["gpus_per_adapter"] = c.gpus_per_adapter;
     if (c.in_use > byte_count{}) out["in_use"] = c.in_use.in(bytes);
     if (c.power_limit) out["power_limit"] = c.power_limit->in(watts);
     json_value host = json_value::object();

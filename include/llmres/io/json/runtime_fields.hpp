@@ -40,6 +40,7 @@ constexpr auto names_of(profiled_images) { return names_3{"none", "tower", "whol
 constexpr auto names_of(norm_code) { return std::array<std::string_view, 2>{"eager", "fused"}; }
 constexpr auto names_of(gate_code) { return std::array<std::string_view, 2>{"eager", "fused"}; }
 constexpr auto names_of(linear_code) { return names_3{"plain", "accumulates", "accumulates_beside"}; }
+constexpr auto names_of(attention_code) { return attention_code_names; }
 constexpr auto names_of(latent_value_code) { return std::array<std::string_view, 2>{"view", "copy"}; }
 constexpr auto names_of(loss_compiling) { return names_3{"never", "chunked", "any"}; }
 constexpr auto names_of(sharding_code) {
@@ -57,11 +58,10 @@ constexpr auto names_of(format_family) {
         "exllama2",  "exllama3",        "half_quadratic", "mlx"};
 }
 constexpr auto names_of(knob_setting) {
-    return std::array<std::string_view, 16>{
-        "batched_tokens", "sequences",         "cache_block",        "max_loras",
-        "max_lora_rank",  "no_cuda_graphs",    "gpu_layers",         "flash_attention",
-        "whole_windows",  "experts_on_host",   "host_expert_layers", "latent_part",
-        "latent_use",     "no_mapped_weights", "repacks_on_host",    "host_computes"};
+    return std::array<std::string_view, 17>{
+        "batched_tokens", "sequences",  "cache_block",       "max_loras",       "max_lora_rank",   "no_cuda_graphs",
+        "graph_context",  "gpu_layers", "flash_attention",   "whole_windows",   "experts_on_host", "host_expert_layers",
+        "latent_part",    "latent_use", "no_mapped_weights", "repacks_on_host", "host_computes"};
 }
 
 /// How a runtime chooses its fraction of the device, by the names that profiles as data have for it.
@@ -83,7 +83,8 @@ inline constexpr auto fields_of<llmres::runtime_identity> =
     named_fields("name", "work", "versions", "since", "before", "built", "knobs");
 template <>
 inline constexpr auto fields_of<llmres::runtime_launches> = named_fields(
-    "layer", "step", "request", "floors", "small_kernels", "joined", "overlaps_gradients", "own_all_reduce");
+    "layer", "eager_layer", "graph_context", "narrow_product", "looped_expert", "step", "request", "floors",
+    "small_kernels", "attention", "joined", "overlaps_gradients", "own_all_reduce", "copies_cache", "bytes_a_clock");
 template <>
 inline constexpr auto fields_of<llmres::runtime_process> =
     named_fields("context", "workspace", "expert_workspace", "product_workspace", "communicator", "communicator_once",
@@ -147,8 +148,8 @@ inline constexpr auto fields_of<llmres::optimizer_step> =
     named_fields("foreach_tensors", "gradients", "steps_weights", "fp32_beside_bf16", "widens_gradients",
                  "copies_master_weights", "layer_wise", "layer_wise_param_layout");
 template <>
-inline constexpr auto fields_of<llmres::training_pipeline> =
-    named_fields("defer_embedding_wgrad_compute", "wgrad_deferral_limit", "keeps_stage_outputs", "naive");
+inline constexpr auto fields_of<llmres::training_pipeline> = named_fields(
+    "defer_embedding_wgrad_compute", "wgrad_deferral_limit", "keeps_stage_outputs", "partitions_sends", "naive");
 template <>
 inline constexpr auto fields_of<llmres::tensor_split> =
     named_fields("copies_kv_heads", "pads_width", "power_of_two", "vocabulary_multiple", "refuses_uneven");
@@ -211,6 +212,9 @@ constexpr void each_member(Part& part, Visit&& visit) {
     } else if constexpr (Count == 14) {
         auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = part;
         all(a, b, c, d, e, f, g, h, i, j, k, l, m, n);
+    } else if constexpr (Count == 15) {
+        auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o] = part;
+        all(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o);
     } else if constexpr (Count == 18) {
         auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r] = part;
         all(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r);

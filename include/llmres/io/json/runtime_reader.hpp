@@ -128,6 +128,7 @@ inline void read_training_knobs(job_reader& read, llmres::runtime& e) {
     read.choice("loss", loss_code_names, e.kernels.loss.code);
     read.choice("scan", scan_code_names, e.kernels.scan);
     read.flag("use_fused_weighted_squared_relu", e.kernels.use_fused_weighted_squared_relu);
+    read.choice("attention_kernels", attention_code_names, e.launches.attention);
     read.flag("compiled", e.kernels.compilation.layers);
     read.flag("compiled_loss", e.kernels.compilation.loss);
     read_either(read, "fused_norms", e.kernels.norm, norm_code::fused, norm_code::eager);

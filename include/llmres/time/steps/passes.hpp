@@ -74,6 +74,7 @@ struct model_pricer {
     constexpr priced_model<N> all(remembered_passes<N>& known) const {
         fold_key key = without_shards(l, layer_stack::max_kinds);
         key.dense_ranks = passes[0].tokens.sequences;
+        key.expert_ranks = passes[0].adds_gradients;
         priced_model<N> made;
         made.head = known.get(key, [&] {
             pricer<N> price = make();
@@ -103,6 +104,13 @@ constexpr interval<duration> send_time(byte_count message, const layout& l, cons
     const std::int64_t stride = std::int64_t{l.tensor} * l.data * l.context_parallel;
     const rank_group pair = group_of(with.on, 2, stride);
     return at(time_of(collective_kind::send, message, pair, with.on.scale_up, with.on.scale_out), with.reach.link);
+}
+
+/// The time in which tensor ranks gather a tensor of which each has a part.
+constexpr interval<duration> gather_time(byte_count message, const layout& l, const pricing& with) {
+    const rank_group ranks = group_of(with.on, l.tensor, 1);
+    return at(time_of(collective_kind::all_gather, message, ranks, with.on.scale_up, with.on.scale_out),
+              with.reach.link);
 }
 
 /// The time of a transfer between a GPU and its host.

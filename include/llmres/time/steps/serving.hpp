@@ -98,11 +98,32 @@ constexpr serving_passes serving_passes_of(const job& j, const layout& l) {
     const std::int64_t length = ceil_quotient(prompt.in(tokens), l.context_parallel);
     p.decode = {.tokens = {p.sequences, 1, ceil_quotient(reached.in(tokens), l.context_parallel)},
                 .scored = p.sequences,
-                .decode = true};
+                .decode = true,
+                .copies_cache = j.runtime.launches.copies_cache};
     p.prompt = {.tokens = {1, length > 0 ? length : 1, prompt.in(tokens)}, .scored = 1};
     p.prompts = p.prompt;
     p.prompts.tokens.sequences = p.prompts.scored = p.sequences;
     return p;
+}
+
+/// What the CPU takes to issue a step, where kernels beside those of wide products and dense layers count too.
+/// `graphs`: CUDA graphs issue them, where the runtime has them.
+constexpr runtime_launches launches_of(const job& j, bool graphs) {
+    runtime_launches by = j.runtime.launches;
+    if (!graphs && by.eager_layer.expected > duration{}) by.layer = by.eager_layer;
+    if (!graphs) by.floors = 1.0;  // kernels start while others end within a graph
+    const precision& weights = weights_of(j);
+    const format_family family = family_of(weights);
+    // AutoGPTQ's ExLlama kernel of 4 bits is one kernel.
+    const bool one_kernel = family == format_family::gptq_words && size_of(weights, 1024, 1024) < mib(1);
+    if (family != format_family::plain && !one_kernel) by.layer += by.narrow_product * 7.0;
+    const kind_counts counts = j.model.layers.counts(0, j.model.layers.size);
+    for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k) {
+        const feed_forward& f = j.model.layers.kinds[k].feed_forward;
+        if (f.routed() && counts[k] > 0)
+            by.layer += by.looped_expert * (static_cast<double>(f.experts.count) * counts[k] / j.model.layers.size);
+    }
+    return by;
 }
 
 constexpr job_speed serving_speed(const job& j, const layout& l, const pricing& with, remembered_passes<3>* known) {
@@ -110,11 +131,13 @@ constexpr job_speed serving_speed(const job& j, const layout& l, const pricing& 
     const operation_formats formats = serving_formats(j);
     const auto [one, first, all] =
         through_all_layers(j, price_model(j, l, with, formats, std::array{p.decode, p.prompt, p.prompts}, known));
-    const runtime_launches& launches = j.runtime.launches;
+    const token_count captured = j.runtime.launches.graph_context;
+    const bool graphs = captured == token_count{} || tokens(p.decode.tokens.keys) <= captured;
+    const runtime_launches launches = launches_of(j, graphs), of_prompts = launches_of(j, false);
     job_speed speed;
     speed.step = one.terms(with.reach, launches);
-    speed.prefill = first.terms(with.reach, launches);
-    duration together = all.terms(with.reach, launches).total().expected;
+    speed.prefill = first.terms(with.reach, of_prompts);
+    duration together = all.terms(with.reach, of_prompts).total().expected;
     speed.step[time_term::launch] += launches.step;
     speed.prefill[time_term::launch] += launches.step;
     if (l.pipeline > 1) {

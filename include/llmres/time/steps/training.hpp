@@ -25,13 +25,20 @@
 /// exchanges, transfers and optimizer steps that computing does not hide.
 namespace llmres::inline v0::detail {
 
+/// Whether bf16 gradients of each micro-batch are added to fp32 ones beside them.
+constexpr bool adds_to_fp32(const job& j) {
+    return j.runtime.optimizer.fp32_beside_bf16 && j.compute.arithmetic == arithmetic_kind::bf16;
+}
+
 /// Forward and backward pass of a micro-batch.
 constexpr std::array<token_pass, 2> training_passes(const job& j, const layout& l) {
+    const bool apart = j.runtime.kernels.linear == linear_code::plain;
     const std::int64_t length = ceil_quotient(sequence_of(j).in(tokens), l.context_parallel);
     token_pass pass{.tokens = {j.micro_batch, length, sequence_of(j).in(tokens)},
                     .training = true,
                     .writes_scores = j.attention == attention_kernel::eager,
                     .dropout = j.dropout,
+                    .adds_gradients = apart && (micro_batches(j, l) > 1 || adds_to_fp32(j)),
                     .adapter = j.adapter};
     pass.scored = pass.tokens.all();
     token_pass back = pass;
@@ -131,7 +138,7 @@ constexpr stage_work work_of_stages(const job& j, const layout& l, const pricing
 
 /// The time in which the data-parallel ranks of the busiest GPU exchange gradients and, under ZeRO, weights in one
 /// step.
-constexpr duration data_exchange(const memory_breakdown& held, const layout& l, const cluster& c,
+constexpr duration data_exchange(const job& j, const memory_breakdown& held, const layout& l, const cluster& c,
                                  std::int64_t micro_batches) {
     const std::int64_t ranks = l.dense_data_ranks() * l.replicas;
     if (ranks <= 1) return {};
@@ -140,8 +147,10 @@ constexpr duration data_exchange(const memory_breakdown& held, const layout& l, 
         return time_of(kind, message, group, c.scale_up, c.scale_out);
     };
     if (l.zero == 0) return exchange(collective_kind::all_reduce, held.reduced);
-    const duration scatter = exchange(collective_kind::reduce_scatter, held.reduced);
     const duration gather = exchange(collective_kind::all_gather, held.gathered);
+    // DeepSpeed's BF16_Optimizer sums its fp32 gradients on every rank (runtime/pipe/engine.py, _bf16_reduce_grads).
+    if (adds_to_fp32(j)) return exchange(collective_kind::all_reduce, held.reduced * 2) + gather;
+    const duration scatter = exchange(collective_kind::reduce_scatter, held.reduced);
     // ZeRO 3 gathers for every forward and every backward pass.
     return scatter + (l.zero == 3 ? gather * (2 * micro_batches) : gather);
 }
@@ -166,7 +175,10 @@ constexpr interval<duration> waiting_time(const job& j, const layout& l, const p
     // Forward and back, each micro-batch waits for its own.
     const byte_count message = size_of(activations_of(j), j.micro_batch * length, j.model.hidden);
     const double sends = 2.0 * l.virtual_pipeline * static_cast<double>(rounds);
-    return busy * share + send_time(div_up(message, l.sequence_parallel ? l.tensor : 1), l, with) * sends;
+    const bool in_parts = l.tensor > 1 && (l.sequence_parallel || j.runtime.pipeline.partitions_sends);
+    interval<duration> send = send_time(div_up(message, in_parts ? l.tensor : 1), l, with);
+    if (in_parts && !l.sequence_parallel) send += gather_time(message, l, with);
+    return busy * share + send * sends;
 }
 
 /// Adds what offloading moves and what the host computes.
@@ -203,7 +215,7 @@ constexpr job_speed training_speed(const job& j, const layout& l, const memory_b
         // A faster step overlaps less with the transfer, so that the bounds can cross.
         return {least < expected ? least : expected, expected, most > expected ? most : expected};
     };
-    const interval<duration> exchanged = at(data_exchange(held, l, with.on, rounds), with.reach.link);
+    const interval<duration> exchanged = at(data_exchange(j, held, l, with.on, rounds), with.reach.link);
     speed.step[time_term::data_communication] += j.runtime.launches.overlaps_gradients ? shown(exchanged) : exchanged;
     add_host(speed, j, l, with, held, shown, folds);
     speed.step[time_term::memory] += at(held.updated / with.on.gpu.memory.bandwidth, with.reach.bandwidth);

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+
+#include <llmres/hardware/gpus/nvidia.hpp>
+#include <llmres/hardware/interconnects/network.hpp>
+#include <llmres/hardware/standard_cluster.hpp>
+#include <llmres/models/llama.hpp>
+#include <llmres/models/qwen.hpp>
+#include <llmres/plan.hpp>
+#include <llmres/runtimes/deepspeed.hpp>
+#include <llmres/runtimes/huggingface_serving.hpp>
+#include <llmres/runtimes/llama_cpp.hpp>
+#include <llmres/runtimes/pytorch.hpp>
+#include <llmres/runtimes/vllm.hpp>
+
+using namespace llmres;
+
+// What runtimes add to the kernels of a step, each told by taking it out of the profile.
+
+namespace {
+
+cluster of_a100(std::int32_t gpus) { return standard_cluster(gpus::a100_sxm4_80gb, gpus).value(); }
+time_breakdown step(const job& j, const layout& l, const cluster& c) { return plan(j, l, c).value().speed.step; }
+double took(const time_breakdown& t, time_term term) { return t[term].expected.in(seconds); }
+
+job trained(const runtime& by) {
+    return {.model = models::llama_2_7b,
+            .task = task::pretraining,
+            .sequence = tokens(2048),
+            .micro_batch = 1,
+            .global_batch = 16,
+            .runtime = by};
+}
+job decoded(const runtime& by, std::int64_t prompt = 4096) {
+    return {.model = models::llama_3_1_8b, .prompt = tokens(prompt), .output = tokens(512), .runtime = by};
+}
+
+}  // namespace
+
+TEST_CASE("tensor ranks that send a part each take less of the link between nodes, and gather inside the node") {
+    const cluster c = of_a100(16);
+    const layout l{.tensor = 8, .pipeline = 2};
+    runtime whole = runtimes::megatron_deepspeed;
+    whole.pipeline.partitions_sends = false;
+    const double parts = took(step(trained(runtimes::megatron_deepspeed), l, c), time_term::pipeline_bubble);
+    CHECK(parts < took(step(trained(whole), l, c), time_term::pipeline_bubble));
+    // Without gathering, as sequence parallelism sends: less still.
+    layout sequence = l;
+    sequence.sequence_parallel = true;
+    CHECK(detail::gather_time(mb(64), l, {c, c.gpu, default_efficiency}).expected > duration{});
+    CHECK(detail::send_time(mb(8), l, {c, c.gpu, default_efficiency}).expected <
+          detail::send_time(mb(64), l, {c, c.gpu, default_efficiency}).expected);
+}
+
+TEST_CASE("gradients of several micro-batches are added by kernels of their own, unless the product adds them") {
+    const cluster c = of_a100(1);
+    runtime fused = runtimes::pytorch;
+    fused.kernels.linear = linear_code::accumulates;
+    job j = trained(runtimes::pytorch), f = trained(fused);
+    j.model = f.model = models::llama_3_2_1b;
+    CHECK(step(j, {}, c).total().expected > step(f, {}, c).total().expected);
+    j.global_batch = 2;
+    CHECK(detail::training_passes(j, {})[1].adds_gradients);
+    j.global_batch = 1;
+    CHECK_FALSE(detail::training_passes(j, {})[1].adds_gradients);
+}
+
+TEST_CASE("BF16_Optimizer sums fp32 gradients on every rank: four times the traffic of a reduce-scatter in 16 bits") {
+    const cluster c = of_a100(16);
+    const layout l{.tensor = 8, .data = 2, .zero = 1};
+    runtime narrow = runtimes::megatron_deepspeed;
+    narrow.optimizer.fp32_beside_bf16 = false;
+    const double sums = took(step(trained(runtimes::megatron_deepspeed), l, c), time_term::data_communication);
+    const double scatters = took(step(trained(narrow), l, c), time_term::data_communication);
+    CHECK(sums / scatters > 2.2);  // four of one exchange and the gather, for one of each
+    CHECK(sums / scatters < 2.8);
+    job half = trained(runtimes::megatron_deepspeed);
+    half.weights = half.compute = fp16;
+    CHECK(took(step(half, l, c), time_term::data_communication) < sums / 2);
+}
+
+TEST_CASE("GPUs that share an adapter send as much more slowly to other nodes, and no more slowly inside one") {
+    cluster c = of_a100(16);
+    const layout over_nodes{.tensor = 8, .data = 2}, inside{.tensor = 8};
+    const job j = trained(runtimes::megatron_deepspeed);
+    const double alone = took(step(j, over_nodes, c), time_term::data_communication);
+    const time_breakdown before = step(j, inside, of_a100(8));
+    c.gpus_per_adapter = 2;
+    CHECK(took(step(j, over_nodes, c), time_term::data_communication) / alone == doctest::Approx(2).epsilon(0.05));
+    cluster node = of_a100(8);
+    node.gpus_per_adapter = 8;
+    CHECK(step(j, inside, node).total() == before.total());
+    c.gpus_per_adapter = 0;
+    CHECK(plan(j, over_nodes, c).error().field.view() == "cluster.gpus_per_adapter");
+}
+
+TEST_CASE("a cache that each step copies costs its traffic, and again for each head that shares keys") {
+    const cluster c = of_a100(1);
+    runtime in_place = runtimes::transformers;
+    in_place.launches.copies_cache = false;
+    const auto more = [&](std::int64_t prompt) {
+        return took(step(decoded(runtimes::transformers, prompt), {}, c), time_term::memory) -
+               took(step(decoded(in_place, prompt), {}, c), time_term::memory);
+    };
+    // Llama 3.1 8B: 131,072 bytes a token; read twice and written five times; and attention reads four times as much,
+    // by 32 blocks on 108 multiprocessors.
+    const double cached = 131072.0 * (32768 + 256);
+    const double expected = cached * 7 / (2039e9 * 0.70) + cached * (4 * 108 / 32.0 - 1) / (2039e9 * 0.857);
+    CHECK(more(32768) == doctest::Approx(expected).epsilon(0.02));
+    CHECK(more(32768) > 7 * more(4096));
+}
+
+TEST_CASE("sequences beyond what CUDA graphs were captured for are decoded kernel by kernel") {
+    const cluster c = of_a100(1);
+    job short_one = decoded(runtimes::vllm_v0_3, 4096), long_one = decoded(runtimes::vllm_v0_3, 16384);
+    short_one.model = long_one.model = models::qwen2_5_0_5b;
+    const double graphs = took(step(short_one, {}, c), time_term::launch);
+    CHECK(took(step(long_one, {}, c), time_term::launch) > 2 * graphs);
+    long_one.runtime.launches.graph_context = tokens(32768);
+    CHECK(took(step(long_one, {}, c), time_term::launch) == doctest::Approx(graphs));
+    long_one.runtime.launches.graph_context = {};
+    CHECK(took(step(long_one, {}, c), time_term::launch) == doctest::Approx(graphs));
+}
+
+TEST_CASE("prompts run without CUDA graphs, so that each kernel has its whole floor") {
+    job j = decoded(runtimes::vllm_v0_3, 16);
+    j.runtime.launches.eager_layer = {};
+    const double whole = plan(j, {}, of_a100(1)).value().speed.prefill[time_term::launch].expected.in(seconds);
+    const double decoding = took(step(j, {}, of_a100(1)), time_term::launch);
+    j.runtime.launches.floors = 0.5;
+    CHECK(plan(j, {}, of_a100(1)).value().speed.prefill[time_term::launch].expected.in(seconds) ==
+          doctest::Approx(whole));
+    CHECK(took(step(j, {}, of_a100(1)), time_term::launch) < decoding);
+}
+
+TEST_CASE(
+    "narrow weights take the CPU longer for each of a layer's products, and a loop over experts for each expert") {
+    const auto issued = [](const job& j) { return detail::launches_of(j, false).layer.expected.in(microseconds); };
+    job j = decoded(runtimes::transformers);
+    const double wide = issued(j);
+    CHECK(wide == doctest::Approx(j.runtime.launches.layer.expected.in(microseconds)));
+    j.weights = gptq(8, 128);
+    CHECK(issued(j) - wide == doctest::Approx(7 * j.runtime.launches.narrow_product.expected.in(microseconds)));
+    j.weights = gptq(4, 128);  // ExLlama's kernel
+    CHECK(issued(j) == doctest::Approx(wide));
+    j.weights = {};
+    j.model = models::qwen3_30b_a3b;
+    CHECK(issued(j) - wide == doctest::Approx(128 * j.runtime.launches.looped_expert.expected.in(microseconds)));
+}
+
+TEST_CASE("multiprocessor clocks follow from the boost clock, or from the rate of fp32") {
+    gpu card = gpus::a100_sxm4_80gb;
+    CHECK(multiprocessor_clocks(card) == doctest::Approx(108 * 1.41e9));
+    card.boost_clock = {};
+    CHECK(multiprocessor_clocks(card) == doctest::Approx(108 * 1.41e9).epsilon(0.01));
+    card.cuda_cores = {};
+    CHECK(multiprocessor_clocks(card) == 0);
+    card.boost_clock = mhz(1410), card.sm_count = {};
+    CHECK(multiprocessor_clocks(card) == 0);
+    job j = decoded(runtimes::llama_cpp);
+    job unlimited = j;
+    unlimited.runtime.launches.bytes_a_clock = 0;
+    CHECK(took(step(j, {}, of_a100(1)), time_term::memory) >
+          1.5 * took(step(unlimited, {}, of_a100(1)), time_term::memory));
+    const cluster fast_clock = standard_cluster(gpus::rtx_4090, 1).value();
+    CHECK(step(j, {}, fast_clock).total() == step(unlimited, {}, fast_clock).total());
+}
