@@ -25,7 +25,7 @@ test-web: web  ## the page in a headless Chromium
 	@cmake --build --preset gcc --target llmres_program -- --quiet
 	/usr/bin/python3 examples/web/test/test_page.py build/web build/gcc/llmres
 
-test-integration:  ## packages from PyPI, older CMakes, a real scheduler; PARTS: some of packages, conan, python, slurm, kubernetes
+test-integration:  ## packages from PyPI, older CMakes, a real scheduler; PARTS: some of packages, conan, python, torch, slurm, kubernetes
 	@.ci/setup base integration
 	tests/integration/run $(PARTS)
 
@@ -45,7 +45,7 @@ probe:
 	cmake --workflow --preset cuda-probe
 
 probe-calls: probe  ## lets every call into CUDA fail in turn (minutes)
-	tests/probe/fail_calls.py build/cuda-probe/cuda_probe/llmres_probe_fake_cuda --all
+	tests/probe/fail_calls.py build/cuda-probe/cuda_probe/llmres_probe_fake_cuda build/cuda-probe/cuda_probe/fake_libraries --all
 
 fuzz:
 	@.ci/setup base clang

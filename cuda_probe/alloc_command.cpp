@@ -28,23 +28,25 @@ constexpr named_allocator allocators[] = {{"cuda_malloc", allocator_kind::cuda_m
                                           {"virtual_memory", allocator_kind::virtual_memory, false},
                                           {"pytorch_caching", allocator_kind::cuda_malloc, true}};
 
-result<named_allocator> find_allocator(const char* field, const std::string& name) {
+/// Of no name, the first.
+result<named_allocator> find_allocator(const std::string& name) {
     for (const named_allocator& one : allocators)
-        if (one.name == name) return one;
-    return refused(error_code::unknown, field, name, "cuda_malloc, stream_ordered, virtual_memory or pytorch_caching");
+        if (name.empty() || one.name == name) return one;
+    return refused(error_code::unknown, "allocator", name,
+                   "cuda_malloc, stream_ordered, virtual_memory or pytorch_caching");
 }
 
 /// A plan file, a job document, or a preset planned for this device.
-result<plan_file> plan_of(const alloc_command_options& options, const device& live) {
-    const std::string& source = options.job.model;
+result<plan_file> plan_of(const options& o, const device& live) {
+    const std::string& source = o.job.model;
     const auto asked = [&](result<plan_file> made) -> result<plan_file> {
-        if (made && options.gpus && *options.gpus != made->gpus)
+        if (made && o.gpus && *o.gpus != made->gpus)
             return refused(error_code::inconsistent, "gpus", made->gpus,
-                           "a plan for " + std::to_string(*options.gpus) + " GPUs, as asked");
+                           "a plan for " + std::to_string(*o.gpus) + " GPUs, as asked");
         return made;
     };
     std::error_code none;
-    if (!std::filesystem::exists(source, none) && !source.ends_with(".json")) return asked(plan_job(options.job, live));
+    if (!std::filesystem::exists(source, none) && !source.ends_with(".json")) return asked(plan_job(o.job, live));
     std::ifstream in{source, std::ios::binary};
     if (!in || std::filesystem::is_directory(source, none))
         return refused(error_code::io, "plan", source, "a plan file that can be read");
@@ -52,7 +54,7 @@ result<plan_file> plan_of(const alloc_command_options& options, const device& li
     const auto document = nlohmann::json::parse(written, nullptr, false);
     if (document.is_object() && document.contains("model") && !document.contains("memory"))
         return asked(plan_document(written));
-    return parse_plan(written, options.gpus);
+    return parse_plan(written, o.gpus);
 }
 
 /// A plan for another GPU says nothing of this one.
@@ -64,21 +66,14 @@ status made_for(const plan_file& plan, const device& live) {
                                live.identity.name.value.view()));
 }
 
-reading<byte_count> growth(const reading<byte_count>& before, const reading<byte_count>& after) {
-    if (!before || !after) return reading<byte_count>::unavailable(before ? after.why : before.why);
-    if (*after < *before) return reading<byte_count>::unavailable("memory in use fell meanwhile: others moved");
-    return *after - *before;
-}
-
 /// What a shared device is owed, and one of which that is not known; an exclusive one may be filled, for that is the
 /// question.
-void set_guard(alloc_report& report, const alloc_command_options& options, const reading<byte_count>& others) {
-    report.guard =
-        options.guard_mib ? mib(*options.guard_mib) : default_guard(report.live.memory.cuda_total.value_or(gib(16)));
+void set_guard(alloc_report& report, const std::optional<std::int64_t>& asked, const reading<byte_count>& others) {
+    report.guard = asked ? mib(*asked) : default_guard(report.live.memory.cuda_total.value_or(gib(16)));
     // Containers hide processes, but not what they hold: as much as half of our own context is another's context.
     const maybe<byte_count> held = held_by_others(report.live);
     const bool weighed = held && report.around.context;
-    if (options.guard_mib) {
+    if (asked) {
         report.guard_reason = "flag";
     } else if (others && *others > byte_count{}) {
         report.guard_reason = "other processes use this device";
@@ -125,83 +120,76 @@ void search_into(alloc_report& report, const alloc_environment& around, const al
         report.judged.reason = "the largest " + axis_name + " held is " + std::to_string(report.search->largest);
 }
 
-int finish(const common_options& common, const alloc_report& report) {
-    if (common.json && !write_json(to_json(report), *common.json)) return exit_usage;
-    if (!common.json) std::cout << to_text(report);
+int finish(const options& o, const alloc_report& report) {
+    if (o.json && !write_json(to_json(report), *o.json)) return exit_usage;
+    if (!o.json) std::cout << to_text(report);
     return exit_of(report.judged.says);
+}
+
+/// What the recorded device's free memory says of the buffers.
+std::string forecast_of(const device& live, byte_count needed) {
+    const auto& free = live.memory.cuda_free ? live.memory.cuda_free : live.memory.cuda_total;
+    if (!free) return fmt::format("buffers of {} bytes and no recorded free memory", needed.base());
+    return fmt::format("buffers of {} bytes {} the recorded free {} bytes", needed.base(),
+                       needed <= *free ? "are within" : "exceed", free->base());
+}
+
+/// The plan, refused where it is not for this machine.
+result<plan_file> plan_for(const options& o, const device& live, std::size_t devices) {
+    const auto plan = plan_of(o, live);
+    if (!plan) return plan;
+    if (!o.gpus && plan->gpus > static_cast<std::int64_t>(devices))
+        return refused(error_code::inconsistent, "gpus", plan->gpus,
+                       fmt::format("a plan for the {} devices here, or --gpus {} to test one GPU's part of it", devices,
+                                   plan->gpus));
+    if (const status ok = made_for(*plan, live); !ok && !o.any_gpu) return ok.error();
+    return plan;
 }
 
 }  // namespace
 
-int run_alloc(const common_options& common, const alloc_command_options& options) {
-    const stop_signal stop{common.timeout_s};
+int run_alloc(const options& o) {
+    const stop_signal stop{o.timeout_s};
     // What is wrong with the arguments comes first: it is wrong on every machine.
-    std::optional<named_allocator> flagged;
-    if (!options.allocator.empty()) {
-        const auto found = find_allocator("allocator", options.allocator);
-        if (!found) return refuse(found.error());
-        flagged = *found;
-    }
-    const bool is_file = options.job.model.ends_with(".json") || std::filesystem::exists(options.job.model);
+    if (const auto flagged = find_allocator(o.allocator); !flagged) return refuse(flagged.error());
+    const bool is_file = o.job.model.ends_with(".json") || std::filesystem::exists(o.job.model);
     if (is_file) {
-        if (const auto early = plan_of(options, device{}); !early) return refuse(early.error());
-    } else if (const auto preset = find_model(options.job.model); !preset) {
+        if (const auto early = plan_of(o, device{}); !early) return refuse(early.error());
+    } else if (const auto preset = find_model(o.job.model); !preset) {
         return refuse(preset.error());
     }
-    const nvml driver;
-    const auto cuda = make_cuda();
-    auto [devices, exit] = find_devices(common, *cuda, driver);
-    if (devices.empty()) return exit;
-    const auto which = select(devices, common.device);
-    if (!which) return refuse(which.error());
-
-    alloc_report report;
-    report.live = devices[*which];
-    auto plan = plan_of(options, report.live);
+    workplace here{o};
+    if (!here) return here.exit;
+    const auto plan = plan_for(o, here.live(), here.devices.size());
     if (!plan) return refuse(plan.error());
-    if (!options.gpus && plan->gpus > static_cast<std::int64_t>(devices.size()))
-        return refuse(refused(error_code::inconsistent, "gpus", plan->gpus,
-                              "a plan for the " + std::to_string(devices.size()) + " devices here, or --gpus " +
-                                  std::to_string(plan->gpus) + " to test one GPU's part of it"));
-    if (const status ok = made_for(*plan, report.live); !ok && !options.any_gpu) return refuse(ok.error());
+    alloc_report report;
+    report.stamp = file_of({});
+    report.live = here.live();
     report.plan = *plan;
-    report.plan_source = options.job.model;
-    if (options.at) (options.search == "context" ? report.plan.context : report.plan.batch) = options.at;
-    report.allocator_source = flagged ? "flag" : report.plan.allocator.empty() ? "default" : "plan";
-    const auto chosen =
-        flagged ? result<named_allocator>{*flagged}
-                : find_allocator("allocator", report.plan.allocator.empty() ? "cuda_malloc" : report.plan.allocator);
+    report.plan_source = o.job.model;
+    if (o.at) (o.search == "context" ? report.plan.context : report.plan.batch) = o.at;
+    report.allocator_source = !o.allocator.empty() ? "flag" : plan->allocator.empty() ? "default" : "plan";
+    const auto chosen = find_allocator(o.allocator.empty() ? plan->allocator : o.allocator);
     if (!chosen) return refuse(chosen.error());
     report.allocator = chosen->name;
-
-    const byte_count needed = report.plan.buffer_total();
-    if (!common.simulate.empty()) {
-        const auto& free = report.live.memory.cuda_free ? report.live.memory.cuda_free : report.live.memory.cuda_total;
-        report.forecast = "buffers of " + std::to_string(needed.base()) + " bytes " +
-                          (!free             ? "and no recorded free memory"
-                           : needed <= *free ? "are within the recorded free "
-                                             : "exceed the recorded free ") +
-                          (free ? std::to_string(free.value.base()) + " bytes" : "");
+    if (!o.simulate.empty()) {
+        report.forecast = forecast_of(report.live, report.plan.buffer_total());
         report.judged = {verdict::skipped, "a recorded device: nothing was allocated"};
-        return finish(common, report);
+        return finish(o, report);
     }
 
-    const auto handle = join(driver, report.live);
-    const auto ask = [&](reading<byte_count> (nvml::*what)(nvml::handle) const) {
-        return handle ? (driver.*what)(*handle) : reading<byte_count>::unavailable(handle.why);
-    };
-    const auto used = [&] { return ask(&nvml::used); };
-    report.used_before = ask(&nvml::used_at_start);
-    const auto others = [&] { return ask(&nvml::used_by_others); };
+    const auto used = [&] { return here.ask(&nvml::used); };
+    report.used_before = here.ask(&nvml::used_at_start);
+    const auto others = [&] { return here.ask(&nvml::used_by_others); };
     const auto others_before = others();  // before our own context, which a container may show under another id
-    if (const problem wrong = open_watched(*cuda, static_cast<std::int32_t>(*which), options.libraries, used, report);
+    if (const problem wrong = open_watched(*here.cuda, here.cuda_index(), !o.no_libraries, used, report);
         !wrong.empty()) {
         report.judged = {taken_by_others(wrong) ? verdict::skipped : verdict::failed, std::string{wrong.view()}};
-        return finish(common, report);
+        return finish(o, report);
     }
-    set_guard(report, options, others_before);
+    set_guard(report, o.guard_mib, others_before);
 
-    const alloc_environment around{*cuda, others, stop};
+    const alloc_environment around{*here.cuda, others, stop};
     alloc_options how{.allocator = chosen->kind,
                       .caching = chosen->caching,
                       .own = taken_before(report.plan, report.around),
@@ -209,18 +197,18 @@ int run_alloc(const common_options& common, const alloc_command_options& options
     how.host_room = host_room(report.live);
     if (report.live.memory.allocation.granularity_minimum)
         how.tolerance = std::max(how.tolerance, *report.live.memory.allocation.granularity_minimum);
-    if (!options.search.empty()) {
-        search_into(report, around, how, options.search);
-        return finish(common, report);
+    if (!o.search.empty()) {
+        search_into(report, around, how, o.search);
+        return finish(o, report);
     }
-    for (std::int32_t i = 0; i < options.repeats; ++i) {
-        how.shuffled = i > 0 && i == options.repeats - 1;  // whether the order matters shows in the last
+    for (std::int32_t i = 0; i < o.runs; ++i) {
+        how.shuffled = i > 0 && i == o.runs - 1;  // whether the order matters shows in the last
         how.seed = static_cast<std::uint64_t>(i) + 1;
         report.runs.push_back(run_allocation(around, report.plan, how));
         if (!stop.why().empty()) break;
     }
     report.judged = judge(report.runs);
-    return finish(common, report);
+    return finish(o, report);
 }
 
 }  // namespace llmres::probe

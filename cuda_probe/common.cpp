@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // What the subcommands share: ways to end, ways to write, and where devices come from.
-#include <array>
-#include <cstdio>
-#include <ctime>
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -52,22 +53,10 @@ bool write_json(const nlohmann::ordered_json& document, const std::string& path)
     return static_cast<bool>(out);
 }
 
-text<31> timestamp() {
-    const std::time_t now = std::time(nullptr);
-    std::tm parts{};
-    gmtime_r(&now, &parts);
-    std::array<char, 24> room{};
-    const std::size_t length = std::strftime(room.data(), room.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
-    return text<31>{std::string_view{room.data(), length}};
-}
-
 device_file file_of(std::vector<device> devices) {
-    text<31> number;
-    for (const std::int64_t part : {version.major, version.minor, version.patch}) {
-        if (!number.empty()) number.append(".");
-        number.append(std::to_string(part));
-    }
-    return {number, timestamp(), std::move(devices)};
+    const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+    return {text<31>{fmt::format("{}.{}.{}", version.major, version.minor, version.patch)},
+            text<31>{fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", now)}, std::move(devices)};
 }
 
 int end_without_device(const device_total& none) {
@@ -75,16 +64,28 @@ int end_without_device(const device_total& none) {
                       : end_without_device(std::string{none.why.view()});
 }
 
-found_devices find_devices(const common_options& common, cuda_api& cuda, const nvml& driver) {
-    if (!common.simulate.empty()) {
-        const auto file = read_device_file(common.simulate);
-        if (!file) return {{}, refuse(file.error())};
-        if (file->devices.empty()) return {{}, end_without_device(common.simulate + " holds none")};
-        return {file->devices, exit_done};
+workplace::workplace(const options& o) {
+    if (!o.simulate.empty()) {
+        const auto file = read_device_file(o.simulate);
+        if (!file)
+            exit = refuse(file.error());
+        else if (file->devices.empty())
+            exit = end_without_device(o.simulate + " holds none");
+        else
+            devices = file->devices;
+    } else if (const device_total total = cuda->device_count(); total.count == 0) {
+        exit = end_without_device(total);
+    } else {
+        devices = describe_all(*cuda, driver, total.count);
     }
-    const device_total total = cuda.device_count();
-    if (total.count == 0) return {{}, end_without_device(total)};
-    return {describe_all(cuda, driver, total.count), exit_done};
+    if (devices.empty()) return;
+    if (const auto which = select(devices, o.device); which) {
+        index = *which;
+        handle = join(driver, live());
+    } else {
+        exit = refuse(which.error());
+        devices.clear();
+    }
 }
 
 }  // namespace llmres::probe

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: MIT
 """Runs real PyTorch steps and holds the memory they took against the plans of the same jobs:
 
-    cuda_probe/compare_torch.py DIR
+    cuda_probe/compare_torch.py DIR [--cpu]
 
 `on_gpu.py PROBE DIR --only torch` wrote DIR/plans/torch-NAME.job.json and its plan, torch-NAME.json. Each
 job runs in a process of its own: random weights, random tokens, generating from prompts or training for three steps.
-DIR/torch.json gets, for each, what was predicted and measured (bytes and seconds) and by how much that differs. Exit codes:
-0 done, 1 a job failed, 5 skipped because PyTorch or a GPU is missing."""
+DIR/torch.json gets, for each, what was predicted and measured (bytes and seconds) and by how much that differs. On a CPU weights
+alone can be held against the plan. Exit codes: 0 done, 1 a job failed, 5 skipped because PyTorch or a GPU is missing."""
 
 import json
 import pathlib
@@ -24,6 +24,11 @@ TIMEOUT_S = 100
 
 def shape_of(job):
     model = job["model"]
+    if isinstance(model, dict) and "hidden" in model:
+        attention = model["attention"]
+        return dict(hidden=model["hidden"], layers=model["layers"], heads=attention["heads"], kv_heads=attention["kv_heads"],
+                    head_dim=model["hidden"] // attention["heads"], inner=model["feed_forward"]["width"], vocab=model["vocabulary"],
+                    tied=model.get("tied_head", False))
     if isinstance(model, dict):
         return dict(SHAPES[model["from"]], layers=model["layers"])
     return SHAPES[model]
@@ -130,7 +135,7 @@ def generate(torch, job, shape, device):
             synchronize(torch, device)
             times.append(time.perf_counter() - begin)
     later = sorted(times[1:])
-    return {"time_per_output_token_s": later[len(later) // 2]}
+    return {"time_per_output_token_s": later[len(later) // 2], "weights_bytes": weights_of(model)}
 
 
 def train(torch, job, shape, device):
@@ -152,7 +157,11 @@ def train(torch, job, shape, device):
         del loss
         synchronize(torch, device)
         times.append(time.perf_counter() - begin)
-    return {"step_s": times[-1]}
+    return {"step_s": times[-1], "weights_bytes": weights_of(model)}
+
+
+def weights_of(model):
+    return sum(p.numel() * p.element_size() for p in model.parameters())
 
 
 def synchronize(torch, device):
@@ -160,22 +169,22 @@ def synchronize(torch, device):
         torch.cuda.synchronize()
 
 
-def run_one(job_file):
+def run_one(job_file, device):
     """In a process of its own: what the job took."""
-    used_before = device_used()
+    used_before = device_used() if device == "cuda" else None
     import torch
 
     job = json.loads(pathlib.Path(job_file).read_text())
-    device = "cuda"
     torch.manual_seed(1)
     took = (generate if job["task"] == "serving" else train)(torch, job, shape_of(job), device)
-    took["allocated_bytes"] = torch.cuda.max_memory_allocated()
-    took["reserved_bytes"] = torch.cuda.max_memory_reserved()
-    used_after = device_used()
-    # The device's own view, where nobody else's memory moved meanwhile: reserved segments are kept until the end.
-    took["device_bytes"] = None if used_before is None or used_after is None else used_after - used_before
     took["torch_version"] = torch.__version__
-    took["device_name"] = torch.cuda.get_device_name()
+    if device == "cuda":
+        took["allocated_bytes"] = torch.cuda.max_memory_allocated()
+        took["reserved_bytes"] = torch.cuda.max_memory_reserved()
+        used_after = device_used()
+        # The device's own view, where nobody else's memory moved meanwhile: reserved segments are kept until the end.
+        took["device_bytes"] = None if used_before is None or used_after is None else used_after - used_before
+        took["device_name"] = torch.cuda.get_device_name()
     print(json.dumps(took))
 
 
@@ -183,9 +192,10 @@ def compared(plan, took):
     """Predicted and measured, and the error of the prediction in percent of what was measured."""
     memory, times = plan["memory"], plan["time"]
     pairs = {
-        "allocated_bytes": (memory["allocated"], took["allocated_bytes"]),
-        "reserved_bytes": (memory["reserved"], took["reserved_bytes"]),
-        "device_bytes": (memory["expected"], took["device_bytes"]),
+        "weights_bytes": (memory["terms"]["weights"], took["weights_bytes"]),
+        "allocated_bytes": (memory["allocated"], took.get("allocated_bytes")),
+        "reserved_bytes": (memory["reserved"], took.get("reserved_bytes")),
+        "device_bytes": (memory["expected"], took.get("device_bytes")),
         "step_s": (times.get("step"), took.get("step_s")),
         "time_per_output_token_s": (times.get("time_per_output_token"), took.get("time_per_output_token_s")),
     }
@@ -194,12 +204,12 @@ def compared(plan, took):
         if predicted is None or not measured:
             continue
         table[name] = {"predicted": predicted, "measured": measured, "error_percent": 100 * (predicted / measured - 1)}
-    lost = took["device_bytes"]
+    lost = took.get("device_bytes")
     within = None if lost is None else memory["low"] <= lost <= memory["high"]
     return {"comparison": table, "device_within_bounds": within}
 
 
-def main(folder):
+def main(folder, device):
     folder = pathlib.Path(folder)
     jobs = sorted((folder / "plans").glob("torch-*.job.json"))
     result = {"schema_version": 1, "jobs": {}}
@@ -212,7 +222,7 @@ def main(folder):
     try:
         import torch
 
-        missing = None if torch.cuda.is_available() else "PyTorch sees no GPU"
+        missing = None if device == "cpu" or torch.cuda.is_available() else "PyTorch sees no GPU"
     except ImportError:
         missing = "PyTorch is not installed"
     if not missing and not jobs:
@@ -224,7 +234,7 @@ def main(folder):
     for job in jobs:
         name = job.name.removesuffix(".job.json")
         try:
-            ran = subprocess.run([sys.executable, __file__, "--job", str(job)], capture_output=True, text=True, timeout=TIMEOUT_S)
+            ran = subprocess.run([sys.executable, __file__, "--job", str(job), device], capture_output=True, text=True, timeout=TIMEOUT_S)
             if ran.returncode != 0:
                 raise RuntimeError((ran.stderr.strip().splitlines() or ["no word"])[-1])
             took = json.loads(ran.stdout.splitlines()[-1])
@@ -239,10 +249,10 @@ def main(folder):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 3 and sys.argv[1] == "--job":
-        run_one(sys.argv[2])
-    elif len(sys.argv) == 2 and not sys.argv[1].startswith("-"):
-        sys.exit(main(sys.argv[1]))
+    if len(sys.argv) == 4 and sys.argv[1] == "--job":
+        run_one(*sys.argv[2:])
+    elif len(sys.argv) > 1 and sys.argv[1][0] != "-" and sys.argv[2:] in ([], ["--cpu"]):
+        sys.exit(main(sys.argv[1], "cpu" if sys.argv[2:] else "cuda"))
     else:
         print(__doc__, file=sys.stderr)
         sys.exit(2)

@@ -59,13 +59,13 @@ public:
     virtual problem trim() = 0;
 };
 
-enum class transfer : std::uint8_t {
-    device_read,
-    device_copy,
-    host_to_device_pinned,
-    device_to_host_pinned,
-    host_to_device_pageable,
-    device_to_host_pageable,
+/// What is moved: read by a kernel, or copied from or to page-locked host memory.
+enum class transfer : std::uint8_t { device_read, host_to_device, device_to_host };
+
+/// How a figure is taken: so many samples, after so long of the same.
+struct timing {
+    std::int32_t repeats = 20;
+    double warm_s = 0.05;  ///< a device that was idle takes 50 ms to raise its clocks
 };
 
 using samples = reading<std::vector<double>>;  ///< seconds, one a repeat
@@ -75,6 +75,7 @@ struct product_shape {
     std::int64_t rows = 0;
     std::int64_t columns = 0;
     std::int64_t inner = 0;
+    bool runs_long = false;  ///< it is also timed in a long run
 };
 
 struct checked_samples {
@@ -101,12 +102,10 @@ public:
     /// A cuBLAS handle and one product through it, so that it takes what it will take.
     virtual problem open_libraries() = 0;
 
-    virtual samples time_transfer(transfer which, byte_count size, std::int32_t repeats) = 0;
-    /// One empty kernel and the wait for it; or, with batch > 1, the time of each of so many launched back to back.
-    virtual samples time_launch(std::int32_t batch, std::int32_t repeats) = 0;
-    virtual checked_samples time_product(const product_shape& shape, std::int32_t repeats) = 0;
-    virtual samples time_peer(std::int32_t from, std::int32_t to, byte_count size, std::int32_t repeats) = 0;
-    virtual checked_samples time_all_reduce(std::int32_t devices, byte_count message, std::int32_t repeats) = 0;
+    virtual samples time_transfer(transfer which, byte_count size, const timing& how) = 0;
+    virtual checked_samples time_product(const product_shape& shape, const timing& how) = 0;
+    virtual samples time_peer(std::int32_t from, std::int32_t to, byte_count size, const timing& how) = 0;
+    virtual checked_samples time_all_reduce(std::int32_t devices, byte_count message, const timing& how) = 0;
 };
 
 /// The real one, or one that has no device where the program was built without a CUDA compiler.

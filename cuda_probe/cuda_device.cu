@@ -162,54 +162,29 @@ public:
         });
     }
 
-    samples time_transfer(transfer which, byte_count size, std::int32_t repeats) override {
+    samples time_transfer(transfer which, byte_count size, const timing& how) override {
         return reading_of([&] {
-            switch (which) {
-                case transfer::device_read:
-                    return time_device_read(size_of(size), repeats, counter_);
-                case transfer::device_copy:
-                    return time_device_copy(size_of(size), repeats, counter_);
-                case transfer::host_to_device_pinned:
-                    return time_host_copy(size_of(size), true, true, repeats, counter_);
-                case transfer::device_to_host_pinned:
-                    return time_host_copy(size_of(size), true, false, repeats, counter_);
-                case transfer::host_to_device_pageable:
-                    return time_host_copy(size_of(size), false, true, repeats, counter_);
-                case transfer::device_to_host_pageable:
-                    return time_host_copy(size_of(size), false, false, repeats, counter_);
-            }
-            throw cuda_failure{"no such transfer"};
+            if (which == transfer::device_read) return time_device_read(size_of(size), how, counter_);
+            return time_host_copy(size_of(size), which == transfer::host_to_device, how, counter_);
         });
     }
 
-    samples time_launch(std::int32_t batch, std::int32_t repeats) override {
-        return reading_of([&] {
-            auto all = wall_times(repeats, [&] {
-                for (std::int32_t i = 0; i < batch; ++i) kernels::nothing<<<1, 1>>>();
-                must("empty kernel", cudaGetLastError());  // a launch that fails is not told by the wait
-                must("empty kernel", cudaStreamSynchronize(nullptr));
-            });
-            for (double& one : all) one /= batch;
-            return all;
-        });
-    }
-
-    checked_samples time_product(const product_shape& shape, std::int32_t repeats) override {
+    checked_samples time_product(const product_shape& shape, const timing& how) override {
         if (const problem wrong = library_.open(); !wrong.empty())
             return {samples::unavailable(wrong), reading<bool>::unavailable(wrong)};
-        return probe::time_product(library_, shape, repeats);
+        return probe::time_product(library_, shape, how);
     }
 
-    samples time_peer(std::int32_t from, std::int32_t to, byte_count size, std::int32_t repeats) override {
+    samples time_peer(std::int32_t from, std::int32_t to, byte_count size, const timing& how) override {
         opened_.insert({from, to});
-        const auto all = reading_of([&] { return time_peer_copy(from, to, size_of(size), repeats); });
+        const auto all = reading_of([&] { return time_peer_copy(from, to, size_of(size), how); });
         if (open_ >= 0) cudaSetDevice(open_);
         return all;
     }
 
-    checked_samples time_all_reduce(std::int32_t devices, byte_count message, std::int32_t repeats) override {
+    checked_samples time_all_reduce(std::int32_t devices, byte_count message, const timing& how) override {
         for (int device = 0; device < devices; ++device) opened_.insert(device);
-        const auto all = probe::time_all_reduce(collective_, devices, size_of(message), repeats);
+        const auto all = probe::time_all_reduce(collective_, devices, size_of(message), how);
         if (open_ >= 0) cudaSetDevice(open_);
         return all;
     }

@@ -22,7 +22,7 @@ inline void peer_facts(int from, int to, device_peer& into) {
     into.performance_rank = ask(cudaDevP2PAttrPerformanceRank);
 }
 
-inline std::vector<double> time_peer_copy(int from, int to, std::uint64_t size, std::int32_t repeats) {
+inline std::vector<double> time_peer_copy(int from, int to, std::uint64_t size, const timing& how) {
     constexpr std::uint64_t seed = 14;
     size -= size % 8;
     int direct = 0;
@@ -42,9 +42,8 @@ inline std::vector<double> time_peer_copy(int from, int to, std::uint64_t size, 
     }
     const scratch here{size};
     kernels::launch_fill(here.get(), size, seed);
-    stopwatch watch;
-    const auto all = watch.time(
-        repeats, [&] { must("cudaMemcpyPeerAsync", cudaMemcpyPeerAsync(there.get(), to, here.get(), from, size)); });
+    const auto all = stopwatch{}.time(
+        how, [&] { must("cudaMemcpyPeerAsync", cudaMemcpyPeerAsync(there.get(), to, here.get(), from, size)); });
     must("cudaDeviceSynchronize", cudaDeviceSynchronize());
     must("cudaSetDevice", cudaSetDevice(to));
     must_be_right(kernels::differences(there.get(), size, seed, static_cast<kernels::counter*>(counter.get())));
@@ -76,7 +75,7 @@ struct all_reduce_member {
     all_reduce_member& operator=(const all_reduce_member&) = delete;
 };
 
-inline checked_samples time_all_reduce(nccl& library, std::int32_t devices, std::uint64_t size, std::int32_t repeats) {
+inline checked_samples time_all_reduce(nccl& library, std::int32_t devices, std::uint64_t size, const timing& how) {
     checked_samples all;
     all.seconds = reading_of([&] {
         if (const problem wrong = library.open(devices); !wrong.empty()) throw cuda_failure{wrong};
@@ -89,10 +88,12 @@ inline checked_samples time_all_reduce(nccl& library, std::int32_t devices, std:
             receive.push_back(members.back()->receive->get());
             streams.push_back(members.back()->stream);
         }
-        auto times = wall_times(repeats, [&] {
+        auto times = sampled(how, [&] {  // by the wall clock, for no device's clock sees the others
+            const auto begin = std::chrono::steady_clock::now();
             if (const problem wrong = library.all_reduce(send, receive, floats, streams); !wrong.empty())
                 throw cuda_failure{wrong};
             for (const auto& member : members) must("ncclAllReduce", cudaStreamSynchronize(member->stream));
+            return std::chrono::duration<double>{std::chrono::steady_clock::now() - begin}.count();
         });
         bool right = true;
         const int ranks = devices * (devices + 1) / 2;

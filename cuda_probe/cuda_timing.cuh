@@ -11,12 +11,15 @@
 /// What is timed on the device, and how each result is checked. A time whose result was wrong is no time.
 namespace llmres::probe {
 
-/// Does it at least so often, and for 50 ms: a device that was idle takes that long to raise its clocks.
-template <class Action>
-void warm_up(int least, Action&& action) {
+/// Does it twice at least, and for so long; then so many samples of what once() returns.
+template <class Once>
+std::vector<double> sampled(const timing& how, Once&& once) {
+    const std::chrono::duration<double> warm{how.warm_s};
     const auto begin = std::chrono::steady_clock::now();
-    for (int i = 0; i < least || std::chrono::steady_clock::now() - begin < std::chrono::milliseconds{50}; ++i)
-        action();
+    for (int i = 0; i < 2 || std::chrono::steady_clock::now() - begin < warm; ++i) once();
+    std::vector<double> all;
+    for (std::int32_t i = 0; i < how.repeats; ++i) all.push_back(once());
+    return all;
 }
 
 class stopwatch {
@@ -32,10 +35,10 @@ public:
     stopwatch(const stopwatch&) = delete;
     stopwatch& operator=(const stopwatch&) = delete;
 
-    /// Device time of each of so many repeats, once warm.
+    /// Device time of each repeat.
     template <class Action>
-    std::vector<double> time(std::int32_t repeats, Action&& action) {
-        const auto once = [&] {
+    std::vector<double> time(const timing& how, Action&& action) {
+        return sampled(how, [&] {
             must("cudaEventRecord", cudaEventRecord(begin_));
             action();
             must("cudaEventRecord", cudaEventRecord(end_));
@@ -43,11 +46,7 @@ public:
             float milliseconds = 0;
             must("cudaEventElapsedTime", cudaEventElapsedTime(&milliseconds, begin_, end_));
             return milliseconds / 1000.0;
-        };
-        warm_up(2, once);
-        std::vector<double> all;
-        for (std::int32_t i = 0; i < repeats; ++i) all.push_back(once());
-        return all;
+        });
     }
 
 private:
@@ -55,25 +54,12 @@ private:
     cudaEvent_t end_ = nullptr;
 };
 
-/// Wall time of each repeat, for what the device's own clock cannot see.
-template <class Action>
-std::vector<double> wall_times(std::int32_t repeats, Action&& action) {
-    warm_up(3, action);
-    std::vector<double> all;
-    for (std::int32_t i = 0; i < repeats; ++i) {
-        const auto begin = std::chrono::steady_clock::now();
-        action();
-        const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-        all.push_back(took.count());
-    }
-    return all;
-}
-
 inline void must_be_right(std::int64_t differences) {
     if (differences != 0) throw cuda_failure{problem{"wrong result: " + std::to_string(differences) + " words differ"}};
 }
 
-inline std::vector<double> time_device_read(std::uint64_t size, std::int32_t repeats, kernels::counter* counter) {
+/// The kernel sums up what it reads, and the host what it should have read.
+inline std::vector<double> time_device_read(std::uint64_t size, const timing& how, kernels::counter* counter) {
     constexpr std::uint64_t seed = 11;
     const scratch source{size};
     kernels::launch_fill(source.get(), size, seed);
@@ -81,17 +67,15 @@ inline std::vector<double> time_device_read(std::uint64_t size, std::int32_t rep
     int device = 0;
     must("cudaGetDevice", cudaGetDevice(&device));
     must("cudaDeviceGetAttribute", cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device));
-    stopwatch watch;
-    const auto all = watch.time(repeats, [&] {
+    const auto read = [&] {
         kernels::sum<<<static_cast<unsigned>(sms) * 16, kernels::threads>>>(
             static_cast<const ulonglong2*>(source.get()), size / 16, counter);
         must("read kernel", cudaGetLastError());
-    });
+    };
+    const auto all = stopwatch{}.time(how, read);
     kernels::counter found = 0;
     must("cudaMemset", cudaMemset(counter, 0, sizeof *counter));
-    kernels::sum<<<static_cast<unsigned>(sms) * 16, kernels::threads>>>(static_cast<const ulonglong2*>(source.get()),
-                                                                        size / 16, counter);
-    must("read kernel", cudaGetLastError());
+    read();
     must("cudaMemcpy", cudaMemcpy(&found, counter, sizeof found, cudaMemcpyDeviceToHost));
     std::uint64_t wanted = 0;
     for (std::uint64_t i = 0; i < size / 16 * 2; ++i) wanted += pattern_word(seed, i);
@@ -99,67 +83,34 @@ inline std::vector<double> time_device_read(std::uint64_t size, std::int32_t rep
     return all;
 }
 
-inline std::vector<double> time_device_copy(std::uint64_t size, std::int32_t repeats, kernels::counter* counter) {
-    constexpr std::uint64_t seed = 12;
-    const scratch from{size}, to{size};
-    kernels::launch_fill(from.get(), size, seed);
-    must("cudaMemset", cudaMemset(to.get(), 0, size));
-    stopwatch watch;
-    const auto all = watch.time(repeats, [&] {
-        must("cudaMemcpyAsync", cudaMemcpyAsync(to.get(), from.get(), size, cudaMemcpyDeviceToDevice));
-    });
-    must_be_right(kernels::differences(to.get(), size, seed, counter));
-    return all;
-}
-
-/// Host memory, pinned or not.
+/// Page-locked host memory.
 class host_memory {
 public:
-    host_memory(std::uint64_t size, bool pinned) : pinned_{pinned} {
-        if (pinned)
-            must("cudaHostAlloc", cudaHostAlloc(&address_, size, cudaHostAllocDefault));
-        else
-            pageable_.resize(size / 8 + 1);
+    explicit host_memory(std::uint64_t size) {
+        must("cudaHostAlloc", cudaHostAlloc(&address_, size, cudaHostAllocDefault));
     }
-    ~host_memory() {
-        if (pinned_) cudaFreeHost(address_);
-    }
+    ~host_memory() { cudaFreeHost(address_); }
     host_memory(const host_memory&) = delete;
     host_memory& operator=(const host_memory&) = delete;
-    std::uint64_t* words() { return pinned_ ? static_cast<std::uint64_t*>(address_) : pageable_.data(); }
+    std::uint64_t* words() { return static_cast<std::uint64_t*>(address_); }
 
 private:
-    bool pinned_;
     void* address_ = nullptr;
-    std::vector<std::uint64_t> pageable_;
 };
 
-/// Pageable copies are staged by the host, so they are timed by the wall clock.
-inline std::vector<double> time_host_copy(std::uint64_t size, bool pinned, bool to_device, std::int32_t repeats,
+inline std::vector<double> time_host_copy(std::uint64_t size, bool to_device, const timing& how,
                                           kernels::counter* counter) {
     constexpr std::uint64_t seed = 13;
     size -= size % 8;
-    host_memory host{size, pinned};
+    host_memory host{size};
     const scratch device{size};
     for (std::uint64_t i = 0; i < size / 8; ++i) host.words()[i] = to_device ? pattern_word(seed, i) : 0;
     if (!to_device) kernels::launch_fill(device.get(), size, seed);
     must("cudaDeviceSynchronize", cudaDeviceSynchronize());
-    const auto copy = [&] {
-        if (to_device)
-            must("cudaMemcpyAsync", cudaMemcpyAsync(device.get(), host.words(), size, cudaMemcpyHostToDevice));
-        else
-            must("cudaMemcpyAsync", cudaMemcpyAsync(host.words(), device.get(), size, cudaMemcpyDeviceToHost));
-    };
-    std::vector<double> all;
-    if (pinned) {
-        stopwatch watch;
-        all = watch.time(repeats, copy);
-    } else {
-        all = wall_times(repeats, [&] {
-            copy();
-            must("cudaStreamSynchronize", cudaStreamSynchronize(nullptr));
-        });
-    }
+    const auto all = stopwatch{}.time(how, [&] {
+        must("cudaMemcpyAsync", to_device ? cudaMemcpyAsync(device.get(), host.words(), size, cudaMemcpyHostToDevice)
+                                          : cudaMemcpyAsync(host.words(), device.get(), size, cudaMemcpyDeviceToHost));
+    });
     must("cudaDeviceSynchronize", cudaDeviceSynchronize());
     if (to_device) {
         must_be_right(kernels::differences(device.get(), size, seed, counter));
@@ -205,7 +156,7 @@ inline bool product_is_right(element kind, const product_shape& s, const void* c
     return true;
 }
 
-inline checked_samples time_product(cublas& library, const product_shape& s, std::int32_t repeats) {
+inline checked_samples time_product(cublas& library, const product_shape& s, const timing& how) {
     checked_samples all;
     all.seconds = reading_of([&] {
         const element kind = element_of(s.precision);
@@ -223,8 +174,7 @@ inline checked_samples time_product(cublas& library, const product_shape& s, std
         const double operations =
             2.0 * static_cast<double>(s.rows) * static_cast<double>(s.columns) * static_cast<double>(s.inner);
         const int batch = operations > 4e11 ? 1 : operations < 4e9 ? 100 : static_cast<int>(4e11 / operations);
-        stopwatch watch;
-        auto times = watch.time(repeats, [&] {
+        auto times = stopwatch{}.time(how, [&] {
             for (int i = 0; i < batch; ++i) {
                 const problem wrong = library.multiply(kind, s.rows, s.columns, s.inner, a.get(), b.get(), c.get(),
                                                        workspace.get(), workspace_bytes);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cuda_api.hpp"
+#include "nvml.hpp"
 #include "stop.hpp"
 
 /// What is measured on a device, how often, and what is made of the samples.
@@ -12,18 +13,26 @@ namespace llmres::probe {
 
 struct measure_options {
     std::int32_t repeats = 20;
-    bool quick = false;                   ///< fewer shapes and smaller transfers
-    reading<byte_count> used_at_start{};  ///< NVML's used bytes before CUDA was touched
+    bool quick = false;  ///< fewer shapes and smaller transfers
+    double warm_s = 0.05;
+    double long_s =
+        3;  ///< how long a product runs before its rate is one of long runs: power limits act within a second
+};
+
+/// What NVML says while figures are taken.
+struct device_watch {
+    std::function<reading<byte_count>()> used;
+    std::function<nvml::state()> now;
+    reading<byte_count> used_at_start{};  ///< before CUDA was touched
 };
 
 /// Times into rates: the median time gives the median rate, the longest the lowest. No samples, or a time of zero or
 /// less, is no measurement.
-reading<measured<byte_rate>> rate_of(const samples& seconds, byte_count moved);
-reading<measured<flop_rate>> rate_of(const samples& seconds, flop_count done);
-reading<measured<duration>> summary_of(const samples& seconds);
+reading<measured<byte_rate>> rate_of(const samples& seconds, byte_count moved, const device_conditions& during = {});
+reading<measured<flop_rate>> rate_of(const samples& seconds, flop_count done, const device_conditions& during = {});
 
-/// The products measured on a device of that compute capability: square ones from latency to peak, and tall ones as in
-/// decoding. fp8 needs 8.9, bf16 and tf32 need 8.0.
+/// The products measured on a device of that compute capability, square ones and one of a layer's shape: those of which
+/// the library makes rates. fp8 needs 8.9, bf16 and tf32 need 8.0.
 std::vector<product_shape> product_shapes(std::int32_t major, std::int32_t minor, bool quick);
 
 /// The first figure that is not there, or whose result was wrong.
@@ -34,10 +43,12 @@ struct measured_fault {
 };
 measured_fault fault_in(const device& live);
 
-/// Opens the device's context and libraries, watching what they take, then measures. `used` is NVML's used bytes.
-/// Stops between measurements when asked; what is then missing says so.
-void measure(cuda_api& cuda, std::int32_t index, std::int32_t device_count,
-             const std::function<reading<byte_count>()>& used, const measure_options& options, const stop_signal& stop,
-             device& into);
+/// By how much a size grew; what others did meanwhile is in it.
+reading<byte_count> growth(const reading<byte_count>& before, const reading<byte_count>& after);
+
+/// Opens the device's context and libraries, watching what they take, then measures. Stops between measurements when
+/// asked; what is then missing says so.
+void measure(cuda_api& cuda, std::int32_t index, std::int32_t device_count, const device_watch& watch,
+             const measure_options& options, const stop_signal& stop, device& into);
 
 }  // namespace llmres::probe

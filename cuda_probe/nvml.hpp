@@ -44,6 +44,13 @@ public:
     reading<byte_count> used_at_start(handle which) const;
     /// Bytes that processes other than this one hold, where the driver shows them.
     reading<byte_count> used_by_others(handle which) const;
+    /// What the device does now: its clock, its power, and why clocks are lowered (a mask; not that it is idle).
+    struct state {
+        reading<frequency> sm_clock{};
+        reading<power> draw{};
+        reading<unsigned long long> throttled{};
+    };
+    state now(handle which) const;
     /// "internal", "single_switch", ... "system": how far apart two devices sit.
     reading<text<31>> topology(handle a, handle b) const;
 

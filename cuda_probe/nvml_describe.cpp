@@ -128,6 +128,15 @@ void nvml::describe_power(handle which, device& into) const {
         mask ? reading<text<95>>{throttle_reason_names(*mask)} : reading<text<95>>::unavailable(mask.why);
 }
 
+nvml::state nvml::now(handle which) const {
+    const functions& c = *call_;
+    const handle card = whole_card(which);
+    state now{clock_of(ask(c.clock, 0U, card, clock_sm)), power_of(ask(c.power_draw, 0U, card)),
+              ask(c.throttle, 0ULL, card)};
+    now.throttled.value &= ~1ULL;  // idle
+    return now;
+}
+
 void nvml::describe_links(handle which, device& into) const {
     const functions& c = *call_;
     const handle card = whole_card(which);

@@ -12,13 +12,13 @@ namespace llmres::probe {
 
 namespace {
 
-using json = nlohmann::json;
-
-std::string shown(const json& found) { return found.dump(-1, ' ', true, json::error_handler_t::replace); }
+std::string shown(const nlohmann::json& found) {
+    return found.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+}
 
 /// Reads fields of one object and keeps the first thing that is wrong.
 struct fields {
-    const json& from;
+    const nlohmann::json& from;
     std::string path;
     error& wrong;
 
@@ -27,14 +27,14 @@ struct fields {
     }
     bool ok() const { return wrong.code == error_code::none; }
 
-    const json* find(const char* key, bool needed, std::string_view expected) const {
+    const nlohmann::json* find(const char* key, bool needed, std::string_view expected) const {
         const auto here = from.find(key);
         if (here != from.end() && !here->is_null()) return &*here;
         if (needed && ok()) wrong = refused(error_code::missing, at(key), "", expected);
         return nullptr;
     }
     std::optional<std::int64_t> integer(const char* key, bool needed, std::int64_t low) const {
-        const json* found = find(key, needed, "an integer");
+        const nlohmann::json* found = find(key, needed, "an integer");
         if (found == nullptr || !ok()) return {};
         const bool fits = found->is_number_integer() &&
                           !(found->is_number_unsigned() && found->get<std::uint64_t>() > 0x7fffffffffffffffU);
@@ -50,7 +50,7 @@ struct fields {
         return number;
     }
     std::string string(const char* key, bool needed) const {
-        const json* found = find(key, needed, "a string");
+        const nlohmann::json* found = find(key, needed, "a string");
         if (found == nullptr || !ok()) return {};
         if (!found->is_string()) {
             wrong = refused(error_code::malformed, at(key), shown(*found), "a string");
@@ -60,7 +60,7 @@ struct fields {
     }
 };
 
-std::string name_in(const json& document, const char* key, error& wrong) {
+std::string name_in(const nlohmann::json& document, const char* key, error& wrong) {
     // "runtime": "vllm-0.9" or {"name": "vllm-0.9", ...knobs}
     const auto here = document.find(key);
     if (here == document.end() || here->is_null()) return {};
@@ -70,7 +70,7 @@ std::string name_in(const json& document, const char* key, error& wrong) {
 
 /// What of a runtime's pool its job leaves unused is in no buffer: such a plan is compared by what the job itself
 /// takes.
-void leave_out_unused_pool(plan_file& plan, const json& memory, error& wrong) {
+void leave_out_unused_pool(plan_file& plan, const nlohmann::json& memory, error& wrong) {
     const auto needed = memory.find("needed");
     if (needed == memory.end() || !needed->is_object()) return;
     const auto job = fields{*needed, "memory.needed", wrong}.integer("expected", true, 0);
@@ -90,7 +90,7 @@ bool is_term(std::string_view name) {
     return std::find(plan_terms.begin(), plan_terms.end(), name) != plan_terms.end();
 }
 
-plan_buffer read_buffer(const json& from, const std::string& path, bool training, error& wrong) {
+plan_buffer read_buffer(const nlohmann::json& from, const std::string& path, bool training, error& wrong) {
     plan_buffer made;
     if (!from.is_object()) {
         wrong = refused(error_code::malformed, path, shown(from), "an object with name, term, bytes and count");
@@ -107,11 +107,11 @@ plan_buffer read_buffer(const json& from, const std::string& path, bool training
     made.scales_with_context = made.term == "kv_cache";
     made.scales_with_batch = made.term == "kv_cache" || made.term == "recurrent_state" ||
                              (training && (made.term == "activations" || made.term == "logits"));
-    if (const json* scales = f.find("scales_with", false, ""); scales != nullptr && f.ok()) {
+    if (const nlohmann::json* scales = f.find("scales_with", false, ""); scales != nullptr && f.ok()) {
         made.scales_with_batch = made.scales_with_context = false;
         if (!scales->is_array())
             wrong = refused(error_code::malformed, f.at("scales_with"), shown(*scales), "an array");
-        for (const json& axis : scales->is_array() ? *scales : json::array()) {
+        for (const nlohmann::json& axis : scales->is_array() ? *scales : nlohmann::json::array()) {
             if (axis == "batch")
                 made.scales_with_batch = true;
             else if (axis == "context")
@@ -123,7 +123,7 @@ plan_buffer read_buffer(const json& from, const std::string& path, bool training
     return made;
 }
 
-std::int64_t gpus_of(const json& document, error& wrong) {
+std::int64_t gpus_of(const nlohmann::json& document, error& wrong) {
     if (const auto said = fields{document, "", wrong}.integer("gpus", false, 1)) return *said;
     const auto cluster = document.find("cluster");
     if (cluster != document.end() && cluster->is_object())
@@ -167,7 +167,7 @@ std::optional<byte_count> plan_file::predicted(std::string_view term) const {
 }
 
 result<plan_file> parse_plan(std::string_view written, std::optional<std::int64_t> gpus_asked) {
-    const json document = json::parse(written, nullptr, false);
+    const nlohmann::json document = nlohmann::json::parse(written, nullptr, false);
     if (document.is_discarded())
         return refused(error_code::malformed, "plan", written.substr(0, 40), "JSON, as `llmres plan --json` writes it");
     if (!document.is_object())
@@ -179,8 +179,8 @@ result<plan_file> parse_plan(std::string_view written, std::optional<std::int64_
     plan.text = written;
     plan.hash = fnv1a(written);
     const fields top{document, "", wrong};
-    const json* memory = top.find("memory", true, "the plan's memory; this is not a plan");
-    const json* buffers = top.find("buffers", true, "the plan's buffers in the order of allocation");
+    const nlohmann::json* memory = top.find("memory", true, "the plan's memory; this is not a plan");
+    const nlohmann::json* buffers = top.find("buffers", true, "the plan's buffers in the order of allocation");
     if (!top.ok()) return wrong;
     if (!memory->is_object()) return refused(error_code::malformed, "memory", shown(*memory), "an object");
     if (!buffers->is_array()) return refused(error_code::malformed, "buffers", shown(*buffers), "an array");
@@ -191,12 +191,12 @@ result<plan_file> parse_plan(std::string_view written, std::optional<std::int64_
     plan.available = bytes(m.integer("available", false, 0).value_or(plan.usable.in(bytes)));
     plan.low = bytes(m.integer("low", false, 0).value_or(plan.expected.in(bytes)));
     plan.high = bytes(m.integer("high", false, 0).value_or(plan.expected.in(bytes)));
-    if (const json* line = m.find("context", false, ""); line != nullptr && line->is_object()) {
+    if (const nlohmann::json* line = m.find("context", false, ""); line != nullptr && line->is_object()) {
         const fields c{*line, "memory.context", wrong};
         const auto end = [&](const char* key) { return bytes(c.integer(key, true, 0).value_or(0)); };
         plan.process_context = interval<byte_count>{end("low"), end("expected"), end("high")};
     }
-    const json* terms = m.find("terms", true, "bytes by term");
+    const nlohmann::json* terms = m.find("terms", true, "bytes by term");
     if (!m.ok()) return wrong;
     if (!terms->is_object()) return refused(error_code::malformed, "memory.terms", shown(*terms), "an object");
     byte_count sum{};
@@ -216,10 +216,11 @@ result<plan_file> parse_plan(std::string_view written, std::optional<std::int64_
     leave_out_unused_pool(plan, *memory, wrong);
     plan.runtime = name_in(document, "runtime", wrong);
     plan.allocator = name_in(document, "allocator", wrong);
-    if (const json* by = top.find("allocator", false, ""); by != nullptr && by->is_object())
-        plan.expandable_segments = by->value("expandable_segments", json(false)) == true;
+    if (const nlohmann::json* by = top.find("allocator", false, ""); by != nullptr && by->is_object())
+        plan.expandable_segments = by->value("expandable_segments", nlohmann::json(false)) == true;
     plan.verdict = top.string("verdict", false);
-    if (const json* on = top.find("cluster", false, ""); on != nullptr && on->is_object() && on->contains("gpu"))
+    if (const nlohmann::json* on = top.find("cluster", false, "");
+        on != nullptr && on->is_object() && on->contains("gpu"))
         plan.gpu = fields{*on, "cluster", wrong}.string("gpu", false);
     plan.gpus = gpus_of(document, wrong);
     if (!m.ok()) return wrong;
@@ -227,13 +228,13 @@ result<plan_file> parse_plan(std::string_view written, std::optional<std::int64_
         return refused(error_code::inconsistent, "gpus", plan.gpus,
                        "a plan for " + std::to_string(*gpus_asked) + " GPUs, as asked");
 
-    const json* job = top.find("job", false, "");
-    const json& asked = job != nullptr && job->is_object() ? *job : document;
+    const nlohmann::json* job = top.find("job", false, "");
+    const nlohmann::json& asked = job != nullptr && job->is_object() ? *job : document;
     const fields a{asked, job != nullptr ? "job" : "", wrong};
     plan.batch = a.integer("batch", false, 1);
     if (!plan.batch) plan.batch = a.integer("micro_batch", false, 1);
     plan.context = a.integer("context", false, 1);
-    if (const json* limits = top.find("limits", false, ""); limits != nullptr && limits->is_object()) {
+    if (const nlohmann::json* limits = top.find("limits", false, ""); limits != nullptr && limits->is_object()) {
         const fields l{*limits, "limits", wrong};
         plan.max_batch = l.integer("max_batch", false, 0);
         plan.max_context = l.integer("max_context", false, 0);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "report.hpp"
 
-#include <cstdio>
+#include <fmt/format.h>
 
-#include "commands.hpp"
+#include <array>
 
 namespace llmres::probe {
 
@@ -14,39 +14,16 @@ using json = nlohmann::ordered_json;
 /// A reading under its key; null with the reason in the sibling `unavailable` where there is none.
 template <class T>
 void put(json& into, const char* key, const reading<T>& field) {
-    if (field) {
-        if constexpr (std::is_same_v<T, byte_count>)
-            into[key] = field.value.in(bytes);
-        else
-            into[key] = *field;
-    } else {
-        into[key] = nullptr;
-        into["unavailable"][key] = std::string{field.why.view()};
-    }
+    json unavailable = json::object();
+    llmres::detail::field_writer{into, unavailable}(key, field);
+    if (!field) into["unavailable"].update(unavailable);
 }
 
-std::string_view name_of(run_outcome outcome) {
-    switch (outcome) {
-        case run_outcome::held:
-            return "held";
-        case run_outcome::no_room:
-            return "no_room";
-        case run_outcome::guarded:
-            return "guarded";
-        case run_outcome::stopped:
-            return "stopped";
-        case run_outcome::wrong_content:
-            return "wrong_content";
-        case run_outcome::overcommitted:
-            return "overcommitted";
-        case run_outcome::failed:
-            return "failed";
-    }
-    return "failed";
-}
+constexpr std::array<std::string_view, 7> run_outcomes{"held",          "no_room",       "guarded", "stopped",
+                                                       "wrong_content", "overcommitted", "failed"};
 
 json run_json(const alloc_run& run, bool every_buffer) {
-    json out{{"outcome", name_of(run.outcome)},
+    json out{{"outcome", run_outcomes[static_cast<std::size_t>(run.outcome)]},
              {"order", run.shuffled ? "shuffled" : "plan"},
              {"requested_bytes", run.requested.in(bytes)},
              {"granted_bytes", run.granted.in(bytes)},
@@ -69,15 +46,6 @@ json run_json(const alloc_run& run, bool every_buffer) {
                                       {"cumulative_bytes", b.cumulative.in(bytes)},
                                       {"free_after_bytes", b.free_after.in(bytes)}});
     }
-    return out;
-}
-
-json comparison_json(const term_comparison& line) {
-    json out{{"term", line.term}, {"predicted_bytes", line.predicted.in(bytes)}};
-    put(out, "requested_bytes", line.requested);
-    put(out, "measured_bytes", line.measured);
-    if (line.stood_in > byte_count{}) out["stood_in_bytes"] = line.stood_in.in(bytes);
-    put(out, "error_percent", line.error_percent);
     return out;
 }
 
@@ -109,6 +77,9 @@ json agreement_json(const alloc_report& report) {
     for (const agreement_line& line : agreement_of(report)) {
         json& shown = out["lines"].emplace_back();
         shown = {{"what", line.what}, {"predicted", line.predicted}, {"measured", line.measured}};
+        if (line.measured.is_number() && line.measured > 0)
+            shown["error_percent"] = 100 * (line.predicted.get<double>() / line.measured.get<double>() - 1);
+        if (line.stood_in > byte_count{}) shown["stood_in_bytes"] = line.stood_in.in(bytes);
         shown["agrees"] = line.measured.is_null() ? json(nullptr) : json(line.agrees);
         if (!line.why.empty()) shown["why"] = line.why;
         if (line.measured.is_null()) continue;
@@ -121,16 +92,11 @@ json agreement_json(const alloc_report& report) {
 
 json to_json(const alloc_report& report) {
     json out{{"schema_version", 1}, {"verdict", name_of(report.judged.says)}, {"reason", report.judged.reason}};
-    const device_file stamp = file_of({});
-    out["probe_version"] = std::string{stamp.probe_version.view()};
-    out["captured_at"] = std::string{stamp.captured_at.view()};
+    out["probe_version"] = std::string{report.stamp.probe_version.view()};
+    out["captured_at"] = std::string{report.stamp.captured_at.view()};
     json& about = out["device"] = json::object();
-    const auto put_text = [&about](const char* key, const auto& field) {
-        about[key] = field ? json(std::string{field.value.view()}) : json(nullptr);
-        if (!field) about["unavailable"][key] = std::string{field.why.view()};
-    };
-    put_text("uuid", report.live.identity.uuid);
-    put_text("name", report.live.identity.name);
+    put(about, "uuid", report.live.identity.uuid);
+    put(about, "name", report.live.identity.name);
     put(about, "cuda_total_bytes", report.live.memory.cuda_total);
     out["plan"] = {{"source", report.plan_source},
                    {"fnv1a", report.plan.hash},
@@ -151,42 +117,27 @@ json to_json(const alloc_report& report) {
     if (!report.forecast.empty()) out["forecast"] = report.forecast;
     out["runs"] = json::array();
     for (const alloc_run& run : report.runs) out["runs"].push_back(run_json(run, &run == report.runs.data()));
-    if (!report.runs.empty()) {
-        out["terms"] = json::array();
-        for (const term_comparison& line : compare(report.plan, report.runs.front(), report.around))
-            out["terms"].push_back(comparison_json(line));
-        out["total"] = comparison_json(compare_total(report.plan, report.runs.front(), report.around));
-    }
     if (report.search) out["search"] = search_json(report);
     if (!report.runs.empty() || report.search) out["agreement"] = agreement_json(report);
     return out;
 }
 
 std::string to_text(const alloc_report& report) {
-    std::string out = std::string{name_of(report.judged.says)} + ": " + report.judged.reason + "\n";
-    if (!report.forecast.empty()) out += "forecast: " + report.forecast + "\n";
-    const auto line = [&out](const term_comparison& c) {
-        char room[160];
-        if (c.measured)
-            std::snprintf(room, sizeof room, "  %-16s predicted %9.3f GiB   measured %9.3f GiB   %s\n", c.term.c_str(),
-                          c.predicted.in(gib), c.measured.value.in(gib),
-                          c.error_percent ? (std::to_string(*c.error_percent) + " %").c_str() : "");
-        else
-            std::snprintf(room, sizeof room, "  %-16s predicted %9.3f GiB   not measured: %s\n", c.term.c_str(),
-                          c.predicted.in(gib), std::string{c.measured.why.view()}.c_str());
-        out += room;
-    };
-    if (!report.runs.empty()) {
-        for (const term_comparison& c : compare(report.plan, report.runs.front(), report.around)) line(c);
-        line(compare_total(report.plan, report.runs.front(), report.around));
-    }
+    std::string out = fmt::format("{}: {}\n", name_of(report.judged.says), report.judged.reason);
+    if (!report.forecast.empty()) out += fmt::format("forecast: {}\n", report.forecast);
     if (report.search)
-        out += "largest " + report.search_axis + ": " + std::to_string(report.search->largest) + " held; " +
-               std::to_string(report.search->predicted_in_guard) + " by arithmetic within the guard band\n";
-    for (const agreement_line& c : agreement_of(report))
-        if (!c.agrees)
-            out += "differs: " + c.what + ": predicted " + c.predicted.dump() + ", measured " + c.measured.dump() +
-                   ": " + c.why + "\n";
+        out += fmt::format("largest {}: {} held; {} by arithmetic within the guard band\n", report.search_axis,
+                           report.search->largest, report.search->predicted_in_guard);
+    if (report.runs.empty() && !report.search) return out;
+    // Large numbers are bytes.
+    const auto shown = [](const json& value) {
+        return value.is_number() && value > (1 << 20)
+                   ? fmt::format("{:.3f} GiB", bytes(value.get<std::int64_t>()).in(gib))
+                   : value.dump();
+    };
+    for (const agreement_line& line : agreement_of(report))
+        out += fmt::format("  {:16} predicted {:>14}  measured {:>14}  {}\n", line.what, shown(line.predicted),
+                           shown(line.measured), line.agrees ? line.why : "differs: " + line.why);
     return out;
 }
 

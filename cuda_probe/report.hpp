@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <llmres/io/device_json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,6 +31,7 @@ struct alloc_report {
     std::optional<search_result> search;
     std::string forecast;  ///< what arithmetic alone says, where nothing was allocated
     judgement judged;
+    device_file stamp{};  ///< version and time
 };
 
 /// One line of how prediction and device agree.
@@ -40,15 +41,13 @@ struct agreement_line {
     nlohmann::ordered_json measured;  ///< null where nothing was
     bool agrees = true;               ///< of what was not measured, true
     std::string why;                  ///< which side is wrong, or why nothing was measured
+    byte_count stood_in{};            ///< held for what the plan says of it, which is no measurement
 };
 
 /// Verdict, usable, context, each term, total, reserved and the largest batch or context, predicted against the device.
 /// Usable: within 64 MiB or 1 %; context: at most 64 MiB above its bounds; terms: 4 MiB or 1 %; total, reserved: 2 %;
 /// the largest: held at what the planner says, and not beyond what its lower bound allows.
 std::vector<agreement_line> agreement_of(const alloc_report& report);
-
-/// Of a run, what stood in for the process beyond context and libraries.
-byte_count stood_in_for_runtime(const alloc_run& run);
 
 nlohmann::ordered_json to_json(const alloc_report& report);
 /// The same in a few lines.

@@ -1,48 +1,37 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "alloc.hpp"
-#include "exit_codes.hpp"
 
-/// What the runs of an allocation test show, and how far the prediction was off.
+/// What the runs of an allocation test show.
 namespace llmres::probe {
+
+/// How the program ends; docs/probe.md explains them to users.
+enum exit_code : int {  // NOLINT(performance-enum-size): what main() returns
+    exit_done = 0,      ///< done, or it fits
+    exit_internal = 1,  ///< a fault of the probe, the driver or the memory
+    exit_usage = 2,     ///< bad arguments or a bad input file
+    exit_does_not_fit = 3,
+    exit_no_device = 4,
+    exit_skipped = 5,       ///< not tried, with the reason
+    exit_inconclusive = 6,  ///< tried, but someone else's memory moved
+};
 
 enum class verdict : std::uint8_t { fits, does_not_fit, skipped, inconclusive, failed };
 
 constexpr std::string_view name_of(verdict v) {
-    switch (v) {
-        case verdict::fits:
-            return "fits";
-        case verdict::does_not_fit:
-            return "does_not_fit";
-        case verdict::skipped:
-            return "skipped";
-        case verdict::inconclusive:
-            return "inconclusive";
-        case verdict::failed:
-            return "failed";
-    }
-    return "failed";
+    constexpr std::array<std::string_view, 5> names{"fits", "does_not_fit", "skipped", "inconclusive", "failed"};
+    return names[static_cast<std::size_t>(v)];
 }
 
 constexpr exit_code exit_of(verdict v) {
-    switch (v) {
-        case verdict::fits:
-            return exit_done;
-        case verdict::does_not_fit:
-            return exit_does_not_fit;
-        case verdict::skipped:
-            return exit_skipped;
-        case verdict::inconclusive:
-            return exit_inconclusive;
-        case verdict::failed:
-            return exit_internal;
-    }
-    return exit_internal;
+    constexpr std::array<exit_code, 5> codes{exit_done, exit_does_not_fit, exit_skipped, exit_inconclusive,
+                                             exit_internal};
+    return codes[static_cast<std::size_t>(v)];
 }
 
 struct judgement {
@@ -64,21 +53,5 @@ struct baselines {
 /// What this process takes of the plan's `runtime` before any buffer: context and libraries as measured, or the plan's
 /// own line where nobody could measure them.
 byte_count taken_before(const plan_file& plan, const baselines& around);
-
-struct term_comparison {
-    std::string term;
-    byte_count predicted{};
-    reading<byte_count> requested{};  ///< the plan's own buffers of this term
-    reading<byte_count> measured{};
-    byte_count stood_in{};            ///< held for what the plan says of it, which is no measurement
-    reading<double> error_percent{};  ///< (predicted - measured) / measured
-};
-
-/// Term by term: terms with buffers against what those were granted, `runtime` against the context, the libraries and
-/// what stood in for the rest; of `fragmentation` nothing is measured unless an allocator makes it.
-std::vector<term_comparison> compare(const plan_file& plan, const alloc_run& run, const baselines& around);
-
-/// Predicted expected bytes against all that was taken; unavailable where a part is.
-term_comparison compare_total(const plan_file& plan, const alloc_run& run, const baselines& around);
 
 }  // namespace llmres::probe

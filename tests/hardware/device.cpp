@@ -112,6 +112,22 @@ TEST_CASE("the part of the best rate that large products reach is taken over eve
     CHECK(to_gpu(live, sheet(), {.rates = false}).measured.reach == interval<double>{1.0});
 }
 
+TEST_CASE("of long runs, which power limits, the part of the bursts' rate is kept") {
+    device live;
+    CHECK(to_gpu(live, sheet()).measured.sustained == 1);
+    const auto kept = [&](const char* precision, double rate, bool right) {
+        device_product p = product_of(precision, 600, right);
+        p.sustained = measured<flop_rate>{tflops(rate), tflops(rate), tflops(rate), 5};
+        live.measured.products.push(p);
+    };
+    kept("bf16", 480, true);
+    CHECK(to_gpu(live, sheet()).measured.sustained == doctest::Approx(0.8));
+    kept("fp16", 540, true), kept("int8", 60, false);
+    live.measured.products.push(product_of("tf32", 600, true));  // no long run of it
+    CHECK(to_gpu(live, sheet()).measured.sustained == doctest::Approx(0.85));
+    CHECK(to_gpu(live, sheet(), {.rates = false}).measured.sustained == 1);
+}
+
 TEST_CASE("an instance of a card has its share of the rates that were not measured") {
     device live;
     live.identity.mig_profile = text<31>{"3g.40gb"};

@@ -79,6 +79,38 @@ TEST_CASE("the link is as fast as the slowest measured copy to a peer") {
     CHECK(cluster_of(live, 2)->scale_up.bandwidth() == standard_cluster(gpus::h100_sxm5_80gb, 2)->scale_up.bandwidth());
 }
 
+TEST_CASE("the link sums as fast as the largest all-reduce that was right") {
+    device live = h100();
+    const auto summed = [&](byte_count message, double rate, bool right) {
+        live.measured.all_reduces.push(
+            {8, message, measured<byte_rate>{gb_per_s(rate), gb_per_s(rate), gb_per_s(rate), 20}, right});
+    };
+    CHECK(cluster_of(live, 8)->scale_up.all_reduce == standard_cluster(gpus::h100_sxm5_80gb, 8)->scale_up.all_reduce);
+    summed(mib(4), 90, true), summed(mib(256), 470, true), summed(gib(1), 900, false);
+    CHECK(cluster_of(live, 8)->scale_up.all_reduce == maybe<byte_rate>{gb_per_s(470)});
+}
+
+TEST_CASE("a device whose products slow down in long runs trains slower, and decodes as fast") {
+    device live = h100();
+    device_product product{.precision = "bf16", .rows = 8192, .columns = 8192, .inner = 8192};
+    product.rate = measured<flop_rate>{tflops(700), tflops(690), tflops(710), 20};
+    product.verified = true;
+    live.measured.products.push(product);
+    const auto step = [&](task what) {
+        const job j{.model = models::llama_3_2_1b,
+                    .task = what,
+                    .batch = 1,
+                    .context = tokens(1024),
+                    .sequence = tokens(4096),
+                    .runtime = runtimes::pytorch};
+        return plan(j, layout{}, cluster_of(live).value()).value().speed.step.total().expected.in(seconds);
+    };
+    const double trains = step(task::pretraining), serves = step(task::serving);
+    live.measured.products[0].sustained = measured<flop_rate>{tflops(350), tflops(340), tflops(360), 20};
+    CHECK(step(task::pretraining) > 1.3 * trains);
+    CHECK(step(task::serving) == serves);
+}
+
 TEST_CASE("a runtime's context is never less than the bare one that was measured") {
     device live = h100();
     live.measured.context = mib(700);

@@ -28,6 +28,8 @@ device sample() {
     product.precision = "bf16";
     product.rows = product.columns = product.inner = 8192;
     product.rate = measured<flop_rate>{tflops(700), tflops(690), tflops(710), 10};
+    product.sustained = measured<flop_rate>{tflops(600), tflops(590), tflops(610), 10};
+    product.sustained.value.during = {mhz(1410), watts(700), text<95>{"sw_power_cap"}};
     product.verified = true;
     live.measured.products.push(product);
     return live;

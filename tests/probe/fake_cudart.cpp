@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// A CUDA runtime for tests, with which the real compiled cuda_device.cu runs: one device whose memory is the host's,
-// and kernels that the host computes. Its declarations are NVIDIA's own headers', so that what it defines is what the
-// object calls. By the environment, LLMRES_FAKE_CUDA_FAIL=N makes the N-th call fail with LLMRES_FAKE_CUDA_ERROR, and
-// LLMRES_FAKE_CUDA_LOG names a file that is told how many calls there were, which one failed, and what was leaked.
-// Everything it says is made up.
+// A CUDA runtime for tests, with which the real compiled cuda_device.cu runs: one device (LLMRES_FAKE_CUDA_DEVICES:
+// more) whose memory is the host's, and kernels that the host computes. Its declarations are NVIDIA's own headers', so
+// that what it defines is what the object calls. By the environment, LLMRES_FAKE_CUDA_FAIL=N makes the N-th call fail
+// with LLMRES_FAKE_CUDA_ERROR, and LLMRES_FAKE_CUDA_LOG names a file that is told how many calls there were, which one
+// failed, and what was leaked. Everything it says is made up.
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <sys/mman.h>
@@ -18,6 +18,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "fake_calls.hpp"
 #include "pattern.hpp"
 
 namespace {
@@ -29,9 +30,11 @@ std::size_t number_from(const char* variable, std::size_t otherwise) {
     return said != nullptr ? std::strtoull(said, nullptr, 10) : otherwise;
 }
 
-/// The one device, and what was asked of it.
+/// The devices, which share one memory, and what was asked of them.
 struct fake {
     const std::size_t total = number_from("LLMRES_FAKE_CUDA_MIB", 24'564) << 20;
+    const int devices = static_cast<int>(number_from("LLMRES_FAKE_CUDA_DEVICES", 1));
+    int current = 0;
     const std::size_t fails = number_from("LLMRES_FAKE_CUDA_FAIL", 0);
     static constexpr auto granule = std::size_t{2} << 20;
     std::map<void*, std::size_t> held;  ///< sizes on the device, by address
@@ -100,8 +103,10 @@ fake& device() {
     return one;
 }
 
-/// Large blocks are written and read in one word of 2 MiB, so that a device of 24 GiB needs none of the host's.
-std::size_t step_of(std::size_t size) { return size > (std::size_t{40} << 20) ? fake::granule / 8 : 1; }
+/// Large blocks of a large device are written and read in one word of 2 MiB, so that they need little of the host's.
+std::size_t step_of(std::size_t size) {
+    return device().total > (std::size_t{2} << 30) && size > (std::size_t{40} << 20) ? fake::granule / 8 : 1;
+}
 
 template <class Argument>
 Argument& argument(void** all, int i) {
@@ -115,8 +120,13 @@ void compute(const std::string& kernel, void** given) {
         const auto size = argument<std::uint64_t>(given, 1), seed = argument<std::uint64_t>(given, 2);
         auto* found = argument<unsigned long long*>(given, 3);
         for (std::size_t i = 0; i < size / 8; i += step_of(size)) *found += words[i] != pattern_word(seed, i) ? 1 : 0;
-    } else if (is("fill_elements") || is("fill_ranked") || is("nothing")) {
-        // No product is computed here.
+    } else if (is("fill_elements") || is("nothing")) {
+        // fake_cublas.cpp knows what the probe writes into factors.
+    } else if (is("fill_ranked")) {
+        auto* into = argument<float*>(given, 0);
+        const auto count = argument<std::uint64_t>(given, 1);
+        const int rank = argument<int>(given, 2) + 1;
+        for (std::size_t i = 0; i < count; ++i) into[i] = static_cast<float>(rank * static_cast<int>(i % 7 + 1));
     } else if (is("fill")) {
         auto* words = argument<std::uint64_t*>(given, 0);
         const auto size = argument<std::uint64_t>(given, 1), seed = argument<std::uint64_t>(given, 2);
@@ -173,8 +183,11 @@ CUresult free_address(CUdeviceptr address, std::size_t size) {
     munmap(at, size);
     return device().reserved.erase(at) == 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
-CUresult uuid(CUuuid* into, CUdevice) {
-    std::memset(into->bytes, 0x51, sizeof into->bytes);
+/// That of fake_nvml.cpp's devices.
+CUresult uuid(CUuuid* into, CUdevice index) {
+    constexpr unsigned char first[16]{0x51, 0x51, 0x51, 0x51, 0, 0, 0x40, 0, 0x80, 0};
+    std::memcpy(into->bytes, first, sizeof first);
+    into->bytes[15] = static_cast<char>(index);
     return enter_driver("cuDeviceGetUuid");
 }
 
@@ -184,6 +197,12 @@ CUresult uuid(CUuuid* into, CUdevice) {
     if (const cudaError_t wrong = device().enter(name); wrong != cudaSuccess) return wrong
 
 extern "C" {
+
+// ---- for the fakes beside this one ----------------------------------------------------------------------------------
+
+bool llmres_fake_fails(const char* call) { return device().enter(call) != cudaSuccess; }
+void llmres_fake_hold(const void* handle) { device().others.insert(handle); }
+bool llmres_fake_drop(const void* handle) { return device().others.erase(handle) == 1; }
 
 // ---- kernels, as nvcc's code registers and launches them ------------------------------------------------------------
 
@@ -222,12 +241,12 @@ cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void*
 
 cudaError_t cudaGetDeviceCount(int* count) {
     ENTER("cudaGetDeviceCount");
-    return *count = 1, cudaSuccess;
+    return *count = device().devices, cudaSuccess;
 }
-cudaError_t cudaGetDevice(int* index) { return *index = 0, cudaSuccess; }
-cudaError_t cudaSetDevice(int) {
+cudaError_t cudaGetDevice(int* index) { return *index = device().current, cudaSuccess; }
+cudaError_t cudaSetDevice(int index) {
     ENTER("cudaSetDevice");
-    return cudaSuccess;
+    return device().current = index, cudaSuccess;
 }
 cudaError_t cudaDeviceReset() {
     device().count_leaks();
@@ -262,11 +281,21 @@ cudaError_t cudaDeviceGetPCIBusId(char* into, int, int) {
     ENTER("cudaDeviceGetPCIBusId");
     return std::strcpy(into, "00000000:01:00.0"), cudaSuccess;
 }
-cudaError_t cudaDeviceGetP2PAttribute(int*, cudaDeviceP2PAttr, int, int) { return cudaErrorInvalidDevice; }
-cudaError_t cudaDeviceCanAccessPeer(int*, int, int) { return cudaErrorInvalidDevice; }
-cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) { return cudaErrorInvalidDevice; }
-cudaError_t cudaMemcpyPeerAsync(void*, int, const void*, int, std::size_t, cudaStream_t) {
-    return cudaErrorInvalidDevice;
+cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr, int, int) {
+    ENTER("cudaDeviceGetP2PAttribute");
+    return *value = 1, cudaSuccess;
+}
+cudaError_t cudaDeviceCanAccessPeer(int* can, int, int) {
+    ENTER("cudaDeviceCanAccessPeer");
+    return *can = 1, cudaSuccess;
+}
+cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) {
+    ENTER("cudaDeviceEnablePeerAccess");
+    return cudaSuccess;
+}
+cudaError_t cudaMemcpyPeerAsync(void* into, int, const void* from, int, std::size_t size, cudaStream_t) {
+    ENTER("cudaMemcpyPeerAsync");
+    return std::memcpy(into, from, size), cudaSuccess;
 }
 cudaError_t cudaGetLastError() { return std::exchange(device().last, cudaSuccess); }
 const char* cudaGetErrorName(cudaError_t code) {

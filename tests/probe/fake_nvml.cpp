@@ -4,6 +4,7 @@
 // Everything it says is made up.
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
@@ -48,6 +49,9 @@ mood now() {
 
 /// What the mood makes of any question about a device; success if it may be answered.
 code allowed() {
+    static std::atomic<int> asked{0};
+    static const char* const fails = std::getenv("LLMRES_FAKE_NVML_FAIL");  // this question is not answered
+    if (++asked == (fails != nullptr ? std::atoi(fails) : 0)) return 999;
     switch (now()) {
         case mood::errors:
             return 999;

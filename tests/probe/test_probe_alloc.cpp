@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "caching_allocator.hpp"
+#include "report.hpp"
 #include "simulated_cuda.hpp"
 #include "verdict.hpp"
 
@@ -246,31 +249,39 @@ TEST_CASE("prediction and measurement are compared term by term") {
     plan.expected += mib(440);
     const baselines around{mib(306), mib(14)};
     const alloc_run run = b.run(plan, {.own = taken_before(plan, around)});
-    const auto lines = compare(plan, run, around);
-    REQUIRE(lines.size() == 4);
-    CHECK(lines[0].term == "weights");
-    CHECK(*lines[0].measured == mib(402) * 32);
-    CHECK(*lines[0].error_percent == doctest::Approx(-0.2488).epsilon(0.001));
-    CHECK(lines[1].term == "kv_cache");
-    CHECK(*lines[1].error_percent == 0.0);
-    CHECK(lines[2].term == "workspace");
-    CHECK_FALSE(lines[2].measured.known);
-    CHECK(lines[2].stood_in == mib(40));
-    CHECK(lines[3].term == "runtime");
-    CHECK(*lines[3].measured == mib(400));
-    CHECK(lines[3].stood_in == mib(80));
-    CHECK(*compare_total(plan, run, around).measured == mib(502) * 32 + mib(440));
+    alloc_report report;
+    report.plan = plan;
+    report.around = around;
+    report.runs = {run};
+    const auto line_of = [&](const char* what) {
+        const auto all = agreement_of(report);
+        const auto found = std::find_if(all.begin(), all.end(), [&](const auto& line) { return line.what == what; });
+        REQUIRE(found != all.end());
+        return *found;
+    };
+    CHECK(line_of("weights").predicted == (mib(401) * 32).in(bytes));
+    CHECK(line_of("weights").measured == (mib(402) * 32).in(bytes));
+    CHECK(line_of("kv_cache").measured == line_of("kv_cache").predicted);
+    CHECK(line_of("workspace").measured.is_null());
+    CHECK(line_of("workspace").stood_in == mib(40));
+    CHECK(line_of("runtime").measured.is_null());
+    CHECK(line_of("runtime").stood_in == mib(80));
+    CHECK(line_of("total").measured == (mib(502) * 32 + mib(440)).in(bytes));
+    CHECK(line_of("total").stood_in == mib(120));
+    for (const auto& line : to_json(report)["agreement"]["lines"])
+        if (line["what"] == "weights")
+            CHECK(line["error_percent"].get<double>() == doctest::Approx(-0.2488).epsilon(0.001));
+
+    report.runs[0].outcome = run_outcome::no_room;
+    CHECK(line_of("weights").measured.is_null());
+    CHECK(line_of("total").measured.is_null());
 
     // Where nobody can tell what the context takes, neither can the total.
-    const baselines blind{reading<byte_count>::unavailable("NVML: no permission"), {}};
-    CHECK_FALSE(compare_total(plan, run, blind).measured.known);
+    report.runs[0].outcome = run_outcome::held;
+    report.around = {reading<byte_count>::unavailable("NVML: no permission"), {}};
+    CHECK(line_of("total").measured.is_null());
     plan.process_context = interval<byte_count>{mib(200), mib(250), mib(300)};
-    CHECK(taken_before(plan, blind) == mib(250));
-
-    alloc_run partial = run;
-    partial.outcome = run_outcome::no_room;
-    CHECK_FALSE(compare(plan, partial, around)[0].measured.known);
-    CHECK_FALSE(compare_total(plan, partial, around).measured.known);
+    CHECK(taken_before(plan, report.around) == mib(250));
 }
 
 TEST_CASE("the caching allocator shares segments as PyTorch does") {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
-#include <map>
+#include <atomic>
 #include <set>
 
 #include "cublas.hpp"
@@ -13,6 +13,17 @@
 using namespace llmres;
 using namespace llmres::probe;
 
+namespace {
+
+/// A driver that tells nothing.
+nvml::state idle() {
+    constexpr const char* why = "NVML: no permission";
+    return {reading<frequency>::unavailable(why), reading<power>::unavailable(why),
+            reading<unsigned long long>::unavailable(why)};
+}
+
+}  // namespace
+
 TEST_CASE("times become rates: the median decides, the longest is the lowest") {
     const auto rate = rate_of(samples{std::vector{0.2, 0.1, 0.4}}, gb(1));
     REQUIRE(rate.known);
@@ -20,7 +31,7 @@ TEST_CASE("times become rates: the median decides, the longest is the lowest") {
     CHECK(rate->low.in(gb_per_s) == doctest::Approx(2.5));
     CHECK(rate->high.in(gb_per_s) == doctest::Approx(10));
     CHECK(rate->repeats == 3);
-    CHECK(summary_of(samples{std::vector{1.0, 2.0, 3.0, 10.0}})->median.in(seconds) == doctest::Approx(2.5));
+    CHECK(rate_of(samples{std::vector{1.0, 2.0, 3.0, 10.0}}, gb(5))->median.in(gb_per_s) == doctest::Approx(2));
     CHECK(rate_of(samples::unavailable("broken"), gb(1)).why == "broken");
     CHECK_FALSE(rate_of(samples{std::vector<double>{}}, gb(1)).known);
     CHECK_FALSE(rate_of(samples{std::vector{0.0, 1.0}}, gb(1)).known);
@@ -36,26 +47,63 @@ TEST_CASE("products are measured only in precisions that the device has, and all
     CHECK(measured_in(8, 0) == std::set<std::string>{"bf16", "fp16", "int8", "tf32"});
     CHECK(measured_in(9, 0).count("fp8_e4m3") == 1);
     CHECK(product_shapes(9, 0, false).size() <= device_measurements{}.products.capacity);
-    CHECK(product_shapes(9, 0, true).size() == 10);
+    CHECK(product_shapes(9, 0, true).size() == 5);
 }
 
 TEST_CASE("context and workspace are what NVML's used bytes grew by") {
     simulated_cuda cuda;
     device live;
     cuda.describe(0, live);
-    const measure_options options{.repeats = 3, .quick = true, .used_at_start = reading<byte_count>{cuda.used()}};
-    measure(cuda, 0, 1, [&] { return reading<byte_count>{cuda.used()}; }, options, stop_signal{}, live);
+    const device_watch watch{[&] { return reading<byte_count>{cuda.used()}; }, idle, reading<byte_count>{cuda.used()}};
+    measure(cuda, 0, 1, watch, {.repeats = 3, .quick = true}, stop_signal{}, live);
     CHECK(*live.measured.context == mib(300));
     CHECK(*live.measured.library_workspace == mib(40));
-    CHECK(live.measured.copy_bandwidth->repeats == 3);
+    CHECK(live.measured.read_bandwidth->repeats == 3);
     CHECK(live.measured.all_reduces.empty());
 
     device blind;
     simulated_cuda again;
-    measure(
-        again, 0, 1, [] { return reading<byte_count>::unavailable("NVML: no permission"); },
-        {.used_at_start = reading<byte_count>::unavailable("NVML: no permission")}, stop_signal{}, blind);
+    const auto denied = reading<byte_count>::unavailable("NVML: no permission");
+    measure(again, 0, 1, {[&] { return denied; }, idle, denied}, {}, stop_signal{}, blind);
     CHECK(blind.measured.context.why == "NVML: no permission");
+}
+
+TEST_CASE("each figure has the clock, the power and the throttle reasons that were seen meanwhile") {
+    simulated_cuda cuda;
+    device live;
+    cuda.describe(0, live);
+    std::atomic<int> looks{0};
+    const auto now = [&]() -> nvml::state {
+        const int n = ++looks;
+        return {mhz(2000 - n % 7), watts(300 + n % 7), n % 2 == 0 ? 4ULL : 0ULL};
+    };
+    const auto used = [&] { return reading<byte_count>{cuda.used()}; };
+    measure(cuda, 0, 1, {used, now, used()}, {.repeats = 2, .quick = true, .warm_s = 0}, stop_signal{}, live);
+    CHECK(looks >= 8);
+    const device_conditions& during = live.measured.read_bandwidth->during;
+    CHECK(during.sm_clock->in(mhz) <= 2000);
+    CHECK(during.draw->in(watts) >= 300);
+    CHECK((during.throttle_reasons->view() == "none" || during.throttle_reasons->view() == "sw_power_cap"));
+
+    measure(cuda, 0, 1, {used, idle, used()}, {.repeats = 2, .quick = true, .warm_s = 0}, stop_signal{}, live);
+    CHECK(live.measured.products[0].rate->during.draw.why == "NVML: no permission");
+    CHECK(live.measured.products[0].rate->during.throttle_reasons.why == "NVML: no permission");
+}
+
+TEST_CASE("one shape in each precision runs long, and its slower rate is told from that of bursts") {
+    simulated_cuda cuda;
+    device live;
+    cuda.describe(0, live);
+    const auto used = [&] { return reading<byte_count>{cuda.used()}; };
+    measure(cuda, 0, 1, {used, idle, used()}, {.repeats = 2}, stop_signal{}, live);
+    int ran_long = 0;
+    for (const device_product& p : live.measured.products) {
+        ran_long += p.sustained ? 1 : 0;
+        if (p.sustained) CHECK(ratio(p.sustained->median, p.rate->median) == doctest::Approx(0.8));
+    }
+    CHECK(ran_long == 5);
+    CHECK(fault_in(live).what == "");
+    CHECK(detail::kept_in_long_runs(live) == doctest::Approx(0.8));
 }
 
 TEST_CASE("a measurement that was stopped says so") {
@@ -63,7 +111,8 @@ TEST_CASE("a measurement that was stopped says so") {
     device live;
     cuda.describe(0, live);
     const stop_signal stop{1e-9};
-    measure(cuda, 0, 1, [&] { return reading<byte_count>{cuda.used()}; }, {}, stop, live);
+    const auto used = [&] { return reading<byte_count>{cuda.used()}; };
+    measure(cuda, 0, 1, {used, idle, used()}, {}, stop, live);
     CHECK(live.measured.read_bandwidth.why.view().starts_with("timed out"));
     CHECK(live.measured.products[0].verified.why.view().starts_with("timed out"));
 }

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The probe's own declarations of NVML, cuBLAS, cuBLASLt and NCCL against NVIDIA's headers: it compiles where they
 // agree.
-#include <cublasLt.h>
-#include <cublas_v2.h>
-
 #include <cstddef>
 #include <type_traits>
 
@@ -11,7 +8,11 @@
 #include "nccl.hpp"
 #include "nvml_abi.hpp"
 
-// Not every toolkit brings these two; PyPI's nvidia-nvml-dev and nvidia-nccl-cu13 do.
+// Not every toolkit brings these; PyPI's nvidia-cublas, nvidia-nvml-dev and nvidia-nccl-cu13 do.
+#if __has_include(<cublasLt.h>)
+#include <cublasLt.h>
+#include <cublas_v2.h>
+#endif
 #if __has_include(<nvml.h>)
 #include <nvml.h>
 #endif
@@ -35,6 +36,7 @@ template <class R, class... A, class S, class... B>
     requires(sizeof...(A) == sizeof...(B))
 constexpr bool called_alike<R (*)(A...), S (*)(B...)> = passed_alike<R, S> && (passed_alike<A, B> && ...);
 
+#if __has_include(<cublasLt.h>)
 static_assert(called_alike<int (*)(void**), cublasStatus_t (*)(cublasHandle_t*)>);
 static_assert(!called_alike<int (*)(void**, int), cublasStatus_t (*)(cublasHandle_t*)>);
 static_assert(!called_alike<int (*)(int), cublasStatus_t (*)(cublasHandle_t)>);
@@ -75,6 +77,7 @@ static_assert(sizeof(cublas::lt_heuristic) == sizeof(heuristic));
 static_assert(offsetof(cublas::lt_heuristic, algorithm) == offsetof(heuristic, algo));
 static_assert(offsetof(cublas::lt_heuristic, workspace) == offsetof(heuristic, workspaceSize));
 static_assert(offsetof(cublas::lt_heuristic, state) == offsetof(heuristic, state));
+#endif
 
 #if __has_include(<nvml.h>)
 // ---- NVML

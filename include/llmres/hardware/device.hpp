@@ -90,13 +90,22 @@ struct short_list {
     }
 };
 
+/// What the device did while a figure was measured, as NVML tells it.
+struct device_conditions {
+    reading<frequency> sm_clock{};         ///< lowest clock of the multiprocessors
+    reading<power> draw{};                 ///< highest power drawn; some devices report the mean of the last second
+    reading<text<95>> throttle_reasons{};  ///< all reasons for lowered clocks that were seen, "none" if there were none
+    friend constexpr bool operator==(const device_conditions&, const device_conditions&) = default;
+};
+
 /// A quantity measured several times.
 template <class Quantity>
 struct measured {
-    Quantity median{};         ///< median of the samples
-    Quantity low{};            ///< smallest sample
-    Quantity high{};           ///< largest sample
-    std::int32_t repeats = 0;  ///< samples taken
+    Quantity median{};           ///< median of the samples
+    Quantity low{};              ///< smallest sample
+    Quantity high{};             ///< largest sample
+    std::int32_t repeats = 0;    ///< samples taken
+    device_conditions during{};  ///< meanwhile
 
     friend constexpr bool operator==(const measured&, const measured&) = default;
 };
@@ -237,8 +246,10 @@ struct device_product {
     std::int64_t rows = 0;                ///< rows of the left factor
     std::int64_t columns = 0;             ///< columns of the right factor
     std::int64_t inner = 0;               ///< columns of the left factor, rows of the right
-    reading<measured<flop_rate>> rate{};  ///< operations a second
-    reading<bool> verified{};             ///< whether sampled elements agreed with the host's own sums
+    reading<measured<flop_rate>> rate{};  ///< operations a second, of bursts that power limits do not reach
+    /// Operations a second after seconds of the same product; of one shape in each precision.
+    reading<measured<flop_rate>> sustained{};
+    reading<bool> verified{};  ///< whether sampled elements agreed with the host's own sums
     friend constexpr bool operator==(const device_product&, const device_product&) = default;
 };
 
@@ -253,19 +264,13 @@ struct device_all_reduce {
 
 /// What the probe measured. Rates are achieved ones, not peaks.
 struct device_measurements {
-    reading<measured<byte_rate>> read_bandwidth{};  ///< device memory, read only
-    /// Copies within device memory: bytes read plus bytes written.
-    reading<measured<byte_rate>> copy_bandwidth{};
-    reading<measured<byte_rate>> host_to_device_pinned{};    ///< copies from page-locked host memory
-    reading<measured<byte_rate>> device_to_host_pinned{};    ///< copies to page-locked host memory
-    reading<measured<byte_rate>> host_to_device_pageable{};  ///< copies from pageable host memory
-    reading<measured<byte_rate>> device_to_host_pageable{};  ///< copies to pageable host memory
-    reading<measured<duration>> launch_latency{};            ///< an empty kernel, launched and waited for
-    reading<measured<duration>> launch_interval{};           ///< time between empty kernels launched back to back
-    reading<byte_count> context{};                           ///< device memory that opening a CUDA context takes
+    reading<measured<byte_rate>> read_bandwidth{};         ///< device memory, read only
+    reading<measured<byte_rate>> host_to_device_pinned{};  ///< copies from page-locked host memory
+    reading<measured<byte_rate>> device_to_host_pinned{};  ///< copies to page-locked host memory
+    reading<byte_count> context{};                         ///< device memory that opening a CUDA context takes
     /// Device memory that a cuBLAS handle and its first product take beyond the context.
     reading<byte_count> library_workspace{};
-    short_list<device_product, 64> products{};       ///< matrix products, by format and shape
+    short_list<device_product, 32> products{};       ///< matrix products, by format and shape
     short_list<device_all_reduce, 8> all_reduces{};  ///< all-reduces, by message size
     friend constexpr bool operator==(const device_measurements&, const device_measurements&) = default;
 };
@@ -325,13 +330,25 @@ constexpr interval<double> reach_of_products(const device& live) {
     return {parts[0], (parts[(found - 1) / 2] + parts[found / 2]) / 2, parts[found - 1]};
 }
 
+/// The median, over the precisions, of what a product kept of its bursts' rate in a long run; 1 where none was
+/// measured.
+constexpr double kept_in_long_runs(const device& live) {
+    std::array<double, decltype(device_measurements::products)::capacity> parts{};
+    std::size_t found = 0;
+    for (const device_product& p : live.measured.products)
+        if (p.rate && p.sustained && p.verified.value_or(false))
+            parts[found++] = ratio(p.sustained->median, p.rate->median);
+    std::sort(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(found));
+    return found == 0 ? 1.0 : (parts[(found - 1) / 2] + parts[found / 2]) / 2;
+}
+
 }  // namespace detail
 
 /// The datasheet, with what the device reported in its place: name, capability, SMs, visible and reported memory, bus,
-/// L2, board power. Measurements go into gpu::measured, beside the datasheet's peaks: bandwidth (read only, else copy),
-/// rates of matrix products (the best verified shape, and the part of it that other shapes reach) and the context;
-/// `confidence` is then "measured". What the device did not report stays the datasheet's. A MIG instance is a part of
-/// the datasheet's card: its peaks are scaled by its SMs and its memory.
+/// L2, board power. Measurements go into gpu::measured, beside the datasheet's peaks: bandwidth, rates of matrix
+/// products (the best verified shape, the part of it that other shapes reach, and the part that long runs keep) and the
+/// context; `confidence` is then "measured". What the device did not report stays the datasheet's. A MIG instance is a
+/// part of the datasheet's card: its peaks are scaled by its SMs and its memory.
 template <std::same_as<gpu> Gpu>
 constexpr Gpu to_gpu(const device& live, const Gpu& sheet, const device_overrides& use = {}) {
     Gpu made = sheet;
@@ -364,8 +381,7 @@ constexpr Gpu to_gpu(const device& live, const Gpu& sheet, const device_override
     }
 
     const device_measurements& m = live.measured;
-    if (use.bandwidth && (m.read_bandwidth || m.copy_bandwidth))
-        made.measured.bandwidth = (m.read_bandwidth ? m.read_bandwidth : m.copy_bandwidth)->median;
+    if (use.bandwidth && m.read_bandwidth) made.measured.bandwidth = m.read_bandwidth->median;
     if (use.rates) {
         made.measured.tf32 = detail::best_rate(live, "tf32");
         made.measured.fp16 = detail::best_rate(live, "fp16");
@@ -373,6 +389,7 @@ constexpr Gpu to_gpu(const device& live, const Gpu& sheet, const device_override
         made.measured.fp8 = detail::best_rate(live, "fp8_e4m3");
         made.measured.int8 = detail::best_rate(live, "int8");
         made.measured.reach = detail::reach_of_products(live);
+        made.measured.sustained = detail::kept_in_long_runs(live);
     }
     if (use.context && m.context) made.measured.context = *m.context;
     if (made.measured.bandwidth || made.measured.any_rate()) made.listing.confidence = "measured";

@@ -86,6 +86,7 @@ struct gpu_measured {
     maybe<flop_rate> int8{};       ///< the best with int8 inputs
     /// The part of these best rates that large products of other shapes reached: least, median, most.
     interval<double> reach{1.0};
+    double sustained = 1;         ///< the part of bursts' rates that products keep in long runs, which power limits
     maybe<byte_count> context{};  ///< device memory that a bare CUDA context takes
 
     /// The measured rate of products in a format; unknown if they were not measured in that very format.

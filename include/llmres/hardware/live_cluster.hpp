@@ -20,7 +20,7 @@ constexpr result<gpu> sheet_for(const device& live);
 
 /// A cluster of `gpus` such devices, with the links and hosts of standard_cluster(). Its GPU is to_gpu() of the device
 /// and sheet_for() it; `in_use` is what other processes held when the device was described; and the links to peers and
-/// to the host are as fast as copies were measured to be.
+/// to the host are as fast as all-reduces and copies were measured to be.
 constexpr result<cluster> cluster_of(const device& live, std::int32_t gpus = 1);
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
@@ -49,6 +49,15 @@ constexpr maybe<byte_rate> slowest_peer(const device& live) {
         if (!slowest || peer.bandwidth->median < *slowest) slowest = peer.bandwidth->median;
     }
     return slowest;
+}
+
+/// Bus bandwidth of the largest verified all-reduce.
+constexpr maybe<byte_rate> measured_all_reduce(const device& live) {
+    const device_all_reduce* largest = nullptr;
+    for (const device_all_reduce& one : live.measured.all_reduces)
+        if (one.bandwidth && one.verified.value_or(false) && (largest == nullptr || one.message > largest->message))
+            largest = &one;
+    return largest == nullptr ? maybe<byte_rate>{} : maybe<byte_rate>{largest->bandwidth->median};
 }
 
 }  // namespace detail
@@ -87,6 +96,8 @@ constexpr result<cluster> cluster_of(const device& live, std::int32_t gpus) {
     const maybe<byte_rate> peers = detail::slowest_peer(live);
     if (peers && made->scale_up.raw > byte_rate{} && made->scale_up.topology != link_topology::mesh)
         made->scale_up.achievable = ratio(*peers, made->scale_up.raw);
+    if (const maybe<byte_rate> summed = detail::measured_all_reduce(live); summed && made->scale_up.raw > byte_rate{})
+        made->scale_up.all_reduce = summed;
     if (const result<link> host = host_link(live)) made->host.link = *host;
     return made;
 }

@@ -86,6 +86,10 @@ constexpr void each_field(S& s, F&& f) {
     f("link", s.link), f("active", s.active), f("version", s.version);
     f("remote_pci_bus_id", s.remote_pci_bus_id), f("remote_type", s.remote_type);
 }
+template <section_of<device_conditions> S, class F>
+constexpr void each_field(S& s, F&& f) {
+    f("sm_clock_hz", s.sm_clock), f("draw_watts", s.draw), f("throttle_reasons", s.throttle_reasons);
+}
 template <section_of<device_peer> S, class F>
 constexpr void each_field(S& s, F&& f) {
     f("uuid", s.uuid), f("access", s.access), f("native_atomics", s.native_atomics);
@@ -98,7 +102,7 @@ constexpr void each_field(S& s, F&& f) {
 template <section_of<device_product> S, class F>
 constexpr void each_field(S& s, F&& f) {
     f("precision", s.precision), f("rows", s.rows), f("columns", s.columns), f("inner", s.inner), f("rate", s.rate);
-    f("verified", s.verified);
+    f("sustained", s.sustained), f("verified", s.verified);
 }
 template <section_of<device_all_reduce> S, class F>
 constexpr void each_field(S& s, F&& f) {
@@ -106,10 +110,8 @@ constexpr void each_field(S& s, F&& f) {
 }
 template <section_of<device_measurements> S, class F>
 constexpr void each_field(S& s, F&& f) {
-    f("read_bandwidth", s.read_bandwidth), f("copy_bandwidth", s.copy_bandwidth);
-    f("host_to_device_pinned", s.host_to_device_pinned), f("device_to_host_pinned", s.device_to_host_pinned);
-    f("host_to_device_pageable", s.host_to_device_pageable), f("device_to_host_pageable", s.device_to_host_pageable);
-    f("launch_latency", s.launch_latency), f("launch_interval", s.launch_interval), f("context_bytes", s.context);
+    f("read_bandwidth", s.read_bandwidth), f("host_to_device_pinned", s.host_to_device_pinned);
+    f("device_to_host_pinned", s.device_to_host_pinned), f("context_bytes", s.context);
     f("library_workspace_bytes", s.library_workspace), f("products", s.products), f("all_reduces", s.all_reduces);
 }
 template <section_of<device> S, class F>
@@ -141,11 +143,9 @@ template <class Quantity>
 constexpr const char* unit_suffix() {
     if constexpr (std::same_as<Quantity, byte_rate>)
         return "_bytes_per_s";
-    else if constexpr (std::same_as<Quantity, flop_rate>)
-        return "_flops_per_s";
     else {
-        static_assert(std::same_as<Quantity, duration>);
-        return "_s";
+        static_assert(std::same_as<Quantity, flop_rate>);
+        return "_flops_per_s";
     }
 }
 template <class Quantity>
@@ -154,7 +154,8 @@ json value_json(const measured<Quantity>& value) {
     return {{"median" + unit, value.median.base()},
             {"low" + unit, value.low.base()},
             {"high" + unit, value.high.base()},
-            {"repeats", value.repeats}};
+            {"repeats", value.repeats},
+            {"during", section_json(value.during)}};
 }
 template <class T, std::size_t N>
 json value_json(const short_list<T, N>& list) {
@@ -269,6 +270,7 @@ struct field_reader {
         part("low" + unit, into.low);
         part("high" + unit, into.high);
         part("repeats", into.repeats);
+        inner("during", into.during);  // older files have none
         if (ok() && !(into.low <= into.median && into.median <= into.high))
             refuse(field, found, "low <= median <= high", error_code::inconsistent);
     }

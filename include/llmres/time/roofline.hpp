@@ -267,7 +267,9 @@ private:
         double experts = best * default_kernels.experts;
         double attention = best * default_kernels.attention * fused.forward;
         double attention_back = best * default_kernels.attention_backward * fused.backward;
-        if (runs_long && !measured) {
+        if (runs_long && measured) {
+            for (double* rate : {&product, &experts, &attention, &attention_back}) *rate *= sheet.measured.sustained;
+        } else if (runs_long) {
             const double limit = sustained_rate(hardware.gpu,
                                                 four    ? 0.5
                                                 : eight ? 1.0

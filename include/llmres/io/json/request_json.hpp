@@ -197,7 +197,7 @@ inline json_value to_json(const cluster& c) {
         if (r) measured[name] = r->in(flops_per_s);
     };
     rate("tf32", m.tf32), rate("fp16", m.fp16), rate("bf16", m.bf16), rate("fp8", m.fp8), rate("int8", m.int8);
-    if (m.any_rate()) measured["reach"] = m.reach.expected;
+    if (m.any_rate()) measured["reach"] = m.reach.expected, measured["sustained"] = m.sustained;
     if (m.context) measured["context"] = m.context->in(bytes);
     if (!measured.empty()) out["measured"] = std::move(measured);
     return out;

@@ -23,13 +23,12 @@ public:
         return reading<std::int64_t>::unavailable(why);
     }
     problem trim() override { return {}; }
-    samples time_transfer(transfer, byte_count, std::int32_t) override { return samples::unavailable(why); }
-    samples time_launch(std::int32_t, std::int32_t) override { return samples::unavailable(why); }
-    checked_samples time_product(const product_shape&, std::int32_t) override { return {}; }
-    samples time_peer(std::int32_t, std::int32_t, byte_count, std::int32_t) override {
+    samples time_transfer(transfer, byte_count, const timing&) override { return samples::unavailable(why); }
+    checked_samples time_product(const product_shape&, const timing&) override { return {}; }
+    samples time_peer(std::int32_t, std::int32_t, byte_count, const timing&) override {
         return samples::unavailable(why);
     }
-    checked_samples time_all_reduce(std::int32_t, byte_count, std::int32_t) override { return {}; }
+    checked_samples time_all_reduce(std::int32_t, byte_count, const timing&) override { return {}; }
 };
 
 }  // namespace

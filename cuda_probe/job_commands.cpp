@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// replay: a training step, tensor by tensor, through each allocator.
+// plan and replay: what `llmres plan --json` says of a job on this very device, and a training step of it, tensor by
+// tensor, through each allocator.
 #include <fmt/format.h>
 
 #include <iostream>
@@ -67,41 +68,47 @@ int worse(int a, int b) {
 
 }  // namespace
 
-int run_replay(const common_options& common, const replay_command_options& options) {
-    const stop_signal stop{common.timeout_s};
-    const auto document = job_text(options.job);
+int run_plan(const options& o) {
+    workplace here{o};
+    if (!here) return here.exit;
+    const auto document = job_text(o.job);
     if (!document) return refuse(document.error());
-    if (!common.simulate.empty()) return end(exit_skipped, "a recorded device: nothing was allocated");
-    const nvml driver;
-    const auto cuda = make_cuda();
-    auto [devices, exit] = find_devices(common, *cuda, driver);
-    if (devices.empty()) return exit;
-    const auto which = select(devices, common.device);
-    if (!which) return refuse(which.error());
-    const device& live = devices[*which];
-    const auto request = request_of(*document, live);
+    const auto plan = o.fill > 0 ? plan_filling(*document, here.live(), o.fill) : plan_document(*document, here.live());
+    if (!plan) return refuse(plan.error());
+    return write_json(nlohmann::ordered_json::parse(plan->text), o.json.value_or("")) ? exit_done : exit_usage;
+}
+
+int run_replay(const options& o) {
+    const stop_signal stop{o.timeout_s};
+    const auto document = job_text(o.job);
+    if (!document) return refuse(document.error());
+    if (!o.simulate.empty()) return end(exit_skipped, "a recorded device: nothing was allocated");
+    workplace here{o};
+    if (!here) return here.exit;
+    const auto request = request_of(*document, here.live());
     if (!request) return refuse(request.error());
     if (!trains(request->job))
         return refuse(
             refused(error_code::unsupported, "task", "serving", "a job that trains: only its steps are replayed"));
     const auto planned = made_for(*request);
     if (!planned) return refuse(planned.error());
-    if (const problem wrong = cuda->open_context(static_cast<std::int32_t>(*which)); !wrong.empty())
+    cuda_api& cuda = *here.cuda;
+    if (const problem wrong = cuda.open_context(here.cuda_index()); !wrong.empty())
         return end(taken_by_others(wrong) ? exit_skipped : exit_internal, std::string{wrong.view()});
 
-    const replayed_step step{request->job, planned->layout, request->cluster.gpu, planned->memory.stage, options.steps};
-    const auto room = host_room(live);
-    byte_count guard = default_guard(live.memory.cuda_total.value_or(gib(16)));
+    const replayed_step step{request->job, planned->layout, request->cluster.gpu, planned->memory.stage, o.steps};
+    const auto room = host_room(here.live());
+    byte_count guard = default_guard(here.live().memory.cuda_total.value_or(gib(16)));
     if (room) {
-        const auto now = cuda->memory();
+        const auto now = cuda.memory();
         if (!now) return end(exit_internal, std::string{now.why.view()});
         if (now->free > *room) guard = std::max(guard, now->free - *room);
     }
     nlohmann::ordered_json all = nlohmann::ordered_json::array();
     int worst = exit_done;
     for (const named_replay& one : replays) {
-        if (!options.allocator.empty() && options.allocator != one.name) continue;
-        const replay_result r = replay(*cuda, step, one.through, guard, stop);
+        if (!o.allocator.empty() && o.allocator != one.name) continue;
+        const replay_result r = replay(cuda, step, one.through, guard, stop);
         worst = worse(worst, exit_of(r.outcome));
         all.push_back(to_json(one.name, r));
         std::cerr << fmt::format("{:20} {:8} allocated {:8.3f} GiB, reserved {:8.3f} GiB ({:+.2f} %){}{}\n", one.name,
@@ -110,14 +117,14 @@ int run_replay(const common_options& common, const replay_command_options& optio
     }
     const memory_breakdown& m = planned->memory;
     const nlohmann::ordered_json report{
-        {"time", timestamp().view()},
-        {"device", live.identity.uuid.value.view()},
+        {"time", file_of({}).captured_at.view()},
+        {"device", here.live().identity.uuid.value.view()},
         {"gpu", request->cluster.gpu.id.view()},
         {"stage", m.stage},
-        {"steps", options.steps},
+        {"steps", o.steps},
         {"planned", {{"allocated", m.allocated.expected.in(bytes)}, {"reserved", m.reserved.expected.in(bytes)}}},
         {"replays", all}};
-    if (common.json && !write_json(report, *common.json)) return exit_usage;
+    if (o.json && !write_json(report, *o.json)) return exit_usage;
     return worst;
 }
 

@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""cuda_probe/compare_torch.py with real PyTorch on the CPU, on a decoder of two layers:
+
+    PYTHON tests/probe/compare_torch_on_cpu.py PROBE
+
+PROBE plans the jobs (on a recorded device); PYTHON has PyTorch. Both tasks must run, and their weights be the plans' to the byte."""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MODEL = {"vocabulary": 512, "hidden": 128, "layers": 2, "attention": {"heads": 4, "kv_heads": 2}, "feed_forward": {"width": 256}}
+JOBS = {
+    "torch-serving": dict(task="serving", batch=2, prompt=16, output=4),
+    "torch-training": dict(task="pretraining", weights="fp32", autocast=True, micro_batch=2, sequence=32),
+    "torch-tied": dict(task="pretraining", weights="bf16", master_weights="bf16", optimizer_states="bf16", micro_batch=1, sequence=16),
+}
+
+
+def main(probe):
+    with tempfile.TemporaryDirectory() as folder:
+        plans = pathlib.Path(folder) / "plans"
+        plans.mkdir()
+        for name, fields in JOBS.items():
+            job = plans / f"{name}.job.json"
+            model = dict(MODEL, tied_head=True) if name.endswith("tied") else MODEL
+            job.write_text(json.dumps(dict(fields, model=model, runtime="pytorch", attention="sdpa")))
+            subprocess.run([probe, "plan", job, f"--json={plans / name}.json", "--simulate",
+                            ROOT / "tests/data/devices/synthetic-rtx-4090.json"], check=True)
+        done = subprocess.run([sys.executable, ROOT / "cuda_probe/compare_torch.py", folder, "--cpu"])
+        said = json.loads((pathlib.Path(folder) / "torch.json").read_text())
+    print(json.dumps(said, indent=1))
+    assert done.returncode == 0, f"exit {done.returncode}"
+    assert set(said["jobs"]) == set(JOBS)
+    for name, job in said["jobs"].items():
+        assert job["comparison"]["weights_bytes"]["error_percent"] == 0, name
+        assert job["took"].get("step_s", 0) + job["took"].get("time_per_output_token_s", 0) > 0, name
+        assert job["device_within_bounds"] is None, name
+
+
+if __name__ == "__main__":
+    main(str(pathlib.Path(sys.argv[1]).resolve()))

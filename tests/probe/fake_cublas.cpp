@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+// A libcublas.so.13 and libcublasLt.so.13 for tests, on fake_cudart.cpp, whose device memory is the host's: it computes
+// the elements of a product that the probe looks at, from the factors that the probe is known to write.
+#include <cstring>
+
+#include "cublas.hpp"
+#include "cublas_abi.hpp"
+#include "fake_calls.hpp"
+#include "pattern.hpp"
+
+using namespace llmres::probe;
+using namespace llmres::probe::cublas_abi;
+
+namespace {
+
+constexpr int status_internal_error = 14;
+
+/// A result rounded to 16 bits: of bf16 the upper half of an fp32's, of fp16 with five bits of exponent.
+std::uint32_t rounded_bits(element kind, double value) {
+    const auto narrow = static_cast<float>(value);
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, &narrow, sizeof bits);
+    if (kind == element::fp32) return bits;
+    if (kind == element::bf16) return (bits + 0x8000U) >> 16;
+    const std::uint32_t magnitude = (bits & 0x7fffffffU) + 0x1000U;
+    const std::uint32_t half = magnitude < (113U << 23) ? 0 : (magnitude - (112U << 23)) >> 13;
+    return ((bits >> 16) & 0x8000U) | half;
+}
+
+void compute(element kind, std::int64_t m, std::int64_t n, std::int64_t k, void* c) {
+    const element out = product_element(kind);
+    const auto width = static_cast<std::size_t>(kind == element::int8 ? 4 : element_bytes(out));
+    for (std::uint64_t sample = 0; sample < 64; ++sample) {
+        const auto i = pattern_word(21, sample) % static_cast<std::uint64_t>(m);
+        const auto j = pattern_word(22, sample) % static_cast<std::uint64_t>(n);
+        char* at = static_cast<char*>(c) + (i + j * static_cast<std::uint64_t>(m)) * width;
+        std::uint32_t there = 0;
+        std::memcpy(&there, at, width);
+        if (there != 0xffffffffU >> (32 - 8 * width)) return;  // as it was computed before
+        double sum = 0;
+        for (std::uint64_t p = 0; p < static_cast<std::uint64_t>(k); ++p)
+            sum += element_value(kind, element_bits(kind, 1, i * static_cast<std::uint64_t>(k) + p)) *
+                   element_value(kind, element_bits(kind, 2, j * static_cast<std::uint64_t>(k) + p));
+        const std::uint32_t bits =
+            kind == element::int8 ? static_cast<std::uint32_t>(static_cast<std::int32_t>(sum)) : rounded_bits(out, sum);
+        std::memcpy(at, &bits, width);
+    }
+}
+
+/// The last shape that a product was described with.
+std::int64_t described[3]{};
+
+}  // namespace
+
+#define ENTER(name) \
+    if (fakes::fails(name)) return status_internal_error
+
+extern "C" {
+
+int cublasCreate_v2(void** into) {
+    ENTER("cublasCreate_v2");
+    return fakes::make(into);
+}
+int cublasDestroy_v2(void* handle) {
+    ENTER("cublasDestroy_v2");
+    return fakes::end(handle);
+}
+int cublasGemmEx(void*, int, int, int m, int n, int k, const void*, const void*, int type, int, const void*, int, int,
+                 const void*, void* c, int, int, int compute_type, int) {
+    ENTER("cublasGemmEx");
+    compute(type == r_16bf                          ? element::bf16
+            : type == r_16f                         ? element::fp16
+            : type == r_8i                          ? element::int8
+            : compute_type == compute_32f_fast_tf32 ? element::tf32
+                                                    : element::fp32,
+            m, n, k, c);
+    return 0;
+}
+int cublasLtCreate(void** into) {
+    ENTER("cublasLtCreate");
+    return fakes::make(into);
+}
+int cublasLtDestroy(void* handle) {
+    ENTER("cublasLtDestroy");
+    return fakes::end(handle);
+}
+int cublasLtMatmulDescCreate(void** into, int, int) {
+    ENTER("cublasLtMatmulDescCreate");
+    return fakes::make(into);
+}
+int cublasLtMatmulDescSetAttribute(void*, int, const void*, std::size_t) {
+    ENTER("cublasLtMatmulDescSetAttribute");
+    return 0;
+}
+int cublasLtMatmulDescDestroy(void* handle) {
+    ENTER("cublasLtMatmulDescDestroy");
+    return fakes::end(handle);
+}
+int cublasLtMatrixLayoutCreate(void** into, int type, std::uint64_t rows, std::uint64_t columns, std::int64_t) {
+    ENTER("cublasLtMatrixLayoutCreate");
+    if (type == r_8f_e4m3)
+        described[2] = static_cast<std::int64_t>(rows);
+    else
+        described[0] = static_cast<std::int64_t>(rows), described[1] = static_cast<std::int64_t>(columns);
+    return fakes::make(into);
+}
+int cublasLtMatrixLayoutDestroy(void* handle) {
+    ENTER("cublasLtMatrixLayoutDestroy");
+    return fakes::end(handle);
+}
+int cublasLtMatmulPreferenceCreate(void** into) {
+    ENTER("cublasLtMatmulPreferenceCreate");
+    return fakes::make(into);
+}
+int cublasLtMatmulPreferenceSetAttribute(void*, int, const void*, std::size_t) {
+    ENTER("cublasLtMatmulPreferenceSetAttribute");
+    return 0;
+}
+int cublasLtMatmulPreferenceDestroy(void* handle) {
+    ENTER("cublasLtMatmulPreferenceDestroy");
+    return fakes::end(handle);
+}
+int cublasLtMatmulAlgoGetHeuristic(void*, void*, void*, void*, void*, void*, void*, int, lt_heuristic* into,
+                                   int* found) {
+    ENTER("cublasLtMatmulAlgoGetHeuristic");
+    *into = {};
+    *found = 1;
+    return 0;
+}
+int cublasLtMatmul(void*, void*, const void*, const void*, void*, const void*, void*, const void*, const void*, void*,
+                   void* c, void*, const void*, void*, std::size_t, void*) {
+    ENTER("cublasLtMatmul");
+    compute(element::fp8_e4m3, described[0], described[1], described[2], c);
+    return 0;
+}
+
+}  // extern "C"
+
+// As the probe calls them; vendor_abi.cpp holds that against NVIDIA's headers.
+static_assert(std::is_same_v<decltype(functions::gemm), decltype(&cublasGemmEx)>);
+static_assert(std::is_same_v<decltype(functions::heuristic), decltype(&cublasLtMatmulAlgoGetHeuristic)>);
+static_assert(std::is_same_v<decltype(functions::matmul), decltype(&cublasLtMatmul)>);
+static_assert(std::is_same_v<decltype(functions::layout_create), decltype(&cublasLtMatrixLayoutCreate)>);
