@@ -161,6 +161,8 @@ struct training_loss {
     loss_code code = loss_code::eager;  ///< how it is computed
     /// `chunked`: how many parts.
     std::int32_t chunks = 8;
+    /// `chunked`: tokens of each sequence in a part; 0: as many as give `chunks` parts.
+    std::int32_t chunk_tokens = 0;
     /// The 16-bit logits stay beside the loss's fp32 copy of them (transformers since 4.46); else the copy takes their
     /// place.
     bool returns_logits = true;
@@ -169,6 +171,9 @@ struct training_loss {
     bool narrow = false;
     /// The 16-bit logits stay while the loss is differentiated.
     bool holds_logits = false;
+    /// `chunked`: the model returns fp32 copies of all logits, over which the loss is computed, and which the caller
+    /// holds while it is differentiated.
+    bool returns_fp32 = false;
     /// `fused_linear`: each part's gradient of the head is a tensor, and another in fp32, before it is added (Liger
     /// since 0.6.2, ops/fused_linear_cross_entropy.py; before: addmm in place).
     bool widens_head_gradient = false;

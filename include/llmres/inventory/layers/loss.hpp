@@ -81,6 +81,8 @@ enum class loss_condition : std::uint8_t {
     splits_vocabulary,  ///< tensor ranks share the logits
     trains_head,
     widens_head_gradient,  ///< each part's gradient of the head is a tensor, and another in fp32
+    returned_in_fp32,      ///< the caller holds fp32 copies of the logits
+    returned_as_computed,  ///< it holds the logits
 };
 
 struct loss_tensor {
@@ -164,8 +166,9 @@ inline constexpr std::array tensors{
 
     // The log-softmax is freed part by part, as gradients take its place.
     loss_tensor{chunked, kept, r::log_probabilities, 1, f::fp32},
-    loss_tensor{chunked, forward, r::logits, 1},
-    loss_tensor{chunked, forward, r::logits_fp32, 1, f::fp32, always, e::part},
+    loss_tensor{chunked, kept, r::logits_fp32, 1, f::fp32, returned_in_fp32},
+    loss_tensor{chunked, forward, r::logits, 1, f::compute, returned_as_computed},
+    loss_tensor{chunked, forward, r::logits_fp32, 1, f::fp32, returned_as_computed, e::part},
     loss_tensor{chunked, gradient, r::logits_gradient, 2, f::fp32, always, e::part},
     loss_tensor{chunked, head, r::logits_gradient, 1},
 
@@ -222,12 +225,17 @@ inline constexpr auto first_of = [] {
 
 }  // namespace loss_table
 
+/// Parts that a chunked loss is computed in.
+constexpr std::int64_t loss_parts(const training_context& context) {
+    const training_loss& loss = context.runtime.kernels.loss;
+    return loss.chunk_tokens > 0 ? ceil_quotient(context.tokens.length, loss.chunk_tokens) : loss.chunks;
+}
+
 /// Positions whose logits exist at once. Liger takes as many parts as the vocabulary is wider than the hidden width, of
 /// a power of two positions (ops/fused_linear_cross_entropy.py, chunk_size).
 constexpr std::int64_t logit_positions(const model& m, const training_context& context) {
     const std::int64_t all = context.tokens.all();
-    if (context.runtime.kernels.loss.code == loss_code::chunked)
-        return ceil_quotient(all, context.runtime.kernels.loss.chunks);
+    if (context.runtime.kernels.loss.code == loss_code::chunked) return ceil_quotient(all, loss_parts(context));
     if (context.runtime.kernels.loss.code != loss_code::fused_linear) return all;
     const std::int64_t each = ceil_quotient(all, ceil_quotient(m.vocabulary, embedding_width_of(m)));
     const auto part = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(each)));
@@ -306,6 +314,10 @@ constexpr bool exists(loss_condition when, const training_context& context) {
             return context.splits_vocabulary;
         case loss_condition::trains_head:
             return !context.frozen;
+        case loss_condition::returned_in_fp32:
+            return runtime.kernels.loss.returns_fp32;
+        case loss_condition::returned_as_computed:
+            return !runtime.kernels.loss.returns_fp32;
         case loss_condition::widens_head_gradient:
             return !context.frozen && runtime.kernels.loss.widens_head_gradient;
     }

@@ -126,7 +126,8 @@ inline constexpr auto fields_of<llmres::serving_kernels> = named_fields(
     "more_hidden", "dequantised_from", "score_bytes", "feed_forward_under_logits", "keeps_expert_scratch");
 template <>
 inline constexpr auto fields_of<llmres::training_loss> =
-    named_fields("code", "chunks", "returns_logits", "narrow", "holds_logits", "widens_head_gradient");
+    named_fields("code", "chunks", "chunk_tokens", "returns_logits", "narrow", "holds_logits", "returns_fp32",
+                 "widens_head_gradient");
 template <>
 inline constexpr auto fields_of<llmres::checkpointing> =
     named_fields("selective", "recomputes_cudnn", "reentrant", "inside_units", "offloads_at_once");

@@ -321,12 +321,19 @@ private:
         consider(saved.all, {normed_in_feed_forward(saved), made});
     }
 
+    /// Tensors of the tokens of experts that are computed at once: of all, or of one that is a module of its own, whose
+    /// output is weighed and added before the next is computed (transformers 4, MixtralSparseMoeBlock).
+    constexpr byte_count of_experts_at_once(std::int64_t width, const precision& format) const {
+        const experts& e = kind_.feed_forward.experts;
+        const byte_count all = size(width * e.per_token, format, activation_split::tensor);
+        return context_.runtime.kernels.experts == expert_code::modules ? div_up(all, e.count) : all;
+    }
+
     /// Of stacked experts: their tokens, gate and up in one, the activated gate, and the product.
     constexpr void at_routed_activation(const layer_operation& o, const saved_so_far& saved) {
         if (!transformers_experts(context_)) return;
-        const std::int64_t each = kind_.feed_forward.experts.per_token;
-        const byte_count inner = size(o.writes[0].width * each, routed_format(context_), activation_split::tensor);
-        const byte_count tokens = size(hidden_ * each, routed_format(context_), activation_split::tensor);
+        const byte_count inner = of_experts_at_once(o.writes[0].width, routed_format(context_));
+        const byte_count tokens = of_experts_at_once(hidden_, routed_format(context_));
         if (records_) return consider(saved.all, {normed(saved.input), inner});
         consider(saved.all, {normed(saved.input), tokens, inner, inner, gated() ? inner * 2 : byte_count{}});
     }
@@ -359,8 +366,7 @@ private:
     /// The experts' outputs are weighed, and put in the order of the tokens.
     constexpr void at_combine(const layer_operation& o, const saved_so_far& saved) {
         if (!transformers_experts(context_)) return;
-        const std::int64_t width = o.reads[0].width * kind_.feed_forward.experts.per_token;
-        const auto tokens = [&](const precision& format) { return size(width, format, activation_split::tensor); };
+        const auto tokens = [&](const precision& format) { return of_experts_at_once(o.reads[0].width, format); };
         // Autocast computes a router's scores in 16 bits, even if its code widens what they are made of. Experts one by
         // one add to a sum in the format of the tokens.
         const bool wide = context_.code.feed_forward.fp32_scores &&

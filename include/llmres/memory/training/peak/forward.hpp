@@ -196,7 +196,7 @@ constexpr peak_candidate at_head_backward(const stage_step& in, const loss_memor
         if (context.runtime.kernels.loss.code == loss_code::chunked) {
             // One part's gradient of the head, to be added. The first sum is a tensor of its own, when the logits'
             // gradients of two parts are gone.
-            const std::int64_t parts = context.runtime.kernels.loss.chunks;
+            const std::int64_t parts = loss_parts(context);
             const byte_count others = parts > 2 ? div_up(loss.head * (parts - 2), parts) : byte_count{};
             t.communication += s.weights.ends.largest;
             if (others + s.weights.ends.largest > loss.head) {
