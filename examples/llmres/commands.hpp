@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <llmres/io/job_json.hpp>
+#include <llmres/jobs/layouts.hpp>
 #include <llmres/values/error.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -117,6 +119,23 @@ struct search_options {
     bool one_node = false;
 };
 int run_search(const search_options& o);
+
+/// The layouts that remain where a document fixes some degrees.
+llmres::layout_space layouts_of(const nlohmann::json& document, const llmres::plan_request& request);
+
+struct buy_options {
+    plan_options job;                 ///< what is to run
+    double budget = 0;                ///< in any currency, as all prices
+    double machine = 0;               ///< price of a machine without GPUs
+    std::vector<std::string> prices;  ///< NAME=PRICE
+    std::string price_file;           ///< a JSON object of such prices
+    std::int64_t slots = 4;           ///< GPUs that a machine has room for
+    std::int64_t machines = 1;        ///< that may be bought
+    double power = 0;                 ///< watts of all boards; 0: no limit
+    std::string objective;            ///< one of llmres::purchase_objective_names; empty: throughput
+    std::int64_t top = 10;            ///< purchases that are shown
+};
+int run_buy(const buy_options& o);
 
 struct compare_options {
     plan_options job;                 ///< what all plans share; `source` is the first model or job

@@ -148,6 +148,31 @@ void add_search(CLI::App& app, int& exit) {
     add_job(*command, o.job, exit, [] { return run_search(o); });
 }
 
+void add_buy(CLI::App& app, int& exit) {
+    static buy_options o;
+    auto* command = app.add_subcommand("buy", "What to buy for a job under a budget, at your own prices");
+    command->footer(
+        "Each kind of GPU counts once, in the number that is best. Prices are of one GPU in any currency, from "
+        "--price\n"
+        "or a JSON file: {\"rtx-4090\": 1800, \"l40s\": {\"price\": 7500, \"slots\": 8}}. --scale_out joins machines.\n"
+        "Exit codes: 0 done, 1 nothing that the budget pays for holds the job, 2 bad input.");
+    add_source(*command, o.job)->required();
+    const auto option = [&](const char* flag, auto& value, const char* help, const char* type) {
+        return command->add_option(flag, value, help)->type_name(type)->group("Purchase");
+    };
+    option("--budget", o.budget, "what all machines with their GPUs may cost", "X")->required();
+    option("--price", o.prices, "prices of GPUs: rtx-4090=1800,rtx-3090=800", "GPU=X")->delimiter(',');
+    option("--prices", o.price_file, "a price table (JSON)", "FILE");
+    option("--machine", o.machine, "price of a machine without GPUs; default: 0", "X");
+    option("--slots", o.slots, "GPUs that a machine has room for; default: 4", "N");
+    option("--machines", o.machines, "machines that may be bought, all alike; default: 1", "N");
+    option("--power", o.power, "watts of all GPUs at their boards' limits, at most", "X");
+    option("--objective", o.objective, "throughput, throughput_per_price or largest_batch; default: throughput",
+           "NAME");
+    option("--top", o.top, "kinds of GPU that are listed; default: 10", "N");
+    add_job(*command, o.job, exit, [] { return run_buy(o); });
+}
+
 void add_compare(CLI::App& app, int& exit) {
     static compare_options o;
     auto* command = app.add_subcommand("compare", "Many plans as a table: models, GPUs, engines, formats, lengths");
@@ -300,6 +325,7 @@ int main(int argc, char** argv) {
         add_model(app, exit);
         add_plan(app, exit);
         add_search(app, exit);
+        add_buy(app, exit);
         add_compare(app, exit);
         add_explain(app, exit);
         add_check(app, exit);

@@ -52,7 +52,9 @@ json object_of(const json& fields) {
 /// A runtime: its name; an object with its name and knobs, also under its own names for them; or a profile with other
 /// constants, which a schema does not hold.
 json runtime_schema() {
-    json fields{{"name", {{"type", "string"}}}};
+    json fields{
+        {"name", {{"type", "string"}}},
+        {"versions", {{"description", "which of its profiles, as a plan's answer tells it"}, {"type", "string"}}}};
     fields.update(fields_of("runtime"));
     const auto knob = [&](std::string_view name) {
         if (!name.empty() && !fields.contains(name))

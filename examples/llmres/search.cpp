@@ -54,24 +54,6 @@ llmres::search_limits limits_of(const search_options& o) {
     return limits;
 }
 
-/// The layouts that remain where a document fixes some degrees.
-llmres::layout_space layouts_of(const nlohmann::json& document, const llmres::plan_request& request) {
-    llmres::layout_space space;
-    if (!request.layout || !document.contains("layout")) return space;
-    const nlohmann::json& fixed = document["layout"];
-    space.given = *request.layout;
-    if (!fixed.contains("data")) space.given.data = 1;
-    space.tensor = !fixed.contains("tensor");
-    space.pipeline = !fixed.contains("pipeline") && space.given.deals_evenly();
-    space.virtual_pipeline = !fixed.contains("virtual_pipeline");
-    space.data = !fixed.contains("data");
-    space.context_parallel = !fixed.contains("context_parallel");
-    space.expert = !fixed.contains("expert") && !fixed.contains("expert_tensor");
-    space.zero = !fixed.contains("zero");
-    space.sequence_parallel = !fixed.contains("sequence_parallel");
-    return space;
-}
-
 llmres::search_request request_of(const search_options& o, const nlohmann::json& document,
                                   const llmres::plan_request& request) {
     llmres::search_request r{.limits = limits_of(o), .gpu_hour = llmres::currency(o.gpu_hour)};
@@ -153,6 +135,23 @@ std::string title_of(const llmres::job& j, const llmres::cluster& c) {
 }
 
 }  // namespace
+
+llmres::layout_space layouts_of(const nlohmann::json& document, const llmres::plan_request& request) {
+    llmres::layout_space space;
+    if (!request.layout || !document.contains("layout")) return space;
+    const nlohmann::json& fixed = document["layout"];
+    space.given = *request.layout;
+    if (!fixed.contains("data")) space.given.data = 1;
+    space.tensor = !fixed.contains("tensor");
+    space.pipeline = !fixed.contains("pipeline") && space.given.deals_evenly();
+    space.virtual_pipeline = !fixed.contains("virtual_pipeline");
+    space.data = !fixed.contains("data");
+    space.context_parallel = !fixed.contains("context_parallel");
+    space.expert = !fixed.contains("expert") && !fixed.contains("expert_tensor");
+    space.zero = !fixed.contains("zero");
+    space.sequence_parallel = !fixed.contains("sequence_parallel");
+    return space;
+}
 
 int run_search(const search_options& o) {
     const nlohmann::json document = merged(o.job);

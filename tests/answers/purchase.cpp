@@ -5,6 +5,7 @@
 #include <limits>
 #include <llmres/answers/purchase.hpp>
 #include <llmres/hardware/gpus/nvidia.hpp>
+#include <llmres/hardware/interconnects/all.hpp>
 #include <llmres/models/llama.hpp>
 #include <llmres/runtimes/vllm.hpp>
 
@@ -45,6 +46,47 @@ TEST_CASE("what is bought is what no other number of the offered GPUs beats") {
     CHECK(best[0].score >= best[1].score);
 }
 
+TEST_CASE("a purchase says what keeps it from being larger") {
+    std::array<purchase, 1> best{};
+    const auto bound = [&](const purchase_request& r, gpu_offer offered) {
+        const std::array offers{offered};
+        const result<std::size_t> count = what_to_buy(chat, offers, r, best);
+        REQUIRE(count);
+        REQUIRE(*count == 1);
+        return best[0].bound;
+    };
+    const gpu_offer card = two_cards[0];
+    CHECK(bound({.budget = currency(9'000), .machine = currency(4'000)}, card) == purchase_bound::budget);
+    CHECK(best[0].gpus == 2);
+    CHECK(bound({.budget = currency(90'000)}, card) == purchase_bound::room);
+    CHECK(best[0].gpus == 4);
+    CHECK(bound({.budget = currency(90'000), .power = watts(1'000)}, card) == purchase_bound::board_power);
+    CHECK(best[0].gpus == 2);
+    // Four sequences, one to a replica: a fifth GPU has nothing to do.
+    gpu_offer crowded = card;
+    crowded.most_in_machine = 8;
+    CHECK(bound({.budget = currency(90'000), .objective = purchase_objective::throughput_per_price}, crowded) ==
+          purchase_bound::none);
+}
+
+TEST_CASE("several machines hold what one has no room for") {
+    job large = chat;
+    large.model = models::llama_3_1_70b;
+    const std::array offers{gpu_offer{.card = gpus::rtx_4090, .price = currency(2'000)}};
+    std::array<purchase, 1> best{};
+    purchase_request r{.budget = currency(60'000), .machine = currency(3'000)};
+    CHECK(what_to_buy(large, offers, r, best).value() == 0);
+    r.most_machines = 4;
+    REQUIRE(what_to_buy(large, offers, r, best).value() == 1);
+    CHECK(best[0].machines > 1);
+    CHECK(best[0].gpus % best[0].machines == 0);
+    CHECK(best[0].cost == currency(3'000) * best[0].machines + currency(2'000) * best[0].gpus);
+    const token_rate slow = best[0].tokens_per_second;
+    r.between = links::eth_10g;
+    REQUIRE(what_to_buy(large, offers, r, best).value() == 1);
+    CHECK(best[0].tokens_per_second < slow);
+}
+
 TEST_CASE("a job that fits on nothing that the budget pays for buys nothing") {
     job large = chat;
     large.model = models::llama_3_1_405b;
@@ -70,6 +112,12 @@ TEST_CASE("wrong prices and budgets are refused by name") {
     wrong = two_cards;
     wrong[0].most_in_machine = 0;
     CHECK(refusal_of({.budget = currency(10'000)}, wrong).field == "most_in_machine");
+    CHECK(refusal_of({.budget = currency(10'000), .most_machines = 0}, two_cards).field == "most_machines");
+    CHECK(refusal_of({.budget = currency(10'000), .power = watts(100)}, two_cards).field == "power");
+    CHECK(refusal_of({.budget = currency(10'000), .power = watts(-1)}, two_cards).field == "power");
+    wrong = two_cards;
+    wrong[0].card.board_power = {};
+    CHECK(refusal_of({.budget = currency(10'000), .power = watts(900)}, wrong).value == "rtx-4090");
     job none = chat;
     none.batch = 0;
     std::array<purchase, 1> best{};

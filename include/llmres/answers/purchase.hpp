@@ -20,7 +20,7 @@
 #include <span>
 #include <string_view>
 
-/// What to buy for a job: the machines of one kind of GPU that a budget pays for, the best first. Prices are the
+/// What to buy for a job: the machines with one kind of GPU that a budget pays for, the best first. Prices are the
 /// caller's; the library has none.
 namespace llmres::inline v0 {
 
@@ -48,18 +48,35 @@ constexpr std::string_view name_of(purchase_objective o) {
 
 /// What is to be bought.
 struct purchase_request {
-    money budget{};                                                 ///< for one machine with its GPUs
-    money machine{};                                                ///< of the machine without GPUs
+    money budget{};                                                 ///< for all machines with their GPUs
+    money machine{};                                                ///< of one machine without GPUs
     purchase_objective objective = purchase_objective::throughput;  ///< what is best
     layout_space layouts{};                                         ///< the layouts that may be taken
+    std::int32_t most_machines = 1;                                 ///< all with the same GPUs
+    llmres::link between{};        ///< joins machines, for each GPU; without an id that of standard_cluster()
+    maybe<llmres::power> power{};  ///< of all GPUs, at the limits of their boards, at most
 };
 
-/// A machine that a budget pays for.
+/// What keeps a purchase from being larger: by a GPU in each machine or, where none has room, by a machine.
+enum class purchase_bound : std::uint8_t {
+    none,         ///< nothing: a larger one is no better
+    budget,       ///< what it would cost
+    board_power,  ///< what its boards would take
+    room,         ///< places for GPUs in the machines that may be bought
+};
+/// The names of the bounds, in their order.
+inline constexpr std::array<std::string_view, 4> purchase_bound_names{"none", "budget", "board_power", "room"};
+/// The name of a bound: "budget".
+constexpr std::string_view name_of(purchase_bound b) { return purchase_bound_names[static_cast<std::size_t>(b)]; }
+
+/// Machines that a budget pays for.
 struct purchase {
-    std::size_t offer = 0;   ///< which of the offers
-    std::int32_t gpus = 0;   ///< how many of its GPUs
-    money cost{};            ///< of all, the machine included
-    std::int64_t batch = 0;  ///< objective::largest_batch: sequences at once, over all GPUs
+    std::size_t offer = 0;                        ///< which of the offers
+    std::int32_t gpus = 0;                        ///< how many of its GPUs, over all machines
+    std::int32_t machines = 1;                    ///< each with as many GPUs
+    money cost{};                                 ///< of all, the machines included
+    purchase_bound bound = purchase_bound::none;  ///< why it is not larger
+    std::int64_t batch = 0;                       ///< objective::largest_batch: sequences at once, over all GPUs
     double score = 0;  ///< what the objective compares: sequences, tokens a second, or these for each unit of money
     llmres::layout layout{};         ///< the layout that reaches it
     token_rate tokens_per_second{};  ///< there; not asked for the largest batch
@@ -68,7 +85,8 @@ struct purchase {
 /// Writes the best purchases in their order, as many as there is room for, and returns how many: none where the job
 /// fits on nothing that the budget pays for. Each kind of GPU counts once, with the number of GPUs that is best; of
 /// equal ones the cheaper comes first, so that the second is the runner-up. Errors: a price or the machine's below
-/// zero, or a GPU without price; a budget below the cheapest machine with one GPU; a wrong job.
+/// zero, or a GPU without price; a budget below the cheapest machine with one GPU; a limit of power with a GPU whose
+/// power is not published, or below every GPU's; a wrong job.
 constexpr result<std::size_t> what_to_buy(const job& j, std::span<const gpu_offer> offers, const purchase_request& r,
                                           std::span<purchase> best);
 
@@ -87,13 +105,23 @@ constexpr status validate_offers(std::span<const gpu_offer> offers, const purcha
     if (offers.empty()) return refused(error_code::missing, "offers", "none", "a GPU and its price");
     if (!(r.machine >= money{}))
         return refused(error_code::out_of_range, "machine", whole_money(r.machine), "a price of 0 or more");
+    if (r.most_machines < 1) return refused(error_code::out_of_range, "most_machines", r.most_machines, "at least 1");
+    if (r.power && !(*r.power > llmres::power{}))
+        return refused(error_code::out_of_range, "power", digits(rounded_down(*r.power).base()), "watts above 0");
     money least{};
+    bool powered = !r.power;
     for (const gpu_offer& o : offers) {
+        if (r.power && !o.card.board_power)
+            return refused(error_code::missing, "power", o.card.id, "a GPU whose board's power is known");
+        powered = powered || *o.card.board_power <= *r.power;
         if (!(o.price > money{})) return refused(error_code::out_of_range, "price", o.card.id, "a price above 0");
         if (o.most_in_machine < 1)
             return refused(error_code::out_of_range, "most_in_machine", o.most_in_machine, "at least 1");
         if (least == money{} || o.price < least) least = o.price;
     }
+    if (!powered)
+        return refused(error_code::out_of_range, "power", digits(rounded_down(*r.power).base()),
+                       "at least the power of one GPU's board, in watts");
     if (r.budget >= r.machine + least) return done{};
     text<191> expected{"at least the cheapest machine with one GPU, "};
     expected.append(whole_money(r.machine + least));
@@ -129,22 +157,52 @@ constexpr bool better(const purchase& a, const purchase& b) {
     return a.offer < b.offer;
 }
 
+/// The cluster of so many machines, with so many GPUs in each.
+constexpr result<cluster> machines_of(const gpu_offer& o, std::int32_t machines, std::int32_t each,
+                                      const purchase_request& r) {
+    result<cluster> made = standard_cluster(o.card, machines * each);
+    if (!made) return made;
+    made->gpus_per_node = each;
+    if (!r.between.id.empty()) made->scale_out = r.between;
+    if (o.host.memory > byte_count{}) made->host = o.host;
+    return made;
+}
+
+/// What forbids so many machines with so many GPUs in each.
+constexpr purchase_bound bound_of(const gpu_offer& o, std::int32_t machines, std::int32_t each,
+                                  const purchase_request& r) {
+    const double gpus = static_cast<double>(machines) * each;
+    if (machines > r.most_machines || each > o.most_in_machine) return purchase_bound::room;
+    if (r.machine * static_cast<double>(machines) + o.price * gpus > r.budget) return purchase_bound::budget;
+    if (r.power && *o.card.board_power * gpus > *r.power) return purchase_bound::board_power;
+    return purchase_bound::none;
+}
+
+/// One number of GPUs of an offer; a score of 0 where the job does not fit.
+constexpr purchase scored(const job& j, const gpu_offer& o, purchase tried, const purchase_request& r) {
+    const result<cluster> bought = machines_of(o, tried.machines, tried.gpus / tried.machines, r);
+    if (!bought) return tried;
+    tried.cost = r.machine * static_cast<double>(tried.machines) + o.price * static_cast<double>(tried.gpus);
+    if (r.objective == purchase_objective::largest_batch)
+        find_largest_batch(tried, j, r.layouts, *bought);
+    else
+        find_fastest(tried, j, r.layouts, *bought);
+    if (r.objective == purchase_objective::throughput_per_price) tried.score /= tried.cost.in(currency);
+    return tried;
+}
+
 /// The best number of GPUs of one offer; a score of 0 where the job fits on none.
 constexpr purchase best_of_offer(const job& j, const gpu_offer& o, std::size_t index, const purchase_request& r) {
     purchase best{.offer = index};
-    for (std::int32_t n = 1; n <= o.most_in_machine; ++n) {
-        purchase tried{.offer = index, .gpus = n, .cost = r.machine + o.price * static_cast<double>(n)};
-        if (tried.cost > r.budget) break;
-        result<cluster> machine = standard_cluster(o.card, n);
-        if (!machine) break;
-        if (o.host.memory > byte_count{}) machine->host = o.host;
-        if (r.objective == purchase_objective::largest_batch)
-            find_largest_batch(tried, j, r.layouts, *machine);
-        else
-            find_fastest(tried, j, r.layouts, *machine);
-        if (r.objective == purchase_objective::throughput_per_price) tried.score /= tried.cost.in(currency);
-        if (tried.score > 0 && (best.score <= 0 || better(tried, best))) best = tried;
-    }
+    for (std::int32_t machines = 1; machines <= r.most_machines; ++machines)
+        for (std::int32_t each = 1; bound_of(o, machines, each, r) == purchase_bound::none; ++each) {
+            const purchase tried = scored(j, o, {.offer = index, .gpus = machines * each, .machines = machines}, r);
+            if (tried.score > 0 && (best.score <= 0 || better(tried, best))) best = tried;
+        }
+    if (best.score <= 0) return best;
+    const std::int32_t each = best.gpus / best.machines;
+    const bool has_room = each < o.most_in_machine;
+    best.bound = bound_of(o, has_room ? best.machines : best.machines + 1, has_room ? each + 1 : each, r);
     return best;
 }
 
