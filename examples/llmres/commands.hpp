@@ -147,7 +147,7 @@ struct compare_options {
 int run_compare(const compare_options& o);
 
 struct explain_options {
-    std::string term;  ///< of memory or time; empty: all are listed
+    std::string term;  ///< of memory or time, or a constant of a profile; empty: all terms are listed
     plan_options job;  ///< the job whose term it is; without a source: none
 };
 int run_explain(const explain_options& o);
@@ -169,11 +169,14 @@ int run_calibrate(const calibrate_options& o);
 struct table_options {
     std::string id;  ///< the name of a row, or words of names; empty: all rows
     bool json = false;
-    bool profile = false;  ///< runtimes: the constants of one, as a file for --runtime
-    std::string model;     ///< formats: the model whose GGUF files are meant
+    bool profile = false;    ///< runtimes: the constants of one, as a file for --runtime
+    bool constants = false;  ///< runtimes: the meaning, unit, source and value of each constant of one
+    std::string model;       ///< formats: the model whose GGUF files are meant
 };
 /// Prints the JSON Schema of job documents.
 void print_job_schema();
+/// Prints the JSON Schema of runtime profiles.
+void print_profile_schema();
 int run_gpus(const table_options& o);
 int run_models(const table_options& o);
 int run_runtimes(const table_options& o);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// llmres explain: what a term of memory or time counts, its formula and source, and its value in a job.
+// llmres explain: what a term of memory or time counts, its formula and source, and its value in a job; what a constant
+// of a runtime profile means, its unit, and its value and source in a job's runtime.
 #include "commands.hpp"
 #include "report.hpp"
 #include "table.hpp"
@@ -11,6 +12,7 @@
 #include <cstdint>
 #include <llmres/answers/buffers.hpp>
 #include <llmres/io/files.hpp>
+#include <llmres/io/json/runtime_constants.hpp>
 #include <llmres/io/plan_json.hpp>
 #include <llmres/models/kv_cache.hpp>
 #include <llmres/models/parameters.hpp>
@@ -19,6 +21,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace program {
@@ -117,7 +120,8 @@ std::vector<term> all_terms() {
     return all;
 }
 
-term find_term(const std::string& typed) {
+/// The term of that name, or the constant of profiles: a term where both have it.
+std::variant<term, llmres::detail::profile_constant> find_term(const std::string& typed) {
     std::string name = typed;
     std::replace(name.begin(), name.end(), '-', '_');
     std::vector<std::string_view> names;
@@ -125,8 +129,11 @@ term find_term(const std::string& typed) {
         if (t.name() == name) return t;
         names.push_back(t.name());
     }
-    throw refusal{llmres::refused(llmres::error_code::unknown, "term", typed, "one of"),
-                  fmt::format(" {}", fmt::join(names, ", "))};
+    const auto constants = llmres::detail::profile_constants();
+    if (const auto* constant = llmres::detail::find_constant(constants, name)) return *constant;
+    throw refusal{
+        llmres::refused(llmres::error_code::unknown, "term", typed, "one of"),
+        fmt::format(" {}; or a constant of a profile: `llmres runtimes NAME --constants`", fmt::join(names, ", "))};
 }
 
 /// A part of a term, and how many equal ones there are of it.
@@ -270,6 +277,27 @@ void list_terms(bool json) {
         print_table({{"term"}, {"of"}, {"counts"}}, table);
 }
 
+/// Says what a constant of runtime profiles is, and its value in a job's runtime.
+void explain_constant(const llmres::detail::profile_constant& c, const plan_options& job) {
+    llmres::json_value out{{"constant", c.path},
+                           {"means", c.means},
+                           {"unit", c.unit},
+                           {"bounds", c.has_bounds},
+                           {"header", "llmres/runtimes/" + std::string{c.header}}};
+    if (!job.json)
+        fmt::print("{}, a constant of runtime profiles\n\nmeans     {}\nunit      {}{}\nheader    llmres/runtimes/{}\n",
+                   c.path, c.means, c.unit, c.has_bounds ? "; low, expected and high, or one number" : "", c.header);
+    if (!job.source.empty()) {
+        const llmres::job_answer answer = answered(job);
+        llmres::runtime_profile profile = answer.request.profile;
+        const std::string source = llmres::detail::constant_sources{profile}.source_of(c);
+        out["value"] = llmres::detail::value_at(llmres::detail::constant_to_json(profile.runtime), c.path);
+        out["source"] = source;
+        if (!job.json) fmt::print("here      {}\nsource    {}\n", out["value"].dump(), source);
+    }
+    if (job.json) print_answer("constant", out);
+}
+
 }  // namespace
 
 int run_explain(const explain_options& o) {
@@ -277,7 +305,12 @@ int run_explain(const explain_options& o) {
         list_terms(o.job.json);
         return fits;
     }
-    const term t = find_term(o.term);
+    const auto found = find_term(o.term);
+    if (const auto* constant = std::get_if<llmres::detail::profile_constant>(&found)) {
+        explain_constant(*constant, o.job);
+        return fits;
+    }
+    const term t = std::get<term>(found);
     llmres::json_value out{{"term", t.name()},
                            {"of", t.of_memory ? "memory" : "time"},
                            {"counts", t.text().counts},

@@ -198,10 +198,15 @@ void add_compare(CLI::App& app, int& exit) {
 
 void add_explain(CLI::App& app, int& exit) {
     static explain_options o;
-    auto* command = app.add_subcommand("explain", "What a term of memory or time counts, and its value in a job");
+    auto* command = app.add_subcommand(
+        "explain", "What a term of memory or time counts, or a constant of a runtime means, and its value in a job");
     command->footer(
         "Without a job: its formula and source alone. Without a term: all of them. Exit codes: 0 done, 2 bad input.");
-    command->add_option("TERM", o.term, "a term of a plan: kv_cache, activations, compute, ...")->type_name("");
+    command
+        ->add_option(
+            "TERM", o.term,
+            "a term of a plan: kv_cache, activations, compute, ...; or a constant of a runtime: cuda_graphs, ...")
+        ->type_name("");
     add_source(*command, o.job);
     add_job(*command, o.job, exit, [] { return run_explain(o); });
 }
@@ -244,8 +249,10 @@ void add_table(CLI::App& app, int& exit, const std::string& name, const std::str
     static std::vector<std::string> words;
     command->add_option("ID", words, id_help)->type_name("");
     command->add_flag("--json", o.json, "one JSON document on stdout");
-    if (run == run_runtimes)
+    if (run == run_runtimes) {
         command->add_flag("--profile", o.profile, "every constant of it as JSON: a file that --runtime reads");
+        command->add_flag("--constants", o.constants, "the meaning, unit, source and value of every constant of it");
+    }
     if (run == run_formats)
         command->add_option("--model", o.model, "the model whose GGUF files are meant; default: llama-3.1-8b")
             ->type_name("MODEL");
@@ -262,9 +269,12 @@ void add_generated(CLI::App& app) {
     auto* completion = app.add_subcommand("completion", "A script that completes commands and options in a shell");
     completion->add_option("SHELL", shell, "bash, zsh or fish")->required()->type_name("");
     completion->callback([&app] { fmt::print("{}", completion_for(app, shell)); });
-    app.add_subcommand("schema", "The JSON Schema of job documents: llmres schema > job.json")->callback([] {
-        print_job_schema();
-    });
+    static std::string kind;
+    auto* schema = app.add_subcommand("schema", "The JSON Schema of job documents: llmres schema > job.json");
+    schema->add_option("KIND", kind, "job or profile; default: job")
+        ->type_name("")
+        ->check(CLI::IsMember({"job", "profile"}));
+    schema->callback([] { kind == "profile" ? print_profile_schema() : print_job_schema(); });
     app.add_subcommand("man", "The manual page: llmres man > llmres.1")->callback([&app] {
         fmt::print("{}", manual_of(app));
     });

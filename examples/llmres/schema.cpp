@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// llmres schema: the JSON Schema of job documents, from the table of their fields.
+// llmres schema: the JSON Schema of job documents and of runtime profiles, from the tables of their fields.
 #include "commands.hpp"
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <llmres/io/job_fields.hpp>
+#include <llmres/io/json/runtime_constants.hpp>
 #include <llmres/runtimes/all.hpp>
 #include <string>
 #include <string_view>
@@ -101,5 +102,7 @@ void print_job_schema() {
                 {"properties", fields},
                 {"additionalProperties", false}});
 }
+
+void print_profile_schema() { print_json(llmres::detail::profile_schema()); }
 
 }  // namespace program

@@ -8,6 +8,7 @@
 #include <llmres/hardware/gpus/all.hpp>
 #include <llmres/io/device_json.hpp>
 #include <llmres/io/files.hpp>
+#include <llmres/io/json/runtime_constants.hpp>
 #include <llmres/io/plan_json.hpp>
 #include <llmres/io/runtime_json.hpp>
 #include <llmres/models/all.hpp>
@@ -65,6 +66,37 @@ void print_profile(const llmres::runtime& r, std::span<const llmres::profile_err
                  {"in bounds", true},
                  {"note"}},
                 rows);
+}
+
+/// Prints each constant of a profile with its value, unit, source and meaning.
+void print_constants(const llmres::runtime_profile& profile, bool json) {
+    const auto values = llmres::detail::constant_to_json(profile.runtime);
+    const llmres::detail::constant_sources sources{profile};
+    llmres::json_value rows = llmres::json_value::array();
+    std::vector<table_row> table;
+    for (const auto& c : llmres::detail::profile_constants()) {
+        const auto value = llmres::detail::value_at(values, c.path);
+        rows.push_back({{"constant", c.path},
+                        {"value", value},
+                        {"unit", c.unit},
+                        {"bounds", c.has_bounds},
+                        {"source", sources.source_of(c)},
+                        {"means", c.means}});
+        constexpr std::size_t longest = 60;
+        std::string shown = value.dump();
+        if (value.is_object() && value.contains("low"))
+            shown = fmt::format("{} ({} to {})", value["expected"].dump(), value["low"].dump(), value["high"].dump());
+        else if (shown.size() > longest)
+            shown = shown.substr(0, longest) + " ...";
+        const bool says_unit = !c.unit.starts_with("one of ") && c.unit != "true or false";
+        table.push_back({c.path, shown, says_unit ? c.unit : "", sources.source_of(c), std::string{c.means}});
+    }
+    if (json)
+        print_answer("constants", {{"name", profile.runtime.identity.name.view()},
+                                   {"versions", profile.runtime.identity.versions.view()},
+                                   {"constants", rows}});
+    else
+        print_table({{"constant"}, {"value"}, {"unit"}, {"source"}, {"means"}}, table);
 }
 
 }  // namespace
@@ -130,6 +162,10 @@ int run_runtimes(const table_options& o) {
     llmres::json_value rows = llmres::json_value::array();
     if (o.profile) {
         print_json(llmres::to_json(accept(llmres::find_profile(o.id.empty() ? "none" : o.id))));
+        return fits;
+    }
+    if (o.constants) {
+        print_constants(accept(llmres::find_profile(o.id.empty() ? "none" : o.id)), o.json);
         return fits;
     }
     const bool versioned = o.id.find('@') != std::string::npos;

@@ -8,6 +8,7 @@
 #include <llmres/io/json/document.hpp>
 #include <llmres/io/json/fields.hpp>
 #include <llmres/io/json/runtime_fields.hpp>
+#include <llmres/io/json/runtime_names.hpp>
 #include <llmres/runtimes/all.hpp>
 #include <llmres/runtimes/errors.hpp>
 #include <llmres/values/error.hpp>
@@ -90,8 +91,8 @@ template <class Value>
 profile_json constant_to_json(const Value& value) {
     if constexpr (is_part<Value>) {
         profile_json part = profile_json::object();
-        each_field(value, [&](std::string_view name, const auto& field) {
-            part[std::string{name}] = constant_to_json(field);
+        each_field(value, [&](const profile_field& known, const auto& field) {
+            part[std::string{known.name}] = constant_to_json(field);
         });
         return part;
     } else if constexpr (is_interval<Value>) {
@@ -195,13 +196,13 @@ private:
             const std::string& key = entry.key();
             const nlohmann::json& value = entry.value();
             bool known = false;
-            each_field(into, [&](std::string_view name, auto& field) {
-                if (name != key) return;
+            each_field(into, [&](const profile_field& named, auto& field) {
+                if (named.name != key) return;
                 known = true;
                 read(value, below(path, key), field);
             });
             if (!known)
-                return refuse(below(path, key), value, such_as("a field", nearest(key, fields_of<Part>)),
+                return refuse(below(path, key), value, such_as("a field", nearest(key, profile_field_names<Part>())),
                               error_code::unknown);
         }
     }
@@ -313,11 +314,11 @@ inline std::string part_with(std::string_view key) {
     std::string found;
     bool several = false;
     llmres::runtime any{};
-    each_field(any, [&](std::string_view part_name, auto& part) {
-        each_field(part, [&](std::string_view name, auto&) {
-            if (name != key) return;
+    each_field(any, [&](const profile_field& part_field, auto& part) {
+        each_field(part, [&](const profile_field& field, auto&) {
+            if (field.name != key) return;
             several = several || !found.empty();
-            found = part_name;
+            found = part_field.name;
         });
     });
     return several ? std::string{} : found;
@@ -420,9 +421,8 @@ result<runtime_profile> read_runtime_profile(const Json& document, const runtime
             continue;
         }
         const std::string part = detail::part_with(key);
-        const bool is_part =
-            std::find(detail::fields_of<llmres::runtime>.begin(), detail::fields_of<llmres::runtime>.end(),
-                      std::string_view{key}) != detail::fields_of<llmres::runtime>.end();
+        constexpr auto parts = detail::profile_field_names<llmres::runtime>();
+        const bool is_part = std::find(parts.begin(), parts.end(), std::string_view{key}) != parts.end();
         nlohmann::json whole = nlohmann::json::object();
         if (is_part || part.empty())
             whole[key] = value;

@@ -156,7 +156,7 @@ inline void read_training_knobs(job_reader& read, llmres::runtime& e) {
 inline bool is_constant(const std::string& key) {
     if (key == "from" || key == "origin") return true;
     if (find_job_field("runtime", key) != nullptr || find_knob({}, key) != nullptr) return false;
-    const auto& parts = fields_of<runtime>;
+    constexpr auto parts = profile_field_names<runtime>();
     return std::find(parts.begin(), parts.end(), std::string_view{key}) != parts.end() || !part_with(key).empty();
 }
 

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// What the constants of runtime profiles mean, and where their values come from.
+#include <llmres/io/json/runtime_constants.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <llmres/io/runtime_json.hpp>
+#include <set>
+#include <string>
+#include <string_view>
+
+using namespace llmres;
+
+namespace {
+
+std::string header(std::string_view name) {
+    std::ifstream in{LLMRES_SOURCE_DIR "/include/llmres/runtimes/" + std::string{name}};
+    return {std::istreambuf_iterator<char>{in}, {}};
+}
+
+std::string last_of(const std::string& path) { return path.substr(path.rfind('.') + 1); }
+
+std::string source_in(const runtime_profile& profile, std::string_view path) {
+    const auto constants = detail::profile_constants();
+    const auto* found = detail::find_constant(constants, path);
+    REQUIRE(found != nullptr);
+    return detail::constant_sources{profile}.source_of(*found);
+}
+
+}  // namespace
+
+TEST_CASE("every constant of a profile has a meaning, a unit, and a header that declares it") {
+    const auto constants = detail::profile_constants();
+    CHECK(constants.size() > 150);
+    std::set<std::string> paths;
+    for (const auto& c : constants) {
+        CAPTURE(c.path);
+        CHECK(c.means.size() > 10);
+        CHECK(!c.unit.empty());
+        const std::string text = header(c.header), name = last_of(c.path);
+        CHECK((text.find(" " + name) != std::string::npos || text.find("(*" + name + ")") != std::string::npos));
+        CHECK(paths.insert(c.path).second);
+        CHECK(detail::find_constant(constants, c.path) == &c);
+    }
+}
+
+TEST_CASE("what is an interval says so, and every value is found under its path") {
+    const auto constants = detail::profile_constants();
+    for (const runtime* compiled : runtimes::all) {
+        const auto values = detail::constant_to_json(*compiled);
+        for (const auto& c : constants) {
+            const auto value = detail::value_at(values, c.path);
+            if (value.is_object() && value.contains("low")) CHECK(c.has_bounds);
+        }
+    }
+    CHECK(detail::find_constant(constants, "process.cuda_graphs")->has_bounds);
+    CHECK(detail::find_constant(constants, "cuda_graphs")->unit == "bytes");
+    CHECK(detail::find_constant(constants, "launches.layer")->unit == "seconds");
+    CHECK(!detail::find_constant(constants, "cache.block")->has_bounds);
+    CHECK(detail::find_constant(constants, "copies") == nullptr);  // of caches and of steps
+}
+
+TEST_CASE("every compiled profile's header holds it") {
+    for (const runtime* compiled : runtimes::all) {
+        CAPTURE(compiled->identity.name.view());
+        CHECK(header(detail::header_of(*compiled))
+                  .find("name = \"" + std::string{compiled->identity.name.view()} + "\"") != std::string::npos);
+    }
+}
+
+TEST_CASE("a constant's value names its source") {
+    const runtime_profile compiled = find_compiled_profile("vllm@0.19").value();
+    CHECK(source_in(compiled, "cuda_graphs") == "llmres/runtimes/vllm.hpp (vllm 0.18 and 0.19)");
+    CHECK(source_in(compiled, "layer_graphs") == "default of llmres/runtimes/process.hpp");
+    const runtime_profile changed =
+        read_runtime_profile(
+            R"({"from": "vllm@0.19", "cuda_graphs": 1024, "identity": {"versions": "0.19, from 12 logs"},
+                "workspace": 4096, "origin": {"sources": {"process.workspace": "12 logs"}}})")
+            .value();
+    CHECK(source_in(changed, "cuda_graphs") == "this profile");
+    CHECK(source_in(changed, "process.workspace") == "12 logs");
+    CHECK(source_in(changed, "process.context") == "llmres/runtimes/vllm.hpp (vllm 0.18 and 0.19)");
+}
+
+TEST_CASE("the schema of profiles is that of the docs, and describes every field") {
+    std::ifstream file{LLMRES_SOURCE_DIR "/docs/schema/profile.json"};
+    REQUIRE(file);
+    CHECK(nlohmann::ordered_json::parse(file) == detail::profile_schema());
+    const auto described = [](const auto& self, const nlohmann::ordered_json& schema) -> void {
+        if (!schema.contains("properties")) return;
+        for (const auto& [name, field] : schema["properties"].items()) {
+            if (name == "low" || name == "expected" || name == "high") continue;
+            CAPTURE(name);
+            CHECK(field.contains("description"));
+            self(self, field.contains("items") ? field["items"] : field);
+        }
+    };
+    nlohmann::ordered_json constants = detail::profile_schema();
+    constants["properties"].erase("origin");
+    described(described, constants);
+}
