@@ -61,12 +61,13 @@ fuzz-long:  ## 10^7 executions of each reader, of short inputs, or FUZZ_SECONDS 
 validate-pytorch:  ## regenerates the tracked PyTorch runs (under an hour); ARGS: of python -m memory_reference
 	tests/validation/pytorch/run.sh $(ARGS)
 
-validate-llama-cpp:  ## starts four builds of llama.cpp on tiny models, and plans what they print; ARGS: a folder for logs
+validate-llama-cpp:  ## starts four builds of llama.cpp on tiny models; plans, checks and calibrates by what they print; ARGS: a folder for logs
 	@.ci/setup base
-	tests/validation/llama_cpp/run.sh $(ARGS)
+	tests/validation/llama_cpp/run.sh $(or $(ARGS),build/validate-llama-cpp/logs)
 	@cmake --preset gcc >/dev/null
-	@cmake --build --preset gcc --target validation_llama_cpp -- --quiet
-	@build/gcc/tests/validation_llama_cpp
+	@cmake --build --preset gcc --target tests_of_validation llmres_program -- --quiet
+	@build/gcc/tests/tests_of_validation --source-file='*/tests/validation/llama_cpp.cpp'
+	@tests/validation/llama_cpp/check_logs.py $(or $(ARGS),build/validate-llama-cpp/logs) tests/validation/data/llama_cpp.jsonl build/gcc/llmres
 
 score:  ## errors and widths on published measurements of memory, training or serving: ROWS=FILE.csv, a table with the columns of those that the project has
 	@[ -f "$(ROWS)" ] || { echo "ROWS is $(ROWS); expected a table of measurements: make score ROWS=FILE.csv" >&2; exit 2; }

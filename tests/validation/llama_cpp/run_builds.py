@@ -68,10 +68,12 @@ def mib(log, pattern):
 
 def main(models, environments, rows, logs=None):
     signal.signal(signal.SIGALRM, lambda *_: sys.exit("a build did not answer"))
+    failed = []
     with open(rows, "w", newline="") as out:
         table = csv.writer(out, lineterminator="\n")
         table.writerow(["build", "family", "setting", *(f"{name}_mib" for name in PRINTED)])
         for build in BUILDS:
+            ran = 0
             for family, (_, since, _) in FAMILIES.items():
                 if int(build[1:]) < since:
                     continue
@@ -83,6 +85,10 @@ def main(models, environments, rows, logs=None):
                         print("no buffers:", build, family, name, log.strip().splitlines()[-1:], file=sys.stderr)
                         continue
                     table.writerow([build, family, name, *(f"{size:.2f}" for size in printed(log).values())])
+                    ran += 1
+            failed += [] if ran else [build]
+    if failed:
+        sys.exit(f"no model started under {', '.join(failed)}: its rows would be lost")
 
 
 if __name__ == "__main__":
