@@ -96,7 +96,12 @@ TEST_CASE("what is no log of the job is refused by name") {
         refused(arguments{command, log, "--runtime", "sglang"} + on_h100, {"log", "a log of vllm", "sglang"});
         refused(arguments{command, s.file("cut.log", vllm_log("54.10").substr(0, 290))} + on_h100, {"log", "is no"});
         refused(arguments{command, s.file("snapshot.pickle", std::string{"\x80\x04\x95\x00\x00\x00\x00", 7})} + on_h100,
-                {"log", "pickle", "json.dump"});
+                {"log", "pickle", "cut off"});
+        refused(arguments{command, s.file("call.pickle",
+                                          "\x80\x02"
+                                          "cos\nsystem\n.")} +
+                    on_h100,
+                {"log", "pickle", "GLOBAL", "nothing of a pickle is run"});
     }
 }
 

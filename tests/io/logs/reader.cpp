@@ -238,3 +238,50 @@ TEST_CASE("a log that ends with a carriage return has its last line") {
     REQUIRE(log.figures.size() == 1);
     CHECK(log.figures.front().line == 2);
 }
+
+TEST_CASE("vLLM's summary of its memory is read, in both of its forms") {
+    const std::string begins =
+        "INFO 05-01 10:00:00 [core.py:109] Initializing a V1 LLM engine (v0.22.0) with config: "
+        "model='llama-3.1-8b', max_seq_len=8192, tensor_parallel_size=1\n"
+        "INFO [gpu_model_runner.py:5132] Model loading took 15.00 GiB memory and 4.6 seconds\n"
+        "INFO [gpu_model_runner.py:6365] Estimated CUDA graph memory: 0.40 GiB total\n"
+        "INFO [gpu_worker.py:466] Available KV cache memory: 54.29 GiB\n"
+        "INFO [gpu_model_runner.py:6456] Graph capturing finished in 4 secs, took 0.31 GiB\n"
+        "INFO [gpu_worker.py:391] Free memory on device (78.58/79.19 GiB) on startup. Desired GPU "
+        "memory utilization is (0.9, 71.27 GiB). ";
+    const auto parts = logs::read_log(
+        begins +
+        "Actual usage is 15.0 GiB for weight, 1.16 GiB for peak activation, 0.42 GiB for non-torch memory, and "
+        "0.31 GiB for CUDAGraph memory. Current kv cache memory in use is 58293485404 bytes.\n");
+    REQUIRE(parts);
+    CHECK(value_of(*parts, quantity::weights) == doctest::Approx(15 * one_gib));
+    CHECK(value_of(*parts, quantity::activation_peak) == doctest::Approx(1.16 * one_gib));
+    CHECK(value_of(*parts, quantity::beside_tensors) == doctest::Approx(0.42 * one_gib));
+    CHECK(value_of(*parts, quantity::pool) == doctest::Approx(58293485404.0));
+    CHECK(value_of(*parts, quantity::device_total) == doctest::Approx(79.19 * one_gib));
+    CHECK(value_of(*parts, quantity::requested) == doctest::Approx(71.27 * one_gib));
+    CHECK(value_of(*parts, quantity::fraction) == doctest::Approx(0.9));
+    CHECK(value_of(*parts, quantity::cuda_graphs) == doctest::Approx(0.31 * one_gib));
+    CHECK(value_of(*parts, quantity::graphs_estimated) == doctest::Approx(0.40 * one_gib));
+    for (const logs::figure& f : parts->figures) CHECK(f.contradicted == 0);
+
+    const auto together = logs::read_log(
+        begins +
+        "Actual usage is 15.42 GiB for consumed memory (weights + non-torch), 1.16 GiB for peak activation, and "
+        "0.31 GiB for CUDAGraph memory. Current kv cache memory in use is 54.29 GiB.\n");
+    REQUIRE(together);
+    CHECK(value_of(*together, quantity::weights) == doctest::Approx(15 * one_gib));
+    CHECK(value_of(*together, quantity::activation_peak) == doctest::Approx(1.16 * one_gib));
+    CHECK(value_of(*together, quantity::beside_tensors) == -1);
+    CHECK(value_of(*together, quantity::pool) == doctest::Approx(54.29 * one_gib));
+}
+
+TEST_CASE("recurrent states that old builds of llama.cpp call a KV cache are read as states") {
+    const auto log = logs::read_log(
+        "llama_model_loader: loaded meta data\n"
+        "llama_kv_cache_recurrent:      CUDA0 KV buffer size =     0.30 MiB\n"
+        "llama_kv_cache_unified:      CUDA0 KV buffer size =    12.00 MiB\n");
+    REQUIRE(log);
+    CHECK(value_of(*log, quantity::recurrent_state) == doctest::Approx(0.30 * one_mib));
+    CHECK(value_of(*log, quantity::kv_cache) == doctest::Approx(12 * one_mib));
+}

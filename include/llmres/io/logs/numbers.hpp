@@ -75,7 +75,7 @@ inline double bytes_of_unit(std::string_view text) {
     if (text.starts_with("GiB") || text.starts_with("GB")) return 1073741824.0;
     if (text.starts_with("MiB") || text.starts_with("MB")) return 1048576.0;
     if (text.starts_with("KiB") || text.starts_with("KB") || text.starts_with("kB")) return 1024.0;
-    return text.starts_with("B") ? 1.0 : 0.0;
+    return text.starts_with("B") || text.starts_with("bytes") ? 1.0 : 0.0;
 }
 
 /// What a number of a row is worth in bytes, seconds or as it is; zero where its unit is missing.

@@ -3,8 +3,8 @@
 
 #include <llmres/io/logs/rows.hpp>
 
-/// What PyTorch says of its allocator: the table of memory_summary(), the dictionary of memory_stats(), segments of a
-/// memory snapshot written as text, and its message where memory ran out (torch/cuda/memory.py).
+/// What PyTorch says of its allocator: the table of memory_summary(), the dictionary of memory_stats(), and its
+/// message where memory ran out (torch/cuda/memory.py). Memory snapshots are pickles: snapshot.hpp.
 namespace llmres::inline v0::logs {
 
 /// The figures in the lines of PyTorch.

@@ -13,6 +13,7 @@
 #include <llmres/io/logs/pytorch.hpp>
 #include <llmres/io/logs/rows.hpp>
 #include <llmres/io/logs/sglang.hpp>
+#include <llmres/io/logs/snapshot.hpp>
 #include <llmres/io/logs/tensorrt_llm.hpp>
 #include <llmres/io/logs/tgi.hpp>
 #include <llmres/io/logs/training.hpp>
@@ -177,7 +178,7 @@ private:
     std::int64_t number_ = 0;  ///< whole lines before this one
     bool open_ = false;        ///< this line has begun, though a carriage return may have emptied it
     bool binary_ = false;
-    bool pickle_ = false;
+    maybe<snapshot_reader> snapshot_{};   ///< of a log that is a pickle
     std::vector<std::string> columns_{};  ///< of nvidia-smi's CSV
 };
 
@@ -198,6 +199,22 @@ constexpr bool is_one_word(quantity q) {
     return q == quantity::version || q == quantity::eager || q == quantity::generation || q == quantity::cache_format;
 }
 
+/// A snapshot's peaks, by device. It has no lines: all stands in the first.
+inline result<engine_log> log_of_snapshot(const snapshot_reader& snapshot) {
+    const result<std::vector<snapshot_device>> devices = snapshot.finish();
+    if (!devices) return devices.error();
+    engine_log log{.engine = std::string{pytorch_log.name}, .figures = {}, .names = {}, .lines = 1};
+    for (std::size_t i = 0; i < devices->size(); ++i) {
+        const auto put = [&](quantity what, std::int64_t size) {
+            log.figures.push_back({what, static_cast<double>(size), 0, 1, static_cast<std::int64_t>(i), {}, 0});
+        };
+        if ((*devices)[i].reserved == 0 && (*devices)[i].most_reserved == 0) continue;
+        put(quantity::allocated, (*devices)[i].most_allocated);
+        put(quantity::reserved, (*devices)[i].most_reserved);
+    }
+    return log;
+}
+
 }  // namespace detail
 
 inline reader::reader() {
@@ -205,9 +222,10 @@ inline reader::reader() {
 }
 
 inline void reader::feed(std::string_view piece) {
+    if (piece.empty()) return;
     // Pickles begin with the byte 0x80 and their protocol's number; no text has a byte of zero in its first lines.
-    if (number_ == 0 && !open_ && !piece.empty()) pickle_ = piece.front() == '\x80';
-    binary_ = binary_ || pickle_;
+    if (number_ == 0 && !open_ && !binary_ && !snapshot_ && piece.front() == '\x80') snapshot_ = snapshot_reader{};
+    if (snapshot_) return snapshot_.value.feed(piece);
     if (number_ == 0) binary_ = binary_ || piece.substr(0, 4096).find('\0') != std::string_view::npos;
     if (binary_) return;
     while (!piece.empty()) {
@@ -266,6 +284,7 @@ inline void reader::begin(found& engine) {
 inline void reader::take_row(const row& r, engine_log& log, std::size_t at) {
     const std::string_view line = line_;
     if (!r.needs.empty() && line.find(r.needs) == std::string_view::npos) return;
+    if (!r.without.empty() && line.find(r.without) != std::string_view::npos) return;
     const std::int64_t here = number_ + 1;
     if (is_text(r.what)) {
         const char last = r.before.back();
@@ -372,9 +391,7 @@ inline result<engine_log> reader::finish() {
         line_.clear();
         open_ = false;
     }
-    if (pickle_)
-        return refused(error_code::malformed, "log", "a pickle",
-                       "text: a memory snapshot says no peak, json.dump(torch.cuda.memory_stats(), file) does");
+    if (snapshot_) return detail::log_of_snapshot(*snapshot_);
     if (binary_) return refused(error_code::malformed, "log", "binary data", "what an engine prints, as text");
     found* best = nullptr;
     for (found& engine : found_)

@@ -20,6 +20,7 @@ enum class quantity : std::uint8_t {
     activation_peak,    ///< bytes that the largest step takes beyond weights and cache
     beside_tensors,     ///< bytes that the process takes beside tensors, context excluded
     cuda_graphs,        ///< bytes of captured CUDA graphs
+    graphs_estimated,   ///< bytes that CUDA graphs were expected to take, before they were captured
     compute_buffer,     ///< bytes of ggml's compute buffer
     allocated,          ///< bytes that PyTorch's allocator handed out, at most
     reserved,           ///< bytes that PyTorch's allocator reserved, at most
@@ -47,7 +48,7 @@ enum class quantity : std::uint8_t {
     gpu,                ///< text: the device's name
 };
 /// The names of the quantities, in their order: keys of JSON.
-inline constexpr std::array<std::string_view, 34> quantity_names{"weights",
+inline constexpr std::array<std::string_view, 35> quantity_names{"weights",
                                                                  "kv_cache",
                                                                  "pool",
                                                                  "pool_tokens",
@@ -56,6 +57,7 @@ inline constexpr std::array<std::string_view, 34> quantity_names{"weights",
                                                                  "activation_peak",
                                                                  "beside_tensors",
                                                                  "cuda_graphs",
+                                                                 "graphs_estimated",
                                                                  "compute_buffer",
                                                                  "allocated",
                                                                  "reserved",
@@ -120,6 +122,7 @@ struct row {
     repeated again = repeated::same;      ///< what a second one means
     std::string_view needs{};             ///< other words that the line must have
     bool after_device = false;            ///< the word before `before` names the device: CUDA0
+    std::string_view without{};           ///< other words that the line must not have
 };
 
 /// How an engine's log is read.

@@ -45,6 +45,15 @@ inline constexpr row vllm_rows[] = {
     {"GPU KV cache size: ", quantity::pool_tokens},
     {"# GPU blocks: ", quantity::pool_blocks},
     {"# cuda blocks: ", quantity::pool_blocks},
+    // From 0.10 on one line after the start sums it up; 0.27 no longer tells weights from the rest.
+    {"Free memory on device (", quantity::device_total, unit::gib, 1, repeated::same, "on startup"},
+    {"Desired GPU memory utilization is (", quantity::fraction},
+    {"Desired GPU memory utilization is (", quantity::requested, unit::gib, 1},
+    {"Actual usage is ", quantity::weights, unit::gib, 0, repeated::same, "GiB for weight,"},
+    {"Actual usage is ", quantity::activation_peak, unit::gib, 1},
+    {"Actual usage is ", quantity::beside_tensors, unit::gib, 2, repeated::same, "GiB for non-torch memory"},
+    {"Current kv cache memory in use is ", quantity::pool, unit::as_written},
+    {"Estimated CUDA graph memory: ", quantity::graphs_estimated, unit::gib},
     {"Graph capturing finished in ", quantity::cuda_graphs, unit::gib, 1},
     {"requested GPU memory: ", quantity::requested, unit::gib},
 };
