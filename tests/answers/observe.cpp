@@ -65,6 +65,27 @@ TEST_CASE("a profile learnt from one log predicts that log, whichever constant i
     }
 }
 
+TEST_CASE("a figure inside its bounds moves no constant out of its own") {
+    const job j = chat();
+    const interval<byte_count> pool = of(observed_figure::pool, j);
+    const interval<byte_count> own = j.runtime.process.workspace;
+    // The pool's bounds are wider than the workspace's: they are those of activations, logits and graphs too.
+    REQUIRE(pool.high - pool.low > own.high - own.low);
+    for (const byte_count seen : {pool.low, pool.high}) {
+        observed_profile p{j.runtime, {}};
+        for (int logs = 0; logs < 8; ++logs) p = observe(p, j, alone, one_h100, {observed_figure::pool, seen, {}});
+        for (const prior_weight weight : {prior_weight::one, prior_weight::none, prior_weight::while_inside}) {
+            const interval<byte_count> now = learnt(p, weight).process.workspace;
+            CHECK(own.low <= now.expected);
+            CHECK(now.expected <= own.high);
+        }
+    }
+    // Beyond its bounds the version is another one, and so may its constant be.
+    const observed_profile other =
+        observe({j.runtime, {}}, j, alone, one_h100, {observed_figure::pool, pool.low - gib(2), {}});
+    CHECK(learnt(other, prior_weight::while_inside).process.workspace.expected > own.high + gib(1));
+}
+
 TEST_CASE("what is arithmetic is not learnt") {
     const job j = chat();
     const observed_profile p = observe({j.runtime, {}}, j, alone, one_h100, {observed_figure::weights, gib(99), {}});

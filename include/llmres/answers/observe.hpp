@@ -77,6 +77,7 @@ struct constant_evidence {
     std::int32_t count = 0;  ///< observations
     double mean = 0;         ///< of the values that would have predicted them
     double squares = 0;      ///< sum of the squares of their distances to that mean
+    friend constexpr bool operator==(const constant_evidence&, const constant_evidence&) = default;
 };
 
 /// A profile, and what was observed under it.
@@ -92,10 +93,11 @@ struct observed_profile {
 /// The profile with one observation more; the same where the observation determines no constant. The evidence x is the
 /// value of the constant under which the figure F would have been predicted as it was observed, all else as in the job:
 /// x = c + (observed - F(c)) / F'(c), F being linear in each constant. No evidence is below zero: a pool that would
-/// need such a workspace says that logits, or else activations, take less. Nothing is learnt
-/// - of logits where the job does not name max_num_seqs: a profiled peak has rows times bytes a logit, and cannot tell
-/// a
-///   default that was not taken from another kernel;
+/// need such a workspace says that logits, or else activations, take less. A figure within its bounds shows that no
+/// constant has left its own: its evidence stays within the constant's bounds, and what is left of the difference is
+/// evidence of CUDA graphs and of activations, within theirs. Nothing is learnt
+/// - of logits where the job does not name max_num_seqs: a profiled peak has rows times bytes a logit, and a default
+///   that was not taken looks as another kernel does;
 /// - of a process from what the device lacks (pool, beside_tensors, device_used) where host and GPU share their memory:
 ///   the host's processes and file cache take of it too.
 constexpr observed_profile observe(const observed_profile& before, const job& j, const layout& l, const cluster& c,
@@ -269,6 +271,40 @@ constexpr bool tells_logits(const job& j) {
     return j.runtime.step.logits.rows != scored_tokens::profiled || j.options.max_num_seqs > 0;
 }
 
+/// Whether the figure lies within its bounds, to the digits that were printed.
+constexpr bool is_expected(const job& j, const layout& l, const cluster& c, const observation& seen) {
+    const maybe<interval<byte_count>> said = predicted(seen.what, j, l, c);
+    return said && said->low <= seen.size + seen.printed_to && seen.size <= said->high + seen.printed_to;
+}
+
+/// The profile with a constant's evidence.
+constexpr observed_profile with_evidence(observed_profile p, learnt_constant constant, double value) {
+    constant_evidence& known = p.evidence[static_cast<std::size_t>(constant)];
+    ++known.count;
+    const double away = value - known.mean;  // Welford's recurrence
+    known.mean += away / known.count;
+    known.squares += away * (value - known.mean);
+    return p;
+}
+
+/// Of a figure within its bounds: evidence of a constant within its own, and of what it leaves of the difference, that
+/// of CUDA graphs and activations.
+constexpr observed_profile share_evidence(const observed_profile& before, job j, const layout& l, const cluster& c,
+                                          const observation& seen, learnt_constant first) {
+    observed_profile after = before;
+    for (const learnt_constant constant : {first, graphs_behind(j.runtime), learnt_constant::activations}) {
+        if (constant == first && after.evidence != before.evidence) continue;
+        const maybe<double> value = value_behind(constant, j, l, c, seen);
+        if (!value) continue;
+        const interval<double> own = constant_of(before.prior, constant);
+        const double within = *value < own.low ? own.low : *value > own.high ? own.high : *value;
+        after = with_evidence(after, constant, within);
+        if (within == *value) break;
+        set_constant(j.runtime, constant, {own.low, within, own.high});
+    }
+    return after;
+}
+
 /// The 97.5th percentile of Student's distribution (Cornish and Fisher's expansion; Abramowitz and Stegun 26.7.5).
 constexpr double student(double degrees) {
     constexpr double z = 1.959964;
@@ -336,13 +372,8 @@ constexpr observed_profile observe(const observed_profile& before, const job& j,
     // No graphs are deducted from a pool that would need less than none.
     if (seen.beside_known && value && *value < 0) value = 0.0;
     if (!value || *value < 0) return before;
-    observed_profile after = before;
-    constant_evidence& known = after.evidence[static_cast<std::size_t>(*constant)];
-    ++known.count;
-    const double away = *value - known.mean;  // Welford's recurrence
-    known.mean += away / known.count;
-    known.squares += away * (*value - known.mean);
-    return after;
+    if (detail::is_expected(j, l, c, seen)) return detail::share_evidence(before, j, l, c, seen, *constant);
+    return detail::with_evidence(before, *constant, *value);
 }
 
 constexpr interval<double> posterior(const interval<double>& prior, const constant_evidence& seen,

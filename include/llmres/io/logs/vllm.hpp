@@ -27,6 +27,7 @@ inline constexpr row vllm_rows[] = {
     {"gpu_memory_utilization=", quantity::fraction, unit::one, 0, repeated::same, "Namespace("},
     {"max_num_seqs=", quantity::sequences, unit::one, 0, repeated::same, "Namespace("},
     {"gpu_memory_utilization (", quantity::fraction},
+    {"The current --gpu-memory-utilization=", quantity::fraction},
     {"gpu_memory_utilization=", quantity::fraction, unit::one, 0, repeated::same, "Memory profiling results"},
     {"total_gpu_memory (", quantity::device_total, unit::gib},
     {"total_gpu_memory=", quantity::device_total, unit::gib, 0, repeated::same, "Memory profiling results"},
