@@ -132,7 +132,10 @@ private:
                 return;
             }
             case operation_code::output_gate:
-                if (of_layer.attention.gate == output_gate::features)
+                if (o.shared)  // what the shared experts put out, and the gate's sigmoid
+                    out.put(activation_role::gate, n * (o.reads[0].width + o.reads[1].width), context.formats.compute,
+                            o.reads[0].split, o.at);
+                else if (of_layer.attention.gate == output_gate::features)
                     out.put(activation_role::gate, 2 * n * o.reads[0].width, context.formats.compute, o.reads[0].split,
                             o.at);
                 return;
@@ -231,7 +234,7 @@ private:
         if (o.routed && transformers_experts(context)) return;
         const std::int64_t positions = o.routed ? routed_tokens(f, context) : context.tokens.all();
         const bool fp32_input =
-            context.formats.fp32_outputs || composes_activation(f.kind == feed_forward_kind::gated, context);
+            context.formats.fp32_outputs || widens_activation(f.kind == feed_forward_kind::gated, context);
         out.products(
             o, {.elements = positions * o.reads[0].width, .n = positions, .casts = context.autocast && fp32_input});
     }
@@ -242,7 +245,7 @@ private:
 constexpr gradient_flow show_saved(const layer& l, std::int64_t hidden, const training_context& context,
                                    gradient_flow flow, const activation_visitor& visit) {
     saved_fold fold{l, hidden, context, visit, flow};
-    for_each_layer_operation(l, hidden, context.code.norms, fold);
+    for_each_layer_operation(l, hidden, context.code, fold);
     return fold.flow;
 }
 
@@ -318,7 +321,7 @@ constexpr void for_each_training_activation(const layer& l, std::int64_t hidden,
     const detail::activation_visitor_of of_made{made};
     detail::saved_fold save{l, hidden, context, of_saved, detail::gradient_flow{true}};
     const detail::backward_fold pass_back{l, context, of_made};
-    detail::for_each_layer_operation(l, hidden, context.code.norms, [&](const detail::layer_operation& o) {
+    detail::for_each_layer_operation(l, hidden, context.code, [&](const detail::layer_operation& o) {
         save(o);
         pass_back(o);
         after(o, save.input_saved);

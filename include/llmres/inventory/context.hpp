@@ -45,22 +45,25 @@ constexpr sdpa_backend sdpa_backend_of(const gpu& card) {
 
 /// The formats of what a layer computes with.
 struct training_formats {
-    const precision& weights;   ///< of weights
-    const precision& compute;   ///< of what products multiply
-    const precision& stream;    ///< of the residual stream, and of the outputs of norms
-    const precision& adapters;  ///< of adapters' weights
-    const precision& outputs;   ///< of the outputs of linear layers
-    const precision& inputs;    ///< in which linear layers save their inputs: 8 bits under an FP8 recipe
-    bool fp32_compute;          ///< products multiply in fp32
-    bool fp32_stream;           ///< the residual stream is fp32
-    bool stream_is_compute;     ///< the stream has the format that products multiply in
-    bool fp32_outputs;          ///< beside 16-bit products: bitsandbytes returns its input's format
+    const precision& weights;    ///< of weights
+    const precision& compute;    ///< of what products multiply
+    const precision& stream;     ///< of the residual stream, and of the outputs of norms
+    const precision& embedding;  ///< of the embedding's output
+    const precision& adapters;   ///< of adapters' weights
+    const precision& outputs;    ///< of the outputs of linear layers
+    const precision& inputs;     ///< in which linear layers save their inputs: 8 bits under an FP8 recipe
+    bool fp32_compute;           ///< products multiply in fp32
+    bool fp32_stream;            ///< the residual stream is fp32
+    bool stream_is_compute;      ///< the stream has the format that products multiply in
+    bool fp32_outputs;           ///< beside 16-bit products: bitsandbytes returns its input's format
 
     /// The formats of a job.
-    constexpr training_formats(const job& j, const precision& compute_format, bool fp32_residual_stream, bool four_bit)
+    constexpr training_formats(const job& j, const precision& compute_format, bool fp32_embedding,
+                               bool fp32_residual_stream, bool four_bit)
         : weights{weights_of(j)},
           compute{compute_format},
           stream{fp32_residual_stream ? fp32 : compute_format},
+          embedding{fp32_embedding ? fp32 : compute_format},
           adapters{j.runtime.kernels.fp32_adapters ? fp32 : compute_format},
           outputs{four_bit && fp32_residual_stream && !(j.compute == fp32) ? fp32 : compute_format},
           inputs{j.runtime.kernels.fp8.recipe == fp8_recipe::none        ? compute_format
@@ -131,7 +134,9 @@ struct training_context {
           recomputes{j.recompute == recompute::full},
           copies_adapter_inputs{autocast || (j.runtime.kernels.fp32_adapters && !(j.compute == fp32))},
           splits_vocabulary{l.tensor > 1},
-          formats{j, activations_of(j), has_fp32_stream(j, l), quantised.four_bit},
+          formats{j, activations_of(j), has_fp32_embedding(j, l),
+                  has_fp32_embedding(j, l) || (autocast && !code.norms.after_sum && norms_embedding(j.model)),
+                  quantised.four_bit},
           attention{j.attention, sdpa, code.attention.joined_heads || runtime.kernels.joined_heads, l.context_parallel,
                     l.cp_comm_type},
           experts{j.expert_load, l.expert_tensor_ranks()} {}
@@ -160,6 +165,15 @@ struct training_context {
     constexpr bool narrows() const { return runtime.kernels.fp8.recipe != fp8_recipe::none; }
 
 private:
+    /// Whether the embedding is followed by a layer norm, which autocast computes in fp32.
+    static constexpr bool norms_embedding(const model& m) {
+        for (std::int32_t i = 0; i < m.extra_count; ++i) {
+            const extra_weight& e = m.extras[static_cast<std::size_t>(i)];
+            if (e.part == model_part::input && e.role == weight_role::norm && e.copies > 1)
+                return m.encoders[0].layers == 0;  // a weight and a bias
+        }
+        return false;
+    }
     static constexpr quantised_context quantised_products(const job& j) {
         const precision& stored = weights_of(j);
         const std::string_view name = stored.name.view();
@@ -169,8 +183,8 @@ private:
                 j.compute.arithmetic == arithmetic_kind::fp8 && j.runtime.kernels.fp8.recipe == fp8_recipe::none &&
                     !j.runtime.kernels.compilation.layers};
     }
-    /// The token embedding is no operation that autocast casts, so the stream has its format.
-    constexpr bool has_fp32_stream(const job& j, const layout& l) const {
+    /// The token embedding is no operation that autocast casts, so it and the stream have its format.
+    constexpr bool has_fp32_embedding(const job& j, const layout& l) const {
         return j.compute == fp32 || (j.runtime.kernels.fp32_stream && quantised.four_bit && frozen && l.zero < 3) ||
                (autocast && weights_of(j) == fp32);
     }

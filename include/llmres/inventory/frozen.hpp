@@ -33,7 +33,7 @@ constexpr byte_count unsaved_copies(const layer& first, std::int64_t hidden, con
     byte_count size;
     if (!context.autocast || context.formats.adapters == context.formats.compute) return size;
     gradient_flow flow{false};
-    for_each_layer_operation(first, hidden, context.code.norms, [&](const layer_operation& o) {
+    for_each_layer_operation(first, hidden, context.code, [&](const layer_operation& o) {
         for (std::size_t i = 0; i < o.products() && !flow.reaches(o.reads[0].name) && !o.routed; ++i)
             if (context.adapter.adapts(o.weights[i]) && !shares_input_matrix(o.weights[i], context.code))
                 size += size_of(context.formats.compute, context.adapter.rank, o.reads[0].width);

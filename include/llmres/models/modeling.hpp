@@ -16,6 +16,8 @@ enum class activation_form : std::uint8_t {
     from_input,   ///< one kernel that needs its input (silu, gelu)
     from_output,  ///< one kernel that needs its result, which the next product needs too (relu)
     composed,     ///< products, a cube and a tanh (activations.py, NewGELUActivation)
+    squared,      ///< a relu, and its square, which autocast takes in fp32 (activations.py, ReLUSquaredActivation)
+    function,     ///< an autograd function of Python that keeps its input alone (modeling_bloom.py, GeLUFunction)
 };
 
 /// How an RMS norm is written.
@@ -60,15 +62,21 @@ struct feed_forward_modeling {
     bool clamped_experts = false;  ///< routed experts clamp gate and up, and spell silu out as a sigmoid and products
     bool fp32_router = false;      ///< the router reads an fp32 copy of the tokens, through an fp32 copy of its weight
     bool fp32_scores = false;      ///< the router's scores are fp32, and so is what they weigh
+    bool shared_first = false;     ///< shared experts are computed before the routed ones
 };
 
 /// What the code of a forward pass still refers to while layers are computed, though autograd does not keep it.
 struct frame_modeling {
-    std::int32_t embeddings = 0;       ///< embeddings of tokens and positions, before their sum or dropout
-    bool attention_output = false;     ///< while the feed-forward is computed
-    bool casts_probabilities = false;  ///< before their dropout, though the softmax is not fp32 as written
-    bool frees_normed = false;         ///< the feed-forward stands in the layer's own code, which rebinds its input
+    std::int32_t embeddings = 0;         ///< embeddings of tokens and positions, before their sum or dropout
+    bool attention_output = false;       ///< while the feed-forward is computed
+    bool casts_probabilities = false;    ///< before their dropout, though the softmax is not fp32 as written
+    bool frees_normed = false;           ///< the feed-forward stands in the layer's own code, which rebinds its input
+    bool plain_scores = false;           ///< eager attention's scores before the mask is added, beside those after it
+    bool earlier_probabilities = false;  ///< of the layer before: the loop over layers holds what each returned
 };
+
+/// How many buffers of a model hold the same table.
+enum class mask_buffer : std::uint8_t { none, one, each_layer };
 
 /// The loss.
 struct loss_modeling {
@@ -98,8 +106,8 @@ struct modeling {
     frame_modeling frames{};               ///< what the code refers to
     bool fp32_residual = false;            ///< the stream between layers is fp32, whatever the layers compute in
     bool scales_embedding = false;         ///< the model multiplies its embedding's output
-    /// A buffer says of every pair of positions whether one sees the other, a byte each.
-    bool mask_table = false;
+    mask_buffer mask_table =
+        mask_buffer::none;         ///< of every pair of positions, a byte each: whether one sees the other
     bool fixed_positions = false;  ///< of the encoder: sinusoids, never trained
     bool class_token = false;      ///< a trained token before all others: the gradient of one sequence's is a view, and
                                    ///< keeps that of all tokens
@@ -142,6 +150,12 @@ inline constexpr std::array all_modeling{
              .feed_forward = {.plain_activation = activation_form::from_output},
              .dropout = {.probabilities = false},
              .frames = {.embeddings = 2, .frees_normed = true}},
+    modeling{.architecture = "bloom",
+             .attention = {.joined_heads = true, .rotary = false},
+             .feed_forward = {.plain_activation = activation_form::function},
+             .frames = {.plain_scores = true, .earlier_probabilities = true}},
+    modeling{.architecture = "arcee", .feed_forward = {.plain_activation = activation_form::squared}},
+    modeling{.architecture = "qwen2_moe", .feed_forward = {.shared_first = true}},
     modeling{.architecture = "deepseek_v2", .feed_forward = {.fp32_router = true, .fp32_scores = true}},
     modeling{.architecture = "deepseek_v3", .feed_forward = {.fp32_router = true, .fp32_scores = true}},
     modeling{.architecture = "mixtral", .feed_forward = {.fp32_scores = true}},
@@ -200,7 +214,12 @@ inline constexpr std::array all_modeling{
              .attention = {.joined_heads = true, .rotary = false},
              .dropout = {.embedding = true},
              .frames = {.embeddings = 2, .attention_output = true},
-             .mask_table = true},
+             .mask_table = mask_buffer::one},
+    modeling{.architecture = "gpt_neo",
+             .attention = {.fp32_heads = true, .rotary = false},
+             .feed_forward = {.plain_activation = activation_form::composed},
+             .frames = {.embeddings = 2, .attention_output = true, .earlier_probabilities = true},
+             .mask_table = mask_buffer::each_layer},
     modeling{.architecture = "mamba2", .loss = {.returns_fp32 = true}, .fp32_residual = true},
     modeling{.architecture = "bamba", .attention = {.heads_first = true, .rotary_part = 2}},
 };

@@ -15,7 +15,7 @@ namespace {
 
 std::vector<layer_operation> operations_of(const layer& l, std::int64_t hidden, const norm_modeling& norms = {}) {
     std::vector<layer_operation> all;
-    for_each_layer_operation(l, hidden, norms, [&](const layer_operation& o) { all.push_back(o); });
+    for_each_layer_operation(l, hidden, modeling{.norms = norms}, [&](const layer_operation& o) { all.push_back(o); });
     return all;
 }
 
@@ -23,8 +23,8 @@ std::vector<layer_operation> operations_of(const layer& l, std::int64_t hidden, 
 /// which is trained by itself.
 bool is_product(const weight& w) {
     using enum weight_role;
-    return w.rows > 1 && w.columns > 1 && w.role != conv && w.role != state && w.role != weight_role::indexer &&
-           w.role != norm;
+    return (w.rows > 1 || w.role == shared_gate) && w.columns > 1 && w.role != conv && w.role != state &&
+           w.role != weight_role::indexer && w.role != norm;
 }
 
 }  // namespace

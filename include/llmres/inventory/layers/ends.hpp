@@ -29,7 +29,7 @@ constexpr void save_extra_norms(const model& m, model_part part, std::int64_t n,
 
 /// What a stack saves between its embedding and its first layer. PEFT has the output of a frozen embedding require
 /// gradients (enable_input_require_grads), and autograd holds such a leaf; adding positions to it, a factor or
-/// dropout makes another tensor. `changes`: there are positions, or a factor.
+/// dropout makes another tensor. `changes`: there are positions, a factor, or a norm that makes it fp32.
 template <class Visit>
 constexpr void save_embedding(std::int64_t hidden, bool changes, const layer_writer<Visit>& save) {
     const training_context& context = save.context;
@@ -38,7 +38,7 @@ constexpr void save_embedding(std::int64_t hidden, bool changes, const layer_wri
     const bool drops = context.dropout && context.code.dropout.embedding;
     if (drops) save.put(activation_role::mask, values, int8, activation_split::sequence, backward_point::output);
     if (context.frozen && context.recomputes && (changes || drops))
-        save.put(activation_role::residual, values, context.formats.stream, activation_split::sequence,
+        save.put(activation_role::residual, values, context.formats.embedding, activation_split::sequence,
                  backward_point::output);
 }
 
@@ -128,6 +128,7 @@ constexpr void for_each_input_activation(const model& m, const training_context&
     const attention& a = m.layers.kinds[first].attention;
     detail::save_embedding(m.hidden,
                            m.embedding_width > 0 || context.code.scales_embedding ||
+                               !(context.formats.embedding == context.formats.stream) ||
                                (context.frozen && detail::has_extra(m, weight_role::positions)),
                            save);
     detail::save_score_bias(a, save);

@@ -37,15 +37,20 @@ constexpr std::int64_t routed_tokens(const feed_forward& f, const training_conte
                                      context.experts.load);
 }
 
-constexpr bool composes_activation(bool gated, const training_context& context) {
+constexpr activation_form activation_form_of(bool gated, const training_context& context) {
     const feed_forward_modeling& code = context.code.feed_forward;
-    return (gated ? code.activation : code.plain_activation) == activation_form::composed;
+    return gated ? code.activation : code.plain_activation;
 }
 
-/// The format of an activation's output. Autocast cubes in fp32 (activations.py, NewGELUActivation), and what follows
-/// is.
+/// Whether the activation takes a power, which autocast does in fp32 (autocast_mode.h, AT_FORALL_FP32: pow).
+constexpr bool widens_activation(bool gated, const training_context& context) {
+    const activation_form form = activation_form_of(gated, context);
+    return form == activation_form::composed || form == activation_form::squared;
+}
+
+/// The format of an activation's output: fp32 after a power under autocast.
 constexpr const precision& activated_format(bool gated, const training_context& context) {
-    return composes_activation(gated, context) && context.autocast ? fp32 : context.formats.outputs;
+    return widens_activation(gated, context) && context.autocast ? fp32 : context.formats.outputs;
 }
 
 /// The activation of `width` features over n positions, and its product with the other factor where it is gated.
@@ -59,7 +64,7 @@ constexpr void save_activation(feed_forward_kind kind, std::int64_t n, std::int6
     const bool gated = kind == feed_forward_kind::gated;
     const bool fused = context.runtime.kernels.fuses_gates();
     const activation_role role = gated ? activation_role::gate : activation_role::up;
-    const form code = gated ? context.code.feed_forward.activation : context.code.feed_forward.plain_activation;
+    const form code = activation_form_of(gated, context);
     const precision& made = activated_format(gated, context);
     // One factor of the gated product is saved for the other's gradient; one kernel saves both.
     const bool to_gate = !gated || fused || flow.reaches(operand_name::gate);
@@ -68,6 +73,9 @@ constexpr void save_activation(feed_forward_kind kind, std::int64_t n, std::int6
         save.put_input(role, n * width, context.formats.outputs, split, inner);
     // Half of the input, tanh, one plus tanh.
     if (to_gate && code == form::composed) save.put_input(role, 3 * n * width, made, split, inner);
+    // The fp32 copy of a relu's output that is squared.
+    if (to_gate && code == form::squared && !(made == context.formats.outputs))
+        save.put_input(role, n * width, made, split, inner);
     if (gated) {
         layer_writer<Visit> inside = save;
         inside.parts.input_of = {};
@@ -209,6 +217,19 @@ constexpr std::int64_t inner_gradients(const feed_forward& f) { return f.kind ==
 /// B parameters; 0.52 and 0.04 of 3 B).
 inline constexpr double worst_imbalance = 0.72;
 
+/// What the gradient of an adapter's input takes under autocast with dropout, as elements of the adapter's format
+/// beside all that is saved: before and after dropout. What the adapter's product read, and the copies of its two
+/// matrices in the compute format, are freed by then.
+constexpr std::int64_t dropped_gradients(std::int64_t rows, std::int64_t width, std::int64_t output,
+                                         const training_context& context) {
+    const std::int64_t values = rows * width;
+    if (context.formats.adapters == context.formats.compute) return values;
+    const std::int64_t freed = values + context.adapter.rank * (width + output);
+    const double narrower = bits_per_element(context.formats.compute) / bits_per_element(context.formats.adapters);
+    const std::int64_t left = 2 * values - static_cast<std::int64_t>(static_cast<double>(freed) * narrower);
+    return left > values ? left : values;
+}
+
 /// What the products and the activation of a feed-forward make in their backward pass; a batched product differentiates
 /// the copies of weights that each token has.
 template <class Visit>
@@ -229,9 +250,10 @@ constexpr void pass_back_feed_forward(const feed_forward& f, const layer_operati
         return put(inner_gradients(f) * rows * width, activation_split::tensor);
     }
     if (last && adapted && context.adapter.adapts(weight_role::down_proj) && context.copies_adapter_inputs &&
-        (!context.autocast || context.adapter.dropout > 0))  // of the adapter's own copy, before and after dropout
-        hold.put(activation_role::gradient, (context.autocast ? 2 : 1) * rows * width, context.formats.adapters,
-                 activation_split::tensor, o.at);
+        (!context.autocast || context.adapter.dropout > 0))  // of the adapter's own copy
+        hold.put(activation_role::gradient,
+                 context.autocast ? dropped_gradients(rows, width, o.writes[0].width, context) : rows * width,
+                 context.formats.adapters, activation_split::tensor, o.at);
     else if (last)
         put(rows * width, activation_split::tensor);
     if (!o.routed) return;

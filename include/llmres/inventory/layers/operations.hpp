@@ -291,9 +291,9 @@ constexpr void for_each_mlp_operation(const feed_forward& f, const operand& inpu
 }
 
 /// Calls visit(operation) for routed experts, with the projections to their latent features and back (Megatron-Core,
-/// moe_layer.py), and for the shared ones, which read what the router does.
+/// moe_layer.py), and for the shared ones, which read what the router does, and may come first.
 template <class Visit>
-constexpr void for_each_expert_operation(const feed_forward& f, const operand& input, Visit& visit) {
+constexpr void for_each_expert_operation(const feed_forward& f, const operand& input, bool shared_first, Visit& visit) {
     using enum layer_part;
     using enum backward_point;
     const experts& e = f.experts;
@@ -305,6 +305,17 @@ constexpr void for_each_expert_operation(const feed_forward& f, const operand& i
     const auto show = [&](expert_group group, backward_point at, layer_operation&& o) {
         visit(in_feed_forward(group, at, static_cast<layer_operation&&>(o)));
     };
+    const auto share = [&] {
+        const auto shared = [&](const layer_operation& o) {
+            o.reads[0].name == input.name ? visit(read_again(layer_operation{o})) : visit(o);
+        };
+        if (e.shared_width > 0) for_each_mlp_operation(f, input, e.shared_width, expert_group::shared, shared);
+        if (e.shared_width == 0 || !e.shared_gate) return;
+        const operand fed = whole_operand(operand_name::fed, input.width), gate = whole_operand(operand_name::gate, 1);
+        show(expert_group::shared, output, read_again(products_of(inside, input, {gate}, {weight_role::shared_gate})));
+        show(expert_group::shared, output, operation_of(operation_code::output_gate, inside, {fed, gate}, fed));
+    };
+    if (shared_first) share();
     show(expert_group::none, inner, products_of(routing, input, {logits}, {weight_role::router}));
     if (e.latent > 0)
         show(expert_group::none, inner, read_again(products_of(routing, input, {latent}, {weight_role::projector})));
@@ -317,10 +328,7 @@ constexpr void for_each_expert_operation(const feed_forward& f, const operand& i
         show(expert_group::none, output,
              products_of(inside, output_of_experts, {whole_operand(operand_name::fed, input.width)},
                          {weight_role::projector}));
-    const auto shared = [&](const layer_operation& o) {
-        o.reads[0].name == input.name ? visit(read_again(layer_operation{o})) : visit(o);
-    };
-    if (e.shared_width > 0) for_each_mlp_operation(f, input, e.shared_width, expert_group::shared, shared);
+    if (!shared_first) share();
 }
 
 /// A norm over the hidden width. No part of a recurrence has a name (Megatron-Core, core/ssm/mamba_layer.py).
@@ -379,12 +387,12 @@ constexpr void for_each_mixing_operation(const layer& l, std::int64_t hidden, co
     }
 }
 
-/// Calls visit(operation) for every operation of one layer. `norms` says where an architecture norms the stream: before
-/// each half, after the sums, or once for both halves.
+/// Calls visit(operation) for every operation of one layer. `code` says where an architecture norms the stream (before
+/// each half, after the sums, or once for both halves), and which of its experts it computes first.
 template <class Visit>
-constexpr void for_each_layer_operation(const layer& l, std::int64_t hidden, const norm_modeling& norms,
-                                        Visit&& visit) {
+constexpr void for_each_layer_operation(const layer& l, std::int64_t hidden, const modeling& code, Visit&& visit) {
     using enum layer_half;
+    const norm_modeling& norms = code.norms;
     const operand stream = whole_operand(operand_name::stream, hidden);
     const operand normed = whole_operand(operand_name::normed, hidden);
     const operand fed = whole_operand(operand_name::fed, hidden);
@@ -403,7 +411,7 @@ constexpr void for_each_layer_operation(const layer& l, std::int64_t hidden, con
             again&& o.reads[0].name == input.name ? visit(read_again(layer_operation{o})) : visit(o);
         };
         if (f.routed())
-            for_each_expert_operation(f, input, visit);
+            for_each_expert_operation(f, input, code.feed_forward.shared_first, visit);
         else
             for_each_mlp_operation(f, input, f.width, expert_group::none, show);
     }

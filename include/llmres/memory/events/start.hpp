@@ -29,7 +29,7 @@ public:
         for (std::size_t k = 0; k < to_.folded.kinds(); ++k)
             for (std::int64_t i = 0; i < to_.stage.holds.counts[k]; ++i)
                 to_.allocate(tensor_group::lasting, rotary_table(to_.folded, to_.folded.job.model.layers.kinds[k]));
-        to_.allocate(tensor_group::lasting, mask_table(to_.folded));
+        to_.allocate(tensor_group::lasting, mask_table(to_.folded, to_.stage.holds));
         const runtime& r = to_.folded.job.runtime;  // libraries take their workspaces from the same allocator
         to_.allocate(tensor_group::lasting, r.process.workspace.expected);
         if (computes_together(r.kernels.experts) && has_experts(to_.folded.job.model))

@@ -20,7 +20,7 @@ namespace llmres::inline v0::detail {
 constexpr byte_count needed_by_weights(const layer& kind, std::int64_t hidden, const training_context& context,
                                        const layout& l) {
     byte_count needed;
-    for_each_layer_operation(kind, hidden, context.code.norms, [&](const layer_operation& o) {
+    for_each_layer_operation(kind, hidden, context.code, [&](const layer_operation& o) {
         const std::int64_t positions =
             context.tokens.all() * (o.routed ? kind.feed_forward.experts.per_token : std::int64_t{1});
         const auto count = [&](const operand& t) {

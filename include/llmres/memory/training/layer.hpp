@@ -70,7 +70,7 @@ constexpr byte_count products_kept(const layer& kind, std::int64_t hidden, const
     const bool every = context.runtime.kernels.checkpointing.selective == selective_code::all_but_products;
     const bool cudnn_recomputed =
         context.runtime.kernels.checkpointing.recomputes_cudnn && context.attention.kernel == attention_kernel::cudnn;
-    for_each_layer_operation(kind, hidden, context.code.norms, [&](const layer_operation& o) {
+    for_each_layer_operation(kind, hidden, context.code, [&](const layer_operation& o) {
         if (o.code == operation_code::attention && !o.crosses && !cudnn_recomputed) {
             keep(activation_role::attention_output, n * o.writes[0].width, context.formats.compute, o.writes[0].split);
             keep(activation_role::softmax_statistics, n * kind.attention.heads, fp32, o.writes[0].split);
@@ -96,7 +96,7 @@ constexpr byte_count products_kept(const layer& kind, std::int64_t hidden, const
 constexpr byte_count product_inputs(const layer& kind, std::int64_t hidden, const layout& l,
                                     const training_context& context) {
     byte_count all;
-    for_each_layer_operation(kind, hidden, context.code.norms, [&](const layer_operation& o) {
+    for_each_layer_operation(kind, hidden, context.code, [&](const layer_operation& o) {
         if (o.products() == 0 || o.routed || o.reads_again || o.weights[0] == weight_role::router) return;
         all += local_bytes({activation_role::linear_input, context.tokens.all() * o.reads[0].width,
                             context.formats.compute, o.reads[0].split},
@@ -124,7 +124,10 @@ constexpr byte_count sum_of(const sizes_at_points& sizes) {
 
 /// What becomes of the tensors that a job's layers save.
 constexpr saved_tensors saved_tensors_of(const job& j, const training_context& context) {
-    return context.recomputes || keeps_by_product(j)      ? saved_tensors::recomputed
+    const bool moves_inputs = context.recomputes && j.offload.activations != offload_place::none &&
+                              context.runtime.kernels.checkpointing.offloads_at_once;
+    return moves_inputs                                   ? saved_tensors::inputs_moved
+           : context.recomputes || keeps_by_product(j)    ? saved_tensors::recomputed
            : j.offload.activations != offload_place::none ? saved_tensors::moved
                                                           : saved_tensors::stay;
 }
@@ -178,12 +181,35 @@ constexpr byte_count forward_of(const layer_forward& f, const training_context& 
 }
 
 /// What a layer holds at each point of its backward pass, but for the gradients of its weights: what that point or a
-/// later one needs, what the point makes, and the gradient of the layer's output, for the residual sum.
-constexpr sizes_at_points held_at_points(const layer_sums& s, byte_count output_gradient) {
+/// later one needs, what the point makes, and the gradient of the layer's output, for the residual sum. `reads_back`:
+/// tensors come back from main memory one by one, each for its operation, so that what later points need is not there.
+constexpr sizes_at_points held_at_points(const layer_sums& s, byte_count output_gradient, bool reads_back = false) {
     sizes_at_points held = s.made;
     byte_count needed = output_gradient;
-    for (std::size_t p = backward_points; p-- > 0;) held[p] += needed += s.saved[p];
+    for (std::size_t p = backward_points; p-- > 0;) {
+        held[p] += needed + s.saved[p];
+        if (!reads_back) needed += s.saved[p];
+    }
     return held;
+}
+
+/// Of what the activation of a feed-forward and its first products save, what the activation's own gradient does not
+/// read: of a gated one it reads both factors, of another its input.
+constexpr byte_count beside_activation(const layer& kind, const layout& l, const training_context& context,
+                                       byte_count saved) {
+    const feed_forward& f = kind.feed_forward;
+    const std::int64_t factors = f.kind == feed_forward_kind::gated ? 2 : 1;
+    const byte_count read = local_bytes({activation_role::gate, factors * context.tokens.all() * f.width,
+                                         activated_format(factors > 1, context), activation_split::tensor},
+                                        l);
+    return !f.routed() && saved > read ? saved - read : byte_count{};
+}
+
+/// Whether what layers save comes back tensor by tensor. Recomputed layers are whole on the GPU: their input alone was
+/// offloaded.
+constexpr bool reads_back_by_tensor(const job& j, const training_context& context) {
+    return saved_tensors_of(j, context) == saved_tensors::moved &&
+           context.runtime.kernels.checkpointing.offloads_at_once;
 }
 
 /// The peak of a loop over experts, at the next to last expert of the backward pass, beside what is counted between
@@ -204,8 +230,43 @@ constexpr byte_count beside_next_to_last_expert(const layer& kind, const layout&
            div_up(tokens, f.experts.count) * 2 - counted;
 }
 
+/// What the first products of a feed-forward keep until they are differentiated, when all else of it is freed: what
+/// they read, in the compute format, and what the weight of the norm before them multiplies.
+constexpr byte_count read_by_first_products(const layer& kind, std::int64_t hidden, const layout& l,
+                                            const training_context& context) {
+    if (context.frozen) return {};
+    const auto size = [&](const precision& format) {
+        return local_bytes(
+            {activation_role::linear_input, context.tokens.all() * hidden, format, activation_split::sequence}, l);
+    };
+    const bool normalises = kind.norm == norm_kind::rms && !context.runtime.kernels.fuses_norms();
+    const bool wide = multiplies_in_fp32(context.code.norms.form);
+    return size(context.formats.compute) + (normalises ? size(wide ? fp32 : context.formats.stream) : byte_count{});
+}
+
+/// When the first product of a feed-forward is differentiated whose weights are scaled for each product (torchao): the
+/// weight as it is scaled, the gradient of the product's output, in 8 bits, too, and with a gate that of its input from
+/// the product beside it, which was differentiated first.
+constexpr byte_count at_scaled_gradient(const layer& kind, std::int64_t hidden, const layout& l,
+                                        const training_context& context, const sizes_at_points& saved,
+                                        byte_count output_gradient) {
+    using enum backward_point;
+    const feed_forward& f = kind.feed_forward;
+    const auto size = [&](std::int64_t width, const precision& format, activation_split split) {
+        return local_bytes({activation_role::gradient, context.tokens.all() * width, format, split}, l);
+    };
+    const operand read = whole_operand(operand_name::normed, hidden), made = split_operand(operand_name::up, f.width);
+    byte_count needed = output_gradient + read_by_first_products(kind, hidden, l, context) +
+                        size(f.width, context.formats.compute, activation_split::tensor) +
+                        size(f.width, int8, activation_split::tensor) + scaled_weight(read, made, context, l);
+    if (f.kind == feed_forward_kind::gated) needed += size(hidden, context.formats.compute, activation_split::sequence);
+    for (const backward_point p : {norm, attention, attention_norm}) needed += saved[static_cast<std::size_t>(p)];
+    return needed;
+}
+
 /// When the first product of stacked experts is differentiated, gate and up being one weight: its gradient, and those
-/// of its output and its input, beside that input; autograd has freed what its output was saved for.
+/// of its output and its input, beside that input; autograd has freed what its output was saved for. Shared experts
+/// that were computed later are differentiated earlier: the gradient of what they read is there.
 constexpr byte_count at_stacked_gradient(const layer& kind, std::int64_t hidden, const layout& l,
                                          const training_context& context, const sizes_at_points& saved,
                                          byte_count output_gradient) {
@@ -217,7 +278,9 @@ constexpr byte_count at_stacked_gradient(const layer& kind, std::int64_t hidden,
         return local_bytes(
             {activation_role::gradient, tokens * width, routed_format(context), activation_split::tensor}, l);
     };
-    byte_count needed = output_gradient + size(products * f.experts.width + 2 * hidden);
+    byte_count needed = output_gradient + size(products * f.experts.width + 2 * hidden) +
+                        read_by_first_products(kind, hidden, l, context);
+    if (f.experts.shared_width > 0 && !context.code.feed_forward.shared_first) needed += output_gradient;
     for (const backward_point p : {norm, attention, attention_norm}) needed += saved[static_cast<std::size_t>(p)];
     return needed;
 }
@@ -295,11 +358,23 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
                                            const training_context& context, const layer_activations& a,
                                            const training_state& state) {
     training_layer t{.state = state};
-    sizes_at_points held = held_at_points(a.sums, a.output_gradient);
+    const bool reads_back = reads_back_by_tensor(j, context);
+    sizes_at_points held = held_at_points(a.sums, a.output_gradient, reads_back);
+    constexpr auto inner = static_cast<std::size_t>(backward_point::inner);
+    if (reads_back) held[inner] -= beside_activation(kind, l, context, a.sums.saved[inner]);
     t.saved = sum_of(a.sums.saved);
     t.routed = sum_of(a.sums.routed);
     add_weights(held, context, state);
     set_peaks(t, held, a.sums.saved, casts_gradients(kind, context));
+    if (kind.feed_forward.width > 0 && context.quantised.scaled && !context.frozen) {
+        const byte_count scaled = at_scaled_gradient(kind, j.model.hidden, l, context, a.sums.saved, a.output_gradient);
+        const std::int64_t products = kind.feed_forward.kind == feed_forward_kind::gated ? 2 : 1;
+        const byte_count later = state.gradients.feed_forward - state.gradients.down;
+        if (scaled > t.peak) t.peak = scaled;
+        if (const byte_count fresh = scaled + state.gradients.feed_forward - div_up(later, products);
+            fresh > t.fresh_peak)
+            t.fresh_peak = fresh;
+    }
     if (kind.feed_forward.routed() && context.runtime.kernels.experts == expert_code::loop && !context.frozen) {
         const byte_count looped = held[static_cast<std::size_t>(backward_point::inner)] +
                                   beside_next_to_last_expert(kind, l, context, state, a.sums.routed);
@@ -381,7 +456,7 @@ constexpr byte_count masks_made(const model& m, const training_context& context)
         const llmres::attention& a = m.layers.kinds[static_cast<std::size_t>(k)].attention;
         if (a.kind != attention_kind::none && (eager || is_masked(a, context))) made[a.window > token_count{}] = true;
     }
-    return size_of(eager ? context.formats.stream : int8, context.tokens.sequences,
+    return size_of(eager ? context.formats.embedding : int8, context.tokens.sequences,
                    product(context.tokens.length, context.tokens.keys)) *
            (made[0] + made[1]);
 }

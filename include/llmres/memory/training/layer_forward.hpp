@@ -35,9 +35,10 @@ struct saved_so_far {
 
 /// What becomes of what the layers of a job save.
 enum class saved_tensors : std::uint8_t {
-    stay,        ///< on the GPU until the backward pass
-    recomputed,  ///< but for the layer's input
-    moved,       ///< to main memory, the layer's input too
+    stay,          ///< on the GPU until the backward pass
+    recomputed,    ///< but for the layer's input
+    moved,         ///< to main memory, the layer's input too
+    inputs_moved,  ///< recomputed from the layer's input, which lies in main memory
 };
 
 /// Whether autograd keeps the residual stream itself: what a norm in one kernel reads, or one without a cast.
@@ -49,6 +50,16 @@ constexpr bool keeps_stream(norm_kind kind, const training_context& context) {
     const bool copies = form == norm_form::wide_kernel || form == norm_form::wide_mean || kind == norm_kind::rms ||
                         context.widens(kind);
     return context.runtime.kernels.fuses_norms() || !copies;
+}
+
+/// What torchao makes of a 16-bit weight for one product: scaled and clamped in fp32, and in 8 bits.
+constexpr byte_count scaled_weight(const operand& read, const operand& target, const training_context& context,
+                                   const layout& l) {
+    const auto whole = [&](const precision& format) {
+        return local_bytes(
+            {activation_role::weight, product(read.width, target.width), format, activation_split::tensor}, l);
+    };
+    return context.quantised.scaled ? whole(fp32) * 2 + whole(int8) : byte_count{};
 }
 
 /// The fullest moments of a layer's forward pass, without what is made of its weights.
@@ -82,7 +93,7 @@ public:
           layout_{split},
           visit_{seen_by},
           records_{becomes == saved_tensors::stay},
-          stream_kept_{becomes != saved_tensors::moved && (!records_ || keeps_stream(swept.norm, trained))} {}
+          stream_kept_{becomes == saved_tensors::recomputed || (records_ && keeps_stream(swept.norm, trained))} {}
 
     /// To be called with each operation in turn.
     constexpr void operator()(const layer_operation& o, const saved_so_far& saved) {
@@ -138,11 +149,11 @@ private:
         return size(hidden_, context_.residual(kind_.norm), activation_split::sequence);
     }
     /// What the layer's code refers to, though autograd does not keep it: attention's probabilities and output, the
-    /// layer's input, and the residual sum.
-    constexpr std::array<byte_count, 4> referred() const {
+    /// layer's input, and the residual sum; and the probabilities of the layer before.
+    constexpr std::array<byte_count, 5> referred() const {
         const bool holds_attended = context_.code.frames.attention_output || one_input();
         return {scores_, holds_attended ? attended_ : byte_count{}, stream_kept_ ? byte_count{} : stream(),
-                records_ && stream_kept_ ? byte_count{} : residual_};
+                records_ && stream_kept_ ? byte_count{} : residual_, earlier_scores_};
     }
     constexpr byte_count frames() const {
         byte_count held;
@@ -207,7 +218,9 @@ private:
         const bool widens = widens_scores(context_) && !context_.formats.fp32_compute;
         const bool drops = context_.dropout && context_.code.dropout.probabilities;
         // Before the softmax, and widened for it; where it is not saved, its output, too.
-        const byte_count made = scores(format) + (widens ? scores(fp32) : byte_count{});
+        const bool both = eager && context_.code.frames.plain_scores;
+        if (eager && context_.code.frames.earlier_probabilities && !records_) earlier_scores_ = scores(format);
+        const byte_count made = scores(format) * (both ? 2 : 1) + (widens ? scores(fp32) : byte_count{});
         const byte_count softmax = scores(widens ? fp32 : format);
         if (records_) {  // what autograd keeps are the repeated keys and values
             const byte_count own = size(2 * a.kv_heads * a.query_width(), format, activation_split::tensor);
@@ -260,7 +273,8 @@ private:
             return whole(context_.formats.compute) + size(target, context_.formats.compute) +
                    (records_ || !context_.formats.fp32_outputs ? byte_count{} : size(read, context_.formats.compute));
         if (!context_.quantised.scaled) return {};
-        return larger(whole(fp32) * 2 + whole(int8) + size(read, int8), size(read, fp32) * 2 + size(read, int8));
+        return larger(scaled_weight(read, target, context_, layout_) + size(read, int8),
+                      size(read, fp32) * 2 + size(read, int8));
     }
 
     constexpr bool adapts(weight_role role) const {
@@ -312,11 +326,16 @@ private:
         const bool from_output =
             !gated() && context_.code.feed_forward.plain_activation == activation_form::from_output;
         activated_ = records_ && from_output && context_.frozen ? byte_count{} : output;
-        byte_count made = activated_ + (records_ && !from_output ? byte_count{} : plain);
-        if (!records_ && joined())  // gate and up, and the activated gate
+        const activation_form form = activation_form_of(gated(), context_);
+        const bool squares = form == activation_form::squared;
+        byte_count made = activated_ + (records_ && !from_output && !squares ? byte_count{} : plain);
+        if (form == activation_form::function) made += plain * 3;  // its products
+        if (!records_ && joined())                                 // gate and up, and the activated gate
             made += plain + output;
-        else if (!records_ && (gated() || composes_activation(false, context_)))
+        else if (!records_ && (gated() || form == activation_form::composed))
             made += output + (gated() ? byte_count{} : plain);  // the activated gate; half of the input, and its cube
+        else if (!records_ && squares)
+            made += plain + (output > plain ? output : byte_count{});  // the relu's output, and its fp32 copy
         held_inner_ = !records_ && joined() ? plain * 2 : byte_count{};
         consider(saved.all, {normed_in_feed_forward(saved), made});
     }
@@ -342,8 +361,8 @@ private:
     constexpr void at_last_product(const layer_operation& o, const saved_so_far& saved) {
         const operand& read = o.reads[0];
         const precision& compute = context_.formats.compute;
-        const bool composes = composes_activation(gated(), context_);
-        const bool casts = context_.autocast && (context_.formats.fp32_outputs || composes);
+        const bool widens = widens_activation(gated(), context_);
+        const bool casts = context_.autocast && (context_.formats.fp32_outputs || widens);
         const bool adapted = adapts(weight_role::down_proj);
         const bool reads_it = !context_.frozen || context_.quantised.keeps_inputs;
         const bool kept = records_ && !casts && (reads_it || (adapted && !context_.copies_adapter_inputs));
@@ -351,7 +370,7 @@ private:
         if (casts && !(records_ && reads_it)) made += size(read, compute);
         made = larger(made, for_weight(read, o.writes[0]));
         if (adapted) {
-            const precision& input = composes ? activated_format(gated(), context_) : context_.formats.outputs;
+            const precision& input = widens ? activated_format(gated(), context_) : context_.formats.outputs;
             made = larger(made, beside_product(read, o.writes[0], input));
             at_magnitudes(read, o.writes[0], input,
                           saved.before + frames() + normed_in_feed_forward(saved) + activated_,
@@ -387,6 +406,7 @@ private:
     bool stream_kept_;              ///< the layer's input is kept
     byte_count residual_{};         ///< the residual sum after the first half
     byte_count scores_{};           ///< attention's probabilities
+    byte_count earlier_scores_{};   ///< of the layer before
     byte_count attended_{};         ///< attention's output
     byte_count activated_{};        ///< what the feed-forward's last product reads
     byte_count held_inner_{};       ///< one product's output that gate and up are views of

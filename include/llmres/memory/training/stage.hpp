@@ -149,9 +149,12 @@ constexpr saved_layers saved_by_layers(const folded_job& f, const placement& her
 constexpr byte_count saved_before_layers(const folded_job& f, const placement& here, const encoder_memory& encoder) {
     byte_count saved = encoder.kept;
     if (here.layers.size() > 0) saved += mask_bytes(f.job.model, f.context);
+    // Where layers offload what they save, the tables of positions that they all read are among it.
+    const bool moved = saved_tensors_of(f.job, f.context) == saved_tensors::moved;
     if (here.stage == 0)
-        for_each_input_activation(f.job.model, f.context,
-                                  [&](const activation& a) { saved += local_bytes(a, f.layout); });
+        for_each_input_activation(f.job.model, f.context, [&](const activation& a) {
+            if (!moved || a.role != activation_role::query) saved += local_bytes(a, f.layout);
+        });
     return saved;
 }
 
@@ -326,10 +329,12 @@ constexpr byte_count stepping_of(const folded_job& f, const training_stage& s) {
 }
 
 /// The table that says of every pair of positions whether one sees the other, where the model's code has it as a
-/// buffer.
-constexpr byte_count mask_table(const folded_job& f) {
+/// buffer, or each layer has one.
+constexpr byte_count mask_table(const folded_job& f, const placement& here) {
     const std::int64_t positions = f.job.model.max_context.in(tokens);
-    return f.context.code.mask_table ? size_of(int8, positions, positions) : byte_count{};
+    const mask_buffer code = f.context.code.mask_table;
+    const std::int64_t tables = code == mask_buffer::none ? 0 : code == mask_buffer::one ? 1 : here.layers.size();
+    return size_of(int8, positions, positions) * tables;
 }
 
 /// What the optimizer's step reads and writes: it reads gradients and states, and writes weights and states.
@@ -353,7 +358,7 @@ constexpr training_stage training_stage_of(const folded_job& f, const placement&
     s.updated = updated_by_step(j, l, all);  // tables of positions are no weights
     for (std::size_t k = 0; k < f.kinds(); ++k)
         all.weights += rotary_table(f, j.model.layers.kinds[k]) * here.counts[k];
-    all.weights += mask_table(f);
+    all.weights += mask_table(f, here);
     if (f.context.runtime.sharding.code == sharding_code::deepspeed) {
         // It hands gradients to the host by the bucket, of which there are two (contiguous_gradients, overlap_comm).
         const byte_count buckets = size_of(gradients_of(j), f.context.runtime.sharding.reduce_bucket_size, 2);

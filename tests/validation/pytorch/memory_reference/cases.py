@@ -196,6 +196,9 @@ def _steps() -> Iterator[Case]:
         yield _case(FAMILIES[name], average=True, optimizer="adamw_fused", precision="autocast", sequence=128)
     for name in ("llama", "qwen2", "mistral"):
         yield _case(FAMILIES[name], offload=True, sequence=4096)
+    for recompute in ("none", "full"):  # so few logits that a layer's backward pass is the peak
+        yield _case(FAMILIES["llama"], shape=Shape(4096, 4, 32, 8, 128, 14336, 1000), offload=True, sequence=4096,
+                    recompute=recompute, optimizer="sgd")
 
 
 def _gpus() -> Iterator[Case]:

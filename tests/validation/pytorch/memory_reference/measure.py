@@ -107,10 +107,10 @@ def build_model(case: Case, device: str) -> nn.Module:
         variants.use_liger(model)
     if case.kernels == "float8":
         variants.use_float8(model)
-    if case.offload:
-        variants.offload(model)
     if case.recompute != "none":
         variants.recompute(model, case.recompute)
+    if case.offload:
+        variants.offload(model)
     if case.method != "full":
         model = adapters.adapt(model, case.method, case.lora_rank, case.target_modules, case.lora_dropout)
     return model.train()

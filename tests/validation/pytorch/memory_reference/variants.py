@@ -71,9 +71,12 @@ def use_float8(model: nn.Module) -> None:
 # ---- offloading -----------------------------------------------------------------------------------------------------------
 
 def offload(model: nn.Module) -> None:
-    """What the layers save goes to the host."""
+    """What the layers save goes to the host; of layers that are recomputed, what their checkpoints save."""
     for layer in _layers(model):
-        layer.forward = _saving_on_host(layer.forward)
+        if layer.gradient_checkpointing:
+            layer._gradient_checkpointing_func = _saving_on_host(layer._gradient_checkpointing_func)
+        else:
+            layer.forward = _saving_on_host(layer.forward)
 
 
 def _saving_on_host(forward: Any) -> Any:

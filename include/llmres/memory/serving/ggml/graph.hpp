@@ -209,7 +209,7 @@ private:
             if (!l.expands && o.weights[0] == weight_role::q_proj) add_heads(o, l);  // gates are not laid out
             return;
         }
-        if (o.weights[0] == weight_role::projector) return;
+        if (o.weights[0] == weight_role::projector || o.weights[0] == weight_role::shared_gate) return;
         if (o.weights[0] == weight_role::router) {
             at(operand_name::logits_of_experts) = buffer.add(rows_of(l.kind.feed_forward.experts.count));
         } else if (o.weights[0] != weight_role::down_proj) {

@@ -109,6 +109,32 @@ constexpr byte_count waiting_gradient(const stage_step& in) {
     return in.folded.micro_batches > 1 && in.folded.layout.zero < 2 ? second_gradient(in) : byte_count{};
 }
 
+/// The bias of the cross-attention's scores and its gradient, which recomputed layers of a decoder share, and which
+/// autograd holds until all of them have been differentiated.
+constexpr byte_count shared_cross_bias(const stage_step& in) {
+    const training_context& context = in.folded.context;
+    if (!context.code.attention.biased_scores || !context.recomputes) return {};
+    const std::int64_t heads = in.folded.job.model.layers.kinds[0].attention.heads;
+    return size_of(context.formats.compute, 2 * context.tokens.length, product(heads, context.encoder_tokens));
+}
+
+/// The bias of self-attention's scores: one table of every head and pair of tokens, in the format of the stream.
+constexpr byte_count score_bias(const stage_step& in) {
+    const training_context& context = in.folded.context;
+    if (!context.code.attention.biased_scores) return {};
+    const std::int64_t heads = in.folded.job.model.layers.kinds[0].attention.heads;
+    return size_of(context.formats.stream, context.tokens.length, product(heads, context.tokens.keys));
+}
+
+/// Of recomputed layers whose scores share a bias, the first one's most: it makes the bias once more, beside all that
+/// it saves; then it is differentiated. The bias has its gradient of all later layers, and so has cross-attention's.
+constexpr byte_count first_biased_layer(const stage_step& in, const training_layer& layer, byte_count peak) {
+    if (!in.folded.context.recomputes || in.folded.context.frozen) return peak;
+    const byte_count bias = score_bias(in), recomputed = layer.saved + bias;
+    const byte_count cross = in.stage.encoder.kept > byte_count{} ? shared_cross_bias(in) : byte_count{};
+    return (recomputed > peak ? recomputed : peak) + bias + cross;
+}
+
 /// The backward pass of a kind's last or first layer.
 constexpr peak_candidate at_layer_backward(const stage_step& in, peak_point point, std::size_t kind) {
     const training_stage& s = in.stage;
@@ -120,7 +146,10 @@ constexpr peak_candidate at_layer_backward(const stage_step& in, peak_point poin
     t.gradients =
         in.accumulates || b.gradients > s.weights.all.gradients.kept ? s.weights.all.gradients.kept : b.gradients;
     t.gradients += waiting_gradient(in);
-    t.activations = b.saved + ((in.accumulates ? layer.peak : layer.fresh_peak) - layer.kept);
+    byte_count peak = in.accumulates ? layer.peak : layer.fresh_peak;
+    if (point == peak_point::first_layer_backward && in.folded.context.code.attention.biased_scores)
+        peak = first_biased_layer(in, layer, peak);
+    t.activations = b.saved + (peak - layer.kept);
     t.communication =
         in.steps_in_backward ? in.gathered_in_backward + layer.state.optimizer.largest_step : in.backward_communication;
     return {point, static_cast<std::int32_t>(kind), t, in.backward_streams};
@@ -133,15 +162,6 @@ constexpr byte_count summed_gradients(const stage_step& in) {
     const training_context& context = in.folded.context;
     const bool in_place = casts_head(context) || context.runtime.kernels.loss.code == loss_code::chunked;
     return second_gradient(in) * ((in_place ? 1 : 2) + (in.folded.micro_batches > 1 && in.folded.layout.zero < 2));
-}
-
-/// The bias of the cross-attention's scores and its gradient, which recomputed layers of a decoder share, and which
-/// autograd holds until all of them have been differentiated.
-constexpr byte_count shared_cross_bias(const stage_step& in) {
-    const training_context& context = in.folded.context;
-    if (!context.code.attention.biased_scores || !context.recomputes) return {};
-    const std::int64_t heads = in.folded.job.model.layers.kinds[0].attention.heads;
-    return size_of(context.formats.compute, 2 * context.tokens.length, product(heads, context.encoder_tokens));
 }
 
 /// The last gradient: the embedding's, beside the gradient of the embedding's output.

@@ -65,6 +65,16 @@ constexpr byte_count encoder_output(const stage_step& in) {
                    product(context.encoder_tokens, in.folded.job.model.hidden));
 }
 
+/// Cosines and sines of the positions, which all layers read.
+constexpr byte_count rotary_tables(const stage_step& in) {
+    byte_count tables;
+    if (in.stage.first)
+        for_each_input_activation(in.folded.job.model, in.folded.context, [&](const activation& a) {
+            if (a.role == activation_role::query) tables += local_bytes(a, in.folded.layout);
+        });
+    return tables;
+}
+
 /// What the model's code refers to throughout the forward pass, though autograd does not keep it: embeddings before
 /// their sum or dropout, or the first layer's input; masks; the bias that every layer adds to its scores; and what an
 /// encoder puts out.
@@ -83,6 +93,7 @@ constexpr byte_count model_frames(const stage_step& in) {
     const byte_count stream = in.residual * (normed && !context.formats.fp32_stream ? 2 : 1);  // fp32 beside 16 bits
     byte_count held = stream * (embeddings > 0 ? embeddings - leaf : kept ? 0 : 1);
     if (context.recomputes) return held;
+    if (becomes == saved_tensors::moved) held += rotary_tables(in);
     held += masks_made(m, context);
     if (m.encoders[0].layers > 0) held += encoder_output(in);
     if (!context.code.attention.biased_scores) return held;
