@@ -72,8 +72,14 @@ TEST_CASE("arithmetic and traffic of the same length overlap in part") {
     CHECK((both.compute + both.memory).in(seconds) == doctest::Approx(each * std::sqrt(2.0)).epsilon(1e-6));
 }
 
-TEST_CASE("narrow products reach less of their peak") {
+TEST_CASE("narrow products reach less of their peak, and cast their input once") {
     const priced p;
+    operation cast = product(1, {}, arithmetic_kind::fp8);
+    CHECK(p.of(cast).floors.in(microseconds) == doctest::Approx(3.8 + 5.6));
+    cast.joined = true;
+    CHECK(p.of(cast).floors == duration{});
+    CHECK(p.of(product(1, {}, arithmetic_kind::int8)).floors.in(microseconds) == doctest::Approx(3.8 + 5.6));
+    CHECK(p.of(product(1, {}, arithmetic_kind::fp16)).floors.in(microseconds) == doctest::Approx(3.8));
     CHECK(p.of(product(1e15, {}, arithmetic_kind::fp8)).compute.in(seconds) ==
           doctest::Approx(1e15 / (1978.9e12 * 0.655)).epsilon(1e-6));
     priced b200{standard_cluster(gpus::b200_sxm_180gb, 1).value()};

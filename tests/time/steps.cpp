@@ -165,3 +165,76 @@ TEST_CASE("multiprocessor clocks follow from the boost clock, or from the rate o
     const cluster fast_clock = standard_cluster(gpus::rtx_4090, 1).value();
     CHECK(step(j, {}, fast_clock).total() == step(unlimited, {}, fast_clock).total());
 }
+
+TEST_CASE("a prompt is computed in chunks of the runtime's budget, each of which reads the weights") {
+    const job whole = decoded(runtimes::vllm, 16384);
+    job cut = whole;
+    cut.max_batched_tokens = tokens(512);
+    const auto prefill = [](const job& j, const layout& l, const cluster& c) {
+        return plan(j, l, c).value().speed.prefill;
+    };
+    CHECK(detail::serving_passes_of(cut, {}).prompt.tokens.length == 512);
+    CHECK(detail::serving_passes_of(cut, {}).prompt.tokens.keys == 16384);
+    CHECK(detail::serving_passes_of(cut, {}).prompt_chunks == doctest::Approx(32));
+    const cluster c = of_a100(1);
+    CHECK(prefill(cut, {}, c).total().expected > prefill(whole, {}, c).total().expected);
+    CHECK(prefill(cut, {}, c).total().expected.in(seconds) < 2 * prefill(whole, {}, c).total().expected.in(seconds));
+    // Several prompts at once share the budget.
+    cut.batch = 4;
+    CHECK(detail::serving_passes_of(cut, {}).prompts.tokens.length == 128);
+    CHECK(detail::serving_passes_of(cut, {}).prompts_chunks == doctest::Approx(128));
+}
+
+TEST_CASE("stages compute chunks of a prompt at the same time where the runtime does so") {
+    const layout four{.pipeline = 4};
+    const job j = decoded(runtimes::llama_cpp, 8192);
+    CHECK(detail::repeats(j, four, 16) == doctest::Approx(1 + 15 / 4.0));
+    CHECK(detail::repeats(decoded(runtimes::vllm), four, 16) == doctest::Approx(16));
+    CHECK(detail::repeats(j, {}, 16) == doctest::Approx(16));
+    const auto prefill = [](const job& of_prompt, const layout& l) {
+        return plan(of_prompt, l, of_a100(static_cast<std::int32_t>(l.gpus()))).value().speed.prefill.total().expected;
+    };
+    CHECK(prefill(j, four) < prefill(j, {}));
+    duration last;
+    for (std::int64_t prompt = 256; prompt <= 2048; prompt += 64) {  // no jump where a chunk begins
+        const duration now = prefill(decoded(runtimes::llama_cpp, prompt), four);
+        CHECK(now >= last);
+        last = now;
+    }
+}
+
+TEST_CASE("scores that are written out make long prompts slower when serving too") {
+    job j = decoded(runtimes::llama_cpp, 16384);
+    j.runtime.serving_kernels.flash_attention = true;
+    const duration fused = plan(j, {}, of_a100(1)).value().speed.prefill.total().expected;
+    j.runtime.serving_kernels.flash_attention = false;
+    CHECK(plan(j, {}, of_a100(1)).value().speed.prefill.total().expected > fused);
+}
+
+TEST_CASE("llama.cpp's prompts have wider bounds than other runtimes'") {
+    const interval<duration> t = plan(decoded(runtimes::llama_cpp), {}, of_a100(1)).value().speed.prefill.total();
+    job j = decoded(runtimes::llama_cpp);
+    j.runtime.launches.prompts = {1.0, 1.0, 1.0};
+    const interval<duration> usual = plan(j, {}, of_a100(1)).value().speed.prefill.total();
+    CHECK(t.expected == usual.expected);
+    CHECK(t.low / usual.low == doctest::Approx(0.7));
+    CHECK(t.high / usual.high == doctest::Approx(2.0));
+}
+
+TEST_CASE("experts of ranks that hold the same tokens are summed in one all-reduce; of others, exchanged") {
+    layout l{.tensor = 4, .expert = 4, .expert_tensor = 1};
+    const layer& routed = models::qwen3_30b_a3b.layers.kinds[0];
+    const auto count = [&](collective_kind kind) {
+        int n = 0;
+        for_each_exchange(routed, 2048, bf16, token_shape{8, 1, 1024}, l,
+                          [&](const exchange& x) { n += x.kind == kind; });
+        return n;
+    };
+    CHECK(count(collective_kind::all_reduce) == 2);
+    CHECK(count(collective_kind::all_to_all) == 0);
+    l.data = 4, l.tensor = 1;
+    CHECK(count(collective_kind::all_reduce) == 0);
+    CHECK(count(collective_kind::all_to_all) == 2);
+    l.data = 1, l.tensor = 4, l.sequence_parallel = true;
+    CHECK(count(collective_kind::all_to_all) == 2);
+}

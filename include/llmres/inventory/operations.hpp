@@ -351,7 +351,11 @@ constexpr void for_each_head_operation(const model& m, const operation_formats& 
 template <class Visit>
 constexpr void for_each_exchange(const layer& l, std::int64_t hidden, const precision& compute, const token_shape& s,
                                  const layout& over, Visit&& visit) {
-    const bool spread = l.feed_forward.routed() && over.expert > 1;
+    // Where every expert rank has the same tokens, each computes what its experts add and the sum is one all-reduce, as
+    // without expert parallelism (vLLM's fused_moe/layer.py, TensorRT-LLM's fused_moe: no all-to-all without attention
+    // data parallelism).
+    const bool replicated = over.data * over.context_parallel * over.replicas == 1 && !over.sequence_parallel;
+    const bool spread = l.feed_forward.routed() && over.expert > 1 && !replicated;
     if (over.context_parallel > 1 && l.attention.kind != attention_kind::none) {
         const std::int64_t width = detail::ceil_quotient(l.attention.kv_heads, over.tensor) *
                                    (l.attention.query_width() + l.attention.value_width());

@@ -13,7 +13,7 @@ inline constexpr runtime deepspeed{
         // Megatron-DeepSpeed of 2022 takes 1.1 to 1.3 ms for each pass through a layer, forward, recomputed or back,
         // whatever its size, on up to four tensor ranks and 1.4 to 1.7 on eight (470 runs of
         // megatron_deepspeed_a100_single.csv in which the GPU is done sooner).
-        .layer = {microseconds(600), microseconds(1200), microseconds(1700)},
+        .layer = {microseconds(880), microseconds(1200), microseconds(1700)},
         .small_kernels = 15,
         .attention = attention_code::flash_2,
         .joined = true,

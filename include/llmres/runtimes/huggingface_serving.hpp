@@ -21,13 +21,13 @@ inline constexpr runtime huggingface_base{
         // About 55 kernels of a layer (two norms of 8, rotary embedding of 12, seven products, a cache of two, the
         // gate), issued one by one from Python: 0.53 to 0.8 ms where the GPU takes less (Qwen's tables on A100 and H20,
         // transformers 4.38 to 4.51), and so about 13 us a kernel.
-        .layer = {microseconds(450), microseconds(720), microseconds(1000)},
+        .layer = {microseconds(500), microseconds(720), microseconds(1000)},
         // Three kernels and more beside the product (AutoGPTQ in 8 bits, AutoAWQ's split-k), ten with Triton's launches
         // (transformers/integrations/finegrained_fp8.py); none with AutoGPTQ's ExLlama kernels.
         .narrow_product = {microseconds(0), microseconds(40), microseconds(150)},
         // `for expert_idx in range(num_experts)`: nine kernels each (models/qwen2_moe, models/mixtral).
         .looped_expert = {microseconds(60), microseconds(115), microseconds(160)},
-        .step = {milliseconds(1), milliseconds(2), milliseconds(5)},
+        .step = {milliseconds(1), milliseconds(2), milliseconds(4)},
         .small_kernels = 15,
         .copies_cache = true,  // cache_utils.py, DynamicCache.update; repeat_kv of models/qwen2
     },

@@ -54,6 +54,10 @@ struct runtime_launches {
     /// Each step of serving copies the cache (torch.cat), and keys and values once for every query head that shares
     /// them (repeat_kv), and one block of attention reads all keys of a head.
     bool copies_cache = false;
+    /// Time of prompts relative to what the constants of kernels say: least, expected, most.
+    interval<double> prompts{1.0, 1.0, 1.0};
+    /// Stages of a pipeline compute chunks of one prompt at the same time.
+    bool pipelines_chunks = false;
     /// Bytes that matrix-vector products read a clock and multiprocessor at most; 0: what the memory gives.
     double bytes_a_clock = 0;
 };

@@ -58,7 +58,7 @@ inline constexpr std::array sglang_knobs{
 inline constexpr runtime sglang_base{
     .identity{.name = "sglang", .work = runtime_work::serving, .knobs = sglang_knobs},
     .launches{
-        .step = {microseconds(100), microseconds(400), microseconds(2800)},
+        .step = {microseconds(200), microseconds(400), microseconds(1200)},
         .request = {milliseconds(20), milliseconds(60), milliseconds(140)},
         .joined = true,
         .own_all_reduce = true,
@@ -102,7 +102,7 @@ constexpr runtime sglang_ranks() {
     runtime r = sglang_base;
     r.cache.default_fraction = sglang_by_ranks;
     r.step.larger_devices = device_classes({mib(25'000), tokens(8192)});
-    r.launches.step = {microseconds(500), microseconds(1500), milliseconds(3)};
+    r.launches.step = {microseconds(1000), microseconds(1500), microseconds(2600)};
     return r;
 }
 

@@ -24,7 +24,7 @@ inline constexpr runtime tensorrt_llm_base{
               .knobs = tensorrt_llm_knobs},
     .launches{
         // Kernels of one CUDA graph start while those before them end (programmatic dependent launch).
-        .step = {microseconds(50), microseconds(100), microseconds(900)},
+        .step = {microseconds(70), microseconds(100), microseconds(250)},
         .request = {milliseconds(5), milliseconds(25), milliseconds(140)},
         .floors = 0.5,
         .joined = true,

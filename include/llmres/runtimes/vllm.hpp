@@ -37,7 +37,7 @@ inline constexpr runtime vllm_base{
     .identity{.name = "vllm", .work = runtime_work::serving, .knobs = vllm_knobs},
     .launches{
         // Scheduler and sampler between steps, and the request's way through the API server (V1).
-        .step = {microseconds(100), microseconds(400), microseconds(1500)},
+        .step = {microseconds(200), microseconds(400), microseconds(1000)},
         .request = {milliseconds(10), milliseconds(30), milliseconds(140)},
         .joined = true,          // QKVParallelLinear, MergedColumnParallelLinear
         .own_all_reduce = true,  // device_communicators/custom_all_reduce.py
@@ -116,10 +116,10 @@ constexpr runtime vllm_v0_base() {
     r.process.workspace = {mib(10), mib(60), mib(220)};
     // The first engine prepares inputs and samples in Python between steps: 2.2 to 3.8 ms under 0.4.2 and 0.6.3 where
     // the GPU takes less (Qwen's tables, A100).
-    r.launches.step = {milliseconds(1), microseconds(2300), milliseconds(6)};
+    r.launches.step = {microseconds(1700), microseconds(2300), microseconds(3800)};
     // Prompts, and sequences beyond max_seq_len_to_capture (8192 by default), run without CUDA graphs: 0.3 to 0.4 ms a
     // layer (Qwen's tables under 0.4.2, from 14,336 tokens on).
-    r.launches.eager_layer = {microseconds(200), microseconds(350), microseconds(600)};
+    r.launches.eager_layer = {microseconds(250), microseconds(350), microseconds(480)};
     r.launches.graph_context = tokens(8192);
     return r;
 }

@@ -82,7 +82,8 @@ struct kernel_sums {
 
     pricer<2> price;
     std::array<std::array<kernel_time, kinds>, 2> sums{};
-    double times = 1;  ///< layers that run each operation
+    double times = 1;                          ///< layers that run each operation
+    std::array<double, 2> repeated{1.0, 1.0};  ///< how often a pass goes through the layers: chunks of a prompt
     bool head = false;
 
     constexpr void operator()(const operation& o, std::size_t pass) {
@@ -93,23 +94,24 @@ struct kernel_sums {
         to.kind = o.kind;
         to.head = of_head;
         to.arithmetic = o.arithmetic;
-        to.flops += o.flops * times;
-        to.moved += scaled_up(o.read + o.written, times);
-        to.time += (price.sum[pass].compute + price.sum[pass].memory) * times;
+        const double runs = head ? 1.0 : times * repeated[pass];
+        to.flops += o.flops * runs;
+        to.moved += scaled_up(o.read + o.written, runs);
+        to.time += (price.sum[pass].compute + price.sum[pass].memory) * runs;
     }
 };
 
 constexpr kernel_times kernel_times_of(const job& j, const layout& l, const pricing& with,
                                        const operation_formats& formats, const std::array<token_pass, 2>& passes,
-                                       const std::array<step_pass, 2>& names) {
+                                       const std::array<step_pass, 2>& names,
+                                       const std::array<double, 2>& repeated = {1.0, 1.0}) {
     const std::int32_t first = trains(j) ? 0 : placement_on_host(j).layers.last;
     const kind_counts counts = j.model.layers.counts(first, j.model.layers.size);
-    kernel_sums sums{model_pricer<2>{j, l, with, formats, passes}.make()};
+    kernel_sums sums{.price = model_pricer<2>{j, l, with, formats, passes}.make(), .repeated = repeated};
     for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k) {
         sums.times = counts[k];
         for_each_operation(j.model.layers.kinds[k], j.model.hidden, formats, passes, l, sums);
     }
-    sums.times = 1;
     sums.head = true;
     for_each_head_operation(j.model, formats, passes, l, sums);
     kernel_times made;
@@ -131,7 +133,7 @@ constexpr kernel_times kernel_times_of(const job& j, const layout& l, const clus
                                            {step_pass::forward, step_pass::backward});
         const detail::serving_passes p = detail::serving_passes_of(j, l);
         return detail::kernel_times_of(j, l, with, detail::serving_formats(j), std::array{p.decode, p.prompt},
-                                       {step_pass::decode, step_pass::prefill});
+                                       {step_pass::decode, step_pass::prefill}, {1.0, p.prompt_chunks});
     });
 }
 

@@ -14,16 +14,18 @@
 namespace llmres::inline v0 {
 
 /// Constants of kernels, the same for every GPU: parts of the peaks that the sheet names. Fitted by least squares of
-/// logarithms on kernels timed alone (AIC: products 3,135 points in bf16 on A100, H100, B200, B300 and GB200; attention
-/// 11,880; routed experts 12,258), but for `cast`, `elementwise` and `small`, which are assumed.
+/// logarithms on kernels timed alone (AIC: products 2,607 points in bf16 on A100, H100, B200, B300 and GB200; attention
+/// 11,880; routed experts 12,258), but for `elementwise` and its floor, which are assumed.
 struct kernel_constants {
     double narrow_arithmetic = 0.655;      ///< of the peak in fp8 and int8; in 16 bits: efficiency::arithmetic
     double fp4_arithmetic = 0.465;         ///< of the peak in fp4 and fp6
     duration product = microseconds(3.8);  ///< floor of a matrix product
-    duration cast = microseconds(6);       ///< floor of casting a product's inputs; not priced yet
-    double attention = 0.51;               ///< of the peak: scores and probabilities
-    double attention_backward = 0.41;      ///< the same in the backward pass (training_attention: A100 and B200)
-    double attention_traffic = 0.857;      ///< of the bandwidth: the cache
+    /// Floor of casting a product's inputs to 8 or 4 bits: products of at most 32 tokens take 9.4 to 9.9 us beside
+    /// their traffic, those in 16 bits 4.1 (medians of 1,500 and 990 products).
+    duration cast = microseconds(5.6);
+    double attention = 0.51;           ///< of the peak: scores and probabilities
+    double attention_backward = 0.41;  ///< the same in the backward pass (training_attention: A100 and B200)
+    double attention_traffic = 0.857;  ///< of the bandwidth: the cache
     duration attention_floor = microseconds(10.7);  ///< floor of attention
     /// Of the peak, for routed experts with many tokens each: serving kernels 0.30, B200's training kernels 0.25 to
     /// 0.34 (training_grouped_matmul.csv; A100's, 12 points, reach 0.57 to 0.67).

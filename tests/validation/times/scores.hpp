@@ -126,7 +126,7 @@ inline constexpr std::array bars{
     bar{"Qwen tables, vllm", "", 0.17},
     bar{.series = "Qwen tables, sglang", .figure = "", .mean = 0.14, .met = false},
     bar{"llama.cpp, generation", "", 0.10},
-    bar{.series = "llama.cpp, prompts", .figure = "", .mean = 0.42, .met = false},
+    bar{"llama.cpp, prompts", "", 0.42},
     bar{"TensorRT-LLM, static", "", 0.20},
     bar{"TensorRT-LLM, TTFT", "", 0.22},
     bar{"gpt-fast", "", 0.135},

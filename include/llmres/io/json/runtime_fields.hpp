@@ -53,6 +53,8 @@ inline constexpr auto fields_of<llmres::runtime_launches> = std::array{
     profile_field{
         "copies_cache",
         "each step of serving copies the cache, and keys and values once for every query head that shares them"},
+    profile_field{"prompts", "time of prompts over what the constants of kernels say", "ratio"},
+    profile_field{"pipelines_chunks", "stages of a pipeline compute chunks of one prompt at the same time"},
     profile_field{"bytes_a_clock", "bytes that matrix-vector products read at most; 0: what the memory gives",
                   "bytes a clock and multiprocessor"}};
 template <>
@@ -372,9 +374,9 @@ constexpr void each_member(Part& part, Visit&& visit) {
     } else if constexpr (Count == 14) {
         auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = part;
         all(a, b, c, d, e, f, g, h, i, j, k, l, m, n);
-    } else if constexpr (Count == 15) {
-        auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o] = part;
-        all(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o);
+    } else if constexpr (Count == 17) {
+        auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q] = part;
+        all(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q);
     } else if constexpr (Count == 18) {
         auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r] = part;
         all(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r);

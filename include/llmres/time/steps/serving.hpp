@@ -25,7 +25,7 @@ namespace llmres::inline v0::detail {
 struct load_constants {
     /// Of the time of the prompts that are computed while a sequence is generated, what its tokens wait for: all of it
     /// where prompts stand alone in their steps, little where sequences of one length start together.
-    interval<double> prompts{0.15, 0.7, 1.0};
+    interval<double> prompts{0.5, 0.7, 1.0};
     /// Prompts of other sequences that a prompt waits for, as a part of them: few where lengths vary, half of them
     /// where all come at once.
     interval<double> queue{0.0, 0.07, 0.5};
@@ -40,13 +40,14 @@ constexpr operation_formats serving_formats(const job& j) {
             .joined = j.runtime.launches.joined};
 }
 
-/// All layers on the GPU, and the head.
+/// All layers on the GPU, each pass so many times, and the head once.
 template <std::size_t N>
-constexpr std::array<priced_pass, N> through_all_layers(const job& j, const priced_model<N>& priced) {
+constexpr std::array<priced_pass, N> through_all_layers(const job& j, const priced_model<N>& priced,
+                                                        const std::array<double, N>& times) {
     const kind_counts counts = j.model.layers.counts(placement_on_host(j).layers.last, j.model.layers.size);
     std::array<priced_pass, N> all = priced.head;
     for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k)
-        for (std::size_t p = 0; p < N; ++p) all[p].add(priced.kinds[k][p], counts[k]);
+        for (std::size_t p = 0; p < N; ++p) all[p].add(priced.kinds[k][p], counts[k] * times[p]);
     return all;
 }
 
@@ -87,9 +88,24 @@ constexpr steady_speed steady_of(const job& j, const layout& l, const interval<d
 
 /// A step's time with the exchanges between stages and what the host computes.
 struct serving_passes {
-    std::int64_t sequences = 1;  ///< of one data rank
-    token_pass decode{}, prompt{}, prompts{};
+    std::int64_t sequences = 1;                    ///< of one data rank
+    token_pass decode{}, prompt{}, prompts{};      ///< of prompts: one of their chunks
+    double prompt_chunks = 1, prompts_chunks = 1;  ///< how many of these there are
 };
+
+/// Tokens of prompts that a runtime computes in one step, of so many.
+constexpr std::int64_t tokens_of_chunk(const job& j, std::int64_t all) {
+    const token_count limit =
+        j.max_batched_tokens > token_count{} ? j.max_batched_tokens : j.runtime.step.max_batched_tokens;
+    const bool cut = j.max_batched_tokens > token_count{} || chunks(j, j.runtime);
+    return cut && limit > token_count{} && all > limit.in(tokens) ? limit.in(tokens) : all;
+}
+
+/// How often the time of one chunk passes. Where a pipeline's stages compute chunks of one prompt at the same time,
+/// those behind the first take one stage's time each.
+constexpr double repeats(const job& j, const layout& l, double chunks) {
+    return j.runtime.launches.pipelines_chunks ? 1.0 + (chunks - 1.0) / l.pipeline : chunks;
+}
 
 constexpr serving_passes serving_passes_of(const job& j, const layout& l) {
     serving_passes p{.sequences = sequences_per_rank(j, l)};
@@ -100,9 +116,16 @@ constexpr serving_passes serving_passes_of(const job& j, const layout& l) {
                 .scored = p.sequences,
                 .decode = true,
                 .copies_cache = j.runtime.launches.copies_cache};
-    p.prompt = {.tokens = {1, length > 0 ? length : 1, prompt.in(tokens)}, .scored = 1};
-    p.prompts = p.prompt;
-    p.prompts.tokens.sequences = p.prompts.scored = p.sequences;
+    const bool written = kernel_of(j, j.runtime) == attention_kernel::eager;
+    const auto chunk = [&](std::int64_t sequences, double& times) {
+        const std::int64_t part = ceil_quotient(tokens_of_chunk(j, product(length, sequences)), sequences);
+        if (part > 0) times = static_cast<double>(length) / static_cast<double>(part);
+        return token_pass{.tokens = {sequences, part > 0 ? part : 1, prompt.in(tokens)},
+                          .scored = sequences,
+                          .writes_scores = written};
+    };
+    p.prompt = chunk(1, p.prompt_chunks);
+    p.prompts = chunk(p.sequences, p.prompts_chunks);
     return p;
 }
 
@@ -129,15 +152,19 @@ constexpr runtime_launches launches_of(const job& j, bool graphs) {
 constexpr job_speed serving_speed(const job& j, const layout& l, const pricing& with, remembered_passes<3>* known) {
     const serving_passes p = serving_passes_of(j, l);
     const operation_formats formats = serving_formats(j);
-    const auto [one, first, all] =
-        through_all_layers(j, price_model(j, l, with, formats, std::array{p.decode, p.prompt, p.prompts}, known));
+    const std::array times{1.0, repeats(j, l, p.prompt_chunks), repeats(j, l, p.prompts_chunks)};
+    const auto [one, first, all] = through_all_layers(
+        j, price_model(j, l, with, formats, std::array{p.decode, p.prompt, p.prompts}, known), times);
     const token_count captured = j.runtime.launches.graph_context;
     const bool graphs = captured == token_count{} || tokens(p.decode.tokens.keys) <= captured;
     const runtime_launches launches = launches_of(j, graphs), of_prompts = launches_of(j, false);
     job_speed speed;
     speed.step = one.terms(with.reach, launches);
     speed.prefill = first.terms(with.reach, of_prompts);
-    duration together = all.terms(with.reach, of_prompts).total().expected;
+    for (interval<duration>& term : speed.prefill.terms)
+        term = {term.low * launches.prompts.low, term.expected * launches.prompts.expected,
+                term.high * launches.prompts.high};
+    duration together = all.terms(with.reach, of_prompts).total().expected * launches.prompts.expected;
     speed.step[time_term::launch] += launches.step;
     speed.prefill[time_term::launch] += launches.step;
     if (l.pipeline > 1) {
