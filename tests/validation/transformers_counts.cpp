@@ -35,11 +35,17 @@ TEST_CASE("a configuration counts as the model that transformers builds of it") 
 TEST_CASE(
     "no type of transformers' registries that was read is read no longer, and the others are refused by a field") {
     const auto all = registry::coverage_of_transformers();
-    REQUIRE(all.size() == 2);
-    CHECK(all.at("causal_lm").read >= 88);
-    CHECK(all.at("causal_lm").equal >= 79);
-    CHECK(all.at("image_text_to_text").read >= 14);
-    CHECK(all.at("image_text_to_text").equal >= 10);
+    REQUIRE(all.size() == 3);
+    CHECK(all.at("causal_lm").read >= 151);
+    CHECK(all.at("causal_lm").equal >= 150);
+    CHECK(all.at("image_text_to_text").read >= 58);
+    CHECK(all.at("image_text_to_text").equal >= 58);
+    CHECK(all.at("seq_to_seq_causal_lm").read >= 11);
+    CHECK(all.at("seq_to_seq_causal_lm").equal >= 11);
+    // Where a count is another, the class and the checkpoints differ (pytorch/count_reference.py): LongCat's class has
+    // weights for experts that compute nothing.
+    for (const auto& [name, c] : all)
+        for (const std::string& departing : c.departing) CHECK(departing.starts_with("longcat_flash"));
     for (const auto& [name, c] : all)
         for (const std::string& refused : c.refused) {
             CAPTURE(refused);

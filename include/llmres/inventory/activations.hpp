@@ -135,7 +135,7 @@ private:
                 if (o.shared)  // what the shared experts put out, and the gate's sigmoid
                     out.put(activation_role::gate, n * (o.reads[0].width + o.reads[1].width), context.formats.compute,
                             o.reads[0].split, o.at);
-                else if (of_layer.attention.gate == output_gate::features)
+                else if (of_layer.attention.gate != output_gate::heads)
                     out.put(activation_role::gate, 2 * n * o.reads[0].width, context.formats.compute, o.reads[0].split,
                             o.at);
                 return;

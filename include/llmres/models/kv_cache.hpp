@@ -88,10 +88,11 @@ constexpr state_shape state_shape_of(const recurrent& r, std::int64_t tensor_ran
         case recurrent_kind::none:
             return {};
         case recurrent_kind::short_conv:
+        case recurrent_kind::convolution:
             return {0, taps};
         // Time mixing and channel mixing each keep the previous token.
         case recurrent_kind::rwkv:
-            return {heads * r.head_dim * r.head_dim, 2 * heads * r.head_dim};
+            return {heads * r.head_dim * r.state, 2 * heads * r.head_dim};
         default:
             return {heads * r.head_dim * r.state, taps};
     }

@@ -45,9 +45,10 @@ enum class cross_attention : std::uint8_t {
 
 /// A learned gate on attention's output, before the output projection.
 enum class output_gate : std::uint8_t {
-    none,      ///< no gate
-    features,  ///< one value for each feature of every head (Qwen3-Next)
-    heads,     ///< one value for each head
+    none,               ///< no gate
+    features,           ///< one value for each feature of every head (Qwen3-Next)
+    unbiased_features,  ///< as `features`, without the bias that `qkv_bias` gives (AFMoE)
+    heads,              ///< one value for each head
 };
 
 /// Whose keys and values a layer attends to.
@@ -62,6 +63,7 @@ struct indexer {
     std::int64_t heads = 0;     ///< 0: no indexer
     std::int64_t head_dim = 0;  ///< features of an indexer head
     token_count selected{};     ///< tokens attended to, at most
+    bool weighed = true;        ///< a matrix weighs its heads for each token (MiniMax-M3 has none)
     friend constexpr bool operator==(const indexer&, const indexer&) = default;
 };
 
@@ -116,12 +118,14 @@ struct attention {
 /// Mixers that carry a state of fixed size from token to token, whatever the context.
 enum class recurrent_kind : std::uint8_t {
     none,
-    mamba,       ///< selective state space, one state a channel (arXiv 2312.00752)
-    mamba2,      ///< scalar decay a head (arXiv 2405.21060)
-    delta_net,   ///< gated delta rule (arXiv 2412.06464), as Qwen3-Next builds it
-    lightning,   ///< linear attention with an output gate (MiniMax-01, arXiv 2501.08313)
-    short_conv,  ///< a gated convolution over a few tokens (LFM2)
-    rwkv,        ///< RWKV-5 time mixing and channel mixing (arXiv 2404.05892)
+    mamba,         ///< selective state space, one state a channel (arXiv 2312.00752)
+    mamba2,        ///< scalar decay a head (arXiv 2405.21060)
+    delta_net,     ///< gated delta rule (arXiv 2412.06464), as Qwen3-Next builds it
+    lightning,     ///< linear attention with an output gate (MiniMax-01, arXiv 2501.08313)
+    short_conv,    ///< a gated convolution over a few tokens (LFM2)
+    rwkv,          ///< RWKV-5 time mixing and channel mixing (arXiv 2404.05892); with heads of one feature, RWKV-4's
+    convolution,   ///< convolutions over a few tokens beside attention, without projections of their own (Inkling)
+    gated_linear,  ///< real-gated linear recurrent unit (RecurrentGemma, arXiv 2402.19427)
 };
 
 /// A recurrence of one layer: the width of its state, and of what it computes from.
@@ -131,12 +135,15 @@ struct recurrent {
     std::int64_t head_dim = 0;   ///< features of a value head; mamba: 1, and `heads` are its inner channels
     std::int64_t key_heads = 0;  ///< delta_net: key heads; mamba2: groups that share B and C
     std::int64_t state = 0;      ///< features of a key: the state holds as many for each value feature
-    std::int64_t rank = 0;       ///< mamba: features of the low-rank time step
-    std::int64_t kernel = 0;     ///< tokens that the convolution reads; 0: no convolution
-    std::int64_t chunk = 256;    ///< mamba2: tokens that the scan computes at once
-    bool bias = false;           ///< input and output projections have biases
-    bool conv_bias = false;      ///< the convolution has a bias
-    bool inner_norms = false;    ///< RMS norms of the time step, B and C (Jamba)
+    /// mamba: features of the low-rank time step; delta_net: features through which the decay of each key feature and
+    /// the output gate are projected (Kimi delta attention), 0: one decay a head, and a gate projected at once.
+    std::int64_t rank = 0;
+    std::int64_t kernel = 0;   ///< tokens that the convolution reads; 0: no convolution
+    std::int64_t chunk = 256;  ///< mamba2: tokens that the scan computes at once
+    bool bias = false;         ///< input and output projections have biases
+    bool conv_bias = false;    ///< the convolution has a bias
+    bool inner_norms = false;  ///< RMS norms of the time step, B and C (Jamba)
+    bool output_norm = true;   ///< mamba2: an RMS norm of the scan's output
 
     /// Value features of all heads.
     constexpr std::int64_t inner() const { return heads * head_dim; }
@@ -145,6 +152,8 @@ struct recurrent {
         switch (kind) {
             case recurrent_kind::mamba:
             case recurrent_kind::short_conv:
+            case recurrent_kind::convolution:
+            case recurrent_kind::gated_linear:
                 return inner();
             case recurrent_kind::mamba2:
             case recurrent_kind::delta_net:
@@ -354,8 +363,8 @@ constexpr text<47> kind_name(const layer& l) {
     }
     if (l.attention.kind != attention_kind::none && l.attention.cross == cross_attention::beside)
         add("cross_attention");
-    constexpr std::array<std::string_view, 7> mixers{"",          "mamba",      "mamba2", "delta_net",
-                                                     "lightning", "short_conv", "rwkv"};
+    constexpr std::array<std::string_view, 9> mixers{"",           "mamba", "mamba2",      "delta_net",   "lightning",
+                                                     "short_conv", "rwkv",  "convolution", "gated_linear"};
     if (l.recurrent.kind != recurrent_kind::none) add(mixers[static_cast<std::size_t>(l.recurrent.kind)]);
     if (l.feed_forward.kind != feed_forward_kind::none) add(l.feed_forward.routed() ? "moe" : "mlp");
     if (name.empty()) name.append("none");

@@ -273,7 +273,7 @@ constexpr void list_indexer(const weight_list& list, const attention& a) {
     const std::int64_t query_inputs = a.q_rank > 0 ? a.q_rank : list.hidden;
     list.visit(list.matrix(weight_role::indexer, x.heads * x.head_dim, query_inputs));
     list.visit(list.matrix(weight_role::indexer, x.head_dim, list.hidden));
-    list.visit(weight{.role = weight_role::indexer, .rows = x.heads, .columns = list.hidden});
+    if (x.weighed) list.visit(weight{.role = weight_role::indexer, .rows = x.heads, .columns = list.hidden});
     list.norms(norm_kind::layer, x.head_dim, 1);
 }
 
@@ -286,8 +286,9 @@ constexpr void list_attention(const weight_list& list, const attention& a) {
         list_grouped(list, a, a.cross == cross_attention::instead ? source : list.hidden);
     list_attention_output(list, a);
     list_query_key_norms(list, a);
-    if (a.gate == output_gate::features)
-        list.linear(list.heads(weight_role::attn_gate, a.heads, a.value_width(), list.hidden), a.qkv_bias);
+    if (a.gate == output_gate::features || a.gate == output_gate::unbiased_features)
+        list.linear(list.heads(weight_role::attn_gate, a.heads, a.value_width(), list.hidden),
+                    a.qkv_bias && a.gate == output_gate::features);
     if (a.gate == output_gate::heads) list.visit(list.heads(weight_role::attn_gate, a.heads, 1, list.hidden));
     if (a.sinks) list.visit(weight{.role = weight_role::values, .columns = a.heads, .split = weight_split::columns});
     if (a.indexer.heads > 0) list_indexer(list, a);
@@ -332,21 +333,37 @@ constexpr void list_mamba2(const weight_list& list, const recurrent& r) {
     list_in_proj(list, r, 2 * r.inner() + 2 * r.key_heads * r.state + r.heads);
     list_convolution(list, r);
     list.channels(weight_role::state, r.heads, 3);  // decay, skip connection, bias of the time step
-    list.channels(weight_role::norm, r.inner(), 1, r.head_dim);
+    if (r.output_norm) list.channels(weight_role::norm, r.inner(), 1, r.head_dim);
     list_out_proj(list, r);
 }
 
+/// A projection from the hidden features to the inner ones through `rank` features, which every rank holds.
+constexpr void list_low_rank(const weight_list& list, const recurrent& r) {
+    list.visit(list.matrix(weight_role::in_proj, r.rank, list.hidden));
+    list.visit(list.matrix(weight_role::in_proj, r.inner(), r.rank, weight_split::rows));
+}
+
 constexpr void list_delta_net(const weight_list& list, const recurrent& r) {
-    list_in_proj(list, r, 2 * r.key_heads * r.state + 2 * r.inner());  // queries, keys, values, output gate
-    list_in_proj(list, r, 2 * r.heads);                                // step and decay of each head
+    const std::int64_t queries_and_keys = 2 * r.key_heads * r.state;
+    if (r.rank > 0) {
+        list_in_proj(list, r, queries_and_keys + r.inner());
+        list_in_proj(list, r, r.heads);  // step of each head
+        list_low_rank(list, r);          // decay of each feature
+        list_low_rank(list, r);          // output gate
+        list.channels(weight_role::state, r.inner(), 1, r.head_dim);
+        list.channels(weight_role::state, r.heads, 1);
+    } else {
+        list_in_proj(list, r, queries_and_keys + 2 * r.inner());  // queries, keys, values, output gate
+        list_in_proj(list, r, 2 * r.heads);                       // step and decay of each head
+        list.channels(weight_role::state, r.heads, 2);
+    }
     list_convolution(list, r);
-    list.channels(weight_role::state, r.heads, 2);
     list.norms(norm_kind::rms, r.head_dim, 1);
     list_out_proj(list, r);
 }
 
 constexpr void list_lightning(const weight_list& list, const recurrent& r) {
-    list_in_proj(list, r, 3 * r.inner());
+    list_in_proj(list, r, 2 * r.heads * r.state + r.inner());
     list.visit(list.heads(weight_role::attn_gate, r.heads, r.head_dim, list.hidden));
     list.channels(weight_role::norm, r.inner(), 1, r.head_dim);
     list_out_proj(list, r);
@@ -361,13 +378,30 @@ constexpr void list_short_convolution(const weight_list& list, const recurrent& 
 /// RWKV-5. Time mixing: receptance, key, value and gate in, the output projection, a decay and a bonus for each
 /// channel, and a norm over heads. Channel mixing: its receptance is a matrix here, its two others are the
 /// feed-forward. Six vectors mix a token with the one before it, four in time mixing and two in channel mixing.
+/// RWKV-4, whose heads are channels, has neither gate nor norm, and five such vectors.
 constexpr void list_rwkv(const weight_list& list, const recurrent& r) {
-    list_in_proj(list, r, 4 * r.inner());
+    const bool fourth = r.head_dim == 1;
+    list_in_proj(list, r, (fourth ? 3 : 4) * r.inner());
     list.channels(weight_role::state, r.inner(), 2, r.head_dim);
-    list.norms(norm_kind::layer, r.inner(), 1);
+    if (!fourth) list.norms(norm_kind::layer, r.inner(), 1);
     list_out_proj(list, r);
-    list.vector(weight_role::values, 6 * list.hidden);
+    list.vector(weight_role::values, (fourth ? 5 : 6) * list.hidden);
     list.visit(list.matrix(weight_role::gate_proj, list.hidden, list.hidden));
+}
+
+/// Two branches in, one of them through a convolution and the recurrence; its two gates are matrices of blocks, one for
+/// each of `key_heads`, with biases.
+constexpr void list_gated_linear(const weight_list& list, const recurrent& r) {
+    list_in_proj(list, r, 2 * r.inner());
+    list_convolution(list, r);
+    const std::int64_t block = r.inner() / r.key_heads;
+    list.visit(weight{.role = weight_role::state,
+                      .rows = block,
+                      .columns = block,
+                      .copies = 2 * r.key_heads,
+                      .active = 2 * r.key_heads});
+    list.channels(weight_role::state, r.inner(), 3);  // biases of both gates, decay
+    list_out_proj(list, r);
 }
 
 constexpr void list_recurrence(const weight_list& list, const recurrent& r) {
@@ -386,6 +420,10 @@ constexpr void list_recurrence(const weight_list& list, const recurrent& r) {
             return list_short_convolution(list, r);
         case recurrent_kind::rwkv:
             return list_rwkv(list, r);
+        case recurrent_kind::convolution:
+            return list_convolution(list, r);
+        case recurrent_kind::gated_linear:
+            return list_gated_linear(list, r);
     }
 }
 

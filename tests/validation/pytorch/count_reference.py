@@ -274,32 +274,120 @@ def configurations() -> list[dict[str, Any]]:
 
 def parameters_of(model: Any) -> int:
     unique = {id(parameter): parameter for parameter in model.parameters()}
-    corrections = [b for name, b in model.named_buffers() if name.endswith(("e_score_correction_bias", "expert_bias"))]
+    corrections = [b for name, b in model.named_buffers() if name.endswith(("e_score_correction_bias", "expert_bias", "balancing_biases"))]
     return sum(p.numel() for p in unique.values()) + sum(b.numel() for b in corrections)
 
 
+def built(name: str, configuration: Any) -> int | None:
+    """Parameters of the class that a registry names; nothing where transformers cannot build it of this configuration."""
+    try:
+        with torch.device("meta"):
+            return parameters_of(getattr(transformers, name)(configuration))
+    except Exception:
+        return None
+
+
+# What the small variants of a type change, field by field, wherever the configuration has the field. A change with which
+# transformers cannot build the class, or which its class ignores, is left out.
+SMALL: list[dict[str, Any]] = [
+    {"num_hidden_layers": 4, "num_layers": 4, "n_layer": 4, "n_layers": 4, "depth": 3, "encoder_layers": 3, "decoder_layers": 2,
+     "num_encoder_layers": 3, "num_decoder_layers": 2, "vocab_size": 1000, "intermediate_size": 1536, "ffn_dim": 1536, "d_ff": 1536,
+     "moe_intermediate_size": 640, "num_experts": 32, "n_routed_experts": 32, "num_local_experts": 32, "moe_num_experts": 32},
+    {"num_hidden_layers": 6, "num_layers": 6, "n_layer": 6, "n_layers": 6, "depth": 2, "encoder_layers": 2, "decoder_layers": 3,
+     "num_encoder_layers": 2, "num_decoder_layers": 3, "num_key_value_heads": 2, "tie_word_embeddings": True, "attention_bias": True,
+     "mlp_bias": True, "max_position_embeddings": 640, "hidden_size": 0, "d_model": 0, "decoder_ffn_dim": 700, "type_vocab_size": 3,
+     "image_size": 224, "patch_size": 28, "kv_lora_rank": 256, "conv_kernel": 3, "n_shared_experts": 2},
+]  # fmt: skip
+
+
+def wider(given: dict[str, Any], key: str) -> int | None:
+    """Twice the hidden size, where the heads' width follows from it."""
+    return None if given.get("head_dim") else 2 * given[key]
+
+
+def smaller(configuration: Any, changes: dict[str, Any]) -> dict[str, Any]:
+    """The changes whose fields a configuration has; those of the configurations nested in it under their names."""
+    given = configuration.to_dict()
+    chosen = {key: value for key, value in changes.items() if isinstance(given.get(key), type(value))}
+    for key in ("hidden_size", "d_model"):
+        if key in chosen and (width := wider(given, key)) is not None:
+            chosen[key] = width
+        else:
+            chosen.pop(key, None)
+    for part in ("text_config", "vision_config"):
+        nested = getattr(configuration, part, None)
+        if nested is not None and hasattr(nested, "to_dict"):
+            chosen[part] = {"model_type": nested.model_type, **smaller(nested, changes)}
+    return chosen
+
+
+def variant_of(kind: type, name: str, changes: dict[str, Any], parameters: int) -> tuple[Any, int] | None:
+    """The type's default configuration with as many of the changes as transformers can build and its class heeds."""
+    wanted = smaller(kind(), changes)
+    kept: dict[str, Any] = {}
+    best = None
+    for path in [(key,) for key in wanted if "_config" not in key] + [(p, k) for p in wanted if "_config" in p for k in wanted[p]]:
+        trial = json.loads(json.dumps(kept))
+        if len(path) == 1:
+            trial[path[0]] = wanted[path[0]]
+        else:
+            trial.setdefault(path[0], {})[path[1]] = wanted[path[0]][path[1]]
+        try:
+            configuration = kind(**json.loads(json.dumps(trial)))
+        except Exception:
+            continue
+        counted = built(name, configuration)
+        if counted is not None and (counted != parameters or path[-1] == "model_type"):
+            kept, parameters = trial, counted
+            best = (configuration, counted) if path[-1] != "model_type" else best
+    return best
+
+
+# Fields of every configuration that say nothing of a model's shape.
+NOISE = {"id2label", "label2id", "return_dict", "output_hidden_states", "output_attentions", "problem_type", "chunk_size_feed_forward",
+         "_name_or_path", "initializer_range", "use_cache", "init_std"}  # fmt: skip
+
+
+def without_noise(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: without_noise(of_key) for key, of_key in value.items() if key not in NOISE}
+    return value
+
+
+def row_of(registry: str, model_type: str, name: str, variant: int, configuration: Any, parameters: int) -> dict[str, Any]:
+    """A line of the table. `architectures` names the class, as the files that it saves do."""
+    # An infinity is no JSON.
+    config = json.loads(json.dumps(without_noise(configuration.to_dict()), default=str), parse_constant=lambda _: None)
+    return {"registry": registry.lower(), "model_type": model_type, "variant": variant, "parameters": parameters,
+            "config": {"model_type": model_type, **config, "architectures": [name]}}  # fmt: skip
+
+
 def defaults_of(registry: str) -> Iterator[dict[str, Any]]:
-    """Each type of a registry with its own default configuration; types that transformers cannot build of it are left out."""
-    for model_type, name in getattr(modeling_auto, f"MODEL_FOR_{registry}_MAPPING_NAMES").items():
+    """Each type of a registry with its own default configuration, and two small ones. Types that transformers cannot build of
+    their defaults are left out."""
+    for model_type, names in getattr(modeling_auto, f"MODEL_FOR_{registry}_MAPPING_NAMES").items():
+        name = names if isinstance(names, str) else names[0]
         try:
             configuration = CONFIG_MAPPING[model_type]()
-            with torch.device("meta"):
-                model = getattr(transformers, name if isinstance(name, str) else name[0])(configuration)
         except Exception as why:
             print(f"{model_type}: {type(why).__name__}", file=sys.stderr)
             continue
-        given = {key: value for key, value in configuration.to_dict().items() if key not in ("id2label", "label2id")}
-        # An infinity is no JSON.
-        config = json.loads(json.dumps(given, default=str), parse_constant=lambda _: None)
-        yield {"registry": registry.lower(), "model_type": model_type, "parameters": parameters_of(model),
-               "config": {"model_type": model_type, **config}}  # fmt: skip
+        parameters = built(name, configuration)
+        if parameters is None:
+            print(f"{model_type}: cannot be built", file=sys.stderr)
+            continue
+        yield row_of(registry, model_type, name, 0, configuration, parameters)
+        for number, changes in enumerate(SMALL, 1):
+            variant = variant_of(CONFIG_MAPPING[model_type], name, changes, parameters)
+            if variant is not None:
+                yield row_of(registry, model_type, name, number, *variant)
 
 
 def walk_registries() -> None:
     """Writes ../data/transformers_registry.jsonl."""
     output = Path(__file__).resolve().parent.parent / "data" / "transformers_registry.jsonl"
     with output.open("w") as lines:
-        for registry in ("CAUSAL_LM", "IMAGE_TEXT_TO_TEXT"):
+        for registry in ("CAUSAL_LM", "IMAGE_TEXT_TO_TEXT", "SEQ_TO_SEQ_CAUSAL_LM"):
             for row in defaults_of(registry):
                 lines.write(json.dumps(row, separators=(",", ":")) + "\n")
                 lines.flush()

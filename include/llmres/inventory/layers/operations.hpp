@@ -198,7 +198,7 @@ constexpr void for_each_attention_operation(const attention& a, const operand& i
         if (a.qk_norm != query_key_norm::none)
             for (const operand& normed : {queries_of(a), keys_of(a)}) visit(head_norm_of({}, normed, a.head_dim));
     }
-    const std::int64_t gates = a.gate == output_gate::features ? a.heads * a.value_width() : a.heads;
+    const std::int64_t gates = a.gate == output_gate::heads ? a.heads : a.heads * a.value_width();
     const operand gate = split_operand(operand_name::gate, gates);
     if (a.gate != output_gate::none)
         visit(read_again(products_of(head_projections, input, {gate}, {weight_role::attn_gate})));

@@ -19,6 +19,14 @@ inline model read_llama(config_fields& c) {
     return stack_of(c, m, l);
 }
 
+/// Helium: llama without a bias of the output projection.
+inline model read_helium(config_fields& c) {
+    model m = read_frame(c);
+    layer l = read_llama_layer(c, m.hidden, bias_fields::attention_and_mlp);
+    l.attention.output_bias = false;
+    return stack_of(c, m, l);
+}
+
 /// ERNIE 4.5: one field switches all biases.
 inline layer read_ernie_layer(config_fields& c, std::int64_t hidden) {
     layer l = read_llama_layer(c, hidden, bias_fields::none);
@@ -324,6 +332,14 @@ inline model read_hunyuan(config_fields& c) {
 inline model read_mistral(config_fields& c) {
     model m = read_frame(c);
     layer l = read_llama_layer(c, m.hidden, bias_fields::none);
+    return windowed_stack_of(c, m, l, 0);
+}
+
+/// Code World Model: Mistral, whose feed-forward may have biases.
+inline model read_cwm(config_fields& c) {
+    model m = read_frame(c);
+    layer l = read_llama_layer(c, m.hidden, bias_fields::none);
+    l.feed_forward.bias = c.flag_or("mlp_bias", false);
     return windowed_stack_of(c, m, l, 0);
 }
 

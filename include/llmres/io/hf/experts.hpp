@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <llmres/io/hf/dense.hpp>
 #include <llmres/io/json/fields.hpp>
@@ -203,10 +204,19 @@ inline model read_deepseek(config_fields& c) {
     return m;
 }
 
-/// GLM-4.5: grouped-query attention with DeepSeek's routing.
+/// GLM-4.5: grouped-query attention with DeepSeek's routing. Heads whose width the file does not give are the hidden
+/// size over their number, rounded down, as in its class.
 inline model read_glm4_moe(config_fields& c) {
     model m = read_frame(c);
-    layer dense = read_qkv_biased_layer(c, m.hidden);
+    layer dense;
+    attention& a = dense.attention;
+    a.heads = c.number(heads_field, 1, most_heads);
+    a.kv_heads = c.number_or(kv_heads_field, a.heads, 1, most_heads);
+    if (c.ok() && a.heads % a.kv_heads != 0)
+        c.fail(error_code::inconsistent, kv_heads_field, "a divisor of the attention heads");
+    a.head_dim = c.number_or("head_dim", std::max<std::int64_t>(1, m.hidden / a.heads), 1, most_heads);
+    a.qkv_bias = c.flag_or("attention_bias", false);
+    dense.feed_forward.width = c.number(width_field, 1, most_features);
     if (c.flag_or("use_qk_norm", false)) dense.attention.qk_norm = query_key_norm::shared;
     read_deepseek_layers(c, m, dense, true);
     read_prediction(c, m, true);
@@ -340,21 +350,27 @@ inline model read_arctic(config_fields& c) {
 inline model read_mimo_v2(config_fields& c) {
     model m = read_frame(c);
     layer dense = read_llama_layer(c, m.hidden);
+    dense.attention.output_bias = false;
     dense.attention.value_dim = c.number_or("v_head_dim", dense.attention.head_dim, 1, most_heads);
     dense.attention.sinks = c.flag_or("add_full_attention_sink_bias", false);
     read_deepseek_layers(c, m, dense, c.text_or("topk_method", "noaux_tc") == "noaux_tc");
     attention windowed = dense.attention;
     windowed.heads = c.number_or("swa_num_attention_heads", windowed.heads, 1, most_heads);
-    windowed.kv_heads = c.number_or("swa_num_key_value_heads", windowed.kv_heads, 1, most_heads);
+    // Files of transformers' own class have neither field: its windowed layers have twice the KV heads, and sinks.
+    const bool own_class = !c.has("hybrid_layer_pattern");
+    windowed.kv_heads = c.number_or("swa_num_key_value_heads", (own_class ? 2 : 1) * windowed.kv_heads, 1, most_heads);
     windowed.head_dim = c.number_or("swa_head_dim", windowed.head_dim, 1, most_heads);
     windowed.value_dim = c.number_or("swa_v_head_dim", windowed.value_dim, 1, most_heads);
     windowed.window = read_window(c);
-    windowed.sinks = c.flag_or("add_swa_attention_sink_bias", false);
+    windowed.sinks = c.flag_or("add_swa_attention_sink_bias", own_class);
     const layer_stack global = m.layers;
     m.layers = {};
     read_layers(c, m, global.size, [&](std::int64_t i) {
         layer l = global[static_cast<int>(i)];
-        if (c.number_at("hybrid_layer_pattern", static_cast<std::size_t>(i), 0, 1) == 1) l.attention = windowed;
+        const bool local = c.has("hybrid_layer_pattern")
+                               ? c.number_at("hybrid_layer_pattern", static_cast<std::size_t>(i), 0, 1) == 1
+                               : layer_is(c, "sliding_attention", i, i % 6 != 0);
+        if (local) l.attention = windowed;
         return l;
     });
     return m;
@@ -377,10 +393,14 @@ inline model read_step3p5(config_fields& c) {
     attention& a = full.attention;
     a.kv_heads = c.number_or("num_attention_groups", a.kv_heads, 1, a.heads);
     a.qk_norm = query_key_norm::shared;
-    if (c.flag_or("use_head_wise_attn_gate", false)) a.gate = output_gate::heads;
-    layer sliding = full;
     constexpr field_names other_field{"attention_other_setting"};
-    if (const nlohmann::json* other = c.object(other_field)) {
+    // The names that transformers' own class has for the fields.
+    const bool own_class = !c.has(other_field) && !c.has("num_attention_groups");
+    if (c.flag_or("use_head_wise_attn_gate", own_class)) a.gate = output_gate::heads;
+    layer sliding = full;
+    if (own_class) {
+        sliding.attention.heads = c.number_or("num_sliding_attention_heads", a.heads, 1, most_heads);
+    } else if (const nlohmann::json* other = c.object(other_field)) {
         config_fields o{*other, "attention_other_setting", true};
         sliding.attention.heads = o.number_or(heads_field, a.heads, 1, most_heads);
         sliding.attention.kv_heads = o.number_or("num_attention_groups", a.kv_heads, 1, most_heads);
@@ -391,7 +411,7 @@ inline model read_step3p5(config_fields& c) {
     }
     sliding.attention.window = read_window(c);
     experts e;
-    e.count = c.number({"moe_num_experts", "num_experts"}, 1, most_heads);
+    e.count = c.number({"moe_num_experts", "num_experts", "n_routed_experts"}, 1, most_heads);
     e.per_token = c.number(per_token_field, 1, most_heads);
     e.width = feature_count(c, "moe_intermediate_size");
     e.shared_width = c.number_or("share_expert_dim", 0, 0, most_features);
@@ -401,7 +421,11 @@ inline model read_step3p5(config_fields& c) {
     const std::int64_t count = layer_count(c);
     read_layers(c, m, count, [&](std::int64_t i) {
         layer l = layer_is(c, "sliding_attention", i, i % 4 != 0) ? sliding : full;
-        if (routed.empty() ? i >= first : listed_in_text(routed, i)) l.feed_forward.experts = e;
+        const bool sparse = c.has("mlp_layer_types")
+                                ? c.text_at("mlp_layer_types", static_cast<std::size_t>(i)) == "sparse"
+                            : routed.empty() ? i >= first
+                                             : listed_in_text(routed, i);
+        if (sparse) l.feed_forward.experts = e;
         return l;
     });
     m.prediction = {.layers = static_cast<std::int32_t>(c.number_or(prediction_field, 0, 0, 64)),

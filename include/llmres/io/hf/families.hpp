@@ -6,13 +6,20 @@
 #include <cstdint>
 #include <llmres/io/hf/defaults.hpp>
 #include <llmres/io/hf/dense.hpp>
-#include <llmres/io/hf/encoders.hpp>
+#include <llmres/io/hf/encoders/bart.hpp>
+#include <llmres/io/hf/encoders/bert.hpp>
+#include <llmres/io/hf/encoders/encoders.hpp>
 #include <llmres/io/hf/experts.hpp>
+#include <llmres/io/hf/gemma_recent.hpp>
 #include <llmres/io/hf/gpt.hpp>
 #include <llmres/io/hf/hybrid.hpp>
 #include <llmres/io/hf/latent.hpp>
+#include <llmres/io/hf/older.hpp>
 #include <llmres/io/hf/quantization/config.hpp>
-#include <llmres/io/hf/vision.hpp>
+#include <llmres/io/hf/recent.hpp>
+#include <llmres/io/hf/vision/bridges.hpp>
+#include <llmres/io/hf/vision/towers.hpp>
+#include <llmres/io/hf/vision/vision.hpp>
 #include <llmres/io/json/fields.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/models/parameters.hpp>
@@ -34,70 +41,94 @@ struct family {
 // clang-format off
 inline constexpr std::array families{
     // dense
-    family{"llama", read_llama}, family{"Yi", read_llama}, family{"aquila", read_llama}, family{"internlm",
-    read_plain_llama},
-    family{"internlm2", read_plain_llama}, family{"internlm3", read_internlm3}, family{"baichuan", read_plain_llama},
-    family{"mistral", read_mistral}, family{"ministral", read_mistral}, family{"ministral3", read_mistral},
+    family{"llama", read_llama}, family{"Yi", read_llama}, family{"aquila", read_llama},
+    family{"internlm", read_plain_llama}, family{"internlm2", read_plain_llama}, family{"internlm3", read_internlm3},
+    family{"baichuan", read_plain_llama}, family{"mistral", read_mistral}, family{"ministral", read_mistral},
+    family{"ministral3", read_mistral},
     // Phi-3: fused projections have as many values as llama's, and every layer may have a window as in mistral.
-    family{"phi3", read_mistral},
-    family{"granite", read_llama}, family{"smollm3", read_llama}, family{"ernie4_5", read_ernie4_5},
-    family{"qwen", read_qwen}, family{"qwen2", read_qwen2}, family{"qwen2_vl_text", read_qwen2},
-    family{"qwen2_5_vl_text", read_qwen2}, family{"qwen3", read_qwen3}, family{"qwen3_vl_text", read_qwen3},
-    family{"gemma", read_gemma}, family{"gemma2", read_gemma2}, family{"gemma3_text", read_gemma3_text},
-    family{"glm", read_glm}, family{"glm4", read_glm4}, family{"chatglm", read_chatglm}, family{"mimo", read_mimo},
-    family{"seed_oss", read_seed_oss}, family{"olmo", read_olmo}, family{"olmo2", read_olmo2}, family{"olmo3",
-    read_olmo2},
+    family{"phi3", read_mistral}, family{"granite", read_llama}, family{"smollm3", read_llama},
+    family{"ernie4_5", read_ernie4_5}, family{"qwen", read_qwen}, family{"qwen2", read_qwen2},
+    family{"qwen2_vl_text", read_qwen2}, family{"qwen2_5_vl_text", read_qwen2}, family{"qwen3", read_qwen3},
+    family{"qwen3_vl_text", read_qwen3}, family{"gemma", read_gemma}, family{"gemma2", read_gemma2},
+    family{"gemma3_text", read_gemma3_text}, family{"glm", read_glm}, family{"glm4", read_glm4},
+    family{"chatglm", read_chatglm}, family{"mimo", read_mimo}, family{"seed_oss", read_seed_oss},
+    family{"olmo", read_olmo}, family{"olmo2", read_olmo2}, family{"olmo3", read_olmo2},
     family{"exaone4", read_exaone4}, family{"cohere", read_cohere}, family{"cohere2", read_cohere},
     family{"stablelm", read_stablelm}, family{"stablelm_epoch", read_stablelm}, family{"starcoder2", read_starcoder2},
     family{"nemotron", read_nemotron}, family{"nemotron-nas", read_nemotron_nas}, family{"arcee", read_arcee},
-    family{"apertus", read_apertus}, family{"orion", read_orion}, family{"phi", read_phi}, family{"phi-msft", read_phi},
-    family{"mixformer-sequential", read_phi}, family{"phi3small", read_phi3small},
+    family{"apertus", read_apertus}, family{"orion", read_orion}, family{"phi", read_phi},
+    family{"phi-msft", read_phi}, family{"mixformer-sequential", read_phi}, family{"phi3small", read_phi3small},
     family{"hunyuan", read_hunyuan}, family{"hunyuan_v1_dense", read_hunyuan}, family{"hunyuan_v1_moe", read_hunyuan},
-    family{"helium", read_llama}, family{"cwm", read_mistral}, family{"vaultgemma", read_vaultgemma},
+    family{"helium", read_helium}, family{"cwm", read_cwm}, family{"vaultgemma", read_vaultgemma},
     family{"granite_swa", read_granite_swa}, family{"hyperclovax", read_hyperclovax}, family{"jais2", read_nemotron},
     // descended from GPT-2
-    family{"gpt2", read_gpt2}, family{"gpt_bigcode", read_gpt_bigcode}, family{"openai-gpt", read_openai_gpt},
-    family{"gpt_neo", read_gpt_neo}, family{"gptj", read_gptj}, family{"codegen", read_gptj},
-    family{"gpt_neox", read_gpt_neox}, family{"bloom", read_bloom}, family{"opt", read_opt}, family{"falcon",
-    read_falcon},
-    family{"RefinedWeb", read_falcon}, family{"RefinedWebModel", read_falcon}, family{"mpt", read_mpt},
+    family{"gpt2", read_gpt2}, family{"gpt_bigcode", read_gpt_bigcode}, family{"gpt-sw3", read_gpt2},
+    family{"openai-gpt", read_openai_gpt}, family{"gpt_neo", read_gpt_neo}, family{"gptj", read_gptj},
+    family{"codegen", read_gptj}, family{"gpt_neox", read_gpt_neox}, family{"bloom", read_bloom},
+    family{"opt", read_opt}, family{"falcon", read_falcon}, family{"RefinedWeb", read_falcon},
+    family{"RefinedWebModel", read_falcon}, family{"mpt", read_mpt},
     // routed experts, latent attention
     family{"mixtral", read_mixtral}, family{"phimoe", read_phimoe}, family{"granitemoe", read_granitemoe},
-    family{"granitemoeshared", read_granitemoe}, family{"minicpm", read_minicpm}, family{"minimax_m2", read_minimax_m2},
-    family{"olmoe", read_olmoe}, family{"gpt_oss", read_gpt_oss}, family{"grok-1", read_grok}, family{"dbrx",
-    read_dbrx},
-    family{"qwen2_moe", read_qwen2_moe}, family{"qwen3_moe", read_qwen3_moe}, family{"qwen3_vl_moe_text",
-    read_qwen3_moe},
+    family{"granitemoeshared", read_granitemoe}, family{"minicpm", read_minicpm},
+    family{"minimax_m2", read_minimax_m2}, family{"olmoe", read_olmoe}, family{"gpt_oss", read_gpt_oss},
+    family{"grok-1", read_grok}, family{"dbrx", read_dbrx}, family{"qwen2_moe", read_qwen2_moe},
+    family{"qwen3_moe", read_qwen3_moe}, family{"qwen3_vl_moe_text", read_qwen3_moe},
     family{"deepseek", read_deepseek}, family{"glm4_moe", read_glm4_moe}, family{"dots1", read_dots1},
     family{"ernie4_5_moe", read_ernie4_5_moe}, family{"llama4_text", read_llama4}, family{"arctic", read_arctic},
-    family{"deepseek_v2", read_deepseek_v2}, family{"deepseek_v3", read_deepseek_v3}, family{"deepseek_v32",
-    read_deepseek_v3},
-    family{"kimi_k2", read_deepseek_v3}, family{"glm_moe_dsa", read_glm_moe_dsa}, family{"longcat_flash", read_longcat},
-    family{"mimo_v2_flash", read_mimo_v2}, family{"step3p5", read_step3p5},
-    family{"bailing_moe", read_bailing_moe}, family{"bailing_moe_v2", read_bailing_moe_v2},
-    family{"exaone_moe", read_exaone_moe}, family{"flex_olmo", read_flex_olmo},
-    family{"granitemoe_swa", read_granitemoe_swa}, family{"mellum", read_mellum}, family{"hy_v3", read_dots1},
-    family{"glm4_moe_lite", read_glm4_moe_lite}, family{"minicpm3", read_dense_latent},
+    family{"deepseek_v2", read_deepseek_v2}, family{"deepseek_v3", read_deepseek_v3},
+    family{"deepseek_v32", read_deepseek_v3}, family{"kimi_k2", read_deepseek_v3},
+    family{"glm_moe_dsa", read_glm_moe_dsa}, family{"longcat_flash", read_longcat},
+    family{"mimo_v2_flash", read_mimo_v2}, family{"step3p5", read_step3p5}, family{"step3p7", read_step3p5}, family{"bailing_moe", read_bailing_moe},
+    family{"bailing_moe_v2", read_bailing_moe_v2}, family{"exaone_moe", read_exaone_moe},
+    family{"flex_olmo", read_flex_olmo}, family{"granitemoe_swa", read_granitemoe_swa}, family{"mellum", read_mellum},
+    family{"hy_v3", read_dots1}, family{"glm4_moe_lite", read_glm4_moe_lite}, family{"minicpm3", read_dense_latent},
     family{"youtu", read_dense_latent},
     // recurrences and hybrids
     family{"mamba", read_mamba}, family{"falcon_mamba", read_mamba}, family{"mamba2", read_mamba2},
     family{"jamba", read_jamba}, family{"bamba", read_bamba}, family{"nemotron_h", read_nemotron_h},
-    family{"granitemoehybrid", read_granite_hybrid},
-    family{"qwen3_next", read_qwen3_next}, family{"qwen3_5_text", read_qwen3_5}, family{"qwen3_5_moe_text",
-    read_qwen3_5},
+    family{"granitemoehybrid", read_granite_hybrid}, family{"qwen3_next", read_qwen3_next},
+    family{"qwen3_5_text", read_qwen3_5}, family{"qwen3_5_moe_text", read_qwen3_5},
     family{"minimax_text_01", read_minimax_01}, family{"minimax", read_minimax_01}, family{"lfm2", read_lfm2},
     family{"lfm2_moe", read_lfm2}, family{"rwkv5", read_rwkv5},
     // encoders, and encoders with decoders
     family{"bert", read_bert}, family{"roberta", read_roberta}, family{"xlm-roberta", read_roberta},
-    family{"camembert", read_roberta}, family{"distilbert", read_distilbert}, family{"t5", read_t5}, family{"mt5",
-    read_mt5},
-    family{"umt5", read_umt5}, family{"bart", read_bart}, family{"mbart", read_mbart}, family{"whisper", read_whisper},
-    family{"vit", read_vit},
+    family{"camembert", read_roberta}, family{"distilbert", read_distilbert}, family{"t5", read_t5},
+    family{"mt5", read_mt5}, family{"umt5", read_umt5}, family{"bart", read_bart}, family{"mbart", read_mbart},
+    family{"whisper", read_whisper}, family{"vit", read_vit}, family{"xlm-roberta-xl", read_xlm_roberta_xl},
+    family{"roberta-prelayernorm", read_roberta_prelayernorm}, family{"data2vec-text", read_roberta},
+    family{"megatron-bert", read_megatron_bert}, family{"ernie", read_ernie}, family{"electra", read_electra},
+    family{"big_bird", read_big_bird}, family{"bert-generation", read_bert_generation},
+    family{"roc_bert", read_roc_bert}, family{"roformer", read_roformer}, family{"xmod", read_xmod},
+    family{"xlm", read_xlm}, family{"xlnet", read_xlnet}, family{"plbart", read_bart}, family{"mvp", read_mvp},
+    family{"pegasus", read_pegasus}, family{"marian", read_marian}, family{"blenderbot", read_pegasus},
+    family{"blenderbot-small", read_blenderbot_small}, family{"bigbird_pegasus", read_bigbird_pegasus},
+    family{"trocr", read_trocr}, family{"prophetnet", read_prophetnet},
+    // decoders that few run
+    family{"xglm", read_xglm}, family{"biogpt", read_biogpt}, family{"ctrl", read_ctrl},
+    family{"gpt_neox_japanese", read_gpt_neox_japanese}, family{"persimmon", read_persimmon},
+    family{"cpmant", read_cpmant}, family{"bitnet", read_bitnet}, family{"diffllama", read_diffllama},
+    family{"doge", read_doge}, family{"nanochat", read_nanochat},
+    family{"modernbert-decoder", read_modernbert_decoder}, family{"moshi", read_moshi}, family{"jetmoe", read_jetmoe},
+    family{"rwkv", read_rwkv4}, family{"xlstm", read_xlstm},
+    // of 2025 and 2026
+    family{"afmoe", read_afmoe}, family{"aria_text", read_aria_text}, family{"axk1", read_axk1},
+    family{"axk2", read_axk2}, family{"mistral4", read_mistral4}, family{"cohere2_moe", read_cohere2_moe},
+    family{"laguna", read_laguna}, family{"minimax_m3", read_minimax_m3}, family{"minimax_m3_vl_text", read_minimax_m3},
+    family{"solar_open", read_solar_open}, family{"olmo_hybrid", read_olmo_hybrid},
+    family{"falcon_h1", read_falcon_h1}, family{"kimi_linear", read_kimi_linear}, family{"hy_v4", read_hy_v4},
+    family{"zaya", read_zaya}, family{"inkling_text", read_inkling_text}, family{"gemma3n_text", read_gemma3n_text},
+    family{"gemma4_text", read_gemma4_text}, family{"gemma4_unified_text", read_gemma4_unified_text},
+    family{"recurrent_gemma", read_recurrent_gemma}, family{"git", read_git},
+    // text models inside multimodal ones
+    family{"glm4v_text", read_glm4}, family{"glm4v_moe_text", read_glm4_moe}, family{"glm_ocr_text", read_glm4},
+    family{"cosmos3_edge_text", read_arcee}, family{"paddleocr_vl_text", read_ernie4_5},
+    family{"muse_glimmer_text", read_muse_text}, family{"qwen2_5_omni_text", read_qwen2},
+    family{"blip_text_model", read_blip_text}, family{"kosmos_2_text_model", read_kosmos2_text},
+    family{"kosmos_2_5_text_model", read_kosmos2_5_text}, family{"pix2struct_text_model", read_pix2struct_text},
     // models with vision towers of their own, and text models that exist only inside multimodal ones
-    family{"phi3_v", read_phi3_vision}, family{"mllama_text_model", read_mllama_text}, family{"clip_text_model",
-    read_clip_text},
-    family{"clip_vision_model", read_clip_vision}, family{"siglip_text_model", read_siglip_text},
-    family{"siglip_vision_model", read_siglip_vision},
+    family{"phi3_v", read_phi3_vision}, family{"mllama_text_model", read_mllama_text},
+    family{"clip_text_model", read_clip_text}, family{"clip_vision_model", read_clip_vision},
+    family{"siglip_text_model", read_siglip_text}, family{"siglip_vision_model", read_siglip_vision},
 };
 
 // clang-format on
@@ -129,6 +160,49 @@ inline constexpr std::array multimodal_families{
     multimodal_family{"qwen3_5_moe", "qwen3_5_moe_text", add_qwen3_5_vision},
     multimodal_family{"idefics3", "llama", add_idefics3_vision},
     multimodal_family{"smolvlm", "llama", add_idefics3_vision},
+    multimodal_family{"shieldgemma2", "gemma3_text", add_gemma3_vision},
+    multimodal_family{"gemma4", "gemma4_text", add_gemma4_vision},
+    multimodal_family{"gemma4_unified", "gemma4_unified_text", add_gemma4_vision},
+    multimodal_family{"llava_next_video", "llama", add_llava_next_vision},
+    multimodal_family{"video_llava", "llama", add_video_llava_vision},
+    multimodal_family{"vipllava", "llama", add_vipllava_vision},
+    multimodal_family{"lighton_ocr", "qwen3", add_mistral3_vision},
+    multimodal_family{"deepseek_vl", "llama", add_deepseek_vl_vision},
+    multimodal_family{"deepseek_vl_hybrid", "llama", add_deepseek_vl_hybrid_vision},
+    multimodal_family{"cohere2_vision", "cohere2", add_cohere2_vision},
+    multimodal_family{"lfm2_vl", "lfm2", add_lfm2_vl_vision},
+    multimodal_family{"cosmos3_edge", "cosmos3_edge_text", add_cosmos3_edge_vision},
+    multimodal_family{"cosmos3_omni", "qwen3_vl_text", add_qwen3_vision},
+    multimodal_family{"paddleocr_vl", "paddleocr_vl_text", add_paddleocr_vision},
+    multimodal_family{"video_llama_3", "qwen2", add_video_llama3_vision},
+    multimodal_family{"aria", "aria_text", add_aria_vision},
+    multimodal_family{"idefics2", "mistral", add_idefics2_vision},
+    multimodal_family{"internvl", "qwen2", add_internvl_vision},
+    multimodal_family{"qianfan_ocr", "qwen3", add_internvl_vision},
+    multimodal_family{"glm4v", "glm4v_text", add_glm4v_vision},
+    multimodal_family{"glm46v", "glm4v_text", add_glm4v_vision},
+    multimodal_family{"glmga", "glm4v_text", add_glm4v_vision},
+    multimodal_family{"glm4v_moe", "glm4v_moe_text", add_glm4v_vision},
+    multimodal_family{"glm_ocr", "glm_ocr_text", add_glm_ocr_vision},
+    multimodal_family{"kimi_k25", "deepseek_v3", add_kimi_vision},
+    multimodal_family{"muse_glimmer", "muse_glimmer_text", add_muse_vision},
+    multimodal_family{"minimax_m3_vl", "minimax_m3_vl_text", add_minimax_m3_vision},
+    multimodal_family{"step3p7", "step3p5", add_step3p7_vision},
+    multimodal_family{"ovis2", "qwen2", add_ovis2_vision},
+    multimodal_family{"minicpmv4_6", "qwen3_5_text", add_minicpmv_vision},
+    multimodal_family{"got_ocr2", "qwen2", add_got_ocr2_vision},
+    multimodal_family{"pp_chart2table", "qwen2", add_got_ocr2_vision},
+    multimodal_family{"exaone4_5", "exaone4", add_qwen2_5_vision},
+    multimodal_family{"qwen2_5_omni_thinker", "qwen2_5_omni_text", add_qwen2_5_omni},
+    multimodal_family{"phi4_multimodal", "phi3", add_phi4_multimodal},
+    multimodal_family{"fuyu", "persimmon", add_fuyu_vision},
+    multimodal_family{"blip", "blip_text_model", add_blip_vision},
+    multimodal_family{"blip-2", "opt", add_blip2_vision},
+    multimodal_family{"instructblip", "opt", add_instructblip_vision},
+    multimodal_family{"instructblipvideo", "opt", add_instructblip_vision},
+    multimodal_family{"kosmos-2", "kosmos_2_text_model", add_kosmos2_vision},
+    multimodal_family{"kosmos-2.5", "kosmos_2_5_text_model", add_kosmos2_5_vision},
+    multimodal_family{"pix2struct", "pix2struct_text_model", add_pix2struct_vision},
     multimodal_family{"clip", "clip_text_model", add_clip_vision},
     multimodal_family{"siglip", "siglip_text_model", add_siglip_vision},
 };
@@ -242,11 +316,15 @@ inline error unknown_type(const config_fields& c, std::string_view type) {
 }
 
 /// Refuses a file whose outer object gives another shape than the text model nested in it.
-inline void refuse_contradiction(config_fields& outer, config_fields& inner) {
+inline void refuse_contradiction(config_fields& outer, config_fields& inner, std::string_view outer_type) {
+    // Of these types the outer hidden size is not the text model's: of Ovis 2 it is that of visual words, of PaliGemma
+    // nothing reads it.
+    const bool apart = outer_type == "ovis2" || outer_type == "paligemma";
     constexpr std::array shapes{hidden_field,   layers_field, heads_field,
                                 kv_heads_field, width_field,  field_names{"head_dim"}};
     for (const field_names& field : shapes) {
         if (!outer.has(field) || !inner.has(field)) continue;
+        if (apart && field.names[0] == hidden_field.names[0]) continue;
         const std::int64_t outside = outer.number(field, 0, most_features);
         const std::int64_t inside = inner.number(field, 0, most_features);
         if (outer.ok() && inner.ok() && outside != inside) {
@@ -295,7 +373,7 @@ inline result<model> read_config(const nlohmann::json& document) {
         if (whole == nullptr) return unknown_type(outer, outer_type);
         inner = config_fields{*nested, outer.label(nested_field), true};
         type = inner.text_or(type_field, whole->text_type);
-        refuse_contradiction(outer, inner);
+        refuse_contradiction(outer, inner, outer_type);
     } else if (whole != nullptr) {
         type = whole->text_type;
     }
@@ -303,10 +381,16 @@ inline result<model> read_config(const nlohmann::json& document) {
     if (found == nullptr) return unknown_type(inner, type);
     inner.fall_back_on(defaults_of(type, nested != nullptr));
     model m = found->read(inner);
-    if (nested != nullptr && !inner.gives("tie_word_embeddings") && outer.gives("tie_word_embeddings"))
+    // From transformers 5 on, the outermost object alone says whether a multimodal model's head is tied. Llama 4's text
+    // model is a class with a head of its own, which its own object ties.
+    const std::string_view version = outer.text_or("transformers_version", "");
+    const bool outer_ties =
+        !version.empty() && version.front() >= '5' && version.front() <= '9' && outer_type != "llama4";
+    if (nested != nullptr && (outer_ties || !inner.gives("tie_word_embeddings")) && outer.gives("tie_word_embeddings"))
         m.tied_head = outer.flag_or("tie_word_embeddings", false);
     if (inner.ok() && whole != nullptr) {
-        if (nested == nullptr) (void)inner.has(vision_field);
+        if (nested == nullptr)
+            for (const field_names& tower : {vision_field, audio_field}) (void)inner.has(tower);
         whole->add(outer, m);
     }
     if (inner.ok()) refuse_unread_structure(inner, nested != nullptr ? *nested : document, type);

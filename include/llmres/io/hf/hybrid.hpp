@@ -157,6 +157,8 @@ inline model read_nemotron_h(config_fields& c) {
                 break;
             case 'E':
                 l.feed_forward = {.kind = feed_forward_kind::plain, .experts = read_nemotron_experts(c)};
+                // The shared experts are one dense feed-forward, which may have biases; the routed ones have none.
+                if (c.flag_or("mlp_bias", false)) l.more_values = l.feed_forward.experts.shared_width + m.hidden;
                 break;
             default:
                 c.fail({error_code::unsupported, c.label(in_words ? words : pattern_field), "an unknown kind of layer",

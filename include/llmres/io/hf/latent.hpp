@@ -70,7 +70,9 @@ inline model read_glm4_moe_lite(config_fields& c) { return read_v3_like(c, false
 /// Latent attention with dense feed-forwards (MiniCPM 3, Youtu).
 inline model read_dense_latent(config_fields& c) {
     model m = read_frame(c);
-    return stack_of(c, m, read_latent_layer(c));
+    layer l = read_latent_layer(c);
+    l.feed_forward.bias = c.flag_or("mlp_bias", false);
+    return stack_of(c, m, l);
 }
 
 /// GLM-5: DeepSeek's sparse attention. From 5.2 on, only layers that `indexer_types` calls full have an indexer; the

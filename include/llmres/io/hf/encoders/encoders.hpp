@@ -51,67 +51,6 @@ inline void add_classifier(config_fields& c, model& m) {
            .columns = m.hidden});
 }
 
-// ---- text encoders
-
-/// BERT and RoBERTa: embeddings of words, positions and token types with a norm; a pooler. The heads of pretraining are
-/// in the file, and are counted as weights of their own beside the model.
-inline model read_bert_like(config_fields& c, std::int64_t positions, std::int64_t types, bool next_sentence) {
-    model m = read_frame(c);
-    m.tied_head = true;
-    m.final_norm = norm_kind::none;
-    const std::int64_t heads = c.number(heads_field, 1, most_heads);
-    if (c.ok() && m.hidden % heads != 0) c.fail(error_code::inconsistent, heads_field, "a divisor of the hidden size");
-    m.add({.role = weight_role::positions, .rows = positions, .columns = m.hidden});
-    if (types > 0) m.add({.role = weight_role::positions, .rows = types, .columns = m.hidden});
-    m.add(layer_norm(m.hidden));
-    m.add({.role = weight_role::classifier,
-           .part = model_part::output,
-           .bias = true,
-           .rows = m.hidden,
-           .columns = m.hidden});
-    if (is_architecture(c, "ForMaskedLM") || is_architecture(c, "ForPreTraining")) {
-        m.add({.role = weight_role::classifier,
-               .part = model_part::apart,
-               .bias = true,
-               .rows = m.hidden,
-               .columns = m.hidden});
-        m.add(layer_norm(m.hidden, model_part::apart));
-        m.add({.role = weight_role::bias, .part = model_part::apart, .columns = m.vocabulary});
-        if (next_sentence)
-            m.add({.role = weight_role::classifier,
-                   .part = model_part::apart,
-                   .bias = true,
-                   .rows = 2,
-                   .columns = m.hidden});
-    }
-    add_classifier(c, m);
-    return stack_of(c, m, transformer_layer(heads, m.hidden, c.number(width_field, 1, most_features)));
-}
-
-inline model read_bert(config_fields& c) {
-    return read_bert_like(c, c.number_or(context_field, 512, 1, most_features),
-                          c.number_or("type_vocab_size", 2, 0, 1024), true);
-}
-inline model read_roberta(config_fields& c) {
-    return read_bert_like(c, c.number_or(context_field, 512, 1, most_features),
-                          c.number_or("type_vocab_size", 2, 0, 1024), false);
-}
-
-/// DistilBERT: fields of its own names, no token types, no pooler.
-inline model read_distilbert(config_fields& c) {
-    model m;
-    m.vocabulary = c.number("vocab_size", 1, most_features);
-    m.hidden = c.number("dim", 1, most_features);
-    m.max_context = tokens(c.number_or(context_field, 512, 1, most_features));
-    m.tied_head = true;
-    m.final_norm = norm_kind::none;
-    m.add({.role = weight_role::positions, .rows = m.max_context.in(tokens), .columns = m.hidden});
-    m.add(layer_norm(m.hidden));
-    const std::int64_t heads = c.number("n_heads", 1, most_heads);
-    if (c.ok() && m.hidden % heads != 0) c.fail(error_code::inconsistent, "n_heads", "a divisor of dim");
-    return stack_of(c, m, transformer_layer(heads, m.hidden, c.number("hidden_dim", 1, most_features)));
-}
-
 // ---- encoders with decoders
 
 /// T5: a learned bias by distance that all layers of a stack share (UMT5: one for each layer); RMS norms; a gated
@@ -151,65 +90,6 @@ inline model read_t5_like(config_fields& c, bool tied, bool bias_in_each_layer) 
 inline model read_t5(config_fields& c) { return read_t5_like(c, true, false); }
 inline model read_mt5(config_fields& c) { return read_t5_like(c, false, false); }
 inline model read_umt5(config_fields& c) { return read_t5_like(c, false, true); }
-
-/// What BART and Whisper share: encoder and decoder of one hidden size, each with its own layers, heads and
-/// feed-forward width.
-inline model read_seq2seq(config_fields& c, std::int64_t vocabulary, bool key_bias) {
-    model m;
-    m.vocabulary = c.number_nested("vocab_size", vocabulary, 1, most_features);
-    m.hidden = c.number("d_model", 1, most_features);
-    m.tied_head = c.flag_or("tie_word_embeddings", true);
-    const auto half = [&](const char* heads_name, const char* width_name) {
-        const std::int64_t heads = c.number(heads_name, 1, most_heads);
-        if (c.ok() && m.hidden % heads != 0) c.fail(error_code::inconsistent, heads_name, "a divisor of d_model");
-        layer l = transformer_layer(heads, m.hidden, c.number(width_name, 1, most_features));
-        if (!key_bias) l.attention.keys = key_projection::unbiased;
-        return l;
-    };
-    m.encoders[0] = {.hidden = m.hidden,
-                     .layers = static_cast<std::int32_t>(c.number("encoder_layers", 1, layer_stack::max_layers)),
-                     .block = half("encoder_attention_heads", "encoder_ffn_dim")};
-    layer decoder = half("decoder_attention_heads", "decoder_ffn_dim");
-    decoder.attention.cross = cross_attention::beside;
-    m.layers.append(static_cast<std::int32_t>(c.number("decoder_layers", 1, layer_stack::max_layers)), decoder);
-    return m;
-}
-
-/// BART: tables of positions with two rows more than positions; norms after the embeddings, none after the last layers.
-/// MBART: a norm after the last layer of encoder and decoder as well.
-inline model read_bart(config_fields& c) {
-    model m = read_seq2seq(c, 50265, true);
-    m.max_context = tokens(c.number_or("max_position_embeddings", 1024, 1, most_features - 2));
-    m.add({.role = weight_role::positions, .rows = m.max_context.in(tokens) + 2, .columns = m.hidden, .copies = 2});
-    m.add({.role = weight_role::norm, .columns = m.hidden, .copies = 4});
-    m.final_norm = norm_kind::none;
-    add_classifier(c, m);
-    return m;
-}
-inline model read_mbart(config_fields& c) {
-    model m = read_bart(c);
-    m.final_norm = norm_kind::layer;
-    m.add(layer_norm(m.hidden));
-    return m;
-}
-
-/// Whisper: two convolutions over the spectrogram, stored tables of positions, keys without bias.
-inline model read_whisper(config_fields& c) {
-    model m = read_seq2seq(c, 51865, false);
-    const std::int64_t frames = c.number_or("max_source_positions", 1500, 1, most_features);
-    m.max_context = tokens(c.number_or("max_target_positions", 448, 1, most_features));
-    m.encoders[0].output = tokens(frames);
-    m.final_norm = norm_kind::layer;
-    m.add({.role = weight_role::conv,
-           .bias = true,
-           .rows = m.hidden,
-           .columns = 3 * c.number_or("num_mel_bins", 80, 1, 65536)});
-    m.add({.role = weight_role::conv, .bias = true, .rows = m.hidden, .columns = 3 * m.hidden});
-    m.add({.role = weight_role::positions, .rows = frames, .columns = m.hidden});
-    m.add({.role = weight_role::positions, .rows = m.max_context.in(tokens), .columns = m.hidden});
-    m.add(layer_norm(m.hidden));
-    return m;
-}
 
 // ---- images
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <llmres/io/hf/common.hpp>
 #include <llmres/io/hf/dense.hpp>
-#include <llmres/io/hf/encoders.hpp>
+#include <llmres/io/hf/encoders/encoders.hpp>
 #include <llmres/io/json/fields.hpp>
 #include <llmres/models/model.hpp>
 #include <string_view>
@@ -14,6 +14,7 @@
 namespace llmres::inline v0::detail::hf {
 
 inline constexpr field_names vision_field{"vision_config"};
+inline constexpr field_names audio_field{"audio_config"};
 
 /// The vision part of a multimodal config, as a reader of its own.
 struct vision_fields {
@@ -83,8 +84,8 @@ inline tower_shape add_siglip(config_fields& v, model& m, bool head_by_default,
                               std::int64_t patch = 16) {
     const tower_shape t = read_tower_shape(v, d);
     m.encoders[0] = tower_of(t, transformer_layer(t.heads, t.hidden, t.width));
-    const std::int64_t patches =
-        v.has("num_image_tokens") ? v.number("num_image_tokens", 1, most_features) : patch_count(v, 224, patch);
+    constexpr field_names listed{"num_image_tokens", "num_patches"};
+    const std::int64_t patches = v.has(listed) ? v.number(listed, 1, most_features) : patch_count(v, 224, patch);
     m.encoders[0].output = tokens(patches);
     admit_images(m, patches, patches);
     m.add(patch_embedding(v, t.hidden, patch, true));
@@ -131,7 +132,7 @@ inline tower_shape add_pixtral(config_fields& v, model& m) {
 /// Adds the tower that the vision part names: SigLIP, CLIP or Pixtral.
 inline tower_shape add_named_tower(config_fields& v, model& m) {
     const std::string_view type = v.text_or("model_type", "clip_vision_model");
-    if (type == "siglip_vision_model") return add_siglip(v, m, false);
+    if (type == "siglip_vision_model") return add_siglip(v, m, true);
     if (type == "clip_vision_model") return add_clip(v, m);
     if (type == "pixtral") return add_pixtral(v, m);
     v.fail({error_code::unsupported, "vision_config.model_type", type,
@@ -153,8 +154,9 @@ inline void add_gemma3_vision(config_fields& c, model& m) {
 /// PaliGemma: SigLIP and one linear layer as projector.
 inline void add_paligemma_vision(config_fields& c, model& m) {
     vision_fields fields{c};
-    const tower_shape t = add_siglip(fields.v, m, false);
-    m.add(projection(m.hidden, t.hidden, true));
+    const tower_shape t = add_siglip(fields.v, m, true);
+    const std::int64_t width = c.number_or("projection_dim", m.hidden, 1, most_features);
+    m.add(projection(fields.v.number_or("projection_dim", width, 1, most_features), t.hidden, true));
 }
 
 /// LLaVA: a projector of two linear layers, from the features of one layer of the tower, or of several concatenated.
@@ -213,6 +215,10 @@ inline void add_llama4_vision(config_fields& c, model& m) {
 /// Llama 3.2 Vision: gated embeddings of positions and tiles; local and gated global layers, five of whose outputs are
 /// concatenated.
 inline void add_mllama_vision(config_fields& c, model& m) {
+    if (is_architecture(c, "ForCausalLM")) {  // the text model alone
+        (void)c.has(vision_field);
+        return;
+    }
     vision_fields fields{c};
     config_fields& v = fields.v;
     tower_shape t = read_tower_shape(v, {.hidden = 1280, .width = 5120, .layers = 32, .heads = 16});
@@ -272,10 +278,10 @@ inline void add_qwen2_vision(config_fields& c, model& m) {
     m.add(patch_embedding(v, t.hidden, 14, false, v.number_or("temporal_patch_size", 2, 1, 64)));
     m.add(layer_norm(t.hidden));
     m.add(projection(joined, joined, true));
-    m.add(projection(m.hidden, joined, true));
+    m.add(projection(v.number_or("hidden_size", m.hidden, 1, most_features), joined, true));
 }
 
-/// Qwen2.5-VL: a tower with gated feed-forwards and RMS norms.
+/// Qwen2.5-VL and EXAONE 4.5: a tower with gated feed-forwards and RMS norms.
 inline void add_qwen2_5_vision(config_fields& c, model& m) {
     vision_fields fields{c};
     config_fields& v = fields.v;
@@ -283,13 +289,41 @@ inline void add_qwen2_5_vision(config_fields& c, model& m) {
     layer block = transformer_layer(t.heads, t.hidden, t.width);
     block.feed_forward.kind = feed_forward_kind::gated;
     block.norm = norm_kind::rms;
+    block.attention.kv_heads = v.number_or(kv_heads_field, t.heads, 1, t.heads);
     const std::int64_t joined = merged(v) * t.hidden;
     m.encoders[0] = tower_of(t, block);
     admit_qwen_images(m, merged(v));
     m.add(patch_embedding(v, t.hidden, 14, false, v.number_or("temporal_patch_size", 2, 1, 64)));
     m.add({.role = weight_role::norm, .columns = t.hidden});
     m.add(projection(joined, joined, true));
-    m.add(projection(m.hidden, joined, true));
+    m.add(projection(v.number_or("out_hidden_size", m.hidden, 1, most_features), joined, true));
+}
+
+/// Adds the tower of audio that Qwen's Omni models have beside the tower of images: Whisper's encoder, and what makes
+/// its features the text model's.
+inline void add_qwen2_5_omni(config_fields& c, model& m) {
+    static const nlohmann::json nothing = nlohmann::json::object();
+    add_qwen2_5_vision(c, m);
+    const nlohmann::json* object = c.object("audio_config");
+    config_fields a{object != nullptr ? *object : nothing, "audio_config", true};
+    const std::int64_t hidden = a.number_or("d_model", 1280, 1, most_features);
+    const std::int64_t heads = a.number_or("encoder_attention_heads", 20, 1, hidden);
+    encoder& audio = m.encoders[1];
+    audio = {.hidden = hidden,
+             .layers = static_cast<std::int32_t>(a.number_or("encoder_layers", 32, 1, layer_stack::max_layers)),
+             .block = transformer_layer(heads, hidden, a.number_or("encoder_ffn_dim", 5120, 1, most_features)),
+             .quantised = false};
+    audio.block.attention.keys = key_projection::unbiased;
+    const std::int64_t out = a.number_or("output_dim", m.hidden, 1, most_features);
+    m.add({.role = weight_role::conv,
+           .bias = true,
+           .rows = hidden,
+           .columns = 3 * a.number_or("num_mel_bins", 128, 1, 65536)});
+    m.add({.role = weight_role::conv, .bias = true, .rows = hidden, .columns = 3 * hidden});
+    m.add({.role = weight_role::positions, .rows = 2, .columns = out});
+    m.add(layer_norm(hidden));
+    m.add(projection(out, hidden, true));
+    if (!a.ok()) c.fail(a.error());
 }
 
 /// Qwen3-VL and Qwen3.5: learned positions, a merger, and one more merger for each layer of the tower whose output is

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <llmres/io/hf/encoders/bert.hpp>
+#include <llmres/io/hf/vision/towers.hpp>
+#include <llmres/io/json/fields.hpp>
+#include <llmres/models/model.hpp>
+
+/// Models that describe images or read pages with text models of their own: GIT, BLIP, Kosmos, Pix2Struct. From
+/// transformers 5.17, src/transformers/models/*/modeling_*.py.
+namespace llmres::inline v0::detail::hf {
+
+/// GIT: BERT's layers read the features of CLIP's tower, projected and normed; an own head with a bias.
+inline model read_git(config_fields& c) {
+    model m = read_bert_frame(c, {});
+    m.tied_head = c.flag_or("tie_word_embeddings", false);
+    m.head_bias = true;
+    add_bert_embeddings(c, m, {.types = 0}, m.hidden);
+    vision_fields fields{c};
+    config_fields& v = fields.v;
+    const tower_shape t = read_tower_shape(v, {.hidden = 768, .width = 3072, .layers = 12, .heads = 12});
+    m.encoders[0] = tower_of(t, transformer_layer(t.heads, t.hidden, t.width));
+    const std::int64_t patches = patch_count(v, 224, 16);
+    admit_images(m, patches, patches);
+    m.add(patch_embedding(v, t.hidden, 16, false));
+    m.add({.role = weight_role::positions, .rows = patches + 2, .columns = t.hidden});
+    m.add({.role = weight_role::norm, .columns = t.hidden, .copies = 4});
+    m.add(projection(m.hidden, t.hidden, true));
+    m.add(layer_norm(m.hidden));
+    const std::int64_t frames = c.number_or("num_image_with_embedding", 0, 0, most_features);
+    if (frames > 0) m.add({.role = weight_role::values, .columns = frames * t.hidden});
+    return m;
+}
+
+/// The tower that BLIP and its successors share: class token, positions, layers with biases, a norm at the end.
+inline tower_shape add_blip_tower(config_fields& v, model& m, const tower_shape& d, std::int64_t image,
+                                  std::int64_t patch) {
+    return add_tower(v, m,
+                     {.shape = d,
+                      .patch = patch,
+                      .image = image,
+                      .positions = tower_positions::table_and_class,
+                      .attention_bias = v.flag_or("qkv_bias", true)});
+}
+
+/// BLIP: BERT's layers with cross-attention to the tower.
+inline model read_blip_text(config_fields& c) {
+    model m = read_bert_frame(c, {});
+    m.head_bias = true;
+    add_bert_embeddings(c, m, {.types = 0}, m.hidden);
+    m.add(head_transform(m.hidden, m.hidden, model_part::output));
+    m.add(layer_norm(m.hidden, model_part::output));
+    const std::int64_t width = c.number_or("encoder_hidden_size", 768, 1, most_features);
+    for (layer& l : m.layers.kinds) {
+        if (l.attention.heads == 0) continue;
+        l.attention.cross = cross_attention::beside;
+        l.attention.cross_width = width;
+    }
+    return m;
+}
+inline void add_blip_vision(config_fields& c, model& m) {
+    vision_fields fields{c};
+    (void)add_blip_tower(fields.v, m, {.hidden = 768, .width = 3072, .layers = 12, .heads = 12}, 384, 16);
+}
+
+/// The Q-Former of BLIP-2 and InstructBLIP: learned queries, layers of which every second one reads the tower's
+/// features, and one linear layer into the text model. With texts of its own it has an embedding, and a second
+/// feed-forward in each layer.
+inline void add_q_former(config_fields& c, model& m, bool reads_text) {
+    static const nlohmann::json nothing = nlohmann::json::object();
+    vision_fields fields{c};
+    const tower_shape t =
+        add_blip_tower(fields.v, m, {.hidden = 1408, .width = 6144, .layers = 39, .heads = 16}, 224, 14);
+    const nlohmann::json* object = c.object("qformer_config");
+    config_fields q{object != nullptr ? *object : nothing, "qformer_config", true};
+    const tower_shape f = read_tower_shape(q, {.hidden = 768, .width = 3072, .layers = 12, .heads = 12});
+    m.encoders[1] = tower_of(f, transformer_layer(f.heads, f.hidden, f.width));
+    const std::int64_t queries = c.number_or("num_query_tokens", 32, 1, most_features);
+    m.encoders[0].image_tokens = m.encoders[0].output = m.encoders[1].output = tokens(queries);
+    m.add({.role = weight_role::positions, .rows = queries, .columns = f.hidden});
+    const std::int64_t every = q.number_or("cross_attention_frequency", 2, 1, 256);
+    const std::int64_t crossing = ceil_quotient(f.layers, every);
+    const std::int64_t seen = q.number_or("encoder_hidden_size", t.hidden, 1, most_features);
+    m.add(
+        {.role = weight_role::projector, .bias = true, .rows = f.hidden, .columns = f.hidden, .copies = 2 * crossing});
+    m.add({.role = weight_role::projector, .bias = true, .rows = f.hidden, .columns = seen, .copies = 2 * crossing});
+    m.add({.role = weight_role::norm, .columns = f.hidden, .copies = 2 * crossing + 2});
+    if (q.flag_or("use_qformer_text_input", reads_text)) {
+        m.add({.role = weight_role::embed_tokens,
+               .rows = q.number_or("vocab_size", 30522, 1, most_features),
+               .columns = f.hidden});
+        m.add({.role = weight_role::positions,
+               .rows = q.number_or(context_field, 512, 1, most_features),
+               .columns = f.hidden});
+        m.add({.role = weight_role::projector, .bias = true, .rows = f.width, .columns = f.hidden, .copies = f.layers});
+        m.add({.role = weight_role::projector, .bias = true, .rows = f.hidden, .columns = f.width, .copies = f.layers});
+        m.add({.role = weight_role::norm, .columns = f.hidden, .copies = 2 * f.layers});
+    }
+    m.add(projection(m.hidden, f.hidden, true));
+    if (!q.ok()) c.fail(q.error());
+}
+inline void add_blip2_vision(config_fields& c, model& m) { add_q_former(c, m, false); }
+inline void add_instructblip_vision(config_fields& c, model& m) { add_q_former(c, m, true); }
+
+/// Kosmos-2 and 2.5: a decoder with norms inside attention (the first alone) and the feed-forward, sinusoids that no
+/// file stores; learned queries attend to the projected features of the tower.
+inline model read_kosmos_text(config_fields& c, bool inner_norm) {
+    constexpr field_names hidden{"embed_dim"};
+    model m;
+    m.vocabulary = c.number("vocab_size", 1, most_features);
+    m.hidden = c.number(hidden, 1, most_features);
+    m.max_context = tokens(c.number_or(context_field, 2048, 1, most_features));
+    m.tied_head = c.flag_or("tie_word_embeddings", true);
+    m.final_norm = norm_kind::layer;
+    const std::int64_t heads = c.number("attention_heads", 1, most_heads);
+    if (c.ok() && m.hidden % heads != 0) c.fail(error_code::inconsistent, "attention_heads", "a divisor of embed_dim");
+    if (c.flag_or("add_cross_attention", false)) c.fail(error_code::unsupported, "add_cross_attention", "false");
+    layer l = transformer_layer(heads, m.hidden, c.number("ffn_dim", 1, most_features));
+    l.more_norms = inner_norm ? 1 : 0;
+    l.more_values = 2 * l.feed_forward.width;
+    m.layers.append(static_cast<std::int32_t>(c.number("layers", 1, layer_stack::max_layers)), l);
+    if (!inner_norm) m.add({.role = weight_role::positions, .rows = 2, .columns = m.hidden});
+    return m;
+}
+inline model read_kosmos2_text(config_fields& c) { return read_kosmos_text(c, true); }
+inline model read_kosmos2_5_text(config_fields& c) { return read_kosmos_text(c, false); }
+
+inline void add_latent_queries(config_fields& c, model& m, std::int64_t queries, std::int64_t from) {
+    const std::int64_t count = c.number_or("latent_query_num", queries, 1, most_features);
+    m.encoders[0].image_tokens = m.encoders[0].output = tokens(count);
+    m.add({.role = weight_role::positions, .rows = count, .columns = m.hidden});
+    m.add(projection(m.hidden, from, true));
+    m.add({.role = weight_role::projector, .bias = true, .rows = m.hidden, .columns = m.hidden, .copies = 4});
+}
+inline void add_kosmos2_vision(config_fields& c, model& m) {
+    vision_fields fields{c};
+    config_fields& v = fields.v;
+    const tower_shape t = add_tower(v, m,
+                                    {.shape = {.hidden = 1024, .width = 4096, .layers = 24, .heads = 16},
+                                     .patch_bias = false,
+                                     .positions = tower_positions::table_and_class,
+                                     .norms = 2});
+    add_latent_queries(c, m, 64, t.hidden);
+}
+
+/// The tower of Pix2Struct and Kosmos-2.5: patches through a linear layer, embeddings of rows and columns, RMS norms, a
+/// gated feed-forward without biases.
+inline tower_shape add_patch_tower(config_fields& v, model& m, const tower_shape& d, std::int64_t places) {
+    tower_shape t = d;
+    t.hidden = v.number_or("hidden_size", d.hidden, 1, most_features);
+    t.width = v.number_or({"d_ff", "intermediate_size"}, d.width, 1, most_features);
+    t.layers = v.number_or("num_hidden_layers", d.layers, 1, layer_stack::max_layers);
+    t.heads = v.number_or("num_attention_heads", d.heads, 1, most_heads);
+    layer block;
+    block.attention = {
+        .heads = t.heads, .kv_heads = t.heads, .head_dim = v.number_or({"d_kv", "head_dim"}, 64, 1, 4096)};
+    block.feed_forward.width = t.width;
+    m.encoders[0] = tower_of(t, block);
+    m.add({.role = weight_role::conv,
+           .bias = true,
+           .rows = t.hidden,
+           .columns = v.number_or("patch_embed_hidden_size", 768, 1, most_features)});
+    m.add({.role = weight_role::positions,
+           .rows = v.number_or({"seq_len", "max_num_patches"}, places, 1, most_features),
+           .columns = t.hidden,
+           .copies = 2});
+    m.add({.role = weight_role::norm, .columns = t.hidden});
+    return t;
+}
+inline void add_kosmos2_5_vision(config_fields& c, model& m) {
+    vision_fields fields{c};
+    const tower_shape t =
+        add_patch_tower(fields.v, m, {.hidden = 1536, .width = 3968, .layers = 18, .heads = 24}, 4096);
+    add_latent_queries(c, m, 2048, t.hidden);
+}
+
+/// Pix2Struct: T5's decoder, which reads the tower's features.
+inline model read_pix2struct_text(config_fields& c) {
+    model m;
+    m.vocabulary = c.number("vocab_size", 1, most_features);
+    m.hidden = c.number("hidden_size", 1, most_features);
+    m.tied_head = c.flag_or("tie_word_embeddings", false);
+    const std::int64_t heads = c.number("num_heads", 1, most_heads);
+    layer l;
+    // Its projections are as wide as the model, whatever d_kv is.
+    if (c.ok() && m.hidden % heads != 0) c.fail(error_code::inconsistent, "num_heads", "a divisor of the hidden size");
+    l.attention = {.heads = heads, .kv_heads = heads, .head_dim = m.hidden / heads};
+    l.attention.cross = cross_attention::beside;
+    l.feed_forward.width = c.number("d_ff", 1, most_features);
+    m.add({.role = weight_role::positions,
+           .rows = c.number_or("relative_attention_num_buckets", 32, 1, most_features),
+           .columns = heads});
+    (void)c.flag_or("add_cross_attention", true);
+    m.layers.append(static_cast<std::int32_t>(c.number("num_layers", 1, layer_stack::max_layers)), l);
+    return m;
+}
+inline void add_pix2struct_vision(config_fields& c, model& m) {
+    vision_fields fields{c};
+    (void)add_patch_tower(fields.v, m, {.hidden = 768, .width = 2048, .layers = 12, .heads = 12}, 4096);
+}
+
+}  // namespace llmres::inline v0::detail::hf
