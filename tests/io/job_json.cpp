@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "../job_documents.hpp"
 
+#include <llmres/io/device_json.hpp>
 #include <llmres/io/job_json.hpp>
 
 #include <doctest/doctest.h>

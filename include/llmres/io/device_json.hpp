@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cmath>
-#include <functional>
 #include <llmres/hardware/device.hpp>
 #include <llmres/hardware/gpu.hpp>
+#include <llmres/io/json/device_file.hpp>
 #include <llmres/values/error.hpp>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -18,17 +18,6 @@
 ///     {"schema_version": 1, "devices": [{"identity": {"uuid": "GPU-...", "board_part_number": null, ...,
 ///       "unavailable": {"board_part_number": "NVML: not supported"}}, "memory": {"cuda_total_bytes": ...}, ...}]}
 namespace llmres::inline v0 {
-
-/// A file of devices: what `llmres-probe describe` and `calibrate` write and `--device` and `--simulate` read.
-struct device_file {
-    static constexpr std::int64_t schema_version = 1;  ///< version of the format
-    text<31> probe_version{};                          ///< version of the probe that wrote it
-    text<31> captured_at{};                            ///< UTC, as in 2025-01-31T12:00:00Z
-    std::vector<device> devices{};                     ///< the devices of one machine
-};
-
-/// How the file of `cluster.device`, as a job document names it, becomes devices.
-using device_finder = std::function<result<device_file>(std::string_view path)>;
 
 namespace detail {
 

@@ -186,7 +186,8 @@ constexpr byte_count forward_of(const layer_forward& f, const training_context& 
 constexpr sizes_at_points held_at_points(const layer_sums& s, byte_count output_gradient, bool reads_back = false) {
     sizes_at_points held = s.made;
     byte_count needed = output_gradient;
-    for (std::size_t p = backward_points; p-- > 0;) {
+    for (std::size_t left = backward_points; left > 0; --left) {
+        const std::size_t p = left - 1;
         held[p] += needed + s.saved[p];
         if (!reads_back) needed += s.saved[p];
     }
