@@ -94,6 +94,10 @@ struct plan_options {
     bool json = false;
 };
 int run_plan(const plan_options& o);
+/// Whether --gpu names several kinds: rtx-3090:2,rtx-4090.
+bool names_several_gpus(const plan_options& o);
+/// The plan on GPUs that differ: which layers lie where.
+int run_mixed(const plan_options& o);
 /// The job document with the values of flags, which take precedence over the file's.
 nlohmann::json merged(const plan_options& o);
 /// Whether such a document was read from a source, which otherwise names a model.

@@ -56,6 +56,7 @@ llmres::job_answer answered(const plan_options& o) {
 }
 
 int run_plan(const plan_options& o) {
+    if (names_several_gpus(o)) return run_mixed(o);
     const nlohmann::json document = merged(o);
     const std::filesystem::path here = folder_of(document, o.source);
     const llmres::job_sources sources = llmres::remembered(llmres::sources_in(here));

@@ -363,9 +363,15 @@ private:
                           (word == "lora" || word == "rslora" || word == "dora"));
         put(name, name == "optimizer" || name == "adapter_kind" ? word : value);
     }
-    /// "8xH100" and "8 x H100" are eight GPUs of the kind behind the x; "7900xtx" is a kind itself.
+    /// "8xH100", "8 x H100" and "h100:8" are eight GPUs of a kind; "7900xtx" is a kind itself. Several kinds stay as
+    /// they are: run_mixed() and compare read them.
     std::string without_count(const std::string& value) {
-        if (llmres::find_gpu(value)) return value;
+        if (llmres::find_gpu(value) || value.find(',') != std::string::npos) return value;
+        if (const std::size_t colon = value.find(':'); colon != std::string::npos) {
+            count_ = value.substr(colon + 1);
+            implied_.emplace_back("gpus", count_);
+            return value.substr(0, colon);
+        }
         const std::size_t digits = std::min(value.find_first_not_of("0123456789"), value.size());
         const std::size_t times = std::min(value.find_first_not_of(' ', digits), value.size());
         if (digits == 0 || times + 1 >= value.size() || (value[times] != 'x' && value[times] != 'X')) return value;

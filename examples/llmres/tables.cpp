@@ -69,7 +69,7 @@ void print_profile(const llmres::runtime& r, std::span<const llmres::profile_err
 }
 
 /// Prints each constant of a profile with its value, unit, source and meaning.
-void print_constants(const llmres::runtime_profile& profile, bool json) {
+void print_constants(const llmres::runtime_profile& profile, bool as_json) {
     const auto values = llmres::detail::constant_to_json(profile.runtime);
     const llmres::detail::constant_sources sources{profile};
     llmres::json_value rows = llmres::json_value::array();
@@ -91,7 +91,7 @@ void print_constants(const llmres::runtime_profile& profile, bool json) {
         const bool says_unit = !c.unit.starts_with("one of ") && c.unit != "true or false";
         table.push_back({c.path, shown, says_unit ? c.unit : "", sources.source_of(c), std::string{c.means}});
     }
-    if (json)
+    if (as_json)
         print_answer("constants", {{"name", profile.runtime.identity.name.view()},
                                    {"versions", profile.runtime.identity.versions.view()},
                                    {"constants", rows}});

@@ -63,7 +63,7 @@ static_assert(are_values<token_shape, attention_context, expert_context, quantis
 static_assert(are_values<memory_breakdown, training_state, gradient_memory, optimizer_memory, cast_memory,
                          magnitude_memory, host_traffic, efficiency, time_breakdown, job_speed, reason, job_plan>);
 static_assert(are_values<buffer, pool_size, length_distribution, phase_pool, disaggregated_plan, device_share,
-                         dealt_share, dealt_layers<8>, job_limits, remedy, remedies>);
+                         dealt_share, dealt_layers, job_limits, remedy, remedies>);
 
 // These hold text, a format or parts of a job that lie elsewhere: copied byte by byte, but no template arguments.
 static_assert(std::is_trivially_copyable_v<modeling> && std::is_trivially_copyable_v<profile_error>);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <llmres/answers/mixed_gpus.hpp>
 #include <llmres/hardware/cluster.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
@@ -19,6 +20,9 @@ namespace llmres::inline v0 {
 /// commands/serve.py, llama.cpp's common/arg.cpp, Megatron-LM's training/arguments.py and torchtitan's
 /// config/job_config.py.
 inline std::string launch_command(const job& j, const layout& l, const cluster& c);
+
+/// The command for layers that are dealt to GPUs that differ; empty for a runtime that takes no such shares.
+inline std::string launch_command(const job& j, const dealt_layers& dealt);
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
 
@@ -150,6 +154,17 @@ inline std::string launch_command(const job& j, const layout& l, const cluster& 
     if (name == "megatron") return detail::megatron_command(j, l, c);
     if (name == "torchtitan") return detail::torchtitan_command(j, l, c);
     return {};
+}
+
+inline std::string launch_command(const job& j, const dealt_layers& dealt) {
+    if (j.runtime.identity.name != "llama.cpp") return {};
+    job placed = j;
+    if (dealt.on_host > 0) placed.options.gpu_layers = j.model.layers.size - dealt.on_host;
+    const layout one_after_another{.pipeline = static_cast<std::int32_t>(dealt.gpus)};
+    std::string line = detail::llama_cpp_command(placed, one_after_another);
+    for (std::size_t i = 0; i < dealt.gpus; ++i)
+        line += (i == 0 ? " --tensor-split " : ",") + std::to_string(dealt.shares[i].layers());
+    return line;
 }
 
 }  // namespace llmres::inline v0

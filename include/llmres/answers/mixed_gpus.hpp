@@ -18,6 +18,7 @@
 #include <llmres/values/error.hpp>
 #include <llmres/values/interval.hpp>
 #include <llmres/values/units.hpp>
+#include <span>
 
 /// Serving on GPUs that differ, or that others use: layers are dealt in proportion to what each has free, as llama.cpp,
 /// Ollama and Accelerate's device_map do, and each GPU answers for itself.
@@ -45,10 +46,13 @@ struct dealt_share {
     constexpr bool fits() const { return needed.high <= free; }
 };
 
-template <std::size_t Gpus>
+/// GPUs that layers are dealt to at most: as many as llama.cpp takes (GGML_CUDA_MAX_DEVICES in ggml-cuda.h).
+inline constexpr std::size_t most_dealt_gpus = 16;
+
 /// Layers partitioned over GPUs that differ.
 struct dealt_layers {
-    std::array<dealt_share, Gpus> shares{};  ///< the share of each GPU
+    std::array<dealt_share, most_dealt_gpus> shares{};  ///< the share of each GPU: the first `gpus` are in use
+    std::size_t gpus = 0;                               ///< GPUs that layers were dealt to
     /// Layers on the host: those that the job leaves there, and those that no GPU has room for. They are the first
     /// ones, as llama.cpp's -ngl leaves them.
     std::int32_t on_host = 0;
@@ -58,16 +62,15 @@ struct dealt_layers {
 
     /// True if all that the job asks of GPUs is on one, and each GPU holds its own at the upper bounds.
     constexpr bool fits() const {
-        for (const dealt_share& s : shares)
-            if (!s.fits()) return false;
+        for (std::size_t i = 0; i < gpus; ++i)
+            if (!shares[i].fits()) return false;
         return complete;
     }
 };
 
-/// Deals the layers of a serving job. Errors: a field of the job out of its bounds; no GPU at all; an engine that takes
-/// fractions of devices and splits matrices, whose ranks must be equal.
-template <std::size_t Gpus>
-constexpr result<dealt_layers<Gpus>> deal_layers(const job& j, const std::array<device_share, Gpus>& devices);
+/// Deals the layers of a serving job. Errors: a field of the job out of its bounds; no GPU, or more than
+/// `most_dealt_gpus`; an engine that takes fractions of devices and splits matrices, whose ranks must be equal.
+constexpr result<dealt_layers> deal_layers(const job& j, std::span<const device_share> devices);
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
 
@@ -83,14 +86,12 @@ constexpr interval<byte_count> needed_by_share(const job& j, const file_layers* 
 }
 
 /// Deals the layers that a job has on GPUs.
-template <std::size_t Gpus>
-constexpr dealt_layers<Gpus> deal(const job& j, const file_layers* file,
-                                  const std::array<device_share, Gpus>& devices) {
-    const layout l{.pipeline = static_cast<std::int32_t>(Gpus)};
+constexpr dealt_layers deal(const job& j, const file_layers* file, std::span<const device_share> devices) {
+    const layout l{.pipeline = static_cast<std::int32_t>(devices.size())};
     const host_part host = host_part_of(j);
-    dealt_layers<Gpus> dealt{.head_on_host = host.head};
+    dealt_layers dealt{.gpus = devices.size(), .head_on_host = host.head};
     byte_count free_left;
-    for (std::size_t i = 0; i < Gpus; ++i) {
+    for (std::size_t i = 0; i < devices.size(); ++i) {
         const byte_count free = usable_memory(devices[i].gpu) - devices[i].in_use;
         dealt.shares[i].free = free > byte_count{} ? free : byte_count{};
         free_left += dealt.shares[i].free;
@@ -100,7 +101,7 @@ constexpr dealt_layers<Gpus> deal(const job& j, const file_layers* file,
     };
     // From the last GPU backwards, each takes its proportion of what is left, and no more than it holds.
     std::int32_t end = j.model.layers.size;
-    for (std::size_t i = Gpus; i-- > 0;) {
+    for (std::size_t i = devices.size(); i-- > 0;) {
         dealt_share& share = dealt.shares[i];
         const std::int32_t left = end - host.layers;
         const double part = free_left > byte_count{} ? ratio(share.free, free_left) : 0.0;
@@ -114,13 +115,13 @@ constexpr dealt_layers<Gpus> deal(const job& j, const file_layers* file,
     }
     // What rounding left over goes to whoever still has room, by moving every share before it down. Layers differ, so
     // that a share that moves may need more than before.
-    const auto holds = [&](const dealt_layers<Gpus>& tried, std::size_t i) {
+    const auto holds = [&](const dealt_layers& tried, std::size_t i) {
         const dealt_share& share = tried.shares[i];
         return share.layers() == 0 || need(i, share.first, share.last).high <= share.free;
     };
-    for (std::size_t i = Gpus; i-- > 0 && end > host.layers;) {
+    for (std::size_t i = devices.size(); i-- > 0 && end > host.layers;) {
         while (end > host.layers) {
-            dealt_layers<Gpus> tried = dealt;
+            dealt_layers tried = dealt;
             --tried.shares[i].first;
             bool fits = holds(tried, i);
             for (std::size_t before = 0; before < i && fits; ++before) {
@@ -134,7 +135,7 @@ constexpr dealt_layers<Gpus> deal(const job& j, const file_layers* file,
     }
     dealt.on_host = end;
     dealt.complete = end == host.layers;
-    for (std::size_t i = 0; i < Gpus; ++i) {
+    for (std::size_t i = 0; i < devices.size(); ++i) {
         dealt_share& share = dealt.shares[i];
         share.needed = need(i, share.first, share.last);
         if (share.free - share.needed.high < dealt.shares[dealt.busiest].free - dealt.shares[dealt.busiest].needed.high)
@@ -144,23 +145,21 @@ constexpr dealt_layers<Gpus> deal(const job& j, const file_layers* file,
 }
 
 /// Where layers find no room, the head goes to the host before them.
-template <std::size_t Gpus>
-constexpr dealt_layers<Gpus> deal_head_first(const job& j, const file_layers* file,
-                                             const std::array<device_share, Gpus>& devices) {
-    const dealt_layers<Gpus> dealt = deal(j, file, devices);
+constexpr dealt_layers deal_head_first(const job& j, const file_layers* file, std::span<const device_share> devices) {
+    const dealt_layers dealt = deal(j, file, devices);
     if (dealt.complete || dealt.head_on_host) return dealt;
     job headless = j;
     headless.options.gpu_layers = j.model.layers.size;
-    dealt_layers<Gpus> rest = deal(headless, file, devices);
+    dealt_layers rest = deal(headless, file, devices);
     rest.complete = false;
     return rest;
 }
 
 }  // namespace detail
 
-template <std::size_t Gpus>
-constexpr result<dealt_layers<Gpus>> deal_layers(const job& j, const std::array<device_share, Gpus>& devices) {
-    static_assert(Gpus > 0, "layers are dealt to GPUs");
+constexpr result<dealt_layers> deal_layers(const job& j, std::span<const device_share> devices) {
+    if (devices.empty() || devices.size() > most_dealt_gpus)
+        return refused(error_code::out_of_range, "gpus", static_cast<std::int64_t>(devices.size()), "1 to 16");
     if (const status s = validate(j); !s) return s.error();
     if (trains(j))
         return refused(error_code::unsupported, "task", name_of(j.task), "serving: training deals layers evenly");
