@@ -183,6 +183,16 @@ byte_count beside_recomputed_layer(const planned& p) {
     return p.asked.job.adapter.low_rank() ? most + p.plan.memory.reduced : most;
 }
 
+/// What recomputation makes of biases that all layers add to their scores (T5): the first layer's once more, and
+/// cross-attention's with its gradient.
+byte_count biases_made_again(const planned& recomputed) {
+    const detail::folded_job f{recomputed.asked.job, recomputed.plan.layout};
+    const detail::training_stage s =
+        detail::training_stage_of(f, placement_of(recomputed.asked.job, recomputed.plan.layout, 0));
+    const detail::stage_step in = detail::stage_step_of(f, s);
+    return f.context.recomputes ? detail::score_bias(in) + detail::shared_cross_bias(in) : byte_count{};
+}
+
 /// Where saved tensors lie in main memory and come back one by one (torch.autograd.graph.save_on_cpu), a layer is never
 /// whole on the GPU, unless it is recomputed: of that one, what it saves may stand beside what the other job holds.
 /// The tracked rows llama-h4096l4-full-sdpa-bf16-sgd-offload-b1s4096 (3.95 GB) and, with full recomputation, -rc- (4.29
@@ -220,7 +230,7 @@ void check_recomputation(const document& d, findings& broken) {
         const bool attends_to_encoder = more->asked.job.model.layers.kinds[0].attention.cross != cross_attention::none;
         const byte_count a = less->plan.memory.ideal,
                          b = more->plan.memory.ideal + extra + beside_recomputed_layer(*less) +
-                             whole_only_if_recomputed(*more, *less) +
+                             whole_only_if_recomputed(*more, *less) + biases_made_again(*less) +
                              (attends_to_encoder ? div_up(more->plan.memory.ideal, 300) : byte_count{});
         if (a > b) broken.found(rule + " takes no more", d, more_than(a, b));
     };

@@ -126,11 +126,14 @@ constexpr byte_count score_bias(const stage_step& in) {
     return size_of(context.formats.stream, context.tokens.length, product(heads, context.tokens.keys));
 }
 
-/// Of recomputed layers whose scores share a bias, the first one's most: it makes the bias once more, beside all that
-/// it saves; then it is differentiated. The bias has its gradient of all later layers, and so has cross-attention's.
+/// The most of the first layer of a stack whose scores share a bias, of which the gradients of all later layers are
+/// added up by then. If it is recomputed, it makes the bias once more beside all that it saves, and cross-attention's
+/// has a gradient, too (modeling_t5.py: it requires one where gradient checkpointing is on).
 constexpr byte_count first_biased_layer(const stage_step& in, const training_layer& layer, byte_count peak) {
-    if (!in.folded.context.recomputes || in.folded.context.frozen) return peak;
-    const byte_count bias = score_bias(in), recomputed = layer.saved + bias;
+    if (in.folded.context.frozen) return peak;
+    const byte_count bias = score_bias(in);
+    if (!in.folded.context.recomputes) return peak + bias;
+    const byte_count recomputed = layer.saved + bias;
     const byte_count cross = in.stage.encoder.kept > byte_count{} ? shared_cross_bias(in) : byte_count{};
     return (recomputed > peak ? recomputed : peak) + bias + cross;
 }
