@@ -40,13 +40,15 @@ struct norm_modeling {
 
 /// Attention.
 struct attention_modeling {
-    bool joined_heads = false;  ///< one product makes queries, keys and values, which then share its memory
-    bool heads_first = false;   ///< queries lie head by head, and so does the flash kernel's output: the output
-                                ///< projection reads a copy
-    bool causal = true;         ///< tokens see those before them: attention that is no causal kernel needs a mask
-    bool fp32_softmax = true;   ///< of eager attention's scores
-    bool fp32_heads = false;    ///< eager attention multiplies fp32 queries by fp32 keys
-    bool caps_scores = false;   ///< a tanh over eager attention's scores
+    bool joined_heads = false;   ///< one product makes queries, keys and values, which then share its memory
+    bool heads_first = false;    ///< queries lie head by head, and so does the flash kernel's output: the output
+                                 ///< projection reads a copy
+    bool causal = true;          ///< tokens see those before them: attention that is no causal kernel needs a mask
+    bool fp32_softmax = true;    ///< of eager attention's scores
+    bool fp32_heads = false;     ///< eager attention multiplies fp32 queries by fp32 keys
+    bool caps_scores = false;    ///< a tanh over eager attention's scores
+    bool masks_sdpa = false;     ///< sdpa is given a mask of every pair of tokens, which no flash kernel takes
+    bool copies_values = false;  ///< of one product's output values are copied, so that nothing keeps the whole
     /// A bias of every head and pair of tokens, made once a stack: no flash kernel takes it.
     bool biased_scores = false;
     bool rotary = true;              ///< rotated queries and keys are tensors of their own
@@ -105,7 +107,10 @@ struct modeling {
     dropout_modeling dropout{};            ///< dropout
     frame_modeling frames{};               ///< what the code refers to
     bool fp32_residual = false;            ///< the stream between layers is fp32, whatever the layers compute in
-    bool scales_embedding = false;         ///< the model multiplies its embedding's output
+    /// Products of layers multiply by a transposed view of their weight: autocast casts it for each, and keeps no cast
+    /// (autocast_mode.cpp, cached_cast: leaves that are no views).
+    bool multiplies_views = false;
+    bool scales_embedding = false;  ///< the model multiplies its embedding's output
     mask_buffer mask_table =
         mask_buffer::none;         ///< of every pair of positions, a byte each: whether one sees the other
     bool fixed_positions = false;  ///< of the encoder: sinusoids, never trained
@@ -154,6 +159,11 @@ inline constexpr std::array all_modeling{
              .attention = {.joined_heads = true, .rotary = false},
              .feed_forward = {.plain_activation = activation_form::function},
              .frames = {.plain_scores = true, .earlier_probabilities = true}},
+    modeling{.architecture = "falcon",
+             .norms = {.one_input = true},
+             .attention = {.joined_heads = true, .fp32_softmax = false, .masks_sdpa = true, .copies_values = true},
+             .frames = {.plain_scores = true},
+             .multiplies_views = true},
     modeling{.architecture = "arcee", .feed_forward = {.plain_activation = activation_form::squared}},
     modeling{.architecture = "qwen2_moe", .feed_forward = {.shared_first = true}},
     modeling{.architecture = "deepseek_v2", .feed_forward = {.fp32_router = true, .fp32_scores = true}},
@@ -225,21 +235,14 @@ inline constexpr std::array all_modeling{
 };
 
 /// Architectures whose modules keep what Llama's do: tracked, or with the same modeling code but for their names.
-inline constexpr std::array<std::string_view, 15> written_as_llama{"llama",
-                                                                   "Yi",
-                                                                   "aquila",
-                                                                   "mistral",
-                                                                   "ministral",
-                                                                   "qwen2",
-                                                                   "qwen3",
-                                                                   "qwen3_moe",
-                                                                   "smollm3",
-                                                                   "seed_oss",
-                                                                   "starcoder2",
-                                                                   "qwen2_vl_text",
-                                                                   "qwen2_5_vl_text",
-                                                                   "qwen3_vl_text",
-                                                                   "qwen3_vl_moe_text"};
+inline constexpr std::array<std::string_view, 16> written_as_llama{"llama",         "Yi",
+                                                                   "aquila",        "mistral",
+                                                                   "ministral",     "qwen2",
+                                                                   "qwen3",         "qwen3_moe",
+                                                                   "olmoe",         "smollm3",
+                                                                   "seed_oss",      "starcoder2",
+                                                                   "qwen2_vl_text", "qwen2_5_vl_text",
+                                                                   "qwen3_vl_text", "qwen3_vl_moe_text"};
 
 }  // namespace detail
 

@@ -37,16 +37,24 @@ constexpr bool repeats_heads(const attention& a, const training_context& context
     if (a.kind == attention_kind::latent) return true;
     if (a.kv_heads == 1 || context.attention.kernel == attention_kernel::flash) return false;
     return context.attention.kernel == attention_kernel::eager || !context.runtime.kernels.shared_heads ||
-           is_masked(a, context);
+           is_masked(a, context) || context.code.attention.masks_sdpa;
+}
+
+/// Whether sdpa computes attention by plain products, in fp32 (attention.cpp, _scaled_dot_product_attention_math): no
+/// kernel takes one head of keys that is broadcast to all queries beside a mask.
+constexpr bool falls_to_products(const attention& a, const training_context& context) {
+    return context.attention.kernel == attention_kernel::sdpa && context.code.attention.masks_sdpa && a.heads > 1 &&
+           a.kv_heads == 1;
 }
 
 constexpr score_code score_code_of(const attention& a, const training_context& context) {
-    if (context.attention.kernel == attention_kernel::eager) return score_code::by_pair;
+    if (context.attention.kernel == attention_kernel::eager || falls_to_products(a, context))
+        return score_code::by_pair;
     if (context.attention.kernel == attention_kernel::flash) return score_code::flash;
     if (context.attention.kernel == attention_kernel::cudnn) return score_code::tiled;
     const bool one_width = a.query_width() == a.value_width();
     if (!context.formats.fp32_compute && one_width && !context.code.attention.biased_scores && !is_masked(a, context) &&
-        a.query_width() <= 256)
+        !context.code.attention.masks_sdpa && a.query_width() <= 256)
         return score_code::flash;
     // Kernels for fp32 know nothing of shared heads.
     const bool shares = a.kind == attention_kind::grouped && a.kv_heads != a.heads && !repeats_heads(a, context) &&
@@ -62,13 +70,15 @@ constexpr bool widens_scores(const training_context& context) {
 
 /// What attention by pairs saves of its scores. The factor of the values is needed for their gradient alone.
 template <class Visit>
-constexpr void save_scores(std::int64_t pairs, const gradient_flow& flow, const layer_writer<Visit>& save) {
+constexpr void save_scores(const attention& a, std::int64_t pairs, const gradient_flow& flow,
+                           const layer_writer<Visit>& save) {
     using enum backward_point;
     using role = activation_role;
     const training_context& context = save.context;
     constexpr auto split = activation_split::tensor;
     const bool drops = context.dropout && context.code.dropout.probabilities;
-    const bool widens = widens_scores(context);
+    const bool products = falls_to_products(a, context);
+    const bool widens = products || widens_scores(context);
     if (flow.reaches(operand_name::query) || flow.reaches(operand_name::key)) {
         if (context.code.attention.caps_scores && context.attention.kernel == attention_kernel::eager)
             save.put(role::probabilities, pairs, context.formats.compute, split, attention);
@@ -77,7 +87,7 @@ constexpr void save_scores(std::int64_t pairs, const gradient_flow& flow, const 
         if (drops) save.put(role::probabilities, pairs, int8, split, attention);
     }
     // What multiplies the values: dropped out, or returned to the compute format.
-    if ((drops || (widens && !context.formats.fp32_compute)) && flow.reaches(operand_name::value))
+    if ((drops || (widens && !products && !context.formats.fp32_compute)) && flow.reaches(operand_name::value))
         save.put(role::probabilities, pairs, context.formats.compute, split, norm);
 }
 
@@ -109,20 +119,23 @@ constexpr void save_heads(const attention& a, const attended_tokens& seen, const
     const std::int64_t n = context.tokens.all();
     const std::int64_t m = context.tokens.sequences * seen.own_keys;
     const bool eager = score_code_of(a, context) == score_code::by_pair;
-    const bool repeats = repeats_heads(a, context) ||
-                         (eager && (a.kv_heads != 1 || context.attention.kernel != attention_kernel::eager));
+    const bool repeats =
+        repeats_heads(a, context) || (eager && !falls_to_products(a, context) &&
+                                      (a.kv_heads != 1 || context.attention.kernel != attention_kernel::eager));
     const std::int64_t kv_heads = repeats ? a.heads : a.kv_heads;
     // One head is repeated as a view, which a cast of rotated keys, or of fp32 values, makes whole.
-    const bool viewed = a.kv_heads == 1 && !repeats && (eager || is_masked(a, context));
+    const bool viewed = a.kv_heads == 1 && !repeats && (eager || is_masked(a, context)) &&
+                        !context.code.attention.copies_values;  // which broadcasts it inside of the product
     const std::int64_t key_heads = viewed && context.autocast && context.formats.fp32_stream ? a.heads : kv_heads;
     const std::int64_t value_heads = viewed && context.formats.fp32_outputs ? a.heads : kv_heads;
     constexpr auto split = activation_split::tensor;
     const backward_point of_values = eager ? norm : attention;
     // Views of one product keep all of it, unless they are cast, or copied to lie head by head.
     const bool casts = context.formats.fp32_outputs;
-    const bool joined = context.attention.joined_heads && !casts && !(eager && context.tokens.sequences > 1);
+    const bool joined = context.attention.joined_heads && !context.code.attention.copies_values && !casts &&
+                        !(eager && context.tokens.sequences > 1);
     const std::int64_t query = n * a.heads * a.query_width();
-    const precision& format = context.formats.compute;
+    const precision& format = falls_to_products(a, context) ? fp32 : context.formats.compute;
     if (context.code.attention.rotary || !joined) {
         const precision& scored = eager && context.code.attention.fp32_heads && !context.autocast ? fp32 : format;
         if (!eager || flow.reaches(operand_name::key)) save.put_input(role::query, query, scored, split, attention);
@@ -149,13 +162,13 @@ constexpr void save_attention(const attention& a, const attended_tokens& seen, c
     save_heads(a, seen, flow, save);
     const token_shape& t = context.tokens;
     if (score_code_of(a, context) == score_code::by_pair)
-        return save_scores(product(product(t.sequences, a.heads), product(t.length, seen.keys)), flow, save);
+        return save_scores(a, product(product(t.sequences, a.heads), product(t.length, seen.keys)), flow, save);
     save.put(role::softmax_statistics, n * a.heads, fp32, split, attention);
     layer_writer<Visit> beside = save;
     beside.parts = {};
     // The mask becomes one to add, for each layer.
-    if (context.attention.kernel != attention_kernel::flash && is_masked(a, context) &&
-        context.runtime.kernels.shared_heads)
+    const bool masked = is_masked(a, context) && context.runtime.kernels.shared_heads;
+    if (context.attention.kernel != attention_kernel::flash && (masked || context.code.attention.masks_sdpa))
         beside.put(role::mask, product(n, seen.keys), context.formats.compute, activation_split::whole, attention);
     beside.parts = {{}, layer_part::attn_proj, {}};
     beside.put(role::attention_output, n * a.heads * a.value_width(), context.formats.compute, split, attention);
@@ -243,7 +256,8 @@ constexpr void pass_back_attention(const attention& a, const layer_writer<Visit>
     };
     if (score_code_of(a, context) == score_code::by_pair) {
         const std::int64_t pairs = product(product(t.sequences, a.heads), product(t.length, t.keys));
-        put(product<std::int64_t>(2, pairs), widens_scores(context) ? fp32 : context.formats.compute);
+        put(product<std::int64_t>(2, pairs),
+            widens_scores(context) || falls_to_products(a, context) ? fp32 : context.formats.compute);
         put(t.all() * a.heads * a.value_width(), context.formats.compute);
         return;
     }

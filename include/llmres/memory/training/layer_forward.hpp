@@ -215,12 +215,14 @@ private:
         const auto scores = [&](const precision& f) {
             return local_bytes({activation_role::probabilities, pairs, f, activation_split::tensor}, layout_);
         };
-        const bool widens = widens_scores(context_) && !context_.formats.fp32_compute;
+        const bool products = falls_to_products(a, context_);
+        const bool widens = products || (widens_scores(context_) && !context_.formats.fp32_compute);
         const bool drops = context_.dropout && context_.code.dropout.probabilities;
         // Before the softmax, and widened for it; where it is not saved, its output, too.
         const bool both = eager && context_.code.frames.plain_scores;
         if (eager && context_.code.frames.earlier_probabilities && !records_) earlier_scores_ = scores(format);
-        const byte_count made = scores(format) * (both ? 2 : 1) + (widens ? scores(fp32) : byte_count{});
+        const byte_count made =
+            (products ? byte_count{} : scores(format) * (both ? 2 : 1)) + (widens ? scores(fp32) : byte_count{});
         const byte_count softmax = scores(widens ? fp32 : format);
         if (records_) {  // what autograd keeps are the repeated keys and values
             const byte_count own = size(2 * a.kv_heads * a.query_width(), format, activation_split::tensor);
@@ -272,6 +274,8 @@ private:
         if (context_.frozen && context_.quantised.expanded)
             return whole(context_.formats.compute) + size(target, context_.formats.compute) +
                    (records_ || !context_.formats.fp32_outputs ? byte_count{} : size(read, context_.formats.compute));
+        if (context_.code.multiplies_views && context_.autocast && !context_.frozen && !records_)
+            return whole(context_.formats.compute);
         if (!context_.quantised.scaled) return {};
         return larger(scaled_weight(read, target, context_, layout_) + size(read, int8),
                       size(read, fp32) * 2 + size(read, int8));

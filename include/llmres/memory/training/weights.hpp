@@ -128,7 +128,7 @@ private:
     constexpr byte_count& offloaded(offload_place to) { return to == offload_place::nvme ? state_.nvme : state_.host; }
     constexpr void cast(byte_count size, weight_role role, bool trained) {
         state_.casts.all += size;
-        if (trained) state_.casts.cached += size;
+        if (trained && !how_.context.code.multiplies_views) state_.casts.cached += size;
         if (is_feed_forward(role)) state_.casts.feed_forward += size;
         if (role == weight_role::down_proj) state_.casts.down += size;
     }
