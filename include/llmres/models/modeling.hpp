@@ -38,17 +38,22 @@ struct norm_modeling {
     bool registered_first = false;  ///< before the layer's matrices: optimizers meet parameters in this order
 };
 
+/// What attention is given.
+struct attention_inputs {
+    bool mask = false;           ///< sdpa, too: a mask of every pair of tokens, which no flash kernel takes
+    bool copied_values = false;  ///< of one product's output, so that nothing keeps the whole
+};
+
 /// Attention.
 struct attention_modeling {
-    bool joined_heads = false;   ///< one product makes queries, keys and values, which then share its memory
-    bool heads_first = false;    ///< queries lie head by head, and so does the flash kernel's output: the output
-                                 ///< projection reads a copy
-    bool causal = true;          ///< tokens see those before them: attention that is no causal kernel needs a mask
-    bool fp32_softmax = true;    ///< of eager attention's scores
-    bool fp32_heads = false;     ///< eager attention multiplies fp32 queries by fp32 keys
-    bool caps_scores = false;    ///< a tanh over eager attention's scores
-    bool masks_sdpa = false;     ///< sdpa is given a mask of every pair of tokens, which no flash kernel takes
-    bool copies_values = false;  ///< of one product's output values are copied, so that nothing keeps the whole
+    bool joined_heads = false;  ///< one product makes queries, keys and values, which then share its memory
+    bool heads_first = false;   ///< queries lie head by head, and so does the flash kernel's output: the output
+                                ///< projection reads a copy
+    bool causal = true;         ///< tokens see those before them: attention that is no causal kernel needs a mask
+    bool fp32_softmax = true;   ///< of eager attention's scores
+    bool fp32_heads = false;    ///< eager attention multiplies fp32 queries by fp32 keys
+    bool caps_scores = false;   ///< a tanh over eager attention's scores
+    attention_inputs given{};   ///< what attention is given
     /// A bias of every head and pair of tokens, made once a stack: no flash kernel takes it.
     bool biased_scores = false;
     bool rotary = true;              ///< rotated queries and keys are tensors of their own
@@ -161,7 +166,7 @@ inline constexpr std::array all_modeling{
              .frames = {.plain_scores = true, .earlier_probabilities = true}},
     modeling{.architecture = "falcon",
              .norms = {.one_input = true},
-             .attention = {.joined_heads = true, .fp32_softmax = false, .masks_sdpa = true, .copies_values = true},
+             .attention = {.joined_heads = true, .fp32_softmax = false, .given = {.mask = true, .copied_values = true}},
              .frames = {.plain_scores = true},
              .multiplies_views = true},
     modeling{.architecture = "arcee", .feed_forward = {.plain_activation = activation_form::squared}},

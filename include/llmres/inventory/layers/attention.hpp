@@ -37,13 +37,13 @@ constexpr bool repeats_heads(const attention& a, const training_context& context
     if (a.kind == attention_kind::latent) return true;
     if (a.kv_heads == 1 || context.attention.kernel == attention_kernel::flash) return false;
     return context.attention.kernel == attention_kernel::eager || !context.runtime.kernels.shared_heads ||
-           is_masked(a, context) || context.code.attention.masks_sdpa;
+           is_masked(a, context) || context.code.attention.given.mask;
 }
 
 /// Whether sdpa computes attention by plain products, in fp32 (attention.cpp, _scaled_dot_product_attention_math): no
 /// kernel takes one head of keys that is broadcast to all queries beside a mask.
 constexpr bool falls_to_products(const attention& a, const training_context& context) {
-    return context.attention.kernel == attention_kernel::sdpa && context.code.attention.masks_sdpa && a.heads > 1 &&
+    return context.attention.kernel == attention_kernel::sdpa && context.code.attention.given.mask && a.heads > 1 &&
            a.kv_heads == 1;
 }
 
@@ -54,7 +54,7 @@ constexpr score_code score_code_of(const attention& a, const training_context& c
     if (context.attention.kernel == attention_kernel::cudnn) return score_code::tiled;
     const bool one_width = a.query_width() == a.value_width();
     if (!context.formats.fp32_compute && one_width && !context.code.attention.biased_scores && !is_masked(a, context) &&
-        !context.code.attention.masks_sdpa && a.query_width() <= 256)
+        !context.code.attention.given.mask && a.query_width() <= 256)
         return score_code::flash;
     // Kernels for fp32 know nothing of shared heads.
     const bool shares = a.kind == attention_kind::grouped && a.kv_heads != a.heads && !repeats_heads(a, context) &&
@@ -125,14 +125,14 @@ constexpr void save_heads(const attention& a, const attended_tokens& seen, const
     const std::int64_t kv_heads = repeats ? a.heads : a.kv_heads;
     // One head is repeated as a view, which a cast of rotated keys, or of fp32 values, makes whole.
     const bool viewed = a.kv_heads == 1 && !repeats && (eager || is_masked(a, context)) &&
-                        !context.code.attention.copies_values;  // which broadcasts it inside of the product
+                        !context.code.attention.given.copied_values;  // which broadcasts it inside of the product
     const std::int64_t key_heads = viewed && context.autocast && context.formats.fp32_stream ? a.heads : kv_heads;
     const std::int64_t value_heads = viewed && context.formats.fp32_outputs ? a.heads : kv_heads;
     constexpr auto split = activation_split::tensor;
     const backward_point of_values = eager ? norm : attention;
     // Views of one product keep all of it, unless they are cast, or copied to lie head by head.
     const bool casts = context.formats.fp32_outputs;
-    const bool joined = context.attention.joined_heads && !context.code.attention.copies_values && !casts &&
+    const bool joined = context.attention.joined_heads && !context.code.attention.given.copied_values && !casts &&
                         !(eager && context.tokens.sequences > 1);
     const std::int64_t query = n * a.heads * a.query_width();
     const precision& format = falls_to_products(a, context) ? fp32 : context.formats.compute;
@@ -168,7 +168,7 @@ constexpr void save_attention(const attention& a, const attended_tokens& seen, c
     beside.parts = {};
     // The mask becomes one to add, for each layer.
     const bool masked = is_masked(a, context) && context.runtime.kernels.shared_heads;
-    if (context.attention.kernel != attention_kernel::flash && (masked || context.code.attention.masks_sdpa))
+    if (context.attention.kernel != attention_kernel::flash && (masked || context.code.attention.given.mask))
         beside.put(role::mask, product(n, seen.keys), context.formats.compute, activation_split::whole, attention);
     beside.parts = {{}, layer_part::attn_proj, {}};
     beside.put(role::attention_output, n * a.heads * a.value_width(), context.formats.compute, split, attention);

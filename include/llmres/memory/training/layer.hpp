@@ -455,7 +455,7 @@ constexpr byte_count masks_made(const model& m, const training_context& context)
     bool made[2]{};  // without a window, with one
     for (std::int32_t k = 0; k < m.layers.kind_count; ++k) {
         const llmres::attention& a = m.layers.kinds[static_cast<std::size_t>(k)].attention;
-        if (a.kind != attention_kind::none && (eager || is_masked(a, context) || context.code.attention.masks_sdpa))
+        if (a.kind != attention_kind::none && (eager || is_masked(a, context) || context.code.attention.given.mask))
             made[a.window > token_count{}] = true;
     }
     return size_of(eager ? context.formats.embedding : int8, context.tokens.sequences,
