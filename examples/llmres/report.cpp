@@ -106,6 +106,16 @@ void print_origin(const llmres::runtime_profile& profile) {
                listed(origin.gpus), origin.measurements, origin.sources.size());
 }
 
+/// What lies in main memory, wherever anything does.
+void print_host_memory(const llmres::job_plan& p, const llmres::cluster& c) {
+    const llmres::interval<llmres::byte_count>& held = p.host_memory;
+    if (held.high <= llmres::byte_count{}) return;
+    const bool known = c.host.memory > llmres::byte_count{};
+    fmt::print("host     {}{} of a node's main memory{}\n", to_string(held.expected),
+               held.low == held.high ? "" : fmt::format(" ({} to {})", to_string(held.low), to_string(held.high)),
+               known ? fmt::format(", which has {}", to_string(c.host.memory)) : "");
+}
+
 void print_plan(const llmres::job_plan& p, const llmres::plan_request& request) {
     const llmres::job& j = request.job;
     const llmres::cluster& c = request.cluster;
@@ -129,6 +139,7 @@ void print_plan(const llmres::job_plan& p, const llmres::plan_request& request) 
         fmt::print("         {} {:<16} {:>10}{}\n", marks[i], llmres::memory_term_names[i], to_string(term.expected),
                    term.low == term.high ? "" : fmt::format("  ({} to {})", to_string(term.low), to_string(term.high)));
     }
+    print_host_memory(p, c);
     print_time(p, trains(j));
     for (std::int32_t i = 0; i < p.reason_count; ++i)
         fmt::print("{}{}\n", i == 0 ? "why      " : "         ",

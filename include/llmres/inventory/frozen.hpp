@@ -27,16 +27,22 @@ struct unsaved {
     bool goes_on = false;
 };
 
-/// Copies in the compute format that autocast makes of those adapters' matrices A whose input requires no gradient:
-/// they would pass it on. (All copies are counted with the weights.)
+/// Copies in the compute format that autocast makes of those frozen weights and adapters' matrices A whose input
+/// requires no gradient: they would pass it on. (All copies are counted with the weights.)
 constexpr byte_count unsaved_copies(const layer& first, std::int64_t hidden, const training_context& context) {
     byte_count size;
-    if (!context.autocast || context.formats.adapters == context.formats.compute) return size;
+    if (!context.autocast) return size;
+    const precision& compute = context.formats.compute;
+    const bool frozen_too = !is_packed(context.formats.weights) && !(context.formats.weights == compute);
+    const bool adapters_too = !(context.formats.adapters == compute);
     gradient_flow flow{false};
     for_each_layer_operation(first, hidden, context.code, [&](const layer_operation& o) {
-        for (std::size_t i = 0; i < o.products() && !flow.reaches(o.reads[0].name) && !o.routed; ++i)
-            if (context.adapter.adapts(o.weights[i]) && !shares_input_matrix(o.weights[i], context.code))
-                size += size_of(context.formats.compute, context.adapter.rank, o.reads[0].width);
+        for (std::size_t i = 0; i < o.products() && !flow.reaches(o.reads[0].name) && !o.routed; ++i) {
+            if (frozen_too) size += size_of(compute, o.writes[i].width, o.reads[0].width);
+            if (adapters_too && context.adapter.adapts(o.weights[i]) &&
+                !shares_input_matrix(o.weights[i], context.code))
+                size += size_of(compute, context.adapter.rank, o.reads[0].width);
+        }
         flow.pass(o, context.adapter);
     });
     return size;

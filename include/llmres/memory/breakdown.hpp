@@ -108,9 +108,11 @@ struct memory_breakdown {
         const byte_count others = held.low - reserved.low;
         const byte_count most = available > others ? available - others : byte_count{};
         const byte_count unreleased = reserved.high < most ? reserved.high : most;
+        interval<byte_count>& slack = terms[static_cast<std::size_t>(memory_term::fragmentation)];
         const byte_count given_back = lacking(held.expected, releasable.expected);
-        terms[static_cast<std::size_t>(memory_term::fragmentation)].expected -= given_back;
+        slack.expected -= given_back;
         reserved.expected -= given_back;
+        if (held.high > available) slack.low -= releasable.low, reserved.low -= releasable.low;  // it may free them all
         released = lacking(held.high, releasable.high);
         reserved.high -= released;
         if (unreleased > reserved.high) reserved.high = unreleased;

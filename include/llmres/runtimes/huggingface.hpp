@@ -30,10 +30,11 @@ inline constexpr runtime huggingface{
     .allocator{
         // Weights, gradients and optimizer states lie close (1.001 when a model is loaded, 1.03 at most where the
         // optimizer's step is the peak); activations leave gaps: by the allocator's own rules 4 to 27 %, 10 on average
-        // (tests/validation/caching_allocator.cpp), and up to 30 % in runs on four GPUs. What large logits add is
-        // counted apart, as is what the optimizer makes while it steps (hoards).
+        // (tests/validation/caching_allocator.cpp), and up to 32 % in the runs on four GPUs of docs/accuracy.md
+        // (fms_a100_80gb, nvidia-smi). What large logits add is counted apart, as is what the optimizer makes while it
+        // steps.
         .fragmentation = {0.0, 0.005, 0.03},
-        .activation_fragmentation = {0.0, 0.10, 0.30},
+        .activation_fragmentation = {0.0, 0.10, 0.32},
         .caches_freed_blocks = true,
     },
     .accuracy{

@@ -377,9 +377,12 @@ constexpr void for_each_head_activation(const model& m, const training_context& 
     if (!context.frozen && m.vocabulary > 0)  // a head that is differentiated at once does not keep its input
         visit(activation{activation_role::linear_input, n * width, context.formats.compute, whole},
               context.runtime.kernels.loss.code == loss_code::fused_linear ? loss_point::forward : loss_point::saved);
+    // Autocast remembers casts of weights that require a gradient (ATen/autocast_mode.cpp, cached_cast): of a frozen
+    // one each part of the loss has its own.
+    const bool each = context.frozen && context.runtime.kernels.loss.code == loss_code::chunked;
     if (casts_head(context) && m.vocabulary > 0)
-        visit(activation{activation_role::weight, product(m.vocabulary, width), context.formats.compute,
-                         activation_split::tensor},
+        visit(activation{activation_role::weight, product(m.vocabulary, width * (each ? loss_parts(context) : 1)),
+                         context.formats.compute, activation_split::tensor},
               loss_point::saved);
     // Token numbers of 64 bits: the labels, shifted; a decoder's own, or token types, for the embedding's gradient.
     if (context.code.loss.fp32_logits || (!context.frozen && m.vocabulary > 0))

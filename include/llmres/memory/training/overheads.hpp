@@ -10,6 +10,7 @@
 #include <llmres/runtimes/kernels.hpp>
 #include <llmres/runtimes/runtime.hpp>
 #include <llmres/values/interval.hpp>
+#include <llmres/values/square_root.hpp>
 #include <llmres/values/units.hpp>
 
 /// What the runtime adds to the tensors of a training step.
@@ -84,19 +85,41 @@ constexpr memory_breakdown terms_of(const tensor_memory& t, const job& j) {
     return m;
 }
 
-/// What the caching allocator holds beyond what it hands out.
-constexpr interval<byte_count> slack_of(const interval<byte_count>& allocated, byte_count activations, const runtime& r,
-                                        const idle_blocks& idle) {
+/// The sum of two estimates whose errors have nothing to do with each other, so that both are hardly at their worst at
+/// once: its bounds are as far from what is expected as the root of both distances' squares.
+constexpr interval<byte_count> independent_sum(const interval<byte_count>& a, const interval<byte_count>& b) {
+    const auto distance = [](byte_count x, byte_count y) {
+        if (x == byte_count{} || y == byte_count{} || is_saturated(x) || is_saturated(y)) return x + y;
+        const auto one = static_cast<double>(x.in(bytes)), other = static_cast<double>(y.in(bytes));
+        return bytes(static_cast<std::int64_t>(square_root(one * one + other * other)));
+    };
+    const byte_count expected = a.expected + b.expected;
+    return {expected - distance(a.expected - a.low, b.expected - b.low), expected,
+            expected + distance(a.high - a.expected, b.high - b.expected)};
+}
+
+/// What lies idle between the allocated tensors, in segments that are in use.
+constexpr interval<byte_count> gaps_between(const interval<byte_count>& allocated, byte_count activations,
+                                            const runtime& r, const idle_blocks& idle) {
     const auto part_of = [](const interval<byte_count>& size, const interval<double>& part) {
         return interval<byte_count>{scaled_up(size.low, part.low), scaled_up(size.expected, part.expected),
                                     scaled_up(size.high, part.high)};
     };
-    interval<byte_count> slack = part_of(allocated, fragmentation_of(r.allocator));
-    slack += idle.fragmented;
-    slack += idle.releasable;
+    interval<byte_count> gaps = part_of(allocated, fragmentation_of(r.allocator));
+    gaps += idle.fragmented;
     if (r.allocator.activation_fragmentation.high > 0 && !r.allocator.expandable_segments)
-        slack += part_of({activations, activations, activations}, r.allocator.activation_fragmentation);
-    return slack;
+        gaps += part_of({activations, activations, activations}, r.allocator.activation_fragmentation);
+    return gaps;
+}
+
+/// Adds what the caching allocator holds beyond what it hands out. Gaps are as wide as the tensors; which blocks no
+/// phase uses again has nothing to do with how far either is off.
+constexpr void reserve(memory_breakdown& m, byte_count activations, const runtime& r, const idle_blocks& idle) {
+    const interval<byte_count> in_use = m.allocated + gaps_between(m.allocated, activations, r, idle);
+    m.reserved = independent_sum(in_use, idle.releasable);
+    m[memory_term::fragmentation] = {m.reserved.low - m.allocated.low, m.reserved.expected - m.allocated.expected,
+                                     m.reserved.high - m.allocated.high};
+    m.releasable = {m.reserved.low - in_use.low, idle.releasable.expected, m.reserved.high - in_use.high};
 }
 
 /// The communicators of a rank: one for each kind of parallelism, and those that a pipeline has beside its own.
@@ -119,9 +142,7 @@ constexpr memory_breakdown with_runtime(const tensor_memory& t, const job& j, co
     if (r.allocator.expandable_segments) idle.releasable = {};  // a segment shrinks to what is in use
     memory_breakdown m = terms_of(t, j);
     m.allocated = m.total();
-    m[memory_term::fragmentation] = slack_of(m.allocated, t.activations, r, idle);
-    m.reserved = m.allocated + m[memory_term::fragmentation];
-    m.releasable = idle.releasable;
+    reserve(m, t.activations, r, idle);
     m[memory_term::runtime] = r.process.context + r.process.cuda_graphs;
     m[memory_term::communication] += communicators_of(r, l);
     return m;

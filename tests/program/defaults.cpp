@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+// What a user gets who types a training job and no more: what is assumed is what the runtime does, and is said.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "../run_program.hpp"
+
+using nlohmann::json;
+
+namespace {
+
+using arguments = std::vector<std::string>;
+
+constexpr double gib = 1073741824.0;
+
+run_program::outcome typed(arguments more, const char* model = "llama-2-7b") {
+    arguments all{"plan", model, "--task", "finetuning", "--gpu", "b200-sxm"};
+    all.insert(all.end(), more.begin(), more.end());
+    return run_program::run(all);
+}
+
+json answer(arguments more, const char* model = "llama-2-7b") {
+    more.emplace_back("--json");
+    const run_program::outcome o = typed(more, model);
+    INFO(o.err);
+    REQUIRE((o.exit == 0 || o.exit == 1));
+    return o.json();
+}
+
+double term(const json& said, const char* name) { return said["memory"]["terms"][name].get<double>() / gib; }
+
+}  // namespace
+
+TEST_CASE(
+    "no fp32 master copy unless asked: four 16-bit copies of Llama-2-7B under torchtune, huggingface and litgpt") {
+    for (const char* runtime : {"torchtune", "huggingface", "litgpt"}) {
+        CAPTURE(runtime);
+        const json said = answer({"--runtime", runtime, "--sequence", "512"});
+        CHECK(term(said, "weights") + term(said, "gradients") + term(said, "optimizer") ==
+              doctest::Approx(4 * 12.55).epsilon(0.001));
+        const json asked = answer({"--runtime", runtime, "--sequence", "512", "--master_weights", "fp32"});
+        CHECK(term(asked, "optimizer") > 2 * 12.55 + 20);
+        const json none = answer({"--runtime", runtime, "--sequence", "512", "--master_weights", "none"});
+        CHECK(none["memory"] == said["memory"]);
+        CHECK(typed({"--runtime", runtime, "--sequence", "512"}).out.find("master_weights none") != std::string::npos);
+    }
+    CHECK(typed({"--runtime", "deepspeed", "--master_weights", "none"}).err.find("master_weights is none") !=
+          std::string::npos);
+}
+
+TEST_CASE("LoRA on all linear layers leaves out experts that transformers stores as bare parameters") {
+    const arguments lora{"--runtime", "huggingface", "--adapter_kind", "lora", "--adapter_rank", "16"};
+    const double all = term(answer(lora, "qwen3-30b-a3b"), "adapter");
+    arguments attention = lora;
+    attention.insert(attention.end(), {"--adapter_targets", "attention"});
+    CHECK(all < 0.1);  // 128 experts of 48 layers would take 6 GiB
+    CHECK(term(answer(attention, "qwen3-30b-a3b"), "adapter") <= all);
+}
+
+TEST_CASE("formats that cannot be trained are widened with a reason, or refused by name") {
+    const run_program::outcome widened =
+        typed({"--runtime", "huggingface", "--adapter_kind", "lora", "--adapter_rank", "8"}, "gpt-oss-20b");
+    CHECK(widened.exit == 0);
+    CHECK(widened.out.find("published in a format that is not trained, and are widened") != std::string::npos);
+    for (const char* format : {"mxfp4", "fp8_block128"}) {
+        CAPTURE(format);
+        const run_program::outcome refused = typed({"--runtime", "huggingface", "--weights", format}, "qwen3-8b");
+        CHECK(refused.exit == 2);
+        CHECK(refused.err.find(format) != std::string::npos);
+    }
+}
+
+TEST_CASE("fine-tuning without a sequence takes 2,048 tokens and says so") {
+    const run_program::outcome said = typed({"--runtime", "huggingface"}, "qwen3-8b");
+    CHECK(said.out.find("no sequence is given: at most 2048 tokens are assumed") != std::string::npos);
+    CHECK(said.out.find("sequence 2048") != std::string::npos);
+    CHECK(answer({"--runtime", "huggingface"}, "qwen3-8b")["memory"] ==
+          answer({"--runtime", "huggingface", "--sequence", "2048"}, "qwen3-8b")["memory"]);
+}
+
+TEST_CASE("what is offloaded shows the main memory that it takes, whether the host's is known or not") {
+    const arguments offloads{"--runtime", "deepspeed",           "--gpus", "8",          "--zero",
+                             "3",         "--offload_optimizer", "host",   "--sequence", "512"};
+    const run_program::outcome unknown = typed(offloads);
+    CHECK(unknown.out.find("\nhost     ") != std::string::npos);
+    CHECK(unknown.out.find("say how much it has") != std::string::npos);
+    arguments with_host = offloads;
+    with_host.insert(with_host.end(), {"--host_memory", "2TiB"});
+    CHECK(typed(with_host).out.find("of a node's main memory, which has 2") != std::string::npos);
+    CHECK(answer(with_host)["memory"]["host"]["expected"].get<double>() / gib > 70);
+    CHECK(typed({"--runtime", "deepspeed", "--gpus", "8"}).out.find("\nhost     ") == std::string::npos);
+}
