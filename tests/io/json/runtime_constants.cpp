@@ -71,6 +71,20 @@ TEST_CASE("every compiled profile's header holds it") {
     }
 }
 
+TEST_CASE("every constant of every compiled profile has a value and a source") {
+    const auto constants = detail::profile_constants();
+    for (const runtime* compiled : runtimes::all) {
+        const runtime_profile profile{*compiled, {}, {}};
+        const detail::constant_sources sources{profile};
+        const auto values = detail::constant_to_json(*compiled);
+        for (const auto& c : constants) {
+            CAPTURE(c.path);
+            CHECK(!detail::value_at(values, c.path).dump().empty());
+            CHECK(sources.source_of(c).find("llmres/runtimes/") != std::string::npos);
+        }
+    }
+}
+
 TEST_CASE("a constant's value names its source") {
     const runtime_profile compiled = find_compiled_profile("vllm@0.19").value();
     CHECK(source_in(compiled, "cuda_graphs") == "llmres/runtimes/vllm.hpp (vllm 0.18 and 0.19)");

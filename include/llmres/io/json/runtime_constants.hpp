@@ -148,11 +148,12 @@ inline profile_json value_at(const profile_json& profile, std::string_view path)
 /// Where the values of a profile's constants come from.
 class constant_sources {
 public:
+    // (JSON in braces is a list of one element to GCC.)
     explicit constant_sources(const runtime_profile& profile)
         : origin_{profile.origin},
-          own_{constant_to_json(profile.runtime)},
-          default_{constant_to_json(no_runtime)},
-          base_{own_} {
+          own_(constant_to_json(profile.runtime)),
+          default_(constant_to_json(no_runtime)),
+          base_(own_) {
         for (const runtime* compiled : runtimes::all)
             if (*compiled == profile.runtime) take(*compiled);
         if (!profile.from.empty())
