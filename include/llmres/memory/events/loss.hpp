@@ -56,8 +56,8 @@ private:
             if (a.role != activation_role::logits_fp32 || cast > byte_count{}) return;
             const std::int64_t count = tensors_in(a);
             cast = div_up(local_bytes(a, to_.folded.layout), count);
-            product_size = div_up(size_of(to_.folded.context.formats.compute, 1, a.elements) * cast.base(),
-                                  size_of(a.format, 1, a.elements).base() * count);
+            const activation product{a.role, a.elements, to_.folded.context.formats.compute, a.split};
+            product_size = div_up(local_bytes(product, to_.folded.layout), count);
         });
         if (stays || cast == byte_count{}) return;
         to_.allocate(tensor_group::temporaries, product_size);
