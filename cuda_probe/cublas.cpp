@@ -3,8 +3,6 @@
 
 #include <string>
 
-#include "cublas_abi.hpp"
-
 namespace llmres::probe {
 
 namespace {
@@ -21,11 +19,9 @@ text<95> failure(const char* call, int code) {
 
 }  // namespace
 
-struct cublas::functions : cublas_abi::functions {};
-
 /// What cuBLASLt wants to be told of a product, and the algorithm it chose.
 struct cublas::lt_plan {
-    const functions& call;
+    const lt_functions& call;
     std::int64_t rows, columns, inner;
     void* desc = nullptr;
     void* a = nullptr;
@@ -35,7 +31,7 @@ struct cublas::lt_plan {
     lt_heuristic chosen{};
     text<95> wrong;
 
-    lt_plan(const functions& f, void* handle, std::int64_t m, std::int64_t n, std::int64_t k, std::size_t workspace)
+    lt_plan(const lt_functions& f, void* handle, std::int64_t m, std::int64_t n, std::int64_t k, std::size_t workspace)
         : call{f}, rows{m}, columns{n}, inner{k} {
         const auto step = [this](const char* name, int code) {
             if (wrong.empty()) wrong = failure(name, code);
@@ -75,12 +71,12 @@ struct cublas::lt_plan {
     lt_plan& operator=(const lt_plan&) = delete;
 };
 
-cublas::cublas() : call_{std::make_unique<functions>()} {}
+cublas::cublas() = default;
 cublas::~cublas() { close(); }
 
 void cublas::close() {
     lt_plan_.reset();
-    if (lt_handle_ != nullptr) call_->lt_destroy(lt_handle_);
+    if (lt_handle_ != nullptr) lt_call_->destroy(lt_handle_);
     if (handle_ != nullptr) call_->destroy(handle_);
     lt_handle_ = handle_ = nullptr;
 }
@@ -91,13 +87,9 @@ text<95> cublas::open() {
         library_ =
             shared_library{"libcublas.so.13", "libcublas.so.12", "libcublas.so", "/usr/local/cuda/lib64/libcublas.so"};
     if (!library_) return text<95>{library_.reason()};
-    functions& c = *call_;
-    library_.resolve(c.create, "cublasCreate_v2");
-    library_.resolve(c.destroy, "cublasDestroy_v2");
-    library_.resolve(c.gemm, "cublasGemmEx");
-    if (c.create == nullptr || c.destroy == nullptr || c.gemm == nullptr)
-        return "libcublas lacks a function that the probe needs";
-    return failure("cublasCreate", c.create(&handle_));
+    call_ = std::make_unique<functions>(library_);
+    if (library_.lacks()) return "libcublas lacks a function that the probe needs";
+    return failure("cublasCreate", call_->create(&handle_));
 }
 
 text<95> cublas::multiply(element kind, std::int64_t rows, std::int64_t columns, std::int64_t inner, const void* a,
@@ -123,30 +115,16 @@ text<95> cublas::multiply(element kind, std::int64_t rows, std::int64_t columns,
 
 text<95> cublas::multiply_fp8(std::int64_t rows, std::int64_t columns, std::int64_t inner, const void* a, const void* b,
                               void* c, void* workspace, std::size_t workspace_bytes) {
-    functions& f = *call_;
     if (lt_handle_ == nullptr) {
         if (!lt_library_)
             lt_library_ = shared_library{"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so",
                                          "/usr/local/cuda/lib64/libcublasLt.so"};
         if (!lt_library_) return text<95>{lt_library_.reason()};
-        lt_library_.resolve(f.lt_create, "cublasLtCreate");
-        lt_library_.resolve(f.lt_destroy, "cublasLtDestroy");
-        lt_library_.resolve(f.desc_create, "cublasLtMatmulDescCreate");
-        lt_library_.resolve(f.desc_set, "cublasLtMatmulDescSetAttribute");
-        lt_library_.resolve(f.desc_destroy, "cublasLtMatmulDescDestroy");
-        lt_library_.resolve(f.layout_create, "cublasLtMatrixLayoutCreate");
-        lt_library_.resolve(f.layout_destroy, "cublasLtMatrixLayoutDestroy");
-        lt_library_.resolve(f.preference_create, "cublasLtMatmulPreferenceCreate");
-        lt_library_.resolve(f.preference_set, "cublasLtMatmulPreferenceSetAttribute");
-        lt_library_.resolve(f.preference_destroy, "cublasLtMatmulPreferenceDestroy");
-        lt_library_.resolve(f.heuristic, "cublasLtMatmulAlgoGetHeuristic");
-        lt_library_.resolve(f.matmul, "cublasLtMatmul");
-        for (const bool missing : {!f.lt_create, !f.lt_destroy, !f.desc_create, !f.desc_set, !f.desc_destroy,
-                                   !f.layout_create, !f.layout_destroy, !f.preference_create, !f.preference_set,
-                                   !f.preference_destroy, !f.heuristic, !f.matmul})
-            if (missing) return "libcublasLt lacks a function that the probe needs";
-        if (const auto wrong = failure("cublasLtCreate", f.lt_create(&lt_handle_)); !wrong.empty()) return wrong;
+        lt_call_ = std::make_unique<lt_functions>(lt_library_);
+        if (lt_library_.lacks()) return "libcublasLt lacks a function that the probe needs";
+        if (const auto wrong = failure("cublasLtCreate", lt_call_->create(&lt_handle_)); !wrong.empty()) return wrong;
     }
+    const lt_functions& f = *lt_call_;
     if (!lt_plan_ || lt_plan_->rows != rows || lt_plan_->columns != columns || lt_plan_->inner != inner)
         lt_plan_ = std::make_unique<lt_plan>(f, lt_handle_, rows, columns, inner, workspace_bytes);
     if (!lt_plan_->wrong.empty()) return lt_plan_->wrong;

@@ -5,6 +5,7 @@
 #include <llmres/hardware/device.hpp>
 #include <memory>
 
+#include "cublas_abi.hpp"
 #include "pattern.hpp"
 #include "shared_library.hpp"
 
@@ -31,13 +32,13 @@ public:
                       const void* b, void* c, void* workspace, std::size_t workspace_bytes);
 
 private:
-    struct functions;
     struct lt_plan;
     text<95> multiply_fp8(std::int64_t rows, std::int64_t columns, std::int64_t inner, const void* a, const void* b,
                           void* c, void* workspace, std::size_t workspace_bytes);
     shared_library library_;
     shared_library lt_library_;
-    std::unique_ptr<functions> call_;
+    std::unique_ptr<cublas_abi::functions> call_;
+    std::unique_ptr<cublas_abi::lt_functions> lt_call_;
     std::unique_ptr<lt_plan> lt_plan_;  ///< of the last fp8 shape, so that repeats time the product alone
     void* handle_ = nullptr;
     void* lt_handle_ = nullptr;

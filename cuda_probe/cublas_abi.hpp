@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "shared_library.hpp"
+
 /// The part of cuBLAS's and cuBLASLt's binary interface that the probe calls, declared by ourselves because they are
 /// loaded at run time. tests/probe/vendor_abi.cpp holds it against NVIDIA's headers.
 namespace llmres::probe::cublas_abi {
@@ -24,24 +26,35 @@ struct lt_heuristic {
 };
 static_assert(sizeof(lt_heuristic) == 96);
 
+/// Of libcublas.
 struct functions {
-    int (*create)(void**) = nullptr;
-    int (*destroy)(void*) = nullptr;
-    int (*gemm)(void*, int, int, int, int, int, const void*, const void*, int, int, const void*, int, int, const void*,
-                void*, int, int, int, int) = nullptr;
-    int (*lt_create)(void**) = nullptr;
-    int (*lt_destroy)(void*) = nullptr;
-    int (*desc_create)(void**, int, int) = nullptr;
-    int (*desc_set)(void*, int, const void*, std::size_t) = nullptr;
-    int (*desc_destroy)(void*) = nullptr;
-    int (*layout_create)(void**, int, std::uint64_t, std::uint64_t, std::int64_t) = nullptr;
-    int (*layout_destroy)(void*) = nullptr;
-    int (*preference_create)(void**) = nullptr;
-    int (*preference_set)(void*, int, const void*, std::size_t) = nullptr;
-    int (*preference_destroy)(void*) = nullptr;
-    int (*heuristic)(void*, void*, void*, void*, void*, void*, void*, int, lt_heuristic*, int*) = nullptr;
-    int (*matmul)(void*, void*, const void*, const void*, void*, const void*, void*, const void*, const void*, void*,
-                  void*, void*, const void*, void*, std::size_t, void*) = nullptr;
+    const shared_library& from;
+    symbol<int(void**)> create{from, "cublasCreate_v2"};
+    symbol<int(void*)> destroy{from, "cublasDestroy_v2"};
+    symbol<int(void*, int, int, int, int, int, const void*, const void*, int, int, const void*, int, int, const void*,
+               void*, int, int, int, int)>
+        gemm{from, "cublasGemmEx"};
+};
+
+/// Of libcublasLt.
+struct lt_functions {
+    const shared_library& from;
+    symbol<int(void**)> create{from, "cublasLtCreate"};
+    symbol<int(void*)> destroy{from, "cublasLtDestroy"};
+    symbol<int(void**, int, int)> desc_create{from, "cublasLtMatmulDescCreate"};
+    symbol<int(void*, int, const void*, std::size_t)> desc_set{from, "cublasLtMatmulDescSetAttribute"};
+    symbol<int(void*)> desc_destroy{from, "cublasLtMatmulDescDestroy"};
+    symbol<int(void**, int, std::uint64_t, std::uint64_t, std::int64_t)> layout_create{from,
+                                                                                       "cublasLtMatrixLayoutCreate"};
+    symbol<int(void*)> layout_destroy{from, "cublasLtMatrixLayoutDestroy"};
+    symbol<int(void**)> preference_create{from, "cublasLtMatmulPreferenceCreate"};
+    symbol<int(void*, int, const void*, std::size_t)> preference_set{from, "cublasLtMatmulPreferenceSetAttribute"};
+    symbol<int(void*)> preference_destroy{from, "cublasLtMatmulPreferenceDestroy"};
+    symbol<int(void*, void*, void*, void*, void*, void*, void*, int, lt_heuristic*, int*)> heuristic{
+        from, "cublasLtMatmulAlgoGetHeuristic"};
+    symbol<int(void*, void*, const void*, const void*, void*, const void*, void*, const void*, const void*, void*,
+               void*, void*, const void*, void*, std::size_t, void*)>
+        matmul{from, "cublasLtMatmul"};
 };
 
 }  // namespace llmres::probe::cublas_abi

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <llmres/hardware/device.hpp>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,10 +15,14 @@ namespace llmres::probe {
 /// The part of NCCL's binary interface that the probe calls.
 namespace nccl_abi {
 inline constexpr int float32 = 7, sum = 0;
-using init_all = int(void**, int, const int*);
-using destroy = int(void*);
-using all_reduce = int(const void*, void*, std::size_t, int, int, void*, void*);
-using group = int();
+struct functions {
+    const shared_library& from;
+    symbol<int(void**, int, const int*)> init_all{from, "ncclCommInitAll"};
+    symbol<int(void*)> destroy{from, "ncclCommDestroy"};
+    symbol<int(const void*, void*, std::size_t, int, int, void*, void*)> all_reduce{from, "ncclAllReduce"};
+    symbol<int()> group_start{from, "ncclGroupStart"};
+    symbol<int()> group_end{from, "ncclGroupEnd"};
+};
 }  // namespace nccl_abi
 
 /// NCCL, loaded at run time: all devices of one process sum a vector. Facts of the interface: NCCL's documentation.
@@ -34,31 +39,27 @@ public:
         close();
         if (!library_) library_ = shared_library{"libnccl.so.2", "libnccl.so"};
         if (!library_) return text<95>{library_.reason()};
-        library_.resolve(init_all_, "ncclCommInitAll");
-        library_.resolve(destroy_, "ncclCommDestroy");
-        library_.resolve(all_reduce_, "ncclAllReduce");
-        library_.resolve(group_start_, "ncclGroupStart");
-        library_.resolve(group_end_, "ncclGroupEnd");
-        if (!init_all_ || !destroy_ || !all_reduce_ || !group_start_ || !group_end_)
-            return "libnccl lacks a function that the probe needs";
+        call_ = std::make_unique<nccl_abi::functions>(library_);
+        if (library_.lacks()) return "libnccl lacks a function that the probe needs";
         std::vector<void*> made(static_cast<std::size_t>(count), nullptr);
-        const int code = init_all_(made.data(), count, nullptr);
+        const int code = call_->init_all(made.data(), count, nullptr);
         if (code != 0) return failure("ncclCommInitAll", code);
         members_ = std::move(made);
         return {};
     }
     void close() {
-        for (void* member : members_) destroy_(member);
+        for (void* member : members_) call_->destroy(member);
         members_.clear();
     }
 
     /// Sums `floats` floats of every device's `send` into its `receive`, on its stream; returns before it is done.
     text<95> all_reduce(const std::vector<void*>& send, const std::vector<void*>& receive, std::size_t floats,
                         const std::vector<void*>& streams) {
-        int code = group_start_();
+        int code = call_->group_start();
         for (std::size_t i = 0; i < members_.size() && code == 0; ++i)
-            code = all_reduce_(send[i], receive[i], floats, nccl_abi::float32, nccl_abi::sum, members_[i], streams[i]);
-        const int end = group_end_();
+            code = call_->all_reduce(send[i], receive[i], floats, nccl_abi::float32, nccl_abi::sum, members_[i],
+                                     streams[i]);
+        const int end = call_->group_end();
         return failure("ncclAllReduce", code != 0 ? code : end);
     }
 
@@ -71,11 +72,7 @@ private:
     }
     shared_library library_;
     std::vector<void*> members_;
-    nccl_abi::init_all* init_all_ = nullptr;
-    nccl_abi::destroy* destroy_ = nullptr;
-    nccl_abi::all_reduce* all_reduce_ = nullptr;
-    nccl_abi::group* group_start_ = nullptr;
-    nccl_abi::group* group_end_ = nullptr;
+    std::unique_ptr<nccl_abi::functions> call_;
 };
 
 }  // namespace llmres::probe

@@ -48,58 +48,12 @@ text<95> nvml_reason(code code) {
     return other;
 }
 
-nvml::nvml(const std::string& library) : library_{library}, call_{std::make_unique<functions>()} {
+nvml::nvml(const std::string& library) : library_{library}, call_{std::make_unique<functions>(library_)} {
     if (!library_) {
         reason_ = "NVML: " + library_.reason();
         return;
     }
-    functions& c = *call_;
-    const auto get = [this](auto*& into, const char* name) { library_.resolve(into, name); };
-    get(c.init, "nvmlInit_v2");
-    get(c.shutdown, "nvmlShutdown");
-    get(c.driver_version, "nvmlSystemGetDriverVersion");
-    get(c.nvml_version, "nvmlSystemGetNVMLVersion");
-    get(c.count, "nvmlDeviceGetCount_v2");
-    get(c.by_index, "nvmlDeviceGetHandleByIndex_v2");
-    get(c.by_uuid, "nvmlDeviceGetHandleByUUID");
-    get(c.by_pci, "nvmlDeviceGetHandleByPciBusId_v2");
-    get(c.parent_of_mig, "nvmlDeviceGetDeviceHandleFromMigDeviceHandle");
-    get(c.is_mig, "nvmlDeviceIsMigDeviceHandle");
-    get(c.mig_mode, "nvmlDeviceGetMigMode");
-    get(c.uuid, "nvmlDeviceGetUUID");
-    get(c.name, "nvmlDeviceGetName");
-    get(c.part_number, "nvmlDeviceGetBoardPartNumber");
-    get(c.vbios, "nvmlDeviceGetVbiosVersion");
-    get(c.index, "nvmlDeviceGetIndex");
-    get(c.persistence, "nvmlDeviceGetPersistenceMode");
-    get(c.compute_mode, "nvmlDeviceGetComputeMode");
-    get(c.pci, "nvmlDeviceGetPciInfo_v3");
-    get(c.memory, "nvmlDeviceGetMemoryInfo_v2");
-    get(c.bar1, "nvmlDeviceGetBAR1MemoryInfo");
-    get(c.ecc, "nvmlDeviceGetEccMode");
-    get(c.remapped, "nvmlDeviceGetRemappedRows");
-    get(c.clock, "nvmlDeviceGetClockInfo");
-    get(c.max_clock, "nvmlDeviceGetMaxClockInfo");
-    get(c.power_draw, "nvmlDeviceGetPowerUsage");
-    get(c.power_limit, "nvmlDeviceGetEnforcedPowerLimit");
-    get(c.power_default, "nvmlDeviceGetPowerManagementDefaultLimit");
-    get(c.temperature, "nvmlDeviceGetTemperature");
-    get(c.threshold, "nvmlDeviceGetTemperatureThreshold");
-    get(c.throttle, "nvmlDeviceGetCurrentClocksEventReasons");  // its name since driver 535
-    if (c.throttle == nullptr) get(c.throttle, "nvmlDeviceGetCurrentClocksThrottleReasons");
-    get(c.pcie_generation, "nvmlDeviceGetCurrPcieLinkGeneration");
-    get(c.pcie_generation_max, "nvmlDeviceGetMaxPcieLinkGeneration");
-    get(c.pcie_width, "nvmlDeviceGetCurrPcieLinkWidth");
-    get(c.pcie_width_max, "nvmlDeviceGetMaxPcieLinkWidth");
-    get(c.numa, "nvmlDeviceGetNumaNodeId");
-    get(c.link_state, "nvmlDeviceGetNvLinkState");
-    get(c.link_version, "nvmlDeviceGetNvLinkVersion");
-    get(c.link_remote, "nvmlDeviceGetNvLinkRemotePciInfo_v2");
-    get(c.link_remote_type, "nvmlDeviceGetNvLinkRemoteDeviceType");
-    get(c.processes, "nvmlDeviceGetComputeRunningProcesses_v3");
-    get(c.graphics_processes, "nvmlDeviceGetGraphicsRunningProcesses_v3");
-    get(c.mps_processes, "nvmlDeviceGetMPSComputeRunningProcesses_v3");
-    get(c.topology, "nvmlDeviceGetTopologyCommonAncestor");
+    const functions& c = *call_;
     if (c.init == nullptr) {
         reason_ = "NVML: " + library + " has no nvmlInit_v2";
         return;

@@ -10,50 +10,52 @@
 namespace llmres::probe {
 
 struct nvml::functions {
-    nvml_abi::no_argument* init = nullptr;
-    nvml_abi::no_argument* shutdown = nullptr;
-    nvml_abi::text_of_system* driver_version = nullptr;
-    nvml_abi::text_of_system* nvml_version = nullptr;
-    nvml_abi::number_of_system* count = nullptr;
-    nvml_abi::device_by_index* by_index = nullptr;
-    nvml_abi::device_by_text* by_uuid = nullptr;
-    nvml_abi::device_by_text* by_pci = nullptr;
-    nvml_abi::device_of_device* parent_of_mig = nullptr;
-    nvml_abi::number_of_device* is_mig = nullptr;
-    nvml_abi::two_numbers_of_device* mig_mode = nullptr;
-    nvml_abi::text_of_device* uuid = nullptr;
-    nvml_abi::text_of_device* name = nullptr;
-    nvml_abi::text_of_device* part_number = nullptr;
-    nvml_abi::text_of_device* vbios = nullptr;
-    nvml_abi::number_of_device* index = nullptr;
-    nvml_abi::number_of_device* persistence = nullptr;
-    nvml_abi::number_of_device* compute_mode = nullptr;
-    nvml_abi::pci_of_device* pci = nullptr;
-    nvml_abi::memory_of_device* memory = nullptr;
-    nvml_abi::bar1_of_device* bar1 = nullptr;
-    nvml_abi::two_numbers_of_device* ecc = nullptr;
-    nvml_abi::remapped_of_device* remapped = nullptr;
-    nvml_abi::number_by_kind* clock = nullptr;
-    nvml_abi::number_by_kind* max_clock = nullptr;
-    nvml_abi::number_of_device* power_draw = nullptr;
-    nvml_abi::number_of_device* power_limit = nullptr;
-    nvml_abi::number_of_device* power_default = nullptr;
-    nvml_abi::number_by_kind* temperature = nullptr;
-    nvml_abi::number_by_kind* threshold = nullptr;
-    nvml_abi::wide_of_device* throttle = nullptr;
-    nvml_abi::number_of_device* pcie_generation = nullptr;
-    nvml_abi::number_of_device* pcie_generation_max = nullptr;
-    nvml_abi::number_of_device* pcie_width = nullptr;
-    nvml_abi::number_of_device* pcie_width_max = nullptr;
-    nvml_abi::number_of_device* numa = nullptr;
-    nvml_abi::number_by_kind* link_state = nullptr;
-    nvml_abi::number_by_kind* link_version = nullptr;
-    nvml_abi::pci_of_link* link_remote = nullptr;
-    nvml_abi::number_by_kind* link_remote_type = nullptr;
-    nvml_abi::processes_of_device* processes = nullptr;  ///< of CUDA
-    nvml_abi::processes_of_device* graphics_processes = nullptr;
-    nvml_abi::processes_of_device* mps_processes = nullptr;
-    nvml_abi::level_between* topology = nullptr;
+    const shared_library& from;
+    symbol<nvml_abi::no_argument> init{from, "nvmlInit_v2"};
+    symbol<nvml_abi::no_argument> shutdown{from, "nvmlShutdown"};
+    symbol<nvml_abi::text_of_system> driver_version{from, "nvmlSystemGetDriverVersion"};
+    symbol<nvml_abi::text_of_system> nvml_version{from, "nvmlSystemGetNVMLVersion"};
+    symbol<nvml_abi::number_of_system> count{from, "nvmlDeviceGetCount_v2"};
+    symbol<nvml_abi::device_by_index> by_index{from, "nvmlDeviceGetHandleByIndex_v2"};
+    symbol<nvml_abi::device_by_text> by_uuid{from, "nvmlDeviceGetHandleByUUID"};
+    symbol<nvml_abi::device_by_text> by_pci{from, "nvmlDeviceGetHandleByPciBusId_v2"};
+    symbol<nvml_abi::device_of_device> parent_of_mig{from, "nvmlDeviceGetDeviceHandleFromMigDeviceHandle"};
+    symbol<nvml_abi::number_of_device> is_mig{from, "nvmlDeviceIsMigDeviceHandle"};
+    symbol<nvml_abi::two_numbers_of_device> mig_mode{from, "nvmlDeviceGetMigMode"};
+    symbol<nvml_abi::text_of_device> uuid{from, "nvmlDeviceGetUUID"};
+    symbol<nvml_abi::text_of_device> name{from, "nvmlDeviceGetName"};
+    symbol<nvml_abi::text_of_device> part_number{from, "nvmlDeviceGetBoardPartNumber"};
+    symbol<nvml_abi::text_of_device> vbios{from, "nvmlDeviceGetVbiosVersion"};
+    symbol<nvml_abi::number_of_device> index{from, "nvmlDeviceGetIndex"};
+    symbol<nvml_abi::number_of_device> persistence{from, "nvmlDeviceGetPersistenceMode"};
+    symbol<nvml_abi::number_of_device> compute_mode{from, "nvmlDeviceGetComputeMode"};
+    symbol<nvml_abi::pci_of_device> pci{from, "nvmlDeviceGetPciInfo_v3"};
+    symbol<nvml_abi::memory_of_device> memory{from, "nvmlDeviceGetMemoryInfo_v2"};
+    symbol<nvml_abi::bar1_of_device> bar1{from, "nvmlDeviceGetBAR1MemoryInfo"};
+    symbol<nvml_abi::two_numbers_of_device> ecc{from, "nvmlDeviceGetEccMode"};
+    symbol<nvml_abi::remapped_of_device> remapped{from, "nvmlDeviceGetRemappedRows"};
+    symbol<nvml_abi::number_by_kind> clock{from, "nvmlDeviceGetClockInfo"};
+    symbol<nvml_abi::number_by_kind> max_clock{from, "nvmlDeviceGetMaxClockInfo"};
+    symbol<nvml_abi::number_of_device> power_draw{from, "nvmlDeviceGetPowerUsage"};
+    symbol<nvml_abi::number_of_device> power_limit{from, "nvmlDeviceGetEnforcedPowerLimit"};
+    symbol<nvml_abi::number_of_device> power_default{from, "nvmlDeviceGetPowerManagementDefaultLimit"};
+    symbol<nvml_abi::number_by_kind> temperature{from, "nvmlDeviceGetTemperature"};
+    symbol<nvml_abi::number_by_kind> threshold{from, "nvmlDeviceGetTemperatureThreshold"};
+    symbol<nvml_abi::wide_of_device> throttle{from, "nvmlDeviceGetCurrentClocksEventReasons",
+                                              "nvmlDeviceGetCurrentClocksThrottleReasons"};
+    symbol<nvml_abi::number_of_device> pcie_generation{from, "nvmlDeviceGetCurrPcieLinkGeneration"};
+    symbol<nvml_abi::number_of_device> pcie_generation_max{from, "nvmlDeviceGetMaxPcieLinkGeneration"};
+    symbol<nvml_abi::number_of_device> pcie_width{from, "nvmlDeviceGetCurrPcieLinkWidth"};
+    symbol<nvml_abi::number_of_device> pcie_width_max{from, "nvmlDeviceGetMaxPcieLinkWidth"};
+    symbol<nvml_abi::number_of_device> numa{from, "nvmlDeviceGetNumaNodeId"};
+    symbol<nvml_abi::number_by_kind> link_state{from, "nvmlDeviceGetNvLinkState"};
+    symbol<nvml_abi::number_by_kind> link_version{from, "nvmlDeviceGetNvLinkVersion"};
+    symbol<nvml_abi::pci_of_link> link_remote{from, "nvmlDeviceGetNvLinkRemotePciInfo_v2"};
+    symbol<nvml_abi::number_by_kind> link_remote_type{from, "nvmlDeviceGetNvLinkRemoteDeviceType"};
+    symbol<nvml_abi::processes_of_device> processes{from, "nvmlDeviceGetComputeRunningProcesses_v3"};  ///< of CUDA
+    symbol<nvml_abi::processes_of_device> graphics_processes{from, "nvmlDeviceGetGraphicsRunningProcesses_v3"};
+    symbol<nvml_abi::processes_of_device> mps_processes{from, "nvmlDeviceGetMPSComputeRunningProcesses_v3"};
+    symbol<nvml_abi::level_between> topology{from, "nvmlDeviceGetTopologyCommonAncestor"};
 };
 
 template <class T>
@@ -65,7 +67,7 @@ reading<T> implausible(unsigned long long number) {
 
 /// A function's answer, or why there is none.
 template <class Function, class Answer, class... Arguments>
-reading<Answer> ask(Function* function, Answer answer, Arguments... arguments) {
+reading<Answer> ask(const symbol<Function>& function, Answer answer, Arguments... arguments) {
     if (function == nullptr) return reading<Answer>::unavailable("NVML: function not known to this driver");
     const nvml_abi::code code = function(arguments..., &answer);
     if (code != nvml_abi::success) return reading<Answer>::unavailable(nvml_reason(code));
@@ -99,7 +101,7 @@ reading<text<N>> readable(const char* characters, std::size_t room) {
 }
 
 template <std::size_t N, class Function, class... Arguments>
-reading<text<N>> ask_text(Function* function, Arguments... arguments) {
+reading<text<N>> ask_text(const symbol<Function>& function, Arguments... arguments) {
     std::array<char, 96> room{};
     if (function == nullptr) return reading<text<N>>::unavailable("NVML: function not known to this driver");
     const nvml_abi::code code = function(arguments..., room.data(), static_cast<unsigned>(room.size()));

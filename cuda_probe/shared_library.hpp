@@ -22,10 +22,13 @@ public:
     const std::string& reason() const { return reason_; }
 
     /// The function of that name, or null.
-    template <class Function>
-    void resolve(Function*& into, const char* symbol) const {
-        into = handle_ ? reinterpret_cast<Function*>(dlsym(handle_.get(), symbol)) : nullptr;
+    void* find(const char* name) const {
+        void* found = handle_ ? dlsym(handle_.get(), name) : nullptr;
+        lacks_ = lacks_ || found == nullptr;
+        return found;
     }
+    /// Whether a function was asked for that it does not have.
+    bool lacks() const { return lacks_; }
 
 private:
     void try_open(const std::string& name) {
@@ -38,6 +41,22 @@ private:
     };
     std::unique_ptr<void, closer> handle_;
     std::string reason_;  ///< of the first name: the others are fallbacks
+    mutable bool lacks_ = false;
+};
+
+/// A function of a library, by the first of the names that it has; null where it has none.
+template <class Function>
+class symbol {
+public:
+    using pointer = Function*;
+    template <class... Names>
+    explicit symbol(const shared_library& from, Names... names) {
+        ((at_ = at_ != nullptr ? at_ : reinterpret_cast<Function*>(from.find(names))), ...);
+    }
+    operator Function*() const { return at_; }  // NOLINT(google-explicit-constructor): called as a function
+
+private:
+    Function* at_ = nullptr;
 };
 
 }  // namespace llmres::probe

@@ -137,7 +137,7 @@ int cublasLtMatmul(void*, void*, const void*, const void*, void*, const void*, v
 }  // extern "C"
 
 // As the probe calls them; vendor_abi.cpp holds that against NVIDIA's headers.
-static_assert(std::is_same_v<decltype(functions::gemm), decltype(&cublasGemmEx)>);
-static_assert(std::is_same_v<decltype(functions::heuristic), decltype(&cublasLtMatmulAlgoGetHeuristic)>);
-static_assert(std::is_same_v<decltype(functions::matmul), decltype(&cublasLtMatmul)>);
-static_assert(std::is_same_v<decltype(functions::layout_create), decltype(&cublasLtMatrixLayoutCreate)>);
+static_assert(std::is_same_v<decltype(functions::gemm)::pointer, decltype(&cublasGemmEx)>);
+static_assert(std::is_same_v<decltype(lt_functions::heuristic)::pointer, decltype(&cublasLtMatmulAlgoGetHeuristic)>);
+static_assert(std::is_same_v<decltype(lt_functions::matmul)::pointer, decltype(&cublasLtMatmul)>);
+static_assert(std::is_same_v<decltype(lt_functions::layout_create)::pointer, decltype(&cublasLtMatrixLayoutCreate)>);

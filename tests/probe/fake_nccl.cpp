@@ -51,5 +51,5 @@ int ncclGroupEnd() {
 
 }  // extern "C"
 
-static_assert(std::is_same_v<nccl_abi::init_all, decltype(ncclCommInitAll)>);
-static_assert(std::is_same_v<nccl_abi::all_reduce, decltype(ncclAllReduce)>);
+static_assert(std::is_same_v<decltype(nccl_abi::functions::init_all)::pointer, decltype(&ncclCommInitAll)>);
+static_assert(std::is_same_v<decltype(nccl_abi::functions::all_reduce)::pointer, decltype(&ncclAllReduce)>);

@@ -42,27 +42,33 @@ static_assert(!called_alike<int (*)(void**, int), cublasStatus_t (*)(cublasHandl
 static_assert(!called_alike<int (*)(int), cublasStatus_t (*)(cublasHandle_t)>);
 
 // ---- cuBLAS
-static_assert(called_alike<decltype(cublas::functions::create), decltype(&cublasCreate_v2)>);
-static_assert(called_alike<decltype(cublas::functions::destroy), decltype(&cublasDestroy_v2)>);
+static_assert(called_alike<decltype(cublas::functions::create)::pointer, decltype(&cublasCreate_v2)>);
+static_assert(called_alike<decltype(cublas::functions::destroy)::pointer, decltype(&cublasDestroy_v2)>);
 using gemm = cublasStatus_t (*)(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int, int, const void*,
                                 const void*, cudaDataType, int, const void*, cudaDataType, int, const void*, void*,
                                 cudaDataType, int, cublasComputeType_t, cublasGemmAlgo_t);
 [[maybe_unused]] constexpr gemm named_alike = &cublasGemmEx;  // C++ has overloads of it
-static_assert(called_alike<decltype(cublas::functions::gemm), gemm>);
-static_assert(called_alike<decltype(cublas::functions::lt_create), decltype(&cublasLtCreate)>);
-static_assert(called_alike<decltype(cublas::functions::lt_destroy), decltype(&cublasLtDestroy)>);
-static_assert(called_alike<decltype(cublas::functions::desc_create), decltype(&cublasLtMatmulDescCreate)>);
-static_assert(called_alike<decltype(cublas::functions::desc_set), decltype(&cublasLtMatmulDescSetAttribute)>);
-static_assert(called_alike<decltype(cublas::functions::desc_destroy), decltype(&cublasLtMatmulDescDestroy)>);
-static_assert(called_alike<decltype(cublas::functions::layout_create), decltype(&cublasLtMatrixLayoutCreate)>);
-static_assert(called_alike<decltype(cublas::functions::layout_destroy), decltype(&cublasLtMatrixLayoutDestroy)>);
-static_assert(called_alike<decltype(cublas::functions::preference_create), decltype(&cublasLtMatmulPreferenceCreate)>);
+static_assert(called_alike<decltype(cublas::functions::gemm)::pointer, gemm>);
+static_assert(called_alike<decltype(cublas::lt_functions::create)::pointer, decltype(&cublasLtCreate)>);
+static_assert(called_alike<decltype(cublas::lt_functions::destroy)::pointer, decltype(&cublasLtDestroy)>);
+static_assert(called_alike<decltype(cublas::lt_functions::desc_create)::pointer, decltype(&cublasLtMatmulDescCreate)>);
 static_assert(
-    called_alike<decltype(cublas::functions::preference_set), decltype(&cublasLtMatmulPreferenceSetAttribute)>);
+    called_alike<decltype(cublas::lt_functions::desc_set)::pointer, decltype(&cublasLtMatmulDescSetAttribute)>);
 static_assert(
-    called_alike<decltype(cublas::functions::preference_destroy), decltype(&cublasLtMatmulPreferenceDestroy)>);
-static_assert(called_alike<decltype(cublas::functions::heuristic), decltype(&cublasLtMatmulAlgoGetHeuristic)>);
-static_assert(called_alike<decltype(cublas::functions::matmul), decltype(&cublasLtMatmul)>);
+    called_alike<decltype(cublas::lt_functions::desc_destroy)::pointer, decltype(&cublasLtMatmulDescDestroy)>);
+static_assert(
+    called_alike<decltype(cublas::lt_functions::layout_create)::pointer, decltype(&cublasLtMatrixLayoutCreate)>);
+static_assert(
+    called_alike<decltype(cublas::lt_functions::layout_destroy)::pointer, decltype(&cublasLtMatrixLayoutDestroy)>);
+static_assert(called_alike<decltype(cublas::lt_functions::preference_create)::pointer,
+                           decltype(&cublasLtMatmulPreferenceCreate)>);
+static_assert(called_alike<decltype(cublas::lt_functions::preference_set)::pointer,
+                           decltype(&cublasLtMatmulPreferenceSetAttribute)>);
+static_assert(called_alike<decltype(cublas::lt_functions::preference_destroy)::pointer,
+                           decltype(&cublasLtMatmulPreferenceDestroy)>);
+static_assert(
+    called_alike<decltype(cublas::lt_functions::heuristic)::pointer, decltype(&cublasLtMatmulAlgoGetHeuristic)>);
+static_assert(called_alike<decltype(cublas::lt_functions::matmul)::pointer, decltype(&cublasLtMatmul)>);
 static_assert(cublas::r_32f == CUDA_R_32F && cublas::r_16f == CUDA_R_16F && cublas::r_8i == CUDA_R_8I &&
               cublas::r_32i == CUDA_R_32I && cublas::r_16bf == CUDA_R_16BF && cublas::r_8f_e4m3 == CUDA_R_8F_E4M3);
 static_assert(cublas::compute_32f == CUBLAS_COMPUTE_32F && cublas::compute_32i == CUBLAS_COMPUTE_32I &&
@@ -106,11 +112,11 @@ static_assert(called_alike<nvml::bar1_of_device*, decltype(&nvmlDeviceGetBAR1Mem
 #if __has_include(<nccl.h>)
 // ---- NCCL
 namespace nccl = llmres::probe::nccl_abi;
-static_assert(called_alike<nccl::init_all*, decltype(&ncclCommInitAll)>);
-static_assert(called_alike<nccl::destroy*, decltype(&ncclCommDestroy)>);
-static_assert(called_alike<nccl::all_reduce*, decltype(&ncclAllReduce)>);
-static_assert(called_alike<nccl::group*, decltype(&ncclGroupStart)>);
-static_assert(called_alike<nccl::group*, decltype(&ncclGroupEnd)>);
+static_assert(called_alike<decltype(nccl::functions::init_all)::pointer, decltype(&ncclCommInitAll)>);
+static_assert(called_alike<decltype(nccl::functions::destroy)::pointer, decltype(&ncclCommDestroy)>);
+static_assert(called_alike<decltype(nccl::functions::all_reduce)::pointer, decltype(&ncclAllReduce)>);
+static_assert(called_alike<decltype(nccl::functions::group_start)::pointer, decltype(&ncclGroupStart)>);
+static_assert(called_alike<decltype(nccl::functions::group_end)::pointer, decltype(&ncclGroupEnd)>);
 static_assert(nccl::float32 == ncclFloat32 && nccl::sum == ncclSum);
 #endif
 
