@@ -96,6 +96,7 @@ problem open_watched(cuda_api& cuda, std::int32_t index, bool libraries,
     if (report.around.context && *report.around.context == byte_count{})
         report.around.context = reading<byte_count>::unavailable("NVML shows no bytes for the context that was opened");
     const problem missing = libraries ? cuda.open_libraries() : problem{"not asked for"};
+    if (libraries && !missing.empty() && !library_missing(missing)) return missing;
     report.used_with_libraries = missing.empty() ? used() : reading<byte_count>::unavailable(missing);
     report.around.libraries = missing.empty() ? growth(report.used_with_context, report.used_with_libraries)
                                               : reading<byte_count>::unavailable(missing);

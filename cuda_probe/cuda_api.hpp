@@ -26,6 +26,11 @@ constexpr bool taken_by_others(std::string_view why) {
     return why.ends_with("cudaErrorDevicesUnavailable") || why.ends_with("cudaErrorMemoryAllocation");
 }
 
+/// Whether a library is not there, or not as the probe knows it: no fault of the device.
+constexpr bool library_missing(std::string_view why) {
+    return why.find("could not be loaded") != why.npos || why.find("lacks a function") != why.npos;
+}
+
 struct memory_state {
     byte_count free{};
     byte_count total{};

@@ -182,7 +182,7 @@ measured_fault fault_in(const device& live) {
     const device_measurements& m = live.measured;
     measured_fault first;
     const auto look = [&first](const std::string& what, bool known, std::string_view why) {
-        const bool missing = why.find("could not be loaded") != std::string_view::npos;
+        const bool missing = library_missing(why);
         // A fault counts before a library that is missing.
         if (!known && (first.what.empty() || (first.missing && !missing))) first = {what, std::string{why}, missing};
     };

@@ -52,8 +52,8 @@ class Command:
         if code not in allowed and not (optional and code == 2):  # a device that says nothing of itself is no row of the tables
             what = f"exit {code}"
         elif code == 0 and self.name.startswith(("alloc", "replay", "measure", "calibrate")) and not (
-                optional or gives_back or asks_again or fail == calls or failed.startswith("cublas") and self.name.startswith("alloc")):
-            what = "exit 0"  # the last call is the way out; without cuBLAS an allocation says that it is missing
+                optional or gives_back or asks_again or fail == calls):
+            what = "exit 0"  # the last call is the way out
         elif leaked and not gives_back:
             what = f"{leaked} blocks stayed held"
         return f"{self.name}: call {fail} ({failed}) ends with {error}: {what}" if what else ""

@@ -40,14 +40,15 @@ public:
 
 private:
     constexpr void load_weights(tensor_group group) const {
-        to_.for_each_weight_here([&](const trained_weight& w) {
-            to_.allocate_copies(group, w.kept.weights, w.copies);
-            to_.allocate_copies(group, w.kept.adapter, w.copies);
+        to_.for_each_tensor_here([&](const training_state& kept, std::int64_t copies) {
+            to_.allocate_copies(group, kept.weights, copies);
+            to_.allocate_copies(group, kept.adapter, copies);
         });
     }
     /// Megatron-Core's distributed optimizer: a buffer of all weights and one of all gradients are made beside the
     /// weights, whose tensors are freed when they are copied (core/distributed/param_and_grad_buffer.py); then the
-    /// rank's part of each is copied, and the copy widened (core/optimizer/distrib_optimizer.py).
+    /// rank's part of each is copied, and the copy widened (core/optimizer/distrib_optimizer.py, shard_main_param).
+    /// Read at 23e00ed0, the commit of the measured runs.
     constexpr void move_to_buffers() const {
         load_weights(tensor_group::temporaries);
         const training_state& all = to_.stage.weights.all;
@@ -57,10 +58,10 @@ private:
         to_.allocate(tensor_group::lasting, all.gradients.kept);
         to_.release(tensor_group::temporaries);
         if (to_.folded.weights.master)
-            to_.for_each_weight_here([&](const trained_weight& w) {
-                const byte_count master = to_.master_of(w.kept);
-                to_.allocate_copies(tensor_group::temporaries, div_up(master, 2), w.copies);
-                to_.allocate_copies(tensor_group::lasting, master, w.copies);
+            to_.for_each_tensor_here([&](const training_state& kept, std::int64_t copies) {
+                const byte_count master = to_.master_of(kept);
+                to_.allocate_copies(tensor_group::temporaries, div_up(master, 2), copies);
+                to_.allocate_copies(tensor_group::lasting, master, copies);
                 to_.release(tensor_group::temporaries);
             });
     }

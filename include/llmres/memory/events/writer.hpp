@@ -86,7 +86,7 @@ public:
     /// Calls each(training_state, copies) for the tensors that the optimizer steps.
     template <class Each>
     constexpr void for_each_stepped(Each&& each) const {
-        if (!flat_units()) return for_each_weight_here([&](const trained_weight& w) { each(w.kept, w.copies); });
+        if (!flat_units()) return for_each_tensor_here(each);
         for (std::int32_t i = 0; i < layers(); ++i) each(folded.layers[kind_at(i)].state, 1);
         each(stage.weights.ends, 1);
     }
@@ -113,6 +113,27 @@ public:
                 for (std::int32_t i = range.first; i < range.last; ++i) layer(i);
             },
             each);
+    }
+    /// Calls each(training_state, copies) for the stage's tensors. Megatron-Core has gate and up of a feed-forward in
+    /// one (core/transformer/mlp.py, linear_fc1), and query, key and value (core/transformer/attention.py, linear_qkv).
+    template <class Each>
+    constexpr void for_each_tensor_here(Each&& each) const {
+        training_state joined;
+        std::int64_t copies = 0;
+        weight_role last{};
+        for_each_weight_here([&](const trained_weight& w) {
+            if (w.role == weight_role::bias) return static_cast<void>(each(w.kept, w.copies));
+            if (copies > 0 && !(w.copies == copies && keeps_gradients() && stands_beside(last, w.role)))
+                each(joined, copies), joined = {};
+            joined.add(w.kept, 1);
+            copies = w.copies, last = w.role;
+        });
+        if (copies > 0) each(joined, copies);
+    }
+    static constexpr bool stands_beside(weight_role one, weight_role next) {
+        return (one == weight_role::q_proj && next == weight_role::k_proj) ||
+               (one == weight_role::k_proj && next == weight_role::v_proj) ||
+               (one == weight_role::gate_proj && next == weight_role::up_proj);
     }
     /// Calls each(weight_role, copies, training_state) for the weights of a layer.
     template <class Each>
