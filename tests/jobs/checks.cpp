@@ -83,6 +83,15 @@ TEST_CASE("what an engine's pipelines and optimizers cannot do is refused") {
     CHECK(refused_field(j, {.data = 16}) == "global_batch");
 }
 
+TEST_CASE("a context below zero is refused by name, not taken for one that is not set") {
+    job j{.model = models::llama_3_1_8b, .prompt = tokens(100), .context = tokens(-4096), .runtime = runtimes::vllm};
+    const status refused = validate(j);
+    REQUIRE(!refused);
+    CHECK(refused.error().field.view() == "context");
+    CHECK(refused.error().value.view() == "-4096");
+    j.context = {};
+    CHECK(validate(j));
+}
 TEST_CASE("serving takes no schedule of training") {
     job j = training();
     j.task = task::serving;

@@ -221,6 +221,7 @@ constexpr status validate(const job& j) {
         if (const status s = in_range("output", j.output.in(tokens), 0, most_tokens); !s) return s;
         if (const status s = in_range("max_batched_tokens", j.max_batched_tokens.in(tokens), 0, most_tokens); !s)
             return s;
+        if (const status s = in_range("context", j.context.in(tokens), 0, most_tokens); !s) return s;  // 0: not set
         if (const status s = in_range("context", context_of(j).in(tokens), 1, most_tokens); !s) return s;
         if (j.prompt + j.output > context_of(j))
             return refused(error_code::inconsistent, "context", context_of(j).in(tokens),
