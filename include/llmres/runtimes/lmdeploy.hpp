@@ -28,12 +28,14 @@ inline constexpr runtime lmdeploy{
         .own_all_reduce = true,
     },
     .process{
+        // Assumed, as no log of these versions was at hand: a CUDA context, cuBLAS's workspaces and NCCL as under other
+        // engines, with bounds that cover them all.
         .context = {mib(300), mib(500), mib(900)},
         .workspace = {mib(50), mib(300), mib(900)},
         .communicator = {mib(300), mib(600), mib(1500)},
     },
     .allocator{.code = allocator_code::stream_ordered},  // TurboMind's CudaMemPoolAllocator (core/allocator.cc)
-    .accuracy{.activations = {0.7, 1.0, 1.4}},
+    .accuracy{.activations = {0.7, 1.0, 1.4}},           // assumed: TurboMind lays its buffers out itself
     .loading{.formats = {format_family::eight_bit_float, format_family::eight_bit, format_family::microscaling,
                          format_family::gptq_words, format_family::awq_words}},
     .cache{
@@ -41,14 +43,15 @@ inline constexpr runtime lmdeploy{
         // of what is free (messages.py: TurbomindEngineConfig); 0.5 of all until 0.2.0
         .fraction = 0.8,
         .fraction_name = "cache_max_entry_count",
-        .block = tokens(64),  // cache_block_seq_len
+        .block = tokens(64),  // cache_block_seq_len (TurbomindEngineConfig)
     },
     .step{
-        .max_batched_tokens = tokens(8192),  // max_prefill_token_num
+        .max_batched_tokens = tokens(8192),  // max_prefill_token_num (TurbomindEngineConfig)
         // max_batch_size: 256 on an A100, 512 on an H100, else 128 (get_max_batch_size)
         .max_num_seqs = 128,
         .larger_devices = device_classes({gib(70), {}, 256}),
         .profiles = true,
+        // 16-bit scores and their fp32 copy; whether both are alive at once is assumed in the bounds.
         .logits{.rows = scored_tokens::profiled, .bytes = {2.0, 6.0, 10.0}},
     },
     .serving_kernels{.flash_attention = true},

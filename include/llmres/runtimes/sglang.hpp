@@ -58,19 +58,21 @@ inline constexpr std::array sglang_knobs{
 inline constexpr runtime sglang_base{
     .identity{.name = "sglang", .work = runtime_work::serving, .knobs = sglang_knobs},
     .launches{
+        // Of a step and of a request: docs/accuracy.md, "under load, SGLang", holds them against measured times.
         .step = {microseconds(200), microseconds(400), microseconds(1200)},
         .request = {milliseconds(20), milliseconds(60), milliseconds(140)},
         .joined = true,
         .own_all_reduce = true,
     },
     .process{
-        .context = {mib(190), mib(460), mib(620)},
+        .context = {mib(190), mib(460), mib(620)},   // as vLLM's, which is PyTorch's
         .workspace = {mib(10), mib(400), mib(900)},  // FlashInfer's workspace is 384 MiB (global_config.py)
+        // Both assumed: NCCL with SGLang's own all-reduce buffers, and graphs as vLLM prints them.
         .communicator = {mib(400), mib(700), mib(1600)},
         .cuda_graphs = {mib(200), mib(900), mib(2500)},
     },
     .allocator{.fragmentation = {0.0, 0.0, 0.01}, .rounds_to_segments = true},
-    .accuracy{.activations = {0.9, 1.0, 1.15}},
+    .accuracy{.activations = {0.9, 1.0, 1.15}},  // assumed: no log prints its activations
     .loading{.formats = all_formats.without({format_family::exllama2, format_family::exllama3, format_family::gguf_ik,
                                              format_family::half_quadratic}),
              .rope = rope_tables::shared,
@@ -84,7 +86,7 @@ inline constexpr runtime sglang_base{
     .step{
         .max_batched_tokens = tokens(2048),  // chunked_prefill_size
         .larger_devices = device_classes({gib(35), tokens(4096)}, {gib(60), tokens(8192)}, {gib(160), tokens(16384)}),
-        .logits{.bytes = {6.0, 8.0, 12.0}},
+        .logits{.bytes = {6.0, 8.0, 12.0}},  // assumed: 16-bit scores, their fp32 copy, and the sampler's
     },
     .serving_kernels{.flash_attention = true, .more_hidden = 1},
     // layers/vocab_parallel_embedding.py, DEFAULT_VOCAB_PADDING_SIZE

@@ -36,10 +36,10 @@ inline constexpr runtime tensorrt_llm_base{
         .context = {mib(400), mib(700), mib(1100)},
         // Runtime and decoder buffers: 43 + 180 MB there; up to 1 GiB more under Optimum.
         .workspace = {mib(40), mib(220), mib(1200)},
-        .communicator = {mib(300), mib(600), mib(1500)},
+        .communicator = {mib(300), mib(600), mib(1500)},  // assumed: NCCL and its own all-reduce buffers
     },
     .allocator{.code = allocator_code::stream_ordered, .fragmentation = {0.0, 0.0, 0.02}},
-    .accuracy{.activations = {0.6, 1.0, 1.5}},
+    .accuracy{.activations = {0.6, 1.0, 1.5}},  // assumed: the compiler lays its buffers out itself
     .loading{.formats = {format_family::eight_bit_float, format_family::eight_bit, format_family::microscaling,
                          format_family::gptq_words, format_family::awq_words}},
     .cache{
@@ -52,6 +52,7 @@ inline constexpr runtime tensorrt_llm_base{
         .max_batched_tokens = tokens(8192),  // max_num_tokens: the execution context is laid out for it
         .max_num_seqs = 2048,                // max_batch_size
         .profiles = true,
+        // 16-bit scores, and their fp32 copy in the bounds (assumed).
         .logits{.rows = scored_tokens::profiled, .bytes = {2.0, 4.0, 8.0}},
     },
     .serving_kernels{.flash_attention = true, .more_hidden = 1},

@@ -17,11 +17,13 @@ inline constexpr runtime tgi{
     .identity{
         .name = "tgi", .work = runtime_work::serving, .versions = "2 and 3", .since = {2, 0, 0}, .knobs = tgi_knobs},
     .process{
+        // Assumed, as no log of these versions was at hand: as of other engines on PyTorch.
         .context = {mib(300), mib(500), mib(900)},
         .workspace = {mib(8), mib(128), mib(400)},
         .communicator = {mib(300), mib(600), mib(1500)},
         .cuda_graphs = {mib(200), mib(700), mib(1500)},
     },
+    // Both assumed: about those of vLLM's first engine.
     .allocator{.fragmentation = {0.0, 0.01, 0.05}},
     .accuracy{.activations = {0.9, 1.0, 1.2}},
     .loading{.formats = {format_family::eight_bit_float, format_family::gptq_words, format_family::awq_words,
@@ -32,6 +34,7 @@ inline constexpr runtime tgi{
         .fraction_name = "cuda_memory_fraction",
         .block = tokens(16),
     },
+    // Both assumed: the launcher chooses max_batch_prefill_tokens by the length of inputs.
     .step{.max_batched_tokens = tokens(4096), .profiles = true, .logits{.bytes = {6.0, 12.0, 40.0}}},
     .serving_kernels{.flash_attention = true, .more_hidden = 1},
     // custom_modeling/flash_llama_modeling.py: num_heads must be divisible by num_shards; utils/weights.py: get_sharded
