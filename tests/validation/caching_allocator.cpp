@@ -293,6 +293,11 @@ TEST_CASE("FSDP1's wrapping leaves blocks of three times the root and a layer; l
     CHECK(parts / runs == doctest::Approx(0.3).epsilon(0.34));
 }
 
+TEST_CASE("documents' lengths spread as the published mean and deviation of a data set say") {
+    const double deviation = 2547.5, mean = 3234.4;  // modelscope/ms-swift, docs/source_en/LLM/Benchmark.md
+    CHECK(std::sqrt(std::log(1 + deviation * deviation / (mean * mean))) == doctest::Approx(0.7).epsilon(0.01));
+}
+
 TEST_CASE("of 30 samples, the earlier longest add up to what the rule says, wherever their lengths are cut") {
     for (const double cut_of_mean : {0.25, 0.5, 1.0, 3.0, 6.0}) {
         INFO(cut_of_mean);

@@ -36,7 +36,8 @@ enum class loss_code : std::uint8_t {
     fused_linear,         ///< head and loss together, over a part of the tokens at a time (Liger): no logits are saved
     vocabulary_parallel,  ///< fp32 logits on each tensor rank become their own gradient (Megatron-Core)
     vocabulary_parallel_fused,  ///< the same, compiled by PyTorch, which keeps the exponentials in another tensor
-    transformer_engine,  ///< one kernel over the 16-bit logits of each tensor rank (two copies: from B200 slopes)
+    transformer_engine,  ///< one kernel over the 16-bit logits of each tensor rank (two copies: from the slopes of
+                         ///< megatron_b200's 24 runs)
     mean,  ///< the mean of the fp32 logits, which the caller keeps to the end: what profilers differentiate instead of
            ///< a loss
 };
