@@ -238,3 +238,32 @@ TEST_CASE("experts of ranks that hold the same tokens are summed in one all-redu
     l.data = 1, l.tensor = 4, l.sequence_parallel = true;
     CHECK(count(collective_kind::all_to_all) == 2);
 }
+
+TEST_CASE("weights that are gathered after the optimizer's step are hidden by nothing; gradients are, in part") {
+    const cluster c = of_a100(8);
+    const layout zero_1{.data = 8, .zero = 1}, zero_2{.data = 8, .zero = 2};
+    const job j = trained(runtimes::pytorch);
+    const job_plan p = plan(j, zero_1, c).value();
+    const memory_breakdown& held = p.memory;
+    const detail::data_exchanges one = detail::data_exchange(j, held, zero_1, c, 2);
+    CHECK(one.behind > duration{});
+    CHECK(took(p.speed.step, time_term::data_communication) ==
+          doctest::Approx(one.behind.in(seconds) + 0.3 * one.during.in(seconds)).epsilon(0.01));
+    CHECK(detail::data_exchange(j, held, zero_2, c, 2).behind == duration{});  // FSDP's SHARD_GRAD_OP
+    CHECK(detail::data_exchange(trained(runtimes::deepspeed), held, zero_2, c, 2).behind == one.behind);
+}
+
+TEST_CASE(
+    "state that is sharded inside nodes is gathered inside them, and gradients are summed over nodes shard by shard") {
+    cluster c = of_a100(64);
+    const layout whole{.data = 64, .zero = 1}, inside{.data = 64, .zero = 1, .shard_replicas = 8};
+    job j = trained(runtimes::pytorch);
+    j.global_batch = 64;
+    const memory_breakdown held = plan(j, inside, c).value().memory;
+    const detail::data_exchanges by_node = detail::data_exchange(j, held, inside, c, 1);
+    const detail::data_exchanges flat = detail::data_exchange(j, held, whole, c, 1);
+    c.gpus_per_adapter = 4;
+    CHECK(detail::data_exchange(j, held, inside, c, 1).behind == by_node.behind);
+    CHECK(detail::data_exchange(j, held, inside, c, 1).during > by_node.during);
+    CHECK(detail::data_exchange(j, held, whole, c, 1).behind > flat.behind);
+}

@@ -138,21 +138,31 @@ constexpr stage_work work_of_stages(const job& j, const layout& l, const pricing
 
 /// The time in which the data-parallel ranks of the busiest GPU exchange gradients and, under ZeRO, weights in one
 /// step.
-constexpr duration data_exchange(const job& j, const memory_breakdown& held, const layout& l, const cluster& c,
-                                 std::int64_t micro_batches) {
+struct data_exchanges {
+    duration during{};  ///< passes of the step may hide it
+    duration behind{};  ///< weights that are gathered once the optimizer has updated them: nothing hides that
+};
+
+constexpr data_exchanges data_exchange(const job& j, const memory_breakdown& held, const layout& l, const cluster& c,
+                                       std::int64_t micro_batches) {
     const std::int64_t ranks = l.dense_data_ranks() * l.replicas;
     if (ranks <= 1) return {};
-    const rank_group group = group_of(c, ranks, l.tensor);
-    const auto exchange = [&](collective_kind kind, byte_count message) {
-        return time_of(kind, message, group, c.scale_up, c.scale_out);
+    const auto exchange = [&](collective_kind kind, byte_count message, std::int64_t among, std::int64_t stride) {
+        return time_of(kind, message, group_of(c, among, stride), c.scale_up, c.scale_out);
     };
-    if (l.zero == 0) return exchange(collective_kind::all_reduce, held.reduced);
-    const duration gather = exchange(collective_kind::all_gather, held.gathered);
+    if (l.zero == 0) return {.during = exchange(collective_kind::all_reduce, held.reduced, ranks, l.tensor)};
+    const std::int64_t shards = l.dense_shard_ranks();
+    const duration gather = exchange(collective_kind::all_gather, held.gathered, shards, l.tensor);
+    // Each shard of the gradients is summed over the groups that hold copies of the state.
+    duration reduce =
+        exchange(collective_kind::reduce_scatter, held.reduced, shards, l.tensor) +
+        exchange(collective_kind::all_reduce, div_up(held.reduced, shards), ranks / shards, l.tensor * shards);
     // DeepSpeed's BF16_Optimizer sums its fp32 gradients on every rank (runtime/pipe/engine.py, _bf16_reduce_grads).
-    if (adds_to_fp32(j)) return exchange(collective_kind::all_reduce, held.reduced * 2) + gather;
-    const duration scatter = exchange(collective_kind::reduce_scatter, held.reduced);
-    // ZeRO 3 gathers for every forward and every backward pass.
-    return scatter + (l.zero == 3 ? gather * (2 * micro_batches) : gather);
+    if (adds_to_fp32(j)) reduce = exchange(collective_kind::all_reduce, held.reduced * 2, ranks, l.tensor);
+    // FSDP gathers before each pass through a unit; ZeRO 1, and DeepSpeed's ZeRO 2, after the optimizer's step.
+    if (l.zero == 1 || (l.zero == 2 && j.runtime.sharding.code == sharding_code::deepspeed))
+        return {.during = reduce, .behind = gather};
+    return {.during = reduce + (l.zero == 3 ? gather * (2 * micro_batches) : gather)};
 }
 
 /// The part of 1F1B's bubble that remains where gradients of weights, a third of the time, are computed in it (arXiv
@@ -215,8 +225,10 @@ constexpr job_speed training_speed(const job& j, const layout& l, const memory_b
         // A faster step overlaps less with the transfer, so that the bounds can cross.
         return {least < expected ? least : expected, expected, most > expected ? most : expected};
     };
-    const interval<duration> exchanged = at(data_exchange(j, held, l, with.on, rounds), with.reach.link);
-    speed.step[time_term::data_communication] += j.runtime.launches.overlaps_gradients ? shown(exchanged) : exchanged;
+    const data_exchanges data = data_exchange(j, held, l, with.on, rounds);
+    const interval<duration> during = at(data.during, with.reach.link);
+    speed.step[time_term::data_communication] +=
+        (j.runtime.launches.overlaps_gradients ? shown(during) : during) + at(data.behind, with.reach.link);
     add_host(speed, j, l, with, held, shown, folds);
     speed.step[time_term::memory] += at(held.updated / with.on.gpu.memory.bandwidth, with.reach.bandwidth);
 
