@@ -40,7 +40,7 @@ struct priced {
     layout alone{};
     runtime_launches launches{};
     detail::priced_pass of(const operation& o, bool sustained = false, const efficiency& e = default_efficiency) const {
-        detail::pricer<1> price{alone, c, c.gpu, e, launches, {sustained}};
+        detail::pricer price{alone, c, c.gpu, e, launches, {sustained}};
         price(o, 0);
         return price.sum[0];
     }

@@ -82,6 +82,21 @@ struct token_pass {
     llmres::adapter adapter{};    ///< is trained beside frozen weights, which then have no gradients
 };
 
+/// Passes that are asked for together, as they share the layers' weights.
+struct token_passes {
+    static constexpr std::size_t most = 3;  ///< how many there may be
+
+    std::array<token_pass, most> storage{};  ///< the first `count` are in use
+    std::size_t count = 0;                   ///< passes in use
+
+    /// How many there are.
+    constexpr std::size_t size() const { return count; }
+    /// One of them.
+    constexpr const token_pass& operator[](std::size_t i) const { return storage[i]; }
+    /// Adds one.
+    constexpr void push(const token_pass& p) { storage[count++] = p; }
+};
+
 /// In which formats they pass.
 struct operation_formats {
     precision compute = bf16;            ///< activations
@@ -126,124 +141,117 @@ constexpr bool follows_its_twin(weight_role role) {
     return role == weight_role::k_proj || role == weight_role::v_proj || role == weight_role::up_proj;
 }
 
-/// A product of `tokens` with one weight, or of the experts that they chose with theirs.
-struct weight_product {
-    operation what{};         ///< its forward pass, without FLOPs and bytes
-    byte_count weights{};     ///< as they are stored
-    byte_count multiplied{};  ///< as training multiplies them: unpacked to 16 bits
-    byte_count gradients{};   ///< of the weights, as they are kept
-    byte_count inputs{};      ///< of all tokens
-    byte_count outputs{};     ///< of all tokens
-    bool trained = false;     ///< the weights have gradients
+/// The products of tokens with one matrix on one GPU: a weight's part, or the experts that they chose, or a factor of
+/// an adapter beside it.
+class matrix_product {
+public:
+    /// `added`: an adapter's, which is stored as it is multiplied.
+    constexpr matrix_product(const weight& weight, const weight_shape& part, const precision& stored,
+                             const operation_formats& formats, bool added)
+        : whole_{weight},
+          compute_{formats.compute},
+          a_token_{2.0 * static_cast<double>(part.rows) * static_cast<double>(part.columns)} {
+        const std::int64_t together = weight.routed ? 1 : part.copies;
+        const auto size = [&](const precision& format) { return size_of(format, part.rows, part.columns) * together; };
+        one_.multiplied = size(is_wide(stored) ? stored : formats.compute);
+        one_.stored = added || is_wide(stored) ? one_.multiplied : size(stored);
+        one_.gradients = size(formats.gradients);
+        all_ = one_;
+        kernel_.kind = weight.routed ? operation_kind::experts : operation_kind::projection;
+        kernel_.role = weight.role;
+        kernel_.rows = part.rows;
+        kernel_.columns = part.columns;
+        kernel_.joined = formats.joined && follows_its_twin(weight.role);
+    }
+
+    /// From here on with so many tokens. Routed tokens of all ranks meet at their experts, of which this rank has
+    /// `copies`; ranks that hold copies of the same tokens share the work.
+    constexpr void with_tokens(std::int64_t here, std::int64_t copies, const layout& l) {
+        std::int64_t n = here;
+        if (whole_.routed) {
+            n = ceil_quotient(here * whole_.active * l.expert_tensor_ranks(), l.tensor);
+            const std::int64_t met = ceil_quotient(here * l.expert * l.expert_tensor_ranks(), l.tensor);
+            const double touched = experts_touched(whole_, copies, met > here ? met : here);
+            all_ = {scaled_up(one_.stored, touched), scaled_up(one_.multiplied, touched),
+                    scaled_up(one_.gradients, touched)};
+            kernel_.groups = touched;
+        }
+        kernel_.flops = flops(a_token_ * static_cast<double>(n));
+        kernel_.tokens = n;
+        inputs_ = size_of(compute_, n, kernel_.columns);
+        outputs_ = size_of(compute_, n, kernel_.rows);
+    }
+
+    /// Calls visit for the kernels of one pass.
+    template <class Visit>
+    [[gnu::always_inline]] constexpr void show(const token_pass& pass, arithmetic_kind arithmetic, bool trained,
+                                               std::size_t index, Visit& visit) {
+        const byte_count weights = pass.training ? all_.multiplied : all_.stored;
+        if (weights != all_.stored)
+            visit(operation{.kind = operation_kind::elementwise, .read = all_.stored, .written = weights}, index);
+        kernel_.arithmetic = arithmetic;
+        kernel_.pass = pass.backward ? product_pass::input_gradients : product_pass::forward;
+        kernel_.read = weights + (pass.backward ? outputs_ : inputs_);
+        kernel_.written = pass.backward ? inputs_ : outputs_;
+        visit(kernel_, index);
+        if (!pass.backward || !trained) return;
+        kernel_.pass = product_pass::weight_gradients;
+        kernel_.read = inputs_ + outputs_;
+        if (pass.adds_gradients) {
+            kernel_.written = all_.multiplied;  // in the format of the activations
+            visit(kernel_, index);
+            return visit(operation{.kind = operation_kind::elementwise,
+                                   .read = all_.multiplied + all_.gradients,
+                                   .written = all_.gradients},
+                         index);
+        }
+        kernel_.read += all_.gradients;  // the product adds to what earlier micro-batches left
+        kernel_.written = all_.gradients;
+        visit(kernel_, index);
+    }
+
+private:
+    struct weight_bytes {
+        byte_count stored{};
+        byte_count multiplied{};  ///< as training multiplies them: unpacked to 16 bits
+        byte_count gradients{};   ///< as they are kept
+    };
+
+    const weight& whole_;
+    const precision& compute_;
+    double a_token_;        ///< FLOPs
+    weight_bytes one_{};    ///< of all copies, or of one expert
+    weight_bytes all_{};    ///< of those that tokens pass
+    byte_count inputs_{};   ///< of all tokens
+    byte_count outputs_{};  ///< of all tokens
+    operation kernel_{};
 };
 
-/// Calls visit for the kernels of one product in one pass.
-template <class Visit>
-constexpr void visit_product(const weight_product& p, const token_pass& pass, std::size_t index, Visit& visit) {
-    const byte_count weights = pass.training ? p.multiplied : p.weights;
-    if (weights != p.weights)
-        visit(operation{.kind = operation_kind::elementwise, .read = p.weights, .written = weights}, index);
-    operation o = p.what;
-    if (!pass.backward) {
-        o.read = weights + p.inputs;
-        o.written = p.outputs;
-        return visit(o, index);
-    }
-    o.pass = product_pass::input_gradients;
-    o.read = weights + p.outputs;
-    o.written = p.inputs;
-    visit(o, index);
-    if (!p.trained) return;
-    o.pass = product_pass::weight_gradients;
-    o.read = p.inputs + p.outputs;
-    if (pass.adds_gradients) {
-        o.written = p.multiplied;  // in the format of the activations
-        visit(o, index);
-        return visit(
-            operation{.kind = operation_kind::elementwise, .read = p.multiplied + p.gradients, .written = p.gradients},
-            index);
-    }
-    o.read += p.gradients;  // the product adds to what earlier micro-batches left
-    o.written = p.gradients;
-    visit(o, index);
-}
-
-/// One copy of a weight, which all passes share.
-struct bytes_of_weight {
-    byte_count stored{};
-    byte_count multiplied{};  ///< as training multiplies it: unpacked to 16 bits
-    byte_count gradients{};   ///< as they are kept
-};
-
-constexpr bytes_of_weight bytes_of(const weight_shape& part, const precision& stored,
-                                   const operation_formats& formats) {
-    bytes_of_weight one{.stored = size_of(stored, part.rows, part.columns),
-                        .gradients = size_of(formats.gradients, part.rows, part.columns)};
-    one.multiplied = is_wide(stored) ? one.stored : size_of(formats.compute, part.rows, part.columns);
-    return one;
-}
-
-/// The product of n tokens with a weight.
-constexpr weight_product product_of(const weight& whole, const weight_shape& part, const bytes_of_weight& one,
-                                    const operation_formats& formats, arithmetic_kind arithmetic, std::int64_t n,
-                                    double copies) {
-    const auto times = [&](byte_count size) { return whole.routed ? scaled_up(size, copies) : size * part.copies; };
-    const double a_token = 2.0 * static_cast<double>(part.rows) * static_cast<double>(part.columns);
-    return {.what{.kind = whole.routed ? operation_kind::experts : operation_kind::projection,
-                  .role = whole.role,
-                  .arithmetic = arithmetic,
-                  .flops = flops(a_token * static_cast<double>(n)),
-                  .tokens = n,
-                  .rows = part.rows,
-                  .columns = part.columns,
-                  .groups = copies,
-                  .joined = formats.joined && follows_its_twin(whole.role)},
-            .weights = times(one.stored),
-            .multiplied = times(one.multiplied),
-            .gradients = times(one.gradients),
-            .inputs = size_of(formats.compute, n, part.columns),
-            .outputs = size_of(formats.compute, n, part.rows)};
-}
-
-/// `head`: the scored positions pass, not all.
-template <std::size_t N, class Visit>
-constexpr void visit_projection(const weight& whole, const operation_formats& formats,
-                                const std::array<token_pass, N>& passes, const layout& l, bool head, Visit& visit) {
+/// Calls visit for the products of all passes with a weight, and with the two factors of an adapter beside it, which is
+/// the same in all passes. `head`: the scored positions pass, not all.
+template <class Passes, class Visit>
+constexpr void visit_projection(const weight& whole, const operation_formats& formats, const Passes& passes,
+                                const layout& l, bool head, Visit& visit) {
     if (whole.rows == 1) return;  // vectors: norms and biases
     const weight_shape part = local_shape(whole, l);
     const arithmetic_kind linear = head ? formats.compute.arithmetic : formats.linear_arithmetic();
     const precision& format = formats.weights.of(whole);
     const arithmetic_kind stored = arithmetic_of(format, linear);
-    const bytes_of_weight one = bytes_of(part, format, formats);
-    std::int64_t last = -1;
-    std::int64_t n = 0;
-    double touched = 1.0;
-    weight_product p;
-    for (std::size_t i = 0; i < N; ++i) {
-        const token_pass& pass = passes[i];
-        const std::int64_t here = head ? pass.scored : pass.tokens.all();
-        if (here != last) {  // a forward and a backward pass have as many tokens
-            last = n = here;
-            // Routed tokens of all ranks meet at their experts; ranks that hold copies of the same tokens share the
-            // work.
-            if (whole.routed) {
-                n = ceil_quotient(here * whole.active * l.expert_tensor_ranks(), l.tensor);
-                const std::int64_t met = ceil_quotient(here * l.expert * l.expert_tensor_ranks(), l.tensor);
-                touched = experts_touched(whole, part.copies, met > here ? met : here);
-            }
-            p = product_of(whole, part, one, formats, pass.training ? linear : stored, n, touched);
-        }
-        p.trained = !pass.adapter.trains();
-        visit_product(p, pass, i, visit);
-        if (!pass.adapter.adapts(whole.role) || head) continue;
-        for (const bool first : {true, false}) {  // the adapter's two factors
-            weight_shape factor = part;
-            (first ? factor.rows : factor.columns) = pass.adapter.rank;
-            weight_product added = product_of(whole, factor, bytes_of(factor, format, formats), formats,
-                                              formats.compute.arithmetic, n, touched);
-            added.weights = added.multiplied;
-            added.trained = true;
-            visit_product(added, pass, i, visit);
+    const adapter& beside = passes[0].adapter;
+    const int matrices = !head && beside.adapts(whole.role) ? 3 : 1;
+    for (int matrix = 0; matrix < matrices; ++matrix) {
+        weight_shape shape = part;
+        if (matrix > 0) (matrix == 1 ? shape.rows : shape.columns) = beside.rank;
+        matrix_product product{whole, shape, format, formats, matrix > 0};
+        std::int64_t last = -1;
+        for (std::size_t i = 0; i < passes.size(); ++i) {
+            const token_pass& pass = passes[i];
+            const std::int64_t here = head ? pass.scored : pass.tokens.all();
+            if (here != last) product.with_tokens(last = here, part.copies, l);  // forward and backward have as many
+            const arithmetic_kind arithmetic = matrix > 0      ? formats.compute.arithmetic
+                                               : pass.training ? linear
+                                                               : stored;
+            product.show(pass, arithmetic, matrix > 0 || !beside.trains(), i, visit);
         }
     }
 }
@@ -299,17 +307,18 @@ constexpr void visit_attention_core(const attention& a, const operation_formats&
 }  // namespace detail
 
 /// Calls visit(operation, p) for everything one layer computes, forward, on one rank, p being the pass it belongs to.
-/// Passes share the layer's weights, so that asking for several at once is little more than for one.
-template <std::size_t N, class Visit>
+/// `passes`: token_passes, or an array of token_pass. They share the layer's weights, so that asking for several at
+/// once is little more than for one.
+template <class Passes, class Visit>
 constexpr void for_each_operation(const layer& l, std::int64_t hidden, const operation_formats& formats,
-                                  const std::array<token_pass, N>& passes, const layout& over, Visit&& visit) {
+                                  const Passes& passes, const layout& over, Visit&& visit) {
     for_each_weight(l, hidden,
                     [&](const weight& w) { detail::visit_projection(w, formats, passes, over, false, visit); });
     // Every tensor between the products is written once and read once, and is as large as there are tokens.
     byte_count a_token;
     for_each_live_activation(l, hidden, token_shape{}, attention_kernel::flash, formats.compute,
                              [&](const activation& a, layer_half) { a_token += local_bytes(a, over); });
-    for (std::size_t p = 0; p < N; ++p) {
+    for (std::size_t p = 0; p < passes.size(); ++p) {
         if (l.attention.kind != attention_kind::none)
             detail::visit_attention_core(l.attention, formats, passes[p], p, over, visit);
         // The backward pass reads what was saved and gradients of outputs, and writes gradients of inputs.
@@ -323,15 +332,15 @@ constexpr void for_each_operation(const layer& l, std::int64_t hidden, const ope
 }
 
 /// Calls visit(operation, p) for the head, which is as wide as the embedding. (Looking up embeddings computes nothing.)
-template <std::size_t N, class Visit>
-constexpr void for_each_head_operation(const model& m, const operation_formats& formats,
-                                       const std::array<token_pass, N>& passes, const layout& over, Visit&& visit) {
+template <class Passes, class Visit>
+constexpr void for_each_head_operation(const model& m, const operation_formats& formats, const Passes& passes,
+                                       const layout& over, Visit&& visit) {
     const weight head{.role = weight_role::lm_head,
                       .rows = m.vocabulary,
                       .columns = embedding_width_of(m),
                       .split = weight_split::rows};
     detail::visit_projection(head, formats, passes, over, true, visit);
-    for (std::size_t p = 0; p < N; ++p) {
+    for (std::size_t p = 0; p < passes.size(); ++p) {
         if (!passes[p].training) continue;
         // The loss in fp32: a copy, its softmax and the sum read and write the logits about six times, a fused loss
         // twice; and so does the backward pass.

@@ -80,7 +80,7 @@ namespace detail {
 struct kernel_sums {
     static constexpr std::size_t kinds = 5;  ///< those of operation_kind, and the head's products
 
-    pricer<2> price;
+    pricer price;
     std::array<std::array<kernel_time, kinds>, 2> sums{};
     double times = 1;                          ///< layers that run each operation
     std::array<double, 2> repeated{1.0, 1.0};  ///< how often a pass goes through the layers: chunks of a prompt
@@ -102,12 +102,12 @@ struct kernel_sums {
 };
 
 constexpr kernel_times kernel_times_of(const job& j, const layout& l, const pricing& with,
-                                       const operation_formats& formats, const std::array<token_pass, 2>& passes,
+                                       const operation_formats& formats, const token_passes& passes,
                                        const std::array<step_pass, 2>& names,
                                        const std::array<double, 2>& repeated = {1.0, 1.0}) {
     const std::int32_t first = trains(j) ? 0 : placement_on_host(j).layers.last;
     const kind_counts counts = j.model.layers.counts(first, j.model.layers.size);
-    kernel_sums sums{.price = model_pricer<2>{j, l, with, formats, passes}.make(), .repeated = repeated};
+    kernel_sums sums{.price = model_pricer::pricer_of(j, l, with, passes), .repeated = repeated};
     for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k) {
         sums.times = counts[k];
         for_each_operation(j.model.layers.kinds[k], j.model.hidden, formats, passes, l, sums);
@@ -132,7 +132,10 @@ constexpr kernel_times kernel_times_of(const job& j, const layout& l, const clus
             return detail::kernel_times_of(j, l, with, detail::training_formats(j), detail::training_passes(j, l),
                                            {step_pass::forward, step_pass::backward});
         const detail::serving_passes p = detail::serving_passes_of(j, l);
-        return detail::kernel_times_of(j, l, with, detail::serving_formats(j), std::array{p.decode, p.prompt},
+        token_passes passes;
+        passes.push(p.decode);
+        passes.push(p.prompt);
+        return detail::kernel_times_of(j, l, with, detail::serving_formats(j), passes,
                                        {step_pass::decode, step_pass::prefill}, {1.0, p.prompt_chunks});
     });
 }

@@ -13,6 +13,7 @@
 #include <llmres/time/breakdown.hpp>
 #include <llmres/time/kernels.hpp>
 #include <llmres/values/interval.hpp>
+#include <llmres/values/maybe.hpp>
 #include <llmres/values/precision.hpp>
 #include <llmres/values/units.hpp>
 
@@ -135,12 +136,11 @@ struct priced_pass {
     }
 };
 
-/// Adds up the times of one rank's operations and exchanges, for N passes at once.
-template <std::size_t N>
+/// Adds up the times of one rank's operations and exchanges, for several passes at once.
 struct pricer {
-    /// Seconds of a FLOP and of a byte, and the arithmetic that the former are for.
+    /// Seconds of a FLOP in one arithmetic.
     struct rates {
-        arithmetic_kind kind = arithmetic_kind::fp64;
+        maybe<arithmetic_kind> kind{};  ///< unknown: not computed yet
         double product = 0, attention = 0, attention_back = 0, experts = 0, peak = 0;
     };
 
@@ -149,18 +149,18 @@ struct pricer {
     const gpu& sheet;  ///< whose peaks mfu refers to
     const efficiency& reach;
     const runtime_launches& launches;
-    std::array<bool, N> sustained{};  ///< of each pass: the GPU is busy for long, and the board's power limits products
+    std::array<bool, token_passes::most>
+        sustained{};  ///< of each pass: the GPU is busy for long, and the board's power limits products
     double a_byte = 0;
     std::array<double, 2> product_byte{};  ///< seconds of a product's byte while decoding, and in long runs
     double cache_traffic = 1;              ///< the part of the bandwidth that attention reaches
     double elementwise = default_kernels.elementwise / efficiency{}.bandwidth.expected;  ///< relative to products
     double sms = assumed_multiprocessors;
-    std::array<rates, 2> now{};  ///< of bursts and of long runs
-    bool known = false;          ///< whether `now` has the rates of an arithmetic yet
-    std::array<priced_pass, N> sum{};
+    std::array<std::array<rates, 2>, 2> known{};  ///< of bursts and of long runs, the two arithmetics used last
+    std::array<priced_pass, token_passes::most> sum{};
 
     constexpr pricer(const layout& l, const cluster& c, const gpu& of_peaks, const efficiency& e,
-                     const runtime_launches& by, const std::array<bool, N>& runs_long)
+                     const runtime_launches& by, const std::array<bool, token_passes::most>& runs_long)
         : degrees{l}, hardware{c}, sheet{of_peaks}, reach{e}, launches{by}, sustained{runs_long} {
         a_byte = 1.0 / c.gpu.memory.bandwidth.in(bytes_per_s);
         cache_traffic = default_kernels.attention_traffic * e.bandwidth.expected / efficiency{}.bandwidth.expected;
@@ -177,14 +177,16 @@ struct pricer {
     }
 
     [[gnu::always_inline]] constexpr void operator()(const operation& o, std::size_t pass) {
-        const bool multiplies = o.kind != operation_kind::elementwise;
-        if (multiplies && (!known || o.arithmetic != now[0].kind)) turn_to(o.arithmetic);
-        const rates& at = now[sustained[pass] ? 1 : 0];
-        const double work = o.flops.in(flops);
         const auto moved = static_cast<double>((o.read + o.written).in(bytes));
+        priced_pass& to = sum[pass];
+        if (o.kind == operation_kind::elementwise) {
+            to.memory += seconds(moved * a_byte / (reach.bandwidth.expected * elementwise));
+            return;
+        }
+        const rates& at = rates_for(o.arithmetic, sustained[pass]);
+        const double work = o.flops.in(flops);
         const double streamed = moved * product_byte[sustained[pass] ? 1 : 0];
         const double slower = o.pass == product_pass::weight_gradients ? 1.0 / default_kernels.weight_gradients : 1.0;
-        priced_pass& to = sum[pass];
         to.flops += o.flops * (degrees.tensor * o.counted);
         to.at_peak += seconds(work * at.peak * o.counted);
         switch (o.kind) {
@@ -209,7 +211,7 @@ struct pricer {
                 return;
             }
             case operation_kind::elementwise:
-                to.memory += seconds(moved * a_byte / (reach.bandwidth.expected * elementwise));
+                return;
         }
     }
     constexpr void operator()(const exchange& x, std::size_t pass) {
@@ -241,22 +243,21 @@ private:
         if (narrow && !o.joined) to.floors += default_kernels.cast;
         add(to, computing, moving);
     }
-    constexpr void turn_to(arithmetic_kind kind) {
-        for (const bool runs_long : {false, true}) {
-            rates& of_runs = now[runs_long ? 1 : 0];
-            of_runs.kind = kind;
-            for (const bool asked : sustained)
-                if (asked == runs_long) {
-                    of_runs = rates_of(kind, runs_long);
-                    break;
-                }
-        }
-        known = true;
+    [[gnu::always_inline]] constexpr const rates& rates_for(arithmetic_kind kind, bool runs_long) {
+        std::array<rates, 2>& two = known[runs_long ? 1 : 0];
+        if (!(two[0].kind.known && two[0].kind.value == kind)) take_rates(two, kind, runs_long);
+        return two[0];
+    }
+    /// Puts an arithmetic first, computed where the two used last are others.
+    constexpr void take_rates(std::array<rates, 2>& two, arithmetic_kind kind, bool runs_long) const {
+        const rates first = two[1].kind == maybe{kind} ? two[1] : rates_of(kind, runs_long);
+        two[1] = two[0];
+        two[0] = first;
     }
     constexpr rates rates_of(arithmetic_kind kind, bool runs_long) const {
         const double peak = matrix_rate(hardware.gpu, kind).in(flops_per_s);
         const double of_sheet = matrix_rate(sheet, kind).in(flops_per_s);
-        if (peak <= 0) return {.kind = kind};  // validate() refuses a GPU of no known rate
+        if (peak <= 0) return {.kind = {kind}};  // validate() refuses a GPU of no known rate
         const bool four = kind == arithmetic_kind::fp4 || kind == arithmetic_kind::fp6;
         const bool eight = kind == arithmetic_kind::fp8 || kind == arithmetic_kind::int8;
         const bool measured = sheet.measured.rate(kind).known;
@@ -282,21 +283,17 @@ private:
             for (double* rate : {&product, &experts, &attention, &attention_back})
                 if (limit > 0 && limit < *rate) *rate = limit;
         }
-        return {kind,
-                1.0 / product,
-                1.0 / attention,
-                1.0 / attention_back,
-                1.0 / experts,
-                of_sheet > 0 ? 1.0 / of_sheet : 0.0};
+        return {{kind},          1.0 / product,
+                1.0 / attention, 1.0 / attention_back,
+                1.0 / experts,   of_sheet > 0 ? 1.0 / of_sheet : 0.0};
     }
 };
 
 /// Adds a layer's operations and exchanges to each pass.
-template <std::size_t N>
-constexpr void price_layer(pricer<N>& price, const layer& kind, std::int64_t hidden, const operation_formats& formats,
-                           const std::array<token_pass, N>& passes) {
+constexpr void price_layer(pricer& price, const layer& kind, std::int64_t hidden, const operation_formats& formats,
+                           const token_passes& passes) {
     for_each_operation(kind, hidden, formats, passes, price.degrees, price);
-    for (std::size_t p = 0; p < N; ++p) {
+    for (std::size_t p = 0; p < passes.size(); ++p) {
         for_each_exchange(kind, hidden, formats.compute, passes[p].tokens, price.degrees, [&](const exchange& x) {
             price(x, p);
             // Keys and values pass on the way back, and their gradients with them.

@@ -59,8 +59,7 @@ constexpr efficiency widened_by_unknowns(const cluster& c, efficiency e) {
 /// What layouts of one job on one cluster have in common, kept from one evaluation to the next.
 struct layout_folds {
     training_folds memory;
-    remembered_passes<2> trained;
-    remembered_passes<3> served;
+    remembered_passes passes;
 
     /// Forgets what depends on the fields of a job that a search may choose (micro-batch, recomputation, offloading,
     /// formats): the times of a training job's layers do not, but for the micro-batch, by which they are kept.
@@ -68,15 +67,15 @@ struct layout_folds {
         if (trains(j))
             memory.clear();
         else
-            served.clear();
+            passes.clear();
     }
 };
 
 constexpr job_speed speed_with(const job& j, const layout& l, const memory_breakdown& held, const pricing& with,
                                layout_folds* known) {
-    return trains(j)
-               ? training_speed(j, l, held, with, known ? &known->trained : nullptr, known ? &known->memory : nullptr)
-               : serving_speed(j, l, with, known ? &known->served : nullptr);
+    remembered_passes* const passes = known ? &known->passes : nullptr;
+    return trains(j) ? training_speed(j, l, held, with, passes, known ? &known->memory : nullptr)
+                     : serving_speed(j, l, with, passes);
 }
 
 /// What use() makes of the rates that a job's kernels are priced with: on a measured GPU, those that it reached.

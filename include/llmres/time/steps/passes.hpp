@@ -27,77 +27,61 @@ struct pricing {
     const efficiency& reach;
 };
 
-/// The passes through one layer of each kind, and through the head.
-template <std::size_t N>
-struct priced_model {
-    std::array<std::array<priced_pass, N>, layer_stack::max_kinds> kinds{};
-    std::array<priced_pass, N> head{};
-};
+/// The passes of a step through one layer, or through the head.
+using priced_passes = std::array<priced_pass, token_passes::most>;
 
 /// Passes that were priced for other layouts of the same job on the same GPUs.
-template <std::size_t N>
-using remembered_passes = remembered<std::array<priced_pass, N>>;
+using remembered_passes = remembered<priced_passes>;
 
 /// Prices the passes through the parts of a model in one layout.
-template <std::size_t N>
-struct model_pricer {
-    const job& j;
-    const layout& l;
-    const pricing& with;
-    const operation_formats& formats;
-    const std::array<token_pass, N>& passes;
+class model_pricer {
+public:
+    constexpr model_pricer(const job& j, const layout& l, const pricing& with, const operation_formats& formats,
+                           const token_passes& passes, remembered_passes* known = nullptr)
+        : job_{j}, formats_{formats}, passes_{passes}, known_{known}, price_{pricer_of(j, l, with, passes)} {}
 
-    constexpr pricer<N> make() const {
-        std::array<bool, N> runs_long{};  // decoding leaves the arithmetic idle, and the board cool
-        for (std::size_t p = 0; p < N; ++p) runs_long[p] = !passes[p].decode;
+    /// Through the output head.
+    constexpr const priced_passes& head() {
+        return remembered_or(layer_stack::max_kinds, [&]() -> const priced_passes& {
+            for_each_head_operation(job_.model, formats_, passes_, price_.degrees, price_);
+            return price_.sum;
+        });
+    }
+    /// Through one layer of a kind.
+    constexpr const priced_passes& layer(std::size_t kind) {
+        return remembered_or(static_cast<std::int32_t>(kind), [&]() -> const priced_passes& {
+            price_layer(price_, job_.model.layers.kinds[kind], job_.model.hidden, formats_, passes_);
+            return price_.sum;
+        });
+    }
+    /// What prices kernels one by one.
+    static constexpr pricer pricer_of(const job& j, const layout& l, const pricing& with, const token_passes& passes) {
+        std::array<bool, token_passes::most> runs_long{};  // decoding leaves the arithmetic idle, and the board cool
+        for (std::size_t p = 0; p < passes.size(); ++p) runs_long[p] = !passes[p].decode;
         return {l, with.on, with.sheet, with.reach, j.runtime.launches, runs_long};
     }
-    constexpr const std::array<priced_pass, N>& head(pricer<N>& price) const {
-        for_each_head_operation(j.model, formats, passes, l, price);
-        return price.sum;
-    }
-    constexpr const std::array<priced_pass, N>& layer(pricer<N>& price, std::size_t kind) const {
-        price_layer(price, j.model.layers.kinds[kind], j.model.hidden, formats, passes);
-        return price.sum;
-    }
-    constexpr priced_model<N> all() const {
-        pricer<N> price = make();
-        priced_model<N> made;
-        made.head = head(price);
-        for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k) {
-            price.start_over();
-            made.kinds[k] = layer(price, k);
-        }
-        return made;
-    }
-    /// The same, of which other layouts may have had parts.
-    constexpr priced_model<N> all(remembered_passes<N>& known) const {
-        fold_key key = without_shards(l, layer_stack::max_kinds);
-        key.dense_ranks = passes[0].tokens.sequences;
-        key.expert_ranks = passes[0].adds_gradients;
-        priced_model<N> made;
-        made.head = known.get(key, [&] {
-            pricer<N> price = make();
-            return head(price);
-        });
-        for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k) {
-            key.what = static_cast<std::int32_t>(k);
-            made.kinds[k] = known.get(key, [&] {
-                pricer<N> price = make();
-                return layer(price, k);
-            });
-        }
-        return made;
-    }
-};
 
-template <std::size_t N>
-constexpr priced_model<N> price_model(const job& j, const layout& l, const pricing& with,
-                                      const operation_formats& formats, const std::array<token_pass, N>& passes,
-                                      remembered_passes<N>* known) {
-    const model_pricer<N> prices{j, l, with, formats, passes};
-    return known ? prices.all(*known) : prices.all();
-}
+private:
+    /// What make() prices, unless another layout had it.
+    template <class Make>
+    constexpr const priced_passes& remembered_or(std::int32_t part, const Make& make) {
+        const auto anew = [&]() -> const priced_passes& {
+            price_.start_over();
+            return make();
+        };
+        if (!known_) return anew();
+        fold_key key = without_shards(price_.degrees, part);
+        key.dense_ranks = passes_[0].tokens.sequences;
+        key.expert_ranks = passes_[0].adds_gradients;
+        return known_->get(key, anew);
+    }
+
+    const job& job_;
+    const operation_formats& formats_;
+    const token_passes& passes_;
+    remembered_passes* known_;
+    pricer price_;
+};
 
 /// The time of a message to the next pipeline stage.
 constexpr interval<duration> send_time(byte_count message, const layout& l, const pricing& with) {

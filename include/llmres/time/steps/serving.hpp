@@ -41,13 +41,14 @@ constexpr operation_formats serving_formats(const job& j) {
 }
 
 /// All layers on the GPU, each pass so many times, and the head once.
-template <std::size_t N>
-constexpr std::array<priced_pass, N> through_all_layers(const job& j, const priced_model<N>& priced,
-                                                        const std::array<double, N>& times) {
+constexpr priced_passes through_all_layers(const job& j, std::size_t passes, model_pricer& priced,
+                                           const std::array<double, token_passes::most>& times) {
     const kind_counts counts = j.model.layers.counts(placement_on_host(j).layers.last, j.model.layers.size);
-    std::array<priced_pass, N> all = priced.head;
-    for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k)
-        for (std::size_t p = 0; p < N; ++p) all[p].add(priced.kinds[k][p], counts[k] * times[p]);
+    priced_passes all = priced.head();
+    for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k) {
+        const priced_passes& layer = priced.layer(k);
+        for (std::size_t p = 0; p < passes; ++p) all[p].add(layer[p], counts[k] * times[p]);
+    }
     return all;
 }
 
@@ -149,22 +150,35 @@ constexpr runtime_launches launches_of(const job& j, bool graphs) {
     return by;
 }
 
-constexpr job_speed serving_speed(const job& j, const layout& l, const pricing& with, remembered_passes<3>* known) {
+/// The passes whose times a job asks for: the prompts of all sequences together where it generates tokens after them.
+constexpr token_passes priced_passes_of(const job& j, const serving_passes& p) {
+    token_passes asked;
+    asked.push(p.decode);
+    asked.push(p.prompt);
+    if (j.output > token_count{} && p.sequences > 1) asked.push(p.prompts);
+    return asked;
+}
+
+constexpr job_speed serving_speed(const job& j, const layout& l, const pricing& with, remembered_passes* known) {
     const serving_passes p = serving_passes_of(j, l);
     const operation_formats formats = serving_formats(j);
     const std::array times{1.0, repeats(j, l, p.prompt_chunks), repeats(j, l, p.prompts_chunks)};
-    const auto [one, first, all] = through_all_layers(
-        j, price_model(j, l, with, formats, std::array{p.decode, p.prompt, p.prompts}, known), times);
+    const token_passes passes = priced_passes_of(j, p);
+    model_pricer priced{j, l, with, formats, passes, known};
+    const priced_passes all = through_all_layers(j, passes.size(), priced, times);
+    const priced_pass& one = all[0];
     const token_count captured = j.runtime.launches.graph_context;
     const bool graphs = captured == token_count{} || tokens(p.decode.tokens.keys) <= captured;
     const runtime_launches launches = launches_of(j, graphs), of_prompts = launches_of(j, false);
     job_speed speed;
     speed.step = one.terms(with.reach, launches);
-    speed.prefill = first.terms(with.reach, of_prompts);
+    speed.prefill = all[1].terms(with.reach, of_prompts);
     for (interval<duration>& term : speed.prefill.terms)
         term = {term.low * launches.prompts.low, term.expected * launches.prompts.expected,
                 term.high * launches.prompts.high};
-    duration together = all.terms(with.reach, of_prompts).total().expected * launches.prompts.expected;
+    duration together;  // of the prompts of all sequences, where tokens are made after them
+    if (j.output > token_count{})
+        together = all[passes.size() - 1].terms(with.reach, of_prompts).total().expected * launches.prompts.expected;
     speed.step[time_term::launch] += launches.step;
     speed.prefill[time_term::launch] += launches.step;
     if (l.pipeline > 1) {

@@ -31,7 +31,7 @@ constexpr bool adds_to_fp32(const job& j) {
 }
 
 /// Forward and backward pass of a micro-batch.
-constexpr std::array<token_pass, 2> training_passes(const job& j, const layout& l) {
+constexpr token_passes training_passes(const job& j, const layout& l) {
     const bool apart = j.runtime.kernels.linear == linear_code::plain;
     const std::int64_t length = ceil_quotient(sequence_of(j).in(tokens), l.context_parallel);
     token_pass pass{.tokens = {j.micro_batch, length, sequence_of(j).in(tokens)},
@@ -43,7 +43,10 @@ constexpr std::array<token_pass, 2> training_passes(const job& j, const layout& 
     pass.scored = pass.tokens.all();
     token_pass back = pass;
     back.backward = true;
-    return {pass, back};
+    token_passes both;
+    both.push(pass);
+    both.push(back);
+    return both;
 }
 
 constexpr operation_formats training_formats(const job& j) {
@@ -58,10 +61,16 @@ constexpr operation_formats training_formats(const job& j) {
                           j.runtime.kernels.loss.code != loss_code::eager_shifted};
 }
 
+/// Forward and backward pass together.
+constexpr priced_pass both_passes(const priced_passes& each) {
+    priced_pass all = each[0];
+    all.add(each[1], 1.0);
+    return all;
+}
+
 /// What a micro-batch takes of one layer: both passes, and what is computed a second time.
-constexpr priced_pass layer_work(const job& j, const std::array<priced_pass, 2>& layer) {
-    priced_pass all = layer[0];
-    all.add(layer[1], 1.0);
+constexpr priced_pass layer_work(const job& j, const priced_passes& layer) {
+    priced_pass all = both_passes(layer);
     const duration at_peak = all.at_peak;
     const flop_count once = all.flops;
     if (j.recompute == recompute::full) all.add(layer[0], 1.0 / j.recompute_every);
@@ -98,21 +107,19 @@ constexpr bool repeats_work_before(const job& j, const layout& l, std::int32_t s
 }
 
 /// The work of all stages. Depths of multi-token prediction (a projection, a layer and the head) are on their stage.
-constexpr stage_work work_of_stages(const job& j, const layout& l, const pricing& with, remembered_passes<2>* known) {
-    const auto passes = training_passes(j, l);
+constexpr stage_work work_of_stages(const job& j, const layout& l, const pricing& with, remembered_passes* known) {
+    const token_passes passes = training_passes(j, l);
     const operation_formats formats = training_formats(j);
-    const priced_model<2> priced = price_model(j, l, with, formats, passes, known);
+    model_pricer priced{j, l, with, formats, passes, known};
     std::array<priced_pass, layer_stack::max_kinds> layers{};
     for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k)
-        layers[k] = layer_work(j, priced.kinds[k]);
-    priced_pass head = priced.head[0];
-    head.add(priced.head[1], 1.0);
+        layers[k] = layer_work(j, priced.layer(k));
+    const priced_pass head = both_passes(priced.head());
     priced_pass depth;
     if (j.mtp_layers > 0) {
-        pricer<2> price{l, with.on, with.sheet, with.reach, j.runtime.launches, {true, true}};
+        pricer price = model_pricer::pricer_of(j, l, with, passes);
         visit_projection(depth_projection(j.model), formats, passes, l, false, price);
-        depth = price.sum[0];
-        depth.add(price.sum[1], 1.0);
+        depth = both_passes(price.sum);
         price.start_over();
         price_layer(price, prediction_block(j.model), j.model.hidden, formats, passes);
         depth.add(layer_work(j, price.sum), 1.0);
@@ -204,7 +211,7 @@ constexpr void add_host(job_speed& speed, const job& j, const layout& l, const p
 }
 
 constexpr job_speed training_speed(const job& j, const layout& l, const memory_breakdown& held, const pricing& with,
-                                   remembered_passes<2>* known, training_folds* folds) {
+                                   remembered_passes* known, training_folds* folds) {
     const std::int64_t rounds = micro_batches(j, l);
     const stage_work work = work_of_stages(j, l, with, known);
     job_speed speed;
