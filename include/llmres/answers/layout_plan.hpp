@@ -123,8 +123,11 @@ constexpr void judge(job_plan& p, const interval<byte_count>& need, const job& j
 /// Memory and verdict of a job, layout and cluster that were validated; without times. `known`: what layouts of the
 /// same job and cluster had in common with this one.
 constexpr result<job_plan> judged(const job& j, const layout& l, const cluster& c, layout_folds* known = nullptr) {
-    result<job_plan> made = job_plan{
-        .layout = l, .usable = usable_memory(j, c), .memory = memory_of(j, l, c, known ? &known->memory : nullptr)};
+    result<job_plan> made{in_place{}, [&] {
+                              return job_plan{.layout = l,
+                                              .usable = usable_memory(j, c),
+                                              .memory = memory_of(j, l, c, known ? &known->memory : nullptr)};
+                          }};
     job_plan& p = *made;
     const interval<byte_count> need = p.memory.total();
     if (is_saturated(need.high)) {

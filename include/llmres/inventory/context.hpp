@@ -12,8 +12,8 @@
 #include <llmres/models/modeling.hpp>
 #include <llmres/runtimes/runtime.hpp>
 #include <llmres/values/precision.hpp>
+#include <llmres/values/text.hpp>
 #include <llmres/values/units.hpp>
-#include <string_view>
 
 /// What of a job and a layout decides what a layer keeps for its backward pass, resolved once.
 namespace llmres::inline v0 {
@@ -176,7 +176,7 @@ private:
     }
     static constexpr quantised_context quantised_products(const job& j) {
         const precision& stored = weights_of(j);
-        const std::string_view name = stored.name.view();
+        const text<31>& name = stored.name;
         const bool four_bit = name.starts_with("nf4") || name.starts_with("fp4");
         return {four_bit, is_packed(stored) && !name.starts_with("gptq"),
                 four_bit && j.runtime.kernels.four_bit_keeps_inputs,

@@ -145,17 +145,19 @@ constexpr bool follows_its_twin(weight_role role) {
 /// an adapter beside it.
 class matrix_product {
 public:
-    /// `added`: an adapter's, which is stored as it is multiplied.
+    /// `training`: the passes are such. `added`: an adapter's, which is stored as it is multiplied.
     constexpr matrix_product(const weight& weight, const weight_shape& part, const precision& stored,
-                             const operation_formats& formats, bool added)
+                             const operation_formats& formats, bool training, bool added)
         : whole_{weight},
           compute_{formats.compute},
           a_token_{2.0 * static_cast<double>(part.rows) * static_cast<double>(part.columns)} {
         const std::int64_t together = weight.routed ? 1 : part.copies;
         const auto size = [&](const precision& format) { return size_of(format, part.rows, part.columns) * together; };
-        one_.multiplied = size(is_wide(stored) ? stored : formats.compute);
-        one_.stored = added || is_wide(stored) ? one_.multiplied : size(stored);
-        one_.gradients = size(formats.gradients);
+        one_.stored = size(added && !is_wide(stored) ? formats.compute : stored);
+        if (training) {
+            one_.multiplied = is_wide(stored) || added ? one_.stored : size(formats.compute);
+            one_.gradients = size(formats.gradients);
+        }
         all_ = one_;
         kernel_.kind = weight.routed ? operation_kind::experts : operation_kind::projection;
         kernel_.role = weight.role;
@@ -242,7 +244,7 @@ constexpr void visit_projection(const weight& whole, const operation_formats& fo
     for (int matrix = 0; matrix < matrices; ++matrix) {
         weight_shape shape = part;
         if (matrix > 0) (matrix == 1 ? shape.rows : shape.columns) = beside.rank;
-        matrix_product product{whole, shape, format, formats, matrix > 0};
+        matrix_product product{whole, shape, format, formats, passes[0].training, matrix > 0};
         std::int64_t last = -1;
         for (std::size_t i = 0; i < passes.size(); ++i) {
             const token_pass& pass = passes[i];

@@ -71,9 +71,8 @@ constexpr status validate_stages(const layout& l, std::int32_t layers) {
         return refused(error_code::unsupported, "layout.schedule", name_of(l.schedule),
                        "1f1b or zb_v with virtual_pipeline");
     if (l.deals_evenly()) return done{};
-    if (const status s =
-            all_in_range(std::array{bounded_field{"layout.first_stage_layers", l.first_stage_layers, 0, layers},
-                                    bounded_field{"layout.last_stage_layers", l.last_stage_layers, 0, layers}});
+    if (const status s = all_in_range(bounded_field{"layout.first_stage_layers", l.first_stage_layers, 0, layers},
+                                      bounded_field{"layout.last_stage_layers", l.last_stage_layers, 0, layers});
         !s)
         return s;
     const bool by_ends = l.first_stage_layers + l.last_stage_layers > 0;
@@ -130,7 +129,7 @@ namespace detail {
 /// Refuses degrees out of their bounds, and more than 2^20 GPUs.
 constexpr status validate_degrees(const layout& l) {
     constexpr std::int32_t most = 1 << 20;
-    if (const status s = all_in_range(std::array{
+    if (const status s = all_in_range(
             bounded_field{"layout.tensor", l.tensor, 1, most}, bounded_field{"layout.pipeline", l.pipeline, 1, most},
             bounded_field{"layout.virtual_pipeline", l.virtual_pipeline, 1, most},
             bounded_field{"layout.data", l.data, 1, most},
@@ -139,7 +138,7 @@ constexpr status validate_degrees(const layout& l) {
             bounded_field{"layout.expert_tensor", l.expert_tensor, 0, most}, bounded_field{"layout.zero", l.zero, 0, 3},
             bounded_field{"layout.shard_replicas", l.shard_replicas, 1, most},
             bounded_field{"layout.micro_batch_group", l.micro_batch_group, 0, most},
-            bounded_field{"layout.replicas", l.replicas, 1, most}});
+            bounded_field{"layout.replicas", l.replicas, 1, most});
         !s)
         return s;
     if (l.gpus() > most) return refused(error_code::out_of_range, "layout", l.gpus(), "at most 1048576 GPUs");

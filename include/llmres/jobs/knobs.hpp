@@ -123,14 +123,14 @@ constexpr status validate(const runtime& r, const serving_options& asked, const 
     using detail::bounded_field;
     constexpr std::int64_t most_tokens = std::int64_t{1} << 40;
     return detail::all_in_range(
-        std::array{bounded_field{"runtime.max_batched_tokens", r.step.max_batched_tokens.in(tokens), 0, most_tokens},
-                   bounded_field{"runtime.max_num_seqs", asked.max_num_seqs, 0, 1 << 24},
-                   bounded_field{"runtime.max_loras", asked.max_loras, 0, 1 << 16},
-                   bounded_field{"runtime.max_lora_rank", asked.max_lora_rank, 1, 1 << 16},
-                   bounded_field{"runtime.kv_block", r.cache.block.in(tokens), 0, 1 << 24},
-                   bounded_field{"runtime.gpu_layers", asked.gpu_layers.value_or(0), 0, 1 << 16},
-                   bounded_field{"runtime.n_cpu_moe", asked.host_expert_layers, 0, 1 << 16},
-                   bounded_field{"runtime.encoder_tokens", asked.encoder_tokens.in(tokens), 0, most_tokens}});
+        bounded_field{"runtime.max_batched_tokens", r.step.max_batched_tokens.in(tokens), 0, most_tokens},
+        bounded_field{"runtime.max_num_seqs", asked.max_num_seqs, 0, 1 << 24},
+        bounded_field{"runtime.max_loras", asked.max_loras, 0, 1 << 16},
+        bounded_field{"runtime.max_lora_rank", asked.max_lora_rank, 1, 1 << 16},
+        bounded_field{"runtime.kv_block", r.cache.block.in(tokens), 0, 1 << 24},
+        bounded_field{"runtime.gpu_layers", asked.gpu_layers.value_or(0), 0, 1 << 16},
+        bounded_field{"runtime.n_cpu_moe", asked.host_expert_layers, 0, 1 << 16},
+        bounded_field{"runtime.encoder_tokens", asked.encoder_tokens.in(tokens), 0, most_tokens});
 }
 
 /// Sets a knob under the software's own name, as its command line spells it without the dashes. Refuses a name that the

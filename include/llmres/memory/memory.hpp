@@ -31,7 +31,8 @@ constexpr interval<byte_count> context_on(const runtime& r, const gpu& card) {
 }
 
 /// The profile with the defaults that its engine takes on that device and in that layout, where the job names none.
-constexpr runtime on_device(runtime r, const gpu& card, const layout& l) {
+constexpr runtime on_device(const runtime& profile, const gpu& card, const layout& l) {
+    runtime r = profile;
     const byte_count device = usable_memory(card);
     r.step = step_on(r.step, device, card.capability == compute_capability{8, 0});
     r.cache.fraction =

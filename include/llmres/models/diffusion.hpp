@@ -215,18 +215,18 @@ constexpr byte_count weight_bytes(const Network& network, const weight_formats& 
 /// Refuses a network without levels, and widths that are zero or beyond any model.
 constexpr status validate(const unet& u) {
     using detail::bounded_field;
-    if (const status s = detail::all_in_range(
-            std::array{bounded_field{"in_channels", u.in_channels, 1, 65536},
-                       bounded_field{"out_channels", u.out_channels, 1, 65536},
-                       bounded_field{"levels", u.levels, 1, std::int64_t{unet::max_levels}},
-                       bounded_field{"blocks", u.blocks, 1, 16}, bounded_field{"middle_depth", u.middle_depth, 0, 1024},
-                       bounded_field{"context_width", u.context_width, 0, 1 << 20},
-                       bounded_field{"added_embedding", u.added_embedding, 0, 1 << 20}});
+    if (const status s = detail::all_in_range(bounded_field{"in_channels", u.in_channels, 1, 65536},
+                                              bounded_field{"out_channels", u.out_channels, 1, 65536},
+                                              bounded_field{"levels", u.levels, 1, std::int64_t{unet::max_levels}},
+                                              bounded_field{"blocks", u.blocks, 1, 16},
+                                              bounded_field{"middle_depth", u.middle_depth, 0, 1024},
+                                              bounded_field{"context_width", u.context_width, 0, 1 << 20},
+                                              bounded_field{"added_embedding", u.added_embedding, 0, 1 << 20});
         !s)
         return s;
     for (std::size_t level = 0; level < static_cast<std::size_t>(u.levels); ++level) {
-        if (const status s = detail::all_in_range(std::array{bounded_field{"channels", u.channels[level], 1, 1 << 20},
-                                                             bounded_field{"depth", u.depth[level], 0, 1024}});
+        if (const status s = detail::all_in_range(bounded_field{"channels", u.channels[level], 1, 1 << 20},
+                                                  bounded_field{"depth", u.depth[level], 0, 1024});
             !s)
             return s;
     }
@@ -236,12 +236,12 @@ constexpr status validate(const unet& u) {
 /// Refuses widths that are zero or beyond any model.
 constexpr status validate(const flow_transformer& f) {
     using detail::bounded_field;
-    return detail::all_in_range(std::array{
+    return detail::all_in_range(
         bounded_field{"in_channels", f.in_channels, 1, 65536}, bounded_field{"heads", f.heads, 1, 65536},
         bounded_field{"head_dim", f.head_dim, 1, 4096}, bounded_field{"double_blocks", f.double_blocks, 0, 1024},
         bounded_field{"single_blocks", f.single_blocks, 0, 1024},
         bounded_field{"context_width", f.context_width, 1, 1 << 20},
-        bounded_field{"pooled_width", f.pooled_width, 1, 1 << 20}});
+        bounded_field{"pooled_width", f.pooled_width, 1, 1 << 20});
 }
 
 // clang-format off

@@ -225,16 +225,15 @@ inline constexpr std::int64_t widest = std::int64_t{1} << 24;
 
 constexpr status validate(const attention& a) {
     if (a.kind == attention_kind::none) return done{};
-    if (const status s =
-            all_in_range(std::array{bounded_field{"attention.heads", a.heads, 1, 65536},
-                                    bounded_field{"attention.head_dim", a.head_dim, 1, 65536},
-                                    bounded_field{"attention.value_dim", a.value_dim, 0, 65536},
-                                    bounded_field{"attention.rope_dim", a.rope_dim, 0, 65536},
-                                    bounded_field{"attention.q_rank", a.q_rank, 0, widest},
-                                    bounded_field{"attention.cross_width", a.cross_width, 0, widest},
-                                    bounded_field{"attention.indexer.heads", a.indexer.heads, 0, 65536},
-                                    bounded_field{"attention.indexer.head_dim", a.indexer.head_dim, 0, 65536},
-                                    bounded_field{"attention.window", a.window.in(tokens), 0, std::int64_t{1} << 40}});
+    if (const status s = all_in_range(bounded_field{"attention.heads", a.heads, 1, 65536},
+                                      bounded_field{"attention.head_dim", a.head_dim, 1, 65536},
+                                      bounded_field{"attention.value_dim", a.value_dim, 0, 65536},
+                                      bounded_field{"attention.rope_dim", a.rope_dim, 0, 65536},
+                                      bounded_field{"attention.q_rank", a.q_rank, 0, widest},
+                                      bounded_field{"attention.cross_width", a.cross_width, 0, widest},
+                                      bounded_field{"attention.indexer.heads", a.indexer.heads, 0, 65536},
+                                      bounded_field{"attention.indexer.head_dim", a.indexer.head_dim, 0, 65536},
+                                      bounded_field{"attention.window", a.window.in(tokens), 0, std::int64_t{1} << 40});
         !s)
         return s;
     if (a.kind == attention_kind::latent) return in_range("attention.kv_rank", a.kv_rank, 1, widest);
@@ -246,30 +245,30 @@ constexpr status validate(const attention& a) {
 
 constexpr status validate(const recurrent& r) {
     if (r.kind == recurrent_kind::none) return done{};
-    return all_in_range(std::array{
+    return all_in_range(
         bounded_field{"recurrent.heads", r.heads, 1, widest}, bounded_field{"recurrent.head_dim", r.head_dim, 1, 65536},
         bounded_field{"recurrent.key_heads", r.key_heads, 0, 65536},
         bounded_field{"recurrent.state", r.state, 0, 65536}, bounded_field{"recurrent.rank", r.rank, 0, widest},
-        bounded_field{"recurrent.kernel", r.kernel, 0, 65536}, bounded_field{"recurrent.chunk", r.chunk, 1, 65536}});
+        bounded_field{"recurrent.kernel", r.kernel, 0, 65536}, bounded_field{"recurrent.chunk", r.chunk, 1, 65536});
 }
 
 constexpr status validate(const feed_forward& f) {
     if (f.kind == feed_forward_kind::none) return done{};
     if (!f.routed()) return in_range("feed_forward.width", f.width, 1, widest);
-    return all_in_range(std::array{bounded_field{"experts.count", f.experts.count, 1, 65536},
-                                   bounded_field{"experts.per_token", f.experts.per_token, 1, f.experts.count},
-                                   bounded_field{"experts.width", f.experts.width, 1, widest},
-                                   bounded_field{"experts.idle", f.experts.idle, 0, 65536},
-                                   bounded_field{"experts.latent", f.experts.latent, 0, widest},
-                                   bounded_field{"experts.shared_width", f.experts.shared_width, 0, widest}});
+    return all_in_range(bounded_field{"experts.count", f.experts.count, 1, 65536},
+                        bounded_field{"experts.per_token", f.experts.per_token, 1, f.experts.count},
+                        bounded_field{"experts.width", f.experts.width, 1, widest},
+                        bounded_field{"experts.idle", f.experts.idle, 0, 65536},
+                        bounded_field{"experts.latent", f.experts.latent, 0, widest},
+                        bounded_field{"experts.shared_width", f.experts.shared_width, 0, widest});
 }
 
 constexpr status validate(const layer& l) {
     if (const status s = validate(l.attention); !s) return s;
     if (const status s = validate(l.recurrent); !s) return s;
     if (const status s = validate(l.feed_forward); !s) return s;
-    return all_in_range(std::array{bounded_field{"layer.more_norms", l.more_norms, 0, 64},
-                                   bounded_field{"layer.more_values", l.more_values, 0, std::int64_t{1} << 32}});
+    return all_in_range(bounded_field{"layer.more_norms", l.more_norms, 0, 64},
+                        bounded_field{"layer.more_values", l.more_values, 0, std::int64_t{1} << 32});
 }
 
 /// Elements of the widest tensor that one token passes in a layer.
@@ -319,12 +318,12 @@ constexpr double widest_activation(const model& m) {
 
 constexpr status validate(const model& m) {
     if (const status s = detail::all_in_range(
-            std::array{detail::bounded_field{"vocabulary", m.vocabulary, m.tied_head ? 0 : 1, detail::widest},
-                       detail::bounded_field{"hidden", m.hidden, 1, detail::widest},
-                       detail::bounded_field{"layers", m.layers.size, 1, layer_stack::max_layers},
-                       detail::bounded_field{"embedding_width", m.embedding_width, 0, detail::widest},
-                       detail::bounded_field{"prediction.layers", m.prediction.layers, 0, layer_stack::max_layers},
-                       detail::bounded_field{"max_context", m.max_context.in(tokens), 0, std::int64_t{1} << 40}});
+            detail::bounded_field{"vocabulary", m.vocabulary, m.tied_head ? 0 : 1, detail::widest},
+            detail::bounded_field{"hidden", m.hidden, 1, detail::widest},
+            detail::bounded_field{"layers", m.layers.size, 1, layer_stack::max_layers},
+            detail::bounded_field{"embedding_width", m.embedding_width, 0, detail::widest},
+            detail::bounded_field{"prediction.layers", m.prediction.layers, 0, layer_stack::max_layers},
+            detail::bounded_field{"max_context", m.max_context.in(tokens), 0, std::int64_t{1} << 40});
         !s)
         return s;
     for (std::int32_t k = 0; k < m.layers.kind_count; ++k)
@@ -333,22 +332,21 @@ constexpr status validate(const model& m) {
         if (const status s = detail::validate(m.prediction.block); !s) return s;
     for (const encoder& e : m.encoders) {
         if (e.layers == 0) continue;
-        if (const status s = detail::all_in_range(std::array{
+        if (const status s = detail::all_in_range(
                 detail::bounded_field{"encoder.layers", e.layers, 1, layer_stack::max_layers},
                 detail::bounded_field{"encoder.hidden", e.hidden, 1, detail::widest},
                 detail::bounded_field{"encoder.output", e.output.in(tokens), 0, std::int64_t{1} << 40},
                 detail::bounded_field{"encoder.image_patches", e.image_patches.in(tokens), 0, std::int64_t{1} << 40},
-                detail::bounded_field{"encoder.image_tokens", e.image_tokens.in(tokens), 0, std::int64_t{1} << 40}});
+                detail::bounded_field{"encoder.image_tokens", e.image_tokens.in(tokens), 0, std::int64_t{1} << 40});
             !s)
             return s;
         if (const status s = detail::validate(e.block); !s) return s;
     }
     for (std::int32_t i = 0; i < m.extra_count; ++i) {
         const extra_weight& e = m.extras[static_cast<std::size_t>(i)];
-        if (const status s =
-                detail::all_in_range(std::array{detail::bounded_field{"extra.rows", e.rows, 1, detail::widest},
-                                                detail::bounded_field{"extra.columns", e.columns, 1, detail::widest},
-                                                detail::bounded_field{"extra.copies", e.copies, 1, 65536}});
+        if (const status s = detail::all_in_range(detail::bounded_field{"extra.rows", e.rows, 1, detail::widest},
+                                                  detail::bounded_field{"extra.columns", e.columns, 1, detail::widest},
+                                                  detail::bounded_field{"extra.copies", e.copies, 1, 65536});
             !s)
             return s;
     }

@@ -251,18 +251,34 @@ inline constexpr std::array<std::string_view, 16> written_as_llama{"llama",     
 
 }  // namespace detail
 
-constexpr bool is_described(const model& m) {
-    const std::string_view name = m.architecture.view();
-    if (name.empty() || &modeling_of(m) != &detail::llama_modeling) return true;
-    for (const std::string_view alike : detail::written_as_llama)
-        if (alike == name) return true;
+namespace detail {
+
+/// Most models that are planned are among these.
+constexpr bool is_written_as_llama(const model& m) {
+    for (const std::string_view alike : written_as_llama)
+        if (m.architecture == alike) return true;
     return false;
 }
 
+/// Whether no architecture has modules of its own and is written as Llama, too.
+constexpr bool modules_differ_from_llama() {
+    for (const modeling& code : all_modeling)
+        for (const std::string_view alike : written_as_llama)
+            if (code.architecture == alike) return false;
+    return true;
+}
+static_assert(modules_differ_from_llama());
+
+}  // namespace detail
+
+constexpr bool is_described(const model& m) {
+    return m.architecture.empty() || detail::is_written_as_llama(m) || &modeling_of(m) != &detail::llama_modeling;
+}
+
 constexpr const modeling& modeling_of(const model& m) {
-    const std::string_view name = m.architecture.view();
+    if (detail::is_written_as_llama(m)) return detail::llama_modeling;
     for (const modeling& code : detail::all_modeling)
-        if (code.architecture == name) return code;
+        if (m.architecture == code.architecture) return code;
     return detail::llama_modeling;
 }
 

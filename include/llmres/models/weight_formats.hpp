@@ -44,7 +44,7 @@ struct weight_formats {
 /// head, norms and routers in `wide`. (MLX quantises embedding and head as well: mlx.nn.quantize.)
 constexpr weight_formats formats_for(const precision& weights, const precision& wide = bf16) {
     weight_formats formats{.matrices = weights, .rest = is_wide(weights) ? weights : wide};
-    if (weights.name.view().starts_with("mlx_")) formats.head = formats.embedding = weights;
+    if (weights.name.starts_with("mlx_")) formats.head = formats.embedding = weights;
     return formats;
 }
 

@@ -60,8 +60,8 @@ constexpr attention_reach reach_of(attention_code kernels, const gpu& card) {
 /// was chosen after the bias of B200's whole steps was seen. Ampere and Hopper are assumed, without a fit. A product of
 /// half as many bits takes half as much (assumed); unknown architectures: as Hopper.
 constexpr double picojoules_per_flop(const gpu& card) {
-    if (card.architecture.view().starts_with("Blackwell")) return 0.966;
-    if (card.architecture.view() == "Ampere") return 1.25;
+    if (card.architecture.starts_with("Blackwell")) return 0.966;
+    if (card.architecture == "Ampere") return 1.25;
     return 1.15;
 }
 

@@ -89,6 +89,9 @@ private:
 };
 #endif
 
+/// Says that a value is made where it stays: `result<T>{in_place{}, make}`.
+struct in_place {};
+
 namespace detail {
 
 /// The storage of result<T>: a value or an error in the same bytes. Copied byte by byte where T is; any other T (text
@@ -97,6 +100,8 @@ template <class T, bool IsTriviallyCopyable = __is_trivially_copyable(T)>
 struct value_or_error {
     constexpr explicit value_or_error(const T& v) : value{v}, has_value{true} {}
     constexpr explicit value_or_error(const llmres::error& e) : error{e}, has_value{false} {}
+    template <class Make>
+    constexpr value_or_error(in_place, const Make& make) : value(make()), has_value{true} {}
 
     union {
         T value;
@@ -155,6 +160,9 @@ public:
     constexpr result(T&& value) : held_{static_cast<T&&>(value)} {}  // NOLINT(google-explicit-constructor)
     /// An error.
     constexpr result(const llmres::error& what) : held_{what} {}  // NOLINT(google-explicit-constructor)
+    /// The value that make() returns, which is large and not copied.
+    template <class Make>
+    constexpr result(in_place where, const Make& make) : held_{where, make} {}
 
     /// Whether there is a value.
     constexpr bool has_value() const { return held_.has_value; }
@@ -222,14 +230,23 @@ constexpr error refused(error_code code, std::string_view field, std::string_vie
     return {code, field, value, expected};
 }
 
+namespace detail {
+
+/// The error of a field that is not between `low` and `high`.
+constexpr error outside(std::string_view field, std::int64_t value, std::int64_t low, std::int64_t high) {
+    text<191> expected{"an integer from "};
+    expected.append(digits(low));
+    expected.append(" to ");
+    expected.append(digits(high));
+    return refused(error_code::out_of_range, field, value, expected);
+}
+
+}  // namespace detail
+
 /// An error unless `low <= value <= high`.
 constexpr status in_range(std::string_view field, std::int64_t value, std::int64_t low, std::int64_t high) {
     if (value >= low && value <= high) return done{};
-    text<191> expected{"an integer from "};
-    expected.append(detail::digits(low));
-    expected.append(" to ");
-    expected.append(detail::digits(high));
-    return refused(error_code::out_of_range, field, value, expected);
+    return detail::outside(field, value, low, high);
 }
 
 namespace detail {
@@ -239,14 +256,17 @@ struct bounded_field {
     std::int64_t value;
     std::int64_t low;
     std::int64_t high;
+
+    constexpr bool holds() const { return value >= low && value <= high; }
 };
 
 /// The error of the first field that is out of its bounds.
-template <std::size_t N>
-constexpr status all_in_range(const std::array<bounded_field, N>& fields) {
-    for (const auto& [name, value, low, high] : fields)
-        if (value < low || value > high) return in_range(name, value, low, high);
-    return done{};
+template <class... Fields>
+constexpr status all_in_range(const Fields&... fields) {
+    if ((fields.holds() && ...)) return done{};
+    const bounded_field* first = nullptr;
+    ((first = !first && !fields.holds() ? &fields : first), ...);
+    return outside(first->name, first->value, first->low, first->high);
 }
 
 }  // namespace detail

@@ -37,6 +37,12 @@ struct text {
     constexpr operator std::string_view() const { return view(); }  // NOLINT(google-explicit-constructor)
     /// Whether it has no characters.
     constexpr bool empty() const { return characters[0] == '\0'; }
+    /// Whether it begins with these; reads no further than the first difference.
+    constexpr bool starts_with(std::string_view first) const {
+        for (std::size_t i = 0; i < first.size(); ++i)
+            if (i == Capacity || characters[i] != first[i]) return false;
+        return true;
+    }
     /// Appends as much as there is room for.
     constexpr void append(std::string_view more) {
         std::size_t length = view().size();
@@ -44,7 +50,9 @@ struct text {
     }
 
     friend constexpr bool operator==(const text& a, const text& b) { return a == b.characters; }
-    friend constexpr bool operator==(const text& a, std::string_view b) { return a.view() == b; }
+    friend constexpr bool operator==(const text& a, std::string_view b) {
+        return b.size() <= Capacity && a.characters[b.size()] == '\0' && a.starts_with(b);
+    }
     template <std::same_as<const char*> Pointer>  // a template, so that literals take the overload below
     friend constexpr bool operator==(const text& a, const Pointer& b) {
         return a.view() == b;

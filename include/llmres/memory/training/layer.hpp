@@ -140,24 +140,25 @@ constexpr layer_sums layer_sums_of(const layer& kind, const job& j, const layout
     forward_sweep again{kind, j.model.hidden, context, l, saved_tensors::stay};
     const bool stays = becomes == saved_tensors::stay;
     const bool follows_again = context.recomputes && context.adapter.low_rank();
-    byte_count before, so_far, late;
+    saved_so_far saved;
+    const saved_so_far none;
     for_each_training_activation(
         kind, j.model.hidden, context,
         [&](const activation& a) {
             const byte_count size = local_bytes(a, l);
             const auto point = static_cast<std::size_t>(a.until);
             s.saved[point] += size;
-            so_far += size;
-            if (a.role == activation_role::probabilities && a.until == backward_point::norm) late += size;
+            saved.all += size;
+            if (a.role == activation_role::probabilities && a.until == backward_point::norm) saved.late += size;
             if (a.routed) s.routed[point] += size;
             if (by_parts) s.parts.add(a, size, j);
         },
         [&](const activation& a) { s.made[static_cast<std::size_t>(a.until)] += local_bytes(a, l); },
         [&](const layer_operation& o, bool input) {
-            const saved_so_far saved{before, so_far, late, input};
-            sweep(o, stays ? saved : saved_so_far{});
+            saved.input = input;
+            sweep(o, stays ? saved : none);
             if (follows_again) again(o, saved);
-            before = so_far, late = {};
+            saved.before = saved.all, saved.late = {};
         });
     s.forward = sweep.most();
     s.again = again.most();

@@ -93,7 +93,11 @@ public:
           layout_{split},
           visit_{seen_by},
           records_{becomes == saved_tensors::stay},
-          stream_kept_{becomes == saved_tensors::recomputed || (records_ && keeps_stream(swept.norm, trained))} {}
+          stream_kept_{becomes == saved_tensors::recomputed || (records_ && keeps_stream(swept.norm, trained))},
+          changes_weights_{trained.quantised.expanded || trained.quantised.scaled || trained.code.multiplies_views},
+          stream_{size(hidden_width, trained.residual(swept.norm), activation_split::sequence)},
+          normed_{size(hidden_width, trained.normed(swept.norm), activation_split::sequence)},
+          output_{size(hidden_width, trained.formats.outputs, activation_split::sequence)} {}
 
     /// To be called with each operation in turn.
     constexpr void operator()(const layer_operation& o, const saved_so_far& saved) {
@@ -129,12 +133,13 @@ private:
     }
     static constexpr byte_count larger(byte_count a, byte_count b) { return a > b ? a : b; }
     /// `saved` by autograd, what the layer's code refers to, and these tensors are alive.
-    constexpr void consider(byte_count saved, std::initializer_list<byte_count> beside) {
+    template <class... Sizes>
+    constexpr void consider(byte_count saved, Sizes... beside) {
         byte_count alive = saved + frames();
-        for (const byte_count size : beside) alive += size;
+        ((alive += beside), ...);
         byte_count& most = in_feed_forward_ ? most_.feed_forward : most_.mixer;
         most = larger(most, alive);
-        if (visit_) show(beside);
+        if (visit_) show({beside...});
     }
     constexpr void show(std::initializer_list<byte_count> beside) const {
         for (const byte_count size : referred()) (*visit_)(size);
@@ -145,14 +150,11 @@ private:
     constexpr bool joined() const { return gated() && context_.code.feed_forward.joined; }
     constexpr bool one_input() const { return context_.code.norms.one_input; }
 
-    constexpr byte_count stream() const {
-        return size(hidden_, context_.residual(kind_.norm), activation_split::sequence);
-    }
     /// What the layer's code refers to, though autograd does not keep it: attention's probabilities and output, the
     /// layer's input, and the residual sum; and the probabilities of the layer before.
     constexpr std::array<byte_count, 5> referred() const {
         const bool holds_attended = context_.code.frames.attention_output || one_input();
-        return {scores_, holds_attended ? attended_ : byte_count{}, stream_kept_ ? byte_count{} : stream(),
+        return {scores_, holds_attended ? attended_ : byte_count{}, stream_kept_ ? byte_count{} : stream_,
                 records_ && stream_kept_ ? byte_count{} : residual_, earlier_scores_};
     }
     constexpr byte_count frames() const {
@@ -163,7 +165,7 @@ private:
     /// The norm's output, which a layer's code hands on, unless the products keep it as it is.
     constexpr byte_count normed(bool kept) const {
         if (context_.code.norms.after_sum || (records_ && kept)) return {};
-        return size(hidden_, context_.normed(kind_.norm), activation_split::sequence);
+        return normed_;
     }
     constexpr byte_count normed_in_feed_forward(const saved_so_far& saved) const {
         return context_.code.frames.frees_normed ? byte_count{} : normed(saved.input);
@@ -172,18 +174,17 @@ private:
     /// A norm of the residual sum: the feed-forward's inner tensor and its output are still referred to.
     constexpr void after_sum(const layer_operation& o, const saved_so_far& saved) {
         if (!context_.code.norms.after_sum || o.half != layer_half::feed_forward) return;
-        consider(saved.all,
-                 {activated_, stream(), size(hidden_, context_.formats.outputs, activation_split::sequence)});
+        consider(saved.all, activated_, stream_, output_);
     }
 
     constexpr void at_sum(const layer_operation& o, const saved_so_far& saved) {
         if (one_input()) {
             if (o.half == layer_half::attention) return;
-            return consider(saved.all, {stream(), stream()});  // both halves' outputs, and their sum
+            return consider(saved.all, stream_, stream_);  // both halves' outputs, and their sum
         }
         // A norm of the sum stands in the code that adds: its other summand is still referred to.
         if (o.half == layer_half::attention || !context_.code.norms.after_sum)
-            residual_ = o.half == layer_half::attention ? stream() : byte_count{};
+            residual_ = o.half == layer_half::attention ? stream_ : byte_count{};
     }
 
     /// Queries, scaled by sdpa; keys and values, and those repeated for every query head.
@@ -196,12 +197,12 @@ private:
 
     constexpr void at_attention(const saved_so_far& saved, bool crosses) {
         const attention& a = kind_.attention;
-        attended_ = size(hidden_, context_.formats.outputs, activation_split::sequence);
+        attended_ = output_;
         const byte_count held = normed(saved.input);
         if (score_code_of(a, context_) == score_code::by_pair)
             at_scores(saved, held, crosses);
         else
-            consider(saved.all, {held, records_ ? byte_count{} : heads(false)});
+            consider(saved.all, held, records_ ? byte_count{} : heads(false));
     }
 
     /// Attention by pairs: scores as they are scaled, masked and widened, the softmax, and dropout of what it puts out.
@@ -226,10 +227,10 @@ private:
         const byte_count softmax = scores(widens ? fp32 : format);
         if (records_) {  // what autograd keeps are the repeated keys and values
             const byte_count own = size(2 * a.kv_heads * a.query_width(), format, activation_split::tensor);
-            consider(saved.all - saved.late, {made, held, repeats ? own : byte_count{}});
+            consider(saved.all - saved.late, made, held, repeats ? own : byte_count{});
         } else {
             const byte_count dropped = drops ? softmax * 2 + scores(int8) : byte_count{};
-            consider(saved.all, {larger(made + softmax, dropped), held, heads(repeats)});
+            consider(saved.all, larger(made + softmax, dropped), held, heads(repeats));
         }
         if (!eager) return;
         // Eager attention returns what the softmax or the dropout put out, before a cast for the values.
@@ -237,7 +238,7 @@ private:
         const precision& output = context_.autocast && !casts ? fp32 : format;
         const byte_count earlier = scores_;  // of self-attention, beside those of attention to an encoder
         if (!records_ || (drops && !(output == format))) scores_ = scores(output);
-        consider(saved.all, {held, earlier});
+        consider(saved.all, held, earlier);
     }
 
     constexpr void at_scan(const saved_so_far& saved) {
@@ -245,7 +246,7 @@ private:
         byte_count scan;
         const auto add = [&](const activation& a) { scan += local_bytes(a, layout_); };
         pass_forward_scan(kind_.recurrent, layer_writer<const decltype(add)>{context_, add});
-        consider(saved.before, {normed(saved.input), scan});
+        consider(saved.before, normed(saved.input), scan);
     }
 
     /// What PEFT makes beside one product (tuners/lora/layer.py, bnb.py): the product's output, the adapter's, the same
@@ -266,6 +267,9 @@ private:
     /// What a product makes of its weight: bitsandbytes expands it (backends/cuda/ops.py, gemm_4bit); torchao scales it
     /// in fp32, clamps it, and casts it to 8 bits beside its input (float8/float8_scaling_utils.py).
     constexpr byte_count for_weight(const operand& read, const operand& target) const {
+        return changes_weights_ ? changed_weight(read, target) : byte_count{};
+    }
+    constexpr byte_count changed_weight(const operand& read, const operand& target) const {
         const auto whole = [&](const precision& format) {
             return local_bytes(
                 {activation_role::weight, product(read.width, target.width), format, activation_split::tensor},
@@ -314,7 +318,7 @@ private:
         if (adapts(o.weights[0]))
             at_magnitudes(o.reads[0], o.writes[0], context_.normed(kind_.norm),
                           saved.before + frames() + normed(saved.input), most_.beside_magnitudes);
-        consider(saved.all, {normed(saved.input), made});
+        consider(saved.all, normed(saved.input), made);
     }
 
     /// The gate is activated before `up` is computed; autograd, or a kernel of both, keeps the gate.
@@ -341,7 +345,7 @@ private:
         else if (!records_ && squares)
             made += plain + (output > plain ? output : byte_count{});  // the relu's output, and its fp32 copy
         held_inner_ = !records_ && joined() ? plain * 2 : byte_count{};
-        consider(saved.all, {normed_in_feed_forward(saved), made});
+        consider(saved.all, normed_in_feed_forward(saved), made);
     }
 
     /// Tensors of the tokens of experts that are computed at once: of all, or of one that is a module of its own, whose
@@ -357,8 +361,8 @@ private:
         if (!transformers_experts(context_)) return;
         const byte_count inner = of_experts_at_once(o.writes[0].width, routed_format(context_));
         const byte_count tokens = of_experts_at_once(hidden_, routed_format(context_));
-        if (records_) return consider(saved.all, {normed(saved.input), inner});
-        consider(saved.all, {normed(saved.input), tokens, inner, inner, gated() ? inner * 2 : byte_count{}});
+        if (records_) return consider(saved.all, normed(saved.input), inner);
+        consider(saved.all, normed(saved.input), tokens, inner, inner, gated() ? inner * 2 : byte_count{});
     }
 
     /// The last product reads the activation's output, or a cast of it.
@@ -383,7 +387,7 @@ private:
         if (context_.adapter.kind == adapter_kind::ia3)  // scaled in fp32, and cast back (tuners/ia3/layer.py)
             made = larger(made, size(read, context_.formats.adapters) * (records_ ? 1 : 2) + size(read, compute));
         if (kept) activated_ = {};
-        consider(saved.all, {normed_in_feed_forward(saved), held_inner_, activated_, made});
+        consider(saved.all, normed_in_feed_forward(saved), held_inner_, activated_, made);
     }
 
     /// The experts' outputs are weighed, and put in the order of the tokens.
@@ -398,7 +402,7 @@ private:
         const byte_count plain = tokens(routed_format(context_));
         const byte_count inputs = records_ ? (context_.frozen ? plain : byte_count{}) : plain * 2;
         const byte_count weighed = tokens(wide ? fp32 : routed_format(context_));
-        consider(saved.all, {normed(saved.input), inputs, weighed, weighed});
+        consider(saved.all, normed(saved.input), inputs, weighed, weighed);
     }
 
     const layer& kind_;
@@ -408,6 +412,10 @@ private:
     const live_tensor_visitor* visit_;
     bool records_;                  ///< what autograd saves stays
     bool stream_kept_;              ///< the layer's input is kept
+    bool changes_weights_;          ///< products make tensors of their weights
+    byte_count stream_;             ///< the residual stream
+    byte_count normed_;             ///< a norm's output
+    byte_count output_;             ///< a linear layer's output of the hidden width
     byte_count residual_{};         ///< the residual sum after the first half
     byte_count scores_{};           ///< attention's probabilities
     byte_count earlier_scores_{};   ///< of the layer before
