@@ -99,6 +99,21 @@ TEST_CASE("value() throws the error, in words") {
     CHECK_THROWS_WITH(static_cast<void>(absent.value()), "hidden_size is missing, expected a positive integer");
 }
 
+TEST_CASE("a large value is made where the result lies") {
+    constexpr llmres::result<int> made{llmres::in_place{}, [] { return 7; }};
+    static_assert(made && *made == 7);
+}
+
+TEST_CASE("of several fields the first that is out of its bounds is named") {
+    using llmres::detail::bounded_field;
+    CHECK(llmres::detail::all_in_range(bounded_field{"a", 1, 1, 2}, bounded_field{"b", 2, 1, 2}));
+    const auto s = llmres::detail::all_in_range(bounded_field{"a", 1, 1, 2}, bounded_field{"b", 3, 1, 2},
+                                                bounded_field{"c", 0, 1, 2});
+    CHECK(s.error().field == "b");
+    CHECK(s.error().value == "3");
+    CHECK(s.error().expected == "an integer from 1 to 2");
+}
+
 TEST_CASE("a range is closed at both ends, and names them") {
     static_assert(in_range("zero", 0, 0, 3));
     static_assert(in_range("zero", 3, 0, 3));

@@ -28,6 +28,17 @@ TEST_CASE("appending stops at the capacity") {
     CHECK(t.characters[7] == '\0');
 }
 
+TEST_CASE("a text begins with what it is cut to at most") {
+    static_assert(text<7>{"abcdefg"}.starts_with("abc"));
+    CHECK(text<7>{"abc"}.starts_with(""));
+    CHECK(text<7>{"abc"}.starts_with("abc"));
+    CHECK_FALSE(text<7>{"abc"}.starts_with("abcd"));
+    CHECK_FALSE(text<7>{"abc"}.starts_with("b"));
+    CHECK_FALSE(text<3>{"abc"}.starts_with("abcd"));
+    CHECK_FALSE(text<3>{"abc"} == std::string_view{"abcd"});
+    CHECK_FALSE(text<3>{"abc"} == std::string_view{"ab"});
+}
+
 TEST_CASE("texts compare by their characters, whatever their storage held before") {
     text<7> a{"abcdefg"};
     a = "ab";
