@@ -198,32 +198,4 @@ private:
     segment_source* device_ = nullptr;
 };
 
-/// A tensor: so many bytes, until it goes or is let go.
-class simulated_tensor {
-public:
-    simulated_tensor(caching_allocator& from, std::int64_t bytes) : from_{&from}, block_{from.take(bytes)} {}
-    simulated_tensor(simulated_tensor&& o) noexcept : from_{o.from_}, block_{o.block_} { o.block_ = nullptr; }
-    simulated_tensor& operator=(simulated_tensor&& o) noexcept {
-        if (this != &o) {
-            free();
-            from_ = o.from_;
-            block_ = o.block_;
-            o.block_ = nullptr;
-        }
-        return *this;
-    }
-    simulated_tensor(const simulated_tensor&) = delete;
-    simulated_tensor& operator=(const simulated_tensor&) = delete;
-    ~simulated_tensor() { free(); }
-
-    void free() {
-        if (block_ != nullptr) from_->give(block_);
-        block_ = nullptr;
-    }
-
-private:
-    caching_allocator* from_;
-    caching_allocator::block* block_;
-};
-
 }  // namespace llmres::probe

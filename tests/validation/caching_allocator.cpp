@@ -16,7 +16,6 @@
 
 using namespace llmres::detail;
 using llmres::probe::caching_allocator;
-using llmres::probe::simulated_tensor;
 
 // The rules for samples of many lengths (memory/training/allocator.hpp) and for what FSDP1's wrapping leaves
 // (memory/training/fsdp.hpp), against the allocator's own rules.
@@ -25,7 +24,33 @@ namespace {
 
 using llmres::byte_count;
 using llmres::bytes;
-using tensor = simulated_tensor;
+/// So many bytes, until they are freed.
+class tensor {
+public:
+    tensor(caching_allocator& from, std::int64_t size) : from_{&from}, block_{from.take(size)} {}
+    tensor(tensor&& o) noexcept : from_{o.from_}, block_{o.block_} { o.block_ = nullptr; }
+    tensor& operator=(tensor&& o) noexcept {
+        if (this != &o) {
+            free();
+            from_ = o.from_;
+            block_ = o.block_;
+            o.block_ = nullptr;
+        }
+        return *this;
+    }
+    tensor(const tensor&) = delete;
+    tensor& operator=(const tensor&) = delete;
+    ~tensor() { free(); }
+
+    void free() {
+        if (block_ != nullptr) from_->give(block_);
+        block_ = nullptr;
+    }
+
+private:
+    caching_allocator* from_;
+    caching_allocator::block* block_;
+};
 using tensors = std::vector<tensor>;
 
 /// A Llama of one kind of layer under LoRA, its layers computed again, as transformers computes it: which tensors come,
