@@ -415,6 +415,19 @@ TEST_CASE("a field that repeats what its model_type means is no unknown structur
     CHECK(read_hf_config(config.dump()).error().field == "use_qk_norm");
 }
 
+TEST_CASE("what mlx-lm writes of its quantisation is read, under one name or both") {
+    const std::string shape =
+        R"("model_type": "llama", "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2,
+        "num_attention_heads": 4, "vocab_size": 100)";
+    const std::string four = R"({"group_size": 64, "bits": 4})";
+    for (const std::string& written :
+         {", \"quantization\": " + four, ", \"quantization\": " + four + ", \"quantization_config\": " + four}) {
+        const auto read = read_hf_config("{" + shape + written + "}");
+        REQUIRE(read);
+        CHECK(read->weights == mlx(4, 64));
+    }
+}
+
 TEST_CASE("MiniMax-M2.5 and M2.7 say of every layer what M2 means") {
     nlohmann::json config{{"model_type", "minimax_m2"},
                           {"hidden_size", 256},

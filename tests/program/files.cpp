@@ -48,6 +48,16 @@ TEST_CASE("a pipe, a folder or an endless device in place of a job or a device f
     REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
     refused_quickly(arguments{"plan", pipe} + on_gpu, {"JOB", "can be read"});
     refused_quickly({"plan", "llama-3.1-8b", "--device", pipe}, {"cluster.device", "can be read"});
+    // Files that are read in pieces: opening the pipe would wait for someone to write.
+    for (const char* ending : {".gguf", ".safetensors"}) {
+        const std::string model = (s.path() / ("model" + std::string{ending})).string();
+        REQUIRE(mkfifo(model.c_str(), 0600) == 0);
+        s.file("config.json", model_files::llama_config().dump());
+        refused_quickly({"model", model}, {"can be read"});
+        std::filesystem::remove(s.path() / "config.json");
+    }
+    refused_quickly(arguments{"plan", (s.path() / "model.gguf").string()} + on_gpu, {"can be read"});
+    refused_quickly({"calibrate", pipe}, {"log", "can be read"});
     std::filesystem::create_symlink("/dev/zero", s.path() / "zero.json");
     refused_quickly(arguments{"plan", (s.path() / "zero.json").string()} + on_gpu, {"JOB", "can be read"});
     refused_quickly({"plan", "llama-3.1-8b", "--device", (s.path() / "zero.json").string()}, {"cluster.device"});

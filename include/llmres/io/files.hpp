@@ -134,16 +134,19 @@ inline result<runtime_profile> find_profile(std::string_view name, const std::fi
 }
 
 inline result<logs::engine_log> load_engine_log(const std::filesystem::path& path) {
+    const auto refuse = [&] {
+        return refused(error_code::io, "log", path.generic_string(), "a file that can be read");
+    };
     std::error_code failed;
     const bool regular = std::filesystem::is_regular_file(path, failed);
+    if (failed || !regular) return refuse();  // opening a pipe waits until someone writes
     std::ifstream stream{path, std::ios::binary};
-    if (failed || !regular || !stream)
-        return refused(error_code::io, "log", path.generic_string(), "a file that can be read");
+    if (!stream) return refuse();
     logs::reader reader;
     std::vector<char> piece(std::size_t{1} << 16);
     while (stream.read(piece.data(), static_cast<std::streamsize>(piece.size())), stream.gcount() > 0)
         reader.feed({piece.data(), static_cast<std::size_t>(stream.gcount())});
-    if (stream.bad()) return refused(error_code::io, "log", path.generic_string(), "a file that can be read");
+    if (stream.bad()) return refuse();
     return reader.finish();
 }
 

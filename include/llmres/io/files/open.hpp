@@ -20,11 +20,15 @@ namespace llmres::inline v0::detail {
 /// The bytes of a regular file; reads none of them yet. `field` names the file in the error.
 inline result<byte_source> open_bytes(std::string_view field, const std::filesystem::path& path) {
     std::error_code failed;
-    const bool regular = std::filesystem::is_regular_file(path, failed);
-    const std::uintmax_t size = regular ? std::filesystem::file_size(path, failed) : 0;
-    const auto file = std::make_shared<std::ifstream>(path, std::ios::binary);
-    if (!regular || failed || !*file)
+    const auto refuse = [&] {
         return refused(error_code::io, field, path.generic_string(), "a file that can be read");
+    };
+    // Before it is opened: opening a pipe waits until someone writes.
+    const bool regular = std::filesystem::is_regular_file(path, failed);
+    if (!regular || failed) return refuse();
+    const std::uintmax_t size = std::filesystem::file_size(path, failed);
+    const auto file = std::make_shared<std::ifstream>(path, std::ios::binary);
+    if (failed || !*file) return refuse();
     return byte_source{size, [file](std::uint64_t position, std::span<std::byte> to) {
                            file->clear();
                            file->seekg(static_cast<std::streamoff>(position));

@@ -413,6 +413,16 @@ inline result<model> read_config(const nlohmann::json& document) {
     const nlohmann::json* quantization = outside != nullptr ? outside : inner.object(quantization_field);
     if (!inner.ok()) return inner.error();
     if (!outer.ok()) return outer.error();
+    // MLX's own object has no name of a method; mlx-lm writes it under both names.
+    constexpr field_names mlx_field{"quantization"};
+    nlohmann::json of_mlx;
+    if (const nlohmann::json* found_mlx = outer.holds_object(mlx_field) ? outer.object(mlx_field) : nullptr;
+        found_mlx != nullptr && found_mlx->contains("bits") && found_mlx->contains("group_size") &&
+        (quantization == nullptr || !quantization->contains("quant_method"))) {
+        of_mlx = *found_mlx;
+        of_mlx.emplace("quant_method", "mlx");
+        quantization = &of_mlx;
+    }
     if (quantization != nullptr)
         if (const status read = read_quantization_config(*quantization, precision{m.weights}, m); !read)
             return read.error();

@@ -235,6 +235,20 @@ TEST_CASE("hqq, exl2, exl3, eetq, bitnet, mxfp4") {
     CHECK(read(R"({"quant_method": "mxfp4"})")->matrices == mxfp4);
 }
 
+TEST_CASE("MLX: bits and groups; what it mixes within one sort of weight is refused by name") {
+    const auto whole = read(R"({"quant_method": "mlx", "bits": 4, "group_size": 64})");
+    REQUIRE(whole);
+    CHECK(whole->matrices == mlx(4, 64));
+    CHECK(whole->embedding.value == mlx(4, 64));
+    CHECK(read(R"({"quant_method": "mlx", "bits": 6, "group_size": 64})")->matrices == mlx(6, 64));
+    CHECK_FALSE(read(R"({"quant_method": "mlx", "bits": 4, "group_size": 64,
+                         "model.layers.0.mlp.down_proj": {"bits": 6, "group_size": 64}})"));
+    refuses(R"({"quant_method": "mlx", "bits": 7, "group_size": 64})", error_code::unsupported,
+            "quantization_config.bits");
+    refuses(R"({"quant_method": "mlx", "bits": 4, "group_size": 32, "mode": "mxfp4"})", error_code::unsupported,
+            "quantization_config.mode");
+}
+
 TEST_CASE("other methods are refused by name") {
     refuses(R"({"quant_method": "aqlm"})", error_code::unsupported, "quantization_config.quant_method");
     refuses(R"({"quant_method": "gtpq"})", error_code::unknown, "quantization_config.quant_method");

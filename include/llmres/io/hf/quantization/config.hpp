@@ -28,11 +28,11 @@ namespace llmres::inline v0::detail {
 ///
 /// Understood: fp8 and fbgemm_fp8, gptq (with `dynamic`), awq, bitsandbytes (8 bit, nf4, fp4, double quantisation),
 /// compressed-tensors (pack-quantized, int-quantized, float-quantized, nvfp4-pack-quantized, mxfp4-pack-quantized),
-/// modelopt (FP8, NVFP4, MXFP8 and mixtures of them), mxfp4, hqq, exl2, exl3, eetq, bitnet. Other methods are refused
-/// by name, and so are lists with names of unknown modules, projections left out in some layers only, and two formats
-/// for one sort of weight (attention and recurrences, dense feed-forwards, routed experts). Vision and audio towers are
-/// taken as not quantised. Not counted: small projections of a recurrent layer that stay in 16 bits (in_proj_a and
-/// in_proj_b of Qwen3.5: 0.1 % of the layer).
+/// modelopt (FP8, NVFP4, MXFP8 and mixtures of them), mlx, mxfp4, hqq, exl2, exl3, eetq, bitnet. Other methods are
+/// refused by name, and so are lists with names of unknown modules, projections left out in some layers only, and two
+/// formats for one sort of weight (attention and recurrences, dense feed-forwards, routed experts). Vision and audio
+/// towers are taken as not quantised. Not counted: small projections of a recurrent layer that stay in 16 bits
+/// (in_proj_a and in_proj_b of Qwen3.5: 0.1 % of the layer).
 inline status read_quantization_config(const nlohmann::json& object, const precision& stored, model& m);
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
@@ -172,6 +172,28 @@ private:
     void awq_method() {
         const std::int64_t width = fields_.number({"bits", "w_bit"}, 4, 4);
         quantised(awq(static_cast<std::int32_t>(width), group({"group_size", "q_group_size"}, 128)));
+    }
+    /// MLX (mlx-lm's utils.py: quantize_model): what the whole model has, and modules of their own settings by name, of
+    /// which false is not quantised.
+    void mlx_method() {
+        const precision whole = mlx_format(fields_);
+        if (!fields_.ok()) return;
+        quantised(whole);
+        for (const auto& [name, own] : object_.items()) {
+            if (own.is_boolean() && !own.get<bool>()) assign(name.c_str(), name, {});
+            if (!own.is_object()) continue;
+            config_fields settings{own, "quantization"};
+            const precision format = mlx_format(settings);
+            if (!settings.ok()) return fields_.fail(settings.error());
+            if (!(format == whole)) assign(name.c_str(), name, format);
+        }
+    }
+    static precision mlx_format(config_fields& c) {
+        // The other modes (mxfp4, mxfp8, nvfp4) quantise the embedding as well, which those formats do not say here.
+        if (c.text_or("mode", "affine") != "affine") c.fail(error_code::unsupported, "mode", "affine");
+        const std::int64_t width = c.number("bits", 2, 8), size = c.number("group_size", 32, 128);
+        if (c.ok() && width == 7) c.fail(error_code::unsupported, "bits", "2, 3, 4, 5, 6 or 8 bits");
+        return mlx(static_cast<std::int32_t>(width), static_cast<std::int32_t>(size));
     }
     void bitsandbytes() {
         const bool eight = fields_.flag_or({"load_in_8bit", "_load_in_8bit"}, false);
@@ -374,7 +396,7 @@ private:
         }
     }
 
-    static constexpr std::array<named_method, 13> methods{{{"fp8", &reader::fp8},
+    static constexpr std::array<named_method, 14> methods{{{"fp8", &reader::fp8},
                                                            {"fbgemm_fp8", &reader::fbgemm},
                                                            {"mxfp4", &reader::mxfp4_method},
                                                            {"gptq", &reader::gptq_method},
@@ -386,7 +408,8 @@ private:
                                                            {"exl2", &reader::exl2_method},
                                                            {"exl3", &reader::exl3_method},
                                                            {"eetq", &reader::eetq},
-                                                           {"bitnet", &reader::bitnet}}};
+                                                           {"bitnet", &reader::bitnet},
+                                                           {"mlx", &reader::mlx_method}}};
 
     const json& object_;
     config_fields fields_;
