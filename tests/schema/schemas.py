@@ -12,8 +12,8 @@ import jsonschema
 
 FOLDER = pathlib.Path(__file__).resolve().parent.parent.parent / "docs/schema"
 KNOWN = {"$schema", "$comment", "$defs", "$ref", "title", "description", "type", "enum", "const", "required", "properties",
-         "additionalProperties", "minProperties", "items", "minItems", "minimum", "maximum", "if", "then", "else", "oneOf",
-         "anyOf", "allOf"}
+         "additionalProperties", "minProperties", "items", "minItems", "maxItems", "minLength", "minimum", "maximum", "if", "then",
+         "else", "oneOf", "anyOf", "allOf"}
 
 
 def keywords(schema):
