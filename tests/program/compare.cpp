@@ -150,6 +150,20 @@ TEST_CASE("a memory term is explained by parts that add up to it") {
     }
 }
 
+TEST_CASE("a constant of a profile is explained, with its value and source in a job's runtime") {
+    const json e =
+        planned(arguments{"explain", "cuda_graphs", "llama-3.1-8b", "--gpu", "l4", "--runtime", "vllm@0.19"});
+    CHECK(e["constant"] == "process.cuda_graphs");
+    CHECK(e["unit"] == "bytes");
+    CHECK(e["value"]["low"] <= e["value"]["high"]);
+    CHECK(e["source"].get<std::string>().find("vllm.hpp") != std::string::npos);
+    const json constants = run({"runtimes", "vllm@0.19", "--constants", "--json"}).json()["constants"];
+    CHECK(constants.size() > 150);
+    for (const json& c : constants) CHECK(!c["means"].get<std::string>().empty());
+    CHECK(run({"runtimes", "vllm@0.19", "--constants"}).out.find("process.cuda_graphs") != std::string::npos);
+    CHECK(run({"explain", "process.workspace"}).out.find("means") != std::string::npos);
+}
+
 TEST_CASE("a time term is explained, and every term without a job") {
     const arguments job{"llama-3.1-8b", "--gpu", "h100-sxm5-80gb", "--context", "8192"};
     const json p = planned(arguments{"plan"} + job);
