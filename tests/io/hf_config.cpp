@@ -415,6 +415,14 @@ TEST_CASE("a field that repeats what its model_type means is no unknown structur
     CHECK(read_hf_config(config.dump()).error().field == "use_qk_norm");
 }
 
+TEST_CASE("Kimi Linear names its longest context as tokenizers do") {
+    const auto read = read_hf_config(R"({"model_type": "kimi_linear", "hidden_size": 256, "num_hidden_layers": 4,
+        "num_attention_heads": 8, "vocab_size": 100, "intermediate_size": 300, "model_max_length": 1048576})");
+    REQUIRE(read);
+    CHECK(read->max_context == tokens(1048576));
+    CHECK(read->layers[0].recurrent.kind == recurrent_kind::delta_net);
+}
+
 TEST_CASE("what mlx-lm writes of its quantisation is read, under one name or both") {
     const std::string shape =
         R"("model_type": "llama", "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2,

@@ -247,6 +247,7 @@ inline recurrent read_kimi_delta(config_fields& c) {
 /// attention in the others; DeepSeek's experts.
 inline model read_kimi_linear(config_fields& c) {
     model m = read_frame(c);
+    m.max_context = tokens(c.number_or("model_max_length", m.max_context.in(tokens), 0, most_tokens));
     const layer dense = read_latent_layer(c);
     read_deepseek_layers(c, m, dense, true);
     const recurrent delta = read_kimi_delta(c);
