@@ -225,13 +225,9 @@ void check_recomputation(const document& d, findings& broken) {
             if (saved(*less, s) > saved(*more, s) + kept)
                 broken.found(rule + " saves no more", d, more_than(saved(*less, s), saved(*more, s) + kept));
         }
-        // Of decoders that attend to an encoder, full recomputation is planned up to 0.3 % above selective where eager
-        // attention writes its scores out; what it counts twice is not known yet.
-        const bool attends_to_encoder = more->asked.job.model.layers.kinds[0].attention.cross != cross_attention::none;
         const byte_count a = less->plan.memory.ideal,
                          b = more->plan.memory.ideal + extra + beside_recomputed_layer(*less) +
-                             whole_only_if_recomputed(*more, *less) + biases_made_again(*less) +
-                             (attends_to_encoder ? div_up(more->plan.memory.ideal, 300) : byte_count{});
+                             whole_only_if_recomputed(*more, *less) + biases_made_again(*less);
         if (a > b) broken.found(rule + " takes no more", d, more_than(a, b));
     };
     // Recomputation by product stores the products of frozen layers too, which save no products by themselves.
@@ -273,6 +269,14 @@ void check_offload(const document& d, const planned& p, findings& broken) {
     if (p.plan.verdict == verdict::fits) broken.found("nothing is offloaded to an unknown host and `fits`", d, "fits");
 }
 
+/// What fits under a runtime that reserves a pool has room in it for all sequences of the batch.
+void check_pool(const document& d, const planned& p, findings& broken) {
+    if (p.plan.verdict != verdict::fits) return;
+    const result<pool_size> pool = cache_pool_of(p.asked.job, p.plan.layout, p.asked.cluster);
+    if (pool && pool->sequences < static_cast<double>(p.asked.job.batch))
+        broken.found("what fits has a pool for the batch", d, std::to_string(pool->sequences) + " sequences");
+}
+
 }  // namespace
 
 TEST_CASE("no random training job breaks a rule of memory") {
@@ -292,6 +296,7 @@ TEST_CASE("no random serving job breaks a rule of memory") {
     for_random_jobs(random_serving_job, [&](const document& d, const planned& p) {
         check_memory(d, p, broken);
         check_growth(d, p, broken, "context", "batch");
+        check_pool(d, p, broken);
     });
     broken.report();
 }
