@@ -45,8 +45,8 @@ llmres::gpu_offer offer_of(const std::string& name, const nlohmann::json& given,
     }
     for (const auto& [key, value] : given.items())
         if (key != "price" && key != "slots")
-            throw refusal{
-                llmres::refused(llmres::error_code::unknown, name + "." + key, value.dump(), "price or slots")};
+            throw refusal{llmres::refused(llmres::error_code::unknown, fmt::format("{}.{}", name, key), value.dump(),
+                                          "price or slots")};
     made.price = llmres::currency(price_of(name, given.value("price", nlohmann::json{})));
     if (!given.contains("slots")) return made;
     const nlohmann::json& slots = given["slots"];

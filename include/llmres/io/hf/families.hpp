@@ -358,6 +358,36 @@ inline rope_factors read_rope_factors(config_fields& c, const model& m) {
     return {};
 }
 
+/// Whether the outermost object says if the head is tied. From transformers 5 on it alone does, where a model is
+/// multimodal; Llama 4's text model is a class with a head of its own, which its own object ties.
+inline bool outer_object_ties(config_fields& outer, const config_fields& inner, std::string_view outer_type) {
+    if (!outer.gives("tie_word_embeddings")) return false;
+    const std::string_view version = outer.text_or("transformers_version", "");
+    const bool alone = !version.empty() && version.front() >= '5' && version.front() <= '9' && outer_type != "llama4";
+    return alone || !inner.gives("tie_word_embeddings");
+}
+
+/// Reads how weights are quantised, from the outer object or the text model's. MLX's own object has no name of a
+/// method; mlx-lm writes it under both names.
+inline status read_quantization(config_fields& outer, config_fields& inner, model& m) {
+    constexpr field_names quantization_field{"quantization_config"};
+    constexpr field_names mlx_field{"quantization"};
+    const nlohmann::json* outside = outer.object(quantization_field);
+    const nlohmann::json* quantization = outside != nullptr ? outside : inner.object(quantization_field);
+    if (!inner.ok()) return inner.error();
+    if (!outer.ok()) return outer.error();
+    nlohmann::json of_mlx;
+    if (const nlohmann::json* found = outer.holds_object(mlx_field) ? outer.object(mlx_field) : nullptr;
+        found != nullptr && found->contains("bits") && found->contains("group_size") &&
+        (quantization == nullptr || !quantization->contains("quant_method"))) {
+        of_mlx = *found;
+        of_mlx.emplace("quant_method", "mlx");
+        quantization = &of_mlx;
+    }
+    if (quantization == nullptr) return done{};
+    return read_quantization_config(*quantization, precision{m.weights}, m);
+}
+
 inline result<model> read_config(const nlohmann::json& document) {
     config_fields outer{document};
     const std::string_view outer_type = outer.text_or(type_field, "");
@@ -381,12 +411,7 @@ inline result<model> read_config(const nlohmann::json& document) {
     if (found == nullptr) return unknown_type(inner, type);
     inner.fall_back_on(defaults_of(type, nested != nullptr));
     model m = found->read(inner);
-    // From transformers 5 on, the outermost object alone says whether a multimodal model's head is tied. Llama 4's text
-    // model is a class with a head of its own, which its own object ties.
-    const std::string_view version = outer.text_or("transformers_version", "");
-    const bool outer_ties =
-        !version.empty() && version.front() >= '5' && version.front() <= '9' && outer_type != "llama4";
-    if (nested != nullptr && (outer_ties || !inner.gives("tie_word_embeddings")) && outer.gives("tie_word_embeddings"))
+    if (nested != nullptr && outer_object_ties(outer, inner, outer_type))
         m.tied_head = outer.flag_or("tie_word_embeddings", false);
     if (inner.ok() && whole != nullptr) {
         if (nested == nullptr)
@@ -408,24 +433,7 @@ inline result<model> read_config(const nlohmann::json& document) {
     const std::string_view full_name = outer.text_or("_name_or_path", outer_type);
     m.name = full_name.substr(full_name.find_last_of('/') + 1);
     m.weights = read_dtype(outer, read_dtype(inner, m.weights));
-    constexpr field_names quantization_field{"quantization_config"};
-    const nlohmann::json* outside = outer.object(quantization_field);
-    const nlohmann::json* quantization = outside != nullptr ? outside : inner.object(quantization_field);
-    if (!inner.ok()) return inner.error();
-    if (!outer.ok()) return outer.error();
-    // MLX's own object has no name of a method; mlx-lm writes it under both names.
-    constexpr field_names mlx_field{"quantization"};
-    nlohmann::json of_mlx;
-    if (const nlohmann::json* found_mlx = outer.holds_object(mlx_field) ? outer.object(mlx_field) : nullptr;
-        found_mlx != nullptr && found_mlx->contains("bits") && found_mlx->contains("group_size") &&
-        (quantization == nullptr || !quantization->contains("quant_method"))) {
-        of_mlx = *found_mlx;
-        of_mlx.emplace("quant_method", "mlx");
-        quantization = &of_mlx;
-    }
-    if (quantization != nullptr)
-        if (const status read = read_quantization_config(*quantization, precision{m.weights}, m); !read)
-            return read.error();
+    if (const status read = read_quantization(outer, inner, m); !read) return read.error();
     if (const status valid = validate(m); !valid) return valid.error();
     if (is_saturated(count_stored_parameters(m)))
         return refused(error_code::overflow, inner.largest_field(), inner.largest_value(),

@@ -233,7 +233,7 @@ inline void snapshot_reader::append(record& into, value& entry) {
         d.reserved = (std::min)(largest, d.reserved + (std::min)(largest, r.total_size));
     }
     if (r.action == 0) return;
-    const std::string_view action = words[static_cast<std::size_t>(r.action)];
+    const std::string_view action = words[static_cast<unsigned char>(r.action)];
     const std::int64_t size = (std::min)(r.size, largest);
     // A sum that no memory has is of no use; it stays within its bounds.
     const auto add = [](history& h, std::int64_t by) {

@@ -472,7 +472,7 @@ inline void add_gemma4_vision(config_fields& c, model& m) {
     block.feed_forward.width = t.width;
     block.norm_after_attention = block.norm_after_feed_forward = true;
     if (v.flag_or("use_clipped_linears", false))
-        block.more_values = 7 * 4;  // the bounds of each product's input and output, which files store
+        block.more_values = std::int64_t{7} * 4;  // the bounds of each product's input and output, which files store
     m.encoders[0] = tower_of(t, block);
     m.add(patch_embedding(v, t.hidden, 16, false));
     m.add({.role = weight_role::positions,
