@@ -16,9 +16,9 @@
 namespace llmres::probe {
 
 /// The memory terms of a plan.
-inline constexpr std::array<std::string_view, 12> plan_terms{
-    "weights",         "adapter", "gradients",     "optimizer", "activations", "kv_cache",
-    "recurrent_state", "logits",  "communication", "workspace", "runtime",     "fragmentation"};
+inline constexpr std::array<std::string_view, 13> plan_terms{
+    "weights",         "adapter", "gradients",     "optimizer", "optimizer_scratch", "activations",  "kv_cache",
+    "recurrent_state", "logits",  "communication", "workspace", "runtime",           "fragmentation"};
 
 struct plan_buffer {
     std::string name;

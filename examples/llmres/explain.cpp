@@ -48,6 +48,9 @@ constexpr std::array<term_text, llmres::memory_term_names.size()> memory_texts{
      {"the optimizer's states, the master copy of the weights, and averages of them",
       "trained weights x (states x bytes of `optimizer_states` + bytes of `master_weights`), split by ZeRO 1",
       "arXiv 1910.02054 section 3; jobs/optimizer.hpp has each optimizer's states with its paper"},
+     {"what the optimizer makes and frees while it steps, where the step is the fullest moment or overlaps it",
+      "one value for each weight of the tensors that are updated together, in the format of the states",
+      "torch.optim under a tracker of allocations (tests/validation/pytorch); jobs/optimizer.hpp"},
      {"tensors of the pass that is the fullest: what the forward pass saved, and what an operation reads and writes",
       "training: saved tensors of every layer x micro-batches in flight, and the temporaries of the fullest moment; "
       "serving: the fullest layer alone, for the tokens of one step",

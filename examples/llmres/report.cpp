@@ -22,7 +22,7 @@ namespace {
 using llmres::to_string;
 
 /// The letter of each memory_term in the bar.
-constexpr std::array<std::string_view, llmres::memory_term_names.size()> marks{"W", "L", "G", "O", "A", "K",
+constexpr std::array<std::string_view, llmres::memory_term_names.size()> marks{"W", "L", "G", "O", "o", "A", "K",
                                                                                "S", "V", "C", "w", "r", "f"};
 
 /// The memory terms to scale, as wide as a line has room, with a | where the usable memory ends.

@@ -249,7 +249,7 @@ TEST_CASE("a copy of the embedding on the last stage steps without the first sta
     j.optimizer = adafactor;
     const layout two{.pipeline = 2};
     const byte_count first = training_state_of(j, two, 0).optimizer.largest_step;
-    const byte_count last = training_memory(j, two, 1)[memory_term::communication].expected;
+    const byte_count last = training_memory(j, two, 1)[memory_term::optimizer_scratch].expected;
     CHECK(training_state_of(j, two, 1).optimizer.largest_step <= first);
     CHECK(last <= first);
 }

@@ -409,8 +409,8 @@ constexpr void for_each_buffer(const job& j, const cluster& c, const job_plan& p
         detail::write_serving(detail::decode_part(j, p.layout), c, p, to);
     else
         detail::write_serving(j, c, p, to);
-    for (const memory_term term :
-         {memory_term::activations, memory_term::logits, memory_term::communication, memory_term::workspace}) {
+    for (const memory_term term : {memory_term::activations, memory_term::logits, memory_term::communication,
+                                   memory_term::workspace, memory_term::optimizer_scratch}) {
         to.term = term;
         to.add(name_of(term), p.memory[term].expected);
     }

@@ -13,23 +13,24 @@ namespace llmres::inline v0 {
 
 /// What the memory of a GPU is taken by.
 enum class memory_term : std::uint8_t {
-    weights,          ///< of the model
-    adapter,          ///< weights of adapters
-    gradients,        ///< training
-    optimizer,        ///< training: states, master weights, averages
-    activations,      ///< tensors of a forward or backward pass, but for the logits
-    kv_cache,         ///< keys and values of all sequences
-    recurrent_state,  ///< of mixers other than attention
-    logits,           ///< scores over the vocabulary, and what the loss makes of them
-    communication,    ///< communicators, and buffers of what GPUs exchange
-    workspace,        ///< scratch memory of libraries and kernels
-    runtime,          ///< the process itself: CUDA context, CUDA graphs
-    fragmentation,    ///< what the allocator or pool holds beyond what it hands out
+    weights,            ///< of the model
+    adapter,            ///< weights of adapters
+    gradients,          ///< training
+    optimizer,          ///< training: states, master weights, averages
+    optimizer_scratch,  ///< training: what the optimizer makes and frees while it steps
+    activations,        ///< tensors of a forward or backward pass, but for the logits
+    kv_cache,           ///< keys and values of all sequences
+    recurrent_state,    ///< of mixers other than attention
+    logits,             ///< scores over the vocabulary, and what the loss makes of them
+    communication,      ///< communicators, and buffers of what GPUs exchange
+    workspace,          ///< scratch memory of libraries and kernels
+    runtime,            ///< the process itself: CUDA context, CUDA graphs
+    fragmentation,      ///< what the allocator or pool holds beyond what it hands out
 };
 /// The names of the terms, in their order: keys of a plan's JSON.
-inline constexpr std::array<std::string_view, 12> memory_term_names{
-    "weights",         "adapter", "gradients",     "optimizer", "activations", "kv_cache",
-    "recurrent_state", "logits",  "communication", "workspace", "runtime",     "fragmentation"};
+inline constexpr std::array<std::string_view, 13> memory_term_names{
+    "weights",         "adapter", "gradients",     "optimizer", "optimizer_scratch", "activations",  "kv_cache",
+    "recurrent_state", "logits",  "communication", "workspace", "runtime",           "fragmentation"};
 /// The name of a term: "kv_cache".
 constexpr std::string_view name_of(memory_term term) { return memory_term_names[static_cast<std::size_t>(term)]; }
 

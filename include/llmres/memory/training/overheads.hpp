@@ -26,6 +26,7 @@ struct tensor_memory {
     byte_count kv_cache{};
     byte_count logits{};
     byte_count communication{};
+    byte_count optimizer_scratch{};
     byte_count maybe_more{};  ///< activations beyond these: of busier experts, or not yet copied to main memory
     byte_count reduced{};     ///< no memory: gradients that data-parallel ranks exchange
     byte_count gathered{};    ///< no memory: weights that ZeRO gathers
@@ -33,7 +34,8 @@ struct tensor_memory {
     byte_count buckets{};     ///< of `communication`, at most: buffers whose sizes are settings
 
     constexpr byte_count all() const {
-        return weights + adapter + gradients + optimizer + activations + kv_cache + logits + communication;
+        return weights + adapter + gradients + optimizer + activations + kv_cache + logits + communication +
+               optimizer_scratch;
     }
 };
 
@@ -63,6 +65,7 @@ constexpr memory_breakdown terms_of(const tensor_memory& t, const job& j) {
     m[memory_term::kv_cache] = t.kv_cache;
     m[memory_term::logits] = t.logits;
     m[memory_term::communication] = t.communication;
+    m[memory_term::optimizer_scratch] = t.optimizer_scratch;
     m.ideal = t.all();
     m[memory_term::workspace] = r.process.workspace;
     if (r.process.expert_workspace.high > byte_count{} && computes_together(r.kernels.experts) && has_experts(j.model))
@@ -78,6 +81,7 @@ constexpr memory_breakdown terms_of(const tensor_memory& t, const job& j) {
         estimate(memory_term::activations, {},
                  described ? known : interval<double>{known.low * more.low, known.expected, known.high * more.high});
         estimate(memory_term::logits, {}, r.accuracy.logits.high > 0 ? r.accuracy.logits : r.accuracy.activations);
+        estimate(memory_term::optimizer_scratch, {}, r.accuracy.activations);
         estimate(memory_term::communication, t.buckets < t.communication ? t.buckets : t.communication,
                  r.accuracy.activations);
     }

@@ -31,7 +31,8 @@ constexpr peak_candidate at_optimizer_step(const stage_step& in) {
     tensor_memory t = in.held;
     t.gradients = s.weights.all.gradients.kept;
     t.optimizer = s.weights.all.optimizer.states;
-    t.communication = in.resident + s.stepping;
+    t.communication = in.resident;
+    t.optimizer_scratch = s.stepping;
     return {peak_point::optimizer_step, 0, t};
 }
 
@@ -153,8 +154,8 @@ constexpr peak_candidate at_layer_backward(const stage_step& in, peak_point poin
     if (point == peak_point::first_layer_backward && in.folded.context.code.attention.biased_scores)
         peak = first_biased_layer(in, layer, peak);
     t.activations = b.saved + (peak - layer.kept);
-    t.communication =
-        in.steps_in_backward ? in.gathered_in_backward + layer.state.optimizer.largest_step : in.backward_communication;
+    t.communication = in.steps_in_backward ? in.gathered_in_backward : in.backward_communication;
+    if (in.steps_in_backward) t.optimizer_scratch = layer.state.optimizer.largest_step;
     return {point, static_cast<std::int32_t>(kind), t, in.backward_streams};
 }
 
@@ -176,7 +177,8 @@ constexpr peak_candidate at_embedding_gradient(const stage_step& in) {
                                                : encoder.reads_tokens       ? second_gradient(in) + waiting_gradient(in)
                                                                             : byte_count{});
     t.activations = in.residual + (encoder.kept == byte_count{} ? byte_count{} : shared_cross_bias(in));
-    t.communication = communication_after_layers(in) + in.gathered.last;
+    leave_layers(in, t);
+    t.communication += in.gathered.last;
     return {peak_point::embedding_gradient, 0, t, in.backward_streams};
 }
 
@@ -192,7 +194,7 @@ constexpr peak_candidate at_encoder_backward(const stage_step& in, peak_point po
         return all > part ? all - part : byte_count{};
     };
     tensor_memory t = in.held;
-    t.communication = communication_after_layers(in);
+    leave_layers(in, t);
     if (point == peak_point::decoder_embedding_gradient) {
         t.gradients = (in.accumulates ? all : without(encoder.gradients)) + summed_gradients(in);
         t.activations = encoder.kept + encoder.output + shared_cross_bias(in);

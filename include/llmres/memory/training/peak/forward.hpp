@@ -33,7 +33,7 @@ constexpr peak_candidate at_adapter_recomputation(const stage_step& in, std::siz
     t.gradients =
         in.accumulates ? s.weights.all.gradients.kept : s.weights.all.gradients.kept - layer.state.gradients.kept;
     t.activations = s.saved.all + (layer.saved - layer.kept) + layer.recomputed;
-    t.communication = communication_after_layers(in);
+    leave_layers(in, t);
     return {peak_point::adapter_recomputation, static_cast<std::int32_t>(kind), t, in.backward_streams};
 }
 
@@ -249,7 +249,9 @@ constexpr peak_candidate at_head_backward(const stage_step& in, const loss_memor
 constexpr peak_candidate at_head_step(const stage_step& in, const loss_memory& loss, byte_count output_activations) {
     tensor_memory t = at_head_backward(in, loss, output_activations).tensors;
     t.logits = {};
-    t.communication = in.gathered_in_loss + in.stage.weights.output.optimizer.largest_step + in.residual;
+    t.activations += in.residual;
+    t.communication = in.gathered_in_loss;
+    t.optimizer_scratch = in.stage.weights.output.optimizer.largest_step;
     return {peak_point::head_step, 0, t};
 }
 

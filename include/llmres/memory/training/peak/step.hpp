@@ -170,13 +170,14 @@ constexpr stage_step stage_step_of(const folded_job& f, const training_stage& s)
 }
 
 /// Communication buffers when the backward pass has left the layers. An optimizer that steps in the backward pass still
-/// has the temporaries of a layer.
-constexpr byte_count communication_after_layers(const stage_step& in) {
-    byte_count held = in.backward_communication;
+/// has the temporaries of a layer, the last kind's of the stage.
+constexpr void leave_layers(const stage_step& in, tensor_memory& t) {
+    t.communication = in.backward_communication;
     for (std::size_t k = 0; in.steps_in_backward && k < in.folded.kinds(); ++k)
-        if (in.stage.holds.counts[k] > 0)
-            held = in.gathered_in_backward + in.folded.layers[k].state.optimizer.largest_step;
-    return held;
+        if (in.stage.holds.counts[k] > 0) {
+            t.communication = in.gathered_in_backward;
+            t.optimizer_scratch = in.folded.layers[k].state.optimizer.largest_step;
+        }
 }
 
 }  // namespace llmres::inline v0::detail
