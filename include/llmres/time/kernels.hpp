@@ -44,9 +44,10 @@ inline constexpr kernel_constants default_kernels{};  ///< the constants of this
 /// to. FlashAttention 2 reaches 35 % of the peak of Hopper (arXiv 2407.08608, abstract); version 1 reached 30 to 50 %
 /// forward and 25 to 35 % back on A100 (arXiv 2307.08691 section 1), 0.78 and 0.73 of the constants above.
 struct attention_reach {
-    double forward = 1;
-    double backward = 1;
+    double forward = 1;   ///< of the forward pass
+    double backward = 1;  ///< of the backward pass
 };
+/// What a version's kernels reach on a GPU.
 constexpr attention_reach reach_of(attention_code kernels, const gpu& card) {
     attention_reach reach;
     if (kernels == attention_code::tuned) return reach;

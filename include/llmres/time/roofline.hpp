@@ -168,12 +168,13 @@ struct pricer {
         product_byte[0] = product_byte[1] = a_byte / e.bandwidth.expected;
         const double read = by.bytes_a_clock * multiprocessor_clocks(c.gpu);
         if (read > 0 && 1.0 / read > product_byte[0]) product_byte[0] = 1.0 / read;
+        // GCC 12 takes arrays of values with initialisers for uninitialised in constant expressions.
+        for (std::array<rates, 2>& two : known) two[0] = two[1] = rates{};
         start_over();
     }
 
     constexpr void start_over() {
-        for (priced_pass& pass : sum)
-            pass = priced_pass{};  // GCC 12 takes array{} for uninitialised in constant expressions
+        for (priced_pass& pass : sum) pass = priced_pass{};
     }
 
     [[gnu::always_inline]] constexpr void operator()(const operation& o, std::size_t pass) {

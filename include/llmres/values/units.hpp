@@ -9,9 +9,9 @@
 #include <llmres/values/error.hpp>
 #include <type_traits>
 
-/// Dimensions are types of Boost.Units, of which nothing here needs a member: they are declared, and Boost's headers
-/// are not included. They bring <string> and most of Boost.MPL, a sixth of what plan.hpp costs to include.
-/// values/boost_units.hpp includes them and checks that these declarations are theirs.
+// Dimensions are types of Boost.Units, of which nothing here needs a member: they are declared, and Boost's headers
+// are not included. They bring <string> and most of Boost.MPL, a sixth of what plan.hpp costs to include.
+// values/boost_units.hpp includes them and checks that these declarations are theirs.
 namespace boost::units {
 
 // clang-format off
