@@ -150,15 +150,15 @@ void nvml::describe_links(handle which, device& into) const {
     std::int32_t active = 0;
     text<95> why{"NVML: no link answered"};
     for (unsigned link = 0; link < into.nvlinks.capacity; ++link) {
-        const auto state = flag(ask(c.link_state, 0U, card, link));
-        if (!state) {  // not there, or past the last; the first answer is the reason if there is none at all
-            if (link == 0) why = state.why;
+        const auto is_active = flag(ask(c.link_state, 0U, card, link));
+        if (!is_active) {  // not there, or past the last; the first answer is the reason if there is none at all
+            if (link == 0) why = is_active.why;
             continue;
         }
         device_nvlink one;
         one.link = static_cast<std::int32_t>(link);
-        one.active = state;
-        if (*state) {
+        one.active = is_active;
+        if (*is_active) {
             ++active;
             one.version = bounded(ask(c.link_version, 0U, card, link), 1, 64);
             const auto pci = ask(c.link_remote, pci_info{}, card, link);

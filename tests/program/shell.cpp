@@ -41,7 +41,7 @@ TEST_CASE("an answer that cannot be written exits 3") {
                                        "plan" + job + " --json",
                                        "search" + job,
                                        "compare" + job,
-                                       "buy llama-3.1-8b --context 1024 --budget 9000 --price l4=2500",
+                                       std::string{"buy llama-3.1-8b --context 1024 --budget 9000 --price l4=2500"},
                                        "check '" + log + "' --gpu a100-sxm4-80gb",
                                        "calibrate '" + log + "' --gpu a100-sxm4-80gb",
                                        std::string{"completion bash"},

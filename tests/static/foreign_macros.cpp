@@ -18,6 +18,7 @@
 #include <boost/units/systems/si/power.hpp>
 #include <boost/units/systems/si/time.hpp>
 #include <cmath>
+#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <functional>

@@ -174,7 +174,7 @@ inline void add_aria_vision(config_fields& c, model& m) {
     std::int64_t queries = 256;
     if (const nlohmann::json* map = c.object("projector_patch_to_query_dict"))
         for (const auto& [patches, count] : map->items())
-            if (count.is_number_integer()) queries = std::max(queries, count.get<std::int64_t>());
+            if (count.is_number_integer()) queries = (std::max)(queries, count.get<std::int64_t>());
     m.add({.role = weight_role::positions, .rows = queries, .columns = t.hidden});
     m.add({.role = weight_role::projector, .rows = t.hidden, .columns = t.hidden, .copies = 3});
     m.add({.role = weight_role::projector, .bias = true, .rows = t.hidden, .columns = t.hidden, .copies = 5});
