@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <llmres/answers/buffers.hpp>
 #include <llmres/io/files.hpp>
-#include <llmres/io/json/runtime_constants.hpp>
+#include <llmres/io/json/runtime/constants.hpp>
 #include <llmres/io/plan_json.hpp>
 #include <llmres/models/kv_cache.hpp>
 #include <llmres/models/parameters.hpp>

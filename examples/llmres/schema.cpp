@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <llmres/io/job_fields.hpp>
-#include <llmres/io/json/runtime_constants.hpp>
+#include <llmres/io/json/runtime/constants.hpp>
 #include <llmres/runtimes/all.hpp>
 #include <string>
 #include <string_view>

@@ -9,7 +9,7 @@
 #include <llmres/hardware/gpus/all.hpp>
 #include <llmres/io/device_json.hpp>
 #include <llmres/io/files.hpp>
-#include <llmres/io/json/runtime_constants.hpp>
+#include <llmres/io/json/runtime/constants.hpp>
 #include <llmres/io/plan_json.hpp>
 #include <llmres/io/runtime_json.hpp>
 #include <llmres/models/all.hpp>

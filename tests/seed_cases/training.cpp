@@ -174,8 +174,8 @@ TEST_CASE(
         std::size_t offer;
         std::int32_t gpus;
     };
-    // The note buys 2 x A100 under 300,000, for 26 samples against 24. By our memory, one sample a GPU less, both hold
-    // 24, and the cheaper one stays.
+    // The note buys 2 x A100 under 300,000, for 26 samples against 24 on 4 x A6000. We have the 26, too, but a sample a
+    // GPU more than the note on A6000 (B2): 28, and the cheaper one stays.
     for (const tier& t : {tier{100'000, 0, 2}, tier{150'000, 0, 4}, tier{300'000, 0, 4}}) {
         CAPTURE(t.budget);
         std::array<purchase, 5> best{};
@@ -194,7 +194,8 @@ TEST_CASE(
         for (std::size_t i = 0; i < *count; ++i) {
             if (best[i].offer != 4 || t.budget < 300'000) continue;
             CHECK(best[i].gpus == 2);
-            CHECK(best[i].batch == best[0].batch);
+            CHECK(best[i].batch == 26);
+            CHECK(best[0].batch <= 28);
             CHECK(best[i].cost > best[0].cost);
         }
     }

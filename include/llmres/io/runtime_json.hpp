@@ -7,8 +7,8 @@
 #include <limits>
 #include <llmres/io/json/document.hpp>
 #include <llmres/io/json/fields.hpp>
-#include <llmres/io/json/runtime_fields.hpp>
-#include <llmres/io/json/runtime_names.hpp>
+#include <llmres/io/json/runtime/fields.hpp>
+#include <llmres/io/json/runtime/names.hpp>
 #include <llmres/runtimes/all.hpp>
 #include <llmres/runtimes/errors.hpp>
 #include <llmres/values/error.hpp>

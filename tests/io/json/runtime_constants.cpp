@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What the constants of runtime profiles mean, and where their values come from.
-#include <llmres/io/json/runtime_constants.hpp>
+#include <llmres/io/json/runtime/constants.hpp>
 
 #include <doctest/doctest.h>
 

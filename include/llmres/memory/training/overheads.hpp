@@ -116,11 +116,25 @@ constexpr interval<byte_count> gaps_between(const interval<byte_count>& allocate
     return gaps;
 }
 
+/// An estimate without buckets, which are there or not, whichever way the estimate is off.
+constexpr interval<byte_count> without_buckets(const interval<byte_count>& all, byte_count buckets) {
+    const auto less = [&](byte_count size) { return size > buckets ? size - buckets : byte_count{}; };
+    return {all.low < less(all.expected) ? all.low : less(all.expected), less(all.expected), less(all.high)};
+}
+
 /// Adds what the caching allocator holds beyond what it hands out. Gaps are as wide as the tensors; which blocks no
-/// phase uses again has nothing to do with how far either is off.
-constexpr void reserve(memory_breakdown& m, byte_count activations, const runtime& r, const idle_blocks& idle) {
-    const interval<byte_count> in_use = m.allocated + gaps_between(m.allocated, activations, r, idle);
-    m.reserved = independent_sum(in_use, idle.releasable);
+/// phase uses again has nothing to do with how far either is off. Of buckets whose sizes are settings, which a launcher
+/// may ask to be smaller, the lower bound has none.
+constexpr void reserve(memory_breakdown& m, const tensor_memory& t, const runtime& r, const idle_blocks& idle) {
+    const byte_count buckets = t.buckets < t.communication ? t.buckets : t.communication;
+    const auto in_use_of = [&](const interval<byte_count>& allocated) {
+        return allocated + gaps_between(allocated, t.activations, r, idle);
+    };
+    const interval<byte_count> in_use = in_use_of(m.allocated);
+    const interval<byte_count> certain =
+        independent_sum(in_use_of(without_buckets(m.allocated, buckets)), without_buckets(idle.releasable, buckets));
+    const interval<byte_count> all = independent_sum(in_use, idle.releasable);
+    m.reserved = {certain.low < all.low ? certain.low : all.low, all.expected, all.high};
     m[memory_term::fragmentation] = {m.reserved.low - m.allocated.low, m.reserved.expected - m.allocated.expected,
                                      m.reserved.high - m.allocated.high};
     m.releasable = {m.reserved.low - in_use.low, idle.releasable.expected, m.reserved.high - in_use.high};
@@ -146,7 +160,7 @@ constexpr memory_breakdown with_runtime(const tensor_memory& t, const job& j, co
     if (r.allocator.expandable_segments) idle.releasable = {};  // a segment shrinks to what is in use
     memory_breakdown m = terms_of(t, j);
     m.allocated = m.total();
-    reserve(m, t.activations, r, idle);
+    reserve(m, t, r, idle);
     m[memory_term::runtime] = r.process.context + r.process.cuda_graphs;
     m[memory_term::communication] += communicators_of(r, l);
     return m;

@@ -13,7 +13,7 @@
 #include <vector>
 
 /// What each constant of a runtime profile means, in which unit it is, and where its value in a profile comes from:
-/// from the table of fields that profiles are read and written by (io/json/runtime_fields.hpp).
+/// from the table of fields that profiles are read and written by (io/json/runtime/fields.hpp).
 namespace llmres::inline v0::detail {
 
 /// A constant of a profile: a field that is no part.
@@ -245,7 +245,7 @@ inline profile_json profile_schema() {
     profile_json schema{{"$schema", "https://json-schema.org/draft/2020-12/schema"},
                         {"$comment",
                          "Printed by `llmres schema profile`, from the table of a profile's fields "
-                         "(io/json/runtime_fields.hpp)."},
+                         "(io/json/runtime/fields.hpp)."},
                         {"title", "A runtime profile of llmres"}};
     schema.update(schema_of_part(no_runtime));
     profile_json& fields = schema["properties"];
