@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Short names for the CMake presets; `cmake --list-presets` shows them all. Each installs what it needs first (.ci/setup).
-.PHONY: demo web test test-web test-integration test-platforms bench instructions probe probe-calls fuzz fuzz-long validate-pytorch score score-training score-serving validate-llama-cpp check-schema docs format tidy clean
+.PHONY: demo web test test-web test-integration test-platforms mutations bench instructions probe probe-calls fuzz fuzz-long validate-pytorch score score-training score-serving validate-llama-cpp check-schema docs format tidy clean
 
 # PROGRAM: one that is built already.
 demo:  ## one question, answered and drawn: the program is all that is built, optimised
@@ -32,6 +32,10 @@ test-integration:  ## packages from PyPI, older CMakes, a real scheduler; PARTS:
 test-platforms:  ## the same plans from other compilers, machines, modes of the language, and under sanitizers; PARTS: machines, language, sanitizers
 	@.ci/setup base platforms
 	tests/platforms/run $(PARTS)
+
+mutations:  ## changes one place at a time and asks whether a test notices (hours); ARGS: --seed N --count N HEADER...
+	@.ci/setup base clang
+	tests/mutations/run $(ARGS)
 
 bench:
 	@.ci/setup base bench
