@@ -41,19 +41,9 @@ public:
         : job_{j}, formats_{formats}, passes_{passes}, known_{known}, price_{pricer_of(j, l, with, passes)} {}
 
     /// Through the output head.
-    constexpr const priced_passes& head() {
-        return remembered_or(layer_stack::max_kinds, [&]() -> const priced_passes& {
-            for_each_head_operation(job_.model, formats_, passes_, price_.degrees, price_);
-            return price_.sum;
-        });
-    }
+    constexpr const priced_passes& head() { return priced(layer_stack::max_kinds); }
     /// Through one layer of a kind.
-    constexpr const priced_passes& layer(std::size_t kind) {
-        return remembered_or(static_cast<std::int32_t>(kind), [&]() -> const priced_passes& {
-            price_layer(price_, job_.model.layers.kinds[kind], job_.model.hidden, formats_, passes_);
-            return price_.sum;
-        });
-    }
+    constexpr const priced_passes& layer(std::size_t kind) { return priced(static_cast<std::int32_t>(kind)); }
     /// What prices kernels one by one.
     static constexpr pricer pricer_of(const job& j, const layout& l, const pricing& with, const token_passes& passes) {
         std::array<bool, token_passes::most> runs_long{};  // decoding leaves the arithmetic idle, and the board cool
@@ -62,18 +52,24 @@ public:
     }
 
 private:
-    /// What make() prices, unless another layout had it.
-    template <class Make>
-    constexpr const priced_passes& remembered_or(std::int32_t part, const Make& make) {
-        const auto anew = [&]() -> const priced_passes& {
-            price_.start_over();
-            return make();
-        };
-        if (!known_) return anew();
+    // No templates: Clang evaluates a member template in a constant expression only behind its definition.
+
+    /// Through a layer of a kind or, behind the last kind, the head; as another layout left it, if one did.
+    constexpr const priced_passes& priced(std::int32_t part) {
+        if (!known_) return priced_anew(part);
         fold_key key = without_shards(price_.degrees, part);
         key.dense_ranks = passes_[0].tokens.sequences;
         key.expert_ranks = passes_[0].adds_gradients;
-        return known_->get(key, anew);
+        return known_->get(key, [&]() -> const priced_passes& { return priced_anew(part); });
+    }
+    constexpr const priced_passes& priced_anew(std::int32_t part) {
+        price_.start_over();
+        if (part == layer_stack::max_kinds)
+            for_each_head_operation(job_.model, formats_, passes_, price_.degrees, price_);
+        else
+            price_layer(price_, job_.model.layers.kinds[static_cast<std::size_t>(part)], job_.model.hidden, formats_,
+                        passes_);
+        return price_.sum;
     }
 
     const job& job_;
