@@ -12,6 +12,7 @@
 #include <string>
 
 #include "../random_documents.hpp"
+#include "../sanitized.hpp"
 
 using namespace llmres;
 
@@ -86,7 +87,7 @@ TEST_CASE("the job is shown with its defaults, those of its task alone") {
 
 TEST_CASE("a plan's job, runtime, cluster and layout are a document that gives the same plan again") {
     random_documents::dice d;
-    constexpr int draws = 240;
+    constexpr int draws = sanitized ? 30 : 240;
     int planned = 0;
     for (int i = 0; i < draws; ++i) {
         const auto document =
@@ -110,7 +111,7 @@ TEST_CASE("a plan's job, runtime, cluster and layout are a document that gives t
         CHECK((*second)["time"] == (*first)["time"]);
         ++planned;
     }
-    CHECK(planned > draws / 5);
+    CHECK(planned > draws / 8);
 }
 
 TEST_CASE("the pool of caches in tokens, blocks and sequences") {
