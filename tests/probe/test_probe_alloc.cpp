@@ -268,7 +268,8 @@ TEST_CASE("prediction and measurement are compared term by term") {
     CHECK(line_of("runtime").stood_in == mib(80));
     CHECK(line_of("total").measured == (mib(502) * 32 + mib(440)).in(bytes));
     CHECK(line_of("total").stood_in == mib(120));
-    for (const auto& line : to_json(report)["agreement"]["lines"])
+    const auto document = to_json(report);
+    for (const auto& line : document["agreement"]["lines"])
         if (line["what"] == "weights")
             CHECK(line["error_percent"].get<double>() == doctest::Approx(-0.2488).epsilon(0.001));
 
