@@ -30,15 +30,21 @@ inline std::int64_t of_layer(config_fields& c, const field_names& field, std::in
                                : c.number(field, 1, most_features);
 }
 
+/// What the layers of Gemma 3n and 4 have in common: norms of queries and keys, and behind both halves.
+inline layer read_gemma_base(config_fields& c, std::int64_t hidden) {
+    layer base;
+    base.attention = read_heads(c, hidden);
+    base.attention.qkv_bias = base.attention.output_bias = c.flag_or("attention_bias", false);
+    base.attention.qk_norm = query_key_norm::shared;
+    base.norm_after_attention = base.norm_after_feed_forward = true;
+    return base;
+}
+
 /// Gemma 3n: four streams of which one is computed (AltUp), a low-rank path beside attention (Laurel). Layers from
 /// the last `num_kv_shared_layers` on read the keys and values of an earlier one.
 inline model read_gemma3n_text(config_fields& c) {
     model m = read_frame(c);
-    layer base;
-    base.attention = read_heads(c, m.hidden);
-    base.attention.qkv_bias = base.attention.output_bias = c.flag_or("attention_bias", false);
-    base.attention.qk_norm = query_key_norm::shared;
-    base.norm_after_attention = base.norm_after_feed_forward = true;
+    layer base = read_gemma_base(c, m.hidden);
     const std::int64_t count = layer_count(c);
     add_layer_embeddings(c, m, base, count, 256);
     const std::int64_t streams = c.number_or("altup_num_inputs", 4, 1, 64);
@@ -64,11 +70,7 @@ inline model read_gemma3n_text(config_fields& c) {
 /// keys and values of earlier ones, and may be twice as wide.
 inline model read_gemma4_like(config_fields& c, std::int64_t layer_embedding) {
     model m = read_frame(c);
-    layer base;
-    base.attention = read_heads(c, m.hidden);
-    base.attention.qkv_bias = base.attention.output_bias = c.flag_or("attention_bias", false);
-    base.attention.qk_norm = query_key_norm::shared;
-    base.norm_after_attention = base.norm_after_feed_forward = true;
+    layer base = read_gemma_base(c, m.hidden);
     const std::int64_t count = layer_count(c);
     add_layer_embeddings(c, m, base, count, layer_embedding);
     base.feed_forward.width = c.number(width_field, 1, most_features);
