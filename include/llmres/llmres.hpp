@@ -135,6 +135,7 @@
 #include <llmres/time/kernels.hpp>
 #include <llmres/time/roofline.hpp>
 #include <llmres/time/throughput.hpp>
+#include <llmres/values/dimensions.hpp>
 #include <llmres/values/error.hpp>
 #include <llmres/values/find_precision.hpp>
 #include <llmres/values/interval.hpp>

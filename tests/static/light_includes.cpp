@@ -3,7 +3,7 @@
 #include <llmres/plan.hpp>
 
 #if defined(BOOST_CONFIG_HPP)
-#error "plan.hpp includes a header of Boost: values/units.hpp declares what it needs of Boost.Units"
+#error "plan.hpp includes a header of Boost: values/dimensions.hpp declares what it needs of Boost.Units"
 #endif
 #if defined(_GLIBCXX_STRING) || defined(_GLIBCXX_CMATH) || defined(_GLIBCXX_ALGORITHM) ||    \
     defined(_GLIBCXX_FUNCTIONAL) || defined(_GLIBCXX_TUPLE) || defined(_GLIBCXX_OPTIONAL) || \

@@ -50,7 +50,7 @@ struct bit_dimension : boost::units::base_dimension<bit_dimension, detail::dimen
 
 namespace detail {
 
-/// Whether values/units.hpp gives a base dimension the type and the number that Boost gives it.
+/// Whether values/dimensions.hpp gives a base dimension the type and the number that Boost gives it.
 template <class Base>
 inline constexpr bool declared_as_boost =
     __is_same(dimension_of<Base>, typename Base::dimension_type) && dimension_number<Base> == Base::value;
