@@ -104,6 +104,9 @@ template <class A, class B>
 using dimension_product = combined_dimension_t<A, B, 1>;
 template <class A, class B>
 using dimension_quotient = combined_dimension_t<A, B, -1>;
+/// The dimension of a unit over another.
+template <class Unit, class Divisor>
+using dimension_of_ratio = dimension_quotient<typename Unit::dimension, typename Divisor::dimension>;
 
 using length_dimension = dimension_of<boost::units::length_base_dimension>;
 using time_dimension = dimension_of<boost::units::time_base_dimension>;
@@ -143,23 +146,15 @@ struct joule_unit { using dimension = detail::energy_dimension; };
 struct watt_unit { using dimension = detail::dimension_quotient<detail::energy_dimension, detail::time_dimension>; };
 
 /// Hertz.
-struct hertz_unit { using dimension = detail::dimension_quotient<no_unit::dimension, second_unit::dimension>; };
+struct hertz_unit { using dimension = detail::dimension_of_ratio<no_unit, second_unit>; };
 /// Bytes for each token.
-struct byte_per_token_unit {
-    using dimension = detail::dimension_quotient<byte_unit::dimension, token_unit::dimension>;
-};
+struct byte_per_token_unit { using dimension = detail::dimension_of_ratio<byte_unit, token_unit>; };
 /// Bytes a second.
-struct byte_per_second_unit {
-    using dimension = detail::dimension_quotient<byte_unit::dimension, second_unit::dimension>;
-};
+struct byte_per_second_unit { using dimension = detail::dimension_of_ratio<byte_unit, second_unit>; };
 /// Floating-point operations a second.
-struct flop_per_second_unit {
-    using dimension = detail::dimension_quotient<flop_unit::dimension, second_unit::dimension>;
-};
+struct flop_per_second_unit { using dimension = detail::dimension_of_ratio<flop_unit, second_unit>; };
 /// Tokens a second.
-struct token_per_second_unit {
-    using dimension = detail::dimension_quotient<token_unit::dimension, second_unit::dimension>;
-};
+struct token_per_second_unit { using dimension = detail::dimension_of_ratio<token_unit, second_unit>; };
 /// A unit that has no short name.
 template <class Dimension>
 struct derived_unit { using dimension = Dimension; };
