@@ -25,7 +25,7 @@ test-web: web  ## the page in a headless Chromium
 	@cmake --build --preset gcc --target llmres_program -- --quiet
 	/usr/bin/python3 examples/web/test/test_page.py build/web build/gcc/llmres
 
-test-integration:  ## packages from PyPI, older CMakes, a real scheduler; PARTS: some of packages, conan, python, torch, slurm, kubernetes
+test-integration:  ## packages from PyPI, older CMakes, a real scheduler, the walks of docs/getting-started.md; PARTS: some of packages, conan, python, walks, torch, slurm, kubernetes
 	@.ci/setup base integration
 	tests/integration/run $(PARTS)
 

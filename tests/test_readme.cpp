@@ -13,6 +13,8 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <llmres/memory/breakdown.hpp>
+#include <llmres/time/breakdown.hpp>
 #include <optional>
 #include <regex>
 #include <sstream>
@@ -167,5 +169,28 @@ TEST_CASE("what README.md and docs/ show is real") {
         for (const std::string& disagreement : disagreements(content_of(document).value(), real)) {
             FAIL_CHECK(disagreement);
         }
+    }
+}
+
+TEST_CASE("docs/formulas.md explains every term of a plan, and docs/tables.md shows every table") {
+    const fs::path docs = fs::path{LLMRES_SOURCE_DIR} / "docs";
+    const auto shows = [](const std::string& document, const std::string& command) {
+        return document.find("<!-- output of: llmres " + command + " -->") != std::string::npos;
+    };
+    const std::string formulas = content_of(docs / "formulas.md").value();
+    for (const std::string_view term : llmres::memory_term_names)
+        CHECK(shows(formulas, "explain " + std::string{term}));
+    for (const std::string_view term : llmres::time_term_names) CHECK(shows(formulas, "explain " + std::string{term}));
+    const std::string tables = content_of(docs / "tables.md").value();
+    for (const char* table : {"gpus", "models", "runtimes", "formats", "links"}) CHECK(shows(tables, table));
+}
+
+TEST_CASE("every header that docs/formulas.md names is there") {
+    const fs::path root{LLMRES_SOURCE_DIR};
+    static const std::regex header{R"(`([a-z_/0-9]+\.hpp)`)"};
+    const std::string formulas = content_of(root / "docs/formulas.md").value();
+    for (std::sregex_iterator at{formulas.begin(), formulas.end(), header}; at != std::sregex_iterator{}; ++at) {
+        CAPTURE((*at)[1].str());
+        CHECK(fs::exists(root / "include/llmres" / (*at)[1].str()));
     }
 }
