@@ -237,11 +237,14 @@ int run_buy(const buy_options& o) {
     const llmres::json_value assumed =
         best.empty() ? llmres::json_value::object() : assumed_in(document, o.job.source, patch);
     if (o.job.json) {
-        llmres::json_value answer{
-            {"objective", name_of(r.objective)},         {"budget", r.budget.in(llmres::currency)},
-            {"machine", r.machine.in(llmres::currency)}, {"most_machines", r.most_machines},
-            {"job", llmres::to_json(asked.job)},         {"assumed", assumed},
-            {"best", llmres::json_value::array()}};
+        llmres::json_value answer{{"objective", name_of(r.objective)},
+                                  {"budget", r.budget.in(llmres::currency)},
+                                  {"machine", r.machine.in(llmres::currency)},
+                                  {"most_machines", r.most_machines},
+                                  {"job", llmres::to_json(asked.job)},
+                                  {"runtime", llmres::runtime_to_json(asked)},
+                                  {"assumed", assumed},
+                                  {"best", llmres::json_value::array()}};
         for (const llmres::purchase& p : best)
             answer["best"].push_back(purchase_json(asked.job, p, offers[p.offer].card, o));
         print_answer("buy", answer);
@@ -258,6 +261,7 @@ int run_buy(const buy_options& o) {
     print_runner_up(best, offers);
     if (r.most_machines > 1) fmt::print("\nmachines are joined by {} for each GPU\n", r.between.id.view());
     fmt::print("\n");
+    print_profile(asked.profile);
     print_assumed(assumed);
     fmt::print("plan     {}\n", command_of(o.job, patch));
     return fits;

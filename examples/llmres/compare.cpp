@@ -269,6 +269,7 @@ llmres::json_value to_json(const row& r, const std::vector<axis>& axes) {
     // Of a layout that was found, as of those of `llmres search`.
     out.update(llmres::to_json(llmres::found_layout{.plan = r.plan()}, request.job, request.cluster));
     out["verdict"] = name_of(r.answer->planned.verdict());
+    out["profile"] = llmres::runtime_to_json(request);
     out["assumed"] = r.answer->assumed;
     return out;
 }
@@ -289,6 +290,13 @@ void print_text(const std::vector<row>& rows, const std::vector<row>& refused_ro
     print_rows(rows, axes);
     print_refused(refused_rows, axes);
     fmt::print("\n");
+    std::vector<llmres::runtime_identity> told;
+    for (const row& r : rows) {
+        const llmres::runtime_profile& profile = r.answer->request.profile;
+        if (std::find(told.begin(), told.end(), profile.runtime.identity) != told.end()) continue;
+        told.push_back(profile.runtime.identity);
+        print_profile(profile);
+    }
     print_assumed(assumed_by_all(rows));
     fmt::print("first    {}\n", command_of(rows.front().asked, nlohmann::json::object()));
 }

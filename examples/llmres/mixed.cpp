@@ -122,6 +122,7 @@ int run_mixed(const plan_options& o) {
         for (std::size_t i = 0; i < dealt.gpus; ++i) shares.push_back(share_json(dealt.shares[i], devices[i].gpu));
         print_answer("mixed", {{"verdict", name_of(verdict)},
                                {"job", llmres::to_json(asked.job)},
+                               {"runtime", llmres::runtime_to_json(asked)},
                                {"assumed", assumed},
                                {"shares", shares},
                                {"on_host", dealt.on_host},
@@ -137,6 +138,7 @@ int run_mixed(const plan_options& o) {
         fmt::print("\n{} of {} layers{} have no room on the GPUs and stay on the host\n", dealt.on_host,
                    asked.job.model.layers.size, dealt.head_on_host ? " and the head" : "");
     fmt::print("\n");
+    print_profile(asked.profile);
     print_assumed(assumed);
     if (!launch.empty()) fmt::print("launch   {}\n", launch);
     return exit;

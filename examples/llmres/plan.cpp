@@ -75,6 +75,7 @@ int run_plan(const plan_options& o) {
     } else {
         const llmres::requested_plan& planned = answer.planned;
         print_plan(planned.plan, request);
+        print_profile(request.profile);
         print_assumed(answer.assumed);
         print_help(o, help);
         print_limits(planned.plan, request);

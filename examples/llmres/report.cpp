@@ -95,17 +95,6 @@ void print_cache_pool(const llmres::layout& l, const llmres::plan_request& reque
 
 }  // namespace
 
-/// Says where a profile's constants come from, where they are not the compiled ones.
-void print_origin(const llmres::runtime_profile& profile) {
-    const llmres::profile_origin& origin = profile.origin;
-    if (profile.from.empty() && origin.sources.empty()) return;
-    const auto listed = [](const std::vector<std::string>& names) {
-        return names.empty() ? std::string{"unknown"} : plain(fmt::format("{}", fmt::join(names, ", ")));
-    };
-    fmt::print("profile  of versions {}, on {}, {} measurements, {} of its constants learnt\n", listed(origin.versions),
-               listed(origin.gpus), origin.measurements, origin.sources.size());
-}
-
 /// What lies in main memory, wherever anything does.
 void print_host_memory(const llmres::job_plan& p, const llmres::cluster& c) {
     const llmres::interval<llmres::byte_count>& held = p.host_memory;
@@ -123,7 +112,6 @@ void print_plan(const llmres::job_plan& p, const llmres::plan_request& request) 
     fmt::print("{}, {} on {} x {}, runtime {}: {}\n\n", plain(std::string{j.model.name.view()}), name_of(j.task),
                c.gpus, c.gpu.name.view(), j.runtime.identity.name.view(), shown(p.verdict));
     print_measured(c.gpu);
-    print_origin(request.profile);
     const std::string_view chosen = !request.layout             ? " (chosen: highest throughput)"
                                     : request.data_ranks_chosen ? " (data ranks chosen)"
                                                                 : "";
@@ -144,6 +132,26 @@ void print_plan(const llmres::job_plan& p, const llmres::plan_request& request) 
     for (std::int32_t i = 0; i < p.reason_count; ++i)
         fmt::print("{}{}\n", i == 0 ? "why      " : "         ",
                    llmres::to_text(p.reasons[static_cast<std::size_t>(i)], p));
+}
+
+void print_profile(const llmres::runtime_profile& profile) {
+    const llmres::runtime_identity& r = profile.runtime.identity;
+    const llmres::profile_origin& origin = profile.origin;
+    if (r == llmres::no_runtime.identity) return;
+    constexpr std::size_t most = 4;
+    std::string gpus = fmt::format(
+        "{}", fmt::join(origin.gpus.begin(),
+                        origin.gpus.begin() + static_cast<std::ptrdiff_t>(std::min(origin.gpus.size(), most)), ", "));
+    if (origin.gpus.size() > most) gpus += fmt::format(" and {} more", origin.gpus.size() - most);
+    const std::string learnt = origin.sources.empty()
+                                   ? std::string{}
+                                   : fmt::format("; {} of its constants learnt from logs", origin.sources.size());
+    const bool measured = origin.rows >= llmres::rows_that_measure;
+    fmt::print("profile  {} {}: {}{}{}{}\n", plain(std::string{r.name.view()}), plain(std::string{r.versions.view()}),
+               measured ? "" : "unmeasured, ",
+               origin.rows == 0 ? std::string{"no published row"}
+                                : fmt::format("{} measurement{}", origin.rows, origin.rows == 1 ? "" : "s"),
+               gpus.empty() ? std::string{} : plain(" on " + gpus), learnt);
 }
 
 void print_assumed(const llmres::json_value& assumed) {

@@ -18,6 +18,10 @@ llmres::job_answer answered(const plan_options& o);
 /// Prints a plan as a page of text on stdout: verdict, layout, memory, time and reasons.
 void print_plan(const llmres::job_plan& p, const llmres::plan_request& request);
 
+/// Prints in one line from which versions, how many measurements and which GPUs a profile comes; unmeasured where they
+/// are fewer than rows_that_measure.
+void print_profile(const llmres::runtime_profile& profile);
+
 /// Prints in one line what was not said and was assumed.
 void print_assumed(const llmres::json_value& assumed);
 

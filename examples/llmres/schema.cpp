@@ -55,7 +55,9 @@ json object_of(const json& fields) {
 json runtime_schema() {
     json fields{
         {"name", {{"type", "string"}}},
-        {"versions", {{"description", "which of its profiles, as a plan's answer tells it"}, {"type", "string"}}}};
+        {"versions", {{"description", "which of its profiles, as a plan's answer tells it"}, {"type", "string"}}},
+        {"evidence", {{"description", "as a plan's answer tells it; changes nothing"}, {"type", "string"}}},
+        {"origin", {{"description", "as a plan's answer tells it; changes nothing"}, {"type", "object"}}}};
     fields.update(fields_of("runtime"));
     const auto knob = [&](std::string_view name) {
         if (!name.empty() && !fields.contains(name))

@@ -183,6 +183,7 @@ int run_search(const search_options& o) {
     if (o.job.json) {
         llmres::json_value answer{{"objective", name_of(r.objective)},
                                   {"job", llmres::to_json(j)},
+                                  {"runtime", llmres::runtime_to_json(request)},
                                   {"cluster", llmres::to_json(c)},
                                   {"assumed", assumed},
                                   {"searched", llmres::to_json(counts)},
@@ -202,6 +203,7 @@ int run_search(const search_options& o) {
         print_layouts(front, j, r.space);
     }
     fmt::print("\n");
+    print_profile(request.profile);
     print_assumed(assumed);
     const std::string launch = launch_command(llmres::with_choice(j, best[0].choice), best[0].plan.layout, c);
     if (fits_somewhere && !launch.empty()) fmt::print("launch   {}\n", launch);

@@ -46,16 +46,6 @@ std::string_view why(const llmres::profile_error& e) {
     return "";
 }
 
-/// Published rows that a profile was held against: those of the figure that has most.
-std::int64_t rows_behind(std::span<const llmres::profile_error> errors) {
-    std::int64_t most = 0;
-    for (const llmres::profile_error& e : errors) most = std::max<std::int64_t>(most, e.rows);
-    return most;
-}
-
-/// With fewer rows than these nobody knows how far a profile is off.
-constexpr std::int64_t rows_that_measure = 5;
-
 /// Prints a profile with its errors.
 void print_profile(const llmres::runtime& r, std::span<const llmres::profile_error> errors) {
     fmt::print("{} {}\n", r.identity.name.view(), r.identity.versions.view());
@@ -198,10 +188,12 @@ int run_runtimes(const table_options& o) {
         }
         if (!o.json && !o.id.empty()) print_profile(*r, errors);
         table.push_back({std::string{r->identity.name.view()}, std::string{r->identity.versions.view()},
-                         rows_behind(errors) < rows_that_measure ? fmt::format("unmeasured ({})", measured)
-                                                                 : fmt::format("{}", measured)});
+                         llmres::rows_behind(errors) < llmres::rows_that_measure
+                             ? fmt::format("unmeasured ({})", measured)
+                             : fmt::format("{}", measured)});
         rows.push_back({{"name", r->identity.name.view()},
                         {"versions", r->identity.versions.view()},
+                        {"evidence", llmres::evidence_of(llmres::rows_behind(errors))},
                         {"checked", std::move(checked)}});
     }
     if (o.json)

@@ -147,13 +147,14 @@ TEST_CASE("a document changes some constants of another profile") {
     const runtime_profile p =
         read_runtime_profile(
             R"({"from": "vllm@0.19", "process": {"cuda_graphs": {"low": 1, "expected": 2, "high": 3}},
-                "fused_all_reduce": 0, "origin": {"versions": ["0.19.1"], "gpus": ["h100-sxm"], "measurements": 4}})")
+                "fused_all_reduce": 0, "origin": {"versions": ["0.19.1"], "gpus": ["h100-sxm"], "rows": 4, "measurements": 9}})")
             .value();
     CHECK(p.runtime == runtimes::vllm_v1_18);
     CHECK(p.runtime.process.cuda_graphs == interval<byte_count>{bytes(1), bytes(2), bytes(3)});
     CHECK(p.runtime.process.fused_all_reduce == interval<byte_count>{});
     CHECK(p.runtime.process.workspace == runtimes::vllm_v1_18.process.workspace);
-    CHECK(p.origin.measurements == 4);
+    CHECK(p.origin.rows == 4);
+    CHECK(p.origin.measurements == 9);
     CHECK(p.from == "vllm@0.19");
 }
 
@@ -184,6 +185,7 @@ TEST_CASE("what is wrong in a profile is refused by its name") {
     CHECK(refusal_of(R"({"from": "vllm", "identity": {"name": "a name of more than 23 characters"}})")
               .starts_with("runtime.identity.name is"));
     CHECK(refusal_of(R"({"from": "vllm", "origin": {"gpu": 1}})") == "origin.gpu is 1");
+    CHECK(refusal_of(R"({"from": "vllm", "origin": {"rows": -1}})") == "origin.rows is -1");
     CHECK(refusal_of("[]") != "read");
 }
 
@@ -191,6 +193,7 @@ TEST_CASE("a compiled profile says on which GPUs it was measured") {
     const profile_origin origin = find_compiled_profile("vllm@0.19").value().origin;
     CHECK(origin.gpus == std::vector<std::string>{"h100-sxm5-80gb", "rtx-4090"});
     CHECK(origin.measurements > 100);
+    CHECK(origin.rows == rows_behind(errors_of(runtimes::vllm_v1_18)));
     for (const runtime* r : runtimes::all) {
         const std::string name = std::string{r->identity.name.view()} + "@" + std::string{r->identity.versions.view()};
         if (const auto found = find_compiled_profile(name))

@@ -57,6 +57,44 @@ TEST_CASE("an engine's profiles say how far they were from what was measured") {
     CHECK(measured.substr(0, measured.find('\n')).find("unmeasured") == std::string::npos);
 }
 
+TEST_CASE("a plan says from which versions, how many measurements and which GPUs its profile comes") {
+    const auto asked = [](std::string runtime, std::string more) {
+        return run({"plan", "qwen2.5-7b", "--gpu", "h100-sxm5-80gb", "--context", "4096", "--runtime", runtime, more});
+    };
+    const outcome measured = asked("vllm@0.19", "--batch=1");
+    CHECK(measured.out.find("profile  vllm 0.18 and 0.19: 46 measurements on h100-sxm5-80gb, rtx-4090\n") !=
+          std::string::npos);
+    CHECK(
+        asked("vllm@0.17", "--batch=1").out.find("profile  vllm 0.17: unmeasured, 1 measurement on h100-sxm5-80gb\n") !=
+        std::string::npos);
+    CHECK(asked("tgi", "--batch=1").out.find("profile  tgi 2 and 3: unmeasured, no published row\n") !=
+          std::string::npos);
+    CHECK(asked("none", "--batch=1").out.find("profile  ") == std::string::npos);
+    for (const auto& [runtime, evidence, rows] : {std::tuple{"vllm@0.19", "measured", 46}, {"tgi", "unmeasured", 0}}) {
+        const json said = asked(runtime, "--json").json()["runtime"];
+        CHECK(said["evidence"] == evidence);
+        CHECK(said["origin"]["rows"] == rows);
+    }
+}
+
+TEST_CASE("search and compare say the same of each profile, once") {
+    const arguments shared{"llama-3.1-8b", "--gpu", "h100-sxm5-80gb", "--context", "4096"};
+    const std::string line = "profile  tgi 2 and 3: unmeasured, no published row\n";
+    CHECK(run(arguments{"search"} + shared + arguments{"--runtime", "tgi"}).out.find(line) != std::string::npos);
+    const arguments two{
+        "compare",      "llama-3.1-8b,qwen2.5-7b", "--gpu", "h100-sxm5-80gb", "--context", "4096", "--runtime",
+        "tgi,vllm@0.19"};
+    const std::string compared = run(two).out;
+    const std::size_t first = compared.find(line);
+    REQUIRE(first != std::string::npos);
+    CHECK(compared.find(line, first + 1) == std::string::npos);
+    CHECK(compared.find("profile  vllm 0.18 and 0.19: 46 measurements") != std::string::npos);
+    for (const json& row : run(two + arguments{"--json"}).json()["rows"])
+        CHECK(row["profile"]["evidence"] == (row["runtime"] == "tgi" ? "unmeasured" : "measured"));
+    CHECK(run(arguments{"search"} + shared + arguments{"--runtime", "tgi", "--json"}).json()["runtime"]["evidence"] ==
+          "unmeasured");
+}
+
 TEST_CASE("plans are consistent, whatever the job") {
     for (const arguments& job : std::vector<arguments>{
              small_job,

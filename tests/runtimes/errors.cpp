@@ -17,6 +17,14 @@ TEST_CASE("the errors of a profile are its own, one row a figure") {
     }
 }
 
+TEST_CASE("a profile is measured from five rows of one figure on") {
+    CHECK(evidence_of(0) == "unmeasured");
+    CHECK(evidence_of(4) == "unmeasured");
+    CHECK(evidence_of(5) == "measured");
+    CHECK(rows_behind(errors_of(runtimes::vllm_v1_18)) >= 45);
+    CHECK(rows_behind(errors_of(no_runtime)) == 0);
+}
+
 TEST_CASE("a profile that nobody measured has no errors") {
     runtime unmeasured = runtimes::vllm;
     unmeasured.identity.versions = "99";

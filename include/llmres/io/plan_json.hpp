@@ -134,14 +134,21 @@ inline result<requested_plan> plan(const plan_request& r) {
     return requested_plan{.plan = both->decode, .split = *both};
 }
 
+/// The runtime of a job document, with where its constants come from.
+inline json_value runtime_to_json(const plan_request& r) {
+    json_value out = to_json(r.job.runtime, r.job.options, &r.profile.runtime);
+    out["evidence"] = evidence_of(r.profile.origin.rows);
+    out["origin"] = to_json(r.profile.origin);
+    return out;
+}
+
 namespace detail {
 
 /// The answer to a job document, less what was assumed and what would help.
 inline json_value requested_to_json(const requested_plan& p, const plan_request& r) {
     json_value answer = plan_to_json(p.plan, r.job, r.cluster, !r.layout, r.lengths);
     if (p.split) answer["disaggregated"] = to_json(*p.split, r.prefill->cluster, !r.prefill->layout);
-    answer["runtime"] = to_json(r.job.runtime, r.job.options, &r.profile.runtime);
-    answer["runtime"]["origin"] = to_json(r.profile.origin);
+    answer["runtime"] = runtime_to_json(r);
     if (!r.device.empty()) answer["cluster"]["device"] = r.device;
     return answer;
 }

@@ -32,7 +32,8 @@ namespace llmres::inline v0 {
 struct profile_origin {
     std::vector<std::string> versions{};           ///< of the software, as logs printed them
     std::vector<std::string> gpus{};               ///< on which it was measured
-    std::int64_t measurements = 0;                 ///< figures that its constants were held against or learnt from
+    std::int64_t rows = 0;                         ///< published rows or logs behind it: of the figure that has most
+    std::int64_t measurements = 0;                 ///< figures of them that its constants were held against
     std::map<std::string, std::string> sources{};  ///< by constant ("process.cuda_graphs"): "12 logs"; others inherited
     friend bool operator==(const profile_origin&, const profile_origin&) = default;
 };
@@ -338,20 +339,26 @@ inline status read_texts(const nlohmann::json& object, const char* key, std::vec
     return done{};
 }
 
+inline status read_count(const nlohmann::json& said, const char* key, std::int64_t& into) {
+    const auto found = said.find(key);
+    if (found == said.end()) return done{};
+    if (!found->is_number_unsigned() || found->get<std::uint64_t>() > (std::uint64_t{1} << 40))
+        return refused(error_code::malformed, std::string{"origin."} + key, shown(*found), "a number from 0");
+    into = found->get<std::int64_t>();
+    return done{};
+}
+
 inline status read_origin(const nlohmann::json& said, profile_origin& into) {
     if (!said.is_object()) return refused(error_code::malformed, "origin", shown(said), "an object");
     into = {};
     for (const auto& [key, value] : said.items())
-        if (key != "versions" && key != "gpus" && key != "measurements" && key != "sources")
+        if (key != "versions" && key != "gpus" && key != "rows" && key != "measurements" && key != "sources")
             return refused(error_code::unknown, "origin." + key, shown(value),
-                           "versions, gpus, measurements or sources");
+                           "versions, gpus, rows, measurements or sources");
     if (const status s = read_texts(said, "versions", into.versions); !s) return s;
     if (const status s = read_texts(said, "gpus", into.gpus); !s) return s;
-    if (const auto n = said.find("measurements"); n != said.end()) {
-        if (!n->is_number_unsigned() || n->get<std::uint64_t>() > (std::uint64_t{1} << 40))
-            return refused(error_code::malformed, "origin.measurements", shown(*n), "a number from 0");
-        into.measurements = n->get<std::int64_t>();
-    }
+    if (const status s = read_count(said, "rows", into.rows); !s) return s;
+    if (const status s = read_count(said, "measurements", into.measurements); !s) return s;
     if (const auto sources = said.find("sources"); sources != said.end()) {
         if (!sources->is_object())
             return refused(error_code::malformed, "origin.sources", shown(*sources), "an object of strings");
@@ -372,6 +379,7 @@ inline result<runtime_profile> find_compiled_profile(std::string_view name) {
     runtime_profile profile{*found, {}, {}};
     profile.origin.versions.emplace_back(found->identity.versions.view());
     std::set<std::string_view> gpus;
+    profile.origin.rows = rows_behind(errors_of(*found));
     for (const profile_error& e : errors_of(*found)) {
         profile.origin.measurements += e.rows;
         for (std::string_view rest = e.gpus; !rest.empty();) {
@@ -388,6 +396,7 @@ inline result<runtime_profile> find_compiled_profile(std::string_view name) {
 inline nlohmann::ordered_json to_json(const profile_origin& origin) {
     return {{"versions", origin.versions},
             {"gpus", origin.gpus},
+            {"rows", origin.rows},
             {"measurements", origin.measurements},
             {"sources", origin.sources}};
 }

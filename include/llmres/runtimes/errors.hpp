@@ -43,4 +43,18 @@ constexpr std::span<const profile_error> errors_of(const runtime& profile) {
     return {first, std::find_if_not(first, std::end(runtimes::errors), its)};
 }
 
+/// Published rows that errors come from: those of the figure that has most.
+constexpr std::int64_t rows_behind(std::span<const profile_error> errors) {
+    std::int64_t most = 0;
+    for (const profile_error& e : errors) most = (std::max<std::int64_t>)(most, e.rows);
+    return most;
+}
+
+/// A profile that fewer rows stand behind is called unmeasured: nobody knows how far it is off.
+inline constexpr std::int64_t rows_that_measure = 5;
+/// "measured" or "unmeasured", by the published rows or logs behind a profile.
+constexpr std::string_view evidence_of(std::int64_t rows) {
+    return rows < rows_that_measure ? "unmeasured" : "measured";
+}
+
 }  // namespace llmres::inline v0

@@ -97,6 +97,7 @@ TEST_CASE("a profile from logs predicts them, inherits the rest, and says where 
     std::vector<logs::logged_job> jobs;
     for (const double less : {4.0, 4.02, 3.98, 4.01}) jobs.push_back(job_of(vllm_log(two_places(expected - less))));
     const logs::calibration found = logs::calibrate(jobs).value();
+    CHECK(found.profile.origin.rows == 4);
     CHECK(found.profile.origin.measurements == 4);
     CHECK(found.profile.origin.gpus == std::vector<std::string>{"h100-sxm5-80gb"});
     CHECK(found.profile.origin.versions == std::vector<std::string>{"0.19.0"});

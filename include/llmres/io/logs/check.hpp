@@ -232,7 +232,9 @@ inline result<calibration> calibrate(std::span<const logged_job> jobs) {
     p.origin = {};
     for (std::size_t i = 0; i < learnt_constant_names.size(); ++i) {
         const std::int32_t count = learnt_now.observed.evidence[i].count;
-        if (count > 0) p.origin.sources[std::string{learnt_constant_names[i]}] = detail::logs_text(count);
+        if (count == 0) continue;
+        p.origin.sources[std::string{learnt_constant_names[i]}] = detail::logs_text(count);
+        p.origin.measurements += count;
     }
     if (p.origin.sources.empty())
         return refused(error_code::missing, "log", "nothing that a constant follows from",
@@ -241,10 +243,10 @@ inline result<calibration> calibrate(std::span<const logged_job> jobs) {
         detail::add_once(p.origin.versions, j.log.text_of(quantity::version));
         detail::add_once(p.origin.gpus, std::string{j.asked.cluster.gpu.id.view()});
     }
-    p.origin.measurements = static_cast<std::int64_t>(jobs.size());
+    p.origin.rows = static_cast<std::int64_t>(jobs.size());
     const std::string versions =
         p.origin.versions.empty() ? std::string{before.runtime.identity.versions.view()} : p.origin.versions.front();
-    const std::string named = versions + ", from " + detail::logs_text(p.origin.measurements);
+    const std::string named = versions + ", from " + detail::logs_text(p.origin.rows);
     p.runtime.identity.versions = std::string_view{named};
     calibration::halves& score = learnt_now.other_half;
     if (jobs.size() > 1) detail::score_half(score, none, jobs, 0), detail::score_half(score, none, jobs, 1);

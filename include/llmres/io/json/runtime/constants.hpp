@@ -255,6 +255,7 @@ inline profile_json profile_schema() {
                         {"properties",
                          {{"versions", texts},
                           {"gpus", texts},
+                          {"rows", {{"type", "integer"}, {"minimum", 0}}},
                           {"measurements", {{"type", "integer"}, {"minimum", 0}}},
                           {"sources", {{"type", "object"}, {"additionalProperties", {{"type", "string"}}}}}}},
                         {"additionalProperties", false}};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <llmres/hardware/cluster.hpp>
 #include <llmres/io/job_fields.hpp>
@@ -29,10 +30,16 @@ struct runtime_request {
     bool fits = false;  ///< what is not given is chosen so that it fits (fit_to_memory())
 };
 
+/// Keys by which a plan's answer tells which profile it took, and where that comes from. `name` and `versions` choose
+/// it again; the others change nothing.
+inline constexpr std::array<std::string_view, 4> told_runtime_keys{"name", "versions", "evidence", "origin"};
+
 /// Reads knobs under the runtime's own names: mem_fraction_static, n_gpu_layers.
 inline status read_own_knobs(const nlohmann::json& object, runtime_request& r) {
     for (const auto& [key, knob] : object.items()) {
-        if (key == "name" || key == "versions" || find_job_field("runtime", key) != nullptr) continue;
+        if (std::find(told_runtime_keys.begin(), told_runtime_keys.end(), key) != told_runtime_keys.end() ||
+            find_job_field("runtime", key) != nullptr)
+            continue;
         const double number = knob.is_boolean()  ? (knob.get<bool>() ? 1.0 : 0.0)
                               : knob.is_number() ? knob.get<double>()
                                                  : -1.0;
