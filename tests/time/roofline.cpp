@@ -136,6 +136,48 @@ TEST_CASE("while decoding, kernels with few loads in flight read so many bytes a
     CHECK(p.of(o).memory.in(seconds) == doctest::Approx(whole));
 }
 
+TEST_CASE("while decoding, products unpack so many integer weights a clock and multiprocessor") {
+    priced p;
+    operation o = product(0, gb(1));
+    o.rows = o.columns = 40'000;  // 1.6e9 weights of five bits
+    const double whole = p.of(o).memory.in(seconds);
+    p.launches.weights_a_clock = 5;
+    CHECK(p.of(o).memory.in(seconds) == doctest::Approx(1.6e9 / (132 * 1.98e9 * 5)).epsilon(1e-6));
+    CHECK(p.of(o, true).memory.in(seconds) == doctest::Approx(whole));
+    p.launches.weights_a_clock = 500;  // more than the memory gives
+    CHECK(p.of(o).memory.in(seconds) == doctest::Approx(whole));
+    p.launches.weights_a_clock = 0.5;
+    o.arithmetic = arithmetic_kind::fp8;  // multiplied as it is stored
+    CHECK(p.of(o).memory.in(seconds) == doctest::Approx(whole));
+    o.arithmetic = arithmetic_kind::bf16;
+    o.read = bytes(2'400'000'000);  // 12 bits a weight and more are no integers
+    CHECK(p.of(o).memory.in(seconds) == doctest::Approx(2.4 * whole));
+}
+
+TEST_CASE(
+    "casts to fp8 are a kernel, but where the runtime joins them with the one before; those to fp4 are one always") {
+    priced p;
+    const auto floor = [&](arithmetic_kind kind) { return p.of(product(1, {}, kind)).floors.in(microseconds); };
+    CHECK(floor(arithmetic_kind::bf16) == doctest::Approx(3.8));
+    CHECK(floor(arithmetic_kind::fp8) == doctest::Approx(3.8 + 5.6));
+    p.launches.joins_casts = true;
+    CHECK(floor(arithmetic_kind::fp8) == doctest::Approx(3.8));
+    CHECK(floor(arithmetic_kind::int8) == doctest::Approx(3.8 + 5.6));
+    p.c.gpu = gpus::b200_sxm_180gb;
+    CHECK(floor(arithmetic_kind::fp4) == doctest::Approx(3.8 + 5.6));
+}
+
+TEST_CASE("TensorRT-LLM's kernels of routed experts have a lower floor on Blackwell, for which they are written") {
+    priced p;
+    const operation o{.kind = operation_kind::experts, .flops = flops(1), .tokens = 8, .groups = 8};
+    p.launches.blackwell_experts = true;
+    CHECK(p.of(o).floors.in(microseconds) == doctest::Approx(10.5));
+    p.c.gpu = gpus::b200_sxm_180gb;
+    CHECK(p.of(o).floors.in(microseconds) == doctest::Approx(7.0));
+    p.launches.blackwell_experts = false;
+    CHECK(p.of(o).floors.in(microseconds) == doctest::Approx(10.5));
+}
+
 TEST_CASE("attention kernels that were not written for the GPU reach less") {
     priced p;
     operation o{.kind = operation_kind::attention, .flops = flops(1e15), .blocks = 1e9};

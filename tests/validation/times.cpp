@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "times/constants.hpp"
 #include "times/scores.hpp"
 
 // Published times as job documents; `table_times` prints the table that docs/accuracy.md shows.
@@ -51,3 +52,11 @@ TEST_CASE("series that were met stay within what is asked of them") {
 }
 
 TEST_CASE("a planned time is a positive number between its bounds") { CHECK(scores().impossible == 0); }
+
+TEST_CASE("times are made of at most 120 numbers that are no datasheet's") {
+    const times::fitted_constants constants;
+    CHECK(constants.numbers() <= 120);
+    CHECK(constants.numbers() > 60);
+    CHECK(constants.all().contains("kernels.product"));
+    CHECK(constants.all().contains("launches.step"));
+}

@@ -63,6 +63,7 @@ struct collective_constants {
     double all_to_all = 0.69;           ///< of the line rate
     double bus = 0.42;                  ///< of the line rate where GPUs share the host's bus (PCIe)
     double pipelined = 1.4;             ///< of the geometric mean of latency and transfer, which chunks add
+    duration fabric = microseconds(2);  ///< of a message between nodes, where the link's latency is not known
 };
 inline constexpr collective_constants default_collectives{};  ///< the constants of this header
 
@@ -97,7 +98,7 @@ constexpr duration time_of(collective_kind kind, byte_count message, const rank_
     const double transfer = (sent_bytes(kind, message, group.ranks) / rate).in(seconds);
     const bool own = group.own_kernels && !leaves && kind == collective_kind::all_reduce;
     duration latency = own ? k.own : k.call + k.hop * static_cast<double>(hops(kind, group.ranks));
-    if (leaves) latency += between.latency.value_or(microseconds(2)) * static_cast<double>(hops(kind, group.ranks));
+    if (leaves) latency += between.latency.value_or(k.fabric) * static_cast<double>(hops(kind, group.ranks));
     const double mean = detail::square_root(latency.in(seconds)*transfer);
     return latency + seconds(transfer + k.pipelined * mean);
 }

@@ -22,14 +22,18 @@ inline constexpr runtime huggingface_base{
         // gate), issued one by one from Python: 0.53 to 0.8 ms where the GPU takes less (Qwen's tables on A100 and H20,
         // transformers 4.38 to 4.51), and so about 13 us a kernel.
         .layer = {microseconds(500), microseconds(720), microseconds(1000)},
-        // Three kernels and more beside the product (AutoGPTQ in 8 bits, AutoAWQ's split-k), ten with Triton's launches
-        // (transformers/integrations/finegrained_fp8.py); none with AutoGPTQ's ExLlama kernels.
+        // Three kernels and more beside the product (AutoGPTQ in 8 bits, AutoAWQ's split-k); none with AutoGPTQ's
+        // ExLlama kernels.
         .narrow_product = {microseconds(0), microseconds(40), microseconds(150)},
         // `for expert_idx in range(num_experts)`: nine kernels each (models/qwen2_moe, models/mixtral).
         .looped_expert = {microseconds(60), microseconds(115), microseconds(160)},
         .step = {milliseconds(1), milliseconds(2), milliseconds(4)},
         .small_kernels = 15,
         .copies_cache = true,  // cache_utils.py, DynamicCache.update; repeat_kv of models/qwen2
+        // AutoGPTQ's and AutoAWQ's kernels unpack weights in registers, a dozen instructions each, of which a
+        // multiprocessor issues 64 a clock: 4 to 6 weights a clock, in 4 bits and in 8 (Qwen's tables on A100, 84
+        // rows).
+        .weights_a_clock = 5.0,
     },
     .process{
         .context = {mib(300), mib(500), mib(900)},

@@ -60,6 +60,13 @@ struct runtime_launches {
     bool pipelines_chunks = false;
     /// Bytes that matrix-vector products read a clock and multiprocessor at most; 0: what the memory gives.
     double bytes_a_clock = 0;
+    /// Integer weights that matrix-vector products unpack a clock and multiprocessor at most; 0: what the memory gives.
+    double weights_a_clock = 0;
+    /// Casts to 8-bit floats are part of the kernel before them (vLLM: torch.compile joins them with norms and
+    /// activations).
+    bool joins_casts = false;
+    /// On Blackwell, routed experts are TensorRT-LLM's kernels, written for it (trtllm-gen, FlashInfer).
+    bool blackwell_experts = false;
 };
 
 }  // namespace llmres::inline v0

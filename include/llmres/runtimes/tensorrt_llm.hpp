@@ -29,6 +29,7 @@ inline constexpr runtime tensorrt_llm_base{
         .floors = 0.5,
         .joined = true,
         .own_all_reduce = true,
+        .blackwell_experts = true,
     },
     .process{
         // Total less available before the cache, less engine, context and buffers: 0.7 GiB on an H100 (its memory
@@ -62,6 +63,8 @@ inline constexpr runtime tensorrt_llm_base{
 /// From 1.0 on models run in PyTorch: 0.3 to 4.5 GiB more were held beside the cache.
 constexpr runtime tensorrt_llm_on_pytorch() {
     runtime r = tensorrt_llm_base;
+    // Only its own kernels start before those before them have ended; PyTorch's and cuBLAS's wait.
+    r.launches.floors = 0.7;
     r.process.workspace.high = mib(4608);
     return r;
 }

@@ -41,6 +41,8 @@ inline constexpr runtime vllm_base{
         .request = {milliseconds(10), milliseconds(30), milliseconds(140)},
         .joined = true,          // QKVParallelLinear, MergedColumnParallelLinear
         .own_all_reduce = true,  // device_communicators/custom_all_reduce.py
+        .joins_casts = true,  // input_quant_fp8.py: torch.compile sees the cast's own operations (pull request 19830)
+        .blackwell_experts = true,  // FlashInfer's
     },
     .process{
         // Total less free at start, which stands outside the budget: 0.19 GiB on an L4, 0.34 on 48 GB, 0.45 to 0.49 on
@@ -121,6 +123,7 @@ constexpr runtime vllm_v0_base() {
     // layer (Qwen's tables under 0.4.2, from 14,336 tokens on).
     r.launches.eager_layer = {microseconds(250), microseconds(350), microseconds(480)};
     r.launches.graph_context = tokens(8192);
+    r.launches.joins_casts = false;
     return r;
 }
 /// 0.3 to 0.6.3 took what the device had lost since vLLM's start, and so all that torch's allocator held at the
@@ -170,6 +173,7 @@ constexpr runtime vllm_v0_increases() {
 constexpr runtime vllm_first_of_second() {
     runtime r = vllm_base;
     r.step.a100_is_small = false;
+    r.launches.joins_casts = false;
     return r;
 }
 /// FlashInfer samples where it is installed, as in the published images; else the scores are sorted

@@ -32,6 +32,10 @@ struct kernel_constants {
     double experts = 0.31;
     double experts_tokens = 20;                   ///< tokens of an expert at which half of that is reached
     duration experts_floor = microseconds(10.5);  ///< floor of one of an expert layer's three products
+    /// The same of TensorRT-LLM's kernels on Blackwell: 21 us a layer beside its traffic (938 layers of at most 8
+    /// tokens under vLLM and TensorRT-LLM on B200, B300 and GB200, median; 405 of SGLang's take 42 there, 461 on H100
+    /// 38).
+    duration blackwell_experts_floor = microseconds(7.0);
     /// Products that make gradients of weights, relative to others: 0.707 of the peak beside 0.741 on A100, 0.476
     /// beside 0.494 on B200 (training_matmul.csv, medians of 556 products of 2,048 and more).
     double weight_gradients = 0.955;

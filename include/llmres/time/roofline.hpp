@@ -155,6 +155,8 @@ struct pricer {
     std::array<double, 2> product_byte{};  ///< seconds of a product's byte while decoding, and in long runs
     double cache_traffic = 1;              ///< the part of the bandwidth that attention reaches
     double elementwise = default_kernels.elementwise / efficiency{}.bandwidth.expected;  ///< relative to products
+    double a_weight = 0;  ///< seconds in which a product unpacks an integer weight while decoding
+    duration experts_floor = default_kernels.experts_floor;
     double sms = assumed_multiprocessors;
     std::array<std::array<rates, 2>, 2> known{};  ///< of bursts and of long runs, the two arithmetics used last
     std::array<priced_pass, token_passes::most> sum{};
@@ -166,8 +168,12 @@ struct pricer {
         cache_traffic = default_kernels.attention_traffic * e.bandwidth.expected / efficiency{}.bandwidth.expected;
         if (c.gpu.sm_count) sms = static_cast<double>(*c.gpu.sm_count);
         product_byte[0] = product_byte[1] = a_byte / e.bandwidth.expected;
-        const double read = by.bytes_a_clock * multiprocessor_clocks(c.gpu);
+        const double clocks = multiprocessor_clocks(c.gpu);
+        const double read = by.bytes_a_clock * clocks, unpacked = by.weights_a_clock * clocks;
         if (read > 0 && 1.0 / read > product_byte[0]) product_byte[0] = 1.0 / read;
+        if (unpacked > 0) a_weight = 1.0 / unpacked;
+        if (by.blackwell_experts && c.gpu.architecture.starts_with("Blackwell"))
+            experts_floor = default_kernels.blackwell_experts_floor;
         // GCC 12 takes arrays of values with initialisers for uninitialised in constant expressions.
         for (std::array<rates, 2>& two : known) two[0] = two[1] = rates{};
         start_over();
@@ -192,12 +198,13 @@ struct pricer {
         to.at_peak += seconds(work * at.peak * o.counted);
         switch (o.kind) {
             case operation_kind::projection:
-                return add_product(to, o, work * at.product * slower, streamed);
+                return add_product(to, o, work * at.product * slower,
+                                   sustained[pass] ? streamed : unpacked(o, streamed));
             case operation_kind::experts: {
                 // Each expert's product has few tokens: its tiles are filled in part.
                 const double each = static_cast<double>(o.tokens) / o.groups;
                 const double filled = each / (each + default_kernels.experts_tokens);
-                to.floors += default_kernels.experts_floor;
+                to.floors += experts_floor;
                 return add(to, work * at.experts * slower / filled, streamed);
             }
             case operation_kind::attention: {
@@ -241,8 +248,17 @@ private:
         if (!o.joined) to.floors += default_kernels.product;
         const bool narrow = o.arithmetic == arithmetic_kind::fp8 || o.arithmetic == arithmetic_kind::fp6 ||
                             o.arithmetic == arithmetic_kind::fp4 || o.arithmetic == arithmetic_kind::int8;
-        if (narrow && !o.joined) to.floors += default_kernels.cast;
+        const bool within = launches.joins_casts && o.arithmetic == arithmetic_kind::fp8;
+        if (narrow && !o.joined && !within) to.floors += default_kernels.cast;
         add(to, computing, moving);
+    }
+    /// What a product's traffic takes, or unpacking its weight where that takes longer: one that multiplies in 16 bits
+    /// and is stored in fewer.
+    constexpr double unpacked(const operation& o, double streamed) const {
+        const double weights = static_cast<double>(o.rows) * static_cast<double>(o.columns);
+        const bool narrow =
+            static_cast<double>(o.read.in(bytes)) < 1.5 * weights && o.arithmetic != arithmetic_kind::fp8;
+        return narrow && weights * a_weight > streamed ? weights * a_weight : streamed;
     }
     [[gnu::always_inline]] constexpr const rates& rates_for(arithmetic_kind kind, bool runs_long) {
         std::array<rates, 2>& two = known[runs_long ? 1 : 0];

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <fstream>
+#include <functional>
 #include <llmres/io/hf_config.hpp>
 #include <llmres/io/job_json.hpp>
 #include <llmres/plan.hpp>
@@ -75,14 +76,18 @@ public:
         });
     }
 
+    /// Changes what each document asks before it is planned.
+    void change(std::function<void(plan_request&)> by) { change_ = std::move(by); }
+
     result<job_plan> plan_of(const nlohmann::json& document) const {
         const job_sources sources{.model = [this](std::string_view name) -> result<model_source> {
             if (const auto found = models_.find(std::string{name}); found != models_.end())
                 return model_source{.model = found->second};
             return find_preset(name);
         }};
-        const result<plan_request> asked = read_job(document, sources);
+        result<plan_request> asked = read_job(document, sources);
         if (!asked) return asked.error();
+        if (change_) change_(*asked);
         return asked->layout ? plan(asked->job, *asked->layout, asked->cluster) : plan(asked->job, asked->cluster);
     }
 
@@ -101,6 +106,7 @@ private:
 
     std::string folder_;
     std::map<std::string, model> models_{};
+    std::function<void(plan_request&)> change_{};
 };
 
 /// What is asked of a group of series: those whose names begin so, and of their figures those whose names end so.
@@ -118,11 +124,11 @@ inline constexpr std::array bars{
     bar{"Megatron-DeepSpeed A100, one node", "", 0.17},
     bar{"BLOOM sweep", "", 0.13},
     bar{"llm-foundry", "", 0.08},
-    bar{.series = "InternEvo", .figure = "", .mean = 0.10, .met = false},
+    bar{"InternEvo", "", 0.10},
     bar{"fms liger", "", 0.10},
-    bar{.series = "under load", .figure = "output_token", .mean = 0.21, .median = 0.12, .met = false},
+    bar{"under load", "output_token", 0.21, 0.12},
     bar{"under load", "first_token", 0.40, 0.33},
-    bar{.series = "Qwen tables, transformers", .figure = "", .mean = 0.17, .met = false},
+    bar{"Qwen tables, transformers", "", 0.17},
     bar{"Qwen tables, vllm", "", 0.17},
     bar{.series = "Qwen tables, sglang", .figure = "", .mean = 0.14, .met = false},
     bar{"llama.cpp, generation", "", 0.10},

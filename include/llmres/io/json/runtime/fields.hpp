@@ -56,7 +56,12 @@ inline constexpr auto fields_of<llmres::runtime_launches> = std::array{
     profile_field{"prompts", "time of prompts over what the constants of kernels say", "ratio"},
     profile_field{"pipelines_chunks", "stages of a pipeline compute chunks of one prompt at the same time"},
     profile_field{"bytes_a_clock", "bytes that matrix-vector products read at most; 0: what the memory gives",
-                  "bytes a clock and multiprocessor"}};
+                  "bytes a clock and multiprocessor"},
+    profile_field{"weights_a_clock",
+                  "integer weights that matrix-vector products unpack at most; 0: what the memory gives",
+                  "weights a clock and multiprocessor"},
+    profile_field{"joins_casts", "casts to 8-bit floats are part of the kernel before them"},
+    profile_field{"blackwell_experts", "on Blackwell, routed experts are TensorRT-LLM's kernels, written for it"}};
 template <>
 inline constexpr auto fields_of<llmres::runtime_process> = std::array{
     profile_field{"context", "the CUDA context and loaded kernels"},
@@ -380,6 +385,9 @@ constexpr void each_member(Part& part, Visit&& visit) {
     } else if constexpr (Count == 18) {
         auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r] = part;
         all(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r);
+    } else if constexpr (Count == 20) {
+        auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t] = part;
+        all(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t);
     } else {
         static_assert(Count == 0, "a part has more fields than are listed here");
     }
