@@ -180,6 +180,7 @@ inline const std::map<std::string, example>& examples() {
           [](r q) { return q.job.runtime.kernels.checkpointing.selective == selective_code::all_but_products; }}},
         {"runtime.save_on_cpu", {true, [](r q) { return q.job.runtime.kernels.checkpointing.offloads_at_once; }}},
         {"runtime.narrow_loss", {true, [](r q) { return q.job.runtime.kernels.loss.narrow; }}},
+        {"runtime.holds_outputs", {true, [](r q) { return q.job.runtime.kernels.loss.holds_outputs; }}},
         {"runtime.fp32_stream", {false, [](r q) { return !q.job.runtime.kernels.fp32_stream; }}},
         {"runtime.fp32_adapters", {false, [](r q) { return !q.job.runtime.kernels.fp32_adapters; }}},
         {"runtime.four_bit_keeps_inputs", {true, [](r q) { return q.job.runtime.kernels.four_bit_keeps_inputs; }}},

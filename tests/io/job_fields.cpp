@@ -216,6 +216,7 @@ const std::map<std::string, turn>& turns() {
         {"runtime.compiled_loss", {training(), true}},
         {"runtime.fused_norms", {training(), true}},
         {"runtime.fused_gates", {training(), true}},
+        {"runtime.holds_outputs", {training(by("huggingface@4.38")), true}},
         {"runtime.narrow_loss", {training(by("huggingface@4.48")), true}},
         {"runtime.experts", {training(both(moe, lora)), "loop"}},
         {"runtime.selective",

@@ -66,6 +66,21 @@ TEST_CASE("what is alive after a step are weights and optimizer states: all else
     }
 }
 
+TEST_CASE("logits that the training loop keeps are alive until the step ends, as the plan has it") {
+    job j = full();
+    j.runtime = runtimes::huggingface_4_42;
+    j.recompute = recompute::full;
+    j.sequence = tokens(32768);
+    j.weights = nf4;
+    j.adapter = {.kind = adapter_kind::lora, .rank = 8};
+    const byte_count freed = follow(j, {}).peak;
+    j.runtime.kernels.loss.holds_outputs = true;
+    const byte_count logits = bytes(4) * (std::int64_t{32768} * j.model.vocabulary);
+    CHECK(follow(j, {}).peak == freed + logits);
+    CHECK(follow(j, {}).peak.in(gib) ==
+          doctest::Approx(training_memory(j, {}).allocated.expected.in(gib)).epsilon(0.02));
+}
+
 // The plan counts an end of a pipeline's communication, and FSDP's units, that the events have as single tensors.
 TEST_CASE(
     "the fullest moment of the events is within 5 % of what the plan counts, recomputing or not, sharded or not") {

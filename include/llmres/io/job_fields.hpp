@@ -258,6 +258,9 @@ inline constexpr std::array all{
     job_field{"runtime", "Runtime", "narrow_loss", flag, 0, 0,
         "huggingface, training: the loss reads 16-bit logits as they are (the heads of GPT-2 and "
         "GPT-BigCode before transformers 4.50)", "huggingface"},
+    job_field{"runtime", "Runtime", "holds_outputs", flag, 0, 0,
+        "huggingface, training: the training loop keeps what the model returned, its logits too, until the step is "
+        "done; transformers' Trainer does not", "huggingface"},
     job_field{"runtime", "Runtime", "fp32_stream", flag, 0, 0,
         "huggingface, training: embedding, norms and head are fp32 beside 4-bit weights (peft's "
         "prepare_model_for_kbit_training)", "huggingface"},

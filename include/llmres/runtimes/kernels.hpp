@@ -172,6 +172,9 @@ struct training_loss {
     bool narrow = false;
     /// The 16-bit logits stay while the loss is differentiated.
     bool holds_logits = false;
+    /// `eager`, `eager_shifted` and `triton`: the training loop refers to what the model returned, logits and all,
+    /// until the step is done. Hugging Face's Trainer refers to the loss alone (trainer.py, compute_loss).
+    bool holds_outputs = false;
     /// `chunked`: the model returns fp32 copies of all logits, over which the loss is computed, and which the caller
     /// holds while it is differentiated.
     bool returns_fp32 = false;

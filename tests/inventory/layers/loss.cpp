@@ -139,6 +139,19 @@ TEST_CASE("tensor ranks share scores in every way of computing them; more tokens
     }
 }
 
+TEST_CASE("a loop that keeps the model's outputs holds the logits as the model returned them, to the end of the step") {
+    job j = training(loss_code::eager_shifted);
+    CHECK(made_at(j, loss_point::held) == byte_count{});
+    j.runtime.kernels.loss.holds_outputs = true;
+    CHECK(made_at(j, loss_point::held) == scores * 2);  // transformers 4.46 to 4.49 cast what the loss reads
+    j.runtime.kernels.loss.returns_logits = false;      // before, logits = logits.float()
+    CHECK(made_at(j, loss_point::held) == scores * 4);  // beside the log-softmax and two gradients: 16 bytes a score
+    CHECK(made_at(j, loss_point::kept) + made_at(j, loss_point::gradient) == scores * (4 + 8));
+    CHECK(made_at(j, loss_point::forward) == scores * 8);  // where they are one of the two fp32 tensors
+    j.runtime.kernels.loss.code = loss_code::fused_linear;
+    CHECK(made_at(j, loss_point::held) == byte_count{});  // returns none
+}
+
 TEST_CASE("the table of the loss names every way to compute it, in order, and each ends in the head's backward pass") {
     constexpr auto variants = static_cast<std::size_t>(loss_variant::mean) + 1;
     std::array<int, variants> tensors{}, at_head{};
@@ -167,6 +180,7 @@ TEST_CASE("the points of the loss add up to what is visited") {
         CHECK(sum.forward == made_at(j, loss_point::forward, l));
         CHECK(sum.gradient == made_at(j, loss_point::gradient, l));
         CHECK(sum.head == made_at(j, loss_point::head, l));
+        CHECK(sum.held == made_at(j, loss_point::held, l));
     }
 }
 

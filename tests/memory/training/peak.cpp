@@ -192,6 +192,22 @@ TEST_CASE("without logits: the first backward pass, of the last layer, with all 
           bytes(2) * (std::int64_t{4} * 131072 * 4096));
 }
 
+TEST_CASE("logits that the training loop keeps stand beside every point after the loss: the optimizer's step too") {
+    for (const std::int64_t length : {256, 32768}) {  // the fullest moment is the optimizer's step, and the loss
+        job j = cut_to(8, length);
+        j.runtime = runtimes::huggingface_4_42;
+        j.runtime.kernels.loss.holds_outputs = true;
+        job freed = j;
+        freed.runtime.kernels.loss.holds_outputs = false;
+        const byte_count logits = bytes(4) * (length * j.model.vocabulary);
+        CHECK(peak(j) == peak(freed) + logits);
+        CHECK(training_memory(j, {}).passes.step == training_memory(freed, {}).passes.step + logits);
+        CHECK(training_memory(j, {}).passes.forward == training_memory(freed, {}).passes.forward);
+        // What the allocator holds for both passes of the loss is the same: a tensor more is in use, none more is made.
+        CHECK(training_memory(j, {}).phase == training_memory(freed, {}).phase);
+    }
+}
+
 TEST_CASE("no stage of a pipeline is fuller than the busiest, and that one is named") {
     job j = full();
     j.global_batch = 16;

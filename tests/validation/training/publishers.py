@@ -148,6 +148,8 @@ def fsdp_qlora(row, document, measured):
     hqq = row.says("method", "hqq")
     # Early 2024. Neither train.py nor the notebooks call peft's prepare_model_for_kbit_training.
     runtime = {"name": "huggingface@4.38", "fp32_adapters": False, "fp32_stream": False, "checkpoints_inside_units": True}
+    if not profile:
+        runtime["holds_outputs"] = True  # train.py: output = None after optimizer.step()
     if row.says("recompute", "non-reentrant"):
         runtime["use_reentrant"] = False
     if hqq:

@@ -26,6 +26,7 @@ enum class loss_point : std::uint8_t {
     forward,   ///< the loss is computed
     gradient,  ///< the gradient of the logits is computed
     head,      ///< the head's product is differentiated
+    held,      ///< from the loss to the end of the step: the logits that the caller of the model still refers to
 };
 
 /// Ways to compute the loss: loss_code, told apart by format and compilation.
@@ -74,9 +75,12 @@ enum class loss_condition : std::uint8_t {
     returns_16_bits,    ///< the same, unless the model is computed in fp32
     logits_in_16_bits,  ///< the model is not computed in fp32
     stream_in_16_bits,
-    scales_logits,  ///< a factor over the logits
-    caps_logits,    ///< Gemma 2: a tanh of the logits
-    holds_logits,   ///< the 16-bit logits stay while the loss is differentiated
+    scales_logits,           ///< a factor over the logits
+    caps_logits,             ///< Gemma 2: a tanh of the logits
+    holds_logits,            ///< the 16-bit logits stay while the loss is differentiated
+    holds_computed_outputs,  ///< the caller keeps what the model returned: logits as they were computed
+    holds_fp32_outputs,      ///< the caller keeps what the model returned: logits in fp32
+    holds_outputs,           ///< the caller keeps what the model returned, whose logits are as they were computed
     whole_vocabulary,
     splits_vocabulary,  ///< tensor ranks share the logits
     trains_head,
@@ -137,6 +141,7 @@ inline constexpr std::array tensors{
     loss_tensor{uncast, gradient, r::logits_gradient, 1, f::fp32, under_autocast},
     loss_tensor{uncast, gradient, r::logits_gradient, 2, f::compute, without_autocast},
     loss_tensor{uncast, head, r::logits_gradient, 1},
+    loss_tensor{uncast, held, r::logits, 1, f::compute, holds_outputs},
 
     // The derivative asks for the log-softmax (derivatives.yaml, _log_softmax). Over a shared vocabulary it makes
     // zeros, the exponentials and their sum (torch/distributed/tensor/parallel/loss.py).
@@ -149,6 +154,8 @@ inline constexpr std::array tensors{
     loss_tensor{eager, gradient, r::logits_gradient, 2, f::fp32, whole_vocabulary},
     loss_tensor{eager, gradient, r::logits_gradient, 3, f::fp32, splits_vocabulary},
     loss_tensor{eager, head, r::logits_gradient, 1},
+    loss_tensor{eager, held, r::logits, 1, f::compute, holds_computed_outputs},
+    loss_tensor{eager, held, r::logits_fp32, 1, f::fp32, holds_fp32_outputs},
 
     loss_tensor{eager_shifted, kept, r::logits, 1, f::compute, caps_logits},
     loss_tensor{eager_shifted, kept, r::log_probabilities, 1, f::fp32},
@@ -158,11 +165,15 @@ inline constexpr std::array tensors{
     loss_tensor{eager_shifted, gradient, r::logits_gradient, 2, f::fp32, whole_vocabulary},
     loss_tensor{eager_shifted, gradient, r::logits_gradient, 3, f::fp32, splits_vocabulary},
     loss_tensor{eager_shifted, head, r::logits_gradient, 1},
+    loss_tensor{eager_shifted, held, r::logits, 1, f::compute, holds_computed_outputs},
+    loss_tensor{eager_shifted, held, r::logits_fp32, 1, f::fp32, holds_fp32_outputs},
 
     loss_tensor{triton, forward, r::logits, 1, f::compute, returns_logits},
     loss_tensor{triton, forward, r::logits_fp32, 2, f::fp32},
     loss_tensor{triton, gradient, r::logits_gradient, 2, f::fp32},
     loss_tensor{triton, head, r::logits_gradient, 1},
+    loss_tensor{triton, held, r::logits, 1, f::compute, holds_computed_outputs},
+    loss_tensor{triton, held, r::logits_fp32, 1, f::fp32, holds_fp32_outputs},
 
     // The log-softmax is freed part by part, as gradients take its place.
     loss_tensor{chunked, kept, r::log_probabilities, 1, f::fp32},
@@ -208,11 +219,12 @@ inline constexpr std::array tensors{
     loss_tensor{transformer_engine, gradient, r::logits, 2},
     loss_tensor{transformer_engine, head, r::logits, 2},
 
-    // Beside the fp32 logits themselves.
     loss_tensor{mean, forward, r::logits, 1, f::compute, logits_in_16_bits},
+    loss_tensor{mean, forward, r::logits_fp32, 1, f::fp32},
     loss_tensor{mean, gradient, r::logits_gradient, 1, f::fp32},
     loss_tensor{mean, gradient, r::logits_gradient, 1, f::compute, stream_in_16_bits},
     loss_tensor{mean, head, r::logits_gradient, 1, f::stream},
+    loss_tensor{mean, held, r::logits_fp32, 1, f::fp32},
 };
 
 /// Where each variant's tensors begin.
@@ -307,7 +319,13 @@ constexpr bool exists(loss_condition when, const training_context& context) {
         case loss_condition::caps_logits:
             return context.code.loss.caps_logits;
         case loss_condition::holds_logits:
-            return runtime.kernels.loss.holds_logits;
+            return runtime.kernels.loss.holds_logits && !exists(loss_condition::holds_computed_outputs, context);
+        case loss_condition::holds_outputs:
+            return runtime.kernels.loss.holds_outputs;
+        case loss_condition::holds_computed_outputs:
+            return runtime.kernels.loss.holds_outputs && exists(loss_condition::returns_16_bits, context);
+        case loss_condition::holds_fp32_outputs:
+            return runtime.kernels.loss.holds_outputs && !exists(loss_condition::returns_16_bits, context);
         case loss_condition::whole_vocabulary:
             return !context.splits_vocabulary;
         case loss_condition::splits_vocabulary:
@@ -416,6 +434,7 @@ struct loss_memory {
     byte_count forward{};
     byte_count gradient{};
     byte_count head{};
+    byte_count held{};
 };
 
 constexpr loss_memory loss_memory_of(const model& m, const training_context& context, const layout& l) {
@@ -425,7 +444,8 @@ constexpr loss_memory loss_memory_of(const model& m, const training_context& con
                            : at == loss_point::kept     ? sum.kept
                            : at == loss_point::forward  ? sum.forward
                            : at == loss_point::gradient ? sum.gradient
-                                                        : sum.head;
+                           : at == loss_point::head     ? sum.head
+                                                        : sum.held;
         here += local_bytes(a, l);
     });
     return sum;

@@ -53,6 +53,7 @@ inline void training_knobs_to_json(const runtime& r, const runtime& p, json_valu
     flag("fused_gates", k.gate == gate_code::fused, usual.gate == gate_code::fused);
     flag("use_fused_weighted_squared_relu", k.use_fused_weighted_squared_relu, usual.use_fused_weighted_squared_relu);
     flag("narrow_loss", k.loss.narrow, usual.loss.narrow);
+    flag("holds_outputs", k.loss.holds_outputs, usual.loss.holds_outputs);
     if (k.experts != usual.experts) out["experts"] = name_of(k.experts);
     if (k.checkpointing.selective != usual.checkpointing.selective)
         out["selective"] = name_of(k.checkpointing.selective);

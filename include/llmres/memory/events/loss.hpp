@@ -26,6 +26,7 @@ public:
     constexpr explicit loss_events(const event_writer& writer) : to_{writer} {}
 
     constexpr void forward() {
+        finish();
         for_each_output_activation(to_.folded.job.model, to_.folded.context, [&](const activation& a) {
             to_.allocate(tensor_group::loss, local_bytes(a, to_.folded.layout));
         });
@@ -40,9 +41,14 @@ public:
         at_loss_point(loss_point::gradient);
         at_loss_point(loss_point::head);
     }
+    /// To where the head's product has been differentiated: what the caller holds stays.
     constexpr void end() {
-        for (std::size_t i = 0; i < live_logits::most; ++i) free_logits(i);
+        at_loss_point(loss_point::held);
         to_.release(tensor_group::loss);
+    }
+    /// To the end of the step.
+    constexpr void finish() {
+        for (std::size_t i = 0; i < live_logits::most; ++i) free_logits(i);
     }
 
 private:
@@ -96,7 +102,10 @@ private:
             needed = {};
             for_each_loss_activation(to_.folded.job.model, to_.folded.context, [&](const activation& a, loss_point at) {
                 const bool passes = point == loss_point::forward || point == loss_point::gradient;
-                if (at != point && at != loss_point::saved && !(passes && at == loss_point::kept)) return;
+                const bool held = at == loss_point::held && point > loss_point::forward;
+                if (at != point && !held && (at != loss_point::saved || point == loss_point::held) &&
+                    !(passes && at == loss_point::kept))
+                    return;
                 const std::int64_t count = tensors_in(a);
                 for (std::int64_t i = 0; i < count; ++i)
                     hold_logits(needed, a.role, div_up(local_bytes(a, to_.folded.layout), count), makes);

@@ -49,6 +49,7 @@ public:
             if (i >= 0) backward(i);
         to_.release(tensor_group::before_layers);
         optimizer_step(first);
+        loss_.finish();
     }
 
 private:

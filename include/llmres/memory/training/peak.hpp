@@ -149,8 +149,9 @@ constexpr byte_count blocks_of_wrapping(const stage_step& in) {
 
 /// The peak of one stage.
 constexpr stage_peak peak_of(const folded_job& f, const training_stage& s) {
-    const stage_step in = stage_step_of(f, s);
+    stage_step in = stage_step_of(f, s);
     const loss_memory loss = s.last ? loss_memory_of(f.job.model, f.context, f.layout) : loss_memory{};
+    in.held.logits = loss.held;
     stage_peak peak{.stage = s.holds.stage};
     peak.passes.forward = forward_peak(in, loss);
     byte_count beside_gradients;  // most that the computation's own stream allocates but for gradients

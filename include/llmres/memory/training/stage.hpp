@@ -277,8 +277,6 @@ constexpr saved_memory saved_memory_of(const folded_job& f, const placement& her
     const saved_layers layers = left_on_gpu(f, here);
     const byte_count copied = copied_parts(f, here);
     saved_memory saved{.before = saved_before_layers(f, here, encoder), .cut = layers.cut};
-    if (last && f.context.runtime.kernels.loss.code == loss_code::mean)
-        saved.before += size_of(fp32, f.context.tokens.all(), m.vocabulary);
     saved.all = scaled_up(layers.all - layers.cut, batches) + saved.before + copied +
                 kept_by_schedule(f, here, batches) + prediction.kept * predictions_in_flight(l, f.micro_batches);
     if (f.context.runtime.pipeline.defer_embedding_wgrad_compute && last && l.pipeline > 1) {

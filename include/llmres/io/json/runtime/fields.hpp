@@ -207,6 +207,7 @@ inline constexpr auto fields_of<llmres::training_loss> = std::array{
     profile_field{"returns_logits", "the 16-bit logits stay beside the loss's fp32 copy of them"},
     profile_field{"narrow", "the loss is computed over the logits as they are, which stay until the step is done"},
     profile_field{"holds_logits", "the 16-bit logits stay while the loss is differentiated"},
+    profile_field{"holds_outputs", "the training loop refers to what the model returned until the step is done"},
     profile_field{"returns_fp32",
                   "chunked: the model returns fp32 copies of all logits, over which the loss is computed"},
     profile_field{"widens_head_gradient", "fused_linear: each part's gradient of the head is also an fp32 tensor"}};

@@ -124,6 +124,7 @@ void read_either(job_reader& read, const char* name, Enum& into, Enum if_true, E
 /// Knobs of what transformers, PEFT and bitsandbytes compute.
 inline void read_huggingface_knobs(job_reader& read, training_kernels& kernels) {
     read.flag("narrow_loss", kernels.loss.narrow);
+    read.flag("holds_outputs", kernels.loss.holds_outputs);
     read.flag("fp32_stream", kernels.fp32_stream);
     read.flag("fp32_adapters", kernels.fp32_adapters);
     read.flag("four_bit_keeps_inputs", kernels.four_bit_keeps_inputs);

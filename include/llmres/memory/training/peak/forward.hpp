@@ -137,6 +137,7 @@ constexpr peak_candidate at_layers_forward(const stage_step& in, const loss_memo
     t.gradients = in.accumulates ? s.weights.all.gradients.kept : byte_count{};
     t.activations =
         s.saved.all + cached_casts(in) + output_activations + loss.saved + at_final_norm(in) + model_frames(in);
+    t.logits = {};
     if (casts_head(context) && in.folded.job.model.vocabulary > 0)  // the head's own cast is made by the head
         t.activations -=
             size_of(context.formats.compute, ceil_quotient(in.folded.job.model.vocabulary, in.folded.layout.tensor),
@@ -150,6 +151,7 @@ constexpr peak_candidate at_encoder_forward(const stage_step& in) {
     tensor_memory t = in.held;
     t.gradients = in.accumulates ? in.stage.weights.all.gradients.kept : byte_count{};
     t.activations = in.stage.encoder.kept + in.stage.encoder.forward;
+    t.logits = {};
     if (in.folded.context.recomputes) t.activations += in.stage.encoder.casts;
     t.communication = in.gathered_in_loss;
     return {peak_point::layers_forward, 0, t};
@@ -164,6 +166,7 @@ constexpr peak_candidate at_layer_forward(const stage_step& in, std::size_t kind
         f.kinds() == 1 ? here.last : span_of(f.by_stage, static_cast<std::int32_t>(kind), here).last;
     tensor_memory t = in.held;
     t.gradients = in.accumulates ? s.weights.all.gradients.kept : byte_count{};
+    t.logits = {};
     // The layer's own casts are part of its forward pass.
     t.activations = s.saved.all + cached_casts(in, here.last - last + 1) + model_frames(in);
     const bool kept_whole = f.context.recomputes && last % f.job.recompute_every != 0;
@@ -184,8 +187,8 @@ constexpr peak_candidate at_loss(const stage_step& in, peak_point point, const l
     t.gradients = in.accumulates ? s.weights.all.gradients.kept : byte_count{};
     t.activations = s.saved.all + output_activations + loss.saved;
     if (point == peak_point::loss_forward) t.activations += cached_casts(in) + loss_frames(in);
-    t.logits =
-        loss.kept + (point == peak_point::loss_forward ? loss.forward : loss.gradient) + s.weights.prediction.logits;
+    t.logits = loss.kept + (point == peak_point::loss_forward ? loss.forward : loss.gradient + loss.held) +
+               s.weights.prediction.logits;
     t.communication = in.gathered_in_loss;
     return {point, 0, t};
 }
@@ -199,7 +202,7 @@ constexpr peak_candidate at_head_backward(const stage_step& in, const loss_memor
     const model& m = f.job.model;
     const bool plain = context.runtime.kernels.linear == linear_code::plain;
     tensor_memory t = at_loss(in, peak_point::loss_gradient, loss, output_activations).tensors;
-    t.logits = loss.head + s.weights.prediction.logits;
+    t.logits = loss.head + loss.held + s.weights.prediction.logits;
     if (plain && !in.accumulates) t.gradients = in.head_gradients;
     if (!context.frozen) {
         if (f.job.optimizer.in_backward)
@@ -237,7 +240,7 @@ constexpr peak_candidate at_head_backward(const stage_step& in, const loss_memor
         const byte_count in_16_bits =
             size_of(context.formats.compute, ceil_quotient(m.vocabulary, f.layout.tensor), embedding_width_of(m));
         if (loss.head < in_16_bits)
-            t.logits = {};
+            t.logits = loss.held;
         else if (t.gradients >= in_16_bits)  // an optimizer that steps in the backward pass keeps none
             t.gradients -= in_16_bits;
     }
@@ -248,7 +251,7 @@ constexpr peak_candidate at_head_backward(const stage_step& in, const loss_memor
 /// logits are freed.
 constexpr peak_candidate at_head_step(const stage_step& in, const loss_memory& loss, byte_count output_activations) {
     tensor_memory t = at_head_backward(in, loss, output_activations).tensors;
-    t.logits = {};
+    t.logits = loss.held;
     t.activations += in.residual;
     t.communication = in.gathered_in_loss;
     t.optimizer_scratch = in.stage.weights.output.optimizer.largest_step;

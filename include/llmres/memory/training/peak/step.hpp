@@ -96,7 +96,7 @@ struct stage_step {
                                       ///< `resident`
     byte_count backward_communication;
     byte_count backward_streams;  ///< of it, what other streams allocate
-    tensor_memory held{};         ///< weights and optimizer states, from the forward pass to the last gradient
+    tensor_memory held{};         ///< weights and optimizer states; and logits that the caller holds after the loss
 };
 
 /// Weights that are gathered during the loss, and during the backward pass. The root unit's stay from the forward pass
