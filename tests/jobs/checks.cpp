@@ -65,6 +65,26 @@ TEST_CASE("formats are trained in where the GPU has units for them") {
     CHECK(refused_field(j, {}, gpus::a100_sxm4_80gb) == "runtime.fp8_recipe");
 }
 
+TEST_CASE("serving computes in formats that the GPU has units for; weights may be narrower") {
+    job j{.model = models::llama_3_1_8b};
+    for (const precision& format : {bf16, fp16, fp32, int8}) {
+        j.compute = format;
+        CHECK(refused_field(j, {}, gpus::a100_sxm4_80gb) == "");
+    }
+    j.compute = fp8_e4m3;
+    CHECK(refused_field(j, {}) == "");
+    CHECK(refused_field(j, {}, gpus::a100_sxm4_80gb) == "compute");
+    j.compute = nvfp4;
+    CHECK(refused_field(j, {}) == "compute");
+    CHECK(refused_field(j, {}, gpus::b200_sxm_180gb) == "");
+    const status s = validate_training(j, {}, gpus::h100_sxm5_80gb);
+    REQUIRE_FALSE(s);
+    CHECK(s.error().expected == "a GPU with fp4 units to compute in fp4");
+    j.compute = bf16;
+    j.weights = fp8_e4m3;
+    CHECK(refused_field(j, {}, gpus::a100_sxm4_80gb) == "");
+}
+
 TEST_CASE("what an engine's pipelines and optimizers cannot do is refused") {
     job j = training();
     j.runtime.sharding.code = sharding_code::deepspeed;

@@ -270,19 +270,22 @@ constexpr status validate(const job& j) {
 
 namespace detail {
 
-/// Refuses to train in a format for which a GPU has no arithmetic units.
-constexpr status validate_arithmetic(const precision& format, const gpu& card) {
+/// Refuses to compute in a format for which a GPU has no arithmetic units; integers are no format to train in.
+constexpr status validate_arithmetic(const precision& format, const gpu& card, bool training) {
     switch (format.arithmetic) {
         case arithmetic_kind::fp8:
             if (has_fp8(card)) return done{};
-            return refused(error_code::unsupported, "compute", format.name.view(),
-                           "a GPU with fp8 units to train in fp8");
+            return refused(
+                error_code::unsupported, "compute", format.name.view(),
+                training ? "a GPU with fp8 units to train in fp8" : "a GPU with fp8 units to compute in fp8");
         case arithmetic_kind::fp4:
             if (card.rates.fp4.value_or({}) > flop_rate{}) return done{};
-            return refused(error_code::unsupported, "compute", format.name.view(),
-                           "a GPU with fp4 units to train in fp4");
+            return refused(
+                error_code::unsupported, "compute", format.name.view(),
+                training ? "a GPU with fp4 units to train in fp4" : "a GPU with fp4 units to compute in fp4");
         case arithmetic_kind::int8:
         case arithmetic_kind::int4:
+            if (!training) return done{};
             return refused(error_code::unsupported, "compute", format.name.view(),
                            "a floating-point format to train in");
         default:
@@ -299,7 +302,8 @@ constexpr status validate_arithmetic(const precision& format, const gpu& card) {
 /// backward pass no inventory describes.
 constexpr status validate_training(const job& j, const layout& l, const gpu& card) {
     if (!trains(j)) {
-        if (l.deals_evenly() && l.schedule == pipeline_schedule::one_forward_one_backward) return done{};
+        if (l.deals_evenly() && l.schedule == pipeline_schedule::one_forward_one_backward)
+            return detail::validate_arithmetic(j.compute, card, false);
         return refused(error_code::unsupported, "layout.stages", name_of(j.task),
                        "a training job: serving partitions layers evenly");
     }
@@ -318,7 +322,7 @@ constexpr status validate_training(const job& j, const layout& l, const gpu& car
     if (j.offload.parameters != offload_place::none && l.zero < 3)
         return refused(error_code::inconsistent, "offload.parameters", name_of(j.offload.parameters),
                        "layout.zero 3, which gathers layer by layer what is offloaded");
-    if (const status s = detail::validate_arithmetic(j.compute, card); !s) return s;
+    if (const status s = detail::validate_arithmetic(j.compute, card, true); !s) return s;
     if (j.optimizer.in_backward && micro_batches(j, l) > 1) {
         text<191> expected{"one micro-batch a step, "};
         expected.append(detail::digits(at_once));
