@@ -139,6 +139,12 @@ constexpr runtime vllm_v0_reserved() {
 /// 2031: 7351 blocks for 7449, 20865 for 31615).
 constexpr runtime vllm_v0_whole_device() {
     runtime r = vllm_v0_reserved();
+    // CUDA graphs came with 0.2.6 (pull request 1926), all-reduces of its own with 0.3.0 (2192); its 4-bit kernels are
+    // AutoAWQ's and ExLlama's (csrc/quantization), as under runtimes/huggingface_serving.hpp.
+    r.launches.layer = r.launches.eager_layer;
+    r.launches.graph_context = {};
+    r.launches.own_all_reduce = false;
+    r.launches.weights_a_clock = 5.0;
     r.process.context = {};
     r.process.workspace = {mib(400), mib(785), mib(1536)};
     r.process.communicator = {mib(1024), mib(6310), mib(6900)};
