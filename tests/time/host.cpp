@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 #include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/hardware/interconnects/memory.hpp>
+#include <llmres/hardware/interconnects/network.hpp>
 #include <llmres/hardware/standard_cluster.hpp>
 #include <llmres/models/gguf/mix.hpp>
 #include <llmres/models/llama.hpp>
@@ -94,6 +95,25 @@ TEST_CASE("the host's work is part of a step's time, and can be its bottleneck")
           there.step[time_term::host_optimizer].expected * 2.0);
 }
 
+TEST_CASE(
+    "what computing hides, it hides once: an exchange that lasts longer leaves nothing for the host's transfers") {
+    job j = tuning({.optimizer = offload_place::host}, 16);
+    j.runtime.launches.overlaps_gradients = true;
+    const layout l{.data = 16, .zero = 2};
+    const auto transferred = [&](const llmres::link& between, const efficiency& e) {
+        cluster c = machine(gpus::a100_sxm4_80gb, 16);
+        c.scale_out = between;
+        return speed_of(j, l, c, memory_of(j, l, c), e).step[time_term::host_transfer].expected.in(seconds);
+    };
+    efficiency nothing_overlaps;
+    nothing_overlaps.overlap = 0.0;
+    const double whole = transferred(links::ib_ndr_400, nothing_overlaps);
+    CHECK(transferred(links::eth_10g, nothing_overlaps) == doctest::Approx(whole));
+    CHECK(transferred(links::eth_10g, default_efficiency) == doctest::Approx(whole));
+    CHECK(transferred(links::ib_ndr_400, default_efficiency) < whole);
+    CHECK(transferred(links::ib_ndr_400, default_efficiency) >= whole * 0.3 * (1 - 1e-9));
+}
+
 TEST_CASE("a measured step with the optimizer on the host lies within the bounds") {
     // DeepSpeed's tutorial on core binding: Qwen2.5-3B on two A100 40GB, 3.08 s a step without binding, 2.38 s with.
     // Its batch is not told.
@@ -126,6 +146,24 @@ TEST_CASE("layers that the CPU computes are as slow as main memory") {
         CHECK((now[time_term::host_transfer] == interval<duration>{}) == (on_gpu == 80));
         slower = now.total().expected;
     }
+}
+
+TEST_CASE("the caches of layers that the CPU computes are read by keys and by values, each in its own format") {
+    job j = in_gguf(models::llama_3_1_8b, "Q4_K_M", 0);
+    const auto read = [&](std::int64_t kept) { return decode_host_traffic(j, {}, tokens(kept)).memory; };
+    const auto a_token = [&] { return (read(2000) - read(1000)).in(bytes) / 1000; };
+    // 32 layers of 8 heads of 128 values, keys and values in 16 bits.
+    CHECK(a_token() == 32 * 8 * 128 * 4);
+    j.kv_cache_values = fp8_e4m3;
+    CHECK(a_token() == 32 * 8 * 128 * 3);
+    j.kv_cache = fp8_e4m3;
+    CHECK(a_token() == 32 * 8 * 128 * 2);
+    j.kv_cache_values = {};
+    CHECK(a_token() == 32 * 8 * 128 * 2);
+    j.batch = 3;
+    CHECK(a_token() == 3 * 32 * 8 * 128 * 2);
+    j.options.gpu_layers = 8;
+    CHECK(a_token() == 3 * 24 * 8 * 128 * 2);
 }
 
 TEST_CASE("of experts on the host, decoding reads those that tokens choose; prompts copy all of them") {

@@ -62,6 +62,34 @@ TEST_CASE("sequences beyond what the runtime computes at once wait") {
     CHECK(speed(chat(32)).steady.in_flight == 32);
 }
 
+TEST_CASE("a job that does not say what it generates has no speed under load, and makes a token a step") {
+    for (const std::int32_t stages : {1, 4}) {
+        job j = chat(16);
+        j.output = {};
+        const job_speed s = speed(j, {.pipeline = stages}, stages);
+        CHECK(s.steady.in_flight == 0);
+        CHECK(s.steady.tokens_per_second == token_rate{});
+        CHECK(s.steady.time_per_output_token == interval<duration>{});
+        CHECK(s.steady.time_to_first_token == interval<duration>{});
+        CHECK(s.tokens_per_second.in(tokens_per_s) == doctest::Approx(16 / s.step.total().expected.in(seconds)));
+    }
+}
+
+TEST_CASE("a batch's prompts are computed together, and then its tokens step by step") {
+    for (const std::int32_t stages : {1, 4}) {
+        const layout l{.pipeline = stages};
+        const job_speed one = speed(chat(1), l, stages);
+        const double first = one.prefill.total().expected.in(seconds), each = one.step.total().expected.in(seconds);
+        CHECK(one.tokens_per_second.in(tokens_per_s) == doctest::Approx(256 / (first + 256 * each)).epsilon(0.01));
+        // The prompts of 16 take less than 16 times as long: the weights are read once.
+        const job_speed many = speed(chat(16), l, stages);
+        const double round = 16 * 256 / many.tokens_per_second.in(tokens_per_s);
+        const double prompts = round - 256 * many.step.total().expected.in(seconds);
+        CHECK(prompts > 4 * first);
+        CHECK(prompts < 16 * first);
+    }
+}
+
 TEST_CASE("a lone sequence waits for nobody") {
     const job_speed s = speed(chat(1));
     CHECK(s.steady.time_per_output_token == s.step.total());

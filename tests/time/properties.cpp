@@ -86,6 +86,7 @@ TEST_CASE("no time falls when batch, prompt, layers or sequence grow") {
             const job_speed s = speed(j, {.tensor = 2}, h100s(2));
             CHECK(s.step.total().expected >= before);
             CHECK(s.steady.time_per_output_token.expected >= s.step.total().expected);
+            CHECK(s.steady.time_to_first_token.expected >= s.prefill.total().expected);
             before = s.step.total().expected;
         }
         j.batch = 8;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/hardware/standard_cluster.hpp>
+#include <llmres/models/llama.hpp>
+#include <llmres/models/qwen.hpp>
 #include <llmres/time/roofline.hpp>
 
 using namespace llmres;
@@ -101,6 +103,20 @@ TEST_CASE("long runs get what the board's power allows") {
     priced unknown;
     unknown.c.gpu.board_power = {};
     CHECK(unknown.of(product(1e15, {}), true).compute == unknown.of(product(1e15, {}), false).compute);
+}
+
+TEST_CASE("long runs reach a part of the rate that was measured in bursts, whatever the board's power") {
+    priced p;
+    p.c.gpu.measured.bf16 = tflops(700);
+    p.c.gpu.measured.sustained = 0.6;
+    p.c.gpu.board_power = watts(100);
+    for (const operation_kind kind : {operation_kind::projection, operation_kind::attention, operation_kind::experts}) {
+        operation o = product(1e15, {});
+        o.kind = kind, o.blocks = 1e9, o.tokens = 1'000'000'000;
+        CHECK(p.of(o, true).compute.in(seconds) == doctest::Approx(p.of(o).compute.in(seconds) / 0.6));
+    }
+    CHECK(p.of(product(1e15, {}, arithmetic_kind::fp8), true).compute.in(seconds) ==
+          doctest::Approx(1e15 / (2 * 100e12 / 1.15)));  // not measured: the sheet's power
 }
 
 TEST_CASE("experts with few tokens each reach a part of the rate: half of it with 20") {
@@ -275,4 +291,203 @@ TEST_CASE("measured rates are reached whole, and their bounds lie as far apart a
     CHECK(scattered.arithmetic.expected == 0.9);
     CHECK(scattered.arithmetic.high == 1.0);
     CHECK(scattered.arithmetic.low <= 0.6);
+}
+
+TEST_CASE("efficiencies that a caller sets scale every rate and every byte") {
+    const priced p;
+    efficiency halved = default_efficiency;
+    halved.arithmetic = {0.24, 0.374, 0.46};
+    halved.bandwidth = {0.24, 0.3985, 0.475};
+    for (const operation_kind kind : {operation_kind::projection, operation_kind::attention, operation_kind::experts})
+        for (const arithmetic_kind arithmetic : {arithmetic_kind::bf16, arithmetic_kind::fp8}) {
+            operation o = product(1e15, {}, arithmetic);
+            o.kind = kind, o.blocks = 1e9, o.tokens = 1'000'000'000;
+            CHECK(p.of(o, false, halved).compute.in(seconds) == doctest::Approx(2 * p.of(o).compute.in(seconds)));
+            o.flops = {}, o.read = gb(1);
+            CHECK(p.of(o, false, halved).memory.in(seconds) == doctest::Approx(2 * p.of(o).memory.in(seconds)));
+            CHECK(p.of(o, true, halved).memory.in(seconds) == doctest::Approx(2 * p.of(o, true).memory.in(seconds)));
+        }
+    const operation between{.kind = operation_kind::elementwise, .read = gb(1)};
+    CHECK(p.of(between, false, halved).memory.in(seconds) == doctest::Approx(2 * p.of(between).memory.in(seconds)));
+}
+
+TEST_CASE("operations in different arithmetics, one after another, take what each takes alone") {
+    const priced p;
+    detail::pricer together{p.alone, p.c, p.c.gpu, default_efficiency, p.launches, {false, true}};
+    double sum = 0, at_peak = 0;
+    for (const arithmetic_kind kind :
+         {arithmetic_kind::bf16, arithmetic_kind::fp8, arithmetic_kind::tf32, arithmetic_kind::bf16,
+          arithmetic_kind::int8, arithmetic_kind::fp8, arithmetic_kind::fp8, arithmetic_kind::bf16}) {
+        const operation o = product(1e15, {}, kind);
+        together(o, 0);
+        sum += p.of(o).compute.in(seconds);
+        at_peak += p.of(o).at_peak.in(seconds);
+    }
+    CHECK(together.sum[0].compute.in(seconds) == doctest::Approx(sum));
+    CHECK(together.sum[0].at_peak.in(seconds) == doctest::Approx(at_peak));
+    together(product(1e15, {}), 1);
+    CHECK(together.sum[1].compute.in(seconds) == doctest::Approx(p.of(product(1e15, {}), true).compute.in(seconds)));
+    together.start_over();
+    CHECK(together.sum[0].compute == duration{});
+    CHECK(together.sum[1].at_peak == duration{});
+}
+
+TEST_CASE("attention's own time is what its operations add, whatever came before") {
+    const priced p;
+    detail::pricer price{p.alone, p.c, p.c.gpu, default_efficiency, p.launches, {}};
+    price(product(1e15, gb(1)), 0);
+    CHECK(price.sum[0].attention == duration{});
+    const operation o{.kind = operation_kind::attention, .flops = flops(1e15), .read = gb(1), .blocks = 1e9};
+    price(o, 0);
+    price(o, 0);
+    const detail::priced_pass alone = p.of(o);
+    CHECK(price.sum[0].attention.in(seconds) == doctest::Approx(2 * (alone.compute + alone.memory).in(seconds)));
+}
+
+TEST_CASE("all tensor ranks compute; peaks are counted once") {
+    priced p;
+    p.alone.tensor = 4;
+    CHECK(p.of(product(1e15, {})).flops.in(flops) == doctest::Approx(4e15));
+    CHECK(p.of(product(1e15, {})).at_peak.in(seconds) == doctest::Approx(1e15 / 989.4e12));
+}
+
+TEST_CASE("the power of a board limits narrower products less") {
+    const auto reached = [](arithmetic_kind kind) {
+        priced p{.c = standard_cluster(gpus::b200_sxm_180gb, 1).value()};
+        p.c.gpu.board_power = watts(100);
+        return 1e15 / p.of(product(1e15, {}, kind), true).compute.in(seconds);
+    };
+    CHECK(reached(arithmetic_kind::bf16) == doctest::Approx(100 / 0.966e-12));
+    CHECK(reached(arithmetic_kind::fp8) == doctest::Approx(2 * 100 / 0.966e-12));
+    CHECK(reached(arithmetic_kind::fp4) == doctest::Approx(4 * 100 / 0.966e-12));
+    priced limited;
+    limited.c.power_limit = watts(100);
+    CHECK(limited.of(product(1e15, {}), true).compute.in(seconds) == doctest::Approx(1e15 / (100 / 1.15e-12)));
+}
+
+TEST_CASE("exchanges go to the term of their group, over the ranks of that group") {
+    const cluster c = standard_cluster(gpus::h100_sxm5_80gb, 64).value();
+    const layout l{.tensor = 2, .data = 8, .context_parallel = 4, .expert = 8, .expert_tensor = 2};
+    const auto priced_exchange = [&](exchange::group among) {
+        detail::pricer price{l, c, c.gpu, default_efficiency, {}, {}};
+        price(exchange{collective_kind::all_gather, among, mb(64)}, 0);
+        return price.sum[0];
+    };
+    const auto expected = [&](std::int64_t ranks, std::int64_t in_node) {
+        return time_of(collective_kind::all_gather, mb(64), {.ranks = ranks, .in_node = in_node}, c.scale_up,
+                       c.scale_out);
+    };
+    CHECK(priced_exchange(exchange::group::tensor).tensor == expected(2, 2));
+    CHECK(priced_exchange(exchange::group::expert).expert == expected(8, 4));    // every second GPU of a node
+    CHECK(priced_exchange(exchange::group::context).context == expected(4, 4));  // behind two tensor ranks
+    CHECK(priced_exchange(exchange::group::tensor).context == duration{});
+    CHECK(priced_exchange(exchange::group::context).tensor == duration{});
+    runtime_launches own{.own_all_reduce = true};
+    detail::pricer price{l, c, c.gpu, default_efficiency, own, {}};
+    price(exchange{collective_kind::all_reduce, exchange::group::tensor, mb(64)}, 0);
+    CHECK(price.sum[0].tensor == time_of(collective_kind::all_reduce, mb(64),
+                                         {.ranks = 2, .in_node = 2, .own_kernels = true}, c.scale_up, c.scale_out));
+}
+
+namespace {
+
+/// A forward and a backward pass through a layer.
+std::array<detail::priced_pass, 2> both_passes_of(const layout& l, const runtime_launches& by = {}) {
+    const cluster c = standard_cluster(gpus::h100_sxm5_80gb, 8).value();
+    detail::pricer price{l, c, c.gpu, default_efficiency, by, {true, true}};
+    token_passes passes;
+    passes.push({.tokens = {1, 1024, 1024 * l.context_parallel}, .scored = 1024, .training = true});
+    passes.push({.tokens = {1, 1024, 1024 * l.context_parallel}, .scored = 1024, .training = true, .backward = true});
+    const model& m = models::llama_3_1_8b;
+    detail::price_layer(price, m.layers.kinds[0], m.hidden, {}, passes);
+    return {price.sum[0], price.sum[1]};
+}
+
+}  // namespace
+
+TEST_CASE("the backward pass exchanges what the forward pass does, sequence parallelism its inputs once more") {
+    const auto [forward, backward] = both_passes_of({.tensor = 4});
+    CHECK(forward.tensor > duration{});
+    CHECK(backward.tensor == forward.tensor);
+    const auto [parts, parts_back] = both_passes_of({.tensor = 4, .sequence_parallel = true});
+    const cluster c = standard_cluster(gpus::h100_sxm5_80gb, 8).value();
+    const layout l{.tensor = 4, .sequence_parallel = true};
+    duration once, gathers;
+    for_each_exchange(models::llama_3_1_8b.layers.kinds[0], 4096, bf16, {1, 1024, 1024}, l, [&](const exchange& x) {
+        const rank_group group{.ranks = 4, .in_node = 4};
+        once += time_of(x.kind, x.message, group, c.scale_up, c.scale_out);
+        gathers += time_of(collective_kind::all_gather, x.message, group, c.scale_up, c.scale_out);
+    });
+    CHECK(parts.tensor.in(seconds) == doctest::Approx(once.in(seconds)));
+    CHECK(parts_back.tensor.in(seconds) == doctest::Approx((once + gathers).in(seconds)));
+}
+
+TEST_CASE("context parallelism passes keys and values forward, and back with their gradients") {
+    const auto [forward, backward] = both_passes_of({.sequence_parallel = true, .context_parallel = 4});
+    CHECK(forward.context > duration{});
+    CHECK(backward.context.in(seconds) == doctest::Approx(2 * forward.context.in(seconds)));
+    CHECK(forward.tensor == duration{});
+    CHECK(backward.tensor == duration{});
+}
+
+TEST_CASE("each pass through a layer has its elementwise kernels, and is one layer") {
+    runtime_launches by{.small_kernels = 0};
+    const auto without = both_passes_of({}, by);
+    by.small_kernels = 10;
+    const auto with = both_passes_of({}, by);
+    for (std::size_t p = 0; p < 2; ++p) {
+        CHECK((with[p].floors - without[p].floors).in(microseconds) == doctest::Approx(20));
+        CHECK(with[p].layers == 1);
+    }
+}
+
+TEST_CASE("passes add up, each as often as it runs") {
+    detail::priced_pass one;
+    one.compute = seconds(1), one.memory = seconds(2), one.tensor = seconds(3), one.expert = seconds(4);
+    one.context = seconds(5), one.attention = seconds(6), one.floors = seconds(7), one.at_peak = seconds(8);
+    one.layers = 9, one.flops = flops(10.0);
+    detail::priced_pass sum;
+    sum.add(one, 2);
+    sum.add(one, 1);
+    CHECK(sum.compute.in(seconds) == doctest::Approx(3));
+    CHECK(sum.memory.in(seconds) == doctest::Approx(6));
+    CHECK(sum.tensor.in(seconds) == doctest::Approx(9));
+    CHECK(sum.expert.in(seconds) == doctest::Approx(12));
+    CHECK(sum.context.in(seconds) == doctest::Approx(15));
+    CHECK(sum.attention.in(seconds) == doctest::Approx(18));
+    CHECK(sum.floors.in(seconds) == doctest::Approx(21));
+    CHECK(sum.at_peak.in(seconds) == doctest::Approx(24));
+    CHECK(sum.layers == doctest::Approx(27));
+    CHECK(sum.flops.in(flops) == doctest::Approx(30));
+}
+
+TEST_CASE("terms have bounds in the proportions of the efficiencies, and launches those of floors and of the CPU") {
+    detail::priced_pass pass;
+    pass.compute = milliseconds(10), pass.memory = milliseconds(20), pass.tensor = milliseconds(3);
+    pass.expert = milliseconds(4), pass.context = milliseconds(5), pass.attention = milliseconds(4);
+    pass.floors = milliseconds(1), pass.layers = 2;
+    const efficiency e{.arithmetic = {0.5, 0.8, 1.0},
+                       .bandwidth = {0.4, 0.8, 0.9},
+                       .link = {0.5, 1.0, 1.25},
+                       .launch = {0.7, 1.0, 1.4}};
+    const auto shown = [](const interval<duration>& t) {
+        return std::array{t.low.in(milliseconds), t.expected.in(milliseconds), t.high.in(milliseconds)};
+    };
+    const auto is = [&](const interval<duration>& t, double low, double expected, double high) {
+        CHECK(shown(t)[0] == doctest::Approx(low));
+        CHECK(shown(t)[1] == doctest::Approx(expected));
+        CHECK(shown(t)[2] == doctest::Approx(high));
+    };
+    const time_breakdown t = pass.terms(e, {});
+    is(t[time_term::compute], 8, 10, 16);
+    is(t[time_term::memory], 20 * 0.8 / 0.9, 20, 40);
+    is(t[time_term::tensor_communication], 4 / 1.25, 4, 8);  // three, and what attention does not hide
+    is(t[time_term::expert_communication], 4 / 1.25, 4, 8);
+    is(t[time_term::launch], 0.7, 1, 1.4);
+    // 38 ms of kernels wait for a CPU that takes 40 ms, but not at the slow end, where they take 72.
+    const runtime_launches slow{.layer = {milliseconds(20), milliseconds(20), milliseconds(20)}};
+    const double least = 8 + 20 * 0.8 / 0.9 + 4 / 1.25 + 4 / 1.25;
+    is(pass.terms(e, slow)[time_term::launch], 2, 2, 2);  // (the bounds enclose what is expected)
+    const runtime_launches slower{.layer = {milliseconds(21), milliseconds(25), milliseconds(40)}};
+    is(pass.terms(e, slower)[time_term::launch], 42 - least < 12 ? 42 - least : 12, 12, 12);
 }

@@ -81,8 +81,7 @@ constexpr flop_rate sustained_rate(const gpu& card, double bytes_per_element = 2
 /// Clocks of all multiprocessors a second: at the boost clock, or where that is not published, as often as the rate of
 /// fp32 needs (two FLOPs a core and clock). Zero if neither is known.
 constexpr double multiprocessor_clocks(const gpu& card) {
-    if (!card.sm_count) return 0;
-    const auto multiprocessors = static_cast<double>(*card.sm_count);
+    const auto multiprocessors = static_cast<double>(card.sm_count.value_or(0));
     if (card.boost_clock) return multiprocessors * card.boost_clock.value.in(mhz) * 1e6;
     if (!card.cuda_cores || *card.cuda_cores <= 0 || !card.rates.fp32) return 0;
     return multiprocessors * card.rates.fp32.value.in(flops_per_s) / (2.0 * *card.cuda_cores);
