@@ -7,7 +7,7 @@
 `on_gpu.py PROBE DIR --only torch` wrote DIR/plans/torch-NAME.job.json and its plan, torch-NAME.json. Each
 job runs in a process of its own: random weights, random tokens, generating from prompts or training for three steps.
 DIR/torch.json gets, for each, what was predicted and measured (bytes and seconds) and by how much that differs. On a CPU weights
-alone can be held against the plan. Exit codes: 0 done, 1 a job failed, 5 skipped because PyTorch or a GPU is missing."""
+alone can be held against the plan. Exit codes: 0 done, 1 a job failed, 5 skipped because PyTorch, transformers or a GPU is missing."""
 
 import json
 import pathlib
@@ -16,22 +16,24 @@ import sys
 import time
 
 SHAPES = {  # of the models' config.json
-    "llama-3.2-1b": dict(hidden=2048, layers=16, heads=32, kv_heads=8, head_dim=64, inner=8192, vocab=128256, tied=True),
-    "llama-3.1-8b": dict(hidden=4096, layers=32, heads=32, kv_heads=8, head_dim=128, inner=14336, vocab=128256, tied=False),
+    "llama-3.2-1b": dict(hidden_size=2048, num_hidden_layers=16, num_attention_heads=32, num_key_value_heads=8, intermediate_size=8192,
+                         vocab_size=128256, tie_word_embeddings=True),
+    "llama-3.1-8b": dict(hidden_size=4096, num_hidden_layers=32, num_attention_heads=32, num_key_value_heads=8, intermediate_size=14336,
+                         vocab_size=128256, tie_word_embeddings=False),
 }
 TIMEOUT_S = 100
 
 
 def shape_of(job):
+    """What transformers calls the model's sizes."""
     model = job["model"]
-    if isinstance(model, dict) and "hidden" in model:
-        attention = model["attention"]
-        return dict(hidden=model["hidden"], layers=model["layers"], heads=attention["heads"], kv_heads=attention["kv_heads"],
-                    head_dim=model["hidden"] // attention["heads"], inner=model["feed_forward"]["width"], vocab=model["vocabulary"],
-                    tied=model.get("tied_head", False))
-    if isinstance(model, dict):
-        return dict(SHAPES[model["from"]], layers=model["layers"])
-    return SHAPES[model]
+    if isinstance(model, str):
+        return SHAPES[model]
+    if "from" in model:
+        return dict(SHAPES[model["from"]], num_hidden_layers=model["layers"])
+    return dict(hidden_size=model["hidden"], num_hidden_layers=model["layers"], num_attention_heads=model["attention"]["heads"],
+                num_key_value_heads=model["attention"]["kv_heads"], intermediate_size=model["feed_forward"]["width"],
+                vocab_size=model["vocabulary"], tie_word_embeddings=model.get("tied_head", False))
 
 
 def device_used():
@@ -44,120 +46,56 @@ def device_used():
         return None
 
 
-def build(torch, shape, dtype, device):
-    """A decoder of Llama's kind, as it is usually written."""
-    nn, functional = torch.nn, torch.nn.functional
-    hidden, head_dim, heads, kv_heads = shape["hidden"], shape["head_dim"], shape["heads"], shape["kv_heads"]
+def build(job, dtype, device):
+    """A decoder of Llama's kind, as Hugging Face writes it."""
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
 
-    class Norm(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.weight = nn.Parameter(torch.ones(hidden))
-
-        def forward(self, x):
-            wide = x.float()
-            wide = wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-5)
-            return self.weight * wide.to(x.dtype)
-
-    def rotated(x, cos, sin):
-        one, two = x.chunk(2, dim=-1)
-        return x * cos + torch.cat((-two, one), dim=-1) * sin
-
-    class Layer(nn.Module):
-        def __init__(self):
-            super().__init__()
-            linear = lambda a, b: nn.Linear(a, b, bias=False)
-            self.norm1, self.norm2 = Norm(), Norm()
-            self.q, self.o = linear(hidden, heads * head_dim), linear(heads * head_dim, hidden)
-            self.k, self.v = linear(hidden, kv_heads * head_dim), linear(hidden, kv_heads * head_dim)
-            self.gate, self.up = linear(hidden, shape["inner"]), linear(hidden, shape["inner"])
-            self.down = linear(shape["inner"], hidden)
-
-        def forward(self, x, cos, sin, cache=None, start=0):
-            batch, length, _ = x.shape
-            y = self.norm1(x)
-            split = lambda z, n: z.view(batch, length, n, head_dim).transpose(1, 2)
-            q, k, v = split(self.q(y), heads), split(self.k(y), kv_heads), split(self.v(y), kv_heads)
-            q, k = rotated(q, cos, sin), rotated(k, cos, sin)
-            if cache is not None:
-                cache[0][:, :, start : start + length] = k
-                cache[1][:, :, start : start + length] = v
-                k, v = cache[0][:, :, : start + length], cache[1][:, :, : start + length]
-            k, v = (z.repeat_interleave(heads // kv_heads, dim=1) for z in (k, v))
-            y = functional.scaled_dot_product_attention(q, k, v, is_causal=length > 1)
-            x = x + self.o(y.transpose(1, 2).reshape(batch, length, -1))
-            y = self.norm2(x)
-            return x + self.down(functional.silu(self.gate(y)) * self.up(y))
-
-    class Decoder(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.embedding = nn.Embedding(shape["vocab"], hidden)
-            self.layers = nn.ModuleList(Layer() for _ in range(shape["layers"]))
-            self.norm = Norm()
-            self.head = nn.Linear(hidden, shape["vocab"], bias=False)
-            if shape["tied"]:
-                self.head.weight = self.embedding.weight
-
-        def forward(self, tokens, caches=None, start=0, last=False):
-            x = self.embedding(tokens)
-            at = torch.arange(start, start + tokens.shape[1], device=x.device, dtype=torch.float32)
-            turns = torch.outer(at, 500000.0 ** -(torch.arange(0, head_dim, 2, device=x.device) / head_dim))
-            turns = torch.cat((turns, turns), dim=-1)
-            kind = torch.get_autocast_gpu_dtype() if torch.is_autocast_enabled() else x.dtype
-            cos, sin = turns.cos().to(kind), turns.sin().to(kind)
-            for i, layer in enumerate(self.layers):
-                x = layer(x, cos, sin, None if caches is None else caches[i], start)
-            return self.head(self.norm(x[:, -1:] if last else x))
-
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(dtype)
-    try:
-        with torch.device(device):
-            return Decoder()
-    finally:
-        torch.set_default_dtype(before)
+    config = LlamaConfig(**shape_of(job), attn_implementation="sdpa", rope_parameters={"rope_type": "default", "rope_theta": 5e5})
+    torch.set_default_dtype(dtype)  # so that no copy in another format is ever there
+    with torch.device(device):
+        model = LlamaForCausalLM(config)
+    torch.set_default_dtype(torch.float32)
+    return model
 
 
-def generate(torch, job, shape, device):
-    model = build(torch, shape, torch.bfloat16, device)
-    batch, prompt, output = job["batch"], job["prompt"], job["output"]
-    room = (batch, shape["kv_heads"], prompt + output, shape["head_dim"])
-    with torch.inference_mode():
-        caches = [[torch.empty(room, dtype=torch.bfloat16, device=device) for _ in range(2)] for _ in range(shape["layers"])]
-        tokens = torch.randint(shape["vocab"], (batch, prompt), device=device)
-        times = []
-        for step in range(output):
-            synchronize(torch, device)
-            begin = time.perf_counter()
-            scores = model(tokens, caches, 0 if step == 0 else prompt + step - 1, last=True)
-            tokens = scores[:, -1].argmax(-1, keepdim=True)
-            synchronize(torch, device)
-            times.append(time.perf_counter() - begin)
-    later = sorted(times[1:])
+class Clock:
+    """Notes when each token came: generate() hands the prompt and then every step's tokens over on the host."""
+
+    def __init__(self):
+        self.times = []
+
+    def put(self, tokens):
+        self.times.append(time.perf_counter())
+
+    def end(self):
+        pass
+
+
+def generate(torch, job, device):
+    model, clock, output = build(job, torch.bfloat16, device).eval(), Clock(), job["output"]
+    tokens = torch.randint(model.config.vocab_size, (job["batch"], job["prompt"]), device=device)
+    model.generate(tokens, min_new_tokens=output, max_new_tokens=output, do_sample=False, pad_token_id=0, streamer=clock)
+    later = sorted(b - a for a, b in zip(clock.times[1:], clock.times[2:]))
     return {"time_per_output_token_s": later[len(later) // 2], "weights_bytes": weights_of(model)}
 
 
-def train(torch, job, shape, device):
+def train(torch, job, device):
     wide = job["weights"] == "fp32"
-    model = build(torch, shape, torch.float32 if wide else torch.bfloat16, device)
+    model = build(job, torch.float32 if wide else torch.bfloat16, device).train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5)
-    tokens = torch.randint(shape["vocab"], (job["micro_batch"], job["sequence"]), device=device)
-    times = []
+    tokens = torch.randint(model.config.vocab_size, (job["micro_batch"], job["sequence"]), device=device)
     for _ in range(3):
         synchronize(torch, device)
         begin = time.perf_counter()
         with torch.autocast(device, dtype=torch.bfloat16, enabled=wide):
-            scores = model(tokens)
-            loss = torch.nn.functional.cross_entropy(scores.float().view(-1, shape["vocab"]), tokens.view(-1))
-        del scores
+            loss = model(input_ids=tokens, labels=tokens, use_cache=False).loss
         loss.backward()
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
-        del loss
         synchronize(torch, device)
-        times.append(time.perf_counter() - begin)
-    return {"step_s": times[-1], "weights_bytes": weights_of(model)}
+        took = time.perf_counter() - begin
+    return {"step_s": took, "weights_bytes": weights_of(model)}
 
 
 def weights_of(model):
@@ -176,7 +114,7 @@ def run_one(job_file, device):
 
     job = json.loads(pathlib.Path(job_file).read_text())
     torch.manual_seed(1)
-    took = (generate if job["task"] == "serving" else train)(torch, job, shape_of(job), device)
+    took = (generate if job["task"] == "serving" else train)(torch, job, device)
     took["torch_version"] = torch.__version__
     if device == "cuda":
         took["allocated_bytes"] = torch.cuda.max_memory_allocated()
@@ -221,10 +159,11 @@ def main(folder, device):
 
     try:
         import torch
+        import transformers  # noqa: F401
 
         missing = None if device == "cpu" or torch.cuda.is_available() else "PyTorch sees no GPU"
     except ImportError:
-        missing = "PyTorch is not installed"
+        missing = "PyTorch or transformers is not installed"
     if not missing and not jobs:
         missing = f"no jobs in {folder}/plans: run `on_gpu.py PROBE {folder} --only torch`"
     if missing:

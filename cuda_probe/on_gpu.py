@@ -167,7 +167,8 @@ class Run:
         for name, fields in TORCH.items():
             for layers in (32, 24, 16, 8, 4) if fields["model"] == "llama-3.1-8b" else (None,):
                 model = {"from": fields["model"], "layers": layers} if layers else fields["model"]
-                job = self.document(f"torch-{name}", **{**fields, "model": model, "runtime": "pytorch", "attention": "sdpa"})
+                job = self.document(f"torch-{name}", **{**fields, "model": model, "attention": "sdpa",
+                                                         "runtime": "transformers" if fields["task"] == "serving" else "huggingface"})
                 plan = self.plan(f"torch-{name}", job, 0)
                 memory = plan and json.loads(plan.read_text())["memory"]
                 if memory and memory["expected"] <= 0.9 * memory["usable"]:

@@ -28,7 +28,8 @@ def main(probe):
         for name, fields in JOBS.items():
             job = plans / f"{name}.job.json"
             model = dict(MODEL, tied_head=True) if name.endswith("tied") else MODEL
-            job.write_text(json.dumps(dict(fields, model=model, runtime="pytorch", attention="sdpa")))
+            job.write_text(json.dumps(dict(fields, model=model, attention="sdpa",
+                                           runtime="transformers" if fields["task"] == "serving" else "huggingface")))
             subprocess.run([probe, "plan", job, f"--json={plans / name}.json", "--simulate",
                             ROOT / "tests/data/devices/synthetic-rtx-4090.json"], check=True)
         done = subprocess.run([sys.executable, ROOT / "cuda_probe/compare_torch.py", folder, "--cpu"])
