@@ -4,10 +4,8 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <iterator>
 #include <llmres/io/files.hpp>
 #include <llmres/values/version.hpp>
 
@@ -17,11 +15,8 @@
 namespace llmres::probe {
 
 result<std::string> job_text(const job_request& request) {
-    if (!request.model.ends_with(".json")) return document_of(request);
-    std::ifstream in{request.model, std::ios::binary};
-    if (!in || std::filesystem::is_directory(request.model))
-        return refused(error_code::io, "JOB", request.model, "a job document that can be read");
-    return std::string{std::istreambuf_iterator<char>{in}, {}};
+    return request.model.ends_with(".json") ? read_text(request.model, "JOB", "a job document that can be read")
+                                            : result<std::string>{document_of(request)};
 }
 
 int refuse(const error& wrong) {

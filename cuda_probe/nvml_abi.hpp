@@ -19,7 +19,6 @@ inline constexpr unsigned clock_sm = 1;
 inline constexpr unsigned clock_memory = 2;
 inline constexpr unsigned temperature_gpu = 0;
 inline constexpr unsigned threshold_slowdown = 1;
-inline constexpr unsigned row_remap_unused = 0;
 inline constexpr unsigned long long not_available = ~0ULL;
 
 inline constexpr unsigned remote_gpu = 0;

@@ -1,84 +1,69 @@
 // SPDX-License-Identifier: MIT
 #include "plan_file.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
+#include <limits>
+#include <llmres/io/json/fields.hpp>
 
 namespace llmres::probe {
 
 namespace {
 
-std::string shown(const nlohmann::json& found) {
-    return found.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+using fields = llmres::detail::config_fields;
+constexpr std::int64_t largest_number = std::numeric_limits<std::int64_t>::max();
+
+/// Has read(fields) read an object; false if something in it was wrong, or before it: the first is kept.
+template <class Read>
+bool read_object(const nlohmann::json& from, std::string_view path, error& wrong, Read&& read) {
+    if (wrong.code != error_code::none) return false;
+    if (!from.is_object())
+        return wrong = refused(error_code::malformed, path, llmres::detail::shown(from), "an object"), false;
+    fields f{from, path};
+    read(f);
+    if (!f.ok()) wrong = f.error();
+    return f.ok();
+}
+/// The object under that key, where there is one.
+const nlohmann::json* object_in(const nlohmann::json& document, const char* key) {
+    const auto found = document.find(key);
+    return found != document.end() && found->is_object() ? &*found : nullptr;
+}
+byte_count size_or(fields& f, const char* key, byte_count otherwise, std::int64_t least = 0) {
+    return bytes(f.number_or(key, otherwise.in(bytes), least, largest_number));
+}
+std::optional<std::int64_t> number_in(fields& f, const char* key, std::int64_t least) {
+    return f.has(key) ? std::optional{f.number(key, least, largest_number)} : std::nullopt;
+}
+std::string text_in(fields& f, const char* key) {
+    if (!f.has(key)) f.fail(error_code::missing, key, "a string");
+    return std::string{f.text_or(key, "")};
+}
+bool is_term(std::string_view name) {
+    return std::find(plan_terms.begin(), plan_terms.end(), name) != plan_terms.end();
 }
 
-/// Reads fields of one object and keeps the first thing that is wrong.
-struct fields {
-    const nlohmann::json& from;
-    std::string path;
-    error& wrong;
-
-    std::string at(std::string_view key) const {
-        return path.empty() ? std::string{key} : path + "." + std::string{key};
-    }
-    bool ok() const { return wrong.code == error_code::none; }
-
-    const nlohmann::json* find(const char* key, bool needed, std::string_view expected) const {
-        const auto here = from.find(key);
-        if (here != from.end() && !here->is_null()) return &*here;
-        if (needed && ok()) wrong = refused(error_code::missing, at(key), "", expected);
-        return nullptr;
-    }
-    std::optional<std::int64_t> integer(const char* key, bool needed, std::int64_t low) const {
-        const nlohmann::json* found = find(key, needed, "an integer");
-        if (found == nullptr || !ok()) return {};
-        const bool fits = found->is_number_integer() &&
-                          !(found->is_number_unsigned() && found->get<std::uint64_t>() > 0x7fffffffffffffffU);
-        if (!fits) {
-            wrong = refused(error_code::malformed, at(key), shown(*found), "an integer");
-            return {};
-        }
-        const auto number = found->get<std::int64_t>();
-        if (number < low) {
-            wrong = refused(error_code::out_of_range, at(key), number, low == 0 ? "0 or more" : "1 or more");
-            return {};
-        }
-        return number;
-    }
-    std::string string(const char* key, bool needed) const {
-        const nlohmann::json* found = find(key, needed, "a string");
-        if (found == nullptr || !ok()) return {};
-        if (!found->is_string()) {
-            wrong = refused(error_code::malformed, at(key), shown(*found), "a string");
-            return {};
-        }
-        return found->get<std::string>();
-    }
-};
-
+/// "vllm", or {"name": "vllm", ...knobs}.
 std::string name_in(const nlohmann::json& document, const char* key, error& wrong) {
-    // "runtime": "vllm-0.9" or {"name": "vllm-0.9", ...knobs}
-    const auto here = document.find(key);
-    if (here == document.end() || here->is_null()) return {};
-    if (here->is_object()) return fields{*here, key, wrong}.string("name", true);
-    return fields{document, "", wrong}.string(key, false);
+    std::string name;
+    const nlohmann::json* with_knobs = object_in(document, key);
+    const auto read = [&](fields& f) { name = with_knobs ? text_in(f, "name") : std::string{f.text_or(key, "")}; };
+    read_object(with_knobs ? *with_knobs : document, with_knobs ? key : "", wrong, read);
+    return name;
 }
 
 /// What of a runtime's pool its job leaves unused is in no buffer: such a plan is compared by what the job itself
 /// takes.
-void leave_out_unused_pool(plan_file& plan, const nlohmann::json& memory, error& wrong) {
-    const auto needed = memory.find("needed");
-    if (needed == memory.end() || !needed->is_object()) return;
-    const auto job = fields{*needed, "memory.needed", wrong}.integer("expected", true, 0);
-    if (!job) return;
+void leave_out_unused_pool(plan_file& plan, fields& needed) {
     const byte_count before = plan.expected;
-    plan.expected = bytes(*job);
-    plan.low = bytes(fields{*needed, "memory.needed", wrong}.integer("low", false, 0).value_or(*job));
-    plan.high = bytes(fields{*needed, "memory.needed", wrong}.integer("high", false, 0).value_or(*job));
+    plan.expected = bytes(needed.number("expected", 0, largest_number));
+    plan.low = size_or(needed, "low", plan.expected);
+    plan.high = size_or(needed, "high", plan.expected);
     for (auto& [name, size] : plan.terms)
         if (name == "fragmentation") {
             const byte_count others = before - size;
@@ -86,63 +71,124 @@ void leave_out_unused_pool(plan_file& plan, const nlohmann::json& memory, error&
         }
 }
 
-bool is_term(std::string_view name) {
-    return std::find(plan_terms.begin(), plan_terms.end(), name) != plan_terms.end();
+void read_terms(plan_file& plan, fields& terms, const nlohmann::json& names) {
+    byte_count sum{};
+    for (const auto& [name, size] : names.items()) {
+        if (!is_term(name))
+            return terms.fail(
+                refused(error_code::unknown, "memory.terms", name, "a memory term, such as weights or kv_cache"));
+        plan.terms.emplace_back(name, bytes(terms.number(name.c_str(), 0, largest_number)));
+        sum += plan.terms.back().second;
+    }
+    // The terms of a plan add up to what it expects; one in a thousand is left for rounding.
+    const std::int64_t apart = (sum - plan.expected).base();
+    if (terms.ok() && std::abs(apart) > plan.expected.base() / 1000)
+        terms.fail(
+            refused(error_code::inconsistent, "memory.terms", sum.base(), "terms that add up to memory.expected"));
 }
 
-plan_buffer read_buffer(const nlohmann::json& from, const std::string& path, bool training, error& wrong) {
-    plan_buffer made;
-    if (!from.is_object()) {
-        wrong = refused(error_code::malformed, path, shown(from), "an object with name, term, bytes and count");
+void read_memory(plan_file& plan, fields& m, const nlohmann::json& from, error& wrong) {
+    plan.usable = bytes(m.number("usable", 0, largest_number));
+    plan.expected = bytes(m.number("expected", 0, largest_number));
+    plan.available = size_or(m, "available", plan.usable);
+    plan.low = size_or(m, "low", plan.expected);
+    plan.high = size_or(m, "high", plan.expected);
+    if (!m.has("terms")) m.fail(error_code::missing, "terms", "bytes by term");
+    const nlohmann::json* terms = m.object("terms");
+    if (!m.ok()) return;
+    if (const nlohmann::json* line = object_in(from, "context"))
+        read_object(*line, "memory.context", wrong, [&](fields& c) {
+            const auto end = [&](const char* key) { return bytes(c.number(key, 0, largest_number)); };
+            plan.process_context = interval<byte_count>{end("low"), end("expected"), end("high")};
+        });
+    read_object(*terms, "memory.terms", wrong, [&](fields& t) { read_terms(plan, t, *terms); });
+    if (const nlohmann::json* needed = object_in(from, "needed"); needed != nullptr)
+        read_object(*needed, "memory.needed", wrong, [&](fields& n) { leave_out_unused_pool(plan, n); });
+}
+
+plan_buffer read_buffer(fields& f, bool training) {
+    plan_buffer made{text_in(f, "name"), text_in(f, "term")};
+    if (f.ok() && !is_term(made.term)) {
+        f.fail(refused(error_code::unknown, f.label("term"), made.term, "a memory term, such as weights or kv_cache"));
         return made;
     }
-    const fields f{from, path, wrong};
-    made.name = f.string("name", true);
-    made.term = f.string("term", true);
-    if (f.ok() && !is_term(made.term))
-        wrong = refused(error_code::unknown, f.at("term"), made.term, "a memory term, such as weights or kv_cache");
-    made.size = bytes(f.integer("bytes", true, 1).value_or(0));
-    made.count = f.integer("count", false, 1).value_or(1);
+    made.size = bytes(f.number("bytes", 1, largest_number));
+    made.count = f.number_or("count", 1, 1, largest_number);
     // Unless the plan says what grows with what: caches do in serving, activations and logits in training.
     made.scales_with_context = made.term == "kv_cache";
     made.scales_with_batch = made.term == "kv_cache" || made.term == "recurrent_state" ||
                              (training && (made.term == "activations" || made.term == "logits"));
-    if (const nlohmann::json* scales = f.find("scales_with", false, ""); scales != nullptr && f.ok()) {
+    if (const nlohmann::json* scales = f.list("scales_with")) {
         made.scales_with_batch = made.scales_with_context = false;
-        if (!scales->is_array())
-            wrong = refused(error_code::malformed, f.at("scales_with"), shown(*scales), "an array");
-        for (const nlohmann::json& axis : scales->is_array() ? *scales : nlohmann::json::array()) {
-            if (axis == "batch")
-                made.scales_with_batch = true;
-            else if (axis == "context")
-                made.scales_with_context = true;
-            else if (f.ok())
-                wrong = refused(error_code::unknown, f.at("scales_with"), shown(axis), "batch or context");
+        for (const nlohmann::json& axis : *scales) {
+            made.scales_with_batch = made.scales_with_batch || axis == "batch";
+            made.scales_with_context = made.scales_with_context || axis == "context";
+            if (axis != "batch" && axis != "context")
+                f.fail(refused(error_code::unknown, f.label("scales_with"), llmres::detail::shown(axis),
+                               "batch or context"));
         }
     }
     return made;
 }
 
+void read_buffers(plan_file& plan, const nlohmann::json& buffers, error& wrong) {
+    std::int64_t pieces = 0;
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
+        const std::string path = "buffers[" + std::to_string(i) + "]";
+        if (!read_object(buffers[i], path, wrong,
+                         [&](fields& f) { plan.buffers.push_back(read_buffer(f, plan.trains)); }))
+            return;
+        pieces = llmres::detail::sum(pieces, plan.buffers.back().count);
+        if (pieces > 1'000'000)
+            wrong = refused(error_code::out_of_range, path + ".count", pieces, "at most 1000000 buffers in all");
+        else if (is_saturated(plan.buffer_total()))
+            wrong = refused(error_code::overflow, path + ".bytes", plan.buffers.back().size.base(),
+                            "buffers that add up below 2^63");
+    }
+    if (plan.buffers.empty()) wrong = refused(error_code::missing, "buffers", "", "at least one buffer");
+}
+
 std::int64_t gpus_of(const nlohmann::json& document, error& wrong) {
-    if (const auto said = fields{document, "", wrong}.integer("gpus", false, 1)) return *said;
-    const auto cluster = document.find("cluster");
-    if (cluster != document.end() && cluster->is_object())
-        if (const auto said = fields{*cluster, "cluster", wrong}.integer("gpus", false, 1)) return *said;
-    const auto layout = document.find("layout");
-    std::int64_t product = 1;
-    if (layout != document.end() && layout->is_object())
-        for (const char* axis : {"tensor", "pipeline", "data", "context_parallel", "replicas"})
-            product =
-                llmres::detail::product(product, fields{*layout, "layout", wrong}.integer(axis, false, 1).value_or(1));
-    return product;
+    std::int64_t product = 0;
+    for (const char* part : {"", "cluster"})
+        if (const nlohmann::json* from = *part == 0 ? &document : object_in(document, part);
+            from != nullptr && product == 0)
+            read_object(*from, part, wrong, [&](fields& f) { product = number_in(f, "gpus", 1).value_or(0); });
+    if (product > 0) return product;
+    if (const nlohmann::json* layout = object_in(document, "layout"))
+        read_object(*layout, "layout", wrong, [&](fields& f) {
+            product = 1;
+            for (const char* axis : {"tensor", "pipeline", "data", "context_parallel", "replicas"})
+                product = llmres::detail::product(product, f.number_or(axis, 1, 1, largest_number));
+        });
+    return std::max<std::int64_t>(product, 1);
+}
+
+/// What the plan says beside its memory and its buffers.
+void read_rest(plan_file& plan, const nlohmann::json& document, error& wrong) {
+    plan.runtime = name_in(document, "runtime", wrong);
+    plan.allocator = name_in(document, "allocator", wrong);
+    read_object(document, "", wrong, [&](fields& f) { plan.verdict = f.text_or("verdict", ""); });
+    if (const nlohmann::json* on = object_in(document, "cluster"))
+        read_object(*on, "cluster", wrong, [&](fields& f) { plan.gpu = f.text_or("gpu", ""); });
+    plan.gpus = gpus_of(document, wrong);
+    const nlohmann::json* job = object_in(document, "job");
+    read_object(job ? *job : document, job ? "job" : "", wrong, [&](fields& f) {
+        plan.batch = number_in(f, f.has("batch") ? "batch" : "micro_batch", 1);
+        plan.context = number_in(f, "context", 1);
+        plan.trains = plan.predicted("gradients").value_or(byte_count{}) > byte_count{} || f.gives("micro_batch");
+    });
+    if (const nlohmann::json* limits = object_in(document, "limits"))
+        read_object(*limits, "limits", wrong, [&](fields& f) {
+            plan.max_batch = number_in(f, "max_batch", 0);
+            plan.max_context = number_in(f, "max_context", 0);
+        });
 }
 
 std::string fnv1a(std::string_view written) {
     std::uint64_t hash = 0xcbf29ce484222325U;
     for (const char c : written) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-    std::array<char, 17> digits{};
-    std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(hash));
-    return digits.data();
+    return fmt::format("{:016x}", hash);
 }
 
 }  // namespace
@@ -168,92 +214,26 @@ std::optional<byte_count> plan_file::predicted(std::string_view term) const {
 
 result<plan_file> parse_plan(std::string_view written, std::optional<std::int64_t> gpus_asked) {
     const nlohmann::json document = nlohmann::json::parse(written, nullptr, false);
-    if (document.is_discarded())
-        return refused(error_code::malformed, "plan", written.substr(0, 40), "JSON, as `llmres plan --json` writes it");
     if (!document.is_object())
-        return refused(error_code::malformed, "plan", document.type_name(),
-                       "the object that `llmres plan --json` writes");
-
+        return refused(error_code::malformed, "plan", written.substr(0, 40),
+                       "the JSON object that `llmres plan --json` writes");
     error wrong{};
     plan_file plan;
     plan.text = written;
     plan.hash = fnv1a(written);
-    const fields top{document, "", wrong};
-    const nlohmann::json* memory = top.find("memory", true, "the plan's memory; this is not a plan");
-    const nlohmann::json* buffers = top.find("buffers", true, "the plan's buffers in the order of allocation");
-    if (!top.ok()) return wrong;
-    if (!memory->is_object()) return refused(error_code::malformed, "memory", shown(*memory), "an object");
-    if (!buffers->is_array()) return refused(error_code::malformed, "buffers", shown(*buffers), "an array");
-
-    const fields m{*memory, "memory", wrong};
-    plan.usable = bytes(m.integer("usable", true, 0).value_or(0));
-    plan.expected = bytes(m.integer("expected", true, 0).value_or(0));
-    plan.available = bytes(m.integer("available", false, 0).value_or(plan.usable.in(bytes)));
-    plan.low = bytes(m.integer("low", false, 0).value_or(plan.expected.in(bytes)));
-    plan.high = bytes(m.integer("high", false, 0).value_or(plan.expected.in(bytes)));
-    if (const nlohmann::json* line = m.find("context", false, ""); line != nullptr && line->is_object()) {
-        const fields c{*line, "memory.context", wrong};
-        const auto end = [&](const char* key) { return bytes(c.integer(key, true, 0).value_or(0)); };
-        plan.process_context = interval<byte_count>{end("low"), end("expected"), end("high")};
-    }
-    const nlohmann::json* terms = m.find("terms", true, "bytes by term");
-    if (!m.ok()) return wrong;
-    if (!terms->is_object()) return refused(error_code::malformed, "memory.terms", shown(*terms), "an object");
-    byte_count sum{};
-    for (const auto& [name, size] : terms->items()) {
-        if (!is_term(name))
-            return refused(error_code::unknown, "memory.terms", name, "a memory term, such as weights or kv_cache");
-        const auto number = fields{*terms, "memory.terms", wrong}.integer(name.c_str(), true, 0);
-        if (!m.ok()) return wrong;
-        plan.terms.emplace_back(name, bytes(*number));
-        sum += bytes(*number);
-    }
-    // The terms of a plan add up to what it expects; one in a thousand is left for rounding.
-    const std::int64_t apart = (sum - plan.expected).base();
-    if (apart > plan.expected.base() / 1000 || apart < -(plan.expected.base() / 1000))
-        return refused(error_code::inconsistent, "memory.terms", sum.base(), "terms that add up to memory.expected");
-
-    leave_out_unused_pool(plan, *memory, wrong);
-    plan.runtime = name_in(document, "runtime", wrong);
-    plan.allocator = name_in(document, "allocator", wrong);
-    if (const nlohmann::json* by = top.find("allocator", false, ""); by != nullptr && by->is_object())
-        plan.expandable_segments = by->value("expandable_segments", nlohmann::json(false)) == true;
-    plan.verdict = top.string("verdict", false);
-    if (const nlohmann::json* on = top.find("cluster", false, "");
-        on != nullptr && on->is_object() && on->contains("gpu"))
-        plan.gpu = fields{*on, "cluster", wrong}.string("gpu", false);
-    plan.gpus = gpus_of(document, wrong);
-    if (!m.ok()) return wrong;
-    if (gpus_asked && *gpus_asked != plan.gpus)
-        return refused(error_code::inconsistent, "gpus", plan.gpus,
-                       "a plan for " + std::to_string(*gpus_asked) + " GPUs, as asked");
-
-    const nlohmann::json* job = top.find("job", false, "");
-    const nlohmann::json& asked = job != nullptr && job->is_object() ? *job : document;
-    const fields a{asked, job != nullptr ? "job" : "", wrong};
-    plan.batch = a.integer("batch", false, 1);
-    if (!plan.batch) plan.batch = a.integer("micro_batch", false, 1);
-    plan.context = a.integer("context", false, 1);
-    if (const nlohmann::json* limits = top.find("limits", false, ""); limits != nullptr && limits->is_object()) {
-        const fields l{*limits, "limits", wrong};
-        plan.max_batch = l.integer("max_batch", false, 0);
-        plan.max_context = l.integer("max_context", false, 0);
-    }
-    plan.trains = plan.predicted("gradients").value_or(byte_count{}) > byte_count{} || a.from.contains("micro_batch");
-
-    std::int64_t pieces = 0;
-    for (std::size_t i = 0; i < buffers->size(); ++i) {
-        const std::string path = "buffers[" + std::to_string(i) + "]";
-        plan.buffers.push_back(read_buffer((*buffers)[i], path, plan.trains, wrong));
-        if (!top.ok()) return wrong;
-        pieces = llmres::detail::sum(pieces, plan.buffers.back().count);
-        if (pieces > 1'000'000)
-            return refused(error_code::out_of_range, path + ".count", pieces, "at most 1000000 buffers in all");
-        if (is_saturated(plan.buffer_total()))
-            return refused(error_code::overflow, path + ".bytes", plan.buffers.back().size.base(),
-                           "buffers that add up below 2^63");
-    }
-    if (plan.buffers.empty()) return refused(error_code::missing, "buffers", "", "at least one buffer");
+    fields top{document};
+    if (!top.has("memory")) top.fail(error_code::missing, "memory", "the plan's memory; this is not a plan");
+    if (!top.has("buffers")) top.fail(error_code::missing, "buffers", "the plan's buffers in the order of allocation");
+    const nlohmann::json* memory = top.object("memory");
+    const nlohmann::json* buffers = top.list("buffers");
+    if (!top.ok()) return top.error();
+    if (!read_object(*memory, "memory", wrong, [&](fields& m) { read_memory(plan, m, *memory, wrong); })) return wrong;
+    read_rest(plan, document, wrong);
+    if (wrong.code == error_code::none && gpus_asked && *gpus_asked != plan.gpus)
+        wrong = refused(error_code::inconsistent, "gpus", plan.gpus,
+                        "a plan for " + std::to_string(*gpus_asked) + " GPUs, as asked");
+    if (wrong.code == error_code::none) read_buffers(plan, *buffers, wrong);
+    if (wrong.code != error_code::none) return wrong;
     plan.reserved = plan.buffer_total() + plan.predicted("fragmentation").value_or(byte_count{});
     return plan;
 }
@@ -269,13 +249,16 @@ std::vector<plan_buffer> stand_ins(const plan_file& plan, byte_count own, bool f
     return all;
 }
 
-result<plan_file> read_plan(const std::string& path, std::optional<std::int64_t> gpus_asked) {
+result<std::string> read_text(const std::string& path, std::string_view field, std::string_view expected) {
     std::error_code none;
     std::ifstream in{path, std::ios::binary};
-    if (!in || std::filesystem::is_directory(path, none))
-        return refused(error_code::io, "plan", path, "a plan file that can be read");
-    const std::string written{std::istreambuf_iterator<char>{in}, {}};
-    return parse_plan(written, gpus_asked);
+    if (!in || std::filesystem::is_directory(path, none)) return refused(error_code::io, field, path, expected);
+    return std::string{std::istreambuf_iterator<char>{in}, {}};
+}
+
+result<plan_file> read_plan(const std::string& path, std::optional<std::int64_t> gpus_asked) {
+    const auto written = read_text(path, "plan", "a plan file that can be read");
+    return written ? parse_plan(*written, gpus_asked) : result<plan_file>{written.error()};
 }
 
 result<plan_file> scaled(const plan_file& plan, plan_axis axis, std::int64_t to) {

@@ -34,7 +34,6 @@ struct plan_file {
     std::string hash;       ///< FNV-1a of the text, so that a report says which plan it tested
     std::string runtime;    ///< engine name; empty if not said
     std::string allocator;  ///< empty if not said
-    bool expandable_segments = false;
     std::string gpu;      ///< the row of the tables that it was made for; empty if not said
     std::string verdict;  ///< fits, tight or does_not_fit; empty if not said
     std::int64_t gpus = 1;
@@ -67,6 +66,8 @@ std::vector<plan_buffer> stand_ins(const plan_file& plan, byte_count own, bool f
 /// Refuses by name what is missing, malformed, unknown or contradictory; `gpus_asked` of another number than the plan's
 /// is inconsistent.
 result<plan_file> parse_plan(std::string_view written, std::optional<std::int64_t> gpus_asked = {});
+/// What stands in a file; refused under the name of that field where it cannot be read.
+result<std::string> read_text(const std::string& path, std::string_view field, std::string_view expected);
 result<plan_file> read_plan(const std::string& path, std::optional<std::int64_t> gpus_asked = {});
 
 /// The plan for another batch or context: buffers that scale grow in proportion, rounded up; the others stay.

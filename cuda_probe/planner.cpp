@@ -8,7 +8,6 @@
 #include <llmres/io/plan_json.hpp>
 #include <llmres/models/all.hpp>
 #include <llmres/plan.hpp>
-#include <llmres/runtimes/all.hpp>
 #include <nlohmann/json.hpp>
 
 #include "search.hpp"
@@ -54,44 +53,14 @@ bool same_buffers(const plan_file& a, const plan_file& b) {
     return true;
 }
 
-/// The engine as a document names it: at the first version that its profile is for, with the knobs that were set.
-nlohmann::json engine_of(nlohmann::json written) {
-    const auto text_of = [&](const char* key) {
-        return written.contains(key) && written[key].is_string() ? written[key].get<std::string>() : "";
-    };
-    const std::string name = text_of("name");
-    const std::string versions = text_of("versions");
-    written.erase("versions");
-    for (const runtime* profile : runtimes::all) {
-        if (profile->identity.name != name || profile->identity.versions != versions) continue;
-        const runtime_version since = profile->identity.since;
-        written["name"] = name + "@" + std::to_string(since.major) + "." + std::to_string(since.minor) + "." +
-                          std::to_string(since.patch);
-    }
-    return written;
-}
-
-/// The job document that gives this plan.
+/// The job document that gives this plan: its own job, runtime, cluster and layout.
 result<nlohmann::json> document_of(const plan_file& plan) {
     const auto written = nlohmann::json::parse(plan.text, nullptr, false);
-    const auto part = [&](const char* key) {
-        return written.is_object() && written.contains(key) && written[key].is_object() ? written[key]
-                                                                                        : nlohmann::json::object();
-    };
-    nlohmann::json document = part("job");
-    if (!document.contains("model"))
+    if (!written.is_object() || !written.contains("job") || !written["job"].contains("model"))
         return refused(error_code::missing, "job.model", "", "the job that the plan was made for");
-    // No copy of the optimizer's own is null in a plan, and the weights' own format in a document.
-    if (document.contains("master_weights") && document["master_weights"].is_null() && document.contains("weights"))
-        document["master_weights"] = document["weights"];
-    for (auto field = document.begin(); field != document.end();)
-        field = field->is_null() ? document.erase(field) : std::next(field);
-    document["layout"] = part("layout");
-    nlohmann::json& on = document["cluster"] = part("cluster");
-    on.erase("measured");
-    if (on.contains("device")) on.erase("gpu");                         // the row that the device was put over
-    for (const char* link : {"scale_up", "scale_out"}) on.erase(link);  // they move no memory
-    if (part("runtime").contains("name")) document["runtime"] = engine_of(part("runtime"));
+    nlohmann::json document = written["job"];
+    for (const char* part : {"runtime", "cluster", "layout"})
+        if (written.contains(part)) document[part] = written[part];
     return document;
 }
 

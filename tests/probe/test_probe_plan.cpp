@@ -89,7 +89,7 @@ TEST_CASE("a bad buffer is refused with its place") {
     CHECK(buffer_refusal_of(R"({"name":"w","term":"weights","bytes":0})").code == error_code::out_of_range);
     CHECK(buffer_refusal_of(R"({"name":"w","term":"weights","bytes":1.5})").code == error_code::malformed);
     CHECK(buffer_refusal_of(R"({"name":"w","term":"weights","bytes":18446744073709551615})").code ==
-          error_code::malformed);
+          error_code::out_of_range);
     CHECK(buffer_refusal_of(R"({"name":"w","term":"weights","bytes":1,"count":0})").field == "buffers[0].count");
     CHECK(buffer_refusal_of(R"({"name":"w","term":"weights","bytes":1,"count":1000001})").field == "buffers[0].count");
     CHECK(buffer_refusal_of(R"({"name":"w","term":"weights","bytes":9223372036854775807,"count":2})").code ==
