@@ -64,8 +64,7 @@ public:
         if (node && *node >= 0) into.pcie.numa_node = *node;
 #endif
         if (open_ == index) {
-            const auto now = memory();
-            into.memory.cuda_free = now ? reading<byte_count>{now->free} : reading<byte_count>::unavailable(now.why);
+            into.memory.cuda_free = then(memory(), [](const memory_state& now) { return now.free; });
         } else {
             into.memory.cuda_free = reading<byte_count>::unavailable("no context was opened");
         }

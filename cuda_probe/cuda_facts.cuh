@@ -18,34 +18,20 @@ inline reading<std::int32_t> attribute(int device, cudaDeviceAttr which) {
     });
 }
 
-inline reading<bool> flag_attribute(int device, cudaDeviceAttr which) {
-    const auto raw = attribute(device, which);
-    return raw ? reading<bool>{*raw != 0} : reading<bool>::unavailable(raw.why);
-}
+inline bool is_set(int value) { return value != 0; }
 
 /// kHz, as CUDA counts clocks.
 inline reading<frequency> clock_attribute(int device, cudaDeviceAttr which) {
-    const auto raw = attribute(device, which);
-    if (!raw) return reading<frequency>::unavailable(raw.why);
-    if (*raw <= 0) return reading<frequency>::unavailable("CUDA: the driver does not tell");
-    return hertz(1000.0 * *raw);
+    return then(attribute(device, which), [](int khz) {
+        return khz > 0 ? reading<frequency>{hertz(1000.0 * khz)}
+                       : reading<frequency>::unavailable("CUDA: the driver does not tell");
+    });
 }
 
 inline const char* architecture_of(int major, int minor) {
-    switch (major) {
-        case 7:
-            return minor >= 5 ? "turing" : "volta";
-        case 8:
-            return minor >= 9 ? "ada" : "ampere";
-        case 9:
-            return "hopper";
-        case 10:
-        case 11:
-        case 12:
-            return "blackwell";
-        default:
-            return "unknown";
-    }
+    if (major == 7) return minor >= 5 ? "turing" : "volta";
+    if (major == 8) return minor >= 9 ? "ada" : "ampere";
+    return major == 9 ? "hopper" : major >= 10 && major <= 12 ? "blackwell" : "unknown";
 }
 
 inline text<63> uuid_text(const unsigned char* raw) {
@@ -63,28 +49,26 @@ inline text<63> uuid_text(const unsigned char* raw) {
 
 inline void describe_device(int device, device_identity& id, device_memory& memory, device_compute& compute) {
     id.index_cuda = device;
-    cudaDeviceProp about{};
-    const problem wrong = problem_of([&] { must("cudaGetDeviceProperties", cudaGetDeviceProperties(&about, device)); });
-    if (wrong.empty()) {
+    const auto about = reading_of([&] {
+        cudaDeviceProp all{};
+        must("cudaGetDeviceProperties", cudaGetDeviceProperties(&all, device));
+        return all;
+    });
+    id.uuid = then(about, [&](const cudaDeviceProp& all) {
         // The newer driver function gives an instance's own UUID, the property may give the card's.
         decltype(cuDeviceGetUuid)* own_uuid = nullptr;
         resolve_driver(own_uuid, "cuDeviceGetUuid", 11040);
         CUuuid own{};
         const bool told = own_uuid != nullptr && own_uuid(&own, device) == CUDA_SUCCESS;
-        id.uuid = uuid_text(reinterpret_cast<const unsigned char*>(told ? own.bytes : about.uuid.bytes));
-        id.name = text<63>{std::string_view{about.name}};
-        id.architecture = text<31>{architecture_of(about.major, about.minor)};
-        memory.cuda_total = bytes(static_cast<std::int64_t>(about.totalGlobalMem));
-        compute.capability_major = about.major;
-        compute.capability_minor = about.minor;
-    } else {
-        id.uuid = reading<text<63>>::unavailable(wrong);
-        id.name = reading<text<63>>::unavailable(wrong);
-        id.architecture = reading<text<31>>::unavailable(wrong);
-        memory.cuda_total = reading<byte_count>::unavailable(wrong);
-        compute.capability_major = reading<std::int32_t>::unavailable(wrong);
-        compute.capability_minor = reading<std::int32_t>::unavailable(wrong);
-    }
+        return uuid_text(reinterpret_cast<const unsigned char*>(told ? own.bytes : all.uuid.bytes));
+    });
+    id.name = then(about, [](const cudaDeviceProp& all) { return text<63>{std::string_view{all.name}}; });
+    id.architecture =
+        then(about, [](const cudaDeviceProp& all) { return text<31>{architecture_of(all.major, all.minor)}; });
+    memory.cuda_total =
+        then(about, [](const cudaDeviceProp& all) { return bytes(static_cast<std::int64_t>(all.totalGlobalMem)); });
+    compute.capability_major = then(about, [](const cudaDeviceProp& all) { return std::int32_t{all.major}; });
+    compute.capability_minor = then(about, [](const cudaDeviceProp& all) { return std::int32_t{all.minor}; });
     id.pci_bus_id = reading_of([&] {
         std::array<char, 32> room{};
         must("cudaDeviceGetPCIBusId", cudaDeviceGetPCIBusId(room.data(), static_cast<int>(room.size()), device));
@@ -93,18 +77,17 @@ inline void describe_device(int device, device_identity& id, device_memory& memo
     compute.sm_count = attribute(device, cudaDevAttrMultiProcessorCount);
     compute.sm_clock_max = clock_attribute(device, cudaDevAttrClockRate);
     compute.memory_clock_max = clock_attribute(device, cudaDevAttrMemoryClockRate);
-    const auto l2 = attribute(device, cudaDevAttrL2CacheSize);
-    memory.l2_cache = l2 ? reading<byte_count>{bytes(*l2)} : reading<byte_count>::unavailable(l2.why);
+    memory.l2_cache = then(attribute(device, cudaDevAttrL2CacheSize), [](int size) { return bytes(size); });
     memory.bus_width_bits = attribute(device, cudaDevAttrGlobalMemoryBusWidth);
     if (compute.memory_clock_max && memory.bus_width_bits)
         memory.theoretical_bandwidth =
             bytes_per_s(2.0 * compute.memory_clock_max->in(hertz) * *memory.bus_width_bits / 8);
     else
         memory.theoretical_bandwidth = reading<byte_rate>::unavailable("memory clock or bus width unknown");
-    memory.allocation.memory_pools_supported = flag_attribute(device, cudaDevAttrMemoryPoolsSupported);
-    memory.allocation.managed_memory = flag_attribute(device, cudaDevAttrManagedMemory);
-    memory.allocation.pageable_memory_access = flag_attribute(device, cudaDevAttrPageableMemoryAccess);
-    memory.allocation.integrated = flag_attribute(device, cudaDevAttrIntegrated);
+    memory.allocation.memory_pools_supported = then(attribute(device, cudaDevAttrMemoryPoolsSupported), is_set);
+    memory.allocation.managed_memory = then(attribute(device, cudaDevAttrManagedMemory), is_set);
+    memory.allocation.pageable_memory_access = then(attribute(device, cudaDevAttrPageableMemoryAccess), is_set);
+    memory.allocation.integrated = then(attribute(device, cudaDevAttrIntegrated), is_set);
     // Granularity needs an initialised driver, which counting devices has seen to, but no context.
     const auto granularity = [&](CUmemAllocationGranularity_flags which) {
         return reading_of([&] {

@@ -14,11 +14,9 @@ inline void peer_facts(int from, int to, device_peer& into) {
             return std::int32_t{value};
         });
     };
-    const auto flag = [](const reading<std::int32_t>& raw) {
-        return raw ? reading<bool>{*raw != 0} : reading<bool>::unavailable(raw.why);
-    };
-    into.access = flag(ask(cudaDevP2PAttrAccessSupported));
-    into.native_atomics = flag(ask(cudaDevP2PAttrNativeAtomicSupported));
+    const auto is_set = [](std::int32_t value) { return value != 0; };
+    into.access = then(ask(cudaDevP2PAttrAccessSupported), is_set);
+    into.native_atomics = then(ask(cudaDevP2PAttrNativeAtomicSupported), is_set);
     into.performance_rank = ask(cudaDevP2PAttrPerformanceRank);
 }
 

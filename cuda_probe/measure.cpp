@@ -50,8 +50,7 @@ public:
     device_conditions end() {
         thread_.request_stop();
         thread_.join();
-        seen_.throttle_reasons = throttled_ ? reading<text<95>>{throttle_reason_names(*throttled_)}
-                                            : reading<text<95>>::unavailable(throttled_.why);
+        seen_.throttle_reasons = then(throttled_, throttle_reason_names);
         return seen_;
     }
 
@@ -216,7 +215,7 @@ void measure(cuda_api& cuda, std::int32_t index, std::int32_t device_count, cons
     m.library_workspace =
         no_libraries.empty() ? growth(opened, watch.used()) : reading<byte_count>::unavailable(no_libraries);
     const auto now = cuda.memory();
-    into.memory.cuda_free = now ? reading<byte_count>{now->free} : reading<byte_count>::unavailable(now.why);
+    into.memory.cuda_free = then(now, [](const memory_state& m) { return m.free; });
 
     measuring take{cuda, watch, options, stop};
     take.set_room(now ? div_down(now->free, 4) : byte_count{});

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "nvml_call.hpp"
@@ -12,37 +13,45 @@ namespace llmres::probe {
 
 using namespace nvml_abi;
 
+namespace {
+
+/// A number of NVML's enumerations, and what it means.
+struct named_number {
+    int number;
+    const char* name;
+};
+template <std::size_t N>
+const char* name_in(const std::array<named_number, N>& table, int number) {
+    const auto found = std::find_if(table.begin(), table.end(), [&](const auto& one) { return one.number == number; });
+    return found != table.end() ? found->name : nullptr;
+}
+
+constexpr std::array<named_number, 13> reasons{{{1, "NVML: not initialised"},
+                                                {2, "NVML: argument refused"},
+                                                {not_supported, "NVML: not supported on this device"},
+                                                {no_permission, "NVML: no permission"},
+                                                {not_found, "NVML: not found"},
+                                                {insufficient_size, "NVML: answer too large"},
+                                                {9, "NVML: driver not loaded"},
+                                                {10, "NVML: timed out"},
+                                                {13, "NVML: function not known to this driver"},
+                                                {15, "NVML: the GPU is lost (fell off the bus)"},
+                                                {16, "NVML: the GPU needs a reset"},
+                                                {18, "NVML: library and driver differ in version"},
+                                                {999, "NVML: unknown error"}}};
+constexpr std::array<named_number, 6> topologies{{{0, "internal"},
+                                                  {10, "single_switch"},
+                                                  {20, "multiple_switches"},
+                                                  {30, "host_bridge"},
+                                                  {40, "node"},
+                                                  {50, "system"}}};
+
+byte_count used_of(const memory_v2& all) { return bytes(static_cast<std::int64_t>(all.used)); }
+
+}  // namespace
+
 text<95> nvml_reason(code code) {
-    switch (code) {
-        case 1:
-            return "NVML: not initialised";
-        case 2:
-            return "NVML: argument refused";
-        case not_supported:
-            return "NVML: not supported on this device";
-        case no_permission:
-            return "NVML: no permission";
-        case not_found:
-            return "NVML: not found";
-        case insufficient_size:
-            return "NVML: answer too large";
-        case 9:
-            return "NVML: driver not loaded";
-        case 10:
-            return "NVML: timed out";
-        case 13:
-            return "NVML: function not known to this driver";
-        case 15:
-            return "NVML: the GPU is lost (fell off the bus)";
-        case 16:
-            return "NVML: the GPU needs a reset";
-        case 18:
-            return "NVML: library and driver differ in version";
-        case 999:
-            return "NVML: unknown error";
-        default:
-            break;
-    }
+    if (const char* known = name_in(reasons, code)) return text<95>{known};
     text<95> other{"NVML: error "};
     other.append(llmres::detail::digits(code));
     return other;
@@ -98,6 +107,7 @@ nvml::handle nvml::whole_card(handle which) const {
 }
 
 reading<memory_v2> nvml::memory(handle which) const {
+    if (!usable()) return reading<memory_v2>::unavailable(reason_);
     const auto raw = ask(call_->memory, memory_v2{}, which);
     if (!raw) return raw;
     if (raw->total == 0 || raw->total > most_memory) return implausible<memory_v2>(raw->total);
@@ -111,19 +121,9 @@ reading<memory_v2> nvml::memory_at_start(handle which) const {
     return found != at_start_.end() ? found->second : memory(which);
 }
 
-reading<byte_count> nvml::used_at_start(handle which) const {
-    if (!usable()) return reading<byte_count>::unavailable(reason_);
-    const auto all = memory_at_start(which);
-    if (!all) return reading<byte_count>::unavailable(all.why);
-    return bytes(static_cast<std::int64_t>(all->used));
-}
+reading<byte_count> nvml::used_at_start(handle which) const { return then(memory_at_start(which), used_of); }
 
-reading<byte_count> nvml::used(handle which) const {
-    if (!usable()) return reading<byte_count>::unavailable(reason_);
-    const auto all = memory(which);
-    if (!all) return reading<byte_count>::unavailable(all.why);
-    return bytes(static_cast<std::int64_t>(all->used));
-}
+reading<byte_count> nvml::used(handle which) const { return then(memory(which), used_of); }
 
 namespace {
 
@@ -170,12 +170,9 @@ reading<short_list<device_process, 32>> nvml::processes(handle which, reading<st
     for (const process_info& process : *all) {
         device_process one;
         one.pid = process.pid;
-        if (process.used == not_available)
-            one.used = reading<byte_count>::unavailable("NVML: the driver does not tell");
-        else if (process.used > most_memory)
-            one.used = implausible<byte_count>(process.used);
-        else
-            one.used = bytes(static_cast<std::int64_t>(process.used));
+        one.used = process.used == not_available ? reading<byte_count>::unavailable("NVML: the driver does not tell")
+                   : process.used > most_memory  ? implausible<byte_count>(process.used)
+                                                 : bytes(static_cast<std::int64_t>(process.used));
         if (!found.push(one)) break;  // process_count still tells how many there are
     }
     count = static_cast<std::int32_t>(all->size());
@@ -199,23 +196,11 @@ reading<byte_count> nvml::used_by_others(handle which) const {
 reading<text<31>> nvml::topology(handle a, handle b) const {
     if (!usable()) return reading<text<31>>::unavailable(reason_);
     const auto level = ask(call_->topology, -1, a, b);
-    if (!level) return reading<text<31>>::unavailable(level.why);
-    switch (*level) {
-        case 0:
-            return text<31>{"internal"};
-        case 10:
-            return text<31>{"single_switch"};
-        case 20:
-            return text<31>{"multiple_switches"};
-        case 30:
-            return text<31>{"host_bridge"};
-        case 40:
-            return text<31>{"node"};
-        case 50:
-            return text<31>{"system"};
-        default:
-            return implausible<text<31>>(static_cast<unsigned long long>(*level));
-    }
+    return then(level, [](int number) {
+        const char* name = name_in(topologies, number);
+        return name != nullptr ? reading<text<31>>{text<31>{name}}
+                               : implausible<text<31>>(static_cast<unsigned long long>(number));
+    });
 }
 
 }  // namespace llmres::probe

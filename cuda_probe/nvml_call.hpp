@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 
+#include "cuda_api.hpp"
 #include "nvml.hpp"
 
 /// How NVML is called: the functions that were found, and answers that are checked before they are believed.
@@ -76,14 +77,14 @@ reading<Answer> ask(const symbol<Function>& function, Answer answer, Arguments..
 
 /// A number within bounds; a driver that answers out of them is not believed.
 inline reading<std::int32_t> bounded(const reading<unsigned>& raw, unsigned low, unsigned high) {
-    if (!raw) return reading<std::int32_t>::unavailable(raw.why);
-    if (*raw < low || *raw > high) return implausible<std::int32_t>(*raw);
-    return static_cast<std::int32_t>(*raw);
+    return then(raw, [&](unsigned number) {
+        return number < low || number > high ? implausible<std::int32_t>(number)
+                                             : reading<std::int32_t>{static_cast<std::int32_t>(number)};
+    });
 }
 
 inline reading<bool> flag(const reading<unsigned>& raw) {
-    const auto number = bounded(raw, 0, 1);
-    return number ? reading<bool>{*number == 1} : reading<bool>::unavailable(number.why);
+    return then(bounded(raw, 0, 1), [](std::int32_t number) { return number == 1; });
 }
 
 /// Printable and not empty, or it is no text.
@@ -110,13 +111,11 @@ reading<text<N>> ask_text(const symbol<Function>& function, Arguments... argumen
 }
 
 inline reading<frequency> clock_of(const reading<unsigned>& megahertz) {
-    const auto number = bounded(megahertz, 1, 20'000);
-    return number ? reading<frequency>{mhz(*number)} : reading<frequency>::unavailable(number.why);
+    return then(bounded(megahertz, 1, 20'000), [](std::int32_t number) { return mhz(number); });
 }
 
 inline reading<power> power_of(const reading<unsigned>& milliwatts) {
-    const auto number = bounded(milliwatts, 1, 10'000'000);
-    return number ? reading<power>{watts(*number / 1000.0)} : reading<power>::unavailable(number.why);
+    return then(bounded(milliwatts, 1, 10'000'000), [](std::int32_t number) { return watts(number / 1000.0); });
 }
 
 template <class T>

@@ -38,10 +38,8 @@ void nvml::describe_identity(handle which, device& into) const {
     fill(id.name, name);
     fill(id.board_part_number, ask_text<31>(c.part_number, card));
     fill(id.index_nvml, bounded(ask(c.index, 0U, card), 0, 1023));
-    if (const auto pci = ask(c.pci, pci_info{}, card); pci)
-        fill(id.pci_bus_id, readable<31>(pci->bus_id, sizeof pci->bus_id));
-    else
-        fill(id.pci_bus_id, reading<text<31>>::unavailable(pci.why));
+    const auto bus_id = [](const pci_info& pci) { return readable<31>(pci.bus_id, sizeof pci.bus_id); };
+    fill(id.pci_bus_id, then(ask(c.pci, pci_info{}, card), bus_id));
 
     unsigned mode = 0;
     unsigned pending = 0;
@@ -66,8 +64,7 @@ void nvml::describe_identity(handle which, device& into) const {
     fill(sw.persistence_mode, flag(ask(c.persistence, 0U, card)));
     constexpr std::array<const char*, 4> modes{"default", "exclusive_thread", "prohibited", "exclusive_process"};
     const auto found = bounded(ask(c.compute_mode, 0U, card), 0, 3);
-    fill(sw.compute_mode, found ? reading<text<31>>{text<31>{modes[static_cast<std::size_t>(*found)]}}
-                                : reading<text<31>>::unavailable(found.why));
+    fill(sw.compute_mode, then(found, [&](std::int32_t i) { return text<31>{modes[static_cast<std::size_t>(i)]}; }));
 }
 
 void nvml::describe_memory(handle which, device& into) const {
@@ -76,21 +73,19 @@ void nvml::describe_memory(handle which, device& into) const {
     device_memory& m = into.memory;
     const auto all = memory_at_start(which);
     const auto part = [&all](unsigned long long memory_v2::* field) {
-        return all ? reading<byte_count>{bytes(static_cast<std::int64_t>(all.value.*field))}
-                   : reading<byte_count>::unavailable(all.why);
+        return then(all, [&](const memory_v2& read) { return bytes(static_cast<std::int64_t>(read.*field)); });
     };
     m.nvml_total = part(&memory_v2::total);
     m.nvml_reserved = part(&memory_v2::reserved);
     m.nvml_used = part(&memory_v2::used);
     m.nvml_free = part(&memory_v2::free);
 
-    const auto bar1 = ask(c.bar1, bar1_memory{}, card);
-    const bool sane = bar1 && bar1->total > 0 && bar1->total <= most_memory && bar1->used <= bar1->total;
-    const text<95> why = bar1 ? implausible<bool>(bar1->total).why : bar1.why;
-    m.bar1_total = sane ? reading<byte_count>{bytes(static_cast<std::int64_t>(bar1->total))}
-                        : reading<byte_count>::unavailable(why);
-    m.bar1_used = sane ? reading<byte_count>{bytes(static_cast<std::int64_t>(bar1->used))}
-                       : reading<byte_count>::unavailable(why);
+    const auto bar1 = then(ask(c.bar1, bar1_memory{}, card), [](const bar1_memory& read) {
+        const bool sane = read.total > 0 && read.total <= most_memory && read.used <= read.total;
+        return sane ? reading<bar1_memory>{read} : implausible<bar1_memory>(read.total);
+    });
+    m.bar1_total = then(bar1, [](const bar1_memory& read) { return bytes(static_cast<std::int64_t>(read.total)); });
+    m.bar1_used = then(bar1, [](const bar1_memory& read) { return bytes(static_cast<std::int64_t>(read.used)); });
 
     unsigned now = 0;
     unsigned pending = 0;
@@ -123,9 +118,7 @@ void nvml::describe_power(handle which, device& into) const {
     into.power.limit_default = power_of(ask(c.power_default, 0U, card));
     into.power.temperature_celsius = bounded(ask(c.temperature, 0U, card, temperature_gpu), 0, 150);
     into.power.slowdown_celsius = bounded(ask(c.threshold, 0U, card, threshold_slowdown), 1, 200);
-    const auto mask = ask(c.throttle, 0ULL, card);
-    into.power.throttle_reasons =
-        mask ? reading<text<95>>{throttle_reason_names(*mask)} : reading<text<95>>::unavailable(mask.why);
+    into.power.throttle_reasons = then(ask(c.throttle, 0ULL, card), throttle_reason_names);
 }
 
 nvml::state nvml::now(handle which) const {
@@ -161,15 +154,15 @@ void nvml::describe_links(handle which, device& into) const {
         if (*is_active) {
             ++active;
             one.version = bounded(ask(c.link_version, 0U, card, link), 1, 64);
-            const auto pci = ask(c.link_remote, pci_info{}, card, link);
-            one.remote_pci_bus_id =
-                pci ? readable<31>(pci->bus_id, sizeof pci->bus_id) : reading<text<31>>::unavailable(pci.why);
-            const auto type = ask(c.link_remote_type, 0U, card, link);
-            one.remote_type = !type                    ? reading<text<31>>::unavailable(type.why)
-                              : *type == remote_gpu    ? reading<text<31>>{text<31>{"gpu"}}
-                              : *type == remote_npu    ? reading<text<31>>{text<31>{"npu"}}
-                              : *type == remote_switch ? reading<text<31>>{text<31>{"switch"}}
-                                                       : implausible<text<31>>(*type);
+            one.remote_pci_bus_id = then(ask(c.link_remote, pci_info{}, card, link), [](const pci_info& pci) {
+                return readable<31>(pci.bus_id, sizeof pci.bus_id);
+            });
+            one.remote_type = then(ask(c.link_remote_type, 0U, card, link), [](unsigned type) {
+                return type == remote_gpu      ? reading<text<31>>{text<31>{"gpu"}}
+                       : type == remote_npu    ? reading<text<31>>{text<31>{"npu"}}
+                       : type == remote_switch ? reading<text<31>>{text<31>{"switch"}}
+                                               : implausible<text<31>>(type);
+            });
         } else {
             one.version = reading<std::int32_t>::unavailable("link inactive");
             one.remote_pci_bus_id = reading<text<31>>::unavailable("link inactive");

@@ -36,18 +36,9 @@ struct float_layout {
     int bias;
 };
 LLMRES_PROBE_EVERYWHERE constexpr float_layout layout_of(element kind) {
-    switch (kind) {
-        case element::fp32:
-            return {23, 23, 8, 127};
-        case element::tf32:
-            return {23, 10, 8, 127};
-        case element::bf16:
-            return {7, 7, 8, 127};
-        case element::fp16:
-            return {10, 10, 5, 15};
-        default:
-            return {3, 3, 4, 7};
-    }
+    constexpr float_layout layouts[] = {
+        {23, 23, 8, 127}, {23, 10, 8, 127}, {7, 7, 8, 127}, {10, 10, 5, 15}, {3, 3, 4, 7}};
+    return layouts[kind < element::fp8_e4m3 ? static_cast<int>(kind) : 4];
 }
 
 /// The bits of element `index`: any int8, or a float of random sign and mantissa from [1/16, 1).
