@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <llmres/hardware/live_cluster.hpp>
 #include <llmres/models/all.hpp>
 
@@ -47,14 +45,12 @@ result<plan_file> plan_of(const options& o, const device& live) {
     };
     std::error_code none;
     if (!std::filesystem::exists(source, none) && !source.ends_with(".json")) return asked(plan_job(o.job, live));
-    std::ifstream in{source, std::ios::binary};
-    if (!in || std::filesystem::is_directory(source, none))
-        return refused(error_code::io, "plan", source, "a plan file that can be read");
-    const std::string written{std::istreambuf_iterator<char>{in}, {}};
-    const auto document = nlohmann::json::parse(written, nullptr, false);
+    const auto written = read_text(source, "plan", "a plan file that can be read");
+    if (!written) return written.error();
+    const auto document = nlohmann::json::parse(*written, nullptr, false);
     if (document.is_object() && document.contains("model") && !document.contains("memory"))
-        return asked(plan_document(written));
-    return parse_plan(written, o.gpus);
+        return asked(plan_document(*written));
+    return parse_plan(*written, o.gpus);
 }
 
 /// A plan for another GPU says nothing of this one.
@@ -121,12 +117,6 @@ void search_into(alloc_report& report, const alloc_environment& around, const al
         report.judged.reason = "the largest " + axis_name + " held is " + std::to_string(report.search->largest);
 }
 
-int finish(const options& o, const alloc_report& report) {
-    if (o.json && !write_json(to_json(report), *o.json)) return exit_usage;
-    if (!o.json) std::cout << to_text(report);
-    return exit_of(report.judged.says);
-}
-
 /// What the recorded device's free memory says of the buffers.
 std::string forecast_of(const device& live, byte_count needed) {
     const auto& free = live.memory.cuda_free ? live.memory.cuda_free : live.memory.cuda_total;
@@ -147,38 +137,20 @@ result<plan_file> plan_for(const options& o, const device& live, std::size_t dev
     return plan;
 }
 
-}  // namespace
-
-int run_alloc(const options& o) {
-    const stop_signal stop{o.timeout_s};
-    // What is wrong with the arguments comes first: it is wrong on every machine.
-    if (const auto flagged = find_allocator(o.allocator); !flagged) return refuse(flagged.error());
-    const bool is_file = o.job.model.ends_with(".json") || std::filesystem::exists(o.job.model);
-    if (is_file) {
-        if (const auto early = plan_of(o, device{}); !early) return refuse(early.error());
-    } else if (const auto preset = find_model(o.job.model); !preset) {
-        return refuse(preset.error());
+/// What is wrong with the arguments comes first: it is wrong on every machine.
+status arguments_of(const options& o) {
+    if (const auto flagged = find_allocator(o.allocator); !flagged) return flagged.error();
+    if (o.job.model.ends_with(".json") || std::filesystem::exists(o.job.model)) {
+        const auto early = plan_of(o, device{});
+        return early ? status{done{}} : early.error();
     }
-    workplace here{o};
-    if (!here) return here.exit;
-    const auto plan = plan_for(o, here.live(), here.devices.size());
-    if (!plan) return refuse(plan.error());
-    alloc_report report;
-    report.stamp = file_of({});
-    report.live = here.live();
-    report.plan = *plan;
-    report.plan_source = o.job.model;
-    if (o.at) (o.search == "context" ? report.plan.context : report.plan.batch) = o.at;
-    report.allocator_source = !o.allocator.empty() ? "flag" : plan->allocator.empty() ? "default" : "plan";
-    const auto chosen = find_allocator(o.allocator.empty() ? plan->allocator : o.allocator);
-    if (!chosen) return refuse(chosen.error());
-    report.allocator = chosen->name;
-    if (!o.simulate.empty()) {
-        report.forecast = forecast_of(report.live, report.plan.buffer_total());
-        report.judged = {verdict::skipped, "a recorded device: nothing was allocated"};
-        return finish(o, report);
-    }
+    const auto preset = find_model(o.job.model);
+    return preset ? status{done{}} : preset.error();
+}
 
+/// The plan on the device itself: as often as asked, or at the largest batch or context.
+void hold_plan(const options& o, workplace& here, const named_allocator& through, const stop_signal& stop,
+               alloc_report& report) {
     const auto used = [&] { return here.ask(&nvml::used); };
     report.used_before = here.ask(&nvml::used_at_start);
     const auto others = [&] { return here.ask(&nvml::used_by_others); };
@@ -186,22 +158,17 @@ int run_alloc(const options& o) {
     if (const problem wrong = open_watched(*here.cuda, here.cuda_index(), !o.no_libraries, used, report);
         !wrong.empty()) {
         report.judged = {taken_by_others(wrong) ? verdict::skipped : verdict::failed, std::string{wrong.view()}};
-        return finish(o, report);
+        return;
     }
     set_guard(report, o.guard_mib, others_before);
-
     const alloc_environment around{*here.cuda, others, stop};
-    alloc_options how{.allocator = chosen->kind,
-                      .caching = chosen->caching,
+    alloc_options how{.allocator = through.kind,
+                      .caching = through.caching,
                       .own = taken_before(report.plan, report.around),
-                      .guard = report.guard};
-    how.host_room = host_room(report.live);
-    if (report.live.memory.allocation.granularity_minimum)
-        how.tolerance = std::max(how.tolerance, *report.live.memory.allocation.granularity_minimum);
-    if (!o.search.empty()) {
-        search_into(report, around, how, o.search);
-        return finish(o, report);
-    }
+                      .guard = report.guard,
+                      .host_room = host_room(report.live)};
+    how.tolerance = std::max(how.tolerance, report.live.memory.allocation.granularity_minimum.value_or({}));
+    if (!o.search.empty()) return search_into(report, around, how, o.search);
     for (std::int32_t i = 0; i < o.runs; ++i) {
         how.shuffled = i > 0 && i == o.runs - 1;  // whether the order matters shows in the last
         how.seed = static_cast<std::uint64_t>(i) + 1;
@@ -209,7 +176,36 @@ int run_alloc(const options& o) {
         if (!stop.why().empty()) break;
     }
     report.judged = judge(report.runs);
-    return finish(o, report);
+}
+
+}  // namespace
+
+int run_alloc(const options& o) {
+    const stop_signal stop{o.timeout_s};
+    if (const status ok = arguments_of(o); !ok) return refuse(ok.error());
+    workplace here{o};
+    if (!here) return here.exit;
+    const auto plan = plan_for(o, here.live(), here.devices.size());
+    if (!plan) return refuse(plan.error());
+    const auto chosen = find_allocator(o.allocator.empty() ? plan->allocator : o.allocator);
+    if (!chosen) return refuse(chosen.error());
+    alloc_report report;
+    report.stamp = file_of({});
+    report.live = here.live();
+    report.plan = *plan;
+    report.plan_source = o.job.model;
+    if (o.at) (o.search == "context" ? report.plan.context : report.plan.batch) = o.at;
+    report.allocator = chosen->name;
+    report.allocator_source = !o.allocator.empty() ? "flag" : plan->allocator.empty() ? "default" : "plan";
+    if (o.simulate.empty()) {
+        hold_plan(o, here, *chosen, stop, report);
+    } else {
+        report.forecast = forecast_of(report.live, report.plan.buffer_total());
+        report.judged = {verdict::skipped, "a recorded device: nothing was allocated"};
+    }
+    if (o.json && !write_json(to_json(report), *o.json)) return exit_usage;
+    if (!o.json) std::cout << to_text(report);
+    return exit_of(report.judged.says);
 }
 
 }  // namespace llmres::probe

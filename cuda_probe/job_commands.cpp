@@ -3,6 +3,8 @@
 // tensor, through each allocator.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <iostream>
 #include <llmres/plan.hpp>
 
@@ -46,17 +48,8 @@ nlohmann::ordered_json to_json(std::string_view name, const replay_result& r) {
 }
 
 int exit_of(replay_outcome outcome) {
-    switch (outcome) {
-        case replay_outcome::done:
-            return exit_done;
-        case replay_outcome::no_room:
-            return exit_does_not_fit;
-        case replay_outcome::stopped:
-            return exit_skipped;
-        case replay_outcome::failed:
-            break;
-    }
-    return exit_internal;
+    constexpr std::array<exit_code, 4> codes{exit_done, exit_does_not_fit, exit_skipped, exit_internal};
+    return codes[static_cast<std::size_t>(outcome)];
 }
 
 /// A fault before a stop, a stop before what has no room.
@@ -64,6 +57,19 @@ int worse(int a, int b) {
     for (const int code : {int{exit_internal}, int{exit_skipped}, int{exit_does_not_fit}})
         if (a == code || b == code) return code;
     return exit_done;
+}
+
+void print_line(std::string_view name, const replay_result& r) {
+    std::cerr << fmt::format("{:20} {:8} allocated {:8.3f} GiB, reserved {:8.3f} GiB ({:+.2f} %){}{}\n", name,
+                             outcomes[static_cast<std::size_t>(r.outcome)], r.peak_allocated.in(gib),
+                             r.peak_reserved.in(gib), fragmentation_of(r) * 100, r.why.empty() ? "" : ": ", r.why);
+}
+
+/// What stays free: what a shared device is owed, and what the host keeps of memory that is its own.
+byte_count guard_on(const device& live, const memory_state& now) {
+    const byte_count guard = default_guard(live.memory.cuda_total.value_or(gib(16)));
+    const auto room = host_room(live);
+    return room && now.free > *room ? std::max(guard, now.free - *room) : guard;
 }
 
 }  // namespace
@@ -92,30 +98,22 @@ int run_replay(const options& o) {
             refused(error_code::unsupported, "task", "serving", "a job that trains: only its steps are replayed"));
     const auto planned = made_for(*request);
     if (!planned) return refuse(planned.error());
-    cuda_api& cuda = *here.cuda;
-    if (const problem wrong = cuda.open_context(here.cuda_index()); !wrong.empty())
+    if (const problem wrong = here.cuda->open_context(here.cuda_index()); !wrong.empty())
         return end(taken_by_others(wrong) ? exit_skipped : exit_internal, std::string{wrong.view()});
+    const auto now = here.cuda->memory();
+    if (!now) return end(exit_internal, std::string{now.why.view()});
 
-    const replayed_step step{request->job, planned->layout, request->cluster.gpu, planned->memory.stage, o.steps};
-    const auto room = host_room(here.live());
-    byte_count guard = default_guard(here.live().memory.cuda_total.value_or(gib(16)));
-    if (room) {
-        const auto now = cuda.memory();
-        if (!now) return end(exit_internal, std::string{now.why.view()});
-        if (now->free > *room) guard = std::max(guard, now->free - *room);
-    }
+    const memory_breakdown& m = planned->memory;
+    const replayed_step step{request->job, planned->layout, request->cluster.gpu, m.stage, o.steps};
     nlohmann::ordered_json all = nlohmann::ordered_json::array();
     int worst = exit_done;
     for (const named_replay& one : replays) {
         if (!o.allocator.empty() && o.allocator != one.name) continue;
-        const replay_result r = replay(cuda, step, one.through, guard, stop);
+        const replay_result r = replay(*here.cuda, step, one.through, guard_on(here.live(), *now), stop);
         worst = worse(worst, exit_of(r.outcome));
         all.push_back(to_json(one.name, r));
-        std::cerr << fmt::format("{:20} {:8} allocated {:8.3f} GiB, reserved {:8.3f} GiB ({:+.2f} %){}{}\n", one.name,
-                                 outcomes[static_cast<std::size_t>(r.outcome)], r.peak_allocated.in(gib),
-                                 r.peak_reserved.in(gib), fragmentation_of(r) * 100, r.why.empty() ? "" : ": ", r.why);
+        print_line(one.name, r);
     }
-    const memory_breakdown& m = planned->memory;
     const nlohmann::ordered_json report{
         {"time", file_of({}).captured_at.view()},
         {"device", here.live().identity.uuid.value.view()},
@@ -124,8 +122,7 @@ int run_replay(const options& o) {
         {"steps", o.steps},
         {"planned", {{"allocated", m.allocated.expected.in(bytes)}, {"reserved", m.reserved.expected.in(bytes)}}},
         {"replays", all}};
-    if (o.json && !write_json(report, *o.json)) return exit_usage;
-    return worst;
+    return o.json && !write_json(report, *o.json) ? int{exit_usage} : worst;
 }
 
 }  // namespace llmres::probe

@@ -66,6 +66,17 @@ std::int64_t largest_where(const std::function<bool(std::int64_t)>& enough) {
     return bisect(1, beyond, [&](std::int64_t n) { return std::optional{enough(n)}; }).value_or(0);
 }
 
+/// How far arithmetic alone lets us go, without touching the device.
+std::int64_t largest_by_arithmetic(const plan_at& plan, const alloc_options& options, byte_count room) {
+    return largest_where([&](std::int64_t n) {
+        const auto at = plan(n);
+        if (!at) return false;
+        byte_count all = at->buffer_total();
+        for (const plan_buffer& b : stand_ins(*at, options.own, options.caching)) all += b.size;
+        return all <= room && all + options.own <= at->usable;
+    });
+}
+
 }  // namespace
 
 search_result search_largest(const alloc_environment& around, const plan_at& plan, const alloc_options& options,
@@ -83,14 +94,7 @@ search_result search_largest(const alloc_environment& around, const plan_at& pla
     byte_count room = now->free > options.guard ? now->free - options.guard : byte_count{};
     if (options.host_room && *options.host_room < room) room = *options.host_room;
 
-    // How far arithmetic alone lets us go, without touching the device.
-    found.predicted_in_guard = largest_where([&](std::int64_t n) {
-        const auto at = plan(n);
-        if (!at) return false;
-        byte_count all = at->buffer_total();
-        for (const plan_buffer& b : stand_ins(*at, options.own, options.caching)) all += b.size;
-        return all <= room && all + options.own <= at->usable;
-    });
+    found.predicted_in_guard = largest_by_arithmetic(plan, options, room);
     found.possible = largest_where([&](std::int64_t n) {
         const auto at = plan(n);
         return at.has_value() && at->low <= at->usable;
