@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: MIT
 """Lets each call into CUDA, cuBLAS, NCCL and NVML fail in turn, of every command and every allocator:
 
-    tests/probe/fail_calls.py PROGRAM LIBRARIES [--all]
+    tests/probe/fail_calls.py PROGRAM LIBRARIES [--all] [--workers N]
 
-PROGRAM is the probe on fake_cudart.cpp, LIBRARIES the folder of the other fakes. Without --all, every call up to the 25th and then one
-in twenty (of what takes a second, six in all). Nothing may crash, nothing may stay held, and every exit code must be one that
+PROGRAM is the probe on fake_cudart.cpp, LIBRARIES the folder of the other fakes. --all: every call of every command, and every question
+to NVML. Without it, every call up to the 25th and then one in twenty (of what takes a second, six in all). Nothing may crash, nothing may stay held, and every exit code must be one that
 docs/probe.md has for it."""
 
+import argparse
 import concurrent.futures
 import json
 import os
@@ -15,6 +16,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 
 ERRORS = {"cudaErrorUnknown": 999, "cudaErrorMemoryAllocation": 2}
 # What says something of a device that the command can do without.
@@ -22,20 +24,26 @@ OPTIONAL = ("cudaDeviceGetAttribute", "cudaDeviceGetPCIBusId", "cuDeviceGetUuid"
             "cudaGetDriverEntryPointByVersion", "cudaDriverGetVersion", "cudaRuntimeGetVersion", "cudaGetDeviceProperties",
             "cudaDeviceGetP2PAttribute")
 GIVES_BACK = ("Free", "Destroy", "Unmap", "Release", "Trim", "Synchronize")
+# Small, so that filling memory takes no time.
+MODEL = {"vocabulary": 4096, "hidden": 256, "layers": 1, "attention": {"heads": 4, "kv_heads": 2}, "feed_forward": {"width": 512}}
 ALLOCATORS = ("cuda_malloc", "stream_ordered", "virtual_memory", "pytorch_caching")
 
 
 class Command:
     def __init__(self, program, libraries, folder, name, arguments, mib, devices=1):
         self.program, self.folder, self.name, self.arguments = program, folder, name, arguments
+        self.asked = 0  # questions to NVML, where nothing fails
         self.around = dict(os.environ, LD_LIBRARY_PATH=libraries, LLMRES_FAKE_CUDA_MIB=str(mib), LLMRES_FAKE_CUDA_DEVICES=str(devices))
 
     def run(self, fail=0, error="cudaErrorUnknown", nvml=0):
         """Exit code, calls, blocks that stayed, the call that failed."""
-        log = self.folder / f"{self.name}-{fail}-{nvml}-{error}.log"
+        log, asked = (self.folder / f"{self.name}-{fail}-{nvml}-{error}.{end}" for end in ("log", "asked"))
         around = dict(self.around, LLMRES_FAKE_CUDA_FAIL=str(fail), LLMRES_FAKE_CUDA_ERROR=str(ERRORS[error]),
-                      LLMRES_FAKE_CUDA_LOG=str(log), LLMRES_FAKE_NVML_FAIL=str(nvml))
+                      LLMRES_FAKE_CUDA_LOG=str(log), LLMRES_FAKE_NVML_FAIL=str(nvml), LLMRES_FAKE_NVML_LOG=str(asked))
         done = subprocess.run([self.program, *self.arguments], env=around, capture_output=True, text=True, timeout=300)
+        if asked.exists():
+            self.asked = max(self.asked, int(asked.read_text())) if not fail and not nvml else self.asked
+            asked.unlink()
         if not log.exists():
             return done.returncode, 0, 0, "nothing: the program did not end by itself"
         calls, leaked, failed = log.read_text().split()
@@ -69,12 +77,14 @@ def commands(program, libraries, folder):
 
     def document(name, **fields):
         path = folder / f"{name}.json"
-        path.write_text(json.dumps({"model": {"from": "smollm2-135m", "layers": 1}, "runtime": "pytorch", **fields}))
+        path.write_text(json.dumps({"model": MODEL, "runtime": "pytorch", **fields}))
         return str(path)
 
     job = document("job", task="serving", batch=1, context=128)
-    plan = str(folder / "plan.json")
+    long = document("long", task="serving", batch=1, context=4096)  # of which few fit
+    plan, long_plan = str(folder / "plan.json"), str(folder / "long_plan.json")
     subprocess.run([program, "plan", job, f"--json={plan}"], check=True)
+    subprocess.run([program, "plan", long, f"--json={long_plan}"], check=True)
     step = document("step", task="finetuning", micro_batch=1, sequence=128, layout={})
     yield made("list", 4096, "list", devices=2)
     yield made("describe", 4096, "describe", "--all", devices=2)
@@ -84,32 +94,47 @@ def commands(program, libraries, folder):
         yield made(f"alloc-{allocator}", 24564, "alloc", plan, "--repeats", "1", "--allocator", allocator, "--any-gpu")
     for allocator in (*ALLOCATORS, "pytorch_expandable"):
         yield made(f"replay-{allocator}", 24564, "replay", step, "--steps", "1", "--allocator", allocator)
-    yield made("alloc-search", 1400, "alloc", plan, "--search", "batch", "--any-gpu")
+    yield made("alloc-search", 1400, "alloc", long_plan, "--search", "batch", "--any-gpu")
     figures = ("--quick", "--repeats", "1", "--warm", "0", "--long", "0")
     yield made("measure", 300, "measure", *figures, devices=2)
     yield made("calibrate", 300, "calibrate", *figures, "--out", str(folder / "calibrated.json"), devices=2)
 
 
-def main(program, libraries, every):
+def numbers_of(name, calls, every):
+    slow = name in ("measure", "calibrate", "alloc-search")
+    return [n for n in range(1, calls + 1) if every or (n % (calls // 3 + 1) == 1 if slow else n <= 25 or n % 20 == 0)]
+
+
+def questions_of(command, every):
+    """What is measured asks NVML every 10 ms: of those questions as many as one run asked."""
+    if every:
+        return command.asked
+    return 0 if command.name in ("measure", "calibrate", "alloc-search") else 12
+
+
+def main(program, libraries, every, workers):
     wrong, tried = [], 0
-    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(workers) as pool:
         for command in commands(program, libraries, pathlib.Path(folder)):
+            begin = time.monotonic()
             code, calls, leaked, _ = command.run()
             if code != 0 or leaked:
                 wrong.append(f"{command.name}: exit {code}, {leaked} blocks stayed held, though nothing failed")
-            slow = command.name in ("measure", "calibrate", "alloc-search")
-            all_of_it = every and command.name != "calibrate"  # whose calls are those of `measure`
-            numbers = [n for n in range(1, calls + 1) if all_of_it or (n % (calls // 3 + 1) == 1 if slow else n <= 25 or n % 20 == 0)]
-            jobs = [pool.submit(command.wrong, n, error, calls) for n in numbers for error in ERRORS]
-            questions = 0 if slow and not all_of_it else 120 if all_of_it else 12
-            jobs += [pool.submit(command.wrong_without_nvml, n + 1) for n in range(questions)]
+            jobs = [pool.submit(command.wrong, n, error, calls) for n in numbers_of(command.name, calls, every) for error in ERRORS]
+            jobs += [pool.submit(command.wrong_without_nvml, n + 1) for n in range(questions_of(command, every))]
             here = [said for said in (job.result() for job in jobs) if said]
             wrong += here
             tried += len(jobs)
-            print(f"{command.name}: {calls} calls, {len(jobs)} failures tried, {len(here)} wrong", *here[:8], sep="\n  ", flush=True)
+            print(f"{command.name}: {calls} calls, {command.asked} questions to NVML, {len(jobs)} failures tried in {time.monotonic() - begin:.0f} s, {len(here)} wrong", *here[:8],
+                  sep="\n  ", flush=True)
     print("\n".join(wrong[:40]) if wrong else f"{tried} failures: every exit code is a documented one, nothing crashes or stays held")
     return 1 if wrong or tried < 100 else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(str(pathlib.Path(sys.argv[1]).resolve()), str(pathlib.Path(sys.argv[2]).resolve()), "--all" in sys.argv))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program", type=lambda p: str(pathlib.Path(p).resolve()))
+    parser.add_argument("libraries", type=lambda p: str(pathlib.Path(p).resolve()))
+    parser.add_argument("--all", action="store_true", dest="every")
+    parser.add_argument("--workers", type=int, default=2)
+    sys.exit(main(**vars(parser.parse_args())))

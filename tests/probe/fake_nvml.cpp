@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
@@ -47,11 +48,23 @@ mood now() {
     return mood::good;
 }
 
+/// The questions about devices, whose number is told in the end: in the file that LLMRES_FAKE_NVML_LOG names.
+struct questions {
+    std::atomic<int> asked{0};
+    ~questions() {
+        if (const char* log = std::getenv("LLMRES_FAKE_NVML_LOG"))
+            if (std::FILE* file = std::fopen(log, "w")) {
+                std::fprintf(file, "%d\n", asked.load());
+                std::fclose(file);
+            }
+    }
+};
+questions all;
+
 /// What the mood makes of any question about a device; success if it may be answered.
 code allowed() {
-    static std::atomic<int> asked{0};
     static const char* const fails = std::getenv("LLMRES_FAKE_NVML_FAIL");  // this question is not answered
-    if (++asked == (fails != nullptr ? std::atoi(fails) : 0)) return 999;
+    if (++all.asked == (fails != nullptr ? std::atoi(fails) : 0)) return 999;
     switch (now()) {
         case mood::errors:
             return 999;

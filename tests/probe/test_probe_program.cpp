@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <iterator>
 #include <llmres/io/files.hpp>
 #include <map>
 #include <string>
@@ -350,6 +352,37 @@ TEST_CASE("Ctrl-C ends the test, frees and exits with 5") {
     const json said = json::parse(std::ifstream{report}, nullptr, false);
     CHECK(said["reason"] == "interrupted");
     CHECK(said["runs"][0]["free_after_release_bytes"] == said["runs"][0]["free_before_bytes"]);
+}
+
+TEST_CASE("every key of the probe's JSON is explained") {
+    std::ifstream page{LLMRES_SOURCE_DIR "/docs/probe.md"};
+    const std::string docs{std::istreambuf_iterator<char>{page}, {}};
+    int keys = 0;
+    const std::function<void(const json&)> explained = [&](const json& value) {
+        if (!value.is_structured()) return;
+        for (const auto& [key, inner] : value.items()) {
+            explained(inner);
+            if (value.is_array()) continue;
+            CAPTURE(key);
+            CHECK(docs.find("`" + key + "`") != std::string::npos);
+            ++keys;
+        }
+    };
+    const std::string job = scratch_file(
+        "explained.json", R"({"model":{"from":"smollm2-135m","layers":1},"task":"finetuning","sequence":128,)"
+                          R"("micro_batch":1,"runtime":"pytorch","layout":{}})");
+    for (const ended& one :
+         {simulated("describe", "two"), simulated("measure --json", "two"),
+          simulated("alloc " + plans + "serving-small.json --json"),
+          simulated("alloc " + plans + "too-large.json --any-gpu --gpus 1 --json"),
+          simulated("alloc " + plans + "serving-small.json --json", "passing"),
+          simulated("alloc " + plans + "serving-small.json --search batch --json"),
+          simulated("replay " + job + " --json --steps 1"),
+          none("alloc " + plans + "serving-small.json --json --simulate " + devices + "synthetic-rtx-4090.json")}) {
+        REQUIRE(one.document().is_object());
+        explained(one.document());
+    }
+    CHECK(keys > 1000);
 }
 
 TEST_CASE("one command does it all on a GPU, and what fails ends no other step") {
