@@ -34,8 +34,8 @@ struct plan_file {
     std::string hash;       ///< FNV-1a of the text, so that a report says which plan it tested
     std::string runtime;    ///< engine name; empty if not said
     std::string allocator;  ///< empty if not said
-    std::string gpu;      ///< the row of the tables that it was made for; empty if not said
-    std::string verdict;  ///< fits, tight or does_not_fit; empty if not said
+    std::string gpu;        ///< the row of the tables that it was made for; empty if not said
+    std::string verdict;    ///< fits, tight or does_not_fit; empty if not said
     std::int64_t gpus = 1;
     byte_count usable{};     ///< by the runtime
     byte_count available{};  ///< on the device; as much as `usable` if not said

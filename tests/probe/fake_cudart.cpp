@@ -105,8 +105,8 @@ fake& device() {
     return one;
 }
 
-/// Large blocks of a device of 1 GiB and more are written and read in one word of 2 MiB, so that they need little of the
-/// host's.
+/// Large blocks of a device of 1 GiB and more are written and read in one word of 2 MiB, so that they need little of
+/// the host's.
 std::size_t step_of(std::size_t size) {
     return device().total >= (std::size_t{1} << 30) && size > (std::size_t{40} << 20) ? fake::granule / 8 : 1;
 }
