@@ -105,3 +105,14 @@ TEST_CASE("what published totals count beside the model is a count of its own") 
           bytes(2 * count_stored_parameters(models::deepseek_v3).in(parameters)));
     CHECK(stored_bytes(routed, formats) == weight_bytes(routed, formats));
 }
+
+TEST_CASE("a view names the same formats as the values that it refers to") {
+    weight_formats formats = formats_for(fp8_e4m3);
+    formats.head = fp16;
+    formats.attention = fp16;
+    const weight_format_view view = formats.view();
+    CHECK(view.matrices == &formats.matrices);
+    CHECK(view.feed_forward == nullptr);
+    for_each_weight(models::deepseek_v3, [&](const weight& w, std::int64_t) { CHECK(&view.of(w) == &formats.of(w)); });
+    CHECK(weight_bytes(models::deepseek_v3, formats) > weight_bytes(models::deepseek_v3, formats_for(fp8_e4m3)));
+}

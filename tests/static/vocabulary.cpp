@@ -49,8 +49,8 @@ static_assert(are_values<host, cluster, gpu_measured, gpu_listing, mig_profile, 
                          device_measurements, device, device_overrides>);
 static_assert(are_values<indexer, attention, recurrent, experts, feed_forward, layer, layer_stack, extra_weight,
                          encoder, prediction, rope_factors, mixed_formats, model, norm_modeling, attention_modeling,
-                         feed_forward_modeling, loss_modeling, dropout_modeling, weight, weight_formats, kv_shape,
-                         state_shape, state_formats, gguf_mix, unet, flow_transformer>);
+                         feed_forward_modeling, loss_modeling, dropout_modeling, weight, weight_formats,
+                         weight_format_view, kv_shape, state_shape, state_formats, gguf_mix, unet, flow_transformer>);
 static_assert(
     are_values<runtime_version, runtime_identity, runtime_process, runtime_allocator, runtime_cache, serving_step,
                serving_logits, device_default, runtime_loading, host_experts, mxfp4_experts, serving_kernels,

@@ -101,7 +101,7 @@ struct token_passes {
 struct operation_formats {
     precision compute = bf16;            ///< activations
     precision kv_cache = bf16;           ///< keys in the cache
-    weight_formats weights{};            ///< weights
+    weight_format_view weights{};        ///< weights
     maybe<precision> kv_cache_values{};  ///< where values are not stored as keys are
     maybe<arithmetic_kind> linear{};  ///< what the layers' products with weights compute in, where it is not `compute`:
                                       ///< those of training in 8 bits

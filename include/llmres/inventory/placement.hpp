@@ -152,7 +152,7 @@ constexpr bool is_naive_pipeline(const job& j, const layout& l) {
 /// is left. Weights count in the format they are loaded in.
 constexpr stage_range layers_by_bytes(const job& j, const layout& l, std::int32_t stage) {
     const model& m = j.model;
-    const weight_formats formats = formats_of(j, activations_of(j));
+    const weight_format_view formats = formats_of(j, activations_of(j));
     byte_count input;
     byte_count output;
     for_each_input_weight(m, [&](const weight& w) { input += size_of(local_part(w, l), formats); });
@@ -237,8 +237,8 @@ constexpr host_part host_part_of(const job& j) {
 /// -4B-FP8: lm_head.weight).
 constexpr bool stores_tied_head(const job& j) {
     if (!j.runtime.loading.head_again || !j.model.tied_head || j.gguf) return false;
-    const weight_formats formats = formats_of(j, j.compute);
-    return formats.matrices.arithmetic == arithmetic_kind::fp8 && formats.rest != formats.matrices;
+    const weight_format_view formats = formats_of(j, j.compute);
+    return formats.matrices->arithmetic == arithmetic_kind::fp8 && *formats.rest != *formats.matrices;
 }
 
 /// What lies on a GPU that serves these layers, be it the first of all GPUs, the last, or both. On a GPU without the

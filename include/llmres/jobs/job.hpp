@@ -141,10 +141,10 @@ constexpr const precision& weights_of(const job& j) {
 /// The format of each weight; those that are not quantised are in `wide`. A checkpoint may mix formats; a job that
 /// names a format has that one alone, but for MXFP4 of models that are published in it: there it means the routed
 /// experts only (gpt-oss's modules_to_not_convert).
-constexpr weight_formats formats_of(const job& j, const precision& wide) {
+constexpr weight_format_view formats_of(const job& j, const precision& wide) {
     const precision& weights = weights_of(j);
-    if (weights == j.model.weights && (!j.weights || weights == mxfp4)) return formats_of(j.model, weights, wide);
-    return formats_for(weights, wide);
+    if (weights == j.model.weights && (!j.weights || weights == mxfp4)) return detail::view_of(j.model, weights, wide);
+    return detail::view_for(weights, wide);
 }
 /// Format of the cache.
 constexpr const precision& kv_cache_of(const job& j) { return j.kv_cache ? *j.kv_cache : j.compute; }
@@ -156,6 +156,7 @@ constexpr const precision& gradients_of(const job& j) {
     return step.gradients ? *step.gradients : weights_of(j);
 }
 // These return references into the job, so that none may be asked of a temporary.
+weight_format_view formats_of(const job&&, const precision&) = delete;
 const precision& activations_of(const job&&) = delete;
 const precision& weights_of(const job&&) = delete;
 const precision& kv_cache_of(const job&&) = delete;

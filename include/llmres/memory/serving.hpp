@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <llmres/inventory/layers/by_kind.hpp>
 #include <llmres/inventory/placement.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
@@ -245,7 +245,7 @@ struct serving_stages {
     serving_weights weights;
     std::int64_t sequences;
     byte_count encoders;
-    std::array<serving_layer, layer_stack::max_kinds> kinds{};
+    by_kind<serving_layer> kinds;
 
     constexpr serving_stages(const llmres::job& j, const llmres::layout& l, const llmres::runtime& r,
                              const file_layers* file)
@@ -258,8 +258,8 @@ struct serving_stages {
           encoders{step.encoder_peak()} {
         for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k) {
             const layer& kind = j.model.layers.kinds[k];
-            kinds[k] = {weights.of_kind(kind), weights.adapters_of(kind), step.layer_peak(kind),
-                        cache_of(kind.attention), layer_state(kind.recurrent, j, r, l, sequences)};
+            kinds.set(k, {weights.of_kind(kind), weights.adapters_of(kind), step.layer_peak(kind),
+                          cache_of(kind.attention), layer_state(kind.recurrent, j, r, l, sequences)});
         }
     }
 

@@ -132,7 +132,7 @@ constexpr void for_each_host_layer_weight(const job& j, Visit&& visit) {
 
 constexpr host_traffic decode_host_traffic(const job& j, const layout& l, token_count kept) {
     host_traffic t;
-    const weight_formats formats = formats_of(j, j.compute);
+    const weight_format_view formats = formats_of(j, j.compute);
     const std::int64_t sequences = sequences_per_rank(j, l);
     detail::for_each_host_layer_weight(j, [&](const weight& w, std::int64_t layers) {
         const weight_shape part = local_shape(w, l);
@@ -154,7 +154,7 @@ constexpr host_traffic decode_host_traffic(const job& j, const layout& l, token_
 
 constexpr host_traffic prefill_host_traffic(const job& j, const layout& l) {
     host_traffic t;
-    const weight_formats formats = formats_of(j, j.compute);
+    const weight_format_view formats = formats_of(j, j.compute);
     const token_count chunk = batched_tokens_of(j);
     const std::int64_t chunks =
         chunk > token_count{} ? detail::ceil_quotient(prompt_of(j).in(tokens), chunk.in(tokens)) : 1;

@@ -29,4 +29,12 @@ struct maybe {
     }
 };
 
+/// Where a value is, null if it is unknown.
+template <class T>
+constexpr const T* pointer_to(const maybe<T>& m) {
+    return m.known ? &m.value : nullptr;
+}
+template <class T>
+const T* pointer_to(const maybe<T>&&) = delete;  // it points into the argument
+
 }  // namespace llmres::inline v0

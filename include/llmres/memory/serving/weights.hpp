@@ -134,7 +134,7 @@ struct serving_weights {
     const llmres::layout& layout;
     const llmres::runtime& runtime;
     const file_layers* file;  ///< the layers of the job's GGUF file, if its weights are one's and layers are asked for
-    weight_formats formats;
+    weight_format_view formats;
 
     constexpr serving_weights(const llmres::job& j, const llmres::layout& l, const llmres::runtime& r,
                               const file_layers* f)
@@ -262,7 +262,7 @@ struct serving_weights {
     constexpr byte_count perhaps(byte_count weights, bool scores) const {
         if (file)
             return runtime.allocator.rounds_to_segments ? scaled_up(weights, runtime.loading.repacked) : byte_count{};
-        if (formats.matrices == formats.rest) return {};
+        if (*formats.matrices == *formats.rest) return {};
         byte_count more = runtime.loading.repacked > 0.0 ? scaled_up(weights, runtime.loading.repacked) : byte_count{};
         if (runtime.loading.head_again && scores && job.model.tied_head && !stores_tied_head(job))
             for_each_embedding_weight(job.model, [&](const weight& w) { more += local_size(w); });
@@ -283,7 +283,7 @@ struct serving_weights {
     /// Marlin; Triton's kernels, which it takes on some devices, pad less).
     constexpr byte_count padding_of(const layer& kind) const {
         byte_count total;
-        if (runtime.loading.mxfp4.padded && formats.matrices == mxfp4 && kind.feed_forward.routed())
+        if (runtime.loading.mxfp4.padded && *formats.matrices == mxfp4 && kind.feed_forward.routed())
             for_each_weight(kind, job.model.hidden, [&](const weight& whole) {
                 if (!whole.routed || !detail::is_feed_forward(whole.role)) return;
                 const weight w = local_part(whole, layout);
@@ -299,7 +299,7 @@ struct serving_weights {
     /// order (vLLM's mxfp4.py on Triton: w13_weight_scale).
     constexpr byte_count scales_of(const layer& kind) const {
         byte_count total;
-        if (runtime.loading.mxfp4.scales_again && formats.matrices == mxfp4 && kind.feed_forward.routed())
+        if (runtime.loading.mxfp4.scales_again && *formats.matrices == mxfp4 && kind.feed_forward.routed())
             for_each_weight(kind, job.model.hidden, [&](const weight& w) {
                 if (w.routed && detail::is_feed_forward(w.role)) total += div_up(local_size(w), 17);
             });

@@ -9,6 +9,7 @@
 #include <llmres/inventory/context.hpp>
 #include <llmres/inventory/frozen.hpp>
 #include <llmres/inventory/layers/attention.hpp>
+#include <llmres/inventory/layers/by_kind.hpp>
 #include <llmres/inventory/layers/feed_forward.hpp>
 #include <llmres/inventory/layers/operations.hpp>
 #include <llmres/inventory/named_parts.hpp>
@@ -415,8 +416,7 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
 }
 
 /// What those layers of a range keep beyond their input that `recompute_every` passes over.
-constexpr byte_count kept_whole(const job& j, const std::array<training_layer, layer_stack::max_kinds>& layers,
-                                const stage_range& range) {
+constexpr byte_count kept_whole(const job& j, const by_kind<training_layer>& layers, const stage_range& range) {
     byte_count more;
     for (std::int32_t i = range.first; i < range.last; ++i) {
         const training_layer& of = layers[j.model.layers.order[static_cast<std::size_t>(i)]];

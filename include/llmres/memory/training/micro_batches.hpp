@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <llmres/inventory/layers/by_kind.hpp>
 #include <llmres/inventory/layers/prediction.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/jobs/pipeline.hpp>
@@ -101,8 +102,7 @@ constexpr std::int64_t predictions_in_flight(const layout& l, std::int64_t round
 
 /// in_flight_unevenly() for a stage's own layers. `by_stage`: the layers in the order of the stages.
 constexpr double in_flight_unevenly(const layer_stack& by_stage, const layout& l, stage_range range, std::int32_t stage,
-                                    std::int64_t rounds,
-                                    const std::array<training_layer, layer_stack::max_kinds>& layers) {
+                                    std::int64_t rounds, const by_kind<training_layer>& layers) {
     std::array<double, stage_list::max_chunks> sizes{};
     std::size_t chunk = 0;
     std::int32_t at = range.first;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <llmres/inventory/activation.hpp>
 #include <llmres/inventory/context.hpp>
+#include <llmres/inventory/layers/by_kind.hpp>
 #include <llmres/inventory/layers/ends.hpp>
 #include <llmres/inventory/layers/feed_forward.hpp>
 #include <llmres/inventory/placement.hpp>
@@ -41,7 +41,7 @@ struct folded_job {
     const layer_stack& by_stage;  ///< the job's layers in the order of the stages
     training_context context;
     weight_training weights;
-    std::array<training_layer, layer_stack::max_kinds> layers{};
+    by_kind<training_layer> layers;
     training_state widest{};     ///< of the kind of layer that ZeRO 3 gathers most of
     byte_count last_step{};      ///< of the layers' weights: optimizer_memory::last_step
     std::int64_t micro_batches;  ///< of each rank in a step
@@ -78,9 +78,10 @@ struct folded_job {
             const training_state state =
                 state_of(what, [&] { return training_state_of(kind, j.model.hidden, weights, last_step); });
             const auto activations = [&] { return layer_activations_of(kind, j, l, context); };
-            layers[k] = training_layer_of(
-                kind, j, l, context,
-                known ? known->activations.get(without_shards(l, with_kernel), activations) : activations(), state);
+            layers.set(k, training_layer_of(kind, j, l, context,
+                                            known ? known->activations.get(without_shards(l, with_kernel), activations)
+                                                  : activations(),
+                                            state));
             if (state.gathered > widest.gathered) widest = state;
             last_step = state.optimizer.last_step;
         }
@@ -293,7 +294,7 @@ constexpr saved_memory saved_memory_of(const folded_job& f, const placement& her
 /// A layer's own table of cosines and sines, where it has one: in the format that the weights were loaded in.
 constexpr byte_count rotary_table(const folded_job& f, const layer& kind) {
     if (f.job.runtime.loading.rope != rope_tables::own || !f.context.code.attention.rotary) return {};
-    return size_of(f.weights.formats.rest, 2 * f.job.model.max_context.in(tokens), kind.attention.rotated_width());
+    return size_of(*f.weights.formats.rest, 2 * f.job.model.max_context.in(tokens), kind.attention.rotated_width());
 }
 
 /// Gradients of all weights of a stage, whether they stay on the GPU or are offloaded as they are made.

@@ -28,7 +28,7 @@ struct weight_training {
     const llmres::job& job;
     const llmres::layout& layout;
     const training_context& context;
-    weight_formats formats;
+    weight_format_view formats;
     const precision& gradients;
     maybe<precision> master;
     bool casts_matrices;  ///< matrices that may be quantised are computed in another format than they are stored in
@@ -46,8 +46,8 @@ struct weight_training {
           master{l.zero > 0 && c.runtime.optimizer.copies_master_weights && !steps_in_backward(j.optimizer)
                      ? maybe<precision>{j.master_weights.value_or(fp32)}
                      : master_weights_of(j)},
-          casts_matrices{!(formats.matrices == c.formats.compute) && !is_packed(formats.matrices)},
-          casts_others{!(formats.rest == c.formats.compute)},
+          casts_matrices{!(*formats.matrices == c.formats.compute) && !is_packed(*formats.matrices)},
+          casts_others{!(*formats.rest == c.formats.compute)},
           element_wise{is_element_wise(j.optimizer)},
           dense_ranks{l.dense_shard_ranks()},
           expert_ranks{l.expert_shard_ranks()} {}

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <llmres/hardware/collectives.hpp>
+#include <llmres/inventory/layers/by_kind.hpp>
 #include <llmres/inventory/operations.hpp>
 #include <llmres/inventory/placement.hpp>
 #include <llmres/jobs/job.hpp>
@@ -111,9 +111,9 @@ constexpr stage_work work_of_stages(const job& j, const layout& l, const pricing
     const token_passes passes = training_passes(j, l);
     const operation_formats formats = training_formats(j);
     model_pricer priced{j, l, with, formats, passes, known};
-    std::array<priced_pass, layer_stack::max_kinds> layers{};
+    by_kind<priced_pass> layers;
     for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k)
-        layers[k] = layer_work(j, priced.layer(k));
+        layers.set(k, layer_work(j, priced.layer(k)));
     const priced_pass head = both_passes(priced.head());
     priced_pass depth;
     if (j.mtp_layers > 0) {

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <llmres/models/layer.hpp>
+
+/// One value for each of a model's kinds of layers.
+namespace llmres::inline v0::detail {
+
+/// A value for each kind of layer that was set. Kinds that a model does not have cost nothing: an array of as many
+/// values as there may be kinds takes longer to clear than most models take to be planned.
+template <class Value>
+class by_kind {
+public:
+    constexpr by_kind() {}  // slots stay empty until they are set
+
+    constexpr void set(std::size_t kind, const Value& value) { slots_[kind] = slot{value}; }
+    /// Precondition: it was set.
+    constexpr const Value& operator[](std::size_t kind) const { return slots_[kind].value; }
+
+private:
+    union slot {
+        Value value;
+        constexpr slot() {}
+        constexpr explicit slot(const Value& v) : value{v} {}
+    };
+    std::array<slot, layer_stack::max_kinds> slots_;
+};
+
+}  // namespace llmres::inline v0::detail
