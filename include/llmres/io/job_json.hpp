@@ -10,9 +10,9 @@
 #include <llmres/io/json/device_file.hpp>
 #include <llmres/io/json/fields.hpp>
 #include <llmres/io/json/job_reader.hpp>
+#include <llmres/io/json/runtime/profile_reader.hpp>
 #include <llmres/io/json/runtime/reader.hpp>
 #include <llmres/io/model_source.hpp>
-#include <llmres/io/runtime_json.hpp>
 #include <llmres/jobs/adapter.hpp>
 #include <llmres/jobs/checks.hpp>
 #include <llmres/jobs/job.hpp>

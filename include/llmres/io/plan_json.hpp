@@ -16,6 +16,7 @@
 #include <llmres/io/json/request_json.hpp>
 #include <llmres/io/json/search_json.hpp>
 #include <llmres/io/model_source.hpp>
+#include <llmres/io/runtime_json.hpp>
 #include <llmres/io/sentences.hpp>
 #include <llmres/plan.hpp>
 #include <map>

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <llmres/io/files/byte_source.hpp>
 #include <llmres/io/files/roles.hpp>
+#include <llmres/io/json/document.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/values/error.hpp>
 #include <llmres/values/maybe.hpp>
@@ -237,7 +238,7 @@ inline result<safetensors_checkpoint> read(byte_source source) {
     if (!source.read_text(length, json))
         return refused(error_code::io, "safetensors.header", "unreadable", "a file that can be read");
     header_reader reader;
-    if (!nlohmann::json::sax_parse(json, &reader)) return reader.failure();
+    if (!parse_json(json, reader)) return reader.failure();
     safetensors_checkpoint made;
     made.tensors = std::move(reader.tensors());
     const std::uint64_t data = source.remaining();

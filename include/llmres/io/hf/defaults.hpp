@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <llmres/io/json/document.hpp>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
@@ -296,7 +297,7 @@ inline constexpr std::array defaults_of_classes{
 inline nlohmann::json defaults_of(std::string_view model_type, bool nested) {
     nlohmann::json found = nlohmann::json::object();
     for (const class_defaults& c : defaults_of_classes)
-        if (c.model_type == model_type) found = nlohmann::json::parse(c.fields);
+        if (c.model_type == model_type) found = own_json(c.fields);
     if (!nested)
         for (const char* shape :
              {"vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "ffn_dim"})

@@ -103,6 +103,19 @@ private:
     std::size_t position_ = 0;
 };
 
+/// Sends what JSON text says to a visitor, until it stops or the text ends. The one place where nlohmann's parser is
+/// used: one type of input and of visitor, so that it is compiled once.
+inline bool parse_json(std::string_view document, nlohmann::json_sax<nlohmann::json>& visitor) {
+    return nlohmann::json::sax_parse(document, &visitor);
+}
+
+/// The value of JSON text of this library's own, which is known to be well-formed.
+inline nlohmann::json own_json(std::string_view document) {
+    document_builder builder;
+    parse_json(document, builder);
+    return std::move(builder.built().root);
+}
+
 /// The error that a document has at a position: its line, and what stands there.
 inline error broken_line(std::string_view document, std::size_t position, std::string_view expected) {
     position = (std::min)(position, document.size());
@@ -160,7 +173,7 @@ inline result<json_document> parse_json_object(std::string_view document, no_num
         document = repaired = detail::without_number_words(document, found);
     }
     detail::document_builder builder;
-    if (!nlohmann::json::sax_parse(document, &builder)) {
+    if (!detail::parse_json(document, builder)) {
         if (builder.refusal().code != error_code::none) return builder.refusal();
         return detail::broken_line(document, builder.position(), "a JSON object");
     }

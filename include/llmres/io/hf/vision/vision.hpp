@@ -374,7 +374,7 @@ inline model read_phi3_vision(config_fields& c) {
         c.fail({error_code::unsupported, "img_processor.name", "another tower", "clip_vision_model"});
         return m;
     }
-    static const nlohmann::json clip_large_336 = nlohmann::json::parse(
+    static const nlohmann::json clip_large_336 = own_json(
         R"({"hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 24, "num_attention_heads": 16,
             "image_size": 336, "patch_size": 14})");
     config_fields v{clip_large_336, "img_processor", true};

@@ -7,8 +7,8 @@
 #include <llmres/hardware/cluster.hpp>
 #include <llmres/io/job_fields.hpp>
 #include <llmres/io/json/job_reader.hpp>
+#include <llmres/io/json/runtime/profile_reader.hpp>
 #include <llmres/io/model_source.hpp>
-#include <llmres/io/runtime_json.hpp>
 #include <llmres/jobs/draft.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/knobs.hpp>
