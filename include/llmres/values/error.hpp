@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <llmres/values/text.hpp>
 #include <new>
 #include <string_view>
@@ -12,6 +13,9 @@
 #endif
 
 /// What can be wrong with an input, and how a function says so. Works in constexpr, with and without exceptions.
+///
+/// Whatever makes an error is compiled once and apart from the code that checks (gnu::cold, gnu::noinline): a plan that
+/// is not refused neither runs nor loads it.
 namespace llmres::inline v0 {
 
 /// The kind of an error.
@@ -61,7 +65,7 @@ struct error {
 };
 
 /// The same error, of a field inside another.
-constexpr error within(std::string_view object, const error& e) {
+[[gnu::cold, gnu::noinline]] constexpr error within(std::string_view object, const error& e) {
     error inside = e;
     inside.field = object;
     inside.field.append(".");
@@ -73,7 +77,7 @@ constexpr error within(std::string_view object, const error& e) {
 /// Thrown by `result::value()`, and by nothing else.
 class exception : public std::exception {
 public:
-    explicit exception(const error& what) : error_{what} {
+    [[gnu::cold, gnu::noinline]] explicit exception(const error& what) : error_{what} {
         message_.append(what.field);
         message_.append(" is ");
         message_.append(what.value.empty() ? std::string_view{name_of(what.code)} : what.value.view());
@@ -222,18 +226,21 @@ constexpr text<95> digits(std::int64_t number) {
 }  // namespace detail
 
 /// An error: `field` holds `value`, which is not what was expected.
-constexpr error refused(error_code code, std::string_view field, std::int64_t value, std::string_view expected) {
+[[gnu::cold, gnu::noinline]] constexpr error refused(error_code code, std::string_view field, std::int64_t value,
+                                                     std::string_view expected) {
     return {code, field, detail::digits(value), expected};
 }
 /// An error: `field` holds `value`, which is not what was expected.
-constexpr error refused(error_code code, std::string_view field, std::string_view value, std::string_view expected) {
+[[gnu::cold, gnu::noinline]] constexpr error refused(error_code code, std::string_view field, std::string_view value,
+                                                     std::string_view expected) {
     return {code, field, value, expected};
 }
 
 namespace detail {
 
 /// The error of a field that is not between `low` and `high`.
-constexpr error outside(std::string_view field, std::int64_t value, std::int64_t low, std::int64_t high) {
+[[gnu::cold, gnu::noinline]] constexpr error outside(std::string_view field, std::int64_t value, std::int64_t low,
+                                                     std::int64_t high) {
     text<191> expected{"an integer from "};
     expected.append(digits(low));
     expected.append(" to ");
@@ -261,12 +268,17 @@ struct bounded_field {
 };
 
 /// The error of the first field that is out of its bounds.
+[[gnu::cold, gnu::noinline]] constexpr error first_outside(std::initializer_list<bounded_field> fields) {
+    const bounded_field* first = fields.begin();
+    while (first->holds()) ++first;
+    return outside(first->name, first->value, first->low, first->high);
+}
+
+/// An error unless all fields are within their bounds.
 template <class... Fields>
 constexpr status all_in_range(const Fields&... fields) {
     if ((fields.holds() && ...)) return done{};
-    const bounded_field* first = nullptr;
-    ((first = !first && !fields.holds() ? &fields : first), ...);
-    return outside(first->name, first->value, first->low, first->high);
+    return first_outside({fields...});
 }
 
 }  // namespace detail
