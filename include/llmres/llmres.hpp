@@ -16,7 +16,6 @@
 #include <llmres/answers/plan_call.hpp>
 #include <llmres/answers/purchase.hpp>
 #include <llmres/answers/remedies.hpp>
-#include <llmres/answers/rules_of_thumb.hpp>
 #include <llmres/answers/search.hpp>
 #include <llmres/answers/search_request.hpp>
 #include <llmres/hardware/cluster.hpp>
@@ -91,6 +90,7 @@
 #include <llmres/models/parameters.hpp>
 #include <llmres/models/phi.hpp>
 #include <llmres/models/qwen.hpp>
+#include <llmres/models/rules_of_thumb.hpp>
 #include <llmres/models/weight_formats.hpp>
 #include <llmres/plan.hpp>
 #include <llmres/runtimes/all.hpp>

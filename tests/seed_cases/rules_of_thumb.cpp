@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Seed cases C6, C7, C8, C10 and D1: what the rule says, what is exact, and by how much they differ.
 #include <doctest/doctest.h>
-#include <llmres/answers/rules_of_thumb.hpp>
 #include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/hardware/standard_cluster.hpp>
 #include <llmres/inventory/operations.hpp>
 #include <llmres/memory/memory.hpp>
 #include <llmres/models/llama.hpp>
+#include <llmres/models/rules_of_thumb.hpp>
 #include <llmres/plan.hpp>
 
 using namespace llmres;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The rules alone; tests/seed_cases/rules_of_thumb.cpp compares them with the exact answers.
 #include <doctest/doctest.h>
-#include <llmres/answers/rules_of_thumb.hpp>
+#include <llmres/models/rules_of_thumb.hpp>
 
 using namespace llmres;
 
