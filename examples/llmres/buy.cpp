@@ -123,16 +123,8 @@ std::string bound_text(const llmres::purchase& p) {
 
 /// The change of a job document that plans it on what is bought, in the layout that was found.
 nlohmann::json patch_of(const llmres::job& j, const llmres::purchase& p, const llmres::gpu& card) {
-    nlohmann::json patch{
-        {"cluster", {{"gpu", card.id.view()}, {"gpus", p.gpus}, {"gpus_per_node", p.gpus / p.machines}}},
-        {"layout", {{"tensor", p.layout.tensor}}}};
-    const llmres::json_value usual = llmres::to_json(llmres::layout{});
-    const llmres::json_value found = llmres::to_json(p.layout);
-    for (const auto& [degree, value] : found.items())
-        if ((!usual.contains(degree) || usual[degree] != value) && degree != "expert_tensor")
-            patch["layout"][degree] = nlohmann::json::parse(value.dump());
-    if (p.layout.expert_tensor > 0 && p.layout.expert_tensor != p.layout.tensor)
-        patch["layout"]["expert_tensor"] = p.layout.expert_tensor;
+    nlohmann::json patch = layout_patch(p.layout);
+    patch["cluster"] = {{"gpu", card.id.view()}, {"gpus", p.gpus}, {"gpus_per_node", p.gpus / p.machines}};
     if (p.batch > 0 && !trains(j)) patch["batch"] = p.batch;
     return patch;
 }

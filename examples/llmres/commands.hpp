@@ -127,6 +127,24 @@ int run_search(const search_options& o);
 /// The layouts that remain where a document fixes some degrees.
 llmres::layout_space layouts_of(const nlohmann::json& document, const llmres::plan_request& request);
 
+/// Refuses a number below zero, or none at all.
+void refuse_negative(const char* flag, double value);
+/// The limit that a flag sets in seconds; none where it is 0.
+llmres::maybe<llmres::duration> time_limit(const char* flag, double limit);
+
+/// The change of a job document that asks for a layout.
+nlohmann::json layout_patch(const llmres::layout& l);
+
+struct replicas_options {
+    plan_options job;                    ///< what is served
+    double requests_per_second = 0;      ///< over all replicas
+    double max_time_to_first_token = 0;  ///< seconds; 0: no limit
+    double max_time_per_token = 0;       ///< seconds; 0: no limit
+    std::string arrivals;                ///< one of llmres::arrivals_names; empty: random
+    std::int64_t top = 5;                ///< layouts that are shown
+};
+int run_replicas(const replicas_options& o);
+
 struct buy_options {
     plan_options job;                 ///< what is to run
     double budget = 0;                ///< in any currency, as all prices

@@ -148,6 +148,25 @@ void add_search(CLI::App& app, int& exit) {
     add_job(*command, o.job, exit, [] { return run_search(o); });
 }
 
+void add_replicas(CLI::App& app, int& exit) {
+    static replicas_options o;
+    auto* command = app.add_subcommand("replicas", "How many replicas keep up with a rate of requests");
+    command->footer(
+        "--prompt and --output say how long a request is, --gpus how many GPUs a replica may have (default: 8).\n"
+        "Sequences in flight and layouts are searched; what Layout gives is fixed. Exit codes: 0 a layout fits, 1 none "
+        "does,\n2 bad input.");
+    add_source(*command, o.job)->required();
+    const auto option = [&](const char* flag, auto& value, const char* help, const char* type) {
+        return command->add_option(flag, value, help)->type_name(type)->group("Requests");
+    };
+    option("--requests_per_second", o.requests_per_second, "requests of all users in a second", "X")->required();
+    option("--arrivals", o.arrivals, "random (independent of each other) or even; default: random", "NAME");
+    option("--max_time_to_first_token", o.max_time_to_first_token, "seconds under load, expected, at most", "X");
+    option("--max_time_per_token", o.max_time_per_token, "seconds of a sequence's token under load, at most", "X");
+    option("--top", o.top, "layouts that are listed; default: 5", "N");
+    add_job(*command, o.job, exit, [] { return run_replicas(o); });
+}
+
 void add_buy(CLI::App& app, int& exit) {
     static buy_options o;
     auto* command = app.add_subcommand("buy", "What to buy for a job under a budget, at your own prices");
@@ -335,6 +354,7 @@ int main(int argc, char** argv) {
         add_model(app, exit);
         add_plan(app, exit);
         add_search(app, exit);
+        add_replicas(app, exit);
         add_buy(app, exit);
         add_compare(app, exit);
         add_explain(app, exit);

@@ -35,22 +35,14 @@ llmres::format_list formats(const std::string& flag, const std::vector<std::stri
     return found;
 }
 
-void refuse_negative(const char* flag, double value) {
-    if (!(value >= 0))
-        throw refusal{llmres::refused(llmres::error_code::out_of_range, flag, fmt::format("{}", value), "0 or more")};
-}
-
 /// The limits that flags set.
 llmres::search_limits limits_of(const search_options& o) {
-    refuse_negative("max_time_to_first_token", o.max_time_to_first_token);
-    refuse_negative("max_time_per_token", o.max_time_per_token);
     refuse_negative("memory_margin", o.memory_margin);
     refuse_negative("gpu_hour", o.gpu_hour);
     llmres::search_limits limits{.memory_margin = llmres::bytes(static_cast<std::int64_t>(o.memory_margin)),
                                  .one_node = o.one_node};
-    const auto at_most = [](double s) { return llmres::approx(llmres::seconds(1)) * s; };
-    if (o.max_time_to_first_token > 0) limits.time_to_first_token = at_most(o.max_time_to_first_token);
-    if (o.max_time_per_token > 0) limits.time_per_token = at_most(o.max_time_per_token);
+    limits.time_to_first_token = time_limit("max_time_to_first_token", o.max_time_to_first_token);
+    limits.time_per_token = time_limit("max_time_per_token", o.max_time_per_token);
     return limits;
 }
 
@@ -136,6 +128,17 @@ std::string title_of(const llmres::job& j, const llmres::cluster& c) {
 
 }  // namespace
 
+void refuse_negative(const char* flag, double value) {
+    if (!(value >= 0))
+        throw refusal{llmres::refused(llmres::error_code::out_of_range, flag, fmt::format("{}", value), "0 or more")};
+}
+
+llmres::maybe<llmres::duration> time_limit(const char* flag, double limit) {
+    refuse_negative(flag, limit);
+    if (limit > 0) return llmres::approx(llmres::seconds(1)) * limit;
+    return {};
+}
+
 llmres::layout_space layouts_of(const nlohmann::json& document, const llmres::plan_request& request) {
     llmres::layout_space space;
     if (!request.layout || !document.contains("layout")) return space;
@@ -151,6 +154,17 @@ llmres::layout_space layouts_of(const nlohmann::json& document, const llmres::pl
     space.zero = !fixed.contains("zero");
     space.sequence_parallel = !fixed.contains("sequence_parallel");
     return space;
+}
+
+nlohmann::json layout_patch(const llmres::layout& l) {
+    nlohmann::json patch{{"layout", {{"tensor", l.tensor}}}};
+    const llmres::json_value usual = llmres::to_json(llmres::layout{});
+    const llmres::json_value found = llmres::to_json(l);
+    for (const auto& [degree, value] : found.items())
+        if ((!usual.contains(degree) || usual[degree] != value) && degree != "expert_tensor")
+            patch["layout"][degree] = nlohmann::json::parse(value.dump());
+    if (l.expert_tensor > 0 && l.expert_tensor != l.tensor) patch["layout"]["expert_tensor"] = l.expert_tensor;
+    return patch;
 }
 
 int run_search(const search_options& o) {

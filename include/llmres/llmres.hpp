@@ -16,6 +16,7 @@
 #include <llmres/answers/plan_call.hpp>
 #include <llmres/answers/purchase.hpp>
 #include <llmres/answers/remedies.hpp>
+#include <llmres/answers/replicas.hpp>
 #include <llmres/answers/search.hpp>
 #include <llmres/answers/search_request.hpp>
 #include <llmres/hardware/cluster.hpp>

@@ -42,6 +42,7 @@ TEST_CASE("an answer that cannot be written exits 3") {
                                        "search" + job,
                                        "compare" + job,
                                        std::string{"buy llama-3.1-8b --context 1024 --budget 9000 --price l4=2500"},
+                                       "replicas" + job + " --prompt 9 --output 9 --requests_per_second 1",
                                        "check '" + log + "' --gpu a100-sxm4-80gb",
                                        "calibrate '" + log + "' --gpu a100-sxm4-80gb",
                                        std::string{"completion bash"},

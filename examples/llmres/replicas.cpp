@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+// llmres replicas: how many replicas keep up with a rate of requests, in which layout.
+#include "commands.hpp"
+#include "report.hpp"
+#include "table.hpp"
+
+#include <fmt/format.h>
+#include <cstddef>
+#include <cstdint>
+#include <llmres/answers/launch.hpp>
+#include <llmres/answers/replicas.hpp>
+#include <llmres/io/files.hpp>
+#include <llmres/io/plan_json.hpp>
+#include <llmres/values/to_string.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace program {
+namespace {
+
+constexpr int gpus_of_a_node = 8;
+
+llmres::request_load load_of(const replicas_options& o) {
+    if (!(o.requests_per_second > 0))
+        throw refusal{llmres::refused(llmres::error_code::out_of_range, "requests_per_second",
+                                      fmt::format("{}", o.requests_per_second), "a number above 0")};
+    llmres::request_load load{.requests = llmres::hertz(o.requests_per_second),
+                              .time_to_first_token = time_limit("max_time_to_first_token", o.max_time_to_first_token),
+                              .time_per_token = time_limit("max_time_per_token", o.max_time_per_token)};
+    if (!o.arrivals.empty()) load.arrivals = named<llmres::arrivals>("arrivals", o.arrivals, llmres::arrivals_names);
+    return load;
+}
+
+/// The change of the job document that plans one replica.
+nlohmann::json replica_patch(const llmres::replica_set& r) {
+    nlohmann::json patch = layout_patch(r.plan.layout);
+    patch["cluster"]["gpus"] = r.plan.layout.gpus();
+    patch["batch"] = r.in_flight;
+    return patch;
+}
+
+std::string number_and_bounds(const llmres::replica_set& r) {
+    return fmt::format("{} ({} to {})", r.replicas, r.replicas_bounds.low, r.replicas_bounds.high);
+}
+
+void print_replicas(std::span<const llmres::replica_set> best) {
+    std::vector<table_row> rows;
+    for (const llmres::replica_set& r : best) {
+        const llmres::steady_speed& steady = r.plan.speed.steady;
+        rows.push_back({fmt::format("{}", rows.size() + 1), fmt::format("{}", r.gpus()), number_and_bounds(r),
+                        fmt::format("{:.3g}", r.each.expected.in(llmres::hertz)), fmt::format("{}", r.in_flight),
+                        to_string(steady.time_to_first_token.expected),
+                        to_string(steady.time_per_output_token.expected), to_text(r.plan.layout)});
+    }
+    print_table({{"", true},
+                 {"GPUs", true},
+                 {"replicas"},
+                 {"requests/s of each", true},
+                 {"in flight", true},
+                 {"first token", true},
+                 {"a token", true},
+                 {"layout of each"}},
+                rows);
+}
+
+template <class T, class In>
+llmres::json_value bounds_json(const llmres::interval<T>& i, const In& in) {
+    return {{"low", in(i.low)}, {"expected", in(i.expected)}, {"high", in(i.high)}};
+}
+
+llmres::json_value replicas_json(const llmres::replica_set& r, const replicas_options& o) {
+    const auto rate = [](llmres::frequency f) { return f.in(llmres::hertz); };
+    const llmres::steady_speed& steady = r.plan.speed.steady;
+    return {{"gpus", r.gpus()},
+            {"replicas", r.replicas},
+            {"replicas_bounds", bounds_json(r.replicas_bounds, [](std::int64_t n) { return n; })},
+            {"requests_per_second", rate(r.each.expected)},
+            {"requests_per_second_bounds", bounds_json(r.each, rate)},
+            {"in_flight", r.in_flight},
+            {"time_to_first_token", steady.time_to_first_token.expected.in(llmres::seconds)},
+            {"time_to_first_token_bounds", llmres::to_json(steady.time_to_first_token)},
+            {"time_per_output_token", steady.time_per_output_token.expected.in(llmres::seconds)},
+            {"time_per_output_token_bounds", llmres::to_json(steady.time_per_output_token)},
+            {"layout", llmres::to_json(r.plan.layout)},
+            {"command", command_of(o.job, replica_patch(r))}};
+}
+
+llmres::json_value answer_of(const llmres::plan_request& asked, const llmres::request_load& load,
+                             const llmres::json_value& assumed, std::span<const llmres::replica_set> best,
+                             const replicas_options& o) {
+    llmres::json_value answer{{"requests_per_second", load.requests.in(llmres::hertz)},
+                              {"arrivals", name_of(load.arrivals)},
+                              {"job", llmres::to_json(asked.job)},
+                              {"cluster", llmres::to_json(asked.cluster)},
+                              {"assumed", assumed},
+                              {"best", llmres::json_value::array()}};
+    if (load.time_to_first_token) answer["max_time_to_first_token"] = load.time_to_first_token->in(llmres::seconds);
+    if (load.time_per_token) answer["max_time_per_token"] = load.time_per_token->in(llmres::seconds);
+    for (const llmres::replica_set& r : best) answer["best"].push_back(replicas_json(r, o));
+    return answer;
+}
+
+/// What was not said and was assumed, less what the search chooses.
+llmres::json_value assumed_of(const nlohmann::json& document, const llmres::plan_request& asked,
+                              std::span<const llmres::replica_set> best) {
+    llmres::json_value assumed =
+        best.empty() ? llmres::json_value::object() : llmres::assumptions_of(document, asked, best[0].plan);
+    assumed.erase("batch");
+    assumed.erase("gpus");
+    return assumed;
+}
+
+}  // namespace
+
+int run_replicas(const replicas_options& o) {
+    if (o.top < 1 || o.top > 1000)
+        throw refusal{llmres::refused(llmres::error_code::out_of_range, "top", o.top, "1 to 1000")};
+    const llmres::request_load load = load_of(o);
+    nlohmann::json document = merged(o.job);
+    if (!document.contains("cluster") || !document["cluster"].contains("gpus"))
+        document["cluster"]["gpus"] = gpus_of_a_node;
+    const llmres::plan_request asked = accept(llmres::read_job(document, folder_of(document, o.job.source)));
+    std::vector<llmres::replica_set> best(static_cast<std::size_t>(o.top));
+    best.resize(accept(llmres::replicas_for(asked.job, asked.cluster, load, layouts_of(document, asked), best)));
+    llmres::json_value assumed = assumed_of(document, asked, best);
+    if (o.job.json) {
+        print_answer("replicas", answer_of(asked, load, assumed, best, o));
+        return best.empty() ? does_not_fit : fits;
+    }
+    const llmres::job& j = asked.job;
+    fmt::print("{}, {} requests a second of {} + {} tokens, on {} with at most {} in a replica, runtime {}\n\n",
+               j.model.name.view(), o.requests_per_second, j.prompt.in(llmres::tokens), j.output.in(llmres::tokens),
+               asked.cluster.gpu.name.view(), asked.cluster.gpus, j.runtime.identity.name.view());
+    if (best.empty()) {
+        fmt::print("The job fits in no layout on {} of them.\n", asked.cluster.gpus);
+        return does_not_fit;
+    }
+    print_replicas(best);
+    fmt::print("\n");
+    if (o.arrivals.empty()) assumed["arrivals"] = "random";
+    print_assumed(assumed);
+    fmt::print("plan     {}\n", command_of(o.job, replica_patch(best[0])));
+    llmres::job one = j;
+    one.batch = best[0].in_flight;
+    const std::string launch = launch_command(one, best[0].plan.layout, asked.cluster);
+    if (!launch.empty()) fmt::print("launch   {}\n", launch);
+    return fits;
+}
+
+}  // namespace program

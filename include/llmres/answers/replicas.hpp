@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <llmres/answers/capacity.hpp>
+#include <llmres/answers/job_plan.hpp>
+#include <llmres/answers/layout_plan.hpp>
+#include <llmres/answers/search.hpp>
+#include <llmres/hardware/cluster.hpp>
+#include <llmres/jobs/checks.hpp>
+#include <llmres/jobs/job.hpp>
+#include <llmres/jobs/layout.hpp>
+#include <llmres/jobs/layouts.hpp>
+#include <llmres/values/error.hpp>
+#include <llmres/values/interval.hpp>
+#include <llmres/values/maybe.hpp>
+#include <llmres/values/square_root.hpp>
+#include <llmres/values/text.hpp>
+#include <llmres/values/units.hpp>
+#include <span>
+#include <string_view>
+
+/// How many replicas of a serving job keep up with a rate of requests, in which layout, so that none waits too long?
+///
+///     const auto wanted = request_load{.requests = hertz(20), .time_to_first_token = seconds(1)};
+///     const auto found = replicas_for(job, cluster, wanted);   // result<replica_set>
+namespace llmres::inline v0 {
+
+/// How requests arrive.
+enum class arrivals : std::uint8_t {
+    random,  ///< independently of each other (Poisson): now many, now few are in flight
+    even,    ///< one after the other at equal distances
+};
+/// The names of the arrivals, in their order.
+inline constexpr std::array<std::string_view, 2> arrivals_names{"random", "even"};
+/// The name of the arrivals: "random".
+constexpr std::string_view name_of(arrivals a) { return arrivals_names[static_cast<std::size_t>(a)]; }
+
+/// Requests and what they may wait, each with the job's `prompt` and `output`.
+struct request_load {
+    frequency requests{};                                  ///< a second
+    llmres::arrivals arrivals = llmres::arrivals::random;  ///< how they come
+    maybe<duration> time_to_first_token{};                 ///< under load (steady_speed), expected, at most
+    maybe<duration> time_per_token{};                      ///< under load, expected, at most
+};
+
+/// Replicas of one layout that keep up.
+struct replica_set {
+    std::int64_t replicas = 0;                 ///< at the expected rate of each
+    interval<std::int64_t> replicas_bounds{};  ///< at the bounds of that rate
+    std::int64_t in_flight = 0;                ///< sequences that a replica computes at once, at most
+    interval<frequency> each{};                ///< requests that a replica finishes in a second
+    job_plan plan{};                           ///< of one replica, with so many sequences
+    /// GPUs of all replicas.
+    constexpr std::int64_t gpus() const { return replicas * plan.layout.gpus(); }
+};
+
+/// The layouts that keep up with the fewest GPUs, in their order, as many as `best` has room for; returns how many,
+/// none where the job fits in no layout. A replica has the cluster's GPUs at most, and data ranks only where they share
+/// experts. The sequences in flight are the most that fit at their full length and keep the limits of time; of equal
+/// numbers of GPUs the faster layout for each token comes first.
+///
+/// A replica with n sequences in flight finishes n / (time to first token + output x time per output token) requests a
+/// second (Little's law), and never more than its GPUs compute where prompts and tokens stand one after the other.
+/// Under random arrivals the number in flight varies as a Poisson variable does (M/G/infinity): a replica is given so
+/// many requests that the mean and two standard deviations are n.
+///
+/// Errors: a job that does not serve, or does not give its `prompt` and `output`; no requests; a field of job or
+/// cluster out of its bounds; limits of time that no layout keeps, with the least that one reaches.
+constexpr result<std::size_t> replicas_for(const job& j, const cluster& c, const request_load& load,
+                                           const layout_space& layouts, std::span<replica_set> best);
+
+/// The best; without replicas where the job fits in no layout.
+constexpr result<replica_set> replicas_for(const job& j, const cluster& c, const request_load& load);
+
+// ---- detail ---------------------------------------------------------------------------------------------------------
+
+namespace detail {
+
+inline constexpr double most_requests = 1e9;
+
+constexpr status validate_load(const job& j, const request_load& load) {
+    if (trains(j)) return refused(error_code::unsupported, "task", name_of(j.task), "serving");
+    if (j.prompt <= token_count{})
+        return refused(error_code::missing, "prompt", j.prompt.in(tokens), "tokens of a request's prompt");
+    if (j.output <= token_count{})
+        return refused(error_code::missing, "output", j.output.in(tokens), "tokens made for a request");
+    if (!(load.requests > frequency{}) || load.requests > hertz(most_requests))
+        return refused(error_code::out_of_range, "requests_per_second",
+                       load.requests > frequency{} ? "more than a billion" : "0 or less",
+                       "a rate above 0, of at most a billion");
+    const auto positive = [](const char* field, const maybe<duration>& limit) -> status {
+        if (limit && !(*limit > duration{}))
+            return refused(error_code::out_of_range, field, "0 or less", "seconds above 0");
+        return done{};
+    };
+    if (const status s = positive("max_time_to_first_token", load.time_to_first_token); !s) return s;
+    return positive("max_time_per_token", load.time_per_token);
+}
+
+/// The mean number in flight of which a Poisson variable stays below `most` with two standard deviations:
+/// m + 2 sqrt(m) = most.
+constexpr double mean_in_flight(arrivals a, double most) {
+    if (a == arrivals::even) return most;
+    const double root = square_root(most + 1.0) - 1.0;
+    return root * root;
+}
+
+/// Requests that a replica finishes in a second.
+constexpr interval<frequency> requests_of(const job& j, const job_plan& p, double in_flight) {
+    const auto ranks = static_cast<double>(std::int64_t{p.layout.data} * p.layout.replicas);
+    const auto made = static_cast<double>(j.output.in(tokens));
+    const auto all = static_cast<double>(p.speed.steady.in_flight);
+    const auto rate = [&](duration first, duration token, duration prompt, duration step) {
+        const double by_time = in_flight / (first + token * made).in(seconds);
+        const double by_work = ranks / (prompt + step * (made * ranks / all)).in(seconds);
+        return hertz(by_time < by_work ? by_time : by_work);
+    };
+    const steady_speed& steady = p.speed.steady;
+    const interval<duration> prompt = p.speed.prefill.total();
+    const interval<duration> step = p.speed.step.total();
+    return {rate(steady.time_to_first_token.high, steady.time_per_output_token.high, prompt.high, step.high),
+            rate(steady.time_to_first_token.expected, steady.time_per_output_token.expected, prompt.expected,
+                 step.expected),
+            rate(steady.time_to_first_token.low, steady.time_per_output_token.low, prompt.low, step.low)};
+}
+
+constexpr std::int64_t replicas_at(frequency wanted, frequency each) {
+    const double exact = wanted / each;
+    const auto whole = static_cast<std::int64_t>(exact);
+    return static_cast<double>(whole) < exact ? whole + 1 : whole;
+}
+
+constexpr bool better(const replica_set& a, const replica_set& b) {
+    if (a.gpus() != b.gpus()) return a.gpus() < b.gpus();
+    const auto time = [](const replica_set& r) {
+        return r.plan.speed.steady.time_per_output_token.expected.in(seconds);
+    };
+    if (less(time(a), time(b)) || less(time(b), time(a))) return time(a) < time(b);
+    return simpler(a.plan.layout, b.plan.layout);
+}
+
+/// Sizes the replicas of each layout.
+struct replica_search {
+    const job& j;
+    const cluster& c;
+    const request_load& load;
+    std::span<replica_set> best;
+    std::size_t count = 0;
+    maybe<steady_speed> fastest_too_slow{};  ///< the least that was reached, where a layout breaks a limit
+
+    constexpr bool visit(const layout& l) {
+        const result<std::int64_t> room = max_batch(j, l, c);
+        if (!room || *room < 1) return false;
+        job tried = j;
+        const auto planned = [&](std::int64_t sequences) {
+            tried.batch = sequences;
+            return plan(tried, l, c);
+        };
+        const std::int64_t most = j.options.max_num_seqs > 0 ? j.options.max_num_seqs * l.data * l.replicas : *room;
+        const std::int64_t in_flight = largest_that_holds(most < *room ? most : *room, [&](std::int64_t sequences) {
+            const result<job_plan> p = planned(sequences);
+            return p && in_time(p->speed.steady);
+        });
+        const result<job_plan> made = planned(in_flight > 0 ? in_flight : 1);
+        if (!made) return false;
+        if (in_flight == 0) return too_slow(made->speed.steady);
+        add(tried, *made, in_flight);
+        return false;
+    }
+
+    constexpr error why_too_slow() const {
+        const steady_speed& least = *fastest_too_slow;
+        const bool first = load.time_to_first_token && least.time_to_first_token.expected > *load.time_to_first_token;
+        const auto micro = [](duration d) { return static_cast<std::int64_t>(d.in(seconds) * 1e6); };
+        text<191> expected{"at least the microseconds of the best layout with one sequence, "};
+        expected.append(digits(micro((first ? least.time_to_first_token : least.time_per_output_token).expected) + 1));
+        return refused(error_code::inconsistent, first ? "max_time_to_first_token" : "max_time_per_token",
+                       micro(first ? *load.time_to_first_token : *load.time_per_token), expected);
+    }
+
+private:
+    constexpr bool in_time(const steady_speed& s) const {
+        return (!load.time_to_first_token || s.time_to_first_token.expected <= *load.time_to_first_token) &&
+               (!load.time_per_token || s.time_per_output_token.expected <= *load.time_per_token);
+    }
+    constexpr bool too_slow(const steady_speed& s) {
+        const auto slower = [](const steady_speed& speed) {
+            return speed.time_to_first_token.expected + speed.time_per_output_token.expected;
+        };
+        if (!fastest_too_slow || slower(s) < slower(*fastest_too_slow)) fastest_too_slow = s;
+        return false;
+    }
+    constexpr void add(const job& tried, const job_plan& p, std::int64_t in_flight) {
+        replica_set made{.in_flight = in_flight,
+                         .each = requests_of(tried, p, mean_in_flight(load.arrivals, static_cast<double>(in_flight))),
+                         .plan = p};
+        made.replicas = replicas_at(load.requests, made.each.expected);
+        made.replicas_bounds = {replicas_at(load.requests, made.each.high), made.replicas,
+                                replicas_at(load.requests, made.each.low)};
+        std::size_t at = count;
+        while (at > 0 && better(made, best[at - 1])) --at;
+        if (at == best.size()) return;
+        if (count < best.size()) ++count;
+        for (std::size_t i = count - 1; i > at; --i) best[i] = best[i - 1];
+        best[at] = made;
+    }
+};
+
+}  // namespace detail
+
+constexpr result<std::size_t> replicas_for(const job& j, const cluster& c, const request_load& load,
+                                           const layout_space& layouts, std::span<replica_set> best) {
+    if (const status s = detail::validate_load(j, load); !s) return s.error();
+    if (const status s = validate(j); !s) return s.error();
+    if (const status s = validate(c); !s) return s.error();
+    if (const status s = detail::validate_degrees(layouts.given); !s) return s.error();
+    detail::replica_search searched{.j = j, .c = c, .load = load, .best = best};
+    job many = j;
+    many.batch = c.gpus;  // so that every number of data ranks is a layout of its own
+    layout_space space = layouts;
+    if (!detail::routes_experts(j.model)) space.data = false;  // data ranks that share nothing are replicas
+    for_each_layout(many, space, c, [&](const layout& l) { return searched.visit(l); });
+    if (searched.count == 0 && searched.fastest_too_slow) return searched.why_too_slow();
+    return searched.count;
+}
+
+constexpr result<replica_set> replicas_for(const job& j, const cluster& c, const request_load& load) {
+    std::array<replica_set, 1> best{};
+    const result<std::size_t> found = replicas_for(j, c, load, layout_space{}, best);
+    return found ? result<replica_set>{best[0]} : found.error();
+}
+
+}  // namespace llmres::inline v0

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+#include <llmres/answers/replicas.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <llmres/answers/capacity.hpp>
+#include <llmres/hardware/gpus/nvidia.hpp>
+#include <llmres/hardware/standard_cluster.hpp>
+#include <llmres/models/deepseek.hpp>
+#include <llmres/models/llama.hpp>
+#include <llmres/runtimes/vllm.hpp>
+#include <string>
+
+using namespace llmres;
+
+namespace {
+
+job chat(const model& m) {
+    return {.model = m, .prompt = tokens(2000), .output = tokens(500), .runtime = runtimes::vllm};
+}
+cluster h100(std::int32_t gpus) { return standard_cluster(gpus::h100_sxm5_80gb, gpus).value(); }
+
+constexpr duration ms(double n) { return approx(seconds(1)) * (n / 1000); }
+
+}  // namespace
+
+TEST_CASE("so many replicas keep up, and one fewer does not") {
+    for (const double rate : {0.3, 5.0, 20.0, 333.0}) {
+        const request_load load{.requests = hertz(rate), .time_to_first_token = ms(1000), .time_per_token = ms(40)};
+        const replica_set found = replicas_for(chat(models::llama_3_1_70b), h100(8), load).value();
+        CHECK(found.each.expected * static_cast<double>(found.replicas) >= load.requests);
+        CHECK(found.each.expected * static_cast<double>(found.replicas - 1) < load.requests);
+        CHECK(found.replicas_bounds.low <= found.replicas);
+        CHECK(found.replicas <= found.replicas_bounds.high);
+        CHECK(found.plan.verdict == verdict::fits);
+        CHECK(found.plan.speed.steady.time_to_first_token.expected <= ms(1000));
+        CHECK(found.plan.speed.steady.time_per_output_token.expected <= ms(40));
+    }
+}
+
+TEST_CASE("no layout with any number of sequences needs fewer GPUs") {
+    const request_load load{.requests = hertz(12.0), .time_to_first_token = ms(800), .time_per_token = ms(30)};
+    const job asked = chat(models::llama_3_1_8b);
+    const cluster c = h100(8);
+    const replica_set found = replicas_for(asked, c, load).value();
+    std::int64_t fewest = 1'000'000;
+    for (const std::int32_t tensor : {1, 2, 4, 8})
+        for (std::int64_t n = 1; n <= 600; ++n) {
+            job j = asked;
+            j.batch = n;
+            const layout l{.tensor = tensor};
+            const job_plan p = plan(j, l, c).value();
+            const steady_speed& s = p.speed.steady;
+            if (p.verdict != verdict::fits || s.time_to_first_token.expected > ms(800) ||
+                s.time_per_output_token.expected > ms(30))
+                continue;
+            // Of n in flight, so many on average that two standard deviations of a Poisson variable more are n.
+            const double mean = std::pow(std::sqrt(static_cast<double>(n) + 1) - 1, 2);
+            const double each =
+                std::min(mean / (s.time_to_first_token.expected + s.time_per_output_token.expected * 500).in(seconds),
+                         1 / (p.speed.prefill.total().expected +
+                              p.speed.step.total().expected * (500.0 / static_cast<double>(n)))
+                                 .in(seconds));
+            fewest = std::min(fewest, static_cast<std::int64_t>(std::ceil(12.0 / each)) * l.gpus());
+        }
+    CHECK(found.gpus() == fewest);
+}
+
+TEST_CASE("requests that come evenly, wait longer, or are fewer never need more GPUs") {
+    const job asked = chat(models::llama_3_1_70b);
+    const cluster c = h100(8);
+    const request_load load{.requests = hertz(20.0), .time_to_first_token = ms(600), .time_per_token = ms(30)};
+    const std::int64_t gpus = replicas_for(asked, c, load)->gpus();
+    request_load easier = load;
+    easier.arrivals = arrivals::even;
+    CHECK(replicas_for(asked, c, easier)->gpus() < gpus);
+    easier = load;
+    easier.time_to_first_token = ms(3000);
+    CHECK(replicas_for(asked, c, easier)->gpus() < gpus);
+    easier = load;
+    easier.time_per_token = ms(60);
+    CHECK(replicas_for(asked, c, easier)->gpus() <= gpus);
+    easier = load;
+    easier.requests = hertz(2.0);
+    CHECK(replicas_for(asked, c, easier)->gpus() < gpus);
+}
+
+TEST_CASE("replicas of dense models have one data rank, those of experts share them") {
+    std::array<replica_set, 20> best{};
+    const request_load load{.requests = hertz(20.0)};
+    const std::size_t dense = replicas_for(chat(models::llama_3_1_8b), h100(8), load, {}, best).value();
+    REQUIRE(dense > 1);
+    for (std::size_t i = 0; i < dense; ++i) {
+        CHECK(best[i].plan.layout.data == 1);
+        if (i > 0) CHECK(best[i].gpus() >= best[i - 1].gpus());
+    }
+    CHECK(replicas_for(chat(models::deepseek_v3), h100(16), load)->plan.layout.expert > 1);
+    CHECK(replicas_for(chat(models::deepseek_v3), h100(8), load)->replicas == 0);  // 671B in bf16 fit on no eight
+}
+
+TEST_CASE("a load that cannot be is refused by its field") {
+    const cluster c = h100(8);
+    const auto field = [&](const job& j, const request_load& load) {
+        const auto found = replicas_for(j, c, load);
+        REQUIRE_FALSE(found);
+        return std::string{found.error().field.view()};
+    };
+    job j = chat(models::llama_3_1_8b);
+    const request_load load{.requests = hertz(1.0)};
+    CHECK(field(j, {}) == "requests_per_second");
+    CHECK(field(j, {.requests = hertz(1.0), .time_per_token = ms(0.001)}) == "max_time_per_token");
+    CHECK(field(j, {.requests = hertz(1.0), .time_to_first_token = ms(1)}) == "max_time_to_first_token");
+    CHECK(field(j, {.requests = hertz(1.0), .time_to_first_token = ms(-1)}) == "max_time_to_first_token");
+    j.output = {};
+    CHECK(field(j, load) == "output");
+    j = chat(models::llama_3_1_8b);
+    j.prompt = {};
+    CHECK(field(j, load) == "prompt");
+    j.task = task::finetuning;
+    CHECK(field(j, load) == "task");
+}
