@@ -13,7 +13,9 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <llmres/hardware/gpus/all.hpp>
 #include <llmres/memory/breakdown.hpp>
+#include <llmres/models/all.hpp>
 #include <llmres/time/breakdown.hpp>
 #include <optional>
 #include <regex>
@@ -194,3 +196,16 @@ TEST_CASE("every header that docs/formulas.md names is there") {
         CHECK(fs::exists(root / "include/llmres" / (*at)[1].str()));
     }
 }
+
+TEST_CASE("what the walks of docs/contributing add is not there yet") {
+    const fs::path walks = fs::path{LLMRES_SOURCE_DIR} / "docs/contributing";
+    const auto added = [&](const char* walk, const char* field) {
+        const std::string text = content_of(walks / walk).value();
+        const std::regex name {std::string{field} + R"( = "([^"]+)")"};
+        std::smatch found;
+            REQUIRE(std::regex_search(text, found, name));
+            return found[1].str();
+        };
+        CHECK_FALSE(llmres::find_gpu(added("add-a-gpu.md", "id")));
+        CHECK_FALSE(llmres::find_model(added("add-a-model-family.md", "name")));
+    }
