@@ -201,11 +201,11 @@ TEST_CASE("what the walks of docs/contributing add is not there yet") {
     const fs::path walks = fs::path{LLMRES_SOURCE_DIR} / "docs/contributing";
     const auto added = [&](const char* walk, const char* field) {
         const std::string text = content_of(walks / walk).value();
-        const std::regex name {std::string{field} + R"( = "([^"]+)")"};
+        const std::regex name{std::string{field} + R"x( = "([^"]+)")x"};
         std::smatch found;
-            REQUIRE(std::regex_search(text, found, name));
-            return found[1].str();
-        };
-        CHECK_FALSE(llmres::find_gpu(added("add-a-gpu.md", "id")));
-        CHECK_FALSE(llmres::find_model(added("add-a-model-family.md", "name")));
-    }
+        REQUIRE(std::regex_search(text, found, name));
+        return found[1].str();
+    };
+    CHECK_FALSE(llmres::find_gpu(added("add-a-gpu.md", "id")));
+    CHECK_FALSE(llmres::find_model(added("add-a-model-family.md", "name")));
+}
