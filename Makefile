@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Short names for the CMake presets; `cmake --list-presets` shows them all. Each installs what it needs first (.ci/setup).
-.PHONY: demo web test test-web test-integration test-platforms mutations bench instructions probe probe-calls fuzz fuzz-long validate-pytorch score score-training score-serving validate-llama-cpp check-schema docs format tidy clean
+.PHONY: demo web test test-web test-integration test-single-header test-platforms mutations bench instructions probe probe-calls fuzz fuzz-long validate-pytorch score score-training score-serving validate-llama-cpp check-schema docs format tidy clean
 
 # PROGRAM: one that is built already.
 demo:  ## one question, answered and drawn: the program is all that is built, optimised
@@ -28,6 +28,10 @@ test-web: web  ## the page in a headless Chromium
 test-integration:  ## packages from PyPI, older CMakes, a real scheduler, the walks of docs/getting-started.md; PARTS: some of packages, conan, python, walks, torch, slurm, kubernetes
 	@.ci/setup base integration
 	tests/integration/run $(PARTS)
+
+test-single-header:  ## the unit suite against the header that packaging/single_header makes (minutes); FOLDERS: values, jobs, io, ...
+	@.ci/setup base clang
+	tests/package/unit_suite build/single-header $(FOLDERS)
 
 test-platforms:  ## the same plans from other compilers, machines, modes of the language, and under sanitizers; PARTS: machines, language, sanitizers
 	@.ci/setup base platforms
