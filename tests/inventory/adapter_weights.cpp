@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
+#include <llmres/inventory/adapter_weights.hpp>
 #include <llmres/memory/training.hpp>
 #include <llmres/models/llama.hpp>
+#include <vector>
 
 #include "../training_jobs.hpp"
 
@@ -46,4 +48,50 @@ TEST_CASE("a trained prompt has gradients and states of its own, and lengthens e
     CHECK(training_state_of(j, {}).optimizer.states == added * 2);
     const training_context context{j, {}};
     CHECK(context.tokens.all() == 4096 + 20);
+}
+
+namespace {
+
+/// The tensors that an adapter puts beside a matrix of 96 x 64 whose rows tensor ranks split.
+std::vector<weight> added_to(weight_role role, const adapter& a, const modeling& code,
+                             weight_split split = weight_split::rows) {
+    std::vector<weight> added;
+    for_each_adapter_weight(a, code, {.role = role, .rows = 96, .columns = 64, .split = split, .quantised = true},
+                            [&](const weight& w) { added.push_back(w); });
+    return added;
+}
+
+}  // namespace
+
+TEST_CASE("LoRA adds A, rank x inputs, and B, outputs x rank, each cut as the side that it shares with the weight") {
+    const adapter lora{.kind = adapter_kind::lora, .rank = 8};
+    for (const weight_split split : {weight_split::rows, weight_split::columns}) {
+        const std::vector<weight> two = added_to(weight_role::q_proj, lora, {}, split);
+        REQUIRE(two.size() == 2);
+        CHECK((two[0].rows == 8 && two[0].columns == 64));
+        CHECK((two[1].rows == 96 && two[1].columns == 8));
+        CHECK(two[0].split == (split == weight_split::rows ? weight_split::replicated : split));
+        CHECK(two[1].split == (split == weight_split::columns ? weight_split::replicated : split));
+        CHECK((!two[0].quantised && !two[1].quantised));
+    }
+    CHECK(added_to(weight_role::q_proj, {.kind = adapter_kind::dora, .rank = 8}, {}).size() == 3);
+    CHECK(added_to(weight_role::q_proj, {.kind = adapter_kind::ia3}, {}).empty());
+}
+
+TEST_CASE("projections that are one layer share the A of their adapter") {
+    const adapter lora{.kind = adapter_kind::lora, .rank = 8};
+    modeling joined;
+    joined.attention.joined_heads = true;
+    CHECK(added_to(weight_role::q_proj, lora, joined).size() == 2);
+    for (const weight_role role : {weight_role::k_proj, weight_role::v_proj}) {
+        CHECK(added_to(role, lora, {}).size() == 2);
+        const std::vector<weight> one = added_to(role, lora, joined);
+        REQUIRE(one.size() == 1);
+        CHECK((one[0].rows == 96 && one[0].columns == 8));
+    }
+    joined = {};
+    joined.feed_forward.joined = true;
+    CHECK(added_to(weight_role::gate_proj, lora, joined).size() == 2);
+    CHECK(added_to(weight_role::up_proj, lora, joined).size() == 1);
+    CHECK(added_to(weight_role::up_proj, lora, {}).size() == 2);
 }
