@@ -115,8 +115,12 @@ constexpr bool adds_weights(const adapter& a, const model& m) {
 /// Refuses an adapter without a rank, with a dropout outside [0, 1), or one that adds no weights to this model.
 constexpr status validate(const adapter& a, const model& m) {
     if (!a.trains()) return done{};
-    if (a.kind != adapter_kind::ia3)
+    if (a.kind != adapter_kind::ia3) {
+        if (a.rank == 0)
+            return refused(error_code::missing, "adapter.rank", "0 or absent",
+                           "an integer from 1 to 65536 (PEFT's default is 8)");
         if (const status s = in_range("adapter.rank", a.rank, 1, 65536); !s) return s;
+    }
     if (!(a.dropout >= 0 && a.dropout < 1))
         return refused(error_code::out_of_range, "adapter.dropout", "not in [0, 1)", "a part of 1");
     if (!detail::adds_weights(a, m))
