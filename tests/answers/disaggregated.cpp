@@ -88,7 +88,7 @@ TEST_CASE("a job that does not give its prompt and output is refused by name") {
 }
 
 TEST_CASE("the part of the pool that a batch leaves free holds prefixes, and a full batch leaves none") {
-    job j{.model = models::llama_3_1_8b, .batch = 8, .context = tokens(8192), .runtime = runtimes::vllm_v1};
+    job j{.model = models::llama_3_1_8b, .batch = 8, .context = tokens(8192), .runtime = runtimes::vllm_v1_9};
     const cluster one{.gpu = gpus::h100_sxm5_80gb};
     const pool_size pool = cache_pool_of(j, layout{}, one).value();
     const pool_size room = prefix_cache_room(j, layout{}, one).value();
@@ -104,7 +104,7 @@ TEST_CASE("the split plan is there at compile time") {
                     .batch = 8,
                     .prompt = tokens(1024),
                     .output = tokens(128),
-                    .runtime = runtimes::vllm_v1};
+                    .runtime = runtimes::vllm_v1_9};
     constexpr auto split = plan_disaggregated(j, {layout{}, h100(1)}, {layout{}, h100(1)});
     static_assert(split && split->prefill.verdict == verdict::fits && split->prefill_per_decode() > 0);
     CHECK(split);

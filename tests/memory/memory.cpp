@@ -25,19 +25,19 @@ TEST_CASE("an engine takes larger steps on devices of 70 GiB and more, but for t
           runtimes::vllm_v1_9.step.max_batched_tokens);
     CHECK(on_device(runtimes::vllm_v1_9, gpus::rtx_4090, layout{}).step.max_batched_tokens ==
           runtimes::vllm_v1_9.step.max_batched_tokens);
-    runtime said = runtimes::vllm_v1;
+    runtime said = runtimes::vllm_v1_9;
     set_batched_tokens(said.step, tokens(512));
     CHECK(on_device(said, gpus::h100_sxm5_80gb, layout{}).step.max_batched_tokens == tokens(512));
 }
 
 TEST_CASE("a context that was measured is the least that an engine's takes") {
     gpu card = gpus::h100_sxm5_80gb;
-    CHECK(context_on(runtimes::vllm_v1, card) == runtimes::vllm_v1.process.context);
+    CHECK(context_on(runtimes::vllm_v1_9, card) == runtimes::vllm_v1_9.process.context);
     card.measured.context = gib(1);
-    const interval<byte_count> context = context_on(runtimes::vllm_v1, card);
+    const interval<byte_count> context = context_on(runtimes::vllm_v1_9, card);
     CHECK(context.low == gib(1));
     CHECK(context.high ==
-          (runtimes::vllm_v1.process.context.high > gib(1) ? runtimes::vllm_v1.process.context.high : gib(1)));
+          (runtimes::vllm_v1_9.process.context.high > gib(1) ? runtimes::vllm_v1_9.process.context.high : gib(1)));
     CHECK(context_on(no_runtime, card) == no_runtime.process.context);
     const job trained{.model = models::llama_3_2_1b,
                       .task = task::pretraining,
@@ -50,7 +50,7 @@ TEST_CASE("an engine with a fraction of the device may use that and its context,
     const cluster one{.gpu = gpus::h100_sxm5_80gb};
     const byte_count all = available_memory(one);
     CHECK(usable_memory(chat(runtimes::llama_cpp), one) == all);
-    job j = chat(runtimes::vllm_v1);
+    job j = chat(runtimes::vllm_v1_9);
     j.runtime.cache.fraction = 0.5;
     const byte_count half = usable_memory(j, one);
     CHECK(half < all);
@@ -64,7 +64,7 @@ TEST_CASE("an engine with a fraction of the device may use that and its context,
 
 TEST_CASE("an engine that insists on its fraction uses nothing where others hold a part of it") {
     cluster shared{.gpu = gpus::h100_sxm5_80gb};
-    job j = chat(runtimes::vllm_v1);
+    job j = chat(runtimes::vllm_v1_9);
     j.runtime.cache.refuses_less = true;
     CHECK(usable_memory(j, shared) > byte_count{});
     CHECK(memory_fits(j, layout{}, shared));

@@ -245,7 +245,7 @@ TEST_CASE("eight-bit floats on an A100 run, converted first: the plan says so") 
 
 TEST_CASE("the answers of compile time are those of run time") {
     static constexpr model small = models::llama_3_2_1b;
-    constexpr job j{.model = small, .context = tokens(4096), .runtime = runtimes::vllm_v1};
+    constexpr job j{.model = small, .context = tokens(4096), .runtime = runtimes::vllm_v1_9};
     constexpr cluster c{.gpu = gpus::rtx_4090};
     constexpr memory_breakdown m = memory_of(j, layout{}, c);
     constexpr auto pool = cache_pool_of(j, layout{}, c);

@@ -24,7 +24,10 @@ TEST_CASE("profiles are found by engine and version, and a release between two b
                                                             {"vllm@0.15.1", "0.11.1 to 0.16"},
                                                             {"vllm@0.9.2", "0.9 to 0.11.0 (V1)"},
                                                             {"vllm@0.17.1", "0.17"},
-                                                            {"vllm@0.8.5.post1", "0.8 (V1)"},
+                                                            {"vllm@0.8.5.post1", "0.8.5 (V1)"},
+                                                            {"vllm@0.8.4", "0.8.4 (V1)"},
+                                                            {"vllm@0.8.3", "0.8.0 to 0.8.3 (V1)"},
+                                                            {"vllm@0.8", "0.8.0 to 0.8.3 (V1)"},
                                                             {"vllm@0.2.7", "0.2 (V0)"},
                                                             {"vllm@v0.7.3", "0.7 to 0.10 (V0)"},
                                                             {"vllm@0.5.4", "0.3 to 0.6.3 (V0)"},
@@ -88,9 +91,12 @@ TEST_CASE("vLLM's steps are larger on large devices, but for the A100; on the la
          {expected{"vllm@0.9", gpus::h100_sxm5_80gb, 8192, 1024}, expected{"vllm@0.9", gpus::a100_sxm4_80gb, 2048, 256},
           expected{"vllm@0.9", gpus::mi300x_192gb, 8192, 1024}, expected{"vllm@0.9", gpus::l40s_48gb, 2048, 256},
           expected{"vllm@0.8.5", gpus::a100_sxm4_80gb, 8192, 1024}, expected{"vllm", gpus::h200_sxm5_141gb, 8192, 1024},
-          expected{"vllm", gpus::mi300x_192gb, 16384, 1024}, expected{"vllm@0.6.4", gpus::h100_sxm5_80gb, 512, 256},
-          expected{"sglang", gpus::l40s_48gb, 4096, 0}, expected{"sglang@0.4.9", gpus::l40s_48gb, 8192, 0},
-          expected{"sglang", gpus::a10g_24gb, 2048, 0}, expected{"sglang", gpus::mi300x_192gb, 16384, 0}}) {
+          expected{"vllm@0.8.4", gpus::a100_sxm4_80gb, 2048, 256}, expected{"vllm@0.8.4", gpus::rtx_3090, 2048, 256},
+          expected{"vllm@0.8.3", gpus::rtx_3090, 2048, 1024}, expected{"vllm@0.8.2", gpus::a100_sxm4_80gb, 2048, 1024},
+          expected{"vllm@0.8.2", gpus::h100_sxm5_80gb, 8192, 1024}, expected{"vllm", gpus::mi300x_192gb, 16384, 1024},
+          expected{"vllm@0.6.4", gpus::h100_sxm5_80gb, 512, 256}, expected{"sglang", gpus::l40s_48gb, 4096, 0},
+          expected{"sglang@0.4.9", gpus::l40s_48gb, 8192, 0}, expected{"sglang", gpus::a10g_24gb, 2048, 0},
+          expected{"sglang", gpus::mi300x_192gb, 16384, 0}}) {
         INFO(engine << " on " << card.id.view());
         const runtime r = on_device(find_runtime(engine).value(), card, layout{});
         CHECK(r.step.max_batched_tokens == tokens(step));

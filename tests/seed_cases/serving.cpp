@@ -33,7 +33,7 @@ model seventy_billion_multi_head() {
 }
 job seventy_billion(const model& m, const precision& cache) {
     job j{.model = m, .weights = fp16, .kv_cache = cache, .compute = fp16, .batch = 8, .context = tokens(4096)};
-    j.runtime = runtimes::vllm_v1;
+    j.runtime = runtimes::vllm_v1_9;
     j.runtime.cache.fraction = 0.97;
     j.options.max_num_seqs = 8;
     j.max_batched_tokens = tokens(2048);
@@ -49,7 +49,7 @@ TEST_CASE("A4: models over 30B do not fit a 4090 for serving, four bits or not")
               .weights = awq(4, 128),
               .batch = 8,
               .context = tokens(4096),
-              .runtime = runtimes::vllm_v1};
+              .runtime = runtimes::vllm_v1_9};
         const auto p = plan(j, layout{}, of(gpus::rtx_4090));
         REQUIRE(p);
         CHECK(p->verdict == verdict::does_not_fit);
@@ -57,8 +57,10 @@ TEST_CASE("A4: models over 30B do not fit a 4090 for serving, four bits or not")
         CHECK(p->reasons[0].needed > p->reasons[0].available);
     }
     // What would: 32B in four bits holds one short sequence, 70B not even its weights.
-    job j{
-        .model = preset("qwen2.5-32b"), .weights = awq(4, 128), .context = tokens(2048), .runtime = runtimes::vllm_v1};
+    job j{.model = preset("qwen2.5-32b"),
+          .weights = awq(4, 128),
+          .context = tokens(2048),
+          .runtime = runtimes::vllm_v1_9};
     j.options.max_num_seqs = 8;
     const auto batch = max_batch(j, layout{}, of(gpus::rtx_4090));
     REQUIRE(batch);
@@ -76,7 +78,7 @@ TEST_CASE("A5: how many MIG instances hold Llama 3 8B, and what a token of each 
           .batch = 4,
           .prompt = tokens(512),
           .output = tokens(512),
-          .runtime = runtimes::vllm_v1};
+          .runtime = runtimes::vllm_v1_9};
     j.options.max_num_seqs = 16;
     const gpu& card = gpus::a100_sxm4_80gb;
     struct answer {

@@ -18,7 +18,7 @@
 using namespace llmres;
 
 TEST_CASE("A3: the larger the batch, the more the H100's memory is worth against a 4090") {
-    job j{.model = models::llama_3_8b, .prompt = tokens(256), .output = tokens(256), .runtime = runtimes::vllm_v1};
+    job j{.model = models::llama_3_8b, .prompt = tokens(256), .output = tokens(256), .runtime = runtimes::vllm_v1_9};
     const auto rate = [&](const gpu& card) {
         const auto p = plan(j, layout{}, *standard_cluster(card, 1));
         REQUIRE(p);
@@ -66,7 +66,7 @@ TEST_CASE("A6: the 18 GPUs by speed and by speed per price, for LoRA and for bat
                      .batch = 4,
                      .prompt = tokens(512),
                      .output = tokens(512),
-                     .runtime = runtimes::vllm_v1};
+                     .runtime = runtimes::vllm_v1_9};
     const job tuned{.model = models::llama_3_8b,
                     .task = task::finetuning,
                     .weights = nf4_double,

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "llama_cpp_runs.hpp"
 #include "serving/figures.hpp"
 #include "serving/rows.hpp"
 #include "training/scores.hpp"
@@ -47,6 +48,22 @@ inline std::vector<entry> all() {
         for (const serving::figure& f : serving::figures_of(r))
             if (f.measured > 0)
                 found[f.label][f.what].add(f.error(), f.covered(serving::rounding_of(f)), r.cluster().gpu);
+    for (const llama_cpp_runs::run& r : llama_cpp_runs::runs()) {
+        auto& of_profile = found[serving::label_of(r.asked.job.runtime)];
+        const auto add = [&](const char* figure, const llmres::interval<llmres::byte_count>& said, const char* name) {
+            const double measured = r.mib_printed(name);
+            const auto mib = [](llmres::byte_count b) {
+                return static_cast<double>(b.in(llmres::bytes)) / llama_cpp_runs::one_mib;
+            };
+            if (measured <= 0) return;
+            const bool inside = mib(said.low) <= measured + llama_cpp_runs::half_a_digit &&
+                                mib(said.high) >= measured - llama_cpp_runs::half_a_digit;
+            of_profile[figure].add(mib(said.expected) / measured - 1, inside, r.asked.cluster.gpu);
+        };
+        add("weights", r.planned[llmres::memory_term::weights], "weights");
+        add("kv", r.planned[llmres::memory_term::kv_cache], "kv_cache");
+        add("compute", r.peak(), "compute");
+    }
     training_runs::for_each_run([&](const training_runs::run& r) {
         const auto predicted =
             r.out_of_memory || r.unstated > 0 ? llmres::maybe<llmres::memory_breakdown>{} : training_runs::predicted(r);

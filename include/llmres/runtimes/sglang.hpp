@@ -65,10 +65,16 @@ inline constexpr runtime sglang_base{
         .own_all_reduce = true,
     },
     .process{
-        .context = {mib(190), mib(460), mib(620)},   // as vLLM's, which is PyTorch's
+        // As vLLM's, which is PyTorch's: 0.38 and 0.60 GiB on two H100, where up to 0.09 more went while weights
+        // loaded.
+        .context = {mib(190), mib(460), mib(768)},
         .workspace = {mib(10), mib(400), mib(900)},  // FlashInfer's workspace is 384 MiB (global_config.py)
-        // Both assumed: NCCL with SGLang's own all-reduce buffers, and graphs as vLLM prints them.
-        .communicator = {mib(400), mib(700), mib(1600)},
+        // "Init torch distributed ends. mem usage": 0.13 GiB of each of four L4, which have no all-reduce of SGLang's
+        // own, and nothing of four RTX 4090; 1.8 to 2.0 of each of eight H200, whose NVLink that and NVLS use.
+        .communicator = {mib(0), mib(130), mib(1600)},
+        .communicator_once = true,
+        .fused_all_reduce = {mib(200), mib(1300), mib(1900)},
+        // Assumed: graphs as vLLM prints them.
         .cuda_graphs = {mib(200), mib(900), mib(2500)},
     },
     .allocator{.fragmentation = {0.0, 0.0, 0.01}, .rounds_to_segments = true},

@@ -175,9 +175,29 @@ constexpr runtime vllm_v0_increases() {
 
 // ---- the second engine (V1) -----------------------------------------------------------------------------------------
 
-/// The A100 counts as a large device.
-constexpr runtime vllm_first_of_second() {
+/// 0.8 takes all that the device has lost beside torch's own memory, its context and other processes included, and asks
+/// for no free memory (v1/worker/gpu_worker.py: determine_available_memory). As in 0.6.4 that is 0.35 GiB on an RTX
+/// 3090; 0.9 on an RTX 4090 D of which it is not known what else it held.
+constexpr runtime vllm_counts_device() {
     runtime r = vllm_base;
+    r.cache.refuses_less = false;
+    r.process.context = {};
+    r.process.workspace = {mib(200), mib(358), mib(1024)};
+    return r;
+}
+/// Up to 0.8.3 a thousand sequences are admitted on every device, so that the profiling run sorts 1024 rows of scores:
+/// 5.5 GiB of a vocabulary of 152,000 words (arg_utils.py: default_max_num_seqs; pull request 16158, of 7 April 2025,
+/// went back to 256). Devices are large by name, H100 and H200 alone (pull request 12369); B200 and MI300X, which these
+/// releases took for small, count by their size here.
+constexpr runtime vllm_thousand_sequences() {
+    runtime r = vllm_counts_device();
+    r.step.max_num_seqs = 1024;
+    return r;
+}
+/// 0.8.5 goes by the size of the memory, the A100's 80 GB included (pull request 17073); 0.9 leaves it out again
+/// (pull request 17885).
+constexpr runtime vllm_first_of_second() {
+    runtime r = vllm_counts_device();
     r.step.a100_is_small = false;
     r.launches.joins_casts = false;
     return r;
@@ -253,7 +273,10 @@ inline constexpr runtime vllm_v0_6 =
 /// 0.8 to 0.10 ran it under VLLM_USE_V1=0.
 inline constexpr runtime vllm_v0_7 =
     for_versions(detail::vllm_v0_increases(), "0.7 to 0.10 (V0)", {0, 7, 0}, {0, 8, 0});
-inline constexpr runtime vllm_v1 = for_versions(detail::vllm_first_of_second(), "0.8 (V1)", {0, 8, 0}, {0, 9, 0});
+inline constexpr runtime vllm_v1_8_0 =
+    for_versions(detail::vllm_thousand_sequences(), "0.8.0 to 0.8.3 (V1)", {0, 8, 0}, {0, 8, 4});
+inline constexpr runtime vllm_v1_8_4 = for_versions(detail::vllm_counts_device(), "0.8.4 (V1)", {0, 8, 4}, {0, 8, 5});
+inline constexpr runtime vllm_v1 = for_versions(detail::vllm_first_of_second(), "0.8.5 (V1)", {0, 8, 5}, {0, 9, 0});
 inline constexpr runtime vllm_v1_9 =
     for_versions(detail::vllm_sorts_or_not(), "0.9 to 0.11.0 (V1)", {0, 9, 0}, {0, 11, 1});
 inline constexpr runtime vllm_v1_11 = for_versions(detail::vllm_looks_late(), "0.11.1 to 0.16", {0, 11, 1}, {0, 17, 0});
@@ -265,8 +288,8 @@ inline constexpr runtime vllm_v1_20 =
 inline constexpr runtime vllm_v2_24 = for_versions(detail::vllm_two_runners(), "0.24 to 0.26", {0, 24, 0}, {0, 27, 0});
 inline constexpr runtime vllm = for_versions(detail::vllm_consumed(), "0.27 and later", {0, 27, 0});
 
-inline constexpr std::array all_vllm{&vllm,       &vllm_v2_24, &vllm_v1_20, &vllm_v1_18, &vllm_v1_17,
-                                     &vllm_v1_11, &vllm_v1_9,  &vllm_v1,    &vllm_v0_7,  &vllm_v0_6,
-                                     &vllm_v0,    &vllm_v0_3,  &vllm_v0_2};
+inline constexpr std::array all_vllm{&vllm,       &vllm_v2_24, &vllm_v1_20, &vllm_v1_18,  &vllm_v1_17,
+                                     &vllm_v1_11, &vllm_v1_9,  &vllm_v1,    &vllm_v1_8_4, &vllm_v1_8_0,
+                                     &vllm_v0_7,  &vllm_v0_6,  &vllm_v0,    &vllm_v0_3,   &vllm_v0_2};
 
 }  // namespace llmres::inline v0::runtimes

@@ -61,7 +61,7 @@ TEST_CASE("ends: the first stage embeds, the last scores; a tied head away from 
 
 TEST_CASE(
     "tables of rotary positions: cosines and sines of half a head each, shared in 16 bits or whole in every layer") {
-    job j = serving(llama, runtimes::vllm_v1);
+    job j = serving(llama, runtimes::vllm_v1_9);
     // 131072 positions of 128 values (RotaryEmbedding.cos_sin_cache).
     CHECK(serving_weights{j, alone, j.runtime, nullptr}.rope_table() == mib(32));
     j.runtime = no_runtime;

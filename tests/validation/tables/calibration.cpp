@@ -133,7 +133,7 @@ int main(int, char**) {
     print_next("vllm@0.6.3", "vllm@0.6.4");
     print_next("vllm@0.6.4", "vllm@0.6.5");
     print_next("vllm@0.7 V0", "vllm@0.9 V0");
-    print_next("vllm@0.8", "vllm@0.11.0");
+    print_next("vllm@0.8.5", "vllm@0.11.0");
     print_next("vllm@0.11.1", "vllm@0.19.0");
     print_next("vllm@0.17", "vllm@0.19.0");
     print_next("vllm@0.20", "vllm@0.19.0");
