@@ -12,7 +12,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 from families import FAMILIES
@@ -24,19 +23,32 @@ PRINTED = {"weights": r"model " + SIZE, "kv_cache": r"KV " + SIZE, "state": r"RS
 UP = re.compile(r"new slot|initializing, n_slots|Segmentation|error loading|failed to")
 
 
-def log_of(build, environments, model, setting, seconds=60):
-    """What a build prints until its server is up."""
+class Silent(Exception):
+    """A server has printed nothing for so long that it hangs."""
+
+
+def silent(*_):
+    raise Silent
+
+
+def log_of(build, environments, model, setting, quiet=180):
+    """What a build prints until its server is up, or until it has been quiet for so many seconds: a busy machine starts it
+    late, and a line shows that it goes on."""
     environment = {**os.environ, "PYTHONPATH": str(environments / build), "OMP_NUM_THREADS": "1"}
     command = [sys.executable, str(Path(__file__).with_name("start_server.py")), str(model),
                json.dumps({**setting, "verbosity": 4})]
     process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                                errors="replace")
-    text, end = [], time.time() + seconds
-    signal.alarm(seconds)
-    for line in process.stderr:
-        text.append(line)
-        if UP.search(line) or time.time() > end:
-            break
+    text = []
+    try:
+        signal.alarm(quiet)
+        for line in process.stderr:
+            text.append(line)
+            if UP.search(line):
+                break
+            signal.alarm(quiet)
+    except Silent:
+        text.append(f"no line for {quiet} s\n")
     signal.alarm(0)
     process.kill()
     process.wait()
@@ -67,7 +79,7 @@ def mib(log, pattern):
 
 
 def main(models, environments, rows, logs=None):
-    signal.signal(signal.SIGALRM, lambda *_: sys.exit("a build did not answer"))
+    signal.signal(signal.SIGALRM, silent)
     failed = []
     with open(rows, "w", newline="") as out:
         table = csv.writer(out, lineterminator="\n")
