@@ -9,6 +9,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <initializer_list>
 #include <llmres/hardware/gpus/all.hpp>
 #include <llmres/io/files.hpp>
 #include <llmres/io/job_fields.hpp>
@@ -199,6 +200,25 @@ bool is_knob(std::string_view name) {
     return false;
 }
 
+/// The value of an option, by its names, wherever it stands.
+std::string_view typed_value(const std::vector<std::string>& typed, std::initializer_list<std::string_view> names) {
+    for (std::size_t i = 0; i < typed.size(); ++i)
+        for (const std::string_view name : names) {
+            if (typed[i] == name && i + 1 < typed.size()) return typed[i + 1];
+            if (typed[i].starts_with(name) && typed[i].size() > name.size() && typed[i][name.size()] == '=')
+                return std::string_view{typed[i]}.substr(name.size() + 1);
+        }
+    return {};
+}
+
+/// Whether an option sizes the pool of caches of the runtime that is named: SGLang's max_total_tokens, which is the
+/// longest request in TGI's words.
+bool sizes_pool(const std::vector<std::string>& typed, std::string_view name) {
+    const auto r = llmres::find_runtime(typed_value(typed, {"--runtime", "--engine", "--backend", "--framework"}));
+    const llmres::knob* own = r ? llmres::find_knob(r->identity.knobs, name) : nullptr;
+    return own != nullptr && own->setting == llmres::knob_setting::cache_tokens;
+}
+
 /// Whether a text says yes or no in one of the ways of llama.cpp and of Python.
 std::optional<std::string> truth(const std::string& typed) {
     const std::string word = normal(typed);
@@ -276,6 +296,7 @@ private:
         const std::string written = argument.substr(0, equals);
         const std::string name = normal(written.substr(written.starts_with("--") ? 2 : 0));
         const std::string one_dash = written.starts_with("--") ? "" : "-" + normal(written.substr(1));
+        if (sizes_pool(typed_, name)) return knob(name);
         for (const option_alias& alias : option_aliases) {
             if (alias.typed != (alias.typed.starts_with('-') ? std::string_view{one_dash} : std::string_view{name}))
                 continue;

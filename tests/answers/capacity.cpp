@@ -4,8 +4,11 @@
 
 #include <doctest/doctest.h>
 
+#include "../random_documents.hpp"
+#include "../sanitized.hpp"
 #include "../serving_jobs.hpp"
 
+#include <llmres/io/job_json.hpp>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -141,4 +144,50 @@ TEST_CASE("of a mixture of experts llama.cpp moves experts to the host before la
     CHECK(some.options.host_expert_layers < j.model.layers.size);
     j.options.gpu_layers = 10;  // what is given stays
     CHECK(*fit_to_memory(j, {}, one(gpus::rtx_4090), false).value().options.gpu_layers == 10);
+}
+
+TEST_CASE("what fits, what the pool holds and the longest context are of one computation, whatever the engine") {
+    random_documents::dice d;
+    int planned = 0, fitting = 0;
+    for (int i = 0; i < (sanitized ? 150 : 1500); ++i) {
+        const auto document = random_documents::random_serving_job(d);
+        const auto read = read_job(document);
+        if (!read || !read->layout || !takes_fraction(read->job.runtime.cache)) continue;
+        const job& j = read->job;
+        const layout& l = *read->layout;
+        const cluster& c = read->cluster;
+        const auto p = plan(j, l, c);
+        const auto pool = cache_pool_of(j, l, c);
+        if (!p || !pool) continue;
+        CAPTURE(document.dump());
+        const memory_breakdown& m = p->memory;
+        const byte_count own = m[memory_term::kv_cache].high + m[memory_term::recurrent_state].high;
+        const byte_count wasted = m.reserved.high - m.allocated.high;
+        const reserved_memory held = reserved_by(m, *pool);
+        if (memory_fits(j, l, c)) {
+            CHECK(own <= pool->memory.low);
+            // What the engine holds: weights and the whole pool; what the device loses: that, and the process.
+            CHECK(held.engine >= m[memory_term::weights].expected + pool->memory.expected);
+            CHECK(held.device.expected >= held.engine + j.runtime.process.context.expected);
+            CHECK(held.device.expected <= available_memory(c));
+            ++fitting;
+        } else if (j.runtime.cache.pool != cache_pool::share_with_weights && own > byte_count{} &&
+                   pool->memory.low > wasted) {
+            // (SGLang does not ask whether a step finds room beside its pool.)
+            CHECK(own + wasted > pool->memory.low);
+        }
+        CHECK(held.device.low <= held.device.expected);
+        CHECK(held.device.expected <= held.device.high);
+        const auto longest = max_context(j, l, c);
+        if (!longest || *longest == token_count{}) continue;
+        job at_limit = j;
+        at_limit.context = *longest;
+        at_limit.prompt = at_limit.output = {};
+        const auto room = cache_pool_of(at_limit, l, c);
+        REQUIRE(room);
+        CHECK(room->token_room >= *longest * sequences_per_rank(j, l));
+        ++planned;
+    }
+    CHECK(planned > 10);
+    CHECK(fitting > 10);
 }

@@ -3,6 +3,11 @@
 
 #include <doctest/doctest.h>
 
+#include <llmres/answers/capacity.hpp>
+#include <llmres/answers/layout_plan.hpp>
+#include <llmres/hardware/gpus/nvidia.hpp>
+#include <llmres/models/gpt.hpp>
+#include <llmres/models/llama.hpp>
 #include <llmres/runtimes/all.hpp>
 #include <string>
 #include <utility>
@@ -69,4 +74,87 @@ TEST_CASE("knobs go by the software's own names, and those of other software are
     CHECK(asked.gpu_layers == maybe<std::int32_t>{12});
     CHECK(set_knob(cpp, asked, "cpu_moe", 1));
     CHECK(asked.experts_on_host);
+}
+
+namespace {
+
+job job_with(const char* name, const char* knob, double value, model m = models::llama_3_1_8b) {
+    job j{.model = m, .batch = 4, .context = tokens(2048), .runtime = profile(name)};
+    if (knob[0] != 0) REQUIRE(set_knob(j.runtime, j.options, knob, value));
+    return j;
+}
+const cluster one_h100{.gpu = gpus::h100_sxm5_80gb};
+
+}  // namespace
+
+TEST_CASE("what sizes a pool is set under the engine's own name, and refused under another's") {
+    struct expected {
+        const char *name, *knob;
+        double value;
+        std::int64_t room;  // tokens
+    };
+    // 131,072 bytes a token
+    for (const auto& [name, knob, value, room] :
+         {expected{"vllm", "kv_cache_memory_bytes", 2147483648.0, 16384},
+          expected{"vllm", "num_gpu_blocks_override", 1000, 16000},
+          expected{"sglang", "max_total_tokens", 20480, 20480}, expected{"tensorrt-llm", "max_tokens", 16384, 16384},
+          expected{"tensorrt-llm", "max_tokens_in_paged_kv_cache", 16384, 16384},
+          expected{"tgi", "max_batch_total_tokens", 16000, 16000}}) {
+        CAPTURE(name);
+        CAPTURE(knob);
+        const job usual = job_with(name, "", 0), set = job_with(name, knob, value);
+        const pool_size before = cache_pool_of(usual, layout{}, one_h100).value();
+        const pool_size after = cache_pool_of(set, layout{}, one_h100).value();
+        CHECK(before.token_room > tokens(100'000));
+        CHECK(after.token_room == tokens(room));
+        CHECK(fits(set, layout{}, one_h100));
+        CHECK(reserved_by(memory_of(set, layout{}, one_h100), after).device.expected <
+              reserved_by(memory_of(usual, layout{}, one_h100), before).device.expected);
+        // Twice as many sequences as the pool holds.
+        job many = set;
+        many.batch = 2 * room / 2048;
+        const job_plan p = plan(many, layout{}, one_h100).value();
+        CHECK(p.verdict == verdict::does_not_fit);
+        CHECK(p.reasons[0].code == reason_code::pool_exceeded);
+        CHECK(p.reasons[0].needed > p.reasons[0].available);
+        CHECK(max_batch(set, layout{}, one_h100).value() == room / 2048);
+        runtime other = profile("llama.cpp");
+        serving_options asked;
+        const std::string field = std::string{"runtime."} + knob;
+        CHECK(std::string{set_knob(other, asked, knob, value).error().field.view()} == field);
+    }
+}
+
+TEST_CASE(
+    "vLLM allocates the pool that it is told to, whatever the fraction, and runs out of memory where it is not there") {
+    CHECK(plan(job_with("vllm", "kv_cache_memory_bytes", 60e9), layout{}, one_h100)->verdict == verdict::fits);
+    CHECK(plan(job_with("vllm", "kv_cache_memory_bytes", 80e9), layout{}, one_h100)->verdict == verdict::does_not_fit);
+    CHECK(plan(job_with("vllm", "num_gpu_blocks_override", 40'000), layout{}, one_h100)->verdict ==
+          verdict::does_not_fit);
+}
+
+TEST_CASE("a pool in tokens is at most what the engine would take") {
+    for (const auto& [name, knob] : {std::pair{"sglang", "max_total_tokens"}, {"tensorrt-llm", "max_tokens"}})
+        CHECK(cache_pool_of(job_with(name, knob, 1e9), layout{}, one_h100)->memory ==
+              cache_pool_of(job_with(name, "", 0), layout{}, one_h100)->memory);
+}
+
+TEST_CASE(
+    "SGLang's pool of windowed layers, ExLlamaV3's cache and MLX's longest one are as large as they are told to be") {
+    const auto kv = [](const job& j) { return memory_of(j, layout{}, one_h100)[memory_term::kv_cache].expected; };
+    const model windows = models::gpt_oss_20b;  // every second layer sees 128 tokens
+    const byte_count usual = kv(job_with("sglang", "", 0, windows));
+    CHECK(kv(job_with("sglang", "swa_full_tokens_ratio", 1.0, windows)) > usual);
+    CHECK(kv(job_with("sglang", "swa_full_tokens_ratio", 0.1, windows)) < usual);
+    CHECK(kv(job_with("sglang@0.5.2", "", 0, windows)) < usual);
+    CHECK(kv(job_with("exllamav3", "cache_size", 16384)) == 2 * kv(job_with("exllamav3", "", 0)));
+    CHECK_FALSE(fits(job_with("exllamav3", "cache_size", 4096), layout{}, one_h100));
+    CHECK(2 * kv(job_with("mlx", "max_kv_size", 1024)) == kv(job_with("mlx", "", 0)));
+    runtime r = profile("sglang");
+    serving_options asked;
+    REQUIRE(set_knob(r, asked, "max_total_tokens", 1e13));
+    CHECK(validate(r, asked, bf16, false).error().field == "runtime.max_total_tokens");
+    asked = {};
+    REQUIRE(set_knob(r, asked, "swa_full_tokens_ratio", 1.5));
+    CHECK(validate(r, asked, bf16, false).error().field == "runtime.swa_full_tokens_ratio");
 }

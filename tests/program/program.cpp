@@ -95,6 +95,29 @@ TEST_CASE("search and compare say the same of each profile, once") {
           "unmeasured");
 }
 
+TEST_CASE("what sizes a pool is an option under the engine's own name, and of that engine alone") {
+    const arguments shared{"plan", "llama-3.1-8b", "--gpu", "h100-sxm5-80gb", "--context", "2048", "--runtime"};
+    for (const auto& [runtime, option, tokens] : {std::tuple{"sglang", "--max-total-tokens=20480", 20480},
+                                                  {"vllm", "--kv-cache-memory-bytes=2147483648", 16384},
+                                                  {"vllm", "--num-gpu-blocks-override=1000", 16000},
+                                                  {"tensorrt-llm", "--max-tokens=16384", 16384},
+                                                  {"tgi", "--max-batch-total-tokens=16000", 16000}}) {
+        CAPTURE(option);
+        const json said = run(shared + arguments{runtime, option, "--json"}).json();
+        CHECK(said["cache_pool"]["tokens"] == tokens);
+    }
+    const outcome other = run(shared + arguments{"llama.cpp", "--num-gpu-blocks-override=1000"});
+    CHECK(other.exit == bad_input);
+    CHECK(other.err.find("runtime.num_gpu_blocks_override") != std::string::npos);
+    // TGI's option of that name is its longest request.
+    CHECK(run({"plan", "llama-3.1-8b", "--gpu", "h100-sxm5-80gb", "--runtime", "tgi", "--max-total-tokens", "4096",
+               "--json"})
+              .json()["job"]["context"] == 4096);
+    const outcome small = run(shared + arguments{"sglang", "--max-total-tokens", "4096", "--batch", "4"});
+    CHECK(small.exit == does_not_fit);
+    CHECK(small.out.find("the pool was given") != std::string::npos);
+}
+
 TEST_CASE("plans are consistent, whatever the job") {
     for (const arguments& job : std::vector<arguments>{
              small_job,

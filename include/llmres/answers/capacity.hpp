@@ -162,6 +162,14 @@ constexpr result<pool_size> cache_pool_of(const job& j, const layout& l, const c
     // 4 GiB of 122 on a GB10.
     if (shares_host_memory(c.gpu) && r.cache.pool == cache_pool::share_of_total)
         pool.memory.high += scaled_up(usable_memory(c.gpu), 0.04);
+    const byte_count own = m[memory_term::kv_cache].expected + m[memory_term::recurrent_state].expected;
+    if (const maybe<byte_count> set = detail::pool_as_set(j, r, l, own)) {
+        const auto at_most = [&](byte_count chosen) { return chosen < *set ? chosen : *set; };
+        const interval<byte_count>& chosen = pool.memory;
+        pool.memory = r.cache.pool == cache_pool::share_of_total
+                          ? interval<byte_count>{*set}
+                          : interval<byte_count>{at_most(chosen.low), at_most(chosen.expected), at_most(chosen.high)};
+    }
     const byte_count one = detail::cache_of_one(j, l, c);
     if (one <= byte_count{}) return pool;
     const std::int64_t block = r.cache.block > token_count{} ? r.cache.block.in(tokens) : 1;

@@ -71,6 +71,15 @@ constexpr void judge_gpu_memory(job_plan& p, const interval<byte_count>& need, c
         p.because({reason_code::memory_tight, p.gpu, p.memory.largest(), need.high, p.usable});
 }
 
+/// Whether the caches have room in a pool that the caller sized.
+constexpr void judge_pool(job_plan& p, const job& j) {
+    if (trains(j) || pool_holds(j, p.layout, p.memory)) return;
+    const byte_count own = p.memory[memory_term::kv_cache].expected + p.memory[memory_term::recurrent_state].expected;
+    p.verdict = verdict::does_not_fit;
+    p.because({reason_code::pool_exceeded, p.gpu, memory_term::kv_cache, own,
+               pool_as_set(j, j.runtime, p.layout, own).value_or(own)});
+}
+
 /// Whether the job keeps in main memory what else would lie on GPUs.
 constexpr bool offloads(const job& j) {
     if (trains(j)) return j.offload.to_host();
@@ -101,6 +110,7 @@ constexpr void judge_host_memory(job_plan& p, const job& j, const cluster& c, la
 constexpr void judge(job_plan& p, const interval<byte_count>& need, const job& j, const cluster& c,
                      layout_folds* known) {
     judge_gpu_memory(p, need, c);
+    judge_pool(p, j);
     if (lacks_flash_attention(j, c.gpu)) {
         p.verdict = verdict::does_not_fit;
         p.because({.code = reason_code::flash_attention_unsupported, .gpu = p.gpu});

@@ -58,6 +58,9 @@ inline std::string to_text(const reason& r, const job_plan& p) {
             return "the power of this GPU is not known, so that times of long runs have wider bounds";
         case reason_code::multiprocessors_unknown:
             return "the number of this GPU's multiprocessors is not known, so that times have wider bounds";
+        case reason_code::pool_exceeded:
+            return fmt::format("the caches of the job's sequences take {}{}, and the pool was given {}",
+                               to_string(r.needed), where, to_string(r.available));
     }
     return std::string{name_of(r.code)};
 }

@@ -40,6 +40,26 @@ constexpr status validate_format(const runtime& r, const precision& weights, boo
                    expected);
 }
 
+/// Refuses what sizes the pool of caches where it is out of bounds, by the software's own name of it.
+constexpr status validate_pool(const runtime& r, const serving_options& asked) {
+    struct size {
+        knob_setting setting;
+        std::int64_t said, most;
+    };
+    const auto own_name = [&](knob_setting setting) {
+        text<63> field{"runtime."};
+        field.append(knob_name(r.identity.knobs, setting));
+        return field;
+    };
+    for (const size& s : {size{knob_setting::cache_bytes, asked.cache_bytes.in(bytes), std::int64_t{1} << 50},
+                          size{knob_setting::cache_tokens, asked.cache_tokens.in(tokens), std::int64_t{1} << 40},
+                          size{knob_setting::cache_blocks, asked.cache_blocks, std::int64_t{1} << 32}})
+        if (const status in = in_range(own_name(s.setting), s.said, 0, s.most); !in) return in;
+    if (!r.cache.window_part || (*r.cache.window_part > 0 && *r.cache.window_part <= 1)) return done{};
+    return refused(error_code::out_of_range, own_name(knob_setting::window_part),
+                   *r.cache.window_part > 1 ? "above 1" : "0, or no number", "a part: above 0, at most 1");
+}
+
 /// The integer part, saturated: what is too much is still too much when it is validated.
 template <class Integer>
 constexpr Integer whole_part(double number) {
@@ -59,6 +79,18 @@ constexpr void set(runtime& r, serving_options& asked, knob_setting setting, dou
             return;
         case knob_setting::cache_block:
             r.cache.block = tokens(whole);
+            return;
+        case knob_setting::cache_bytes:
+            asked.cache_bytes = bytes(whole);
+            return;
+        case knob_setting::cache_tokens:
+            asked.cache_tokens = tokens(whole);
+            return;
+        case knob_setting::cache_blocks:
+            asked.cache_blocks = whole;
+            return;
+        case knob_setting::window_part:
+            r.cache.window_part = value;
             return;
         case knob_setting::max_loras:
             asked.max_loras = whole;
@@ -120,6 +152,7 @@ constexpr status validate(const runtime& r, const serving_options& asked, const 
     if (!(asked.rope_scaling >= 1 && asked.rope_scaling <= 1024))
         return refused(error_code::out_of_range, "runtime.rope_scaling",
                        asked.rope_scaling > 1024 ? "above 1024" : "below 1, or no number", "a factor from 1 to 1024");
+    if (const status s = detail::validate_pool(r, asked); !s) return s;
     using detail::bounded_field;
     constexpr std::int64_t most_tokens = std::int64_t{1} << 40;
     return detail::all_in_range(

@@ -19,6 +19,14 @@ struct serving_options {
     bool experts_on_host = false;
     /// Those of that many first layers only (llama.cpp: --n-cpu-moe); 0: of all.
     std::int32_t host_expert_layers = 0;
+    /// Bytes of each GPU that the pool of caches takes, in place of what the runtime would choose (vLLM:
+    /// kv_cache_memory_bytes); 0: it chooses.
+    byte_count cache_bytes{};
+    /// Tokens that the pool has room for at most (SGLang: max_total_tokens); of runtimes whose caches grow, tokens that
+    /// a sequence keeps at most (MLX: max_kv_size); 0: as many as the runtime chooses.
+    token_count cache_tokens{};
+    /// The same in blocks of the cache (vLLM: num_gpu_blocks_override); 0: as many as the runtime chooses.
+    std::int64_t cache_blocks = 0;
     /// LoRA adapters that are resident at once.
     std::int64_t max_loras = 0;
     /// The largest rank of such an adapter, which each of them has room for.

@@ -95,14 +95,18 @@ constexpr byte_count usable_memory(const job& j, const cluster& c) {
     const byte_count fraction = scaled_down(usable_memory(c.gpu), *r.cache.fraction);
     const interval<byte_count> context = context_on(r, c.gpu);
     if (r.cache.refuses_less && free - context.expected < fraction) return {};
+    // A pool that the caller sized is allocated whatever the fraction (vLLM, gpu_worker.py:
+    // determine_available_memory).
+    if (j.options.cache_bytes > byte_count{} || j.options.cache_blocks > 0) return free;
     const byte_count beside = r.cache.graphs_deducted ? context.high : context.high + r.process.cuda_graphs.high;
     return fraction + beside < free ? fraction + beside : free;
 }
 
-/// True if the job's memory fits on the busiest GPU even if every estimate is at its upper bound. Preconditions:
-/// validate() holds for job, layout and cluster.
+/// True if the job's memory fits on the busiest GPU even if every estimate is at its upper bound, and its caches in the
+/// pool that the caller sized. Preconditions: validate() holds for job, layout and cluster.
 constexpr bool memory_fits(const job& j, const layout& l, const cluster& c) {
-    return memory_of(j, l, c).total().high <= usable_memory(j, c);
+    const memory_breakdown m = memory_of(j, l, c);
+    return m.total().high <= usable_memory(j, c) && (trains(j) || detail::pool_holds(j, l, m));
 }
 
 }  // namespace llmres::inline v0

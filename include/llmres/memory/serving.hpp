@@ -69,8 +69,28 @@ struct serving_stage {
     constexpr byte_count held() const { return weights + more_weights + adapters + cache.allocated + state; }
 };
 
-/// What is left of the device for nothing else, because pools are fractions.
-constexpr interval<byte_count> withheld(const runtime& r, const memory_breakdown& m) {
+/// The pool of a GPU as the caller sized it, in bytes or in tokens, where its sequences take `own` of it; nothing where
+/// the caller did not. Caches that are allotted token by token, or for the sequences themselves, are no pool.
+constexpr maybe<byte_count> pool_as_set(const job& j, const runtime& r, const layout& l, byte_count own) {
+    if (!takes_fraction(r.cache)) return {};
+    if (j.options.cache_bytes > byte_count{}) return j.options.cache_bytes;
+    const token_count set = tokens_set(j, r);
+    if (set <= token_count{}) return {};
+    return scaled_down(own, ratio(set, tokens_of_sequences(j, r, sequences_per_rank(j, l))));
+}
+
+/// Whether the pool that the caller sized holds the caches of the job's sequences, on a GPU with that memory.
+constexpr bool pool_holds(const job& j, const layout& l, const memory_breakdown& m) {
+    const runtime& r = j.runtime;
+    if (j.options.cache_bytes > byte_count{} && takes_fraction(r.cache))
+        return m[memory_term::kv_cache].expected + m[memory_term::recurrent_state].expected <= j.options.cache_bytes;
+    const token_count set = tokens_set(j, r);
+    return set <= token_count{} || r.cache.pool == cache_pool::grows ||
+           tokens_of_sequences(j, r, sequences_per_rank(j, l)) <= set;
+}
+
+/// What is left of the device for nothing else, because pools are fractions, or as large as the caller said.
+constexpr interval<byte_count> withheld(const job& j, const runtime& r, const layout& l, const memory_breakdown& m) {
     const double part = r.cache.fraction.value_or(1.0);
     const auto beyond = [&](byte_count pooled, byte_count rest) {
         const byte_count left = scaled_up(pooled, 1.0 / part - 1.0);
@@ -80,9 +100,14 @@ constexpr interval<byte_count> withheld(const runtime& r, const memory_breakdown
     const interval<byte_count> cache = m[memory_term::kv_cache] + m[memory_term::recurrent_state];
     if (r.cache.pool == cache_pool::share_of_free)
         return {beyond(cache.low, {}), beyond(cache.expected, {}), beyond(cache.high, {})};
+    if (r.cache.pool == cache_pool::share_of_total)
+        if (const maybe<byte_count> set = pool_as_set(j, r, l, cache.expected); set && *set > cache.expected)
+            return *set - cache.expected;
     if (r.cache.pool != cache_pool::share_with_weights) return {};
-    // What is not weights or cache must find room in the rest, and often does.
-    const interval<byte_count> step = m[memory_term::activations] + m[memory_term::logits] + r.process.cuda_graphs;
+    // What is not weights or cache must find room in the rest, and often does: the step, the attention kernels'
+    // workspaces (FlashInfer's is allocated behind the pool) and CUDA graphs.
+    const interval<byte_count> step =
+        m[memory_term::activations] + m[memory_term::logits] + r.process.workspace + r.process.cuda_graphs;
     return {beyond(weights.low + cache.low, step.high), beyond(weights.expected + cache.expected, step.expected),
             beyond(weights.high + cache.high, step.low)};
 }
@@ -229,7 +254,7 @@ constexpr memory_breakdown with_engine(const serving_stage& s, const serving_ste
     if (r.allocator.caches_freed_blocks && step.kernel != attention_kernel::eager)
         slack.high += m[memory_term::activations].high;
     m.reserved = m.allocated + slack;
-    m[memory_term::fragmentation] = slack + withheld(r, m);
+    m[memory_term::fragmentation] = slack + withheld(step.job, r, l, m);
     m[memory_term::runtime] = r.process.context + graphs_of(step.job, r, l);
     m[memory_term::workspace] = r.process.workspace;
     if (l.gpus() > 1) m[memory_term::communication] += communicators(r, l);

@@ -45,6 +45,9 @@ struct runtime_cache {
     /// Tokens that a cache block holds; 0: caches grow token by token.
     token_count block{};
     window_cells windows = window_cells::window;  ///< tokens that layers with a window keep
+    /// Layers with a window have a pool of their own, with room for so large a part of the tokens of the others'
+    /// (SGLang: swa_full_tokens_ratio); empty: no such pool.
+    maybe<double> window_part{};
     /// Latent attention caches keys and values of every head, not the latent (llama.cpp before its pull request 12801).
     bool expands_latent = false;
     /// Latent attention caches the values' part of the latent once more, as values (llama.cpp before its pull request

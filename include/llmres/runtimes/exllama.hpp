@@ -17,6 +17,7 @@ inline constexpr std::array exllama_knobs{
 
 inline constexpr std::array exllamav3_knobs{
     knob{"max_chunk_size", knob_setting::batched_tokens},
+    knob{"cache_size", knob_setting::cache_tokens},  // examples/model_init.py
 };
 
 inline constexpr runtime exllama_base{

@@ -15,6 +15,10 @@ enum class knob_setting : std::uint8_t {
     batched_tokens,      ///< prompt tokens in one step, whatever the device
     sequences,           ///< sequences in one step
     cache_block,         ///< tokens that a cache block holds
+    cache_bytes,         ///< bytes of a GPU that the pool of caches takes, whatever the fraction
+    cache_tokens,        ///< tokens that the pool of caches holds at most
+    cache_blocks,        ///< blocks of the pool of caches
+    window_part,         ///< tokens of windowed layers, over those of the others, that the pool holds
     max_loras,           ///< adapters that are resident at once
     max_lora_rank,       ///< the largest rank of an adapter
     no_cuda_graphs,      ///< other than zero: no CUDA graphs are captured

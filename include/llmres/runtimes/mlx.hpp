@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <llmres/runtimes/huggingface_serving.hpp>
 #include <llmres/runtimes/runtime.hpp>
 
@@ -10,11 +11,17 @@ namespace llmres::inline v0::runtimes {
 
 namespace detail {
 
+inline constexpr std::array mlx_knobs{
+    knob{"prefill_step_size", knob_setting::batched_tokens},
+    knob{"max_kv_size", knob_setting::cache_tokens},  // mlx_lm/models/cache.py: RotatingKVCache
+};
+
 /// MLX's allocator keeps freed buffers for reuse, as PyTorch's does, and prompts pass in steps of 2048 tokens
 /// (mlx_lm/generate.py: prefill_step_size). It runs inside the memory that the host shares: no CUDA context.
 constexpr runtime mlx_lm() {
     runtime r = huggingface_base;
     r.identity.name = "mlx";
+    r.identity.knobs = mlx_knobs;
     r.process.context = {};
     r.loading.formats = {format_family::mlx, format_family::microscaling};
     r.loading.head_again = false;

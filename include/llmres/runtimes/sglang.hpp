@@ -52,6 +52,9 @@ constexpr double sglang_by_step(byte_count device, token_count step, std::int32_
 inline constexpr std::array sglang_knobs{
     knob{"chunked_prefill_size", knob_setting::batched_tokens},
     knob{"page_size", knob_setting::cache_block},
+    knob{"max_total_tokens", knob_setting::cache_tokens},
+    knob{"max_running_requests", knob_setting::sequences},
+    knob{"swa_full_tokens_ratio", knob_setting::window_part},
     knob{"disable_cuda_graph", knob_setting::no_cuda_graphs},
 };
 
@@ -88,6 +91,8 @@ inline constexpr runtime sglang_base{
         .default_fraction = sglang_by_step,
         .fraction_name = "mem_fraction_static",
         .block = tokens(1),
+        // server_args.py: swa_full_tokens_ratio; a log of Gemma 4 has 644,444 tokens for 805,556
+        .window_part = 0.8,
     },
     .step{
         .max_batched_tokens = tokens(2048),  // chunked_prefill_size
@@ -103,12 +108,14 @@ inline constexpr runtime sglang_base{
 constexpr runtime sglang_sizes() {
     runtime r = sglang_base;
     r.cache.default_fraction = sglang_by_size;
+    r.cache.window_part = {};
     r.step.larger_devices = device_classes({gib(35), tokens(8192)}, {gib(160), tokens(16384)});
     return r;
 }
 constexpr runtime sglang_ranks() {
     runtime r = sglang_base;
     r.cache.default_fraction = sglang_by_ranks;
+    r.cache.window_part = {};
     r.step.larger_devices = device_classes({mib(25'000), tokens(8192)});
     r.launches.step = {microseconds(1000), microseconds(1500), microseconds(2600)};
     return r;

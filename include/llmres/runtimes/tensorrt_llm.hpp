@@ -14,6 +14,8 @@ inline constexpr std::array tensorrt_llm_knobs{
     knob{"max_num_tokens", knob_setting::batched_tokens},
     knob{"max_batch_size", knob_setting::sequences},
     knob{"tokens_per_block", knob_setting::cache_block},
+    knob{"max_tokens", knob_setting::cache_tokens},  // KvCacheConfig
+    knob{"max_tokens_in_paged_kv_cache", knob_setting::cache_tokens},
 };
 
 inline constexpr runtime tensorrt_llm_base{

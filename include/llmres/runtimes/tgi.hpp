@@ -11,6 +11,7 @@ namespace llmres::inline v0::runtimes {
 /// The software's own names of what a caller may set.
 inline constexpr std::array tgi_knobs{
     knob{"max_batch_prefill_tokens", knob_setting::batched_tokens},
+    knob{"max_batch_total_tokens", knob_setting::cache_tokens},
 };
 
 inline constexpr runtime tgi{

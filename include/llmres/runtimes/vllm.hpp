@@ -27,6 +27,8 @@ inline constexpr interval<double> plain_scores{2.0, 2.3, 6.0};
 inline constexpr std::array vllm_knobs{
     knob{"max_num_batched_tokens", knob_setting::batched_tokens},
     knob{"block_size", knob_setting::cache_block},
+    knob{"kv_cache_memory_bytes", knob_setting::cache_bytes},
+    knob{"num_gpu_blocks_override", knob_setting::cache_blocks},
     knob{"max_loras", knob_setting::max_loras},
     knob{"max_lora_rank", knob_setting::max_lora_rank},
     knob{"enforce_eager", knob_setting::no_cuda_graphs},

@@ -95,6 +95,15 @@ inline json_value to_json(const runtime& r, const serving_options& asked, const 
     if (asked.experts_on_host != usual.experts_on_host) out["experts_on_host"] = asked.experts_on_host;
     const std::string_view layers = knob_name(r.identity.knobs, knob_setting::host_expert_layers);
     if (asked.host_expert_layers > 0 && !layers.empty()) out[std::string{layers}] = asked.host_expert_layers;
+    const auto own_name = [&](knob_setting setting, auto value) {
+        if (const std::string_view name = knob_name(r.identity.knobs, setting); value > 0 && !name.empty())
+            out[std::string{name}] = value;
+    };
+    own_name(knob_setting::cache_bytes, asked.cache_bytes.in(bytes));
+    own_name(knob_setting::cache_tokens, asked.cache_tokens.in(tokens));
+    own_name(knob_setting::cache_blocks, asked.cache_blocks);
+    if (r.cache.window_part != p.cache.window_part)
+        own_name(knob_setting::window_part, r.cache.window_part.value_or(0));
     if (asked.max_loras != usual.max_loras) out["max_loras"] = asked.max_loras;
     if (asked.max_lora_rank != usual.max_lora_rank) out["max_lora_rank"] = asked.max_lora_rank;
     if (asked.encoder_tokens != usual.encoder_tokens) out["encoder_tokens"] = asked.encoder_tokens.in(tokens);

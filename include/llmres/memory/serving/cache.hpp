@@ -34,6 +34,19 @@ constexpr std::int64_t slots_of(const job& j, const runtime& r, std::int64_t seq
     return slots > sequences ? slots : sequences;
 }
 
+/// Tokens that the caller lets the pool hold; 0: as many as the engine chooses.
+constexpr token_count tokens_set(const job& j, const runtime& r) {
+    if (j.options.cache_blocks <= 0) return j.options.cache_tokens;
+    const token_count held = (r.cache.block > token_count{} ? r.cache.block : tokens(1)) * j.options.cache_blocks;
+    return j.options.cache_tokens > token_count{} && j.options.cache_tokens < held ? j.options.cache_tokens : held;
+}
+
+/// Tokens that the sequences of a rank take of the pool at their full context, in whole blocks.
+constexpr token_count tokens_of_sequences(const job& j, const runtime& r, std::int64_t sequences) {
+    const token_count context = context_of(j);
+    return (r.cache.block > token_count{} ? aligned_up(context, r.cache.block) : context) * sequences;
+}
+
 /// Tokens that a layer keeps of all sequences of a rank.
 constexpr token_count allotted_tokens(const attention& a, const job& j, const runtime& r, const layout& l,
                                       std::int64_t sequences) {
@@ -41,10 +54,13 @@ constexpr token_count allotted_tokens(const attention& a, const job& j, const ru
     if (a.cross == cross_attention::instead) return {};
     token_count kept = r.cache.windows == window_cells::whole ? context : kept_tokens(a, context);
     if (r.cache.windows == window_cells::longer_part) kept = prompt_of(j) < j.output ? j.output : prompt_of(j);
+    if (const token_count part = scaled_down(context, r.cache.window_part.value_or(0)); part > kept) kept = part;
+    const token_count set = tokens_set(j, r);
+    if (r.cache.pool == cache_pool::grows && set > token_count{} && set < kept) kept = set;
     kept = tokens(detail::ceil_quotient(kept.in(tokens), l.context_parallel));
     const bool blocks = r.cache.block > token_count{};
     if (r.cache.pool != cache_pool::allotted) return (blocks ? aligned_up(kept, r.cache.block) : kept) * sequences;
-    token_count cells = kept * sequences;
+    token_count cells = set > token_count{} ? set : kept * sequences;
     if (r.cache.windows == window_cells::window_batch && kept < context) {
         cells = kept * slots_of(j, r, sequences);
         cells += j.max_batched_tokens > token_count{} ? j.max_batched_tokens : r.step.max_batched_tokens;

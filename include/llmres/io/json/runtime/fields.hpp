@@ -122,6 +122,11 @@ inline constexpr auto fields_of<llmres::runtime_cache> = std::array{
     profile_field{"graphs_deducted", "CUDA graphs count into the fraction; else they come on top of it"},
     profile_field{"block", "tokens that a cache block holds; 0: caches grow token by token"},
     profile_field{"windows", "tokens that layers with sliding-window attention keep"},
+    profile_field{
+        "window_part",
+        "tokens that a pool for layers with a window holds, over those that the others' holds; null: there is "
+        "no such pool",
+        "tokens over tokens"},
     profile_field{"expands_latent", "latent attention caches keys and values of every head, not the latent"},
     profile_field{"latent_values", "latent attention caches the values' part of the latent once more"},
     profile_field{
