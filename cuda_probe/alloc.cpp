@@ -133,7 +133,8 @@ private:
         }
         const allocation got = around_.memory.allocate(options_.allocator, size);
         if (!got.made) {
-            if (got.out_of_memory) ask_neighbours(size);
+            if (const problem fault = got.out_of_memory ? ask_neighbours(size) : problem{}; !fault.empty())
+                return fail_at(i, size, run_outcome::failed, std::string{fault.view()});
             return fail_at(i, size, got.out_of_memory ? run_outcome::no_room : run_outcome::failed,
                            std::string{got.made.why.view()});
         }
@@ -144,16 +145,19 @@ private:
         return true;
     }
 
-    /// At the moment of a refusal: whether there was room by what was free before, and who took it.
-    void ask_neighbours(byte_count size) {
+    /// At the moment of a refusal: whether there was room by what was free before, and who took it. A problem where the
+    /// device does not say what is free.
+    problem ask_neighbours(byte_count size) {
         const auto now = around_.memory.memory();
+        if (!now) return now.why;
         const auto others = around_.used_by_others();
-        if (now && apart(now->free, free_, options_.tolerance))
+        if (apart(now->free, free_, options_.tolerance))
             note_moved(run_, "free memory was another than before when the device refused");
-        else if (now && now->free >= size + far())
+        else if (now->free >= size + far())
             note_moved(run_, "the device refused what it says is free");
         else if (others && run_.others_before && apart(*others, *run_.others_before, options_.tolerance))
             note_moved(run_, "other processes held another amount when the device refused");
+        return {};
     }
 
     /// By how much what a device takes for a request may differ from it: allocators' granules.
@@ -241,7 +245,8 @@ alloc_run run_allocation(const alloc_environment& around, const plan_file& plan,
     run.others_after = around.used_by_others();
     const auto after = around.memory.memory();
     run.free_after = after ? after->free : byte_count{};
-    if (run.outcome == run_outcome::held && (!wrong.empty() || !after)) {
+    const bool tried = run.outcome == run_outcome::held || run.outcome == run_outcome::no_room;
+    if (tried && (!wrong.empty() || !after)) {
         run.outcome = run_outcome::failed;
         run.reason = wrong.empty() ? after.why.view() : wrong.view();
     }

@@ -22,10 +22,11 @@ struct simulation {
 
     /// Bytes of other tenants after so many allocations since the start.
     std::function<byte_count(std::int64_t)> tenants = [](std::int64_t) { return byte_count{}; };
-    std::int64_t fail_at = -1;     ///< this allocation (from 0) fails for another reason than room
-    std::int64_t corrupt_at = -1;  ///< this allocation does not keep what is written
-    std::int64_t leak_at = -1;     ///< this allocation is not given back
-    bool overcommits = false;      ///< hands out memory without having it
+    std::int64_t fail_at = -1;       ///< this allocation (from 0) fails for another reason than room
+    std::int64_t corrupt_at = -1;    ///< this allocation does not keep what is written
+    std::int64_t leak_at = -1;       ///< this allocation is not given back
+    std::int64_t silent_after = -1;  ///< after so many allocations it does not say what is free
+    bool overcommits = false;        ///< hands out memory without having it
     bool libraries_missing = false;
     bool right = true;          ///< results of products
     std::string count_problem;  ///< device_count() fails, for this reason
@@ -50,6 +51,8 @@ public:
     byte_count used() const { return s_.reserved + own() + others(); }
 
     reading<memory_state> memory() override {
+        if (s_.silent_after >= 0 && allocations_ >= s_.silent_after)
+            return reading<memory_state>::unavailable("simulated fault");
         const byte_count taken = own() + others();
         return memory_state{s_.total > taken ? s_.total - taken : byte_count{}, s_.total};
     }

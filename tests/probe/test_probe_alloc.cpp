@@ -71,6 +71,21 @@ TEST_CASE("a plan that does not fit says at which buffer, and nothing stays held
     CHECK(b.cuda.held() == byte_count{});
 }
 
+TEST_CASE("a device that refuses and no longer says what is free is at fault, and no verdict is given") {
+    plan_file plan = plan_of(gib(1), gib(1), 16);
+    plan.usable = plan.available = gib(64);
+    bench refuses;
+    CHECK(refuses.run(plan).outcome == run_outcome::no_room);
+    simulation s;
+    s.silent_after = refuses.cuda.allocations();
+    bench b{s};
+    const alloc_run run = b.run(plan);
+    CHECK(run.outcome == run_outcome::failed);
+    CHECK(run.reason == "simulated fault");
+    CHECK(exit_of(judge(run).says) == exit_internal);
+    CHECK(b.cuda.held() == byte_count{});
+}
+
 TEST_CASE("another tenant that moves makes it inconclusive, whatever was found") {
     simulation s;
     s.tenants = [](std::int64_t n) { return n > 10 ? gib(4) : byte_count{}; };
