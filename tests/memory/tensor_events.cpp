@@ -76,9 +76,30 @@ TEST_CASE("logits that the training loop keeps are alive until the step ends, as
     const byte_count freed = follow(j, {}).peak;
     j.runtime.kernels.loss.holds_outputs = true;
     const byte_count logits = bytes(4) * (std::int64_t{32768} * j.model.vocabulary);
-    CHECK(follow(j, {}).peak == freed + logits);
+    // The fullest moment is of shifted copies, which lack a position.
+    CHECK(follow(j, {}).peak == freed + logits - bytes(4) * j.model.vocabulary);
     CHECK(follow(j, {}).peak.in(gib) ==
           doctest::Approx(training_memory(j, {}).allocated.expected.in(gib)).epsilon(0.02));
+}
+
+TEST_CASE("where logits are shifted, their copies lack a position, and their gradient is put into zeros for all") {
+    job j = full();
+    j.runtime = runtimes::huggingface_4_42;
+    const byte_count all = bytes(4) * (sequence_of(j).in(tokens)*j.model.vocabulary);
+    const byte_count shifted = all - bytes(4) * j.model.vocabulary;
+    const auto count = [&](byte_count size) {
+        int found = 0;
+        for_each_tensor_event(j, {}, gpus::h100_sxm5_80gb, 0, 1,
+                              [&](const tensor_event& e) { found += e.size == size ? 1 : 0; });
+        return found;
+    };
+    CHECK(count(all) == 2);      // the fp32 logits, and the gradient of all
+    CHECK(count(shifted) == 4);  // the copy, its log-softmax, and the gradients of both
+    j.runtime.kernels.loss.code = loss_code::triton;
+    CHECK(count(all) == 2);
+    CHECK(count(shifted) == 2);         // the copy, and its gradient
+    j.runtime = runtimes::huggingface;  // shifts labels
+    CHECK(count(shifted) == 0);
 }
 
 // The plan counts an end of a pipeline's communication, and FSDP's units, that the events have as single tensors.

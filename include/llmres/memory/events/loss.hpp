@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <llmres/inventory/activation.hpp>
+#include <llmres/inventory/context.hpp>
 #include <llmres/inventory/layers/ends.hpp>
 #include <llmres/inventory/layers/loss.hpp>
 #include <llmres/memory/events/writer.hpp>
@@ -38,7 +39,7 @@ public:
     }
     /// To the point at which the head's product is differentiated.
     constexpr void backward() {
-        at_loss_point(loss_point::gradient);
+        shifted_ == byte_count{} ? at_loss_point(loss_point::gradient) : pass_back_shifted();
         at_loss_point(loss_point::head);
     }
     /// To where the head's product has been differentiated: what the caller holds stays.
@@ -52,6 +53,53 @@ public:
     }
 
 private:
+    /// Of shifted logits the size of a copy, which lacks the last position of each sequence; 0 where none is shifted
+    /// (transformers shifts logits before 4.50, and labels since: loss/loss_utils.py, ForCausalLMLoss).
+    constexpr byte_count shifted_copy() const {
+        const training_context& context = to_.folded.context;
+        const loss_variant variant = loss_variant_of(context);
+        if (context.splits_vocabulary || (variant != loss_variant::eager_shifted && variant != loss_variant::triton))
+            return {};
+        const byte_count whole = whole_copy();
+        return whole - div_down(whole, context.tokens.length);
+    }
+    /// Of the gradient of all logits.
+    constexpr byte_count whole_copy() const {
+        byte_count whole{};
+        for_each_loss_activation(to_.folded.job.model, to_.folded.context, [&](const activation& a, loss_point at) {
+            if (at == loss_point::gradient && a.role == activation_role::logits_gradient)
+                whole = div_up(local_bytes(a, to_.folded.layout), tensors_in(a));
+        });
+        return whole;
+    }
+    /// The copies of a role, one by one: of shifted logits the second one is shifted, and all that follows from it.
+    constexpr byte_count size_of_copy(const activation& a, std::int64_t copy) const {
+        const byte_count size = div_up(local_bytes(a, to_.folded.layout), tensors_in(a));
+        const bool shifted =
+            a.role == activation_role::log_probabilities || (a.role == activation_role::logits_fp32 && copy > 0);
+        return shifted && shifted_ > byte_count{} ? shifted_ : size;
+    }
+    /// The gradient of shifted logits is made beside what the loss saved of them, the log-softmax or the kernel's
+    /// logits, and then copied into zeros for all positions (slice_backward): blocks of the shifted copies are too
+    /// small for those.
+    constexpr void pass_back_shifted() {
+        const bool by_kernel = loss_variant_of(to_.folded.context) == loss_variant::triton;
+        free_unneeded(loss_point::gradient, by_kernel ? shifted_ : byte_count{});
+        if (!by_kernel) to_.allocate(tensor_group::temporaries, shifted_);  // the gradient of the log-softmax
+        to_.allocate(tensor_group::whole_gradient, shifted_);
+        to_.release(tensor_group::temporaries);
+        free_unneeded(loss_point::head, {});
+        std::array<bool, live_logits::most> needed{};
+        hold_logits(needed, activation_role::logits_gradient, whole_copy(), true);
+        to_.release(tensor_group::whole_gradient);
+    }
+    /// Frees what a point has not, but for tensors of that size.
+    constexpr void free_unneeded(loss_point point, byte_count kept) {
+        std::array<bool, live_logits::most> needed{};
+        hold_all(point, needed, false);
+        for (std::size_t i = 0; i < live_logits::most; ++i)
+            if (!needed[i] && live_.sizes[i] != kept) free_logits(i);
+    }
     /// Where fp32 logits are all that is left in the forward pass, the head's product was there while they were made.
     constexpr void cast_logits() {
         byte_count product_size, cast;
@@ -94,24 +142,24 @@ private:
         if (live_.sizes[i] > byte_count{}) to_.release(loss_group(i));
         live_.sizes[i] = {};
     }
+    /// Marks the tensors of a point as needed, and makes those that are not there.
+    constexpr void hold_all(loss_point point, std::array<bool, live_logits::most>& needed, bool makes) {
+        needed = {};
+        for_each_loss_activation(to_.folded.job.model, to_.folded.context, [&](const activation& a, loss_point at) {
+            const bool passes = point == loss_point::forward || point == loss_point::gradient;
+            const bool held = at == loss_point::held && point > loss_point::forward;
+            if (at != point && !held && (at != loss_point::saved || point == loss_point::held) &&
+                !(passes && at == loss_point::kept))
+                return;
+            const std::int64_t count = tensors_in(a);
+            for (std::int64_t i = 0; i < count; ++i) hold_logits(needed, a.role, size_of_copy(a, i), makes);
+        });
+    }
     /// Frees what a point has not, then makes what it has and is not there. What the head's product is differentiated
     /// from is made of the last that is freed.
     constexpr void at_loss_point(loss_point point) {
         std::array<bool, live_logits::most> needed{};
-        const auto hold_all = [&](bool makes) {
-            needed = {};
-            for_each_loss_activation(to_.folded.job.model, to_.folded.context, [&](const activation& a, loss_point at) {
-                const bool passes = point == loss_point::forward || point == loss_point::gradient;
-                const bool held = at == loss_point::held && point > loss_point::forward;
-                if (at != point && !held && (at != loss_point::saved || point == loss_point::held) &&
-                    !(passes && at == loss_point::kept))
-                    return;
-                const std::int64_t count = tensors_in(a);
-                for (std::int64_t i = 0; i < count; ++i)
-                    hold_logits(needed, a.role, div_up(local_bytes(a, to_.folded.layout), count), makes);
-            });
-        };
-        hold_all(false);
+        hold_all(point, needed, false);
         std::size_t last = live_logits::most;
         for (std::size_t i = 0; i < live_logits::most; ++i) {
             if (needed[i] || live_.sizes[i] == byte_count{}) continue;
@@ -119,7 +167,7 @@ private:
             last = i;
             if (point != loss_point::head) free_logits(i);
         }
-        hold_all(true);
+        hold_all(point, needed, true);
         if (last < live_logits::most && point == loss_point::head) free_logits(last);
     }
     static constexpr std::int64_t loss_group(std::size_t i) {
@@ -127,6 +175,7 @@ private:
     }
 
     const event_writer& to_;
+    byte_count shifted_ = shifted_copy();
     live_logits live_{};
 };
 
