@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Lets each call into CUDA, cuBLAS, NCCL and NVML fail in turn, of every command and every allocator:
 
-    tests/probe/fail_calls.py PROGRAM LIBRARIES [--all] [--workers N]
+    tests/probe/fail_calls.py PROGRAM LIBRARIES [--all] [--workers N] [--only PART]
 
 PROGRAM is the probe on fake_cudart.cpp, LIBRARIES the folder of the other fakes. --all: every call of every command, and every question
 to NVML. Without it, every call up to the 25th and then one in twenty (of what takes a second, six in all). Nothing may crash, nothing may stay held, and every exit code must be one that
@@ -112,10 +112,12 @@ def questions_of(command, every):
     return 0 if command.name in ("measure", "calibrate", "alloc-search") else 12
 
 
-def main(program, libraries, every, workers):
+def main(program, libraries, every, workers, only):
     wrong, tried = [], 0
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(workers) as pool:
         for command in commands(program, libraries, pathlib.Path(folder)):
+            if only not in command.name:
+                continue
             begin = time.monotonic()
             code, calls, leaked, _ = command.run()
             if code != 0 or leaked:
@@ -137,4 +139,5 @@ if __name__ == "__main__":
     parser.add_argument("libraries", type=lambda p: str(pathlib.Path(p).resolve()))
     parser.add_argument("--all", action="store_true", dest="every")
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--only", default="", metavar="PART", help="of commands whose name has it")
     sys.exit(main(**vars(parser.parse_args())))
