@@ -190,6 +190,9 @@ TEST_CASE("TensorRT-LLM's kernels of routed experts have a lower floor on Blackw
     CHECK(p.of(o).floors.in(microseconds) == doctest::Approx(10.5));
     p.c.gpu = gpus::b200_sxm_180gb;
     CHECK(p.of(o).floors.in(microseconds) == doctest::Approx(7.0));
+    p.c.gpu = gpus::rtx_5090;
+    CHECK(p.of(o).floors.in(microseconds) == doctest::Approx(10.5));
+    p.c.gpu = gpus::b200_sxm_180gb;
     p.launches.blackwell_experts = false;
     CHECK(p.of(o).floors.in(microseconds) == doctest::Approx(10.5));
 }
@@ -208,6 +211,13 @@ TEST_CASE("attention kernels that were not written for the GPU reach less") {
           doctest::Approx(1e15 / (989.4e12 * 0.35)).epsilon(1e-4));
     CHECK(took(attention_code::flash_2, product_pass::input_gradients) == doctest::Approx(backward * 0.51 / 0.35));
     CHECK(took(attention_code::flash_1, product_pass::forward) == doctest::Approx(forward * 0.51 / 0.35 / 0.78));
+    p.c.gpu = gpus::b200_sxm_180gb;
+    CHECK(took(attention_code::flash_2, product_pass::forward) ==
+          doctest::Approx(1e15 / (2250e12 * 0.16)).epsilon(1e-3));
+    CHECK(took(attention_code::tuned, product_pass::forward) == doctest::Approx(1e15 / (2250e12 * 0.51)).epsilon(1e-3));
+    p.c.gpu = gpus::rtx_5090;  // multiplies by the instructions that FlashAttention 2 has
+    CHECK(took(attention_code::flash_2, product_pass::forward) ==
+          doctest::Approx(took(attention_code::tuned, product_pass::forward)));
     p.c.gpu = gpus::a100_sxm4_80gb;
     const double on_ampere = took(attention_code::tuned, product_pass::input_gradients);
     CHECK(took(attention_code::flash_2, product_pass::input_gradients) == doctest::Approx(on_ampere));

@@ -284,3 +284,85 @@ TEST_CASE(
     CHECK(detail::data_exchange(j, held, inside, c, 1).during > by_node.during);
     CHECK(detail::data_exchange(j, held, whole, c, 1).behind > flat.behind);
 }
+
+TEST_CASE("both passes of a step are passes of training, of which the second goes back") {
+    const token_passes both = detail::training_passes(trained(runtimes::pytorch), {});
+    REQUIRE(both.size() == 2);
+    CHECK(both[0].training);
+    CHECK(both[1].training);
+    CHECK_FALSE(both[0].backward);
+    CHECK(both[1].backward);
+    CHECK_FALSE(both[0].decode);
+    CHECK(both[0].tokens.sequences == 1);
+    CHECK(both[0].tokens.length == 2048);
+    CHECK(both[0].tokens.keys == 2048);
+    CHECK(both[0].scored == 2048);
+    job j = trained(runtimes::pytorch);
+    j.micro_batch = 2, j.attention = attention_kernel::eager;
+    const token_passes parts = detail::training_passes(j, {.context_parallel = 4});
+    CHECK(parts[1].tokens.length == 512);
+    CHECK(parts[1].tokens.keys == 2048);
+    CHECK(parts[1].scored == 1024);
+    CHECK(parts[1].writes_scores);
+    CHECK_FALSE(both[1].writes_scores);
+}
+
+TEST_CASE("ZeRO 3 gathers weights before each pass of each micro-batch; ZeRO 2 once") {
+    const cluster c = of_a100(8);
+    const job j = trained(runtimes::pytorch);
+    const layout zero_2{.data = 8, .zero = 2}, zero_3{.data = 8, .zero = 3};
+    const memory_breakdown held = plan(j, zero_3, c).value().memory;
+    const auto during = [&](const layout& l, std::int64_t rounds) {
+        return detail::data_exchange(j, held, l, c, rounds).during.in(seconds);
+    };
+    const double gather = during(zero_3, 1) - during(zero_2, 1);
+    CHECK(gather > 0);
+    CHECK(during(zero_3, 2) - during(zero_3, 1) == doctest::Approx(2 * gather));
+    CHECK(during(zero_3, 5) - during(zero_3, 1) == doctest::Approx(8 * gather));
+    CHECK(during(zero_2, 5) == during(zero_2, 1));
+    CHECK(detail::data_exchange(j, held, {}, c, 1).during == duration{});
+}
+
+TEST_CASE("the scheduler's time is part of each step of serving and of each prompt") {
+    job j = decoded(runtimes::vllm);
+    const job_speed with = plan(j, {}, of_a100(1)).value().speed;
+    const interval<duration> step_of_scheduler = j.runtime.launches.step;
+    j.runtime.launches.step = {};
+    const job_speed without = plan(j, {}, of_a100(1)).value().speed;
+    const auto more = [](const time_breakdown& a, const time_breakdown& b) {
+        return (a[time_term::launch].expected - b[time_term::launch].expected).in(microseconds);
+    };
+    CHECK(more(with.step, without.step) == doctest::Approx(step_of_scheduler.expected.in(microseconds)));
+    CHECK(more(with.prefill, without.prefill) == doctest::Approx(step_of_scheduler.expected.in(microseconds)));
+    CHECK(with.step[time_term::launch].high - without.step[time_term::launch].high == step_of_scheduler.high);
+}
+
+TEST_CASE("stages send activations to the next, a step's and a prompt's") {
+    const cluster c = of_a100(4);
+    const job j = decoded(runtimes::vllm, 2048);
+    const layout four{.pipeline = 4};
+    const job_speed s = plan(j, four, c).value().speed;
+    const detail::pricing with{c, c.gpu, default_efficiency};
+    const auto sends = [&](std::int64_t positions) {
+        return 3 * detail::send_time(bytes(positions * 4096 * 2), four, with).expected.in(seconds);
+    };
+    CHECK(took(s.step, time_term::pipeline_bubble) == doctest::Approx(sends(1)));
+    CHECK(took(s.prefill, time_term::pipeline_bubble) == doctest::Approx(sends(2048)));
+    CHECK(took(step(j, {}, c), time_term::pipeline_bubble) == 0);
+}
+
+TEST_CASE(
+    "a step under 1F1B waits for the other stages once, of which interleaving leaves a part and zero bubbles less") {
+    const cluster c = of_a100(4);
+    job j = trained(runtimes::pytorch);
+    const auto idle = [&](const layout& l) {
+        const time_breakdown t = step(j, l, c);
+        return took(t, time_term::pipeline_bubble) / (took(t, time_term::compute) + took(t, time_term::memory));
+    };
+    const double plain = idle({.pipeline = 4});
+    CHECK(plain > 2.5 / 16);
+    CHECK(plain < 3.5 / 16);
+    CHECK(idle({.pipeline = 4, .schedule = pipeline_schedule::zb_h1}) < plain * 0.5);
+    j.global_batch = 32;
+    CHECK(idle({.pipeline = 4}) == doctest::Approx(plain / 2).epsilon(0.15));
+}

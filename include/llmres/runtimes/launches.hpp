@@ -65,7 +65,8 @@ struct runtime_launches {
     /// Casts to 8-bit floats are part of the kernel before them (vLLM: torch.compile joins them with norms and
     /// activations).
     bool joins_casts = false;
-    /// On Blackwell, routed experts are TensorRT-LLM's kernels, written for it (trtllm-gen, FlashInfer).
+    /// On a data centre's Blackwell, routed experts are TensorRT-LLM's kernels, written for it (trtllm-gen,
+    /// FlashInfer).
     bool blackwell_experts = false;
 };
 

@@ -45,17 +45,24 @@ struct kernel_constants {
 inline constexpr kernel_constants default_kernels{};  ///< the constants of this header
 
 /// What attention kernels reach beside those that are written for each architecture, whose constants these are relative
-/// to. FlashAttention 2 reaches 35 % of the peak of Hopper (arXiv 2407.08608, abstract); version 1 reached 30 to 50 %
-/// forward and 25 to 35 % back on A100 (arXiv 2307.08691 section 1), 0.78 and 0.73 of the constants above.
+/// to. FlashAttention 2 reaches 35 % of the peak of Hopper (arXiv 2407.08608, abstract) and 16 % of B200's, 350 TFLOP/s
+/// as there (meta-pytorch/tritonbench pull request 171, heads of 128; Dao-AILab/flash-attention issue 1589, heads of
+/// 64), as it multiplies by Ampere's instructions; version 1 reached 30 to 50 % forward and 25 to 35 % back on A100
+/// (arXiv 2307.08691 section 1), 0.78 and 0.73 of the constants above.
 struct attention_reach {
     double forward = 1;   ///< of the forward pass
     double backward = 1;  ///< of the backward pass
 };
+/// Whether the GPU is a data centre's Blackwell, whose tensor cores read a memory of their own (tcgen05; compute
+/// capability 10). Blackwell's workstation and desktop cards multiply as Ada does.
+constexpr bool has_tensor_memory(const gpu& card) { return card.capability.major == 10; }
+
 /// What a version's kernels reach on a GPU.
 constexpr attention_reach reach_of(attention_code kernels, const gpu& card) {
     attention_reach reach;
     if (kernels == attention_code::tuned) return reach;
     if (card.architecture.view() == "Hopper") reach = {0.35 / 0.51, 0.35 / 0.51};
+    if (has_tensor_memory(card)) reach = {0.16 / 0.51, 0.16 / 0.51};
     if (kernels == attention_code::flash_1) reach = {reach.forward * 0.78, reach.backward * 0.73};
     return reach;
 }

@@ -172,8 +172,7 @@ struct pricer {
         const double read = by.bytes_a_clock * clocks, unpacked = by.weights_a_clock * clocks;
         if (read > 0 && 1.0 / read > product_byte[0]) product_byte[0] = 1.0 / read;
         if (unpacked > 0) a_weight = 1.0 / unpacked;
-        if (by.blackwell_experts && c.gpu.architecture.starts_with("Blackwell"))
-            experts_floor = default_kernels.blackwell_experts_floor;
+        if (by.blackwell_experts && has_tensor_memory(c.gpu)) experts_floor = default_kernels.blackwell_experts_floor;
         // GCC 12 takes arrays of values with initialisers for uninitialised in constant expressions.
         for (std::array<rates, 2>& two : known) two[0] = two[1] = rates{};
         start_over();

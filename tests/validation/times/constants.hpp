@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <llmres/hardware/collectives.hpp>
+#include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/io/json/runtime/fields.hpp>
 #include <llmres/runtimes/all.hpp>
 #include <llmres/time/kernels.hpp>
@@ -45,12 +46,13 @@ public:
             gpu card;
             card.architecture = architecture;
             add("kernels.picojoules_per_flop", {picojoules_per_flop(card)});
-            for (const attention_code code : {attention_code::flash_1, attention_code::flash_2}) {
-                const attention_reach reach = reach_of(code, card);
-                add("kernels.attention_reach, forward", {reach.forward});
-                add("kernels.attention_reach, backward", {reach.backward});
-            }
         }
+        // FlashAttention 2 by architecture; version 1 relative to it.
+        const attention_reach first = reach_of(attention_code::flash_1, gpus::a100_sxm4_80gb);
+        add("kernels.attention_reach, version 1", {first.forward});
+        add("kernels.attention_reach, version 1", {first.backward});
+        for (const gpu* card : {&gpus::a100_sxm4_80gb, &gpus::h100_sxm5_80gb, &gpus::b200_sxm_180gb})
+            add("kernels.attention_reach, version 2", {reach_of(attention_code::flash_2, *card).forward});
         for (const runtime* r : runtimes::all) add_launches(r->launches);
     }
 
