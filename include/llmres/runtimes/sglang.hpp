@@ -80,7 +80,7 @@ inline constexpr runtime sglang_base{
         // Assumed: graphs as vLLM prints them.
         .cuda_graphs = {mib(200), mib(900), mib(2500)},
     },
-    .allocator{.fragmentation = {0.0, 0.0, 0.01}, .rounds_to_segments = true},
+    .allocator{.fragmentation = {0.0, 0.0, 0.01}, .rounds_to_segments = true},  // assumed: about vLLM's
     .accuracy{.activations = {0.9, 1.0, 1.15}},  // assumed: no log prints its activations
     .loading{.formats = all_formats.without({format_family::exllama2, format_family::exllama3, format_family::gguf_ik,
                                              format_family::half_quadratic}),

@@ -25,7 +25,8 @@ inline constexpr runtime tensorrt_llm_base{
               .before = {1, 0, 0},
               .knobs = tensorrt_llm_knobs},
     .launches{
-        // Kernels of one CUDA graph start while those before them end (programmatic dependent launch).
+        // Kernels of one CUDA graph start while those before them end (programmatic dependent launch). Held against
+        // measured times in docs/accuracy.md; what a request takes is assumed.
         .step = {microseconds(70), microseconds(100), microseconds(250)},
         .request = {milliseconds(5), milliseconds(25), milliseconds(140)},
         .floors = 0.5,
@@ -41,7 +42,7 @@ inline constexpr runtime tensorrt_llm_base{
         .workspace = {mib(40), mib(220), mib(1200)},
         .communicator = {mib(300), mib(600), mib(1500)},  // assumed: NCCL and its own all-reduce buffers
     },
-    .allocator{.code = allocator_code::stream_ordered, .fragmentation = {0.0, 0.0, 0.02}},
+    .allocator{.code = allocator_code::stream_ordered, .fragmentation = {0.0, 0.0, 0.02}},  // assumed
     .accuracy{.activations = {0.6, 1.0, 1.5}},  // assumed: the compiler lays its buffers out itself
     .loading{.formats = {format_family::eight_bit_float, format_family::eight_bit, format_family::microscaling,
                          format_family::gptq_words, format_family::awq_words}},
@@ -62,7 +63,8 @@ inline constexpr runtime tensorrt_llm_base{
     // layers/attention.py and linear.py assert divisors; the vocabulary is padded to the ranks (pad_vocab_size)
     .layouts{.split{.refuses_uneven = true}},
 };
-/// From 1.0 on models run in PyTorch: 0.3 to 4.5 GiB more were held beside the cache.
+/// From 1.0 on models run in PyTorch: 0.3 to 4.5 GiB more were held beside the cache in two logs. The cache is still a
+/// fraction of what a profiling run leaves, and at most max_tokens (_torch/pyexecutor/_util.py: KvCacheCreator).
 constexpr runtime tensorrt_llm_on_pytorch() {
     runtime r = tensorrt_llm_base;
     // Only its own kernels start before those before them have ended; PyTorch's and cuBLAS's wait.
