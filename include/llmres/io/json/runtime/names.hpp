@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <llmres/runtimes/all.hpp>
 #include <string_view>
 
@@ -46,11 +47,17 @@ constexpr auto names_of(format_family) {
         "exllama2",  "exllama3",        "half_quadratic", "mlx"};
 }
 constexpr auto names_of(knob_setting) {
-    return std::array<std::string_view, 17>{
-        "batched_tokens", "sequences",  "cache_block",       "max_loras",       "max_lora_rank",   "no_cuda_graphs",
-        "graph_context",  "gpu_layers", "flash_attention",   "whole_windows",   "experts_on_host", "host_expert_layers",
-        "latent_part",    "latent_use", "no_mapped_weights", "repacks_on_host", "host_computes"};
+    return std::array<std::string_view, 21>{
+        "batched_tokens",     "sequences",   "cache_block",     "cache_bytes",       "cache_tokens",
+        "cache_blocks",       "window_part", "max_loras",       "max_lora_rank",     "no_cuda_graphs",
+        "graph_context",      "gpu_layers",  "flash_attention", "whole_windows",     "experts_on_host",
+        "host_expert_layers", "latent_part", "latent_use",      "no_mapped_weights", "repacks_on_host",
+        "host_computes"};
 }
+static_assert(names_of(knob_setting::host_computes).back() == "host_computes" &&
+                  names_of(knob_setting::host_computes).size() ==
+                      static_cast<std::size_t>(knob_setting::host_computes) + 1,
+              "each setting has a name, in the order of knob_setting");
 
 /// How a runtime chooses its fraction of the device, by the names that profiles as data have for it.
 struct named_fraction {
