@@ -68,7 +68,7 @@ std::vector<device> describe_all(cuda_api& cuda, const nvml& driver, std::int32_
 void read_free(cuda_api& cuda, std::int32_t index, device& live) {
     const problem wrong = cuda.open_context(index);
     const auto now = wrong.empty() ? cuda.memory() : reading<memory_state>::unavailable(wrong);
-    live.memory.cuda_free = then(now, [](const memory_state& m) { return m.free; });
+    live.memory.cuda_free = then(now, [](const memory_state& state) { return state.free; });
 }
 
 std::vector<device> describe_hidden(const nvml& driver, const std::vector<device>& seen) {

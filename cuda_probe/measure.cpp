@@ -215,7 +215,7 @@ void measure(cuda_api& cuda, std::int32_t index, std::int32_t device_count, cons
     m.library_workspace =
         no_libraries.empty() ? growth(opened, watch.used()) : reading<byte_count>::unavailable(no_libraries);
     const auto now = cuda.memory();
-    into.memory.cuda_free = then(now, [](const memory_state& m) { return m.free; });
+    into.memory.cuda_free = then(now, [](const memory_state& state) { return state.free; });
 
     measuring take{cuda, watch, options, stop};
     take.set_room(now ? div_down(now->free, 4) : byte_count{});
