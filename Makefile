@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Short names for the CMake presets; `cmake --list-presets` shows them all. Each installs what it needs first (.ci/setup).
-.PHONY: demo web test test-web test-integration test-single-header test-platforms mutations bench instructions probe probe-calls fuzz fuzz-long validate-pytorch score score-training score-serving validate-llama-cpp check-schema docs format tidy clean
+.PHONY: demo web test test-web test-integration test-single-header test-platforms coverage mutations bench instructions probe probe-calls fuzz fuzz-long validate-pytorch score score-training score-serving validate-llama-cpp check-schema docs format tidy clean
 
 # PROGRAM: one that is built already.
 demo:  ## one question, answered and drawn: the program is all that is built, optimised
@@ -36,6 +36,10 @@ test-single-header:  ## the unit suite against the header that packaging/single_
 test-platforms:  ## the same plans from other compilers, machines, modes of the language, and under sanitizers; PARTS: machines, language, sanitizers
 	@.ci/setup base platforms
 	tests/platforms/run $(PARTS)
+
+coverage:  ## which part of include/ the unit tests run, by folder and file (minutes); FOLDERS: values, jobs, io, ...
+	@.ci/setup base coverage
+	tests/coverage $(FOLDERS)
 
 mutations:  ## changes one place at a time and asks whether a test notices (hours); ARGS: --seed N --count N HEADER...
 	@.ci/setup base clang
