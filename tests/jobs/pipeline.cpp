@@ -146,7 +146,7 @@ TEST_CASE("chunks that differ count with what each has in flight") {
     const auto of = [&](std::array<double, 4> sizes, std::int64_t rounds) {
         std::array<double, stage_list::max_chunks> all{};
         for (std::size_t i = 0; i < 4; ++i) all[i] = sizes[i];
-        return detail::in_flight_unevenly(l, 1, rounds, all);
+        return detail::in_flight_unevenly(l, 1, rounds, all).most;
     };
     CHECK(of({1, 1, 1, 1}, 8) == doctest::Approx(detail::in_flight(l, 1, 8)));
     CHECK(of({2, 2, 2, 0}, 2) == doctest::Approx(12.0 / 6));

@@ -4,7 +4,10 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <llmres/memory/training/peak.hpp>
 #include <vector>
+
+#include "../../training_jobs.hpp"
 
 using namespace llmres;
 using namespace llmres::detail;
@@ -112,7 +115,31 @@ TEST_CASE("where chunks are alike, counting each is counting all") {
         for (std::int32_t r = 0; r < p; ++r)
             for (const std::int64_t batches : {4, 16}) {
                 const layout l{.pipeline = p, .virtual_pipeline = 3};
-                CHECK(detail::in_flight_unevenly(l, r, batches, alike) ==
-                      doctest::Approx(detail::in_flight(l, r, batches)));
+                const detail::held_micro_batches held = detail::in_flight_unevenly(l, r, batches, alike);
+                CHECK(held.most == doctest::Approx(detail::in_flight(l, r, batches)));
+                // Where all micro-batches go ahead of the first backward pass, the loss sees the last of them, too.
+                CHECK(held.at_loss == held.most);
             }
+}
+
+TEST_CASE("the loss is computed while the stage holds a last chunk, not one of those that have more layers") {
+    // Two stages of two chunks, the loss counted as a layer: 7 layers are 2, 2, 2 and 1, so that the last stage has
+    // chunks of 2 layers and of 1. It holds two micro-batches of its first chunk and one of its last at the loss,
+    // three of its first when the next group's first has been computed.
+    const layout l{.pipeline = 2, .virtual_pipeline = 2, .loss_as_layer = true};
+    const detail::held_micro_batches held = detail::in_flight_unevenly(l, 1, 8, {2.0, 1.0});
+    CHECK(held.most == doctest::Approx(6.0 / 3));
+    CHECK(held.at_loss == doctest::Approx(5.0 / 3));
+    // The plan's loss holds a layer less; what its last layer's backward pass holds is unchanged.
+    job j = training_jobs::full();
+    j.model.layers = j.model.layers.first(7);
+    j.global_batch = 8;
+    const detail::folded_job f{j, l};
+    const detail::training_stage s = detail::training_stage_of(f, placement_of(j, l, 1));
+    CHECK(s.saved.not_at_loss.in(mib) == doctest::Approx(f.layers[0].kept.in(mib)));
+    const detail::stage_step in = detail::stage_step_of(f, s);
+    const detail::loss_memory loss = detail::loss_memory_of(j.model, f.context, l);
+    CHECK(detail::at_loss(in, detail::peak_point::loss_gradient, loss, {}).tensors.activations ==
+          s.saved.all - s.saved.not_at_loss + loss.saved);
+    CHECK(detail::at_layer_backward(in, detail::peak_point::last_layer_backward, 0).tensors.activations > s.saved.all);
 }

@@ -27,7 +27,7 @@ public:
     constexpr explicit step_events(const event_writer& writer)
         : to_{writer},
           loss_{writer},
-          held_{micro_batches_held(writer.folded, writer.stage.holds)},
+          held_{micro_batches_held(writer.folded, writer.stage.holds).most},
           stays_{saved_tensors_of(writer.folded.job, writer.folded.context) == saved_tensors::stay} {}
 
     /// `first`: the optimizer makes its states at the end.

@@ -65,15 +65,22 @@ constexpr double deferred_micro_batches(const layout& l, std::int32_t stage, std
     return in_flight_otherwise(l, 0, rounds) - in_flight_otherwise(l, stage, rounds);
 }
 
-/// in_flight() for chunks of unequal size: the largest sum of held chunks, in units of one micro-batch of all the
-/// stage's layers. `sizes`: what each of the stage's chunks keeps of a micro-batch, in any unit.
-constexpr double in_flight_unevenly(const layout& l, std::int32_t stage, std::int64_t rounds,
-                                    const std::array<double, stage_list::max_chunks>& sizes) {
+/// Micro-batches whose activations a stage holds, in units of one micro-batch of all its layers.
+struct held_micro_batches {
+    double most = 0;     ///< at the stage's fullest moment
+    double at_loss = 0;  ///< most while the last chunk's output, which the loss is computed from, is differentiated
+};
+
+/// in_flight() for chunks of unequal size: sums of held chunks. `sizes`: what each of the stage's chunks keeps of a
+/// micro-batch, in any unit. The loss follows forward passes of the last chunk alone: where that one is the smallest
+/// (the loss counts as a layer), the stage holds less at the loss than when another chunk has been computed.
+constexpr held_micro_batches in_flight_unevenly(const layout& l, std::int32_t stage, std::int64_t rounds,
+                                                const std::array<double, stage_list::max_chunks>& sizes) {
     const std::int64_t chunks = l.virtual_pipeline;
     double whole = 0;
     for (std::int64_t c = 0; c < chunks; ++c) whole += sizes[static_cast<std::size_t>(c)];
     if (l.schedule != pipeline_schedule::one_forward_one_backward || chunks == 1 || l.pipeline == 1 || whole <= 0)
-        return in_flight(l, stage, rounds);
+        return {in_flight(l, stage, rounds), in_flight(l, stage, rounds)};
     const std::int64_t asked = l.micro_batch_group > 0 ? l.micro_batch_group : l.pipeline;
     const std::int64_t group = asked < rounds ? asked : rounds;
     const std::int64_t all = rounds * chunks;
@@ -83,14 +90,15 @@ constexpr double in_flight_unevenly(const layout& l, std::int32_t stage, std::in
         const std::int64_t chunk = pass / group % chunks;
         return sizes[static_cast<std::size_t>(forward ? chunk : chunks - 1 - chunk)];
     };
+    held_micro_batches found;
     double held = 0;
-    for (std::int64_t pass = 0; pass < ahead; ++pass) held += size_of_pass(pass, true);
-    double most = held;
-    for (std::int64_t pass = 0; pass < group * chunks && pass + ahead < all; ++pass) {
-        held += size_of_pass(pass + ahead, true) - size_of_pass(pass, false);
-        if (held > most) most = held;
+    for (std::int64_t pass = 0; pass < ahead + group * chunks && pass < all; ++pass) {
+        if (pass >= ahead) held -= size_of_pass(pass - ahead, false);
+        held += size_of_pass(pass, true);
+        if (held > found.most) found.most = held;
+        if (pass / group % chunks == chunks - 1 && held > found.at_loss) found.at_loss = held;
     }
-    return most / whole;
+    return {found.most / whole, found.at_loss / whole};
 }
 
 /// Micro-batches in flight of the last chunk of the stage that predicts further tokens.
@@ -101,8 +109,9 @@ constexpr std::int64_t predictions_in_flight(const layout& l, std::int64_t round
 }
 
 /// in_flight_unevenly() for a stage's own layers. `by_stage`: the layers in the order of the stages.
-constexpr double in_flight_unevenly(const layer_stack& by_stage, const layout& l, stage_range range, std::int32_t stage,
-                                    std::int64_t rounds, const by_kind<training_layer>& layers) {
+constexpr held_micro_batches in_flight_unevenly(const layer_stack& by_stage, const layout& l, stage_range range,
+                                                std::int32_t stage, std::int64_t rounds,
+                                                const by_kind<training_layer>& layers) {
     std::array<double, stage_list::max_chunks> sizes{};
     std::size_t chunk = 0;
     std::int32_t at = range.first;

@@ -160,18 +160,22 @@ constexpr byte_count saved_before_layers(const folded_job& f, const placement& h
 }
 
 /// Micro-batches whose activations a stage holds at once, as copies of all its layers.
-constexpr double micro_batches_held(const folded_job& f, const placement& here) {
-    if (is_naive_pipeline(f.job, f.layout)) return 1.0;
-    if (f.layout.deals_evenly()) return in_flight(f.layout, here.stage, f.micro_batches);
+constexpr held_micro_batches micro_batches_held(const folded_job& f, const placement& here) {
+    if (is_naive_pipeline(f.job, f.layout)) return {1.0, 1.0};
+    if (f.layout.deals_evenly()) {
+        const double held = in_flight(f.layout, here.stage, f.micro_batches);
+        return {held, held};
+    }
     return in_flight_unevenly(f.by_stage, f.layout, here.layers, here.stage, f.micro_batches, f.layers);
 }
 
 /// What a stage saves from forward to backward passes.
 struct saved_memory {
-    byte_count all{};         ///< of all micro-batches in flight
-    byte_count before{};      ///< of `all`, what stands before the layers and stays until the end of the backward pass
-    byte_count cut{};         ///< what the first layers save less than others
-    byte_count maybe_more{};  ///< tokens of busier experts than the mean; what is being copied to main memory
+    byte_count all{};          ///< of all micro-batches in flight
+    byte_count before{};       ///< of `all`, what stands before the layers and stays until the end of the backward pass
+    byte_count cut{};          ///< what the first layers save less than others
+    byte_count not_at_loss{};  ///< of `all`, what is not held while the loss is computed and differentiated
+    byte_count maybe_more{};   ///< tokens of busier experts than the mean; what is being copied to main memory
 };
 
 /// What one pipeline stage holds, whatever the point of the step.
@@ -274,12 +278,15 @@ constexpr saved_memory saved_memory_of(const folded_job& f, const placement& her
     const layout& l = f.layout;
     const model& m = j.model;
     const bool last = here.stage == l.last_stage();
-    const double batches = micro_batches_held(f, here);
+    const held_micro_batches held = micro_batches_held(f, here);
+    const double batches = held.most;
     const saved_layers layers = left_on_gpu(f, here);
     const byte_count copied = copied_parts(f, here);
     saved_memory saved{.before = saved_before_layers(f, here, encoder), .cut = layers.cut};
     saved.all = scaled_up(layers.all - layers.cut, batches) + saved.before + copied +
                 kept_by_schedule(f, here, batches) + prediction.kept * predictions_in_flight(l, f.micro_batches);
+    saved.not_at_loss =
+        scaled_up(layers.all - layers.cut, held.most) - scaled_up(layers.all - layers.cut, held.at_loss);
     if (f.context.runtime.pipeline.defer_embedding_wgrad_compute && last && l.pipeline > 1) {
         const byte_count head = deferred_head(m, f.context, l, f.micro_batches);
         saved.before += head;

@@ -185,7 +185,7 @@ constexpr peak_candidate at_loss(const stage_step& in, peak_point point, const l
     const training_stage& s = in.stage;
     tensor_memory t = in.held;
     t.gradients = in.accumulates ? s.weights.all.gradients.kept : byte_count{};
-    t.activations = s.saved.all + output_activations + loss.saved;
+    t.activations = s.saved.all - s.saved.not_at_loss + output_activations + loss.saved;
     if (point == peak_point::loss_forward) t.activations += cached_casts(in) + loss_frames(in);
     t.logits = loss.kept + (point == peak_point::loss_forward ? loss.forward : loss.gradient + loss.held) +
                s.weights.prediction.logits;
