@@ -256,6 +256,22 @@ TEST_CASE("the answers of compile time are those of run time") {
     static_assert(std::is_trivially_copyable_v<job> && std::is_trivially_copyable_v<memory_breakdown>);
 }
 
+TEST_CASE("a type of ggml holds embedding and head as well: a narrower one never takes more") {
+    for (const char* name : {"gemma-3-270m", "llama-3.2-1b", "qwen2.5-0.5b"}) {
+        CAPTURE(name);
+        job j = chat(name);
+        j.runtime = find_runtime("llama.cpp").value();
+        byte_count wider = memory_of(j, layout{})[memory_term::weights].expected;
+        for (const precision& format : {q8_0, q6_k, q5_k, q4_k, q3_k, q2_k}) {
+            CAPTURE(format.name.view());
+            j.weights = format;
+            const byte_count held = memory_of(j, layout{})[memory_term::weights].expected;
+            CHECK(held < wider);
+            wider = held;
+        }
+    }
+}
+
 TEST_CASE("MXFP4 holds the matrices of a dense model, too: narrower weights never take more") {
     for (const char* runs : {"transformers", "vllm", "sglang"}) {
         CAPTURE(runs);

@@ -140,11 +140,15 @@ constexpr const precision& weights_of(const job& j) {
 }
 /// The format of each weight; those that are not quantised are in `wide`. A checkpoint may mix formats; a job that
 /// names a format has that one alone, but for MXFP4 of models that are published in it: there it means the routed
-/// experts only (gpt-oss's modules_to_not_convert).
+/// experts only (gpt-oss's modules_to_not_convert). A type of ggml holds embedding and head, too, as llama-quantize
+/// --pure makes it.
 constexpr weight_format_view formats_of(const job& j, const precision& wide) {
     const precision& weights = weights_of(j);
     if (weights == j.model.weights && (!j.weights || weights == mxfp4)) return detail::view_of(j.model, weights, wide);
-    return detail::view_for(weights, wide);
+    weight_format_view formats = detail::view_for(weights, wide);
+    const format_family family = family_of(weights);
+    if (family == format_family::gguf || family == format_family::gguf_ik) formats.head = formats.embedding = &weights;
+    return formats;
 }
 /// Format of the cache.
 constexpr const precision& kv_cache_of(const job& j) { return j.kv_cache ? *j.kv_cache : j.compute; }
