@@ -68,7 +68,7 @@ TEST_CASE("a mixture of experts computes for the experts a token is routed to, a
     const work many = work_of(m.layers[0], m.hidden, {.tokens = {256, 1, 1}, .decode = true});
     CHECK(many.products.in(flops) == doctest::Approx(256 * one.products.in(flops)));
     byte_count all;
-    for_each_weight(m.layers[0], m.hidden, [&](const weight& w) { all += size_of(w, {}); });
+    for_each_weight(m.layers[0], m.hidden, [&](const weight& w) { all += size_of(w, weight_formats{}); });
     CHECK(ratio(one.read, all) < 0.4);
     CHECK(ratio(many.read, all) > 0.99);
 }
