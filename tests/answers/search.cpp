@@ -277,6 +277,47 @@ TEST_CASE("no random layout of the space beats the search") {
     }
 }
 
+TEST_CASE("no layout is faster than the bound that a search skips it by") {
+    std::vector<job> jobs{serving(models::llama_3_1_70b, 64), training(models::llama_3_1_8b, 128),
+                          training(models::mixtral_8x7b, 128), training(models::deepseek_v3, 512)};
+    jobs[2].offload = {.optimizer = offload_place::host, .activations = offload_place::host};
+    for (const job& j : jobs) {
+        std::int64_t layouts = 0;
+        for_each_layout(j, {}, h100(64), [&](const layout& l) {
+            const result<job_plan> p = plan(j, l, h100(64));
+            if (!p) return false;
+            const job_speed least = detail::speed_of(j, l, h100(64), nullptr, default_efficiency, nullptr);
+            CHECK(least.tokens_per_second >= p->speed.tokens_per_second);
+            CHECK(least.step.total().expected <= p->speed.step.total().expected);
+            CHECK(least.prefill.total().expected <= p->speed.prefill.total().expected);
+            return ++layouts == (sanitized ? 20 : 200);
+        });
+        CHECK(layouts > 10);
+    }
+}
+
+TEST_CASE("a search that skips by bounds finds what one of all layouts finds") {
+    const search_request free{.space = {.micro_batch = true, .recompute = true, .offload = true}};
+    for (const job& j : {training(models::llama_3_1_8b, 64), training(models::mixtral_8x7b, 64)}) {
+        std::array<found_layout, 1> best;
+        REQUIRE(search(j, h100(16), free, best)->best == 1);
+        const found_layout alone = search(j, h100(16), free).value();
+        CHECK(alone.plan.layout == best[0].plan.layout);
+        CHECK(with_choice(j, alone.choice).micro_batch == with_choice(j, best[0].choice).micro_batch);
+        CHECK(alone.choice.recompute == best[0].choice.recompute);
+        CHECK(alone.choice.offload == best[0].choice.offload);
+    }
+    for (const objective o : {objective::throughput, objective::time_to_first_token, objective::time_per_token,
+                              objective::fewest_gpus, objective::energy_per_token}) {
+        std::array<found_layout, 1> best;
+        const search_request asked{.objective = o, .space = {.max_batch = 64}};
+        REQUIRE(search(serving(models::mixtral_8x7b, 64), h100(8), asked, best)->best == 1);
+        const found_layout alone = search(serving(models::mixtral_8x7b, 64), h100(8), asked).value();
+        CHECK(alone.plan.layout == best[0].plan.layout);
+        CHECK(alone.choice.batch == best[0].choice.batch);
+    }
+}
+
 TEST_CASE("more GPUs never lower the best throughput") {
     for (const job& j : {serving(models::llama_3_1_8b, 64), serving(models::mixtral_8x7b, 16),
                          training(models::llama_3_2_1b, 0), training(models::llama_3_1_8b, 96)}) {

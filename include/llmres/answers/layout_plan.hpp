@@ -153,7 +153,7 @@ constexpr result<job_plan> judged(const job& j, const layout& l, const cluster& 
 /// The plan of a job, layout and cluster that were validated.
 constexpr result<job_plan> evaluated(const job& j, const layout& l, const cluster& c, layout_folds* known = nullptr) {
     result<job_plan> made = judged(j, l, c, known);
-    if (made) made->speed = speed_of(j, l, c, made->memory, default_efficiency, known);
+    if (made) made->speed = speed_of(j, l, c, &made->memory, default_efficiency, known);
     return made;
 }
 

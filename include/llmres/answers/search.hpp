@@ -13,6 +13,7 @@
 #include <llmres/jobs/layout.hpp>
 #include <llmres/jobs/layouts.hpp>
 #include <llmres/jobs/offload.hpp>
+#include <llmres/memory/breakdown.hpp>
 #include <llmres/time/roofline.hpp>
 #include <llmres/time/throughput.hpp>
 #include <llmres/values/error.hpp>
@@ -161,6 +162,7 @@ struct running_search {
     std::span<found_layout> front;
     objective against;
     Watch& watch;
+    bool bounded = false;           ///< skips layouts whose bound says that they are not among the best
     layout_folds* known = nullptr;  ///< what layouts have in common; null: nothing is remembered
     search_counts counts{};
     maybe<error> first_refusal{};
@@ -176,6 +178,7 @@ struct running_search {
         status s = validate_split(j, l);
         if (s) s = validate_training(j, l, c.gpu);
         if (!s) return refuse(s.error());
+        if (bounded && known && cannot_win(j, l)) return false;
         const result<job_plan> made = judged(j, l, c, known);
         if (!made) return refuse(made.error());
         if (!roomy(*made)) return too_large(j, *made);
@@ -191,6 +194,23 @@ private:
     }
     constexpr bool roomy(const job_plan& p) const {
         return p.verdict == verdict::fits && p.memory.total().high + r.limits.memory_margin <= p.usable;
+    }
+    /// Whether a layout is worse than all of `best` even at the least time that it may take. Passes are remembered, so
+    /// that this takes a fraction of what its memory takes.
+    constexpr bool cannot_win(const job& j, const layout& l) const {
+        if (best.empty() || counts.best < best.size()) return false;
+        found_layout least{.plan = {.layout = l}};
+        score(least, j, nullptr);
+        const found_layout& last = best[counts.best - 1];
+        return less(last.score, least.score) ||
+               (!less(least.score, last.score) && less(last.next_score, least.next_score));
+    }
+    /// Sets the speed of a layout and what objectives compare. `held`: as speed_of() takes it.
+    constexpr void score(found_layout& of_layout, const job& j, const memory_breakdown* held) const {
+        job_plan& p = of_layout.plan;
+        p.speed = speed_of(j, p.layout, c, held, default_efficiency, known);
+        of_layout.score = score_of(r.objective, p, c, r.gpu_hour);
+        of_layout.next_score = score_of(objective::throughput, p, c, r.gpu_hour);
     }
     constexpr found_layout found(const job& j, const job_plan& p) const {
         return {.choice = {j.batch, j.micro_batch, j.recompute, j.offload, j.weights, j.kv_cache}, .plan = p};
@@ -215,9 +235,7 @@ private:
     }
     constexpr void keep(const job& j, const job_plan& p) {
         found_layout made = found(j, p);
-        made.plan.speed = speed_of(j, p.layout, c, p.memory, default_efficiency, known);
-        made.score = score_of(r.objective, made.plan, c, r.gpu_hour);
-        made.next_score = score_of(objective::throughput, made.plan, c, r.gpu_hour);
+        score(made, j, &p.memory);
         if (!in_time(made.plan)) {
             ++counts.too_slow;
             if (!any_slow || better(made, fastest_too_slow)) fastest_too_slow = made;
@@ -356,7 +374,7 @@ constexpr result<found_layout> search(const job& j, const cluster& c, const sear
     std::array<found_layout, 1> best{};
     const auto on = [](const search_counts&) { return true; };
     detail::running_search<decltype(on)> running{
-        .c = c, .r = r, .best = best, .front = {}, .against = objective::throughput, .watch = on};
+        .c = c, .r = r, .best = best, .front = {}, .against = objective::throughput, .watch = on, .bounded = true};
     if (const status s = detail::run(running, j, c); !s) return s.error();
     if (running.counts.best > 0) return best[0];
     if (running.any_slow) return detail::too_slow(r.limits, running.fastest_too_slow.plan);

@@ -71,7 +71,7 @@ struct layout_folds {
     }
 };
 
-constexpr job_speed speed_with(const job& j, const layout& l, const memory_breakdown& held, const pricing& with,
+constexpr job_speed speed_with(const job& j, const layout& l, const memory_breakdown* held, const pricing& with,
                                layout_folds* known) {
     remembered_passes* const passes = known ? &known->passes : nullptr;
     return trains(j) ? training_speed(j, l, held, with, passes, known ? &known->memory : nullptr)
@@ -91,8 +91,9 @@ constexpr auto with_pricing(const job& j, const cluster& c, const efficiency& e,
     return use(pricing{here, c.gpu, relative});
 }
 
-/// speed_of(), with what earlier layouts of the same job and cluster had in common with this one.
-constexpr job_speed speed_of(const job& j, const layout& l, const cluster& c, const memory_breakdown& held,
+/// speed_of(), with what earlier layouts of the same job and cluster had in common with this one. `held` null: a speed
+/// that none exceeds in this layout whatever it holds, in no expected time and no rate (training_speed()).
+constexpr job_speed speed_of(const job& j, const layout& l, const cluster& c, const memory_breakdown* held,
                              const efficiency& e, layout_folds* known) {
     const auto with = [&](const efficiency& reached) {
         return with_pricing(j, c, reached,
@@ -106,7 +107,7 @@ constexpr job_speed speed_of(const job& j, const layout& l, const cluster& c, co
 
 constexpr job_speed speed_of(const job& j, const layout& l, const cluster& c, const memory_breakdown& held,
                              const efficiency& e) {
-    return detail::speed_of(j, l, c, held, e, nullptr);
+    return detail::speed_of(j, l, c, &held, e, nullptr);
 }
 
 }  // namespace llmres::inline v0

@@ -210,7 +210,9 @@ constexpr void add_host(job_speed& speed, const job& j, const layout& l, const p
     speed.step[time_term::host_optimizer] += time_at(t.memory * sharing, host_bandwidth(with.on));
 }
 
-constexpr job_speed training_speed(const job& j, const layout& l, const memory_breakdown& held, const pricing& with,
+/// `held`: what the busiest GPU holds. Null: the least that a step takes whatever it holds, without the exchanges of
+/// data ranks, offloading and the optimizer's step, none of which makes any other part shorter.
+constexpr job_speed training_speed(const job& j, const layout& l, const memory_breakdown* held, const pricing& with,
                                    remembered_passes* known, training_folds* folds) {
     const std::int64_t rounds = micro_batches(j, l);
     const stage_work work = work_of_stages(j, l, with, known);
@@ -232,12 +234,14 @@ constexpr job_speed training_speed(const job& j, const layout& l, const memory_b
         // A faster step overlaps less with the transfer, so that the bounds can cross.
         return {least < expected ? least : expected, expected, most > expected ? most : expected};
     };
-    const data_exchanges data = data_exchange(j, held, l, with.on, rounds);
+    const data_exchanges data = held ? data_exchange(j, *held, l, with.on, rounds) : data_exchanges{};
     const interval<duration> during = at(data.during, with.reach.link);
     speed.step[time_term::data_communication] +=
         (j.runtime.launches.overlaps_gradients ? shown(during) : during) + at(data.behind, with.reach.link);
-    add_host(speed, j, l, with, held, shown, folds);
-    speed.step[time_term::memory] += at(held.updated / with.on.gpu.memory.bandwidth, with.reach.bandwidth);
+    if (held) {
+        add_host(speed, j, l, with, *held, shown, folds);
+        speed.step[time_term::memory] += at(held->updated / with.on.gpu.memory.bandwidth, with.reach.bandwidth);
+    }
 
     const std::int64_t data_ranks = std::int64_t{l.data} * l.replicas;
     const std::int64_t trained = product(product(j.micro_batch * data_ranks, rounds), sequence_of(j).in(tokens));
