@@ -366,10 +366,22 @@ struct serving_stages {
     }
 };
 
+/// Whether a stage differs from the one before it in the types of a GGUF file's tensors alone: both stand between the
+/// first and the last, and have layers of the same kinds in the same order, all of them on GPUs.
+constexpr bool repeats_stage_before(const serving_stages& s, std::int32_t stage) {
+    const host_part host = host_part_of(s.job);
+    return stage > 1 && stage < s.layout.pipeline - 1 && host.expert_layers == 0 &&
+           repeats_layers_before(s.job.model.layers, s.layout, stage);
+}
+
 constexpr memory_breakdown busiest_stage(const serving_stages& stages) {
     remembered_graph before;
     memory_breakdown busiest = stages.memory(0, before);
+    byte_count heaviest;  // layers of a file, of the stages that repeat each other
     for (std::int32_t stage = 1; stage < stages.layout.pipeline; ++stage) {
+        const byte_count file = stages.weights.of_file(serving_layers(stages.job, stages.layout, stage));
+        if (repeats_stage_before(stages, stage) && file <= heaviest) continue;
+        heaviest = file;
         const memory_breakdown m = stages.memory(stage, before);
         if (m.total().expected > busiest.total().expected) busiest = m;
     }

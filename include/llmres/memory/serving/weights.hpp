@@ -205,6 +205,11 @@ struct serving_weights {
                             [&](std::string_view, byte_count size, std::int64_t copies) { total += size * copies; });
         return total;
     }
+    /// Layers of a GGUF file, if the weights are one's.
+    constexpr byte_count of_file(stage_range layers) const {
+        const layer_bytes all = file ? file->sum(layers) : layer_bytes{};
+        return all.rest + all.experts;
+    }
     /// The layers of a GGUF file that lie there.
     constexpr byte_count of_file(const placement& here) const {
         return file->sum(here.layers).rest + file->sum(here.expert_layers).experts;

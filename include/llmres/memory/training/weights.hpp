@@ -31,9 +31,11 @@ struct weight_training {
     weight_format_view formats;
     const precision& gradients;
     maybe<precision> master;
-    bool casts_matrices;  ///< matrices that may be quantised are computed in another format than they are stored in
-    bool casts_others;    ///< all other weights are computed in another format than they are stored in
-    bool element_wise;    ///< optimizer states of a tensor depend on the number of its values, not on its shape
+    bool casts_matrices;      ///< matrices that may be quantised are computed in another format than they are stored in
+    bool casts_others;        ///< all other weights are computed in another format than they are stored in
+    bool element_wise;        ///< optimizer states of a tensor depend on the number of its values, not on its shape
+    bool stacks_experts;      ///< one tensor of three dimensions holds all experts
+    const precision& states;  ///< of the optimizer, for the weights of the model
     std::int64_t dense_ranks;   ///< that ZeRO shards weights over
     std::int64_t expert_ranks;  ///< that ZeRO shards routed experts over
 
@@ -49,6 +51,8 @@ struct weight_training {
           casts_matrices{!(*formats.matrices == c.formats.compute) && !is_packed(*formats.matrices)},
           casts_others{!(*formats.rest == c.formats.compute)},
           element_wise{is_element_wise(j.optimizer)},
+          stacks_experts{stacks_weights(c.runtime.kernels.experts)},
+          states{optimizer_states_of(j)},
           dense_ranks{l.dense_shard_ranks()},
           expert_ranks{l.expert_shard_ranks()} {}
 
@@ -171,11 +175,10 @@ constexpr void weight_fold::add(const weight& whole, weight_place place) {
                               .master = master,
                               .whole_gradient = size_of(gradient, s.rows, s.columns) * s.copies,
                               .in_layer = in_layer,
-                              .stacked = w.routed && stacks_weights(c.runtime.kernels.experts)};
+                              .stacked = w.routed && how_.stacks_experts};
     };
     if (!c.frozen)
-        return train(
-            tensor(whole, shape, how_.gradients, optimizer_states_of(how_.job), how_.master ? &*how_.master : nullptr));
+        return train(tensor(whole, shape, how_.gradients, how_.states, how_.master ? &*how_.master : nullptr));
     if (!in_layer && !c.adapter.adapts(whole.role)) return;
     if (c.adapter.kind == adapter_kind::dora && c.adapter.adapts(whole.role, whole.routed))
         normalise(shape, whole.role);
