@@ -298,3 +298,20 @@ TEST_CASE("a knob that only some runtimes have is refused under others, by its n
         CHECK(std::string{made.error().expected.view()}.find(f.runtimes) != std::string::npos);
     }
 }
+
+TEST_CASE("nodes that a job gives are filled by its GPUs; of a standard cluster the last may be filled in part") {
+    const auto asked = [](int gpus, int each) {
+        json document = {{"model", "llama-3.2-1b"}, {"task", "serving"}};
+        document["cluster"] = object({{"gpu", "h100-sxm5-80gb"}, {"gpus", gpus}, {"gpus_per_node", each}});
+        return read_job(document);
+    };
+    for (const auto& [gpus, each] :
+         std::initializer_list<std::pair<int, int>>{{12, 6}, {12, 4}, {12, 8}, {3, 5}, {16, 8}})
+        CHECK(asked(gpus, each));
+    for (const auto& [gpus, each] : std::initializer_list<std::pair<int, int>>{{12, 5}, {9, 4}, {16, 3}}) {
+        const result<plan_request> made = asked(gpus, each);
+        REQUIRE_FALSE(made);
+        CHECK(made.error().field == "cluster.gpus_per_node");
+        CHECK(made.error().expected == "nodes that the cluster's GPUs fill: a divisor of cluster.gpus");
+    }
+}

@@ -54,9 +54,6 @@ constexpr status validate(const cluster& c) {
         return refused(error_code::missing, "cluster.gpu.memory.bandwidth", "unknown", "a rate above 0");
     if (matrix_rate(c.gpu, arithmetic_kind::bf16) <= flop_rate{})
         return refused(error_code::missing, "cluster.gpu.rates", "unknown", "a GPU with a known 16-bit or fp32 rate");
-    if (c.gpus > c.node_size() && c.gpus % c.node_size() != 0)
-        return refused(error_code::out_of_range, "cluster.gpus", c.gpus,
-                       "a multiple of cluster.gpus_per_node, or no more than that");
     if (c.gpus > 1 && c.scale_up.bandwidth() <= byte_rate{})
         return refused(error_code::missing, "cluster.scale_up", "no link",
                        "the link inside a node, as standard_cluster() finds it");

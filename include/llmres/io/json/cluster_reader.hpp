@@ -113,6 +113,10 @@ inline result<cluster> read_cluster(const nlohmann::json& object, const device_f
     if (!standard) return standard.error();
     cluster c = *standard;
     read.integer("gpus_per_node", c.gpus_per_node);
+    // Of a standard cluster's nodes the last may be filled in part; nodes of another size are all alike.
+    if (c.gpus_per_node != standard->gpus_per_node && c.gpus > c.node_size() && c.gpus % c.node_size() != 0)
+        return refused(error_code::out_of_range, "cluster.gpus_per_node", c.gpus_per_node,
+                       "nodes that the cluster's GPUs fill: a divisor of cluster.gpus");
     read.named("scale_up", c.scale_up, [](std::string_view id) { return find_link(id, "cluster.scale_up"); });
     read.named("scale_out", c.scale_out, [](std::string_view id) { return find_link(id, "cluster.scale_out"); });
     read.integer("gpus_per_adapter", c.gpus_per_adapter);
