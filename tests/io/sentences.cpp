@@ -43,7 +43,8 @@ TEST_CASE("every reason is a sentence of its own, with what is needed and what t
         const bool of_assumptions = r.code == reason_code::not_described || r.code == reason_code::sequence_assumed ||
                                     r.code == reason_code::weights_dequantised ||
                                     r.code == reason_code::context_extended || r.code == reason_code::power_unknown ||
-                                    r.code == reason_code::multiprocessors_unknown;
+                                    r.code == reason_code::multiprocessors_unknown ||
+                                    r.code == reason_code::from_tensors;
         CHECK(mentions(sentences[i], "90") != (of_arithmetic || of_assumptions));
         // What is unknown has no figure.
         CHECK(mentions(sentences[i], "80") !=

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <llmres/io/device_json.hpp>
+#include <llmres/io/files/checkpoint_stored.hpp>
 #include <llmres/io/files/gguf_parts.hpp>
 #include <llmres/io/files/open.hpp>
 #include <llmres/io/files/quantization_beside.hpp>
@@ -97,6 +98,48 @@ inline result<plan_request> with_device_path(result<plan_request> read, const st
     return read;
 }
 
+/// The config.json of a path, with what files beside it say of its quantisation.
+inline result<nlohmann::json> read_config_document(const std::filesystem::path& file) {
+    const result<std::string> content = read_config_text(file);
+    if (!content) return content.error();
+    result<json_document> document = parse_json_object(*content);
+    if (!document) return document.error();
+    nlohmann::json root = document->root;
+    if (const status s = add_quantization_beside(file, root); !s) return s.error();
+    return root;
+}
+
+/// The model under the name of its config.json's place.
+inline model named_after(model m, const std::filesystem::path& file) {
+    const std::string name = config_name(file);
+    if (!name.empty()) m.name = std::string_view{printable(name)};
+    return m;
+}
+
+/// The checkpoint beside a config.json: the headers of its files, or their index where these are not there.
+inline result<safetensors_checkpoint> checkpoint_beside(const std::filesystem::path& config) {
+    const std::filesystem::path folder = config.parent_path();
+    result<safetensors_checkpoint> whole = load_safetensors(folder.empty() ? "." : folder);
+    const std::filesystem::path index = folder / "model.safetensors.index.json";
+    std::error_code failed;
+    if (whole || whole.error().code != error_code::io || !std::filesystem::exists(index, failed)) return whole;
+    return safetensors::load_index(index, safetensors::index_files::none);
+}
+
+/// The model that the tensors beside a config.json make, whose `model_type` or structure no formula describes; the
+/// refusal of the config.json where there are none.
+inline result<model_source> model_from_tensors(const std::filesystem::path& config, const error& refusal) {
+    const bool undescribed = refusal.code == error_code::unknown || refusal.code == error_code::unsupported;
+    if (!undescribed || config.filename() != "config.json") return refusal;
+    const result<safetensors_checkpoint> checkpoint = checkpoint_beside(config);
+    if (!checkpoint) return checkpoint.error().code == error_code::io ? refusal : checkpoint.error();
+    const result<nlohmann::json> document = read_config_document(config);
+    if (!document) return document.error();
+    const result<model> read = safetensors::stored_reader{*document, *checkpoint}.read();
+    if (!read) return read.error();
+    return model_source{.model = named_after(*read, config)};
+}
+
 }  // namespace detail
 
 inline job_sources sources_in(const std::filesystem::path& folder) {
@@ -163,8 +206,10 @@ inline result<model_source> find_model_source(std::string_view source, const std
     }
     if (holds_weights(path) && !exists)
         return refused(error_code::io, "model", path.string(), "a file that can be read");
-    const result<model> described = load_hf_config(holds_weights(path) ? path.parent_path() / "config.json" : path);
-    if (!described) return described.error();
+    const std::filesystem::path config =
+        detail::config_file(holds_weights(path) ? path.parent_path() / "config.json" : path);
+    const result<model> described = load_hf_config(config);
+    if (!described) return detail::model_from_tensors(config, described.error());
     return model_source{.model = *described, .warning = detail::warning_of_name(*described)};
 }
 
@@ -174,16 +219,10 @@ inline result<std::string> read_job_text(const std::filesystem::path& path) {
 
 inline result<model> load_hf_config(const std::filesystem::path& path) {
     const std::filesystem::path file = detail::config_file(path);
-    const result<std::string> content = detail::read_config_text(file);
-    if (!content) return content.error();
-    result<json_document> document = parse_json_object(*content);
+    const result<nlohmann::json> document = detail::read_config_document(file);
     if (!document) return document.error();
-    nlohmann::json root = document->root;
-    if (const status s = detail::add_quantization_beside(file, root); !s) return s.error();
-    result<model> read = detail::hf::read_config(root);
-    const std::string name = detail::config_name(file);
-    if (read && !name.empty()) read->name = std::string_view{detail::printable(name)};
-    return read;
+    const result<model> read = detail::hf::read_config(*document);
+    return read ? result<model>{detail::named_after(*read, file)} : read;
 }
 
 inline result<maybe<denoiser>> find_denoiser(std::string_view source) {

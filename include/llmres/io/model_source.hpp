@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <llmres/io/files/gguf_model.hpp>
+#include <llmres/io/files/gguf_stored.hpp>
 #include <llmres/io/gguf.hpp>
 #include <llmres/io/hf_config.hpp>
 #include <llmres/io/json/fields.hpp>
@@ -239,11 +240,15 @@ inline result<model_source> read_model_source(const nlohmann::json& value, const
 
 inline result<model_source> model_source_of(const gguf_file& file) {
     const result<model> described = describe_gguf(file);
-    if (!described) return described.error();
-    const result<gguf_mix> mix = gguf_mix_of(file);
-    if (!mix) return mix.error();
-    model_source read{.model = *described, .gguf = *mix};
-    read.gguf.value.stored = gguf_stored_types_of(file);
+    const bool by_tensors = !described && described.error().code == error_code::unsupported;
+    if (!described && !by_tensors) return described.error();
+    const result<gguf_mix> named = gguf_mix_of(file);
+    if (!named) return named.error();
+    gguf_mix mix = *named;
+    mix.stored = gguf_stored_types_of(file);
+    const result<model> found = by_tensors ? detail::gguf::model_from_tensors(file, mix) : described;
+    if (!found) return found.error();
+    model_source read{.model = *found, .gguf = mix};
     read.model.weights = gguf_main_format(file);
     return read;
 }

@@ -56,6 +56,9 @@ inline std::string to_text(const reason& r, const job_plan& p) {
             return "the weights are published in a format that is not trained, and are widened when they are loaded";
         case reason_code::power_unknown:
             return "the power of this GPU is not known, so that times of long runs have wider bounds";
+        case reason_code::from_tensors:
+            return "not described: planned from its stored tensors, with bounds as wide as other architectures differ "
+                   "from Llama's";
         case reason_code::multiprocessors_unknown:
             return "the number of this GPU's multiprocessors is not known, so that times have wider bounds";
         case reason_code::pool_exceeded:

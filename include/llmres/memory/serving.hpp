@@ -142,7 +142,13 @@ constexpr bool cache_grows(const serving_step& step, const runtime& r) {
 
 /// The fullest moment of a step.
 constexpr step_peak step_peak_of(const serving_stage& s, const serving_step& step) {
-    return s.graph.all().expected > byte_count{} ? s.graph : step.peak(s.live, s.last, s.index);
+    step_peak peak = s.graph.all().expected > byte_count{} ? s.graph : step.peak(s.live, s.last, s.index);
+    if (step.job.model.from_tensors) {
+        interval<byte_count>& estimated = peak.activations;
+        estimated = {scaled_up(estimated.low, undescribed_activations.low), estimated.expected,
+                     scaled_up(estimated.high, undescribed_activations.high)};
+    }
+    return peak;
 }
 
 /// Where the cache grows, prompts pass beside their own part of it; when the last token is made it is whole, and may be

@@ -126,6 +126,7 @@ enum class recurrent_kind : std::uint8_t {
     rwkv,          ///< RWKV-5 time mixing and channel mixing (arXiv 2404.05892); with heads of one feature, RWKV-4's
     convolution,   ///< convolutions over a few tokens beside attention, without projections of their own (Inkling)
     gated_linear,  ///< real-gated linear recurrent unit (RecurrentGemma, arXiv 2402.19427)
+    undescribed,   ///< known by the size of its state alone: its weights are among the layer's `more_values`
 };
 
 /// A recurrence of one layer: the width of its state, and of what it computes from.
@@ -157,6 +158,7 @@ struct recurrent {
                 return inner();
             case recurrent_kind::mamba2:
             case recurrent_kind::delta_net:
+            case recurrent_kind::undescribed:
                 return inner() + 2 * key_heads * state;
             default:
                 return 0;
@@ -363,8 +365,9 @@ constexpr text<47> kind_name(const layer& l) {
     }
     if (l.attention.kind != attention_kind::none && l.attention.cross == cross_attention::beside)
         add("cross_attention");
-    constexpr std::array<std::string_view, 9> mixers{"",           "mamba", "mamba2",      "delta_net",   "lightning",
-                                                     "short_conv", "rwkv",  "convolution", "gated_linear"};
+    constexpr std::array<std::string_view, 10> mixers{
+        "",           "mamba", "mamba2",      "delta_net",    "lightning",
+        "short_conv", "rwkv",  "convolution", "gated_linear", "recurrence"};
     if (l.recurrent.kind != recurrent_kind::none) add(mixers[static_cast<std::size_t>(l.recurrent.kind)]);
     if (l.feed_forward.kind != feed_forward_kind::none) add(l.feed_forward.routed() ? "moe" : "mlp");
     if (name.empty()) name.append("none");

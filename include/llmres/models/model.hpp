@@ -153,6 +153,8 @@ struct model {
     /// Tensors outside the layers; the first `extra_count` are in use.
     std::array<extra_weight, max_extras> extras{};
     std::int32_t extra_count = 0;  ///< extra weights in use
+    /// No formula describes it: layers and formats were read from the tensors that its files store.
+    bool from_tensors = false;
 
     /// Adds tensors outside the layers; false if there is no room.
     constexpr bool add(const extra_weight& extra) {

@@ -272,6 +272,7 @@ static_assert(modules_differ_from_llama());
 }  // namespace detail
 
 constexpr bool is_described(const model& m) {
+    if (m.from_tensors) return false;
     return m.architecture.empty() || detail::is_written_as_llama(m) || &modeling_of(m) != &detail::llama_modeling;
 }
 

@@ -407,6 +407,7 @@ constexpr void list_gated_linear(const weight_list& list, const recurrent& r) {
 constexpr void list_recurrence(const weight_list& list, const recurrent& r) {
     switch (r.kind) {
         case recurrent_kind::none:
+        case recurrent_kind::undescribed:
             return;
         case recurrent_kind::mamba:
             return list_mamba(list, r);

@@ -48,19 +48,31 @@ inline precision gguf_main_format(const gguf_file& file);
 namespace detail::gguf {
 
 /// What follows `blk.N.` and the roles it stands for (gguf-py's constants.py: TENSOR_NAMES).
-inline constexpr std::array layer_roles{
-    named_role{"attn_q", weight_role::q_proj},           named_role{"attn_k", weight_role::k_proj},
-    named_role{"attn_v", weight_role::v_proj},           named_role{"attn_qkv", weight_role::v_proj},
-    named_role{"attn_output", weight_role::o_proj},      named_role{"attn_q_a", weight_role::q_a_proj},
-    named_role{"attn_q_b", weight_role::q_b_proj},       named_role{"attn_kv_a_mqa", weight_role::kv_a_proj},
-    named_role{"attn_kv_b", weight_role::kv_b_proj},     named_role{"attn_k_b", weight_role::kv_b_proj},
-    named_role{"attn_v_b", weight_role::kv_b_proj},      named_role{"ffn_gate", weight_role::gate_proj},
-    named_role{"ffn_up", weight_role::up_proj},          named_role{"ffn_down", weight_role::down_proj},
-    named_role{"ffn_gate_exps", weight_role::gate_proj}, named_role{"ffn_up_exps", weight_role::up_proj},
-    named_role{"ffn_down_exps", weight_role::down_proj}, named_role{"ffn_gate_shexp", weight_role::gate_proj},
-    named_role{"ffn_up_shexp", weight_role::up_proj},    named_role{"ffn_down_shexp", weight_role::down_proj},
-    named_role{"ffn_gate_inp", weight_role::router},     named_role{"ffn_gate_inp_shexp", weight_role::shared_gate},
-    named_role{"attn_sinks", weight_role::values},       named_role{"exp_probs_b", weight_role::bias}};
+inline constexpr std::array layer_roles{named_role{"attn_q", weight_role::q_proj},
+                                        named_role{"attn_k", weight_role::k_proj},
+                                        named_role{"attn_v", weight_role::v_proj},
+                                        named_role{"attn_qkv", weight_role::v_proj},
+                                        named_role{"attn_output", weight_role::o_proj},
+                                        named_role{"attn_o", weight_role::o_proj},
+                                        named_role{"attn_q_a", weight_role::q_a_proj},
+                                        named_role{"attn_q_b", weight_role::q_b_proj},
+                                        named_role{"attn_kv_a_mqa", weight_role::kv_a_proj},
+                                        named_role{"attn_kv_b", weight_role::kv_b_proj},
+                                        named_role{"attn_k_b", weight_role::kv_b_proj},
+                                        named_role{"attn_v_b", weight_role::kv_b_proj},
+                                        named_role{"ffn_gate", weight_role::gate_proj},
+                                        named_role{"ffn_up", weight_role::up_proj},
+                                        named_role{"ffn_down", weight_role::down_proj},
+                                        named_role{"ffn_gate_exps", weight_role::gate_proj},
+                                        named_role{"ffn_up_exps", weight_role::up_proj},
+                                        named_role{"ffn_down_exps", weight_role::down_proj},
+                                        named_role{"ffn_gate_shexp", weight_role::gate_proj},
+                                        named_role{"ffn_up_shexp", weight_role::up_proj},
+                                        named_role{"ffn_down_shexp", weight_role::down_proj},
+                                        named_role{"ffn_gate_inp", weight_role::router},
+                                        named_role{"ffn_gate_inp_shexp", weight_role::shared_gate},
+                                        named_role{"attn_sinks", weight_role::values},
+                                        named_role{"exp_probs_b", weight_role::bias}};
 
 }  // namespace detail::gguf
 

@@ -70,8 +70,12 @@ inline status append_file(safetensors_checkpoint& whole, std::set<std::string>& 
     return done{};
 }
 
-/// All files that an index names.
-inline result<safetensors_checkpoint> load_index(const std::filesystem::path& path) {
+/// Which files an index is read with: those that it names, or none where it lies alone.
+enum class index_files : std::uint8_t { all, none };
+
+/// What an index says, with all files that it names, or alone: then tensors have names, and neither shapes nor formats.
+inline result<safetensors_checkpoint> load_index(const std::filesystem::path& path,
+                                                 index_files which = index_files::all) {
     const result<std::string> content =
         read_text("safetensors.index", path, safetensors_limits::index, "an index of at most 32 MiB that can be read");
     if (!content) return content.error();
@@ -84,6 +88,10 @@ inline result<safetensors_checkpoint> load_index(const std::filesystem::path& pa
     whole.files = 0;
     std::set<std::string> names;
     for (const auto& [file, listed] : *files) {
+        if (which == index_files::none) {
+            for (const std::string& name : listed) whole.tensors.push_back({.name = name});
+            continue;
+        }
         result<safetensors_checkpoint> read = load_one(path.parent_path() / file);
         if (!read) return read;
         if (const status s = append_file(whole, names, *std::move(read), listed); !s) return s.error();

@@ -76,7 +76,7 @@ constexpr memory_breakdown terms_of(const tensor_memory& t, const job& j) {
             m[term] = {scaled_up(about - exact, error.low), about, scaled_up(about, error.high)};
         };
         const interval<double>& known = r.accuracy.activations;
-        const interval<double>& more = r.accuracy.undescribed;
+        const interval<double>& more = j.model.from_tensors ? undescribed_activations : r.accuracy.undescribed;
         const bool described = is_described(j.model);
         estimate(memory_term::activations, {},
                  described ? known : interval<double>{known.low * more.low, known.expected, known.high * more.high});

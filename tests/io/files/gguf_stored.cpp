@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: MIT
+#include <llmres/io/files/gguf_stored.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <fstream>
+#include <llmres/answers/job_plan.hpp>
+#include <llmres/hardware/gpus/nvidia.hpp>
+#include <llmres/hardware/standard_cluster.hpp>
+#include <llmres/io/model_source.hpp>
+#include <llmres/models/gguf/tensors.hpp>
+#include <llmres/models/kv_cache.hpp>
+#include <llmres/plan.hpp>
+#include <llmres/runtimes/llama_cpp.hpp>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "../../fuzz/gguf_writer.hpp"
+
+using namespace llmres;
+
+namespace {
+
+/// An architecture of llama.cpp with the tensors that gguf-py lists for it.
+struct architecture {
+    std::string name{};
+    std::vector<std::string> tensors{};
+
+    bool has(std::string_view part) const {
+        return std::any_of(tensors.begin(), tensors.end(),
+                           [&](const std::string& t) { return t.find(part) != std::string::npos; });
+    }
+};
+
+std::vector<architecture> architectures() {
+    std::ifstream file{LLMRES_SOURCE_DIR "/tests/data/gguf_architectures.txt"};
+    std::vector<architecture> all;
+    std::vector<std::string> of_llama;
+    for (std::string line; std::getline(file, line);) {
+        if (line.starts_with("#")) continue;
+        architecture one{.name = line.substr(0, line.find(':'))};
+        std::istringstream names{line.substr(line.find(':') + 1)};
+        for (std::string name; names >> name;) one.tensors.push_back(name);
+        if (one.name == "llama") of_llama = one.tensors;
+        all.push_back(one);
+    }
+    for (architecture& a : all)
+        if (a.tensors.empty()) a.tensors = of_llama;
+    return all;
+}
+
+bool starts(std::string_view name, std::string_view prefix) { return name.starts_with(prefix); }
+
+/// The shape that a tensor of that name has in a model of 256 features, 4 heads and 2 KV heads of 64.
+std::vector<std::uint64_t> shape_of(std::string_view name) {
+    struct named {
+        std::string_view name;
+        std::vector<std::uint64_t> shape;
+    };
+    static const std::vector<named> known{{"token_embd", {256, 512}},
+                                          {"output", {256, 512}},
+                                          {"attn_q", {256, 256}},
+                                          {"attn_k", {256, 128}},
+                                          {"attn_v", {256, 128}},
+                                          {"attn_qkv", {256, 512}},
+                                          {"attn_output", {256, 256}},
+                                          {"attn_q_a", {256, 256}},
+                                          {"attn_q_b", {256, 384}},
+                                          {"attn_kv_a_mqa", {256, 96}},
+                                          {"attn_k_b", {64, 64, 4}},
+                                          {"attn_v_b", {64, 64, 4}},
+                                          {"ffn_gate", {256, 512}},
+                                          {"ffn_up", {256, 512}},
+                                          {"ffn_down", {512, 256}},
+                                          {"ffn_gate_exps", {256, 256, 4}},
+                                          {"ffn_up_exps", {256, 256, 4}},
+                                          {"ffn_down_exps", {256, 256, 4}},
+                                          {"ffn_gate_shexp", {256, 256}},
+                                          {"ffn_up_shexp", {256, 256}},
+                                          {"ffn_down_shexp", {256, 256}},
+                                          {"ffn_gate_inp", {256, 4}},
+                                          {"attn_sinks", {4}},
+                                          {"indexer.proj", {256, 2}},
+                                          {"indexer.attn_k", {256, 32}},
+                                          {"indexer.attn_q_b", {256, 64}},
+                                          {"ssm_conv1d", {4, 512}},
+                                          {"ssm_a", {16, 512}},
+                                          {"per_layer_token_embd", {512, 512}}};
+    for (const named& k : known)
+        if (k.name == name) return k.shape;
+    return name.find("norm") != std::string_view::npos ? std::vector<std::uint64_t>{256}
+                                                       : std::vector<std::uint64_t>{256, 32};
+}
+
+/// Whether layer 0 or 1 of the file has the tensor: of what an architecture's layers have in turns, layer 0 has
+/// recurrences and dense feed-forwards, layer 1 attention and experts.
+bool is_in_layer(const architecture& a, int layer, std::string_view name) {
+    const bool latent = a.has("attn_kv_a_mqa");
+    if (latent && (name == "attn_k" || name == "attn_v" || name == "attn_kv_b" || name == "attn_qkv")) return false;
+    if (latent && name == "attn_q" && a.has("attn_q_a")) return false;
+    const bool recurs = a.has("ssm_") || a.has("time_mix_") || a.has("shortconv");
+    if (starts(name, "ssm_") || starts(name, "time_mix_") || starts(name, "shortconv")) return layer == 0;
+    if (recurs && starts(name, "attn_") && name != "attn_norm") return layer == 1;
+    const bool expert = name.find("exp") != std::string_view::npos || name == "ffn_gate_inp";
+    if (a.has("ffn_down_exps") && (starts(name, "ffn_") && name != "ffn_norm")) return expert == (layer == 1);
+    return true;
+}
+
+gguf_type type_of(const std::vector<std::uint64_t>& shape, int layer) {
+    if (shape.size() == 1) return gguf_type::F32;
+    return shape[0] % 256 != 0 ? gguf_type::F16 : layer == 0 ? gguf_type::Q6_K : gguf_type::Q4_K;
+}
+
+/// A file of the architecture.
+gguf_writer written(const architecture& a) {
+    gguf_writer w;
+    const bool latent = a.has("attn_kv_a_mqa");
+    const bool recurs = a.has("ssm_") || a.has("time_mix_") || a.has("shortconv");
+    w.text("general.architecture", a.name);
+    w.integer("general.file_type", 15);
+    const auto key = [&](std::string_view name) { return a.name + "." + std::string{name}; };
+    struct number {
+        std::string_view name;
+        std::uint32_t value;
+    };
+    for (const number n : {number{"embedding_length", 256},
+                           number{"block_count", 2},
+                           number{"context_length", 4096},
+                           number{"feed_forward_length", 512},
+                           number{"attention.head_count", 4},
+                           number{"attention.key_length", latent ? 96u : 64u},
+                           number{"attention.value_length", 64},
+                           number{"attention.kv_lora_rank", 64},
+                           number{"attention.q_lora_rank", 256},
+                           number{"rope.dimension_count", 32},
+                           number{"expert_count", 4},
+                           number{"expert_used_count", 2},
+                           number{"expert_feed_forward_length", 256},
+                           number{"expert_shared_count", 1},
+                           number{"expert_shared_feed_forward_length", 256},
+                           number{"leading_dense_block_count", 1},
+                           number{"ssm.inner_size", 512},
+                           number{"ssm.state_size", 16},
+                           number{"ssm.group_count", 1},
+                           number{"ssm.conv_kernel", 4},
+                           number{"wkv.head_size", 64},
+                           number{"shortconv.l_cache", 3}})
+        if (n.name != "expert_count" || a.has("exps")) w.integer(key(n.name), n.value);
+    if (recurs)
+        w.integers(key("attention.head_count_kv"), {0, a.has("attn_k") ? 2 : 0});
+    else
+        w.integer(key("attention.head_count_kv"), 2);
+    const auto add = [&](const std::string& name, int layer, std::string_view plain) {
+        const std::vector<std::uint64_t> shape = shape_of(plain);
+        w.tensor(name + ".weight", shape, type_of(shape, layer));
+    };
+    for (const std::string& name : a.tensors) {
+        std::string_view rest = name;
+        std::string prefix;
+        for (const std::string_view stack : {"enc.", "dec."})
+            if (starts(rest, stack)) prefix = rest.substr(0, 4), rest.remove_prefix(4);
+        if (!starts(rest, "B.")) {
+            add(name, 0, rest);
+            continue;
+        }
+        rest.remove_prefix(2);
+        for (int i = 0; i < 2; ++i)
+            if (is_in_layer(a, i, rest)) add(prefix + "blk." + std::to_string(i) + "." + std::string{rest}, i, rest);
+    }
+    return w;
+}
+
+result<gguf_file> read(const gguf_writer& w) {
+    const std::string file = w.bytes();
+    return read_gguf(std::as_bytes(std::span{file}));
+}
+
+}  // namespace
+
+TEST_CASE("of llama.cpp's list of architectures all that hold layers of tokens are read, to the byte") {
+    int described = 0, by_tensors = 0;
+    std::string not_read;
+    int refused = 0;
+    for (const architecture& a : architectures()) {
+        CAPTURE(a.name);
+        const auto file = read(written(a));
+        REQUIRE(file);
+        const auto found = model_source_of(*file);
+        if (!found) {
+            not_read += a.name + " (" + std::string{found.error().field.view()} + ") ";
+            ++refused;
+            continue;
+        }
+        CHECK(found->model.layers.size == 2);
+        if (!found->model.from_tensors) {
+            ++described;
+            continue;
+        }
+        ++by_tensors;
+        CHECK(gguf_tensor_bytes(found->model, *found->gguf) == file->tensor_bytes());
+        CHECK(found->model.architecture == a.name);
+        const bool caches = kv_cache_bytes(found->model, fp16, tokens(100)) > byte_count{};
+        CHECK((caches || recurrent_state_bytes(found->model) > byte_count{}));
+    }
+    MESSAGE("architectures of llama.cpp: " << described << " described, " << by_tensors
+                                           << " planned from their tensors, " << refused << " refused");
+    CHECK(described + by_tensors + refused == 136);
+    CHECK(not_read == "clip (general.architecture) wavtokenizer-dec (blk.0) ");
+}
+
+TEST_CASE("a file of an architecture without a formula is planned, and the plan says so within wide bounds") {
+    const auto all = architectures();
+    const auto rnd = std::find_if(all.begin(), all.end(), [](const architecture& a) { return a.name == "rnd1"; });
+    const auto source = model_source_of(*read(written(*rnd)));
+    REQUIRE(source);
+    job j{.model = source->model, .gguf = source->gguf, .runtime = runtimes::llama_cpp};
+    j.context = tokens(2048);
+    const cluster c = standard_cluster(gpus::h100_sxm5_80gb, 1).value();
+    const job_plan made = plan(j, {}, c).value();
+    bool says = false;
+    for (std::int32_t i = 0; i < made.reason_count; ++i)
+        says = says || made.reasons[static_cast<std::size_t>(i)].code == reason_code::from_tensors;
+    CHECK(says);
+    const interval<byte_count>& wide = made.memory[memory_term::activations];
+    j.model.from_tensors = false;
+    const interval<byte_count> known = plan(j, {}, c)->memory[memory_term::activations];
+    CHECK(wide.expected == known.expected);
+    CHECK(wide.low < known.low);
+    CHECK(wide.high.in(bytes) >= 3 * known.high.in(bytes));
+}
+
+TEST_CASE("a header that contradicts itself, or lacks what a cache follows from, is refused by the key") {
+    const auto error_of = [](const gguf_writer& w) { return model_source_of(*read(w)).error(); };
+    gguf_writer w;
+    w.text("general.architecture", "new");
+    w.integer("general.file_type", 15);
+    w.tensor("token_embd.weight", {256, 512});
+    w.tensor("blk.0.attn_k.weight", {256, 128});
+    CHECK(error_of(w).field == "new.embedding_length");
+    w.integer("new.embedding_length", 256);
+    w.integer("new.attention.head_count_kv", 2);
+    CHECK(error_of(w).field == "new.attention.head_count");
+    w.integer("new.attention.head_count", 5);
+    CHECK(error_of(w).field == "attention.kv_heads");
+    gguf_writer state;
+    state.text("general.architecture", "new");
+    state.integer("general.file_type", 15);
+    state.integer("new.embedding_length", 256);
+    state.tensor("token_embd.weight", {256, 512});
+    state.tensor("blk.0.ssm_in.weight", {256, 128});
+    CHECK(error_of(state).field == "new.ssm.inner_size");
+}
