@@ -103,7 +103,9 @@ void print_constants(const llmres::runtime_profile& profile, bool as_json) {
 }  // namespace
 
 int run_gpus(const table_options& o) {
-    if (!o.id.empty()) {
+    bool several = false;
+    for (const llmres::gpu* card : llmres::gpus::all) several = several || holds_all(card->id, o.id);
+    if (!o.id.empty() && (llmres::find_gpu(o.id) || !several)) {  // the refusal names the nearest
         const llmres::json_value sheet = llmres::to_json(accept(llmres::find_gpu(o.id)));
         if (o.json)
             print_answer("gpu", sheet);
@@ -114,6 +116,7 @@ int run_gpus(const table_options& o) {
     llmres::json_value rows = llmres::json_value::array();
     std::vector<table_row> table;
     for (const llmres::gpu* card : llmres::gpus::all) {
+        if (!holds_all(card->id, o.id)) continue;
         rows.push_back(llmres::to_json(*card));
         table.push_back(
             {std::string{card->id.view()}, std::string{card->name.view()}, to_string(card->memory.fitted),

@@ -111,6 +111,13 @@ TEST_CASE("a context below zero is refused by name, not taken for one that is no
     CHECK(refused.error().value.view() == "-4096");
     j.context = {};
     CHECK(validate(j));
+    j.model.max_context = {};  // as xLSTM's and RecurrentGemma's configs, which give none
+    j.prompt = {};
+    const status absent = validate(j);
+    REQUIRE(!absent);
+    CHECK(absent.error().code == error_code::missing);
+    CHECK(absent.error().value.view() == "absent");
+    CHECK(absent.error().expected.view().find("--context") != std::string_view::npos);
 }
 TEST_CASE("serving takes no schedule of training") {
     job j = training();

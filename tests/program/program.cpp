@@ -16,6 +16,15 @@ using namespace program_checks;
 using nlohmann::json;
 using run_program::scratch;
 
+TEST_CASE("words that name no GPU alone list those whose names hold them") {
+    const outcome o = run({"gpus", "apple", "--json"});
+    CHECK(o.exit == fits);
+    const json cards = o.json()["gpus"];
+    CHECK(cards.size() > 10);
+    for (const json& card : cards) CHECK(card["id"].get<std::string>().starts_with("apple-"));
+    CHECK(run({"gpus", "rtx-4090", "--json"}).json()["id"] == "rtx-4090");
+}
+
 TEST_CASE("every command answers people in text and programs in one JSON document") {
     const std::vector<arguments> commands{{"model", "llama-3.1-8b"}, small_job,    {"gpus"},
                                           {"gpus", "rtx-4090"},      {"models"},   {"models", "llama-3.1-8b"},

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <llmres/io/device_json.hpp>
+#include <llmres/io/files/adapter_folder.hpp>
 #include <llmres/io/files/checkpoint_stored.hpp>
 #include <llmres/io/files/gguf_parts.hpp>
 #include <llmres/io/files/open.hpp>
@@ -44,8 +45,9 @@ inline result<plan_request> read_job(std::string_view document, const std::files
 inline job_sources sources_in(const std::filesystem::path& folder);
 
 /// A preset, as find_model() understands names; a config.json or its folder; a .gguf file; a .safetensors file or
-/// index, described by the config.json beside it. What names a file is read as one: it exists, or has a known ending. A
-/// name that nobody knows is refused with the nearest three.
+/// index, described by the config.json beside it; or an adapter's folder as peft saves it, which is its base. What
+/// names a file is read as one: it exists, or has a known ending. A name that nobody knows is refused with the nearest
+/// three.
 inline result<model_source> find_model_source(std::string_view source, const std::filesystem::path& folder = {});
 
 /// The text of a job document: a regular file of at most 16 MiB. Pipes, folders and devices are refused.
@@ -193,7 +195,10 @@ inline result<logs::engine_log> load_engine_log(const std::filesystem::path& pat
     return reader.finish();
 }
 
-inline result<model_source> find_model_source(std::string_view source, const std::filesystem::path& folder) {
+namespace detail {
+
+/// A MODEL that is no adapter's folder.
+inline result<model_source> find_whole_model(std::string_view source, const std::filesystem::path& folder) {
     if (const status s = detail::validate_source(source); !s) return s.error();
     const std::filesystem::path path = folder / std::filesystem::path{std::string{source}};
     std::error_code ignored;
@@ -211,6 +216,29 @@ inline result<model_source> find_model_source(std::string_view source, const std
     const result<model> described = load_hf_config(config);
     if (!described) return detail::model_from_tensors(config, described.error());
     return model_source{.model = *described, .warning = detail::warning_of_name(*described)};
+}
+
+/// The model that an adapter's folder names, with the adapter.
+inline result<model_source> find_adapted_model(const std::filesystem::path& folder) {
+    const result<adapter_folder> read = read_adapter_folder(folder);
+    if (!read) return read.error();
+    result<model_source> base = find_whole_model(read->base, folder);
+    if (!base)
+        return refused(base.error().code, "base_model_name_or_path", printable(read->base),
+                       "a model of `llmres models`, or the path of its folder: give that model with --max_loras 1");
+    base->adapter = read->adapter;
+    base->warning = "planned as " + std::string{base->model.name.view()} + " with the folder's adapter of rank " +
+                    std::to_string(read->adapter.rank);
+    return base;
+}
+
+}  // namespace detail
+
+inline result<model_source> find_model_source(std::string_view source, const std::filesystem::path& folder) {
+    if (const status s = detail::validate_source(source); !s) return s.error();
+    const std::filesystem::path path = folder / std::filesystem::path{std::string{source}};
+    return detail::holds_adapter_alone(path) ? detail::find_adapted_model(path)
+                                             : detail::find_whole_model(source, folder);
 }
 
 inline result<std::string> read_job_text(const std::filesystem::path& path) {

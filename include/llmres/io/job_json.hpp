@@ -94,6 +94,16 @@ inline result<adapter> read_adapter(const nlohmann::json& object) {
     return a;
 }
 
+/// The adapter of a folder: trained further, where the document names none; in serving one that is resident.
+inline void take_adapter(const adapter& found, bool given, job& j) {
+    if (trains(j)) {
+        if (!given) j.adapter = found;
+        return;
+    }
+    if (j.options.max_loras == 0) j.options.max_loras = 1;
+    if (j.options.max_lora_rank < found.rank) j.options.max_lora_rank = found.rank;
+}
+
 inline result<length_distribution> read_lengths(const nlohmann::json& object) {
     if (const status s = known_keys(object, "lengths", {}); !s) return s.error();
     length_distribution lengths;
@@ -367,6 +377,7 @@ result<plan_request> read_job(const Json& document, const job_sources& sources) 
     if (const status s = detail::read_part(read, "adapter", j.adapter, detail::read_adapter); !s) return s.error();
     if (read.fields().has("adapter"))
         if (const status s = validate(j.adapter, j.model); !s) return s.error();
+    if (described->adapter) detail::take_adapter(*described->adapter, read.fields().has("adapter"), j);
     if (const status s = detail::read_part(read, "offload", j.offload, detail::read_offload); !s) return s.error();
     if (const status s = detail::take_no_master_weights(read, j); !s) return s.error();
     if (!read.fields().has("cluster"))

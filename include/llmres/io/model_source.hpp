@@ -11,6 +11,7 @@
 #include <llmres/io/json/fields.hpp>
 #include <llmres/io/json/shape.hpp>
 #include <llmres/io/safetensors.hpp>
+#include <llmres/jobs/adapter.hpp>
 #include <llmres/models/all.hpp>
 #include <llmres/models/gguf/mix.hpp>
 #include <llmres/models/gguf/tensors.hpp>
@@ -38,6 +39,7 @@ struct model_source {
     maybe<gguf_mix> gguf{};  ///< only of a GGUF file
     /// What a person should know of how it was read; empty: nothing.
     std::string warning{};
+    maybe<llmres::adapter> adapter{};  ///< only of a folder that holds an adapter, whose base the model is
 };
 
 /// How a MODEL, as a document or a command line names it, becomes a model.

@@ -35,6 +35,26 @@ constexpr status tokens_fit(std::string_view field, std::int64_t value, double a
     return refused(error_code::overflow, field, value, "tokens at once whose widest tensor has at most 2^60 elements");
 }
 
+/// Refuses a context that nobody gives, that is too small for prompt and output, or that the model was not trained for.
+constexpr status validate_context(const job& j, std::int64_t most_tokens) {
+    if (const status s = in_range("context", j.context.in(tokens), 0, most_tokens); !s) return s;  // 0: not set
+    if (context_of(j) == token_count{})
+        return refused(error_code::missing, "context", "absent",
+                       "tokens that a sequence may reach (--context N): the model gives no longest context");
+    if (const status s = in_range("context", context_of(j).in(tokens), 1, most_tokens); !s) return s;
+    if (j.prompt + j.output > context_of(j))
+        return refused(error_code::inconsistent, "context", context_of(j).in(tokens),
+                       "at least prompt + output tokens");
+    if (exceeds_own_context(j) && context_of(j) > scaled_context(j)) {
+        text<191> expected{"at most the model's own context, "};
+        expected.append(detail::digits(j.model.max_context.in(tokens)));
+        expected.append(j.options.rope_scaling > 1 ? ", times runtime.rope_scaling"
+                                                   : ", unless the runtime extends it (runtime.rope_scaling)");
+        return refused(error_code::out_of_range, "context", context_of(j).in(tokens), expected);
+    }
+    return done{};
+}
+
 /// Refuses sizes that would leave 64 bits: of the tokens of a training step; or of a serving job, of one step of its
 /// runtime, and of the images in such a step.
 constexpr status sizes_fit(const job& j) {
@@ -224,18 +244,7 @@ constexpr status validate(const job& j) {
         if (const status s = in_range("output", j.output.in(tokens), 0, most_tokens); !s) return s;
         if (const status s = in_range("max_batched_tokens", j.max_batched_tokens.in(tokens), 0, most_tokens); !s)
             return s;
-        if (const status s = in_range("context", j.context.in(tokens), 0, most_tokens); !s) return s;  // 0: not set
-        if (const status s = in_range("context", context_of(j).in(tokens), 1, most_tokens); !s) return s;
-        if (j.prompt + j.output > context_of(j))
-            return refused(error_code::inconsistent, "context", context_of(j).in(tokens),
-                           "at least prompt + output tokens");
-        if (exceeds_own_context(j) && context_of(j) > scaled_context(j)) {
-            text<191> expected{"at most the model's own context, "};
-            expected.append(detail::digits(j.model.max_context.in(tokens)));
-            expected.append(j.options.rope_scaling > 1 ? ", times runtime.rope_scaling"
-                                                       : ", unless the runtime extends it (runtime.rope_scaling)");
-            return refused(error_code::out_of_range, "context", context_of(j).in(tokens), expected);
-        }
+        if (const status s = detail::validate_context(j, most_tokens); !s) return s;
         return detail::sizes_fit(j);
     }
     if (const status s = validate(j.adapter, j.model); !s) return s;

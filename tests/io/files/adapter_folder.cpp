@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+#include <llmres/io/files/adapter_folder.hpp>
+
+#include <doctest/doctest.h>
+
+#include <unistd.h>
+#include <filesystem>
+#include <fstream>
+#include <llmres/io/files.hpp>
+#include <string>
+#include <system_error>
+
+#include "../../model_files.hpp"
+
+using namespace llmres;
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+/// An adapter's folder, gone with the test.
+struct saved_adapter {
+    fs::path path;
+    explicit saved_adapter(const json& config) {
+        std::string pattern = (fs::temp_directory_path() / "llmres-adapter-XXXXXX").string();
+        if (mkdtemp(pattern.data()) != nullptr) path = pattern;
+        std::ofstream{path / "adapter_config.json"} << config.dump();
+    }
+    ~saved_adapter() {
+        std::error_code ignored;
+        fs::remove_all(path, ignored);
+    }
+    saved_adapter(const saved_adapter&) = delete;
+    saved_adapter& operator=(const saved_adapter&) = delete;
+    result<model_source> read() const { return find_model_source(path.string()); }
+    result<plan_request> job(const json& more) const {
+        json document = {{"model", path.string()}, {"cluster", {{"gpu", "a100-sxm4-80gb"}, {"gpus", 1}}}};
+        document.update(more);
+        return read_job(document, fs::path{});
+    }
+};
+
+json config_of(const std::string& base) {
+    return {
+        {"peft_type", "LORA"}, {"base_model_name_or_path", base}, {"r", 32}, {"target_modules", {"q_proj", "v_proj"}}};
+}
+
+}  // namespace
+
+TEST_CASE("an adapter's folder is its base, with the adapter resident in serving and trained further in finetuning") {
+    const saved_adapter folder{config_of("Qwen/Qwen3-8B")};
+    const auto read = folder.read();
+    REQUIRE(read);
+    CHECK(read->model.name == "qwen3-8b");
+    REQUIRE(read->adapter);
+    CHECK(read->adapter->rank == 32);
+    CHECK(read->adapter->targets == role_set{weight_role::q_proj, weight_role::v_proj});
+    const auto serving = folder.job({{"runtime", "vllm"}});
+    REQUIRE(serving);
+    CHECK(serving->job.options.max_loras == 1);
+    CHECK(serving->job.options.max_lora_rank == 32);
+    const auto training = folder.job({{"task", "finetuning"}, {"sequence", 1024}});
+    REQUIRE(training);
+    CHECK(training->job.adapter.kind == adapter_kind::lora);
+    CHECK(training->job.adapter.rank == 32);
+    const json own{{"task", "finetuning"}, {"sequence", 1024}, {"adapter", {{"kind", "lora"}, {"rank", 8}}}};
+    CHECK(folder.job(own)->job.adapter.rank == 8);
+}
+
+TEST_CASE("the base may lie beside the adapter; one that nobody knows is refused by the field, with the remedy") {
+    const saved_adapter folder{config_of("base")};
+    const error unknown = folder.read().error();
+    CHECK(unknown.field == "base_model_name_or_path");
+    CHECK(unknown.value == "base");
+    CHECK(unknown.expected.view().find("--max_loras") != std::string_view::npos);
+    fs::create_directory(folder.path / "base");
+    std::ofstream{folder.path / "base" / "config.json"} << model_files::llama_config().dump();
+    CHECK(folder.read()->model.hidden == 256);
+}
+
+TEST_CASE("what an adapter_config.json lacks or says wrongly is refused by its field") {
+    const auto field_of = [](const char* key, const json& value) {
+        json config = config_of("llama-3.1-8b");
+        config[key] = value;
+        return std::string{saved_adapter{config}.read().error().field.view()};
+    };
+    CHECK(field_of("base_model_name_or_path", nullptr) == "base_model_name_or_path");
+    CHECK(field_of("peft_type", "VERA") == "peft_type");
+    CHECK(field_of("r", 0) == "r");
+    CHECK(field_of("target_modules", {"warp_drive"}) == "target_modules");
+    CHECK(field_of("base_model_name_or_path", "../..") == "base_model_name_or_path");
+}
