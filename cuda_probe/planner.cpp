@@ -59,9 +59,6 @@ result<nlohmann::json> document_of(const plan_file& plan) {
     if (!written.is_object() || !written.contains("job") || !written["job"].contains("model"))
         return refused(error_code::missing, "job.model", "", "the job that the plan was made for");
     nlohmann::json document = written["job"];
-    // No copy of the optimizer's own is null in a plan, and the weights' own format in a document.
-    if (document.contains("master_weights") && document["master_weights"].is_null() && document.contains("weights"))
-        document["master_weights"] = document["weights"];
     for (const char* part : {"runtime", "cluster", "layout"})
         if (written.contains(part)) document[part] = written[part];
     return document;

@@ -90,8 +90,9 @@ TEST_CASE("a plan's job, runtime, cluster and layout are a document that gives t
     constexpr int draws = sanitized ? 30 : 240;
     int planned = 0;
     for (int i = 0; i < draws; ++i) {
-        const auto document =
+        nlohmann::json document =
             i % 2 == 0 ? random_documents::random_serving_job(d) : random_documents::random_training_job(d);
+        if (i % 4 == 1) document["master_weights"] = "none";  // not what every runtime does unasked
         CAPTURE(document.dump());
         const auto answered = [](const nlohmann::json& asked) -> result<json_value> {
             const result<plan_request> read = read_job(asked);
