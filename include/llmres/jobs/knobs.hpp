@@ -54,7 +54,7 @@ constexpr status validate_pool(const runtime& r, const serving_options& asked) {
     for (const size& s : {size{knob_setting::cache_bytes, asked.cache_bytes.in(bytes), std::int64_t{1} << 50},
                           size{knob_setting::cache_tokens, asked.cache_tokens.in(tokens), std::int64_t{1} << 40},
                           size{knob_setting::cache_blocks, asked.cache_blocks, std::int64_t{1} << 32}})
-        if (const status in = in_range(own_name(s.setting), s.said, 0, s.most); !in) return in;
+        if (s.said < 0 || s.said > s.most) return outside(own_name(s.setting), s.said, 0, s.most);
     if (!r.cache.window_part || (*r.cache.window_part > 0 && *r.cache.window_part <= 1)) return done{};
     return refused(error_code::out_of_range, own_name(knob_setting::window_part),
                    *r.cache.window_part > 1 ? "above 1" : "0, or no number", "a part: above 0, at most 1");

@@ -48,7 +48,6 @@ struct knob_list {
 
     constexpr knob_list() = default;  ///< no knobs
     /// The knobs of a table.
-    /// The knobs of a table.
     template <std::size_t Size>
     // NOLINTNEXTLINE(google-explicit-constructor): a table is a list
     constexpr knob_list(const std::array<knob, Size>& table) : first{table.data()}, size{Size} {}
