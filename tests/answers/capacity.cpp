@@ -104,6 +104,16 @@ TEST_CASE("the longest context lies beyond the length up to which prompts are co
     CHECK_FALSE(memory_fits(at, {}, card));
 }
 
+TEST_CASE("windows of slots that nobody uses are not counted for each sequence of a pool") {
+    job j{.model = models::gemma_3_4b, .batch = 1, .context = tokens(4096), .runtime = runtimes::llama_cpp};
+    const cluster card = one(gpus::rtx_3090);
+    const std::int64_t most = max_batch(j, {}, card).value();
+    const double alone = cache_pool_of(j, {}, card)->sequences;
+    CHECK(alone >= static_cast<double>(most));
+    j.batch = most;
+    CHECK(cache_pool_of(j, {}, card)->sequences == doctest::Approx(alone).epsilon(0.05));
+}
+
 TEST_CASE("llama.cpp leaves 1 GiB free with the most layers, and shortens what nobody asked for first") {
     job j{.model = models::llama_3_1_70b, .context = tokens(8192), .runtime = runtimes::llama_cpp};
     j.gguf = find_gguf_mix("weights", "Q4_K_M").value();

@@ -11,6 +11,7 @@
 #include <llmres/jobs/serving_options.hpp>
 #include <llmres/memory/breakdown.hpp>
 #include <llmres/memory/memory.hpp>
+#include <llmres/memory/serving/cache.hpp>
 #include <llmres/memory/serving/step.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/runtimes/runtime.hpp>
@@ -113,12 +114,17 @@ constexpr std::int64_t largest_that_holds(std::int64_t most, const Holds& holds)
 inline constexpr std::int64_t most_sequences = std::int64_t{1} << 24;
 inline constexpr std::int64_t most_context = std::int64_t{1} << 30;
 
-/// Bytes of cache and recurrent state of one sequence of the job's context.
+/// Bytes of cache and recurrent state that one more sequence of the job's context takes, where all slots are taken that
+/// the runtime allots in any case.
 constexpr byte_count cache_of_one(const job& j, const layout& l, const cluster& c) {
-    job one = j;
-    one.batch = std::int64_t{l.data} * l.replicas;
-    const memory_breakdown m = memory_of(one, l, c);
-    return m[memory_term::kv_cache].expected + m[memory_term::recurrent_state].expected;
+    job some = j;
+    const auto cache_of = [&](std::int64_t sequences) {
+        some.batch = std::int64_t{l.data} * l.replicas * sequences;
+        const memory_breakdown m = memory_of(some, l, c);
+        return m[memory_term::kv_cache].expected + m[memory_term::recurrent_state].expected;
+    };
+    const std::int64_t slots = slots_of(j, j.runtime, 1);
+    return slots > 1 ? cache_of(slots + 1) - cache_of(slots) : cache_of(1);
 }
 
 constexpr byte_count pool_bytes(const runtime& r, byte_count total, byte_count free, byte_count context,
