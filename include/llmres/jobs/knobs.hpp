@@ -68,35 +68,56 @@ constexpr Integer whole_part(double number) {
     return number > static_cast<double>(least) ? static_cast<Integer>(number) : least;
 }
 
-constexpr void set(runtime& r, serving_options& asked, knob_setting setting, double value) {
+/// Sets what a job wishes of its runtime; returns whether the setting is one of these.
+constexpr bool set_option(serving_options& asked, knob_setting setting, double value) {
     const std::int64_t whole = whole_part<std::int64_t>(value);
     const std::int32_t narrow = whole_part<std::int32_t>(value);
     switch (setting) {
-        case knob_setting::batched_tokens:
-            return set_batched_tokens(r.step, tokens(whole));
         case knob_setting::sequences:
             asked.max_num_seqs = whole;
-            return;
+            return true;
+        case knob_setting::cache_bytes:
+            asked.cache_bytes = bytes(whole);
+            return true;
+        case knob_setting::cache_tokens:
+            asked.cache_tokens = tokens(whole);
+            return true;
+        case knob_setting::cache_blocks:
+            asked.cache_blocks = whole;
+            return true;
+        case knob_setting::max_loras:
+            asked.max_loras = whole;
+            return true;
+        case knob_setting::max_lora_rank:
+            asked.max_lora_rank = whole;
+            return true;
+        case knob_setting::gpu_layers:
+            asked.gpu_layers = narrow;
+            return true;
+        case knob_setting::experts_on_host:
+            asked.experts_on_host = value != 0;
+            asked.host_expert_layers = 0;
+            return true;
+        case knob_setting::host_expert_layers:
+            asked.host_expert_layers = narrow;
+            asked.experts_on_host = narrow > 0;
+            return true;
+        default:
+            return false;
+    }
+}
+
+/// Sets what the runtime does.
+constexpr void set_behaviour(runtime& r, knob_setting setting, double value) {
+    const std::int64_t whole = whole_part<std::int64_t>(value);
+    switch (setting) {
+        case knob_setting::batched_tokens:
+            return set_batched_tokens(r.step, tokens(whole));
         case knob_setting::cache_block:
             r.cache.block = tokens(whole);
             return;
-        case knob_setting::cache_bytes:
-            asked.cache_bytes = bytes(whole);
-            return;
-        case knob_setting::cache_tokens:
-            asked.cache_tokens = tokens(whole);
-            return;
-        case knob_setting::cache_blocks:
-            asked.cache_blocks = whole;
-            return;
         case knob_setting::window_part:
             r.cache.window_part = value;
-            return;
-        case knob_setting::max_loras:
-            asked.max_loras = whole;
-            return;
-        case knob_setting::max_lora_rank:
-            asked.max_lora_rank = whole;
             return;
         case knob_setting::no_cuda_graphs:
             if (value == 0) return;
@@ -106,22 +127,11 @@ constexpr void set(runtime& r, serving_options& asked, knob_setting setting, dou
         case knob_setting::graph_context:
             r.launches.graph_context = tokens(whole);
             return;
-        case knob_setting::gpu_layers:
-            asked.gpu_layers = narrow;
-            return;
         case knob_setting::flash_attention:
             r.serving_kernels.flash_attention = value != 0;
             return;
         case knob_setting::whole_windows:
             r.cache.windows = value != 0 ? window_cells::whole : window_cells::window_batch;
-            return;
-        case knob_setting::experts_on_host:
-            asked.experts_on_host = value != 0;
-            asked.host_expert_layers = 0;
-            return;
-        case knob_setting::host_expert_layers:
-            asked.host_expert_layers = narrow;
-            asked.experts_on_host = narrow > 0;
             return;
         case knob_setting::latent_part:
             if (whole > 0) r.serving_kernels.latent.expanded = mib(whole);
@@ -139,7 +149,13 @@ constexpr void set(runtime& r, serving_options& asked, knob_setting setting, dou
         case knob_setting::host_computes:
             r.loading.host_experts.copied = value == 0;
             return;
+        default:
+            return;
     }
+}
+
+constexpr void set(runtime& r, serving_options& asked, knob_setting setting, double value) {
+    if (!set_option(asked, setting, value)) set_behaviour(r, setting, value);
 }
 
 }  // namespace detail

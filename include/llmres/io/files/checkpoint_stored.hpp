@@ -178,7 +178,7 @@ inline result<sorted_tensors> sort_tensors(const safetensors_checkpoint& checkpo
 class stored_reader {
 public:
     stored_reader(const nlohmann::json& document, const safetensors_checkpoint& checkpoint)
-        : outer_{document}, inner_{text_model(document), "", true}, checkpoint_{checkpoint} {}
+        : outer_{document}, inner_{*text_model(&document), "", true}, checkpoint_{checkpoint} {}
 
     result<model> read() {
         model m = hf::read_frame(inner_);
@@ -195,6 +195,7 @@ public:
         if (embedding != sorted->around.shapes.end() && stores_values() && embedding->second.size() == 2)
             m.vocabulary = static_cast<std::int64_t>(embedding->second[0]);
         std::vector<stored_layer> layers;
+        layers.reserve(sorted->layers.size());
         for (std::size_t i = 0; i < sorted->layers.size(); ++i)
             layers.push_back({layer_of(sorted->layers[i], i, m.hidden), sorted->layers[i].size});
         if (!outer_.ok()) return outer_.error();
@@ -205,10 +206,11 @@ public:
     }
 
 private:
-    static const nlohmann::json& text_model(const nlohmann::json& document) {
+    /// The object that describes the text model: the document itself, or one inside it.
+    static const nlohmann::json* text_model(const nlohmann::json* document) {
         for (std::size_t i = 0; i < hf::nested_field.count; ++i) {
-            const auto found = document.find(hf::nested_field.names[i]);
-            if (found != document.end() && found->is_object()) return *found;
+            const auto found = document->find(hf::nested_field.names[i]);
+            if (found != document->end() && found->is_object()) return &*found;
         }
         return document;
     }
