@@ -35,7 +35,7 @@ struct layer_name {
 };
 inline layer_name split_name(std::string_view name) {
     for (std::size_t from = 0; from < name.size();) {
-        const std::size_t dot = std::min(name.find('.', from), name.size());
+        const std::size_t dot = (std::min)(name.find('.', from), name.size());
         const std::string_view part = name.substr(from, dot - from);
         if (!part.empty() && part.size() < 6 && part.find_first_not_of("0123456789") == std::string_view::npos) {
             std::int64_t number = 0;
@@ -88,7 +88,7 @@ public:
         tensor_group all = group_;
         all.recurs = !states_.empty();
         for (const std::string_view module : keys_) all.attends = all.attends || states_.count(module) == 0;
-        all.experts = std::max(all.experts, static_cast<std::int64_t>(numbered_.size()));
+        all.experts = (std::max)(all.experts, static_cast<std::int64_t>(numbered_.size()));
         return all;
     }
 
@@ -117,7 +117,7 @@ private:
         const layer_name expert = split_name(rest);
         if (expert.layer >= 0) numbered_.insert(expert.layer);
         if (expert.layer < 0 && tensor.shape.size() > 2)
-            group_.experts = std::max(group_.experts, static_cast<std::int64_t>(tensor.shape[0]));
+            group_.experts = (std::max)(group_.experts, static_cast<std::int64_t>(tensor.shape[0]));
     }
 
     tensor_group group_{};

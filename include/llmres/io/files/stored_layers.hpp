@@ -69,7 +69,7 @@ inline void share_widths(std::vector<stored_layer>& layers) {
     for (std::size_t i = 0; i < layers.size(); ++i) {
         std::int64_t narrowest = layers[i].shape.feed_forward.width;
         for (const stored_layer& other : layers)
-            if (alike(other.shape, layers[i].shape)) narrowest = std::min(narrowest, other.shape.feed_forward.width);
+            if (alike(other.shape, layers[i].shape)) narrowest = (std::min)(narrowest, other.shape.feed_forward.width);
         layers[i].shape.feed_forward.width = narrowest;
     }
 }
