@@ -12,8 +12,10 @@
 #include <vector>
 
 #include "../model_files.hpp"
+#include "../scratch.hpp"
 
 using namespace llmres;
+using run_program::scratch;
 namespace fs = std::filesystem;
 using nlohmann::json;
 
@@ -22,25 +24,6 @@ namespace {
 const fs::path data = LLMRES_SOURCE_DIR "/tests/data";
 const std::string devices = LLMRES_SOURCE_DIR "/tests/data/devices/";
 const std::string h100_file = devices + "synthetic-h100-sxm5-80gb.json";
-
-/// A folder of its own, gone with the test.
-struct folder {
-    fs::path path;
-    folder() {
-        std::string pattern = (fs::temp_directory_path() / "llmres-files-XXXXXX").string();
-        if (mkdtemp(pattern.data()) != nullptr) path = pattern;
-    }
-    ~folder() {
-        std::error_code ignored;
-        fs::remove_all(path, ignored);
-    }
-    folder(const folder&) = delete;
-    folder& operator=(const folder&) = delete;
-    fs::path write(const std::string& name, const std::string& content) const {
-        std::ofstream{path / name, std::ios::binary} << content;
-        return path / name;
-    }
-};
 
 /// A safetensors file with one tensor of fp32 values.
 std::string one_tensor(const std::string& name, std::size_t values) {
@@ -109,12 +92,12 @@ TEST_CASE("a config.json is read by its path, by its folder's, and from the fold
 }
 
 TEST_CASE("a quantised checkpoint's weights follow its quantization_config") {
-    const folder here;
+    const scratch here;
     json config = json::parse(std::ifstream{data / "configs/tiny-llama/config.json"});
     config["quantization_config"] = {
         {"quant_method", "fp8"}, {"fmt", "e4m3"}, {"activation_scheme", "dynamic"}, {"weight_block_size", {128, 128}}};
-    here.write("config.json", config.dump());
-    const auto found = find_model_source(here.path.string());
+    here.file("config.json", config.dump());
+    const auto found = find_model_source(here.path().string());
     REQUIRE(found);
     CHECK(found->model.weights == fp8_block);
     CHECK(weight_bytes(found->model, formats_of(found->model)) < weight_bytes(found->model, formats_for(fp16)));
@@ -122,12 +105,12 @@ TEST_CASE("a quantised checkpoint's weights follow its quantization_config") {
 }
 
 TEST_CASE("a file that is none is refused") {
-    const folder here;
-    CHECK_FALSE(find_model_source(here.write("bad.gguf", "GGUF").string()));
-    CHECK_FALSE(find_model_source((here.path / "nosuch.gguf").string()));
-    CHECK_FALSE(find_model_source(here.write("alone.safetensors", "").string()));
-    CHECK(find_model_source((here.path / "absent.safetensors").string()).error().field == "model");  // not config
-    CHECK_FALSE(read_stored_weights(here.write("bad.safetensors", "12345678"), {}));
+    const scratch here;
+    CHECK_FALSE(find_model_source(here.file("bad.gguf", "GGUF")));
+    CHECK_FALSE(find_model_source((here.path() / "nosuch.gguf").string()));
+    CHECK_FALSE(find_model_source(here.file("alone.safetensors", "")));
+    CHECK(find_model_source((here.path() / "absent.safetensors").string()).error().field == "model");  // not config
+    CHECK_FALSE(read_stored_weights(here.file("bad.safetensors", "12345678"), {}));
     CHECK_FALSE(holds_weights("config.json"));
     CHECK(holds_weights("model.safetensors.index.json"));
 }
@@ -135,22 +118,22 @@ TEST_CASE("a file that is none is refused") {
 // ---- checkpoints
 
 TEST_CASE("from a path the same is read, and no more than the header") {
-    const folder here;
+    const scratch here;
     const std::string whole = small_gguf().bytes();
-    const auto file = load_gguf(here.write("model.gguf", whole));
+    const auto file = load_gguf(here.file("model.gguf", whole));
     REQUIRE(file);
     CHECK(file->tensors.size() == 2);
     CHECK(file->tensor_bytes() == read_gguf(std::as_bytes(std::span{whole}))->tensor_bytes());
-    CHECK(load_gguf(here.path / "absent.gguf").error().code == error_code::io);
-    CHECK(load_gguf(here.path).error().code == error_code::io);
-    CHECK(load_gguf(here.write("empty.gguf", "")).error().field == "gguf.magic");
+    CHECK(load_gguf(here.path() / "absent.gguf").error().code == error_code::io);
+    CHECK(load_gguf(here.path()).error().code == error_code::io);
+    CHECK(load_gguf(here.file("empty.gguf", "")).error().field == "gguf.magic");
     // Longer than the window that is read at once.
     gguf_writer large = small_gguf();
     std::vector<std::string> words;
     for (int i = 0; i < 30000; ++i) words.push_back("token " + std::to_string(i));
     large.texts("tokenizer.ggml.merges", words);
     large.text("tokenizer.chat_template", std::string(200000, 'x'));
-    const auto read_large = load_gguf(here.write("large.gguf", large.bytes()));
+    const auto read_large = load_gguf(here.file("large.gguf", large.bytes()));
     REQUIRE(read_large);
     CHECK(read_large->find("tokenizer.ggml.merges")->elements == 30000);
     CHECK(read_large->text_or("tokenizer.chat_template", "").size() == 200000);
@@ -158,14 +141,14 @@ TEST_CASE("from a path the same is read, and no more than the header") {
 }
 
 TEST_CASE("a split model is put together from all its parts") {
-    const folder here;
+    const scratch here;
     const auto part = [&](std::uint32_t number, std::uint32_t count, const std::string& name, std::string_view tensor) {
         gguf_writer w;
         w.integer("split.no", number);
         w.integer("split.count", count);
         w.integer("split.tensors.count", 2);
         w.tensor(tensor, {8});
-        return here.write(name, w.bytes());
+        return here.file(name, w.bytes());
     };
     part(0, 2, "m-00001-of-00002.gguf", "a");
     const auto second = part(1, 2, "m-00002-of-00002.gguf", "b");
@@ -178,18 +161,18 @@ TEST_CASE("a split model is put together from all its parts") {
     part(1, 2, "m-00001-of-00002.gguf", "a");
     CHECK(load_gguf(second).error().field == "split.no");
     part(0, 2, "m-00001-of-00002.gguf", "a");
-    std::filesystem::remove(here.path / "m-00001-of-00002.gguf");
+    std::filesystem::remove(here.path() / "m-00001-of-00002.gguf");
     CHECK(load_gguf(second).error().code == error_code::io);
     CHECK(load_gguf(part(1, 2, "other.gguf", "b")).error().field == "split.count");
     CHECK(load_gguf(part(1, 100000, "m-00002-of-100000.gguf", "b")).error().code == error_code::out_of_range);
 }
 
 TEST_CASE("an index puts the files of a checkpoint together") {
-    const folder here;
-    here.write("a.safetensors", one_tensor("x.q_proj.weight", 3));
-    here.write("b.safetensors", one_tensor("x.k_proj.weight", 5));
+    const scratch here;
+    here.file("a.safetensors", one_tensor("x.q_proj.weight", 3));
+    here.file("b.safetensors", one_tensor("x.k_proj.weight", 5));
     const auto index = [&](const std::string& content) {
-        return load_safetensors(here.write("model.safetensors.index.json", content));
+        return load_safetensors(here.file("model.safetensors.index.json", content));
     };
     const auto whole = index(
         R"({"metadata":{"total_size":32},"weight_map":{"x.q_proj.weight":"a.safetensors","x.k_proj.weight":"b.safetensors"}})");
@@ -198,8 +181,8 @@ TEST_CASE("an index puts the files of a checkpoint together") {
     CHECK(whole->tensor_bytes() == bytes(32));
     CHECK(*whole->stated == bytes(32));
     CHECK(whole->header + whole->tensor_bytes() == whole->size);
-    CHECK(load_safetensors(here.path)->tensors.size() == 2);
-    CHECK(load_safetensors(here.path / "b.safetensors")->tensors.size() == 1);
+    CHECK(load_safetensors(here.path())->tensors.size() == 2);
+    CHECK(load_safetensors(here.path() / "b.safetensors")->tensors.size() == 1);
 
     CHECK(index(R"({"weight_map":{"absent":"a.safetensors"}})").error().value == "absent");
     CHECK(index(R"({"weight_map":{"x":"c.safetensors"}})").error().code == error_code::io);
@@ -210,20 +193,20 @@ TEST_CASE("an index puts the files of a checkpoint together") {
     CHECK(index("{}").error().code == error_code::missing);
     CHECK(index("[").error().code == error_code::malformed);
     CHECK(index(std::string(100000, '[')).error().code == error_code::malformed);
-    here.write("c.safetensors", one_tensor("x.q_proj.weight", 3));
+    here.file("c.safetensors", one_tensor("x.q_proj.weight", 3));
     CHECK(index(R"({"weight_map":{"x.q_proj.weight":"a.safetensors","y":"c.safetensors"}})").error().code ==
           error_code::inconsistent);
-    CHECK(load_safetensors(here.path / "absent.safetensors").error().code == error_code::io);
-    std::filesystem::remove(here.path / "model.safetensors.index.json");
-    CHECK(load_safetensors(here.path).error().code == error_code::io);
+    CHECK(load_safetensors(here.path() / "absent.safetensors").error().code == error_code::io);
+    std::filesystem::remove(here.path() / "model.safetensors.index.json");
+    CHECK(load_safetensors(here.path()).error().code == error_code::io);
 }
 
 TEST_CASE("a safetensors file is held against the config.json beside it") {
-    const folder here;
+    const scratch here;
     const json config = json::parse(std::ifstream{data / "configs/tiny-llama/config.json"});
-    here.write("config.json", config.dump());
+    here.file("config.json", config.dump());
     const std::size_t size = 1000 * 64 * 2;
-    const fs::path file = here.write(
+    const fs::path file = here.file(
         "model.safetensors",
         model_files::safetensors(
             json{{"model.embed_tokens.weight", {{"dtype", "F16"}, {"shape", {1000, 64}}, {"data_offsets", {0, size}}}}}

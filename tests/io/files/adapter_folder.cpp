@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "../../model_files.hpp"
+#include "../../scratch.hpp"
 
 using namespace llmres;
 namespace fs = std::filesystem;
@@ -19,22 +20,11 @@ using nlohmann::json;
 namespace {
 
 /// An adapter's folder, gone with the test.
-struct saved_adapter {
-    fs::path path;
-    explicit saved_adapter(const json& config) {
-        std::string pattern = (fs::temp_directory_path() / "llmres-adapter-XXXXXX").string();
-        if (mkdtemp(pattern.data()) != nullptr) path = pattern;
-        std::ofstream{path / "adapter_config.json"} << config.dump();
-    }
-    ~saved_adapter() {
-        std::error_code ignored;
-        fs::remove_all(path, ignored);
-    }
-    saved_adapter(const saved_adapter&) = delete;
-    saved_adapter& operator=(const saved_adapter&) = delete;
-    result<model_source> read() const { return find_model_source(path.string()); }
+struct saved_adapter : run_program::scratch {
+    explicit saved_adapter(const json& config) { file("adapter_config.json", config.dump()); }
+    result<model_source> read() const { return find_model_source(path().string()); }
     result<plan_request> job(const json& more) const {
-        json document = {{"model", path.string()}, {"cluster", {{"gpu", "a100-sxm4-80gb"}, {"gpus", 1}}}};
+        json document = {{"model", path().string()}, {"cluster", {{"gpu", "a100-sxm4-80gb"}, {"gpus", 1}}}};
         document.update(more);
         return read_job(document, fs::path{});
     }
@@ -73,8 +63,8 @@ TEST_CASE("the base may lie beside the adapter; one that nobody knows is refused
     CHECK(unknown.field == "base_model_name_or_path");
     CHECK(unknown.value == "base");
     CHECK(unknown.expected.view().find("--max_loras") != std::string_view::npos);
-    fs::create_directory(folder.path / "base");
-    std::ofstream{folder.path / "base" / "config.json"} << model_files::llama_config().dump();
+    fs::create_directory(folder.path() / "base");
+    std::ofstream{folder.path() / "base" / "config.json"} << model_files::llama_config().dump();
     CHECK(folder.read()->model.hidden == 256);
 }
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "../../model_files.hpp"
+#include "../../scratch.hpp"
 
 using namespace llmres;
 namespace fs = std::filesystem;
@@ -22,23 +23,9 @@ using nlohmann::json;
 
 namespace {
 
-/// A folder of its own, gone with the test.
-struct folder {
-    fs::path path;
-    folder() {
-        std::string pattern = (fs::temp_directory_path() / "llmres-stored-XXXXXX").string();
-        if (mkdtemp(pattern.data()) != nullptr) path = pattern;
-    }
-    ~folder() {
-        std::error_code ignored;
-        fs::remove_all(path, ignored);
-    }
-    folder(const folder&) = delete;
-    folder& operator=(const folder&) = delete;
-    void write(const std::string& name, const std::string& content) const {
-        std::ofstream{path / name, std::ios::binary} << content;
-    }
-    result<model_source> read() const { return find_model_source(path.string()); }
+/// A checkpoint's folder, gone with the test.
+struct folder : run_program::scratch {
+    result<model_source> read() const { return find_model_source(path().string()); }
 };
 
 json new_config() {
@@ -51,13 +38,13 @@ json tensor_of(const std::vector<std::int64_t>& shape) { return {{"dtype", "BF16
 
 /// A checkpoint of a new model_type: that of llama_safetensors() with other tensors.
 struct checkpoint : folder {
-    std::string file;
+    std::string content;
     explicit checkpoint(const std::function<void(json&)>& change = {}, const json& config = new_config())
-        : file{model_files::llama_safetensors(change)} {
-        write("config.json", config.dump());
-        write("model.safetensors", file);
+        : content{model_files::llama_safetensors(change)} {
+        file("config.json", config.dump());
+        file("model.safetensors", content);
     }
-    byte_count stored() const { return load_safetensors(path)->tensor_bytes(); }
+    byte_count stored() const { return load_safetensors(path())->tensor_bytes(); }
 };
 
 byte_count planned(const model& m) { return stored_bytes(m, formats_of(m)); }
@@ -129,15 +116,14 @@ TEST_CASE("experts are found whether each has tensors of its own or all share on
 
 TEST_CASE("an index alone gives its total, shared by the layers") {
     folder files;
-    files.write("config.json", new_config().dump());
+    files.file("config.json", new_config().dump());
     json map = json::object();
     const std::string whole = model_files::llama_safetensors();
     const auto listed = read_safetensors(std::as_bytes(std::span{whole}));
     REQUIRE(listed);
     for (const safetensors_tensor& t : listed->tensors) map[t.name] = "model-00001-of-00001.safetensors";
     const std::int64_t total = listed->tensor_bytes().in(bytes) + 400000;
-    files.write("model.safetensors.index.json",
-                json{{"metadata", {{"total_size", total}}}, {"weight_map", map}}.dump());
+    files.file("model.safetensors.index.json", json{{"metadata", {{"total_size", total}}}, {"weight_map", map}}.dump());
     const auto found = files.read();
     REQUIRE(found);
     CHECK(found->model.from_tensors);
@@ -171,7 +157,7 @@ TEST_CASE("a recurrence is known by its state; one whose state no field gives is
 
 TEST_CASE("without tensors beside it a config of an unknown type is refused as before, and so is one that is wrong") {
     folder files;
-    files.write("config.json", new_config().dump());
+    files.file("config.json", new_config().dump());
     CHECK(files.read().error().field == "model_type");
     json config = new_config();
     config["num_hidden_layers"] = 40;
