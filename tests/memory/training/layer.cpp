@@ -134,3 +134,16 @@ TEST_CASE(
     j.recompute = recompute::none;
     CHECK(masks(attention_kernel::eager) == byte_count{});
 }
+
+TEST_CASE("selective recomputation keeps a Mamba layer's input in fp32, as full recomputation does") {
+    job j{.model = models::codestral_mamba_7b,
+          .task = task::pretraining,
+          .sequence = tokens(n),
+          .recompute = recompute::full,
+          .runtime = runtimes::torchtitan};
+    const layout eight{.tensor = 8};
+    const byte_count input = layer_of(j, 0, eight).kept;
+    CHECK(input == bytes(4 * n * j.model.hidden));
+    j.recompute = recompute::selective;
+    CHECK(layer_of(j, 0, eight).kept >= input);
+}
