@@ -366,3 +366,16 @@ TEST_CASE(
     j.global_batch = 32;
     CHECK(idle({.pipeline = 4}) == doctest::Approx(plain / 2).epsilon(0.15));
 }
+
+TEST_CASE("the head of a GGUF file is read in its tensor's own type") {
+    job j = decoded(runtimes::llama_cpp);
+    gguf_mix mix = find_gguf_mix("weights", "Q4_K_M").value();
+    j.gguf = mix;
+    j.weights = q4_k;
+    CHECK(*detail::serving_formats(j).weights.head == q6_k);
+    j.model = models::qwen3_0_6b;  // its head is its embedding
+    CHECK(*detail::serving_formats(j).weights.head == q6_k);
+    mix.output = gguf_type::Q8_0;
+    j.gguf = mix;
+    CHECK(*detail::serving_formats(j).weights.head == q8_0);
+}

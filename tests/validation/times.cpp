@@ -45,7 +45,7 @@ TEST_CASE("every published time is a job document that the library takes, but fo
 TEST_CASE("series that were met stay within what is asked of them") {
     for (const times::bar& b : times::bars) {
         if (!b.met) continue;
-        CAPTURE(b.series);
+        INFO(std::string{b.series});
         CHECK(times::pooled(scores().series, b).rows() >= 10);
         CHECK(times::pooled(scores().series, b).keeps(b));
     }

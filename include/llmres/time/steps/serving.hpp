@@ -10,6 +10,7 @@
 #include <llmres/jobs/layout.hpp>
 #include <llmres/jobs/ranks.hpp>
 #include <llmres/memory/serving.hpp>
+#include <llmres/models/gguf/tensors.hpp>
 #include <llmres/time/host.hpp>
 #include <llmres/time/job_speed.hpp>
 #include <llmres/time/roofline.hpp>
@@ -38,11 +39,16 @@ inline constexpr load_constants default_load{};
 inline constexpr double triton_launches = 3.0;
 
 constexpr operation_formats serving_formats(const job& j) {
-    return {.compute = j.compute,
-            .kv_cache = kv_cache_of(j),
-            .weights = formats_of(j, j.compute),
-            .kv_cache_values = j.kv_cache_values,
-            .joined = j.runtime.launches.joined};
+    operation_formats formats{.compute = j.compute,
+                              .kv_cache = kv_cache_of(j),
+                              .weights = formats_of(j, j.compute),
+                              .kv_cache_values = j.kv_cache_values,
+                              .joined = j.runtime.launches.joined};
+    if (j.gguf) {
+        const gguf_tensor head = j.model.tied_head ? gguf::embedding(j.model, *j.gguf) : gguf::output(j.model, *j.gguf);
+        formats.weights.head = &gguf::types[gguf::index_of(head.type)].format;
+    }
+    return formats;
 }
 
 /// All layers on the GPU, each pass so many times, and the head once.
