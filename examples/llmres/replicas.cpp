@@ -92,6 +92,7 @@ llmres::json_value answer_of(const llmres::plan_request& asked, const llmres::re
     llmres::json_value answer{{"requests_per_second", load.requests.in(llmres::hertz)},
                               {"arrivals", name_of(load.arrivals)},
                               {"job", llmres::to_json(asked.job)},
+                              {"runtime", llmres::runtime_to_json(asked)},
                               {"cluster", llmres::to_json(asked.cluster)},
                               {"assumed", assumed},
                               {"best", llmres::json_value::array()}};
@@ -138,6 +139,7 @@ int run_replicas(const replicas_options& o) {
     }
     print_replicas(best);
     fmt::print("\n");
+    print_profile(asked.profile);
     if (o.arrivals.empty()) assumed["arrivals"] = "random";
     print_assumed(assumed);
     fmt::print("plan     {}\n", command_of(o.job, replica_patch(best[0])));
