@@ -98,7 +98,8 @@ TEST_CASE("search and compare say the same of each profile, once") {
     REQUIRE(first != std::string::npos);
     CHECK(compared.find(line, first + 1) == std::string::npos);
     CHECK(compared.find("profile  vllm 0.18 and 0.19: 46 measurements") != std::string::npos);
-    for (const json& row : run(two + arguments{"--json"}).json()["rows"])
+    const json rows = run(two + arguments{"--json"}).json()["rows"];
+    for (const json& row : rows)
         CHECK(row["profile"]["evidence"] == (row["runtime"] == "tgi" ? "unmeasured" : "measured"));
     CHECK(run(arguments{"search"} + shared + arguments{"--runtime", "tgi", "--json"}).json()["runtime"]["evidence"] ==
           "unmeasured");

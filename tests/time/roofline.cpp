@@ -379,7 +379,8 @@ TEST_CASE("exchanges go to the term of their group, over the ranks of that group
     const cluster c = standard_cluster(gpus::h100_sxm5_80gb, 64).value();
     const layout l{.tensor = 2, .data = 8, .context_parallel = 4, .expert = 8, .expert_tensor = 2};
     const auto priced_exchange = [&](exchange::group among) {
-        detail::pricer price{l, c, c.gpu, default_efficiency, {}, {}};
+        const runtime_launches none;
+        detail::pricer price{l, c, c.gpu, default_efficiency, none, {}};
         price(exchange{collective_kind::all_gather, among, mb(64)}, 0);
         return price.sum[0];
     };

@@ -161,6 +161,8 @@ struct pricer {
     std::array<std::array<rates, 2>, 2> known{};  ///< of bursts and of long runs, the two arithmetics used last
     std::array<priced_pass, token_passes::most> sum{};
 
+    pricer(const layout&, const cluster&, const gpu&, const efficiency&, const runtime_launches&&,
+           const std::array<bool, token_passes::most>&) = delete;  // it refers to them
     constexpr pricer(const layout& l, const cluster& c, const gpu& of_peaks, const efficiency& e,
                      const runtime_launches& by, const std::array<bool, token_passes::most>& runs_long)
         : degrees{l}, hardware{c}, sheet{of_peaks}, reach{e}, launches{by}, sustained{runs_long} {
