@@ -11,9 +11,13 @@
 #include <string>
 
 #include "../run_program.hpp"
+#include "../sanitized.hpp"
 
 /// A published measurement's job document, planned by the program as a user would have it planned.
 namespace as_the_program {
+
+/// Documents of a random sample; under the sanitizer, whose programs take a second each, the first of the same ones.
+inline constexpr int sample_size = sanitized ? 40 : 200;
 
 /// Holds that `llmres plan DOCUMENT --json` says what the library says of the document, to the byte: the same verdict
 /// and memory, in all and term by term, or the same refusal.

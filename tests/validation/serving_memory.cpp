@@ -152,7 +152,7 @@ TEST_CASE("19 of 20 measured figures lie inside their bounds") {
 TEST_CASE("a random sample of 200 documents has the same figures by `llmres plan`") {
     const std::vector<row> rows = rows_to_score();
     std::mt19937 random{14};
-    for (int i = 0; i < 200; ++i) {
+    for (int i = 0; i < as_the_program::sample_size; ++i) {
         const row& r = rows[random() % rows.size()];
         const llmres::result<llmres::job_plan> planned = llmres::plan(r.job(), r.layout(), r.cluster());
         as_the_program::check(r.id, r.text, planned);

@@ -128,7 +128,7 @@ TEST_CASE("a random sample of 200 documents has the same figures by `llmres plan
     std::vector<training_runs::run> runs;
     training_runs::for_each_run([&](const training_runs::run& r) { runs.push_back(r); });
     std::mt19937 random{14};
-    for (int i = 0; i < 200; ++i) {
+    for (int i = 0; i < as_the_program::sample_size; ++i) {
         const training_runs::run& r = runs[random() % runs.size()];
         const llmres::result<llmres::job_plan> planned = llmres::plan(r.what, r.over, r.on);
         as_the_program::check(r.id, r.text, planned);
