@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // llmres replicas: how many replicas keep up with a rate of requests, in which layout.
+#include "command_line.hpp"
 #include "commands.hpp"
 #include "report.hpp"
 #include "table.hpp"
@@ -117,6 +118,9 @@ llmres::json_value assumed_of(const nlohmann::json& document, const llmres::plan
 int run_replicas(const replicas_options& o) {
     if (o.top < 1 || o.top > 1000)
         throw refusal{llmres::refused(llmres::error_code::out_of_range, "top", o.top, "1 to 1000")};
+    if (o.job.fields.contains("batch"))
+        throw refusal{llmres::refused(llmres::error_code::inconsistent, "batch", o.job.fields.at("batch"),
+                                      "absent: the sequences in flight are searched, at most --max_num_seqs of them")};
     const llmres::request_load load = load_of(o);
     nlohmann::json document = merged(o.job);
     if (!document.contains("cluster") || !document["cluster"].contains("gpus"))

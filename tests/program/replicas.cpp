@@ -68,6 +68,7 @@ TEST_CASE("rates, limits and lengths that may not be are refused by name") {
     refused(asked({"--requests_per_second", "1", "--max_time_to_first_token", "0.001"}),
             {"max_time_to_first_token is 1000", "at least"});
     refused(asked({"--requests_per_second", "1", "--arrivals", "bursty"}), {"arrivals is bursty", "random, even"});
+    refused(asked({"--requests_per_second", "1", "--batch", "8"}), {"batch is 8", "sequences in flight are searched"});
     refused(asked({"--requests_per_second", "1", "--top", "0"}), {"top is 0", "1 to 1000"});
     refused({"replicas", "llama-3.1-8b", "--gpu", "l4", "--requests_per_second", "1"}, {"prompt is 0", "request's"});
     refused({"replicas", "llama-3.1-8b", "--gpu", "l4", "--task", "pretraining", "--sequence", "512",
