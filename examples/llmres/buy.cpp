@@ -137,6 +137,17 @@ llmres::json_value assumed_in(nlohmann::json document, const std::string& source
     return llmres::assumptions_of(document, asked, planned);
 }
 
+/// What is bought for what.
+void print_title(const llmres::job& j, const llmres::purchase_request& r) {
+    const std::string machines =
+        r.most_machines == 1 ? std::string{"one machine"} : fmt::format("up to {} machines", r.most_machines);
+    const std::string price = r.machine == llmres::money{} ? std::string{"whose price is not counted"}
+                                                           : fmt::format("at {}{} without GPUs", sum_of(r.machine),
+                                                                         r.most_machines == 1 ? "" : " each");
+    fmt::print("{}, {}, runtime {}: best by {} for {}, in {} {}\n\n", j.model.name.view(), name_of(j.task),
+               j.runtime.identity.name.view(), name_of(r.objective), sum_of(r.budget), machines, price);
+}
+
 void print_purchases(std::span<const llmres::purchase> best, std::span<const llmres::gpu_offer> offers,
                      const llmres::purchase_request& r) {
     const bool batches = r.objective == llmres::purchase_objective::largest_batch;
@@ -185,6 +196,53 @@ llmres::json_value purchase_json(const llmres::job& j, const llmres::purchase& p
     out["layout"] = llmres::to_json(p.layout);
     out["command"] = command_of(o.job, patch_of(j, p, card));
     return out;
+}
+
+/// The most GPUs of one kind that can be had, and the plan nearest to fitting on them; absent where no GPU can be had
+/// or no layout exists.
+struct most_gpus {
+    llmres::purchase bought{};
+    llmres::maybe<llmres::job_plan> nearest{};
+};
+
+std::vector<most_gpus> most_of_each(const llmres::job& j, std::span<const llmres::gpu_offer> offers,
+                                    const llmres::purchase_request& r) {
+    std::vector<most_gpus> all;
+    for (std::size_t i = 0; i < offers.size(); ++i) {
+        most_gpus most{.bought = llmres::most_of(offers[i], r)};
+        most.bought.offer = i;
+        if (most.bought.gpus > 0)
+            if (const auto c = llmres::cluster_of(offers[i], most.bought, r))
+                if (const auto found = llmres::search(j, *c, {.space = {.layouts = r.layouts}}))
+                    most.nearest = found->plan;
+        all.push_back(std::move(most));
+    }
+    return all;
+}
+
+llmres::json_value most_json(const most_gpus& most, const llmres::gpu& card) {
+    llmres::json_value out{{"gpu", card.id.view()},
+                           {"gpus", most.bought.gpus},
+                           {"machines", most.bought.machines},
+                           {"cost", most.bought.cost.in(llmres::currency)},
+                           {"bound", name_of(most.bought.bound)}};
+    if (!most.nearest) return out;
+    out["needs"] = most.nearest->memory.total().high.base();
+    out["usable"] = most.nearest->usable.base();
+    return out;
+}
+
+void print_most(std::span<const most_gpus> all, std::span<const llmres::gpu_offer> offers) {
+    fmt::print("Nothing that the budget pays for holds the job. The most of each:\n");
+    std::vector<table_row> rows;
+    for (const most_gpus& m : all) {
+        const llmres::gpu& card = offers[m.bought.offer].card;
+        const bool any = m.bought.gpus > 0;
+        rows.push_back({any ? what_of(m.bought, card) : fmt::format("no {}", card.id.view()), sum_of(m.bought.cost),
+                        m.nearest ? to_string(m.nearest->memory.total().high) : "-",
+                        m.nearest ? to_string(m.nearest->usable) : "-", bound_text(m.bought)});
+    }
+    print_table({{"buy"}, {"cost", true}, {"each needs", true}, {"each has", true}, {"not more for"}}, rows);
 }
 
 llmres::purchase_request request_of(const buy_options& o, const nlohmann::json& document,
@@ -239,14 +297,15 @@ int run_buy(const buy_options& o) {
                                   {"best", llmres::json_value::array()}};
         for (const llmres::purchase& p : best)
             answer["best"].push_back(purchase_json(asked.job, p, offers[p.offer].card, o));
+        if (best.empty())
+            for (const most_gpus& m : most_of_each(asked.job, offers, r))
+                answer["most"].push_back(most_json(m, offers[m.bought.offer].card));
         print_answer("buy", answer);
         return best.empty() ? does_not_fit : fits;
     }
-    fmt::print("{}, {}, runtime {}: {} for machines at {} without GPUs, best by {}\n\n", asked.job.model.name.view(),
-               name_of(asked.job.task), asked.job.runtime.identity.name.view(), sum_of(r.budget), sum_of(r.machine),
-               name_of(r.objective));
+    print_title(asked.job, r);
     if (best.empty()) {
-        fmt::print("Nothing that the budget pays for holds the job.\n");
+        print_most(most_of_each(asked.job, offers, r), offers);
         return does_not_fit;
     }
     print_purchases(best, offers, r);

@@ -18,6 +18,9 @@ llmres::job_answer answered(const plan_options& o);
 /// Prints a plan as a page of text on stdout: verdict, layout, memory, time and reasons.
 void print_plan(const llmres::job_plan& p, const llmres::plan_request& request);
 
+/// Prints a plan's reasons, a line each.
+void print_reasons(const llmres::job_plan& p);
+
 /// Prints in one line from which versions, how many measurements and which GPUs a profile comes; unmeasured where they
 /// are fewer than rows_that_measure.
 void print_profile(const llmres::runtime_profile& profile);

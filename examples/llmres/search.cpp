@@ -210,8 +210,12 @@ int run_search(const search_options& o) {
                name_of(j.task), c.gpus, c.gpu.name.view(), j.runtime.identity.name.view(),
                counts.kept + counts.too_slow, counts.tried,
                counts.too_slow > 0 ? fmt::format(", {} of them too slow", counts.too_slow) : "", name_of(r.objective));
-    if (!fits_somewhere) fmt::print("None fits. The nearest:\n");
+    if (!fits_somewhere)
+        fmt::print("{}\n", best[0].plan.verdict == llmres::verdict::tight
+                               ? "None fits at its upper bounds. The nearest, at what is expected:"
+                               : "None fits. The nearest:");
     print_layouts(best, j, r.space);
+    if (!fits_somewhere) print_reasons(best[0].plan);
     if (!o.against.empty()) {
         fmt::print("\nNo layout beats these both in throughput and in {}:\n", o.against);
         print_layouts(front, j, r.space);
@@ -220,7 +224,10 @@ int run_search(const search_options& o) {
     print_profile(request.profile);
     print_assumed(assumed);
     const std::string launch = launch_command(llmres::with_choice(j, best[0].choice), best[0].plan.layout, c);
-    if (fits_somewhere && !launch.empty()) fmt::print("launch   {}\n", launch);
+    if (!fits_somewhere)
+        fmt::print("plan     {}\n", command_of(o.job, layout_patch(best[0].plan.layout)));
+    else if (!launch.empty())
+        fmt::print("launch   {}\n", launch);
     return fits_somewhere ? fits : does_not_fit;
 }
 

@@ -123,3 +123,25 @@ TEST_CASE("wrong prices and budgets are refused by name") {
     std::array<purchase, 1> best{};
     CHECK(what_to_buy(none, two_cards, {.budget = currency(10'000)}, best).error().field == "batch");
 }
+
+TEST_CASE("the most GPUs of one kind that can be had, and what forbids more") {
+    const auto most = [](const purchase_request& r) { return most_of(two_cards[0], r); };
+    const purchase paid = most({.budget = currency(5'000)});
+    CHECK(paid.gpus == 2);
+    CHECK(paid.cost == currency(4'000));
+    CHECK(paid.bound == purchase_bound::budget);
+    CHECK(most({.budget = currency(70'000)}).bound == purchase_bound::room);
+    const purchase_request three{.budget = currency(70'000), .machine = currency(3'000), .most_machines = 3};
+    const purchase filled = most(three);
+    CHECK(filled.gpus == 12);
+    CHECK(filled.machines == 3);
+    CHECK(filled.cost == currency(3 * 3'000 + 12 * 2'000));
+    const result<cluster> built = cluster_of(two_cards[0], filled, three);
+    REQUIRE(built);
+    CHECK(built->gpus == 12);
+    CHECK(built->gpus_per_node == 4);
+    const purchase none = most({.budget = currency(1'999)});
+    CHECK(none.gpus == 0);
+    CHECK(none.bound == purchase_bound::budget);
+    CHECK(most({.budget = currency(70'000), .power = watts(1'000)}).bound == purchase_bound::board_power);
+}

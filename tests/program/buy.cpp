@@ -65,8 +65,20 @@ TEST_CASE("a price table is a file, with room for GPUs by kind") {
 TEST_CASE("nothing that the budget pays for holds the job") {
     const arguments large{"buy",  "llama-3.1-405b", "--runtime", "vllm",    "--context",
                           "2048", "--budget",       "9000",      "--price", "rtx-4090=1800"};
-    CHECK(bought(large, does_not_fit)["best"].empty());
-    CHECK(run(large).out.find("Nothing") != std::string::npos);
+    const json answer = bought(large, does_not_fit);
+    CHECK(answer["best"].empty());
+    REQUIRE(answer["most"].size() == 1);
+    const json& most = answer["most"][0];
+    CHECK(most["gpus"] == 4);
+    CHECK(most["cost"] == 7200);
+    CHECK(most["bound"] == "room");
+    CHECK(most["needs"].get<double>() > most["usable"].get<double>());
+    const std::string page = run(large).out;
+    CHECK(page.find("Nothing that the budget pays for holds the job.") != std::string::npos);
+    CHECK(page.find("4 x rtx-4090  7200") != std::string::npos);
+    const json fifth = bought(large + arguments{"--slots", "8"}, does_not_fit)["most"][0];
+    CHECK(fifth["gpus"] == 5);
+    CHECK(fifth["bound"] == "budget");
 }
 
 TEST_CASE("prices, budgets and limits that may not be are refused by name") {

@@ -79,6 +79,7 @@ TEST_CASE("a plan says from which versions, how many measurements and which GPUs
     CHECK(asked("tgi", "--batch=1").out.find("profile  tgi 2 and 3: unmeasured, no published row\n") !=
           std::string::npos);
     CHECK(asked("none", "--batch=1").out.find("profile  ") == std::string::npos);
+    CHECK(run({"plan", "qwen2.5-7b", "--gpu", "h100-sxm5-80gb"}).out.find("profile  ") == std::string::npos);
     for (const auto& [runtime, evidence, rows] : {std::tuple{"vllm@0.19", "measured", 46}, {"tgi", "unmeasured", 0}}) {
         const json said = asked(runtime, "--json").json()["runtime"];
         CHECK(said["evidence"] == evidence);

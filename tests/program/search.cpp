@@ -119,3 +119,15 @@ TEST_CASE("a search that nothing satisfies says why") {
     CHECK(run(asked + arguments{"--top", "0"}).exit == bad_input);
     CHECK(run({"search", "llama-3.1-405b", "--gpu", "rtx-4090", "--context", "4096"}).exit == does_not_fit);
 }
+
+TEST_CASE("where no layout fits, the nearest is shown with its reasons and the command that plans it") {
+    const outcome large = run({"search", "llama-3.1-405b", "--gpu", "rtx-4090", "--context", "4096"});
+    CHECK(large.out.find("None fits. The nearest:") != std::string::npos);
+    CHECK(large.out.find("why      the weights alone take") != std::string::npos);
+    CHECK(large.out.find("plan     llmres plan llama-3.1-405b") != std::string::npos);
+    const outcome close = run({"search", "llama-3.1-70b", "--task", "pretraining", "--gpu", "h100-sxm5-80gb", "--gpus",
+                               "64", "--runtime", "megatron", "--global_batch", "512"});
+    CHECK(close.exit == does_not_fit);
+    CHECK(close.out.find("None fits at its upper bounds.") != std::string::npos);
+    CHECK(close.out.find("why      may need up to") != std::string::npos);
+}

@@ -90,6 +90,13 @@ struct purchase {
 constexpr result<std::size_t> what_to_buy(const job& j, std::span<const gpu_offer> offers, const purchase_request& r,
                                           std::span<purchase> best);
 
+/// The most GPUs of one kind that the request pays for and has room for, whatever they are bought for, with what they
+/// cost and what forbids more; no GPU where not even one can be had. It explains an empty answer of what_to_buy().
+constexpr purchase most_of(const gpu_offer& o, const purchase_request& r);
+
+/// The cluster that a purchase makes. Errors: those of standard_cluster().
+constexpr result<cluster> cluster_of(const gpu_offer& o, const purchase& p, const purchase_request& r);
+
 // ---- detail ---------------------------------------------------------------------------------------------------------
 
 namespace detail {
@@ -157,17 +164,6 @@ constexpr bool better(const purchase& a, const purchase& b) {
     return a.offer < b.offer;
 }
 
-/// The cluster of so many machines, with so many GPUs in each.
-constexpr result<cluster> machines_of(const gpu_offer& o, std::int32_t machines, std::int32_t each,
-                                      const purchase_request& r) {
-    result<cluster> made = standard_cluster(o.card, machines * each);
-    if (!made) return made;
-    made->gpus_per_node = each;
-    if (!r.between.id.empty()) made->scale_out = r.between;
-    if (o.host.memory > byte_count{}) made->host = o.host;
-    return made;
-}
-
 /// What forbids so many machines with so many GPUs in each.
 constexpr purchase_bound bound_of(const gpu_offer& o, std::int32_t machines, std::int32_t each,
                                   const purchase_request& r) {
@@ -178,11 +174,34 @@ constexpr purchase_bound bound_of(const gpu_offer& o, std::int32_t machines, std
     return purchase_bound::none;
 }
 
+/// So many machines with so many GPUs in each, and what they cost.
+constexpr purchase machines_of(const gpu_offer& o, std::int32_t machines, std::int32_t each,
+                               const purchase_request& r) {
+    const std::int32_t gpus = machines * each;
+    return {.gpus = gpus,
+            .machines = machines,
+            .cost = r.machine * static_cast<double>(machines) + o.price * static_cast<double>(gpus)};
+}
+
+/// What forbids one GPU more in each machine or, where none has room, one machine more.
+constexpr purchase_bound bound_of_more(const gpu_offer& o, const purchase& p, const purchase_request& r) {
+    const std::int32_t each = p.gpus / p.machines;
+    const bool has_room = each < o.most_in_machine;
+    return bound_of(o, has_room ? p.machines : p.machines + 1, has_room ? each + 1 : each, r);
+}
+
+/// Calls visit(purchase) for each number of machines and of GPUs in them that the request allows, the fewest first.
+template <class Visit>
+constexpr void for_each_purchase(const gpu_offer& o, const purchase_request& r, Visit visit) {
+    for (std::int32_t machines = 1; machines <= r.most_machines; ++machines)
+        for (std::int32_t each = 1; bound_of(o, machines, each, r) == purchase_bound::none; ++each)
+            visit(machines_of(o, machines, each, r));
+}
+
 /// One number of GPUs of an offer; a score of 0 where the job does not fit.
 constexpr purchase scored(const job& j, const gpu_offer& o, purchase tried, const purchase_request& r) {
-    const result<cluster> bought = machines_of(o, tried.machines, tried.gpus / tried.machines, r);
+    const result<cluster> bought = cluster_of(o, tried, r);
     if (!bought) return tried;
-    tried.cost = r.machine * static_cast<double>(tried.machines) + o.price * static_cast<double>(tried.gpus);
     if (r.objective == purchase_objective::largest_batch)
         find_largest_batch(tried, j, r.layouts, *bought);
     else
@@ -193,16 +212,13 @@ constexpr purchase scored(const job& j, const gpu_offer& o, purchase tried, cons
 
 /// The best number of GPUs of one offer; a score of 0 where the job fits on none.
 constexpr purchase best_of_offer(const job& j, const gpu_offer& o, std::size_t index, const purchase_request& r) {
-    purchase best{.offer = index};
-    for (std::int32_t machines = 1; machines <= r.most_machines; ++machines)
-        for (std::int32_t each = 1; bound_of(o, machines, each, r) == purchase_bound::none; ++each) {
-            const purchase tried = scored(j, o, {.offer = index, .gpus = machines * each, .machines = machines}, r);
-            if (tried.score > 0 && (best.score <= 0 || better(tried, best))) best = tried;
-        }
-    if (best.score <= 0) return best;
-    const std::int32_t each = best.gpus / best.machines;
-    const bool has_room = each < o.most_in_machine;
-    best.bound = bound_of(o, has_room ? best.machines : best.machines + 1, has_room ? each + 1 : each, r);
+    purchase best{};
+    for_each_purchase(o, r, [&](const purchase& p) {
+        const purchase tried = scored(j, o, p, r);
+        if (tried.score > 0 && (best.score <= 0 || better(tried, best))) best = tried;
+    });
+    best.offer = index;
+    if (best.score > 0) best.bound = bound_of_more(o, best, r);
     return best;
 }
 
@@ -224,6 +240,24 @@ constexpr result<std::size_t> what_to_buy(const job& j, std::span<const gpu_offe
         best[at] = made;
     }
     return count;
+}
+
+constexpr purchase most_of(const gpu_offer& o, const purchase_request& r) {
+    purchase most{};
+    detail::for_each_purchase(o, r, [&](const purchase& p) {
+        if (p.gpus > most.gpus) most = p;
+    });
+    most.bound = most.gpus > 0 ? detail::bound_of_more(o, most, r) : detail::bound_of(o, 1, 1, r);
+    return most;
+}
+
+constexpr result<cluster> cluster_of(const gpu_offer& o, const purchase& p, const purchase_request& r) {
+    result<cluster> made = standard_cluster(o.card, p.gpus);
+    if (!made) return made;
+    made->gpus_per_node = p.gpus / p.machines;
+    if (!r.between.id.empty()) made->scale_out = r.between;
+    if (o.host.memory > byte_count{}) made->host = o.host;
+    return made;
 }
 
 }  // namespace llmres::inline v0

@@ -50,7 +50,7 @@ struct plan_request {
     std::string warning{};  ///< what a person should know of how the model was read; empty: nothing
     std::string device{};   ///< the device file that the cluster's GPU was read from; empty if it is from a table
     /// The runtime's profile, without the knobs that the job turns, and where its constants come from.
-    runtime_profile profile{};
+    runtime_profile profile{.runtime = no_runtime};
     /// The document gives a layout without its data ranks: they are with_data_ranks()'s.
     bool data_ranks_chosen = false;
     /// Layers on GPUs, experts on the host and context that the document does not give are fit_to_memory()'s.
