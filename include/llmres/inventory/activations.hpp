@@ -75,20 +75,6 @@ constexpr void for_each_sampled_activation(const model& m, std::int64_t sequence
 
 namespace detail {
 
-/// Any visitor of activations: the rules of what is saved are compiled once for it, not again for each visitor.
-struct activation_visitor {
-    constexpr virtual void operator()(const activation& a) const = 0;
-
-protected:
-    constexpr ~activation_visitor() = default;
-};
-template <class Visit>
-struct activation_visitor_of final : activation_visitor {
-    Visit& visit;
-    constexpr explicit activation_visitor_of(Visit& calls) : visit{calls} {}
-    constexpr void operator()(const activation& a) const override { visit(a); }
-};
-
 /// Shows what each operation of a layer saves from its forward pass until its backward pass, recomputing nothing.
 struct saved_fold {
     const layer& of_layer;
@@ -98,8 +84,6 @@ struct saved_fold {
     gradient_flow flow;
     bool input_saved = false;  ///< as it is: what the products of this half read
 
-    using writer = layer_writer<const activation_visitor>;
-
     constexpr void operator()(const layer_operation& o) {
         const bool drops_nothing = o.code == operation_code::residual_sum && !context.dropout;
         if (!drops_nothing && (o.code == operation_code::products || flow.reaches_any(o.reads))) save(o);
@@ -107,7 +91,7 @@ struct saved_fold {
     }
 
 private:
-    constexpr writer writer_of(const layer_operation& o) const {
+    constexpr layer_writer writer_of(const layer_operation& o) const {
         return {context, visit, o.parts, o.routed, flow.reaches_any(o.reads)};
     }
     constexpr bool touches_any(const layer_operation& o) const {
@@ -116,7 +100,7 @@ private:
         return false;
     }
     constexpr void save(const layer_operation& o) {
-        const writer out = writer_of(o);
+        const layer_writer out = writer_of(o);
         const std::int64_t n = context.tokens.all();
         switch (o.code) {
             case operation_code::norm:
@@ -128,7 +112,7 @@ private:
             case operation_code::attention: {
                 const std::int64_t keys = o.crosses ? context.encoder_tokens : context.tokens.keys;
                 detail::save_attention(of_layer.attention, {o.crosses ? keys : context.tokens.length, keys}, flow, out);
-                if (!o.crosses) save_beside_attention(of_layer.attention, hidden, writer{context, visit});
+                if (!o.crosses) save_beside_attention(of_layer.attention, hidden, layer_writer{context, visit});
                 return;
             }
             case operation_code::output_gate:
@@ -159,7 +143,7 @@ private:
     }
 
     /// The norm before the feed-forward is over before the products that read it differentiate its weight.
-    constexpr void save_norm(const layer_operation& o, const writer& out) const {
+    constexpr void save_norm(const layer_operation& o, const layer_writer& out) const {
         using enum backward_point;
         const backward_point weight_at = o.at == attention_norm                               ? attention
                                          : o.at == norm && o.half == layer_half::feed_forward ? inner
@@ -168,7 +152,7 @@ private:
                  !o.reads_again || context.widens_stream(of_layer.norm), o.reads[0].name != operand_name::stream);
     }
 
-    constexpr void save_products(const layer_operation& o, const writer& out) {
+    constexpr void save_products(const layer_operation& o, const layer_writer& out) {
         const std::int64_t n = context.tokens.all();
         const operand& read = o.reads[0];
         if (!flow.reaches_any(o.reads) && !touches_any(o)) return;
@@ -192,7 +176,7 @@ private:
                 break;
         }
         if (o.routed) return save_routed_input(of_layer.feed_forward, o, out);
-        layer_writer<const activation_visitor>::input_tensor in{.elements = n * read.width, .n = n};
+        layer_writer::input_tensor in{.elements = n * read.width, .n = n};
         if (read.name == operand_name::latent) {
             in.casts = context.formats.fp32_outputs;
         } else if (read.name == operand_name::encoded) {  // one for all layers, unless each casts it
@@ -221,7 +205,7 @@ private:
         return context.frozen || (transformers_experts(context) && (widens_router(context) || context.autocast));
     }
 
-    constexpr void save_inner(const layer_operation& o, const writer& out) const {
+    constexpr void save_inner(const layer_operation& o, const layer_writer& out) const {
         const feed_forward& f = of_layer.feed_forward;
         const std::int64_t positions = o.routed ? routed_tokens(f, context) : context.tokens.all();
         if (o.routed && transformers_experts(context)) return save_stacked_activation(f, positions, out);
@@ -229,7 +213,7 @@ private:
     }
 
     /// The input of a feed-forward's last product; transformers' routed experts have it with the activation.
-    constexpr void save_last_product(const layer_operation& o, const writer& out) const {
+    constexpr void save_last_product(const layer_operation& o, const layer_writer& out) const {
         const feed_forward& f = of_layer.feed_forward;
         if (o.routed && transformers_experts(context)) return;
         const std::int64_t positions = o.routed ? routed_tokens(f, context) : context.tokens.all();
@@ -260,8 +244,7 @@ constexpr byte_count routed_bytes(const layer& kind, std::int64_t hidden, const 
 }
 
 /// What a norm's backward pass holds beside what it saved: five fp32 tensors as PyTorch differentiates it step by step.
-template <class Visit>
-constexpr void pass_back_norm(const layer_operation& o, norm_kind kind, const layer_writer<Visit>& hold) {
+constexpr void pass_back_norm(const layer_operation& o, norm_kind kind, const layer_writer& hold) {
     const std::int64_t values = hold.context.tokens.all() * o.reads[0].width;
     const bool one_kernel = hold.context.runtime.kernels.fuses_norms() || kind != norm_kind::rms;
     hold.put(activation_role::gradient, (one_kernel ? 2 : 5) * values, one_kernel ? hold.context.formats.stream : fp32,
@@ -282,7 +265,7 @@ struct backward_fold {
 
 private:
     constexpr void pass_back(const layer_operation& o) const {
-        const layer_writer<const activation_visitor> hold{context, visit};
+        const layer_writer hold{context, visit};
         switch (o.code) {
             case operation_code::norm:  // those of a half's output, and before an encoder's, are lower than these
                 if (o.reads[0].name == operand_name::stream) pass_back_norm(o, of_layer.norm, hold);

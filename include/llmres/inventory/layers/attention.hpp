@@ -69,9 +69,8 @@ constexpr bool widens_scores(const training_context& context) {
 }
 
 /// What attention by pairs saves of its scores. The factor of the values is needed for their gradient alone.
-template <class Visit>
 constexpr void save_scores(const attention& a, std::int64_t pairs, const gradient_flow& flow,
-                           const layer_writer<Visit>& save) {
+                           const layer_writer& save) {
     using enum backward_point;
     using role = activation_role;
     const training_context& context = save.context;
@@ -110,9 +109,8 @@ constexpr bool copies_output(const attention& a, const training_context& context
 }
 
 /// Queries, keys and values. A product of two saves one factor for the other's gradient; one kernel saves all three.
-template <class Visit>
 constexpr void save_heads(const attention& a, const attended_tokens& seen, const gradient_flow& flow,
-                          const layer_writer<Visit>& save) {
+                          const layer_writer& save) {
     using enum backward_point;
     using role = activation_role;
     const training_context& context = save.context;
@@ -151,9 +149,8 @@ constexpr void save_heads(const attention& a, const attended_tokens& seen, const
 }
 
 /// Attention itself: queries with keys, softmax, probabilities with values.
-template <class Visit>
 constexpr void save_attention(const attention& a, const attended_tokens& seen, const gradient_flow& flow,
-                              const layer_writer<Visit>& save) {
+                              const layer_writer& save) {
     using enum backward_point;
     using role = activation_role;
     const training_context& context = save.context;
@@ -164,7 +161,7 @@ constexpr void save_attention(const attention& a, const attended_tokens& seen, c
     if (score_code_of(a, context) == score_code::by_pair)
         return save_scores(a, product(product(t.sequences, a.heads), product(t.length, seen.keys)), flow, save);
     save.put(role::softmax_statistics, n * a.heads, fp32, split, attention);
-    layer_writer<Visit> beside = save;
+    layer_writer beside = save;
     beside.parts = {};
     // The mask becomes one to add, for each layer.
     const bool masked = is_masked(a, context) && context.runtime.kernels.shared_heads;
@@ -175,8 +172,7 @@ constexpr void save_attention(const attention& a, const attended_tokens& seen, c
 }
 
 /// What attention to the sequence itself saves beside that: biases of scores, and prompts of each layer.
-template <class Visit>
-constexpr void save_beside_attention(const attention& a, std::int64_t hidden, const layer_writer<Visit>& save) {
+constexpr void save_beside_attention(const attention& a, std::int64_t hidden, const layer_writer& save) {
     constexpr auto scored = backward_point::attention, added = backward_point::norm;
     const training_context& context = save.context;
     const std::int64_t n = context.tokens.all();
@@ -200,8 +196,7 @@ constexpr void save_beside_attention(const attention& a, std::int64_t hidden, co
 }
 
 /// What the output projection saves of attention's output, and what adapters make of it.
-template <class Visit>
-constexpr void save_output_projection(const attention& a, const layer_operation& o, const layer_writer<Visit>& save) {
+constexpr void save_output_projection(const attention& a, const layer_operation& o, const layer_writer& save) {
     const training_context& context = save.context;
     const std::int64_t n = context.tokens.all();
     const std::int64_t values = n * o.reads[0].width;
@@ -218,8 +213,7 @@ constexpr void save_output_projection(const attention& a, const layer_operation&
 /// dot_product_attention/context_parallel.py): a ring holds each part of keys and values that came by in the forward
 /// pass, and its output for each; in the backward pass two pairs of keys and values with their gradients, and one
 /// sum of the queries'.
-template <class Visit>
-constexpr void exchange_keys(const attention& a, std::int64_t made, const layer_writer<Visit>& hold) {
+constexpr void exchange_keys(const attention& a, std::int64_t made, const layer_writer& hold) {
     const training_context& context = hold.context;
     const std::int64_t n = context.tokens.all();
     const std::int64_t kv_heads = a.kind == attention_kind::latent ? a.heads : a.kv_heads;
@@ -245,8 +239,7 @@ constexpr void exchange_keys(const attention& a, std::int64_t made, const layer_
 }
 
 /// What attention makes in its backward pass.
-template <class Visit>
-constexpr void pass_back_attention(const attention& a, const layer_writer<Visit>& hold) {
+constexpr void pass_back_attention(const attention& a, const layer_writer& hold) {
     using enum backward_point;
     const training_context& context = hold.context;
     const token_shape& t = context.tokens;

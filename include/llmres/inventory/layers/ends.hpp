@@ -17,8 +17,7 @@
 namespace llmres::inline v0::detail {
 
 /// What the norms among the extra weights of one part save. A norm of two copies has a weight and a bias.
-template <class Visit>
-constexpr void save_extra_norms(const model& m, model_part part, std::int64_t n, const layer_writer<Visit>& save) {
+constexpr void save_extra_norms(const model& m, model_part part, std::int64_t n, const layer_writer& save) {
     for (std::int32_t i = 0; i < m.extra_count; ++i) {
         const extra_weight& e = m.extras[static_cast<std::size_t>(i)];
         if (e.part != part || e.role != weight_role::norm) continue;
@@ -30,8 +29,7 @@ constexpr void save_extra_norms(const model& m, model_part part, std::int64_t n,
 /// What a stack saves between its embedding and its first layer. PEFT has the output of a frozen embedding require
 /// gradients (enable_input_require_grads), and autograd holds such a leaf; adding positions to it, a factor or
 /// dropout makes another tensor. `changes`: there are positions, a factor, or a norm that makes it fp32.
-template <class Visit>
-constexpr void save_embedding(std::int64_t hidden, bool changes, const layer_writer<Visit>& save) {
+constexpr void save_embedding(std::int64_t hidden, bool changes, const layer_writer& save) {
     const training_context& context = save.context;
     const std::int64_t values = context.tokens.all() * hidden;
     if (!context.input_requires_grad || (!context.dropout && !context.frozen)) return;
@@ -43,8 +41,7 @@ constexpr void save_embedding(std::int64_t hidden, bool changes, const layer_wri
 }
 
 /// The mask of the dropout after the last norm of a stack.
-template <class Visit>
-constexpr void save_final_dropout(std::int64_t hidden, const layer_writer<Visit>& save) {
+constexpr void save_final_dropout(std::int64_t hidden, const layer_writer& save) {
     if (save.context.dropout && save.context.code.dropout.final)
         save.put(activation_role::mask, save.context.tokens.all() * hidden, int8, activation_split::sequence,
                  backward_point::output);
@@ -53,8 +50,7 @@ constexpr void save_final_dropout(std::int64_t hidden, const layer_writer<Visit>
 /// The bias that is added to attention scores, one for all layers of a stack (T5). It is looked up in a table by the
 /// distance of two tokens, and the look-up saves the distances; attention kernels save the bias itself, unless each
 /// casts or masks it (layers/attention.hpp). Layers that are recomputed all read the same bias.
-template <class Visit>
-constexpr void save_score_bias(const attention& a, const layer_writer<Visit>& save) {
+constexpr void save_score_bias(const attention& a, const layer_writer& save) {
     const training_context& context = save.context;
     if (!context.code.attention.biased_scores || a.kind == attention_kind::none) return;
     const bool decodes = a.cross == cross_attention::beside;
@@ -92,8 +88,7 @@ constexpr bool has_extra(const model& m, weight_role role) {
 /// What a stem of convolutions saves: one convolution over patches, or several over time (Whisper's, of three frames
 /// each). Each of several saves its activation function's input, and the last halves the number of frames. Autocast
 /// casts their weights, and the input of the first.
-template <class Visit>
-constexpr void save_stem(const model& m, const layer_writer<Visit>& save) {
+constexpr void save_stem(const model& m, const layer_writer& save) {
     const training_context& context = save.context;
     if (!context.input_requires_grad || m.extra_count == 0) return;
     std::int64_t left = 0;
@@ -117,42 +112,42 @@ constexpr void save_stem(const model& m, const layer_writer<Visit>& save) {
     }
 }
 
-/// Calls visit(activation) for what stands before the layers.
-template <class Visit>
-constexpr void for_each_input_activation(const model& m, const training_context& context, Visit&& visit) {
-    const detail::layer_writer<Visit> save{context, visit};
+/// Shows what stands before the layers.
+constexpr void list_input_activations(const model& m, const training_context& context,
+                                      const activation_visitor& visit) {
+    const layer_writer save{context, visit};
     std::size_t first = 0;  // kind with attention
     while (first + 1 < static_cast<std::size_t>(m.layers.kind_count) &&
            m.layers.kinds[first].attention.kind == attention_kind::none)
         ++first;
     const attention& a = m.layers.kinds[first].attention;
-    detail::save_embedding(m.hidden,
-                           m.embedding_width > 0 || context.code.scales_embedding ||
-                               !(context.formats.embedding == context.formats.stream) ||
-                               (context.frozen && detail::has_extra(m, weight_role::positions)),
-                           save);
-    detail::save_score_bias(a, save);
+    save_embedding(m.hidden,
+                   m.embedding_width > 0 || context.code.scales_embedding ||
+                       !(context.formats.embedding == context.formats.stream) ||
+                       (context.frozen && has_extra(m, weight_role::positions)),
+                   save);
+    save_score_bias(a, save);
     // Cosines and sines of the positions, for all layers.
     if (context.code.attention.rotary && a.kind != attention_kind::none)
         save.put(activation_role::query,
                  std::int64_t{2} * context.code.attention.rotary_tables * context.tokens.length *
                      (a.rope_dim > 0 ? a.rope_dim : a.head_dim / context.code.attention.rotary_part),
                  context.formats.stream, activation_split::whole, backward_point::output);
-    if (m.encoders[0].layers > 0 && detail::keeps_encoder_output(context))
+    if (m.encoders[0].layers > 0 && keeps_encoder_output(context))
         save.put(activation_role::linear_input, context.tokens.sequences * context.encoder_tokens * m.hidden,
                  context.formats.stream, activation_split::sequence, backward_point::output);
     if (m.encoders[0].layers > 0) return;
-    detail::save_stem(m, save);
-    if (context.input_requires_grad) detail::save_extra_norms(m, model_part::input, context.tokens.all(), save);
+    save_stem(m, save);
+    if (context.input_requires_grad) save_extra_norms(m, model_part::input, context.tokens.all(), save);
 }
 
-/// Calls visit(activation) for what stands after the layers: a transform before the head (BERT's), or a classifier.
-template <class Visit>
-constexpr void for_each_output_activation(const model& m, const training_context& context, Visit&& visit) {
-    const detail::layer_writer<Visit> save{context, visit};
+/// Shows what stands after the layers: a transform before the head (BERT's), or a classifier.
+constexpr void list_output_activations(const model& m, const training_context& context,
+                                       const activation_visitor& visit) {
+    const layer_writer save{context, visit};
     const std::int64_t n = context.tokens.all();
-    detail::save_final_dropout(m.hidden, save);
-    detail::save_extra_norms(m, model_part::output, n, save);
+    save_final_dropout(m.hidden, save);
+    save_extra_norms(m, model_part::output, n, save);
     for (std::int32_t i = 0; i < m.extra_count; ++i) {
         const extra_weight& e = m.extras[static_cast<std::size_t>(i)];
         if (e.part != model_part::output || e.role != weight_role::classifier) continue;
@@ -175,6 +170,18 @@ constexpr void for_each_output_activation(const model& m, const training_context
             save.put(activation_role::up, n * m.hidden, context.formats.outputs, activation_split::sequence,
                      backward_point::output);
     }
+}
+
+/// Calls visit(activation) for what stands before the layers.
+template <class Visit>
+constexpr void for_each_input_activation(const model& m, const training_context& context, Visit&& visit) {
+    list_input_activations(m, context, activation_visitor_of{visit});
+}
+
+/// Calls visit(activation) for what stands after the layers.
+template <class Visit>
+constexpr void for_each_output_activation(const model& m, const training_context& context, Visit&& visit) {
+    list_output_activations(m, context, activation_visitor_of{visit});
 }
 
 }  // namespace llmres::inline v0::detail

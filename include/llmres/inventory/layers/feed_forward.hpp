@@ -54,9 +54,8 @@ constexpr const precision& activated_format(bool gated, const training_context& 
 }
 
 /// The activation of `width` features over n positions, and its product with the other factor where it is gated.
-template <class Visit>
 constexpr void save_activation(feed_forward_kind kind, std::int64_t n, std::int64_t width, const gradient_flow& flow,
-                               const layer_writer<Visit>& save) {
+                               const layer_writer& save) {
     using enum backward_point;
     using form = activation_form;
     const training_context& context = save.context;
@@ -77,7 +76,7 @@ constexpr void save_activation(feed_forward_kind kind, std::int64_t n, std::int6
     if (to_gate && code == form::squared && !(made == context.formats.outputs))
         save.put_input(role, n * width, made, split, inner);
     if (gated) {
-        layer_writer<Visit> inside = save;
+        layer_writer inside = save;
         inside.parts.input_of = {};
         if (!fused && code != form::from_output && to_up)
             inside.put(activation_role::gate_activation, n * width, made, split, inner);
@@ -92,8 +91,7 @@ constexpr void save_activation(feed_forward_kind kind, std::int64_t n, std::int6
 /// The same in transformers' routed experts, gate and up being one tensor; what the last product reads; and copies of
 /// the experts' weights for each token where products are batched. Weights of all experts are one tensor, which
 /// autocast does not know to cast.
-template <class Visit>
-constexpr void save_stacked_activation(const feed_forward& f, std::int64_t routed, const layer_writer<Visit>& save) {
+constexpr void save_stacked_activation(const feed_forward& f, std::int64_t routed, const layer_writer& save) {
     using enum backward_point;
     using role = activation_role;
     const training_context& context = save.context;
@@ -102,7 +100,7 @@ constexpr void save_stacked_activation(const feed_forward& f, std::int64_t route
     constexpr auto by_tensor = activation_split::tensor;
     const bool gated = f.kind == feed_forward_kind::gated;
     save.put_input(gated ? role::gate : role::up, (gated ? 2 : 1) * values, format, by_tensor, inner);
-    layer_writer<Visit> inside = save;
+    layer_writer inside = save;
     inside.parts.input_of = {};
     // gpt-oss: the clamped gate, its sigmoid, their product, and up plus one.
     const std::int64_t activated = context.code.feed_forward.clamped_experts ? 4 : 1;
@@ -111,13 +109,12 @@ constexpr void save_stacked_activation(const feed_forward& f, std::int64_t route
 }
 
 /// The weights of its experts that each token has copied for a batched product.
-template <class Visit>
 constexpr void save_copied_weights(const feed_forward& f, const layer_operation& o, std::int64_t routed,
-                                   const layer_writer<Visit>& save) {
+                                   const layer_writer& save) {
     using enum backward_point;
     if (save.context.runtime.kernels.experts != expert_code::batched) return;
     const std::int64_t copied = product(routed, f.experts.width * o.reads[0].width);
-    layer_writer<Visit> weights = save;
+    layer_writer weights = save;
     weights.routed = false;
     const precision& format = routed_format(save.context);
     weights.put(activation_role::weight, copied, format, activation_split::whole, output);
@@ -132,8 +129,7 @@ constexpr bool widens_router(const training_context& context) {
 }
 
 /// The router's product: its input, which transformers' code may widen with its weight.
-template <class Visit>
-constexpr void save_router_input(const feed_forward& f, std::int64_t hidden, const layer_writer<Visit>& save) {
+constexpr void save_router_input(const feed_forward& f, std::int64_t hidden, const layer_writer& save) {
     const training_context& context = save.context;
     if (context.frozen) return;
     const bool widens = widens_router(context);
@@ -145,8 +141,7 @@ constexpr void save_router_input(const feed_forward& f, std::int64_t hidden, con
 }
 
 /// The router's softmax and choice.
-template <class Visit>
-constexpr void save_route(const feed_forward& f, const layer_writer<Visit>& save) {
+constexpr void save_route(const feed_forward& f, const layer_writer& save) {
     const experts& e = f.experts;
     const std::int64_t n = save.context.tokens.all();
     const auto put = [&](std::int64_t elements, const precision& format) {
@@ -159,8 +154,7 @@ constexpr void save_route(const feed_forward& f, const layer_writer<Visit>& save
 }
 
 /// The first products of routed experts. Adapters of routed experts are counted without their inputs' copies.
-template <class Visit>
-constexpr void save_routed_input(const feed_forward& f, const layer_operation& o, const layer_writer<Visit>& save) {
+constexpr void save_routed_input(const feed_forward& f, const layer_operation& o, const layer_writer& save) {
     const training_context& context = save.context;
     const std::int64_t routed = routed_tokens(f, context);
     const std::int64_t values = routed * o.reads[0].width;
@@ -180,8 +174,7 @@ constexpr void save_routed_input(const feed_forward& f, const layer_operation& o
 
 /// The sum of the experts' outputs, weighed by the router's scores. Megatron-Core weighs the inner features instead: in
 /// the kernel of the activation where that is gated, else apart.
-template <class Visit>
-constexpr void save_combine(const feed_forward& f, const layer_operation& o, const layer_writer<Visit>& save) {
+constexpr void save_combine(const feed_forward& f, const layer_operation& o, const layer_writer& save) {
     const training_context& context = save.context;
     const std::int64_t routed = routed_tokens(f, context);
     const std::int64_t values = routed * o.reads[0].width;
@@ -192,7 +185,7 @@ constexpr void save_combine(const feed_forward& f, const layer_operation& o, con
         return put(values * (context.runtime.kernels.experts == expert_code::loop ? 2 : 1), routed_format(context));
     if (context.runtime.kernels.fuses_gates() && f.kind == feed_forward_kind::plain &&
         !context.runtime.kernels.use_fused_weighted_squared_relu) {
-        layer_writer<Visit> inside = save;
+        layer_writer inside = save;
         inside.parts.inside = {layer_part::moe_act, layer_part::moe};
         inside.put(activation_role::gate_activation, routed * f.experts.width, context.formats.compute,
                    activation_split::tensor, o.at);
@@ -232,9 +225,7 @@ constexpr std::int64_t dropped_gradients(std::int64_t rows, std::int64_t width, 
 
 /// What the products and the activation of a feed-forward make in their backward pass; a batched product differentiates
 /// the copies of weights that each token has.
-template <class Visit>
-constexpr void pass_back_feed_forward(const feed_forward& f, const layer_operation& o,
-                                      const layer_writer<Visit>& hold) {
+constexpr void pass_back_feed_forward(const feed_forward& f, const layer_operation& o, const layer_writer& hold) {
     const training_context& context = hold.context;
     const std::int64_t rows = rows_passed_back(f, context);
     const auto put = [&](std::int64_t elements, activation_split split) {

@@ -375,12 +375,29 @@ constexpr std::int64_t elements_of(const loss_tensor& t, const model& m, const t
     return product(m.vocabulary, embedding_width_of(m));
 }
 
-/// Calls visit(activation, loss_point) for what the final norm and the head save.
+/// Receives the tensors of the loss. Every caller's function stands behind this one type, so that the lists below are
+/// compiled once.
+struct loss_visitor {
+    constexpr virtual void operator()(const activation& a, loss_point at) const = 0;
+
+protected:
+    constexpr ~loss_visitor() = default;
+};
+
+/// A function as a loss_visitor. It refers to the function, which must live as long.
 template <class Visit>
-constexpr void for_each_head_activation(const model& m, const training_context& context, Visit&& visit) {
+struct loss_visitor_of final : loss_visitor {
+    Visit& visit;
+    constexpr explicit loss_visitor_of(Visit& function) : visit{function} {}
+    constexpr void operator()(const activation& a, loss_point at) const override { visit(a, at); }
+};
+
+/// Shows what the final norm and the head save.
+constexpr void list_head_activations(const model& m, const training_context& context, const loss_visitor& visit) {
     const std::int64_t n = context.tokens.all();
     const auto save = [&](const activation& a) { visit(a, loss_point::saved); };
-    const layer_writer<const decltype(save)> saved{context, save};
+    const activation_visitor_of seen{save};
+    const layer_writer saved{context, seen};
     constexpr auto by_sequence = activation_split::sequence;
     constexpr auto whole = activation_split::whole;
     saved.norm(n, m.hidden, m.final_norm, by_sequence, backward_point::output, backward_point::output);
@@ -407,10 +424,9 @@ constexpr void for_each_head_activation(const model& m, const training_context& 
         saved.put(activation_role::mask, 8 * n, int8, whole, backward_point::output);
 }
 
-/// Calls visit(activation, loss_point) for what the final norm, the head and the cross entropy hold.
-template <class Visit>
-constexpr void for_each_loss_activation(const model& m, const training_context& context, Visit&& visit) {
-    for_each_head_activation(m, context, visit);
+/// Shows what the final norm, the head and the cross entropy hold.
+constexpr void list_loss_activations(const model& m, const training_context& context, const loss_visitor& visit) {
+    list_head_activations(m, context, visit);
     const loss_variant variant = loss_variant_of(context);
     const auto row = static_cast<std::size_t>(variant);
     for (std::size_t i = loss_table::first_of[row]; i < loss_table::first_of[row + 1]; ++i) {
@@ -425,6 +441,12 @@ constexpr void for_each_loss_activation(const model& m, const training_context& 
     visit(activation{activation_role::gradient, context.tokens.all() * embedding_width_of(m), context.formats.compute,
                      activation_split::whole},
           loss_point::head);
+}
+
+/// Calls visit(activation, loss_point) for what the final norm, the head and the cross entropy hold.
+template <class Visit>
+constexpr void for_each_loss_activation(const model& m, const training_context& context, Visit&& visit) {
+    list_loss_activations(m, context, loss_visitor_of{visit});
 }
 
 /// What the final norm, the head and the loss hold on one GPU, by point.

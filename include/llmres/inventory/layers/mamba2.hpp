@@ -43,8 +43,7 @@ struct scan_shape {
 /// What MambaSplitConv1dScanCombinedFn.forward saves: its input, the scan's output before the gate, the norm's
 /// statistics. Where it ends at the gate (megatron/core/ssm/mamba_mixer.py, _ssm_training), the gated output is kept by
 /// the norm, and the norm's output by the projection. The norm is one of groups of heads (layernorm_gated.py).
-template <class Visit>
-constexpr void save_fused_scan(const recurrent& r, const layer_writer<Visit>& save) {
+constexpr void save_fused_scan(const recurrent& r, const layer_writer& save) {
     using enum backward_point;
     using role = activation_role;
     const training_context& context = save.context;
@@ -59,8 +58,7 @@ constexpr void save_fused_scan(const recurrent& r, const layer_writer<Visit>& sa
     save.put(role::recurrence, n * r.inner(), context.formats.compute, split, norm);
 }
 
-template <class Visit>
-constexpr void save_plain_scan(const recurrent& r, norm_kind kind, const layer_writer<Visit>& save) {
+constexpr void save_plain_scan(const recurrent& r, norm_kind kind, const layer_writer& save) {
     using enum backward_point;
     using role = activation_role;
     const training_context& context = save.context;
@@ -93,8 +91,7 @@ constexpr void save_plain_scan(const recurrent& r, norm_kind kind, const layer_w
 }
 
 /// What the scan saves between its two projections; `kind` is the norm before the first.
-template <class Visit>
-constexpr void save_scan(const recurrent& r, norm_kind kind, const layer_writer<Visit>& save) {
+constexpr void save_scan(const recurrent& r, norm_kind kind, const layer_writer& save) {
     if (save.context.runtime.kernels.scan == scan_code::plain)
         save_plain_scan(r, kind, save);
     else
@@ -107,8 +104,7 @@ constexpr void save_scan(const recurrent& r, norm_kind kind, const layer_writer<
 /// format, or in _chunk_scan_bwd_dcb, with the latter, the gradients of B and C in fp32, and that of C B before and
 /// after it is summed over the programs that share it: one here, as where there are more heads and chunks than
 /// multiprocessors.
-template <class Visit>
-constexpr void pass_back_fused_scan(const recurrent& r, const layer_writer<Visit>& hold) {
+constexpr void pass_back_fused_scan(const recurrent& r, const layer_writer& hold) {
     const training_context& context = hold.context;
     const token_shape& t = context.tokens;
     const std::int64_t n = t.all();
@@ -137,8 +133,7 @@ constexpr void pass_back_fused_scan(const recurrent& r, const layer_writer<Visit
 
 /// C times B for every pair of tokens and feature, summed afterwards: its backward pass makes two such tensors, one for
 /// each factor.
-template <class Visit>
-constexpr void pass_back_scan(const recurrent& r, const layer_writer<Visit>& hold) {
+constexpr void pass_back_scan(const recurrent& r, const layer_writer& hold) {
     if (hold.context.runtime.kernels.scan != scan_code::plain) return pass_back_fused_scan(r, hold);
     const scan_shape s{r, hold.context.tokens};
     const std::int64_t of_pairs = product(product<std::int64_t>(2, s.pairs), r.state + 1);
@@ -149,8 +144,7 @@ constexpr void pass_back_scan(const recurrent& r, const layer_writer<Visit>& hol
 /// What the plain scan holds in its forward pass when C times B is made for every pair of tokens and feature: that, its
 /// sum over the features, the decays of the pairs, B and C for every head, the inputs and what D adds, and the first
 /// projection and the convolution's output.
-template <class Visit>
-constexpr void pass_forward_scan(const recurrent& r, const layer_writer<Visit>& hold) {
+constexpr void pass_forward_scan(const recurrent& r, const layer_writer& hold) {
     if (hold.context.runtime.kernels.scan != scan_code::plain) return;
     const scan_shape s{r, hold.context.tokens};
     const auto put = [&](std::int64_t elements, const precision& format) {

@@ -84,6 +84,22 @@ struct layer_operation {
     }
 };
 
+/// Receives operations. Every caller's function stands behind this one type, so that the lists below are compiled once.
+struct operation_visitor {
+    constexpr virtual void operator()(const layer_operation& o) const = 0;
+
+protected:
+    constexpr ~operation_visitor() = default;
+};
+
+/// A function as an operation_visitor. It refers to the function, which must live as long.
+template <class Visit>
+struct operation_visitor_of final : operation_visitor {
+    Visit& visit;
+    constexpr explicit operation_visitor_of(Visit& function) : visit{function} {}
+    constexpr void operator()(const layer_operation& o) const override { visit(o); }
+};
+
 /// A tensor that tensor parallelism cuts by heads or inner width, and one that it does not cut.
 constexpr operand split_operand(operand_name name, std::int64_t width) {
     return {name, activation_split::tensor, width};
@@ -163,10 +179,9 @@ constexpr layer_operation attention_output(const attention& a, std::int64_t hidd
                                 {whole_operand(operand_name::mixed, hidden)}, {weight_role::o_proj}));
 }
 
-/// Calls visit(operation) for latent attention (arXiv 2405.04434 section 2.1): queries and keys-with-values, each
+/// Shows the operations of latent attention (arXiv 2405.04434 section 2.1): queries and keys-with-values, each
 /// compressed, normed and expanded.
-template <class Visit>
-constexpr void for_each_latent_operation(const attention& a, const operand& input, Visit& visit) {
+constexpr void list_latent_operations(const attention& a, const operand& input, const operation_visitor& visit) {
     const auto expand = [&](weight_role role, std::int64_t rank, const operand& heads) {
         const operand latent = whole_operand(operand_name::latent, rank);
         const operation_parts parts{layer_part::mla_up_proj, {}, layer_part::mla_up_proj};
@@ -187,11 +202,10 @@ constexpr void for_each_latent_operation(const attention& a, const operand& inpu
            split_operand(operand_name::key, a.heads * (a.head_dim + a.value_width())));
 }
 
-/// Calls visit(operation) for attention to the sequence itself.
-template <class Visit>
-constexpr void for_each_attention_operation(const attention& a, const operand& input, Visit& visit) {
+/// Shows the operations of attention to the sequence itself.
+constexpr void list_attention_operations(const attention& a, const operand& input, const operation_visitor& visit) {
     if (a.kind == attention_kind::latent) {
-        for_each_latent_operation(a, input, visit);
+        list_latent_operations(a, input, visit);
     } else {
         visit(products_of(head_projections, input, {queries_of(a), keys_of(a), values_of(a)},
                           {weight_role::q_proj, weight_role::k_proj, weight_role::v_proj}));
@@ -209,9 +223,9 @@ constexpr void for_each_attention_operation(const attention& a, const operand& i
     visit(attention_output(a, input.width));
 }
 
-/// Calls visit(operation) for attention to the encoder's output, which keys and values are made of.
-template <class Visit>
-constexpr void for_each_cross_attention_operation(const attention& a, std::int64_t hidden, Visit& visit) {
+/// Shows the operations of attention to the encoder's output, which keys and values are made of.
+constexpr void list_cross_attention_operations(const attention& a, std::int64_t hidden,
+                                               const operation_visitor& visit) {
     const operand normed = whole_operand(operand_name::normed, hidden);
     visit(crossing(
         at_point(backward_point::attention_norm, operation_of(operation_code::norm, {{}, layer_part::attn_norm, {}},
@@ -223,9 +237,8 @@ constexpr void for_each_cross_attention_operation(const attention& a, std::int64
     visit(crossing(attention_output(a, hidden)));
 }
 
-/// Calls visit(operation) for a Mamba 2 mixer. Other recurrences, which are not trained yet, are one operation.
-template <class Visit>
-constexpr void for_each_recurrent_operation(const recurrent& r, const operand& input, Visit& visit) {
+/// Shows the operations of a Mamba 2 mixer. Other recurrences, which are not trained yet, are one operation.
+constexpr void list_recurrent_operations(const recurrent& r, const operand& input, const operation_visitor& visit) {
     const operand mixed = whole_operand(operand_name::mixed, input.width);
     if (r.kind != recurrent_kind::mamba2) return visit(operation_of(operation_code::scan, {}, {input}, mixed));
     const operand inner = split_operand(operand_name::projected, projected(r));
@@ -269,10 +282,9 @@ constexpr layer_operation activation_of(const feed_forward& f, std::int64_t widt
                             .writes = {split_operand(operand_name::activated, width)}});
 }
 
-/// Calls visit(operation) for one feed-forward of inner width `width`: two or three products and an activation.
-template <class Visit>
-constexpr void for_each_mlp_operation(const feed_forward& f, const operand& input, std::int64_t width,
-                                      expert_group group, Visit& visit) {
+/// Shows the operations of one feed-forward of inner width `width`: two or three products and an activation.
+constexpr void list_mlp_operations(const feed_forward& f, const operand& input, std::int64_t width, expert_group group,
+                                   const operation_visitor& visit) {
     const bool routed = group == expert_group::routed;
     const layer_part_set inside = parts_around(group);
     const operand gate = split_operand(operand_name::gate, width), up = split_operand(operand_name::up, width);
@@ -290,10 +302,10 @@ constexpr void for_each_mlp_operation(const feed_forward& f, const operand& inpu
                     {weight_role::down_proj})));
 }
 
-/// Calls visit(operation) for routed experts, with the projections to their latent features and back (Megatron-Core,
+/// Shows the operations of routed experts, with the projections to their latent features and back (Megatron-Core,
 /// moe_layer.py), and for the shared ones, which read what the router does, and may come first.
-template <class Visit>
-constexpr void for_each_expert_operation(const feed_forward& f, const operand& input, bool shared_first, Visit& visit) {
+constexpr void list_expert_operations(const feed_forward& f, const operand& input, bool shared_first,
+                                      const operation_visitor& visit) {
     using enum layer_part;
     using enum backward_point;
     const experts& e = f.experts;
@@ -309,7 +321,8 @@ constexpr void for_each_expert_operation(const feed_forward& f, const operand& i
         const auto shared = [&](const layer_operation& o) {
             o.reads[0].name == input.name ? visit(read_again(layer_operation{o})) : visit(o);
         };
-        if (e.shared_width > 0) for_each_mlp_operation(f, input, e.shared_width, expert_group::shared, shared);
+        if (e.shared_width > 0)
+            list_mlp_operations(f, input, e.shared_width, expert_group::shared, operation_visitor_of{shared});
         if (e.shared_width == 0 || !e.shared_gate) return;
         const operand fed = whole_operand(operand_name::fed, input.width), gate = whole_operand(operand_name::gate, 1);
         show(expert_group::shared, output, read_again(products_of(inside, input, {gate}, {weight_role::shared_gate})));
@@ -320,7 +333,7 @@ constexpr void for_each_expert_operation(const feed_forward& f, const operand& i
     if (e.latent > 0)
         show(expert_group::none, inner, read_again(products_of(routing, input, {latent}, {weight_role::projector})));
     show(expert_group::none, inner, operation_of(operation_code::route, inside, {logits}, {}));
-    for_each_mlp_operation(f, e.latent > 0 ? latent : input, e.width, expert_group::routed, visit);
+    list_mlp_operations(f, e.latent > 0 ? latent : input, e.width, expert_group::routed, visit);
     show(
         expert_group::routed, output,
         operation_of(operation_code::combine, inside, {output_of_experts}, whole_operand(operand_name::fed, features)));
@@ -363,10 +376,9 @@ constexpr int mixing_sums(const layer& l) {
            (l.attention.cross == cross_attention::beside);
 }
 
-/// Calls visit(operation) for what mixes tokens: norms, attention or a recurrence or both, and attention to an encoder.
-template <class Visit>
-constexpr void for_each_mixing_operation(const layer& l, std::int64_t hidden, const norm_modeling& norms,
-                                         Visit& visit) {
+/// Shows the operations of what mixes tokens: norms, attention or a recurrence or both, and attention to an encoder.
+constexpr void list_mixing_operations(const layer& l, std::int64_t hidden, const norm_modeling& norms,
+                                      const operation_visitor& visit) {
     using enum layer_half;
     const operand stream = whole_operand(operand_name::stream, hidden);
     const operand mixed = whole_operand(operand_name::mixed, hidden);
@@ -375,29 +387,28 @@ constexpr void for_each_mixing_operation(const layer& l, std::int64_t hidden, co
     const bool attends = l.attention.kind != attention_kind::none;
     const bool recurs = l.recurrent.kind != recurrent_kind::none;
     if (norms_input) visit(norm_of(l, attention, backward_point::attention_norm, stream, input));
-    if (attends) for_each_attention_operation(l.attention, input, visit);
-    if (recurs) for_each_recurrent_operation(l.recurrent, input, visit);
+    if (attends) list_attention_operations(l.attention, input, visit);
+    if (recurs) list_recurrent_operations(l.recurrent, input, visit);
     if (l.norm_after_attention) visit(norm_of(l, attention, backward_point::norm, mixed, mixed));
     if ((attends || recurs) && !norms.one_input) visit(residual_sum(attention, mixed, stream));
     if (l.norm_before_attention && norms.after_sum)
         visit(norm_of(l, attention, backward_point::attention_norm, stream, stream));
     if (l.attention.cross == cross_attention::beside) {
-        for_each_cross_attention_operation(l.attention, hidden, visit);
+        list_cross_attention_operations(l.attention, hidden, visit);
         visit(residual_sum(attention, mixed, stream));
     }
 }
 
-/// Calls visit(operation) for every operation of one layer. `code` says where an architecture norms the stream (before
-/// each half, after the sums, or once for both halves), and which of its experts it computes first.
-template <class Visit>
-constexpr void for_each_layer_operation(const layer& l, std::int64_t hidden, const modeling& code, Visit&& visit) {
+/// Shows every operation of one layer, in the order of the forward pass.
+constexpr void list_layer_operations(const layer& l, std::int64_t hidden, const modeling& code,
+                                     const operation_visitor& visit) {
     using enum layer_half;
     const norm_modeling& norms = code.norms;
     const operand stream = whole_operand(operand_name::stream, hidden);
     const operand normed = whole_operand(operand_name::normed, hidden);
     const operand fed = whole_operand(operand_name::fed, hidden);
     const bool mixes = l.attention.kind != attention_kind::none || l.recurrent.kind != recurrent_kind::none;
-    for_each_mixing_operation(l, hidden, norms, visit);
+    list_mixing_operations(l, hidden, norms, visit);
     layer_operation norm = norm_of(l, feed_forward, backward_point::norm, stream, norms.after_sum ? stream : normed);
     norm.reads_again = norms.one_input;
     if (l.norm_before_feed_forward && !norms.after_sum) visit(norm);
@@ -411,14 +422,21 @@ constexpr void for_each_layer_operation(const layer& l, std::int64_t hidden, con
             again&& o.reads[0].name == input.name ? visit(read_again(layer_operation{o})) : visit(o);
         };
         if (f.routed())
-            for_each_expert_operation(f, input, code.feed_forward.shared_first, visit);
+            list_expert_operations(f, input, code.feed_forward.shared_first, visit);
         else
-            for_each_mlp_operation(f, input, f.width, expert_group::none, show);
+            list_mlp_operations(f, input, f.width, expert_group::none, operation_visitor_of{show});
     }
     if (l.norm_after_feed_forward) visit(norm_of(l, feed_forward, backward_point::output, fed, fed));
     if (mixes && norms.one_input) visit(residual_sum(attention, whole_operand(operand_name::mixed, hidden), stream));
     if (f.kind != feed_forward_kind::none) visit(residual_sum(feed_forward, fed, stream));
     if (l.norm_before_feed_forward && norms.after_sum) visit(norm);
+}
+
+/// Calls visit(operation) for every operation of one layer. `code` says where an architecture norms the stream (before
+/// each half, after the sums, or once for both halves), and which of its experts it computes first.
+template <class Visit>
+constexpr void for_each_layer_operation(const layer& l, std::int64_t hidden, const modeling& code, Visit&& visit) {
+    list_layer_operations(l, hidden, code, operation_visitor_of{visit});
 }
 
 }  // namespace llmres::inline v0::detail

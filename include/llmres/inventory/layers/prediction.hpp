@@ -21,7 +21,8 @@ namespace llmres::inline v0::detail {
 template <class Visit>
 constexpr void for_each_depth_activation(const model& m, const training_context& context, Visit&& visit) {
     using enum backward_point;
-    const layer_writer<Visit> save{context, visit};
+    const activation_visitor_of seen{visit};
+    const layer_writer save{context, seen};
     const std::int64_t n = context.tokens.all();
     constexpr auto split = activation_split::sequence;
     for (int norm = 0; norm < 3; ++norm) save.norm(n, m.hidden, prediction_block(m).norm, split, output, output);

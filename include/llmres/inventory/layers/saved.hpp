@@ -65,11 +65,27 @@ constexpr bool multiplies_in_fp32(norm_form form) {
     return form == norm_form::wide_weight || form == norm_form::wide_product || form == norm_form::wide_mean;
 }
 
-/// Writes the entries of one operation.
+/// Receives activations. Every caller's function stands behind this one type, so that the rules of what is saved are
+/// compiled once.
+struct activation_visitor {
+    constexpr virtual void operator()(const activation& a) const = 0;
+
+protected:
+    constexpr ~activation_visitor() = default;
+};
+
+/// A function as an activation_visitor. It refers to the function, which must live as long.
 template <class Visit>
+struct activation_visitor_of final : activation_visitor {
+    Visit& visit;
+    constexpr explicit activation_visitor_of(Visit& function) : visit{function} {}
+    constexpr void operator()(const activation& a) const override { visit(a); }
+};
+
+/// Writes the entries of one operation.
 struct layer_writer {
     const training_context& context;
-    Visit& visit;
+    const activation_visitor& visit;
     operation_parts parts{};
     bool routed = false;
     bool input_requires_grad = true;

@@ -57,7 +57,8 @@ constexpr byte_count saved_beside_encoder_layers(const model& m, const encoder& 
                                                  const layout& l) {
     byte_count saved;
     const auto count = [&](const activation& a) { saved += local_bytes(a, l); };
-    const layer_writer<const decltype(count)> save{context, count};
+    const activation_visitor_of counted{count};
+    const layer_writer save{context, counted};
     if (!has_extra(m, weight_role::conv)) save_embedding(e.hidden, false, save);
     save_score_bias(e.block.attention, save);
     save_final_dropout(e.hidden, save);

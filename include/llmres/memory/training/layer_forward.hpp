@@ -245,7 +245,8 @@ private:
         if (kind_.recurrent.kind != recurrent_kind::mamba2) return;
         byte_count scan;
         const auto add = [&](const activation& a) { scan += local_bytes(a, layout_); };
-        pass_forward_scan(kind_.recurrent, layer_writer<const decltype(add)>{context_, add});
+        const activation_visitor_of added{add};
+        pass_forward_scan(kind_.recurrent, layer_writer{context_, added});
         consider(saved.before, normed(saved.input), scan);
     }
 
