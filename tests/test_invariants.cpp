@@ -273,8 +273,8 @@ void check_offload(const document& d, const planned& p, findings& broken) {
 void check_pool(const document& d, const planned& p, findings& broken) {
     if (p.plan.verdict != verdict::fits) return;
     const result<pool_size> pool = cache_pool_of(p.asked.job, p.plan.layout, p.asked.cluster);
-    if (pool && pool->sequences < static_cast<double>(p.asked.job.batch))
-        broken.found("what fits has a pool for the batch", d, std::to_string(pool->sequences) + " sequences");
+    if (pool && pool->sequences.low < static_cast<double>(p.asked.job.batch))
+        broken.found("what fits has a pool for the batch", d, std::to_string(pool->sequences.low) + " sequences");
 }
 
 }  // namespace

@@ -83,14 +83,35 @@ void print_time(const llmres::job_plan& p, bool trains) {
 void print_cache_pool(const llmres::layout& l, const llmres::plan_request& request) {
     const auto pool = llmres::cache_pool_of(request.job, l, request.cluster);
     if (!pool || pool->token_room <= llmres::token_count{}) return;
-    fmt::print("caches   room for {} of them: {} tokens", to_string(pool->memory.expected),
+    const auto& room = pool->memory;
+    const auto& sequences = pool->sequences;
+    const bool exact = room.low == room.high;
+    fmt::print("caches   room for {}{}: {} tokens", to_string(room.expected),
+               exact ? "" : fmt::format(" ({} to {})", to_string(room.low), to_string(room.high)),
                pool->token_room.in(llmres::tokens));
     if (request.job.runtime.cache.block > llmres::tokens(1)) fmt::print(" in {} blocks", pool->blocks);
-    fmt::print(", {:.1f} sequences of {}\n", pool->sequences, context_of(request.job).in(llmres::tokens));
+    fmt::print(", {:.1f}{} sequences of {}\n", sequences.expected,
+               exact ? "" : fmt::format(" ({:.1f} to {:.1f})", sequences.low, sequences.high),
+               context_of(request.job).in(llmres::tokens));
     if (!request.lengths) return;
     if (const auto sequences = llmres::concurrent_sequences(request.job, l, request.cluster, *request.lengths))
         fmt::print("         {} sequences at once of {} tokens on average\n", *sequences,
                    request.lengths->mean.in(llmres::tokens));
+}
+
+}  // namespace
+
+namespace {
+
+/// What a runtime takes that fills its pool of caches, whatever the job needs of it.
+void print_reserved(const llmres::job_plan& p, const llmres::plan_request& request) {
+    const llmres::job& j = request.job;
+    if (trains(j) || !takes_fraction(j.runtime.cache) || p.verdict == llmres::verdict::does_not_fit) return;
+    const auto pool = llmres::cache_pool_of(j, p.layout, request.cluster);
+    if (!pool) return;
+    const auto device = llmres::reserved_by(p.memory, *pool).device;
+    fmt::print("reserves {} ({} to {}) of the GPU, with the whole pool of caches\n", to_string(device.expected),
+               to_string(device.low), to_string(device.high));
 }
 
 }  // namespace
@@ -127,6 +148,7 @@ void print_plan(const llmres::job_plan& p, const llmres::plan_request& request) 
         fmt::print("         {} {:<16} {:>10}{}\n", marks[i], llmres::memory_term_names[i], to_string(term.expected),
                    term.low == term.high ? "" : fmt::format("  ({} to {})", to_string(term.low), to_string(term.high)));
     }
+    print_reserved(p, request);
     print_host_memory(p, c);
     print_time(p, trains(j));
     print_reasons(p);
@@ -187,9 +209,10 @@ void print_limits(const llmres::job_plan& p, const llmres::plan_request& request
     const llmres::maybe<std::int64_t> context =
         limits.max_context ? llmres::maybe<std::int64_t>{limits.max_context->in(llmres::tokens)}
                            : llmres::maybe<std::int64_t>{};
-    fmt::print("limits   largest {} {}, longest {} {}, fewest GPUs {}\n", trains(j) ? "micro_batch" : "batch",
+    const auto total = p.memory.total();
+    fmt::print("limits   largest {} {}, longest {} {}, fewest GPUs {}{}\n", trains(j) ? "micro_batch" : "batch",
                number(limits.max_batch, ""), trains(j) ? "sequence" : "context", number(context, " tokens"),
-               number(limits.min_gpus, ""));
+               number(limits.min_gpus, ""), total.low == total.high ? "" : ", all at the upper bounds");
     if (!trains(j)) print_cache_pool(p.layout, request);
 }
 

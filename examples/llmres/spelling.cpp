@@ -31,6 +31,7 @@ struct option_alias {
     std::string_view typed;
     std::string_view means;
     std::string_view in_training = "";
+    std::string_view of_runtime = "";  ///< the runtime whose word it is; with others it is refused
 };
 
 // clang-format off
@@ -54,7 +55,7 @@ constexpr std::array option_aliases{
     option_alias{"-c", "context"}, option_alias{"ctx", "context"}, option_alias{"ctx_size", "context"},
     option_alias{"ctx_len", "context"}, option_alias{"context_len", "context"},
     option_alias{"context_length", "context"},
-    option_alias{"max_model_len", "context"}, option_alias{"max_total_tokens", "context"},
+    option_alias{"max_model_len", "context"}, option_alias{"max_total_tokens", "context", "", "tgi"},
     option_alias{"num_ctx", "context"},
     option_alias{"n_ctx", "context"}, option_alias{"max_length", "context", "sequence"},
     option_alias{"session_len", "context"},
@@ -90,7 +91,8 @@ constexpr std::array option_aliases{
     option_alias{"num_parallel", "max_num_seqs"},
     option_alias{"cpu_moe", "experts_on_host=true"}, option_alias{"-cmoe", "experts_on_host=true"},
     option_alias{"-ncmoe", "n_cpu_moe"}, option_alias{"-b", "n_batch"}, option_alias{"n_batch", "n_batch"},
-    option_alias{"-t", ""}, option_alias{"threads", ""}, option_alias{"mlock", ""}, option_alias{"no_mmap", ""},
+    option_alias{"-mla", "mla_use"}, option_alias{"-amb", "attn_max_batch"}, option_alias{"-rtr", "run_time_repack"},
+    option_alias{"-t", ""}, option_alias{"threads", ""}, option_alias{"mlock", ""},
     // GPUs and hosts
     option_alias{"world_size", "gpus"}, option_alias{"device_name", "gpu"}, option_alias{"gpu_type", "gpu"},
     option_alias{"accelerator", "gpu"},
@@ -211,10 +213,15 @@ std::string_view typed_value(const std::vector<std::string>& typed, std::initial
     return {};
 }
 
+/// The runtime that is named, wherever it stands.
+std::string_view runtime_named(const std::vector<std::string>& typed) {
+    return typed_value(typed, {"--runtime", "--engine", "--backend", "--framework"});
+}
+
 /// Whether an option sizes the pool of caches of the runtime that is named: SGLang's max_total_tokens, which is the
 /// longest request in TGI's words.
 bool sizes_pool(const std::vector<std::string>& typed, std::string_view name) {
-    const auto r = llmres::find_runtime(typed_value(typed, {"--runtime", "--engine", "--backend", "--framework"}));
+    const auto r = llmres::find_runtime(runtime_named(typed));
     const llmres::knob* own = r ? llmres::find_knob(r->identity.knobs, name) : nullptr;
     return own != nullptr && own->setting == llmres::knob_setting::cache_tokens;
 }
@@ -301,6 +308,10 @@ private:
             if (alias.typed != (alias.typed.starts_with('-') ? std::string_view{one_dash} : std::string_view{name}))
                 continue;
             if (is_flag(name) && alias.in_training.empty()) break;  // the program's own word
+            if (!runtime_named(typed_).starts_with(alias.of_runtime))
+                throw refusal{llmres::refused(
+                    llmres::error_code::unknown, name, taken_value(written),
+                    fmt::format("{}, or --runtime {}, whose word it is", alias.means, alias.of_runtime))};
             return meaning(written, training_ && !alias.in_training.empty() ? alias.in_training : alias.means);
         }
         if (is_flag(name)) return flag(name);

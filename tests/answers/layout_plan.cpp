@@ -66,6 +66,26 @@ TEST_CASE("beyond Metal's working set a plan does not fit") {
     CHECK(plan(j, layout{}, one)->verdict == verdict::does_not_fit);
 }
 
+TEST_CASE("where GPU and host share their memory, layers on the host take what the GPU leaves of it") {
+    cluster mac = standard_cluster(with_memory(gpus::apple_m1_max, gib(32)), 1).value();
+    job j{.model = models::llama_3_1_70b, .context = tokens(1024), .runtime = runtimes::llama_cpp};
+    j.gguf = find_gguf_mix("weights", "Q4_K_M").value();  // 39 GiB
+    for (const int layers : {0, 20, 36}) {
+        j.options.gpu_layers = layers;
+        const job_plan p = plan(j, {}, mac).value();
+        CHECK(p.verdict == verdict::tight);  // pages of a mapped file may be dropped, and read again in every step
+        CHECK(p.reasons[0].code == reason_code::host_memory_exceeded);
+        mac.host.memory = gib(256);  // there is no second memory
+        CHECK(plan(j, {}, mac)->verdict == verdict::tight);
+        mac.host.memory = {};
+    }
+    j.runtime.loading.maps_weights = false;
+    CHECK(plan(j, {}, mac)->verdict == verdict::does_not_fit);
+    j.model = models::llama_3_1_8b;
+    j.options.gpu_layers = 16;
+    CHECK(plan(j, {}, mac)->verdict == verdict::fits);
+}
+
 TEST_CASE("flash attention on a GPU older than Ampere is a reason by name") {
     const job j{.model = models::llama_3_2_1b,
                 .weights = fp16,

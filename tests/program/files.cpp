@@ -72,6 +72,10 @@ TEST_CASE("JSON that is deep, large or says things twice is refused") {
     refused_quickly(job(R"({"model": "llama-3.1-8b", "model": "llama-2-7b"})"), {"model", "twice"});
     refused_quickly(job(R"({"model": )" + repeated("[", 100'000) + repeated("]", 100'000) + "}"), {"nested"});
     refused_quickly(job(repeated(R"({"a":)", 20'000) + "1" + repeated("}", 20'000)), {"nested"});
+    refused_quickly(job(R"({"model": "llama-3.1-8b", "list": [1)" + repeated(",1", 1'000'000) + "]}"), {"300,000"});
+    std::string fields = R"({"model_type": "llama")";
+    for (int i = 0; i < 1'000'000; ++i) fields += ",\"k" + std::to_string(i) + "\":1";
+    refused_quickly({"model", s.file("config.json", fields + "}")}, {"300,000"});
     const std::string config = s.file("config.json", "{}");
     std::filesystem::resize_file(config, 100u << 20);
     refused_quickly({"model", config}, {"config", "16 MiB"});

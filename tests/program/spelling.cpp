@@ -97,6 +97,11 @@ std::vector<std::string> operator+(std::vector<std::string> a, const std::vector
     return a;
 }
 
+/// What names a runtime; nothing for none.
+std::vector<std::string> naming(std::string_view runtime) {
+    return runtime.empty() ? std::vector<std::string>{} : std::vector{std::string{"--runtime"}, std::string{runtime}};
+}
+
 /// Whether the document has a value under a flag's key.
 bool sets(const json& document, std::string_view flag) {
     const std::string key = key_of(flag);
@@ -107,7 +112,8 @@ bool sets(const json& document, std::string_view flag) {
 }
 
 /// Checks what a list of flags, with values or without, does with a value that is typed behind it.
-void check_meaning(std::string_view task, const std::string& written, std::string_view means) {
+void check_meaning(std::string_view task, const std::string& written, std::string_view means,
+                   std::string_view of_runtime = {}) {
     CAPTURE(written);
     CAPTURE(std::string{means});
     if (means.empty()) {
@@ -138,13 +144,18 @@ void check_meaning(std::string_view task, const std::string& written, std::strin
             continue;
         }
         const std::string key = program::is_flag(word) ? key_of(word) : std::string{word};
-        const asked made = read(after(task, {written, std::string{nonsense}}) + beside(word));
+        const asked made = read(naming(of_runtime) + after(task, {written, std::string{nonsense}}) + beside(word));
         CAPTURE(std::string{made.refusal.field.view()});
         CHECK(made.names(key));
         CHECK_FALSE(made.refusal.expected.empty());
     }
     if (!needs_value) return;  // a knob alone is switched on
-    const asked bare = read(after(task, {written}));
+    if (!of_runtime.empty()) {
+        const asked others = read(after(task, {written, "8"}) + naming("vllm"));
+        CHECK(others.names(program::normal(written.substr(2))));
+        CHECK(others.refusal.expected.view().find(of_runtime) != std::string_view::npos);
+    }
+    const asked bare = read(naming(of_runtime) + after(task, {written}));
     CAPTURE(std::string{bare.refusal.field.view()});
     CHECK(bare.refusal.field == written);
     CHECK(bare.refusal.expected == "a value behind it");
@@ -155,7 +166,7 @@ void check_meaning(std::string_view task, const std::string& written, std::strin
 TEST_CASE("every option of other tools is refused by the field it stands for when its value is wrong") {
     for (const program::option_alias& alias : program::option_aliases) {
         const std::string_view first = alias.means.substr(0, alias.means.find_first_of(" ="));
-        check_meaning(task_with(first), typed_name(alias.typed), alias.means);
+        check_meaning(task_with(first), typed_name(alias.typed), alias.means, alias.of_runtime);
         if (!alias.in_training.empty()) check_meaning("finetuning", typed_name(alias.typed), alias.in_training);
     }
 }

@@ -69,14 +69,13 @@ TEST_CASE("nothing that ran out of memory or refused to start is said to fit") {
         }
 }
 
-TEST_CASE("at most 5 % of what ran is said not to fit, and at most 10 % of all is tight") {
-    double ran = 0, refused_ones = 0, tight = 0;
+TEST_CASE("nothing that ran is said not to fit, and at most 10 % of all is tight") {
+    double tight = 0;
     for (const judged& said : scored().verdicts) {
-        ran += said.ran;
-        refused_ones += said.ran && said.verdict == verdict::does_not_fit;
+        INFO(said.id << " " << said.label);
+        CHECK((!said.ran || said.verdict != verdict::does_not_fit));
         tight += said.verdict == verdict::tight;
     }
-    CHECK(refused_ones <= 0.05 * ran);
     CHECK(tight <= 0.10 * static_cast<double>(scored().verdicts.size()));
 }
 
@@ -139,14 +138,19 @@ TEST_CASE("tables of transformers are met within 5 % on average, those that give
     CHECK(mean_error(scored().of("exllama v1", "total")) < 0.05);
 }
 
-TEST_CASE("19 of 20 measured figures lie inside their bounds") {
+TEST_CASE("97 of 100 measured figures lie inside their bounds, whose median width is at most 15 %") {
     double all = 0, inside = 0;
+    std::vector<double> widths;
     for (const auto& [key, list] : scored().figures)
         for (const figure& f : list) {
             ++all;
             inside += f.covered(rounding_of(f));
+            // Weights and caches are arithmetic, and most have no width: what is left are the estimates.
+            if (f.what != "weights" && f.what != "kv" && f.what != "kv token") widths.push_back(f.width());
         }
-    CHECK(inside >= 0.95 * all);
+    CHECK(inside >= 0.97 * all);
+    std::sort(widths.begin(), widths.end());
+    CHECK(widths[widths.size() / 2] <= 0.15);
 }
 
 TEST_CASE("a random sample of 200 documents has the same figures by `llmres plan`") {

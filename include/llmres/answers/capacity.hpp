@@ -40,8 +40,10 @@ struct pool_size {
     /// Tokens that the expected bytes hold, in whole blocks; windowed layers count as at the job's context.
     token_count token_room{};
     std::int64_t blocks = 0;  ///< blocks of the runtime's size; tokens where it has none
-    double sequences = 0;     ///< sequences of the job's context that fit: "maximum concurrency"
-    std::int32_t stage = 0;   ///< pipeline stage of that GPU
+    /// Sequences of the job's context that the pool holds ("maximum concurrency"), at the bounds of its size. At most
+    /// as many as the low bound says surely fit: max_batch() is no more.
+    interval<double> sequences{};
+    std::int32_t stage = 0;  ///< pipeline stage of that GPU
 };
 /// The pool for caches, all else as in the job. Errors: a field of job, layout or cluster out of its bounds.
 constexpr result<pool_size> cache_pool_of(const job& j, const layout& l, const cluster& c);
@@ -155,11 +157,15 @@ constexpr result<pool_size> cache_pool_of(const job& j, const layout& l, const c
     const memory_breakdown m = memory_of(j, l, c);
     const runtime r = on_device(j.runtime, c.gpu, l);
     const interval<byte_count> graphs = detail::graphs_of(j, r, l);
+    // What the allocator holds beyond its tensors is no part of the pool, and leaves it less.
+    const interval<byte_count> slack{m.reserved.low - m.allocated.low, m.reserved.expected - m.allocated.expected,
+                                     m.reserved.high - m.allocated.high};
     const auto left = [&](auto end) {
         const auto of = [&](memory_term t) { return end(m[t]); };
-        return detail::pool_bytes(r, usable_memory(c.gpu), available_memory(c), end(r.process.context), end(graphs),
-                                  of(memory_term::communication), of(memory_term::weights) + of(memory_term::adapter),
-                                  of(memory_term::activations) + of(memory_term::logits) + of(memory_term::workspace));
+        return detail::pool_bytes(
+            r, usable_memory(c.gpu), available_memory(c), end(r.process.context), end(graphs),
+            of(memory_term::communication), of(memory_term::weights) + of(memory_term::adapter),
+            of(memory_term::activations) + of(memory_term::logits) + of(memory_term::workspace) + end(slack));
     };
     pool_size pool{.stage = m.stage};
     pool.memory = {left([](const auto& i) { return i.high; }), left([](const auto& i) { return i.expected; }),
@@ -179,8 +185,9 @@ constexpr result<pool_size> cache_pool_of(const job& j, const layout& l, const c
     const byte_count one = detail::cache_of_one(j, l, c);
     if (one <= byte_count{}) return pool;
     const std::int64_t block = r.cache.block > token_count{} ? r.cache.block.in(tokens) : 1;
-    pool.sequences = ratio(pool.memory.expected, one);
-    const double held = pool.sequences * static_cast<double>(aligned_up(context_of(j), tokens(block)).in(tokens));
+    pool.sequences = {ratio(pool.memory.low, one), ratio(pool.memory.expected, one), ratio(pool.memory.high, one)};
+    const double held =
+        pool.sequences.expected * static_cast<double>(aligned_up(context_of(j), tokens(block)).in(tokens));
     pool.blocks = static_cast<std::int64_t>(held / static_cast<double>(block));
     pool.token_room = tokens(pool.blocks * block);
     return pool;
@@ -212,7 +219,11 @@ constexpr result<pool_size> prefix_cache_room(const job& j, const layout& l, con
     pool_size room = *pool;
     room.memory = {beyond(pool->memory.low), beyond(pool->memory.expected), beyond(pool->memory.high)};
     const double left = pool->memory.expected > byte_count{} ? ratio(room.memory.expected, pool->memory.expected) : 0.0;
-    room.sequences *= left;
+    if (pool->sequences.expected > 0) {
+        const double one = ratio(pool->memory.expected, bytes(1)) / pool->sequences.expected;
+        room.sequences = {ratio(room.memory.low, bytes(1)) / one, ratio(room.memory.expected, bytes(1)) / one,
+                          ratio(room.memory.high, bytes(1)) / one};
+    }
     room.blocks = static_cast<std::int64_t>(static_cast<double>(pool->blocks) * left);
     room.token_room =
         pool->blocks > 0 ? tokens(pool->token_room.in(tokens) / pool->blocks * room.blocks) : token_count{};

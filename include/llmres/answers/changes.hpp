@@ -117,7 +117,7 @@ constexpr byte_count usual_host_memory(byte_count needed) {
 
 /// Names the main memory that a change needs where the cluster does not say how much there is.
 constexpr change with_host_memory(change made, const placed_job& p) {
-    if (p.cluster.host.memory > byte_count{}) return made;
+    if (p.cluster.host.memory > byte_count{} || shares_host_memory(p.cluster.gpu)) return made;
     const placed_job tried = with_change(p, made);
     const interval<byte_count> held = host_memory_of(tried.job, tried.layout, tried.cluster);
     if (offloads(tried.job) && held.high > byte_count{}) made.host_memory = usual_host_memory(held.high);

@@ -82,6 +82,9 @@ struct memory_breakdown {
     interval<byte_count> releasable{};
     /// What release_beyond() took off `releasable.high`: no part of total().
     byte_count released{};
+    /// By how much the upper bounds of the terms exceed that of their sum, since some never hold together: no part of
+    /// total().
+    byte_count never_both{};
     std::int32_t stage = 0;                ///< pipeline stage of the GPU
     llmres::phase phase = phase::prefill;  ///< when it is fullest
 
@@ -93,7 +96,7 @@ struct memory_breakdown {
     constexpr interval<byte_count> total() const {
         interval<byte_count> sum;
         for (const auto& term : terms) sum += term;
-        sum.high -= released;
+        sum.high -= released + never_both;
         return sum;
     }
     /// Releases what the device lacks, as far as it is releasable. (Before PyTorch runs out of memory, it frees cached

@@ -89,11 +89,20 @@ constexpr bool pool_holds(const job& j, const layout& l, const memory_breakdown&
            tokens_of_sequences(j, r, sequences_per_rank(j, l)) <= set;
 }
 
+/// What a pool that is a fraction leaves beside itself and what counts into it, `pooled` in all.
+constexpr byte_count left_beside(const runtime& r, byte_count pooled) {
+    return scaled_up(pooled, 1.0 / r.cache.fraction.value_or(1.0) - 1.0);
+}
+/// What takes its room in that rest where weights and cache are the fraction: the step, the attention kernels'
+/// workspaces (FlashInfer's is allocated behind the pool) and CUDA graphs.
+constexpr interval<byte_count> in_the_rest(const runtime& r, const memory_breakdown& m) {
+    return m[memory_term::activations] + m[memory_term::logits] + r.process.workspace + r.process.cuda_graphs;
+}
+
 /// What is left of the device for nothing else, because pools are fractions, or as large as the caller said.
 constexpr interval<byte_count> withheld(const job& j, const runtime& r, const layout& l, const memory_breakdown& m) {
-    const double part = r.cache.fraction.value_or(1.0);
     const auto beyond = [&](byte_count pooled, byte_count rest) {
-        const byte_count left = scaled_up(pooled, 1.0 / part - 1.0);
+        const byte_count left = left_beside(r, pooled);
         return left > rest ? left - rest : byte_count{};
     };
     const interval<byte_count>& weights = m[memory_term::weights];
@@ -104,12 +113,21 @@ constexpr interval<byte_count> withheld(const job& j, const runtime& r, const la
         if (const maybe<byte_count> set = pool_as_set(j, r, l, cache.expected); set && *set > cache.expected)
             return *set - cache.expected;
     if (r.cache.pool != cache_pool::share_with_weights) return {};
-    // What is not weights or cache must find room in the rest, and often does: the step, the attention kernels'
-    // workspaces (FlashInfer's is allocated behind the pool) and CUDA graphs.
-    const interval<byte_count> step =
-        m[memory_term::activations] + m[memory_term::logits] + r.process.workspace + r.process.cuda_graphs;
+    const interval<byte_count> step = in_the_rest(r, m);
     return {beyond(weights.low + cache.low, step.high), beyond(weights.expected + cache.expected, step.expected),
             beyond(weights.high + cache.high, step.low)};
+}
+
+/// By how much the upper bounds of the terms exceed that of their sum: where a step takes most, it leaves least of the
+/// rest of a pool unused.
+constexpr byte_count never_both(const runtime& r, const memory_breakdown& m) {
+    if (r.cache.pool != cache_pool::share_with_weights) return {};
+    const byte_count pooled =
+        m[memory_term::weights].high + m[memory_term::kv_cache].high + m[memory_term::recurrent_state].high;
+    const byte_count rest = left_beside(r, pooled);
+    const interval<byte_count> step = in_the_rest(r, m);
+    const auto within = [&](byte_count size) { return size < rest ? size : rest; };
+    return within(step.high) - within(step.low);
 }
 
 /// How much of the cache is there: a part of it, or copies of the whole.
@@ -251,9 +269,14 @@ constexpr memory_breakdown with_engine(const serving_stage& s, const serving_ste
     m.ideal = m.allocated.expected - rounding_of(s.cache, m[memory_term::kv_cache].expected);
 
     const byte_count hoarded = step.beside_peak(s.live, s.last);
-    interval<byte_count> slack{scaled_up(m.allocated.low, r.allocator.fragmentation.low),
-                               scaled_up(m.allocated.expected, r.allocator.fragmentation.expected) + hoarded,
-                               scaled_up(m.allocated.high, r.allocator.fragmentation.high) + hoarded};
+    // A pool is allocated once, as one tensor a layer: no part of it is fragmented.
+    const bool pooled = takes_fraction(r.cache);
+    const interval<byte_count> cache = m[memory_term::kv_cache] + m[memory_term::recurrent_state];
+    const auto beside_pool = [&](byte_count all, byte_count pool) { return pooled ? all - pool : all; };
+    interval<byte_count> slack{
+        scaled_up(beside_pool(m.allocated.low, cache.low), r.allocator.fragmentation.low),
+        scaled_up(beside_pool(m.allocated.expected, cache.expected), r.allocator.fragmentation.expected) + hoarded,
+        scaled_up(beside_pool(m.allocated.high, cache.high), r.allocator.fragmentation.high) + hoarded};
     // Blocks of a long prompt are split for smaller tensors, and the next layer's find none as large: GLM-4 at 32 000
     // to 200 000 tokens takes its activations twice. Scores are as large in every layer, and find their own blocks
     // again.
@@ -261,6 +284,7 @@ constexpr memory_breakdown with_engine(const serving_stage& s, const serving_ste
         slack.high += m[memory_term::activations].high;
     m.reserved = m.allocated + slack;
     m[memory_term::fragmentation] = slack + withheld(step.job, r, l, m);
+    m.never_both = never_both(r, m);
     m[memory_term::runtime] = r.process.context + graphs_of(step.job, r, l);
     m[memory_term::workspace] = r.process.workspace;
     if (l.gpus() > 1) m[memory_term::communication] += communicators(r, l);

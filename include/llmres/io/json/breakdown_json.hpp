@@ -36,14 +36,17 @@ inline json_value to_json(const memory_breakdown& m) {
     return shown;
 }
 
-/// The room that a pool of KV caches has; `concurrency`: the sequences of the job's context that fit it.
+/// The room that a pool of KV caches has; `concurrency`: the sequences of the job's context that fit it,
+/// and `concurrency_bounds` those at the bounds of its size.
 inline json_value to_json(const pool_size& p) {
     return {{"low", p.memory.low.in(bytes)},
             {"expected", p.memory.expected.in(bytes)},
             {"high", p.memory.high.in(bytes)},
             {"tokens", p.token_room.in(tokens)},
             {"blocks", p.blocks},
-            {"concurrency", p.sequences},
+            {"concurrency", p.sequences.expected},
+            {"concurrency_bounds",
+             {{"low", p.sequences.low}, {"expected", p.sequences.expected}, {"high", p.sequences.high}}},
             {"stage", p.stage}};
 }
 

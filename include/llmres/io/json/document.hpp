@@ -26,7 +26,7 @@ enum class no_numbers : std::uint8_t {
 };
 
 /// Parses a JSON document that must be an object. Refused by name: what is no JSON, with its line; nesting deeper than
-/// 64; the same key twice in one object. Never throws.
+/// 64; more than 300,000 values; the same key twice in one object. Never throws.
 inline result<json_document> parse_json_object(std::string_view document, no_numbers like_nan = no_numbers::as_null);
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
@@ -38,6 +38,7 @@ namespace detail {
 class document_builder final : public nlohmann::json_sax<nlohmann::json> {
 public:
     static constexpr std::size_t deepest = 64;
+    static constexpr std::size_t most_values = 300'000;  ///< an index of Kimi K2 in NVFP4 names 280,000 tensors
 
     /// What was built; whole only if the parser came to the end.
     json_document& built() { return built_; }
@@ -76,16 +77,20 @@ private:
         if (open_.back()->is_object()) return *field_ = std::forward<Value>(value);
         return open_.back()->emplace_back(std::forward<Value>(value));
     }
+    bool counted() {
+        if (++values_ <= most_values) return true;
+        return refuse(refused(error_code::out_of_range, "JSON", "too long a document", "at most 300,000 values"));
+    }
     template <class Value>
     bool put(Value&& value) {
         placed(std::forward<Value>(value));
-        return true;
+        return counted();
     }
     bool open(nlohmann::json value) {
         if (open_.size() == deepest)
             return refuse(refused(error_code::malformed, "JSON", "nested too deep", "at most 64 levels"));
         open_.push_back(&placed(std::move(value)));
-        return true;
+        return counted();
     }
     bool close() {
         open_.pop_back();
@@ -101,6 +106,7 @@ private:
     nlohmann::json* field_ = nullptr;      ///< the value of the key that was read last
     error refusal_{};
     std::size_t position_ = 0;
+    std::size_t values_ = 0;  ///< read so far
 };
 
 /// Sends what JSON text says to a visitor, until it stops or the text ends. The one place where nlohmann's parser is
