@@ -375,6 +375,21 @@ TEST_CASE("several formats in one checkpoint: each weight has its own, and the h
     CHECK(weight_bytes(*mixed, formats_of(*mixed)) == by_hand);
 }
 
+TEST_CASE("Gemma 4's experts stand beside the mlp that a list leaves in 16 bits") {
+    const std::string quantization = R"({"quant_method": "modelopt", "quant_algo": "NVFP4",
+        "config_groups": {"group_0": {"weights": {"num_bits": 4, "type": "float", "group_size": 16}, "targets": ["Linear"]}},
+        "ignore": ["lm_head", "model.language_model.layers.*.mlp*", "model.language_model.layers.*.router*",
+                   "model.language_model.layers.*.self_attn*", "model.language_model.layers.*.linear_attn*"]})";
+    model m = blank();
+    m.prediction = {};
+    m.architecture = "gemma4";
+    REQUIRE(read_quantization_config(json::parse(quantization), bf16, m));
+    CHECK(format_in(m, 2, weight_role::gate_proj, true) == nvfp4_static);
+    CHECK(format_in(m, 2, weight_role::gate_proj) == bf16);
+    CHECK(format_in(m, 2, weight_role::q_proj) == bf16);
+    CHECK(m.weights == nvfp4_static);
+}
+
 TEST_CASE("experts named one by one count when all of them are named") {
     const auto experts = [](int count) {
         std::string layers;

@@ -68,6 +68,7 @@ private:
 
     void put(const module_pattern& p, const maybe<precision>& format) {
         if (p.places == nowhere) return;
+        const unsigned places = places_of(p);
         if (p.places == head_place) {
             head_ = format;
             return;
@@ -76,7 +77,7 @@ private:
         // Names that give the same format may come in any order, and twice.
         if (index != last_index_) said_.clear();
         last_index_ = index;
-        if (p.layer < 0 && p.expert < 0 && !said_.insert({p.places, p.prediction, p.roles}).second) return;
+        if (p.layer < 0 && p.expert < 0 && !said_.insert({places, p.prediction, p.roles}).second) return;
         // Lists name thousands of experts, one by one: a layer's experts are in a format when all of them are named.
         if (p.expert >= 0) {
             auto& named = experts_named_[{p.layer, p.prediction, p.roles, index}];
@@ -88,11 +89,17 @@ private:
             const bool predicts = s == layers;
             if (p.prediction ? !predicts : p.layer >= 0 && !matches(p, s, predicts)) continue;
             for (unsigned place = 0; place < layer_places; ++place) {
-                if ((p.places >> place & 1) == 0) continue;
+                if ((places >> place & 1) == 0) continue;
                 for (std::size_t role = 0; role < weight_role_names.size(); ++role)
                     if (p.roles == 0 || (p.roles >> role & 1) != 0) table_[s][place][role] = index;
             }
         }
+    }
+    /// The places that a name means in this model. Gemma 4's experts stand beside the mlp (`layers.0.experts`), not in
+    /// it.
+    unsigned places_of(const module_pattern& p) const {
+        const bool apart = model_.architecture.view().starts_with("gemma4");
+        return apart && (p.places == experts_block || p.places == dense) ? dense | shared : p.places;
     }
     /// Whether a pattern with a layer means this one. Files number the layers of multi-token prediction after the
     /// others.
