@@ -6,6 +6,7 @@
 #include <llmres/values/find_precision.hpp>
 #include <set>
 #include <string>
+#include <string_view>
 
 using namespace llmres;
 
@@ -21,6 +22,16 @@ TEST_CASE("every repository of the table holds a model, in a format that there i
         CHECK(validate(*found));
         if (row.weights.empty() && row.context == 0) CHECK(found->name == row.id);
         if (!row.weights.empty()) CHECK(found->weights == *find_precision("weights", row.weights));
+    }
+}
+
+TEST_CASE("every model has a repository") {
+    std::set<std::string_view> held;
+    for (const models::hub_name& row : models::hub_names) held.insert(row.id);
+    for (const model* m : models::all) {
+        CAPTURE(m->name);
+        const bool is_published = m->name != "gpt3-175b";  // its weights are on no hub
+        CHECK(held.count(m->name.view()) == (is_published ? 1 : 0));
     }
 }
 
