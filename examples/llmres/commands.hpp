@@ -100,6 +100,9 @@ bool names_several_gpus(const plan_options& o);
 int run_mixed(const plan_options& o);
 /// The job document with the values of flags, which take precedence over the file's.
 nlohmann::json merged(const plan_options& o);
+/// Says for which of several cards a short name was taken: "h100" is the SXM module, not the PCIe card.
+void say_which_gpu(const std::string& typed);
+void say_which_gpu(const nlohmann::json& document);
 /// Whether such a document was read from a source, which otherwise names a model.
 inline bool is_job(const nlohmann::json& document, const std::string& source) {
     return !document.contains("model") || document["model"] != source;

@@ -163,6 +163,9 @@ compared compare(const std::vector<axis>& axes, const plan_options& shared) {
         throw refusal{
             llmres::refused(llmres::error_code::inconsistent, "model", source, "one job document, or models alone")};
     const llmres::job_sources sources = llmres::remembered(llmres::sources_in(folder_of(first, source)));
+    for (const axis& a : axes)
+        if (a.flag == "gpu")
+            std::for_each(a.values.begin(), a.values.end(), [](const auto& name) { say_which_gpu(name); });
     compared all_rows;
     progress watch;
     for (std::size_t i = 0; i < all; ++i) {

@@ -3,9 +3,11 @@
 #include "commands.hpp"
 #include "spelling.hpp"
 
+#include <fmt/format.h>
 #include <cstddef>
 #include <cstdio>
 #include <filesystem>
+#include <llmres/hardware/gpus/all.hpp>
 #include <llmres/io/files.hpp>
 #include <llmres/io/job_fields.hpp>
 #include <string>
@@ -111,6 +113,21 @@ nlohmann::json merged(const plan_options& o) {
     }
     add_knobs(document, o.knobs);
     return document;
+}
+
+void say_which_gpu(const std::string& typed) {
+    const auto others = llmres::other_gpus_of_that_name(typed);
+    if (others.empty()) return;
+    if (const llmres::result<llmres::gpu> taken = llmres::find_gpu(typed, "gpu"))
+        fmt::print(stderr, "llmres: {} is taken for {}; say so for one of {}\n", plain(typed), taken->id.view(),
+                   others.view());
+}
+
+void say_which_gpu(const nlohmann::json& document) {
+    const auto cluster = document.find("cluster");
+    if (cluster == document.end() || !cluster->is_object()) return;
+    const auto typed = cluster->find("gpu");
+    if (typed != cluster->end() && typed->is_string()) say_which_gpu(typed->get_ref<const std::string&>());
 }
 
 std::filesystem::path folder_of(const nlohmann::json& document, const std::string& source) {

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <llmres/hardware/gpus/all.hpp>
 #include <llmres/io/files.hpp>
 #include <llmres/io/job_json.hpp>
 #include <llmres/io/plan_json.hpp>
@@ -20,13 +19,9 @@ namespace program {
 namespace {
 
 /// Tells what a person should know beside the answer: of the model's name, and where a GPU's name has several parts.
-void print_warnings(const plan_options& o, const llmres::plan_request& request) {
+void print_warnings(const nlohmann::json& document, const llmres::plan_request& request) {
     if (!request.warning.empty()) fmt::print(stderr, "llmres: {}\n", plain(request.warning));
-    const auto typed = o.fields.find("gpu");
-    if (typed == o.fields.end()) return;
-    if (const auto others = llmres::other_gpus_of_that_name(typed->second); !others.empty())
-        fmt::print(stderr, "llmres: {} is taken for {}; say so for one of {}\n", typed->second,
-                   request.cluster.gpu.id.view(), others.view());
+    say_which_gpu(document);
 }
 
 /// The pictures that are asked for, as one. Layers of one GPU are no picture.
@@ -51,7 +46,7 @@ llmres::job_answer answered(const plan_options& o) {
     const nlohmann::json document = merged(o);
     const llmres::job_answer answer =
         accept(llmres::answer_job(document, llmres::sources_in(folder_of(document, o.source))));
-    print_warnings(o, answer.request);
+    print_warnings(document, answer.request);
     return answer;
 }
 
@@ -63,7 +58,7 @@ int run_plan(const plan_options& o) {
     llmres::job_answer answer = accept(llmres::answer_job(document, sources));
     llmres::plan_request& request = answer.request;
     if (!request.device.empty()) request.device = std::filesystem::absolute(here / request.device).string();
-    print_warnings(o, request);
+    print_warnings(document, request);
     if (!o.pictures.empty() && o.svg.empty())
         throw refusal{
             llmres::refused(llmres::error_code::missing, "svg", "absent", "a file, which --pictures asks for")};

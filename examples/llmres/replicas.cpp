@@ -126,6 +126,7 @@ int run_replicas(const replicas_options& o) {
     if (!document.contains("cluster") || !document["cluster"].contains("gpus"))
         document["cluster"]["gpus"] = gpus_of_a_node;
     const llmres::plan_request asked = accept(llmres::read_job(document, folder_of(document, o.job.source)));
+    say_which_gpu(document);
     std::vector<llmres::replica_set> best(static_cast<std::size_t>(o.top));
     best.resize(accept(llmres::replicas_for(asked.job, asked.cluster, load, layouts_of(document, asked), best)));
     llmres::json_value assumed = assumed_of(document, asked, best);

@@ -170,6 +170,7 @@ nlohmann::json layout_patch(const llmres::layout& l) {
 int run_search(const search_options& o) {
     const nlohmann::json document = merged(o.job);
     const llmres::plan_request request = accept(llmres::read_job(document, folder_of(document, o.job.source)));
+    say_which_gpu(document);
     const llmres::job& j = request.job;
     const llmres::cluster& c = request.cluster;
     const llmres::search_request r = request_of(o, document, request);

@@ -93,3 +93,20 @@ TEST_CASE("what is offloaded shows the main memory that it takes, whether the ho
     CHECK(answer(with_host)["memory"]["host"]["expected"].get<double>() / gib > 70);
     CHECK(typed({"--runtime", "deepspeed", "--gpus", "8"}).out.find("\nhost     ") == std::string::npos);
 }
+
+TEST_CASE("of a short name that several cards have, every command says which one it took") {
+    const std::string said =
+        "llmres: h100 is taken for h100-sxm5-80gb; say so for one of h100-pcie-80gb, h100-nvl-94gb";
+    const auto on = [](const char* command, const char* gpu, arguments more = {}) {
+        arguments all{command, "llama-3.1-8b", "--runtime", "vllm", "--gpu", gpu};
+        all.insert(all.end(), more.begin(), more.end());
+        return run_program::run(all);
+    };
+    for (const char* command : {"plan", "search", "compare"}) {
+        CAPTURE(command);
+        CHECK(on(command, "h100").err.find(said) != std::string::npos);
+        CHECK(on(command, "h100-pcie-80gb").err.find("is taken for") == std::string::npos);
+    }
+    CHECK(on("plan", "h100", {"--json"}).json()["assumed"]["gpu"] == "h100-sxm5-80gb");
+    CHECK_FALSE(on("plan", "h100-pcie-80gb", {"--json"}).json()["assumed"].contains("gpu"));
+}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <llmres/hardware/gpus/all.hpp>
 #include <llmres/io/job_json.hpp>
 #include <llmres/io/json/layout_json.hpp>
 #include <llmres/io/sentences.hpp>
@@ -74,6 +75,10 @@ inline json_value assumptions_of(const nlohmann::json& document, const plan_requ
         a.list()["runtime"] = "none";
     else if (runtime.find('@') == std::string::npos)
         a.list()["runtime_versions"] = j.runtime.identity.versions.view();
+    if (const nlohmann::json cluster = document.value("cluster", nlohmann::json{}); cluster.is_object())
+        if (const auto typed = cluster.find("gpu"); typed != cluster.end() && typed->is_string())
+            if (!other_gpus_of_that_name(typed->get_ref<const std::string&>()).empty())
+                a.list()["gpu"] = request.cluster.gpu.id.view();
     if (!a.says("cluster", "gpus") && !a.says("cluster", "device")) a.list()["gpus"] = request.cluster.gpus;
     if (uses_host && request.cluster.host.memory == byte_count{}) a.list()["host_memory"] = nullptr;
     return std::move(a.list());
