@@ -241,15 +241,27 @@ inline result<model_source> read_model_source(const nlohmann::json& value, const
 }
 
 inline result<model_source> model_source_of(const gguf_file& file) {
-    const result<model> described = describe_gguf(file);
-    const bool by_tensors = !described && described.error().code == error_code::unsupported;
-    if (!described && !by_tensors) return described.error();
+    result<model> found = describe_gguf(file);
+    const error refusal = found ? error{} : found.error();
+    const bool lacks = refusal.code == error_code::missing;
+    if (!found && !lacks && refusal.code != error_code::unsupported) return refusal;
     const result<gguf_mix> named = gguf_mix_of(file);
-    if (!named) return named.error();
+    if (!named) return lacks ? refusal : named.error();
     gguf_mix mix = *named;
-    mix.stored = gguf_stored_types_of(file);
-    const result<model> found = by_tensors ? detail::gguf::model_from_tensors(file, mix) : described;
-    if (!found) return found.error();
+    mix.stored = detail::gguf::with_fused_types(gguf_stored_types_of(file));
+    const maybe<model> weighed =
+        found ? detail::gguf::described_weights{file, *found, mix}.as_stored() : maybe<model>{};
+    if (weighed) {
+        found = *weighed;
+    } else {
+        gguf_mix own = *named;
+        const result<model> by_tensors = detail::gguf::model_from_tensors(file, own);
+        if (!by_tensors && !found) return lacks ? refusal : by_tensors.error();
+        if (by_tensors) {
+            found = by_tensors;
+            mix = own;
+        }
+    }
     model_source read{.model = *found, .gguf = mix};
     read.model.weights = gguf_main_format(file);
     return read;

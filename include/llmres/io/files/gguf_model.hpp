@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <llmres/io/files/gguf_architectures.hpp>
 #include <llmres/io/files/roles.hpp>
 #include <llmres/io/gguf.hpp>
 #include <llmres/io/hf_config.hpp>
@@ -71,6 +72,14 @@ inline constexpr std::array layer_roles{named_role{"attn_q", weight_role::q_proj
                                         named_role{"ffn_down_shexp", weight_role::down_proj},
                                         named_role{"ffn_gate_inp", weight_role::router},
                                         named_role{"ffn_gate_inp_shexp", weight_role::shared_gate},
+                                        named_role{"attn_gate", weight_role::attn_gate},
+                                        named_role{"indexer.attn_k", weight_role::indexer},
+                                        named_role{"indexer.attn_q_b", weight_role::indexer},
+                                        named_role{"indexer.proj", weight_role::indexer},
+                                        named_role{"ssm_in", weight_role::in_proj},
+                                        named_role{"ssm_out", weight_role::out_proj},
+                                        named_role{"shortconv.in_proj", weight_role::in_proj},
+                                        named_role{"shortconv.out_proj", weight_role::out_proj},
                                         named_role{"attn_sinks", weight_role::values},
                                         named_role{"exp_probs_b", weight_role::bias}};
 
@@ -116,8 +125,6 @@ public:
     explicit describer(const gguf_file& file) : file_{file}, architecture_{file.text_or("general.architecture", "")} {
         for (const gguf_tensor_info& tensor : file.tensors) {
             has_output_ = has_output_ || tensor.name == "output.weight";
-            has_query_bias_ = has_query_bias_ || tensor.name == "blk.0.attn_q.bias";
-            has_score_bias_ = has_score_bias_ || tensor.name.ends_with("exp_probs_b.bias");
             if (tensor.name == "token_embd.weight") vocabulary_ = static_cast<std::int64_t>(tensor.shape[1]);
         }
     }
@@ -137,49 +144,108 @@ public:
         if (architecture_.empty())
             return refused(error_code::missing, "general.architecture", "absent", "the name of an architecture");
         if (vocabulary_ == 0) return refused(error_code::missing, "token_embd.weight", "absent", "a token embedding");
-        common();
-        if (architecture_ == "llama") {
-            llama();
-        } else if (architecture_ == "qwen2" || architecture_ == "qwen3" || architecture_ == "gemma" ||
-                   architecture_ == "phi3") {
-            config_["model_type"] = architecture_;
-        } else if (architecture_ == "gemma2" || architecture_ == "gemma3") {
-            config_["model_type"] = architecture_ == "gemma2" ? "gemma2" : "gemma3_text";
-            copy("attention.sliding_window", "sliding_window");
-        } else if (architecture_ == "qwen2moe" || architecture_ == "qwen3moe") {
-            qwen_moe();
-        } else if (architecture_ == "deepseek2") {
-            latent();
-        } else {
+        const auto found = std::find_if(known::architectures.begin(), known::architectures.end(), [&](const auto& row) {
+            return row.name == architecture_ && (row.needs.empty() || number_of(row.needs) > 0 || has(row.needs));
+        });
+        if (found == known::architectures.end())
             return refused(error_code::unsupported, "general.architecture", printable(architecture_),
                            "an architecture that is described, such as llama, qwen3, gemma2 or deepseek2");
-        }
+        config_["model_type"] = found->model_type;
+        for (const known::described_field& f : found->fields)
+            if (f.source == known::field_source::kinds) varied_.push_back(f.key);
+        common();
+        for (const known::described_field& f : found->fields) read(f);
+        if (config_["intermediate_size"].is_null() && config_.contains("moe_intermediate_size"))
+            config_["intermediate_size"] = config_["moe_intermediate_size"];
         if (failed_.code != error_code::none) return failed_;
         return json_document{config_};
     }
 
 private:
     std::string key(std::string_view name) const { return std::string{architecture_} + "." + std::string{name}; }
-    std::int64_t number(std::string_view name, std::int64_t fallback) const {
-        return file_.integer_or(key(name), fallback);
+    /// Whether a tensor of the layers, or the whole name of another, ends so.
+    bool has(std::string_view end) const {
+        return std::any_of(file_.tensors.begin(), file_.tensors.end(),
+                           [&](const gguf_tensor_info& tensor) { return tensor.name.ends_with(end); });
     }
-    /// Copies an integer, null where the file has none; an array must hold the same integer for all layers.
-    void copy(std::string_view name, const char* field) {
+    /// The number of the layers, without those that predict further tokens and that llama.cpp does not run.
+    std::int64_t layers() const { return number_of("block_count") - number_of("nextn_predict_layers"); }
+
+    /// The number under a key, or that of most of its layers where each has its own; 0 where there is none.
+    std::int64_t number_of(std::string_view name) const {
+        const gguf_value* found = file_.find(key(name));
+        if (found == nullptr) return 0;
+        if (found->is == gguf_value::kind::integer) return found->integer;
+        if (found->is != gguf_value::kind::array) return 0;
+        return found->integers.empty() ? 0 : *std::max_element(found->integers.begin(), found->integers.end());
+    }
+    /// Copies an integer, null where the file has none. An array must hold the same integer for all layers, but for
+    /// those that have none of it, where the architecture's kinds of layers are told apart by that.
+    void copy(std::string_view name, std::string_view field) {
         const gguf_value* found = file_.find(key(name));
         keys_.emplace_back(field, key(name));
-        config_[field] = nullptr;
+        nlohmann::json& to = config_[pointer(field)];
+        to = nullptr;
         if (found == nullptr) return;
         if (found->is == gguf_value::kind::integer) {
-            config_[field] = found->integer;
+            to = found->integer;
             return;
         }
+        const std::int64_t most = number_of(name);
+        const bool varies = std::find(varied_.begin(), varied_.end(), name) != varied_.end();
         const auto& all = found->integers;
         if (found->is == gguf_value::kind::array && !all.empty() &&
-            std::all_of(all.begin(), all.end(), [&](std::int64_t i) { return i == all[0]; }))
-            config_[field] = all[0];
+            std::all_of(all.begin(), all.end(), [&](std::int64_t i) { return i == most || (varies && i == 0); }))
+            to = most;
         else if (failed_.code == error_code::none)
             failed_ =
                 refused(error_code::unsupported, printable(key(name)), "not one integer", "the same in all layers");
+    }
+    static nlohmann::json::json_pointer pointer(std::string_view field) {
+        std::string path{"/"};
+        for (const char c : field) path += c == '.' ? '/' : c;
+        return nlohmann::json::json_pointer{path};
+    }
+
+    void read(const known::described_field& f) {
+        switch (f.source) {
+            case known::field_source::none:
+                return;
+            case known::field_source::number:
+                return copy(f.other.empty() || file_.find(key(f.key)) != nullptr ? f.key : f.other, f.field);
+            case known::field_source::quotient:
+                if (number_of(f.other) > 0) config_[pointer(f.field)] = number_of(f.key) / number_of(f.other);
+                return;
+            case known::field_source::difference:
+                config_[pointer(f.field)] =
+                    number_of(file_.find(key(f.key)) != nullptr ? f.key : f.or_else) - number_of(f.other);
+                return;
+            case known::field_source::present:
+                config_[pointer(f.field)] = has(f.key) || (!f.other.empty() && has(f.other));
+                return;
+            case known::field_source::absent:
+                config_[pointer(f.field)] = !has(f.key);
+                return;
+            case known::field_source::kinds:
+                return read_kinds(f);
+            case known::field_source::zero:
+                config_[pointer(f.field)] = 0;
+                return;
+            case known::field_source::off:
+                config_[pointer(f.field)] = false;
+                return;
+        }
+    }
+    void read_kinds(const known::described_field& f) {
+        const gguf_value* found = file_.find(key(f.key));
+        if (found == nullptr || found->is != gguf_value::kind::array) return;
+        nlohmann::json& words = config_[std::string{f.field}];
+        const auto count = static_cast<std::size_t>((std::max)(std::int64_t{0}, layers()));
+        for (std::size_t i = 0; i < found->integers.size() && i < count; ++i) {
+            if (words.size() <= i) words.push_back(nullptr);
+            const std::string_view word = found->integers[i] == 0 ? f.other : f.or_else;
+            if (!word.empty()) words[i] = word;
+        }
     }
 
     void common() {
@@ -187,42 +253,12 @@ private:
         config_["tie_word_embeddings"] = !has_output_;
         copy("embedding_length", "hidden_size");
         copy("block_count", "num_hidden_layers");
+        if (config_["num_hidden_layers"].is_number_integer()) config_["num_hidden_layers"] = layers();
         copy("feed_forward_length", "intermediate_size");
         copy("context_length", "max_position_embeddings");
         copy("attention.head_count", "num_attention_heads");
         copy("attention.head_count_kv", "num_key_value_heads");
         copy("attention.key_length", "head_dim");
-    }
-    void llama() {
-        config_["model_type"] = number("expert_count", 0) > 0 ? "mixtral" : "llama";
-        config_["attention_bias"] = has_query_bias_;
-        copy("expert_count", "num_local_experts");
-        copy("expert_used_count", "num_experts_per_tok");
-    }
-    void qwen_moe() {
-        config_["model_type"] = architecture_ == "qwen2moe" ? "qwen2_moe" : "qwen3_moe";
-        copy("expert_count", "num_experts");
-        copy("expert_used_count", "num_experts_per_tok");
-        copy("expert_feed_forward_length", "moe_intermediate_size");
-        copy("expert_shared_feed_forward_length", "shared_expert_intermediate_size");
-        if (config_["intermediate_size"].is_null()) config_["intermediate_size"] = config_["moe_intermediate_size"];
-    }
-    void latent() {
-        config_["model_type"] = has_score_bias_ ? "deepseek_v3" : "deepseek_v2";
-        copy("attention.q_lora_rank", "q_lora_rank");
-        copy("attention.kv_lora_rank", "kv_lora_rank");
-        copy("rope.dimension_count", "qk_rope_head_dim");
-        // Files with absorbed projections give the widths of the heads under keys that end in _mla.
-        const std::int64_t width = number("attention.key_length_mla", number("attention.key_length", 0));
-        config_["qk_nope_head_dim"] = width - number("rope.dimension_count", 0);
-        config_["v_head_dim"] = number("attention.value_length_mla", number("attention.value_length", 0));
-        copy("leading_dense_block_count", "first_k_dense_replace");
-        copy("expert_count", "n_routed_experts");
-        copy("expert_used_count", "num_experts_per_tok");
-        copy("expert_shared_count", "n_shared_experts");
-        copy("expert_feed_forward_length", "moe_intermediate_size");
-        config_.erase("head_dim");
-        config_.erase("num_key_value_heads");
     }
 
     const gguf_file& file_;
@@ -230,11 +266,10 @@ private:
     nlohmann::json config_ = nlohmann::json::object();
     /// The fields of the config.json, each with the GGUF key that it is copied from.
     std::vector<std::pair<std::string_view, std::string>> keys_{};
+    std::vector<std::string_view> varied_{};  ///< the keys that tell the kinds of layers apart
     error failed_{};
     std::int64_t vocabulary_ = 0;
     bool has_output_ = false;
-    bool has_query_bias_ = false;
-    bool has_score_bias_ = false;
 };
 
 /// The quantisation by its number (llama.h: llama_ftype); nothing for numbers that llama.cpp no longer reads.

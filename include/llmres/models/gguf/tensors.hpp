@@ -20,7 +20,8 @@ namespace llmres::inline v0 {
 template <class Visit>
 constexpr void for_each_gguf_tensor(const model& m, const gguf_mix& mix, std::int32_t layer_index, Visit&& visit);
 
-/// Calls visit(gguf_tensor) for each tensor before the layers: token_embd, learned positions and the rotary factors.
+/// Calls visit(gguf_tensor) for each tensor before the layers: token_embd and its norm, learned positions and the
+/// rotary factors.
 template <class Visit>
 constexpr void for_each_gguf_input_tensor(const model& m, const gguf_mix& mix, Visit&& visit);
 /// Calls visit(gguf_tensor) for each tensor after the layers: output_norm and output. A tied output has no tensor.
@@ -186,7 +187,8 @@ constexpr void for_each_gguf_input_tensor(const model& m, const gguf_mix& mix, V
     for (const encoder& e : m.encoders) towers = towers || e.layers > 0;
     for (std::int32_t i = 0; i < m.extra_count && !towers; ++i) {
         const extra_weight& e = m.extras[static_cast<std::size_t>(i)];
-        if (e.part != model_part::input || e.role != weight_role::positions) continue;
+        if (e.part != model_part::input || !detail::gguf::is_any(e.role, weight_role::positions, weight_role::norm))
+            continue;
         for (std::int64_t copy = 0; copy < e.copies; ++copy)
             visit(gguf_tensor{.role = e.role, .rows = e.rows, .columns = e.columns});
     }

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Writes ../data/gguf_headers.jsonl: small models of transformers' own classes, converted by llama.cpp's converters.
+
+    python convert_small.py LLAMA_CPP    # the directory with llama.cpp's conversion/ and gguf-py/
+
+Each line holds a config.json of ../data/transformers_counts.jsonl, and the metadata and tensors of the GGUF file that the
+converter makes of such a model with random weights: what the file says, not what we think that it says. Vocabularies are
+left out; what a converter of that version cannot read is named on standard error."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+LLAMA_CPP = Path(sys.argv[1])
+sys.path[:0] = [str(LLAMA_CPP), str(LLAMA_CPP / "gguf-py")]
+
+import gguf  # noqa: E402
+import torch  # noqa: E402
+import transformers  # noqa: E402
+from conversion import ModelBase, get_model_class  # noqa: E402
+
+DATA = Path(__file__).parent / ".." / "data"
+PER_TYPE = 2
+MOST_PARAMETERS = 60_000_000
+# Shapes that the converters of these types take for granted.
+COMMON = {"vocab_size": 1000, "hidden_size": 256, "num_hidden_layers": 3, "num_attention_heads": 4}
+EXTRA = [
+    {"model_type": "phi", **COMMON, "intermediate_size": 1024},
+    {"model_type": "gpt2", "vocab_size": 1000, "n_embd": 256, "n_layer": 3, "n_head": 4, "n_positions": 64},
+    {"model_type": "gpt_bigcode", "vocab_size": 1000, "n_embd": 256, "n_layer": 3, "n_head": 4, "n_positions": 64},
+    {"model_type": "falcon", **COMMON, "num_kv_heads": 2, "new_decoder_architecture": True},
+    {"model_type": "falcon", **COMMON, "multi_query": True, "new_decoder_architecture": False},
+    {"model_type": "gpt_neox", **COMMON, "intermediate_size": 1024},
+    {"model_type": "starcoder2", **COMMON, "intermediate_size": 1024, "num_key_value_heads": 2, "use_bias": True},
+]
+LEFT_OUT = ("tokenizer.", "general.name", "general.type", "general.basename", "general.size_label", "general.finetune",
+            "general.quantization_version", "general.sampling", "GGUF.")  # fmt: skip
+
+
+def saved(config: dict[str, Any], folder: Path) -> str:
+    """A model of that configuration with random weights, and the name of its class."""
+    fields = dict(config)
+    model_type = fields.pop("model_type")
+    made = transformers.AutoConfig.for_model(model_type, **fields)
+    torch.manual_seed(1)
+    model = transformers.AutoModelForCausalLM.from_config(made, dtype=torch.float16)
+    model.save_pretrained(folder)
+    return type(model).__name__
+
+
+def plain(value: Any) -> Any:
+    if hasattr(value, "item"):
+        return value.item()
+    return [plain(one) for one in value] if isinstance(value, list) else value
+
+
+def converted(config: dict[str, Any]) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        architecture = saved(config, folder)
+        kind = get_model_class(architecture)
+        kind.set_vocab = lambda self: None
+        with torch.inference_mode():
+            hparams = ModelBase.load_hparams(folder, False)
+            instance = kind(folder, gguf.LlamaFileType.MOSTLY_F16, folder / "x.gguf", eager=False, dry_run=True, hparams=hparams)
+            instance = getattr(instance, "impl", instance)  # a class that chooses another
+            instance.prepare_tensors()
+            instance.prepare_metadata(vocab_only=False)
+        writer = instance.gguf_writer
+        keys = {key: plain(held.value) for part in writer.kv_data for key, held in part.items()
+                if not key.startswith(LEFT_OUT)}  # fmt: skip
+        tensors = [[key, [int(n) for n in reversed(info.shape)], int(info.dtype)]
+                   for part in writer.tensors for key, info in part.items()]  # fmt: skip
+        return {"config": config, "keys": keys, "tensors": tensors}
+
+
+def main() -> None:
+    logging.disable(logging.WARNING)
+    transformers.logging.set_verbosity_error()
+    done: dict[str, int] = {}
+    tried: dict[str, int] = {}
+    failed: dict[str, str] = {}
+    with (DATA / "transformers_counts.jsonl").open() as given, (DATA / "gguf_headers.jsonl").open("w") as to:
+        rows = [json.loads(line) for line in given]
+        for config in EXTRA + [row["config"] for row in rows if row["parameters"] < MOST_PARAMETERS]:
+            model_type = config["model_type"]
+            tried[model_type] = tried.get(model_type, 0) + 1
+            if tried[model_type] > PER_TYPE + sum(one["model_type"] == model_type for one in EXTRA) or "text_config" in config or "vision_config" in config:
+                continue
+            try:
+                made = converted(config)
+            except (Exception, SystemExit) as why:
+                failed[model_type] = f"{type(why).__name__}: {str(why)[:160]}"
+                continue
+            done[model_type] = done.get(model_type, 0) + 1
+            to.write(json.dumps(made, separators=(",", ":")) + "\n")
+            to.flush()
+    for model_type, why in failed.items():
+        if model_type not in done:
+            print(f"{model_type}: {why}", file=sys.stderr)
+    print(f"{sum(done.values())} files of {len(done)} types", file=sys.stderr)
+
+
+main()
