@@ -70,6 +70,7 @@ inline const std::map<std::string, example>& examples() {
         {".prompt", {7, [](r q) { return q.job.prompt == tokens(7); }}},
         {".output", {7, [](r q) { return q.job.output == tokens(7); }}},
         {".context", {7, [](r q) { return q.job.context == tokens(7); }}},
+        {".prefix_hit_rate", {0.25, [](r q) { return q.job.prefix_hit_rate == 0.25; }}},
         {".max_batched_tokens", {7, [](r q) { return q.job.max_batched_tokens == tokens(7); }}},
         {"lengths.mean", {7, [](r q) { return q.lengths && q.lengths->mean == tokens(7); }}},
         {"lengths.longest", {7, [](r q) { return q.lengths && q.lengths->longest == tokens(7); }}},
@@ -203,6 +204,8 @@ inline const std::map<std::string, example>& examples() {
          {50000000, [](r q) { return q.job.runtime.sharding.reduce_bucket_size == 50000000; }}},
         {"runtime.sub_group_size", {500000000, [](r q) { return q.job.runtime.sharding.sub_group_size == 500000000; }}},
         {"runtime.draft", {"llama-3.2-1b", [](r q) { return q.job.options.draft_kv == bytes_a_token(32768); }}},
+        {"runtime.draft_tokens", {3, [](r q) { return q.job.options.draft_tokens == 3; }}},
+        {"runtime.acceptance", {0.25, [](r q) { return q.job.options.acceptance == maybe{0.25}; }}},
         {"runtime.speculates_ahead", {true, [](r q) { return q.job.options.speculates_ahead; }}},
     };
     return all;
@@ -229,6 +232,8 @@ inline json with(const job_field& f, const json& value) {
         document[std::string{f.object}][name] = value;
     if (name == "device") document["cluster"].erase("gpu");
     if (name == "experts_down") document["weights"] = "iq4_ks";
+    if (name == "draft_tokens") document["runtime"]["acceptance"] = 0.5;
+    if (name == "acceptance") document["runtime"]["draft_tokens"] = 3;
     if (f.object == "lengths" && name == "longest") document["lengths"]["mean"] = 1;
     if (f.object == "adapter")
         document["adapter"].emplace(name == "kind" ? "rank" : "kind", name == "kind" ? json(8) : json("lora"));

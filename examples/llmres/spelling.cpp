@@ -74,7 +74,7 @@ constexpr std::array option_aliases{
     option_alias{"quantization", "weights"}, option_alias{"quantize", "weights"}, option_alias{"quant", "weights"},
     option_alias{"-q", "weights"}, option_alias{"load_format", ""}, option_alias{"trust_remote_code", ""},
     option_alias{"speculative_model", "draft"}, option_alias{"draft_model", "draft"},
-    option_alias{"model_draft", "draft"},
+    option_alias{"model_draft", "draft"}, option_alias{"num_speculative_tokens", "draft_tokens"},
     option_alias{"gpu_memory_fraction", "gpu_memory_utilization"},
     option_alias{"engine", "runtime"}, option_alias{"backend", "runtime"}, option_alias{"framework", "runtime"},
     option_alias{"dtype", "compute"}, option_alias{"torch_dtype", "compute"}, option_alias{"precision", "compute"},

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
+
+#include <cmath>
 #include <llmres/inventory/operations.hpp>
 #include <llmres/models/deepseek.hpp>
 #include <llmres/models/encoders.hpp>
@@ -7,6 +9,7 @@
 #include <llmres/models/llama.hpp>
 #include <llmres/models/mistral.hpp>
 #include <llmres/models/nvidia.hpp>
+#include <vector>
 
 using namespace llmres;
 
@@ -118,4 +121,264 @@ TEST_CASE("tensor parallelism sums twice a layer; expert parallelism sends token
     const layer& latent = models::nemotron_3_super_120b_a12b.layers[1];
     for_each_exchange(latent, 4096, bf16, {1, 16, 16}, {.data = 4, .expert = 4},
                       [&](const exchange& x) { CHECK(x.message == bytes(2 * 16 * 22 * 1024)); });
+}
+
+namespace {
+
+std::vector<operation> kernels_of(const layer& l, std::int64_t hidden, const token_pass& pass,
+                                  const operation_formats& formats = {}, const layout& over = {}) {
+    std::vector<operation> all;
+    for_each_operation(l, hidden, formats, std::array{pass}, over,
+                       [&](const operation& o, std::size_t) { all.push_back(o); });
+    return all;
+}
+
+std::vector<operation> of_kind(const std::vector<operation>& all, operation_kind kind) {
+    std::vector<operation> found;
+    for (const operation& o : all)
+        if (o.kind == kind) found.push_back(o);
+    return found;
+}
+
+operation attention_of(const layer& l, std::int64_t hidden, const token_pass& pass, const layout& over = {}) {
+    const std::vector<operation> found = of_kind(kernels_of(l, hidden, pass, {}, over), operation_kind::attention);
+    REQUIRE(found.size() == 1);
+    return found[0];
+}
+
+const layer& dense = models::llama_3_1_8b.layers.kinds[0];  // 32 heads of 128, 8 of keys and values, 4,096 features
+
+}  // namespace
+
+TEST_CASE("a prompt's tokens see half of the keys on average and all that were cached, a decoded one sees all") {
+    const double both = 32 * 128 * 2;  // queries with keys, probabilities with values
+    const auto work = [&](const token_pass& pass) { return attention_of(dense, 4096, pass).flops.in(flops); };
+    CHECK(work({.tokens = {2, 100, 1000}}) == doctest::Approx(2 * 200 * 500.0 * both));
+    CHECK(work({.tokens = {2, 100, 1000}, .cached = 900}) == doctest::Approx(2 * 200 * 950.0 * both));
+    CHECK(work({.tokens = {2, 100, 1000}, .cached = 5000}) == doctest::Approx(2 * 200 * 1000.0 * both));
+    CHECK(work({.tokens = {2, 3, 1000}, .decode = true}) == doctest::Approx(2 * 6 * 1000.0 * both));
+    CHECK(work({.tokens = {2, 100, 1000}, .writes_scores = true}) == doctest::Approx(2 * 200 * 1000.0 * both));
+}
+
+TEST_CASE("fused attention goes back with five products for two, of which two are the model's; written scores twice") {
+    const token_pass pass{.tokens = {2, 100, 1000}};
+    token_pass back = pass, written = pass;
+    back.backward = true, written.writes_scores = true;
+    const operation forward = attention_of(dense, 4096, pass), backward = attention_of(dense, 4096, back);
+    CHECK(backward.flops / forward.flops == doctest::Approx(2.5));
+    CHECK(forward.counted == 1);
+    CHECK(backward.counted == doctest::Approx(2 / 2.5));
+    CHECK(forward.pass == product_pass::forward);
+    CHECK(backward.pass == product_pass::input_gradients);
+    CHECK(backward.read == forward.read * 2);
+    CHECK(backward.written == forward.written * 2);
+    const operation all_pairs = attention_of(dense, 4096, written);
+    written.backward = true;
+    CHECK(attention_of(dense, 4096, written).flops / all_pairs.flops == doctest::Approx(2));
+    CHECK(attention_of(dense, 4096, written).counted == 1);
+}
+
+TEST_CASE("attention reads the cache and its queries, and writes a vector a query and head") {
+    const byte_count cache = bytes(2 * 8 * 128 * 2) * 1000 * 2, queries = bytes(200 * 4096 * 2);
+    const operation prompt = attention_of(dense, 4096, {.tokens = {2, 100, 1000}});
+    CHECK(prompt.read == cache + queries);
+    CHECK(prompt.written == queries);
+    CHECK(prompt.blocks == doctest::Approx(32 * 200 / 128.0));
+    const operation half = attention_of(dense, 4096, {.tokens = {2, 100, 1000}}, {.tensor = 2});
+    CHECK(half.read == div_up(cache + queries, 2));
+    CHECK(half.blocks == doctest::Approx(16 * 200 / 128.0));
+    CHECK(attention_of(dense, 4096, {.tokens = {2, 1, 1000}, .decode = true}).blocks == 1e9);
+    CHECK(attention_of(dense, 4096, {.tokens = {2, 100, 1000}, .cached = 900}).blocks == 1e9);
+}
+
+TEST_CASE(
+    "scores that are written pass memory four times, with dropout six and a half, and twice as often going back") {
+    const byte_count plain = attention_of(dense, 4096, {.tokens = {2, 100, 1000}}).read;
+    const byte_count scores = bytes(std::int64_t{200} * 32 * 1000 * 2);
+    const auto more = [&](bool dropout, bool backward) {
+        const operation o = attention_of(
+            dense, 4096, {.tokens = {2, 100, 1000}, .backward = backward, .writes_scores = true, .dropout = dropout});
+        return ratio(o.read - plain * (backward ? 2 : 1), scores);
+    };
+    CHECK(more(false, false) == doctest::Approx(4));
+    CHECK(more(true, false) == doctest::Approx(6.5));
+    CHECK(more(false, true) == doctest::Approx(8));
+    CHECK(more(true, true) == doctest::Approx(13));
+}
+
+TEST_CASE(
+    "a copied cache is read twice and written once and for each query head of a key, which attention then reads") {
+    const token_pass in_place{.tokens = {2, 1, 1000}, .decode = true};
+    token_pass copied = in_place;
+    copied.copies_cache = true;
+    const byte_count cache = bytes(2 * 8 * 128 * 2) * 1000 * 2;
+    CHECK(attention_of(dense, 4096, copied).read == attention_of(dense, 4096, in_place).read + cache * 3);
+    CHECK(attention_of(dense, 4096, copied).blocks == 32 * 2);
+    const auto between = [&](const token_pass& pass) {
+        return of_kind(kernels_of(dense, 4096, pass), operation_kind::elementwise);
+    };
+    REQUIRE(between(copied).size() == between(in_place).size() + 1);
+    CHECK(between(copied)[0].read == cache * 2);
+    CHECK(between(copied)[0].written == cache * 5);
+}
+
+TEST_CASE("decoding latent attention multiplies by the compressed vector, a prompt by heads") {
+    const model& m = models::deepseek_v3;  // 128 heads of 128 and 64 rotated features, values of 128; 512 compressed
+    const layer& latent = m.layers.kinds[0];
+    const auto work = [&](const token_pass& pass) { return attention_of(latent, m.hidden, pass).flops.in(flops); };
+    CHECK(work({.tokens = {1, 1, 1000}, .decode = true}) == doctest::Approx(2 * 1000.0 * 128 * (512 + 64 + 512)));
+    CHECK(work({.tokens = {1, 1000, 1000}}) == doctest::Approx(2 * 1000 * 500.0 * 128 * (128 + 64 + 128)));
+}
+
+TEST_CASE("a dense layer has seven products, of which three are one with the product before them where runtimes join") {
+    using enum weight_role;
+    const token_pass pass{.tokens = {1, 10, 10}};
+    for (const bool joins : {false, true}) {
+        const std::vector<operation> all = kernels_of(dense, 4096, pass, {.joined = joins});
+        CHECK(all.size() == 9);  // and attention, and what lies between them
+        std::vector<weight_role> roles, joined;
+        for (const operation& o : of_kind(all, operation_kind::projection)) {
+            roles.push_back(o.role);
+            if (o.joined) joined.push_back(o.role);
+        }
+        CHECK(roles == std::vector{q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj});
+        CHECK(joined == (joins ? std::vector{k_proj, v_proj, up_proj} : std::vector<weight_role>{}));
+    }
+}
+
+TEST_CASE("going back, a product reads weights and gradients of outputs, and adds to the weights' gradients") {
+    const byte_count weights = bytes(4096 * 4096 * 2), some = bytes(10 * 4096 * 2);  // q_proj in bf16, ten tokens
+    token_pass back{.tokens = {1, 10, 10}, .training = true, .backward = true};
+    const operation_formats formats{.gradients = fp32};
+    const auto queries = [&] {
+        std::vector<operation> found;
+        for (const operation& o : kernels_of(dense, 4096, back, formats)) {
+            if (o.kind == operation_kind::projection && o.role != weight_role::q_proj) break;
+            found.push_back(o);
+        }
+        return found;
+    };
+    std::vector<operation> made = queries();
+    REQUIRE(made.size() == 2);
+    CHECK(made[0].pass == product_pass::input_gradients);
+    CHECK(made[0].flops == flops(2.0 * 10 * 4096 * 4096));
+    CHECK(made[0].read == weights + some);
+    CHECK(made[0].written == some);
+    CHECK(made[1].pass == product_pass::weight_gradients);
+    CHECK(made[1].flops == made[0].flops);
+    CHECK(made[1].read == some + some + weights * 2);
+    CHECK(made[1].written == weights * 2);
+    back.adds_gradients = true;  // by a kernel of their own
+    made = queries();
+    REQUIRE(made.size() == 3);
+    CHECK(made[1].read == some + some);
+    CHECK(made[1].written == weights);
+    CHECK(made[2].kind == operation_kind::elementwise);
+    CHECK(made[2].read == weights + weights * 2);
+    CHECK(made[2].written == weights * 2);
+}
+
+TEST_CASE("beside LoRA's two factors, a frozen weight has no gradient; 4-bit weights are unpacked in every pass") {
+    const auto products = [&](bool backward) {
+        const token_pass pass{.tokens = {1, 10, 10},
+                              .training = true,
+                              .backward = backward,
+                              .adapter = {.kind = adapter_kind::lora, .rank = 16, .targets = all_linears}};
+        return of_kind(kernels_of(dense, 4096, pass), operation_kind::projection);
+    };
+    const std::vector<operation> forward = products(false), backward = products(true);
+    REQUIRE(forward.size() == 7 * 3);
+    CHECK(std::array{forward[0].rows, forward[0].columns} == std::array<std::int64_t, 2>{4096, 4096});
+    CHECK(std::array{forward[1].rows, forward[1].columns} == std::array<std::int64_t, 2>{16, 4096});
+    CHECK(std::array{forward[2].rows, forward[2].columns} == std::array<std::int64_t, 2>{4096, 16});
+    CHECK(backward.size() == 7 * (1 + 2 + 2));
+    operation_formats formats;
+    const precision four_bits = nf4;
+    formats.weights = detail::view_for(four_bits, bf16);
+    const std::vector<operation> unpacked = kernels_of(dense, 4096, {.tokens = {1, 10, 10}, .training = true}, formats);
+    REQUIRE(unpacked.size() == 7 * 2 + 2);
+    CHECK(unpacked[0].kind == operation_kind::elementwise);
+    CHECK(unpacked[0].read == size_of(four_bits, 4096, 4096));
+    CHECK(unpacked[0].written == bytes(4096 * 4096 * 2));
+    CHECK(unpacked[1].read == bytes(4096 * 4096 * 2 + 10 * 4096 * 2));
+}
+
+TEST_CASE("an expert's product has the tokens that chose it, and reads the experts that any token chose") {
+    const model& m = models::mixtral_8x7b;  // eight experts of 4,096 by 14,336, of which a token chooses two
+    const auto gate = [&](std::int64_t here, const layout& over = {}) {
+        return of_kind(kernels_of(m.layers[0], m.hidden, {.tokens = {here, 1, 1}, .decode = true}, {}, over),
+                       operation_kind::experts)[0];
+    };
+    const double weights = 4096.0 * 14336 * 2, input = 4096 * 2;
+    for (const auto& [here, touched] : {std::pair{1, 2.0}, std::pair{2, 8 * (1 - 0.75 * 0.75)}, std::pair{64, 8.0}}) {
+        const operation o = gate(here);
+        CHECK(o.tokens == 2 * here);
+        CHECK(o.flops.in(flops) == doctest::Approx(2.0 * 2 * here * 4096 * 14336));
+        CHECK(o.groups == doctest::Approx(touched));
+        CHECK(static_cast<double>(o.read.in(bytes)) == doctest::Approx(touched * weights + 2 * here * input));
+    }
+    // Four ranks with two tokens each: eight meet, each rank holds two experts and computes what chose them.
+    const operation shared = gate(2, {.data = 4, .expert = 4});
+    CHECK(shared.tokens == 4);
+    CHECK(shared.groups == doctest::Approx(2 * (1 - std::pow(0.75, 8))));
+}
+
+TEST_CASE("the head multiplies scored positions; a training step's loss reads and writes logits in fp32") {
+    const model& m = models::llama_3_1_8b;
+    const auto kernels = [&](const token_pass& pass, bool fused, const layout& over = {}) {
+        std::vector<operation> all;
+        operation_formats formats;
+        formats.fused_loss = fused;
+        for_each_head_operation(m, formats, std::array{pass}, over,
+                                [&](const operation& o, std::size_t) { all.push_back(o); });
+        return all;
+    };
+    const token_pass serving{.tokens = {1, 100, 100}, .scored = 3};
+    REQUIRE(kernels(serving, false).size() == 1);
+    CHECK(kernels(serving, false)[0].flops == flops(2.0 * 3 * 4096 * 128256));
+    const token_pass training{.tokens = {1, 100, 100}, .scored = 100, .training = true};
+    const byte_count logits = bytes(std::int64_t{100} * 128256 * 4);
+    REQUIRE(kernels(training, false).size() == 2);
+    CHECK(kernels(training, false)[1].read == logits * 2);
+    CHECK(kernels(training, false)[1].written == logits);
+    CHECK(kernels(training, true)[1].read == div_up(logits, 2));
+    CHECK(kernels(training, true)[1].written == div_up(logits, 2));
+    CHECK(kernels(training, false, {.tensor = 2})[1].written == div_up(logits, 2));
+}
+
+TEST_CASE("what lies between the products is written once and read once, twice as much going back") {
+    const auto between = [](std::int64_t n, bool backward) {
+        const std::vector<operation> found =
+            of_kind(kernels_of(dense, 4096, {.tokens = {1, n, n}, .backward = backward}), operation_kind::elementwise);
+        REQUIRE(found.size() == 1);
+        CHECK(found[0].read == found[0].written);
+        return found[0].read;
+    };
+    CHECK(between(10, false) > bytes(10 * 2 * (4096 + 14336)));
+    CHECK(between(30, false) == between(10, false) * 3);
+    CHECK(between(10, true) == between(10, false) * 2);
+}
+
+TEST_CASE("exchanges are as large as the tensors that they pass") {
+    const auto only = [](const layer& l, std::int64_t hidden, const layout& over) {
+        std::vector<exchange> all;
+        for_each_exchange(l, hidden, bf16, {1, 16, 32}, over, [&](const exchange& x) { all.push_back(x); });
+        REQUIRE_FALSE(all.empty());
+        return all[0];
+    };
+    const exchange sum = only(dense, 4096, {.tensor = 4});
+    CHECK(sum.message == bytes(16 * 4096 * 2));
+    CHECK(sum.among == exchange::group::tensor);
+    // Keys and values of 16 positions of each of two ranks; heads for the sequence, with queries and outputs.
+    const exchange ring = only(dense, 4096, {.context_parallel = 2});
+    CHECK(ring.kind == collective_kind::all_gather);
+    CHECK(ring.among == exchange::group::context);
+    CHECK(ring.message == bytes(16 * 2 * 8 * (128 + 128) * 2));
+    CHECK(only(dense, 4096, {.tensor = 2, .context_parallel = 2}).message == div_up(ring.message, 2));
+    const exchange heads = only(dense, 4096, {.context_parallel = 2, .cp_comm_type = cp_communication::a2a});
+    CHECK(heads.kind == collective_kind::all_to_all);
+    CHECK(heads.message == bytes(16 * (8 + 32) * (128 + 128) * 2));
+    const exchange routed = only(models::mixtral_8x7b.layers[0], 4096, {.data = 4, .expert = 4});
+    CHECK(routed.among == exchange::group::expert);
+    CHECK(routed.message == bytes(16 * 4096 * 2 * 2));
 }

@@ -104,6 +104,7 @@ const std::map<std::string, turn>& turns() {
     const json deferring = both(many, object({{"model", "llama-3.2-1b"}}));
     const json short_ones = object({{"model", "llama-2-7b"}, {"recompute", "full"}, {"sequence", 128}});
     const json draft = object({{"model", "llama-3.1-70b"}, {"layout", object({{"tensor", 8}})}});
+    const json checks = object({{"runtime", object({{"name", "vllm"}, {"draft_tokens", 3}, {"acceptance", 0.5}})}});
     static const std::map<std::string, turn> all{
         {".weights", {training(), "fp32"}},
         {".compute", {training(object({{"weights", "bf16"}})), "fp32"}},
@@ -114,6 +115,7 @@ const std::map<std::string, turn>& turns() {
         {".prompt", {serving(by("transformers")), 128}},
         {".output", {serving(), 1024}},
         {".context", {serving(), 8192}},
+        {".prefix_hit_rate", {serving(), 0.5}},
         {".max_batched_tokens", {serving(), 16384}},
         {"lengths.mean", {serving(object({{"lengths", object({{"mean", 100}})}})), 2000}},
         {"lengths.longest", {serving(object({{"lengths", object({{"mean", 100}})}})), 4000}},
@@ -200,6 +202,8 @@ const std::map<std::string, turn>& turns() {
         {"runtime.encoder_tokens", {serving(object({{"model", "qwen2.5-vl-7b"}})), 16384}},
         {"runtime.speculates_ahead",
          {serving(object({{"model", "deepseek-v3"}, {"layout", object({{"tensor", 16}})}})), true}},
+        {"runtime.draft_tokens", {serving(checks), 5}},
+        {"runtime.acceptance", {serving(checks), 0.9}},
         {"runtime.rope_scaling", {serving(), 4}},
         {"runtime.draft", {serving(draft), "llama-3.2-1b"}},
         {"runtime.loss", {training(), "fused_linear"}},

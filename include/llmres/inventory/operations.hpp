@@ -71,7 +71,8 @@ struct exchange {
 struct token_pass {
     token_shape tokens{};         ///< on this rank; `keys` is what they attend to
     std::int64_t scored = 0;      ///< positions that pass the head
-    bool decode = false;          ///< one token a sequence, keys and values from the cache
+    std::int64_t cached = 0;      ///< of the keys of a sequence: those that were there before its prompt is computed
+    bool decode = false;          ///< each token attends to the whole cache
     bool training = false;        ///< the pass is one of training: narrow weights are unpacked, and there is a loss
     bool backward = false;        ///< gradients pass from the last layer to the first
     bool writes_scores = false;   ///< attention scores of all pairs of tokens are tensors (eager attention)
@@ -269,10 +270,11 @@ constexpr void visit_attention_core(const attention& a, const operation_formats&
                                     std::size_t index, const layout& l, Visit& visit) {
     const std::int64_t n = pass.tokens.all();
     const token_count kept = kept_tokens(a, tokens(pass.tokens.keys));
-    // A prompt's token sees on average half of what comes before the prompt's end. Scores that are written out are
-    // those of all pairs.
+    // A prompt's token sees on average half of what comes before the prompt's end, and all that was cached. Scores
+    // that are written out are those of all pairs.
     const bool every_pair = pass.decode || pass.writes_scores;
-    const double seen = static_cast<double>(kept.in(tokens)) / (every_pair ? 1.0 : 2.0);
+    const std::int64_t keys = kept.in(tokens), before = pass.cached < keys ? pass.cached : keys;
+    const double seen = static_cast<double>(every_pair ? 2 * keys : keys + before) / 2.0;
     const std::int64_t heads = ceil_quotient(a.heads, l.tensor);
     // Decoding latent attention works on the compressed vector itself (DeepSeek-V2 section 2.1.3).
     const bool absorbed = pass.decode && a.kind == attention_kind::latent;
@@ -284,14 +286,16 @@ constexpr void visit_attention_core(const attention& a, const operation_formats&
     // Fused attention recomputes the scores in its backward pass: five products for two (arXiv 2205.14135 appendix B).
     const double products = !pass.backward ? 1.0 : pass.writes_scores ? 2.0 : 2.5;
     const double pairs = static_cast<double>(n) * seen;
-    operation o{.kind = operation_kind::attention,
-                .arithmetic = formats.compute.arithmetic,
-                .flops = flops(2.0 * products * pairs * static_cast<double>(query + value)),
-                .read = cached * kept * pass.tokens.sequences + size_of(formats.compute, n, query),
-                .written = size_of(formats.compute, n, value),
-                .tokens = n,
-                // Decoding splits the keys over the GPU (flash-decoding).
-                .blocks = pass.decode ? 1e9 : static_cast<double>(heads) * static_cast<double>(n) / 128.0};
+    operation o{
+        .kind = operation_kind::attention,
+        .arithmetic = formats.compute.arithmetic,
+        .flops = flops(2.0 * products * pairs * static_cast<double>(query + value)),
+        .read = cached * kept * pass.tokens.sequences + size_of(formats.compute, n, query),
+        .written = size_of(formats.compute, n, value),
+        .tokens = n,
+        // Few queries of many keys: the keys are split over the GPU (flash-decoding; FlashInfer's
+        // BatchPrefillWithPagedKVCache and FlashAttention 3 do so for prompts that are cached in part).
+        .blocks = pass.decode || pass.cached > 0 ? 1e9 : static_cast<double>(heads) * static_cast<double>(n) / 128.0};
     if (pass.backward) o.counted = 2.0 / products, o.pass = product_pass::input_gradients;
     if (pass.backward) o.read += o.read, o.written += o.written;
     if (pass.copies_cache) {

@@ -244,6 +244,9 @@ constexpr status validate(const job& j) {
         if (const status s = in_range("output", j.output.in(tokens), 0, most_tokens); !s) return s;
         if (const status s = in_range("max_batched_tokens", j.max_batched_tokens.in(tokens), 0, most_tokens); !s)
             return s;
+        if (!(j.prefix_hit_rate >= 0 && j.prefix_hit_rate <= 1))
+            return refused(error_code::out_of_range, "prefix_hit_rate", detail::outside_of_part(j.prefix_hit_rate),
+                           "a part of the prompt's tokens, 0 to 1");
         if (const status s = detail::validate_context(j, most_tokens); !s) return s;
         return detail::sizes_fit(j);
     }

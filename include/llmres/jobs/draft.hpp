@@ -20,6 +20,15 @@ constexpr serving_options with_draft(serving_options asked, const model& draft, 
                                      const maybe<gguf_mix>& mix = {}) {
     asked.draft_weights = mix ? gguf_tensor_bytes(draft, *mix) : weight_bytes(draft, formats_of(draft));
     asked.draft_kv = kv_bytes_per_token(draft, kv_cache);
+    // Of its embedding, unless that is the head too, a token reads one row.
+    const auto all = static_cast<double>(count_parameters(draft).in(parameters));
+    const double rows =
+        draft.tied_head ? 0.0 : static_cast<double>(draft.vocabulary) * static_cast<double>(draft.hidden);
+    const double used = static_cast<double>(count_active_parameters(draft).in(parameters)) - rows;
+    asked.draft = {.flops = flops(2.0 * used),
+                   .read = scaled_up(asked.draft_weights, used / all),
+                   .layers = draft.layers.size,
+                   .hidden = draft.hidden};
     return asked;
 }
 

@@ -78,10 +78,13 @@ struct job {
 
     // Serving. `context` is what a sequence may reach: the default is prompt + output, or else what the model was
     // trained for.
-    std::int64_t batch = 1;            ///< sequences in flight, over all replicas' data ranks
-    token_count prompt{};              ///< tokens of a prompt
-    token_count output{};              ///< tokens generated for a prompt
-    token_count context{};             ///< tokens that a sequence may reach
+    std::int64_t batch = 1;  ///< sequences in flight, over all replicas' data ranks
+    token_count prompt{};    ///< tokens of a prompt
+    token_count output{};    ///< tokens generated for a prompt
+    token_count context{};   ///< tokens that a sequence may reach
+    /// The part of a prompt's tokens whose keys and values an earlier request left in the cache (prefix caching). They
+    /// are not computed again; the cache is planned as if no sequence shared them.
+    double prefix_hit_rate = 0.0;
     token_count max_batched_tokens{};  ///< prompt tokens computed in one step; default: the runtime's, or one prompt
 
     // Training.
@@ -197,6 +200,13 @@ constexpr token_count scaled_context(const job& j) {
 }
 /// The prompt: what the context leaves beside the output, unless given.
 constexpr token_count prompt_of(const job& j) { return j.prompt > token_count{} ? j.prompt : context_of(j) - j.output; }
+/// The tokens of a prompt that are computed: those that the cache does not hold yet, at least the last (vLLM's
+/// KVCacheManager.get_computed_blocks: its logits are needed).
+constexpr token_count computed_prompt_of(const job& j) {
+    const std::int64_t whole = prompt_of(j).in(tokens);
+    const auto cached = static_cast<std::int64_t>(static_cast<double>(whole) * j.prefix_hit_rate);
+    return tokens(cached < whole ? whole - cached : whole > 0 ? 1 : 0);
+}
 /// Tokens of a sequence that is trained on.
 constexpr token_count sequence_of(const job& j) {
     if (j.sequence > token_count{}) return j.sequence;

@@ -28,6 +28,26 @@ constexpr status validate_fraction(const runtime_cache& cache) {
     return refused(error_code::out_of_range, field, value, "a part of the memory: above 0, at most 1");
 }
 
+/// How a number is not from 0 to 1.
+constexpr std::string_view outside_of_part(double part) {
+    return part < 0 ? "below 0" : part > 1 ? "above 1" : "no number";
+}
+
+/// Refuses drafted tokens without the part of them that is accepted, that part without them, and no part of 1.
+constexpr status validate_speculation(const serving_options& asked) {
+    if (const status s = in_range("runtime.draft_tokens", asked.draft_tokens, 0, 1024); !s) return s;
+    constexpr std::string_view part = "the part of the drafted tokens that is accepted, 0 to 1";
+    if (asked.draft_tokens > 0 && !asked.acceptance)
+        return refused(error_code::missing, "runtime.acceptance", "absent", part);
+    if (!asked.acceptance) return done{};
+    if (!(*asked.acceptance >= 0 && *asked.acceptance <= 1))
+        return refused(error_code::out_of_range, "runtime.acceptance", outside_of_part(*asked.acceptance), part);
+    if (asked.draft_tokens == 0)
+        return refused(error_code::missing, "runtime.draft_tokens", "0 or absent",
+                       "the tokens that are drafted for a step, 1 to 1024, with runtime.acceptance");
+    return done{};
+}
+
 /// Refuses a format that the runtime cannot load.
 constexpr status validate_format(const runtime& r, const precision& weights, bool gguf_file) {
     if (loads(r.loading, gguf_file ? format_family::gguf : family_of(weights))) return done{};
@@ -165,6 +185,7 @@ constexpr void set(runtime& r, serving_options& asked, knob_setting setting, dou
 constexpr status validate(const runtime& r, const serving_options& asked, const precision& weights, bool gguf_file) {
     if (const status s = detail::validate_format(r, weights, gguf_file); !s) return s;
     if (const status s = detail::validate_fraction(r.cache); !s) return s;
+    if (const status s = detail::validate_speculation(asked); !s) return s;
     if (!(asked.rope_scaling >= 1 && asked.rope_scaling <= 1024))
         return refused(error_code::out_of_range, "runtime.rope_scaling",
                        asked.rope_scaling > 1024 ? "above 1024" : "below 1, or no number", "a factor from 1 to 1024");

@@ -8,6 +8,14 @@
 /// What a caller asks of the runtime that serves a model, beside the model: none of it is a property of the runtime.
 namespace llmres::inline v0 {
 
+/// What one token costs a draft model, beside reading its cache.
+struct draft_work {
+    flop_count flops{};       ///< of its matrix products
+    byte_count read{};        ///< weights of its layers and its head
+    std::int32_t layers = 0;  ///< its layers
+    std::int64_t hidden = 0;  ///< features of its residual stream
+};
+
 /// In a job document these stand under `runtime`.
 struct serving_options {
     /// Sequences in one step; 0: the runtime's default (serving_step::max_num_seqs), or those of the job.
@@ -37,11 +45,26 @@ struct serving_options {
     byte_count draft_weights{};
     /// The draft model's cache, split likewise.
     bytes_per_token draft_kv{};
+    /// What it computes for a token that it drafts.
+    draft_work draft{};
+    /// Tokens that are drafted for each step of a sequence, which checks them and makes one more (vLLM:
+    /// num_speculative_tokens); 0: none. Drafted by the draft model, by the model's own prediction layers, or, with
+    /// neither, looked up in the text at no cost (vLLM's method "ngram").
+    std::int64_t draft_tokens = 0;
+    /// The part of the drafted tokens that the model accepts, as engines print it (vLLM: "Draft acceptance rate"):
+    /// accepted over drafted tokens of all steps.
+    maybe<double> acceptance{};
     /// Patches that pass the vision tower at once; 0: those of the job's images.
     token_count encoder_tokens{};
     /// The factor by which the runtime stretches the rotary embedding beyond the model's own context (YaRN,
     /// arXiv:2309.00071; vLLM: rope_scaling.factor, llama.cpp: --rope-scaling yarn); 1: it does not.
     double rope_scaling = 1.0;
 };
+
+/// Tokens that a step makes of a sequence on average: its own, and those of the draft that it accepts (vLLM: "Mean
+/// acceptance length").
+constexpr double tokens_a_step(const serving_options& asked) {
+    return 1.0 + static_cast<double>(asked.draft_tokens) * asked.acceptance.value_or(0.0);
+}
 
 }  // namespace llmres::inline v0

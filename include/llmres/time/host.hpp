@@ -134,12 +134,12 @@ constexpr host_traffic decode_host_traffic(const job& j, const layout& l, token_
     host_traffic t;
     const weight_format_view formats = formats_of(j, j.compute);
     const std::int64_t sequences = sequences_per_rank(j, l);
+    const std::int64_t computed = sequences * (j.options.draft_tokens + 1);
     detail::for_each_host_layer_weight(j, [&](const weight& w, std::int64_t layers) {
         const weight_shape part = local_shape(w, l);
         const byte_count one = size_of(formats.of(w), part.rows, part.columns);
         t.memory +=
-            (w.routed ? scaled_up(one, detail::experts_touched(w, part.copies, sequences)) : one * part.copies) *
-            layers;
+            (w.routed ? scaled_up(one, detail::experts_touched(w, part.copies, computed)) : one * part.copies) * layers;
     });
     // The caches of whole layers lie beside them.
     const kind_counts counts = placement_on_host(j).counts;
@@ -157,7 +157,7 @@ constexpr host_traffic prefill_host_traffic(const job& j, const layout& l) {
     const weight_format_view formats = formats_of(j, j.compute);
     const token_count chunk = batched_tokens_of(j);
     const std::int64_t chunks =
-        chunk > token_count{} ? detail::ceil_quotient(prompt_of(j).in(tokens), chunk.in(tokens)) : 1;
+        chunk > token_count{} ? detail::ceil_quotient(computed_prompt_of(j).in(tokens), chunk.in(tokens)) : 1;
     detail::for_each_host_layer_weight(j, [&](const weight& w, std::int64_t layers) {
         const weight_shape part = local_shape(w, l);
         t.link += size_of(formats.of(w), part.rows, part.columns) * part.copies * (layers * chunks);

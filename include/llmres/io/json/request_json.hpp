@@ -108,6 +108,8 @@ inline json_value to_json(const runtime& r, const serving_options& asked, const 
     if (asked.max_lora_rank != usual.max_lora_rank) out["max_lora_rank"] = asked.max_lora_rank;
     if (asked.encoder_tokens != usual.encoder_tokens) out["encoder_tokens"] = asked.encoder_tokens.in(tokens);
     if (asked.speculates_ahead != usual.speculates_ahead) out["speculates_ahead"] = asked.speculates_ahead;
+    if (asked.draft_tokens > 0) out["draft_tokens"] = asked.draft_tokens;
+    if (asked.acceptance) out["acceptance"] = *asked.acceptance;
     if (asked.rope_scaling > usual.rope_scaling) out["rope_scaling"] = asked.rope_scaling;
     if (asked.draft_weights != usual.draft_weights)
         out["draft"] = {{"weights_bytes", asked.draft_weights.in(bytes)},
@@ -141,6 +143,7 @@ inline json_value to_json(const job& j) {
         out["prompt"] = says_prompt ? json_value(prompt_of(j).in(tokens)) : json_value(nullptr);
         out["output"] = j.output.in(tokens);
         out["context"] = context_of(j).in(tokens);
+        if (j.prefix_hit_rate > 0) out["prefix_hit_rate"] = j.prefix_hit_rate;
         out["max_batched_tokens"] =
             j.max_batched_tokens > token_count{} ? json_value(j.max_batched_tokens.in(tokens)) : json_value(nullptr);
     } else {

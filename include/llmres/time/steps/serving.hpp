@@ -14,6 +14,7 @@
 #include <llmres/time/host.hpp>
 #include <llmres/time/job_speed.hpp>
 #include <llmres/time/roofline.hpp>
+#include <llmres/time/steps/drafts.hpp>
 #include <llmres/time/steps/passes.hpp>
 #include <llmres/values/interval.hpp>
 #include <llmres/values/units.hpp>
@@ -71,7 +72,7 @@ constexpr std::int64_t sequences_in_flight(const job& j, const layout& l) {
 
 /// The speed under load: prompts of new sequences stand between the tokens of those in flight. None where the job does
 /// not say how many tokens a sequence makes, since these decide how often a new prompt comes.
-constexpr steady_speed steady_of(const job& j, const layout& l, const interval<duration>& step,
+constexpr steady_speed steady_of(const job& j, const layout& l, const interval<duration>& a_token,
                                  const interval<duration>& prefill) {
     if (j.output <= token_count{}) return {};
     steady_speed s{.in_flight = sequences_in_flight(j, l)};
@@ -83,17 +84,18 @@ constexpr steady_speed steady_of(const job& j, const layout& l, const interval<d
         return one + prompt * (share * between / made);
     };
     const interval<double>& waits = default_load.prompts;
-    s.time_per_output_token = {token(step.low, prefill.low, waits.low),
-                               token(step.expected, prefill.expected, waits.expected),
-                               token(step.high, prefill.high, waits.high)};
+    s.time_per_output_token = {token(a_token.low, prefill.low, waits.low),
+                               token(a_token.expected, prefill.expected, waits.expected),
+                               token(a_token.high, prefill.high, waits.high)};
     const auto first = [&](duration request, duration one, duration prompt, double queue) {
-        return request + prompt + (between > 0 ? one * 0.5 : duration{}) + prompt * (queue * between);
+        const duration half_a_step = one * (0.5 * tokens_a_step(j.options));
+        return request + prompt + (between > 0 ? half_a_step : duration{}) + prompt * (queue * between);
     };
     const interval<duration>& request = j.runtime.launches.request;
     const interval<double>& queue = default_load.queue;
     s.time_to_first_token = {first(request.low, duration{}, prefill.low, queue.low),
-                             first(request.expected, step.expected, prefill.expected, queue.expected),
-                             first(request.high, step.high, prefill.high, queue.high)};
+                             first(request.expected, a_token.expected, prefill.expected, queue.expected),
+                             first(request.high, a_token.high, prefill.high, queue.high)};
     s.tokens_per_second = approx(tokens(1)) * static_cast<double>(s.in_flight) / s.time_per_output_token.expected;
     return s;
 }
@@ -123,9 +125,11 @@ constexpr serving_passes serving_passes_of(const job& j, const layout& l) {
     serving_passes p{.sequences = sequences_per_rank(j, l)};
     const token_count prompt = prompt_of(j);
     const token_count reached = j.output > token_count{} ? prompt + div_up(j.output, 2) : context_of(j);
-    const std::int64_t length = ceil_quotient(prompt.in(tokens), l.context_parallel);
-    p.decode = {.tokens = {p.sequences, 1, ceil_quotient(reached.in(tokens), l.context_parallel)},
-                .scored = p.sequences,
+    const token_count computed = computed_prompt_of(j);
+    const std::int64_t length = ceil_quotient(computed.in(tokens), l.context_parallel);
+    const std::int64_t checked = j.options.draft_tokens + 1;  // tokens of a sequence that a step computes
+    p.decode = {.tokens = {p.sequences, checked, ceil_quotient(reached.in(tokens), l.context_parallel)},
+                .scored = product(p.sequences, checked),
                 .decode = true,
                 .copies_cache = j.runtime.launches.copies_cache};
     const bool written = kernel_of(j, j.runtime) == attention_kernel::eager;
@@ -134,6 +138,7 @@ constexpr serving_passes serving_passes_of(const job& j, const layout& l) {
         if (part > 0) times = static_cast<double>(length) / static_cast<double>(part);
         return token_pass{.tokens = {sequences, part > 0 ? part : 1, prompt.in(tokens)},
                           .scored = sequences,
+                          .cached = (prompt - computed).in(tokens),
                           .writes_scores = written};
     };
     p.prompt = chunk(1, p.prompt_chunks);
@@ -171,6 +176,18 @@ constexpr token_passes priced_passes_of(const job& j, const serving_passes& p) {
     return asked;
 }
 
+/// Adds what the host computes for one step, and the weights that prompts bring over: also to the time of all prompts
+/// together.
+constexpr void add_host_layers(job_speed& speed, duration& together, const job& j, const layout& l, const pricing& with,
+                               const token_shape& decoded) {
+    if (!computes_on_host(j)) return;
+    const interval<duration> copied = over_host_link(prefill_host_traffic(j, l).link, with);
+    speed.step[time_term::host_transfer] +=
+        time_at(decode_host_traffic(j, l, tokens(decoded.keys)).memory, host_bandwidth(with.on));
+    speed.prefill[time_term::host_transfer] += copied;
+    together += copied.expected;
+}
+
 constexpr job_speed serving_speed(const job& j, const layout& l, const pricing& with, remembered_passes* known) {
     const serving_passes p = serving_passes_of(j, l);
     const operation_formats formats = serving_formats(j);
@@ -197,17 +214,15 @@ constexpr job_speed serving_speed(const job& j, const layout& l, const pricing& 
         const auto sending = [&](std::int64_t positions) {
             return send_time(size_of(formats.compute, positions, j.model.hidden), l, with) * (l.pipeline - 1);
         };
-        speed.step[time_term::pipeline_bubble] += sending(p.sequences);
+        speed.step[time_term::pipeline_bubble] += sending(p.decode.tokens.all());
         speed.prefill[time_term::pipeline_bubble] += sending(p.prompt.tokens.length);
         together += sending(p.prompts.tokens.all()).expected;
     }
-    if (computes_on_host(j)) {
-        const token_count reached = tokens(p.decode.tokens.keys);
-        const interval<duration> copied = over_host_link(prefill_host_traffic(j, l).link, with);
-        speed.step[time_term::host_transfer] +=
-            time_at(decode_host_traffic(j, l, reached).memory, host_bandwidth(with.on));
-        speed.prefill[time_term::host_transfer] += copied;
-        together += copied.expected;
+    add_host_layers(speed, together, j, l, with, p.decode.tokens);
+    if (j.options.draft_tokens > 0) {
+        const time_breakdown drafted = drafting_time(j, l, with, formats, p.decode, launches);
+        for (std::size_t t = 0; t < drafted.terms.size(); ++t) speed.step.terms[t] += drafted.terms[t];
+        speed.step = speed.step * (1.0 / tokens_a_step(j.options));
     }
     const interval<duration> step = speed.step.total();
     speed.steady = steady_of(j, l, step, speed.prefill.total());
@@ -218,9 +233,10 @@ constexpr job_speed serving_speed(const job& j, const layout& l, const pricing& 
     speed.tokens_per_second = approx(tokens(1)) * (static_cast<double>(j.batch) * made) / round;
     // Ranks without a sequence compute nothing.
     const double used = static_cast<double>(j.batch) / static_cast<double>(p.sequences);
+    const auto checked = static_cast<double>(p.decode.tokens.length);  // tokens of which a step keeps some
     const double ranks = static_cast<double>(std::int64_t{l.data} * l.replicas);
-    speed.flops = one.flops * used;
-    speed.mfu = one.at_peak / step.expected * (used / ranks) / static_cast<double>(l.pipeline);
+    speed.flops = one.flops * (used / checked);
+    speed.mfu = one.at_peak / step.expected * (used / ranks / checked) / static_cast<double>(l.pipeline);
     return speed;
 }
 

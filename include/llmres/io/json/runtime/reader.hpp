@@ -65,6 +65,8 @@ inline void read_serving_knobs(job_reader& read, runtime_request& r) {
     read.integer("max_lora_rank", r.options.max_lora_rank);
     read.count("encoder_tokens", r.options.encoder_tokens);
     read.flag("speculates_ahead", r.options.speculates_ahead);
+    read.integer("draft_tokens", r.options.draft_tokens);
+    if (read.fields().has("acceptance")) r.options.acceptance = read.real("acceptance", 0.0);
     r.options.rope_scaling = read.real("rope_scaling", r.options.rope_scaling);
 }
 
