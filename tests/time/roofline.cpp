@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cmath>
 #include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/hardware/standard_cluster.hpp>
@@ -501,4 +502,139 @@ TEST_CASE("terms have bounds in the proportions of the efficiencies, and launche
     is(pass.terms(e, slow)[time_term::launch], 2, 2, 2);  // (the bounds enclose what is expected)
     const runtime_launches slower{.layer = {milliseconds(21), milliseconds(25), milliseconds(40)}};
     is(pass.terms(e, slower)[time_term::launch], 42 - least < 12 ? 42 - least : 12, 12, 12);
+}
+
+TEST_CASE("the terms of a pass have the bounds of their efficiencies, and wait for the CPU in each bound") {
+    detail::priced_pass pass;
+    pass.compute = milliseconds(1), pass.memory = milliseconds(2), pass.tensor = milliseconds(3);
+    pass.expert = milliseconds(4), pass.context = milliseconds(5), pass.attention = milliseconds(2);
+    pass.floors = milliseconds(6), pass.layers = 2;
+    runtime_launches by;
+    const auto in_ms = [](const interval<duration>& t) {
+        return std::array{t.low.in(milliseconds), t.expected.in(milliseconds), t.high.in(milliseconds)};
+    };
+    const auto are = [&](const interval<duration>& t, double low, double expected, double high) {
+        CHECK(in_ms(t)[0] == doctest::Approx(low));
+        CHECK(in_ms(t)[1] == doctest::Approx(expected));
+        CHECK(in_ms(t)[2] == doctest::Approx(high));
+    };
+    const time_breakdown t = pass.terms(default_efficiency, by);
+    are(t[time_term::compute], 0.748 / 0.92, 1, 0.748 / 0.48);
+    are(t[time_term::memory], 2 * 0.797 / 0.95, 2, 2 * 0.797 / 0.48);
+    are(t[time_term::tensor_communication], 6 / 1.25, 6, 6 / 0.6);  // and what attention does not hide
+    are(t[time_term::expert_communication], 4 / 1.25, 4, 4 / 0.6);
+    are(t[time_term::launch], 0.7 * 6, 6, 1.4 * 6);
+    by.layer = {milliseconds(20), milliseconds(30), milliseconds(50)};
+    const time_breakdown waiting = pass.terms(default_efficiency, by);
+    const interval<duration> busy = t.total();
+    are(waiting[time_term::launch], 40 - (busy.low.in(milliseconds)-0.7 * 6), 60 - 13,
+        100 - (busy.high.in(milliseconds)-1.4 * 6));
+}
+
+TEST_CASE("a pass that is added so many times adds each of its parts") {
+    detail::priced_pass one, sum;
+    one.compute = seconds(1), one.memory = seconds(2), one.tensor = seconds(3), one.expert = seconds(4);
+    one.context = seconds(5), one.attention = seconds(6), one.floors = seconds(7), one.at_peak = seconds(8);
+    one.layers = 9, one.flops = flops(10);
+    sum.add(one, 1);
+    sum.add(one, 2.5);
+    CHECK(sum.compute == seconds(3.5));
+    CHECK(sum.memory == seconds(7));
+    CHECK(sum.tensor == seconds(10.5));
+    CHECK(sum.expert == seconds(14));
+    CHECK(sum.context == seconds(17.5));
+    CHECK(sum.attention == seconds(21));
+    CHECK(sum.floors == seconds(24.5));
+    CHECK(sum.at_peak == seconds(28));
+    CHECK(sum.layers == 31.5);
+    CHECK(sum.flops == flops(35));
+}
+
+TEST_CASE("the backward pass repeats the exchange of keys and values, and gathers what sequence parallelism parted") {
+    const cluster c = standard_cluster(gpus::h100_sxm5_80gb, 8).value();
+    const runtime_launches launches{};
+    const layer& kind = models::llama_3_1_8b.layers.kinds[0];
+    const auto priced_in = [&](const layout& l, bool backward) {
+        detail::pricer price{l, c, c.gpu, default_efficiency, launches, {true}};
+        token_passes passes;
+        passes.push({.tokens = {1, 2048, 4096}, .training = true, .backward = backward});
+        detail::price_layer(price, kind, 4096, {}, passes);
+        return price.sum[0];
+    };
+    const layout cut{.context_parallel = 2};
+    CHECK(priced_in(cut, true).context == priced_in(cut, false).context * 2);
+    layout parted{.tensor = 8};
+    CHECK(priced_in(parted, true).tensor == priced_in(parted, false).tensor);
+    parted.sequence_parallel = true;
+    const duration gather = time_of(collective_kind::all_gather, bytes(2048 * 4096 * 2), detail::group_of(c, 8, 1),
+                                    c.scale_up, c.scale_out);
+    CHECK((priced_in(parted, true).tensor - priced_in(parted, false).tensor).in(seconds) ==
+          doctest::Approx(2 * gather.in(seconds)));
+    CHECK(priced_in({}, false).layers == 1);
+    CHECK(priced_in({}, false).tensor == duration{});
+    // Seven products, attention and the runtime's small kernels.
+    CHECK(priced_in({}, false).floors.in(microseconds) == doctest::Approx(7 * 3.8 + 10.7 + 6 * 2));
+}
+
+TEST_CASE("a GPU without a rate for an arithmetic computes nothing in it: validate() refuses such jobs") {
+    priced p;
+    p.c.gpu.rates = {};
+    CHECK(p.of(product(1e15, {})).compute == duration{});
+    CHECK(p.of(product(1e15, {})).at_peak == duration{});
+}
+
+TEST_CASE("two arithmetics are priced at once, and a third takes the place of the one used before last") {
+    const priced p;
+    detail::pricer price{p.alone, p.c, p.c.gpu, default_efficiency, p.launches, {false, true}};
+    for (int round = 0; round < 2; ++round)
+        for (const arithmetic_kind kind : {arithmetic_kind::bf16, arithmetic_kind::fp8, arithmetic_kind::int8})
+            for (const std::size_t pass : {0U, 1U}) {
+                price.start_over();
+                price(product(1e15, {}, kind), pass);
+                CHECK(price.sum[pass].compute == p.of(product(1e15, {}, kind), pass == 1).compute);
+            }
+}
+
+TEST_CASE(
+    "on Hopper a product of few tokens takes as long as one of 64, which only H20's memory is fast enough to show") {
+    priced p{standard_cluster(gpus::h20_sxm5_96gb, 1).value()};
+    const auto took = [&](std::int64_t n, arithmetic_kind kind = arithmetic_kind::bf16) {
+        operation o = product(2.0 * 8192 * 8192 * static_cast<double>(n), {}, kind);
+        o.rows = o.columns = 8192, o.tokens = n;
+        o.read = bytes(8192 * 8192 * (kind == arithmetic_kind::fp8 ? 1 : 2));
+        const detail::priced_pass t = p.of(o);
+        return (t.compute + t.memory).in(microseconds);
+    };
+    const double tile = 2.0 * 8192 * 8192 * 64 / (148e12 * 0.748) * 1e6;
+    CHECK(took(1) == doctest::Approx(tile).epsilon(1e-3));
+    CHECK(took(17) == doctest::Approx(tile).epsilon(1e-3));
+    CHECK(took(1, arithmetic_kind::fp8) == doctest::Approx(tile / 2).epsilon(1e-3));
+    CHECK(took(64) >= tile);
+    double before = 0;
+    for (std::int64_t n = 1; n <= 256; ++n) {
+        CHECK(took(n) >= before * (1 - 1e-9));
+        before = took(n);
+    }
+    p.launches.bytes_a_clock = 1000;  // kernels without matrix instructions: the weights' traffic
+    CHECK(took(1) == doctest::Approx(8192 * 8192 * 2 / (4e12 * 0.797) * 1e6).epsilon(1e-2));
+    p.launches.bytes_a_clock = 0;
+    p.c.gpu = gpus::h100_sxm5_80gb;
+    CHECK(took(1) == doctest::Approx(8192 * 8192 * 2 / (3350e9 * 0.797) * 1e6).epsilon(1e-2));
+    p.c.gpu = gpus::a100_sxm4_80gb;
+    CHECK(smallest_tile(p.c.gpu, p.launches) == 1);
+}
+
+TEST_CASE("weights of 4 bits that are unpacked have tiles of their own, and narrow arithmetic unpacks nothing") {
+    priced p{standard_cluster(gpus::h20_sxm5_96gb, 1).value()};
+    operation o = product(2.0 * 8192 * 8192, bytes(8192 * 8192 / 2));
+    o.rows = o.columns = 8192, o.tokens = 1;
+    const double read = 8192 * 8192 / 2 / (4e12 * 0.797);
+    CHECK(p.of(o).memory.in(seconds) == doctest::Approx(read).epsilon(1e-3));
+    p.launches.weights_a_clock = 13.5;
+    CHECK(p.of(o).memory.in(seconds) == doctest::Approx(8192 * 8192 / (78 * 1.98e9 * 13.5)).epsilon(1e-2));
+    priced b200{standard_cluster(gpus::b200_sxm_180gb, 1).value()};
+    o.arithmetic = arithmetic_kind::fp4;
+    const duration four_bits = b200.of(o).memory;
+    b200.launches.weights_a_clock = 0.1;
+    CHECK(b200.of(o).memory == four_bits);
 }

@@ -20,6 +20,11 @@ enum class attention_code : std::uint8_t {
 /// The names of attention kernels, in their order.
 inline constexpr std::array<std::string_view, 3> attention_code_names{"tuned", "flash_2", "flash_1"};
 
+/// Weights of 4 bits that Marlin's kernels unpack a clock and multiprocessor (`runtime_launches::weights_a_clock`), by
+/// what tokens take longer in a larger model of the same table: 14.0 (AWQ) and 15.3 (GPTQ) from Qwen2.5-14B to 32B
+/// under vLLM 0.6.3 on A100, 11.8 (AWQ) from Qwen3-8B to 14B under SGLang 0.4.6 on H20.
+inline constexpr double marlin_weights_a_clock = 13.5;
+
 /// How a runtime launches the kernels of a step.
 struct runtime_launches {
     /// Time in which the CPU issues the kernels of one layer's forward pass, one after another. The GPU waits where

@@ -66,6 +66,7 @@ inline constexpr runtime sglang_base{
         .request = {milliseconds(20), milliseconds(60), milliseconds(140)},
         .joined = true,
         .own_all_reduce = true,
+        .weights_a_clock = marlin_weights_a_clock,
     },
     .process{
         // As vLLM's, which is PyTorch's: 0.38 and 0.60 GiB on two H100, where up to 0.09 more went while weights

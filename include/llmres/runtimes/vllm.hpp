@@ -43,6 +43,7 @@ inline constexpr runtime vllm_base{
         .request = {milliseconds(10), milliseconds(30), milliseconds(140)},
         .joined = true,          // QKVParallelLinear, MergedColumnParallelLinear
         .own_all_reduce = true,  // device_communicators/custom_all_reduce.py
+        .weights_a_clock = marlin_weights_a_clock,
         .joins_casts = true,  // input_quant_fp8.py: torch.compile sees the cast's own operations (pull request 19830)
         .blackwell_experts = true,  // FlashInfer's
     },

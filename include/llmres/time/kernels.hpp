@@ -94,6 +94,14 @@ constexpr double multiprocessor_clocks(const gpu& card) {
     return multiprocessors * card.rates.fp32.value.in(flops_per_s) / (2.0 * *card.cuda_cores);
 }
 
+/// Tokens that a matrix product computes at least, as its instructions multiply so many rows: 64 on Hopper (PTX
+/// ISA 8.x, wgmma.mma_async: m64nNk16), unless the runtime's kernels use none for few tokens (ggml's, whose bytes a
+/// clock are known). A product of fewer tokens takes as long where the memory is fast beside the arithmetic: H20 moves
+/// 4 TB/s beside 148 TFLOP/s in 16 bits.
+constexpr double smallest_tile(const gpu& card, const runtime_launches& by) {
+    return card.architecture.view() == "Hopper" && by.bytes_a_clock <= 0 ? 64.0 : 1.0;
+}
+
 namespace detail {
 
 /// The multiprocessors of a GPU whose number is not published (widened_by_unknowns() widens the bounds).

@@ -157,6 +157,7 @@ struct pricer {
     double elementwise = default_kernels.elementwise / efficiency{}.bandwidth.expected;  ///< relative to products
     double a_weight = 0;  ///< seconds in which a product unpacks an integer weight while decoding
     duration experts_floor = default_kernels.experts_floor;
+    double least_tokens = 1;  ///< that a product computes
     double sms = assumed_multiprocessors;
     std::array<std::array<rates, 2>, 2> known{};  ///< of bursts and of long runs, the two arithmetics used last
     std::array<priced_pass, token_passes::most> sum{};
@@ -172,6 +173,7 @@ struct pricer {
         product_byte[0] = product_byte[1] = a_byte / e.bandwidth.expected;
         const double clocks = multiprocessor_clocks(c.gpu);
         const double read = by.bytes_a_clock * clocks, unpacked = by.weights_a_clock * clocks;
+        least_tokens = smallest_tile(c.gpu, by);
         if (read > 0 && 1.0 / read > product_byte[0]) product_byte[0] = 1.0 / read;
         if (unpacked > 0) a_weight = 1.0 / unpacked;
         if (by.blackwell_experts && has_tensor_memory(c.gpu)) experts_floor = default_kernels.blackwell_experts_floor;
@@ -247,19 +249,34 @@ private:
     }
     constexpr void add_product(priced_pass& to, const operation& o, double computing, double moving) const {
         if (!o.joined) to.floors += default_kernels.product;
-        const bool narrow = o.arithmetic == arithmetic_kind::fp8 || o.arithmetic == arithmetic_kind::fp6 ||
-                            o.arithmetic == arithmetic_kind::fp4 || o.arithmetic == arithmetic_kind::int8;
         const bool within = launches.joins_casts && o.arithmetic == arithmetic_kind::fp8;
-        if (narrow && !o.joined && !within) to.floors += default_kernels.cast;
-        add(to, computing, moving);
+        if (is_narrow(o.arithmetic) && !o.joined && !within) to.floors += default_kernels.cast;
+        const double tile = whole_tile(o);
+        if (tile > overlapped(computing, moving))
+            to.compute += seconds(tile);
+        else
+            add(to, computing, moving);
     }
-    /// What a product's traffic takes, or unpacking its weight where that takes longer: one that multiplies in 16 bits
-    /// and is stored in fewer.
-    constexpr double unpacked(const operation& o, double streamed) const {
+    static constexpr bool is_narrow(arithmetic_kind kind) {
+        return kind == arithmetic_kind::fp8 || kind == arithmetic_kind::fp6 || kind == arithmetic_kind::fp4 ||
+               kind == arithmetic_kind::int8;
+    }
+    /// Whether a product unpacks its weight: it multiplies in 16 bits and is stored in fewer.
+    static constexpr bool unpacks(const operation& o) {
         const double weights = static_cast<double>(o.rows) * static_cast<double>(o.columns);
-        const bool narrow =
-            static_cast<double>(o.read.in(bytes)) < 1.5 * weights && o.arithmetic != arithmetic_kind::fp8;
-        return narrow && weights * a_weight > streamed ? weights * a_weight : streamed;
+        return static_cast<double>(o.read.in(bytes)) < 1.5 * weights && !is_narrow(o.arithmetic);
+    }
+    /// What a product of few tokens takes for a whole tile of them, whose arithmetic nothing else holds up.
+    constexpr double whole_tile(const operation& o) const {
+        const auto n = static_cast<double>(o.tokens);
+        if (n <= 0 || n >= least_tokens || unpacks(o)) return 0;
+        const double rate = matrix_rate(hardware.gpu, o.arithmetic).in(flops_per_s)*reach.arithmetic.expected;
+        return rate > 0 ? o.flops.in(flops) * (least_tokens / n) / rate : 0.0;
+    }
+    /// What a product's traffic takes, or unpacking its weight where that takes longer.
+    constexpr double unpacked(const operation& o, double streamed) const {
+        const double unpacking = static_cast<double>(o.rows) * static_cast<double>(o.columns) * a_weight;
+        return unpacking > streamed && unpacks(o) ? unpacking : streamed;
     }
     [[gnu::always_inline]] constexpr const rates& rates_for(arithmetic_kind kind, bool runs_long) {
         std::array<rates, 2>& two = known[runs_long ? 1 : 0];

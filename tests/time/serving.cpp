@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+#include <llmres/hardware/gpus/nvidia.hpp>
+#include <llmres/hardware/standard_cluster.hpp>
+#include <llmres/models/llama.hpp>
+#include <llmres/models/qwen.hpp>
+#include <llmres/plan.hpp>
+#include <llmres/runtimes/vllm.hpp>
+#include <llmres/time/throughput.hpp>
+
+// The parts of a step of serving, each against what its formula gives by hand.
+
+using namespace llmres;
+
+namespace {
+
+job chat() { return {.model = models::llama_3_1_8b, .batch = 12, .prompt = tokens(1000), .output = tokens(201)}; }
+job_speed speed(const job& j, const layout& l) {
+    return plan(j, l, standard_cluster(gpus::h100_sxm5_80gb, static_cast<std::int32_t>(l.gpus())).value())
+        .value()
+        .speed;
+}
+
+}  // namespace
+
+TEST_CASE("a step decodes each sequence at half of its output, or at the context where no output is said") {
+    job j = chat();
+    token_pass decode = detail::serving_passes_of(j, {}).decode;
+    CHECK(decode.decode);
+    CHECK(decode.tokens.sequences == 12);
+    CHECK(decode.tokens.length == 1);
+    CHECK(decode.tokens.keys == 1000 + 101);
+    CHECK(decode.scored == 12);
+    CHECK(detail::serving_passes_of(j, {.data = 4}).decode.tokens.sequences == 3);
+    CHECK(detail::serving_passes_of(j, {.context_parallel = 2}).decode.tokens.keys == 551);
+    j.output = {}, j.context = tokens(3000);
+    CHECK(detail::serving_passes_of(j, {}).decode.tokens.keys == 3000);
+}
+
+TEST_CASE("a prompt is computed alone, and those of all sequences of a rank together") {
+    const detail::serving_passes p = detail::serving_passes_of(chat(), {.data = 2, .context_parallel = 2});
+    CHECK(p.prompt.tokens.sequences == 1);
+    CHECK(p.prompt.tokens.length == 500);
+    CHECK(p.prompt.tokens.keys == 1000);
+    CHECK(p.prompt.scored == 1);
+    CHECK_FALSE(p.prompt.decode);
+    CHECK(p.prompt_chunks == 1);
+    CHECK(p.prompts.tokens.sequences == 6);
+    CHECK(p.prompts.tokens.length == 500);
+    CHECK(p.prompts.scored == 6);
+    CHECK(p.prompts_chunks == 1);
+    CHECK(detail::priced_passes_of(chat(), p).size() == 3);
+    job j = chat();
+    j.output = {};
+    CHECK(detail::priced_passes_of(j, p).size() == 2);
+    j = chat(), j.batch = 1;
+    CHECK(detail::priced_passes_of(j, detail::serving_passes_of(j, {})).size() == 2);
+}
+
+TEST_CASE("a job that limits its step cuts prompts whatever the runtime does; a runtime cuts where it chunks") {
+    job j = chat();
+    CHECK(detail::tokens_of_chunk(j, 5000) == 5000);
+    j.max_batched_tokens = tokens(512);
+    CHECK(detail::tokens_of_chunk(j, 5000) == 512);
+    CHECK(detail::tokens_of_chunk(j, 512) == 512);
+    CHECK(detail::tokens_of_chunk(j, 100) == 100);
+    j.max_batched_tokens = {};
+    j.runtime = runtimes::vllm;
+    j.runtime.step.max_batched_tokens = tokens(2048);
+    CHECK(detail::tokens_of_chunk(j, 5000) == 2048);
+}
+
+TEST_CASE("sequences in flight are at most those of all data ranks and replicas") {
+    job j = chat();
+    const layout six{.data = 2, .replicas = 3};
+    j.options.max_num_seqs = 10, j.batch = 100;
+    CHECK(detail::sequences_in_flight(j, six) == 60);
+    j.batch = 59;
+    CHECK(detail::sequences_in_flight(j, six) == 59);
+    j.options.max_num_seqs = 0;
+    CHECK(detail::sequences_in_flight(j, six) == 59);
+}
+
+TEST_CASE("mfu is the model's FLOPs over what the sheets of all GPUs allow in a step") {
+    for (const layout& l : {layout{}, layout{.tensor = 4}, layout{.data = 3}, layout{.pipeline = 2},
+                            layout{.tensor = 2, .pipeline = 2, .data = 2, .replicas = 3}}) {
+        const job_speed s = speed(chat(), l);
+        const double step = s.step.total().expected.in(seconds);
+        CHECK(s.mfu * static_cast<double>(l.gpus()) * 989.4e12 * step ==
+              doctest::Approx(s.flops.in(flops)).epsilon(0.001));
+    }
+    // Two FLOPs a weight and token, and attention to 1,101 keys: 32 layers of 32 heads of 128, both products.
+    const double by_hand = 12 * (2 * 7504658432.0 + 32 * 4 * 1101.0 * 32 * 128);
+    CHECK(speed(chat(), {}).flops.in(flops) == doctest::Approx(by_hand).epsilon(1e-6));
+}
+
+TEST_CASE("a batch that data ranks do not share evenly is counted once") {
+    job j = chat();
+    j.batch = 10;
+    CHECK(speed(j, {.data = 4}).flops.in(flops) * 4 / 10 ==
+          doctest::Approx(speed(chat(), {.data = 4}).flops.in(flops) * 4 / 12));
+}
+
+TEST_CASE("the CPU issues routed experts one by one where the runtime loops over them, in layers that have them") {
+    job j = chat();
+    j.runtime.launches.layer = microseconds(100), j.runtime.launches.looped_expert = microseconds(10);
+    CHECK(detail::launches_of(j, true).layer.expected.in(microseconds) == doctest::Approx(100));
+    j.model = models::qwen3_30b_a3b;
+    CHECK(detail::launches_of(j, true).layer.expected.in(microseconds) == doctest::Approx(100 + 128 * 10));
+}
+
+TEST_CASE("eager kernels are issued as such, each with its whole floor; a runtime without them as its graphs") {
+    job j = chat();
+    j.runtime.launches.layer = microseconds(20), j.runtime.launches.eager_layer = microseconds(300);
+    j.runtime.launches.floors = 0.4;
+    CHECK(detail::launches_of(j, true).layer.expected == microseconds(20));
+    CHECK(detail::launches_of(j, true).floors == 0.4);
+    CHECK(detail::launches_of(j, false).layer.expected == microseconds(300));
+    CHECK(detail::launches_of(j, false).floors == 1);
+    j.runtime.launches.eager_layer = {};
+    CHECK(detail::launches_of(j, false).layer.expected == microseconds(20));
+}
+
+TEST_CASE("the bounds of steady times take each part's own bound") {
+    job j = chat();
+    const interval<duration> step{milliseconds(10), milliseconds(20), milliseconds(40)};
+    const interval<duration> prefill{milliseconds(100), milliseconds(200), milliseconds(300)};
+    j.runtime.launches.request = {milliseconds(1), milliseconds(2), milliseconds(3)};
+    const steady_speed s = detail::steady_of(j, {.data = 2}, step, prefill);  // six a rank: five others
+    CHECK(s.time_per_output_token.low.in(milliseconds) == doctest::Approx(10 + 100 * 0.5 * 5 / 201));
+    CHECK(s.time_per_output_token.expected.in(milliseconds) == doctest::Approx(20 + 200 * 0.7 * 5 / 201));
+    CHECK(s.time_per_output_token.high.in(milliseconds) == doctest::Approx(40 + 300 * 1.0 * 5 / 201));
+    CHECK(s.time_to_first_token.low.in(milliseconds) == doctest::Approx(1 + 100));
+    CHECK(s.time_to_first_token.expected.in(milliseconds) == doctest::Approx(2 + 200 + 10 + 200 * 0.07 * 5));
+    CHECK(s.time_to_first_token.high.in(milliseconds) == doctest::Approx(3 + 300 + 20 + 300 * 0.5 * 5));
+    CHECK(s.tokens_per_second.in(tokens_per_s) == doctest::Approx(12 / s.time_per_output_token.expected.in(seconds)));
+    j.batch = 1;
+    CHECK(detail::steady_of(j, {}, step, prefill).time_to_first_token.high.in(milliseconds) == doctest::Approx(303));
+}
+
+TEST_CASE("each measured format takes the place of the peak, the others keep a part of it") {
+    gpu card = gpus::h100_sxm5_80gb;
+    card.rates.tf32 = tflops(1), card.rates.fp16 = tflops(2), card.rates.bf16 = tflops(3), card.rates.fp8 = tflops(4);
+    card.rates.int8 = tflops(5), card.rates.fp32 = tflops(6);
+    const gpu none = detail::as_achieved(card, default_efficiency);
+    CHECK(none.rates.tf32->in(tflops) == doctest::Approx(0.748 * 1));
+    CHECK(none.rates.fp16->in(tflops) == doctest::Approx(0.748 * 2));
+    CHECK(none.rates.bf16->in(tflops) == doctest::Approx(0.748 * 3));
+    CHECK(none.rates.fp8->in(tflops) == doctest::Approx(0.748 * 4));
+    CHECK(none.rates.int8->in(tflops) == doctest::Approx(0.748 * 5));
+    CHECK(none.rates.fp32->in(tflops) == doctest::Approx(0.748 * 6));
+    CHECK(none.memory.bandwidth.in(gb_per_s) == doctest::Approx(0.797 * 3350));
+    card.measured.tf32 = tflops(0.1), card.measured.fp16 = tflops(0.2), card.measured.bf16 = tflops(0.3);
+    card.measured.fp8 = tflops(0.4), card.measured.int8 = tflops(0.5), card.measured.bandwidth = gb_per_s(100);
+    const gpu all = detail::as_achieved(card, default_efficiency);
+    CHECK(all.rates.tf32->in(tflops) == doctest::Approx(0.1));
+    CHECK(all.rates.fp16->in(tflops) == doctest::Approx(0.2));
+    CHECK(all.rates.bf16->in(tflops) == doctest::Approx(0.3));
+    CHECK(all.rates.fp8->in(tflops) == doctest::Approx(0.4));
+    CHECK(all.rates.int8->in(tflops) == doctest::Approx(0.5));
+    CHECK(all.rates.fp32->in(tflops) == doctest::Approx(0.748 * 6));
+    CHECK(all.memory.bandwidth.in(gb_per_s) == doctest::Approx(100));
+    CHECK_FALSE(all.measured.any_rate());
+    CHECK_FALSE(all.measured.bandwidth.known);
+    card.rates.fp16 = {};  // without the units: nothing is made up
+    card.measured.fp16 = {};
+    CHECK_FALSE(detail::as_achieved(card, default_efficiency).rates.fp16.known);
+}
+
+TEST_CASE("unknown power and multiprocessors lower the slow end of arithmetic, each by its own part") {
+    cluster c = standard_cluster(gpus::h100_sxm5_80gb, 1).value();
+    const double low = default_efficiency.arithmetic.low;
+    CHECK(detail::widened_by_unknowns(c, default_efficiency).arithmetic.low == doctest::Approx(low));
+    c.gpu.board_power = {};
+    CHECK(detail::widened_by_unknowns(c, default_efficiency).arithmetic.low == doctest::Approx(0.6 * low));
+    c.gpu.sm_count = {};
+    CHECK(detail::widened_by_unknowns(c, default_efficiency).arithmetic.low == doctest::Approx(0.6 * low * 100 / 304));
+    CHECK(detail::widened_by_unknowns(c, default_efficiency).arithmetic.expected ==
+          default_efficiency.arithmetic.expected);
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+#include <llmres/hardware/gpus/nvidia.hpp>
+#include <llmres/hardware/standard_cluster.hpp>
+#include <llmres/models/llama.hpp>
+#include <llmres/models/mistral.hpp>
+#include <llmres/plan.hpp>
+#include <llmres/runtimes/huggingface.hpp>
+#include <llmres/runtimes/megatron.hpp>
+#include <llmres/runtimes/pytorch.hpp>
+#include <llmres/time/steps/training.hpp>
+
+// The parts of a step of training, each against what its formula gives by hand.
+
+using namespace llmres;
+
+namespace {
+
+const cluster sixteen = standard_cluster(gpus::a100_sxm4_80gb, 16).value();
+
+job trained() {
+    return {.model = models::llama_2_7b,
+            .task = task::pretraining,
+            .sequence = tokens(2048),
+            .micro_batch = 2,
+            .global_batch = 32,
+            .runtime = runtimes::pytorch};
+}
+
+/// Four stages, of which the busiest takes a second a micro-batch and the others 0.9.
+constexpr detail::stage_work four_stages{.most = seconds(1), .sum = seconds(3.7)};
+
+/// What the schedule adds to 16 micro-batches, less the messages between stages.
+double waited(const layout& l, const job& j = trained()) {
+    const detail::pricing with{sixteen, sixteen.gpu, default_efficiency};
+    const interval<duration> busy = seconds(16);
+    detail::stage_work alone = four_stages;
+    alone.sum = alone.most;
+    return (detail::waiting_time(j, l, with, four_stages, busy, 16).expected -
+            detail::waiting_time(j, l, with, alone, busy, 16).expected)
+        .in(seconds);
+}
+
+}  // namespace
+
+TEST_CASE("a step waits once for a micro-batch of every other stage, with v chunks for a v-th of it") {
+    CHECK(waited({.pipeline = 4}) == doctest::Approx(2.7));
+    CHECK(waited({.pipeline = 4, .virtual_pipeline = 2}) == doctest::Approx(2.7 / 2));
+    CHECK(waited({.pipeline = 4, .schedule = pipeline_schedule::zb_h1}) == doctest::Approx(2.7 / 3));
+    CHECK(waited({.pipeline = 4, .virtual_pipeline = 2, .schedule = pipeline_schedule::zb_v}) == 0);
+    CHECK(waited({.pipeline = 1}) == 0);
+    job naive = trained();
+    naive.runtime.pipeline.naive = true;
+    CHECK(waited({.pipeline = 4}, naive) == doctest::Approx(16 * 2.7));  // for every micro-batch
+}
+
+TEST_CASE("each micro-batch passes a message forward and one back, between every two chunks") {
+    const detail::pricing with{sixteen, sixteen.gpu, default_efficiency};
+    detail::stage_work alone{.most = seconds(1), .sum = seconds(1)};
+    const auto sent = [&](const layout& l, const job& j = trained()) {
+        return detail::waiting_time(j, l, with, alone, seconds(16), 16).expected.in(seconds);
+    };
+    // Two sequences of 2,048 tokens of 4,096 features in bf16.
+    const byte_count message = bytes(2 * 2048 * 4096 * 2);
+    const auto one = [&](byte_count size, const layout& l) {
+        return detail::send_time(size, l, with).expected.in(seconds);
+    };
+    const layout plain{.pipeline = 4}, chunks{.pipeline = 4, .virtual_pipeline = 2};
+    CHECK(sent(plain) == doctest::Approx(2 * 16 * one(message, plain)));
+    CHECK(sent(chunks) == doctest::Approx(2 * 2 * 16 * one(message, chunks)));
+    const layout halves{.pipeline = 4, .context_parallel = 2};
+    CHECK(sent(halves) == doctest::Approx(2 * 16 * one(div_up(message, 2), halves)));
+    layout by_tensor{.tensor = 4, .pipeline = 4};
+    CHECK(sent(by_tensor) == doctest::Approx(2 * 16 * one(message, by_tensor)));
+    job in_parts = trained();
+    in_parts.runtime.pipeline.partitions_sends = true;
+    const double gather = detail::gather_time(message, by_tensor, with).expected.in(seconds);
+    CHECK(sent(by_tensor, in_parts) == doctest::Approx(2 * 16 * (one(div_up(message, 4), by_tensor) + gather)));
+    by_tensor.sequence_parallel = true;
+    CHECK(sent(by_tensor) == doctest::Approx(2 * 16 * one(div_up(message, 4), by_tensor)));
+}
+
+TEST_CASE("gradients are summed over data ranks, or scattered and the shards summed over copies of the state") {
+    const memory_breakdown held = plan(trained(), {.data = 16, .zero = 1}, sixteen).value().memory;
+    const job j = trained();
+    const auto exchanged = [&](collective_kind kind, byte_count message, std::int64_t ranks, std::int64_t stride) {
+        return time_of(kind, message, detail::group_of(sixteen, ranks, stride), sixteen.scale_up, sixteen.scale_out)
+            .in(seconds);
+    };
+    using enum collective_kind;
+    const auto data = [&](const layout& l, std::int64_t rounds = 1) {
+        return detail::data_exchange(j, held, l, sixteen, rounds);
+    };
+    CHECK(data({.tensor = 2, .data = 8}).during.in(seconds) ==
+          doctest::Approx(exchanged(all_reduce, held.reduced, 8, 2)));
+    CHECK(data({.data = 8, .replicas = 2}).during.in(seconds) ==
+          doctest::Approx(exchanged(all_reduce, held.reduced, 16, 1)));
+    const detail::data_exchanges first = data({.tensor = 2, .data = 8, .zero = 1});
+    CHECK(first.during.in(seconds) == doctest::Approx(exchanged(reduce_scatter, held.reduced, 8, 2)));
+    CHECK(first.behind.in(seconds) == doctest::Approx(exchanged(all_gather, held.gathered, 8, 2)));
+    const detail::data_exchanges copies = data({.tensor = 2, .data = 8, .zero = 1, .shard_replicas = 2});
+    CHECK(copies.during.in(seconds) == doctest::Approx(exchanged(reduce_scatter, held.reduced, 4, 2) +
+                                                       exchanged(all_reduce, div_up(held.reduced, 4), 2, 8)));
+    CHECK(copies.behind.in(seconds) == doctest::Approx(exchanged(all_gather, held.gathered, 4, 2)));
+    const double scatter = exchanged(reduce_scatter, held.reduced, 16, 1);
+    const double gather = exchanged(all_gather, held.gathered, 16, 1);
+    CHECK(data({.data = 16, .zero = 2}).during.in(seconds) == doctest::Approx(scatter + gather));
+    CHECK(data({.data = 16, .zero = 3}, 5).during.in(seconds) == doctest::Approx(scatter + 10 * gather));
+    CHECK(data({.data = 16, .zero = 3}, 5).behind == duration{});
+    CHECK(data({.tensor = 16}).during == duration{});
+}
+
+TEST_CASE("the work of all stages is that of the model, however its layers are dealt") {
+    job j = trained();
+    j.runtime.launches.layer = {};  // kernels alone, whose times add up
+    const detail::pricing with{sixteen, sixteen.gpu, default_efficiency};
+    const auto work = [&](const layout& l) { return detail::work_of_stages(j, l, with, nullptr); };
+    for (const std::int32_t depths : {0, 2}) {
+        j.mtp_layers = depths;
+        const detail::stage_work whole = work({});
+        CHECK(whole.most == whole.sum);
+        layout uneven{.pipeline = 4};
+        uneven.first_stage_layers = 5, uneven.last_stage_layers = 5;
+        for (const layout& l : {layout{.pipeline = 2}, layout{.pipeline = 4}, layout{.pipeline = 8}, uneven}) {
+            const detail::stage_work parts = work(l);
+            CHECK(parts.sum.in(seconds) == doctest::Approx(whole.sum.in(seconds)));
+            CHECK(parts.at_peak.in(seconds) == doctest::Approx(whole.at_peak.in(seconds)));
+            CHECK(parts.flops.in(flops) == doctest::Approx(whole.flops.in(flops)));
+            CHECK(parts.most.in(seconds) >= parts.sum.in(seconds) / l.pipeline * (1 - 1e-9));
+            CHECK(parts.most < whole.most);
+            CHECK(parts.busiest.terms(default_efficiency, j.runtime.launches).total().expected == parts.most);
+        }
+    }
+}
+
+TEST_CASE("mfu of training is the model's FLOPs over what the sheets of all GPUs allow in a step") {
+    for (const layout& l :
+         {layout{.tensor = 4}, layout{.data = 2, .zero = 1}, layout{.pipeline = 4},
+          layout{.tensor = 2, .pipeline = 2, .data = 2}, layout{.tensor = 2, .context_parallel = 2}}) {
+        job j = trained();
+        j.recompute = recompute::full;
+        const job_speed s = plan(j, l, sixteen).value().speed;
+        const double step = s.step.total().expected.in(seconds);
+        CHECK(s.mfu * static_cast<double>(l.gpus()) * 312e12 * step ==
+              doctest::Approx(s.flops.in(flops)).epsilon(0.001));
+        CHECK(s.tokens_per_second.in(tokens_per_s) == doctest::Approx(32 * 2048 / step));
+    }
+}
+
+TEST_CASE("what is recomputed is added to both passes: every layer, one of n, or attention alone") {
+    detail::priced_passes passes{};
+    passes[0].compute = seconds(3), passes[0].attention = seconds(1), passes[0].flops = flops(10);
+    passes[0].at_peak = seconds(2), passes[0].layers = 1;
+    passes[1].compute = seconds(6), passes[1].flops = flops(20), passes[1].at_peak = seconds(4), passes[1].layers = 1;
+    job j = trained();
+    const auto took = [&] { return detail::layer_work(j, passes).compute.in(seconds); };
+    CHECK(took() == doctest::Approx(9));
+    j.recompute = recompute::full;
+    CHECK(took() == doctest::Approx(12));
+    CHECK(detail::layer_work(j, passes).layers == 3);
+    CHECK(detail::layer_work(j, passes).flops == flops(30));
+    CHECK(detail::layer_work(j, passes).at_peak == seconds(6));
+    j.recompute_every = 2;
+    CHECK(took() == doctest::Approx(10.5));
+    j.recompute_every = 1, j.recompute = recompute::selective;
+    CHECK(took() == doctest::Approx(10));
+    j.recompute_modules = layer_part::mlp;
+    CHECK(took() == doctest::Approx(9));
+}
+
+TEST_CASE("gradients are added by a kernel of their own where several micro-batches or fp32 beside bf16 need it") {
+    job j = trained();
+    const auto adds = [&](const layout& l = {}) { return detail::training_passes(j, l)[1].adds_gradients; };
+    CHECK(adds());
+    CHECK_FALSE(adds({.data = 16}));
+    j.runtime.optimizer.fp32_beside_bf16 = true;
+    CHECK(adds({.data = 16}));
+    j.compute = fp16;
+    CHECK_FALSE(adds({.data = 16}));
+    j.runtime.kernels.linear = linear_code::accumulates;
+    CHECK_FALSE(adds());
+}
+
+TEST_CASE("a fused loss passes the logits once, eager ones several times") {
+    job j = trained();
+    j.runtime.kernels.loss.code = loss_code::eager;
+    CHECK_FALSE(detail::training_formats(j).fused_loss);
+    j.runtime.kernels.loss.code = loss_code::eager_shifted;
+    CHECK_FALSE(detail::training_formats(j).fused_loss);
+    j.runtime.kernels.loss.code = loss_code::fused_linear;
+    CHECK(detail::training_formats(j).fused_loss);
+}
+
+TEST_CASE("the optimizer reads and writes its state at the memory's rate") {
+    const job j = trained();
+    const layout l{.tensor = 8};
+    const job_plan p = plan(j, l, sixteen).value();
+    const detail::pricing with{sixteen, sixteen.gpu, default_efficiency};
+    const detail::stage_work work = detail::work_of_stages(j, l, with, nullptr);
+    const double passes = work.busiest.memory.in(seconds) * 16;
+    const double state = static_cast<double>(p.memory.updated.in(bytes)) / (2039e9 * 0.797);
+    CHECK(state > 0);
+    CHECK(p.speed.step[time_term::memory].expected.in(seconds) == doctest::Approx(passes + state));
+}
