@@ -117,12 +117,20 @@ constexpr bool multiply_overflows(Rep a, Rep b, Rep& r) {
 }
 #endif
 
+/// The end of the range on the side of a sign: the largest number, with every bit turned where the sign is negative.
+template <std::signed_integral Rep>
+constexpr Rep end_on_side_of(Rep sign) {
+    return static_cast<Rep>((std::numeric_limits<Rep>::max)() ^ (sign >> std::numeric_limits<Rep>::digits));
+}
+
+// Counts are signed. Where a result leaves the range, its sign is that of both terms of a sum, of what is subtracted
+// from, and of the factors' exclusive or.
 template <arithmetic Rep>
 constexpr Rep sum(Rep a, Rep b) {
     if constexpr (std::integral<Rep>) {
         Rep r{};
-        if (add_overflows(a, b, r))
-            return b < 0 ? (std::numeric_limits<Rep>::min)() : (std::numeric_limits<Rep>::max)();
+        if (add_overflows(a, b, r)) [[unlikely]]
+            return end_on_side_of(a);
         return r;
     } else {
         return a + b;
@@ -133,8 +141,8 @@ template <arithmetic Rep>
 constexpr Rep difference(Rep a, Rep b) {
     if constexpr (std::integral<Rep>) {
         Rep r{};
-        if (subtract_overflows(a, b, r))
-            return b < 0 ? (std::numeric_limits<Rep>::max)() : (std::numeric_limits<Rep>::min)();
+        if (subtract_overflows(a, b, r)) [[unlikely]]
+            return end_on_side_of(a);
         return r;
     } else {
         return a - b;
@@ -145,8 +153,8 @@ template <arithmetic Rep>
 constexpr Rep product(Rep a, Rep b) {
     if constexpr (std::integral<Rep>) {
         Rep r{};
-        if (multiply_overflows(a, b, r))
-            return (a < 0) == (b < 0) ? (std::numeric_limits<Rep>::max)() : (std::numeric_limits<Rep>::min)();
+        if (multiply_overflows(a, b, r)) [[unlikely]]
+            return end_on_side_of(static_cast<Rep>(a ^ b));
         return r;
     } else {
         return a * b;
