@@ -91,7 +91,8 @@ constexpr std::array option_aliases{
     option_alias{"num_parallel", "max_num_seqs"},
     option_alias{"cpu_moe", "experts_on_host=true"}, option_alias{"-cmoe", "experts_on_host=true"},
     option_alias{"-ncmoe", "n_cpu_moe"}, option_alias{"-b", "n_batch"}, option_alias{"n_batch", "n_batch"},
-    option_alias{"-mla", "mla_use"}, option_alias{"-amb", "attn_max_batch"}, option_alias{"-rtr", "run_time_repack"},
+    option_alias{"-sm", "split_mode"}, option_alias{"split_mode", "split_mode"}, option_alias{"-mg", ""},
+    option_alias{"main_gpu", ""}, option_alias{"-mla", "mla_use"}, option_alias{"-amb", "attn_max_batch"}, option_alias{"-rtr", "run_time_repack"},
     option_alias{"-t", ""}, option_alias{"threads", ""}, option_alias{"mlock", ""},
     // GPUs and hosts
     option_alias{"world_size", "gpus"}, option_alias{"device_name", "gpu"}, option_alias{"gpu_type", "gpu"},
@@ -175,8 +176,27 @@ constexpr std::array word_aliases{
     word_alias{"gpu_layers", "all", ""}, word_alias{"gpu_layers", "_1", "?gpu_layers auto or gpu_layers all"},
     word_alias{"adapter_targets", "all", "adapter_targets=all-linear"},
     word_alias{"weights", "bitsandbytes", "?weights nf4 or weights bnb_int8"},
+    word_alias{"split_mode", "none", "gpus=1"}, word_alias{"split_mode", "layer", "pipeline=gpus"},
+    word_alias{"split_mode", "tensor", "tensor=gpus"},
+    word_alias{"split_mode", "row", "?split_mode layer or split_mode tensor (rows alone are not described)"},
 };
 // clang-format on
+
+/// Options that are no fields, and stand for what the words behind them do.
+struct word_option {
+    std::string_view name;
+    std::string_view words;  ///< those that are known
+};
+constexpr std::array word_options{
+    word_option{"method", "full, lora or qlora"},
+    word_option{"deepspeed", "zero1, zero2 or zero3"},
+    word_option{"split_mode", "layer, tensor or none"},
+};
+constexpr const word_option* find_word_option(std::string_view name) {
+    for (const word_option& o : word_options)
+        if (o.name == name) return &o;
+    return nullptr;
+}
 
 /// A name with underscores in place of dashes, in lower case.
 std::string normal(std::string_view typed) {
@@ -291,8 +311,10 @@ public:
             throw refusal{llmres::refused(llmres::error_code::malformed, "gpus", *said,
                                           count_ + ", as --gpu says, or one of both")};
         // What an alias only implies gives way to what is said.
+        const std::string gpus = value_of("gpus").value_or(count_.empty() ? "1" : count_);
         for (const auto& [flag, value] : implied_)
-            if (!said_.contains(flag) && said_.insert(flag).second) own_.push_back(fmt::format("--{}={}", flag, value));
+            if (!said_.contains(flag) && said_.insert(flag).second)
+                own_.push_back(fmt::format("--{}={}", flag, value == "gpus" ? gpus : value));
         return own_;
     }
 
@@ -336,7 +358,7 @@ private:
             else if (word == "n_batch")
                 prompt_batch(written);
             else if (equals == std::string_view::npos)
-                is_flag(name) || name == "method" || name == "deepspeed" ? flag(name, written) : knob(name);
+                is_flag(name) || find_word_option(name) != nullptr ? flag(name, written) : knob(name);
             else
                 implied(name, std::string{word.substr(equals + 1)});
         }
@@ -387,9 +409,8 @@ private:
             }
             return;
         }
-        if (name == "deepspeed" || name == "method")
-            throw refusal{llmres::refused(llmres::error_code::unknown, name, value,
-                                          name == "method" ? "full, lora or qlora" : "zero1, zero2 or zero3")};
+        if (const word_option* known = find_word_option(name))
+            throw refusal{llmres::refused(llmres::error_code::unknown, name, value, known->words)};
         said_.insert(name);
         lora_ = lora_ || (name == "adapter_kind" && !written.empty() && written != "--adapter_kind" &&
                           (word == "lora" || word == "rslora" || word == "dora"));

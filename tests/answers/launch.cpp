@@ -27,6 +27,10 @@ TEST_CASE("serving runtimes are started with their own names") {
           "--context-length 8192 --max-running-requests 32");
     CHECK(launch_command(chat(runtimes::llama_cpp), {.pipeline = 2}, sixteen) ==
           "llama-server --model MODEL --n-gpu-layers 81 --split-mode layer --ctx-size 262144 --parallel 32");
+    const layout uneven{.pipeline = 2, .stages = read_stages("50|30").value()};
+    CHECK(launch_command(chat(runtimes::llama_cpp), uneven, sixteen).ends_with("--parallel 32 --tensor-split 50,31"));
+    CHECK(
+        launch_command(chat(runtimes::vllm), uneven, sixteen).starts_with("VLLM_PP_LAYER_PARTITION=50,30 vllm serve"));
     CHECK(launch_command(chat(runtimes::tensorrt_llm), {.tensor = 8}, sixteen) ==
           "trtllm-serve MODEL --tp_size 8 --max_batch_size 32 --max_seq_len 8192");
 }

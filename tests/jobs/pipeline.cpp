@@ -9,6 +9,7 @@
 #include <llmres/models/gpt.hpp>
 #include <llmres/models/llama.hpp>
 #include <llmres/plan.hpp>
+#include <llmres/runtimes/llama_cpp.hpp>
 #include <llmres/runtimes/megatron.hpp>
 
 using namespace llmres;
@@ -157,9 +158,25 @@ TEST_CASE("chunks that differ count with what each has in flight") {
     CHECK(of({3, 0, 0, 0}, 8) == doctest::Approx(4));  // two more go forward before the first two come back
 }
 
-TEST_CASE("serving partitions layers evenly") {
-    job j{.model = models::llama_3_1_8b, .context = tokens(1024)};
+TEST_CASE("stages of serving hold as many layers as the layout says, or equally many") {
+    job j{.model = models::llama_3_1_8b, .context = tokens(1024), .runtime = runtimes::llama_cpp};
     const cluster c = *standard_cluster(gpus::h100_sxm5_80gb, 2);
-    CHECK(plan(j, {.pipeline = 2}, c));
-    CHECK(plan(j, {.pipeline = 2, .stages = read_stages("20|12").value()}, c).error().field == "layout.stages");
+    const auto weights = [&](const char* stages, std::int32_t stage) {
+        layout l{.pipeline = 2};
+        if (stages != nullptr) l.stages = read_stages(stages).value();
+        REQUIRE(plan(j, l, c));
+        return serving_memory_of_stage(j, l, j.runtime, stage)[memory_term::weights].expected;
+    };
+    for (std::int32_t stage : {0, 1}) CHECK(weights("16|16", stage) == weights(nullptr, stage));
+    const byte_count layer = weights("17|15", 0) - weights("16|16", 0);
+    CHECK(weights("20|12", 0) == weights(nullptr, 0) + layer * 4);
+    CHECK(weights("20|12", 1) == weights(nullptr, 1) - layer * 4);
+    CHECK(memory_of(j, {.pipeline = 2, .stages = read_stages("20|12").value()}, c).stage == 0);
+    CHECK(memory_of(j, {.pipeline = 2}, c).stage == 1);  // with the head
+    const auto refused_field = [&](const layout& l) { return plan(j, l, c).error().field; };
+    CHECK(refused_field({.pipeline = 2, .stages = read_stages("20|11").value()}) == "layout.stages");
+    CHECK(refused_field({.pipeline = 2, .virtual_pipeline = 2}) == "layout.stages");
+    CHECK(refused_field({.pipeline = 2, .embedding_as_layer = true}) == "layout.stages");
+    j.options.gpu_layers = 20;
+    CHECK(refused_field({.pipeline = 2, .stages = read_stages("20|12").value()}) == "layout.stages");
 }

@@ -183,6 +183,16 @@ TEST_CASE("options of llama.cpp and its fork under their own short names") {
     };
     CHECK(activations({"-amb", "64"}) < activations({"-amb", "1024"}));
     CHECK(activations({"-mla", "1"}) < activations({"-mla", "3"}));
+    const auto layers_in_stages = [](const arguments& options) {
+        return planned(arguments{"plan", "llama-3.1-70b", "--weights", "q4_k_m", "--gpu", "rtx-3090", "--gpus", "3",
+                                 "--runtime", "llama.cpp", "--context", "4096"} +
+                       options)["layout"];
+    };
+    CHECK(layers_in_stages({"-sm", "layer", "-mg", "1"})["pipeline"] == 3);
+    const arguments halves{"plan", "llama-3.1-8b", "--gpu", "l4:2", "--runtime", "llama.cpp", "--context", "4096"};
+    CHECK(planned(halves + arguments{"--split-mode", "tensor"})["layout"]["tensor"] == 2);
+    CHECK(layers_in_stages({"--pipeline", "3", "--stages", "30|30|20"})["stages"] == "30|30|20");
+    refused(halves + arguments{"--split-mode", "row"}, {"split_mode", "row", "layer"});
     const arguments experts{"plan",          "qwen3-30b-a3b", "--weights", "q4_k_m",    "--gpu",
                             "rtx-4090",      "--runtime",     "llama.cpp", "--context", "4096",
                             "--host_memory", "64GB",          "-ncmoe",    "10"};

@@ -137,10 +137,10 @@ void check_meaning(std::string_view task, const std::string& written, std::strin
             continue;
         }
         if (word == "n_batch") continue;  // sizes up to 512 are ubatch_size's, whose row is another
-        if (word == "method" || word == "deepspeed") {
+        if (const program::word_option* known = program::find_word_option(word)) {
             const asked made = read(after(task, {written, std::string{nonsense}}));
             CHECK(made.names(word));
-            CHECK(made.refusal.expected.view().find(word == "method" ? "qlora" : "zero3") != std::string_view::npos);
+            CHECK(made.refusal.expected.view() == known->words);
             continue;
         }
         const std::string key = program::is_flag(word) ? key_of(word) : std::string{word};

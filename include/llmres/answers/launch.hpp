@@ -42,8 +42,31 @@ struct command_line {
     }
 };
 
+/// The layers of each stage, with commas; the last has `more` beside its own.
+inline std::string stage_sizes(const job& j, const layout& l, std::int32_t more = 0) {
+    std::string sizes;
+    for (std::int32_t stage = 0; stage < l.pipeline; ++stage) {
+        if (stage > 0) sizes += ',';
+        const std::int32_t layers = count_layers_of_stage(l, j.model.layers.size, stage);
+        sizes += std::to_string(layers + (stage == l.pipeline - 1 ? more : 0));
+    }
+    return sizes;
+}
+
+/// The environment that tells an engine of Python how many layers each stage has, where they differ.
+inline std::string partition(std::string_view variable, const job& j, const layout& l) {
+    if (l.deals_evenly()) return {};
+    return std::string{variable}.append(1, '=').append(stage_sizes(j, l)).append(1, ' ');
+}
+
+/// 1 where the head is on a GPU, which llama.cpp's split counts as a layer of the last (llama-model.cpp:
+/// act_gpu_layers).
+inline std::int32_t heads_on_gpus(const job& j) {
+    return j.options.gpu_layers.value_or(j.model.layers.size + 1) > j.model.layers.size ? 1 : 0;
+}
+
 inline std::string vllm_command(const job& j, const layout& l) {
-    command_line line{"vllm serve MODEL"};
+    command_line line{partition("VLLM_PP_LAYER_PARTITION", j, l).append("vllm serve MODEL")};
     line.degree("--tensor-parallel-size", l.tensor);
     line.degree("--pipeline-parallel-size", l.pipeline);
     line.degree("--data-parallel-size", std::int64_t{l.data} * l.replicas);
@@ -57,7 +80,8 @@ inline std::string vllm_command(const job& j, const layout& l) {
 
 /// With whole experts on ranks SGLang counts the ranks of attention among its tensor ranks (--enable-dp-attention).
 inline std::string sglang_command(const job& j, const layout& l) {
-    command_line line{"python -m sglang.launch_server --model-path MODEL"};
+    command_line line{
+        partition("SGLANG_PP_LAYER_PARTITION", j, l).append("python -m sglang.launch_server --model-path MODEL")};
     const bool shared = l.expert > 1;
     line.degree("--tp-size", std::int64_t{l.tensor} * (shared ? l.data : 1));
     line.degree("--pp-size", l.pipeline);
@@ -90,6 +114,7 @@ inline std::string llama_cpp_command(const job& j, const layout& l) {
     if (l.pipeline > 1) line.flag("--split-mode layer");
     line.flag("--ctx-size", context_of(j).in(tokens)*sequences_per_rank(j, l));
     line.flag("--parallel", sequences_per_rank(j, l));
+    if (!l.deals_evenly()) line.flag("--tensor-split " + stage_sizes(j, l, heads_on_gpus(j)));
     return line.text;
 }
 
@@ -162,8 +187,10 @@ inline std::string launch_command(const job& j, const dealt_layers& dealt) {
     if (dealt.on_host > 0) placed.options.gpu_layers = j.model.layers.size - dealt.on_host;
     const layout one_after_another{.pipeline = static_cast<std::int32_t>(dealt.gpus)};
     std::string line = detail::llama_cpp_command(placed, one_after_another);
-    for (std::size_t i = 0; i < dealt.gpus; ++i)
-        line += (i == 0 ? " --tensor-split " : ",") + std::to_string(dealt.shares[i].layers());
+    for (std::size_t i = 0; i < dealt.gpus; ++i) {
+        const std::int32_t head = i + 1 == dealt.gpus ? detail::heads_on_gpus(placed) : 0;
+        line += (i == 0 ? " --tensor-split " : ",") + std::to_string(dealt.shares[i].layers() + head);
+    }
     return line;
 }
 

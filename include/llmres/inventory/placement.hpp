@@ -266,8 +266,9 @@ constexpr placement serving_placement(const job& j, std::int32_t stage, stage_ra
     return p;
 }
 
-/// The layers of a stage: those that are not on the host, dealt evenly.
+/// The layers of a stage: those that are not on the host, dealt evenly unless the layout says how many each has.
 constexpr stage_range serving_layers(const job& j, const layout& l, std::int32_t stage) {
+    if (!l.deals_evenly()) return chunk_range(l, j.model.layers.size, stage);
     const std::int32_t first = host_part_of(j).layers;
     const stage_range dealt = stage_layers(j.model.layers.size - first, l.pipeline, stage);
     return {first + dealt.first, first + dealt.last};

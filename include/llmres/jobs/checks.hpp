@@ -309,6 +309,19 @@ constexpr status validate_arithmetic(const precision& format, const gpu& card, b
     }
 }
 
+/// Serving has stages with one run of layers each, whose numbers may differ (vLLM: VLLM_PP_LAYER_PARTITION, llama.cpp:
+/// --tensor-split), and no schedule of passes.
+constexpr status validate_serving_stages(const job& j, const layout& l) {
+    if (l.schedule != pipeline_schedule::one_forward_one_backward || l.chunks() != l.pipeline || l.embedding_as_layer ||
+        l.loss_as_layer)
+        return refused(error_code::unsupported, "layout.stages", name_of(j.task),
+                       "a training job: serving has one run of layers a stage, and no schedule");
+    if (!l.deals_evenly() && j.options.gpu_layers && *j.options.gpu_layers < j.model.layers.size)
+        return refused(error_code::unsupported, "layout.stages", *j.options.gpu_layers,
+                       "gpu_layers that leaves no layer on the host, or stages of equal size");
+    return done{};
+}
+
 }  // namespace detail
 
 /// Refuses what a training job cannot do in this layout on this GPU: a global batch that is no multiple of
@@ -318,10 +331,8 @@ constexpr status validate_arithmetic(const precision& format, const gpu& card, b
 /// backward pass no inventory describes.
 constexpr status validate_training(const job& j, const layout& l, const gpu& card) {
     if (!trains(j)) {
-        if (l.deals_evenly() && l.schedule == pipeline_schedule::one_forward_one_backward)
-            return detail::validate_arithmetic(j.compute, card, false);
-        return refused(error_code::unsupported, "layout.stages", name_of(j.task),
-                       "a training job: serving partitions layers evenly");
+        if (const status s = detail::validate_serving_stages(j, l); !s) return s;
+        return detail::validate_arithmetic(j.compute, card, false);
     }
     const std::int64_t at_once = j.micro_batch * l.data * l.replicas;
     if (j.global_batch > 0 && j.global_batch % at_once != 0) {

@@ -22,7 +22,7 @@ namespace llmres::inline v0::detail {
 /// What an engine's CUDA graphs take of one GPU: of all its layers, on the stage that has most.
 constexpr interval<byte_count> graphs_of(const job& j, const runtime& r, const layout& l) {
     if (r.process.layer_graphs.high <= byte_count{}) return r.process.cuda_graphs;
-    const std::int64_t layers = detail::ceil_quotient(std::int64_t{j.model.layers.size}, std::int64_t{l.pipeline});
+    const std::int64_t layers = most_layers(l, j.model.layers.size);
     return r.process.cuda_graphs + interval<byte_count>{r.process.layer_graphs.low * layers,
                                                         r.process.layer_graphs.expected * layers,
                                                         r.process.layer_graphs.high * layers};

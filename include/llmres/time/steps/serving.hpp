@@ -116,9 +116,13 @@ constexpr std::int64_t tokens_of_chunk(const job& j, std::int64_t all) {
 }
 
 /// How often the time of one chunk passes. Where a pipeline's stages compute chunks of one prompt at the same time,
-/// those behind the first take one stage's time each.
+/// those behind the first take the time of the longest stage each.
 constexpr double repeats(const job& j, const layout& l, double chunks) {
-    return j.runtime.launches.pipelines_chunks ? 1.0 + (chunks - 1.0) / l.pipeline : chunks;
+    if (!j.runtime.launches.pipelines_chunks) return chunks;
+    const double stages = l.deals_evenly() ? l.pipeline
+                                           : static_cast<double>(j.model.layers.size) /
+                                                 static_cast<double>(most_layers(l, j.model.layers.size));
+    return 1.0 + (chunks - 1.0) / stages;
 }
 
 constexpr serving_passes serving_passes_of(const job& j, const layout& l) {
