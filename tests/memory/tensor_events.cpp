@@ -121,6 +121,19 @@ TEST_CASE(
             }
 }
 
+TEST_CASE(
+    "Transformer Engine's dummies are made where the first layer is differentiated, once, as many as the plan has") {
+    job j = full();
+    j.runtime = runtimes::megatron;
+    job bare = j;
+    bare.runtime.kernels.linear = linear_code::accumulates;
+    const byte_count dummies = training_state_of(j, {}).dummies;
+    REQUIRE(dummies > byte_count{});
+    CHECK(follow(j, {}, 0).alive == follow(bare, {}, 0).alive);
+    CHECK(follow(j, {}, 1).alive == follow(bare, {}, 1).alive + dummies);
+    CHECK(follow(j, {}, 3).alive == follow(bare, {}, 3).alive + dummies);
+}
+
 TEST_CASE("a second step allocates no more than the first with its states, and later ones no more than the second") {
     const byte_count two = follow(full(), {}, 2).peak;
     CHECK(follow(full(), {}, 1).peak <= two);

@@ -39,7 +39,7 @@ TEST_CASE(
     const auto all = deviations();
     REQUIRE(all.count("megatron_b200") == 1);
     CHECK(all.at("megatron_b200").rows == 24);
-    CHECK(all.at("megatron_b200").ratio / 24 <= 0.031);
+    CHECK(all.at("megatron_b200").ratio / 24 <= 0.024);
     int rows = 0;
     for (const auto& [name, d] : all) {
         CAPTURE(name);

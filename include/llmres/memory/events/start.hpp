@@ -19,7 +19,7 @@ public:
     constexpr explicit start_events(const event_writer& writer) : to_{writer} {}
 
     constexpr void write() const {
-        to_.allocate(tensor_group::lasting, to_.at.resident);
+        to_.allocate(tensor_group::lasting, to_.stage.zero.throughout);
         if (to_.flat_units())
             wrap_units();
         else if (to_.keeps_gradients() && to_.folded.layout.zero > 0)

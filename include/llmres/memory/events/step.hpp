@@ -28,7 +28,8 @@ public:
         : to_{writer},
           loss_{writer},
           held_{micro_batches_held(writer.folded, writer.stage.holds).most},
-          stays_{saved_tensors_of(writer.folded.job, writer.folded.context) == saved_tensors::stay} {}
+          stays_{saved_tensors_of(writer.folded.job, writer.folded.context) == saved_tensors::stay},
+          makes_dummies_{writer.folded.context.runtime.kernels.linear == linear_code::accumulates_beside} {}
 
     /// `first`: the optimizer makes its states at the end.
     constexpr void write(bool first) {
@@ -204,15 +205,34 @@ private:
                                           [&](weight_role role, std::int64_t copies, const training_state& kept) {
                                               if (gradient_point(role) == point) write_gradient(kept, copies, first);
                                           });
+            if (makes_dummies_ && t.state.dummies == to_.stage.weights.all.dummies) write_dummies(position, point);
             to_.release(tensor_group::temporaries);
             to_.release(saved_group(batch, position, point));
         }
+        makes_dummies_ = makes_dummies_ && t.state.dummies != to_.stage.weights.all.dummies;
         to_.release(tensor_group::whole_gradient);
         if (first && to_.flat_units()) to_.allocate(tensor_group::gradients, t.state.gradients.kept);
         to_.allocate(output_gradient(position), to_.at.residual);
         if (keeps_input_gradients(to_.at)) return;
         to_.release(output_gradient(position + 1));
         if (!whole) to_.release(checkpoint_group(batch, position));
+    }
+    /// What Transformer Engine gives to autograd in place of the gradient of a weight, which it has added to the kept
+    /// one: a tensor of the weight's shape, made when the first weight of that shape is differentiated
+    /// (transformer_engine/pytorch/module/base.py, get_dummy_wgrad).
+    constexpr void write_dummies(std::int32_t position, backward_point point) {
+        byte_count joined;
+        weight_role last{};
+        to_.for_each_layer_weight(position, [&](weight_role role, std::int64_t, const training_state& kept) {
+            if (gradient_point(role) != point || role == weight_role::bias) return;
+            if (!event_writer::stands_beside(last, role)) {
+                to_.allocate(tensor_group::lasting, joined);
+                joined = {};
+            }
+            joined += kept.dummies;
+            last = role;
+        });
+        to_.allocate(tensor_group::lasting, joined);
     }
     /// The point of the backward pass at which a weight's gradient is made: as gradients_so_far() has it.
     static constexpr backward_point gradient_point(weight_role role) {
@@ -247,8 +267,9 @@ private:
 
     const event_writer& to_;
     loss_events loss_;
-    double held_;  ///< micro-batches in flight
-    bool stays_;   ///< what layers save stays on the GPU
+    double held_;         ///< micro-batches in flight
+    bool stays_;          ///< what layers save stays on the GPU
+    bool makes_dummies_;  ///< until each shape of matrix has one
 };
 
 }  // namespace llmres::inline v0::detail
