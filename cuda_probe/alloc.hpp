@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,7 +12,8 @@
 #include "plan_file.hpp"
 #include "stop.hpp"
 
-/// The honest allocation test: all of a plan's buffers, one by one, at once.
+/// The honest allocation test: all of a plan's buffers, one by one, at once; what it shows; and the largest batch or
+/// context that a device really takes, by bisection.
 namespace llmres::probe {
 
 /// What stands around the allocation: the device, who else is on it, and when to stop.
@@ -77,5 +80,86 @@ constexpr byte_count default_guard(byte_count total) {
     const byte_count part = div_down(total, 100);
     return part > mib(256) ? part : mib(256);
 }
+
+// ---- what the runs of a test show
+
+/// How the program ends; docs/probe.md explains them to users.
+enum exit_code : int {  // NOLINT(performance-enum-size): what main() returns
+    exit_done = 0,      ///< done, or it fits
+    exit_internal = 1,  ///< a fault of the probe, the driver or the memory
+    exit_usage = 2,     ///< bad arguments or a bad input file
+    exit_does_not_fit = 3,
+    exit_no_device = 4,
+    exit_skipped = 5,       ///< not tried, with the reason
+    exit_inconclusive = 6,  ///< tried, but someone else's memory moved
+};
+
+enum class verdict : std::uint8_t { fits, does_not_fit, skipped, inconclusive, failed };
+
+constexpr std::string_view name_of(verdict v) {
+    constexpr std::array<std::string_view, 5> names{"fits", "does_not_fit", "skipped", "inconclusive", "failed"};
+    return names[static_cast<std::size_t>(v)];
+}
+
+constexpr exit_code exit_of(verdict v) {
+    constexpr std::array<exit_code, 5> codes{exit_done, exit_does_not_fit, exit_skipped, exit_inconclusive,
+                                             exit_internal};
+    return codes[static_cast<std::size_t>(v)];
+}
+
+struct judgement {
+    verdict says = verdict::failed;
+    std::string reason;
+};
+
+/// One run's verdict. Others' moving memory makes every other finding inconclusive, except a fault.
+judgement judge(const alloc_run& run);
+/// All runs': theirs if they agree; inconclusive if they do not. A fault or a stop in any decides.
+judgement judge(std::span<const alloc_run> runs);
+
+/// What context and libraries took, from NVML's used bytes before CUDA was touched, after the context, after cuBLAS.
+struct baselines {
+    reading<byte_count> context{};
+    reading<byte_count> libraries{};
+};
+
+/// What this process takes of the plan's `runtime` before any buffer: context and libraries as measured, or the plan's
+/// own line where nobody could measure them.
+byte_count taken_before(const plan_file& plan, const baselines& around);
+
+// ---- the largest that is held
+
+struct search_try {
+    std::int64_t n = 0;
+    bool fits = false;
+    byte_count requested{};
+    std::string reason;
+};
+
+struct search_result {
+    verdict says = verdict::failed;  ///< fits: `largest` was found
+    std::string reason;
+    std::int64_t largest = 0;             ///< 0 if not even 1 fits
+    std::int64_t predicted_in_guard = 0;  ///< largest for which what is free less the guard band suffices by arithmetic
+    std::int64_t possible = 0;            ///< largest of which the plan's lower bound is within what it may use
+    std::optional<search_try> planned{};  ///< at the planner's own largest
+    std::optional<search_try> beyond{};   ///< at one more
+    std::vector<search_try> tries;
+};
+
+/// The plan for another n: replanned(), or scaled() where the job is not known.
+using plan_at = std::function<result<plan_file>(std::int64_t)>;
+
+/// Tries the planner's own largest (`planned`, where it says one) and one more; then bisects between 0 (nothing) and
+/// the largest n whose plan adds up to less than it may use and than what is free less the guard. An n that cannot be
+/// planned, such as a context beyond the model's, does not fit. Runs that move or fail end the search with that
+/// verdict.
+search_result search_largest(const alloc_environment& around, const plan_at& plan, const alloc_options& options,
+                             std::optional<std::int64_t> planned = {});
+
+/// The largest n in [low, high] for which `fits` holds, given that it holds for low - 1 and that it is monotone;
+/// low - 1 if for none. `fits` may end the search by returning no value.
+std::optional<std::int64_t> bisect(std::int64_t low, std::int64_t high,
+                                   const std::function<std::optional<bool>(std::int64_t)>& fits);
 
 }  // namespace llmres::probe

@@ -8,7 +8,6 @@
 #include <llmres/models/all.hpp>
 
 #include "commands.hpp"
-#include "describe.hpp"
 #include "host_room.hpp"
 #include "report.hpp"
 
@@ -16,20 +15,10 @@ namespace llmres::probe {
 
 namespace {
 
-struct named_allocator {
-    std::string_view name;
-    allocator_kind kind;
-    bool caching;
-};
-constexpr named_allocator allocators[] = {{"cuda_malloc", allocator_kind::cuda_malloc, false},
-                                          {"stream_ordered", allocator_kind::stream_ordered, false},
-                                          {"virtual_memory", allocator_kind::virtual_memory, false},
-                                          {"pytorch_caching", allocator_kind::cuda_malloc, true}};
-
-/// Of no name, the first.
-result<named_allocator> find_allocator(const std::string& name) {
-    for (const named_allocator& one : allocators)
-        if (name.empty() || one.name == name) return one;
+/// Of no name, the first. What only grows in a replay is none.
+result<tensor_allocator> find_allocator(const std::string& name) {
+    for (const tensor_allocator& one : allocators)
+        if (!one.expands && (name.empty() || one.name == name)) return one;
     return refused(error_code::unknown, "allocator", name,
                    "cuda_malloc, stream_ordered, virtual_memory or pytorch_caching");
 }
@@ -149,8 +138,7 @@ status arguments_of(const options& o) {
 }
 
 /// The plan on the device itself: as often as asked, or at the largest batch or context.
-void hold_plan(const options& o, workplace& here, const named_allocator& through, const stop_signal& stop,
-               alloc_report& report) {
+void hold_plan(const options& o, workplace& here, const tensor_allocator& through, alloc_report& report) {
     const auto used = [&] { return here.ask(&nvml::used); };
     report.used_before = here.ask(&nvml::used_at_start);
     const auto others = [&] { return here.ask(&nvml::used_by_others); };
@@ -161,7 +149,7 @@ void hold_plan(const options& o, workplace& here, const named_allocator& through
         return;
     }
     set_guard(report, o.guard_mib, others_before);
-    const alloc_environment around{*here.cuda, others, stop};
+    const alloc_environment around{*here.cuda, others, here.stop};
     alloc_options how{.allocator = through.kind,
                       .caching = through.caching,
                       .own = taken_before(report.plan, report.around),
@@ -173,7 +161,7 @@ void hold_plan(const options& o, workplace& here, const named_allocator& through
         how.shuffled = i > 0 && i == o.runs - 1;  // whether the order matters shows in the last
         how.seed = static_cast<std::uint64_t>(i) + 1;
         report.runs.push_back(run_allocation(around, report.plan, how));
-        if (!stop.why().empty()) break;
+        if (!here.stop.why().empty()) break;
     }
     report.judged = judge(report.runs);
 }
@@ -181,7 +169,6 @@ void hold_plan(const options& o, workplace& here, const named_allocator& through
 }  // namespace
 
 int run_alloc(const options& o) {
-    const stop_signal stop{o.timeout_s};
     if (const status ok = arguments_of(o); !ok) return refuse(ok.error());
     workplace here{o};
     if (!here) return here.exit;
@@ -198,7 +185,7 @@ int run_alloc(const options& o) {
     report.allocator = chosen->name;
     report.allocator_source = !o.allocator.empty() ? "flag" : plan->allocator.empty() ? "default" : "plan";
     if (o.simulate.empty()) {
-        hold_plan(o, here, *chosen, stop, report);
+        hold_plan(o, here, *chosen, report);
     } else {
         report.forecast = forecast_of(report.live, report.plan.buffer_total());
         report.judged = {verdict::skipped, "a recorded device: nothing was allocated"};

@@ -7,12 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "alloc.hpp"
 #include "cuda_api.hpp"
 #include "measure.hpp"
 #include "nvml.hpp"
-#include "planner.hpp"
-#include "stop.hpp"
-#include "verdict.hpp"
 
 /// What the program does, one function a subcommand; main.cpp reads the arguments.
 namespace llmres::probe {
@@ -66,7 +64,8 @@ struct workplace {
         return handle ? (driver.*what)(*handle) : reading<Answer>::unavailable(handle.why);
     }
 
-    nvml driver;  // first: it reads memory before CUDA is touched
+    stop_signal stop;
+    nvml driver;  // first of what follows: it reads memory before CUDA is touched
     std::unique_ptr<cuda_api> cuda = make_cuda();
     std::vector<device> devices;
     std::size_t index = 0;
@@ -74,15 +73,20 @@ struct workplace {
     int exit = exit_done;
 };
 
+/// Opens that device, to read free memory as a process has it.
+void read_free(cuda_api& cuda, std::int32_t index, device& live);
+/// The devices that CUDA lets this process use, so many as it said, as they are before any context is opened.
+std::vector<device> describe_all(cuda_api& cuda, const nvml& driver, std::int32_t count);
+/// Devices that NVML sees and CUDA does not, such as those hidden by CUDA_VISIBLE_DEVICES.
+std::vector<device> describe_hidden(const nvml& driver, const std::vector<device>& seen);
+
 /// The job document that a request names, or that its flags make of a preset.
 result<std::string> job_text(const job_request& request);
 /// A refusal on stderr; always exit_usage.
 int refuse(const error& wrong);
 /// A reason on stderr, and the code.
 int end(exit_code code, const std::string& why);
-/// No device: {"devices":[]} on stdout, the reason on stderr.
-int end_without_device(const std::string& why);
-/// The same, or exit_internal where that is a fault.
+/// No device: {"devices":[]} on stdout, the reason on stderr; exit_internal where that is a fault.
 int end_without_device(const device_total& none);
 /// The document to where --json says. False, after a word on stderr, if that file cannot be written.
 bool write_json(const nlohmann::ordered_json& document, const std::string& path);

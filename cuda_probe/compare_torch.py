@@ -15,25 +15,7 @@ import subprocess
 import sys
 import time
 
-SHAPES = {  # of the models' config.json
-    "llama-3.2-1b": dict(hidden_size=2048, num_hidden_layers=16, num_attention_heads=32, num_key_value_heads=8, intermediate_size=8192,
-                         vocab_size=128256, tie_word_embeddings=True),
-    "llama-3.1-8b": dict(hidden_size=4096, num_hidden_layers=32, num_attention_heads=32, num_key_value_heads=8, intermediate_size=14336,
-                         vocab_size=128256, tie_word_embeddings=False),
-}
 TIMEOUT_S = 100
-
-
-def shape_of(job):
-    """What transformers calls the model's sizes."""
-    model = job["model"]
-    if isinstance(model, str):
-        return SHAPES[model]
-    if "from" in model:
-        return dict(SHAPES[model["from"]], num_hidden_layers=model["layers"])
-    return dict(hidden_size=model["hidden"], num_hidden_layers=model["layers"], num_attention_heads=model["attention"]["heads"],
-                num_key_value_heads=model["attention"]["kv_heads"], intermediate_size=model["feed_forward"]["width"],
-                vocab_size=model["vocabulary"], tie_word_embeddings=model.get("tied_head", False))
 
 
 def device_used():
@@ -51,7 +33,11 @@ def build(job, dtype, device):
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 
-    config = LlamaConfig(**shape_of(job), attn_implementation="sdpa", rope_parameters={"rope_type": "default", "rope_theta": 5e5})
+    shape = job["model"]  # described number by number
+    config = LlamaConfig(hidden_size=shape["hidden"], num_hidden_layers=shape["layers"], num_attention_heads=shape["attention"]["heads"],
+                         num_key_value_heads=shape["attention"]["kv_heads"], intermediate_size=shape["feed_forward"]["width"],
+                         vocab_size=shape["vocabulary"], tie_word_embeddings=shape.get("tied_head", False),
+                         attn_implementation="sdpa", rope_parameters={"rope_type": "default", "rope_theta": 5e5})
     torch.set_default_dtype(dtype)  # so that no copy in another format is ever there
     with torch.device(device):
         model = LlamaForCausalLM(config)
@@ -85,26 +71,22 @@ def train(torch, job, device):
     model = build(job, torch.float32 if wide else torch.bfloat16, device).train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5)
     tokens = torch.randint(model.config.vocab_size, (job["micro_batch"], job["sequence"]), device=device)
+    synchronize = torch.cuda.synchronize if device == "cuda" else lambda: None
     for _ in range(3):
-        synchronize(torch, device)
+        synchronize()
         begin = time.perf_counter()
         with torch.autocast(device, dtype=torch.bfloat16, enabled=wide):
             loss = model(input_ids=tokens, labels=tokens, use_cache=False).loss
         loss.backward()
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
-        synchronize(torch, device)
+        synchronize()
         took = time.perf_counter() - begin
     return {"step_s": took, "weights_bytes": weights_of(model)}
 
 
 def weights_of(model):
     return sum(p.numel() * p.element_size() for p in model.parameters())
-
-
-def synchronize(torch, device):
-    if device == "cuda":
-        torch.cuda.synchronize()
 
 
 def run_one(job_file, device):

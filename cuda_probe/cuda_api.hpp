@@ -32,6 +32,21 @@ enum class allocator_kind : std::uint8_t {
     virtual_memory,  ///< cuMemCreate, cuMemAddressReserve, cuMemMap
 };
 
+/// Who stands between tensors and the device.
+struct tensor_allocator {
+    std::string_view name{};  ///< as --allocator names it
+    allocator_kind kind = allocator_kind::cuda_malloc;
+    bool caching = false;  ///< PyTorch's caching allocator takes its segments from `kind`
+    bool expands = false;  ///< its segments grow: expandable_segments:True
+};
+inline constexpr tensor_allocator allocators[] = {
+    {"cuda_malloc", allocator_kind::cuda_malloc},
+    {"stream_ordered", allocator_kind::stream_ordered},
+    {"virtual_memory", allocator_kind::virtual_memory},
+    {"pytorch_caching", allocator_kind::cuda_malloc, true},
+    {"pytorch_expandable", allocator_kind::virtual_memory, true, true},
+};
+
 /// Empty if all went well, else the failed call and its error.
 using problem = text<95>;
 

@@ -29,7 +29,7 @@ public:
         collective_.close();
         library_.close();
         pool_.close();
-        if (counter_ != nullptr) cudaFree(counter_);
+        counter_.reset();
         for (const int device : opened_)
             if (cudaSetDevice(device) == cudaSuccess) cudaDeviceReset();
     }
@@ -59,10 +59,8 @@ public:
         constexpr const char* modes[] = {"default", "exclusive_thread", "prohibited", "exclusive_process"};
         const auto mode = attribute(index, cudaDevAttrComputeMode);
         if (mode && *mode >= 0 && *mode < 4) into.software.compute_mode = text<31>{modes[*mode]};
-#if CUDART_VERSION >= 12020
         const auto node = attribute(index, cudaDevAttrHostNumaId);
         if (node && *node >= 0) into.pcie.numa_node = *node;
-#endif
         if (open_ == index) {
             into.memory.cuda_free = then(memory(), [](const memory_state& now) { return now.free; });
         } else {
@@ -76,14 +74,14 @@ public:
         return problem_of([&] {
             must("cudaSetDevice", cudaSetDevice(index));
             opened_.insert(index);
-            must("cudaFree", cudaFree(std::exchange(
-                                 counter_, nullptr)));  // with no counter yet: opens the context, if nothing else did
+            counter_.reset();
+            must("cudaFree", cudaFree(nullptr));  // opens the context
             // The probe's own kernels load now: later, their first use would look like a buffer's cost.
-            must("cudaMalloc", cudaMalloc(&counter_, 4096));
+            counter_ = scratch_of(4096);
             kernels::nothing<<<1, 1>>>();
             must("empty kernel", cudaGetLastError());
-            kernels::launch_fill(counter_, 64, 1);
-            kernels::differences(counter_, 64, 1, counter_ + 64);
+            kernels::launch_fill(counter_.get(), 64, 1);
+            kernels::differences(counter_.get(), 64, 1, counter() + 64);
             must("cudaDeviceSynchronize", cudaDeviceSynchronize());
             open_ = index;
         });
@@ -91,13 +89,12 @@ public:
 
     problem open_libraries() override {
         return problem_of([&] {
-            if (const problem wrong = library_.open(); !wrong.empty()) throw cuda_failure{wrong};
+            must(library_.open());
             constexpr std::int64_t n = 256;
-            const scratch a{n * n * 2}, b{n * n * 2}, c{n * n * 4};
+            const scratch a = scratch_of(n * n * 2), b = scratch_of(n * n * 2), c = scratch_of(n * n * 4);
             kernels::launch_fill_elements(a.get(), n * n, element::bf16, 1);
             kernels::launch_fill_elements(b.get(), n * n, element::bf16, 2);
-            const problem wrong = library_.multiply(element::bf16, n, n, n, a.get(), b.get(), c.get(), nullptr, 0);
-            if (!wrong.empty()) throw cuda_failure{wrong};
+            must(library_.multiply(element::bf16, n, n, n, a.get(), b.get(), c.get(), nullptr, 0));
             must("cudaDeviceSynchronize", cudaDeviceSynchronize());
         });
     }
@@ -122,9 +119,7 @@ public:
                 case allocator_kind::cuda_malloc:
                     break;
             }
-            void* address = nullptr;
-            must("cudaMalloc", cudaMalloc(&address, size_of(size)));
-            return {block{kind, reinterpret_cast<std::uint64_t>(address), size, 0}, false};
+            return {block{kind, reinterpret_cast<std::uint64_t>(scratch_of(size_of(size)).release()), size, 0}, false};
         } catch (const cuda_failure& failed) {
             return {reading<block>::unavailable(failed.why), failed.out_of_memory};
         }
@@ -151,7 +146,7 @@ public:
     }
 
     reading<std::int64_t> verify(const block& held, std::uint64_t seed) override {
-        return reading_of([&] { return kernels::differences(address_of(held), size_of(held.size), seed, counter_); });
+        return reading_of([&] { return kernels::differences(address_of(held), size_of(held.size), seed, counter()); });
     }
 
     problem trim() override {
@@ -163,14 +158,12 @@ public:
 
     samples time_transfer(transfer which, byte_count size, const timing& how) override {
         return reading_of([&] {
-            if (which == transfer::device_read) return time_device_read(size_of(size), how, counter_);
-            return time_host_copy(size_of(size), which == transfer::host_to_device, how, counter_);
+            if (which == transfer::device_read) return time_device_read(size_of(size), how, counter());
+            return time_host_copy(size_of(size), which == transfer::host_to_device, how, counter());
         });
     }
 
     checked_samples time_product(const product_shape& shape, const timing& how) override {
-        if (const problem wrong = library_.open(); !wrong.empty())
-            return {samples::unavailable(wrong), reading<bool>::unavailable(wrong)};
         return probe::time_product(library_, shape, how);
     }
 
@@ -189,6 +182,7 @@ public:
     }
 
 private:
+    kernels::counter* counter() const { return static_cast<kernels::counter*>(counter_.get()); }
     static reading<std::int32_t> version(cudaError_t (*ask)(int*)) {
         return reading_of([&] {
             int number = 0;
@@ -199,7 +193,7 @@ private:
 
     int open_ = -1;
     std::set<int> opened_;
-    kernels::counter* counter_ = nullptr;
+    scratch counter_;
     virtual_memory virtual_;
     memory_pool pool_;
     cublas library_;

@@ -56,8 +56,7 @@ inline void describe_device(int device, device_identity& id, device_memory& memo
     });
     id.uuid = then(about, [&](const cudaDeviceProp& all) {
         // The newer driver function gives an instance's own UUID, the property may give the card's.
-        decltype(cuDeviceGetUuid)* own_uuid = nullptr;
-        resolve_driver(own_uuid, "cuDeviceGetUuid", 11040);
+        auto* const own_uuid = driver_function<decltype(cuDeviceGetUuid)>("cuDeviceGetUuid", 11040);
         CUuuid own{};
         const bool told = own_uuid != nullptr && own_uuid(&own, device) == CUDA_SUCCESS;
         return uuid_text(reinterpret_cast<const unsigned char*>(told ? own.bytes : all.uuid.bytes));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
+
 #include "cuda_timing.cuh"
 
 /// Between the devices of one machine: what they can do to each other, copies, and sums over all of them.
@@ -26,8 +28,8 @@ inline std::vector<double> time_peer_copy(int from, int to, std::uint64_t size, 
     int direct = 0;
     must("cudaDeviceCanAccessPeer", cudaDeviceCanAccessPeer(&direct, from, to));
     must("cudaSetDevice", cudaSetDevice(to));
-    const scratch there{size};
-    const scratch counter{8};
+    const scratch there = scratch_of(size);
+    const scratch counter = scratch_of(8);
     must("cudaMemset", cudaMemset(there.get(), 0, size));
     must("cudaDeviceSynchronize", cudaDeviceSynchronize());
     must("cudaSetDevice", cudaSetDevice(from));
@@ -38,7 +40,7 @@ inline std::vector<double> time_peer_copy(int from, int to, std::uint64_t size, 
         else
             must("cudaDeviceEnablePeerAccess", code);
     }
-    const scratch here{size};
+    const scratch here = scratch_of(size);
     kernels::launch_fill(here.get(), size, seed);
     const auto all = stopwatch{}.time(
         how, [&] { must("cudaMemcpyPeerAsync", cudaMemcpyPeerAsync(there.get(), to, here.get(), from, size)); });
@@ -51,57 +53,50 @@ inline std::vector<double> time_peer_copy(int from, int to, std::uint64_t size, 
 
 /// One device's part in a sum over all.
 struct all_reduce_member {
-    int device;
-    std::unique_ptr<scratch> send;
-    std::unique_ptr<scratch> receive;
-    cudaStream_t stream = nullptr;
+    scratch send, receive;
+    owned<cudaStream_t, &cudaStreamDestroy> stream;
 
-    all_reduce_member(int index, std::uint64_t floats) : device{index} {
+    all_reduce_member(int device, std::uint64_t floats) {
         must("cudaSetDevice", cudaSetDevice(device));
-        send = std::make_unique<scratch>(floats * 4);
-        receive = std::make_unique<scratch>(floats * 4);
-        must("cudaStreamCreate", cudaStreamCreate(&stream));
-        kernels::fill_ranked<<<kernels::blocks_for(floats), kernels::threads>>>(static_cast<float*>(send->get()),
-                                                                                floats, device);
+        send = scratch_of(floats * 4), receive = scratch_of(floats * 4);
+        stream =
+            make_owned<decltype(stream)>("cudaStreamCreate", [](cudaStream_t* into) { return cudaStreamCreate(into); });
+        kernels::fill_ranked<<<kernels::blocks_for(floats), kernels::threads>>>(static_cast<float*>(send.get()), floats,
+                                                                                device);
         must("rank kernel", cudaGetLastError());
         must("rank kernel", cudaDeviceSynchronize());
     }
-    ~all_reduce_member() {
-        if (stream != nullptr) cudaStreamDestroy(stream);
-    }
-    all_reduce_member(const all_reduce_member&) = delete;
-    all_reduce_member& operator=(const all_reduce_member&) = delete;
 };
 
 inline checked_samples time_all_reduce(nccl& library, std::int32_t devices, std::uint64_t size, const timing& how) {
     checked_samples all;
     all.seconds = reading_of([&] {
-        if (const problem wrong = library.open(devices); !wrong.empty()) throw cuda_failure{wrong};
+        must(library.open(devices));
         const std::uint64_t floats = size / 4;
-        std::vector<std::unique_ptr<all_reduce_member>> members;
+        std::vector<all_reduce_member> members;
         std::vector<void*> send, receive, streams;
         for (int i = 0; i < devices; ++i) {
-            members.push_back(std::make_unique<all_reduce_member>(i, floats));
-            send.push_back(members.back()->send->get());
-            receive.push_back(members.back()->receive->get());
-            streams.push_back(members.back()->stream);
+            const all_reduce_member& member = members.emplace_back(i, floats);
+            send.push_back(member.send.get());
+            receive.push_back(member.receive.get());
+            streams.push_back(member.stream.get());
         }
         auto times = sampled(how, [&] {  // by the wall clock, for no device's clock sees the others
             const auto begin = std::chrono::steady_clock::now();
-            if (const problem wrong = library.all_reduce(send, receive, floats, streams); !wrong.empty())
-                throw cuda_failure{wrong};
-            for (const auto& member : members) must("ncclAllReduce", cudaStreamSynchronize(member->stream));
+            must(library.all_reduce(send, receive, floats, streams));
+            for (const auto& member : members) must("ncclAllReduce", cudaStreamSynchronize(member.stream.get()));
             return std::chrono::duration<double>{std::chrono::steady_clock::now() - begin}.count();
         });
         bool right = true;
         const int ranks = devices * (devices + 1) / 2;
         for (const auto& member : members) {
-            for (std::uint64_t sample = 0; sample < 64; ++sample) {
-                const std::uint64_t i = pattern_word(23, sample) % floats;
-                float found = 0;
-                must("cudaMemcpy", cudaMemcpy(&found, static_cast<const float*>(member->receive->get()) + i, 4,
-                                              cudaMemcpyDeviceToHost));
-                right = right && found == static_cast<float>(ranks * static_cast<int>(i % 7 + 1));
+            std::array<float, 1024> found{};
+            for (std::uint64_t sample = 0; sample < 8; ++sample) {
+                const std::uint64_t first = pattern_word(23, sample) % (floats - found.size());
+                must("cudaMemcpy", cudaMemcpy(found.data(), static_cast<const float*>(member.receive.get()) + first,
+                                              sizeof found, cudaMemcpyDeviceToHost));
+                for (std::uint64_t i = 0; i < found.size(); ++i)
+                    right = right && found[i] == static_cast<float>(ranks * static_cast<int>((first + i) % 7 + 1));
             }
         }
         all.verified = right;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstring>
 #include <vector>
 
 #include "cublas.hpp"
@@ -24,34 +25,27 @@ std::vector<double> sampled(const timing& how, Once&& once) {
 
 class stopwatch {
 public:
-    stopwatch() {
-        must("cudaEventCreate", cudaEventCreate(&begin_));
-        must("cudaEventCreate", cudaEventCreate(&end_));
-    }
-    ~stopwatch() {
-        cudaEventDestroy(begin_);
-        cudaEventDestroy(end_);
-    }
-    stopwatch(const stopwatch&) = delete;
-    stopwatch& operator=(const stopwatch&) = delete;
-
     /// Device time of each repeat.
     template <class Action>
     std::vector<double> time(const timing& how, Action&& action) {
         return sampled(how, [&] {
-            must("cudaEventRecord", cudaEventRecord(begin_));
+            must("cudaEventRecord", cudaEventRecord(begin_.get()));
             action();
-            must("cudaEventRecord", cudaEventRecord(end_));
-            must("cudaEventSynchronize", cudaEventSynchronize(end_));
+            must("cudaEventRecord", cudaEventRecord(end_.get()));
+            must("cudaEventSynchronize", cudaEventSynchronize(end_.get()));
             float milliseconds = 0;
-            must("cudaEventElapsedTime", cudaEventElapsedTime(&milliseconds, begin_, end_));
+            must("cudaEventElapsedTime", cudaEventElapsedTime(&milliseconds, begin_.get(), end_.get()));
             return milliseconds / 1000.0;
         });
     }
 
 private:
-    cudaEvent_t begin_ = nullptr;
-    cudaEvent_t end_ = nullptr;
+    using event = owned<cudaEvent_t, &cudaEventDestroy>;
+    static event create() {
+        return make_owned<event>("cudaEventCreate", [](cudaEvent_t* into) { return cudaEventCreate(into); });
+    }
+    event begin_ = create();
+    event end_ = create();
 };
 
 inline void must_be_right(std::int64_t differences) {
@@ -61,7 +55,7 @@ inline void must_be_right(std::int64_t differences) {
 /// The kernel sums up what it reads, and the host what it should have read.
 inline std::vector<double> time_device_read(std::uint64_t size, const timing& how, kernels::counter* counter) {
     constexpr std::uint64_t seed = 11;
-    const scratch source{size};
+    const scratch source = scratch_of(size);
     kernels::launch_fill(source.get(), size, seed);
     int sms = 0;
     int device = 0;
@@ -83,74 +77,61 @@ inline std::vector<double> time_device_read(std::uint64_t size, const timing& ho
     return all;
 }
 
-/// Page-locked host memory.
-class host_memory {
-public:
-    explicit host_memory(std::uint64_t size) {
-        must("cudaHostAlloc", cudaHostAlloc(&address_, size, cudaHostAllocDefault));
-    }
-    ~host_memory() { cudaFreeHost(address_); }
-    host_memory(const host_memory&) = delete;
-    host_memory& operator=(const host_memory&) = delete;
-    std::uint64_t* words() { return static_cast<std::uint64_t*>(address_); }
-
-private:
-    void* address_ = nullptr;
-};
-
 inline std::vector<double> time_host_copy(std::uint64_t size, bool to_device, const timing& how,
                                           kernels::counter* counter) {
     constexpr std::uint64_t seed = 13;
     size -= size % 8;
-    host_memory host{size};
-    const scratch device{size};
-    for (std::uint64_t i = 0; i < size / 8; ++i) host.words()[i] = to_device ? pattern_word(seed, i) : 0;
+    const auto host = make_owned<owned<void*, &cudaFreeHost>>(  // page-locked
+        "cudaHostAlloc", [size](void** into) { return cudaHostAlloc(into, size, cudaHostAllocDefault); });
+    auto* const words = static_cast<std::uint64_t*>(host.get());
+    const scratch device = scratch_of(size);
+    for (std::uint64_t i = 0; i < size / 8; ++i) words[i] = to_device ? pattern_word(seed, i) : 0;
     if (!to_device) kernels::launch_fill(device.get(), size, seed);
     must("cudaDeviceSynchronize", cudaDeviceSynchronize());
     const auto all = stopwatch{}.time(how, [&] {
-        must("cudaMemcpyAsync", to_device ? cudaMemcpyAsync(device.get(), host.words(), size, cudaMemcpyHostToDevice)
-                                          : cudaMemcpyAsync(host.words(), device.get(), size, cudaMemcpyDeviceToHost));
+        must("cudaMemcpyAsync", to_device ? cudaMemcpyAsync(device.get(), words, size, cudaMemcpyHostToDevice)
+                                          : cudaMemcpyAsync(words, device.get(), size, cudaMemcpyDeviceToHost));
     });
     must("cudaDeviceSynchronize", cudaDeviceSynchronize());
     if (to_device) {
         must_be_right(kernels::differences(device.get(), size, seed, counter));
     } else {
         std::int64_t wrong = 0;
-        for (std::uint64_t i = 0; i < size / 8; ++i) wrong += host.words()[i] != pattern_word(seed, i) ? 1 : 0;
+        for (std::uint64_t i = 0; i < size / 8; ++i) wrong += words[i] != pattern_word(seed, i) ? 1 : 0;
         must_be_right(wrong);
     }
     return all;
 }
 
 inline element element_of(std::string_view precision) {
-    if (precision == "bf16") return element::bf16;
-    if (precision == "fp16") return element::fp16;
-    if (precision == "tf32") return element::tf32;
-    if (precision == "fp8_e4m3") return element::fp8_e4m3;
-    if (precision == "int8") return element::int8;
+    using enum element;
+    for (const auto& [name, kind] :
+         {std::pair{"bf16", bf16}, {"fp16", fp16}, {"tf32", tf32}, {"fp8_e4m3", fp8_e4m3}, {"int8", int8}})
+        if (precision == name) return kind;
     throw cuda_failure{"no product is measured in this precision"};
 }
 
-/// 64 elements of C against the host's own sums of the same factors. What a wrong product would be off by grows with
-/// the root of `inner`; the bound is far below that, and above what rounding of sums and results makes.
+/// Elements of C against the host's own sums of the same factors. What a wrong product would be off by grows with the
+/// root of `inner`; the bound is far below that, and above what rounding of sums and results makes.
 inline bool product_is_right(element kind, const product_shape& s, const void* c) {
     const element out = product_element(kind);
-    const auto width = static_cast<std::size_t>(kind == element::int8 ? 4 : element_bytes(out));
-    for (std::uint64_t sample = 0; sample < 64; ++sample) {
-        const std::uint64_t i = pattern_word(21, sample) % static_cast<std::uint64_t>(s.rows);
-        const std::uint64_t j = pattern_word(22, sample) % static_cast<std::uint64_t>(s.columns);
-        const auto inner = static_cast<std::uint64_t>(s.inner);
+    const bool whole = kind == element::int8;
+    const auto width = static_cast<std::size_t>(whole ? 4 : element_bytes(out));
+    const auto inner = static_cast<std::uint64_t>(s.inner);
+    std::vector<char> column(static_cast<std::size_t>(s.rows) * width);
+    for (std::uint64_t sample = 0; sample < looks; ++sample) {
+        const auto [i, j] = look_of(sample, s.rows, s.columns);
+        if (sample % looks_a_column == 0)
+            must("cudaMemcpy", cudaMemcpy(column.data(), static_cast<const char*>(c) + j * column.size(), column.size(),
+                                          cudaMemcpyDeviceToHost));
         double wanted = 0;
         for (std::uint64_t k = 0; k < inner; ++k)
             wanted += element_value(kind, element_bits(kind, 1, i * inner + k)) *
                       element_value(kind, element_bits(kind, 2, j * inner + k));
         std::uint32_t raw = 0;
-        const auto at = (i + j * static_cast<std::uint64_t>(s.rows)) * width;
-        must("cudaMemcpy", cudaMemcpy(&raw, static_cast<const char*>(c) + at, width, cudaMemcpyDeviceToHost));
-        const double found =
-            kind == element::int8 ? static_cast<double>(static_cast<std::int32_t>(raw)) : element_value(out, raw);
-        const double allowed =
-            kind == element::int8 ? 0.0 : 0.01 * std::abs(wanted) + 0.02 * std::sqrt(static_cast<double>(inner));
+        std::memcpy(&raw, column.data() + i * width, width);
+        const double found = whole ? static_cast<double>(static_cast<std::int32_t>(raw)) : element_value(out, raw);
+        const double allowed = whole ? 0.0 : 0.01 * std::abs(wanted) + 0.02 * std::sqrt(static_cast<double>(inner));
         if (!(std::abs(found - wanted) <= allowed)) return false;
     }
     return true;
@@ -159,14 +140,16 @@ inline bool product_is_right(element kind, const product_shape& s, const void* c
 inline checked_samples time_product(cublas& library, const product_shape& s, const timing& how) {
     checked_samples all;
     all.seconds = reading_of([&] {
+        must(library.open());
         const element kind = element_of(s.precision);
         const auto size = [](std::int64_t a, std::int64_t b, int width) {
             return static_cast<std::size_t>(a) * static_cast<std::size_t>(b) * static_cast<std::size_t>(width);
         };
-        const scratch a{size(s.inner, s.rows, element_bytes(kind))}, b{size(s.inner, s.columns, element_bytes(kind))};
-        const scratch c{size(s.rows, s.columns, 4)};
+        const scratch a = scratch_of(size(s.inner, s.rows, element_bytes(kind)));
+        const scratch b = scratch_of(size(s.inner, s.columns, element_bytes(kind)));
+        const scratch c = scratch_of(size(s.rows, s.columns, 4));
         constexpr std::size_t workspace_bytes = std::size_t{32} << 20;
-        const scratch workspace{workspace_bytes};
+        const scratch workspace = scratch_of(workspace_bytes);
         kernels::launch_fill_elements(a.get(), size(s.inner, s.rows, 1), kind, 1);
         kernels::launch_fill_elements(b.get(), size(s.inner, s.columns, 1), kind, 2);
         must("cudaMemset", cudaMemset(c.get(), 0xff, size(s.rows, s.columns, 4)));
@@ -175,11 +158,9 @@ inline checked_samples time_product(cublas& library, const product_shape& s, con
             2.0 * static_cast<double>(s.rows) * static_cast<double>(s.columns) * static_cast<double>(s.inner);
         const int batch = operations > 4e11 ? 1 : operations < 4e9 ? 100 : static_cast<int>(4e11 / operations);
         auto times = stopwatch{}.time(how, [&] {
-            for (int i = 0; i < batch; ++i) {
-                const problem wrong = library.multiply(kind, s.rows, s.columns, s.inner, a.get(), b.get(), c.get(),
-                                                       workspace.get(), workspace_bytes);
-                if (!wrong.empty()) throw cuda_failure{wrong};
-            }
+            for (int i = 0; i < batch; ++i)
+                must(library.multiply(kind, s.rows, s.columns, s.inner, a.get(), b.get(), c.get(), workspace.get(),
+                                      workspace_bytes));
         });
         for (double& one : times) one /= batch;
         all.verified = product_is_right(kind, s, c.get());

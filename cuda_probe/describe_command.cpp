@@ -6,7 +6,6 @@
 #include <llmres/io/files.hpp>
 
 #include "commands.hpp"
-#include "describe.hpp"
 #include "measure.hpp"
 
 namespace llmres::probe {
@@ -24,42 +23,8 @@ void print_line(const device& live) {
                total ? fmt::format("{:.2f} GiB", total.value.in(gib)) : fmt::format("({})", total.why.view()));
 }
 
-template <class Quantity, class Unit>
-void print_rate(const std::string& what, const reading<measured<Quantity>>& rate, const Unit& unit, const char* name) {
-    if (!rate) return fmt::print("  {:30} {}\n", what, rate.why.view());
-    const device_conditions& d = rate->during;
-    fmt::print("  {:30} {:12.3f} {}  ({:.3f} to {:.3f}, {} repeats{}{}{})\n", what, rate->median.in(unit), name,
-               rate->low.in(unit), rate->high.in(unit), rate->repeats,
-               d.sm_clock ? fmt::format("; {:.0f} MHz", d.sm_clock->in(mhz)) : "",
-               d.draw ? fmt::format(", {:.0f} W", d.draw->in(watts)) : "",
-               d.throttle_reasons ? fmt::format(", throttled: {}", d.throttle_reasons->view()) : "");
-}
-
-void print_measured(const device& live) {
-    const device_measurements& m = live.measured;
-    print_line(live);
-    const auto print_size = [](const char* what, const reading<byte_count>& size) {
-        fmt::print("  {:30} {}\n", what,
-                   size ? fmt::format("{:12.3f} MiB", size->in(mib)) : std::string{size.why.view()});
-    };
-    print_size("context", m.context), print_size("library workspace", m.library_workspace);
-    print_rate("read", m.read_bandwidth, gb_per_s, "GB/s");
-    print_rate("host to device", m.host_to_device_pinned, gb_per_s, "GB/s");
-    print_rate("device to host", m.device_to_host_pinned, gb_per_s, "GB/s");
-    for (const device_product& p : m.products) {
-        const std::string what = fmt::format("{} {} x {} x {}{}", p.precision.view(), p.rows, p.columns, p.inner,
-                                             p.verified.value_or(false) ? "" : " (not verified)");
-        print_rate(what, p.rate, tflops, "TFLOP/s");
-        if (p.sustained) print_rate("  the same in a long run", p.sustained, tflops, "TFLOP/s");
-    }
-    for (const device_peer& peer : live.peers)
-        print_rate(fmt::format("to {}", peer.uuid.view()), peer.bandwidth, gb_per_s, "GB/s");
-    for (const device_all_reduce& one : m.all_reduces)
-        print_rate(fmt::format("all-reduce of {} devices", one.devices), one.bandwidth, gb_per_s, "GB/s");
-}
-
 /// Describes and measures the device.
-void measure_device(workplace& here, const options& o, const stop_signal& stop) {
+void measure_device(workplace& here, const options& o) {
     const device_watch watch{[&] { return here.ask(&nvml::used); },
                              [&] {
                                  const text<95>& why = here.handle.why;
@@ -69,7 +34,7 @@ void measure_device(workplace& here, const options& o, const stop_signal& stop) 
                                                                   reading<unsigned long long>::unavailable(why)};
                              },
                              here.ask(&nvml::used_at_start)};
-    measure(*here.cuda, here.cuda_index(), static_cast<std::int32_t>(here.devices.size()), watch, o.figures, stop,
+    measure(*here.cuda, here.cuda_index(), static_cast<std::int32_t>(here.devices.size()), watch, o.figures, here.stop,
             here.live());
 }
 
@@ -130,24 +95,21 @@ int run_describe(const options& o) {
 }
 
 int run_measure(const options& o) {
-    const stop_signal stop{o.timeout_s};
     workplace here{o};
     if (!here) return here.exit;
     if (!o.simulate.empty()) return end(exit_skipped, "skipped: a recorded device cannot be measured");
-    measure_device(here, o, stop);
-    if (o.json && !write_json(to_json(file_of({here.live()})), *o.json)) return exit_usage;
-    if (!o.json) print_measured(here.live());
-    if (const std::string why = stop.why(); !why.empty()) return end(exit_skipped, "stopped early: " + why);
+    measure_device(here, o);
+    if (!write_json(to_json(file_of({here.live()})), o.json.value_or(""))) return exit_usage;
+    if (const std::string why = here.stop.why(); !why.empty()) return end(exit_skipped, "stopped early: " + why);
     return end_of(here.live());
 }
 
 int run_calibrate(const options& o) {
-    const stop_signal stop{o.timeout_s};
     workplace here{o};
     if (!here) return here.exit;
     // What a recorded device was measured to do is all that can be said of it again.
-    if (o.simulate.empty()) measure_device(here, o, stop);
-    if (const std::string why = stop.why(); !why.empty()) return end(exit_skipped, "nothing written: " + why);
+    if (o.simulate.empty()) measure_device(here, o);
+    if (const std::string why = here.stop.why(); !why.empty()) return end(exit_skipped, "nothing written: " + why);
     // A library that is missing leaves its figures out of the file; after a fault there is none.
     const int measured = o.simulate.empty() ? end_of(here.live()) : int{exit_done};
     if (measured != exit_done && (measured != exit_skipped || !here.live().measured.read_bandwidth)) return measured;

@@ -10,19 +10,15 @@ find_package(fmt REQUIRED)
 set(llmres_probe_dir "${CMAKE_CURRENT_LIST_DIR}")
 # What decides: no command line, no stdout, and the device behind an interface.
 add_library(llmres_probe_host STATIC
-  "${llmres_probe_dir}/agreement.cpp"
   "${llmres_probe_dir}/alloc.cpp"
   "${llmres_probe_dir}/cublas.cpp"
-  "${llmres_probe_dir}/describe.cpp"
   "${llmres_probe_dir}/measure.cpp"
   "${llmres_probe_dir}/nvml.cpp"
-  "${llmres_probe_dir}/nvml_describe.cpp"
   "${llmres_probe_dir}/plan_file.cpp"
   "${llmres_probe_dir}/planner.cpp"
   "${llmres_probe_dir}/replay.cpp"
   "${llmres_probe_dir}/report.cpp"
-  "${llmres_probe_dir}/search.cpp"
-  "${llmres_probe_dir}/verdict.cpp")
+  "${llmres_probe_dir}/search.cpp")
 target_include_directories(llmres_probe_host PUBLIC "${llmres_probe_dir}")
 target_link_libraries(llmres_probe_host PUBLIC llmres::llmres llmres::io fmt::fmt-header-only ${CMAKE_DL_LIBS})
 

@@ -10,7 +10,6 @@
 
 #include "alloc.hpp"
 #include "commands.hpp"
-#include "describe.hpp"
 #include "host_room.hpp"
 #include "replay.hpp"
 
@@ -18,16 +17,6 @@ namespace llmres::probe {
 
 namespace {
 
-struct named_replay {
-    std::string_view name;
-    replay_allocator through;
-};
-constexpr named_replay replays[] = {
-    {"cuda_malloc", {.kind = allocator_kind::cuda_malloc}},
-    {"stream_ordered", {.kind = allocator_kind::stream_ordered}},
-    {"virtual_memory", {.kind = allocator_kind::virtual_memory}},
-    {"pytorch_caching", {.kind = allocator_kind::cuda_malloc, .caching = true}},
-    {"pytorch_expandable", {.kind = allocator_kind::virtual_memory, .caching = true, .expands = true}}};
 constexpr std::string_view outcomes[] = {"done", "no_room", "stopped", "failed"};
 
 double fragmentation_of(const replay_result& r) {
@@ -85,7 +74,6 @@ int run_plan(const options& o) {
 }
 
 int run_replay(const options& o) {
-    const stop_signal stop{o.timeout_s};
     const auto document = job_text(o.job);
     if (!document) return refuse(document.error());
     if (!o.simulate.empty()) return end(exit_skipped, "a recorded device: nothing was allocated");
@@ -107,9 +95,9 @@ int run_replay(const options& o) {
     const replayed_step step{request->job, planned->layout, request->cluster.gpu, m.stage, o.steps};
     nlohmann::ordered_json all = nlohmann::ordered_json::array();
     int worst = exit_done;
-    for (const named_replay& one : replays) {
+    for (const tensor_allocator& one : allocators) {
         if (!o.allocator.empty() && o.allocator != one.name) continue;
-        const replay_result r = replay(*here.cuda, step, one.through, guard_on(here.live(), *now), stop);
+        const replay_result r = replay(*here.cuda, step, one, guard_on(here.live(), *now), here.stop);
         worst = worse(worst, exit_of(r.outcome));
         all.push_back(to_json(one.name, r));
         print_line(one.name, r);

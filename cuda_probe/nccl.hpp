@@ -43,7 +43,7 @@ public:
         if (library_.lacks()) return "libnccl lacks a function that the probe needs";
         std::vector<void*> made(static_cast<std::size_t>(count), nullptr);
         const int code = call_->init_all(made.data(), count, nullptr);
-        if (code != 0) return failure("ncclCommInitAll", code);
+        if (code != 0) return failure("ncclCommInitAll", "NCCL result", code);
         members_ = std::move(made);
         return {};
     }
@@ -60,16 +60,10 @@ public:
             code = call_->all_reduce(send[i], receive[i], floats, nccl_abi::float32, nccl_abi::sum, members_[i],
                                      streams[i]);
         const int end = call_->group_end();
-        return failure("ncclAllReduce", code != 0 ? code : end);
+        return failure("ncclAllReduce", "NCCL result", code != 0 ? code : end);
     }
 
 private:
-    static text<95> failure(const char* call, int code) {
-        if (code == 0) return {};
-        text<95> why{call};
-        why.append(": NCCL result " + std::to_string(code));
-        return why;
-    }
     shared_library library_;
     std::vector<void*> members_;
     std::unique_ptr<nccl_abi::functions> call_;

@@ -3,19 +3,77 @@
 
 #include <llmres/hardware/device.hpp>
 #include <map>
-#include <memory>
 #include <string>
 
-#include "nvml_abi.hpp"
 #include "shared_library.hpp"
 
 namespace llmres::probe {
+
+/// The part of NVML's binary interface that the probe knows, declared by ourselves because nvml.h comes with neither
+/// every toolkit nor Debian. Facts: NVIDIA's NVML API reference; struct layouts as NVIDIA's Python binding states them.
+/// NVML only ever adds versioned functions, so a declaration stays right once it is. tests/probe/vendor_abi.cpp holds
+/// these, and how functions are called, against nvml.h.
+namespace nvml_abi {
+
+using device_handle = struct opaque_device*;
+using code = int;
+
+inline constexpr code success = 0;
+inline constexpr code not_supported = 3;
+inline constexpr code no_permission = 4;
+inline constexpr code not_found = 6;
+inline constexpr code insufficient_size = 7;
+
+inline constexpr unsigned clock_sm = 1;
+inline constexpr unsigned clock_memory = 2;
+inline constexpr unsigned temperature_gpu = 0;
+inline constexpr unsigned threshold_slowdown = 1;
+inline constexpr unsigned long long not_available = ~0ULL;
+
+inline constexpr unsigned remote_gpu = 0;
+inline constexpr unsigned remote_npu = 1;
+inline constexpr unsigned remote_switch = 2;
+
+struct memory_v2 {
+    unsigned version = static_cast<unsigned>(sizeof(memory_v2)) | (2U << 24);
+    unsigned long long total = 0;
+    unsigned long long reserved = 0;
+    unsigned long long free = 0;
+    unsigned long long used = 0;  ///< reserved included
+};
+static_assert(sizeof(memory_v2) == 40);
+
+struct bar1_memory {
+    unsigned long long total = 0;
+    unsigned long long free = 0;
+    unsigned long long used = 0;
+};
+
+struct pci_info {
+    char bus_id_legacy[16]{};
+    unsigned domain = 0;
+    unsigned bus = 0;
+    unsigned device = 0;
+    unsigned pci_device_id = 0;
+    unsigned pci_subsystem_id = 0;
+    char bus_id[32]{};
+};
+static_assert(sizeof(pci_info) == 68);
+
+struct process_info {
+    unsigned pid = 0;
+    unsigned long long used = 0;
+    unsigned gpu_instance = 0;
+    unsigned compute_instance = 0;
+};
+static_assert(sizeof(process_info) == 24);
+
+}  // namespace nvml_abi
 
 /// The driver's management library, loaded at run time. Nothing here throws or fails: what NVML cannot tell, or tells
 /// implausibly, is a reading without a value that says why.
 class nvml {
 public:
-    struct functions;  ///< nvml_call.hpp
     using handle = nvml_abi::device_handle;
 
     explicit nvml(const std::string& library = "libnvidia-ml.so.1");
@@ -64,7 +122,6 @@ private:
     handle whole_card(handle which) const;
 
     shared_library library_;
-    std::unique_ptr<functions> call_;
     std::string reason_;
     std::map<handle, reading<nvml_abi::memory_v2>> at_start_;
 };

@@ -21,12 +21,15 @@ STEPS = ("measure", "alloc", "replay", "search", "calibrate", "sanitize", "inter
 MODELS = ("llama-3.1-8b", "llama-3.2-3b", "llama-3.2-1b", "qwen2.5-1.5b", "qwen2.5-0.5b")
 SERVING = ("vllm", "sglang", "pytorch", "llama.cpp")
 TRAINING = ("pytorch", "huggingface", "torchtitan", "megatron")
+SMALL = dict(hidden=2048, layers=16, attention=dict(heads=32, kv_heads=8), feed_forward=dict(width=8192), vocabulary=128256, tied_head=True)
+LARGE = dict(SMALL, hidden=4096, layers=32, feed_forward=dict(width=14336), tied_head=False)  # Llama 3.2 1B, Llama 3.1 8B
+SERVED = dict(task="serving", batch=8, prompt=1024, output=16)
+TRAINED = dict(task="pretraining", sequence=1024)
 TORCH = {
-    "serving-small": dict(model="llama-3.2-1b", task="serving", batch=8, prompt=1024, output=16),
-    "serving-large": dict(model="llama-3.1-8b", task="serving", batch=8, prompt=1024, output=16),
-    "training-small": dict(model="llama-3.2-1b", task="pretraining", weights="fp32", autocast=True, micro_batch=4, sequence=1024),
-    "training-large": dict(model="llama-3.1-8b", task="pretraining", weights="bf16", master_weights="bf16", optimizer_states="bf16",
-                           micro_batch=1, sequence=1024),
+    "serving-small": dict(SERVED, model=SMALL),
+    "serving-large": dict(SERVED, model=LARGE),
+    "training-small": dict(TRAINED, model=SMALL, weights="fp32", autocast=True, micro_batch=4),
+    "training-large": dict(TRAINED, model=LARGE, weights="bf16", master_weights="bf16", optimizer_states="bf16", micro_batch=1),
 }
 ADEQUATE = (0, 3)  # that a plan does not fit is an answer
 
@@ -52,25 +55,18 @@ class Run:
         return code
 
     def command(self, name, command, limit):
-        """The step's exit code. The probe heeds SIGTERM; what does not is killed 20 seconds later."""
+        """The step's exit code. What is killed when its time is up gives back its memory."""
         left = min(limit, self.end - time.monotonic())
         if left < 5:
             return self.ended(name, 5, "the time was up")
-        begin, why = time.monotonic(), ""
+        begin = time.monotonic()
         with open(self.out / f"{name}.stdout", "w") as out, open(self.out / f"{name}.stderr", "w") as err:
-            child = subprocess.Popen(command, stdout=out, stderr=err)
             try:
-                code = child.wait(left)
+                code, why = subprocess.run(command, stdout=out, stderr=err, timeout=left).returncode, ""
             except subprocess.TimeoutExpired:
-                child.terminate()
-                try:
-                    code = child.wait(20)
-                except subprocess.TimeoutExpired:
-                    child.kill()
-                    code = child.wait()
-                why = f"did not end within {left:.0f} s"
+                code, why = 1, f"did not end within {left:.0f} s"
         if code < 0:
-            code, why = 1, why or f"ended by signal {-code}"
+            code, why = 1, f"ended by signal {-code}"
         if code and not why:
             why = ((self.out / f"{name}.stderr").read_text().strip().splitlines() or [""])[-1]
         return self.ended(name, code, why, time.monotonic() - begin)
@@ -165,8 +161,8 @@ class Run:
 
     def torch(self):
         for name, fields in TORCH.items():
-            for layers in (32, 24, 16, 8, 4) if fields["model"] == "llama-3.1-8b" else (None,):
-                model = {"from": fields["model"], "layers": layers} if layers else fields["model"]
+            for layers in (32, 24, 16, 8, 4):  # as many as fit
+                model = dict(fields["model"], layers=min(layers, fields["model"]["layers"]))
                 job = self.document(f"torch-{name}", **{**fields, "model": model, "attention": "sdpa",
                                                          "runtime": "transformers" if fields["task"] == "serving" else "huggingface"})
                 plan = self.plan(f"torch-{name}", job, 0)
@@ -174,8 +170,7 @@ class Run:
                 if memory and memory["expected"] <= 0.9 * memory["usable"]:
                     break
                 job.unlink()
-        compare = pathlib.Path(__file__).with_name("compare_torch.py")
-        self.command("torch", [sys.executable, str(compare), str(self.out)], 300)
+        self.command("torch", [sys.executable, str(pathlib.Path(__file__).with_name("compare_torch.py")), str(self.out)], 300)
 
     def tell(self):
         """The lines of every allocation and search, as a table."""

@@ -22,6 +22,16 @@ LLMRES_PROBE_EVERYWHERE constexpr std::uint64_t pattern_word(std::uint64_t seed,
     return z ^ (z >> 31);
 }
 
+/// Where a product is looked at: 64 elements, eight of each of eight columns.
+struct looked_at {
+    std::uint64_t row, column;
+};
+inline constexpr std::uint64_t looks = 64, looks_a_column = 8;
+constexpr looked_at look_of(std::uint64_t sample, std::int64_t rows, std::int64_t columns) {
+    return {pattern_word(21, sample) % static_cast<std::uint64_t>(rows),
+            pattern_word(22, sample / looks_a_column) % static_cast<std::uint64_t>(columns)};
+}
+
 /// The elements of matrices.
 enum class element : std::uint8_t { fp32, tf32, bf16, fp16, fp8_e4m3, int8 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "planner.hpp"
+#include "plan_file.hpp"
 
 #include <llmres/answers/buffers.hpp>
 #include <llmres/hardware/live_cluster.hpp>
@@ -10,7 +10,7 @@
 #include <llmres/plan.hpp>
 #include <nlohmann/json.hpp>
 
-#include "search.hpp"
+#include "alloc.hpp"
 
 namespace llmres::probe {
 

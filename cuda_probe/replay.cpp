@@ -71,7 +71,7 @@ private:
 /// Hands the events of a step to the device, or to PyTorch's rules in front of it.
 class player {
 public:
-    player(device_memory& device, const replay_allocator& through, const stop_signal& stop, replay_result& result)
+    player(device_memory& device, const tensor_allocator& through, const stop_signal& stop, replay_result& result)
         : device_{device}, caching_{through.expands, &device}, caches_{through.caching}, stop_{stop}, result_{result} {}
 
     void operator()(const tensor_event& e) {
@@ -128,7 +128,7 @@ private:
 
 }  // namespace
 
-replay_result replay(memory_api& memory, const replayed_step& step, const replay_allocator& through, byte_count guard,
+replay_result replay(memory_api& memory, const replayed_step& step, const tensor_allocator& through, byte_count guard,
                      const stop_signal& stop) {
     replay_result result;
     {

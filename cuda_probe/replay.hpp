@@ -12,13 +12,6 @@
 /// A training step replayed on the device: each tensor of it allocated and freed in its turn.
 namespace llmres::probe {
 
-/// Who stands between the tensors and the device.
-struct replay_allocator {
-    allocator_kind kind = allocator_kind::cuda_malloc;
-    bool caching = false;  ///< PyTorch's caching allocator takes its segments from `kind`
-    bool expands = false;  ///< its segments grow: expandable_segments:True
-};
-
 /// The step that is replayed.
 struct replayed_step {
     const job& what;
@@ -40,7 +33,7 @@ struct replay_result {
 };
 
 /// Whatever happens, nothing stays held. `guard`: never leave the device with less free than this.
-replay_result replay(memory_api& memory, const replayed_step& step, const replay_allocator& through, byte_count guard,
+replay_result replay(memory_api& memory, const replayed_step& step, const tensor_allocator& through, byte_count guard,
                      const stop_signal& stop);
 
 }  // namespace llmres::probe

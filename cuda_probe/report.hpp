@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "search.hpp"
-#include "verdict.hpp"
+#include "alloc.hpp"
 
 /// What an allocation test found, as JSON and for people.
 namespace llmres::probe {

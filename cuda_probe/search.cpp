@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "search.hpp"
+#include "alloc.hpp"
 
 #include <fmt/format.h>
 

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 
+#include <llmres/values/text.hpp>
 #include <memory>
 #include <string>
 
@@ -44,19 +45,26 @@ private:
     mutable bool lacks_ = false;
 };
 
-/// A function of a library, by the first of the names that it has; null where it has none.
+/// "cublasLtCreate: cuBLAS status 1"; empty for 0, by which the libraries say that all is well.
+inline text<95> failure(std::string_view call, std::string_view said, int code) {
+    if (code == 0) return {};
+    text<95> why{call};
+    why.append(": ");
+    why.append(said);
+    why.append(" " + std::to_string(code));
+    return why;
+}
+
+/// A function of a library; null where it has none.
 template <class Function>
 class symbol {
 public:
     using pointer = Function*;
-    template <class... Names>
-    explicit symbol(const shared_library& from, Names... names) {
-        ((at_ = at_ != nullptr ? at_ : reinterpret_cast<Function*>(from.find(names))), ...);
-    }
-    operator Function*() const { return at_; }  // NOLINT(google-explicit-constructor): called as a function
+    symbol(const shared_library& from, const char* name) : at_{reinterpret_cast<pointer>(from.find(name))} {}
+    operator pointer() const { return at_; }  // NOLINT(google-explicit-constructor): called as a function
 
 private:
-    Function* at_ = nullptr;
+    pointer at_;
 };
 
 }  // namespace llmres::probe

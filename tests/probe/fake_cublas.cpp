@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-// A libcublas.so.13 and libcublasLt.so.13 for tests, on fake_cudart.cpp, whose device memory is the host's: it computes
-// the elements of a product that the probe looks at, from the factors that the probe is known to write.
+// A libcublasLt.so.13 for tests, on fake_cudart.cpp, whose device memory is the host's: it computes the elements of a
+// product that the probe looks at, from the factors that the probe is known to write.
 #include <cstring>
 
 #include "cublas.hpp"
-#include "cublas_abi.hpp"
 #include "fake_calls.hpp"
 #include "pattern.hpp"
 
@@ -30,13 +29,12 @@ std::uint32_t rounded_bits(element kind, double value) {
 void compute(element kind, std::int64_t m, std::int64_t n, std::int64_t k, void* c) {
     const element out = product_element(kind);
     const auto width = static_cast<std::size_t>(kind == element::int8 ? 4 : element_bytes(out));
-    for (std::uint64_t sample = 0; sample < 64; ++sample) {
-        const auto i = pattern_word(21, sample) % static_cast<std::uint64_t>(m);
-        const auto j = pattern_word(22, sample) % static_cast<std::uint64_t>(n);
+    for (std::uint64_t sample = 0; sample < looks; ++sample) {
+        const auto [i, j] = look_of(sample, m, n);
         char* at = static_cast<char*>(c) + (i + j * static_cast<std::uint64_t>(m)) * width;
         std::uint32_t there = 0;
         std::memcpy(&there, at, width);
-        if (there != 0xffffffffU >> (32 - 8 * width)) return;  // as it was computed before
+        if (there != 0 && there != 0xffffffffU >> (32 - 8 * width)) return;  // as it was computed before
         double sum = 0;
         for (std::uint64_t p = 0; p < static_cast<std::uint64_t>(k); ++p)
             sum += element_value(kind, element_bits(kind, 1, i * static_cast<std::uint64_t>(k) + p)) *
@@ -47,8 +45,20 @@ void compute(element kind, std::int64_t m, std::int64_t n, std::int64_t k, void*
     }
 }
 
-/// The last shape that a product was described with.
-std::int64_t described[3]{};
+/// The matrices that were described last: A, B and C of a product.
+struct matrix {
+    int type = 0;
+    std::int64_t rows = 0, columns = 0;
+};
+matrix described[3]{};
+
+element element_of(int type) {
+    return type == r_16bf      ? element::bf16
+           : type == r_16f     ? element::fp16
+           : type == r_8i      ? element::int8
+           : type == r_8f_e4m3 ? element::fp8_e4m3
+                               : element::tf32;
+}
 
 }  // namespace
 
@@ -57,25 +67,6 @@ std::int64_t described[3]{};
 
 extern "C" {
 
-int cublasCreate_v2(void** into) {
-    ENTER("cublasCreate_v2");
-    return fakes::make(into);
-}
-int cublasDestroy_v2(void* handle) {
-    ENTER("cublasDestroy_v2");
-    return fakes::end(handle);
-}
-int cublasGemmEx(void*, int, int, int m, int n, int k, const void*, const void*, int type, int, const void*, int, int,
-                 const void*, void* c, int, int, int compute_type, int) {
-    ENTER("cublasGemmEx");
-    compute(type == r_16bf                          ? element::bf16
-            : type == r_16f                         ? element::fp16
-            : type == r_8i                          ? element::int8
-            : compute_type == compute_32f_fast_tf32 ? element::tf32
-                                                    : element::fp32,
-            m, n, k, c);
-    return 0;
-}
 int cublasLtCreate(void** into) {
     ENTER("cublasLtCreate");
     return fakes::make(into);
@@ -98,10 +89,8 @@ int cublasLtMatmulDescDestroy(void* handle) {
 }
 int cublasLtMatrixLayoutCreate(void** into, int type, std::uint64_t rows, std::uint64_t columns, std::int64_t) {
     ENTER("cublasLtMatrixLayoutCreate");
-    if (type == r_8f_e4m3)
-        described[2] = static_cast<std::int64_t>(rows);
-    else
-        described[0] = static_cast<std::int64_t>(rows), described[1] = static_cast<std::int64_t>(columns);
+    described[0] = described[1], described[1] = described[2];
+    described[2] = {type, static_cast<std::int64_t>(rows), static_cast<std::int64_t>(columns)};
     return fakes::make(into);
 }
 int cublasLtMatrixLayoutDestroy(void* handle) {
@@ -130,14 +119,14 @@ int cublasLtMatmulAlgoGetHeuristic(void*, void*, void*, void*, void*, void*, voi
 int cublasLtMatmul(void*, void*, const void*, const void*, void*, const void*, void*, const void*, const void*, void*,
                    void* c, void*, const void*, void*, std::size_t, void*) {
     ENTER("cublasLtMatmul");
-    compute(element::fp8_e4m3, described[0], described[1], described[2], c);
+    const auto& [a, b, product] = described;
+    compute(element_of(a.type), a.columns, b.columns, a.rows, c);
     return 0;
 }
 
 }  // extern "C"
 
 // As the probe calls them; vendor_abi.cpp holds that against NVIDIA's headers.
-static_assert(std::is_same_v<decltype(functions::gemm)::pointer, decltype(&cublasGemmEx)>);
-static_assert(std::is_same_v<decltype(lt_functions::heuristic)::pointer, decltype(&cublasLtMatmulAlgoGetHeuristic)>);
-static_assert(std::is_same_v<decltype(lt_functions::matmul)::pointer, decltype(&cublasLtMatmul)>);
-static_assert(std::is_same_v<decltype(lt_functions::layout_create)::pointer, decltype(&cublasLtMatrixLayoutCreate)>);
+static_assert(std::is_same_v<decltype(functions::heuristic)::pointer, decltype(&cublasLtMatmulAlgoGetHeuristic)>);
+static_assert(std::is_same_v<decltype(functions::matmul)::pointer, decltype(&cublasLtMatmul)>);
+static_assert(std::is_same_v<decltype(functions::layout_create)::pointer, decltype(&cublasLtMatrixLayoutCreate)>);

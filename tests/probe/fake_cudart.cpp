@@ -8,6 +8,7 @@
 #include <cuda_runtime_api.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -33,6 +34,7 @@ std::size_t number_from(const char* variable, std::size_t otherwise) {
 /// The devices, which share one memory, and what was asked of them.
 struct fake {
     const std::size_t total = number_from("LLMRES_FAKE_CUDA_MIB", 24'564) << 20;
+    const std::size_t shown = number_from("LLMRES_FAKE_CUDA_SHOWN_MIB", 1 << 20) << 20;  ///< as free at most
     const int devices = static_cast<int>(number_from("LLMRES_FAKE_CUDA_DEVICES", 1));
     int current = 0;
     const std::size_t fails = number_from("LLMRES_FAKE_CUDA_FAIL", 0);
@@ -328,7 +330,8 @@ cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
     ENTER("cudaMemGetInfo");
     device().open_context();
     *total = device().total;
-    return *free = *total - device().used, cudaSuccess;
+    *free = std::min(*total - device().used, device().shown);
+    return cudaSuccess;
 }
 cudaError_t cudaMalloc(void** into, std::size_t size) {
     ENTER("cudaMalloc");
@@ -358,7 +361,9 @@ cudaError_t cudaFreeHost(void* address) {
 }
 cudaError_t cudaMemset(void* into, int value, std::size_t size) {
     ENTER("cudaMemset");
-    return std::memset(into, value, size), cudaSuccess;
+    // Products are written over before they are read: fake_cublas.cpp knows fresh memory, and the host keeps its pages.
+    if (size < std::size_t{8} << 20 || value == 0) std::memset(into, value, size);
+    return cudaSuccess;
 }
 cudaError_t cudaMemcpy(void* into, const void* from, std::size_t size, cudaMemcpyKind) {
     ENTER("cudaMemcpy");

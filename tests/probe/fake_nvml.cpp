@@ -10,7 +10,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "nvml_abi.hpp"
+#include "nvml.hpp"
 
 using namespace llmres::probe::nvml_abi;
 

@@ -25,7 +25,7 @@ alloc_report report_of() {
     run.buffers = {{"rest_of_runtime", "runtime", mib(524), mib(524), {}, {}},
                    {"w", "weights", gib(19), gib(19), {}, {}}};
     made.runs = {run};
-    made.judged = {verdict::fits, ""};
+    made.judged = {probe::verdict::fits, ""};
     return made;
 }
 
@@ -54,12 +54,12 @@ TEST_CASE("a total that is 6 % off does not agree") {
 
 TEST_CASE("verdict, usable, context and terms are held against the device, each by itself") {
     alloc_report report = report_of();
-    report.judged.says = verdict::does_not_fit;
+    report.judged.says = probe::verdict::does_not_fit;
     CHECK(differs(report) == "verdict");
     CHECK(agreement_of(report)[0].why == "the plan promises what the device does not hold");
     report.plan.verdict = "does_not_fit";
     CHECK(differs(report) == "");
-    report.judged.says = verdict::fits;
+    report.judged.says = probe::verdict::fits;
     CHECK(agreement_of(report)[0].why == "the plan refuses what the device holds");
     report.plan.verdict = "tight";
     CHECK(differs(report) == "");
@@ -83,7 +83,7 @@ TEST_CASE("the largest batch is held against the planner's, and its lower bound"
     report.plan.max_batch = 8;
     report.search_axis = "batch";
     report.search = search_result{};
-    report.search->says = verdict::fits;
+    report.search->says = probe::verdict::fits;
     report.search->largest = 17;
     report.search->possible = 9;
     CHECK(differs(report) == "largest");

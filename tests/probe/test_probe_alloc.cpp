@@ -6,7 +6,6 @@
 #include "caching_allocator.hpp"
 #include "report.hpp"
 #include "simulated_cuda.hpp"
-#include "verdict.hpp"
 
 using namespace llmres;
 using namespace llmres::probe;
@@ -41,7 +40,7 @@ TEST_CASE("a plan that fits is held at once, verified, and let go of") {
     bench b;
     const alloc_run run = b.run(plan_of(mib(400), mib(100), 32));
     CHECK(run.outcome == run_outcome::held);
-    CHECK(judge(run).says == verdict::fits);
+    CHECK(judge(run).says == probe::verdict::fits);
     CHECK(run.buffers.size() == 64);
     CHECK(run.buffers.front().name == "layer.weights[0]");
     CHECK(run.requested == mib(500) * 32);
@@ -66,7 +65,7 @@ TEST_CASE("a plan that does not fit says at which buffer, and nothing stays held
     CHECK(run.failed_at == 24);
     CHECK(run.failed_name == "layer.kv[8]");
     CHECK(run.failed_size == gib(1));
-    CHECK(judge(run).says == verdict::does_not_fit);
+    CHECK(judge(run).says == probe::verdict::does_not_fit);
     CHECK(exit_of(judge(run).says) == exit_does_not_fit);
     CHECK(b.cuda.held() == byte_count{});
 }
@@ -90,36 +89,36 @@ TEST_CASE("another tenant that moves makes it inconclusive, whatever was found")
     simulation s;
     s.tenants = [](std::int64_t n) { return n > 10 ? gib(4) : byte_count{}; };
     bench fits{s};
-    CHECK(judge(fits.run(plan_of(mib(100), mib(100), 10))).says == verdict::inconclusive);
+    CHECK(judge(fits.run(plan_of(mib(100), mib(100), 10))).says == probe::verdict::inconclusive);
     bench does_not{s};
     const alloc_run run = does_not.run(plan_of(gib(1), gib(1), 12));
     CHECK(run.outcome == run_outcome::no_room);
-    CHECK(judge(run).says == verdict::inconclusive);
+    CHECK(judge(run).says == probe::verdict::inconclusive);
     CHECK(exit_of(judge(run).says) == exit_inconclusive);
 
     // A tenant that NVML does not show is still seen: what was released does not come back.
     bench hidden{s};
     const alloc_environment blind{hidden.cuda, [] { return reading<byte_count>::unavailable("NVML: no permission"); },
                                   hidden.stop};
-    CHECK(judge(run_allocation(blind, plan_of(mib(100), mib(100), 10), {})).says == verdict::inconclusive);
+    CHECK(judge(run_allocation(blind, plan_of(mib(100), mib(100), 10), {})).says == probe::verdict::inconclusive);
 }
 
 TEST_CASE("a tenant that sits still does not disturb") {
     simulation s;
     s.tenants = [](std::int64_t) { return gib(10); };
     bench b{s};
-    CHECK(judge(b.run(plan_of(gib(1), gib(1), 5))).says == verdict::fits);
-    CHECK(judge(b.run(plan_of(gib(1), gib(1), 8))).says == verdict::does_not_fit);
+    CHECK(judge(b.run(plan_of(gib(1), gib(1), 5))).says == probe::verdict::fits);
+    CHECK(judge(b.run(plan_of(gib(1), gib(1), 8))).says == probe::verdict::does_not_fit);
 }
 
 TEST_CASE("the guard band is never put to the test") {
     bench b;
     const plan_file nearly = plan_of(gib(1), mib(480), 16);  // 23.5 GiB of 24
-    CHECK(judge(b.run(nearly, {.guard = gib(1)})).says == verdict::skipped);
+    CHECK(judge(b.run(nearly, {.guard = gib(1)})).says == probe::verdict::skipped);
     CHECK(b.cuda.peak() <= gib(23));
-    CHECK(judge(b.run(nearly)).says == verdict::fits);
+    CHECK(judge(b.run(nearly)).says == probe::verdict::fits);
     // What is left exceeds what is free: that needs no try.
-    CHECK(judge(b.run(plan_of(gib(1), gib(1), 13), {.guard = gib(1)})).says == verdict::does_not_fit);
+    CHECK(judge(b.run(plan_of(gib(1), gib(1), 13), {.guard = gib(1)})).says == probe::verdict::does_not_fit);
     static_assert(default_guard(gib(80)) > mib(800));
     static_assert(default_guard(gib(8)) == mib(256));
 }
@@ -140,7 +139,7 @@ TEST_CASE("a call that fails at buffer k for another reason than room is a fault
     bench b{s};
     const alloc_run run = b.run(plan_of(mib(100), mib(100), 10));
     CHECK(run.failed_at == 7);
-    CHECK(judge(run).says == verdict::failed);
+    CHECK(judge(run).says == probe::verdict::failed);
     CHECK(judge(run).reason.find("buffer 7") != std::string::npos);
     CHECK(b.cuda.held() == byte_count{});
 }
@@ -149,14 +148,14 @@ TEST_CASE("memory that is handed out twice is not believed") {
     simulation s;
     s.overcommits = true;
     bench b{s};
-    CHECK(judge(b.run(plan_of(gib(10), gib(10), 10))).says == verdict::inconclusive);
+    CHECK(judge(b.run(plan_of(gib(10), gib(10), 10))).says == probe::verdict::inconclusive);
 }
 
 TEST_CASE("memory that does not come back is noticed") {
     simulation s;
     s.leak_at = 3;
     bench b{s};
-    CHECK(judge(b.run(plan_of(mib(100), mib(100), 10))).says == verdict::inconclusive);
+    CHECK(judge(b.run(plan_of(mib(100), mib(100), 10))).says == probe::verdict::inconclusive);
 }
 
 TEST_CASE("Ctrl-C in the middle frees everything and skips") {
@@ -197,11 +196,11 @@ TEST_CASE("runs that disagree are inconclusive, a fault in one decides") {
     no.outcome = run_outcome::no_room;
     alloc_run fault;
     fault.outcome = run_outcome::failed;
-    CHECK(judge(std::vector{yes, yes}).says == verdict::fits);
-    CHECK(judge(std::vector{yes, no}).says == verdict::inconclusive);
-    CHECK(judge(std::vector{no, no}).says == verdict::does_not_fit);
-    CHECK(judge(std::vector{yes, fault}).says == verdict::failed);
-    CHECK(judge(std::vector<alloc_run>{}).says == verdict::skipped);
+    CHECK(judge(std::vector{yes, yes}).says == probe::verdict::fits);
+    CHECK(judge(std::vector{yes, no}).says == probe::verdict::inconclusive);
+    CHECK(judge(std::vector{no, no}).says == probe::verdict::does_not_fit);
+    CHECK(judge(std::vector{yes, fault}).says == probe::verdict::failed);
+    CHECK(judge(std::vector<alloc_run>{}).says == probe::verdict::skipped);
 }
 
 TEST_CASE("what a plan counts beside its buffers is held, too: it fits whole or not at all") {
@@ -214,7 +213,7 @@ TEST_CASE("what a plan counts beside its buffers is held, too: it fits whole or 
     const alloc_run run = b.run(plan);
     CHECK(run.outcome == run_outcome::no_room);
     CHECK(run.buffers.front().name == "rest_of_runtime");
-    CHECK(judge(run).says == verdict::does_not_fit);
+    CHECK(judge(run).says == probe::verdict::does_not_fit);
     CHECK(b.cuda.held() == byte_count{});
     // What the process has taken itself is not held again, and an allocator that fragments does so itself.
     CHECK(stand_ins(plan, {}, false).size() == 3);
@@ -226,16 +225,16 @@ TEST_CASE("a plan takes no more than it says is usable, whatever the device has"
     bench b;
     plan_file plan = plan_of(gib(1), gib(1), 10);
     plan.usable = gib(21);
-    CHECK(judge(b.run(plan)).says == verdict::fits);
-    CHECK(judge(b.run(plan, {.own = gib(2)})).says == verdict::does_not_fit);
+    CHECK(judge(b.run(plan)).says == probe::verdict::fits);
+    CHECK(judge(b.run(plan, {.own = gib(2)})).says == probe::verdict::does_not_fit);
     CHECK(judge(b.run(plan, {.own = gib(2)})).reason.find("usable") != std::string::npos);
 }
 
 TEST_CASE("a device whose memory is the host's is asked for no more than the host has") {
     bench b;
-    CHECK(judge(b.run(plan_of(gib(1), gib(1), 5), {.host_room = gib(8)})).says == verdict::skipped);
+    CHECK(judge(b.run(plan_of(gib(1), gib(1), 5), {.host_room = gib(8)})).says == probe::verdict::skipped);
     CHECK(b.cuda.peak() == gib(8));
-    CHECK(judge(b.run(plan_of(gib(1), gib(1), 4), {.host_room = gib(8)})).says == verdict::fits);
+    CHECK(judge(b.run(plan_of(gib(1), gib(1), 4), {.host_room = gib(8)})).says == probe::verdict::fits);
 }
 
 TEST_CASE("a neighbour that leaves, passes or grows makes it inconclusive, also where memory is as it was in the end") {
@@ -248,12 +247,12 @@ TEST_CASE("a neighbour that leaves, passes or grows makes it inconclusive, also 
     const auto leaving = [](std::int64_t n) { return n > 2 ? byte_count{} : gib(18); };
     const auto passing = [](std::int64_t n) { return n > 5 && n < 9 ? gib(2) : byte_count{}; };
     const auto at_the_end = [](std::int64_t n) { return n == 23 ? gib(2) : byte_count{}; };
-    CHECK(judged(leaving, 2) == verdict::inconclusive);  // it would fit with and without
-    CHECK(judged(leaving, 13) == verdict::inconclusive);
-    CHECK(judged(passing, 8) == verdict::inconclusive);
-    CHECK(judged(passing, 12) == verdict::inconclusive);
-    CHECK(judged(at_the_end, 12) == verdict::inconclusive);  // refused while it is there
-    CHECK(judged([](std::int64_t) { return gib(1); }, 8) == verdict::fits);
+    CHECK(judged(leaving, 2) == probe::verdict::inconclusive);  // it would fit with and without
+    CHECK(judged(leaving, 13) == probe::verdict::inconclusive);
+    CHECK(judged(passing, 8) == probe::verdict::inconclusive);
+    CHECK(judged(passing, 12) == probe::verdict::inconclusive);
+    CHECK(judged(at_the_end, 12) == probe::verdict::inconclusive);  // refused while it is there
+    CHECK(judged([](std::int64_t) { return gib(1); }, 8) == probe::verdict::fits);
 }
 
 TEST_CASE("prediction and measurement are compared term by term") {

@@ -7,7 +7,7 @@
 #include "cublas.hpp"
 #include "measure.hpp"
 #include "pattern.hpp"
-#include "planner.hpp"
+#include "plan_file.hpp"
 #include "simulated_cuda.hpp"
 
 using namespace llmres;

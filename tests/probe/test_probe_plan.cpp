@@ -2,7 +2,6 @@
 #include <doctest/doctest.h>
 
 #include "plan_file.hpp"
-#include "planner.hpp"
 
 using namespace llmres;
 using namespace llmres::probe;

@@ -291,7 +291,11 @@ TEST_CASE("measure and calibrate fill the device file that the planner reads") {
     CHECK(m.products[0].rate->during.sm_clock->in(llmres::mhz) == 345);  // the fake driver's
     CHECK(m.products[0].verified.value_or(false));
     CHECK(simulated("measure --json", "two").document()["devices"][0]["measured"]["all_reduces"].size() == 1);
-    CHECK(simulated("measure").out.find("bf16 8192 x 1024 x 8192") != std::string::npos);
+    const json third = simulated("measure").document()["devices"][0]["measured"]["products"][2];
+    CHECK(third["precision"] == "bf16");
+    CHECK(third["rows"] == 8192);
+    CHECK(third["columns"] == 1024);
+    CHECK(third["inner"] == 8192);
     CHECK(simulated("measure", "busy").code == 5);
     CHECK(simulated("measure", "broken").code == 1);
     for (const char* like : {"broken", "wrong"}) CHECK(simulated("measure", like).code == 1);

@@ -22,7 +22,7 @@ plan_request small_job() {
     return *read;
 }
 
-replay_result played(simulated_cuda& cuda, const replay_allocator& through, byte_count guard = {}) {
+replay_result played(simulated_cuda& cuda, const tensor_allocator& through, byte_count guard = {}) {
     const plan_request request = small_job();
     const layout l = request.layout.value_or({});
     const stop_signal stop;
@@ -32,18 +32,13 @@ replay_result played(simulated_cuda& cuda, const replay_allocator& through, byte
     return r;
 }
 
-constexpr replay_allocator all[] = {{.kind = allocator_kind::cuda_malloc},
-                                    {.kind = allocator_kind::stream_ordered},
-                                    {.kind = allocator_kind::virtual_memory},
-                                    {.kind = allocator_kind::cuda_malloc, .caching = true},
-                                    {.kind = allocator_kind::virtual_memory, .caching = true, .expands = true}};
 constexpr std::int64_t one_mib = std::int64_t{1} << 20;
 
 }  // namespace
 
 TEST_CASE("each allocator replays the same step, and gives everything back") {
     byte_count requested;
-    for (const replay_allocator& through : all) {
+    for (const tensor_allocator& through : allocators) {
         simulated_cuda cuda;
         const replay_result r = played(cuda, through);
         CHECK(r.outcome == replay_outcome::done);
@@ -58,13 +53,13 @@ TEST_CASE("each allocator replays the same step, and gives everything back") {
 
 TEST_CASE("PyTorch's allocator takes fewer calls than cudaMalloc, and less memory than blocks of 2 MiB each") {
     simulated_cuda each, cached;
-    const replay_result a = played(each, all[0]), b = played(cached, all[3]);
+    const replay_result a = played(each, allocators[0]), b = played(cached, allocators[3]);
     CHECK(cached.allocations() * 4 < each.allocations());
     CHECK(b.peak_reserved < a.peak_reserved);
 }
 
 TEST_CASE("where there is no room, the step ends there; the guard band is never touched") {
-    for (const replay_allocator& through : all) {
+    for (const tensor_allocator& through : allocators) {
         simulation s;
         s.total = mib(1200);
         simulated_cuda cuda{s};
@@ -76,7 +71,7 @@ TEST_CASE("where there is no room, the step ends there; the guard band is never 
 }
 
 TEST_CASE("any call to the device that fails ends the replay as a fault, and nothing stays held") {
-    for (const replay_allocator& through : all) {
+    for (const tensor_allocator& through : allocators) {
         simulated_cuda whole;
         played(whole, through);
         for (std::int64_t n = 0; n < whole.allocations(); n = n < 40 ? n + 1 : n * 2) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
-#include "planner.hpp"
-#include "search.hpp"
+#include "alloc.hpp"
+#include "plan_file.hpp"
 #include "simulated_cuda.hpp"
 
 using namespace llmres;

@@ -4,14 +4,13 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "cublas_abi.hpp"
+#include "cublas.hpp"
 #include "nccl.hpp"
-#include "nvml_abi.hpp"
+#include "nvml.hpp"
 
 // Not every toolkit brings these; PyPI's nvidia-cublas, nvidia-nvml-dev and nvidia-nccl-cu13 do.
 #if __has_include(<cublasLt.h>)
 #include <cublasLt.h>
-#include <cublas_v2.h>
 #endif
 #if __has_include(<nvml.h>)
 #include <nvml.h>
@@ -37,44 +36,32 @@ template <class R, class... A, class S, class... B>
 constexpr bool called_alike<R (*)(A...), S (*)(B...)> = passed_alike<R, S> && (passed_alike<A, B> && ...);
 
 #if __has_include(<cublasLt.h>)
-static_assert(called_alike<int (*)(void**), cublasStatus_t (*)(cublasHandle_t*)>);
-static_assert(!called_alike<int (*)(void**, int), cublasStatus_t (*)(cublasHandle_t*)>);
-static_assert(!called_alike<int (*)(int), cublasStatus_t (*)(cublasHandle_t)>);
+static_assert(called_alike<int (*)(void**), cublasStatus_t (*)(cublasLtHandle_t*)>);
+static_assert(!called_alike<int (*)(void**, int), cublasStatus_t (*)(cublasLtHandle_t*)>);
+static_assert(!called_alike<int (*)(int), cublasStatus_t (*)(cublasLtHandle_t)>);
 
-// ---- cuBLAS
-static_assert(called_alike<decltype(cublas::functions::create)::pointer, decltype(&cublasCreate_v2)>);
-static_assert(called_alike<decltype(cublas::functions::destroy)::pointer, decltype(&cublasDestroy_v2)>);
-using gemm = cublasStatus_t (*)(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int, int, const void*,
-                                const void*, cudaDataType, int, const void*, cudaDataType, int, const void*, void*,
-                                cudaDataType, int, cublasComputeType_t, cublasGemmAlgo_t);
-[[maybe_unused]] constexpr gemm named_alike = &cublasGemmEx;  // C++ has overloads of it
-static_assert(called_alike<decltype(cublas::functions::gemm)::pointer, gemm>);
-static_assert(called_alike<decltype(cublas::lt_functions::create)::pointer, decltype(&cublasLtCreate)>);
-static_assert(called_alike<decltype(cublas::lt_functions::destroy)::pointer, decltype(&cublasLtDestroy)>);
-static_assert(called_alike<decltype(cublas::lt_functions::desc_create)::pointer, decltype(&cublasLtMatmulDescCreate)>);
+// ---- cuBLASLt
+static_assert(called_alike<decltype(cublas::functions::create)::pointer, decltype(&cublasLtCreate)>);
+static_assert(called_alike<decltype(cublas::functions::destroy)::pointer, decltype(&cublasLtDestroy)>);
+static_assert(called_alike<decltype(cublas::functions::desc_create)::pointer, decltype(&cublasLtMatmulDescCreate)>);
+static_assert(called_alike<decltype(cublas::functions::desc_set)::pointer, decltype(&cublasLtMatmulDescSetAttribute)>);
+static_assert(called_alike<decltype(cublas::functions::desc_destroy)::pointer, decltype(&cublasLtMatmulDescDestroy)>);
+static_assert(called_alike<decltype(cublas::functions::layout_create)::pointer, decltype(&cublasLtMatrixLayoutCreate)>);
 static_assert(
-    called_alike<decltype(cublas::lt_functions::desc_set)::pointer, decltype(&cublasLtMatmulDescSetAttribute)>);
+    called_alike<decltype(cublas::functions::layout_destroy)::pointer, decltype(&cublasLtMatrixLayoutDestroy)>);
 static_assert(
-    called_alike<decltype(cublas::lt_functions::desc_destroy)::pointer, decltype(&cublasLtMatmulDescDestroy)>);
-static_assert(
-    called_alike<decltype(cublas::lt_functions::layout_create)::pointer, decltype(&cublasLtMatrixLayoutCreate)>);
-static_assert(
-    called_alike<decltype(cublas::lt_functions::layout_destroy)::pointer, decltype(&cublasLtMatrixLayoutDestroy)>);
-static_assert(called_alike<decltype(cublas::lt_functions::preference_create)::pointer,
-                           decltype(&cublasLtMatmulPreferenceCreate)>);
-static_assert(called_alike<decltype(cublas::lt_functions::preference_set)::pointer,
+    called_alike<decltype(cublas::functions::preference_create)::pointer, decltype(&cublasLtMatmulPreferenceCreate)>);
+static_assert(called_alike<decltype(cublas::functions::preference_set)::pointer,
                            decltype(&cublasLtMatmulPreferenceSetAttribute)>);
-static_assert(called_alike<decltype(cublas::lt_functions::preference_destroy)::pointer,
-                           decltype(&cublasLtMatmulPreferenceDestroy)>);
 static_assert(
-    called_alike<decltype(cublas::lt_functions::heuristic)::pointer, decltype(&cublasLtMatmulAlgoGetHeuristic)>);
-static_assert(called_alike<decltype(cublas::lt_functions::matmul)::pointer, decltype(&cublasLtMatmul)>);
+    called_alike<decltype(cublas::functions::preference_destroy)::pointer, decltype(&cublasLtMatmulPreferenceDestroy)>);
+static_assert(called_alike<decltype(cublas::functions::heuristic)::pointer, decltype(&cublasLtMatmulAlgoGetHeuristic)>);
+static_assert(called_alike<decltype(cublas::functions::matmul)::pointer, decltype(&cublasLtMatmul)>);
 static_assert(cublas::r_32f == CUDA_R_32F && cublas::r_16f == CUDA_R_16F && cublas::r_8i == CUDA_R_8I &&
               cublas::r_32i == CUDA_R_32I && cublas::r_16bf == CUDA_R_16BF && cublas::r_8f_e4m3 == CUDA_R_8F_E4M3);
 static_assert(cublas::compute_32f == CUBLAS_COMPUTE_32F && cublas::compute_32i == CUBLAS_COMPUTE_32I &&
               cublas::compute_32f_fast_tf32 == CUBLAS_COMPUTE_32F_FAST_TF32);
-static_assert(cublas::transposed == CUBLAS_OP_T && cublas::as_is == CUBLAS_OP_N &&
-              cublas::default_algorithm == CUBLAS_GEMM_DEFAULT);
+static_assert(cublas::transposed == CUBLAS_OP_T);
 static_assert(cublas::desc_transpose_a == CUBLASLT_MATMUL_DESC_TRANSA &&
               cublas::desc_fast_accumulation == CUBLASLT_MATMUL_DESC_FAST_ACCUM &&
               cublas::preference_workspace == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES);
@@ -87,6 +74,7 @@ static_assert(offsetof(cublas::lt_heuristic, state) == offsetof(heuristic, state
 
 #if __has_include(<nvml.h>)
 // ---- NVML
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"  // older drivers know these alone
 static_assert(nvml::success == NVML_SUCCESS && nvml::not_supported == NVML_ERROR_NOT_SUPPORTED &&
               nvml::no_permission == NVML_ERROR_NO_PERMISSION && nvml::not_found == NVML_ERROR_NOT_FOUND &&
               nvml::insufficient_size == NVML_ERROR_INSUFFICIENT_SIZE);
@@ -102,11 +90,61 @@ static_assert(sizeof(nvml::pci_info) == sizeof(nvmlPciInfo_t));
 static_assert(offsetof(nvml::pci_info, bus_id) == offsetof(nvmlPciInfo_t, busId));
 static_assert(sizeof(nvml::process_info) == sizeof(nvmlProcessInfo_t));
 static_assert(offsetof(nvml::process_info, used) == offsetof(nvmlProcessInfo_t, usedGpuMemory));
-static_assert(called_alike<nvml::memory_of_device*, decltype(&nvmlDeviceGetMemoryInfo_v2)>);
-static_assert(called_alike<nvml::pci_of_device*, decltype(&nvmlDeviceGetPciInfo_v3)>);
-static_assert(called_alike<nvml::processes_of_device*, decltype(&nvmlDeviceGetComputeRunningProcesses_v3)>);
-static_assert(called_alike<nvml::remapped_of_device*, decltype(&nvmlDeviceGetRemappedRows)>);
-static_assert(called_alike<nvml::bar1_of_device*, decltype(&nvmlDeviceGetBAR1MemoryInfo)>);
+// How the probe calls its functions: with arguments of these types (`call()` of nvml.cpp).
+using no_argument = nvml::code();
+using text_of_system = nvml::code(char*, unsigned);
+using number_of_system = nvml::code(unsigned*);
+using device_by_index = nvml::code(unsigned, nvml::device_handle*);
+using device_by_text = nvml::code(const char*, nvml::device_handle*);
+using device_of_device = nvml::code(nvml::device_handle, nvml::device_handle*);
+using text_of_device = nvml::code(nvml::device_handle, char*, unsigned);
+using number_of_device = nvml::code(nvml::device_handle, unsigned*);
+using two_numbers_of_device = nvml::code(nvml::device_handle, unsigned*, unsigned*);
+using number_by_kind = nvml::code(nvml::device_handle, unsigned, unsigned*);
+using wide_of_device = nvml::code(nvml::device_handle, unsigned long long*);
+using memory_of_device = nvml::code(nvml::device_handle, nvml::memory_v2*);
+using bar1_of_device = nvml::code(nvml::device_handle, nvml::bar1_memory*);
+using pci_of_device = nvml::code(nvml::device_handle, nvml::pci_info*);
+using pci_of_link = nvml::code(nvml::device_handle, unsigned, nvml::pci_info*);
+using remapped_of_device = nvml::code(nvml::device_handle, unsigned*, unsigned*, unsigned*, unsigned*);
+using processes_of_device = nvml::code(nvml::device_handle, unsigned*, nvml::process_info*);
+using level_between = nvml::code(nvml::device_handle, nvml::device_handle, int*);
+template <class Ours, class... Theirs>
+constexpr bool all_called_alike = (called_alike<Ours*, Theirs> && ...);
+static_assert(all_called_alike<no_argument, decltype(&nvmlInit_v2), decltype(&nvmlShutdown)>);
+static_assert(
+    all_called_alike<text_of_system, decltype(&nvmlSystemGetDriverVersion), decltype(&nvmlSystemGetNVMLVersion)>);
+static_assert(all_called_alike<number_of_system, decltype(&nvmlDeviceGetCount_v2)>);
+static_assert(all_called_alike<device_by_index, decltype(&nvmlDeviceGetHandleByIndex_v2)>);
+static_assert(all_called_alike<device_by_text, decltype(&nvmlDeviceGetHandleByUUID),
+                               decltype(&nvmlDeviceGetHandleByPciBusId_v2)>);
+static_assert(all_called_alike<device_of_device, decltype(&nvmlDeviceGetDeviceHandleFromMigDeviceHandle)>);
+static_assert(all_called_alike<number_of_device, decltype(&nvmlDeviceIsMigDeviceHandle), decltype(&nvmlDeviceGetIndex),
+                               decltype(&nvmlDeviceGetPersistenceMode), decltype(&nvmlDeviceGetComputeMode),
+                               decltype(&nvmlDeviceGetPowerUsage), decltype(&nvmlDeviceGetEnforcedPowerLimit),
+                               decltype(&nvmlDeviceGetPowerManagementDefaultLimit),
+                               decltype(&nvmlDeviceGetCurrPcieLinkGeneration),
+                               decltype(&nvmlDeviceGetMaxPcieLinkGeneration), decltype(&nvmlDeviceGetCurrPcieLinkWidth),
+                               decltype(&nvmlDeviceGetMaxPcieLinkWidth), decltype(&nvmlDeviceGetNumaNodeId)>);
+static_assert(
+    all_called_alike<two_numbers_of_device, decltype(&nvmlDeviceGetMigMode), decltype(&nvmlDeviceGetEccMode)>);
+static_assert(all_called_alike<text_of_device, decltype(&nvmlDeviceGetUUID), decltype(&nvmlDeviceGetName),
+                               decltype(&nvmlDeviceGetBoardPartNumber), decltype(&nvmlDeviceGetVbiosVersion)>);
+static_assert(all_called_alike<pci_of_device, decltype(&nvmlDeviceGetPciInfo_v3)>);
+static_assert(all_called_alike<memory_of_device, decltype(&nvmlDeviceGetMemoryInfo_v2)>);
+static_assert(all_called_alike<bar1_of_device, decltype(&nvmlDeviceGetBAR1MemoryInfo)>);
+static_assert(all_called_alike<remapped_of_device, decltype(&nvmlDeviceGetRemappedRows)>);
+static_assert(all_called_alike<number_by_kind, decltype(&nvmlDeviceGetClockInfo), decltype(&nvmlDeviceGetMaxClockInfo),
+                               decltype(&nvmlDeviceGetTemperature), decltype(&nvmlDeviceGetTemperatureThreshold),
+                               decltype(&nvmlDeviceGetNvLinkState), decltype(&nvmlDeviceGetNvLinkVersion),
+                               decltype(&nvmlDeviceGetNvLinkRemoteDeviceType)>);
+static_assert(all_called_alike<wide_of_device, decltype(&nvmlDeviceGetCurrentClocksEventReasons),
+                               decltype(&nvmlDeviceGetCurrentClocksThrottleReasons)>);
+static_assert(all_called_alike<pci_of_link, decltype(&nvmlDeviceGetNvLinkRemotePciInfo_v2)>);
+static_assert(all_called_alike<processes_of_device, decltype(&nvmlDeviceGetComputeRunningProcesses_v3),
+                               decltype(&nvmlDeviceGetGraphicsRunningProcesses_v3),
+                               decltype(&nvmlDeviceGetMPSComputeRunningProcesses_v3)>);
+static_assert(all_called_alike<level_between, decltype(&nvmlDeviceGetTopologyCommonAncestor)>);
 #endif
 
 #if __has_include(<nccl.h>)

@@ -10,7 +10,7 @@ target_include_directories(llmres_probe_fake_cuda SYSTEM PRIVATE ${CUDAToolkit_I
 # The libraries beside it, as they are called, in a folder of their own; they count their calls with the runtime's.
 set_target_properties(llmres_probe_fake_cuda PROPERTIES ENABLE_EXPORTS ON)
 set_source_files_properties("${CMAKE_CURRENT_LIST_DIR}/fake_cudart.cpp" PROPERTIES COMPILE_OPTIONS -O2)
-foreach(library IN ITEMS libcublas.so.13=cublas libcublasLt.so.13=cublas libnccl.so.2=nccl libnvidia-ml.so.1=nvml)
+foreach(library IN ITEMS libcublasLt.so.13=cublas libnccl.so.2=nccl libnvidia-ml.so.1=nvml)
   string(REGEX MATCH "(.*)=(.*)" called "${library}")
   set(called ${CMAKE_MATCH_1})
   set(source ${CMAKE_MATCH_2})
