@@ -268,6 +268,8 @@ TEST_CASE(
     CHECK(named("embed_tokens") == gguf_input_bytes(j.model, *j.gguf));  // nothing else stands before its layers
     CHECK(named("weights") == byte_count{});                             // nor is anything left unnamed
     j.options.gpu_layers = 10;
+    CHECK(named("embed_tokens") == gguf_input_bytes(j.model, *j.gguf));  // the head is loaded first
+    j.runtime = runtimes::llama_cpp_8671;
     CHECK(named("embed_tokens") == byte_count{});
     CHECK(named("norm") == byte_count{});
     CHECK(named("weights") == byte_count{});

@@ -78,7 +78,10 @@ TEST_CASE("layers dealt to one GPU need what the plan says: all of them, or as m
             CAPTURE(std::string{card.name.view()});
             const auto dealt = deal_layers(j, std::array{device_share{card}});
             REQUIRE(dealt);
-            if (dealt->head_on_host) j.options.gpu_layers = dealt->shares[0].layers();
+            if (dealt->head_on_host)
+                j.options.gpu_layers = dealt->shares[0].layers();
+            else if (dealt->on_host > 0)
+                j.options.gpu_layers = dealt->shares[0].layers() + 1;
             CHECK(dealt->on_host + dealt->shares[0].layers() == j.model.layers.size);
             const result<job_plan> planned = plan(j, layout{}, {.gpu = card});
             REQUIRE(planned);
@@ -100,8 +103,13 @@ TEST_CASE("layers that equal GPUs share equally need what the stages of a pipeli
               dealt->shares[static_cast<std::size_t>(stage)].needed.expected);
 }
 
-TEST_CASE("where layers find no room the head stays on the host with them") {
-    const job j = local("llama-3.1-8b", "Q8_0");
+TEST_CASE("where layers find no room the head stays on the host with them, unless it is loaded first") {
+    job j = local("llama-3.1-8b", "Q8_0");
+    const auto first = deal_layers(j, std::array{device_share{gpus::rtx_3070, gib(4)}});
+    REQUIRE(first);
+    CHECK_FALSE(first->complete);
+    CHECK_FALSE(first->head_on_host);
+    j.runtime = runtimes::llama_cpp_8671;
     const auto roomy = deal_layers(j, std::array{device_share{gpus::rtx_4090}});
     REQUIRE(roomy);
     CHECK(roomy->complete);

@@ -157,6 +157,24 @@ TEST_CASE("the head counts as one more layer: as many GPU layers as the model ha
     CHECK(placement_of(j, {.pipeline = 2}, 1).layers.first == 27);
 }
 
+TEST_CASE("where the head is loaded first, it is one of the layers on GPUs") {
+    job j = serving(models::llama_3_1_8b);
+    j.runtime.loading.head_first = true;
+    for (const std::int32_t gpu_layers : {1, 10, 32, 33}) {
+        j.options.gpu_layers = gpu_layers;
+        CHECK(placement_of(j, {}, 0).output);
+        CHECK(placement_of(j, {}, 0).layers.size() == gpu_layers - 1);
+        CHECK_FALSE(placement_on_host(j).output);
+        CHECK(placement_on_host(j).layers.last == 33 - gpu_layers);
+    }
+    j.options.gpu_layers = 0;
+    CHECK_FALSE(placement_of(j, {}, 0).output);
+    CHECK(placement_on_host(j).output);
+    CHECK(placement_on_host(j).layers.last == 32);
+    CHECK(runtimes::llama_cpp.loading.head_first);
+    CHECK_FALSE(runtimes::llama_cpp_8671.loading.head_first);
+}
+
 TEST_CASE("routed experts of the first layers stay on the host, those of whole layers there with them") {
     job j = serving(models::mixtral_8x7b);
     j.options.experts_on_host = true;

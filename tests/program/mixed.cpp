@@ -44,7 +44,9 @@ TEST_CASE("layers of a model on two kinds of GPU, and how llama.cpp is told so")
 TEST_CASE("layers that have no room on any of them stay on the host, and are told") {
     const json answer = dealt("rtx-3090,rtx-3060-12gb", does_not_fit);
     CHECK(answer["on_host"].get<int>() > 0);
-    CHECK(answer["head_on_host"] == true);
+    CHECK(answer["head_on_host"] == false);  // it is loaded first
+    CHECK(answer["launch"].get<std::string>().find(
+              "--n-gpu-layers " + std::to_string(81 - answer["on_host"].get<int>()) + " ") != std::string::npos);
     CHECK(run(local + arguments{"--gpu", "rtx-3090,rtx-3060-12gb"}).out.find("have no room") != std::string::npos);
 }
 

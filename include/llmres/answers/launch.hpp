@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <llmres/answers/mixed_gpus.hpp>
 #include <llmres/hardware/cluster.hpp>
+#include <llmres/inventory/placement.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/jobs/ranks.hpp>
@@ -61,9 +62,7 @@ inline std::string partition(std::string_view variable, const job& j, const layo
 
 /// 1 where the head is on a GPU, which llama.cpp's split counts as a layer of the last (llama-model.cpp:
 /// act_gpu_layers).
-inline std::int32_t heads_on_gpus(const job& j) {
-    return j.options.gpu_layers.value_or(j.model.layers.size + 1) > j.model.layers.size ? 1 : 0;
-}
+inline std::int32_t heads_on_gpus(const job& j) { return host_part_of(j).head ? 0 : 1; }
 
 inline std::string vllm_command(const job& j, const layout& l) {
     command_line line{partition("VLLM_PP_LAYER_PARTITION", j, l).append("vllm serve MODEL")};
@@ -184,7 +183,8 @@ inline std::string launch_command(const job& j, const layout& l, const cluster& 
 inline std::string launch_command(const job& j, const dealt_layers& dealt) {
     if (j.runtime.identity.name != "llama.cpp") return {};
     job placed = j;
-    if (dealt.on_host > 0) placed.options.gpu_layers = j.model.layers.size - dealt.on_host;
+    if (dealt.on_host > 0)
+        placed.options.gpu_layers = j.model.layers.size - dealt.on_host + (dealt.head_on_host ? 0 : 1);
     const layout one_after_another{.pipeline = static_cast<std::int32_t>(dealt.gpus)};
     std::string line = detail::llama_cpp_command(placed, one_after_another);
     for (std::size_t i = 0; i < dealt.gpus; ++i) {

@@ -144,10 +144,10 @@ constexpr dealt_layers deal(const job& j, const file_layers* file, std::span<con
     return dealt;
 }
 
-/// Where layers find no room, the head goes to the host before them.
+/// Where layers find no room, the head goes to the host before them, unless the runtime loads it first.
 constexpr dealt_layers deal_head_first(const job& j, const file_layers* file, std::span<const device_share> devices) {
     const dealt_layers dealt = deal(j, file, devices);
-    if (dealt.complete || dealt.head_on_host) return dealt;
+    if (dealt.complete || dealt.head_on_host || j.runtime.loading.head_first) return dealt;
     job headless = j;
     headless.options.gpu_layers = j.model.layers.size;
     dealt_layers rest = deal(headless, file, devices);

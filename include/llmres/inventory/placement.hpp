@@ -216,16 +216,17 @@ struct host_part {
     bool head = false;               ///< with the final norm
 };
 
-/// The caller's wishes are read here alone. llama.cpp counts the head as one more layer than the model has:
-/// n_gpu_layers takes the last n of them all.
+/// The caller's wishes are read here alone. llama.cpp counts the head as one more layer than the model has, behind all
+/// others or, where it is loaded first, before them: n_gpu_layers takes that one and the last of the model's.
 constexpr host_part host_part_of(const job& j) {
     if (trains(j)) return {};
     const runtime& asked = j.runtime;
     const std::int32_t layers = j.model.layers.size;
     host_part host{.embedding = asked.loading.embedding_on_host};
     if (j.options.gpu_layers && *j.options.gpu_layers <= layers) {
-        host.head = true;
-        host.layers = *j.options.gpu_layers > 0 ? layers - *j.options.gpu_layers : layers;
+        const std::int32_t asked_for = *j.options.gpu_layers > 0 ? *j.options.gpu_layers : 0;
+        host.head = !asked.loading.head_first || asked_for == 0;
+        host.layers = layers - asked_for + (host.head ? 0 : 1);
     }
     const std::int32_t named = j.options.host_expert_layers;
     if (j.options.experts_on_host) host.expert_layers = named > 0 && named < layers ? named : layers;

@@ -316,7 +316,7 @@ constexpr status validate_serving_stages(const job& j, const layout& l) {
         l.loss_as_layer)
         return refused(error_code::unsupported, "layout.stages", name_of(j.task),
                        "a training job: serving has one run of layers a stage, and no schedule");
-    if (!l.deals_evenly() && j.options.gpu_layers && *j.options.gpu_layers < j.model.layers.size)
+    if (!l.deals_evenly() && j.options.gpu_layers && *j.options.gpu_layers <= j.model.layers.size)
         return refused(error_code::unsupported, "layout.stages", *j.options.gpu_layers,
                        "gpu_layers that leaves no layer on the host, or stages of equal size");
     return done{};

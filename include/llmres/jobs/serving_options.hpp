@@ -20,8 +20,8 @@ struct draft_work {
 struct serving_options {
     /// Sequences in one step; 0: the runtime's default (serving_step::max_num_seqs), or those of the job.
     std::int64_t max_num_seqs = 0;
-    /// The last n layers are on GPUs, and the head where n exceeds the layers (llama.cpp: --n-gpu-layers); all of them
-    /// where nothing is said.
+    /// So many of the last layers and the head are on GPUs (llama.cpp: --n-gpu-layers), the head as the last of them or
+    /// as the first (runtime_loading::head_first); all where nothing is said.
     maybe<std::int32_t> gpu_layers{};
     /// Routed experts are computed by the CPU (llama.cpp: --cpu-moe).
     bool experts_on_host = false;

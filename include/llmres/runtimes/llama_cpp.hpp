@@ -138,10 +138,12 @@ constexpr runtime llama_cpp_slots() {
     return r;
 }
 /// Without the values' cache of latent attention: b8672 and later (llama_cpp_latent). Quantised keys and values are
-/// rotated since April 2026 (21038), and states of all slots pass the graph.
+/// rotated since April 2026 (21038), and states of all slots pass the graph. Since the end of 2025 `--n-gpu-layers`
+/// brings the head to a GPU before the layers (18148); the build is not known here, so profiles up to b8671 do not.
 constexpr runtime llama_cpp_keys_alone() {
     runtime r = llama_cpp_slots();
     r.cache.latent_values = false;
+    r.loading.head_first = true;
     r.serving_kernels.graph.rotates_quantised = true;
     r.serving_kernels.graph.all_states = true;
     return r;

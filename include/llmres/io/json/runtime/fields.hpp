@@ -109,7 +109,9 @@ inline constexpr auto fields_of<llmres::runtime_loading> = std::array{
     profile_field{"projections", "tensors in which a layer's projections lie"},
     profile_field{"repacked", "the part of quantised weights that kernels may hold a second time", "part of one"},
     profile_field{"towers_everywhere", "each stage of a pipeline has vision and audio towers"},
-    profile_field{"fits_memory", "layers and context that nobody set are chosen so that they fit free memory"}};
+    profile_field{"fits_memory", "layers and context that nobody set are chosen so that they fit free memory"},
+    profile_field{"head_first",
+                  "of the layers on GPUs the head is the first; else it comes to a GPU when all layers are there"}};
 template <>
 inline constexpr auto fields_of<llmres::runtime_cache> = std::array{
     profile_field{"pool", "where the memory of the cache comes from"},
