@@ -208,6 +208,7 @@ struct most_gpus {
 std::vector<most_gpus> most_of_each(const llmres::job& j, std::span<const llmres::gpu_offer> offers,
                                     const llmres::purchase_request& r) {
     std::vector<most_gpus> all;
+    all.reserve(offers.size());
     for (std::size_t i = 0; i < offers.size(); ++i) {
         most_gpus most{.bought = llmres::most_of(offers[i], r)};
         most.bought.offer = i;
@@ -215,7 +216,7 @@ std::vector<most_gpus> most_of_each(const llmres::job& j, std::span<const llmres
             if (const auto c = llmres::cluster_of(offers[i], most.bought, r))
                 if (const auto found = llmres::search(j, *c, {.space = {.layouts = r.layouts}}))
                     most.nearest = found->plan;
-        all.push_back(std::move(most));
+        all.push_back(most);
     }
     return all;
 }

@@ -107,6 +107,17 @@ void print_layouts(std::span<const llmres::found_layout> list, const llmres::job
                 rows);
 }
 
+/// The layout nearest to fitting, where none fits, and why it does not.
+void print_nearest(std::span<const llmres::found_layout> nearest, const llmres::job& j,
+                   const llmres::search_space& space) {
+    const llmres::job_plan& plan = nearest[0].plan;
+    fmt::print("{}\n", plan.verdict == llmres::verdict::tight
+                           ? "None fits at its upper bounds. The nearest, at what is expected:"
+                           : "None fits. The nearest:");
+    print_layouts(nearest, j, space);
+    print_reasons(plan);
+}
+
 /// What the document leaves unsaid, less what the search chooses.
 llmres::json_value assumed_in(const nlohmann::json& document, const llmres::plan_request& request,
                               const llmres::search_space& space, const llmres::job_plan& best) {
@@ -211,12 +222,10 @@ int run_search(const search_options& o) {
                name_of(j.task), c.gpus, c.gpu.name.view(), j.runtime.identity.name.view(),
                counts.kept + counts.too_slow, counts.tried,
                counts.too_slow > 0 ? fmt::format(", {} of them too slow", counts.too_slow) : "", name_of(r.objective));
-    if (!fits_somewhere)
-        fmt::print("{}\n", best[0].plan.verdict == llmres::verdict::tight
-                               ? "None fits at its upper bounds. The nearest, at what is expected:"
-                               : "None fits. The nearest:");
-    print_layouts(best, j, r.space);
-    if (!fits_somewhere) print_reasons(best[0].plan);
+    if (fits_somewhere)
+        print_layouts(best, j, r.space);
+    else
+        print_nearest(best, j, r.space);
     if (!o.against.empty()) {
         fmt::print("\nNo layout beats these both in throughput and in {}:\n", o.against);
         print_layouts(front, j, r.space);
