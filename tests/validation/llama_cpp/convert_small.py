@@ -30,24 +30,51 @@ from conversion import ModelBase, get_model_class  # noqa: E402
 DATA = Path(__file__).parent / ".." / "data"
 PER_TYPE = 2
 MOST_PARAMETERS = 60_000_000
-# Shapes that the converters of these types take for granted.
-COMMON = {"vocab_size": 1000, "hidden_size": 256, "num_hidden_layers": 3, "num_attention_heads": 4}
+# Shapes and fields that the converters of these types take for granted.
+COMMON = {"vocab_size": 1000, "hidden_size": 256, "num_hidden_layers": 4, "num_attention_heads": 4}
+GROUPED = {**COMMON, "num_key_value_heads": 2, "intermediate_size": 320}
+GPT2 = {"vocab_size": 1000, "n_embd": 256, "n_layer": 3, "n_head": 4, "n_positions": 64, "n_ctx": 64}
+DELTA = {"linear_num_value_heads": 8, "linear_num_key_heads": 4, "linear_key_head_dim": 16, "linear_value_head_dim": 32,
+         "mtp_num_hidden_layers": 1}  # fmt: skip
+ROUTED = {"num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 96, "shared_expert_intermediate_size": 128}
 EXTRA = [
     {"model_type": "phi", **COMMON, "intermediate_size": 1024},
-    {"model_type": "gpt2", "vocab_size": 1000, "n_embd": 256, "n_layer": 3, "n_head": 4, "n_positions": 64},
-    {"model_type": "gpt_bigcode", "vocab_size": 1000, "n_embd": 256, "n_layer": 3, "n_head": 4, "n_positions": 64},
+    {"model_type": "gpt2", **GPT2},
+    {"model_type": "gpt_bigcode", **GPT2},
     {"model_type": "falcon", **COMMON, "num_kv_heads": 2, "new_decoder_architecture": True},
     {"model_type": "falcon", **COMMON, "multi_query": True, "new_decoder_architecture": False},
-    {"model_type": "gpt_neox", **COMMON, "intermediate_size": 1024},
+    {"model_type": "gpt_neox", **COMMON, "intermediate_size": 1024, "rotary_pct": 0.25},
     {"model_type": "starcoder2", **COMMON, "intermediate_size": 1024, "num_key_value_heads": 2, "use_bias": True},
-]
+    {"model_type": "cohere2", **GROUPED, "tie_word_embeddings": True, "rotary_pct": 1.0},
+    {"model_type": "minimax_m2", **GROUPED, "head_dim": 64, "rotary_dim": 32, "num_local_experts": 8, "num_experts_per_tok": 2},
+    {"model_type": "mamba", "vocab_size": 1000, "hidden_size": 256, "num_hidden_layers": 3},
+    {"model_type": "lfm2", **GROUPED, "layer_types": ["conv", "full_attention"] * 2, "conv_bias": False, "block_multiple_of": 64},
+    {"model_type": "qwen2_moe", **GROUPED, **ROUTED},
+    {"model_type": "qwen3_next", **GROUPED, "head_dim": 64, **DELTA, **ROUTED},
+    {"model_type": "qwen3_5_text", **GROUPED, "head_dim": 64, **DELTA},
+    {"model_type": "qwen3_5_moe_text", **GROUPED, "head_dim": 64, **DELTA, **ROUTED},
+    {"model_type": "hunyuan_v1_moe", **GROUPED, "head_dim": 64, "num_experts": 8, "moe_topk": [2] * 4,
+     "moe_intermediate_size": [320] * 4, "num_shared_expert": [1] * 4},
+    {"model_type": "nemotron_h", **GROUPED, "head_dim": 64, "hybrid_override_pattern": "ME*M", "mamba_num_heads": 8, "mamba_head_dim": 64,
+     "ssm_state_size": 16, "n_groups": 2, "n_routed_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 96,
+     "moe_shared_expert_intermediate_size": 128, "n_shared_experts": 1},
+    {"model_type": "nemotron_h", **GROUPED, "head_dim": 64, "hybrid_override_pattern": "M-*M", "mamba_num_heads": 8, "mamba_head_dim": 64,
+     "ssm_state_size": 16, "n_groups": 2, "num_experts_per_tok": None},
+    {"model_type": "granitemoehybrid", **GROUPED, "layer_types": ["mamba", "attention", "mamba", "mamba"], "num_local_experts": 8,
+     "num_experts_per_tok": 2, "shared_intermediate_size": 192, "mamba_n_heads": 8, "mamba_d_head": 64, "mamba_d_state": 16},
+    {"model_type": "granitemoehybrid", **GROUPED, "layer_types": ["mamba", "attention", "mamba", "mamba"], "num_local_experts": 0,
+     "num_experts_per_tok": 0, "shared_intermediate_size": 192, "mamba_n_heads": 8, "mamba_d_head": 64, "mamba_d_state": 16},
+    {"model_type": "gemma4_text", **GROUPED, "num_hidden_layers": 6, "head_dim": 32, "global_head_dim": 64,
+     "num_global_key_value_heads": 1, "attention_k_eq_v": True, "sliding_window": 512, "hidden_size_per_layer_input": 0},
+]  # fmt: skip
 LEFT_OUT = ("tokenizer.", "general.name", "general.type", "general.basename", "general.size_label", "general.finetune",
             "general.quantization_version", "general.sampling", "GGUF.")  # fmt: skip
 
 
 def saved(config: dict[str, Any], folder: Path) -> str:
     """A model of that configuration with random weights, and the name of its class."""
-    fields = dict(config)
+    # Published files of dense Nemotron-H have no such field; the class has one that cannot be null.
+    fields = {name: value for name, value in config.items() if value is not None or name != "num_experts_per_tok"}
     model_type = fields.pop("model_type")
     made = transformers.AutoConfig.for_model(model_type, **fields)
     torch.manual_seed(1)
@@ -68,8 +95,12 @@ def converted(config: dict[str, Any]) -> dict[str, Any]:
         architecture = saved(config, folder)
         kind = get_model_class(architecture)
         kind.set_vocab = lambda self: None
+        words = {str(i): i for i in range(config.get("vocab_size", 0))}
+        (folder / "tokenizer.json").write_text(json.dumps({"model": {"vocab": words}, "added_tokens": []}))
         with torch.inference_mode():
-            hparams = ModelBase.load_hparams(folder, False)
+            # In the words of published files, and without what they do not have.
+            hparams = {**ModelBase.load_hparams(folder, False), **config}
+            hparams = {name: value for name, value in hparams.items() if name not in config or value is not None}
             instance = kind(folder, gguf.LlamaFileType.MOSTLY_F16, folder / "x.gguf", eager=False, dry_run=True, hparams=hparams)
             instance = getattr(instance, "impl", instance)  # a class that chooses another
             instance.prepare_tensors()

@@ -34,8 +34,8 @@ inline std::map<std::string_view, byte_count> gguf_bytes_by_role(const gguf_file
 /// 16-bit: the mix of a GGUF file (gguf_mix_of) is no single format.
 inline result<model> describe_gguf(const gguf_file& file);
 
-/// The mix that the file says it is (`general.file_type`), with the variants of converter and quantiser that its
-/// tensors show.
+/// The mix that the file says it is (`general.file_type`; by the type of most values where it does not say), with the
+/// variants of converter and quantiser that its tensors show.
 inline result<gguf_mix> gguf_mix_of(const gguf_file& file);
 
 /// The types in which the file stores its matrices. Of more than sixteen different layers, those beyond take the
@@ -288,6 +288,37 @@ inline maybe<gguf_quantisation> quantisation_of(std::int64_t file_type) {
     return {};
 }
 
+/// Whether a tensor is a matrix of a layer that a quantiser may store in any type.
+inline bool is_layer_matrix(const gguf_tensor_info& tensor, weight_role role) {
+    return gguf_layer(tensor.name) >= 0 && gguf_layer(tensor.name) < layer_stack::max_layers && tensor.dimensions > 1 &&
+           role != weight_role::norm && role != weight_role::bias && role != weight_role::router;
+}
+
+/// The type that most values in the matrices of the layers are stored in.
+inline maybe<gguf_type> main_type(const gguf_file& file) {
+    std::map<gguf_type, double> values;
+    for (const gguf_tensor_info& tensor : file.tensors) {
+        const maybe<weight_role> role = gguf_role(tensor.name);
+        if (!role || !is_layer_matrix(tensor, *role)) continue;
+        double count = 1;
+        for (const std::uint64_t side : tensor.shape) count *= static_cast<double>(side);
+        values[tensor.type] += count;
+    }
+    const auto most = std::max_element(values.begin(), values.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    return most == values.end() ? maybe<gguf_type>{} : maybe<gguf_type>{most->first};
+}
+
+/// The quantisation of a file that does not say it (converters of a few families leave the number out): by the type of
+/// most values, in its medium mix, as llama.cpp guesses (llama-model-loader.cpp).
+inline maybe<gguf_quantisation> guessed_quantisation(const gguf_file& file) {
+    const maybe<gguf_type> most = main_type(file);
+    maybe<gguf_quantisation> found;
+    for (const auto& known : quantisations)
+        if (most && known.base == *most && (!found || known.name.ends_with("_M"))) found = known.quantisation;
+    return found;
+}
+
 }  // namespace detail::gguf
 
 inline result<model> describe_gguf(const gguf_file& file) {
@@ -311,7 +342,9 @@ inline result<model> describe_gguf(const gguf_file& file) {
 inline result<gguf_mix> gguf_mix_of(const gguf_file& file) {
     constexpr std::int64_t guessed = 1024;  // LLAMA_FTYPE_GUESSED, which is added to the number where it is not sure
     const std::int64_t type = file.integer_or("general.file_type", -1);
-    const maybe<gguf_quantisation> known = detail::gguf::quantisation_of(type >= guessed ? type - guessed : type);
+    const maybe<gguf_quantisation> known = type < 0
+                                               ? detail::gguf::guessed_quantisation(file)
+                                               : detail::gguf::quantisation_of(type >= guessed ? type - guessed : type);
     if (!known) return refused(error_code::unknown, "general.file_type", type, "a file type that llama.cpp knows");
     gguf_mix mix{.quantisation = *known};
     mix.importance_matrix =
@@ -326,12 +359,6 @@ inline result<gguf_mix> gguf_mix_of(const gguf_file& file) {
 }
 
 namespace detail::gguf {
-
-/// Whether a tensor is a matrix of a layer that a quantiser may store in any type.
-inline bool is_layer_matrix(const gguf_tensor_info& tensor, weight_role role) {
-    return gguf_layer(tensor.name) >= 0 && gguf_layer(tensor.name) < layer_stack::max_layers && tensor.dimensions > 1 &&
-           role != weight_role::norm && role != weight_role::bias && role != weight_role::router;
-}
 
 /// The pattern of those there are that agrees with most matrices of a layer.
 inline std::size_t nearest_pattern(const gguf_stored_types& stored, const gguf_stored_types::pattern& wanted) {
@@ -378,17 +405,8 @@ inline gguf_stored_types gguf_stored_types_of(const gguf_file& file) {
 }
 
 inline precision gguf_main_format(const gguf_file& file) {
-    std::map<gguf_type, double> values;
-    for (const gguf_tensor_info& tensor : file.tensors) {
-        const maybe<weight_role> role = gguf_role(tensor.name);
-        if (!role || !detail::gguf::is_layer_matrix(tensor, *role)) continue;
-        double count = 1;
-        for (const std::uint64_t side : tensor.shape) count *= static_cast<double>(side);
-        values[tensor.type] += count;
-    }
-    const auto most = std::max_element(values.begin(), values.end(),
-                                       [](const auto& a, const auto& b) { return a.second < b.second; });
-    return most == values.end() ? bf16 : find_gguf_type(static_cast<std::uint32_t>(most->first)).value.format;
+    const maybe<gguf_type> most = detail::gguf::main_type(file);
+    return most ? find_gguf_type(static_cast<std::uint32_t>(*most)).value.format : bf16;
 }
 
 }  // namespace llmres::inline v0

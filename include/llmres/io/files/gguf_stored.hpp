@@ -169,8 +169,13 @@ private:
         a.heads = needed("attention.head_count", i);
         a.kv_heads = heads_of_keys;
         if (!ok()) return no_attention;
+        a.window = window_of(i);
         a.head_dim = number("attention.key_length", hidden / a.heads);
         a.value_dim = number("attention.value_length", a.head_dim);
+        if (a.window > token_count{}) {  // Gemma 4's heads are narrower where they have a window
+            a.head_dim = number("attention.key_length_swa", a.head_dim);
+            a.value_dim = number("attention.value_length_swa", a.value_dim);
+        }
         if (latent) {
             make_latent(a, own);
         } else if (!keys || i + static_cast<std::size_t>(number("attention.shared_kv_layers", 0)) >= layers_.size()) {
@@ -183,7 +188,6 @@ private:
             a.qk_norm = query_key_norm::shared;
         a.sinks = own.has("attn_sinks");
         if (own.has("cross_attn_k")) a.cross = cross_attention::beside;
-        a.window = window_of(i);
         return a;
     }
     void make_latent(attention& a, const tensor_group& own) {

@@ -57,7 +57,8 @@ inline model read_mamba2(config_fields& c) {
     return stack_of(c, m, l);
 }
 
-/// Jamba: Mamba with inner norms; attention in one layer of each period, experts in another.
+/// Jamba: Mamba with inner norms; attention in one layer of each period, or where `layers_block_type` says so; experts
+/// in another.
 inline model read_jamba(config_fields& c) {
     model m = read_frame(c);
     layer l = read_llama_layer(c, m.hidden, bias_fields::none);
@@ -79,7 +80,10 @@ inline model read_jamba(config_fields& c) {
     const std::int64_t expert_offset = c.number_or("expert_layer_offset", 1, 0, 256);
     read_layers(c, m, layer_count(c), [&](std::int64_t i) {
         layer made = l;
-        if (i % attention_period != attention_offset % attention_period) {
+        const bool attends = c.has("layers_block_type")
+                                 ? c.text_at("layers_block_type", static_cast<std::size_t>(i)) == "attention"
+                                 : i % attention_period == attention_offset % attention_period;
+        if (!attends) {
             made.attention = no_attention;
             made.recurrent = mamba;
         }
