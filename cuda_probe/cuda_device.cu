@@ -169,19 +169,23 @@ public:
 
     samples time_peer(std::int32_t from, std::int32_t to, byte_count size, const timing& how) override {
         opened_.insert({from, to});
-        const auto all = reading_of([&] { return time_peer_copy(from, to, size_of(size), how); });
-        if (open_ >= 0) cudaSetDevice(open_);
-        return all;
+        return back_home(reading_of([&] { return time_peer_copy(from, to, size_of(size), how); }));
     }
 
     checked_samples time_all_reduce(std::int32_t devices, byte_count message, const timing& how) override {
         for (int device = 0; device < devices; ++device) opened_.insert(device);
-        const auto all = probe::time_all_reduce(collective_, devices, size_of(message), how);
-        if (open_ >= 0) cudaSetDevice(open_);
+        checked_samples all = probe::time_all_reduce(collective_, devices, size_of(message), how);
+        all.seconds = back_home(all.seconds);
         return all;
     }
 
 private:
+    /// The open device is the current one again; a figure after which that fails is none.
+    samples back_home(const samples& taken) const {
+        if (open_ < 0) return taken;
+        const problem wrong = problem_of([&] { must("cudaSetDevice", cudaSetDevice(open_)); });
+        return wrong.empty() || !taken ? taken : samples::unavailable(wrong);
+    }
     kernels::counter* counter() const { return static_cast<kernels::counter*>(counter_.get()); }
     static reading<std::int32_t> version(cudaError_t (*ask)(int*)) {
         return reading_of([&] {

@@ -23,8 +23,8 @@ void print_line(const device& live) {
                total ? fmt::format("{:.2f} GiB", total.value.in(gib)) : fmt::format("({})", total.why.view()));
 }
 
-/// Describes and measures the device.
-void measure_device(workplace& here, const options& o) {
+/// Describes and measures the device; its problem is what could not be opened.
+problem measure_device(workplace& here, const options& o) {
     const device_watch watch{[&] { return here.ask(&nvml::used); },
                              [&] {
                                  const text<95>& why = here.handle.why;
@@ -34,13 +34,13 @@ void measure_device(workplace& here, const options& o) {
                                                                   reading<unsigned long long>::unavailable(why)};
                              },
                              here.ask(&nvml::used_at_start)};
-    measure(*here.cuda, here.cuda_index(), static_cast<std::int32_t>(here.devices.size()), watch, o.figures, here.stop,
-            here.live());
+    return measure(*here.cuda, here.cuda_index(), static_cast<std::int32_t>(here.devices.size()), watch, o.figures,
+                   here.stop, here.live());
 }
 
 /// What of a measurement went wrong: someone else has the device, a library is missing, or something is broken.
-int end_of(const device& live) {
-    const measured_fault found = fault_in(live);
+int end_of(const device& live, const problem& opening) {
+    const measured_fault found = fault_in(live, opening);
     if (found.what.empty()) return exit_done;
     return end(found.missing || taken_by_others(found.why) ? exit_skipped : exit_internal,
                found.what + ": " + found.why);
@@ -98,20 +98,20 @@ int run_measure(const options& o) {
     workplace here{o};
     if (!here) return here.exit;
     if (!o.simulate.empty()) return end(exit_skipped, "skipped: a recorded device cannot be measured");
-    measure_device(here, o);
+    const problem opening = measure_device(here, o);
     if (!write_json(to_json(file_of({here.live()})), o.json.value_or(""))) return exit_usage;
     if (const std::string why = here.stop.why(); !why.empty()) return end(exit_skipped, "stopped early: " + why);
-    return end_of(here.live());
+    return end_of(here.live(), opening);
 }
 
 int run_calibrate(const options& o) {
     workplace here{o};
     if (!here) return here.exit;
     // What a recorded device was measured to do is all that can be said of it again.
-    if (o.simulate.empty()) measure_device(here, o);
+    const problem opening = o.simulate.empty() ? measure_device(here, o) : problem{};
     if (const std::string why = here.stop.why(); !why.empty()) return end(exit_skipped, "nothing written: " + why);
     // A library that is missing leaves its figures out of the file; after a fault there is none.
-    const int measured = o.simulate.empty() ? end_of(here.live()) : int{exit_done};
+    const int measured = o.simulate.empty() ? end_of(here.live(), opening) : int{exit_done};
     if (measured != exit_done && (measured != exit_skipped || !here.live().measured.read_bandwidth)) return measured;
     const auto written = to_json(file_of({here.live()}));
     if (!write_json(written, o.out) || (o.json && !write_json(written, *o.json))) return exit_usage;

@@ -177,7 +177,7 @@ std::vector<product_shape> product_shapes(std::int32_t major, std::int32_t minor
     return all;
 }
 
-measured_fault fault_in(const device& live) {
+measured_fault fault_in(const device& live, const problem& opening) {
     const device_measurements& m = live.measured;
     measured_fault first;
     const auto look = [&first](const std::string& what, bool known, std::string_view why) {
@@ -190,6 +190,7 @@ measured_fault fault_in(const device& live) {
         timed(what, figure);
         if (figure) look(what, verified.value_or(false), verified ? "its result was wrong" : verified.why.view());
     };
+    look("opening context and libraries", opening.empty(), opening);
     timed("read", m.read_bandwidth);
     timed("host to device", m.host_to_device_pinned), timed("device to host", m.device_to_host_pinned);
     for (const device_product& p : m.products) {
@@ -202,12 +203,13 @@ measured_fault fault_in(const device& live) {
     return first;
 }
 
-void measure(cuda_api& cuda, std::int32_t index, std::int32_t device_count, const device_watch& watch,
-             const measure_options& options, const stop_signal& stop, device& into) {
+problem measure(cuda_api& cuda, std::int32_t index, std::int32_t device_count, const device_watch& watch,
+                const measure_options& options, const stop_signal& stop, device& into) {
     device_measurements& m = into.measured;
     if (const problem wrong = cuda.open_context(index); !wrong.empty()) {
         const auto none = [&wrong](auto&... field) { ((field.why = wrong), ...); };
-        return none(m.read_bandwidth, m.host_to_device_pinned, m.device_to_host_pinned, m.context, m.library_workspace);
+        none(m.read_bandwidth, m.host_to_device_pinned, m.device_to_host_pinned, m.context, m.library_workspace);
+        return wrong;
     }
     const auto opened = watch.used();
     m.context = growth(watch.used_at_start, opened);
@@ -231,6 +233,7 @@ void measure(cuda_api& cuda, std::int32_t index, std::int32_t device_count, cons
         into.peers[static_cast<std::size_t>(i)].bandwidth = take.peer_rate(index, i < index ? i : i + 1, host);
     m.all_reduces.count = 0;
     if (device_count > 1) m.all_reduces.push(take.all_reduce(device_count, host));
+    return no_libraries;
 }
 
 }  // namespace llmres::probe

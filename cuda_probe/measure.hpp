@@ -35,20 +35,20 @@ reading<measured<flop_rate>> rate_of(const samples& seconds, flop_count done, co
 /// the library makes rates. fp8 needs 8.9, bf16 and tf32 need 8.0.
 std::vector<product_shape> product_shapes(std::int32_t major, std::int32_t minor, bool quick);
 
-/// The first figure that is not there, or whose result was wrong.
+/// The first figure that is not there, or whose result was wrong; `opening`: what measure() could not open.
 struct measured_fault {
     std::string what;  ///< empty if there is none
     std::string why;
     bool missing = false;  ///< for want of a library alone
 };
-measured_fault fault_in(const device& live);
+measured_fault fault_in(const device& live, const problem& opening = {});
 
 /// By how much a size grew; what others did meanwhile is in it.
 reading<byte_count> growth(const reading<byte_count>& before, const reading<byte_count>& after);
 
 /// Opens the device's context and libraries, watching what they take, then measures. Stops between measurements when
-/// asked; what is then missing says so.
-void measure(cuda_api& cuda, std::int32_t index, std::int32_t device_count, const device_watch& watch,
-             const measure_options& options, const stop_signal& stop, device& into);
+/// asked; what is then missing says so. Its problem is that of opening them.
+problem measure(cuda_api& cuda, std::int32_t index, std::int32_t device_count, const device_watch& watch,
+                const measure_options& options, const stop_signal& stop, device& into);
 
 }  // namespace llmres::probe

@@ -106,6 +106,12 @@ TEST_CASE("one shape in each precision runs long, and its slower rate is told fr
     CHECK(detail::kept_in_long_runs(live) == doctest::Approx(0.8));
 }
 
+TEST_CASE("libraries that do not open are a fault, though every figure that needs them was measured later") {
+    CHECK(fault_in({}, "cudaMalloc: cudaErrorUnknown").what == "opening context and libraries");
+    CHECK_FALSE(fault_in({}, "cudaMalloc: cudaErrorUnknown").missing);
+    CHECK(fault_in({}).what == "read");
+}
+
 TEST_CASE("a measurement that was stopped says so") {
     simulated_cuda cuda;
     device live;
