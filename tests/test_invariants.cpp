@@ -128,6 +128,15 @@ void takes_no_less(const std::string& rule, const document& less, const planned&
     if (after < before) broken.found(rule + " takes no less", less, in_gib(before) + ", then " + in_gib(after));
 }
 
+/// Whether a shorter model ends with layers of the kinds that a longer one ends with.
+bool ends_alike(const layer_stack& fewer, const layer_stack& more) {
+    for (std::int32_t i = 1; i <= fewer.size; ++i)
+        if (fewer.order[static_cast<std::size_t>(fewer.size - i)] !=
+            more.order[static_cast<std::size_t>(more.size - i)])
+            return false;
+    return true;
+}
+
 /// Longer sequences, larger batches and more layers take no less.
 void check_growth(const document& d, const planned& p, findings& broken, const char* length, const char* batch) {
     const auto grown = [&](const std::string& rule) {
@@ -146,7 +155,12 @@ void check_growth(const document& d, const planned& p, findings& broken, const c
     // A naive pipeline deals layers by what their weights weigh, so that other numbers of them move its boundaries.
     if (detail::is_naive_pipeline(p.asked.job, p.plan.layout)) return;
     const document cut{{"from", d["model"]}, {"layers", (layers / 2 + stages - 1) / stages * stages}};
+    // A layer that predicts further tokens is of the last one's kind; and where activations leave the GPU, the peak is
+    // that of the widest kind's last layer, beside the gradients of those after it.
+    const bool by_last_layers = p.asked.job.model.layers.kind_count > 1 &&
+                                (d.contains("mtp_layers") || p.asked.job.offload.activations != offload_place::none);
     with_change(d, "model", cut, [&](const document& fewer, const planned& less) {
+        if (by_last_layers && !ends_alike(less.asked.job.model.layers, p.asked.job.model.layers)) return;
         takes_no_less("more layers", fewer, less, p, broken);
     });
 }
@@ -266,6 +280,8 @@ void check_sharding(const document& d, findings& broken) {
 
 void check_offload(const document& d, const planned& p, findings& broken) {
     if (!p.asked.job.offload.to_host() || p.asked.cluster.host.memory > byte_count{}) return;
+    // An adapter beside modules that a model does not have trains nothing, so that there is nothing to offload.
+    if (host_memory_of_node(p.asked.job, p.plan.layout, 1).high == byte_count{}) return;
     if (p.plan.verdict == verdict::fits) broken.found("nothing is offloaded to an unknown host and `fits`", d, "fits");
 }
 

@@ -171,9 +171,11 @@ constexpr held_micro_batches micro_batches_held(const folded_job& f, const place
 
 /// What a stage saves from forward to backward passes.
 struct saved_memory {
-    byte_count all{};          ///< of all micro-batches in flight
-    byte_count before{};       ///< of `all`, what stands before the layers and stays until the end of the backward pass
-    byte_count cut{};          ///< what the first layers save less than others
+    byte_count all{};     ///< of all micro-batches in flight
+    byte_count before{};  ///< of `all`, what stands before the layers and stays until the end of the backward pass
+    byte_count cut{};     ///< what the first layers save less than others
+    /// Layers' tensors leave the GPU as they are made, so that `all` has no more of them than what is being copied.
+    bool moves = false;
     byte_count not_at_loss{};  ///< of `all`, what is not held while the loss is computed and differentiated
     byte_count maybe_more{};   ///< tokens of busier experts than the mean; what is being copied to main memory
 };
@@ -235,13 +237,19 @@ constexpr byte_count uneven_tokens(const folded_job& f, const placement& here, d
     return uneven;
 }
 
+/// Whether what layers save leaves the GPU: each tensor as it is made, or the layers but for two.
+constexpr bool moves_layers(const folded_job& f, const placement& here) {
+    return f.job.offload.activations != offload_place::none &&
+           (f.context.runtime.kernels.checkpointing.offloads_at_once || here.layers.size() > 2);
+}
+
 /// Of what layers save, what stays on the GPU: all, or the layers that are being copied to main memory and back.
 constexpr saved_layers left_on_gpu(const folded_job& f, const placement& here) {
     saved_layers saved = saved_by_layers(f, here);
-    if (f.job.offload.activations == offload_place::none) return saved;
-    if (f.context.runtime.kernels.checkpointing.offloads_at_once) return {};
-    if (here.layers.size() <= 2) return saved;
-    saved = {};  // one is copied while the next is computed: the last ones, which save all that others do
+    if (!moves_layers(f, here)) return saved;
+    saved = {};
+    if (f.context.runtime.kernels.checkpointing.offloads_at_once) return saved;
+    // One is copied while the next is computed: the last ones, which save all that others do.
     for (std::size_t k = 0; k < f.kinds(); ++k)
         if (here.counts[k] > 0 && f.layers[k].kept * 2 > saved.all) saved.all = f.layers[k].kept * 2;
     return saved;
@@ -282,7 +290,8 @@ constexpr saved_memory saved_memory_of(const folded_job& f, const placement& her
     const double batches = held.most;
     const saved_layers layers = left_on_gpu(f, here);
     const byte_count copied = copied_parts(f, here);
-    saved_memory saved{.before = saved_before_layers(f, here, encoder), .cut = layers.cut};
+    saved_memory saved{
+        .before = saved_before_layers(f, here, encoder), .cut = layers.cut, .moves = moves_layers(f, here)};
     saved.all = scaled_up(layers.all - layers.cut, batches) + saved.before + copied +
                 kept_by_schedule(f, here, batches) + prediction.kept * predictions_in_flight(l, f.micro_batches);
     saved.not_at_loss =

@@ -53,7 +53,7 @@ constexpr backward_state before_last_layer(const stage_step& in, std::size_t kin
     const kind_counts later = layers.counts(span.last, s.holds.layers.last);
     for (std::size_t k = 0; k < f.kinds(); ++k) {
         b.gradients += f.layers[k].state.gradients.kept * later[k];
-        b.saved -= f.layers[k].kept * later[k];
+        if (!s.saved.moves) b.saved -= f.layers[k].kept * later[k];
     }
     return b;
 }
@@ -85,7 +85,7 @@ constexpr backward_state before_first_layer(const stage_step& in, std::size_t ki
         b = {in.head_gradients - layer.state.gradients.kept, layer.kept + s.saved.before};
         for (std::size_t k = 0; k < f.kinds(); ++k) {
             b.gradients += f.layers[k].state.gradients.kept * (s.holds.counts[k] - earlier[k]);
-            b.saved += f.layers[k].kept * earlier[k];
+            if (!s.saved.moves) b.saved += f.layers[k].kept * earlier[k];
         }
     }
     // The last layer's input gradient is no leaf's, and the first layer's is being made.
@@ -157,6 +157,27 @@ constexpr peak_candidate at_layer_backward(const stage_step& in, peak_point poin
     t.communication = in.steps_in_backward ? in.gathered_in_backward : in.backward_communication;
     if (in.steps_in_backward) t.optimizer_scratch = layer.state.optimizer.largest_step;
     return {point, static_cast<std::int32_t>(kind), t, in.backward_streams};
+}
+
+/// What a layer with adapters makes when it is recomputed, beside the gradient of its output: the last one, with all
+/// checkpoints, or the first one, with the gradients of all later layers.
+constexpr peak_candidate at_adapter_recomputation(const stage_step& in, std::size_t kind) {
+    const training_stage& s = in.stage;
+    const training_layer& layer = in.folded.layers[kind];
+    const byte_count all = s.weights.all.gradients.kept;
+    const auto at = [&](const backward_state& b, byte_count output_gradient) {
+        tensor_memory t = in.held;
+        t.gradients = in.accumulates || b.gradients > all ? all : b.gradients;
+        t.activations = b.saved + (layer.saved - layer.kept) + layer.recomputed + output_gradient;
+        leave_layers(in, t);
+        return peak_candidate{peak_point::adapter_recomputation, static_cast<std::int32_t>(kind), t,
+                              in.backward_streams};
+    };
+    const peak_candidate last = at(before_last_layer(in, kind), layer.checkpoint);
+    // Where gradients of layers' inputs are kept, that of the next one's is this one's output's.
+    const peak_candidate first =
+        at(before_first_layer(in, kind), keeps_input_gradients(in) ? byte_count{} : layer.checkpoint);
+    return first.tensors.all() > last.tensors.all() ? first : last;
 }
 
 /// With tied weights the head's gradient comes first, then the embedding's. Autograd adds the two out of place

@@ -25,18 +25,6 @@
 /// The most that a stage holds in the forward pass and at the loss: a candidate for each point.
 namespace llmres::inline v0::detail {
 
-/// What a layer with adapters makes when it is recomputed.
-constexpr peak_candidate at_adapter_recomputation(const stage_step& in, std::size_t kind) {
-    const training_stage& s = in.stage;
-    const training_layer& layer = in.folded.layers[kind];
-    tensor_memory t = in.held;
-    t.gradients =
-        in.accumulates ? s.weights.all.gradients.kept : s.weights.all.gradients.kept - layer.state.gradients.kept;
-    t.activations = s.saved.all + (layer.saved - layer.kept) + layer.recomputed;
-    leave_layers(in, t);
-    return {peak_point::adapter_recomputation, static_cast<std::int32_t>(kind), t, in.backward_streams};
-}
-
 /// Casts of weights that autocast keeps from the forward pass to the end of the loss, though what is recomputed does
 /// not save them: it caches the cast of every leaf that requires a gradient until its context is left
 /// (aten/src/ATen/autocast_mode.cpp, cached_cast).
@@ -171,7 +159,7 @@ constexpr peak_candidate at_layer_forward(const stage_step& in, std::size_t kind
     t.activations = s.saved.all + cached_casts(in, here.last - last + 1) + model_frames(in);
     const bool kept_whole = f.context.recomputes && last % f.job.recompute_every != 0;
     if (!kept_whole) t.activations += f.layers[kind].in_forward;
-    if (last < here.last) {
+    if (last < here.last && !s.saved.moves) {
         const kind_counts later = f.by_stage.counts(last, here.last);
         for (std::size_t k = 0; k < f.kinds(); ++k) t.activations -= f.layers[k].kept * later[k];
     }
