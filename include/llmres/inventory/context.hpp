@@ -95,7 +95,10 @@ struct quantised_context {
     bool four_bit;      ///< bitsandbytes multiplies by four-bit weights
     bool expanded;      ///< a weight is expanded whole for each product (GPTQ's kernels unpack it inside)
     bool keeps_inputs;  ///< products save their inputs, though only the weight is needed
-    bool scaled;        ///< 16-bit weights are scaled in fp32 and cast to 8 bits for each product (torchao)
+    /// Products are PyTorch's own, of the expanded weight, which autograd saves for its input's gradient (HQQ,
+    /// hqq/core/quantize.py, HQQLinear.forward_pytorch, its backend unless another is set).
+    bool saves_weights;
+    bool scaled;  ///< 16-bit weights are scaled in fp32 and cast to 8 bits for each product (torchao)
 };
 
 /// What decides how a layer is trained.
@@ -179,7 +182,7 @@ private:
         const text<31>& name = stored.name;
         const bool four_bit = name.starts_with("nf4") || name.starts_with("fp4");
         return {four_bit, is_packed(stored) && !name.starts_with("gptq"),
-                four_bit && j.runtime.kernels.four_bit_keeps_inputs,
+                four_bit && j.runtime.kernels.four_bit_keeps_inputs, name.starts_with("hqq"),
                 j.compute.arithmetic == arithmetic_kind::fp8 && j.runtime.kernels.fp8.recipe == fp8_recipe::none &&
                     !j.runtime.kernels.compilation.layers};
     }

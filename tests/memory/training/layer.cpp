@@ -147,3 +147,15 @@ TEST_CASE("selective recomputation keeps a Mamba layer's input in fp32, as full 
     j.recompute = recompute::selective;
     CHECK(layer_of(j, 0, eight).kept >= input);
 }
+
+TEST_CASE("HQQ's products are PyTorch's own: autograd saves the weights that they expand") {
+    job j = full();
+    j.adapter = {.kind = adapter_kind::lora, .rank = 8};
+    j.runtime = runtimes::huggingface;
+    j.runtime.kernels.fp32_stream = false;
+    j.weights = nf4;
+    const std::int64_t of_nf4 = layer_of(j).saved.in(bytes);
+    j.weights = hqq(4, 64);
+    // q and o, k and v, gate, up and down of Llama 3.1 8B
+    CHECK(layer_of(j).saved.in(bytes)-of_nf4 == 2 * (2 * 4096 * 4096 + 2 * 4096 * 1024 + 3 * 4096 * 14336));
+}

@@ -147,8 +147,11 @@ def main():
     asked = parser.parse_args()
     program = Program(asked.program)
     made = 0
+    named = set()  # runs of the tables so far: another table's row of the same run is no second measurement
     for source in asked.source:
-        for row in rows_of(source, asked.whole):
+        rows = [row for row in rows_of(source, asked.whole) if row.get("run") not in named]
+        named |= {row["run"] for row in rows if "run" in row}
+        for row in rows:
             try:
                 print(json.dumps(entry_of(row, program), separators=(",", ":")))
                 made += 1

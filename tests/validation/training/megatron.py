@@ -84,6 +84,8 @@ def add_arguments(row, document):
     if get("defer-embedding-wgrad-compute"):
         runtime["defer_embedding_wgrad_compute"] = True
         runtime["wgrad_deferral_limit"] = int(get("wgrad-deferral-limit", 0))
+    if get("transformer-impl") == "local" and not get("use-flash-attn"):
+        document["attention"] = "eager"  # core/transformer/dot_product_attention.py: scores are a tensor
     if get("train-iters"):
         document["steps"] = int(get("train-iters"))
     if get("fp8-format"):

@@ -147,13 +147,16 @@ def fsdp_qlora(row, document, measured):
     profile = row["series"] == "fsdp_qlora_profile"
     hqq = row.says("method", "hqq")
     # Early 2024. Neither train.py nor the notebooks call peft's prepare_model_for_kbit_training.
-    runtime = {"name": "huggingface@4.38", "fp32_adapters": False, "fp32_stream": False, "checkpoints_inside_units": True}
+    runtime = {"name": "huggingface@4.38", "fp32_stream": False, "checkpoints_inside_units": True}
     if not profile:
         runtime["holds_outputs"] = True  # train.py: output = None after optimizer.step()
+        # peft makes adapters in fp32 and casts them to the format of the weight, where that is a float
+        # (tuners/lora/layer.py, update_layer): train.py stores 4-bit weights as bf16 (quant_storage), which others keep as bytes.
+        runtime["fp32_adapters"] = False
     if row.says("recompute", "non-reentrant"):
         runtime["use_reentrant"] = False
     if hqq:
-        runtime["four_bit_keeps_inputs"] = False  # products of its own
+        document["weights"] = "hqq_int4_g64"
     if profile:
         runtime["loss"] = "mean"  # nbs/00-profile_lora_qlora.ipynb: output.logits.mean().backward()
         context = "max_position_embeddings" if "from" in document["model"] else "max_context"

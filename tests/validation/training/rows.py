@@ -53,7 +53,7 @@ def read(path):
 
 def of_memory(table, golden, whole):
     """Rows with every field, unless they are wanted `whole`; Megatron-Core's with the arguments of their runs."""
-    found = {(f"megatron:{r['test_case']}", r["mem_max_alloc_bytes"]): r for r in golden}
+    found = {named_by(r): r for r in golden}
     laid_out = laid_out_by_figures(found.values())
     for r in table:
         if r.get("complete", "Y") != "Y" and not whole:
@@ -62,10 +62,10 @@ def of_memory(table, golden, whole):
         if r.text("grad_accum").startswith("GBS "):
             row["global_batch"] = r["grad_accum"][4:]
         if r.text("series") == "megatron_golden":
-            run = found.get((r["model"], r["raw_as_published"].split("mem-max-allocated-bytes=")[1].split(";")[0]))
+            run = found.get((r["model"].removeprefix("megatron:"), r["raw_as_published"].split("mem-max-allocated-bytes=")[1].split(";")[0]))
             if not run or not is_described(json.loads(run["args"])) or len(laid_out[figures_of(run)]) > 1:
                 continue
-            row |= {"args": json.loads(run["args"]), "n_gpus": r.number("n_gpus")}
+            row |= {"args": json.loads(run["args"]), "n_gpus": r.number("n_gpus"), "run": named_by(run)}
         yield row
 
 
@@ -74,6 +74,11 @@ def of_memory(table, golden, whole):
 
 def figures_of(golden):
     return golden["mem_alloc_bytes_last"], golden["mem_max_alloc_bytes"], golden["mem_max_first"]
+
+
+def named_by(golden):
+    """What names a run in both tables: its test, and what it published."""
+    return golden["test_case"], golden["mem_max_alloc_bytes"]
 
 
 def laid_out_by_figures(table):
@@ -130,7 +135,7 @@ def of_golden(table):
             continue
         full = args.get("recompute-granularity") == "full"
         yield Row(id=f"{r['test_case']}:{r['golden']}", series="megatron_golden", model=f"megatron:{r['test_case']}",
-                  n_gpus=r.number("nodes") * r.number("gpus_per_node"), args=args, gpu="DGX " + r["gpu"],
+                  n_gpus=r.number("nodes") * r.number("gpus_per_node"), args=args, gpu="DGX " + r["gpu"], run=named_by(r),
                   vocab=padded_vocabulary(args, layout_of(args)[0]),
                   precision="fp16" if args.get("fp16") else "bf16", method="full pre-training",
                   recompute="full" if full else args.get("recompute-granularity", "none"),

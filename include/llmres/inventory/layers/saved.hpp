@@ -172,6 +172,10 @@ struct layer_writer {
                     saved = adapts(in, o.writes[i].width, split, o.at) || saved;
         if (saved && !in.kept)
             put_input(activation_role::linear_input, in.elements, context.formats.inputs, split, o.at);
+        if (context.quantised.saves_weights && context.frozen && input_requires_grad && !o.routed)
+            for (std::size_t i = 0; i < count; ++i)
+                put(activation_role::weight, product(o.reads[0].width, o.writes[i].width), context.formats.compute,
+                    activation_split::tensor, o.at);
         // What its scale multiplies.
         if (context.adapter.kind == adapter_kind::llama_adapter_v2)
             for (std::size_t i = 0; i < count; ++i)

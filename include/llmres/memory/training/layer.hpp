@@ -320,7 +320,7 @@ constexpr void set_peaks(training_layer& t, const sizes_at_points& held, const s
 /// What the backward pass makes of weights: in the format that they multiply in.
 constexpr void add_weights(sizes_at_points& held, const training_context& context, const training_state& state) {
     // A quantised weight is expanded for each product; the activation between them is not one.
-    if (context.frozen && context.quantised.expanded)
+    if (context.frozen && context.quantised.expanded && !context.quantised.saves_weights)
         held[static_cast<std::size_t>(backward_point::output)] += state.largest;
     if (!context.autocast) return;
     const byte_count mixer = state.casts.all - state.casts.feed_forward;  // copies of weights go with their products

@@ -276,8 +276,10 @@ private:
                 {activation_role::weight, product(read.width, target.width), format, activation_split::tensor},
                 layout_);
         };
+        // HQQ's is unpacked, moved by its zero points and scaled, each into a tensor (Quantizer.dequantize).
+        const int copies = context_.quantised.saves_weights ? 3 : 1;
         if (context_.frozen && context_.quantised.expanded)
-            return whole(context_.formats.compute) + size(target, context_.formats.compute) +
+            return whole(context_.formats.compute) * copies + size(target, context_.formats.compute) +
                    (records_ || !context_.formats.fp32_outputs ? byte_count{} : size(read, context_.formats.compute));
         if (context_.code.multiplies_views && context_.autocast && !context_.frozen && !records_)
             return whole(context_.formats.compute);
@@ -377,7 +379,11 @@ private:
         const bool kept = records_ && !casts && (reads_it || (adapted && !context_.copies_adapter_inputs));
         byte_count made = size(o.writes[0], context_.formats.outputs);
         if (casts && !(records_ && reads_it)) made += size(read, compute);
-        made = larger(made, for_weight(read, o.writes[0]));
+        if (context_.quantised.saves_weights)  // neither its weight nor what its adapter reads is saved by then
+            consider(saved.before, normed_in_feed_forward(saved), held_inner_, activated_,
+                     for_weight(read, o.writes[0]));
+        else
+            made = larger(made, for_weight(read, o.writes[0]));
         if (adapted) {
             const precision& input = widens ? activated_format(gated(), context_) : context_.formats.outputs;
             made = larger(made, beside_product(read, o.writes[0], input));
