@@ -107,6 +107,15 @@ void print_layouts(std::span<const llmres::found_layout> list, const llmres::job
                 rows);
 }
 
+/// What was searched, and how many layouts fit.
+void print_counts(const llmres::job& j, const llmres::cluster& c, const llmres::search_counts& counts,
+                  llmres::objective by) {
+    fmt::print("{}, {} on {} x {}, runtime {}: {} of {} layouts fit{}, best by {}\n\n", j.model.name.view(),
+               name_of(j.task), c.gpus, c.gpu.name.view(), j.runtime.identity.name.view(),
+               counts.kept + counts.too_slow, counts.tried,
+               counts.too_slow > 0 ? fmt::format(", {} of them too slow", counts.too_slow) : "", name_of(by));
+}
+
 /// The layout nearest to fitting, where none fits, and why it does not.
 void print_nearest(std::span<const llmres::found_layout> nearest, const llmres::job& j,
                    const llmres::search_space& space) {
@@ -218,10 +227,7 @@ int run_search(const search_options& o) {
         print_answer("search", answer);
         return fits_somewhere ? fits : does_not_fit;
     }
-    fmt::print("{}, {} on {} x {}, runtime {}: {} of {} layouts fit{}, best by {}\n\n", j.model.name.view(),
-               name_of(j.task), c.gpus, c.gpu.name.view(), j.runtime.identity.name.view(),
-               counts.kept + counts.too_slow, counts.tried,
-               counts.too_slow > 0 ? fmt::format(", {} of them too slow", counts.too_slow) : "", name_of(r.objective));
+    print_counts(j, c, counts, r.objective);
     if (fits_somewhere)
         print_layouts(best, j, r.space);
     else
