@@ -178,7 +178,7 @@ constexpr std::array word_aliases{
     word_alias{"weights", "bitsandbytes", "?weights nf4 or weights bnb_int8"},
     word_alias{"split_mode", "none", "gpus=1"}, word_alias{"split_mode", "layer", "pipeline=gpus"},
     word_alias{"split_mode", "tensor", "tensor=gpus"},
-    word_alias{"split_mode", "row", "?split_mode layer or split_mode tensor (rows alone are not described)"},
+    word_alias{"split_mode", "row", "pipeline=gpus split_rows=true"},
 };
 // clang-format on
 
@@ -190,7 +190,7 @@ struct word_option {
 constexpr std::array word_options{
     word_option{"method", "full, lora or qlora"},
     word_option{"deepspeed", "zero1, zero2 or zero3"},
-    word_option{"split_mode", "layer, tensor or none"},
+    word_option{"split_mode", "layer, row, tensor or none"},
 };
 constexpr const word_option* find_word_option(std::string_view name) {
     for (const word_option& o : word_options)

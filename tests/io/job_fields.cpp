@@ -202,6 +202,7 @@ const std::map<std::string, turn>& turns() {
         {"runtime.encoder_tokens", {serving(object({{"model", "qwen2.5-vl-7b"}})), 16384}},
         {"runtime.speculates_ahead",
          {serving(object({{"model", "deepseek-v3"}, {"layout", object({{"tensor", 16}})}})), true}},
+        {"runtime.split_rows", {serving(both(by("llama.cpp"), layout({{"pipeline", 4}}))), true}},
         {"runtime.draft_tokens", {serving(checks), 5}},
         {"runtime.acceptance", {serving(checks), 0.9}},
         {"runtime.rope_scaling", {serving(), 4}},

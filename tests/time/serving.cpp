@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 #include <llmres/hardware/gpus/nvidia.hpp>
+#include <llmres/hardware/interconnects/pcie.hpp>
 #include <llmres/hardware/standard_cluster.hpp>
+#include <llmres/models/gguf/mix.hpp>
 #include <llmres/models/llama.hpp>
 #include <llmres/models/qwen.hpp>
 #include <llmres/plan.hpp>
+#include <llmres/runtimes/llama_cpp.hpp>
 #include <llmres/runtimes/vllm.hpp>
 #include <llmres/time/throughput.hpp>
 
@@ -177,4 +180,51 @@ TEST_CASE("unknown power and multiprocessors lower the slow end of arithmetic, e
     CHECK(detail::widened_by_unknowns(c, default_efficiency).arithmetic.low == doctest::Approx(0.6 * low * 100 / 304));
     CHECK(detail::widened_by_unknowns(c, default_efficiency).arithmetic.expected ==
           default_efficiency.arithmetic.expected);
+}
+
+TEST_CASE("GPUs that share the rows of each matrix read a part of it each, and wait for copies and for the CPU") {
+    cluster c = standard_cluster(gpus::rtx_3090, 4).value();
+    c.scale_up = links::pcie_gen4_x16;
+    const layout four{.pipeline = 4};
+    const runtime_launches launches{};
+    detail::pricer price{four, c, c.gpu, default_efficiency, launches, {}};
+    for (const operation_kind kind : {operation_kind::projection, operation_kind::experts}) {
+        operation o{.kind = kind, .flops = flops(1e12), .read = gb(1), .tokens = 512, .rows = 8192, .columns = 4096};
+        price.parts = 1;
+        price.start_over();
+        price(o, 0);
+        const detail::priced_pass whole = price.sum[0];
+        price.parts = 4;
+        price.start_over();
+        price(o, 0);
+        const detail::priced_pass part = price.sum[0];
+        CHECK((part.compute + part.memory) / (whole.compute + whole.memory) == doctest::Approx(0.25));
+        CHECK((part.floors - whole.floors).in(microseconds) == doctest::Approx(12 + 4 * 15.5));
+        const double copied = 4.0 * 512 * 3 * (4096 + 8192 / 4.0);  // inputs there, outputs back, in fp32
+        CHECK(whole.tensor == duration{});
+        CHECK(part.tensor.in(seconds) == doctest::Approx(copied / (links::pcie_gen4_x16.raw.in(bytes_per_s) * 0.42)));
+        CHECK(part.flops == whole.flops);
+    }
+}
+
+TEST_CASE("llama.cpp's rows are shared by the GPUs of its pipeline, as two and six RTX 3090 measured") {
+    // XiongjieDai's GPU benchmarks, build 1691: Llama 2 13B in Q4_0, 38.5 and 22.3 tokens a second.
+    job j{.model = models::llama_2_13b,
+          .gguf = *find_gguf_mix("weights", "Q4_0"),
+          .context = tokens(513),
+          .runtime = runtimes::llama_cpp_2023};
+    j.weights = q4_0;
+    const auto token = [&](std::int32_t gpus) {
+        cluster c = standard_cluster(gpus::rtx_3090, gpus).value();
+        c.scale_up = links::pcie_gen4_x16;
+        return plan(j, {.pipeline = gpus}, c).value().speed.step.total();
+    };
+    const interval<duration> layers = token(2);
+    CHECK(token(6).expected.in(seconds) == doctest::Approx(layers.expected.in(seconds)).epsilon(0.02));
+    const interval<duration> alone = token(1);
+    j.options.splits_rows = true;
+    CHECK(token(2).contains(seconds(1 / 38.5)));
+    CHECK(token(6).contains(seconds(1 / 22.3)));
+    CHECK(token(6).expected > token(2).expected);
+    CHECK(token(1) == alone);
 }

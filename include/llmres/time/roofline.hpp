@@ -158,6 +158,7 @@ struct pricer {
     double a_weight = 0;  ///< seconds in which a product unpacks an integer weight while decoding
     duration experts_floor = default_kernels.experts_floor;
     double least_tokens = 1;  ///< that a product computes
+    double parts = 1;         ///< GPUs that share the rows of each matrix
     double sms = assumed_multiprocessors;
     std::array<std::array<rates, 2>, 2> known{};  ///< of bursts and of long runs, the two arithmetics used last
     std::array<priced_pass, token_passes::most> sum{};
@@ -201,14 +202,15 @@ struct pricer {
         to.at_peak += seconds(work * at.peak * o.counted);
         switch (o.kind) {
             case operation_kind::projection:
-                return add_product(to, o, work * at.product * slower,
-                                   sustained[pass] ? streamed : unpacked(o, streamed));
+                return add_product(to, o, work * at.product * slower / parts,
+                                   (sustained[pass] ? streamed : unpacked(o, streamed)) / parts);
             case operation_kind::experts: {
                 // Each expert's product has few tokens: its tiles are filled in part.
                 const double each = static_cast<double>(o.tokens) / o.groups;
                 const double filled = each / (each + default_kernels.experts_tokens);
                 to.floors += experts_floor;
-                return add(to, work * at.experts * slower / filled, streamed);
+                add_copies(to, o);
+                return add(to, work * at.experts * slower / filled / parts, streamed / parts);
             }
             case operation_kind::attention: {
                 const double busy = o.blocks < sms ? o.blocks / sms : 1.0;
@@ -249,6 +251,7 @@ private:
     }
     constexpr void add_product(priced_pass& to, const operation& o, double computing, double moving) const {
         if (!o.joined) to.floors += default_kernels.product;
+        add_copies(to, o);
         const bool within = launches.joins_casts && o.arithmetic == arithmetic_kind::fp8;
         if (is_narrow(o.arithmetic) && !o.joined && !within) to.floors += default_kernels.cast;
         const double tile = whole_tile(o);
@@ -256,6 +259,17 @@ private:
             to.compute += seconds(tile);
         else
             add(to, computing, moving);
+    }
+    /// Inputs of a product that go to the other GPUs which share its rows, and outputs that come back, in fp32.
+    constexpr void add_copies(priced_pass& to, const operation& o) const {
+        if (parts <= 1) return;
+        to.floors += default_row_split.product + default_row_split.part * parts;
+        const link& between = hardware.scale_up;
+        const double share =
+            between.topology == link_topology::bus ? default_collectives.bus : default_collectives.ring;
+        const double rate = between.raw.in(bytes_per_s)*share;
+        const double features = static_cast<double>(o.columns) + static_cast<double>(o.rows) / parts;
+        if (rate > 0) to.tensor += seconds(4.0 * static_cast<double>(o.tokens) * (parts - 1) * features / rate);
     }
     static constexpr bool is_narrow(arithmetic_kind kind) {
         return kind == arithmetic_kind::fp8 || kind == arithmetic_kind::fp6 || kind == arithmetic_kind::fp4 ||

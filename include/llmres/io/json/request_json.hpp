@@ -104,6 +104,7 @@ inline json_value to_json(const runtime& r, const serving_options& asked, const 
     own_name(knob_setting::cache_blocks, asked.cache_blocks);
     if (r.cache.window_part != p.cache.window_part)
         own_name(knob_setting::window_part, r.cache.window_part.value_or(0));
+    if (asked.splits_rows) out["split_rows"] = true;
     if (asked.max_loras != usual.max_loras) out["max_loras"] = asked.max_loras;
     if (asked.max_lora_rank != usual.max_lora_rank) out["max_lora_rank"] = asked.max_lora_rank;
     if (asked.encoder_tokens != usual.encoder_tokens) out["encoder_tokens"] = asked.encoder_tokens.in(tokens);

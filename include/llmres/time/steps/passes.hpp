@@ -48,7 +48,9 @@ public:
     static constexpr pricer pricer_of(const job& j, const layout& l, const pricing& with, const token_passes& passes) {
         std::array<bool, token_passes::most> runs_long{};  // decoding leaves the arithmetic idle, and the board cool
         for (std::size_t p = 0; p < passes.size(); ++p) runs_long[p] = !passes[p].decode;
-        return {l, with.on, with.sheet, with.reach, j.runtime.launches, runs_long};
+        pricer made{l, with.on, with.sheet, with.reach, j.runtime.launches, runs_long};
+        if (j.options.splits_rows && !trains(j)) made.parts = l.pipeline;
+        return made;
     }
 
 private:
@@ -56,7 +58,7 @@ private:
 
     /// Through a layer of a kind or, behind the last kind, the head; as another layout left it, if one did.
     constexpr const priced_passes& priced(std::int32_t part) {
-        if (!known_) return priced_anew(part);
+        if (!known_ || price_.parts > 1) return priced_anew(part);
         fold_key key = without_shards(price_.degrees, part);
         key.dense_ranks = passes_[0].tokens.sequences;
         key.expert_ranks = passes_[0].adds_gradients;

@@ -61,6 +61,7 @@ inline void read_serving_knobs(job_reader& read, runtime_request& r) {
     read.flag("fit", r.fits);
     read.flag("embedding_on_host", r.runtime.loading.embedding_on_host);
     read.flag("experts_on_host", r.options.experts_on_host);
+    read.flag("split_rows", r.options.splits_rows);
     read.integer("max_loras", r.options.max_loras);
     read.integer("max_lora_rank", r.options.max_lora_rank);
     read.count("encoder_tokens", r.options.encoder_tokens);
