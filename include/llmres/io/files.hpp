@@ -106,7 +106,7 @@ inline result<nlohmann::json> read_config_document(const std::filesystem::path& 
     if (!content) return content.error();
     result<json_document> document = parse_json_object(*content);
     if (!document) return document.error();
-    nlohmann::json root = document->root;
+    nlohmann::json root = std::move(document->root);
     if (const status s = add_quantization_beside(file, root); !s) return s.error();
     return root;
 }

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <llmres/io/files/byte_source.hpp>
 #include <llmres/values/error.hpp>
 #include <memory>
@@ -48,8 +47,8 @@ inline result<std::string> read_text(std::string_view field, const std::filesyst
     const std::uintmax_t size = std::filesystem::file_size(path, failed);
     if (failed || size > largest) return refuse();
     std::ifstream stream{path, std::ios::binary};
-    std::string content{std::istreambuf_iterator<char>{stream}, std::istreambuf_iterator<char>{}};
-    if (!stream) return refuse();
+    std::string content(static_cast<std::size_t>(size), '\0');
+    if (!stream.read(content.data(), static_cast<std::streamsize>(size))) return refuse();
     return content;
 }
 
