@@ -32,6 +32,7 @@ ALLOCATORS = ("cuda_malloc", "stream_ordered", "virtual_memory", "pytorch_cachin
 class Command:
     def __init__(self, program, libraries, folder, name, arguments, mib, devices=1, shown=1 << 20):
         self.program, self.folder, self.name, self.arguments = program, folder, name, arguments
+        self.devices = devices
         self.asked = 0  # questions to NVML, where nothing fails
         self.around = dict(os.environ, LD_LIBRARY_PATH=libraries, LLMRES_FAKE_CUDA_MIB=str(mib), LLMRES_FAKE_CUDA_DEVICES=str(devices), LLMRES_FAKE_CUDA_SHOWN_MIB=str(shown))
 
@@ -60,8 +61,8 @@ class Command:
         if code not in allowed and not (optional and code == 2):  # a device that says nothing of itself is no row of the tables
             what = f"exit {code}"
         elif code == 0 and self.name.startswith(("alloc", "replay", "measure", "calibrate")) and not (
-                optional or gives_back or asks_again or fail == calls):
-            what = "exit 0"  # the last call is the way out
+                optional or gives_back or asks_again or fail > calls - self.devices):
+            what = "exit 0"  # the last calls, one a device, are the way out
         elif leaked and not gives_back:
             what = f"{leaked} blocks stayed held"
         return f"{self.name}: call {fail} ({failed}) ends with {error}: {what}" if what else ""
