@@ -282,6 +282,7 @@ void check_offload(const document& d, const planned& p, findings& broken) {
     if (!p.asked.job.offload.to_host() || p.asked.cluster.host.memory > byte_count{}) return;
     // An adapter beside modules that a model does not have trains nothing, so that there is nothing to offload.
     if (host_memory_of_node(p.asked.job, p.plan.layout, 1).high == byte_count{}) return;
+    if (shares_host_memory(p.asked.cluster.gpu)) return;  // the host's memory is the GPU's, which is known
     if (p.plan.verdict == verdict::fits) broken.found("nothing is offloaded to an unknown host and `fits`", d, "fits");
 }
 

@@ -89,7 +89,7 @@ constexpr bool offloads(const job& j) {
 
 /// Whether a node's main memory has room for what training offloads to it, or a serving runtime leaves there. A host of
 /// which nothing is known makes a job that offloads tight at best. Where GPU and host share their memory, the host has
-/// what the GPU leaves of it.
+/// what the GPU leaves of it, and both fit for sure in what the GPU may use, which leaves the system its part.
 constexpr void judge_host_memory(job_plan& p, const job& j, const cluster& c, layout_folds* known) {
     p.host_memory = host_memory_of(j, p.layout, c, known ? &known->memory : nullptr);
     const interval<byte_count>& held = p.host_memory;
@@ -99,18 +99,19 @@ constexpr void judge_host_memory(job_plan& p, const job& j, const cluster& c, la
     if (held.high == byte_count{}) return;
     const bool shared = shares_host_memory(c.gpu);
     const byte_count on_board = c.gpu.memory.fitted, usable = usable_memory(c.gpu);
-    const byte_count whole = !shared ? c.host.memory : on_board > usable ? on_board : usable;
+    const byte_count sure = shared ? usable : c.host.memory;
+    const byte_count whole = shared && on_board > usable ? on_board : sure;
     const interval<byte_count> taken = shared ? p.memory.total() : interval<byte_count>{};
     if (whole == byte_count{}) {
         if (!offloads(j)) return;
         at_best(verdict::tight);
         p.because({.code = reason_code::host_memory_unknown, .gpu = p.gpu, .needed = held.high});
-    } else if (held.high + taken.high > whole) {
+    } else if (held.high + taken.high > sure) {
         at_best(held.low + taken.low > whole ? verdict::does_not_fit : verdict::tight);
         p.because({.code = reason_code::host_memory_exceeded,
                    .gpu = p.gpu,
                    .needed = held.high,
-                   .available = whole > taken.high ? whole - taken.high : byte_count{}});
+                   .available = sure > taken.high ? sure - taken.high : byte_count{}});
     }
 }
 
