@@ -99,8 +99,7 @@ constexpr double multiprocessor_clocks(const gpu& card) {
 /// generation on 2 to 6 RTX 3090, 4090, A6000 and 4000 Ada, where a layer of seven products takes 0.33 to 1.1 ms beside
 /// its traffic whatever the model and its format.
 struct row_split_constants {
-    duration product = microseconds(12);  ///< of a product
-    duration part = microseconds(15.5);   ///< and of each GPU that shares it
+    duration part = microseconds(15);  ///< for each GPU, and once more
 };
 inline constexpr row_split_constants default_row_split{};  ///< the constants of this header
 

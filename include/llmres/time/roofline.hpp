@@ -263,7 +263,7 @@ private:
     /// Inputs of a product that go to the other GPUs which share its rows, and outputs that come back, in fp32.
     constexpr void add_copies(priced_pass& to, const operation& o) const {
         if (parts <= 1) return;
-        to.floors += default_row_split.product + default_row_split.part * parts;
+        to.floors += default_row_split.part * (parts + 1);
         const link& between = hardware.scale_up;
         const double share =
             between.topology == link_topology::bus ? default_collectives.bus : default_collectives.ring;
