@@ -72,7 +72,11 @@ TEST_CASE("unknown power or multiprocessors widen the slow bound alone, and are 
     CHECK(why(unnumbered, reason_code::multiprocessors_unknown));
     CHECK(busy(unnumbered).high > busy(known).high * 2);
     nameless.gpu.measured.bf16 = tflops(700);
-    CHECK_FALSE(why(plan(pretraining, l, nameless).value(), reason_code::multiprocessors_unknown));
+    const job_plan measured = plan(pretraining, l, nameless).value();
+    CHECK_FALSE(why(measured, reason_code::multiprocessors_unknown));
+    nameless.gpu.sm_count = gpus::h100_sxm5_80gb.sm_count;
+    CHECK(busy(measured).high.in(seconds) ==
+          doctest::Approx(busy(plan(pretraining, l, nameless).value()).high.in(seconds)).epsilon(0.05));
 }
 
 TEST_CASE("decoding one sequence takes at least as long as reading the weights, and is bound by memory") {
