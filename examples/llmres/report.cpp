@@ -94,14 +94,10 @@ void print_cache_pool(const llmres::layout& l, const llmres::plan_request& reque
                exact ? "" : fmt::format(" ({:.1f} to {:.1f})", sequences.low, sequences.high),
                context_of(request.job).in(llmres::tokens));
     if (!request.lengths) return;
-    if (const auto sequences = llmres::concurrent_sequences(request.job, l, request.cluster, *request.lengths))
-        fmt::print("         {} sequences at once of {} tokens on average\n", *sequences,
+    if (const auto at_once = llmres::concurrent_sequences(request.job, l, request.cluster, *request.lengths))
+        fmt::print("         {} sequences at once of {} tokens on average\n", *at_once,
                    request.lengths->mean.in(llmres::tokens));
 }
-
-}  // namespace
-
-namespace {
 
 /// What a runtime takes that fills its pool of caches, whatever the job needs of it.
 void print_reserved(const llmres::job_plan& p, const llmres::plan_request& request) {

@@ -336,17 +336,17 @@ public:
 
     maybe<model> as_stored() const {
         if (!is_near(gguf_input_bytes(model_, mix_) + gguf_output_bytes(model_, mix_), outside_)) return {};
-        bool near = true;
+        bool alike = true;
         std::vector<stored_layer> weighed;
         for (std::int32_t i = 0; i < model_.layers.size; ++i) {
             const byte_count stored = layers_[static_cast<std::size_t>(i)];
             const byte_count described = gguf_layer_bytes(model_, mix_, i);
             const bool equal = is_near(described, stored);
             if (!equal && (described > stored || described * 20 < stored * 19)) return {};
-            near = near && equal;
+            alike = alike && equal;
             weighed.push_back({model_.layers[i], (std::max)(described, stored)});
         }
-        if (near) return model_;
+        if (alike) return model_;
         const result<layer_stack> stack = fitted_layers(std::move(weighed), 4, [&](const layer& shape, std::int32_t i) {
             return bytes_alone(model_, mix_, shape, i);
         });
