@@ -33,8 +33,9 @@ byte_count kept_inputs(const job& j, const std::array<weight_role, N>& roles, bo
         o.weights[i] = roles[i];
         o.writes[i] = detail::split_operand(detail::operand_name::query, 64);
     }
-    detail::layer_writer<const decltype(count)>{context, count}.products(
-        o, {.elements = 100 * 64, .n = 100, .casts = casts, .joined = joined});
+    const detail::activation_visitor_of counted{count};
+    detail::layer_writer{context, counted}.products(o,
+                                                    {.elements = 100 * 64, .n = 100, .casts = casts, .joined = joined});
     return kept;
 }
 

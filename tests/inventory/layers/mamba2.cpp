@@ -50,7 +50,8 @@ byte_count passed_back(const job& j, const layout& l = {}) {
     byte_count all;
     const training_context context{j, l};
     const auto add = [&](const activation& of) { all += local_bytes(of, l); };
-    detail::pass_back_scan(j.model.layers[0].recurrent, detail::layer_writer<const decltype(add)>{context, add});
+    const detail::activation_visitor_of added{add};
+    detail::pass_back_scan(j.model.layers[0].recurrent, detail::layer_writer{context, added});
     return all;
 }
 
