@@ -27,6 +27,9 @@ TEST_CASE("serving runtimes are started with their own names") {
           "--context-length 8192 --max-running-requests 32");
     CHECK(launch_command(chat(runtimes::llama_cpp), {.pipeline = 2}, sixteen) ==
           "llama-server --model MODEL --n-gpu-layers 81 --split-mode layer --ctx-size 262144 --parallel 32");
+    job by_rows = chat(runtimes::llama_cpp);
+    by_rows.options.splits_rows = true;
+    CHECK(launch_command(by_rows, {.pipeline = 2}, sixteen).find(" --split-mode row ") != std::string::npos);
     const layout uneven{.pipeline = 2, .stages = read_stages("50|30").value()};
     CHECK(launch_command(chat(runtimes::llama_cpp), uneven, sixteen).ends_with("--parallel 32 --tensor-split 50,31"));
     CHECK(

@@ -192,7 +192,10 @@ TEST_CASE("options of llama.cpp and its fork under their own short names") {
     const arguments halves{"plan", "llama-3.1-8b", "--gpu", "l4:2", "--runtime", "llama.cpp", "--context", "4096"};
     CHECK(planned(halves + arguments{"--split-mode", "tensor"})["layout"]["tensor"] == 2);
     CHECK(layers_in_stages({"--pipeline", "3", "--stages", "30|30|20"})["stages"] == "30|30|20");
-    refused(halves + arguments{"--split-mode", "row"}, {"split_mode", "row", "layer"});
+    const json rows = planned(halves + arguments{"--split-mode", "row"});
+    CHECK(rows["layout"]["pipeline"] == 2);
+    CHECK(rows["time"]["tokens_per_second"] !=
+          planned(halves + arguments{"--split-mode", "layer"})["time"]["tokens_per_second"]);
     const arguments experts{"plan",          "qwen3-30b-a3b", "--weights", "q4_k_m",    "--gpu",
                             "rtx-4090",      "--runtime",     "llama.cpp", "--context", "4096",
                             "--host_memory", "64GB",          "-ncmoe",    "10"};

@@ -180,7 +180,6 @@ constexpr auto named_by(Writer& to) {
 struct gradients_held {
     bool layers_outside = false;   ///< of the weights after the layers
     stage_range layers{};          ///< of the layers at these positions
-    std::int32_t but = -1;         ///< the layer among them that is recomputed, and so not counted
     bool input = false;            ///< of the weights before the layers
     bool table = false;            ///< of the embedding's table, if not of all of these
     byte_count encoder_missing{};  ///< what of an encoder's is not there
@@ -202,8 +201,7 @@ constexpr gradients_held gradients_after_layers(const stage_step& in) {
 }
 
 /// When the backward pass of a kind's last or first layer begins: gradients of all that follows it.
-constexpr gradients_held gradients_after_layer(const stage_step& in, peak_point point, std::int32_t kind) {
-    const bool last = point == peak_point::last_layer_backward;
+constexpr gradients_held gradients_after_layer(const stage_step& in, bool last, std::int32_t kind) {
     const auto k = static_cast<std::size_t>(kind);
     const byte_count sum = last ? before_last_layer(in, k).gradients : before_first_layer(in, k).gradients;
     if (in.accumulates || sum > in.stage.weights.all.gradients.kept) return all_gradients(in);
@@ -236,12 +234,12 @@ constexpr gradients_held gradients_at(const stage_step& in, peak_point point, st
             break;
         case peak_point::last_layer_backward:
         case peak_point::first_layer_backward:
-            held = gradients_after_layer(in, point, kind);
+            held = gradients_after_layer(in, point == peak_point::last_layer_backward, kind);
             summed(waiting_gradient(in));
             break;
-        case peak_point::adapter_recomputation:
-            if (!in.accumulates) held.but = span_of(in.folded.by_stage, kind, in.stage.holds.layers).first;
-            break;
+        case peak_point::last_adapter_recomputation:
+        case peak_point::first_adapter_recomputation:
+            return gradients_after_layer(in, point == peak_point::last_adapter_recomputation, kind);
         case peak_point::decoder_embedding_gradient:
             if (!in.accumulates) held.encoder_missing = encoder.gradients;
             summed(summed_gradients(in));
@@ -284,8 +282,7 @@ constexpr void write_gradients(const stage_step& in, const gradients_held& held,
     byte_count narrower = held.narrower;
     byte_count towers;
     for_each_trained_weight(how, here, named_by(to), [&](const trained_weight& w) {
-        const bool in_layers =
-            w.position >= held.layers.first && w.position < held.layers.last && w.position != held.but;
+        const bool in_layers = w.position >= held.layers.first && w.position < held.layers.last;
         const bool there = w.place == weight_place::layer ? in_layers
                            : w.place == weight_place::input
                                ? held.input || (held.table && w.role == weight_role::embed_tokens)

@@ -110,7 +110,7 @@ inline std::string llama_cpp_command(const job& j, const layout& l) {
         line.flag("--n-cpu-moe", j.options.host_expert_layers);
     else if (j.options.experts_on_host)
         line.flag("--cpu-moe");
-    if (l.pipeline > 1) line.flag("--split-mode layer");
+    if (l.pipeline > 1) line.flag(j.options.splits_rows ? "--split-mode row" : "--split-mode layer");
     line.flag("--ctx-size", context_of(j).in(tokens)*sequences_per_rank(j, l));
     line.flag("--parallel", sequences_per_rank(j, l));
     if (!l.deals_evenly()) line.flag("--tensor-split " + stage_sizes(j, l, heads_on_gpus(j)));

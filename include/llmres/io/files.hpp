@@ -260,6 +260,7 @@ inline result<maybe<denoiser>> find_denoiser(std::string_view source) {
     if (file.extension() != ".json" || !std::filesystem::is_regular_file(file, ignored)) return maybe<denoiser>{};
     const result<std::string> content = detail::read_config_text(file);
     if (!content) return content.error();
+    if (content->find("_class_name") == std::string::npos) return maybe<denoiser>{};
     const result<json_document> document = parse_json_object(*content);
     if (!document || !document->root.contains("_class_name")) return maybe<denoiser>{};
     const result<denoiser> read = detail::hf::read_denoiser(document->root);

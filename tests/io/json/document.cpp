@@ -82,9 +82,9 @@ TEST_CASE(
 
 TEST_CASE("the time to parse grows with the length of a document: a long list of objects is no exception") {
     std::string text = "{\"layers\": [";
-    for (int i = 0; i < 200'000; ++i) text += "{\"name\": [1, 2]}, ";
+    for (int i = 0; i < 60'000; ++i) text += "{\"name\": [1, 2]}, ";
     text += "0]}";
-    const auto read = parse_json_object(text);  // a parser that looks back at the list would take minutes
+    const auto read = parse_json_object(text);  // a parser that looks back at the list would take a minute
     REQUIRE(read);
-    CHECK(read->root["layers"].size() == 200'001);
+    CHECK(read->root["layers"].size() == 60'001);
 }

@@ -134,7 +134,8 @@ TEST_CASE("the candidates of a stage do not depend on their order, and the plan'
 
 TEST_CASE("each point of a step belongs to one phase of a plan") {
     CHECK(phase_of(peak_point::optimizer_step) == phase::optimizer);
-    CHECK(phase_of(peak_point::adapter_recomputation) == phase::backward);
+    CHECK(phase_of(peak_point::last_adapter_recomputation) == phase::backward);
+    CHECK(phase_of(peak_point::first_adapter_recomputation) == phase::backward);
     for (const peak_point point :
          {peak_point::loss_forward, peak_point::loss_gradient, peak_point::head_backward, peak_point::logits_returned})
         CHECK(phase_of(point) == phase::loss);

@@ -37,8 +37,13 @@ constexpr void for_each_peak_candidate(const stage_step& in, const loss_memory& 
         if (s.holds.counts[k] == 0) continue;
         visit(at_layer_backward(in, peak_point::last_layer_backward, k));
         visit(at_layer_backward(in, peak_point::first_layer_backward, k));
-        if (f.context.adapter.low_rank())
-            visit(f.context.recomputes ? at_adapter_recomputation(in, k) : at_layer_forward(in, k));
+        if (!f.context.adapter.low_rank()) continue;
+        if (!f.context.recomputes) {
+            visit(at_layer_forward(in, k));
+            continue;
+        }
+        visit(at_adapter_recomputation(in, peak_point::last_adapter_recomputation, k));
+        visit(at_adapter_recomputation(in, peak_point::first_adapter_recomputation, k));
     }
     if (s.encoder.kept > byte_count{})
         for (const peak_point point : {peak_point::decoder_embedding_gradient, peak_point::encoder_last_layer_backward,

@@ -159,25 +159,21 @@ constexpr peak_candidate at_layer_backward(const stage_step& in, peak_point poin
     return {point, static_cast<std::int32_t>(kind), t, in.backward_streams};
 }
 
-/// What a layer with adapters makes when it is recomputed, beside the gradient of its output: the last one, with all
-/// checkpoints, or the first one, with the gradients of all later layers.
-constexpr peak_candidate at_adapter_recomputation(const stage_step& in, std::size_t kind) {
-    const training_stage& s = in.stage;
+/// What a layer with adapters makes when it is recomputed, beside the gradient of its output: the last one of its kind,
+/// with all checkpoints, or the first one, with the gradients of all later layers.
+constexpr peak_candidate at_adapter_recomputation(const stage_step& in, peak_point point, std::size_t kind) {
+    const bool last = point == peak_point::last_adapter_recomputation;
     const training_layer& layer = in.folded.layers[kind];
-    const byte_count all = s.weights.all.gradients.kept;
-    const auto at = [&](const backward_state& b, byte_count output_gradient) {
-        tensor_memory t = in.held;
-        t.gradients = in.accumulates || b.gradients > all ? all : b.gradients;
-        t.activations = b.saved + (layer.saved - layer.kept) + layer.recomputed + output_gradient;
-        leave_layers(in, t);
-        return peak_candidate{peak_point::adapter_recomputation, static_cast<std::int32_t>(kind), t,
-                              in.backward_streams};
-    };
-    const peak_candidate last = at(before_last_layer(in, kind), layer.checkpoint);
-    // Where gradients of layers' inputs are kept, that of the next one's is this one's output's.
-    const peak_candidate first =
-        at(before_first_layer(in, kind), keeps_input_gradients(in) ? byte_count{} : layer.checkpoint);
-    return first.tensors.all() > last.tensors.all() ? first : last;
+    const backward_state b = last ? before_last_layer(in, kind) : before_first_layer(in, kind);
+    const byte_count all = in.stage.weights.all.gradients.kept;
+    // Where gradients of layers' inputs are kept, that of the next one's is the first one's output's.
+    const bool counted = !last && keeps_input_gradients(in);
+    tensor_memory t = in.held;
+    t.gradients = in.accumulates || b.gradients > all ? all : b.gradients;
+    t.activations = b.saved + (layer.saved - layer.kept) + layer.recomputed;
+    if (!counted) t.activations += layer.checkpoint;
+    leave_layers(in, t);
+    return {point, static_cast<std::int32_t>(kind), t, in.backward_streams};
 }
 
 /// With tied weights the head's gradient comes first, then the embedding's. Autograd adds the two out of place

@@ -35,14 +35,15 @@ enum class peak_point : std::uint8_t {
     decoder_embedding_gradient,  ///< encoder-decoder: the decoder's embedding, before the encoder's backward pass
     encoder_last_layer_backward,
     encoder_first_layer_backward,
-    embedding_gradient,     ///< the last gradient of a backward pass
-    adapter_recomputation,  ///< forward pass of a layer with adapters, while it is recomputed
-    layers_forward,         ///< a layer is computed, or the last one has been, and the head not yet
-    loss_forward,           ///< the loss is computed from the logits
-    loss_gradient,          ///< the gradient of the logits is computed
-    head_backward,          ///< the head's product is differentiated
-    head_step,              ///< an optimizer that steps in the backward pass updates the head
-    logits_returned,        ///< naive pipeline: the last GPU hands the logits to the first
+    embedding_gradient,           ///< the last gradient of a backward pass
+    last_adapter_recomputation,   ///< forward pass of a kind's last layer with adapters, while it is recomputed
+    first_adapter_recomputation,  ///< the same of its first layer
+    layers_forward,               ///< a layer is computed, or the last one has been, and the head not yet
+    loss_forward,                 ///< the loss is computed from the logits
+    loss_gradient,                ///< the gradient of the logits is computed
+    head_backward,                ///< the head's product is differentiated
+    head_step,                    ///< an optimizer that steps in the backward pass updates the head
+    logits_returned,              ///< naive pipeline: the last GPU hands the logits to the first
 };
 
 /// The part of a step that a plan names for a point.
