@@ -72,14 +72,14 @@ TEST_CASE("each figure has the clock, the power and the throttle reasons that we
     simulated_cuda cuda;
     device live;
     cuda.describe(0, live);
-    std::atomic<int> looks{0};
+    std::atomic<int> times_looked{0};
     const auto now = [&]() -> nvml::state {
-        const int n = ++looks;
+        const int n = ++times_looked;
         return {mhz(2000 - n % 7), watts(300 + n % 7), n % 2 == 0 ? 4ULL : 0ULL};
     };
     const auto used = [&] { return reading<byte_count>{cuda.used()}; };
     measure(cuda, 0, 1, {used, now, used()}, {.repeats = 2, .quick = true, .warm_s = 0}, stop_signal{}, live);
-    CHECK(looks >= 8);
+    CHECK(times_looked >= 8);
     const device_conditions& during = live.measured.read_bandwidth->during;
     CHECK(during.sm_clock->in(mhz) <= 2000);
     CHECK(during.draw->in(watts) >= 300);
