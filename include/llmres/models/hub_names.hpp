@@ -20,9 +20,9 @@ struct hub_name {
     std::int64_t context = 0;          ///< its native context; 0: as the model's
 };
 
-/// One row for each repository. Formats are those of each repository's own quantization_config: Qwen's FP8 has one scale
-/// for 128 x 128 values, the AWQ and GPTQ repositories groups of 128, bitsandbytes' repositories nf4 with quantised
-/// constants, NVIDIA's FP8 one static scale for each tensor. Contexts are `max_position_embeddings`.
+/// One row for each repository. Formats are those of each repository's own quantization_config: Qwen's FP8 has one
+/// scale for 128 x 128 values, the AWQ and GPTQ repositories groups of 128, bitsandbytes' repositories nf4 with
+/// quantised constants, NVIDIA's FP8 one static scale for each tensor. Contexts are `max_position_embeddings`.
 inline constexpr auto hub_names = std::to_array<hub_name>({
     hub_name{"Qwen/Qwen2.5-0.5B", "qwen2.5-0.5b"},
     hub_name{"Qwen/Qwen2.5-0.5B-Instruct", "qwen2.5-0.5b", "", 32768},
